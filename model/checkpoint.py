@@ -1,0 +1,74 @@
+"""A model on disk: config.json, tokenizer.json and fp16 weights in safetensors. No pickle anywhere."""
+
+import dataclasses
+import json
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+from model.build import build_model
+from model.config import ModelConfig
+from model.tokenizer import Tokenizer
+from model.transformer import EncoderDecoder
+
+WEIGHTS, CONFIG, TOKENIZER = "model.safetensors", "config.json", "tokenizer.json"
+SHIPPED = Path(__file__).parent.parent / "assets" / "model"
+
+
+class CheckpointError(Exception):
+    """A file of the model is missing or damaged; the message names it and says what repairs it."""
+
+
+def save(folder: Path, config: ModelConfig, tokenizer: Tokenizer, weights: dict[str, torch.Tensor]) -> None:
+    """Write the three files; weights are rounded to fp16."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / CONFIG).write_text(json.dumps(dataclasses.asdict(config), indent=2) + "\n")
+    tokenizer.save(folder / TOKENIZER)
+    save_file({name: w.detach().cpu().half().contiguous() for name, w in weights.items()}, folder / WEIGHTS)
+
+
+def load(folder: Path = SHIPPED) -> tuple[EncoderDecoder, Tokenizer]:
+    """The model in evaluation mode with fp32 weights, and its tokenizer.
+
+    Raises: CheckpointError, naming the file and the repair
+    """
+    config, tokenizer = load_config(folder), load_tokenizer(folder)
+    path = folder / WEIGHTS
+    try:
+        weights = {name: w.float() for name, w in load_file(path).items()}
+        model = build_model(config)
+        model.load_state_dict(weights)
+    except (OSError, SafetensorError, RuntimeError) as error:
+        raise _broken(path, error) from error
+    return model.eval().requires_grad_(False), tokenizer
+
+
+def load_twin(folder: Path = SHIPPED, seed: int = 0) -> EncoderDecoder:
+    """A model of the same shape with random weights: what it does was never learned."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = build_model(load_config(folder))
+    return model.eval().requires_grad_(False)
+
+
+def load_config(folder: Path = SHIPPED) -> ModelConfig:
+    path = folder / CONFIG
+    try:
+        return ModelConfig(**json.loads(path.read_text()))
+    except (OSError, ValueError, TypeError) as error:
+        raise _broken(path, error) from error
+
+
+def load_tokenizer(folder: Path = SHIPPED) -> Tokenizer:
+    path = folder / TOKENIZER
+    try:
+        return Tokenizer.load(path)
+    except Exception as error:  # the library raises a bare Exception for a damaged file
+        raise _broken(path, error) from error
+
+
+def _broken(path: Path, error: Exception) -> CheckpointError:
+    what = "is missing" if not path.exists() else f"cannot be read ({error})"
+    return CheckpointError(f"The model file {path} {what}. To restore it, run: git checkout -- {path.parent}")

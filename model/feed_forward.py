@@ -1,0 +1,25 @@
+"""The position-wise feed-forward network (Vaswani et al. 2017, §3.3)."""
+
+from torch import Tensor, nn
+
+from model.tap import Tap, no_tap
+
+
+class FeedForward(nn.Module):
+    """ReLU(xW₁ + b₁)W₂ + b₂, for each position by itself.
+
+    Args:    x (B,T,d_model)
+    Returns: (B,T,d_model)
+    Taps:    pre_activation, hidden (B,T,d_ff); output (B,T,d_model)
+    Source:  Vaswani et al. 2017, §3.3, Eq. 2. Differs: none
+    """
+
+    def __init__(self, d_model: int, d_ff: int) -> None:
+        super().__init__()
+        self.w_1 = nn.Linear(d_model, d_ff)
+        self.w_2 = nn.Linear(d_ff, d_model)
+
+    def forward(self, x: Tensor, tap: Tap = no_tap) -> Tensor:
+        pre_activation = tap("pre_activation", self.w_1(x))  # (B,T,d_ff)
+        hidden = tap("hidden", pre_activation.relu())
+        return tap("output", self.w_2(hidden))  # (B,T,d_model)

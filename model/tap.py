@@ -1,0 +1,43 @@
+"""How every number gets out of the model, and how a change gets in.
+
+Each module passes its intermediate values through a `tap`, a function of a name and a tensor, and goes on with what
+the tap returns. The default tap returns its value unchanged. A `Recorder` keeps what passes. A tap that returns
+another value changes what the model computes. Nothing is stored on a module, so one model can serve many threads.
+
+Names are module paths: `encoder.layers.0.self_attn.weights`.
+"""
+
+from collections.abc import Callable
+
+from torch import Tensor
+
+Tap = Callable[[str, Tensor], Tensor]
+
+
+def no_tap(name: str, value: Tensor) -> Tensor:
+    """The tap that does nothing."""
+    return value
+
+
+def under(prefix: str, tap: Tap) -> Tap:
+    """A tap for a sub-module: puts `prefix.` before every name."""
+    if tap is no_tap:
+        return no_tap
+    return lambda name, value: tap(f"{prefix}.{name}", value)
+
+
+class Recorder:
+    """A tap that keeps every value under its name, after letting another tap (an intervention) change it.
+
+    Raises: ValueError if one name passes twice, which would silently hide the first value.
+    """
+
+    def __init__(self, change: Tap = no_tap) -> None:
+        self.change = change
+        self.tensors: dict[str, Tensor] = {}
+
+    def __call__(self, name: str, value: Tensor) -> Tensor:
+        if name in self.tensors:
+            raise ValueError(f"the tap {name!r} passed twice in one recording")
+        self.tensors[name] = self.change(name, value)
+        return self.tensors[name]

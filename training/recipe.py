@@ -1,0 +1,28 @@
+"""How each preset of `model.config` is trained."""
+
+from dataclasses import dataclass
+
+from training.data import NO_VARIATION, Variation
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The numbers of a training run. Optimiser: Adam, β₁ 0.9, β₂ 0.98, ε 1e-9 (Vaswani et al. 2017, §5.3)."""
+
+    steps: int
+    batch_tokens: int = 3000  # most padded target tokens (and source tokens) in a batch
+    peak_learning_rate: float = 1e-3
+    warmup_steps: int = 1000
+    decay_fraction: float = 0.3  # share of all steps in which the learning rate falls to 0
+    label_smoothing: float = 0.1  # Vaswani et al. 2017, §5.4
+    max_grad_norm: float = 1.0
+    average_decay: float = 0.999  # of the running average of the weights, which is what is kept
+    variation: Variation = Variation()
+
+
+RECIPES: dict[str, Recipe] = {
+    "base": Recipe(steps=10_000),
+    "tiny": Recipe(steps=40, batch_tokens=400, warmup_steps=10, average_decay=0.9),
+    # The published baseline saw no variations, so neither does ours.
+    "multi30k": Recipe(steps=12_000, batch_tokens=4096, warmup_steps=2000, variation=NO_VARIATION),
+}
