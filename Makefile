@@ -1,0 +1,53 @@
+# `make` lists the targets. Everything installs into .venv; nothing else on the machine changes, except that
+# `make test` installs Chromium where it is missing and may be installed.
+
+PYTHON ?= python3
+BIN := .venv/bin
+SUDO := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
+CHROMIUM ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
+
+.PHONY: help app env env-dev check test bench lint chromium
+
+help:  ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+app: env  ## Install what is missing and start the app
+	$(BIN)/streamlit run app.py
+
+env: .venv/app.stamp  ## Install what the app needs
+
+env-dev: .venv/dev.stamp  ## Install what training, tests and checks need as well
+
+check: lint  ## Lint, types and all tests but the slow and the browser ones (under two minutes)
+	$(BIN)/pytest -m "not browser and not slow"
+
+test: env-dev chromium  ## All tests, in a real browser too
+	CHROMIUM="$(CHROMIUM)" $(BIN)/pytest
+
+bench: env-dev  ## This project beside its peers, as ratios
+	$(BIN)/python -m benchmarks
+
+lint: env-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+chromium:
+	@[ -n "$(CHROMIUM)" ] || { $(SUDO) apt-get update -q && $(SUDO) apt-get install -qy chromium; } || \
+		{ echo "The browser tests need Chromium: install it, or name one with make test CHROMIUM=/path/to/it."; exit 1; }
+
+# A stamp file is newer than its requirements file as long as nothing needs installing.
+.venv/app.stamp: requirements.txt .venv/made.stamp
+	$(BIN)/python -m pip install -r requirements.txt
+	@touch $@
+
+.venv/dev.stamp: requirements-dev.txt .venv/app.stamp
+	$(BIN)/python -m pip install -r requirements-dev.txt
+	@touch $@
+
+.venv/made.stamp:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "This needs Python 3.11 or newer. If another one is installed: make app PYTHON=/path/to/it."; exit 1; }
+	@$(PYTHON) -m venv .venv || \
+		{ echo "Python's venv module is missing. On Debian or Ubuntu: apt-get install python3-venv"; exit 1; }
+	@touch $@
