@@ -1,0 +1,45 @@
+"""The model without the app: `python -m model.translate "I ate an apple."`, or lines on standard input."""
+
+import argparse
+import sys
+from collections.abc import Iterable
+
+import torch
+
+from model.checkpoint import CheckpointError
+from model.decoding import Beam, Decoding, Greedy, NextToken, decoding_steps
+from model.tokenizer import EOS_ID, normalise
+from model.trace import MAX_TOKENS, Machine, load_machine
+
+
+@torch.inference_mode()
+def translate(machine: Machine, sentence: str, decoding: Decoding) -> str:
+    """The German of an English sentence; '' for one with no text in it. Text beyond MAX_TOKENS tokens is left out."""
+    ids = machine.tokenizer.encode(normalise(sentence))[:MAX_TOKENS]
+    if not ids:
+        return ""
+    src_ids = torch.tensor([[*ids, EOS_ID]], device=machine.device.torch)
+    next_token = NextToken(machine.model, src_ids, machine.model.encode(src_ids))
+    *_, last = decoding_steps(next_token, decoding)
+    return machine.tokenizer.decode(last.best.ids)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m model.translate", description=__doc__)
+    parser.add_argument("sentences", nargs="*", help="English; none: lines of standard input")
+    parser.add_argument("--beam", type=int, default=4, help="beam size; 1 is greedy (default 4)")
+    arguments = parser.parse_args()
+    try:
+        machine = load_machine()
+    except CheckpointError as error:
+        print(error, file=sys.stderr)
+        return 1
+    decoding = Greedy() if arguments.beam <= 1 else Beam(arguments.beam)
+    sentences: Iterable[str] = arguments.sentences or sys.stdin
+    for sentence in sentences:
+        print(translate(machine, sentence, decoding), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

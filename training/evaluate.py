@@ -1,0 +1,89 @@
+"""Score the shipped model: `python -m training.evaluate FILE.tsv [--beam 4] [--limit N] [--as-typed]`.
+
+FILE has one `English<TAB>German` a line; several lines of one English sentence are its references. The last line
+printed is JSON: {"bleu": …, "chrf": …, "sentences": …, "seconds": …}.
+"""
+
+import argparse
+import json
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import track
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
+
+from model.checkpoint import SHIPPED
+from model.decoding import Beam, Decoding, Greedy
+from model.trace import Machine, load_machine
+from model.translate import translate
+from training.data import read_pairs
+
+
+def references(path: Path, limit: int | None = None) -> dict[str, list[str]]:
+    """Every German sentence of each English one, in the file's order; at most `limit` English ones."""
+    found: dict[str, list[str]] = {}
+    for english, german in read_pairs([path]):
+        if english in found or limit is None or len(found) < limit:
+            found.setdefault(english, []).append(german)
+    return found
+
+
+def as_typed(english: str) -> str:
+    """A sentence as many type it: small first letter, no final mark, curly apostrophes."""
+    return (english[:1].lower() + english[1:]).rstrip(".!?").replace("'", "’") or english
+
+
+def streams(groups: Sequence[Sequence[str]]) -> list[list[str | None]]:
+    """References by rank, as sacreBLEU takes them: stream r holds each sentence's r-th reference, or None."""
+    return [[g[r] if r < len(g) else None for g in groups] for r in range(max(map(len, groups)))]
+
+
+def evaluate(machine: Machine, groups: dict[str, list[str]], decoding: Decoding, typed: bool = False) -> dict[str, object]:
+    """sacreBLEU and chrF, with their signatures, of the model's translations.
+
+    Args:    groups: references of each English sentence; typed: change the English as `as_typed` does
+    Returns: bleu, chrf (0–100), sentences, seconds, bleu_signature, chrf_signature
+    """
+    console = Console(stderr=True)
+    started = time.perf_counter()
+    sources = [as_typed(english) if typed else english for english in groups]
+    hypotheses = [
+        translate(machine, source, decoding) for source in track(sources, "translating", console=console, transient=True)
+    ]
+    seconds = time.perf_counter() - started
+    bleu, chrf = BLEU(), CHRF()
+    expected = streams(list(groups.values()))
+    return {
+        "bleu": round(bleu.corpus_score(hypotheses, expected).score, 2),
+        "chrf": round(chrf.corpus_score(hypotheses, expected).score, 2),
+        "sentences": len(sources),
+        "seconds": round(seconds, 1),
+        "bleu_signature": str(bleu.get_signature()),
+        "chrf_signature": str(chrf.get_signature()),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m training.evaluate", description=__doc__)
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--beam", type=int, default=4, help="beam size; 1 is greedy (default 4)")
+    parser.add_argument("--limit", type=int, help="use only the first N English sentences")
+    parser.add_argument("--model", type=Path, default=SHIPPED, help="folder of another model than the shipped one")
+    parser.add_argument(
+        "--as-typed", action="store_true", help="small first letters, no final marks, curly apostrophes in the English"
+    )
+    arguments = parser.parse_args()
+    decoding = Greedy() if arguments.beam <= 1 else Beam(arguments.beam)
+    figures = evaluate(
+        load_machine(arguments.model), references(arguments.file, arguments.limit), decoding, arguments.as_typed
+    )
+    for name in ("bleu_signature", "chrf_signature"):
+        print(f"{name}: {figures.pop(name)}")
+    print(json.dumps(figures))
+
+
+if __name__ == "__main__":
+    main()
