@@ -1,0 +1,54 @@
+"""Fixtures for all tests."""
+
+from collections.abc import Iterator
+
+import pytest
+import torch
+from hypothesis import settings
+from torch import Tensor
+
+from model.tokenizer import PAD_ID, Tokenizer
+from model.transformer import EncoderDecoder
+from tests.small import BATCH, SENTENCES, SOURCE, TARGET, random_ids, random_model
+
+# No deadline: a busy machine is no defect. The same examples every time: a failure can be repeated.
+settings.register_profile("repeatable", deadline=None, derandomize=True)
+settings.load_profile("repeatable")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def one_thread() -> None:
+    """Tiny tensors gain nothing from threads, and sums come out the same on every machine."""
+    torch.set_num_threads(1)
+
+
+@pytest.fixture(autouse=True)
+def same_random_numbers() -> Iterator[None]:
+    """Each test draws the same numbers, alone or among others."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(17)
+        yield
+
+
+@pytest.fixture
+def model() -> EncoderDecoder:
+    return random_model()
+
+
+@pytest.fixture
+def src_ids() -> Tensor:
+    """A batch (B,S) of rows that differ in length, so with padding."""
+    ids = random_ids(BATCH, SOURCE)
+    for row, length in enumerate((SOURCE, 4, 9, 6, 8)):
+        ids[row, length:] = PAD_ID
+    return ids
+
+
+@pytest.fixture
+def tgt_ids() -> Tensor:
+    return random_ids(BATCH, TARGET)
+
+
+@pytest.fixture(scope="session")
+def tokenizer() -> Tokenizer:
+    return Tokenizer.train(SENTENCES, vocab_size=331)

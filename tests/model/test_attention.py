@@ -1,0 +1,112 @@
+"""Attention against torch's own, and against answers worked out by hand."""
+
+import math
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.testing import assert_close
+
+from model.attention import MultiHeadAttention, scaled_dot_product_attention
+from model.masks import causal_mask, pad_mask
+from model.tap import Recorder
+from model.tokenizer import PAD_ID
+
+B, H, T, S, D_K = 2, 3, 5, 7, 11
+D_MODEL = 42
+
+
+def random_mask(*shape: int) -> Tensor:
+    """About half of all places forbidden; every query may attend to the first key at least."""
+    mask = torch.rand(shape) < 0.5
+    mask[..., 0] = True
+    return mask
+
+
+@pytest.mark.parametrize("mask_shape", [None, (B, 1, 1, S), (1, 1, T, S), (B, H, T, S)])
+def test_equals_torch(mask_shape: tuple[int, ...] | None) -> None:
+    q, k, v = torch.randn(B, H, T, D_K), torch.randn(B, H, S, D_K), torch.randn(B, H, S, D_K)
+    mask = None if mask_shape is None else random_mask(*mask_shape)
+    expected = nn.functional.scaled_dot_product_attention(q, k, v, mask)
+    assert_close(scaled_dot_product_attention(q, k, v, mask), expected, atol=1e-6, rtol=1e-5)
+
+
+def test_multi_head_equals_torch() -> None:
+    ours = MultiHeadAttention(D_MODEL, H)
+    theirs = nn.MultiheadAttention(D_MODEL, H, bias=False, batch_first=True)
+    with torch.no_grad():
+        theirs.in_proj_weight.copy_(torch.cat([ours.w_q.weight, ours.w_k.weight, ours.w_v.weight]))
+        theirs.out_proj.weight.copy_(ours.w_o.weight)
+    x, memory, mask = torch.randn(B, T, D_MODEL), torch.randn(B, S, D_MODEL), random_mask(B, 1, 1, S)
+    expected, expected_weights = theirs(
+        x, memory, memory, key_padding_mask=~mask[:, 0, 0], need_weights=True, average_attn_weights=False
+    )
+    recorder = Recorder()
+    assert_close(ours(x, memory, mask, recorder), expected, atol=1e-6, rtol=1e-5)
+    assert_close(recorder.tensors["weights"], expected_weights, atol=1e-6, rtol=1e-5)
+
+
+def test_each_row_of_weights_adds_up_to_one_over_permitted_keys() -> None:
+    q, k, v = torch.randn(B, H, T, D_K), torch.randn(B, H, S, D_K), torch.randn(B, H, S, D_K)
+    mask, recorder = random_mask(B, 1, T, S), Recorder()
+    scaled_dot_product_attention(q, k, v, mask, recorder)
+    weights = recorder.tensors["weights"]
+    assert_close(weights.sum(-1), torch.ones(B, H, T))
+    assert (weights.masked_select(~mask) == 0).all()
+    assert (weights.masked_select(mask) > 0).all()
+
+
+def test_the_worked_example_of_the_illustrated_transformer() -> None:
+    """q₁·k₁ = 112 and q₁·k₂ = 96; with d_k = 64 divided by 8: 14 and 12; after the softmax 0.88 and 0.12."""
+    q, k, v = torch.zeros(1, 1, 1, 64), torch.zeros(1, 1, 2, 64), torch.zeros(1, 1, 2, 64)
+    q[..., 5], k[..., 5] = 8, torch.tensor([14.0, 12.0])
+    v[..., 0, 0], v[..., 1, 1] = 1, 1
+    recorder = Recorder()
+    heads = scaled_dot_product_attention(q, k, v, tap=recorder)
+    assert recorder.tensors["products"].flatten().tolist() == [112, 96]
+    assert recorder.tensors["scaled"].flatten().tolist() == [14, 12]
+    assert_close(recorder.tensors["weights"].flatten(), torch.tensor([0.88, 0.12]), atol=0.005, rtol=0)
+    assert_close(heads[0, 0, 0, :2], torch.tensor([0.88, 0.12]), atol=0.005, rtol=0)
+
+
+def test_the_masking_quiz() -> None:
+    """Scaled scores of four words under a causal mask: α₂,₂ is one half."""
+    scaled = torch.tensor([[1.0, 0, -1, -1], [1, 1, -1, 0], [0, 1, 1, -1], [-1, -1, 2, 1]])
+    q, k = scaled * math.sqrt(4), torch.eye(4)
+    recorder = Recorder()
+    scaled_dot_product_attention(q[None, None], k[None, None], torch.randn(1, 1, 4, 4), causal_mask(4), recorder)
+    assert_close(recorder.tensors["scaled"][0, 0], scaled)
+    e = math.e
+    by_hand = [
+        [1, 0, 0, 0],
+        [1 / 2, 1 / 2, 0, 0],
+        [1 / (1 + 2 * e), e / (1 + 2 * e), e / (1 + 2 * e), 0],
+        [e**n / (2 / e + e**2 + e) for n in (-1, -1, 2, 1)],
+    ]
+    assert_close(recorder.tensors["weights"][0, 0], torch.tensor(by_hand))
+
+
+def test_splitting_and_joining_heads_is_lossless() -> None:
+    attention = MultiHeadAttention(D_MODEL, H)
+    x = torch.randn(B, T, D_MODEL)
+    heads = attention.split(x)
+    assert heads.shape == (B, H, T, D_MODEL // H)
+    assert_close(heads[:, 1], x[..., D_MODEL // H : 2 * D_MODEL // H])  # head 1 sees the second third of each row
+    assert_close(heads.transpose(1, 2).flatten(-2), x)
+
+
+def test_masks_by_hand() -> None:
+    ids = torch.tensor([[5, 6, PAD_ID], [7, PAD_ID, PAD_ID]])
+    assert pad_mask(ids, PAD_ID).tolist() == [[[[True, True, False]]], [[[True, False, False]]]]
+    assert causal_mask(3).tolist() == [[[[True, False, False], [True, True, False], [True, True, True]]]]
+
+
+def test_a_different_d_k_is_named() -> None:
+    q, k = torch.randn(B, H, T, 11), torch.randn(B, H, S, 13)
+    with pytest.raises(ValueError, match=r"^queries have d_k=11 but keys have d_k=13$"):
+        scaled_dot_product_attention(q, k, k)
+
+
+def test_heads_that_do_not_divide_d_model_are_named() -> None:
+    with pytest.raises(ValueError, match=r"^d_model=42 is not divisible by n_heads=5$"):
+        MultiHeadAttention(42, 5)

@@ -1,0 +1,63 @@
+"""Decoding step by step with a cache gives what one pass gives."""
+
+import pytest
+import torch
+from torch import Tensor
+from torch.testing import assert_close
+
+from model.cache import KeyValueCache
+from model.tap import Recorder
+from model.transformer import EncoderDecoder
+from tests.small import CONFIG, TARGET
+
+
+@pytest.mark.parametrize(
+    "ends", [range(1, TARGET + 1), (1, 4, 7), (7,)], ids=["one by one", "three by three", "at once"]
+)
+def test_step_by_step_equals_one_pass(
+    model: EncoderDecoder, src_ids: Tensor, tgt_ids: Tensor, ends: range | tuple[int, ...]
+) -> None:
+    memory = model.encode(src_ids)
+    cache = KeyValueCache()
+    steps = [model.decode(tgt_ids[:, :end], memory, src_ids, cache=cache) for end in ends]
+    assert_close(torch.cat(steps, dim=1), model(src_ids, tgt_ids), atol=1e-5, rtol=1e-5)
+    assert cache.length == TARGET
+
+
+def test_a_step_computes_its_own_position_alone_but_attends_to_all(
+    model: EncoderDecoder, src_ids: Tensor, tgt_ids: Tensor
+) -> None:
+    memory, cache = model.encode(src_ids), KeyValueCache()
+    model.decode(tgt_ids[:, :4], memory, src_ids, cache=cache)
+    step, whole = Recorder(), Recorder()
+    model.decode(tgt_ids[:, :5], memory, src_ids, step, cache)
+    model.decode(tgt_ids[:, :5], memory, src_ids, whole)
+    assert step.tensors.keys() == whole.tensors.keys()
+    for name in ("self_attn.weights", "cross_attn.weights", "self_attn.q", "feed_forward.hidden"):
+        tap = f"decoder.layers.1.{name}"
+        assert_close(step.tensors[tap], whole.tensors[tap].narrow(-2, 4, 1), atol=1e-5, rtol=1e-5)
+
+
+def test_the_memory_is_projected_once(model: EncoderDecoder, src_ids: Tensor, tgt_ids: Tensor) -> None:
+    memory, cache = model.encode(src_ids), KeyValueCache()
+    model.decode(tgt_ids[:, :1], memory, src_ids, cache=cache)
+    first = {path: k for path, (k, _) in cache.entries.items() if path.endswith("cross_attn")}
+    assert len(first) == CONFIG.n_layers
+    model.decode(tgt_ids[:, :2], memory, src_ids, cache=cache)
+    assert all(cache.entries[path][0] is k for path, k in first.items())
+    model.decode(tgt_ids[:, :3], torch.randn_like(memory), src_ids, cache=cache)
+    assert all(cache.entries[path][0] is k for path, k in first.items())
+
+
+def test_selected_rows_go_on_as_if_they_had_been_alone(model: EncoderDecoder, src_ids: Tensor, tgt_ids: Tensor) -> None:
+    """Beam search drops hypotheses 0 and 3 and doubles hypothesis 4."""
+    rows = torch.tensor([4, 1, 4, 2])
+    memory, cache = model.encode(src_ids), KeyValueCache()
+    model.decode(tgt_ids[:, :3], memory, src_ids, cache=cache)
+    cache.select(rows)
+    chosen = tgt_ids[rows]
+    chosen[0, 3] += 1  # the doubled hypothesis goes two ways
+    step = model.decode(chosen[:, :4], memory[rows], src_ids[rows], cache=cache)
+    expected = model(src_ids[rows], chosen[:, :4])[:, 3:]
+    assert_close(step, expected, atol=1e-5, rtol=1e-5)
+    assert not torch.allclose(step[0], step[2], atol=1e-3)

@@ -1,0 +1,175 @@
+"""The whole model against torch's own, and the laws it obeys."""
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.testing import assert_close
+
+from model.attention import MultiHeadAttention
+from model.build import build_model
+from model.config import PRESETS, ModelConfig
+from model.feed_forward import FeedForward
+from model.residual import PostNorm
+from model.tap import Recorder
+from model.tokenizer import PAD_ID
+from model.transformer import EncoderDecoder
+from tests.small import CONFIG, SOURCE, TARGET, random_ids
+
+
+def torch_twin(model: EncoderDecoder) -> nn.Transformer:
+    """torch.nn.Transformer with the model's weights, without the biases and final norms that the paper lacks."""
+    twin = nn.Transformer(
+        d_model=CONFIG.d_model,
+        nhead=CONFIG.n_heads,
+        num_encoder_layers=CONFIG.n_layers,
+        num_decoder_layers=CONFIG.n_layers,
+        dim_feedforward=CONFIG.d_ff,
+        activation="relu",
+        norm_first=False,
+        batch_first=True,
+    )
+    twin.encoder.norm = twin.decoder.norm = None
+
+    def copy_attention(ours: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
+        theirs.in_proj_weight.copy_(torch.cat([ours.w_q.weight, ours.w_k.weight, ours.w_v.weight]))
+        theirs.out_proj.weight.copy_(ours.w_o.weight)
+        theirs.in_proj_bias.zero_()
+        theirs.out_proj.bias.zero_()
+
+    def copy_feed_forward(ours: FeedForward, theirs: nn.Module) -> None:
+        theirs.linear1.load_state_dict(ours.w_1.state_dict())
+        theirs.linear2.load_state_dict(ours.w_2.state_dict())
+
+    def copy_norms(ours: list[PostNorm], theirs: list[nn.Module]) -> None:
+        for our, their in zip(ours, theirs, strict=True):
+            their.load_state_dict(our.norm.state_dict())
+
+    with torch.no_grad():
+        for ours, theirs in zip(model.encoder.layers, twin.encoder.layers, strict=True):
+            copy_attention(ours.self_attn, theirs.self_attn)
+            copy_feed_forward(ours.feed_forward, theirs)
+            copy_norms([ours.add_norm_1, ours.add_norm_2], [theirs.norm1, theirs.norm2])
+        for ours, theirs in zip(model.decoder.layers, twin.decoder.layers, strict=True):
+            copy_attention(ours.self_attn, theirs.self_attn)
+            copy_attention(ours.cross_attn, theirs.multihead_attn)
+            copy_feed_forward(ours.feed_forward, theirs)
+            copy_norms([ours.add_norm_1, ours.add_norm_2, ours.add_norm_3], [theirs.norm1, theirs.norm2, theirs.norm3])
+    return twin.eval()
+
+
+@pytest.mark.filterwarnings("ignore:enable_nested_tensor is True:UserWarning")  # torch regrets its fast path
+def test_equals_torch(model: EncoderDecoder, src_ids: Tensor, tgt_ids: Tensor) -> None:
+    recorder = Recorder()
+    logits = model(src_ids, tgt_ids, recorder)
+    padding = src_ids == PAD_ID
+    assert padding.any()
+    expected = torch_twin(model)(
+        recorder.tensors["encoder.embedding.output"],
+        recorder.tensors["decoder.embedding.output"],
+        tgt_mask=torch.ones(TARGET, TARGET, dtype=torch.bool).triu(1),  # torch's masks: True = may not attend
+        src_key_padding_mask=padding,
+        memory_key_padding_mask=padding,
+    )
+    assert_close(logits, expected @ model.embedding.matrix.weight.T, atol=1e-5, rtol=1e-5)
+
+
+def test_embedding_by_hand(model: EncoderDecoder) -> None:
+    """Row 29 of the matrix times √42, plus (sin 0, cos 0, …) at the first position."""
+    recorder = Recorder()
+    model(torch.tensor([[29]]), torch.tensor([[31]]), recorder)
+    expected = model.embedding.matrix.weight[29] * 42**0.5 + torch.tensor([0.0, 1.0] * 21)
+    assert_close(recorder.tensors["encoder.embedding.output"][0, 0], expected)
+
+
+def test_the_future_changes_nothing(model: EncoderDecoder, src_ids: Tensor, tgt_ids: Tensor) -> None:
+    logits = model(src_ids, tgt_ids)
+    for t in range(TARGET - 1):
+        changed = tgt_ids.clone()
+        changed[:, t + 1 :] = random_ids(*changed[:, t + 1 :].shape)
+        after = model(src_ids, changed)
+        assert_close(after[:, : t + 1], logits[:, : t + 1], atol=1e-5, rtol=1e-5)
+        assert not torch.allclose(after[:, t + 1], logits[:, t + 1], atol=1e-2)
+
+
+def test_every_earlier_word_matters(model: EncoderDecoder, src_ids: Tensor, tgt_ids: Tensor) -> None:
+    """The counterpart of the law above: it also holds for a model that reads nothing."""
+    last = model(src_ids, tgt_ids)[:, -1]
+    for t in range(TARGET):
+        changed = tgt_ids.clone()
+        changed[:, t] = (changed[:, t] + 1) % CONFIG.vocab_size
+        assert not torch.allclose(model(src_ids, changed)[:, -1], last, atol=1e-3)
+    for s in range(SOURCE):
+        changed = src_ids.clone()
+        changed[0, s] = (changed[0, s] + 1) % CONFIG.vocab_size
+        assert not torch.allclose(model(changed, tgt_ids)[0, -1], last[0], atol=1e-3)
+
+
+def test_padding_changes_nothing(model: EncoderDecoder, src_ids: Tensor, tgt_ids: Tensor) -> None:
+    logits = model(src_ids, tgt_ids)
+    for row, (source, target) in enumerate(zip(src_ids, tgt_ids, strict=True)):
+        alone = model(source[source != PAD_ID][None], target[None])
+        assert_close(alone[0], logits[row], atol=1e-5, rtol=1e-5)
+
+
+def test_padding_of_the_target_changes_nothing_before_it(
+    model: EncoderDecoder, src_ids: Tensor, tgt_ids: Tensor
+) -> None:
+    padded = nn.functional.pad(tgt_ids, (0, 4), value=PAD_ID)
+    assert_close(model(src_ids, padded)[:, :TARGET], model(src_ids, tgt_ids), atol=1e-5, rtol=1e-5)
+
+
+def test_without_positions_shuffling_in_is_shuffling_out(model: EncoderDecoder) -> None:
+    ids, order = torch.randperm(98)[None, :SOURCE] + 3, torch.randperm(SOURCE)
+
+    def no_positions(name: str, value: Tensor) -> Tensor:
+        return torch.zeros_like(value) if name == "encoder.embedding.positions" else value
+
+    rows, shuffled = model.encode(ids, no_positions), model.encode(ids[:, order], no_positions)
+    assert_close(shuffled, rows[:, order], atol=1e-5, rtol=1e-5)
+    assert not torch.allclose(model.encode(ids[:, order]), model.encode(ids)[:, order], atol=1e-2)
+
+
+def test_each_norm_gives_mean_0_and_deviation_1(src_ids: Tensor, tgt_ids: Tensor) -> None:
+    recorder = Recorder()
+    build_model(CONFIG).eval()(src_ids, tgt_ids, recorder)  # fresh: γ = 1 and β = 0
+    outputs = [value for name, value in recorder.tensors.items() if "add_norm" in name and name.endswith("output")]
+    assert len(outputs) == CONFIG.n_layers * 5
+    for output in outputs:
+        assert_close(output.mean(-1), torch.zeros(output.shape[:2]), atol=1e-5, rtol=0)
+        assert_close(output.std(-1, correction=0), torch.ones(output.shape[:2]), atol=1e-3, rtol=0)
+
+
+def test_dropout_works_in_training_and_only_there(model: EncoderDecoder, src_ids: Tensor, tgt_ids: Tensor) -> None:
+    assert torch.equal(model(src_ids, tgt_ids), model(src_ids, tgt_ids))
+    model.train()
+    assert not torch.equal(model(src_ids, tgt_ids), model(src_ids, tgt_ids))
+
+
+def test_one_matrix_serves_both_embeddings_and_the_output(model: EncoderDecoder) -> None:
+    shapes = [tuple(p.shape) for p in model.parameters()]
+    assert shapes.count((CONFIG.vocab_size, CONFIG.d_model)) == 1
+    assert sum(CONFIG.vocab_size in shape for shape in shapes) == 1
+
+
+def test_the_number_of_parameters_by_hand(model: EncoderDecoder) -> None:
+    d, f, n = CONFIG.d_model, CONFIG.d_ff, CONFIG.n_layers
+    attention, feed_forward, norm = 4 * d * d, 2 * d * f + f + d, 2 * d
+    encoder_layer, decoder_layer = attention + feed_forward + 2 * norm, 2 * attention + feed_forward + 3 * norm
+    expected = CONFIG.vocab_size * d + n * (encoder_layer + decoder_layer)
+    assert sum(p.numel() for p in model.parameters()) == expected
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_preset_builds_and_gives_finite_logits_of_about_unit_size(preset: str) -> None:
+    config = PRESETS[preset]
+    logits = build_model(config).eval()(torch.full((2, 3), 5), torch.arange(3, 8).expand(2, 5))
+    assert logits.shape == (2, 5, config.vocab_size)
+    assert 0.5 < logits.std().item() < 2
+
+
+def test_a_config_names_the_numbers_that_do_not_fit() -> None:
+    with pytest.raises(ValueError, match=r"^d_model=42 is not divisible by n_heads=5$"):
+        ModelConfig(d_model=42, n_heads=5)
+    with pytest.raises(ValueError, match=r"^d_model=33 is odd; sines and cosines come in pairs$"):
+        ModelConfig(d_model=33, n_heads=3)
+    assert ModelConfig(d_model=42, n_heads=3).d_k == 14

@@ -1,0 +1,45 @@
+"""The learning rate: up, level, down."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from training.recipe import RECIPES
+from training.schedule import learning_rate_factor
+
+WARMUP, STEPS, DECAY = 10, 100, 0.3
+
+
+def factors(steps: int = STEPS) -> list[float]:
+    return [learning_rate_factor(step, WARMUP, steps, DECAY) for step in range(steps + 1)]
+
+
+def test_up_level_down() -> None:
+    curve = factors()
+    assert curve[:10] == pytest.approx([n / 10 for n in range(1, 11)])
+    assert curve[10:71] == [1.0] * 61
+    assert curve[70:] == pytest.approx([1 - n / 30 for n in range(31)])
+    assert curve[-1] == 0
+
+
+def test_the_end_does_not_change_what_comes_before_the_fall() -> None:
+    assert factors(200)[:71] == factors()[:71]
+
+
+@given(st.integers(0, 500), st.integers(1, 300), st.integers(1, 400), st.floats(0.05, 1))
+def test_a_share_of_the_peak(step: int, warmup_steps: int, steps: int, decay_fraction: float) -> None:
+    factor = learning_rate_factor(step, warmup_steps, steps, decay_fraction)
+    assert 0 <= factor <= 1
+    assert (factor > 0) == (step < steps)
+
+
+@pytest.mark.parametrize("preset", RECIPES)
+def test_every_recipe_reaches_its_peak(preset: str) -> None:
+    recipe = RECIPES[preset]
+    curve = [
+        learning_rate_factor(step, recipe.warmup_steps, recipe.steps, recipe.decay_fraction)
+        for step in range(recipe.steps)
+    ]
+    assert max(curve) == 1
+    assert curve[0] < 0.2
+    assert curve[-1] < 0.1
