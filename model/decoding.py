@@ -114,11 +114,12 @@ class NextToken:
         self.cache = KeyValueCache() if tap is no_tap else None
 
     def log_probabilities(self, prefixes: list[tuple[int, ...]]) -> Tensor:
-        """(N,V) in nats, for N prefixes of equal length without `<sos>`. `<pad>` and `<sos>` are never next."""
+        """(N,V) in nats, for N prefixes of equal length without `<sos>`; −∞ for `<pad>` and `<sos>`, never written."""
         tgt_ids = torch.tensor([[SOS_ID, *prefix] for prefix in prefixes], device=self.src_ids.device)
         logits = self.model.decode(tgt_ids, self.memory, self.src_ids, self.tap, self.cache)[:, -1]
-        logits[:, [PAD_ID, SOS_ID]] = -math.inf
-        return logits.log_softmax(-1)
+        log_probabilities = logits.log_softmax(-1)
+        log_probabilities[:, [PAD_ID, SOS_ID]] = -math.inf
+        return log_probabilities
 
     def select(self, rows: list[int]) -> None:
         """Go on with these prefixes, in this order."""
@@ -183,7 +184,8 @@ def beam_steps(next_token: NextToken, decoding: Beam) -> Iterator[Step]:
     for _ in range(decoding.max_steps):
         rows = next_token.log_probabilities([h.ids for h in hypotheses])  # (N,V)
         totals = rows + torch.tensor([[h.log_probability] for h in hypotheses], device=rows.device)
-        top = totals.flatten().topk(2 * decoding.size)  # enough, were all the `size` best to end here
+        # Twice as many as are kept: enough, were all the `size` best to end here.
+        top = totals.flatten().topk(min(2 * decoding.size, totals.numel()))
         extensions = []
         for total, flat in zip(top.values.tolist(), top.indices.tolist(), strict=True):
             parent, token = divmod(flat, rows.size(1))

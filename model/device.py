@@ -26,7 +26,7 @@ def _works(device: torch.device) -> str:
 
 def pick_device() -> Device:
     """CUDA, then Apple's MPS, then the CPU: the first that is there and works."""
-    notes = []
+    notes: list[str] = []
     for kind, available in (("cuda", torch.cuda.is_available), ("mps", torch.backends.mps.is_available)):
         if not available():
             continue

@@ -145,9 +145,13 @@ class Interventions:
         """Raise InterventionError, naming the numbers, where a change does not fit this model or sentence."""
         for head in (*self.heads_off, *(edit.head for edit in self.rows)):
             if head.layer >= n_layers or head.head >= n_heads:
-                raise InterventionError(f"{head} does not exist: layers and heads end at {n_layers - 1} and {n_heads - 1}")
+                raise InterventionError(
+                    f"{head} does not exist: layers and heads end at {n_layers - 1} and {n_heads - 1}"
+                )
         if any(index >= src_len for index in self.blocked):
-            raise InterventionError(f"token {max(self.blocked)} cannot be blocked: the last of the sentence is {src_len - 1}")
+            raise InterventionError(
+                f"token {max(self.blocked)} cannot be blocked: the last of the sentence is {src_len - 1}"
+            )
         if len(self.blocked) >= src_len:
             raise InterventionError("at least one token of the sentence must stay visible")
 

@@ -1,6 +1,6 @@
 """Text to pieces to ids and back: byte-level byte-pair encoding, lossless for any Unicode text.
 
-Source: Sennrich et al. 2016 (BPE); Radford et al. 2019, §2.2 (on bytes). The merging is done by the `tokenizers` library.
+Source: Sennrich et al. 2016 (BPE); Radford et al. 2019, §2.2 (on bytes). The `tokenizers` library does the merging.
 """
 
 import unicodedata
@@ -14,7 +14,9 @@ from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 PAD, SOS, EOS = SPECIALS = ("<pad>", "<sos>", "<eos>")
 PAD_ID, SOS_ID, EOS_ID = range(3)
 
-_STRAIGHT_QUOTES = str.maketrans({"‘": "'", "’": "'", "‚": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "`": "'", "´": "'"})
+_STRAIGHT_QUOTES = str.maketrans(
+    {"‘": "'", "’": "'", "‚": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "`": "'", "´": "'"}
+)
 
 
 def normalise(text: str) -> str:
@@ -91,8 +93,13 @@ class Tokenizer:
         return self.backend.decode([i for i in ids if i >= len(SPECIALS)])
 
     def piece_bytes(self, id: int) -> bytes:
-        """The bytes a vocabulary entry stands for (of a special token: its name)."""
+        """The bytes a vocabulary entry stands for (of a special token: its name).
+
+        Raises: ValueError, naming the id, if there is no such entry
+        """
         piece = self.backend.id_to_token(id)
+        if piece is None:
+            raise ValueError(f"id {id} is not in the vocabulary of {self.vocab_size} entries")
         return piece.encode() if id < len(SPECIALS) else bytes(_BYTE_OF[c] for c in piece)
 
     def piece_text(self, id: int) -> str:

@@ -47,9 +47,7 @@ def load_machine(folder: Path = checkpoint.SHIPPED, device: Device | None = None
     device = device or pick_device()
     model, tokenizer = checkpoint.load(folder)
     twin = checkpoint.load_twin(folder)
-    return Machine(
-        checkpoint.load_config(folder), model.to(device.torch), twin.to(device.torch), tokenizer, device
-    )
+    return Machine(checkpoint.load_config(folder), model.to(device.torch), twin.to(device.torch), tokenizer, device)
 
 
 class EmptySentenceError(ValueError):

@@ -66,7 +66,13 @@ class Decoder(nn.Module):
         self.layers = nn.ModuleList(layers)
 
     def forward(
-        self, x: Tensor, memory: Tensor, mask: Tensor, memory_mask: Tensor, tap: Tap = no_tap, cache: NoCache | None = None
+        self,
+        x: Tensor,
+        memory: Tensor,
+        mask: Tensor,
+        memory_mask: Tensor,
+        tap: Tap = no_tap,
+        cache: NoCache | None = None,
     ) -> Tensor:
         mask, memory_mask = tap("mask", mask), tap("memory_mask", memory_mask)
         for n, layer in enumerate(self.layers):
@@ -100,7 +106,7 @@ class EncoderDecoder(nn.Module):
     def decode(
         self, tgt_ids: Tensor, memory: Tensor, src_ids: Tensor, tap: Tap = no_tap, cache: KeyValueCache | None = None
     ) -> Tensor:
-        """logits (B,t,vocab_size) of the newest t positions: of all of tgt_ids (B,T), or with a cache of those it lacks."""
+        """logits (B,t,vocab_size) of tgt_ids (B,T): of all t = T positions, or of the newest t that a cache lacks."""
         start = cache.length if cache else 0
         mask = causal_mask(tgt_ids.size(1), tgt_ids.device)[:, :, start:]  # (1,1,t,T)
         inside = under("decoder", tap)

@@ -112,7 +112,7 @@ def epoch_loader(
     seed: int,
     epoch: int,
     max_len: int,
-) -> DataLoader:
+) -> DataLoader[tuple[list[int], list[int]]]:
     """All pairs once, varied and shuffled by (seed, epoch) alone, so that a resumed run sees the same batches."""
     rng = random.Random(f"{seed}/{epoch}")
     varied = variation.apply(pairs, rng)

@@ -9,6 +9,7 @@ import json
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.progress import track
@@ -36,12 +37,17 @@ def as_typed(english: str) -> str:
     return (english[:1].lower() + english[1:]).rstrip(".!?").replace("'", "’") or english
 
 
-def streams(groups: Sequence[Sequence[str]]) -> list[list[str | None]]:
-    """References by rank, as sacreBLEU takes them: stream r holds each sentence's r-th reference, or None."""
+def streams(groups: Sequence[Sequence[str]]) -> Any:
+    """References by rank, as sacreBLEU takes them: stream r holds each sentence's r-th reference, or None.
+
+    Returns: a list of lists; untyped, because sacreBLEU documents None but leaves it out of its types
+    """
     return [[g[r] if r < len(g) else None for g in groups] for r in range(max(map(len, groups)))]
 
 
-def evaluate(machine: Machine, groups: dict[str, list[str]], decoding: Decoding, typed: bool = False) -> dict[str, object]:
+def evaluate(
+    machine: Machine, groups: dict[str, list[str]], decoding: Decoding, typed: bool = False
+) -> dict[str, object]:
     """sacreBLEU and chrF, with their signatures, of the model's translations.
 
     Args:    groups: references of each English sentence; typed: change the English as `as_typed` does
@@ -51,7 +57,8 @@ def evaluate(machine: Machine, groups: dict[str, list[str]], decoding: Decoding,
     started = time.perf_counter()
     sources = [as_typed(english) if typed else english for english in groups]
     hypotheses = [
-        translate(machine, source, decoding) for source in track(sources, "translating", console=console, transient=True)
+        translate(machine, source, decoding)
+        for source in track(sources, "translating", console=console, transient=True)
     ]
     seconds = time.perf_counter() - started
     bleu, chrf = BLEU(), CHRF()

@@ -48,7 +48,9 @@ class Clock:
         self.__dict__.update(state)
 
 
-def batch_loss(model: nn.Module, batch: Mapping[str, Tensor], label_smoothing: float, reduction: str = "mean") -> Tensor:
+def batch_loss(
+    model: nn.Module, batch: Mapping[str, Tensor], label_smoothing: float, reduction: str = "mean"
+) -> Tensor:
     """Cross-entropy of the labels in nats: the mean over tokens that are not padding, or their sum."""
     logits = model(batch["src_ids"], batch["tgt_ids"])
     return nn.functional.cross_entropy(
@@ -61,7 +63,9 @@ def batch_loss(model: nn.Module, batch: Mapping[str, Tensor], label_smoothing: f
 
 
 @torch.no_grad()
-def validation_loss(model: nn.Module, pairs: list[Pair], tokenizer: Tokenizer, max_len: int, accelerator: Accelerator) -> float:
+def validation_loss(
+    model: nn.Module, pairs: list[Pair], tokenizer: Tokenizer, max_len: int, accelerator: Accelerator
+) -> float:
     """Mean cross-entropy in nats a token, without smoothing, dropout or variation."""
     model.eval()
     total = tokens = 0.0
@@ -119,10 +123,10 @@ def train(
 
     model: nn.Module = build_model(config)
     # A running average of the weights does better than the last weights while the learning rate is still high.
-    averaged = AveragedModel(
-        model, multi_avg_fn=get_ema_multi_avg_fn(recipe.average_decay), device=accelerator.device
+    averaged = AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(recipe.average_decay), device=accelerator.device)
+    optimizer: Any = torch.optim.Adam(
+        model.parameters(), recipe.peak_learning_rate, betas=(0.9, 0.98), eps=1e-9, fused=True
     )
-    optimizer: Any = torch.optim.Adam(model.parameters(), recipe.peak_learning_rate, betas=(0.9, 0.98), eps=1e-9, fused=True)
     model, optimizer = accelerator.prepare(model, optimizer)
     clock = Clock()
     accelerator.register_for_checkpointing(clock, averaged)
@@ -130,6 +134,8 @@ def train(
     if resumed := find_state(state):
         accelerator.load_state(str(resumed))
         console.print(f"going on from step {clock.step}")
+
+    batches_in_epoch = 1
 
     def report() -> dict[str, Any]:
         """Validate the averaged weights; keep them if they are the best so far."""
@@ -152,7 +158,7 @@ def train(
             (out / "training.json").write_text(json.dumps(figures, indent=2) + "\n")
         console.print(
             f"step {clock.step}: validation loss {loss:.4f} nats a token, epoch {figures['epochs']}, "
-            f"{clock.seconds / 60:.1f} minutes, {clock.target_tokens / max(clock.seconds, 1e-9):.0f} target tokens a second"
+            f"{clock.seconds / 60:.1f} minutes, {clock.target_tokens / clock.seconds:.0f} target tokens a second"
         )
         return figures
 
@@ -167,7 +173,6 @@ def train(
             yield from accelerator.skip_first_batches(loader, clock.batch) if clock.batch else loader
             clock.epoch, clock.batch = clock.epoch + 1, 0
 
-    batches_in_epoch = 1
     figures: dict[str, Any] = {}
     batches = epoch_batches()
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
@@ -195,7 +200,8 @@ def train(
                 figures = report()
                 save_state(accelerator, state)
                 started = time.perf_counter()
-            progress.update(bar, completed=clock.step, description=f"loss {loss.detach():.3f}" if clock.step % 20 == 0 else None)
+            if clock.step % 20 == 0:
+                progress.update(bar, completed=clock.step, description=f"loss {loss.detach():.3f}")
     return figures
 
 
@@ -210,7 +216,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m training.train", description=__doc__)
     parser.add_argument("preset", choices=sorted(RECIPES))
     parser.add_argument("data", nargs="+", type=Path, help="files with one `English<TAB>German` a line")
-    parser.add_argument("--valid", required=True, type=Path, help="a file of the same form, for choosing the best weights")
+    parser.add_argument(
+        "--valid", required=True, type=Path, help="a file of the same form, for choosing the best weights"
+    )
     parser.add_argument("--out", required=True, type=Path, help="folder for the model and the state to resume from")
     parser.add_argument("--steps", type=int, help="end of the schedule; default: the recipe's")
     parser.add_argument("--seed", type=int, default=1)
@@ -219,7 +227,9 @@ def main() -> None:
     recipe = RECIPES[arguments.preset]
     if arguments.steps:
         recipe = dataclasses.replace(recipe, steps=arguments.steps)
-    train(arguments.preset, arguments.data, arguments.valid, arguments.out, recipe, arguments.seed, arguments.save_every)
+    train(
+        arguments.preset, arguments.data, arguments.valid, arguments.out, recipe, arguments.seed, arguments.save_every
+    )
 
 
 if __name__ == "__main__":

@@ -1,0 +1,47 @@
+"""About: what the model is, what it learned from, how good it is, and what it cannot do."""
+
+import json
+from pathlib import Path
+
+import streamlit as st
+
+from ui.engine import machine
+from ui.text import in_markdown
+
+ASSETS = Path(__file__).parent.parent / "assets"
+
+st.title("About the model", anchor=False)
+config = machine().config
+st.markdown(
+    "Every number in this app comes from one small Transformer that runs on this computer. "
+    "It is an encoder-decoder as in *Attention Is All You Need* (Vaswani et al. 2017): layers normalised after "
+    "each residual sum, ReLU, "
+    "sinusoidal positions, embeddings times √d_model, and an output that shares its matrix with the "
+    "embeddings."
+)
+st.table(
+    {
+        "Parameters": f"{machine().n_parameters:,}",
+        "Layers": f"{config.n_layers} in the encoder, {config.n_layers} in the decoder",
+        "Width (d_model)": str(config.d_model),
+        "Heads": f"{config.n_heads}, each {config.d_k} wide (d_k)",
+        "Feed-forward width (d_ff)": str(config.d_ff),
+        "Vocabulary": f"{config.vocab_size:,} pieces, shared by English and German (byte-level BPE)",
+        "Runs on": machine().device.label,
+    },
+    border="horizontal",
+)
+
+# The model card, without its title.
+st.markdown((ASSETS / "model" / "README.md").read_text(encoding="utf-8").partition("\n")[2])
+
+st.header("Where the sentences come from", anchor=False)
+st.markdown(
+    "The model learned from **sentence pairs from Tatoeba** ([tatoeba.org](https://tatoeba.org)), "
+    "[CC BY 2.0 FR](https://creativecommons.org/licenses/by/2.0/fr/), in part by way of "
+    "[www.manythings.org/anki](https://www.manythings.org/anki/). "
+    "Changes made: selection, deduplication, quote normalisation."
+)
+with st.expander("All measured figures (metrics.json)"):
+    st.code(json.dumps(json.loads((ASSETS / "model" / "metrics.json").read_text()), indent=2), language="json")
+st.caption(in_markdown("The code is open under the MIT licence; the notice about the data is in the file NOTICE."))

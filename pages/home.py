@@ -1,0 +1,13 @@
+"""Home: an English sentence goes in, its translation comes out, and every attention head shows where it looked."""
+
+import streamlit as st
+
+from ui.attention import attention_maps
+from ui.sentence import sentence_bar
+from ui.translation import piece_probabilities, translation
+
+trace = sentence_bar()
+translation(trace)
+piece_probabilities(trace)
+st.header("Where it looked", anchor=False)
+attention_maps(trace)

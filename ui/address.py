@@ -1,0 +1,32 @@
+"""State that lives in the address alone: read with suspicion, written without defaults.
+
+Widgets keep theirs by `bind="query-params"`; this is for what is chosen by clicking in a figure.
+"""
+
+import re
+
+import streamlit as st
+
+
+def read_pair(
+    name: str, limits: tuple[int, int], default: tuple[int, int] | None, lows: tuple[int, int] = (0, 0)
+) -> tuple[int, int] | None:
+    """Two counts like `3.2` (from 1 in the address, from 0 here), or the default where they are missing or do not fit.
+
+    Args: limits: the first count too large, of each; lows: the smallest that is allowed, of each
+    """
+    found = re.fullmatch(r"(\d{1,3})\.(\d{1,3})", st.query_params.get(name, ""), re.ASCII)
+    if not found:
+        return default
+    pair = int(found[1]) - 1, int(found[2]) - 1
+    if all(low <= value < limit for value, limit, low in zip(pair, limits, lows, strict=True)):
+        return pair
+    return default
+
+
+def write_pair(name: str, pair: tuple[int, int] | None, default: tuple[int, int] | None = None) -> None:
+    """Put two counts into the address; the default, or None, is left out."""
+    if pair is None or pair == default:
+        st.query_params.pop(name, None)
+    else:
+        st.query_params[name] = f"{pair[0] + 1}.{pair[1] + 1}"

@@ -1,0 +1,181 @@
+"""The attention maps of a sentence: all heads as an overview, one large, any weight worked out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+
+from figures.grouping import Group, grouped, pieces, words
+from model.tokenizer import Token
+from model.trace import Trace
+from ui.address import read_pair, write_pair
+from ui.components.head_grid import head_grid
+from ui.components.matrix import matrix
+from ui.text import in_markdown, number
+from ui.worked import WorkedStep, worked_average, worked_group, worked_weight
+
+MEAN = -1  # instead of a head: the average over the heads of a layer
+READABLE = 40  # rows and columns; a larger map is cut to this part of it
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One of the three kinds of attention: its names, and how to read its maps."""
+
+    name: str
+    title: str
+    how_to_read: str
+    describe: str
+
+
+KINDS = {
+    "encoder": Kind(
+        "Encoder self-attention",
+        "Where each English piece looks in its own sentence",
+        "A row is one piece of your sentence; its weights over all pieces add up to 1.",
+        "'{row}' looks at '{column}': {value}",
+    ),
+    "decoder": Kind(
+        "Decoder masked self-attention",
+        "Where the decoder looks in what is already written",
+        "A row is one piece the decoder has read; it sees itself and what came before, never what follows.",
+        "after reading '{row}', the decoder looks at '{column}': {value}",
+    ),
+    "cross": Kind(
+        "Encoder-decoder attention",
+        "Where the model looks in your sentence for each German piece",
+        "A row is the piece about to be written; its weights over the English pieces add up to 1.",
+        "before writing '{row}', the model looks at '{column}': {value}",
+    ),
+}
+
+
+def tokens_of(trace: Trace, kind: str) -> tuple[Sequence[Token], Sequence[Token]]:
+    """Tokens that label the rows and the columns of one kind of attention."""
+    match kind:
+        case "encoder":
+            return trace.src, trace.src
+        case "decoder":
+            return trace.tgt, trace.tgt
+        case _:
+            return trace.labels, trace.src
+
+
+def groups_of(tokens: Sequence[Token], by_word: bool) -> list[Group]:
+    texts = [token.text for token in tokens]
+    return words(texts, [token.word for token in tokens]) if by_word else pieces(texts)
+
+
+@st.fragment
+def attention_maps(trace: Trace) -> None:
+    """Overview, one map and one weight worked out; a click redraws these alone."""
+    kind = st.segmented_control(
+        "Attention",
+        list(KINDS),
+        default="cross",
+        required=True,
+        key="attention",
+        bind="query-params",
+        format_func=lambda k: KINDS[k].name,
+        label_visibility="collapsed",
+    )
+    with st.container(horizontal=True):
+        by_word = st.toggle("Group pieces into words", key="words", bind="query-params")
+        hide_eos = st.toggle("Hide <eos>", key="hide_eos", bind="query-params")
+
+    rows, columns = (groups_of(tokens, by_word) for tokens in tokens_of(trace, kind))
+    if hide_eos:
+        rows, columns = ([g for g in groups if g.label != "<eos>"] or groups for groups in (rows, columns))
+    n_rows, n_columns = len(rows), len(columns)
+    rows, columns = rows[:READABLE], columns[:READABLE]
+
+    weights = np.stack([trace.attention(kind, layer) for layer in range(n_layers(trace))])  # (L,H,T,S)
+    maps = grouped(weights, rows, columns)
+    size = maps.shape[:2]
+
+    default = size[0] - 1, MEAN
+    layer, head = read_pair("head", size, default, lows=(0, MEAN)) or default
+    overview, large = st.columns([1, 1.5], gap="medium")
+    with overview:
+        chosen = head_grid(maps, key="heads", selected=(layer, head), title=f"{KINDS[kind].name}: every layer and head")
+        if chosen and chosen != (layer, head):
+            layer, head = chosen
+            write_pair("head", chosen, default)
+            st.rerun(scope="fragment")
+    which = f"layer {layer + 1}, " + ("average of all heads" if head == MEAN else f"head {head + 1}")
+    values = maps[layer].mean(0) if head == MEAN else maps[layer, head]
+    cell = read_pair("cell", (len(rows), len(columns)), None)
+    hidden = np.isneginf(trace.attention(kind, layer, "scores")[0])
+    with large:
+        clicked = matrix(
+            values, [g.label for g in rows], [g.label for g in columns], key="map",
+            title=f"{KINDS[kind].title} ({which})", how_to_read=KINDS[kind].how_to_read, describe=KINDS[kind].describe,
+            hidden=grouped(hidden, rows, columns) >= 1, selected=cell, csv_name=f"attention {kind} {which}",
+        )  # fmt: skip
+        if clicked and clicked != cell:
+            cell = clicked
+            write_pair("cell", cell)
+        notes = []
+        if (n_rows, n_columns) != (len(rows), len(columns)):
+            notes.append(
+                f"Shown: the first {len(rows)} of {n_rows} rows and the first {len(columns)} of {n_columns} columns."
+            )
+        if hide_eos:
+            notes.append("Rows are not renormalised: what they lack to 1 went to <eos>.")
+        if notes:
+            st.caption(in_markdown(" ".join(notes)))
+    worked(trace, kind, layer, head, rows, columns, cell, float(values[cell]) if cell else 0.0)
+
+
+def n_layers(trace: Trace) -> int:
+    """Layers of each stack."""
+    return sum(name.endswith(".cross_attn.weights") for name in trace.tensors)
+
+
+def worked(
+    trace: Trace,
+    kind: str,
+    layer: int,
+    head: int,
+    rows: list[Group],
+    columns: list[Group],
+    cell: tuple[int, int] | None,
+    value: float,
+) -> None:
+    """How the chosen weight came about, from the numbers one step earlier."""
+    with st.container(border=True, key="worked"):
+        if cell is None:
+            st.markdown(
+                "**How does a weight come about?** Choose a cell of the large map, by click or with the arrow keys and "
+                "Enter."
+            )
+            return
+        row, column = rows[cell[0]], columns[cell[1]]
+        st.markdown(
+            f"**How did this {number(value)} come about?** The row is **{in_markdown(row.label)}**, "
+            f"the column **{in_markdown(column.label)}**."
+        )
+        weights = trace.attention(kind, layer)
+        single = len(row.pieces) == len(column.pieces) == 1
+        steps: list[WorkedStep] = []
+        if head == MEAN:
+            per_head = [float(grouped(w, [row], [column])[0, 0]) for w in weights]
+            steps.append(worked_average(per_head, [f"head {h + 1}" for h in range(len(weights))], value))
+        elif single:
+            steps = worked_weight(trace, kind, layer, head, row.pieces[0], column.pieces[0])
+        else:
+            steps.append(worked_group(weights[head], row, column))
+        for n, step in enumerate(steps, 1):
+            st.markdown(f"{n}\\. {step.says}")
+            st.latex(step.formula)
+        if single and head != MEAN:
+            st.caption(
+                f"q is row {row.pieces[0] + 1} of this head's queries, k is row {column.pieces[0] + 1} of its keys. "
+                "Numbers are shown rounded and were computed unrounded. This share of the column's value vector "
+                "goes into the row's new vector."
+            )
+        elif head == MEAN:
+            st.caption("Choose one head in the overview to see how its weight comes from a query and a key.")
+        else:
+            st.caption("Switch off the grouping to see how the weight between two pieces comes from a query and a key.")

@@ -1,0 +1,57 @@
+"""The one loaded model and the traces of recent sentences, shared by all visitors."""
+
+import functools
+import gc
+import threading
+
+import cachetools
+import torch
+
+from model.decoding import Decoding, Greedy
+from model.interventions import NOTHING, Interventions
+from model.trace import Machine, Trace, load_machine
+from model.trace import trace as trace_anew
+
+CACHE_BYTES = 64 * 2**20  # about a hundred short sentences
+
+_cache: cachetools.LRUCache[object, Trace] = cachetools.LRUCache(CACHE_BYTES, getsizeof=lambda trace: trace.nbytes)
+_lock = threading.Lock()
+
+
+@functools.cache
+def machine() -> Machine:
+    """The shipped model.
+
+    Raises: CheckpointError, naming the file and the repair
+    """
+    # Many visitors at once are served better by one thread each than by all cores for one.
+    torch.set_num_threads(1)
+    return load_machine()
+
+
+def warm_up() -> None:
+    """Load the model and run it once, so that the first visitor need not wait for it."""
+    machine()
+    trace("I ate an apple")
+    # Streamlit collects garbage after every run; frozen, the libraries' many objects are not searched each time.
+    gc.collect()
+    gc.freeze()
+
+
+def trace(
+    source: str,
+    target: str | None = None,
+    decoding: Decoding = Greedy(),
+    interventions: Interventions = NOTHING,
+    twin: bool = False,
+) -> Trace:
+    """`model.trace.trace` on the shipped model, remembered by its arguments."""
+    key = (source, target, decoding, interventions, twin)
+    with _lock:
+        if key in _cache:
+            return _cache[key]
+    result = trace_anew(machine(), source, target, decoding, interventions, twin)
+    with _lock:
+        if result.nbytes <= CACHE_BYTES:
+            _cache[key] = result
+    return result

@@ -1,0 +1,33 @@
+"""What a visitor typed is hostile until it has passed through here."""
+
+import html
+import re
+import unicodedata
+
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:&@=^\"'/])")
+
+
+def visible(text: str) -> str:
+    """Text whose control and direction-changing characters are shown as ‹U+…› instead of acting."""
+    return "".join(
+        f"‹U+{ord(c):04X}›" if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Co") and c not in "\u200d\u200c" else c
+        for c in text
+    )
+
+
+def in_html(text: str) -> str:
+    """Text as HTML text or as a quoted attribute's value."""
+    return html.escape(visible(text), quote=True)
+
+
+def in_markdown(text: str) -> str:
+    """Text that Streamlit's Markdown shows as it is: no emphasis, link, colour, icon or formula."""
+    return _MARKDOWN.sub(r"\\\1", " ".join(visible(text).split()))
+
+
+def number(value: float, digits: int = 4) -> str:
+    """A number with a fixed count of decimals and a true minus sign."""
+    text = f"{value:.{digits}f}"
+    if float(text) == 0:
+        text = text.lstrip("-")
+    return text.replace("-", "−")
