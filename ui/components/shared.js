@@ -1,0 +1,85 @@
+// Small tools both components use. Text from the learner reaches the page through textContent alone.
+
+/** A new element with a class and a text. */
+function el(tag, className = "", text = "") {
+  const node = document.createElement(tag);
+  if (className) node.className = className;
+  if (text) node.textContent = text;
+  return node;
+}
+
+function setText(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}
+
+function setAttribute(node, name, value) {
+  if (value === null) node.removeAttribute(name);
+  else if (node.getAttribute(name) !== value) node.setAttribute(name, value);
+}
+
+function bytesOf(base64) {
+  const text = atob(base64);
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+  return bytes;
+}
+
+/** Where a key leads in a grid of `height` by `width`, or null if the key does not move. */
+function moved([row, column], event, height, width) {
+  const far = event.ctrlKey || event.metaKey;
+  const to = {
+    ArrowLeft: [row, column - 1],
+    ArrowRight: [row, column + 1],
+    ArrowUp: [row - 1, column],
+    ArrowDown: [row + 1, column],
+    Home: far ? [0, 0] : [row, 0],
+    End: far ? [height - 1, width - 1] : [row, width - 1],
+    PageUp: [0, column],
+    PageDown: [height - 1, column],
+  }[event.key];
+  if (!to || event.altKey) return null;
+  return [Math.min(height - 1, Math.max(0, to[0])), Math.min(width - 1, Math.max(0, to[1]))];
+}
+
+/**
+ * The selection, shared with Python. A click shows at once and is numbered; Python sends the number of the last choice
+ * it has seen. While it has not seen the newest one (for at most 3 s), its older selection is not allowed to flash up.
+ */
+class Selection {
+  constructor() {
+    this.cell = null;
+    this.count = 0;
+    this.since = -Infinity;
+  }
+  adopt(selected, seen) {
+    const waiting = seen < this.count && performance.now() - this.since < 3000;
+    if (!waiting) this.cell = selected;
+    if (seen > this.count) this.count = seen;
+  }
+  choose(cell) {
+    this.cell = cell;
+    this.count += 1;
+    this.since = performance.now();
+    return [cell[0], cell[1], this.count];
+  }
+}
+
+/** One view for each place on the page: kept and updated, not rebuilt, when new data arrive. */
+function mount(View) {
+  const views = new WeakMap();
+  return ({ data, parentElement, setTriggerValue }) => {
+    const start = performance.now();
+    let view = views.get(parentElement);
+    if (!view) {
+      view = new View(parentElement);
+      views.set(parentElement, view);
+    }
+    view.send = (choice) => setTriggerValue("select", choice);
+    view.update(data);
+    view.root.dataset.ms = (performance.now() - start).toFixed(2);
+    return () => {
+      view.close();
+      views.delete(parentElement);
+    };
+  };
+}
