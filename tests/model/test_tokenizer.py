@@ -113,6 +113,18 @@ def test_words_of_whatever_a_model_may_write(tokenizer: Tokenizer, data: st.Data
     assert words == sorted(words)
 
 
+@given(st.data())
+def test_a_piece_belongs_to_the_word_it_starts_in(tokenizer: Tokenizer, data: st.DataObject) -> None:
+    """Whole characters in any order: a model may write a piece that runs over the end of a word."""
+    whole = [i for i in range(len(SPECIALS), tokenizer.vocab_size) if "‹" not in tokenizer.piece_text(i)]
+    ids = data.draw(st.lists(st.sampled_from(whole), max_size=30))
+    texts = [tokenizer.piece_bytes(i).decode() for i in ids]
+    cut = pre_tokenizers.ByteLevel(add_prefix_space=False).pre_tokenize_str("".join(texts))
+    starts = [len("".join(texts[:n])) for n in range(len(texts))]
+    expected = [next(word for word, (_, (start, end)) in enumerate(cut) if start <= s < end) for s in starts]
+    assert [t.word for t in tokenizer.tokens(ids)] == expected
+
+
 @pytest.mark.xfail(reason="tokens() decodes the stray byte to a sign of three bytes, then counts bytes")
 def test_half_a_character_does_not_shift_the_words_after_it(tokenizer: Tokenizer) -> None:
     half = next(i for i in range(tokenizer.vocab_size) if tokenizer.piece_bytes(i) == b"\xe2")

@@ -9,10 +9,11 @@ from model.attention import MultiHeadAttention
 from model.build import build_model
 from model.config import PRESETS, ModelConfig
 from model.feed_forward import FeedForward
+from model.positions import Sinusoidal
 from model.residual import PostNorm
 from model.tap import Recorder
 from model.tokenizer import PAD_ID
-from model.transformer import EncoderDecoder
+from model.transformer import EncoderDecoder, TokenEmbedding
 from tests.small import CONFIG, SOURCE, TARGET, random_ids
 
 
@@ -143,6 +144,14 @@ def test_dropout_works_in_training_and_only_there(model: EncoderDecoder, src_ids
     assert torch.equal(model(src_ids, tgt_ids), model(src_ids, tgt_ids))
     model.train()
     assert not torch.equal(model(src_ids, tgt_ids), model(src_ids, tgt_ids))
+
+
+def test_dropout_falls_on_each_sublayer_and_on_the_embedding() -> None:
+    """At probability 1 nothing of them is left."""
+    add_norm, x = PostNorm(42, dropout=1.0), torch.randn(2, 5, 42)
+    assert_close(add_norm(x, torch.randn(2, 5, 42)), nn.functional.layer_norm(x, (42,)))
+    embedding = TokenEmbedding(nn.Embedding(11, 42), Sinusoidal(13, 42), dropout=1.0)
+    assert not embedding(torch.tensor([[3, 5, 7]])).any()
 
 
 def test_one_matrix_serves_both_embeddings_and_the_output(model: EncoderDecoder) -> None:
