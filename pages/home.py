@@ -6,6 +6,11 @@ from ui.attention import attention_maps
 from ui.sentence import sentence_bar
 from ui.translation import piece_probabilities, translation
 
+st.title("Transformer Walkthrough", anchor=False)
+st.markdown(
+    "Type an English sentence. A real Transformer, running here and now, translates it into German, and every number "
+    "it computes on the way is yours to inspect."
+)
 trace = sentence_bar()
 translation(trace)
 piece_probabilities(trace)

@@ -9,8 +9,8 @@ import streamlit as st
 
 
 def read_pair(
-    name: str, limits: tuple[int, int], default: tuple[int, int] | None, lows: tuple[int, int] = (0, 0)
-) -> tuple[int, int] | None:
+    name: str, limits: tuple[int, ...], default: tuple[int, int], lows: tuple[int, int] = (0, 0)
+) -> tuple[int, int]:
     """Two counts like `3.2` (from 1 in the address, from 0 here), or the default where they are missing or do not fit.
 
     Args: limits: the first count too large, of each; lows: the smallest that is allowed, of each

@@ -7,13 +7,15 @@ import numpy as np
 import streamlit as st
 
 from figures.grouping import Group, grouped, pieces, words
+from model.interventions import ATTENTIONS
 from model.tokenizer import Token
 from model.trace import Trace
 from ui.address import read_pair, write_pair
 from ui.components.head_grid import head_grid
 from ui.components.matrix import matrix
+from ui.engine import numbers
 from ui.text import in_markdown, number
-from ui.worked import WorkedStep, worked_average, worked_group, worked_weight
+from ui.worked import worked_average, worked_group, worked_weight
 
 MEAN = -1  # instead of a head: the average over the heads of a layer
 READABLE = 40  # rows and columns; a larger map is cut to this part of it
@@ -70,17 +72,17 @@ def groups_of(tokens: Sequence[Token], by_word: bool) -> list[Group]:
 @st.fragment
 def attention_maps(trace: Trace) -> None:
     """Overview, one map and one weight worked out; a click redraws these alone."""
-    kind = st.segmented_control(
-        "Attention",
-        list(KINDS),
-        default="cross",
-        required=True,
-        key="attention",
-        bind="query-params",
-        format_func=lambda k: KINDS[k].name,
-        label_visibility="collapsed",
-    )
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        kind = st.segmented_control(
+            "Kind of attention",
+            list(KINDS),
+            default="cross",
+            required=True,
+            key="attention",
+            bind="query-params",
+            format_func=lambda k: KINDS[k].name,
+            label_visibility="collapsed",
+        )
         by_word = st.toggle("Group pieces into words", key="words", bind="query-params")
         hide_eos = st.toggle("Hide <eos>", key="hide_eos", bind="query-params")
 
@@ -95,27 +97,35 @@ def attention_maps(trace: Trace) -> None:
     size = maps.shape[:2]
 
     default = size[0] - 1, MEAN
-    layer, head = read_pair("head", size, default, lows=(0, MEAN)) or default
-    overview, large = st.columns([1, 1.5], gap="medium")
+    overview, large = st.columns([1, 1.6], gap="medium")
     with overview:
-        chosen = head_grid(maps, key="heads", selected=(layer, head), title=f"{KINDS[kind].name}: every layer and head")
-        if chosen and chosen != (layer, head):
-            layer, head = chosen
-            write_pair("head", chosen, default)
-            st.rerun(scope="fragment")
+        layer, head = read_pair("head", size, default, lows=(0, MEAN))
+        head_grid(
+            maps,
+            key="heads",
+            selected=(layer, head),
+            title="Every layer and head",
+            on_select=lambda chosen: write_pair("head", chosen, default),
+        )
     which = f"layer {layer + 1}, " + ("average of all heads" if head == MEAN else f"head {head + 1}")
     values = maps[layer].mean(0) if head == MEAN else maps[layer, head]
-    cell = read_pair("cell", (len(rows), len(columns)), None)
+    strongest = divmod(int(values.argmax()), values.shape[1])
+    cell = read_pair("cell", values.shape, strongest)
     hidden = np.isneginf(trace.attention(kind, layer, "scores")[0])
     with large:
-        clicked = matrix(
-            values, [g.label for g in rows], [g.label for g in columns], key="map",
-            title=f"{KINDS[kind].title} ({which})", how_to_read=KINDS[kind].how_to_read, describe=KINDS[kind].describe,
-            hidden=grouped(hidden, rows, columns) >= 1, selected=cell, csv_name=f"attention {kind} {which}",
-        )  # fmt: skip
-        if clicked and clicked != cell:
-            cell = clicked
-            write_pair("cell", cell)
+        matrix(
+            values,
+            [g.label for g in rows],
+            [g.label for g in columns],
+            key="map",
+            title=f"{KINDS[kind].title} ({which})",
+            how_to_read=KINDS[kind].how_to_read,
+            describe=KINDS[kind].describe,
+            hidden=grouped(hidden, rows, columns) >= 1,
+            selected=cell,
+            csv_name=f"attention {kind} {which}",
+            on_select=lambda chosen: write_pair("cell", chosen),
+        )
         notes = []
         if (n_rows, n_columns) != (len(rows), len(columns)):
             notes.append(
@@ -125,7 +135,7 @@ def attention_maps(trace: Trace) -> None:
             notes.append("Rows are not renormalised: what they lack to 1 went to <eos>.")
         if notes:
             st.caption(in_markdown(" ".join(notes)))
-    worked(trace, kind, layer, head, rows, columns, cell, float(values[cell]) if cell else 0.0)
+    worked(trace, kind, layer, head, rows, columns, cell, float(values[cell]))
 
 
 def n_layers(trace: Trace) -> int:
@@ -140,42 +150,34 @@ def worked(
     head: int,
     rows: list[Group],
     columns: list[Group],
-    cell: tuple[int, int] | None,
+    cell: tuple[int, int],
     value: float,
 ) -> None:
     """How the chosen weight came about, from the numbers one step earlier."""
-    with st.container(border=True, key="worked"):
-        if cell is None:
-            st.markdown(
-                "**How does a weight come about?** Choose a cell of the large map, by click or with the arrow keys and "
-                "Enter."
-            )
-            return
-        row, column = rows[cell[0]], columns[cell[1]]
-        st.markdown(
-            f"**How did this {number(value)} come about?** The row is **{in_markdown(row.label)}**, "
-            f"the column **{in_markdown(column.label)}**."
+    row, column = rows[cell[0]], columns[cell[1]]
+    weights = trace.attention(kind, layer)
+    single = len(row.pieces) == len(column.pieces) == 1
+    if head == MEAN:
+        per_head = [float(grouped(w, [row], [column])[0, 0]) for w in weights]
+        steps = [worked_average(per_head, [f"head {h + 1}" for h in range(len(weights))], value)]
+        more = "Choose one head in the overview to see how its weight comes from a query and a key."
+    elif single:
+        path = ATTENTIONS[kind].format(layer)
+        steps = worked_weight(numbers(trace), path, (head, row.pieces[0], column.pieces[0]))
+        more = (
+            f"q is row {row.pieces[0] + 1} of this head's queries, k is row {column.pieces[0] + 1} of its keys. "
+            "This share of the column's value vector goes into the row's new vector."
         )
-        weights = trace.attention(kind, layer)
-        single = len(row.pieces) == len(column.pieces) == 1
-        steps: list[WorkedStep] = []
-        if head == MEAN:
-            per_head = [float(grouped(w, [row], [column])[0, 0]) for w in weights]
-            steps.append(worked_average(per_head, [f"head {h + 1}" for h in range(len(weights))], value))
-        elif single:
-            steps = worked_weight(trace, kind, layer, head, row.pieces[0], column.pieces[0])
-        else:
-            steps.append(worked_group(weights[head], row, column))
+    else:
+        steps = [worked_group(weights[head], row, column)]
+        more = "Switch off the grouping to see how the weight between two pieces comes from a query and a key."
+    with st.container(border=True, key="worked"):
+        st.markdown(
+            f"**How did this {number(value)} come about?** "
+            f"Row **{in_markdown(row.label)}**, column **{in_markdown(column.label)}**. "
+            "Choose another cell of the map by a click, or with the arrow keys and Enter."
+        )
         for n, step in enumerate(steps, 1):
             st.markdown(f"{n}\\. {step.says}")
             st.latex(step.formula)
-        if single and head != MEAN:
-            st.caption(
-                f"q is row {row.pieces[0] + 1} of this head's queries, k is row {column.pieces[0] + 1} of its keys. "
-                "Numbers are shown rounded and were computed unrounded. This share of the column's value vector "
-                "goes into the row's new vector."
-            )
-        elif head == MEAN:
-            st.caption("Choose one head in the overview to see how its weight comes from a query and a key.")
-        else:
-            st.caption("Switch off the grouping to see how the weight between two pieces comes from a query and a key.")
+        st.caption(f"{more} Numbers are shown rounded and were computed unrounded.")

@@ -3,14 +3,17 @@
 import functools
 import gc
 import threading
+from collections.abc import Mapping
+from types import MappingProxyType
 
 import cachetools
 import torch
 
 from model.decoding import Decoding, Greedy
 from model.interventions import NOTHING, Interventions
-from model.trace import Machine, Trace, load_machine
+from model.trace import Array, Machine, Trace, load_machine
 from model.trace import trace as trace_anew
+from ui.worked import Numbers
 
 CACHE_BYTES = 64 * 2**20  # about a hundred short sentences
 
@@ -27,6 +30,21 @@ def machine() -> Machine:
     # Many visitors at once are served better by one thread each than by all cores for one.
     torch.set_num_threads(1)
     return load_machine()
+
+
+@functools.cache
+def weights(twin: bool = False) -> Mapping[str, Array]:
+    """The learned matrices by name, as read-only arrays; with `twin` the random ones."""
+    model = machine().twin if twin else machine().model
+    found = {name: w.cpu().numpy() for name, w in model.state_dict().items()}
+    for array in found.values():
+        array.setflags(write=False)
+    return MappingProxyType(found)
+
+
+def numbers(trace: Trace, twin: bool = False) -> Numbers:
+    """What `ui.worked` works out a trace's cells from."""
+    return Numbers(trace.tensors, weights(twin))
 
 
 def warm_up() -> None:

@@ -75,4 +75,6 @@ def sentence_bar() -> Trace:
     for notice in (cut_notice(typed, trace), unlike_training(trace)):
         if notice:
             st.info(notice)
+    if trace.text.rstrip(".").lower() == DEFAULT.lower():
+        st.caption("The model met this very sentence in training. Type one of your own to see what it can do.")
     return trace

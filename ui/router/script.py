@@ -8,7 +8,7 @@ from ui.layout import styles
 
 PAGES = Path(__file__).parents[2] / "pages"
 
-st.set_page_config(page_title="Transformer Walkthrough", page_icon="🔎", layout="wide")
+st.set_page_config(page_title="Transformer Walkthrough", page_icon="🔎", layout="wide", initial_sidebar_state=240)
 styles()
 st.navigation(
     {
