@@ -115,7 +115,7 @@ function paletteOf(element) {
     muted: cssColour(muted),
     border: cssColour(mix(ground, text, 0.18).map(Math.round)),
     neutral: cssColour(mix(ground, text, 0.1).map(Math.round)),
-    hatch: cssColour(mix(ground, text, 0.3).map(Math.round)),
+    hatch: cssColour(mix(ground, text, 0.24).map(Math.round)),
     scales: { weight: makeScale(weight, inks), signed: makeScale(signed, inks) },
   };
   palette.scales.positive = palette.scales.weight;

@@ -5,8 +5,8 @@ const MEAN = -1;
 class HeadGridView {
   constructor(host) {
     this.root = el("figure", "heads");
-    this.root.setAttribute("role", "group");
-    this.root.setAttribute("aria-labelledby", "title");
+    setAttribute(this.root, "role", "group");
+    setAttribute(this.root, "aria-labelledby", "title");
     this.title = el("figcaption", "title");
     this.title.id = "title";
     this.grid = el("div", "grid");
@@ -101,8 +101,9 @@ class HeadGridView {
     this.root.style.setProperty("--columns", columns);
     const nodes = [el("span")];
     this.names = [];
-    const heads = Array.from({ length: columns }, (_, j) => (data.mean && j === columns - 1 ? "mean" : `${data.column_label} ${j + 1}`));
-    heads.forEach((name) => nodes.push(this.header("column", name)));
+    const heads = Array.from({ length: data.heads }, (_, j) => `${data.column_label} ${j + 1}`);
+    const spoken = data.mean ? [...heads, `mean of all ${data.column_label}s`] : heads;
+    for (const name of data.mean ? [...heads, "mean"] : heads) nodes.push(this.header("column", name));
     this.buttons = [];
     for (let i = 0; i < rows; i++) {
       nodes.push(this.header("row", `${data.row_label} ${i + 1}`));
@@ -114,7 +115,7 @@ class HeadGridView {
         canvas.setAttribute("aria-hidden", "true");
         button.append(canvas);
         this.buttons.push(button);
-        this.names.push(`${data.row_label} ${i + 1}, ${heads[j] === "mean" ? "mean of all heads" : heads[j]}`);
+        this.names.push(`${data.row_label} ${i + 1}, ${spoken[j]}`);
         nodes.push(button);
       }
     }

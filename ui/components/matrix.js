@@ -62,7 +62,7 @@ function plan(view, room, unit) {
     mode = "numbers";
     gap = 2;
     cell = Math.max(need(numberFont), Math.min(share, Math.max(px(48), need(px(13)))));
-    tall = Math.max(px(26), Math.min(cell, px(48), Math.floor(px(440) / height)));
+    tall = Math.max(px(height > 16 ? 20 : 26), Math.min(cell, px(48), Math.floor(px(440) / height)));
   } else if (width <= 40) {
     mode = "plain";
     share = Math.floor(free(px(24)) / width);
@@ -94,7 +94,7 @@ function plan(view, room, unit) {
   const cos = Math.cos((angle * Math.PI) / 180);
   const foot = angle ? 3 + (line / 2) * cos : 4;
   let headHeight = Math.ceil(line + 6);
-  let overhang = 2;
+  let overhang = 4;
   const right = (j) => (width - j) * cell - cell / 2;
   if (angle) {
     headHeight = Math.ceil(longest * sin + (line / 2) * cos + foot + 2);
@@ -111,7 +111,8 @@ function plan(view, room, unit) {
 class MatrixView {
   constructor(host) {
     this.root = el("figure", "matrix");
-    this.root.setAttribute("role", "group");
+    setAttribute(this.root, "role", "group");
+    setAttribute(this.root, "aria-labelledby", "title");
     this.title = el("figcaption", "title");
     this.title.id = "title";
     this.how = el("p", "how");
@@ -141,14 +142,13 @@ class MatrixView {
     setAttribute(this.live, "aria-live", "polite");
 
     const foot = el("div", "foot");
-    this.legend = el("div", "legend");
-    this.legend.append(
-      (this.low = el("span")),
-      (this.bar = el("span", "bar")),
-      (this.high = el("span")),
-      (this.maskedKey = el("span", "masked-key"))
-    );
+    const legend = el("div", "legend");
+    this.limit = el("span", "limits");
+    setAttribute(this.limit, "role", "img");
+    this.limit.append((this.low = el("span")), (this.bar = el("span", "bar")), (this.high = el("span")));
+    this.maskedKey = el("span", "masked-key");
     this.maskedKey.append(el("i"), "masked");
+    legend.append(this.limit, this.maskedKey);
     const tools = el("div", "tools");
     setAttribute(tools, "role", "group");
     setAttribute(tools, "aria-label", "Download");
@@ -158,8 +158,7 @@ class MatrixView {
       button.addEventListener("click", () => this.download(kind.toLowerCase()));
       tools.append(button);
     }
-    this.tools = tools;
-    foot.append(this.legend, tools);
+    foot.append(legend, tools);
     this.root.append(this.title, this.how, this.axes, this.scroller, this.readout, this.live, foot);
     host.append(this.root);
 
@@ -174,17 +173,27 @@ class MatrixView {
     this.listen();
     this.watch = new ResizeObserver(() => {
       const room = this.root.clientWidth;
-      if (room && room !== this.room && this.data) {
-        this.room = room;
-        this.draw();
-      }
+      if (!room || !this.data || (room === this.room && this.unit === this.measureUnit())) return;
+      this.room = room;
+      this.draw();
     });
     this.watch.observe(this.root);
+    this.fontsCame = () => {
+      widths.clear();
+      if (this.data) this.draw();
+    };
+    document.fonts.addEventListener("loadingdone", this.fontsCame);
   }
 
   close() {
     this.watch.disconnect();
+    document.fonts.removeEventListener("loadingdone", this.fontsCame);
     this.root.remove();
+  }
+
+  /** Size of the text on this page: 1 where the browser's 16 px are left as they are. */
+  measureUnit() {
+    return parseFloat(getComputedStyle(this.root).fontSize) / 16;
   }
 
   listen() {
@@ -199,9 +208,8 @@ class MatrixView {
       if (!cell) return;
       this.rove(cell);
       this.focused = cell;
-      const td = event.target;
-      if (this.sizes.mode !== "numbers") td.setAttribute("aria-label", this.words(cell).map(([t]) => t).join(""));
-      if (td.matches(":focus-visible")) setText(this.live, this.words(cell).map(([text]) => text).join(""));
+      this.name(cell);
+      if (event.target.matches(":focus-visible")) setText(this.live, this.sentence(cell));
       this.read();
     });
     this.body.addEventListener("focusout", () => {
@@ -267,7 +275,6 @@ class MatrixView {
     this.maskedKey.hidden = !this.hidden?.some(Boolean);
 
     this.selection.adopt(data.selected, data.seen);
-    this.hover = null;
     if (fresh || !this.room) this.room = this.root.clientWidth || 600;
     this.draw();
   }
@@ -275,10 +282,9 @@ class MatrixView {
   /** Everything on screen from this.data, touching only what differs from what is there. */
   draw() {
     const { data, values, hidden } = this;
-    const style = getComputedStyle(this.root);
     const palette = paletteOf(this.root);
-    const unit = parseFloat(style.fontSize) / 16;
-    this.family = style.fontFamily;
+    this.unit = this.measureUnit();
+    this.family = getComputedStyle(this.root).fontFamily;
     const repaint = palette !== this.palette;
     this.palette = palette;
     const hadFocus = this.focused;
@@ -290,7 +296,7 @@ class MatrixView {
       longest = this.texts.reduce((a, b) => (b.length > a.length ? b : a), "0");
     }
     this.widest = longest.replace(/\d/g, "0");
-    const sizes = (this.sizes = plan(this, this.room, unit));
+    const sizes = (this.sizes = plan(this, this.room, this.unit));
     this.dress(sizes, repaint);
     this.label(sizes);
 
@@ -318,6 +324,7 @@ class MatrixView {
       this.rove(cell);
       const td = this.cell(cell);
       if (td.getRootNode().activeElement !== td) td.focus({ preventScroll: true });
+      this.name(cell);
     } else {
       this.rove(this.inside(this.selection.cell) ? this.selection.cell : [0, 0]);
     }
@@ -354,7 +361,7 @@ class MatrixView {
       return tr;
     };
     this.mark(null);
-    this.point(null);
+    this.near(this.hover, false);
     pad(this.head, width + 1, header("col"));
     pad(this.body, height, row);
     const cells = [];
@@ -374,6 +381,8 @@ class MatrixView {
     this.width = width;
     this.rowHeads = [...this.body.children].map((tr) => tr.firstChild);
     this.columnHeads = [...this.head.children].slice(1);
+    if (!this.inside(this.hover)) this.hover = null;
+    this.near(this.hover, true);
   }
 
   /** Sizes and theme colours, as custom properties that matrix.css reads. */
@@ -410,6 +419,7 @@ class MatrixView {
     const [low, high] = this.limits();
     setText(this.low, low);
     setText(this.high, high);
+    setAttribute(this.limit, "aria-label", `Colours from ${low} to ${high}`);
   }
 
   limits() {
@@ -445,16 +455,29 @@ class MatrixView {
     if (cell) turn(cell, true);
   }
 
+  /** The pointer is on `cell`, or on none. */
   point(cell) {
-    const turn = (at, on) => {
-      if (!this.inside(at)) return;
-      this.rowHeads[at[0]].classList.toggle("near", on);
-      this.columnHeads[at[1]].classList.toggle("near", on);
-    };
-    if (this.hover) turn(this.hover, false);
+    this.near(this.hover, false);
     this.hover = cell;
-    if (cell) turn(cell, true);
-    if (this.values) this.read();
+    this.near(cell, true);
+    this.read();
+  }
+
+  near(cell, on) {
+    if (!this.inside(cell)) return;
+    this.rowHeads[cell[0]].classList.toggle("near", on);
+    this.columnHeads[cell[1]].classList.toggle("near", on);
+  }
+
+  /** A cell without a number says its sentence when it has the focus. */
+  name(cell) {
+    if (this.sizes.mode !== "numbers" || this.hidden?.[cell[0] * this.width + cell[1]]) {
+      setAttribute(this.cell(cell), "aria-label", this.sentence(cell));
+    }
+  }
+
+  sentence(cell) {
+    return this.words(cell).map(([text]) => text).join("");
   }
 
   /** What a cell says, as [text, strong?] pieces. */
@@ -480,7 +503,7 @@ class MatrixView {
     }
     const words = this.words(cell);
     this.readout.replaceChildren(...words.map(([text, strong]) => (strong ? el("strong", "", text) : text)));
-    this.readout.title = words.map(([text]) => text).join("");
+    this.readout.title = this.sentence(cell);
   }
 
   download(kind) {

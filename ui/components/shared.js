@@ -72,10 +72,12 @@ function mount(View) {
     let view = views.get(parentElement);
     if (!view) {
       view = new View(parentElement);
+      view.updates = 0;
       views.set(parentElement, view);
     }
     view.send = (choice) => setTriggerValue("select", choice);
     view.update(data);
+    view.root.dataset.updates = ++view.updates;
     view.root.dataset.ms = (performance.now() - start).toFixed(2);
     return () => {
       view.close();

@@ -1,0 +1,359 @@
+"""`matrix` and `head_grid` in a real Chromium, on the page of components_demo.py."""
+
+import csv
+import re
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from playwright.sync_api import Download, Locator, Page, expect
+
+from tests.browser.kit import axe_faults, settled
+
+pytestmark = pytest.mark.browser
+
+DEMO = Path(__file__).with_name("components_demo.py")
+# The shadow root of the matrix, for scripts that run in the page.
+ROOT = """[...document.querySelectorAll("*")].find((e) => e.shadowRoot?.querySelector(".matrix")).shadowRoot"""
+# The lowest WCAG contrast of a number on its cell.
+LOWEST_CONTRAST = (
+    """() => {
+    const linear = (v) => ((v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+    const light = (text) => {
+        const [r, g, b] = text.match(/\\d+/g).map(Number).map(linear);
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05;
+    };
+    const cells = [...ROOT.querySelectorAll("tbody td")].map((td) => getComputedStyle(td));
+    const pairs = cells.map((style) => [light(style.backgroundColor), light(style.color)]);
+    return Math.min(...pairs.map(([a, b]) => Math.max(a, b) / Math.min(a, b)));
+}"""
+).replace("ROOT", ROOT)
+PHONE = {"width": 390, "height": 844}
+
+
+@pytest.fixture
+def demo(serve: Callable[..., str], page: Page) -> Callable[..., Page]:
+    """demo(query) → the demo page, drawn."""
+
+    def go(query: str = "", on: Page | None = None) -> Page:
+        page_ = on or page
+        page_.goto(f"{serve(DEMO)}/?{query}")
+        settled(page_)
+        page_.locator(".matrix tbody td").first.wait_for()
+        return page_
+
+    return go
+
+
+def cell(page: Page, row: int, column: int) -> Locator:
+    return page.locator(".matrix tbody tr").nth(row).locator("td").nth(column)
+
+
+def says(page: Page, text: str) -> None:
+    expect(page.get_by_text(text, exact=True)).to_be_visible()
+
+
+def weights(t: int, s: int, seed: int = 0) -> np.ndarray:
+    """The numbers that the demo page shows."""
+    values = np.random.default_rng(seed).normal(size=(t, s)) * 3
+    return (np.exp(values) / np.exp(values).sum(-1, keepdims=True)).astype(np.float32)
+
+
+def saved(page: Page, kind: str) -> tuple[Download, bytes]:
+    with page.expect_download() as download:
+        page.get_by_role("button", name=kind, exact=True).click()
+    return download.value, Path(download.value.path()).read_bytes()
+
+
+def background(locator: Locator) -> tuple[int, ...]:
+    colour = locator.evaluate("e => getComputedStyle(e).backgroundColor")
+    return tuple(int(n) for n in re.findall(r"\d+", colour)[:3])
+
+
+def test_a_click_reaches_python_once_and_stays_selected(demo: Callable[..., Page]) -> None:
+    page = demo()
+    cell(page, 1, 3).click()
+    says(page, "Chosen: (1, 3)")
+    says(page, "Kept: (1, 3)")
+    expect(cell(page, 1, 3)).to_have_attribute("aria-selected", "true")
+    expect(page.locator(".matrix th.selected")).to_have_text(["apple", "ate"])
+
+    page.get_by_role("button", name="Other numbers").click()
+    says(page, "Chosen: None")
+    says(page, "Kept: (1, 3)")
+    expect(cell(page, 1, 3)).to_have_attribute("aria-selected", "true")
+
+
+def test_the_page_may_choose_too_and_wins(demo: Callable[..., Page]) -> None:
+    page = demo()
+    cell(page, 2, 2).click()
+    says(page, "Kept: (2, 2)")
+    page.get_by_role("button", name="Choose the first cell").click()
+    expect(page.locator(".matrix [aria-selected=true]")).to_have_count(1)
+    expect(cell(page, 0, 0)).to_have_attribute("aria-selected", "true")
+    expect(page.locator(".readout")).to_have_text(re.compile("^'I' → 'I'"))
+
+
+def test_quick_clicks_never_show_an_older_choice(demo: Callable[..., Page]) -> None:
+    page = demo()
+    page.evaluate(
+        """() => {
+            const root = ROOT;
+            window.seen = [];
+            new MutationObserver(() => {
+                const td = root.querySelector("[aria-selected]");
+                if (td) window.seen.push(`${td.parentNode.rowIndex - 1} ${td.cellIndex - 1}`);
+            }).observe(root, { subtree: true, attributes: true, attributeFilter: ["aria-selected", "data-ms"] });
+        }""".replace("ROOT", ROOT)
+    )
+    for column in range(5):
+        cell(page, 0, column).click()
+        page.wait_for_timeout(40)
+    says(page, "Kept: (0, 4)")
+    seen = page.evaluate("window.seen")
+    assert seen == sorted(seen), seen
+
+
+def test_everything_works_from_the_keyboard(demo: Callable[..., Page]) -> None:
+    page = demo()
+    cell(page, 0, 0).focus()
+    expect(cell(page, 0, 0)).to_have_attribute("tabindex", "0")
+    live = page.locator(".matrix [aria-live=polite]")
+    for key, at in [
+        ("ArrowRight", (0, 1)),
+        ("ArrowDown", (1, 1)),
+        ("End", (1, 5)),
+        ("ArrowRight", (1, 5)),
+        ("Home", (1, 0)),
+        ("Control+End", (5, 5)),
+        ("Control+Home", (0, 0)),
+        ("ArrowUp", (0, 0)),
+        ("ArrowDown", (1, 0)),
+    ]:
+        page.keyboard.press(key)
+        expect(cell(page, *at)).to_be_focused()
+        expect(page.locator(".matrix td[tabindex='0']")).to_have_count(1)
+    value = weights(6, 6)[1, 0]
+    expect(live).to_have_text(f"'ate' → 'I': {value:.4f}")
+    page.keyboard.press("Enter")
+    says(page, "Kept: (1, 0)")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Space")
+    says(page, "Kept: (1, 1)")
+    expect(cell(page, 1, 1)).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("button", name="PNG", exact=True)).to_be_focused()
+    page.keyboard.press("Shift+Tab")
+    expect(cell(page, 1, 1)).to_be_focused()
+
+
+def test_pointing_reads_the_cell_out_below_without_moving_anything(demo: Callable[..., Page]) -> None:
+    page = demo()
+    value = weights(6, 6)[3, 1]
+    readout = page.locator(".readout")
+    before = page.locator(".matrix").bounding_box()
+    cell(page, 3, 1).hover()
+    expect(readout).to_have_text(f"'apple' → 'ate': {value:.4f}")
+    expect(cell(page, 3, 1)).to_have_text(f"{value:.2f}")
+    expect(page.locator(".matrix [aria-live]")).to_have_text("")
+    page.locator(".matrix .title").hover()
+    expect(readout).to_have_text("Point at a cell to read its value.")
+    assert page.locator(".matrix").bounding_box() == before
+
+
+def test_masked_cells_have_no_number_and_say_so(demo: Callable[..., Page]) -> None:
+    page = demo("masked=1")
+    expect(cell(page, 0, 1)).to_have_text("")
+    expect(page.locator(".matrix td.masked")).to_have_count(15)
+    cell(page, 0, 1).hover()
+    expect(page.locator(".readout")).to_have_text("'I' → 'ate': masked")
+
+
+def test_hostile_labels_are_text(demo: Callable[..., Page]) -> None:
+    page = demo("labels=hostile")
+    hostile = "<img src=x onerror=window.pwned=1>"
+    cell(page, 0, 5).click()
+    expect(page.locator(".readout")).to_have_text(f"'{hostile}' → '{{value}}': {weights(6, 6)[0, 5]:.4f}")
+    expect(page.locator(".matrix tbody th span").first).to_have_attribute("title", hostile)
+    expect(page.locator(".matrix tbody th").first).to_have_text("<img src=x on…")
+    _, svg = saved(page, "SVG")
+    saved(page, "PNG")
+    assert {re.sub("{.*}", "", node.tag) for node in ElementTree.fromstring(svg).iter()} <= {
+        "svg",
+        "rect",
+        "text",
+        "line",
+    }
+    assert page.evaluate("window.pwned") is None
+    assert page.locator(".matrix img, .matrix script, .matrix b").count() == 0
+
+
+def test_the_csv_holds_every_bit_and_no_formula(demo: Callable[..., Page]) -> None:
+    page = demo("labels=hostile&t=4&s=6")
+    download, content = saved(page, "CSV")
+    assert download.suggested_filename == "weights-..-layer-3.csv"
+    head, *lines = csv.reader(content.decode("utf-8-sig").splitlines())
+    assert head[1:] == [
+        "<img src=x onerror=window.pwned=1>",
+        "</script><script>window.pwned=1</script>",
+        '"><b onmouseover=window.pwned=1>',
+        "'=1+1",
+        'he said "no", twice',
+        "{value}",
+    ]
+    assert [line[0] for line in lines] == head[1:5]
+    read = np.array([[float(number) for number in line[1:]] for line in lines], dtype=np.float32)
+    assert read.tobytes() == weights(4, 6).tobytes()
+    assert all(len(number) <= 16 for line in lines for number in line[1:])
+
+
+def test_pictures_show_the_same_numbers(demo: Callable[..., Page]) -> None:
+    page = demo()
+    _, svg = saved(page, "SVG")
+    texts = [node.text for node in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")]
+    assert [t for t in texts if t and re.fullmatch(r"\d\.\d\d", t)] == [f"{v:.2f}" for v in weights(6, 6).ravel()]
+    assert {"Encoder, layer 3, head 2", "apple", "<eos>"} <= set(texts)
+    _, png = saved(page, "PNG")
+    assert png.startswith(b"\x89PNG")
+    assert len(png) > 10_000
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    "query", ["heads=1", "scale=signed&t=20&s=20", "t=6&s=64&scale=signed", "masked=1&labels=long"]
+)
+def test_axe_finds_nothing_serious(
+    demo: Callable[..., Page], new_page: Callable[..., Page], query: str, scheme: str
+) -> None:
+    page = demo(query, on=new_page(color_scheme=scheme))
+    cell(page, 2, 2).click()
+    says(page, "Kept: (2, 2)")
+    assert axe_faults(page, ".stBidiComponent") == []
+
+
+@pytest.mark.parametrize("scale", ["weight", "signed"])
+def test_colours_follow_the_theme_and_numbers_stay_readable(demo: Callable[..., Page], scale: str) -> None:
+    page = demo(f"heads=1&t=12&s=12&scale={scale}")
+    expect(page.locator(".matrix")).to_have_attribute("data-mode", "numbers")
+    shown = [abs(float(text.replace("−", "-"))) for text in page.locator(".matrix tbody td").all_inner_texts()]
+    faint = page.locator(".matrix tbody td").nth(shown.index(min(shown)))
+    thumbnail = "e => e.getContext('2d').getImageData(2, 2, 1, 1).data.slice(0, 3).join()"
+    map_ = page.locator(".heads canvas").first
+    light = map_.evaluate(thumbnail)
+    assert min(background(faint)) > 200
+    assert page.evaluate(LOWEST_CONTRAST) >= 4.5
+
+    page.emulate_media(color_scheme="dark")
+    expect(page.locator(".matrix")).to_have_attribute("data-updates", "2")
+    expect(page.locator(".heads")).to_have_attribute("data-updates", "2")
+    assert max(background(faint)) < 90
+    assert page.evaluate(LOWEST_CONTRAST) >= 4.5
+    assert map_.evaluate(thumbnail) != light
+    says(page, "Chosen: None")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "heads=1&labels=long",
+        "t=20&s=20&labels=long",
+        "t=40&s=40",
+        "t=6&s=256&scale=signed",
+        "labels=hostile",
+        "t=1&s=1",
+    ],
+)
+def test_a_phone_never_scrolls_sideways(demo: Callable[..., Page], new_page: Callable[..., Page], query: str) -> None:
+    page = demo(query, on=new_page(viewport=PHONE, has_touch=True))
+    wide, seen = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
+    assert wide <= seen
+    component = page.locator(".matrix").bounding_box()
+    assert component
+    assert component["x"] + component["width"] <= PHONE["width"]
+
+
+def test_column_labels_lie_within_the_figure(demo: Callable[..., Page]) -> None:
+    for query in ("labels=long", "labels=long&t=20&s=20", "labels=long&t=40&s=40"):
+        page = demo(query)
+        cut = page.locator(".matrix .scroller").evaluate(
+            """e => {
+                e.scrollLeft = e.scrollWidth;
+                const box = e.getBoundingClientRect();
+                return [...e.querySelectorAll("thead th span")].map((s) => s.getBoundingClientRect())
+                    .filter((s) => s.right > box.right + 1 || s.top < box.top - 1).length;
+            }"""
+        )
+        assert cut == 0, query
+
+
+def test_new_data_change_the_same_table_and_keep_the_focus(demo: Callable[..., Page]) -> None:
+    page = demo("t=5&s=7")
+    cell(page, 4, 6).focus()
+    table = page.locator(".matrix table").element_handle()
+    focused = cell(page, 4, 6).element_handle()
+    # A rerun by other means than the pointer, so that the focus stays where it is.
+    page.get_by_role("button", name="Other numbers").evaluate("e => e.click()")
+    expect(cell(page, 0, 0)).to_have_text(f"{weights(5, 7, seed=1)[0, 0]:.2f}")
+    page.get_by_role("button", name="One row more").evaluate("e => e.click()")
+    expect(page.locator(".matrix tbody tr")).to_have_count(6)
+    expect(cell(page, 5, 0)).to_have_text(f"{weights(6, 7, seed=1)[5, 0]:.2f}")
+    assert table.evaluate("(e) => e.isConnected && e === e.getRootNode().querySelector('table')")
+    assert focused.evaluate("(e) => e.isConnected && e === e.getRootNode().activeElement")
+    expect(page.locator(".readout")).to_have_text(f"'.' → 'I': {weights(6, 7, seed=1)[4, 6]:.4f}")
+
+
+def test_sessions_do_not_share_a_selection(demo: Callable[..., Page], new_page: Callable[..., Page]) -> None:
+    one, two = demo(), demo(on=new_page())
+    cell(one, 1, 1).click()
+    says(one, "Kept: (1, 1)")
+    cell(two, 2, 2).click()
+    says(two, "Kept: (2, 2)")
+    one.get_by_role("button", name="Other numbers").click()
+    expect(cell(one, 0, 0)).to_have_text(f"{weights(6, 6, seed=1)[0, 0]:.2f}")
+    expect(cell(one, 1, 1)).to_have_attribute("aria-selected", "true")
+    expect(cell(two, 0, 0)).to_have_text(f"{weights(6, 6)[0, 0]:.2f}")
+
+
+def test_a_head_is_chosen_by_pointer_and_keyboard(demo: Callable[..., Page]) -> None:
+    page = demo("heads=1")
+    pressed = page.locator(".heads button[aria-pressed=true]")
+    expect(pressed).to_have_attribute("aria-label", "layer 1, head 1, selected")
+    page.get_by_role("button", name="layer 2, head 3").click()
+    says(page, "Chosen head: (1, 2)")
+    expect(pressed).to_have_attribute("aria-label", "layer 2, head 3, selected")
+    page.keyboard.press("ArrowDown")
+    expect(page.get_by_role("button", name="layer 3, head 3")).to_be_focused()
+    page.keyboard.press("End")
+    page.keyboard.press("Enter")
+    says(page, "Kept head: (2, -1)")
+    expect(pressed).to_have_attribute("aria-label", "layer 3, mean of all heads, selected")
+    expect(page.locator(".heads button[tabindex='0']")).to_have_count(1)
+
+
+@pytest.mark.parametrize("size", ["t=1&s=1", "t=6&s=9", "t=100&s=100"])
+def test_head_maps_have_one_size_and_fit_a_phone(
+    demo: Callable[..., Page], new_page: Callable[..., Page], size: str
+) -> None:
+    page = demo(f"heads=1&{size}", on=new_page(viewport={"width": 372, "height": 844}))
+    boxes = [box.bounding_box() for box in page.locator(".heads button").all()]
+    assert len(boxes) == 15
+    assert len({(round(b["width"]), round(b["height"])) for b in boxes if b}) == 1
+    assert max(b["x"] + b["width"] for b in boxes if b) <= 372
+    assert all(b["width"] >= 40 for b in boxes if b)
+
+
+@pytest.mark.parametrize(
+    ("query", "limit_ms"), [("heads=1&t=20&s=20", 25), ("t=40&s=40", 25), ("t=6&s=256&scale=signed", 25)]
+)
+def test_new_numbers_are_drawn_within_a_blink(demo: Callable[..., Page], query: str, limit_ms: float) -> None:
+    page = demo(query)
+    spent = []
+    for run in range(5):
+        page.get_by_role("button", name="Other numbers").click()
+        expect(page.locator(".matrix")).to_have_attribute("data-updates", str(run + 2))
+        settled(page)
+        parts = page.locator("figure[data-ms]").evaluate_all("es => es.map((e) => Number(e.dataset.ms))")
+        spent.append(sum(parts))
+    assert sorted(spent)[2] < limit_ms, spent

@@ -1,0 +1,13 @@
+// Arrow keys for the presenter. Keys pressed in a field, a grid or a group of choices keep their own meaning there.
+export default function ({ setTriggerValue }) {
+  const own = "input, textarea, select, [contenteditable], [role=grid], [role=radiogroup], [role=tablist], [role=group]";
+  const step = { ArrowRight: 1, PageDown: 1, ArrowLeft: -1, PageUp: -1, Home: 0 };
+  const listen = (event) => {
+    if (!(event.key in step) || event.ctrlKey || event.altKey || event.metaKey) return;
+    if (event.composedPath().some((node) => node.matches?.(own))) return;
+    event.preventDefault();
+    setTriggerValue("step", step[event.key]);
+  };
+  document.addEventListener("keydown", listen);
+  return () => document.removeEventListener("keydown", listen);
+}
