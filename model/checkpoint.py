@@ -57,7 +57,7 @@ def load_config(folder: Path = SHIPPED) -> ModelConfig:
     path = folder / CONFIG
     try:
         return ModelConfig(**json.loads(path.read_text()))
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError, ZeroDivisionError) as error:
         raise _broken(path, error) from error
 
 
@@ -70,5 +70,5 @@ def load_tokenizer(folder: Path = SHIPPED) -> Tokenizer:
 
 
 def _broken(path: Path, error: Exception) -> CheckpointError:
-    what = "is missing" if not path.exists() else f"cannot be read ({error})"
+    what = "is missing" if not path.exists() else f"cannot be used ({str(error).splitlines()[0]})"
     return CheckpointError(f"The model file {path} {what}. To restore it, run: git checkout -- {path.parent}")

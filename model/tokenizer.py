@@ -14,6 +14,7 @@ from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 PAD, SOS, EOS = SPECIALS = ("<pad>", "<sos>", "<eos>")
 PAD_ID, SOS_ID, EOS_ID = range(3)
 
+_CONTROL = ("Cc", "Cs")  # lone surrogates too: they are no characters
 _STRAIGHT_QUOTES = str.maketrans(
     {"‘": "'", "’": "'", "‚": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "`": "'", "´": "'"}
 )
@@ -21,9 +22,8 @@ _STRAIGHT_QUOTES = str.maketrans(
 
 def normalise(text: str) -> str:
     """Bring text to the form of the training data: NFC, straight quotes, single spaces, no control characters."""
-    text = unicodedata.normalize("NFC", text).translate(_STRAIGHT_QUOTES)
-    text = "".join(" " if c.isspace() else c for c in text if c.isspace() or unicodedata.category(c) != "Cc")
-    return " ".join(text.split())
+    text = "".join(" " if c.isspace() else c for c in text if c.isspace() or unicodedata.category(c) not in _CONTROL)
+    return " ".join(unicodedata.normalize("NFC", text).translate(_STRAIGHT_QUOTES).split())
 
 
 def _byte_alphabet() -> dict[str, int]:
@@ -116,7 +116,9 @@ class Tokenizer:
         Words are the pieces' groups before any merging: a run of letters, of digits or of other signs.
         """
         pieces = [(i, b"" if i < len(SPECIALS) else self.piece_bytes(i)) for i in ids]
-        text = b"".join(raw for _, raw in pieces).decode(errors="replace")
+        # A byte that is no part of a character becomes one "?", so that the count of bytes stays the same.
+        text = b"".join(raw for _, raw in pieces).decode(errors="surrogateescape")
+        text = "".join("?" if "\udc80" <= c <= "\udcff" else c for c in text)
         # Where each word ends, in bytes. A pre-token's characters are one byte each.
         ends, end = [], 0
         for word, _ in pre_tokenizers.ByteLevel(add_prefix_space=False).pre_tokenize_str(text):

@@ -17,15 +17,17 @@ Pair = tuple[str, str]
 def read_pairs(paths: Iterable[Path]) -> list[Pair]:
     """English-German pairs of files with one `en<TAB>de` a line, normalised.
 
-    Raises: ValueError, naming file and line, where a line has no tab
+    Raises: ValueError, naming file and line, where a line has no tab; or if there are no pairs at all
     """
     pairs = []
     for path in paths:
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        for number, line in enumerate(path.read_text(encoding="utf-8").rstrip("\n").split("\n"), 1):
             english, tab, german = line.partition("\t")
             if not tab:
                 raise ValueError(f"{path}, line {number}: expected English, a tab, German; got {line!r}")
             pairs.append((normalise(english), normalise(german)))
+    if not pairs:
+        raise ValueError("the files hold no sentence pairs")
     return pairs
 
 
@@ -120,4 +122,10 @@ def epoch_loader(
     targets = tokenizer.encode_batch([german for _, german in varied])
     encoded = [(s, t) for s, t in zip(sources, targets, strict=True) if 0 < max(len(s), len(t)) < max_len]
     batches = length_batches([(len(s) + 1, len(t) + 1) for s, t in encoded], batch_tokens, rng)
-    return DataLoader(encoded, batch_sampler=batches, collate_fn=collate)  # type: ignore[arg-type]
+    # A generator of its own: drawing from the global one would shift the dropout of a resumed run.
+    return DataLoader(
+        encoded,  # type: ignore[arg-type]
+        batch_sampler=batches,
+        collate_fn=collate,
+        generator=torch.Generator(),
+    )

@@ -14,6 +14,7 @@ from ui.address import read_pair, write_pair
 from ui.components.head_grid import head_grid
 from ui.components.matrix import matrix
 from ui.engine import numbers
+from ui.steps import show_steps
 from ui.text import in_markdown, number
 from ui.worked import worked_average, worked_group, worked_weight
 
@@ -26,6 +27,7 @@ class Kind:
     """One of the three kinds of attention: its names, and how to read its maps."""
 
     name: str
+    label: str
     title: str
     how_to_read: str
     describe: str
@@ -34,23 +36,38 @@ class Kind:
 KINDS = {
     "encoder": Kind(
         "Encoder self-attention",
+        "Encoder",
         "Where each English piece looks in its own sentence",
         "A row is one piece of your sentence; its weights over all pieces add up to 1.",
         "'{row}' looks at '{column}': {value}",
     ),
     "decoder": Kind(
         "Decoder masked self-attention",
+        "Masked decoder",
         "Where the decoder looks in what is already written",
         "A row is one piece the decoder has read; it sees itself and what came before, never what follows.",
         "after reading '{row}', the decoder looks at '{column}': {value}",
     ),
     "cross": Kind(
         "Encoder-decoder attention",
+        "Encoder-decoder",
         "Where the model looks in your sentence for each German piece",
         "A row is the piece about to be written; its weights over the English pieces add up to 1.",
         "before writing '{row}', the model looks at '{column}': {value}",
     ),
 }
+
+
+def choose_kind(kinds: Sequence[str] = tuple(KINDS), default: str = "encoder") -> str:
+    """Control for the kind of attention, the same on every page.
+
+    Its options are the labels themselves, because a bound widget writes labels, not options, into the address.
+    """
+    by_label = {KINDS[kind].label: kind for kind in kinds}
+    label = st.segmented_control(
+        "Attention", list(by_label), default=KINDS[default].label, required=True, key="attention", bind="query-params"
+    )
+    return by_label.get(label, default)
 
 
 def tokens_of(trace: Trace, kind: str) -> tuple[Sequence[Token], Sequence[Token]]:
@@ -73,16 +90,7 @@ def groups_of(tokens: Sequence[Token], by_word: bool) -> list[Group]:
 def attention_maps(trace: Trace) -> None:
     """Overview, one map and one weight worked out; a click redraws these alone."""
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        kind = st.segmented_control(
-            "Kind of attention",
-            list(KINDS),
-            default="cross",
-            required=True,
-            key="attention",
-            bind="query-params",
-            format_func=lambda k: KINDS[k].name,
-            label_visibility="collapsed",
-        )
+        kind = choose_kind(default="cross")
         by_word = st.toggle("Group pieces into words", key="words", bind="query-params")
         hide_eos = st.toggle("Hide <eos>", key="hide_eos", bind="query-params")
 
@@ -99,13 +107,13 @@ def attention_maps(trace: Trace) -> None:
     default = size[0] - 1, MEAN
     overview, large = st.columns([1, 1.6], gap="medium")
     with overview:
-        layer, head = read_pair("head", size, default, lows=(0, MEAN))
+        layer, head = read_pair("map", size, default, lows=(0, MEAN))
         head_grid(
             maps,
             key="heads",
             selected=(layer, head),
             title="Every layer and head",
-            on_select=lambda chosen: write_pair("head", chosen, default),
+            on_select=lambda chosen: write_pair("map", chosen, default),
         )
     which = f"layer {layer + 1}, " + ("average of all heads" if head == MEAN else f"head {head + 1}")
     values = maps[layer].mean(0) if head == MEAN else maps[layer, head]
@@ -177,7 +185,5 @@ def worked(
             f"Row **{in_markdown(row.label)}**, column **{in_markdown(column.label)}**. "
             "Choose another cell of the map by a click, or with the arrow keys and Enter."
         )
-        for n, step in enumerate(steps, 1):
-            st.markdown(f"{n}\\. {step.says}")
-            st.latex(step.formula)
+        show_steps(steps)
         st.caption(f"{more} Numbers are shown rounded and were computed unrounded.")

@@ -74,7 +74,6 @@ class Killed(Exception):
     pass
 
 
-@pytest.mark.xfail(reason="a DataLoader without a generator of its own draws from the one that dropout draws from")
 @pytest.mark.parametrize("killed_at", [7, 10, 12, 19])
 def test_a_killed_run_goes_on_to_exactly_the_same_weights(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, killed_at: int

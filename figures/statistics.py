@@ -1,0 +1,20 @@
+"""Numbers that sum up an attention map."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.floating]
+
+
+def entropy_bits(weights: Array) -> Array:
+    """Entropy of each row of weights (…,T,S), in bits: 0 for one sure choice, log₂ S for no preference at all."""
+    safe = np.where(weights > 0, weights, 1.0)
+    return -(weights * np.log2(safe)).sum(-1)
+
+
+def softmax_slope(weights: Array) -> Array:
+    """Largest slope of each row's softmax, ∂αⱼ/∂sⱼ = αⱼ(1 − αⱼ), for weights (…,T,S): between 0 and 1/4.
+
+    Close to 0 the softmax is saturated: changing a score changes next to nothing, and training gets no signal.
+    """
+    return (weights * (1 - weights)).max(-1)

@@ -1,0 +1,45 @@
+"""Choosing an attention head: the same controls on every lesson, kept in the address."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from model.interventions import Head
+from ui.attention import KINDS, choose_kind
+from ui.engine import machine
+
+
+def choose_head(kinds: Sequence[str] = tuple(KINDS), default: str = "encoder") -> Head:
+    """Controls for kind of attention, layer and head, side by side."""
+    config = machine().config
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="choose_head"):
+        kind = choose_kind(kinds, default) if len(kinds) > 1 else default
+        layer = st.segmented_control(
+            "Layer",
+            list(range(1, config.n_layers + 1)),
+            default=config.n_layers,
+            required=True,
+            key="layer",
+            bind="query-params",
+        )
+        head = st.segmented_control(
+            "Head", list(range(1, config.n_heads + 1)), default=1, required=True, key="head", bind="query-params"
+        )
+    return Head(kind, layer - 1, head - 1)
+
+
+def current_head(default: str = "encoder", kinds: Sequence[str] = tuple(KINDS)) -> Head:
+    """The head that `choose_head` is set to, also where that is not on the page (presenter mode)."""
+    config = machine().config
+
+    def count(name: str, n: int, otherwise: int) -> int:
+        text = str(st.session_state.get(name) or st.query_params.get(name, ""))
+        return int(text) - 1 if text in map(str, range(1, n + 1)) else otherwise
+
+    label = st.session_state.get("attention") or st.query_params.get("attention")
+    kind = next((k for k in kinds if KINDS[k].label == label), default)
+    return Head(
+        kind,
+        count("layer", config.n_layers, config.n_layers - 1),
+        count("head", config.n_heads, 0),
+    )

@@ -1,0 +1,127 @@
+"""The frame of a lesson: sentence bar, place on the map, the six parts, the way on."""
+
+from collections.abc import Callable, Sequence
+
+import streamlit as st
+from streamlit.navigation.page import Page
+
+from model.trace import Trace
+from ui.lessons import LESSONS, Lesson, lesson, neighbours
+from ui.presenter import KEY, stepper
+from ui.quiz import Question, answered, quiz
+from ui.sentence import sentence_bar
+from ui.source import Code, source
+
+_VISITED = "visited"  # in the session: slugs of the lessons opened on this visit
+
+Part = Callable[[Trace], None]
+
+
+def visited() -> set[str]:
+    """Slugs of the lessons that this visitor has opened."""
+    found: set[str] = st.session_state.setdefault(_VISITED, set())
+    return found
+
+
+def nav_title(item: Lesson) -> str:
+    """A lesson's title in the navigation, ticked once visited, with the questions answered."""
+    if item.slug not in visited():
+        return item.title
+    done = answered(item.slug)
+    return f"{item.title} ✓" + (f" {done}/{item.n_questions}" if done else "")
+
+
+def show_lesson(
+    slug: str,
+    *,
+    idea: Part,
+    see: Part,
+    do: Part,
+    check: Part,
+    predict: Callable[[Trace], Sequence[Question]],
+    code: Sequence[Code],
+) -> None:
+    """A whole lesson page. Each part is a function of the trace; presenter mode shows one of them at a time.
+
+    Check stands beside See, because its arithmetic is that of the cell chosen there.
+    """
+    this = lesson(slug)
+    visited().add(slug)
+    trace = sentence_bar()
+    st.title(this.title, anchor=False)
+    st.markdown(f"*{this.asks}*")
+
+    def predict_part(trace: Trace) -> None:
+        quiz(slug, predict(trace))
+
+    def code_part(trace: Trace) -> None:
+        source(*code)
+
+    def see_and_check(trace: Trace) -> None:
+        left, right = st.columns([1.15, 1], gap="large")
+        with left:
+            st.header("See", anchor="see")
+            see(trace)
+        with right:
+            st.header("Check", anchor="check")
+            check(trace)
+
+    parts: dict[str, Part] = {
+        "Idea": idea,
+        "See": see_and_check,
+        "Do": do,
+        "Predict": predict_part,
+        "Code": code_part,
+    }
+    if st.session_state.get(KEY):
+        name = list(parts)[stepper(list(parts))]
+        _fragment(name, parts[name], trace)
+        return
+    _part("Idea", idea, trace)
+    _bench(see_and_check, do, trace)
+    _fragment("Predict", predict_part, trace)
+    _part("Code", code_part, trace)
+    _way_on(this)
+
+
+def _part(name: str, part: Part, trace: Trace) -> None:
+    with st.container(key=f"part_{name.lower()}"):
+        if name not in ("Idea", "See"):  # the title stands above one, the other has its own beside Check's
+            st.header(name, anchor=name.lower())
+        part(trace)
+
+
+@st.fragment
+def _fragment(name: str, part: Part, trace: Trace) -> None:
+    _part(name, part, trace)
+
+
+@st.fragment
+def _bench(see_and_check: Part, do: Part, trace: Trace) -> None:
+    """See, Check and Do share their controls, so they are redrawn together, and nothing else is."""
+    _part("See", see_and_check, trace)
+    _part("Do", do, trace)
+
+
+def _way_on(this: Lesson) -> None:
+    before, after = neighbours(this)
+    st.divider()
+    with st.container(horizontal=True, horizontal_alignment="distribute", key="way_on"):
+        if before:
+            st.page_link(page_of(before), label=f"← {before.title}")
+        if after:
+            st.page_link(page_of(after), label=f"Next: {after.title} →")
+    st.caption("The address of this page reopens it exactly as it is now: sentence, head, cell and every switch.")
+
+
+def page_of(item: Lesson, title: str = "") -> Page:
+    """A lesson as a page of the navigation; its title there may differ from visitor to visitor."""
+    return st.Page(item.file, title=title or item.title, url_path=item.slug)
+
+
+def course_pages() -> dict[str, list[Page]]:
+    """The lessons as navigation, by section, ticked as far as this visitor has come."""
+    sections: dict[str, list[Page]] = {}
+    for item in LESSONS:
+        sections.setdefault(item.section, []).append(page_of(item, nav_title(item)))
+    return sections

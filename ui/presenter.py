@@ -1,0 +1,50 @@
+"""Presenter mode: large type, one part of a lesson at a time, stepped through with the arrow keys."""
+
+import streamlit as st
+
+from ui.components.wire import browser_file
+
+KEY = "present"
+_keys = st.components.v2.component("transformer_walkthrough.keys", js=browser_file("keys.js"))
+
+
+def presenter_switch() -> bool:
+    """The switch in the sidebar; True while presenting."""
+    on = st.sidebar.toggle(
+        "Presenter mode",
+        key=KEY,
+        bind="query-params",
+        help="Large type and one part of a lesson at a time. Arrow keys step, Home starts over.",
+    )
+    if on:
+        st.html("<style>html { font-size: 20px; }</style>")
+    return on
+
+
+def read_step(n_parts: int) -> int:
+    """Which part is shown, from the address (there counted from 1)."""
+    text = st.query_params.get("step", "1")
+    number = int(text) if text.isascii() and text.isdigit() and len(text) < 4 else 1
+    return min(max(number, 1), n_parts) - 1
+
+
+def _go(step: int) -> None:
+    st.query_params["step"] = str(step + 1)
+
+
+def stepper(names: list[str]) -> int:
+    """Buttons and arrow keys to step through parts with these names; returns the index of the one to show."""
+    current, last = read_step(len(names)), len(names) - 1
+
+    def turn() -> None:
+        by = st.session_state["presenter_keys"].get("step")
+        if by is not None:
+            _go(0 if by == 0 else min(max(current + by, 0), last))
+
+    with st.container(horizontal=True, vertical_alignment="center", key="stepper"):
+        st.button("Back", on_click=_go, args=(max(current - 1, 0),), disabled=current == 0)
+        st.button("Next", on_click=_go, args=(min(current + 1, last),), disabled=current == last, type="primary")
+        st.button("Reset", on_click=_go, args=(0,), disabled=current == 0)
+        st.markdown(f"Part {current + 1} of {len(names)}: **{names[current]}**")
+    _keys(key="presenter_keys", on_step_change=turn)
+    return current

@@ -1,0 +1,85 @@
+"""Questions graded against live numbers or with the decks' answers; the score is kept for the visit."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from ui.lessons import LESSONS
+
+_ANSWERS = "answers"  # in the session: {(lesson, question): whether the first answer was right}
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question.
+
+    id:      its name within the lesson, the same for every sentence, so that it counts once
+    text:    Markdown; options: Markdown, in the order shown
+    correct: indices of the right options; several makes it a question with several answers
+    why:     Markdown, shown after answering
+    """
+
+    id: str
+    text: str
+    options: tuple[str, ...]
+    correct: frozenset[int]
+    why: str
+    several: bool = False
+
+
+def answers() -> dict[tuple[str, str], bool]:
+    """What this visitor has answered so far."""
+    found: dict[tuple[str, str], bool] = st.session_state.setdefault(_ANSWERS, {})
+    return found
+
+
+def answered(slug: str) -> int:
+    """How many questions of a lesson were answered."""
+    return sum(lesson == slug for lesson, _ in answers())
+
+
+def score() -> str:
+    """The visit's score in words, or ''."""
+    right, all_questions = sum(answers().values()), sum(lesson.n_questions for lesson in LESSONS)
+    return f"{right} right of {len(answers())} answered, {all_questions} questions in all" if answers() else ""
+
+
+def quiz(slug: str, questions: Sequence[Question]) -> None:
+    """Ask a lesson's questions one below the other; each is graded when its button is pressed."""
+    for question in questions:
+        with st.container(border=True):
+            _ask(slug, question)
+    if score():
+        st.caption(f"Your score on this visit: {score()}. The first answer to each question counts.")
+
+
+def _ask(slug: str, question: Question) -> None:
+    # The options belong to the key: a new sentence asks anew, with nothing chosen.
+    key = f"{slug}/{question.id}/{hash((question.text, question.options))}"
+    st.markdown(question.text)
+    labels = list(range(len(question.options)))
+    if question.several:
+        chosen = {i for i in labels if st.checkbox(question.options[i], key=f"{key}/{i}")}
+        st.caption("More than one may be right.")
+    else:
+        one = st.radio(
+            "Your answer",
+            labels,
+            index=None,
+            format_func=lambda i: question.options[i],
+            key=key,
+            label_visibility="collapsed",
+        )
+        chosen = set() if one is None else {one}
+    if st.button("Check my answer", key=f"{key}/check", disabled=not chosen):
+        st.session_state[f"{key}/given"] = frozenset(chosen)
+        answers().setdefault((slug, question.id), chosen == question.correct)
+    given = st.session_state.get(f"{key}/given")
+    if given is None:
+        return
+    if given == question.correct:
+        st.success(f"Right. {question.why}")
+    else:
+        right = " and ".join(question.options[i] for i in sorted(question.correct))
+        st.warning(f"Not quite: it is {right}. {question.why}")

@@ -1,0 +1,27 @@
+"""The code that ran, read from the running program, never a copy."""
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+ROOT = Path(__file__).parent.parent
+
+Code = Callable[..., Any]
+
+
+def where(code: Code) -> str:
+    """File and first line of a function or class, like `model/attention.py, line 13`."""
+    file = Path(inspect.getfile(code)).resolve().relative_to(ROOT)
+    return f"{file.as_posix()}, line {inspect.getsourcelines(code)[1]}"
+
+
+def source(first: Code, *others: Code) -> None:
+    """The function that matters most, open; those around it folded away."""
+    st.caption(where(first))
+    st.code(inspect.getsource(first), language="python")
+    for code in others:
+        with st.expander(f"{code.__qualname__} · {where(code)}"):
+            st.code(inspect.getsource(code), language="python")

@@ -1,0 +1,16 @@
+"""Worked steps on the page."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from ui.text import in_markdown
+from ui.worked import WorkedStep
+
+
+def show_steps(steps: Sequence[WorkedStep]) -> None:
+    """Worked steps, numbered, with typeset arithmetic."""
+    for n, step in enumerate(steps, 1):
+        st.markdown(f"{n}\\. {in_markdown(step.says)}")
+        # Inline, because only inline formulas break at the end of a line.
+        st.markdown(rf"$\displaystyle {step.formula}$")
