@@ -70,5 +70,6 @@ def load_tokenizer(folder: Path = SHIPPED) -> Tokenizer:
 
 
 def _broken(path: Path, error: Exception) -> CheckpointError:
-    what = "is missing" if not path.exists() else f"cannot be used ({str(error).splitlines()[0]})"
+    reason = " ".join(" ".join(str(error).splitlines()[:2]).split())  # the first fault of what may be a long list
+    what = "is missing" if not path.exists() else f"cannot be read ({reason})"
     return CheckpointError(f"The model file {path} {what}. To restore it, run: git checkout -- {path.parent}")
