@@ -339,7 +339,8 @@ def _picture(block: Block, trace: Trace, name: str, tensor: Array) -> tuple[Thum
         case "weights":
             hidden = np.isneginf(trace.tensors[name.replace(".weights", ".scores")]).all(0)
             small = weight_thumbnail(tensor, hidden)
-            joined = f", the largest of {small.every[0]} × {small.every[0]} pieces" if small.every[0] > 1 else ""
+            rows, columns = small.every
+            joined = f", the largest of {rows} × {columns} cells" if small.every != (1, 1) else ""
             return small, f"Picture: the row's piece looks at the column's; mean of {tensor.shape[0]} heads{joined}."
         case "bars":
             return bar_thumbnail(np.array(trace.probabilities)), "Picture: the probability of each piece written."
@@ -357,7 +358,7 @@ def _rows(small: Thumbnail) -> str:
 
 
 def _nth(n: int) -> str:
-    return f"{n}{ {2: 'nd', 3: 'rd'}.get(n, 'th')}"
+    return f"{n}{ {2: 'nd', 3: 'rd'}.get(n, 'th') }"
 
 
 def _probabilities(trace: Trace) -> Array:

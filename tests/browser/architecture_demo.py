@@ -1,0 +1,56 @@
+"""The page that the browser tests of the map drive, with the shipped model.
+
+Query parameters: `sentence`; `compact` 1; `plain` 1 for no sentence; `lit` block ids joined by commas; `links` none.
+"""
+
+import streamlit as st
+
+from ui.components.architecture import IDS, architecture
+from ui.engine import trace
+
+st.set_page_config(page_title="The map", layout="wide")
+
+LINKS = {
+    "tokenize": "Tokenization",
+    "encoder.embedding": "Embeddings",
+    "decoder.embedding": "Embeddings",
+    "encoder.positions": "Positional encodings",
+    "decoder.positions": "Positional encodings",
+    "encoder.self_attn": "Scaled dot-product attention",
+    "decoder.self_attn": "Masking",
+    "decoder.cross_attn": "Encoder-decoder attention",
+    "encoder.stack": "The encoder",
+}
+assert LINKS.keys() <= {*IDS}
+
+
+def shown(key: str) -> None:
+    params = st.query_params
+    with st.sidebar:
+        if st.button("Other sentence"):
+            st.session_state.sentence = "The black cat fights the dog"
+    sentence = st.session_state.get("sentence", params.get("sentence", "I ate an apple."))
+    left, right = st.columns([3, 2])
+    with left:
+        opened = architecture(
+            key=key,
+            lit=tuple(filter(None, params.get("lit", "").split(","))),
+            links=None if params.get("links") == "none" else LINKS,
+            trace=None if "plain" in params else trace(sentence),
+            compact="compact" in params,
+            on_open=lambda block: st.session_state.update(called=[*st.session_state.get("called", []), block]),
+        )
+    with right:
+        st.write("Opened:", str(opened))
+        st.write("Called:", str(st.session_state.get("called", [])))
+    if opened == "encoder.stack":
+        st.switch_page(second)
+
+
+def lesson() -> None:
+    st.write("The lesson")
+    shown("map")
+
+
+second = st.Page(lesson, title="Lesson", url_path="lesson")
+st.navigation([st.Page(lambda: shown("map"), title="Home", url_path="home", default=True), second]).run()

@@ -1,0 +1,539 @@
+// The map of the whole encoder-decoder as one drawing, laid out for the width there is. Needs colour.js and shared.js.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** A new SVG element with attributes. */
+function draw(tag, attributes = {}) {
+  const node = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  return node;
+}
+
+function put(node, attributes) {
+  for (const [name, value] of Object.entries(attributes)) setAttribute(node, name, typeof value === "number" ? String(+value.toFixed(2)) : value);
+}
+
+// Heights of blocks and gaps. near: attention → add & norm; far: room for the residual branch below a sub-layer.
+const SIZES = {
+  full: {
+    font: 12.5, line: 14, small: 11, most: 600, edge: 3, lane: 16, pad: 9, gutter: 36, round: 6,
+    top: 22, exit: 13, softmax: 36, linear: 30, enter: 11, step: 12, head: 15, foot: 14, pill: 18,
+    norm: 26, near: 9, far: 19, attention: 46, feed: 32, positions: 30, embedding: 30, pieces: 40, leave: 11,
+  },
+  narrow: {
+    font: 11.5, line: 13, small: 10.5, most: 600, edge: 2, lane: 11, pad: 6, gutter: 20, round: 6,
+    top: 22, exit: 13, softmax: 36, linear: 30, enter: 11, step: 12, head: 15, foot: 14, pill: 17,
+    norm: 26, near: 9, far: 19, attention: 46, feed: 32, positions: 30, embedding: 30, pieces: 40, leave: 11,
+  },
+  compact: {
+    font: 10, line: 11, small: 10, most: 260, edge: 2, lane: 9, pad: 5, gutter: 18, round: 4,
+    top: 14, exit: 9, softmax: 19, linear: 19, enter: 8, step: 8, head: 11, foot: 10, pill: 14,
+    norm: 17, near: 6, far: 13, attention: 28, feed: 19, positions: 19, embedding: 19, pieces: 17, leave: 8,
+  },
+};
+
+/** Where everything is, for a drawing `width` wide. */
+function plan(width, compact) {
+  const s = compact ? SIZES.compact : width < 440 ? SIZES.narrow : SIZES.full;
+  const frame = (width - 2 * s.edge - s.gutter) / 2;
+  const w = frame - s.lane - 2 * s.pad;
+  const left = s.edge + s.pad + s.lane;
+  const right = s.edge + frame + s.gutter + s.pad;
+  const at = {};
+  const box = (id, y, h) => (at[id] = { x: id.startsWith("encoder") ? left : right, y, w, h });
+  let y = s.top + s.exit;
+  const next = (id, h, gap) => {
+    box(id, y, h);
+    y += h + gap;
+  };
+  next("output.softmax", s.softmax, s.step);
+  next("output.linear", s.linear, s.enter);
+  const top = y;
+  y += s.head;
+  next("decoder.add_norm_3", s.norm, s.near);
+  next("decoder.feed_forward", s.feed, s.far);
+  next("decoder.add_norm_2", s.norm, s.near);
+  next("decoder.cross_attn", s.attention, s.far);
+  next("decoder.add_norm_1", s.norm, s.near);
+  next("decoder.self_attn", s.attention, s.foot);
+  const bottom = y;
+  y += s.enter;
+  next("decoder.positions", s.positions, s.step);
+  next("decoder.embedding", s.embedding, s.step);
+  for (const part of ["embedding", "positions", "self_attn", "add_norm_1"]) box(`encoder.${part}`, at[`decoder.${part}`].y, at[`decoder.${part}`].h);
+  const feed = at["encoder.add_norm_1"].y - s.far - s.feed;
+  box("encoder.feed_forward", feed, s.feed);
+  box("encoder.add_norm_2", feed - s.near - s.norm, s.norm);
+  const roof = feed - s.near - s.norm - s.head;
+  at["encoder.stack"] = { x: s.edge, y: roof, w: frame, h: bottom - roof };
+  at["decoder.stack"] = { x: right - s.pad, y: top, w: frame, h: bottom - top };
+  const pieces = [s.edge, right - s.pad].map((x) => ({ x, y, w: frame, h: s.pieces }));
+  return { s, at, pieces, frame, left: left + w / 2, right: right + w / 2, width, height: y + s.pieces + 2 };
+}
+
+/** A path along points with rounded corners; the head of an arrow at its end goes into `heads`. */
+function route(points, heads, size) {
+  const [bx, by] = points.at(-1);
+  const [ax, ay] = points.at(-2);
+  const [dx, dy] = [Math.sign(bx - ax), Math.sign(by - ay)];
+  heads.push(`M${bx} ${by}L${bx - dx * size - dy * size * 0.6} ${by - dy * size - dx * size * 0.6}L${bx - dx * size + dy * size * 0.6} ${by - dy * size + dx * size * 0.6}Z`);
+  const ends = [...points.slice(0, -1), [bx - dx * size * 0.7, by - dy * size * 0.7]];
+  let path = `M${ends[0]}`;
+  for (let i = 1; i < ends.length - 1; i++) {
+    const [x, y] = ends[i];
+    const toward = ([px, py]) => {
+      const far = Math.hypot(px - x, py - y);
+      const r = Math.min(4, far / 2) / far;
+      return [x + (px - x) * r, y + (py - y) * r];
+    };
+    path += `L${toward(ends[i - 1])}Q${x},${y} ${toward(ends[i + 1])}`;
+  }
+  return path + `L${ends.at(-1)}`;
+}
+
+/** Every arrow as [d, d of its heads]: the main lines with the residuals, and the encoder's result to the decoder. */
+function wires({ s, at, pieces, left, right, frame }) {
+  const lines = [];
+  const heads = [];
+  const size = s.font < 11 ? 4 : 5.5;
+  const up = (x, from, to) => lines.push(route([[x, from], [x, to]], heads, size));
+  const foot = (id) => at[id].y + at[id].h;
+  const column = (x, ids) => ids.forEach((id, i) => up(x, i ? at[ids[i - 1]].y : pieces[0].y, foot(id)));
+  const residual = (side, x, part, norm) => {
+    const from = foot(part) + s.far * 0.52;
+    const lane = side < 0 ? at[part].x - s.lane * 0.62 : at[part].x + at[part].w + s.lane * 0.62;
+    const to = at[norm].y + at[norm].h / 2;
+    lines.push(route([[x, from], [lane, from], [lane, to], [side < 0 ? at[norm].x : at[norm].x + at[norm].w, to]], heads, size));
+  };
+  const enc = (name) => `encoder.${name}`;
+  const dec = (name) => `decoder.${name}`;
+  column(left, ["embedding", "positions", "self_attn", "add_norm_1", "feed_forward", "add_norm_2"].map(enc));
+  column(right, [...["embedding", "positions", "self_attn", "add_norm_1", "cross_attn", "add_norm_2", "feed_forward", "add_norm_3"].map(dec), "output.linear", "output.softmax"]);
+  up(right, at["output.softmax"].y, s.top);
+  residual(-1, left, enc("self_attn"), enc("add_norm_1"));
+  residual(-1, left, enc("feed_forward"), enc("add_norm_2"));
+  residual(1, right, dec("self_attn"), dec("add_norm_1"));
+  residual(1, right, dec("cross_attn"), dec("add_norm_2"));
+  residual(1, right, dec("feed_forward"), dec("add_norm_3"));
+  const cross = at["decoder.cross_attn"];
+  const roof = at["encoder.stack"].y - s.leave;
+  const shaft = s.edge + frame + s.gutter / 2;
+  const level = cross.y + cross.h / 2;
+  const memoryHeads = [];
+  const memory = route([[left, at["encoder.add_norm_2"].y], [left, roof], [shaft, roof], [shaft, level], [cross.x, level]], memoryHeads, size);
+  return { flow: [lines.join(""), heads.join("")], memory: [memory, memoryHeads.join("")], shaft, level, roof };
+}
+
+class MapView {
+  constructor(host) {
+    this.root = el("figure", "map");
+    this.root.setAttribute("role", "group");
+    this.root.setAttribute("aria-label", "Map of the Transformer");
+    this.svg = draw("svg", { role: "none" });
+    this.back = draw("g", { "aria-hidden": "true" });
+    this.lines = draw("g", { class: "wires", "aria-hidden": "true" });
+    this.marks = draw("g", { class: "marks", "aria-hidden": "true" });
+    this.front = draw("g");
+    this.out = draw("text", { class: "translation", "text-anchor": "middle" });
+    this.svg.append(this.back, this.lines, this.marks, this.front, this.out);
+    this.about = el("div", "about");
+    this.idle = el("p", "idle");
+    this.about.append(this.idle);
+    this.root.append(this.svg, this.about);
+    host.append(this.root);
+    this.selection = new Selection();
+    this.blocks = new Map();
+    this.pointed = this.focused = null;
+    this.listen();
+    this.watch = new ResizeObserver(() => this.data && this.room() !== this.drawnRoom && this.draw());
+    this.watch.observe(this.root);
+  }
+
+  close() {
+    this.watch.disconnect();
+    this.root.remove();
+  }
+
+  listen() {
+    const blockOf = (event) => this.blocks.get(event.target.closest?.("[data-block]")?.dataset.block) ?? null;
+    const open = (block) => block?.opens && this.send(this.selection.choose([block.index, 0]));
+    this.svg.addEventListener("pointerover", (event) => this.point(blockOf(event)));
+    this.svg.addEventListener("pointerleave", () => this.point(null));
+    this.svg.addEventListener("click", (event) => open(blockOf(event)));
+    this.svg.addEventListener("focusin", (event) => {
+      this.focused = blockOf(event);
+      this.read();
+    });
+    this.svg.addEventListener("focusout", () => {
+      this.focused = null;
+      this.read();
+    });
+    this.svg.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" && event.key !== " ") return;
+      event.preventDefault();
+      open(blockOf(event));
+    });
+  }
+
+  point(block) {
+    if (block === this.pointed) return;
+    this.pointed?.parts.forEach((part) => part.classList.remove("pointed"));
+    this.pointed = block;
+    block?.parts.forEach((part) => part.classList.add("pointed"));
+    this.read();
+  }
+
+  /** The text below: of the block under the pointer, else of the one with the focus. All texts lie on one another. */
+  read() {
+    const now = (this.pointed ?? this.focused)?.text ?? this.idle;
+    if (now === this.reading) return;
+    this.reading?.classList.remove("on");
+    now.classList.add("on");
+    this.reading = now;
+  }
+
+  /** Width to draw for, in pixels at the usual text size. */
+  room() {
+    this.unit = parseFloat(getComputedStyle(this.root).fontSize) / 16 || 1;
+    return Math.floor((this.root.clientWidth || 560) / this.unit);
+  }
+
+  update(data) {
+    this.data = data;
+    this.selection.adopt(null, data.seen);
+    this.root.classList.toggle("compact", data.compact);
+    if (!this.blocks.size) data.blocks.forEach((block, index) => this.build(block, index));
+    for (const block of data.blocks) this.dress(this.blocks.get(block.id), block);
+    setText(this.idle, data.hint);
+    this.read();
+    this.draw();
+  }
+
+  build({ id }, index) {
+    const kind = id.endsWith("stack") ? "stack" : id.endsWith("_attn") ? "attention" : id.replace(/^.*\./, "").replace(/_\d$/, "");
+    const group = draw("g", { class: `block ${kind}`, "data-block": id });
+    const text = el("p");
+    text.id = `about-${index}`;
+    const block = { id, index, kind, group, text, parts: [group] };
+    block.halo = draw("rect", { class: "halo" });
+    block.body = draw("rect", { class: "body" });
+    group.append(block.halo, block.body);
+    if (kind === "stack") {
+      block.floor = draw("rect", { class: "floor", "data-block": id });
+      block.parts.push(block.floor);
+      this.back.append(block.floor);
+    }
+    if (kind === "tokenize") {
+      block.halo2 = draw("rect", { class: "halo" });
+      block.body2 = draw("rect", { class: "body" });
+      block.title = draw("title");
+      block.chips = draw("g");
+      group.append(block.halo2, block.body2, block.chips, block.title);
+    } else {
+      block.label = draw("text", { class: "label" });
+      block.image = draw("image", { preserveAspectRatio: "none" });
+      block.bars = draw("path", { class: "bars" });
+      group.append(block.label, block.image, block.bars);
+    }
+    this.blocks.set(id, block);
+    this.front.append(group);
+    this.about.append(text);
+  }
+
+  /** Names, role and texts of a block; all that does not depend on the width. */
+  dress(block, data) {
+    const here = data.lit ? "you are here" : "";
+    block.opens = data.opens;
+    block.data = data;
+    put(block.group, {
+      role: data.opens ? "link" : "img",
+      tabindex: data.opens ? "0" : null,
+      "aria-label": [data.name, here, data.opens && `opens: ${data.opens}`].filter(Boolean).join(", "),
+      "aria-describedby": data.does ? block.text.id : null,
+      "aria-current": data.lit ? "true" : null,
+    });
+    block.parts.forEach((part) => {
+      part.classList.toggle("opens", Boolean(data.opens));
+      part.classList.toggle("lit", data.lit);
+    });
+    const words = [el("strong", "", `${data.name}. `)];
+    if (here) words.push(el("span", "here", "You are here. "));
+    if (data.does) words.push(`${data.does} `);
+    if (data.numbers) words.push(el("span", "numbers", `${data.numbers} `));
+    if (data.opens) words.push(el("span", "opening", `Opens: ${data.opens}.`));
+    block.text.replaceChildren(...words);
+  }
+
+  textWidth(text, size, weight = 400) {
+    pen.font = `${weight} ${size}px ${this.family}`;
+    return pen.measureText(text).width;
+  }
+
+  /** `text`, cut to `width` with an ellipsis. */
+  cut(text, width, size, weight) {
+    if (this.textWidth(text, size, weight) <= width) return text;
+    const letters = Array.from(text);
+    let low = 0;
+    for (let high = letters.length; low < high; ) {
+      const middle = (low + high + 1) >> 1;
+      if (this.textWidth(letters.slice(0, middle).join("").trimEnd() + "…", size, weight) <= width) low = middle;
+      else high = middle - 1;
+    }
+    return letters.slice(0, low).join("").trimEnd() + "…";
+  }
+
+  draw() {
+    const { data } = this;
+    const room = (this.drawnRoom = this.room());
+    this.family = getComputedStyle(this.root).fontFamily;
+    const width = Math.max(data.compact ? 200 : 280, Math.min(room, data.compact ? SIZES.compact.most : data.live ? SIZES.full.most : 480));
+    const map = plan(width, data.compact);
+    const palette = paletteOf(this.root);
+    this.root.dataset.theme = palette.dark ? "dark" : "light";
+    put(this.svg, { viewBox: `0 0 ${map.width} ${map.height}`, width: map.width * this.unit, height: map.height * this.unit });
+
+    const wire = wires(map);
+    const [flow, heads] = wire.flow;
+    const [memory, memoryHeads] = wire.memory;
+    if (!this.paths) {
+      this.paths = ["line", "head", "line memory", "head memory"].map((name) => draw("path", { class: name }));
+      this.lines.append(...this.paths);
+    }
+    [flow, heads, memory, memoryHeads].forEach((d, i) => put(this.paths[i], { d }));
+
+    for (const block of this.blocks.values()) {
+      if (block.kind === "tokenize") this.pieces(block, map);
+      else if (block.kind === "stack") this.frame(block, map);
+      else this.block(block, map, palette);
+    }
+    this.translation(map);
+    this.legend(map, palette, wire);
+  }
+
+  place(rect, { x, y, w, h }, round, grow = 0) {
+    put(rect, { x: x - grow, y: y - grow, width: w + 2 * grow, height: h + 2 * grow, rx: round + grow });
+  }
+
+  block(block, map, palette) {
+    const { s } = map;
+    const box = map.at[block.id];
+    const picture = block.data.picture;
+    this.place(block.body, box, s.round);
+    this.place(block.halo, box, s.round, 3);
+    const room = s.font * 7.6; // the longest word, "Encoder-decoder"
+    const lines = this.wrap(block.data.label, picture ? room : box.w - 8, s.font);
+    const middle = box.y + box.h / 2 - ((lines.length - 1) * s.line) / 2;
+    const x = picture ? box.x + 9 : box.x + box.w / 2;
+    this.lettering(block.label, lines, x, middle, s, picture ? "start" : "middle");
+    block.image.style.display = picture && picture.kind !== "bars" ? "" : "none";
+    block.bars.style.display = picture?.kind === "bars" ? "" : "none";
+    if (!picture) return;
+    const inset = box.h > 40 ? 5 : 4;
+    const space = { x: box.x + 9 + room + 5, y: box.y + inset, h: box.h - 2 * inset };
+    space.w = box.x + box.w - inset - space.x;
+    if (picture.kind === "bars") put(block.bars, { d: bars(bytesOf(picture.pixels), space) });
+    else this.picture(block, picture, space, palette);
+  }
+
+  lettering(text, lines, x, middle, s, anchor) {
+    put(text, { "text-anchor": anchor, "font-size": s.font });
+    while (text.children.length > lines.length) text.lastChild.remove();
+    while (text.children.length < lines.length) text.append(draw("tspan"));
+    lines.forEach((line, i) => {
+      put(text.children[i], { x, y: middle + i * s.line + s.font * 0.35 });
+      setText(text.children[i], line);
+    });
+  }
+
+  wrap(text, width, size) {
+    const lines = [];
+    for (const word of text.split(" ")) {
+      const longer = lines.length ? `${lines.at(-1)} ${word}` : word;
+      if (lines.length && this.textWidth(longer, size) <= width) lines[lines.length - 1] = longer;
+      else lines.push(word);
+    }
+    return lines;
+  }
+
+  /** A tensor: weights as squares in their proportions, values over all the space. */
+  picture(block, { kind, pixels, height, width }, space, palette) {
+    const id = [palette.id, kind, height, width, pixels].join("|");
+    if (id !== block.painted) {
+      block.painted = id;
+      put(block.image, { href: painted(bytesOf(pixels), kind, height, width, palette) });
+    }
+    let { x, y, w, h } = space;
+    if (kind === "weight") {
+      const cell = Math.min(w / width, h / height);
+      [x, w, y, h] = [x + (w - cell * width) / 2, cell * width, y + (h - cell * height) / 2, cell * height];
+    }
+    put(block.image, { x, y, width: w, height: h });
+    block.image.classList.toggle("soft", kind === "weight" && Math.max(width, height) <= 16);
+  }
+
+  /** The frame around a layer, and its name on the frame's upper edge at the outer corner. */
+  frame(block, { s, at }) {
+    const box = at[block.id];
+    this.place(block.floor, box, s.round + 4);
+    const size = s.font < 11 ? 9.5 : s.small;
+    const width = this.textWidth(block.data.label, size, 600) + s.pill * 0.8;
+    const outer = block.id.startsWith("encoder") ? box.x + 8 : s.font < 11 ? box.x + box.w - 6 - width : box.x + 8;
+    const pill = { x: outer, y: box.y - s.pill / 2, w: width, h: s.pill };
+    this.place(block.body, pill, s.pill / 2);
+    this.place(block.halo, pill, s.pill / 2, 3);
+    this.lettering(block.label, [block.data.label], pill.x + width / 2, box.y, { ...s, font: size }, "middle");
+  }
+
+  /** The pieces of both sentences as chips, as many as there is room for. */
+  pieces(block, { s, pieces, left, right }) {
+    const { source, target, live } = this.data;
+    const chips = [];
+    const lay = (texts, box, centre, side) => {
+      const size = s.small;
+      const [gap, inside, tall] = [4, live ? 5 : 7, live ? 17 : Math.min(s.pieces, 20)];
+      const rows = live ? 2 : 1;
+      const more = (n) => this.textWidth(`+${n}`, size) + 2 * inside;
+      const wide = (text) => this.textWidth(text, size) + 2 * inside;
+      const lines = [[]];
+      let used = 0;
+      for (let i = 0; i < texts.length; i++) {
+        const text = this.cut(texts[i], box.w - 2 * inside, size);
+        const w = wide(text);
+        const rest = texts.length - i - 1;
+        const spare = lines.length === rows && rest ? gap + more(rest) : 0;
+        if (used + w + spare > box.w && lines.length < rows && used) {
+          lines.push([]);
+          used = 0;
+          i -= 1;
+          continue;
+        }
+        if (used + w + spare > box.w && (used || rest)) {
+          lines.at(-1).push([`+${rest + 1}`, more(rest + 1)]);
+          break;
+        }
+        lines.at(-1).push([text, w]);
+        used += w + gap;
+      }
+      lines.forEach((line, i) => {
+        const total = line.reduce((sum, [, w]) => sum + w + gap, -gap);
+        let x = Math.max(box.x, Math.min(centre - total / 2, box.x + box.w - total));
+        const y = box.y + i * (tall + gap) + (live ? 1 : 0);
+        for (const [text, w] of line) {
+          const chip = draw("rect", { class: `chip ${side}` });
+          this.place(chip, { x, y, w, h: tall }, 4);
+          const words = draw("text", { class: side, "text-anchor": "middle", "font-size": size });
+          put(words, { x: x + w / 2, y: y + tall / 2 + size * 0.35 });
+          words.textContent = text;
+          chips.push(chip, words);
+          x += w + gap;
+        }
+      });
+      return { x: box.x, y: box.y - 2, w: box.w, h: lines.length * (tall + gap) + 1 };
+    };
+    const areas = [lay(source, pieces[0], left, "source"), lay(target, pieces[1], right, "target")];
+    block.chips.replaceChildren(...chips);
+    this.place(block.body, areas[0], 5);
+    this.place(block.body2, areas[1], 5);
+    this.place(block.halo, areas[0], 5);
+    this.place(block.halo2, areas[1], 5);
+    setText(block.title, live ? `${source.join(" ")}\n${target.join(" ")}` : "");
+  }
+
+  translation({ s, right, width }) {
+    const { translation, live } = this.data;
+    const size = live ? 14 : s.small;
+    const shown = this.cut(translation, width - 8, size, live ? 600 : 400);
+    const half = this.textWidth(shown, size, live ? 600 : 400) / 2 + 3;
+    put(this.out, { x: Math.max(half, Math.min(right, width - half)), y: s.top - 6, "font-size": size, "font-weight": live ? 600 : 400 });
+    if (this.out.dataset.text === translation && this.out.dataset.shown === shown) return;
+    Object.assign(this.out.dataset, { text: translation, shown });
+    this.out.textContent = shown;
+    if (shown !== translation) {
+      const title = draw("title");
+      title.textContent = translation;
+      this.out.append(title);
+    }
+  }
+
+  /** The two colour scales in the free corner, and what the arrows into encoder-decoder attention carry. */
+  legend({ s, at, right, width }, palette, { shaft, level }) {
+    const { live } = this.data;
+    const id = [live, width, palette.id].join("|");
+    if (id === this.legendDrawn) return;
+    this.legendDrawn = id;
+    const marks = [];
+    const write = (x, y, text, name = "", anchor = "start") => {
+      const node = draw("text", { class: name, "font-size": s.small, "text-anchor": anchor });
+      put(node, { x, y });
+      node.textContent = text;
+      marks.push(node);
+    };
+    if (s === SIZES.full) {
+      const cross = at["decoder.cross_attn"];
+      write(shaft + 4, level - 6, "K", "key");
+      write(shaft + 14, level - 6, "V", "value");
+      write(right - 6, cross.y + cross.h + 13, "Q", "query", "end");
+    }
+    if (live) {
+      const x = s.edge + 8;
+      const scale = (y, title, kind, ends) => {
+        write(x, y, title);
+        const long = 84;
+        const bar = draw("image", { preserveAspectRatio: "none", href: scaleImage(palette.scales[kind]) });
+        put(bar, { x: x + 12, y: y + 7, width: long, height: 8 });
+        marks.push(bar);
+        write(x, y + 15, ends[0]);
+        write(x + 12 + long + 5, y + 15, ends[1]);
+      };
+      scale(at["output.softmax"].y + 12, "Attention weights", "weight", ["0", "1"]);
+      scale(at["output.softmax"].y + 50, "Values", "signed", ["−", "+"]);
+    }
+    this.marks.replaceChildren(...marks);
+  }
+}
+
+const sheet = document.createElement("canvas");
+
+/** A picture of bytes as a data address. Few weights are drawn with gaps between them; masked ones are left out. */
+function painted(bytes, kind, height, width, palette) {
+  const scale = palette.scales[kind].pixels;
+  const big = kind === "weight" && Math.max(height, width) <= 16;
+  const [cell, gap] = big ? [12, 2] : [1, 0];
+  sheet.width = width * cell;
+  sheet.height = height * cell;
+  const context = sheet.getContext("2d");
+  const image = context.createImageData(sheet.width, sheet.height);
+  const out = new Uint32Array(image.data.buffer);
+  for (let i = 0; i < bytes.length; i++) {
+    if (kind === "weight" && bytes[i] === 255) continue;
+    const colour = scale[Math.round((bytes[i] / 254) * LEVELS)];
+    const start = Math.floor(i / width) * cell * sheet.width + (i % width) * cell;
+    for (let y = gap / 2; y < cell - gap / 2; y++) out.fill(colour, start + y * sheet.width + gap / 2, start + y * sheet.width + cell - gap / 2);
+  }
+  context.putImageData(image, 0, 0);
+  return sheet.toDataURL();
+}
+
+function scaleImage(scale) {
+  sheet.width = 64;
+  sheet.height = 1;
+  const context = sheet.getContext("2d");
+  for (let i = 0; i < 64; i++) {
+    context.fillStyle = scale.css[Math.round((i / 63) * LEVELS)];
+    context.fillRect(i, 0, 1, 1);
+  }
+  return sheet.toDataURL();
+}
+
+/** Bars of up to full height, side by side. */
+function bars(bytes, { x, y, w, h }) {
+  const step = Math.min(w / bytes.length, 14);
+  const start = x + (w - step * bytes.length) / 2;
+  const wide = step > 4 ? step - 2 : step * 0.8;
+  return Array.from(bytes, (byte, i) => {
+    const tall = Math.max(1, (byte / 254) * h);
+    return `M${(start + i * step).toFixed(2)} ${(y + h).toFixed(2)}v${-tall.toFixed(2)}h${wide.toFixed(2)}v${tall.toFixed(2)}Z`;
+  }).join("");
+}
+
+export default mount(MapView);
