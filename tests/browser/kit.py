@@ -23,3 +23,17 @@ def axe_faults(page: Page, within: str | None = None) -> list[str]:
 def own_text(locator: Locator) -> str:
     """The text of an element as a reader sees it, in one line."""
     return " ".join(locator.inner_text().split())
+
+
+def sideways(page: Page) -> list[str]:
+    """What on the page scrolls sideways, by test id or tag; a closed sidebar aside. (Streamlit scrolls a part of the page, not the document.)
+
+    What lies inside a component's shadow root may scroll in a frame of its own and is not looked at.
+    """
+    return page.evaluate(
+        """() => [document.documentElement, ...document.body.querySelectorAll("*")]
+            .filter((e) => e.scrollWidth > e.clientWidth + 1)
+            .filter((e) => e.getBoundingClientRect().right > 0 && e.checkVisibility({ visibilityProperty: true }))
+            .filter((e) => e === document.documentElement || /auto|scroll/.test(getComputedStyle(e).overflowX))
+            .map((e) => e.dataset.testid ?? e.tagName.toLowerCase())"""
+    )
