@@ -1,0 +1,55 @@
+"""The arithmetic inside a LaTeX formula, worked out again. Shares nothing with the code that writes formulas."""
+
+import math
+import re
+
+_KNOWN = {"sin": math.sin, "cos": math.cos, "sqrt": math.sqrt, "exp": math.exp, "inf": math.inf}
+_ROUNDED = re.compile(r"\d+\.\d+")  # a number that was shortened
+
+
+def sides(formula: str) -> list[str]:
+    """The parts between = and → that hold numbers only, as Python."""
+    parts = re.split(r"=|\\to|\\Rightarrow", formula.replace(r"\displaystyle", ""))
+    return [code for code in map(_as_python, parts) if not set(re.findall(r"[A-Za-z_\\]+", code)) - _KNOWN.keys()]
+
+
+def value(code: str) -> float:
+    result = eval(code, {"__builtins__": {}}, _KNOWN)
+    return float(result)
+
+
+def rounding(code: str) -> float:
+    """How far `value` may be off because the numbers in it were shortened."""
+    total, exact = 0.0, value(code)
+    for found in _ROUNDED.finditer(code):
+        half = 0.5 * 10.0 ** -len(found[0].partition(".")[2])
+        moved = [value(code[: found.start()] + f"({found[0]}{sign}{half})" + code[found.end() :]) for sign in "+-"]
+        total += max(abs(m - exact) for m in moved)
+    return total
+
+
+def agree(formula: str) -> float:
+    """The value that a formula comes to.
+
+    Raises: AssertionError, naming the formula, if its sides differ by more than rounding explains
+    """
+    codes = sides(formula)
+    assert codes, f"no numbers in {formula}"
+    values = [value(code) for code in codes]
+    for code, found in zip(codes, values, strict=True):
+        allowed = rounding(code) + rounding(codes[-1]) + 1e-5 * max(1.0, abs(values[-1]))
+        assert found == values[-1] or abs(found - values[-1]) <= allowed, f"{formula}: {found} is not {values[-1]}"
+    return values[-1]
+
+
+def _as_python(latex: str) -> str:
+    code, before = latex, None
+    while code != before:  # from the inside out
+        before = code
+        code = re.sub(r"\\frac\{([^{}]*)\}\{([^{}]*)\}", r"((\1)/(\2))", code)
+        code = re.sub(r"\\sqrt\{([^{}]*)\}", r"sqrt(\1)", code)
+        code = re.sub(r"\be\^\{([^{}]*)\}", r"exp(\1)", code)
+        code = re.sub(r"(\d)\^\{([^{}]*)\}", r"\1**(\2)", code)
+    for old, new in {r"\cdot": "*", r"\infty": "inf", r"\sin": "sin", r"\cos": "cos"}.items():
+        code = code.replace(old, new)
+    return re.sub(r"\\left|\\right|\\[!,;: ]", "", code).strip()

@@ -1,0 +1,76 @@
+"""Whatever was typed comes out as text: in HTML, in Markdown."""
+
+import html
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from ui.text import in_html, in_markdown, number, visible
+
+ANY = st.text()
+SIGNS = st.text(alphabet="\\`*_{}[]()<>#+-.!|~$:&@=^\"'/ \n\tab1;%", max_size=30)
+HOSTILE = [
+    "<script>window.pwned = 1</script>",
+    "</script><img src=x onerror=alert(1)>",
+    "**bold** _it_ `code` ~~gone~~",
+    "[text](javascript:alert(1)) ![x](http://example.com/x.png)",
+    ":red[text] :material/home: :smile: $x^2$ $$y$$",
+    "# title\n- list\n1. one\n> quote\n---\n| a | b |\n|---|---|",
+    "    indented code",
+    "&lt;b&gt; &amp; <b>",
+    "<https://example.com> https://example.com",
+]
+
+
+def is_control(character: str) -> bool:
+    return unicodedata.category(character) in ("Cc", "Cf", "Cs", "Co")
+
+
+def plain_text_of(markdown: str) -> str:
+    """The text that a Markdown parser finds. Fails if it finds anything but text in one paragraph."""
+    blocks = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"]).parse(markdown)
+    assert [b.type for b in blocks] in ([], ["paragraph_open", "inline", "paragraph_close"]), markdown
+    inside = [part for b in blocks for part in b.children or []]
+    assert {part.type for part in inside} <= {"text"}, markdown
+    return "".join(part.content for part in inside)
+
+
+@given(ANY.filter(lambda text: not any(map(is_control, text))))
+def test_html_gives_the_text_back(text: str) -> None:
+    assert html.unescape(in_html(text)) == text
+
+
+@given(ANY)
+def test_html_holds_no_markup_and_no_control_characters(text: str) -> None:
+    result = in_html(text)
+    assert not set(result) & set("<>\"'")
+    assert not [c for c in result if is_control(c) and c not in "\u200c\u200d"]
+
+
+@given(ANY | SIGNS | st.sampled_from(HOSTILE))
+def test_markdown_gives_the_text_back_and_nothing_else(text: str) -> None:
+    assert plain_text_of(in_markdown(text)) == " ".join(visible(text).split())
+
+
+@pytest.mark.parametrize(
+    "text", ["**bold**", "<b>", "`code`", "[a](b)", "# title", "- a", "&lt;", "1. one", "~~gone~~"]
+)
+def test_markup_that_is_not_escaped_would_be_seen(text: str) -> None:
+    with pytest.raises(AssertionError):
+        assert plain_text_of(text) == text
+
+
+def test_direction_and_control_characters_are_shown() -> None:
+    assert visible("a\u202eb\x00c\x1b") == "a‹U+202E›b‹U+0000›c‹U+001B›"
+    assert visible("👩\u200d🔬") == "👩\u200d🔬"
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "expected"),
+    [(0.12345, 4, "0.1235"), (-1.5, 2, "−1.50"), (-0.00001, 4, "0.0000"), (3, 0, "3"), (-0.0, 1, "0.0")],
+)
+def test_numbers_have_a_true_minus_and_no_negative_zero(value: float, digits: int, expected: str) -> None:
+    assert number(value, digits) == expected
