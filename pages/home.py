@@ -3,6 +3,7 @@
 import streamlit as st
 
 from ui.attention import attention_maps
+from ui.map import course_map
 from ui.sentence import sentence_bar
 from ui.translation import piece_probabilities, translation
 
@@ -16,3 +17,6 @@ translation(trace)
 piece_probabilities(trace)
 st.header("Where it looked", anchor=False)
 attention_maps(trace)
+st.header("The machine, with your sentence in it", anchor=False)
+st.markdown("Your pieces enter at the bottom, the translation leaves at the top. Open a block to read its lesson.")
+course_map("machine", trace=trace)

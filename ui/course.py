@@ -6,7 +6,8 @@ import streamlit as st
 from streamlit.navigation.page import Page
 
 from model.trace import Trace
-from ui.lessons import LESSONS, Lesson, lesson, neighbours
+from ui.lessons import LESSONS, Lesson, lesson, neighbours, page_of
+from ui.map import course_map
 from ui.presenter import KEY, stepper
 from ui.quiz import Question, answered, quiz
 from ui.sentence import sentence_bar
@@ -48,8 +49,6 @@ def show_lesson(
     this = lesson(slug)
     visited().add(slug)
     trace = sentence_bar()
-    st.title(this.title, anchor=False)
-    st.markdown(f"*{this.asks}*")
 
     def predict_part(trace: Trace) -> None:
         quiz(slug, predict(trace))
@@ -74,14 +73,25 @@ def show_lesson(
         "Code": code_part,
     }
     if st.session_state.get(KEY):
+        _heading(this)
         name = list(parts)[stepper(list(parts))]
         _fragment(name, parts[name], trace)
         return
-    _part("Idea", idea, trace)
+    left, right = st.columns([2.7, 1], gap="large")
+    with left:
+        _heading(this)
+        _part("Idea", idea, trace)
+    with right:
+        course_map("map_here", here=this)
     _bench(see_and_check, do, trace)
     _fragment("Predict", predict_part, trace)
     _part("Code", code_part, trace)
     _way_on(this)
+
+
+def _heading(this: Lesson) -> None:
+    st.title(this.title, anchor=False)
+    st.markdown(f"*{this.asks}*")
 
 
 def _part(name: str, part: Part, trace: Trace) -> None:
@@ -112,11 +122,6 @@ def _way_on(this: Lesson) -> None:
         if after:
             st.page_link(page_of(after), label=f"Next: {after.title} →")
     st.caption("The address of this page reopens it exactly as it is now: sentence, head, cell and every switch.")
-
-
-def page_of(item: Lesson, title: str = "") -> Page:
-    """A lesson as a page of the navigation; its title there may differ from visitor to visitor."""
-    return st.Page(item.file, title=title or item.title, url_path=item.slug)
 
 
 def course_pages() -> dict[str, list[Page]]:

@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+import streamlit as st
+from streamlit.navigation.page import Page
+
 PAGES = Path(__file__).parent.parent / "pages"
 
 
@@ -12,8 +15,9 @@ class Lesson:
 
     slug:    its address, and the name of its file (with _ for -)
     asks:    the question it answers, for a learner who has not read it
-    blocks:  the blocks of the map that it explains (see ui.components.architecture)
+    blocks:  the blocks of the map that open it (see ui.components.architecture)
     n_questions: how many questions its Predict part asks
+    lit:     the blocks lit while one reads it, if not the same
     """
 
     slug: str
@@ -22,11 +26,14 @@ class Lesson:
     asks: str
     blocks: tuple[str, ...]
     n_questions: int
+    lit: tuple[str, ...] = ()
 
     @property
     def file(self) -> Path:
         return PAGES / self.section.lower() / f"{self.slug.replace('-', '_')}.py"
 
+
+ALL_ATTENTION = ("encoder.self_attn", "decoder.self_attn", "decoder.cross_attn")
 
 LESSONS = (
     Lesson("tokenization", "Tokenization", "Inputs", "How does a sentence become numbers?", ("tokenize",), 3),
@@ -56,6 +63,7 @@ LESSONS = (
         "How does a piece decide what to look at?",
         ("decoder.cross_attn",),
         3,
+        lit=ALL_ATTENTION,
     ),
     Lesson(
         "self-attention",
@@ -88,3 +96,8 @@ def neighbours(current: Lesson) -> tuple[Lesson | None, Lesson | None]:
     """The lessons before and after this one."""
     at = LESSONS.index(current)
     return LESSONS[at - 1] if at else None, LESSONS[at + 1] if at + 1 < len(LESSONS) else None
+
+
+def page_of(item: Lesson, title: str = "") -> Page:
+    """A lesson as a page of the navigation; its title there may differ from visitor to visitor."""
+    return st.Page(item.file, title=title or item.title, url_path=item.slug)
