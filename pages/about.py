@@ -44,4 +44,4 @@ st.markdown(
 )
 with st.expander("All measured figures (metrics.json)"):
     st.code(json.dumps(json.loads((ASSETS / "model" / "metrics.json").read_text()), indent=2), language="json")
-st.caption(in_markdown("The code is open under the MIT licence; the notice about the data is in the file NOTICE."))
+st.caption(in_markdown("The code is open under the MIT licence; the notice about the data is in assets/NOTICE."))

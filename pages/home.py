@@ -5,7 +5,7 @@ import streamlit as st
 from ui.attention import attention_maps
 from ui.map import course_map
 from ui.sentence import sentence_bar
-from ui.translation import piece_probabilities, translation
+from ui.translation import word_probabilities, translation
 
 st.title("Transformer Walkthrough", anchor=False)
 st.markdown(
@@ -14,7 +14,7 @@ st.markdown(
 )
 trace = sentence_bar()
 translation(trace)
-piece_probabilities(trace)
+word_probabilities(trace)
 st.header("Where it looked", anchor=False)
 attention_maps(trace)
 st.header("The machine, with your sentence in it", anchor=False)

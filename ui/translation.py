@@ -1,7 +1,10 @@
 """The translation, and how sure the model was of each piece of it."""
 
+import math
+
 import streamlit as st
 
+from figures.grouping import words
 from model.trace import MAX_TOKENS, Trace
 from ui.text import in_html, in_markdown
 
@@ -14,17 +17,24 @@ def translation(trace: Trace) -> None:
         st.caption(f"The model did not come to an end; it was stopped after {MAX_TOKENS} pieces.")
 
 
-def piece_probabilities(trace: Trace) -> None:
-    """Each piece the model wrote, with the probability it gave it."""
-    chips = "".join(
-        f'<li><span class="tw-piece" lang="de">{in_html(token.text)}</span>'
-        f'<span class="tw-bar" style="--p:{p:.4f}" aria-hidden="true"></span>'
-        f'<span class="tw-p">{p:.2f}</span></li>'
-        for token, p in zip(trace.labels, trace.probabilities, strict=True)
-    )
-    st.html(f'<ol class="tw-pieces" aria-label="Pieces written, with their probabilities">{chips}</ol>')
+def word_probabilities(trace: Trace) -> None:
+    """Each word the model wrote, with the probability it gave it: the product over the word's pieces."""
+    groups = words([token.text for token in trace.labels], [token.word for token in trace.labels])
+    chips = []
+    for group in groups:
+        probabilities = [trace.probabilities[i] for i in group.pieces]
+        p = math.prod(probabilities)
+        parts = ""
+        if len(group.pieces) > 1:
+            texts = (f"{trace.labels[i].text} {q:.2f}" for i, q in zip(group.pieces, probabilities, strict=True))
+            parts = f'<span class="tw-p">{in_html(" · ".join(texts))}</span>'
+        chips.append(
+            f'<li><span class="tw-piece" lang="de">{in_html(group.label)}</span>'
+            f'<span class="tw-bar" style="--p:{p:.4f}" aria-hidden="true"></span>'
+            f'<span class="tw-p">{p:.2f}</span>{parts}</li>'
+        )
+    st.html(f'<ol class="tw-pieces" aria-label="Words written, with their probabilities">{"".join(chips)}</ol>')
     st.caption(
-        "Each piece with the probability the model gave it, written left to right. "
-        + in_markdown("<eos>")
-        + " is the model saying that it is done."
+        "Each word with the probability the model gave it when it wrote it, left to right; a word of several pieces shows "
+        f"theirs below, and their product is its own. {in_markdown('<eos>')} is the model saying that it is done."
     )
