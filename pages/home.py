@@ -5,7 +5,7 @@ import streamlit as st
 from ui.attention import attention_maps
 from ui.map import course_map
 from ui.sentence import sentence_bar
-from ui.translation import word_probabilities, translation
+from ui.translation import translation, word_probabilities
 
 st.title("Transformer Walkthrough", anchor=False)
 st.markdown(

@@ -26,7 +26,8 @@ def word_probabilities(trace: Trace) -> None:
         p = math.prod(probabilities)
         parts = ""
         if len(group.pieces) > 1:
-            texts = (f"{trace.labels[i].text} {q:.2f}" for i, q in zip(group.pieces, probabilities, strict=True))
+            named = zip(group.pieces, probabilities, strict=True)
+            texts = (f"{trace.labels[i].text} {q:.2f}" for i, q in named)
             parts = f'<span class="tw-p">{in_html(" · ".join(texts))}</span>'
         chips.append(
             f'<li><span class="tw-piece" lang="de">{in_html(group.label)}</span>'
