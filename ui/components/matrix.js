@@ -542,6 +542,13 @@ class MatrixView {
       shapes.push({ kind: "rect", x, y, w, h, fill, round, stroke, line });
     const text = (x, y, words, size, fill, options = {}) =>
       shapes.push({ kind: "text", x, y, text: words, size, fill, anchor: "start", weight: 400, turn: 0, ...options });
+    const hatch = (x, y, w, h) => {
+      const lines = [];
+      for (let d = 3; d < w + h; d += 7) {
+        lines.push([x + Math.max(0, d - h), y + Math.min(d, h), x + Math.min(d, w), y + Math.max(0, d - w)]);
+      }
+      shapes.push({ kind: "lines", lines, stroke: palette.hatch });
+    };
     const wide = (words, size, weight) => textWidth(words, `${weight} ${size}px ${family}`);
 
     let y = edge;
@@ -578,8 +585,7 @@ class MatrixView {
         const [cx, cy, w, h] = [x + j * s.cell + s.gap / 2, y + i * s.tall + s.gap / 2, s.cell - s.gap, s.tall - s.gap];
         const level = levelOf(values[k], data.scale, data.limit);
         if (hidden?.[k]) {
-          rect(cx, cy, w, h, palette.ground, s.gap, palette.hatch, 1);
-          shapes.push({ kind: "line", x1: cx + 2, y1: cy + h - 2, x2: cx + w - 2, y2: cy + 2, stroke: palette.hatch });
+          hatch(cx, cy, w, h);
           continue;
         }
         rect(cx, cy, w, h, level < 0 ? palette.neutral : scale.css[level], s.gap);
@@ -597,7 +603,13 @@ class MatrixView {
     text(x, y, low, 12, palette.muted);
     for (let i = 0; i < 64; i++) rect(x + lowWidth + 8 + i * 2, y - 5, 2.2, 10, scale.css[Math.round((i / 63) * LEVELS)]);
     text(x + lowWidth + 8 + 136, y, high, 12, palette.muted);
-    right = Math.max(right, s.rowWidth + lowWidth + 160 + wide(high, 12, 400));
+    let end = x + lowWidth + 8 + 136 + wide(high, 12, 400);
+    if (!this.maskedKey.hidden) {
+      hatch(end + 20, y - 6, 12, 12);
+      text(end + 38, y, WORDS.masked, 12, palette.muted);
+      end += 38 + wide(WORDS.masked, 12, 400);
+    }
+    right = Math.max(right, end - edge);
     return { width: Math.ceil(right + 2 * edge), height: Math.ceil(y + edge), ground: palette.ground, family, shapes };
   }
 }
@@ -610,7 +622,7 @@ function asSvg({ width, height, ground, family, shapes }) {
     rect: (s) =>
       `<rect x="${n(s.x)}" y="${n(s.y)}" width="${n(s.w)}" height="${n(s.h)}" rx="${s.round}" fill="${safe(s.fill)}"` +
       (s.stroke ? ` stroke="${safe(s.stroke)}" stroke-width="${s.line}"/>` : "/>"),
-    line: (s) => `<line x1="${n(s.x1)}" y1="${n(s.y1)}" x2="${n(s.x2)}" y2="${n(s.y2)}" stroke="${safe(s.stroke)}"/>`,
+    lines: (s) => `<path d="${s.lines.map((l) => `M${n(l[0])} ${n(l[1])}L${n(l[2])} ${n(l[3])}`).join("")}" stroke="${safe(s.stroke)}"/>`,
     text: (s) =>
       `<text x="${n(s.x)}" y="${n(s.y)}" font-size="${s.size}" fill="${safe(s.fill)}" text-anchor="${s.anchor}"` +
       ` font-weight="${s.weight}" dominant-baseline="central"` +
@@ -647,10 +659,12 @@ function asCanvas({ width, height, ground, family, shapes }) {
         c.stroke();
       }
     },
-    line(s) {
+    lines(s) {
       c.beginPath();
-      c.moveTo(s.x1, s.y1);
-      c.lineTo(s.x2, s.y2);
+      for (const [x1, y1, x2, y2] of s.lines) {
+        c.moveTo(x1, y1);
+        c.lineTo(x2, y2);
+      }
       c.strokeStyle = s.stroke;
       c.lineWidth = 1;
       c.stroke();
