@@ -16,6 +16,7 @@ from model.trace import Array
 NAMED = 3  # products written out in a long sum; the rest are added up
 LISTED = 6  # terms written out of a softmax or a weighted sum
 DIGITS = 4
+NORM_EPSILON = 1e-5  # torch's, added to a variance so that nothing is divided by 0
 
 
 @dataclass(frozen=True)
@@ -183,6 +184,27 @@ def _projection(numbers: Numbers, found: re.Match[str], index: tuple[int, ...]) 
         value,
         f't["{source}"][{row}] @ t["{matrix}"][{column}]  # torch keeps W transposed: its rows are W\'s columns',
         (source, matrix),
+    )
+
+
+@rule(r"((?:encoder|decoder)\.layers\.\d+\.add_norm_\d)\.output")
+def _add_norm(numbers: Numbers, found: re.Match[str], index: tuple[int, ...]) -> WorkedStep:
+    row, dimension = index
+    names = f"{found[1]}.sum", f"{found[1]}.norm.weight", f"{found[1]}.norm.bias"
+    x, gamma, beta = numbers[names[0]][row], numbers[names[1]][dimension], numbers[names[2]][dimension]
+    mean, deviation = float(x.mean()), math.sqrt(x.var() + NORM_EPSILON)
+    value = numbers[found[0]][index]
+    return WorkedStep(
+        f"Add & Norm: from dimension {dimension + 1} of the sum (what the sub-layer read plus what it wrote) take the "
+        f"row's mean, divide by the row's standard deviation (over {len(x)} dimensions), then times γ, plus β, two "
+        "learned numbers of this dimension.",
+        rf"{factor(gamma)}\cdot\frac{{{tex(x[dimension])} - {factor(mean)}}}{{{tex(deviation)}}} + {factor(beta)} "
+        rf"= {tex(value)}",
+        value,
+        f'row = t["{names[0]}"][{row}]\n'
+        f't["{names[1]}"][{dimension}] * (row[{dimension}] - row.mean()) / np.sqrt(row.var() + {NORM_EPSILON})'
+        f' + t["{names[2]}"][{dimension}]',
+        names,
     )
 
 
