@@ -36,6 +36,6 @@ def word_probabilities(trace: Trace) -> None:
         )
     st.html(f'<ol class="tw-pieces" aria-label="Words written, with their probabilities">{"".join(chips)}</ol>')
     st.caption(
-        "Each word with the probability the model gave it when it wrote it, left to right; a word of several pieces shows "
+        "Each word with the probability the model gave it when it wrote it; a word of several pieces shows "
         f"theirs below, and their product is its own. {in_markdown('<eos>')} is the model saying that it is done."
     )
