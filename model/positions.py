@@ -20,6 +20,27 @@ def sinusoidal_encoding(length: int, d_model: int) -> Tensor:
     return encoding.float()
 
 
+def rotation(offset: float, d_model: int) -> Tensor:
+    """The matrix M_c that moves every position by the same offset c: P(t + c) = M_c P(t), whatever t is.
+
+    Each pair of dimensions turns by c / 10000^(2i/d_model), so M_c is a rotation: it changes no length.
+
+    Args:    offset (positions, may be negative); d_model
+    Returns: (d_model, d_model) float32
+    Raises:  ValueError if d_model is odd: its last sine has no cosine to turn with
+    Source:  Vaswani et al. 2017, §3.5 ("PE(pos+k) can be represented as a linear function of PE(pos)")
+    """
+    if d_model % 2:
+        raise ValueError(f"d_model={d_model} is odd; sines and cosines come in pairs")
+    even = torch.arange(0, d_model, 2)  # 2i, the sine of each pair; 2i+1 is its cosine
+    angle = offset / 10000 ** (even.double() / d_model)
+    matrix = torch.zeros(d_model, d_model, dtype=torch.float64)
+    matrix[even, even] = matrix[even + 1, even + 1] = angle.cos()
+    matrix[even, even + 1] = angle.sin()
+    matrix[even + 1, even] = -angle.sin()
+    return matrix.float()
+
+
 class Sinusoidal(nn.Module):
     """Adds the sinusoidal encoding to the embeddings.
 

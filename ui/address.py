@@ -30,3 +30,18 @@ def write_pair(name: str, pair: tuple[int, int] | None, default: tuple[int, int]
         st.query_params.pop(name, None)
     else:
         st.query_params[name] = f"{pair[0] + 1}.{pair[1] + 1}"
+
+
+def read_count(name: str, limit: int, default: int = 0) -> int:
+    """One count from 0 up to, but not including, the limit; the default where it is missing or does not fit."""
+    text = st.query_params.get(name, "")
+    found = int(text) if re.fullmatch(r"\d{1,3}", text, re.ASCII) else default
+    return found if 0 <= found < limit else default
+
+
+def write_count(name: str, value: int, default: int = 0) -> None:
+    """Put one count into the address; the default is left out."""
+    if value == default:
+        st.query_params.pop(name, None)
+    else:
+        st.query_params[name] = str(value)

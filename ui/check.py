@@ -49,13 +49,17 @@ def checked_matrix(
     scale: Scale | None = None,
     limit: float | None = None,
     describe: str | None = None,
+    n_columns: int | None = None,
+    start: tuple[int, int] | None = None,
     twin: bool = False,
 ) -> None:
     """Draw a tensor of the trace, or one head of it, as a matrix whose cells Check works out.
 
     Args: name: the tensor's; kind: of attention, for labels and masks; rows, columns: labels where kind says nothing
           (columns default to the dimensions' numbers); scale: default "weight" for weights, else "signed";
+          n_columns: show no more dimensions than these; start: the cell until one is chosen, by default the largest;
           twin: the trace was made by the random-weights twin
+    Returns: what is shown, with the cell that is chosen
     """
     values = trace.tensors[name] if head is None else trace.tensors[name][head]
     what = name.rpartition(".")[2]
@@ -71,11 +75,11 @@ def checked_matrix(
     rows = list(rows or [t.text for t in (trace.src if name.startswith("encoder") else trace.tgt)])
     columns = list(columns or [str(i + 1) for i in range(values.shape[1])])
     by_token = len(columns) == values.shape[1] and not columns[0].isdigit()
-    shown = values[:READABLE, : READABLE if by_token else None]
+    shown = values[:READABLE, : READABLE if by_token else n_columns]
     if hidden is not None:
         hidden = hidden[: shown.shape[0], : shown.shape[1]]
     finite = np.where(np.isfinite(shown), shown, -np.inf if what == "weights" else 0)
-    cell = read_pair("cell", shown.shape, divmod(int(np.argmax(np.abs(finite))), shown.shape[1]))
+    cell = read_pair("cell", shown.shape, start or divmod(int(np.argmax(np.abs(finite))), shown.shape[1]))
     matrix(
         shown,
         rows[: shown.shape[0]],
@@ -96,7 +100,9 @@ def checked_matrix(
             f"Shown: the first {shown.shape[0]} of {values.shape[0]} rows and {shown.shape[1]} of {values.shape[1]} "
             f"columns."
         )
-    st.session_state[_SHOWN] = Shown(name, head, tuple(rows), tuple(columns), cell, twin)
+    found = Shown(name, head, tuple(rows), tuple(columns), cell, twin)
+    st.session_state[_SHOWN] = found
+    return found
 
 
 def check_cell(trace: Trace) -> None:

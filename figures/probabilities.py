@@ -1,0 +1,55 @@
+"""Probabilities of pieces, before and after a change."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+BLUE, ORANGE = "#0072B2", "#E69F00"
+
+
+def probabilities_of(logits: NDArray[np.floating], ids: Sequence[int]) -> NDArray[np.floating]:
+    """Softmax of each row of logits (T,V) at one id a row: (T) probabilities."""
+    exact = logits.astype(np.float64)
+    powers = np.exp(exact - exact.max(-1, keepdims=True))
+    found: NDArray[np.floating] = powers[np.arange(len(ids)), list(ids)] / powers.sum(-1)
+    return found
+
+
+def paired_bars(
+    labels: Sequence[str], before: NDArray[np.floating], after: NDArray[np.floating], names: tuple[str, str]
+) -> go.Figure:
+    """Two probabilities (N) side by side for each of N pieces.
+
+    labels: HTML-safe (Plotly reads some tags), one a piece, repeats allowed
+    """
+    places = np.arange(len(labels))
+    figure = go.Figure(
+        [
+            go.Bar(
+                x=places,
+                y=values,
+                name=name,
+                marker={"color": colour, "pattern": {"shape": pattern, "fgcolor": "white", "size": 5}},
+                customdata=list(labels),
+                hovertemplate="%{customdata}: %{y:.4f}<extra>" + name + "</extra>",
+            )
+            for values, name, colour, pattern in (
+                (before, names[0], BLUE, ""),
+                (after, names[1], ORANGE, "/"),
+            )
+        ]
+    )
+    figure.update_xaxes(tickvals=places, ticktext=list(labels), fixedrange=True)
+    figure.update_yaxes(range=[0, 1.02], title="probability", fixedrange=True)
+    return figure.update_layout(
+        barmode="group",
+        bargap=0.25,
+        height=280,
+        margin={"l": 8, "r": 8, "t": 28, "b": 8},
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        legend={"orientation": "h", "y": 1.15, "x": 0},
+        dragmode=False,
+    )

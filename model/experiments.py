@@ -1,0 +1,84 @@
+"""Experiments on masks and word order that a trace of one sentence does not hold: other inputs, other ways to run."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from model.cache import KeyValueCache
+from model.tap import Recorder, Tap, no_tap
+from model.tokenizer import Tokenizer
+from model.trace import MAX_TOKENS, Array, Machine
+
+MAX_SHUFFLED = 20  # words
+
+
+@torch.inference_mode()
+def forward(machine: Machine, src: Sequence[int], tgt: Sequence[int], change: Tap = no_tap) -> Mapping[str, Array]:
+    """Every tapped value of one teacher-forced pass over raw ids: what `<pad>` in them does is up to the masks.
+
+    Args:    src (S), tgt (T) ids, with their special tokens; change: an intervention
+    Returns: arrays by tap name, batch axis removed
+    """
+    device = machine.device.torch
+    recorder = Recorder(change)
+    machine.model(torch.tensor([list(src)], device=device), torch.tensor([list(tgt)], device=device), recorder)
+    found = {name: value.cpu().numpy() for name, value in recorder.tensors.items()}
+    return MappingProxyType({name: array[0] if array.ndim > 2 else array for name, array in found.items()})
+
+
+def see_padding(name: str, value: Tensor) -> Tensor:
+    """The intervention that lifts the padding mask: everybody may attend to `<pad>`."""
+    return torch.ones_like(value) if name in ("encoder.mask", "decoder.memory_mask") else value
+
+
+@torch.inference_mode()
+def one_at_a_time(machine: Machine, src: Sequence[int], tgt: Sequence[int]) -> Array:
+    """logits (T,V) of T runs of the decoder, each with one more input token, as in inference."""
+    device, cache = machine.device.torch, KeyValueCache()
+    src_ids, tgt_ids = (torch.tensor([list(ids)], device=device) for ids in (src, tgt))
+    memory = machine.model.encode(src_ids)
+    steps = [
+        machine.model.decode(tgt_ids[:, : t + 1], memory, src_ids, cache=cache)[0, -1] for t in range(tgt_ids.size(1))
+    ]
+    return torch.stack(steps).cpu().numpy()
+
+
+@dataclass(frozen=True)
+class Shuffle:
+    """A sentence and its words in another order.
+
+    words, shuffled: the two sentences
+    rows: for each token of the shuffled sentence, `<eos>` included, which token of the first it is
+    """
+
+    words: str
+    shuffled: str
+    rows: tuple[int, ...]
+
+
+def shuffle(tokenizer: Tokenizer, text: str, seed: int) -> Shuffle | None:
+    """The first words of a text in another order, the same for the same seed; None where no other order exists.
+
+    No more than MAX_SHUFFLED words and MAX_TOKENS pieces are taken.
+    """
+    words: list[str] = []
+    pieces: list[range] = []  # the tokens of each word
+    for word in text.split()[:MAX_SHUFFLED]:
+        start = pieces[-1].stop if pieces else 0
+        end = start + len(tokenizer.encode(word))
+        if end > MAX_TOKENS:
+            break
+        words.append(word)
+        pieces.append(range(start, end))
+    if len(set(words)) < 2:
+        return None
+    random = np.random.default_rng(seed)
+    order = list(range(len(words)))
+    while [words[i] for i in order] == words:
+        order = [int(i) for i in random.permutation(len(words))]
+    rows = [row for i in order for row in pieces[i]]
+    return Shuffle(" ".join(words), " ".join(words[i] for i in order), (*rows, len(rows)))
