@@ -1,4 +1,4 @@
-"""Numbers that sum up an attention map."""
+"""Numbers that sum up an attention map, or compare two vectors."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,3 +18,9 @@ def softmax_slope(weights: Array) -> Array:
     Close to 0 the softmax is saturated: changing a score changes next to nothing, and training gets no signal.
     """
     return (weights * (1 - weights)).max(-1)
+
+
+def cosine(one: Array, two: Array) -> float:
+    """Cosine of the angle between two vectors (D): 1 for the same direction, 0 for a right angle."""
+    one, two = one.astype(np.float64), two.astype(np.float64)
+    return float(one @ two / (np.linalg.norm(one) * np.linalg.norm(two)))

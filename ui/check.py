@@ -52,7 +52,7 @@ def checked_matrix(
     n_columns: int | None = None,
     start: tuple[int, int] | None = None,
     twin: bool = False,
-) -> None:
+) -> Shown:
     """Draw a tensor of the trace, or one head of it, as a matrix whose cells Check works out.
 
     Args: name: the tensor's; kind: of attention, for labels and masks; rows, columns: labels where kind says nothing
