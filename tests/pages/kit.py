@@ -1,0 +1,59 @@
+"""Pages run without a browser: open one, read what it would show."""
+
+import html
+import json
+import re
+from base64 import b64decode
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from streamlit.testing.v1 import AppTest
+
+ROOT = Path(__file__).parents[2]
+ROUTER = ROOT / "ui" / "router" / "script.py"
+
+
+def opened(page: Path | None = None, **parameters: str) -> AppTest:
+    """The home page, or another, after its first run with these parameters in the address."""
+    app = AppTest.from_file(ROUTER, default_timeout=60)
+    app.query_params.update(parameters)
+    app.run()
+    if page:
+        app.switch_page(str(page)).run()
+    assert_sound(app)
+    return app
+
+
+def assert_sound(app: AppTest) -> None:
+    assert not [e.message for e in app.exception]
+    assert not [e.value for e in app.error]
+
+
+def translation(app: AppTest) -> str:
+    """The German sentence, as text."""
+    found = re.findall(r'<p class="tw-translation"[^>]*>(.*?)</p>', " ".join(e.proto.body for e in app.get("html")))
+    assert len(found) == 1
+    return html.unescape(found[0])
+
+
+def component(app: AppTest, key: str) -> dict[str, Any]:
+    """What the browser gets to draw the component with this key."""
+    (found,) = (e for e in app.get("bidi_component") if e.key == key)
+    data: dict[str, Any] = json.loads(found.proto.json)
+    return data
+
+
+def values(app: AppTest, key: str = "map") -> np.ndarray:
+    """The numbers of a matrix on the page."""
+    data = component(app, key)
+    flat = np.frombuffer(b64decode(data["values"]), dtype="<f4")
+    return flat.reshape(len(data["rows"]), len(data["columns"]))
+
+
+def notices(app: AppTest) -> list[str]:
+    return [e.value for e in app.info]
+
+
+def markdown(app: AppTest) -> str:
+    return "\n".join(e.value for e in (*app.markdown, *app.caption))

@@ -1,0 +1,49 @@
+"""What holds for all pages."""
+
+import ast
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.pages.kit import ROOT, ROUTER, opened
+from ui.lessons import LESSONS
+
+PAGES = sorted((ROOT / "pages").rglob("*.py"))
+SENTENCES = ["I ate an apple", "x", "ภาษาไทย", "My neighbour's cat. " * 20]
+
+
+def name(page: Path) -> str:
+    return page.relative_to(ROOT / "pages").as_posix()
+
+
+def in_the_navigation() -> set[Path]:
+    """Files of the pages the router offers."""
+    text = ROUTER.read_text(encoding="utf-8")
+    named = [n.value for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Constant) and str(n.value).endswith(".py")]
+    return {ROOT / "pages" / n for n in named} | {lesson.file for lesson in LESSONS}
+
+
+def test_every_file_in_pages_is_in_the_navigation_and_the_other_way_round() -> None:
+    assert in_the_navigation() == set(PAGES)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_a_page_runs_and_has_a_title(page: Path) -> None:
+    assert len(opened(page).title) == 1
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if p.name != "about.py"], ids=name)
+def test_a_page_takes_any_sentence(page: Path) -> None:
+    for sentence in SENTENCES:
+        opened(page, sentence=sentence)
+
+
+def test_the_sentence_follows_from_page_to_page() -> None:
+    app = AppTest.from_file(ROUTER, default_timeout=60).run()
+    app.text_input(key="sentence").input("A dog sees a cat.").run()
+    for lesson in LESSONS[::-1]:
+        app.switch_page(str(lesson.file)).run()
+        for box in app.text_input:
+            if box.key == "sentence":
+                assert box.value == "A dog sees a cat."

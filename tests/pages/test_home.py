@@ -1,0 +1,181 @@
+"""The home page's logic, by what it would show."""
+
+from base64 import b64decode
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from model.trace import MAX_TOKENS
+from tests.formula import agree
+from tests.pages.kit import assert_sound, component, markdown, notices, opened, translation, values
+from ui import engine
+from ui.attention import KINDS, READABLE
+from ui.sentence import DEFAULT, EXAMPLES
+
+SENTENCE = "The black cat fights the white cat."
+UNSEEN = "My neighbour's washing machine is unbelievably noisy."  # words of several pieces
+
+
+def formulas(at: AppTest) -> list[str]:
+    found = [m.value for m in at.markdown if m.value.startswith(r"$\displaystyle ")]
+    return [f.removeprefix(r"$\displaystyle ").removesuffix("$") for f in found]
+
+
+def test_the_translation_stands_alone_and_the_box_is_the_first() -> None:
+    at = opened()
+    assert at.text_input[0].label == "English sentence"
+    assert at.text_input[0].value == DEFAULT
+    assert translation(at) == engine.trace(DEFAULT).translation
+    assert len(at.button) >= len(EXAMPLES)
+
+
+def test_every_piece_stands_with_its_probability() -> None:
+    trace = engine.trace(SENTENCE)
+    body = next(e.proto.body for e in opened(sentence=SENTENCE).get("html") if "tw-pieces" in e.proto.body)
+    for token, probability in zip(trace.labels, trace.probabilities, strict=True):
+        assert f">{token.text.replace('<', '&lt;').replace('>', '&gt;')}<" in body
+        assert f">{probability:.2f}<" in body
+
+
+def test_typing_translates_anew() -> None:
+    at = opened()
+    at.text_input(key="sentence").input(SENTENCE).run()
+    assert_sound(at)
+    assert translation(at) == engine.trace(SENTENCE).translation
+    assert component(at, "map")["columns"] == [t.text for t in engine.trace(SENTENCE).src]
+
+
+@pytest.mark.parametrize("n", range(len(EXAMPLES)))
+def test_an_example_goes_into_the_box(n: int) -> None:
+    at = opened(sentence="A dog.")
+    at.button(key=f"example{n}").click().run()
+    assert at.text_input(key="sentence").value == EXAMPLES[n].sentence
+    assert translation(at) == engine.trace(EXAMPLES[n].sentence).translation
+
+
+def test_a_surprise_is_another_sentence_each_time() -> None:
+    at, seen = opened(), [DEFAULT]
+    for _ in range(4):
+        at.button(key="surprise").click().run()
+        assert_sound(at)
+        seen.append(at.text_input(key="sentence").value)
+        assert seen[-1] != seen[-2]
+
+
+def test_it_is_said_of_the_default_that_it_stands_in_the_training_data() -> None:
+    assert "met this very sentence in training" in markdown(opened())
+    assert "met this very sentence in training" in markdown(opened(sentence="i ate an apple."))
+    assert "met this very sentence" not in markdown(opened(sentence=SENTENCE))
+
+
+@pytest.mark.parametrize("sentence", ["", "   ", "\t \u00a0", "\x00\x07"])
+def test_an_empty_sentence_is_answered_with_one_sentence(sentence: str) -> None:
+    at = opened()
+    at.text_input(key="sentence").input(sentence).run()
+    assert_sound(at)
+    assert notices(at) == ["There is nothing to translate yet: type a sentence."]
+    assert not at.get("bidi_component")
+    at.text_input(key="sentence").input(SENTENCE).run()
+    assert translation(at)
+
+
+def test_a_cut_and_a_warning_are_said_and_the_box_keeps_everything() -> None:
+    typed = "Ich möchte schwimmen gehen. " * 100
+    at = opened()
+    at.text_input(key="sentence").input(typed).run()
+    assert at.text_input(key="sentence").value == typed
+    said = notices(at)
+    assert len(said) == 2
+    assert f"it takes at most {MAX_TOKENS}" in said[0]
+    assert "another language" in said[1]
+    assert f"the first {READABLE} of" in markdown(at)
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_each_kind_shows_its_own_weights(kind: str) -> None:
+    trace = engine.trace(SENTENCE)
+    at = opened(sentence=SENTENCE, attention=KINDS[kind].label, map="2.3")
+    data = component(at, "map")
+    assert np.array_equal(values(at), trace.attention(kind, 1)[2])
+    rows = {"encoder": trace.src, "decoder": trace.tgt, "cross": trace.labels}[kind]
+    columns = trace.tgt if kind == "decoder" else trace.src
+    assert data["rows"] == [t.text for t in rows]
+    assert data["columns"] == [t.text for t in columns]
+    hidden = np.frombuffer(b64decode(data["hidden"]), dtype=np.uint8).reshape(len(rows), len(columns))
+    assert np.array_equal(hidden, np.triu(np.ones_like(hidden), 1) if kind == "decoder" else np.zeros_like(hidden))
+
+
+def test_the_kind_is_chosen_on_the_page() -> None:
+    at = opened(sentence=SENTENCE)
+    at.get("button_group")[0].set_value("Encoder").run()
+    assert_sound(at)
+    last = engine.trace(SENTENCE).attention("encoder", 2)
+    assert np.allclose(values(at), last.mean(0), atol=1e-6)
+
+
+def test_the_average_of_the_last_layer_comes_first_and_is_worked_out() -> None:
+    at = opened(sentence=SENTENCE)
+    weights = engine.trace(SENTENCE).attention("cross", 2)
+    assert np.allclose(values(at), weights.mean(0), atol=1e-6)
+    row, column = component(at, "map")["selected"]
+    (formula,) = formulas(at)
+    assert agree(formula) == pytest.approx(weights.mean(0)[row, column], abs=1e-4)
+
+
+def test_a_cell_of_one_head_is_worked_from_query_and_key() -> None:
+    at = opened(sentence=SENTENCE, map="1.4", cell="3.2", attention="Encoder")
+    trace = engine.trace(SENTENCE)
+    assert component(at, "heads")["selected"] == [0, 3]
+    assert component(at, "map")["selected"] == [2, 1]
+    results = [agree(formula) for formula in formulas(at)]
+    expected = [trace.attention("encoder", 0, what)[3, 2, 1] for what in ("products", "scaled", "weights")]
+    assert results == pytest.approx(expected, abs=1e-4)
+
+
+def test_words_are_grouped_and_the_grouping_is_worked_out() -> None:
+    at = opened(sentence=UNSEEN, words="true", map="3.1", attention="Encoder")
+    trace = engine.trace(UNSEEN)
+    assert len(component(at, "map")["columns"]) < len(trace.src)
+    assert "".join(component(at, "map")["columns"]) == UNSEEN.replace(" ", "") + "<eos>"
+    assert np.allclose(values(at).sum(-1), 1, atol=1e-5)
+    row, column = component(at, "map")["selected"]
+    for formula in formulas(at)[-1:]:
+        assert agree(formula) == pytest.approx(values(at)[row, column], abs=1e-4)
+
+
+def test_hiding_eos_takes_its_row_and_column_and_says_what_that_does() -> None:
+    at = opened(sentence=SENTENCE)
+    whole = values(at)
+    at.toggle(key="hide_eos").set_value(True).run()
+    data = component(at, "map")
+    assert "<eos>" not in data["rows"] + data["columns"]
+    assert np.array_equal(values(at), whole[:-1, :-1])
+    assert "not renormalised" in markdown(at)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"map": "99.99"},
+        {"map": "0.1"},
+        {"map": "1.9"},
+        {"map": "x"},
+        {"cell": "99.99"},
+        {"cell": "0.0"},
+        {"cell": "1"},
+        {"layer": "99", "head": "99", "stage": "?"},
+        {"attention": "Nonsense"},
+        {"words": "perhaps"},
+        {"hide_eos": "2"},
+        {"present": "maybe", "step": "-1"},
+    ],
+)
+def test_what_the_address_cannot_mean_is_the_default(parameters: dict[str, str]) -> None:
+    plain, odd = opened(sentence=SENTENCE), opened(sentence=SENTENCE, **parameters)
+    for key in ("heads", "map"):
+        assert component(odd, key) == component(plain, key)
+
+
+def test_the_badge_says_where_the_model_runs() -> None:
+    assert any(engine.machine().device.label in e.proto.body for e in opened().get("html"))
