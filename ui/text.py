@@ -1,6 +1,7 @@
 """What a visitor typed is hostile until it has passed through here."""
 
 import html
+import math
 import re
 import unicodedata
 
@@ -26,7 +27,9 @@ def in_markdown(text: str) -> str:
 
 
 def number(value: float, digits: int = 4) -> str:
-    """A number with a fixed count of decimals and a true minus sign."""
+    """A number with a fixed count of decimals and a true minus sign; infinities as ∞."""
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
     text = f"{value:.{digits}f}"
     if float(text) == 0:
         text = text.lstrip("-")

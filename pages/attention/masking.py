@@ -1,3 +1,336 @@
-import streamlit as st
+"""Lesson: the padding mask and the causal mask, and why the decoder may train on all positions at once."""
 
-st.title("In preparation", anchor=False)
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import streamlit as st
+import torch
+
+from figures.probabilities import paired_bars, probabilities_of
+from model.attention import scaled_dot_product_attention
+from model.experiments import one_at_a_time
+from model.interventions import ATTENTIONS, Head
+from model.masks import causal_mask, pad_mask
+from model.tap import Recorder
+from model.tokenizer import PAD
+from model.trace import Array, Trace
+from ui import experiments
+from ui.attention import KINDS, READABLE
+from ui.check import check_cell, checked_matrix
+from ui.choose import choose_head, current_head
+from ui.components.matrix import matrix
+from ui.course import show_lesson
+from ui.quiz import Question
+from ui.text import in_html, in_markdown, number
+
+ONLY = ("decoder",)  # the kind of attention that this lesson is about
+ROWS = 12  # of the triangle
+
+# The three stages: the tensor that each ends in, and what it is.
+STAGES = {
+    "1 before the mask": ("scaled", "Scores before the mask", "Query times key, divided by √d_k: the future too."),
+    "2 after the mask": ("scores", "Scores after the mask", "Hatched: −∞. A row sees itself and what came before."),
+    "3 after the softmax": ("weights", "Weights", "Each row adds up to 1; where the score was −∞, it is 0."),
+}
+
+
+def idea(trace: Trace) -> None:
+    st.markdown(
+        "A mask says which pairs may meet at all. Where they may not, the score is replaced by −∞ before the softmax, "
+        "and since e to the −∞ is 0, the weight is exactly 0 after it: nothing flows."
+    )
+    st.latex(
+        r"\operatorname{softmax}\!\left(\frac{QK^{\mathsf T}}{\sqrt{d_k}}+M\right)\qquad "
+        r"M_{ij}=\begin{cases}0&\text{if row }i\text{ may see }j\\-\infty&\text{otherwise}\end{cases}"
+    )
+    st.markdown(
+        "- The **padding mask** hides `<pad>`, the filler that brings the sentences of a batch to one length. It "
+        "holds wherever the English sentence is looked at.\n"
+        "- The **causal mask** hides the future: while the decoder learns to predict a word, it must not read that "
+        "word. Row i sees the inputs 0 to i and predicts token i + 1."
+    )
+    with st.expander("The triangle: what each row of the decoder sees, and what it predicts", expanded=True):
+        triangle(trace)
+
+
+def triangle(trace: Trace) -> None:
+    lines = [
+        f"| {i} | {' '.join(in_markdown(token.text) for token in trace.tgt[: i + 1])} | "
+        f"**{in_markdown(trace.labels[i].text)}** |"
+        for i in range(min(len(trace.tgt), ROWS))
+    ]
+    st.markdown("| row | it sees | it predicts |\n|---|---|---|\n" + "\n".join(lines))
+    if len(trace.tgt) > ROWS:
+        st.caption(f"The first {ROWS} of {len(trace.tgt)} rows.")
+
+
+def see(trace: Trace) -> None:
+    head = choose_head(ONLY, "decoder")
+    stage = st.segmented_control(
+        "Stage", list(STAGES), default="2 after the mask", required=True, key="mask_stage", bind="query-params"
+    )
+    name, title, how_to_read = STAGES[stage]
+    checked_matrix(
+        trace,
+        f"{head.path}.{name}",
+        head=head.head,
+        kind="decoder",
+        title=f"{title} (masked decoder self-attention, layer {head.layer + 1}, head {head.head + 1})",
+        how_to_read=how_to_read,
+        start=(min(1, len(trace.tgt) - 1), min(2, len(trace.tgt) - 1)),
+    )
+    t = len(trace.tgt)
+    st.caption(
+        f"Shapes: scores and weights ({t}, {t}), the mask ({t}, {t}). It hides {t} · {t - 1} / 2 = {t * (t - 1) // 2} "
+        f"of {t * t} cells. Nothing is padded here: your sentence runs alone, so its padding mask hides nothing."
+    )
+
+
+def do(trace: Trace) -> None:
+    trials = {"Lift the causal mask": lift, "Add padding": pad, "All at once or one by one": parallel}
+    trial = st.segmented_control(
+        "Try", list(trials), default="Lift the causal mask", required=True, key="mask_trial", bind="query-params"
+    )
+    trials[trial](trace, current_head("decoder", ONLY))
+
+
+def lift(trace: Trace, head: Head) -> None:
+    st.markdown(
+        "Let the decoder see the whole German sentence at once, the words it has yet to write included. Nothing else "
+        "changes."
+    )
+    src, tgt = ids(trace)
+    lifted = experiments.causal_mask_lifted(src, tgt)
+    before_after(
+        (trace.tensors[f"{head.path}.weights"][head.head], lifted[f"{head.path}.weights"][head.head]),
+        ("With the causal mask", "Mask lifted"),
+        [token.text for token in trace.tgt],
+        [token.text for token in trace.tgt],
+        hidden=(~causal_mask(len(tgt))[0, 0].numpy(), None),
+        head=head,
+        kind="decoder",
+    )
+    labels = [token.id for token in trace.labels]
+    names = "with the mask", "mask lifted"
+    before, after = (probabilities_of(logits, labels) for logits in (trace.tensors["logits"], lifted["logits"]))
+    shown = trace.labels[:READABLE]
+    st.markdown("**The probability of each piece of the translation, with and without the mask**")
+    st.plotly_chart(
+        paired_bars([in_html(t.text) for t in shown], before[:READABLE], after[:READABLE], names),
+        key="lifted_bars",
+        config={"displayModeBar": False},
+        alt=f"Two bars for each of {len(shown)} pieces: its probability with the causal mask and without it.",
+    )
+    with st.expander("The numbers of the figure"):
+        table(
+            ("piece", *names), [(t.text, number(b), number(a)) for t, b, a in zip(shown, before, after, strict=False)]
+        )
+    lower = int((after < before - 0.005).sum())
+    higher = int((after > before + 0.005).sum())
+    st.markdown(
+        f"On average the probability goes from **{number(float(before.mean()))}** to "
+        f"**{number(float(after.mean()))}**: it falls for {lower} of {len(before)} pieces and rises for {higher}."
+    )
+    st.caption(
+        "This model learned with the mask, so the future is something it never saw and does not know how to use. Had "
+        "it learned without the mask, it would simply have copied the next word from its own input: nearly no error in "
+        "training, and nothing to copy when it has to write."
+    )
+
+
+def pad(trace: Trace, head: Head) -> None:
+    count = st.slider(f"Tokens {PAD} behind your sentence", 1, 10, 3, key="pads", bind="query-params")
+    src, tgt = ids(trace)
+    with_mask, without = (experiments.padded(src, tgt, count, masked) for masked in (True, False))
+    logits = trace.tensors["logits"]
+    same, other = (float(np.abs(run["logits"] - logits).max()) for run in (with_mask, without))
+    texts = [token.text for token in trace.src][: READABLE - count] + [PAD] * count
+    keep = [*range(len(texts) - count), *range(len(src), len(src) + count)]
+    path = ATTENTIONS["encoder"].format(head.layer)
+    left, right = (run[f"{path}.weights"][head.head][np.ix_(keep, keep)] for run in (with_mask, without))
+    hidden = np.zeros(left.shape, dtype=bool)
+    hidden[:, -count:] = True
+    before_after(
+        (left, right),
+        ("With the padding mask", "Without it"),
+        texts,
+        texts,
+        hidden=(hidden, None),
+        head=head,
+        kind="encoder",
+    )
+
+    def changed(run: Mapping[str, Array]) -> int:
+        return int((run["logits"].argmax(-1) != logits.argmax(-1)).sum())
+
+    table(
+        ("the same sentence with padding", "largest difference of a logit", "rows whose first choice changes"),
+        [
+            ("with the padding mask", small(same), str(changed(with_mask))),
+            ("without it", small(other), str(changed(without))),
+        ],
+    )
+    st.caption(
+        f"A logit is the score of one vocabulary entry; there are {logits.shape[0]} rows of {logits.shape[1]:,}. "
+        "Compared with your sentence alone. Behind the mask the padding changes nothing but the last digits, which "
+        "depend on the order of additions. Rows of padding are computed too, but nobody reads them."
+    )
+    if len(src) + count > len(texts):
+        st.caption(f"Shown: the first {len(texts) - count} of {len(src)} pieces, and the padding.")
+
+
+def parallel(trace: Trace, head: Head) -> None:
+    st.markdown(
+        "In training the right translation is known, so all its rows go through the decoder **in one pass**: *teacher "
+        "forcing*. In inference each piece must wait for the one before. Do the two compute the same?"
+    )
+    src, tgt = ids(trace)
+    alone = experiments.step_by_step(src, tgt)
+    lifted = experiments.causal_mask_lifted(src, tgt)["logits"]
+    together = trace.tensors["logits"]
+    differences, without = (np.abs(logits - alone).max(-1) for logits in (together, lifted))
+    table(
+        ("", "runs of the decoder", "largest difference from one by one"),
+        [
+            ("one by one", str(len(tgt)), ""),
+            ("all at once, with the causal mask", "1", f"**{small(float(differences.max()))}**"),
+            ("all at once, mask lifted", "1", f"**{small(float(without.max()))}**"),
+        ],
+        markdown=True,
+    )
+    st.caption(
+        f"Compared are all {together.shape[0]} · {together.shape[1]:,} logits (the scores of all vocabulary entries). "
+        "With the mask a row depends on nothing after it, so it does not matter whether the rest is there already: "
+        "that is why training runs in parallel, and why a decoder does not when it writes."
+    )
+    with st.expander("Row by row"):
+        table(
+            ("row", "reads", "predicts", "difference, with the mask", "difference, mask lifted"),
+            [
+                (str(i), trace.tgt[i].text, trace.labels[i].text, small(float(d)), small(float(w)))
+                for i, (d, w) in enumerate(zip(differences[:READABLE], without[:READABLE], strict=True))
+            ],
+        )
+        if len(tgt) > READABLE:
+            st.caption(f"The first {READABLE} of {len(tgt)} rows.")
+
+
+def before_after(
+    weights: tuple[np.ndarray, np.ndarray],
+    titles: tuple[str, str],
+    rows: list[str],
+    columns: list[str],
+    *,
+    hidden: tuple[np.ndarray | None, np.ndarray | None],
+    head: Head,
+    kind: str,
+) -> None:
+    """Two maps of one head side by side, on the same scale."""
+    for column, side, values, title, cover in zip(
+        st.columns(2, gap="medium"), ("before", "after"), weights, titles, hidden, strict=True
+    ):
+        with column:
+            matrix(
+                values[:READABLE, :READABLE],
+                rows[:READABLE],
+                columns[:READABLE],
+                key=f"do_{side}",
+                title=title,
+                how_to_read=f"{KINDS[kind].name}, layer {head.layer + 1}, head {head.head + 1}; 0 to 1 on both sides.",
+                describe="'{row}' looks at '{column}': {value}",
+                hidden=None if cover is None else cover[:READABLE, :READABLE],
+                csv_name=f"weights {title}",
+            )
+
+
+def ids(trace: Trace) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Ids of the source and of the decoder's input."""
+    return tuple(token.id for token in trace.src), tuple(token.id for token in trace.tgt)
+
+
+def small(value: float) -> str:
+    """A difference, readable however small: 0.0000012."""
+    return number(value, 7 if value < 1e-3 else 4)
+
+
+def table(head: Sequence[str], lines: Sequence[Sequence[str]], markdown: bool = False) -> None:
+    """A table of texts; they may come from the visitor unless they are said to be Markdown."""
+    show = str if markdown else in_markdown
+    body = "\n".join("| " + " | ".join(show(cell) for cell in line) + " |" for line in lines)
+    st.markdown(f"| {' | '.join(head)} |\n|{'---|' * len(head)}\n{body}")
+
+
+def check(trace: Trace) -> None:
+    check_cell(trace)
+
+
+QUIZ_SCORES = ((1.0, 0.0, -1.0, -1.0), (1.0, 1.0, -1.0, 0.0), (0.0, 1.0, 1.0, -1.0), (-1.0, -1.0, 2.0, 1.0))
+
+
+def masked_quiz() -> np.ndarray:
+    """The weights (4,4) that the model's own attention makes of the decks' scaled scores, behind its causal mask."""
+    # With d_k = 4 keys of one 1 each, QKᵀ is Q; doubled, because the function divides by √4.
+    q = 2 * torch.tensor(QUIZ_SCORES)[None, None]
+    recorder = Recorder()
+    scaled_dot_product_attention(q, torch.eye(4)[None, None], torch.eye(4)[None, None], causal_mask(4), recorder)
+    return recorder.tensors["weights"][0, 0].numpy()
+
+
+def predict(trace: Trace) -> Sequence[Question]:
+    weights = masked_quiz()
+    values = (0.0, 0.5, float(np.e / (2 * np.e + 1 / np.e + 1)), 1.0)
+    right = int(np.argmin([abs(value - weights[1, 1]) for value in values]))
+    head = current_head("decoder", ONLY)
+    first = float(trace.tensors[f"{head.path}.weights"][head.head, 0, 0])
+    start = in_markdown(trace.tgt[0].text)
+    return (
+        Question(
+            "alpha",
+            "Four tokens have these scaled scores, a row a query:\n\n"
+            "| | 1 | 2 | 3 | 4 |\n|---|---|---|---|---|\n"
+            + "\n".join(
+                f"| {i} | " + " | ".join(number(s, 0) for s in row) + " |" for i, row in enumerate(QUIZ_SCORES, 1)
+            )
+            + "\n\nWhat is the weight α₂,₂ in *masked* self-attention?",
+            ("0", "0.5", "$e/(2e+e^{-1}+1)$", "1"),
+            frozenset({right}),
+            f"Row 2 sees the tokens 1 and 2 only, and their scores are both 1: e / (e + e) = {number(weights[1, 1], 1)}"
+            f". Without the mask it would be e / (2e + 1/e + 1) = {number(values[2])}.",
+        ),
+        Question(
+            "transformers",
+            "About transformers, which of these are true?",
+            (
+                "They always run in parallel.",
+                "Their decoders run in parallel only in training.",
+                "Q, K and V come from splitting the input in three.",
+                "Several heads may find different kinds of relations.",
+                "Decoder outputs give queries and keys, the values come from the encoder.",
+            ),
+            frozenset({1, 3}),
+            "In training the whole target is known, and the causal mask lets all rows run at once; when writing, each "
+            "piece waits for the one before. Q, K and V are three projections of the whole input. Between the stacks "
+            "the decoder gives the queries alone; keys and values come from the encoder.",
+            several=True,
+        ),
+        Question(
+            "first",
+            f"The decoder is writing *{in_markdown(trace.translation) or 'nothing'}*. In layer {head.layer + 1}, head "
+            f"{head.head + 1} of its masked self-attention: what weight does **{start}**, row 0, give to itself?",
+            ("0", "0.5", "1", "It depends on its query and key."),
+            frozenset({2 if first == 1 else 3}),
+            f"It is {number(first)}, in every head and for every sentence: row 0 sees itself alone, and a softmax over "
+            "one score is 1, whatever the score.",
+        ),
+    )
+
+
+show_lesson(
+    "masking",
+    idea=idea,
+    see=see,
+    do=do,
+    check=check,
+    predict=predict,
+    code=(causal_mask, pad_mask, scaled_dot_product_attention, one_at_a_time),
+)
