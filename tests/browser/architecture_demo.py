@@ -10,6 +10,7 @@ from ui.engine import trace
 
 st.set_page_config(page_title="The map", layout="wide")
 
+ANIMALS = "The black cat fights the dog"
 LINKS = {
     "tokenize": "Tokenization",
     "encoder.embedding": "Embeddings",
@@ -28,10 +29,11 @@ def shown(key: str) -> None:
     params = st.query_params
     with st.sidebar:
         if st.button("Other sentence"):
-            st.session_state.sentence = "The black cat fights the dog"
+            other = {ANIMALS: "I ate an apple."}
+            st.session_state.sentence = other.get(st.session_state.get("sentence"), ANIMALS)
     sentence = st.session_state.get("sentence", params.get("sentence", "I ate an apple."))
-    left, right = st.columns([3, 2])
-    with left:
+    left, right = st.columns([7, 2])
+    with left, st.container(width=240 if "compact" in params else "stretch"):
         opened = architecture(
             key=key,
             lit=tuple(filter(None, params.get("lit", "").split(","))),

@@ -47,7 +47,7 @@ function plan(width, compact) {
     y += h + gap;
   };
   next("output.softmax", s.softmax, s.step);
-  next("output.linear", s.linear, s.enter);
+  next("output.linear", s.linear, s.enter + s.pill / 6); // the name of the frame stands out above it
   const top = y;
   y += s.head;
   next("decoder.add_norm_3", s.norm, s.near);
@@ -145,7 +145,7 @@ class MapView {
     this.blocks = new Map();
     this.pointed = this.focused = null;
     this.listen();
-    this.watch = new ResizeObserver(() => this.data && this.room() !== this.drawnRoom && this.draw());
+    this.watch = new ResizeObserver(() => this.data && this.measure() && this.draw());
     this.watch.observe(this.root);
   }
 
@@ -192,16 +192,22 @@ class MapView {
     this.reading = now;
   }
 
-  /** Width to draw for, in pixels at the usual text size. */
-  room() {
-    this.unit = parseFloat(getComputedStyle(this.root).fontSize) / 16 || 1;
-    return Math.floor((this.root.clientWidth || 560) / this.unit);
+  /** Read what the drawing depends on: the width for it, in pixels at the usual text size, the font, the theme. */
+  measure() {
+    const style = getComputedStyle(this.root);
+    const before = this.room;
+    this.unit = parseFloat(style.fontSize) / 16 || 1;
+    this.room = Math.floor((this.root.clientWidth || 560) / this.unit);
+    this.family = style.fontFamily;
+    this.palette = paletteOf(this.root);
+    return this.room !== before;
   }
 
   update(data) {
     this.data = data;
     this.selection.adopt(null, data.seen);
     this.root.classList.toggle("compact", data.compact);
+    this.measure(); // before anything is written, so that the browser need not lay out the page twice
     if (!this.blocks.size) data.blocks.forEach((block, index) => this.build(block, index));
     for (const block of data.blocks) this.dress(this.blocks.get(block.id), block);
     setText(this.idle, data.hint);
@@ -256,6 +262,9 @@ class MapView {
       part.classList.toggle("opens", Boolean(data.opens));
       part.classList.toggle("lit", data.lit);
     });
+    const said = JSON.stringify([data.name, here, data.does, data.numbers, data.opens]);
+    if (said === block.said) return;
+    block.said = said;
     const words = [el("strong", "", `${data.name}. `)];
     if (here) words.push(el("span", "here", "You are here. "));
     if (data.does) words.push(`${data.does} `);
@@ -283,12 +292,9 @@ class MapView {
   }
 
   draw() {
-    const { data } = this;
-    const room = (this.drawnRoom = this.room());
-    this.family = getComputedStyle(this.root).fontFamily;
-    const width = Math.max(data.compact ? 200 : 280, Math.min(room, data.compact ? SIZES.compact.most : data.live ? SIZES.full.most : 480));
-    const map = plan(width, data.compact);
-    const palette = paletteOf(this.root);
+    const { data, palette, room } = this;
+    const most = data.compact ? SIZES.compact.most : data.live ? SIZES.full.most : 480;
+    const map = plan(Math.max(data.compact ? 200 : 280, Math.min(room, most)), data.compact);
     this.root.dataset.theme = palette.dark ? "dark" : "light";
     put(this.svg, { viewBox: `0 0 ${map.width} ${map.height}`, width: map.width * this.unit, height: map.height * this.unit });
 
@@ -329,7 +335,7 @@ class MapView {
     block.bars.style.display = picture?.kind === "bars" ? "" : "none";
     if (!picture) return;
     const inset = box.h > 40 ? 5 : 4;
-    const space = { x: box.x + 9 + room + 5, y: box.y + inset, h: box.h - 2 * inset };
+    const space = { x: box.x + 9 + room + 7, y: box.y + inset, h: box.h - 2 * inset };
     space.w = box.x + box.w - inset - space.x;
     if (picture.kind === "bars") put(block.bars, { d: bars(bytesOf(picture.pixels), space) });
     else this.picture(block, picture, space, palette);

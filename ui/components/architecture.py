@@ -307,7 +307,7 @@ def _n_layers(trace: Trace) -> int:
 
 
 def _texts(tokens: Sequence[Token]) -> list[str]:
-    return [visible(token.text) for token in tokens]
+    return [visible(token.text) if token.text.strip() else "␣" for token in tokens]
 
 
 def _numbers(block: Block, trace: Trace, n: int) -> dict[str, Any]:
@@ -337,7 +337,7 @@ def _picture(block: Block, trace: Trace, name: str, tensor: Array) -> tuple[Thum
     """A tensor made small, and how to read it."""
     match block.picture:
         case "weights":
-            hidden = np.isneginf(trace.tensors[name.replace(".weights", ".scores")]).all(0)
+            hidden = np.all(np.isneginf(trace.tensors[name.replace(".weights", ".scores")]), axis=0)
             small = weight_thumbnail(tensor, hidden)
             rows, columns = small.every
             joined = f", the largest of {rows} × {columns} cells" if small.every != (1, 1) else ""
@@ -349,8 +349,8 @@ def _picture(block: Block, trace: Trace, name: str, tensor: Array) -> tuple[Thum
             return small, f"Picture: {_rows(small)}, the largest score of every {small.every[1]} entries."
         case _:
             small = value_thumbnail(tensor)
-            columns = f"every {_nth(small.every[1])} dimension" if small.every[1] > 1 else "a column a dimension"
-            return small, f"Picture: {_rows(small)}, {columns}."
+            dimensions = f"every {_nth(small.every[1])} dimension" if small.every[1] > 1 else "a column a dimension"
+            return small, f"Picture: {_rows(small)}, {dimensions}."
 
 
 def _rows(small: Thumbnail) -> str:
