@@ -14,7 +14,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Route, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Route, expect, sync_playwright
 
 ROOT = Path(__file__).parents[2]
 CHROMIUM = os.environ.get("CHROMIUM") or next(
@@ -30,6 +30,7 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+PATIENCE_MS = 20_000  # a busy machine is no defect
 LOCAL = {"127.0.0.1", "localhost", ""}  # "" is the host of blob: and data:
 
 
@@ -97,6 +98,7 @@ def browser() -> Iterator[Browser]:
     """One quiet headless Chromium for all tests."""
     if CHROMIUM is None:
         pytest.fail("No Chromium found: install it, or name one in the environment variable CHROMIUM.")
+    expect.set_options(timeout=PATIENCE_MS)
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield chromium
@@ -107,7 +109,7 @@ def browser() -> Iterator[Browser]:
 def offline(browser: Browser, **options: object) -> Iterator[BrowserContext]:
     """A browser context in which every request that leaves this machine is stopped; any such request fails the test."""
     context = browser.new_context(**{"viewport": {"width": 1280, "height": 720}, **options})  # type: ignore[arg-type]
-    context.set_default_timeout(15_000)
+    context.set_default_timeout(PATIENCE_MS)
     left: list[str] = []
 
     def stop(route: Route) -> None:

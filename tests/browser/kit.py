@@ -26,9 +26,9 @@ def own_text(locator: Locator) -> str:
 
 
 def sideways(page: Page) -> list[str]:
-    """What on the page scrolls sideways, by test id or tag; a closed sidebar aside. (Streamlit scrolls a part of the page, not the document.)
+    """What on the page scrolls sideways, by test id or tag; a closed sidebar and the insides of components aside.
 
-    What lies inside a component's shadow root may scroll in a frame of its own and is not looked at.
+    Streamlit scrolls a part of the page, so the width of the document alone says nothing.
     """
     return page.evaluate(
         """() => [document.documentElement, ...document.body.querySelectorAll("*")]
