@@ -27,7 +27,7 @@ const SIZES = {
   },
   compact: {
     font: 10, line: 11, small: 10, most: 260, edge: 2, lane: 9, pad: 5, gutter: 18, round: 4,
-    top: 14, exit: 9, softmax: 19, linear: 19, enter: 8, step: 8, head: 11, foot: 10, pill: 14,
+    top: 16, exit: 9, softmax: 19, linear: 19, enter: 8, step: 8, head: 11, foot: 10, pill: 14,
     norm: 17, near: 6, far: 13, attention: 28, feed: 19, positions: 19, embedding: 19, pieces: 17, leave: 8,
   },
 };
@@ -450,7 +450,7 @@ class MapView {
     const size = live ? 14 : s.small;
     const shown = this.cut(translation, width - 8, size, live ? 600 : 400);
     const half = this.textWidth(shown, size, live ? 600 : 400) / 2 + 3;
-    put(this.out, { x: Math.max(half, Math.min(right, width - half)), y: s.top - 6, "font-size": size, "font-weight": live ? 600 : 400 });
+    put(this.out, { x: Math.max(half, Math.min(right, width - half)), y: s.top - (live ? 6 : 5), "font-size": size, "font-weight": live ? 600 : 400 });
     if (this.out.dataset.text === translation && this.out.dataset.shown === shown) return;
     Object.assign(this.out.dataset, { text: translation, shown });
     this.out.textContent = shown;

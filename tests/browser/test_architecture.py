@@ -1,0 +1,329 @@
+"""The map in Chromium: reachable by keyboard and pointer, true, calm, readable."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import urlencode
+
+import numpy as np
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.kit import axe_faults, own_text, settled
+from ui.components.architecture import BLOCKS, IDS
+from ui.engine import trace
+
+pytestmark = pytest.mark.browser
+
+DEMO = Path(__file__).with_name("architecture_demo.py")
+LINKED = [
+    *("tokenize", "encoder.embedding", "encoder.positions", "encoder.self_attn", "encoder.stack"),
+    *("decoder.embedding", "decoder.positions", "decoder.self_attn", "decoder.cross_attn"),
+]
+LONG = (
+    "The old man who lives next door told me that he had seen a big black dog running across the street "
+    "before the rain began to fall."
+)
+HOSTILE = '<img src=x onerror="window.pwned=1"></script><script>window.pwned=1</script>'
+
+
+@pytest.fixture
+def shown(serve: Callable[..., str]) -> Callable[..., Locator]:
+    """shown(page, **query parameters) → the map."""
+
+    def show(page: Page, **query: str) -> Locator:
+        page.goto(f"{serve(DEMO)}/?{urlencode(query)}")
+        found = page.locator(".map")
+        found.locator("svg .block").last.wait_for(timeout=60_000)  # the first page loads the model
+        settled(page)
+        return found
+
+    return show
+
+
+def block(the_map: Locator, name: str) -> Locator:
+    return the_map.locator(f'g[data-block="{name}"]')
+
+
+def told(the_map: Locator) -> str:
+    return own_text(the_map.locator(".about p.on"))
+
+
+def focused(page: Page) -> str | None:
+    """The block that has the focus."""
+    return page.evaluate(
+        """() => {
+          let node = document.activeElement;
+          while (node?.shadowRoot) node = node.shadowRoot.activeElement;
+          return node?.dataset?.block ?? null;
+        }"""
+    )
+
+
+def test_every_block_is_drawn_and_described(page: Page, shown) -> None:
+    the_map = shown(page)
+    expect(the_map).to_have_attribute("aria-label", "Map of the Transformer")
+    drawn = the_map.locator("g.block").evaluate_all("nodes => nodes.map(n => n.dataset.block)")
+    assert tuple(drawn) == IDS
+    for each in BLOCKS:
+        expect(block(the_map, each.id)).to_be_visible()
+        text = the_map.locator("#" + block(the_map, each.id).get_attribute("aria-describedby"))
+        assert each.does.partition(" {")[0] in text.text_content()
+
+
+def test_tab_goes_from_bottom_to_top_and_meets_links_alone(page: Page, shown) -> None:
+    the_map = shown(page)
+    block(the_map, LINKED[0]).focus()
+    order = [focused(page)]
+    for _ in LINKED[1:]:
+        page.keyboard.press("Tab")
+        order.append(focused(page))
+    assert order == LINKED
+    page.keyboard.press("Tab")
+    assert focused(page) is None
+    assert block(the_map, "output.softmax").get_attribute("role") == "img"
+    label = block(the_map, "encoder.self_attn").get_attribute("aria-label")
+    assert label == "Encoder self-attention, layer 3, opens: Scaled dot-product attention"
+
+
+def test_enter_and_space_open_the_block_with_the_focus(page: Page, shown) -> None:
+    the_map = shown(page)
+    for key, name in (("Enter", "decoder.cross_attn"), ("Space", "tokenize")):
+        block(the_map, name).focus()
+        page.keyboard.press(key)
+        expect(page.get_by_text(f"Opened: {name}")).to_be_visible()
+        assert focused(page) == name
+    expect(page.get_by_text("Called: ['decoder.cross_attn', 'tokenize']")).to_be_visible()
+    assert told(the_map).startswith("Tokenization.")
+
+
+def test_a_click_opens_a_block_with_a_link_alone(page: Page, shown) -> None:
+    the_map = shown(page)
+    block(the_map, "output.linear").click()
+    block(the_map, "encoder.positions").click()
+    expect(page.get_by_text("Opened: encoder.positions")).to_be_visible()
+    expect(page.get_by_text("Called: ['encoder.positions']")).to_be_visible()
+    page.get_by_text("Other sentence").click()
+    expect(page.get_by_text("Opened: None")).to_be_visible()
+
+
+def test_a_block_that_leads_to_another_page_opens_once(page: Page, shown) -> None:
+    the_map = shown(page)
+    block(the_map, "encoder.stack").click()
+    expect(page.get_by_text("The lesson")).to_be_visible()
+    expect(page.get_by_text("Opened: None")).to_be_visible()
+    expect(page.get_by_text("Called: ['encoder.stack']")).to_be_visible()
+    block(page.locator(".map"), "encoder.embedding").click()
+    expect(page.get_by_text("Opened: encoder.embedding")).to_be_visible()
+
+
+def test_pointing_tells_shape_and_range_of_the_real_tensor(page: Page, shown) -> None:
+    the_map = shown(page)
+    assert told(the_map).startswith("Point at a block")
+    height = the_map.bounding_box()["height"]
+    tensors = trace("I ate an apple.").tensors
+    for name, tensor in (
+        ("encoder.self_attn", "encoder.layers.2.self_attn.weights"),
+        ("decoder.cross_attn", "decoder.layers.2.cross_attn.weights"),
+        ("encoder.positions", "encoder.embedding.positions"),
+        ("decoder.feed_forward", "decoder.layers.2.feed_forward.output"),
+        ("output.linear", "logits"),
+    ):
+        block(the_map, name).hover()
+        values = tensors[tensor]
+        shape = "(" + ", ".join(map(str, values.shape)) + ")"
+        low, high = (f"{v:.2f}".replace("-", "−") for v in (values.min(), values.max()))
+        assert f"{tensor.rpartition('.')[2]} {shape}, {low} … {high}." in told(the_map)
+        assert the_map.bounding_box()["height"] == height
+    page.mouse.move(1, 1)
+    assert told(the_map).startswith("Point at a block")
+
+
+def test_the_picture_shows_the_weights_of_the_sentence(page: Page, shown) -> None:
+    """Darker where the weight is larger: the picture's cells read back are in the order of the weights."""
+    the_map = shown(page)
+    weights = trace("I ate an apple.").tensors["encoder.layers.2.self_attn.weights"].mean(0)
+    greys = (
+        block(the_map, "encoder.self_attn")
+        .locator("image")
+        .evaluate(
+            """async (node, [height, width]) => {
+          const image = new Image();
+          image.src = node.getAttribute("href");
+          await image.decode();
+          const canvas = document.createElement("canvas");
+          canvas.width = image.width;
+          canvas.height = image.height;
+          const pen = canvas.getContext("2d");
+          pen.drawImage(image, 0, 0);
+          const cell = image.width / width;
+          return Array.from({ length: height * width }, (_, i) => {
+            const x = ((i % width) + 0.5) * cell, y = (Math.floor(i / width) + 0.5) * cell;
+            const [r, g, b] = pen.getImageData(x, y, 1, 1).data;
+            return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+          });
+        }""",
+            list(weights.shape),
+        )
+    )
+    order = np.argsort(weights.ravel())
+    assert all(np.diff(np.array(greys)[order]) <= 3)
+    assert greys[order[-1]] < greys[order[0]] - 40
+
+
+def test_another_sentence_is_drawn_in_place_and_the_focus_stays(page: Page, shown) -> None:
+    the_map = shown(page)
+    target = block(the_map, "encoder.self_attn")
+    target.evaluate("node => (node.mine = true)")
+    before = target.locator("image").get_attribute("href")
+    target.focus()
+    page.get_by_text("Other sentence").evaluate("node => node.click()")
+    expect(target.locator("image")).not_to_have_attribute("href", before)
+    assert target.evaluate("node => node.mine")
+    assert focused(page) == "encoder.self_attn"
+    again = trace("The black cat fights the dog")
+    expect(the_map.locator(".translation")).to_have_text(again.translation)
+    chips = block(the_map, "tokenize").locator("text.source").all_text_contents()
+    assert chips == [token.text for token in again.src]
+
+
+def test_where_you_are_is_drawn_and_said(page: Page, shown) -> None:
+    the_map = shown(page, lit="encoder.self_attn,output.softmax", compact="1")
+    assert told(the_map) == "You are here: Encoder self-attention; Softmax."
+    here = block(the_map, "encoder.self_attn")
+    expect(here).to_have_attribute("aria-current", "true")
+    assert "you are here" in here.get_attribute("aria-label")
+    assert "you are here" in block(the_map, "output.softmax").get_attribute("aria-label")
+    assert "you are here" not in block(the_map, "decoder.self_attn").get_attribute("aria-label")
+    expect(here.locator(".body")).to_have_css("stroke", "rgb(230, 159, 0)")
+    here.hover()
+    assert told(the_map) == "Encoder self-attention. You are here. Opens: Scaled dot-product attention."
+
+
+def test_the_small_map_fits_the_side_of_a_page(page: Page, shown) -> None:
+    the_map = shown(page, compact="1", lit="encoder.self_attn,decoder.self_attn")
+    box = the_map.bounding_box()
+    assert box["width"] <= 240
+    assert box["height"] <= 420
+    assert the_map.locator("image:visible").count() == 0
+
+
+def test_without_links_nothing_takes_the_focus(page: Page, shown) -> None:
+    the_map = shown(page, links="none", plain="1")
+    assert the_map.locator("[tabindex]").count() == 0
+    assert told(the_map) == "Point at a block to see what it is."
+
+
+def test_hostile_pieces_stay_text(page: Page, shown) -> None:
+    the_map = shown(page, sentence=HOSTILE)
+    assert "<" in block(the_map, "tokenize").locator("text.source").all_text_contents()
+    title = block(the_map, "tokenize").locator("title").text_content()
+    assert title.splitlines()[0] == " ".join(token.text if token.text.strip() else "␣" for token in trace(HOSTILE).src)
+    assert page.evaluate("window.pwned") is None
+    assert the_map.locator("img, script").count() == 0
+
+
+def test_a_long_sentence_is_cut_where_there_is_no_room_and_whole_in_the_title(page: Page, shown) -> None:
+    the_map = shown(page, sentence=LONG)
+    tokens = trace(LONG).src
+    shown_chips = block(the_map, "tokenize").locator("text.source").all_text_contents()
+    assert re.fullmatch(r"\+\d+", shown_chips[-1])
+    assert len(shown_chips) - 1 + int(shown_chips[-1]) == len(tokens)
+    title = block(the_map, "tokenize").locator("title").text_content()
+    assert title.splitlines()[0] == " ".join(token.text for token in tokens)
+
+
+# Every text, its size on the screen, and whether it lies in its block and beside the block's picture.
+LETTERING = """node => {
+  const beside = (a, b) => a.right <= b.left + 1 || b.right <= a.left + 1;
+  const apart = (a, b) => beside(a, b) || a.bottom <= b.top + 1 || b.bottom <= a.top + 1;
+  const inside = (a, b) =>
+    a.left >= b.left - 1 && a.right <= b.right + 1 && a.top >= b.top - 1 && a.bottom <= b.bottom + 1;
+  const rect = (n) => n.getBoundingClientRect();
+  const svg = rect(node.querySelector("svg"));
+  const zoom = svg.width / node.querySelector("svg").viewBox.baseVal.width;
+  const faults = [];
+  const texts = [...node.querySelectorAll("svg text")].filter((t) => t.textContent);
+  for (const text of texts) {
+    const size = parseFloat(getComputedStyle(text).fontSize) * zoom;
+    if (size < 9) faults.push([text.textContent, "size", size]);
+    if (!inside(rect(text), svg)) faults.push([text.textContent, "outside the drawing"]);
+    const block = text.closest(".block");
+    if (text.classList.contains("label")) {
+      const body = rect(block.querySelector(".body"));
+      if (!inside(rect(text), body)) faults.push([text.textContent, "outside its block"]);
+      for (const picture of block.querySelectorAll("image, .bars"))
+        if (picture.style.display !== "none" && !apart(rect(text), rect(picture)))
+          faults.push([text.textContent, "on its picture"]);
+    }
+    for (const other of texts)
+      if (other !== text && !apart(rect(text), rect(other))) faults.push([text.textContent, "on", other.textContent]);
+  }
+  return faults;
+}"""
+
+
+@pytest.mark.parametrize("sentence", ["I", LONG])
+def test_all_labels_are_readable_and_nothing_scrolls_sideways(page: Page, shown, sentence: str) -> None:
+    the_map = shown(page, sentence=sentence)
+    for width, height in ((1280, 720), (820, 900), (390, 844), (320, 700)):
+        page.set_viewport_size({"width": width, "height": height})
+        page.wait_for_function(
+            """([node, width]) =>
+              innerWidth === width && node.querySelector("svg").width.baseVal.value <= node.clientWidth""",
+            arg=[the_map.element_handle(), width],
+        )
+        page.wait_for_timeout(200)
+        assert the_map.evaluate(LETTERING) == [], f"at {width} × {height}"
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        svg = the_map.locator("svg").bounding_box()
+        assert svg["x"] >= 0
+        assert svg["x"] + svg["width"] <= width
+
+
+def test_the_labels_of_the_small_map_are_readable(page: Page, shown) -> None:
+    assert shown(page, compact="1").evaluate(LETTERING) == []
+
+
+@pytest.mark.parametrize(
+    ("theme", "query"), [("light", {}), ("dark", {}), ("dark", {"lit": "encoder.self_attn", "compact": "1"})]
+)
+def test_axe_finds_nothing_serious(new_page, shown, theme: str, query: dict[str, str]) -> None:
+    page = new_page(color_scheme=theme)
+    shown(page, **query)
+    assert axe_faults(page, '[data-testid="stMain"]') == []
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_labels_contrast_with_their_blocks(new_page, shown, theme: str) -> None:
+    page = new_page(color_scheme=theme)
+    contrasts = shown(page).evaluate(
+        """node => {
+          const pen = document.createElement("canvas").getContext("2d");
+          const light = (colour) => {
+            pen.fillStyle = colour;
+            pen.fillRect(0, 0, 1, 1);
+            const parts = [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3).map((v) => v / 255);
+            const [r, g, b] = parts.map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
+            return 0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05;
+          };
+          const fill = (n) => light(getComputedStyle(n).fill);
+          const bodyOf = (text) => text.closest(".block").querySelector(".body");
+          const pairs = [...node.querySelectorAll(".block .label")].map((text) => [text, bodyOf(text)]);
+          for (const text of node.querySelectorAll(".block text:not(.label)")) pairs.push([text, text.previousSibling]);
+          const ground = light(getComputedStyle(node).getPropertyValue("--st-background-color"));
+          const all = pairs.map(([t, b]) => [t.textContent, fill(t), fill(b)]);
+          for (const text of node.querySelectorAll(".marks text, .translation"))
+            all.push([text.textContent, fill(text), ground]);
+          return all.map(([name, a, b]) => [name, Math.max(a, b) / Math.min(a, b)]);
+        }"""
+    )
+    assert len(contrasts) > 30
+    assert [pair for pair in contrasts if pair[1] < 4.5] == []
+
+
+def test_the_map_follows_the_theme(page: Page, shown) -> None:
+    the_map = shown(page)
+    expect(the_map).to_have_attribute("data-theme", "light")
+    page.emulate_media(color_scheme="dark")
+    expect(the_map).to_have_attribute("data-theme", "dark")
