@@ -7,6 +7,8 @@ import unicodedata
 
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:&@=^\"'/])")
 
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
 
 def visible(text: str) -> str:
     """Text whose control and direction-changing characters are shown as ‹U+…› instead of acting."""
@@ -34,3 +36,11 @@ def number(value: float, digits: int = 4) -> str:
     if float(text) == 0:
         text = text.lstrip("-")
     return text.replace("-", "−")
+
+
+def magnitude(value: float) -> str:
+    """A number of any size in a few characters: 0.123 or 1.2 · 10⁻⁷."""
+    if not math.isfinite(value) or value == 0 or 1e-3 <= abs(value) < 1e6:
+        return number(value, 3)
+    digits, power = f"{value:.1e}".split("e")
+    return f"{digits} · 10{str(int(power)).translate(_RAISED)}".replace("-", "−")

@@ -21,7 +21,7 @@ from ui.choose import choose_head, current_head
 from ui.components.matrix import matrix
 from ui.course import show_lesson
 from ui.quiz import Question
-from ui.text import in_html, in_markdown, number
+from ui.text import in_html, in_markdown, magnitude, number
 
 ONLY = ("decoder",)  # the kind of attention that this lesson is about
 ROWS = 12  # of the triangle
@@ -166,8 +166,8 @@ def pad(trace: Trace, head: Head) -> None:
     table(
         ("the same sentence with padding", "largest difference of a logit", "rows whose first choice changes"),
         [
-            ("with the padding mask", small(same), str(changed(with_mask))),
-            ("without it", small(other), str(changed(without))),
+            ("with the padding mask", magnitude(same), str(changed(with_mask))),
+            ("without it", magnitude(other), str(changed(without))),
         ],
     )
     st.caption(
@@ -193,8 +193,8 @@ def parallel(trace: Trace, head: Head) -> None:
         ("", "runs of the decoder", "largest difference from one by one"),
         [
             ("one by one", str(len(tgt)), ""),
-            ("all at once, with the causal mask", "1", f"**{small(float(differences.max()))}**"),
-            ("all at once, mask lifted", "1", f"**{small(float(without.max()))}**"),
+            ("all at once, with the causal mask", "1", f"**{magnitude(float(differences.max()))}**"),
+            ("all at once, mask lifted", "1", f"**{magnitude(float(without.max()))}**"),
         ],
         markdown=True,
     )
@@ -207,7 +207,7 @@ def parallel(trace: Trace, head: Head) -> None:
         table(
             ("row", "reads", "predicts", "difference, with the mask", "difference, mask lifted"),
             [
-                (str(i), trace.tgt[i].text, trace.labels[i].text, small(float(d)), small(float(w)))
+                (str(i), trace.tgt[i].text, trace.labels[i].text, magnitude(float(d)), magnitude(float(w)))
                 for i, (d, w) in enumerate(zip(differences[:READABLE], without[:READABLE], strict=True))
             ],
         )
@@ -246,11 +246,6 @@ def before_after(
 def ids(trace: Trace) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Ids of the source and of the decoder's input."""
     return tuple(token.id for token in trace.src), tuple(token.id for token in trace.tgt)
-
-
-def small(value: float) -> str:
-    """A difference, readable however small: 0.0000012."""
-    return number(value, 7 if value < 1e-3 else 4)
 
 
 def table(head: Sequence[str], lines: Sequence[Sequence[str]], markdown: bool = False) -> None:

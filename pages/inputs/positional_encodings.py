@@ -24,7 +24,7 @@ from ui.check import check_cell, checked_matrix
 from ui.components.matrix import matrix
 from ui.course import show_lesson
 from ui.quiz import Question
-from ui.text import in_markdown, number
+from ui.text import in_markdown, magnitude, number
 from ui.worked import output_of
 
 FEW = 16  # dimensions shown at once, so that their numbers can be read
@@ -132,8 +132,8 @@ def candidates(trace: Trace) -> None:
         alt=f"The first 20 positions under the rule {rule}. {why}",
     )
     st.markdown(
-        f"Over {length} positions: the largest size is **{readable(largest)}** "
-        f"({'bounded' if bounded else 'not bounded'}), the two closest positions are **{readable(nearest)}** apart "
+        f"Over {length} positions: the largest size is **{magnitude(largest)}** "
+        f"({'bounded' if bounded else 'not bounded'}), the two closest positions are **{magnitude(nearest)}** apart "
         f"({'unique' if unique else 'not to be told apart'}). {why}"
     )
     embedded = np.abs(trace.tensors["encoder.embedding.scaled"]).max()
@@ -143,18 +143,8 @@ def candidates(trace: Trace) -> None:
     )
     with st.expander("The numbers of the figure"):
         header = "| t | " + " | ".join(names) + " |\n|---|" + "---|" * len(names) + "\n"
-        lines = (f"| {t} | " + " | ".join(readable(float(v)) for v in row) + " |" for t, row in enumerate(curves, 1))
+        lines = (f"| {t} | " + " | ".join(magnitude(float(v)) for v in row) + " |" for t, row in enumerate(curves, 1))
         st.markdown(header + "\n".join(lines))
-
-
-def readable(value: float) -> str:
-    """Any number in a few characters."""
-    if not np.isfinite(value):
-        return "more than a computer's largest number"
-    if value and not 1e-3 <= abs(value) < 1e6:
-        digits, power = f"{value:.1e}".split("e")
-        return f"{digits.replace('-', '−')} · 10^{int(power)}".replace("^-", "^−")
-    return number(value, 3)
 
 
 def small_table() -> None:
@@ -260,7 +250,7 @@ def products(trace: Trace, d_model: int) -> None:
         csv_name="products of positions",
     )
     st.caption(
-        f"Within a diagonal the products differ by at most {readable(spread)}, which is rounding: P(t) · P(t + c) "
+        f"Within a diagonal the products differ by at most {magnitude(spread)}, which is rounding: P(t) · P(t + c) "
         "depends on c alone. The nearer two positions, the larger the product, at least at first; a position with "
         f"itself gives d_model / 2 = {d_model // 2}."
     )
@@ -289,7 +279,7 @@ def turned(trace: Trace, d_model: int) -> None:
              r"\cos c\,\omega_i\end{pmatrix}\text{ for each pair }i,\quad \omega_i=10000^{-2i/d_{model}}")  # fmt: skip
     st.markdown(
         f"The same matrix takes every position {step} steps on. Checked for t = 0 to {99 - step}: M P(t) differs from "
-        f"P(t + {step}) by at most **{readable(difference)}**. A rotation changes no length: all 100 encodings have "
+        f"P(t + {step}) by at most **{magnitude(difference)}**. A rotation changes no length: all 100 encodings have "
         f"lengths between **{number(float(lengths.min()), 4)}** and **{number(float(lengths.max()), 4)}** "
         f"(√{d_model // 2} = {number((d_model / 2) ** 0.5, 4)})."
     )
@@ -365,7 +355,7 @@ def shuffled_pair(trace: Trace, found: Shuffle, off: bool) -> None:
             )
     st.markdown(
         f"The largest difference between matching rows, over all {before.shape[1]} dimensions: "
-        f"**{readable(float(difference))}**."
+        f"**{magnitude(float(difference))}**."
     )
     if off:
         st.caption(

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
-from model.positions import Sinusoidal, sinusoidal_encoding
+from model.positions import Sinusoidal, rotation, sinusoidal_encoding
 
 TABLE = """
 0.000  1.000  0.000  1.000  0.000
@@ -62,3 +62,23 @@ def test_beyond_the_prepared_length_both_numbers_are_named() -> None:
 
 def test_the_encoding_is_not_saved_with_the_weights() -> None:
     assert Sinusoidal(13, 42).state_dict() == {}
+
+
+@pytest.mark.parametrize("offset", [-3, 0, 1, 7, 0.5])
+def test_one_rotation_moves_every_position(offset: float) -> None:
+    encoding = sinusoidal_encoding(101, 42).double()
+    matrix = rotation(offset, 42).double()
+    assert_close(matrix @ matrix.T, torch.eye(42).double(), atol=1e-6, rtol=0)
+    assert_close(torch.linalg.eigvals(matrix).abs(), torch.ones(42).double(), atol=1e-6, rtol=0)
+    if offset == int(offset):
+        first, last = max(0, -int(offset)), 101 - max(0, int(offset))
+        moved = encoding[first:last] @ matrix.T
+        assert_close(moved, encoding[first + int(offset) : last + int(offset)], atol=1e-5, rtol=0)
+    else:
+        angle = (17 + offset) / 10000 ** (4 / 42)  # a half step is one too
+        assert (matrix @ encoding[17])[4].item() == pytest.approx(math.sin(angle), abs=1e-6)
+
+
+def test_a_rotation_needs_pairs() -> None:
+    with pytest.raises(ValueError, match=r"^d_model=5 is odd; sines and cosines come in pairs$"):
+        rotation(1, 5)

@@ -20,7 +20,8 @@ def opened(page: Path | None = None, **parameters: str) -> AppTest:
     app.query_params.update(parameters)
     app.run()
     if page:
-        app.switch_page(str(page)).run()
+        # Twice: in its first run after a switch, AppTest gives a bound widget that both pages have its default.
+        app.switch_page(str(page)).run().run()
     assert_sound(app)
     return app
 
@@ -57,3 +58,9 @@ def notices(app: AppTest) -> list[str]:
 
 def markdown(app: AppTest) -> str:
     return "\n".join(e.value for e in (*app.markdown, *app.caption))
+
+
+def size(text: str) -> float:
+    """The number that `ui.text.magnitude` wrote as 0.123 or 1.2 · 10⁻⁷."""
+    plain = text.translate(str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹−", "-0123456789-"))
+    return float(plain.replace(" · 10", "e"))

@@ -1,6 +1,7 @@
 """Whatever was typed comes out as text: in HTML, in Markdown."""
 
 import html
+import math
 import unicodedata
 
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from ui.text import in_html, in_markdown, number, visible
+from ui.text import in_html, in_markdown, magnitude, number, visible
 
 ANY = st.text()
 SIGNS = st.text(alphabet="\\`*_{}[]()<>#+-.!|~$:&@=^\"'/ \n\tab1;%", max_size=30)
@@ -74,3 +75,15 @@ def test_direction_and_control_characters_are_shown() -> None:
 )
 def test_numbers_have_a_true_minus_and_no_negative_zero(value: float, digits: int, expected: str) -> None:
     assert number(value, digits) == expected
+
+
+def test_infinities_are_numbers_too() -> None:
+    assert [number(-math.inf), number(math.inf, 2)] == ["−∞", "∞"]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0, "0.000"), (0.1234, "0.123"), (-2, "−2.000"), (1.25e-7, "1.2 · 10⁻⁷"), (-3e8, "−3.0 · 10⁸"), (math.inf, "∞")],
+)
+def test_any_size_in_a_few_characters(value: float, text: str) -> None:
+    assert magnitude(value) == text
