@@ -189,7 +189,7 @@ def test_another_sentence_is_drawn_in_place_and_the_focus_stays(page: Page, show
 
 def test_where_you_are_is_drawn_and_said(page: Page, shown) -> None:
     the_map = shown(page, lit="encoder.self_attn,output.softmax", compact="1")
-    assert told(the_map) == "You are here: Encoder self-attention; Softmax."
+    assert told(the_map) == "You are here: Self-attention; Softmax."
     here = block(the_map, "encoder.self_attn")
     expect(here).to_have_attribute("aria-current", "true")
     assert "you are here" in here.get_attribute("aria-label")

@@ -204,8 +204,11 @@ def test_without_a_sentence_and_in_the_small_map_there_are_no_numbers() -> None:
 def test_lit_blocks_are_said_in_words() -> None:
     lit = ("encoder.self_attn", "decoder.stack")
     data = architecture_data(lit=lit, links={}, trace=None, compact=True)
-    assert data["hint"] == "You are here: Encoder self-attention; Decoder, 3 layers."
+    assert data["hint"] == "You are here: Self-attention; Decoder ×3."
     assert [block["id"] for block in data["blocks"] if block["lit"]] == list(lit)
+    norms = [block for block in IDS if "add_norm" in block]
+    data = architecture_data(lit=norms, links={}, trace=None, compact=True)
+    assert data["hint"] == "You are here: Add & norm."
 
 
 def test_a_block_that_does_not_exist_is_named() -> None:

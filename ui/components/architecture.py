@@ -295,7 +295,7 @@ def architecture_data(
 
 def _hint(lit: Collection[str], links: Mapping[str, str], alive: bool, n: int) -> str:
     """The line below the map while no block is pointed at."""
-    names = dict.fromkeys(block.name.replace("{n}", str(n)) for block in BLOCKS if block.id in lit)
+    names = dict.fromkeys((block.label or block.name).replace("{n}", str(n)) for block in BLOCKS if block.id in lit)
     if names:
         return f"You are here: {'; '.join(names)}."
     see = "Point at a block to see its numbers" if alive else "Point at a block to see what it is"
