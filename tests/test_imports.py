@@ -10,7 +10,7 @@ ROOT = Path(__file__).parent.parent
 
 ALLOWED = {
     "app.py": "ui model streamlit",
-    "pages": "ui figures model explore streamlit",
+    "pages": "ui figures model explore streamlit numpy torch",  # lessons run small experiments on the model
     "ui": "model figures streamlit cachetools numpy torch",
     "figures": "numpy plotly",
     "explore": "model numpy torch transformers bertviz captum",
