@@ -24,8 +24,9 @@ def in_html(text: str) -> str:
 
 
 def in_markdown(text: str) -> str:
-    """Text that Streamlit's Markdown shows as it is: no emphasis, link, colour, icon or formula."""
-    return _MARKDOWN.sub(r"\\\1", " ".join(visible(text).split()))
+    """Text that Streamlit's Markdown shows as it is: no emphasis, link, colour, icon or formula; spaces alone as ␣."""
+    words = " ".join(visible(text).split())
+    return _MARKDOWN.sub(r"\\\1", words) if words or not text else "␣"
 
 
 def number(value: float, digits: int = 4) -> str:

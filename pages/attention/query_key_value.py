@@ -128,7 +128,7 @@ def shapes(trace: Trace, head: Head, t: int, s: int) -> None:
     """What is multiplied with what, as shapes."""
     n_heads, _, d_k = trace.tensors[f"{head.path}.q"].shape
     d_model = n_heads * d_k
-    matrices = f"W^Q, W^K and W^V `({d_model}, {d_model})`"
+    matrices = f"$W^Q$, $W^K$ and $W^V$, each `({d_model}, {d_model})`,"
     if head.attention == "cross":
         st.caption(
             f"X of the decoder `({t}, {d_model})` makes Q `({n_heads}, {t}, {d_k})`. The encoder's output "
@@ -196,8 +196,7 @@ def do(trace: Trace) -> None:
     note = f"The best key is the same for **{same} of {len(before)}** queries."
     if head.attention != "cross":
         note += (
-            f" A query's best key is its own piece's in **{itself[0]}** rows with the learned matrices, in "
-            f"**{itself[1]}** here."
+            f" A piece finds itself best in **{itself[0]}** rows with the learned matrices, in **{itself[1]}** here."
         )
     st.markdown(note)
     best_keys(trace, head, learned, other, which)

@@ -12,7 +12,7 @@ from model.interventions import Head, Interventions
 from model.layers import EncoderLayer
 from model.trace import Array, Trace
 from ui import engine
-from ui.address import write_pair
+from ui.address import read_count, write_count, write_pair
 from ui.attention import KINDS, READABLE, n_layers
 from ui.check import check_cell, checked_matrix
 from ui.choose import choose_head, current_head
@@ -52,6 +52,14 @@ def _choose(chosen: tuple[int, int]) -> None:
     st.session_state["layer"], st.session_state["head"] = chosen[0] + 1, chosen[1] + 1
 
 
+def row_of(trace: Trace, text: str, head: Head) -> tuple[int, int] | None:
+    """The row of a word in a head's map and the column with its largest weight; None if there is no such word."""
+    row = next((i for i, token in enumerate(trace.src[:READABLE]) if token.text == text), None)
+    if row is None:
+        return None
+    return row, int(trace.attention(KIND, head.layer)[head.head, row, :READABLE].argmax())
+
+
 def see(trace: Trace) -> None:
     head = choose_head((KIND,), KIND)
     maps = np.stack([trace.attention(KIND, layer)[:, :READABLE, :READABLE] for layer in range(n_layers(trace))])
@@ -70,6 +78,7 @@ def see(trace: Trace) -> None:
         kind=KIND,
         title=f"{KINDS[KIND].title} (layer {head.layer + 1}, head {head.head + 1})",
         how_to_read=KINDS[KIND].how_to_read,
+        start=row_of(trace, "it", head),
     )
     row = shown.cell[0]
     weights = trace.attention(KIND, head.layer)[head.head][row]
@@ -99,19 +108,33 @@ def do(trace: Trace) -> None:
         two_banks()
 
 
+def choose_piece(trace: Trace) -> int:
+    """Control for one piece of the source, kept in the address by its number."""
+    n, default = len(trace.src), min(1, len(trace.src) - 2)
+    # The key belongs to the sentence: another one has other options.
+    key = f"hide/{trace.text}"
+
+    def write() -> None:
+        write_count("hide", st.session_state[key] + 1, default + 1)
+
+    return st.selectbox(
+        "Piece to hide",
+        range(n),
+        index=(read_count("hide", n + 1) or default + 1) - 1,
+        format_func=lambda i: f"{i + 1} {visible(trace.src[i].text)}",
+        key=key,
+        on_change=write,
+        width=260,
+    )
+
+
 def block(trace: Trace) -> None:
     """Hide one piece from every row, before and after."""
     st.markdown(
         "Hide a piece: nobody may look at it any more, in no layer, neither encoder nor decoder. Its share goes to the "
         "others, and the translation has to do without it."
     )
-    options = [f"{i + 1} {visible(token.text)}" for i, token in enumerate(trace.src)]
-    if "hide" in st.session_state and st.session_state["hide"] not in options:
-        del st.session_state["hide"]  # chosen for another sentence
-    label = st.selectbox(
-        "Piece to hide", options, index=min(1, len(options) - 2), key="hide", bind="query-params", width=260
-    )
-    piece = options.index(label)
+    piece = choose_piece(trace)
     head = chosen_head()
     after = engine.trace(trace.text, interventions=Interventions(blocked=(piece,)))
     labels = [token.text for token in trace.src[:READABLE]]
@@ -128,8 +151,11 @@ def block(trace: Trace) -> None:
                 hidden=np.isneginf(one.attention(KIND, head.layer, "scores")[head.head])[:READABLE, :READABLE],
                 csv_name=f"{head.path}.weights head {head.head + 1} {name.lower()}",
             )
-            st.markdown(f"**{in_markdown(one.translation) or '(nothing)'}**")
     share = float(trace.attention(KIND, head.layer)[head.head][:, piece].mean())
+    st.markdown(
+        f"Translation before: **{in_markdown(trace.translation) or '(nothing)'}** "
+        f"Without {in_markdown(trace.src[piece].text)}: **{in_markdown(after.translation) or '(nothing)'}**"
+    )
     st.caption(
         f"Before, **{in_markdown(trace.src[piece].text)}** got {number(share)} of a row on average in this head; now "
         "0. It still asks (its row is there), but nobody hears what it would answer."
@@ -155,10 +181,8 @@ def look(sentence: str, at: str) -> None:
     """A button that puts a sentence into the bar and chooses the row of a word."""
 
     def put() -> None:
-        head, trace = chosen_head(), engine.trace(sentence)
-        row = word(trace, at).pieces[0]
         st.session_state[SENTENCE] = sentence
-        write_pair("cell", (row, int(trace.attention(KIND, head.layer)[head.head, row].argmax())))
+        write_pair("cell", row_of(engine.trace(sentence), at, chosen_head()))
 
     if st.button(f"Look at '{at}' in the map above", key=f"look_{at}", on_click=put):
         st.rerun()  # the whole page: the sentence bar too
