@@ -14,7 +14,7 @@ from figures.grouping import Group
 from model.trace import Array
 
 NAMED = 3  # products written out in a long sum; the rest are added up
-LISTED = 6  # terms written out of a softmax or a weighted sum
+LISTED = 4  # terms written out of a softmax or a weighted sum
 DIGITS = 4
 NORM_EPSILON = 1e-5  # torch's, added to a variance so that nothing is divided by 0
 
