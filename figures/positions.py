@@ -79,7 +79,7 @@ def encoding_heatmap(encoding: Array) -> go.Figure:
             zmin=-1,
             zmax=1,
             # Transparent in the middle, so that it fits a light and a dark page.
-            colorscale=[[0, ORANGE], [0.5, "rgba(128,138,150,0.05)"], [1, BLUE]],
+            colorscale=[[0, BLUE], [0.5, "rgba(128,138,150,0.05)"], [1, ORANGE]],
             colorbar={"thickness": 10, "tickvals": [-1, 0, 1]},
             hovertemplate="position %{y}, dimension %{x}: %{z:.3f}<extra></extra>",
         )

@@ -31,7 +31,10 @@ def paired_bars(
                 x=places,
                 y=values,
                 name=name,
-                marker={"color": colour, "pattern": {"shape": pattern, "fgcolor": "white", "size": 5}},
+                marker={
+                    "color": colour,
+                    "pattern": {"shape": pattern, "fillmode": "overlay", "fgcolor": "white", "size": 6},
+                },
                 customdata=list(labels),
                 hovertemplate="%{customdata}: %{y:.4f}<extra>" + name + "</extra>",
             )

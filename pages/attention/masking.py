@@ -67,7 +67,13 @@ def triangle(trace: Trace) -> None:
 def see(trace: Trace) -> None:
     head = choose_head(ONLY, "decoder")
     stage = st.segmented_control(
-        "Stage", list(STAGES), default="2 after the mask", required=True, key="mask_stage", bind="query-params"
+        "Numbers",
+        list(STAGES),
+        default="2 after the mask",
+        required=True,
+        key="mask_stage",
+        bind="query-params",
+        wrap=True,
     )
     name, title, how_to_read = STAGES[stage]
     checked_matrix(
@@ -89,7 +95,13 @@ def see(trace: Trace) -> None:
 def do(trace: Trace) -> None:
     trials = {"Lift the causal mask": lift, "Add padding": pad, "All at once or one by one": parallel}
     trial = st.segmented_control(
-        "Try", list(trials), default="Lift the causal mask", required=True, key="mask_trial", bind="query-params"
+        "Try",
+        list(trials),
+        default="Lift the causal mask",
+        required=True,
+        key="mask_trial",
+        bind="query-params",
+        wrap=True,
     )
     trials[trial](trace, current_head("decoder", ONLY))
 
@@ -203,9 +215,9 @@ def parallel(trace: Trace, head: Head) -> None:
         "With the mask a row depends on nothing after it, so it does not matter whether the rest is there already: "
         "that is why training runs in parallel, and why a decoder does not when it writes."
     )
-    with st.expander("Row by row"):
+    with st.expander("The largest difference, row by row"):
         table(
-            ("row", "reads", "predicts", "difference, with the mask", "difference, mask lifted"),
+            ("row", "reads", "predicts", "with the mask", "mask lifted"),
             [
                 (str(i), trace.tgt[i].text, trace.labels[i].text, magnitude(float(d)), magnitude(float(w)))
                 for i, (d, w) in enumerate(zip(differences[:READABLE], without[:READABLE], strict=True))
@@ -286,7 +298,7 @@ def predict(trace: Trace) -> Sequence[Question]:
             + "\n".join(
                 f"| {i} | " + " | ".join(number(s, 0) for s in row) + " |" for i, row in enumerate(QUIZ_SCORES, 1)
             )
-            + "\n\nWhat is the weight α₂,₂ in *masked* self-attention?",
+            + "\n\nWhat is the weight $\\alpha_{2,2}$ in *masked* self-attention?",
             ("0", "0.5", "$e/(2e+e^{-1}+1)$", "1"),
             frozenset({right}),
             f"Row 2 sees the tokens 1 and 2 only, and their scores are both 1: e / (e + e) = {number(weights[1, 1], 1)}"
@@ -310,8 +322,8 @@ def predict(trace: Trace) -> Sequence[Question]:
         ),
         Question(
             "first",
-            f"The decoder is writing *{in_markdown(trace.translation) or 'nothing'}*. In layer {head.layer + 1}, head "
-            f"{head.head + 1} of its masked self-attention: what weight does **{start}**, row 0, give to itself?",
+            f"The decoder writes *{in_markdown(trace.translation) or 'nothing'}* What weight does **{start}**, row 0, "
+            f"give to itself in layer {head.layer + 1}, head {head.head + 1} of the masked self-attention?",
             ("0", "0.5", "1", "It depends on its query and key."),
             frozenset({2 if first == 1 else 3}),
             f"It is {number(first)}, in every head and for every sentence: row 0 sees itself alone, and a softmax over "

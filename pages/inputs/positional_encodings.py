@@ -27,7 +27,7 @@ from ui.quiz import Question
 from ui.text import in_markdown, magnitude, number
 from ui.worked import output_of
 
-FEW = 16  # dimensions shown at once, so that their numbers can be read
+FEW = 10  # dimensions shown at once, so that their numbers can be read
 SEEDS = 999
 
 # What is tried before sines and cosines, with constants worth trying, and why it must fail.
@@ -71,8 +71,8 @@ def idea(trace: Trace) -> None:
         "**bounded**, however long the sentence is."
     )
     st.latex(
-        r"PE_{(pos,\,2i)}=\sin\!\left(\frac{pos}{10000^{2i/d_{model}}}\right)\qquad "
-        r"PE_{(pos,\,2i+1)}=\cos\!\left(\frac{pos}{10000^{2i/d_{model}}}\right)"
+        r"\begin{aligned}PE_{(pos,\,2i)}&=\sin\!\left(pos\,/\,10000^{2i/d_{model}}\right)\\"
+        r"PE_{(pos,\,2i+1)}&=\cos\!\left(pos\,/\,10000^{2i/d_{model}}\right)\end{aligned}"
     )
     with st.expander("Would something simpler do? Try it"):
         candidates(trace)
@@ -100,6 +100,7 @@ def candidates(trace: Trace) -> None:
             required=True,
             key="rule",
             bind="query-params",
+            wrap=True,
         )
         if rule in CONSTANTS:
             options = CONSTANTS[rule]
@@ -148,17 +149,22 @@ def candidates(trace: Trace) -> None:
 
 
 def small_table() -> None:
-    table = sinusoidal_encoding(5, 5).numpy()
-    header = "| | " + " | ".join(f"position {t}" for t in range(5)) + " |\n|---|" + "---|" * 5 + "\n"
-    names = (f"dimension {d} ({'cosine' if d % 2 else 'sine'} of pair {d // 2})" for d in range(5))
-    lines = (
-        f"| {name} | " + " | ".join(number(float(v), 3) for v in column) + " |"
-        for name, column in zip(names, table.T, strict=True)
+    matrix(
+        sinusoidal_encoding(5, 5).numpy().T,
+        [f"dim {d + 1}" for d in range(5)],
+        [str(t) for t in range(5)],
+        key="small_table",
+        title="Positions 0 to 4, d_model = 5",
+        how_to_read="A column is a position, from 0, a row a dimension, from 1: sine, cosine, sine, cosine, sine.",
+        scale="signed",
+        limit=1.0,
+        digits=3,
+        describe="position {column}, {row}: {value}",
+        csv_name="encoding of 5 positions in 5 dimensions",
     )
-    st.markdown(header + "\n".join(lines))
     st.caption(
-        "Computed just now by the function under *Code* with d_model = 5. Five is odd, so the last sine has no cosine. "
-        "Each pair turns more slowly than the one before."
+        "Computed just now by the function under *Code*. Five is odd, so the last sine has no cosine. Each pair turns "
+        "more slowly than the one before."
     )
 
 
@@ -194,7 +200,13 @@ def see(trace: Trace) -> None:
 def look_closer(trace: Trace, d_model: int) -> None:
     views = {"Clock hands": clocks, "Products": products, "Rotation": turned, "100 positions": waves}
     view = st.segmented_control(
-        "Look closer", list(views), default="Clock hands", required=True, key="positions_view", bind="query-params"
+        "Look closer",
+        list(views),
+        default="Clock hands",
+        required=True,
+        key="positions_view",
+        bind="query-params",
+        wrap=True,
     )
     views[view](trace, d_model)
 
@@ -275,8 +287,11 @@ def turned(trace: Trace, d_model: int) -> None:
         digits=3,
         csv_name=f"rotation by {step} positions",
     )
-    st.latex(r"P(t+c)=M_c\,P(t)\qquad M_c=\begin{pmatrix}\cos c\,\omega_i&\sin c\,\omega_i\\-\sin c\,\omega_i&"
-             r"\cos c\,\omega_i\end{pmatrix}\text{ for each pair }i,\quad \omega_i=10000^{-2i/d_{model}}")  # fmt: skip
+    st.latex(
+        r"\begin{gathered}P(t+c)=M_c\,P(t),\qquad\omega_i=10000^{-2i/d_{model}}\\"
+        r"M_c=\begin{pmatrix}\cos c\,\omega_i&\sin c\,\omega_i\\-\sin c\,\omega_i&\cos c\,\omega_i\end{pmatrix}"
+        r"\text{ for each pair }i\end{gathered}"
+    )
     st.markdown(
         f"The same matrix takes every position {step} steps on. Checked for t = 0 to {99 - step}: M P(t) differs from "
         f"P(t + {step}) by at most **{magnitude(difference)}**. A rotation changes no length: all 100 encodings have "
@@ -299,7 +314,7 @@ def waves(trace: Trace, d_model: int) -> None:
         "nearly constant at the right end.",
     )
     st.caption(
-        "Blue is +1, orange −1. Fast waves on the left tell neighbours apart, slow ones to the right tell far from "
+        "Orange is +1, blue −1. Fast waves on the left tell neighbours apart, slow ones to the right tell far from "
         "near, like the second and the hour hand."
     )
     with st.expander("The numbers of the figure"):

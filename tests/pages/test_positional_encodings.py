@@ -37,8 +37,8 @@ def page() -> AppTest:
 def test_the_matrix_is_the_formula(page: AppTest) -> None:
     shown = values(page, "see_encoder.embedding.positions_None")
     length = len(engine.trace(SENTENCE).src)
-    assert shown.shape == (length, 16)
-    np.testing.assert_allclose(shown, sinusoids(length)[:, :16], atol=1e-6)
+    assert shown.shape == (length, 10)
+    np.testing.assert_allclose(shown, sinusoids(length)[:, :10], atol=1e-6)
 
 
 def test_the_chosen_cell_is_worked_out() -> None:
@@ -59,9 +59,9 @@ def test_all_dimensions_and_the_sum() -> None:
 
 
 def test_the_table_of_five_dimensions(page: AppTest) -> None:
-    table = next(m.value for m in page.markdown if "dimension 4 (sine" in m.value)
-    rows = [[cell.strip().replace("−", "-") for cell in line.split("|")[2:-1]] for line in table.splitlines()[2:]]
-    assert [list(column) for column in zip(*rows, strict=True)] == [line.split() for line in TABLE.strip().splitlines()]
+    shown = values(page, "small_table")
+    assert component(page, "small_table")["digits"] == 3
+    assert [[f"{v:.3f}" for v in column] for column in shown.T] == [r.split() for r in TABLE.strip().splitlines()]
 
 
 @pytest.mark.parametrize(
