@@ -59,7 +59,7 @@ def look_up() -> None:
     entries = ",\n ".join(
         f'"{name}": {{"items": {items}, "delivery_date": "May {day}"}}' for name, (items, day) in ORDERS.items()
     )
-    st.code(f"{{{entries}}}", language="python")
+    st.code(f"{{{entries}}}", language="python", wrap_lines=True)
     st.markdown(
         'Hard look-up: the query `"order_104"` equals one key, and its value comes back, nothing else. Soft look-up: '
         "every key gets a weight between 0 and 1, the better it matches the larger. All weights together make 1. "

@@ -51,7 +51,7 @@ def matrix(
     What lies above the matrix on the page has been drawn by then; `on_select` runs before the script does.
 
     Args:    values (T,S); NaN and infinities are shown as –, ∞ and −∞ on a neutral colour
-             rows T and columns S labels: any text, never taken for HTML
+             rows T and columns S labels: any text, never taken for HTML; spaces alone are shown as ␣
              scale "weight" 0 to 1, fixed; "signed" −limit to limit around 0; "positive" 0 to limit
              limit of the scale, shared by matrices that are compared; by default the largest size in values
              hidden (T,S), True = masked out: hatched, without a number
@@ -123,8 +123,8 @@ def matrix_data(
         selected = None
     return {
         "values": as_text(array, "f4"),
-        "rows": [str(row) for row in rows],
-        "columns": [str(column) for column in columns],
+        "rows": [_label(row) for row in rows],
+        "columns": [_label(column) for column in columns],
         "hidden": None if mask is None else as_text(mask, "u1"),
         "selected": None if selected is None else [int(selected[0]), int(selected[1])],
         "value_names": None if value_names is None else [[str(name) for name in names] for names in value_names],
@@ -138,6 +138,11 @@ def matrix_data(
         "digits": digits,
         "csv_name": csv_name,
     }
+
+
+def _label(text: str) -> str:
+    """A label that can be seen: spaces alone are shown as ␣."""
+    return str(text) if str(text).strip(" ") or not text else "␣"
 
 
 def _limit(array: NDArray[np.float32], mask: NDArray[np.bool_] | None, scale: Scale, limit: float | None) -> float:

@@ -1,0 +1,130 @@
+"""The lesson on self-attention: the maps, a hidden piece, and what it says about its two hard sentences."""
+
+from base64 import b64decode
+
+import numpy as np
+import pytest
+
+from tests.forward import Forward, config, source_ids
+from tests.pages.kit import ROOT, component, markdown, opened, values
+from ui import engine
+from ui.attention import READABLE
+
+PAGE = ROOT / "pages" / "attention" / "self_attention.py"
+WIDE = "The animal didn't cross the street because it was too wide."
+MONEY, RIVER = "I put my money in the bank.", "We sat on the bank of the river."
+
+
+def texts(sentence: str) -> list[str]:
+    return [token.text for token in engine.trace(sentence).src]
+
+
+def oracle(sentence: str, blocked: tuple[int, ...] = (), labels: list[int] | None = None) -> Forward:
+    return Forward(source_ids(sentence), labels or [t.id for t in engine.trace(sentence).labels], blocked=blocked)
+
+
+def weights(run: Forward) -> np.ndarray:
+    """(L,H,S,S) of the encoder."""
+    return np.stack([run[f"encoder.layers.{n}.self_attn.weights"] for n in range(config()["n_layers"])])
+
+
+def test_the_piece_to_hide_is_the_second_until_another_is_chosen() -> None:
+    assert opened(PAGE).selectbox[0].value == 1
+    assert opened(PAGE, hide="4").selectbox[0].value == 3
+    for nonsense in ("0", "99", "x", "-1", "٣"):
+        assert opened(PAGE, hide=nonsense).selectbox[0].value == 1
+    assert opened(PAGE, sentence="Go").selectbox[0].value == 0  # the only piece but <eos>
+
+
+def test_a_hidden_piece_is_seen_by_nobody() -> None:
+    app = opened(PAGE, hide="4", layer="2", head="3")
+    before, after = values(app, "do_before"), values(app, "do_after")
+    assert np.allclose(before, weights(oracle("I ate an apple"))[1, 2], atol=1e-4)
+    assert np.allclose(after, weights(oracle("I ate an apple", blocked=(3,)))[1, 2], atol=1e-4)
+    assert (after[:, 3] == 0).all()
+    hidden = np.frombuffer(b64decode(component(app, "do_after")["hidden"]), np.uint8).reshape(after.shape)
+    assert hidden[:, 3].all()
+    assert hidden.sum() == len(hidden)
+    assert f"got {before[:, 3].mean():.4f} of a row" in markdown(app)
+
+
+def test_the_translation_without_it_is_the_likeliest_under_the_oracle() -> None:
+    app = opened(PAGE, hide="4")
+    said = markdown(app).split("Without apple: **")[1].split("**")[0].replace("\\", "")
+    ids = engine.machine().tokenizer.encode(said)
+    run = oracle("I ate an apple", blocked=(3,), labels=[*ids, 2])
+    assert run.is_greedy()
+
+
+def test_the_control_follows_the_sentence() -> None:
+    app = opened(PAGE, hide="4")
+    app.text_input(key="sentence").input("Go").run()
+    assert app.selectbox[0].value == 0
+    app.text_input(key="sentence").input(WIDE).run()
+    assert len(app.selectbox[0].options) == len(texts(WIDE))
+
+
+def test_where_it_looks_is_told_as_it_is() -> None:
+    app, maps, pieces = opened(PAGE), weights(oracle(WIDE)), texts(WIDE)
+    it, animal, street = (pieces.index(word) for word in ("it", "animal", "street"))
+    assert np.allclose(values(app, "it_animal"), maps[:, :, it, animal], atol=1e-5)
+    assert np.allclose(values(app, "it_street"), maps[:, :, it, street], atol=1e-5)
+    more = int((maps[:, :, it, animal] > maps[:, :, it, street]).sum())
+    text = markdown(app)
+    assert f"gets more than the street in {more} of {maps[:, :, 0, 0].size} heads" in text
+    assert f"the street {maps[:, :, it, street].mean():.3f}" in text
+    shares = maps[:, :, it, [animal, street]].mean((0, 1))
+    assert ("no sign that this model" in text) == (shares.max() < 0.1)
+    assert "Attention is not an explanation" in text
+
+
+def test_the_two_banks() -> None:
+    app, runs = opened(PAGE), (oracle(MONEY), oracle(RIVER))
+    at = [texts(sentence).index("bank") for sentence in (MONEY, RIVER)]
+    names = ["encoder.embedding.tokens"]
+    names += [f"encoder.layers.{n}.add_norm_2.output" for n in range(config()["n_layers"])]
+    pairs = [[run[name][i] for run, i in zip(runs, at, strict=True)] for name in names]
+    alike = [a @ b / (np.linalg.norm(a) * np.linalg.norm(b)) for a, b in pairs]
+    assert np.allclose(values(app, "banks")[0], alike, atol=1e-5)
+    assert ("nearly the same vector" in markdown(app)) == (alike[-1] > 0.8)
+
+
+@pytest.mark.parametrize(("button", "sentence", "word"), [("look_it", WIDE, "it"), ("look_bank", RIVER, "bank")])
+def test_a_hard_sentence_is_one_click_away(button: str, sentence: str, word: str) -> None:
+    app = opened(PAGE)
+    app.button(key=button).click().run()
+    assert app.text_input(key="sentence").value == sentence
+    assert f"**{word}**. It looks most at" in markdown(app)
+
+
+def test_the_overview_holds_every_head() -> None:
+    data = component(opened(PAGE, sentence=WIDE), "encoder_heads")
+    shown = np.frombuffer(b64decode(data["maps"]), np.uint8).reshape(weights(oracle(WIDE)).shape)
+    assert np.abs(shown - 255 * weights(oracle(WIDE))).max() < 0.51
+
+
+def test_a_long_sentence_is_cut_and_it_is_said() -> None:
+    app = opened(PAGE, sentence="My neighbour's cat sleeps. " * 30)
+    assert f"Shown: the first {READABLE} of 101 pieces" in markdown(app)
+    assert values(app, "do_after").shape == (READABLE, READABLE)
+    assert component(app, "encoder_heads")["width"] == READABLE
+
+
+def test_the_questions_are_graded_against_the_numbers() -> None:
+    app, maps = opened(PAGE, layer="2", head="3"), weights(oracle("I ate an apple"))
+    hard, pieces = weights(oracle(WIDE)), texts(WIDE)
+    it, animal, street = (pieces.index(word) for word in ("it", "animal", "street"))
+    more, n_heads = int((hard[:, :, it, animal] > hard[:, :, it, street]).sum()), hard[:, :, 0, 0].size
+    first, own, coreference = (radio.key for radio in app.radio)
+    options = app.radio(key=first).options
+    wanted = {
+        first: next(i for i, o in enumerate(options) if o.endswith(f"(piece {maps[1, 2, 0].argmax() + 1})")),
+        own: int(maps[1].diagonal(axis1=1, axis2=2).mean(-1).argmax()),
+        coreference: 0 if more == 0 else 1 if 2 * more < n_heads else 2,
+    }
+    for key, right in wanted.items():
+        app.radio(key=key).set_value(right)
+        app.run()
+        app.button(key=f"{key}/check").click().run()
+    assert len(app.success) == 3
+    assert not app.warning
