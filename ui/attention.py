@@ -129,7 +129,7 @@ def attention_maps(trace: Trace) -> None:
             title=f"{KINDS[kind].title} ({which})",
             how_to_read=KINDS[kind].how_to_read,
             describe=KINDS[kind].describe,
-            hidden=grouped(hidden, rows, columns) >= 1,
+            hidden=grouped(hidden, rows, columns) >= [len(g.pieces) for g in columns],  # every piece of it
             selected=cell,
             csv_name=f"attention {kind} {which}",
             on_select=lambda chosen: write_pair("cell", chosen),

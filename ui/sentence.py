@@ -72,9 +72,11 @@ def sentence_bar() -> Trace:
     except EmptySentenceError as error:
         st.info(str(error))
         st.stop()
-    for notice in (cut_notice(typed, trace), unlike_training(trace)):
-        if notice:
-            st.info(notice)
-    if trace.text.rstrip(".").lower() == DEFAULT.lower():
-        st.caption("The model met this very sentence in training. Type one of your own to see what it can do.")
+    # Drawn even when empty: a notice that comes or goes must not move what stands below, or it would be built anew.
+    with st.container(key="notices"):
+        for notice in (cut_notice(typed, trace), unlike_training(trace)):
+            if notice:
+                st.info(notice)
+        if trace.text.rstrip(".").lower() == DEFAULT.lower():
+            st.caption("The model met this very sentence in training. Type one of your own to see what it can do.")
     return trace

@@ -144,6 +144,15 @@ def test_words_are_grouped_and_the_grouping_is_worked_out() -> None:
         assert agree(formula) == pytest.approx(values(at)[row, column], abs=1e-4)
 
 
+@pytest.mark.parametrize("sentence", [SENTENCE, UNSEEN, "Unbelievable transformations overwhelmed the archaeologists."])
+def test_a_word_is_masked_only_if_every_piece_of_it_is(sentence: str) -> None:
+    at = opened(sentence=sentence, words="true", attention=KINDS["decoder"].label, map="1.1")
+    data = component(at, "map")
+    hidden = np.frombuffer(b64decode(data["hidden"]), dtype=bool).reshape(values(at).shape)
+    assert np.array_equal(hidden, np.triu(np.ones_like(hidden), 1))  # words follow one another as pieces do
+    assert not values(at)[hidden].any()
+
+
 def test_hiding_eos_takes_its_row_and_column_and_says_what_that_does() -> None:
     at = opened(sentence=SENTENCE)
     whole = values(at)
