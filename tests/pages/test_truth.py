@@ -414,18 +414,20 @@ def readable_part(text: str, seen: Seen, oracle: Forward) -> None:
 
 def same_products(text: str, seen: Seen, oracle: Forward) -> None:
     """A diagonal's products differ by rounding alone."""
-    *spread, two, half = numbers_in(text)
-    assert two == 2
-    assert half == config()["d_model"] // 2
-    assert (spread[0] * 10 ** spread[2] if len(spread) == 3 else spread[0]) < 1e-3, text
+    found = re.match(r"Within a diagonal the products differ by at most ([\d.]+)(?: · 10([⁻⁰-⁹¹²³]+))?, ", text)
+    assert found
+    power = (found[2] or "⁰").translate(str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789"))
+    assert float(found[1]) * 10.0 ** int(power) < 1e-3, text
+    expect(text[found.end() :], [2, config()["d_model"] // 2])
 
 
 def steps_on(text: str, seen: Seen, oracle: Forward) -> None:
     (step,) = seen.sliders
-    found, length = numbers_in(text.replace("· 10^", "e")), (config()["d_model"] / 2) ** 0.5
-    assert found[:4] == [step, 0, 99 - step, step]
-    assert abs(found[-1] - length) < 1e-4
-    assert all(abs(n - length) < 1e-4 for n in found[-4:-2])
+    length = (config()["d_model"] / 2) ** 0.5
+    begins, lengths = text.split("A rotation changes no length")
+    assert numbers_in(begins)[:4] == [step, 0, 99 - step, step]
+    assert re.search(r"by at most \*\*(0\.000|[\d.]+ · 10⁻[⁵-⁹¹²³])", begins), text
+    expect(lengths, [100, length, length, config()["d_model"] // 2, length])
 
 
 def clock_table(text: str, seen: Seen, oracle: Forward) -> None:
