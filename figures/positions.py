@@ -146,9 +146,9 @@ def _calm(figure: go.Figure, height: int, legend: bool = False) -> go.Figure:
     return figure.update_layout(
         height=height,
         showlegend=legend,
-        margin={"l": 8, "r": 8, "t": 28, "b": 8},
+        margin={"l": 8, "r": 8, "t": 44 if legend else 28, "b": 8},
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
-        legend={"orientation": "h", "y": 1.12, "x": 0},
+        legend={"orientation": "h", "y": 1.2, "x": 0},
         dragmode=False,
     )

@@ -118,7 +118,7 @@ def candidates(trace: Trace) -> None:
         curves, names, why = values[:20, None], ["P(t)"], REASONS[rule]
     else:
         values = sinusoidal_encoding(length + 1, d_model).numpy()[1:]
-        names = ["dimension 0 (sine)", "dimension 1 (cosine)", f"dimension {d_model // 4} (sine)"]
+        names = ["dim 0", "dim 1", f"dim {d_model // 4}"]
         curves = values[:20, [0, 1, d_model // 4]]
         why = (
             f"One wave alone would repeat; {d_model // 2} pairs of waves, each slower than the last, do not. The "
