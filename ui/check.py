@@ -1,13 +1,13 @@
 """Check: any cell of any matrix of a lesson, worked out from the numbers one step earlier."""
 
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import streamlit as st
 
-from model.trace import Trace
+from model.trace import Array, Trace
 from ui.address import read_pair, write_pair
 from ui.attention import KINDS, READABLE, tokens_of
 from ui.components.matrix import Scale, matrix
@@ -120,10 +120,14 @@ def check_cell(trace: Trace) -> None:
     step = worked(found, shown.name, shown.index)
     show_steps([step])
     st.caption("Numbers are shown rounded and were computed unrounded.")
+    compute_it_yourself(arrays(found, [step]), step.snippet, value)
+
+
+def compute_it_yourself(data: Mapping[str, Array], snippet: str, value: float) -> None:
+    """The numbers that a value was made from as a file, and the lines that make it again."""
     with st.expander("Compute it yourself"):
         st.markdown("Download the numbers this step starts from, then run these lines in Python.")
-        data = arrays(found, [step])
         buffer = io.BytesIO()
         np.savez_compressed(buffer, **data)  # type: ignore[arg-type]
         st.download_button("numbers.npz", buffer.getvalue(), "numbers.npz", key="numbers_npz", on_click="ignore")
-        st.code(f'import numpy as np\n\nt = np.load("numbers.npz")\n{step.snippet}  # {value:.6f}', language="python")
+        st.code(f'import numpy as np\n\nt = np.load("numbers.npz")\n{snippet}  # {value:.6f}', language="python")

@@ -119,6 +119,29 @@ def output_of(stack: str, layer: int) -> str:
     return f"{stack}.layers.{layer}.add_norm_{2 if stack == 'encoder' else 3}.output"
 
 
+EMBEDDING = "embedding.matrix.weight"
+
+
+@rule(r"(encoder|decoder)\.embedding\.tokens")
+def _looked_up(numbers: Numbers, found: re.Match[str], index: tuple[int, ...]) -> WorkedStep:
+    row, dimension = index
+    matrix, looked_up = numbers.weights[EMBEDDING], numbers.tensors[found[0]][row]
+    # The trace keeps no ids: a row belongs to the entry whose embedding it is.
+    candidates = np.flatnonzero(matrix[:, dimension] == looked_up[dimension])
+    token = next(int(i) for i in candidates if np.array_equal(matrix[i], looked_up))
+    value = numbers[found[0]][index]
+    name = f"{EMBEDDING}[{token}]"
+    others = len(matrix) - 1
+    return WorkedStep(
+        f"The id is {token}, so this is column {dimension + 1} of row {token} of E (rows counted from 0). As a "
+        f"product with the one-hot vector: one of {len(matrix):,} terms counts, the others are multiplied by 0.",
+        rf"1\cdot {factor(value)} + {others}\cdot 0 = {tex(value)}",
+        value,
+        f't["{name}"][{dimension}]',
+        (name,),
+    )
+
+
 @rule(r"(encoder|decoder)\.embedding\.scaled")
 def _scaled_embedding(numbers: Numbers, found: re.Match[str], index: tuple[int, ...]) -> WorkedStep:
     source = f"{found[1]}.embedding.tokens"
@@ -335,6 +358,25 @@ def worked_average(values: Sequence[float], names: Sequence[str], result: float)
     )
 
 
+def worked_cosine(numbers: Numbers, name: str, row: int, column: int) -> WorkedStep:
+    """The cosine of the angle between two rows of a tensor."""
+    left, right = numbers[name][row], numbers[name][column]
+    lengths = [float(np.linalg.norm(side)) for side in (left, right)]
+    product = float(left @ right)
+    value = product / (lengths[0] * lengths[1])
+    named, total = dot_product(left, right)
+    return WorkedStep(
+        f"The dot product of rows {row + 1} and {column + 1}, over both their lengths (the square root of the sum of "
+        f"squares). {named}",
+        rf"\frac{{{total}}}{{{tex(lengths[0])}\cdot {tex(lengths[1])}}} = \frac{{{tex(product)}}}"
+        rf"{{{tex(lengths[0] * lengths[1])}}} = {tex(value)}",
+        value,
+        f't = t["{name}"].astype(float)\na, b = t[{row}], t[{column}]\n'
+        "(a @ b) / (np.linalg.norm(a) * np.linalg.norm(b))",
+        (name,),
+    )
+
+
 def worked_group(weights: np.ndarray, row: Group, column: Group) -> WorkedStep:
     """A weight between two words, from weights (T,S) between pieces: added over columns, averaged over rows."""
     block = weights[np.ix_(row.pieces, column.pieces)].astype(np.float64)
@@ -352,9 +394,14 @@ def worked_group(weights: np.ndarray, row: Group, column: Group) -> WorkedStep:
 
 
 def arrays(numbers: Numbers, steps: Sequence[WorkedStep]) -> dict[str, Array]:
-    """The arrays that the snippets of these steps need, by name, as the model computed them."""
-    names = dict.fromkeys(name for step in steps for name in step.needs)
-    return {n: numbers.tensors[n] if n in numbers.tensors else numbers.weights[n] for n in names}
+    """The arrays that the snippets of these steps need, by name, as the model computed them; `name[n]` is one row."""
+
+    def one(name: str) -> Array:
+        whole, _, row = name.removesuffix("]").partition("[")
+        found = numbers.tensors[whole] if whole in numbers.tensors else numbers.weights[whole]
+        return found[int(row)] if row else found
+
+    return {name: one(name) for name in dict.fromkeys(name for step in steps for name in step.needs)}
 
 
 def _subscript(index: tuple[int, ...]) -> str:

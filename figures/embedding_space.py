@@ -1,0 +1,164 @@
+"""The learned space of the vocabulary: distances, angles, neighbours, and a map of it in two dimensions."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+Array = NDArray[np.floating]
+
+
+def cosines(rows: Array, others: Array | None = None) -> NDArray[np.float64]:
+    """Cosine of the angle between each of `rows` (N,D) and each of `others` (M,D), by default itself: (N,M).
+
+    A row of zeros points nowhere; its cosines are given as 0.
+    """
+    left, right = _unit(rows), _unit(rows if others is None else others)
+    return np.clip(left @ right.T, -1.0, 1.0)
+
+
+def _unit(rows: Array) -> NDArray[np.float64]:
+    wide = np.asarray(rows, dtype=np.float64)
+    lengths = np.linalg.norm(wide, axis=-1, keepdims=True)
+    return wide / np.where(lengths > 0, lengths, 1.0)
+
+
+def nearest(matrix: Array, row: int, count: int) -> tuple[list[int], list[float]]:
+    """The `count` other rows of matrix (V,D) with the largest cosine to this one, nearest first, and their cosines."""
+    found = cosines(matrix[[row]], matrix)[0]
+    found[row] = -np.inf
+    best = np.argsort(-found, kind="stable")[: min(count, len(matrix) - 1)]
+    return [int(i) for i in best], [float(found[i]) for i in best]
+
+
+def one_hot(row: int, size: int) -> NDArray[np.float32]:
+    """`size` zeros with a one at `row`."""
+    vector = np.zeros(size, dtype=np.float32)
+    vector[row] = 1.0
+    return vector
+
+
+def distance(left: Array, right: Array) -> float:
+    """Length of the straight line between two points."""
+    return float(np.linalg.norm(np.asarray(left, dtype=np.float64) - np.asarray(right, dtype=np.float64)))
+
+
+def largest_difference(left: Array, right: Array) -> float:
+    return float(np.abs(np.asarray(left, dtype=np.float64) - np.asarray(right, dtype=np.float64)).max())
+
+
+@dataclass(frozen=True)
+class Projection:
+    """Rows seen from the two directions in which they differ most.
+
+    points: (V,2); shares: of the whole variance, what each direction keeps
+    """
+
+    points: NDArray[np.float64]
+    shares: tuple[float, float]
+
+
+def principal_projection(matrix: Array) -> Projection:
+    """Principal component analysis of rows (V,D), two components; the largest part of each direction is positive.
+
+    Source: Pearson 1901
+    """
+    centred = np.asarray(matrix, dtype=np.float64) - np.asarray(matrix, dtype=np.float64).mean(0)
+    # The covariance is small (D,D); its eigenvectors are the directions, its eigenvalues the variances.
+    variances, directions = np.linalg.eigh(centred.T @ centred)
+    best = directions[:, [-1, -2]]
+    best = best * np.sign(best[np.abs(best).argmax(0), [0, 1]])
+    shares = variances[[-1, -2]] / variances.sum()
+    return Projection(centred @ best, (float(shares[0]), float(shares[1])))
+
+
+def space_map(projection: Projection, names: Sequence[str], lit: Sequence[int], near: Sequence[int] = ()) -> go.Figure:
+    """All rows as small points, those in `lit` large and named, those in `near` as rings.
+
+    Args: names of all rows, shown on hover: any text
+    """
+    points = projection.points.astype(np.float32)
+    safe = [plain(name) for name in names]
+    figure = go.Figure(
+        go.Scattergl(
+            x=points[:, 0],
+            y=points[:, 1],
+            mode="markers",
+            marker={"size": 3, "color": "rgba(128,138,150,0.45)"},
+            text=safe,
+            hovertemplate="%{text}<extra></extra>",
+            name="vocabulary",
+        )
+    )
+    for which, marker in (
+        (list(near), {"size": 11, "color": "rgba(0,0,0,0)", "line": {"width": 2, "color": "#E69F00"}}),
+        (list(lit), {"size": 11, "color": "#0072B2", "line": {"width": 1, "color": "#ffffff"}}),
+    ):
+        figure.add_trace(
+            go.Scatter(
+                x=points[which, 0],
+                y=points[which, 1],
+                mode="markers+text",
+                marker=marker,
+                text=[safe[i] for i in which],
+                textposition=[_SIDES[n % len(_SIDES)] for n in range(len(which))],
+                textfont={"size": 14},
+                hovertemplate="%{text}<extra></extra>",
+                cliponaxis=False,
+            )
+        )
+    for update, share, name in ((figure.update_xaxes, 0, "First"), (figure.update_yaxes, 1, "Second")):
+        update(title=f"{name} direction ({projection.shares[share]:.1%} of the variance)", zeroline=False)
+    figure.update_layout(
+        height=460,
+        margin={"l": 10, "r": 10, "t": 20, "b": 10},
+        showlegend=False,
+        dragmode="pan",
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+    )
+    return figure
+
+
+_SIDES = ("top center", "bottom center", "middle right", "middle left")
+
+
+def cosine_bars(names: Sequence[str], values: Sequence[float]) -> go.Figure:
+    """Neighbours, nearest on top, as bars from 0 to 1: the same scale wherever two such figures are compared."""
+    # Two entries may look alike, so bars stand at numbers and the names are their labels.
+    at = list(range(len(names)))
+    figure = go.Figure(
+        go.Bar(
+            x=list(values),
+            y=at,
+            orientation="h",
+            marker={"color": "#0072B2"},
+            text=[f"{v:.2f}" for v in values],
+            textposition="outside",
+            cliponaxis=False,
+            customdata=[plain(name) for name in names],
+            hovertemplate="%{customdata}: %{x:.4f}<extra></extra>",
+        )
+    )
+    figure.update_xaxes(range=[min(0.0, *values), 1.08], title="Cosine", fixedrange=True)
+    figure.update_yaxes(
+        tickvals=at,
+        ticktext=[plain(name) for name in names],
+        autorange="reversed",
+        fixedrange=True,
+        tickfont={"size": 14},
+    )
+    figure.update_layout(
+        height=44 + 32 * len(at),
+        margin={"l": 10, "r": 10, "t": 10, "b": 10},
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+    )
+    return figure
+
+
+def plain(text: str) -> str:
+    """Text that plotly shows as it is: no tags, no formula."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("$", "&#36;")

@@ -1,0 +1,78 @@
+"""The same text cut in five ways: words, characters, byte-pair encoding, WordPiece, Unigram.
+
+Sources: Schuster and Nakajima 2012 (WordPiece); Kudo 2018 (Unigram); Sennrich et al. 2016 (byte-pair encoding). All
+were trained on the same text by the `tokenizers` library (see training/vocabularies.py).
+"""
+
+import functools
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from tokenizers import Tokenizer as Backend
+
+from model.tokenizer import Tokenizer
+
+VOCABULARIES = Path(__file__).parent.parent / "assets" / "vocabularies"
+UNKNOWN = "<unk>"
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A text in pieces.
+
+    method:     the way of cutting; vocab_size: how many different pieces it knows, control tokens included
+    pieces:     as they are written in its vocabulary, but a space is a space; `<unk>` where it knows none
+    n_unknown:  how many of them are `<unk>`
+    rebuilt:    whether the text can be put together from the pieces again, unchanged
+    """
+
+    method: str
+    vocab_size: int
+    pieces: tuple[str, ...]
+    rebuilt: bool
+
+    @property
+    def n_unknown(self) -> int:
+        return self.pieces.count(UNKNOWN)
+
+
+@functools.cache
+def _backend(name: str) -> Backend:
+    return Backend.from_file(str(VOCABULARIES / f"{name}.json"))
+
+
+@functools.cache
+def characters() -> frozenset[str]:
+    """Every character of the training text: the single signs that WordPiece started from, and the space."""
+    vocabulary = json.loads(_backend("wordpiece").to_str())["model"]["vocab"]
+    signs = {entry.removeprefix("##") for entry in vocabulary}
+    return frozenset({" ", *(sign for sign in signs if len(sign) == 1)})
+
+
+def cuts(text: str, tokenizer: Tokenizer) -> tuple[Cut, ...]:
+    """The text cut in five ways, byte-pair encoding by the model's own tokenizer."""
+    ids = tokenizer.encode(text)
+    known = characters()
+    signs = tuple(sign if sign in known else UNKNOWN for sign in text)
+    return (
+        _cut("Words", "words", text),
+        Cut("Characters", len(known) + 1, signs, UNKNOWN not in signs),
+        Cut(
+            "Byte-pair encoding",
+            tokenizer.vocab_size,
+            tuple(tokenizer.piece_text(i) for i in ids),
+            tokenizer.decode(ids) == text,
+        ),
+        _cut("WordPiece", "wordpiece", text),
+        _cut("Unigram", "unigram", text),
+    )
+
+
+def _cut(method: str, name: str, text: str) -> Cut:
+    backend = _backend(name)
+    ids = backend.encode(text).ids
+    pieces = tuple(str(backend.id_to_token(i)).replace("▁", " ") for i in ids)
+    # Without skipping, a lost piece comes back as <unk> and not as nothing.
+    rebuilt = backend.decode(ids, skip_special_tokens=False) == text
+    return Cut(method, backend.get_vocab_size(), pieces, rebuilt)

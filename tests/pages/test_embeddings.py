@@ -1,0 +1,111 @@
+"""The lesson on embeddings, by what it would show; NumPy computes every number again from the shipped weights."""
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.pages.kit import assert_sound, component, markdown, opened, values
+from ui import engine
+from ui.lessons import lesson
+from ui.vocabulary import EMBEDDINGS, entries, find
+
+PAGE = lesson("embeddings").file
+SENTENCE = "The black cat fights the white cat."
+
+
+def matrix(twin: bool = False) -> np.ndarray:
+    return engine.weights(twin)[EMBEDDINGS].astype(np.float64)
+
+
+def cosines_to(row: int, twin: bool = False) -> np.ndarray:
+    wide = matrix(twin)
+    return wide @ wide[row] / (np.linalg.norm(wide, axis=1) * np.linalg.norm(wide[row]))
+
+
+def rows_of(page: AppTest) -> list[list[str]]:
+    return page.table[0].value.to_numpy().tolist()
+
+
+def number(text: str) -> float:
+    return float(text.replace("−", "-"))
+
+
+def test_rows_are_looked_up_and_scaled() -> None:
+    ids = [token.id for token in engine.trace(SENTENCE).src]
+    page = opened(PAGE, sentence=SENTENCE)
+    np.testing.assert_array_equal(values(page, "see_encoder.embedding.tokens_None"), matrix()[ids])
+    page = opened(PAGE, sentence=SENTENCE, rows="2 times √d_model")
+    scaled = values(page, "see_encoder.embedding.scaled_None")
+    np.testing.assert_allclose(scaled, matrix()[ids] * 16, rtol=1e-6)
+
+
+def test_the_product_with_one_hot_is_the_row() -> None:
+    page = opened(PAGE, sentence=SENTENCE, cell="3.5")
+    id = engine.trace(SENTENCE).src[2].id
+    product, row = values(page, "see_long_way")
+    np.testing.assert_array_equal(product, row)
+    np.testing.assert_array_equal(row, matrix()[id][:16].astype(np.float32))
+    assert "Largest difference over all 256 dimensions: 0.0" in markdown(page)
+    assert f"has its 1 at place {id}" in markdown(page)
+    assert f"1\\cdot {matrix()[id][4]:.4f}".replace("\\cdot -", "\\cdot (-") in markdown(page)
+
+
+def test_cosines_of_the_sentence() -> None:
+    page = opened(PAGE, sentence=SENTENCE, rows="3 cosines", cell="1.3")
+    ids = [token.id for token in engine.trace(SENTENCE).src]
+    expected = np.stack([cosines_to(i)[ids] for i in ids])
+    np.testing.assert_allclose(values(page, "see_cosines"), expected, atol=1e-6)
+    assert component(page, "see_cosines")["limit"] == 1
+    assert f"= {expected[0, 2]:.4f}$" in markdown(page)
+
+
+def test_neighbours_learned_and_random() -> None:
+    page = opened(PAGE, sentence=SENTENCE)
+    page.text_input(key="find").set_value("dog").run()
+    assert_sound(page)
+    dog = find("dog")[0]
+    assert entries()[dog] == "␣dog"
+    for twin, column in ((False, 1), (True, 3)):
+        found = cosines_to(dog, twin)
+        found[dog] = -1
+        best = np.argsort(-found)[:8]
+        assert [row[column].replace("\\", "") for row in rows_of(page)] == [entries()[i] for i in best]
+        np.testing.assert_allclose([number(row[column + 1]) for row in rows_of(page)], found[best], atol=6e-5)
+
+
+@pytest.mark.parametrize("typed", ["zzqqzz", "<script>", "*", "x" * 5000, "\x00"])
+def test_any_search(typed: str) -> None:
+    page = opened(PAGE)
+    page.text_input(key="find").set_value(typed).run()
+    assert_sound(page)
+    assert len(rows_of(page)) == 8
+
+
+@pytest.mark.parametrize("entry", ["7", "99999999", "-x"])
+def test_an_entry_from_the_address_is_checked(entry: str) -> None:
+    assert len(rows_of(opened(PAGE, entry=entry))) == 8
+
+
+def test_an_entry_chosen_is_kept_in_the_address() -> None:
+    page = opened(PAGE, sentence=SENTENCE)
+    (pills,) = [g for g in page.button_group if str(g.key).startswith("entry/")]
+    other = engine.trace(SENTENCE).src[2].id
+    pills.set_value(other).run()
+    assert_sound(page)
+    assert page.query_params["entry"] in (str(other), [str(other)])
+    again = opened(PAGE, sentence=SENTENCE, entry=str(other))
+    assert rows_of(again) == rows_of(page)
+
+
+def test_the_map_is_honest_about_what_it_keeps() -> None:
+    centred = matrix() - matrix().mean(0)
+    variances = np.linalg.eigvalsh(np.cov(centred.T))[::-1]
+    assert f"**{variances[:2].sum() / variances.sum():.1%}** of the variance" in markdown(opened(PAGE))
+
+
+def test_bank_is_one_row_in_both_sentences() -> None:
+    page = opened(PAGE)
+    radio = next(r for r in page.radio if "Yes" in r.options)
+    radio.set_value(0).run()
+    page.button(key=f"{radio.key}/check").click().run()
+    assert any("largest difference between the two rows is 0.0" in s.value for s in page.success)

@@ -1,0 +1,132 @@
+"""The lesson on tokenization, by what it would show; the `tokenizers` library gives every number again."""
+
+import ast
+import json
+import re
+
+import pytest
+from streamlit.testing.v1 import AppTest
+from tokenizers import Tokenizer as Backend
+
+from model.checkpoint import SHIPPED
+from tests.pages.kit import assert_sound, component, markdown, opened
+from ui.lessons import lesson
+
+PAGE = lesson("tokenization").file
+SENTENCE = "The unbelievable cat."
+FILE = SHIPPED / "tokenizer.json"
+LIBRARY = Backend.from_file(str(FILE))
+LIBRARY.encode_special_tokens = True
+MERGES = json.loads(FILE.read_text(encoding="utf-8"))["model"]["merges"]
+
+
+def cards(page: AppTest, key: str) -> list[list]:
+    return component(page, key)["cards"]
+
+
+def ids(text: str) -> list[int]:
+    return LIBRARY.encode(text, add_special_tokens=False).ids
+
+
+def table(page: AppTest, n: int) -> list[list[str]]:
+    return page.table[n].value.to_numpy().tolist()
+
+
+@pytest.mark.parametrize("sentence", ["x", SENTENCE, "ฉันชอบสุนัข 👩‍🚀", "<eos> $x$ *b* <script>"])
+def test_the_pieces_and_the_way_back(sentence: str) -> None:
+    page = opened(PAGE, sentence=sentence)
+    shown = cards(page, "see_pieces")
+    expected = [*ids(sentence), 2]
+    assert [int(small[1].removeprefix("id ")) for _, small, _, _ in shown] == expected[:40]
+    raw = b"".join(bytes.fromhex(small[0]) for _, small, _, _ in shown[: len(expected) - 1])
+    assert raw.decode(errors="ignore") == f" {sentence}"[: len(raw.decode(errors="ignore"))]
+    codes = [c.value for c in page.code]
+    assert ast.literal_eval(codes[0]) == expected
+    assert "exactly the sentence they came from" in markdown(page)
+
+
+def test_a_long_sentence_shows_a_readable_part_and_says_which() -> None:
+    page = opened(PAGE, sentence="very " * 90)
+    assert len(cards(page, "see_pieces")) == 40
+    assert "the first 40 of 91 pieces" in markdown(page)
+
+
+def test_check_lists_the_merges_in_order_and_its_snippet_finds_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    joined = [(n, id) for n, id in enumerate(ids(SENTENCE), 1) if id >= 259]
+    for n, id in joined[1:3]:
+        page = opened(PAGE, sentence=SENTENCE, cell=f"1.{n}")
+        assert component(page, "see_pieces")["selected"] == [0, n - 1]
+        ranks = [int(r.replace(",", "")) for r in re.findall(r"Rule \*\*([\d,]+)\*\* joins", markdown(page))]
+        assert all("".join(MERGES[rank - 1]) for rank in ranks)
+        assert LIBRARY.token_to_id("".join(MERGES[ranks[-1] - 1])) == id
+        assert rf"3 + 256 + {ranks[-1]} - 1 = {id}$" in markdown(page)
+        code = next(c.value for c in page.code if "from tokenizers" in c.value)
+        lines = code.splitlines()
+        scope: dict[str, object] = {}
+        monkeypatch.chdir(SHIPPED)
+        exec("\n".join(line for line in lines if "import" in line or " = " in line), scope)
+        stated = [(eval(line, scope), int(line.rsplit("# ", 1)[1])) for line in lines if re.search(r"# \d+$", line)]
+        monkeypatch.undo()
+        assert len(stated) == len(ranks) + 1
+        assert all(found == said for found, said in stated)
+
+
+def test_check_of_a_byte_and_of_the_end() -> None:
+    page = opened(PAGE, sentence="ฉ", cell="1.2")
+    assert "A single byte needs no rule" in markdown(page)
+    page = opened(PAGE, sentence="cat", cell="1.2")
+    assert "stands for no text" in markdown(page)
+
+
+def test_a_cell_that_does_not_exist_falls_back() -> None:
+    for bad in ("9.9", "1.0", "x", "1.999"):
+        opened(PAGE, sentence=SENTENCE, cell=bad)
+
+
+def test_merges_one_by_one() -> None:
+    page = opened(PAGE, sentence=SENTENCE)
+    page.text_input(key="word").set_value("Geburtstag").run()
+    assert_sound(page)
+    slider = page.slider(key="merges")
+    rows = table(page, 0)
+    assert slider.value <= slider.max == len(rows)
+    for count in (0, 1, len(rows)):
+        page.slider(key="merges").set_value(count).run()
+        assert_sound(page)
+        before = cards(page, "do_before")
+        if count:
+            after = cards(page, "do_after")
+            assert len(before) == len(after) + 1
+            assert [card[0] for card in after if card[3]] == ["".join(card[0] for card in before if card[3])]
+            assert sum(row[4] == "yes" for row in table(page, 0)) == count
+    assert [int(card[1][0].removeprefix("id ")) for card in after] == ids("Geburtstag")
+
+
+@pytest.mark.parametrize("word", ["", "two words", "ฉัน", "<b>", "x" * 500, "\x00", "€"])
+def test_any_word(word: str) -> None:
+    opened(PAGE, word=word)
+
+
+def test_one_click_examples_cut_in_five_ways() -> None:
+    page = opened(PAGE)
+    for button in [b for b in page.button if str(b.key).startswith("cut_")]:
+        button.click().run()
+        assert_sound(page)
+        rows = {row[0]: row for row in table(page, 1)}
+        assert len(rows) == 5
+        text = page.text_input(key="text").value or "I ate an apple"
+        assert int(rows["Byte-pair encoding"][2]) == len(ids(text))
+        assert rows["Byte-pair encoding"][3:5] == ["0", "yes"]
+        assert int(table(page, 2)[-1][2]) == len(ids(text))
+        assert int(table(page, 2)[0][2]) == len(f" {text}".encode())
+
+
+def test_the_questions_are_graded_by_the_library() -> None:
+    page = opened(PAGE, sentence="i ate")
+    now, loud = len(ids("i ate")), len(ids("I ATE"))
+    answer = "fewer" if loud < now else "just as many" if loud == now else "more"
+    radio = next(r for r in page.radio if answer in r.options)
+    radio.set_value(radio.options.index(answer)).run()
+    key = radio.key
+    page.button(key=f"{key}/check").click().run()
+    assert any("Right" in s.value for s in page.success)
