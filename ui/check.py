@@ -63,18 +63,18 @@ def checked_matrix(
     """
     values = trace.tensors[name] if head is None else trace.tensors[name][head]
     what = name.rpartition(".")[2]
+    by_token = kind is not None and what in ("products", "scaled", "scores", "weights")  # else by dimension
     hidden = None
     if kind is not None:
         row_tokens, column_tokens = tokens_of(trace, kind)
         rows = rows or [t.text for t in (column_tokens if what in "kv" else row_tokens)]
-        if values.shape[1] == len(column_tokens) and what not in ("q", "k", "v", "heads"):
+        if by_token:
             columns = columns or [t.text for t in column_tokens]
             describe = describe or (KINDS[kind].describe if what == "weights" else None)
             if what in ("weights", "scores"):
                 hidden = np.isneginf(trace.tensors[f"{name.rpartition('.')[0]}.scores"][head or 0])
     rows = list(rows or [t.text for t in (trace.src if name.startswith("encoder") else trace.tgt)])
     columns = list(columns or [str(i + 1) for i in range(values.shape[1])])
-    by_token = len(columns) == values.shape[1] and not columns[0].isdigit()
     shown = values[:READABLE, : READABLE if by_token else n_columns]
     if hidden is not None:
         hidden = hidden[: shown.shape[0], : shown.shape[1]]
@@ -98,7 +98,7 @@ def checked_matrix(
     if shown.shape != values.shape:
         st.caption(
             f"Shown: the first {shown.shape[0]} of {values.shape[0]} rows and {shown.shape[1]} of {values.shape[1]} "
-            f"columns."
+            "columns."
         )
     found = Shown(name, head, tuple(rows), tuple(columns), cell, twin)
     st.session_state[_SHOWN] = found
@@ -113,9 +113,7 @@ def check_cell(trace: Trace) -> None:
     row, column = shown.cell
     st.markdown(
         f"**How did this {number(value)} come about?** Row **{in_markdown(shown.rows[row])}**, column "
-        f"**{in_markdown(shown.columns[column])}**. Choose another cell by a click, or "
-        f"with the "
-        "arrow keys and Enter."
+        f"**{in_markdown(shown.columns[column])}**. Choose another cell by a click, or with the arrow keys and Enter."
     )
     step = worked(found, shown.name, shown.index)
     show_steps([step])
