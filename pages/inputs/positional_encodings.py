@@ -13,6 +13,7 @@ from figures.positions import (
     encoding_heatmap,
     rule_figure,
 )
+from model.decoding import Greedy
 from model.experiments import Shuffle, shuffle
 from model.interventions import Interventions
 from model.positions import Sinusoidal, rotation, sinusoidal_encoding
@@ -27,6 +28,7 @@ from ui.quiz import Question
 from ui.text import in_markdown, magnitude, number
 from ui.worked import output_of
 
+LOST = 30  # pieces after which a translation without positions is cut: it may never end
 FEW = 10  # dimensions shown at once, so that their numbers can be read
 SEEDS = 999
 
@@ -339,7 +341,8 @@ def do(trace: Trace) -> None:
 
 def shuffled_pair(trace: Trace, found: Shuffle, off: bool) -> None:
     change = Interventions(positions_off=off)
-    one, two = (engine.trace(text, interventions=change) for text in (found.words, found.shuffled))
+    decoding = Greedy(max_steps=LOST) if off else Greedy()
+    one, two = (engine.trace(text, None, decoding, change) for text in (found.words, found.shuffled))
     last = output_of("encoder", engine.machine().config.n_layers - 1)
     before, after = one.tensors[last], np.empty_like(one.tensors[last])
     after[list(found.rows)] = two.tensors[last]
@@ -379,6 +382,11 @@ def shuffled_pair(trace: Trace, found: Shuffle, off: bool) -> None:
             "mean that the output does not change at all.) The decoder reads the same set of rows, so "
             "both orders get one translation."
         )
+        if not one.finished:
+            st.caption(
+                f"The translation is cut after {LOST} pieces. The decoder has lost its positions too: it no longer "
+                "knows how far it has come, and may go round in circles."
+            )
     else:
         st.caption(
             "With positions each piece gets another vector when it stands elsewhere: order has become part of the "
