@@ -14,6 +14,7 @@ from ui.address import read_pair, write_pair
 from ui.components.head_grid import head_grid
 from ui.components.matrix import matrix
 from ui.engine import numbers
+from ui.keep import remember
 from ui.steps import show_steps
 from ui.text import in_markdown, number
 from ui.worked import worked_average, worked_group, worked_weight
@@ -67,6 +68,7 @@ def choose_kind(kinds: Sequence[str] = tuple(KINDS), default: str = "encoder") -
     label = st.segmented_control(
         "Attention", list(by_label), default=KINDS[default].label, required=True, key="attention", bind="query-params"
     )
+    remember(["attention"])
     return by_label.get(label, default)
 
 

@@ -7,6 +7,7 @@ import streamlit as st
 from model.interventions import Head
 from ui.attention import KINDS, choose_kind
 from ui.engine import machine
+from ui.keep import remember
 
 
 def choose_head(kinds: Sequence[str] = tuple(KINDS), default: str = "encoder") -> Head:
@@ -25,6 +26,7 @@ def choose_head(kinds: Sequence[str] = tuple(KINDS), default: str = "encoder") -
         head = st.segmented_control(
             "Head", list(range(1, config.n_heads + 1)), default=1, required=True, key="head", bind="query-params"
         )
+    remember(["layer", "head"])
     return Head(kind, layer - 1, head - 1)
 
 

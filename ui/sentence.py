@@ -7,6 +7,7 @@ import streamlit as st
 
 from model.trace import EmptySentenceError, Trace
 from ui import engine
+from ui.keep import remember
 from ui.layout import badge
 from ui.notices import MAX_CHARS, cut_notice, unlike_training
 
@@ -54,6 +55,7 @@ def sentence_bar() -> Trace:
     box, device = st.columns([5, 1.3], vertical_alignment="bottom")
     with box:
         typed = st.text_input("English sentence", DEFAULT, key=KEY, bind="query-params", live="300ms") or ""
+        remember([KEY])
     with device:
         badge()
     with st.container(horizontal=True, key="examples", gap="small"):

@@ -20,8 +20,7 @@ def opened(page: Path | None = None, **parameters: str) -> AppTest:
     app.query_params.update(parameters)
     app.run()
     if page:
-        # Twice: in its first run after a switch, AppTest gives a bound widget that both pages have its default.
-        app.switch_page(str(page)).run().run()
+        app.switch_page(str(page)).run()
     assert_sound(app)
     return app
 

@@ -1,5 +1,7 @@
 """The home page's logic, by what it would show."""
 
+import html
+import re
 from base64 import b64decode
 
 import numpy as np
@@ -30,12 +32,19 @@ def test_the_translation_stands_alone_and_the_box_is_the_first() -> None:
     assert len(at.button) >= len(EXAMPLES)
 
 
-def test_every_piece_stands_with_its_probability() -> None:
+def test_every_word_stands_with_the_product_of_its_pieces_probabilities() -> None:
     trace = engine.trace(SENTENCE)
     body = next(e.proto.body for e in opened(sentence=SENTENCE).get("html") if "tw-pieces" in e.proto.body)
+    shown = re.findall(r'tw-piece" lang="de">(.*?)</span>.*?tw-p">([0-9.]+)</span>', body)
+    expected: list[list[str | float]] = []
+    previous = -1
     for token, probability in zip(trace.labels, trace.probabilities, strict=True):
-        assert f">{token.text.replace('<', '&lt;').replace('>', '&gt;')}<" in body
-        assert f">{probability:.2f}<" in body
+        if token.word >= 0 and token.word == previous:
+            expected[-1] = [f"{expected[-1][0]}{token.text}", float(expected[-1][1]) * probability]
+        else:
+            expected.append([token.text, probability])
+        previous = token.word
+    assert [(html.unescape(word), p) for word, p in shown] == [(word, f"{p:.2f}") for word, p in expected]
 
 
 def test_typing_translates_anew() -> None:

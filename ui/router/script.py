@@ -3,6 +3,7 @@
 import streamlit as st
 
 from ui.course import course_pages
+from ui.keep import restore
 from ui.layout import styles
 from ui.lessons import PAGES
 from ui.presenter import presenter_switch
@@ -18,5 +19,6 @@ page = st.navigation(
         "More": [st.Page(PAGES / "about.py", title="About the model")],
     }
 )
+restore(page.url_path)
 presenter_switch()
 page.run()
