@@ -219,6 +219,8 @@ def replay(trace: Trace) -> None:
     if not done:
         pieces(byte_cards(word), key="do_bytes", title="No merge rule fits here: the bytes are the pieces")
         return
+    if st.session_state.get("merges", 0) > len(done):  # set for a longer word
+        st.session_state["merges"] = len(done)
     count = st.slider("Number of merges", 0, len(done), len(done), key="merges", bind="query-params")
     now = done[count - 1] if count else None
     left, right = st.columns(2, gap="medium")
