@@ -6,12 +6,9 @@ metrics.json and the model card (README.md) from the measured figures.
 
 import argparse
 import json
-import platform
 import shutil
 from pathlib import Path
 from typing import Any
-
-import torch
 
 from model.checkpoint import CONFIG, SHIPPED, TOKENIZER, WEIGHTS
 from model.decoding import Beam, Greedy
@@ -19,13 +16,6 @@ from model.trace import load_machine
 from training.evaluate import evaluate, references
 
 CARD = Path(__file__).with_name("model_card.md")
-
-
-def hardware() -> str:
-    """The processor or GPU, in words."""
-    if torch.cuda.is_available():
-        return torch.cuda.get_device_name()
-    return f"{torch.get_num_threads()} CPU cores ({platform.machine()})"
 
 
 def publish(run: Path, test: Path, target: Path = SHIPPED) -> dict[str, Any]:
@@ -37,7 +27,7 @@ def publish(run: Path, test: Path, target: Path = SHIPPED) -> dict[str, Any]:
     groups = references(test)
     training = json.loads((run / "training.json").read_text())
     metrics = {
-        "training": {**training, "data": "Tatoeba, train.en-de.tsv", "pairs": 168530, "hardware": hardware()},
+        "training": {**training, "data": "Tatoeba, train.en-de.tsv", "pairs": 168530},
         "test": {
             "data": "Tatoeba, test.en-de.tsv",
             "beam 4": evaluate(machine, groups, Beam(4)),

@@ -7,6 +7,7 @@ again after a kill: it goes on from the last saved state.
 import argparse
 import dataclasses
 import json
+import platform
 import shutil
 import time
 from collections.abc import Iterator, Mapping
@@ -150,6 +151,7 @@ def train(
             "target_tokens": clock.target_tokens,
             "seconds": round(clock.seconds),
             "device": str(accelerator.device),
+            "hardware": hardware(),
             "precision": accelerator.mixed_precision,
             "validation_loss": round(loss, 4),
             "recipe": dataclasses.asdict(recipe),
@@ -203,6 +205,13 @@ def train(
             if clock.step % 20 == 0:
                 progress.update(bar, completed=clock.step, description=f"loss {loss.detach():.3f}")
     return figures
+
+
+def hardware() -> str:
+    """The processor or GPU, in words."""
+    if torch.cuda.is_available():
+        return torch.cuda.get_device_name()
+    return f"{torch.get_num_threads()} CPU cores ({platform.machine()})"
 
 
 def pick_precision() -> str:
