@@ -34,7 +34,8 @@ def word_probabilities(trace: Trace) -> None:
             f'<span class="tw-bar" style="--p:{p:.4f}" aria-hidden="true"></span>'
             f'<span class="tw-p">{p:.2f}</span>{parts}</li>'
         )
-    st.html(f'<ol class="tw-pieces" aria-label="Words written, with their probabilities">{"".join(chips)}</ol>')
+    label = "Words written, with their probabilities"
+    st.html(f'<ol class="tw-pieces" tabindex="0" aria-label="{label}">{"".join(chips)}</ol>')  # on a phone it scrolls
     st.caption(
         "Each word with the probability the model gave it when it wrote it; a word of several pieces shows "
         f"theirs below, and their product is its own. {in_markdown('<eos>')} is the model saying that it is done."
