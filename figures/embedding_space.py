@@ -74,10 +74,17 @@ def principal_projection(matrix: Array) -> Projection:
     return Projection(centred @ best, (float(shares[0]), float(shares[1])))
 
 
-def space_map(projection: Projection, names: Sequence[str], lit: Sequence[int], near: Sequence[int] = ()) -> go.Figure:
-    """All rows as small points, those in `lit` large and named, those in `near` as rings.
+def space_map(
+    projection: Projection,
+    names: Sequence[str],
+    lit: Sequence[int],
+    near: Sequence[int] = (),
+    centre: int | None = None,
+    dark: bool = False,
+) -> go.Figure:
+    """All rows as small points, those in `lit` large and named, those in `near` as rings; of these `centre` is named.
 
-    Args: names of all rows, shown on hover: any text
+    Args: names of all rows, shown on hover: any text; dark: the page's theme, for letters that stand out from dots
     """
     points = projection.points.astype(np.float32)
     safe = [plain(name) for name in names]
@@ -86,14 +93,15 @@ def space_map(projection: Projection, names: Sequence[str], lit: Sequence[int], 
             x=points[:, 0],
             y=points[:, 1],
             mode="markers",
-            marker={"size": 3, "color": "rgba(128,138,150,0.45)"},
+            marker={"size": 3, "color": "rgba(128,138,150,0.35)"},
             text=safe,
             hovertemplate="%{text}<extra></extra>",
             name="vocabulary",
         )
     )
+    rings = list(near)
     for which, marker in (
-        (list(near), {"size": 11, "color": "rgba(0,0,0,0)", "line": {"width": 2, "color": "#E69F00"}}),
+        (rings, {"size": 11, "color": "rgba(0,0,0,0)", "line": {"width": 2, "color": "#E69F00"}}),
         (list(lit), {"size": 11, "color": "#0072B2", "line": {"width": 1, "color": "#ffffff"}}),
     ):
         figure.add_trace(
@@ -102,10 +110,11 @@ def space_map(projection: Projection, names: Sequence[str], lit: Sequence[int], 
                 y=points[which, 1],
                 mode="markers+text",
                 marker=marker,
-                text=[safe[i] for i in which],
+                text=[f"<b>{safe[i]}</b>" if which is not rings or i == centre else "" for i in which],
+                hovertext=[safe[i] for i in which],
                 textposition=[_SIDES[n % len(_SIDES)] for n in range(len(which))],
-                textfont={"size": 14},
-                hovertemplate="%{text}<extra></extra>",
+                textfont={"size": 14, "color": "#ffffff" if dark else "#11161d"},
+                hovertemplate="%{hovertext}<extra></extra>",
                 cliponaxis=False,
             )
         )

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-_TICKS = (250, 500, 1000, 2000, 4000, 8000, 16000, 32000)
+_BLUE = "#0072B2"
+_TICKS = (260, 500, 1000, 2000, 4000, 8000, 16000, 32000)
 
 
 def length_curve(sizes: Sequence[int], lengths: Sequence[int], marked: int | None = None) -> go.Figure:
@@ -17,7 +18,7 @@ def length_curve(sizes: Sequence[int], lengths: Sequence[int], marked: int | Non
             x=list(sizes),
             y=list(lengths),
             mode="lines",
-            line={"shape": "hv", "width": 3},
+            line={"shape": "hv", "width": 3, "color": _BLUE},
             hovertemplate="%{x:,} entries: %{y} pieces<extra></extra>",
         )
     )
@@ -26,7 +27,7 @@ def length_curve(sizes: Sequence[int], lengths: Sequence[int], marked: int | Non
             x=[sizes[marked]],
             y=[lengths[marked]],
             mode="markers+text",
-            marker={"size": 12},
+            marker={"size": 12, "color": _BLUE},
             text=[f"{lengths[marked]}"],
             textposition="top center",
             textfont={"size": 14},

@@ -365,10 +365,11 @@ def worked_cosine(numbers: Numbers, name: str, row: int, column: int) -> WorkedS
     product = float(left @ right)
     value = product / (lengths[0] * lengths[1])
     named, total = dot_product(left, right)
+    # No fraction around the long sum: a fraction cannot break at the end of a line.
     return WorkedStep(
-        f"The dot product of rows {row + 1} and {column + 1}, over both their lengths (the square root of the sum of "
+        f"The dot product of rows {row + 1} and {column + 1}, divided by their lengths (the square root of the sum of "
         f"squares). {named}",
-        rf"\frac{{{total}}}{{{tex(lengths[0])}\cdot {tex(lengths[1])}}} = \frac{{{tex(product)}}}"
+        rf"({total})\,/\,({tex(lengths[0])}\cdot {tex(lengths[1])}) = \frac{{{tex(product)}}}"
         rf"{{{tex(lengths[0] * lengths[1])}}} = {tex(value)}",
         value,
         f't = t["{name}"].astype(float)\na, b = t[{row}], t[{column}]\n'

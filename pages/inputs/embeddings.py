@@ -49,8 +49,8 @@ def idea(trace: Trace) -> None:
         "row up. Words used in similar ways get similar rows, because training moves them together."
     )
     st.latex(
-        r"x = \sqrt{d_{\text{model}}}\cdot \operatorname{onehot}(\text{id})\,E"
-        rf" = \sqrt{{{d_model}}}\cdot E_{{\text{{id}}}}"
+        r"x = \sqrt{d_{\text{model}}}\cdot \text{onehot}(\text{id})\cdot E"
+        rf" = \sqrt{{{d_model}}}\cdot E_{{\text{{id}}}}\,"
     )
 
 
@@ -75,7 +75,7 @@ def see(trace: Trace) -> None:
         trace,
         name,
         title="The row of E for each piece" if name == TOKENS else f"The same rows, times √{d_model} = 16",
-        how_to_read=f"One line a piece, {d_model} dimensions; orange is negative, blue positive, pale is close to 0."
+        how_to_read=f"One line a piece, {d_model} dimensions; blue is negative, orange positive, pale close to 0."
         if name == TOKENS
         else "The same pattern in larger numbers, to stand up against the positions that are added next.",
         rows=[token.text for token in trace.src],
@@ -245,16 +245,17 @@ def vocabulary_map(trace: Trace, entry: int) -> None:
     st.subheader("The whole vocabulary on one map", anchor=False)
     names, seen = entries(), projection()
     lit = list(dict.fromkeys(token.id for token in trace.src[:READABLE]))
-    rings = [i for i in neighbours_of(entry)[0] if i not in lit]
+    rings = [i for i in (entry, *neighbours_of(entry)[0]) if i not in lit]
     share, d_model = sum(seen.shares), engine.machine().config.d_model
     st.markdown(
-        f"Every dot is one of {len(names):,} pieces. Filled and named: your sentence. Rings: the neighbours of "
-        f"**{in_markdown(names[entry])}**. A map of {d_model} dimensions on two keeps only "
+        f"Every dot is one of {len(names):,} pieces. Filled and named: your sentence. Rings: "
+        f"**{in_markdown(names[entry])}** and its neighbours. Point at a dot to read it. "
+        f"A map of {d_model} dimensions on two keeps only "
         f"**{share:.1%}** of the variance (how far the rows spread), so pieces that lie together here may be far apart "
         "in truth; trust the cosines."
     )
     st.plotly_chart(
-        space_map(seen, names, lit, rings),
+        space_map(seen, names, lit, rings, entry, dark=st.context.theme.type == "dark"),
         theme="streamlit",
         key="space_map",
         config={"displayModeBar": False, "scrollZoom": False},

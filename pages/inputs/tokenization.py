@@ -221,6 +221,8 @@ def replay(trace: Trace) -> None:
         return
     if st.session_state.get("merges", 0) > len(done):  # set for a longer word
         st.session_state["merges"] = len(done)
+    if st.session_state.get("merges", 0) > len(done):  # left over from a longer word
+        del st.session_state["merges"]
     count = st.slider("Number of merges", 0, len(done), len(done), key="merges", bind="query-params")
     now = done[count - 1] if count else None
     left, right = st.columns(2, gap="medium")
@@ -284,7 +286,15 @@ def compare(trace: Trace) -> None:
                 "Vocabulary": f"{cut.vocab_size:,}",
                 "Pieces": str(len(cut.pieces)),
                 "Unknown": str(cut.n_unknown),
-                "Text comes back": "yes" if cut.rebuilt else "no",
+                "Comes back": "yes" if cut.rebuilt else "no",
+            }
+            for cut in found
+        ]
+    )
+    st.table(
+        [
+            {
+                "Method": cut.method,
                 "Cut": in_markdown(" · ".join(spaced(piece) for piece in cut.pieces[:READABLE]))
                 + (" …" if len(cut.pieces) > READABLE else ""),
             }
@@ -293,16 +303,17 @@ def compare(trace: Trace) -> None:
     )
     st.caption(
         f"All five learned from the same sentences. {in_markdown(UNKNOWN)} stands for what a vocabulary does not have: "
-        "its text is gone. WordPiece marks a piece inside a word by \\#\\#. This model uses byte-pair encoding: its "
-        "smallest pieces are the 256 bytes, so it always has one."
+        "its text does not come back. WordPiece marks a piece inside a word by \\#\\#. This model uses byte-pair "
+        "encoding: its smallest pieces are the 256 bytes, so it always has one."
     )
     merges = merges_of(tokenizer)
     lengths = merges.lengths(text)
     base = len(SPECIALS) + 256
     st.markdown(
-        f"**A larger vocabulary makes the sequence shorter.** With no merge at all this text is {lengths[0][1]} pieces "
-        f"long, one for each byte; with all {len(merges):,} merges it is {lengths[-1][1]}. Every merge costs one row "
-        "in the vocabulary. The line below is this text, cut with only the first merges known."
+        "**A larger vocabulary makes the sequence shorter.** With no merge at all this text is "
+        f"{n_pieces(lengths[0][1])} long, one for each byte (and one for the space in front); with all "
+        f"{len(merges):,} merges it is {lengths[-1][1]}. Every merge costs one row in the vocabulary. The line below "
+        "is this text, cut with only the first merges known."
     )
     st.plotly_chart(
         length_curve([base + n for n, _ in lengths], [length for _, length in lengths], len(lengths) - 1),

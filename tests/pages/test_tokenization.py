@@ -117,8 +117,8 @@ def test_one_click_examples_cut_in_five_ways() -> None:
         text = page.text_input(key="text").value or "I ate an apple"
         assert int(rows["Byte-pair encoding"][2]) == len(ids(text))
         assert rows["Byte-pair encoding"][3:5] == ["0", "yes"]
-        assert int(table(page, 2)[-1][2]) == len(ids(text))
-        assert int(table(page, 2)[0][2]) == len(f" {text}".encode())
+        assert int(table(page, 3)[-1][2]) == len(ids(text))
+        assert int(table(page, 3)[0][2]) == len(f" {text}".encode())
 
 
 def test_the_questions_are_graded_by_the_library() -> None:
