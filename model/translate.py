@@ -29,6 +29,7 @@ def main() -> int:
     parser.add_argument("sentences", nargs="*", help="English; none: lines of standard input")
     parser.add_argument("--beam", type=int, default=4, help="beam size; 1 is greedy (default 4)")
     arguments = parser.parse_args()
+    torch.set_num_threads(1)  # one sentence is too little work to share
     try:
         machine = load_machine()
     except CheckpointError as error:

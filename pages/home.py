@@ -4,15 +4,14 @@ import streamlit as st
 
 from ui.attention import attention_maps
 from ui.map import course_map
-from ui.sentence import sentence_bar
+from ui.sentence import sentence_trace
 from ui.translation import translation, word_probabilities
 
 st.title("Transformer Walkthrough", anchor=False)
 st.markdown(
-    "Type an English sentence. A real Transformer, running here and now, translates it into German, and every number "
-    "it computes on the way is yours to inspect."
+    "Type an English sentence above. A real Transformer translates it here and now; every number is yours to inspect."
 )
-trace = sentence_bar()
+trace = sentence_trace()
 translation(trace)
 word_probabilities(trace)
 st.header("Where it looked", anchor=False)

@@ -10,7 +10,7 @@ from ui.lessons import LESSONS, Lesson, lesson, neighbours, page_of
 from ui.map import course_map
 from ui.presenter import KEY, stepper
 from ui.quiz import Question, answered, quiz
-from ui.sentence import sentence_bar
+from ui.sentence import sentence_trace
 from ui.source import Code, source
 
 _VISITED = "visited"  # in the session: slugs of the lessons opened on this visit
@@ -48,7 +48,7 @@ def show_lesson(
     """
     this = lesson(slug)
     visited().add(slug)
-    trace = sentence_bar()
+    trace = sentence_trace()
 
     def predict_part(trace: Trace) -> None:
         quiz(slug, predict(trace))

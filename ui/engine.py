@@ -19,6 +19,9 @@ CACHE_BYTES = 64 * 2**20  # about a hundred short sentences
 
 _cache: cachetools.LRUCache[object, Trace] = cachetools.LRUCache(CACHE_BYTES, getsizeof=lambda trace: trace.nbytes)
 _lock = threading.Lock()
+# One sentence at a time goes through the model. Threads that compute side by side wait for Python's own lock at every
+# small operation, up to 5 ms each time; in a queue all are served sooner.
+_turn = threading.Lock()
 
 
 @functools.cache
@@ -51,7 +54,16 @@ def warm_up() -> None:
     """Load the model and run it once, so that the first visitor need not wait for it."""
     machine()
     trace("I ate an apple")
-    # Streamlit collects garbage after every run; frozen, the libraries' many objects are not searched each time.
+    settle("")
+
+
+@functools.cache
+def settle(page: str) -> None:
+    """Once for each page, after its first run: set aside what lives on, such as the libraries the page has loaded.
+
+    Streamlit searches all objects for garbage after every run of every visitor. What is frozen is not searched again,
+    which takes about as long as the page's own work.
+    """
     gc.collect()
     gc.freeze()
 
@@ -68,7 +80,8 @@ def trace(
     with _lock:
         if key in _cache:
             return _cache[key]
-    result = trace_anew(machine(), source, target, decoding, interventions, twin)
+    with _turn:
+        result = trace_anew(machine(), source, target, decoding, interventions, twin)
     with _lock:
         if result.nbytes <= CACHE_BYTES:
             _cache[key] = result

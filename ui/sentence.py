@@ -7,7 +7,6 @@ import streamlit as st
 
 from model.trace import EmptySentenceError, Trace
 from ui import engine
-from ui.keep import remember
 from ui.layout import badge
 from ui.notices import MAX_CHARS, cut_notice, unlike_training
 
@@ -26,9 +25,9 @@ class Example:
 
 EXAMPLES = (
     Example("I ate an apple", DEFAULT, "The standing example: German moves the verb to the end."),
-    Example("The black cat…", "The black cat fights the white cat.", "Word order: who fights whom?"),
-    Example("…too wide", "The animal didn't cross the street because it was too wide.", "What does 'it' look at?"),
-    Example("…in the bank", "I put my money in the bank.", "One word, two meanings: money here, a river elsewhere."),
+    Example("Who fights whom?", "The black cat fights the white cat.", "Word order: who fights whom?"),
+    Example("What is *it*?", "The animal didn't cross the street because it was too wide.", "What does 'it' look at?"),
+    Example("Which bank?", "I put my money in the bank.", "One word, two meanings: money here, a river elsewhere."),
 )
 SURPRISES = (
     "Where did you buy that red umbrella?",
@@ -50,12 +49,11 @@ def _surprise() -> None:
     _type(random.choice([s for s in SURPRISES if s != st.session_state.get(KEY)]))
 
 
-def sentence_bar() -> Trace:
-    """Draw the bar and trace what is in it. Stops the page, saying why, if there is nothing to trace."""
+def sentence_bar() -> None:
+    """The box, the examples and the badge: drawn before every page, so that the sentence stays in the address."""
     box, device = st.columns([5, 1.3], vertical_alignment="bottom")
     with box:
-        typed = st.text_input("English sentence", DEFAULT, key=KEY, bind="query-params", live="300ms") or ""
-        remember([KEY])
+        st.text_input("English sentence", DEFAULT, key=KEY, bind="query-params", live="300ms")
     with device:
         badge()
     with st.container(horizontal=True, key="examples", gap="small"):
@@ -69,6 +67,11 @@ def sentence_bar() -> Trace:
                 type="tertiary",
             )
         st.button("Surprise me", key="surprise", on_click=_surprise, type="tertiary")
+
+
+def sentence_trace() -> Trace:
+    """The trace of what is in the box. Stops the page, saying why, if there is nothing to trace."""
+    typed = st.session_state.get(KEY) or ""
     try:
         trace = engine.trace(typed[:MAX_CHARS])
     except EmptySentenceError as error:

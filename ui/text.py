@@ -6,6 +6,10 @@ import re
 import unicodedata
 
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:&@=^\"'/])")
+# Places inside what Streamlit reads as one even when escaped: -> and its like, addresses, :names:. An invisible word
+# joiner there keeps the signs apart.
+_READ_AS_ONE = re.compile(r"(?<=[-<>~=])(?=[-<>~=])|(?=[:@])|(?<=[wW]{3})(?=\.)")
+_JOINER = "\u2060"
 
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -26,7 +30,9 @@ def in_html(text: str) -> str:
 def in_markdown(text: str) -> str:
     """Text that Streamlit's Markdown shows as it is: no emphasis, link, colour, icon or formula; spaces alone as ␣."""
     words = " ".join(visible(text).split())
-    return _MARKDOWN.sub(r"\\\1", words) if words or not text else "␣"
+    if text and not words:
+        return "␣"
+    return _JOINER.join(_MARKDOWN.sub(r"\\\1", part) for part in _READ_AS_ONE.split(words))
 
 
 def number(value: float, digits: int = 4) -> str:

@@ -17,6 +17,11 @@ def translation(trace: Trace) -> None:
         st.caption(f"The model did not come to an end; it was stopped after {MAX_TOKENS} pieces.")
 
 
+def small(probability: float) -> str:
+    """Two decimals; what they would show as 0 is not impossible."""
+    return f"{probability:.2f}" if probability >= 0.005 else "<0.01"
+
+
 def word_probabilities(trace: Trace) -> None:
     """Each word the model wrote, with the probability it gave it: the product over the word's pieces."""
     groups = words([token.text for token in trace.labels], [token.word for token in trace.labels])
@@ -27,12 +32,12 @@ def word_probabilities(trace: Trace) -> None:
         parts = ""
         if len(group.pieces) > 1:
             named = zip(group.pieces, probabilities, strict=True)
-            texts = (f"{trace.labels[i].text} {q:.2f}" for i, q in named)
+            texts = (f"{trace.labels[i].text} {small(q)}" for i, q in named)
             parts = f'<span class="tw-p">{in_html(" · ".join(texts))}</span>'
         chips.append(
             f'<li><span class="tw-piece" lang="de">{in_html(group.label)}</span>'
             f'<span class="tw-bar" style="--p:{p:.4f}" aria-hidden="true"></span>'
-            f'<span class="tw-p">{p:.2f}</span>{parts}</li>'
+            f'<span class="tw-p">{in_html(small(p))}</span>{parts}</li>'
         )
     label = "Words written, with their probabilities"
     st.html(f'<ol class="tw-pieces" tabindex="0" aria-label="{label}">{"".join(chips)}</ol>')  # on a phone it scrolls

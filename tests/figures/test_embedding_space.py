@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from figures.embedding_space import (
-    cosine_bars,
     cosines,
     distance,
     largest_difference,
@@ -69,25 +68,13 @@ def test_the_projection_is_that_of_the_singular_value_decomposition(matrix: np.n
 def test_the_map_shows_every_row_and_names_those_that_are_lit(matrix: np.ndarray) -> None:
     projection = principal_projection(matrix)
     names = [f"<b>{i}</b>" for i in range(ROWS)]
-    figure = space_map(projection, names, lit=[2, 29], near=[7, 31], centre=31)
-    everything, near, lit = figure.data
+    figure = space_map(projection, names, lit=[2, 29])
+    everything, lit = figure.data
     np.testing.assert_allclose(np.stack([everything.x, everything.y], 1), projection.points, rtol=1e-5, atol=1e-5)
     assert list(lit.text) == ["<b>&lt;b&gt;2&lt;/b&gt;</b>", "<b>&lt;b&gt;29&lt;/b&gt;</b>"]
     np.testing.assert_allclose(lit.x, projection.points[[2, 29], 0], rtol=1e-5)
-    np.testing.assert_allclose(near.y, projection.points[[7, 31], 1], rtol=1e-5)
-    assert list(near.text) == ["", "<b>&lt;b&gt;31&lt;/b&gt;</b>"]
     assert f"{projection.shares[0]:.1%}" in figure.layout.xaxis.title.text
     assert sum(trace.type == "scattergl" for trace in figure.data) == 1
-
-
-def test_bars_keep_the_order_and_the_scale() -> None:
-    figures = [cosine_bars(["a", "a", "<i>"], [0.9, 0.5, 0.1]), cosine_bars(["x"], [0.2])]
-    (bars,) = figures[0].data
-    assert list(bars.x) == [0.9, 0.5, 0.1]
-    assert list(figures[0].layout.yaxis.ticktext) == ["a", "a", "&lt;i&gt;"]
-    assert figures[0].layout.yaxis.autorange == "reversed"
-    assert figures[0].layout.xaxis.range == figures[1].layout.xaxis.range
-    assert cosine_bars(["x"], [-0.3]).layout.xaxis.range[0] == -0.3
 
 
 def test_plain_text_has_no_tags() -> None:

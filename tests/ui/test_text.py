@@ -54,7 +54,9 @@ def test_html_holds_no_markup_and_no_control_characters(text: str) -> None:
 @given(ANY | SIGNS | st.sampled_from(HOSTILE))
 def test_markdown_gives_the_text_back_and_nothing_else(text: str) -> None:
     words = " ".join(visible(text).split())
-    assert plain_text_of(in_markdown(text)) == (words or "␣" * bool(text))  # a piece may be a space alone
+    assert plain_text_of(in_markdown(text)).replace("\u2060", "") == (
+        words or "␣" * bool(text)
+    )  # a piece may be a space alone
 
 
 @pytest.mark.parametrize(

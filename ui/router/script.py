@@ -3,10 +3,12 @@
 import streamlit as st
 
 from ui.course import course_pages
+from ui.engine import settle
 from ui.keep import restore
 from ui.layout import styles
 from ui.lessons import PAGES
 from ui.presenter import presenter_switch
+from ui.sentence import sentence_bar
 
 st.set_page_config(page_title="Transformer Walkthrough", page_icon="🔎", layout="wide", initial_sidebar_state=240)
 styles()
@@ -21,4 +23,6 @@ page = st.navigation(
 )
 restore(page.url_path)
 presenter_switch()
+sentence_bar()
 page.run()
+settle(page.url_path)
