@@ -74,17 +74,10 @@ def principal_projection(matrix: Array) -> Projection:
     return Projection(centred @ best, (float(shares[0]), float(shares[1])))
 
 
-def space_map(
-    projection: Projection,
-    names: Sequence[str],
-    lit: Sequence[int],
-    near: Sequence[int] = (),
-    centre: int | None = None,
-    dark: bool = False,
-) -> go.Figure:
-    """All rows as small points, those in `lit` large and named, those in `near` as rings; of these `centre` is named.
+def space_map(projection: Projection, names: Sequence[str], lit: Sequence[int]) -> go.Figure:
+    """All rows as small points, those in `lit` large and named.
 
-    Args: names of all rows, shown on hover: any text; dark: the page's theme, for letters that stand out from dots
+    Args: names of all rows, shown on hover: any text
     """
     points = projection.points.astype(np.float32)
     safe = [plain(name) for name in names]
@@ -99,25 +92,23 @@ def space_map(
             name="vocabulary",
         )
     )
-    rings = list(near)
-    for which, marker in (
-        (rings, {"size": 11, "color": "rgba(0,0,0,0)", "line": {"width": 2, "color": "#E69F00"}}),
-        (list(lit), {"size": 11, "color": "#0072B2", "line": {"width": 1, "color": "#ffffff"}}),
-    ):
-        figure.add_trace(
-            go.Scatter(
-                x=points[which, 0],
-                y=points[which, 1],
-                mode="markers+text",
-                marker=marker,
-                text=[f"<b>{safe[i]}</b>" if which is not rings or i == centre else "" for i in which],
-                hovertext=[safe[i] for i in which],
-                textposition=[_SIDES[n % len(_SIDES)] for n in range(len(which))],
-                textfont={"size": 14, "color": "#ffffff" if dark else "#11161d"},
-                hovertemplate="%{hovertext}<extra></extra>",
-                cliponaxis=False,
-            )
+    figure.add_trace(
+        go.Scattergl(
+            x=points[list(lit), 0],
+            y=points[list(lit), 1],
+            mode="markers",
+            marker={"size": 12, "color": _LIT, "line": {"width": 1, "color": "#ffffff"}},
+            text=[safe[i] for i in lit],
+            hovertemplate="%{text}<extra></extra>",
         )
+    )
+    # Names on plates of their own: dots cannot run through them, and they read the same on a white and a dark page.
+    for i, side in zip(lit, _free_sides(projection.points[list(lit)]), strict=True):
+        xanchor, yanchor, xshift, yshift = _SIDES[side]
+        figure.add_annotation(
+            x=points[i, 0], y=points[i, 1], text=safe[i], showarrow=False, xanchor=xanchor, yanchor=yanchor,
+            xshift=xshift, yshift=yshift, bgcolor=_LIT, borderpad=2, font={"size": 13, "color": "#ffffff"},
+        )  # fmt: skip
     for update, share, name in ((figure.update_xaxes, 0, "First"), (figure.update_yaxes, 1, "Second")):
         update(title=f"{name} direction ({projection.shares[share]:.1%} of the variance)", zeroline=False)
     figure.update_layout(
@@ -131,41 +122,20 @@ def space_map(
     return figure
 
 
-_SIDES = ("top center", "bottom center", "middle right", "middle left")
+_LIT = "#0072B2"
+_SIDES = {
+    "above": ("center", "bottom", 0, 8),
+    "below": ("center", "top", 0, -8),
+    "right": ("left", "middle", 9, 0),
+    "left": ("right", "middle", -9, 0),
+}
 
 
-def cosine_bars(names: Sequence[str], values: Sequence[float]) -> go.Figure:
-    """Neighbours, nearest on top, as bars from 0 to 1: the same scale wherever two such figures are compared."""
-    # Two entries may look alike, so bars stand at numbers and the names are their labels.
-    at = list(range(len(names)))
-    figure = go.Figure(
-        go.Bar(
-            x=list(values),
-            y=at,
-            orientation="h",
-            marker={"color": "#0072B2"},
-            text=[f"{v:.2f}" for v in values],
-            textposition="outside",
-            cliponaxis=False,
-            customdata=[plain(name) for name in names],
-            hovertemplate="%{customdata}: %{x:.4f}<extra></extra>",
-        )
-    )
-    figure.update_xaxes(range=[min(0.0, *values), 1.08], title="Cosine", fixedrange=True)
-    figure.update_yaxes(
-        tickvals=at,
-        ticktext=[plain(name) for name in names],
-        autorange="reversed",
-        fixedrange=True,
-        tickfont={"size": 14},
-    )
-    figure.update_layout(
-        height=44 + 32 * len(at),
-        margin={"l": 10, "r": 10, "t": 10, "b": 10},
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
-    )
-    return figure
+def _free_sides(points: NDArray[np.float64]) -> list[str]:
+    """For each point the side that faces away from the others, the near ones above all."""
+    gaps = points[:, None] - points
+    pushes = (gaps / np.maximum((gaps**2).sum(-1, keepdims=True), 1e-6)).sum(1)
+    return [("right" if x > 0 else "left") if abs(x) > abs(y) else ("above" if y >= 0 else "below") for x, y in pushes]
 
 
 def plain(text: str) -> str:

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import streamlit as st
 
 from figures.embedding_space import (
-    cosine_bars,
     cosines,
     distance,
     largest_difference,
@@ -20,6 +19,7 @@ from model.transformer import TokenEmbedding
 from ui import engine
 from ui.address import read_pair, write_pair
 from ui.attention import READABLE
+from ui.bars import bars
 from ui.check import check_cell, checked_matrix, compute_it_yourself
 from ui.components.matrix import matrix
 from ui.course import show_lesson
@@ -209,12 +209,7 @@ def neighbours(trace: Trace, entry: int) -> None:
         ids, values = found[twin]
         with column:
             st.markdown(f"**{title}**: nearest to {in_markdown(names[entry])}")
-            st.plotly_chart(
-                cosine_bars([names[i] for i in ids], values),
-                theme="streamlit",
-                key=f"do_near_{twin}",
-                config={"displayModeBar": False},
-            )
+            bars([names[i] for i in ids], values, f"{title}: the pieces nearest to {names[entry]}, with their cosines")
     best, by_chance = found[False][1][0], found[True][1][0]
     st.caption(
         f"The nearest learned row has cosine {number(best)}. With random numbers, which is how training began, "
@@ -225,39 +220,26 @@ def neighbours(trace: Trace, entry: int) -> None:
             else "That is hardly less, so do not read much into these neighbours: this row has hardly been learned."
         )
     )
-    with st.expander("The numbers: both lists"):
-        st.table(
-            [
-                {
-                    "Rank": str(n),
-                    "Learned": in_markdown(names[a]),
-                    "Cosine (learned)": number(x),
-                    "Random": in_markdown(names[b]),
-                    "Cosine (random)": number(y),
-                }
-                for n, (a, x, b, y) in enumerate(zip(*found[False], *found[True], strict=True), 1)
-            ]
-        )
-    vocabulary_map(trace, entry)
+    vocabulary_map(trace)
 
 
-def vocabulary_map(trace: Trace, entry: int) -> None:
+def vocabulary_map(trace: Trace) -> None:
     st.subheader("The whole vocabulary on one map", anchor=False)
     names, seen = entries(), projection()
     lit = list(dict.fromkeys(token.id for token in trace.src[:READABLE]))
-    rings = [i for i in (entry, *neighbours_of(entry)[0]) if i not in lit]
     share, d_model = sum(seen.shares), engine.machine().config.d_model
     st.markdown(
-        f"Every dot is one of {len(names):,} pieces. Filled and named: your sentence. Rings: "
-        f"**{in_markdown(names[entry])}** and its neighbours. Point at a dot to read it. "
+        f"Every dot is one of {len(names):,} pieces; those of your sentence are named. Point at a dot to read it. "
         f"A map of {d_model} dimensions on two keeps only "
         f"**{share:.1%}** of the variance (how far the rows spread), so pieces that lie together here may be far apart "
         "in truth; trust the cosines."
     )
     st.plotly_chart(
-        space_map(seen, names, lit, rings, entry, dark=st.context.theme.type == "dark"),
+        space_map(seen, names, lit),
         theme="streamlit",
         key="space_map",
+        alt=f"A map of {len(names):,} dots, one a piece; the {len(lit)} of the sentence are named. Where they "
+        "lie is in the table below.",
         config={"displayModeBar": False, "scrollZoom": False},
     )
     with st.expander("The numbers: where the named pieces lie"):
@@ -269,7 +251,7 @@ def vocabulary_map(trace: Trace, entry: int) -> None:
                     "First direction": number(float(seen.points[i, 0]), 3),
                     "Second direction": number(float(seen.points[i, 1]), 3),
                 }
-                for i in (*lit, *rings)
+                for i in lit
             ]
         )
 

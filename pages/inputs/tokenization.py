@@ -319,6 +319,8 @@ def compare(trace: Trace) -> None:
         length_curve([base + n for n, _ in lengths], [length for _, length in lengths], len(lengths) - 1),
         theme="streamlit",
         key="length_curve",
+        alt=f"A line that falls in steps from {n_pieces(lengths[0][1])} with {base} entries in the vocabulary to "
+        f"{n_pieces(lengths[-1][1])} with {base + lengths[-1][0]:,}.",
         config={"displayModeBar": False},
     )
     with st.expander("The numbers: vocabulary and length"):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from figures.embedding_space import (
+    Projection,
     cosines,
     distance,
     largest_difference,
@@ -71,10 +72,20 @@ def test_the_map_shows_every_row_and_names_those_that_are_lit(matrix: np.ndarray
     figure = space_map(projection, names, lit=[2, 29])
     everything, lit = figure.data
     np.testing.assert_allclose(np.stack([everything.x, everything.y], 1), projection.points, rtol=1e-5, atol=1e-5)
-    assert list(lit.text) == ["<b>&lt;b&gt;2&lt;/b&gt;</b>", "<b>&lt;b&gt;29&lt;/b&gt;</b>"]
+    plates = figure.layout.annotations
+    assert [plate.text for plate in plates] == ["&lt;b&gt;2&lt;/b&gt;", "&lt;b&gt;29&lt;/b&gt;"]
+    np.testing.assert_allclose([(plate.x, plate.y) for plate in plates], projection.points[[2, 29]], rtol=1e-5)
     np.testing.assert_allclose(lit.x, projection.points[[2, 29], 0], rtol=1e-5)
     assert f"{projection.shares[0]:.1%}" in figure.layout.xaxis.title.text
-    assert sum(trace.type == "scattergl" for trace in figure.data) == 1
+
+
+def test_names_stand_on_the_side_that_is_free() -> None:
+    points = np.array([[0.0, 0.0], [0.1, 0.01], [1.0, 1.0], [1.01, 1.1]])
+    figure = space_map(Projection(points, (0.5, 0.1)), list("abcd"), lit=[0, 1, 2, 3])
+    anchors = [(plate.xanchor, plate.yanchor) for plate in figure.layout.annotations]
+    assert anchors == [("right", "middle"), ("left", "middle"), ("center", "top"), ("center", "bottom")]
+    (alone,) = space_map(Projection(points, (0.5, 0.1)), list("abcd"), lit=[2]).layout.annotations
+    assert (alone.xanchor, alone.yanchor) == ("center", "bottom")
 
 
 def test_plain_text_has_no_tags() -> None:
