@@ -290,9 +290,8 @@ def turned(trace: Trace, d_model: int) -> None:
         csv_name=f"rotation by {step} positions",
     )
     st.latex(
-        r"\begin{gathered}P(t+c)=M_c\,P(t),\qquad\omega_i=10000^{-2i/d_{model}}\\"
-        r"M_c=\begin{pmatrix}\cos c\,\omega_i&\sin c\,\omega_i\\-\sin c\,\omega_i&\cos c\,\omega_i\end{pmatrix}"
-        r"\text{ for each pair }i\end{gathered}"
+        r"\begin{gathered}P(t+c)=M_c\,P(t)\\\text{and for each pair }i\\\omega_i=10000^{-2i/d_{model}}\\"
+        r"M_c=\begin{pmatrix}\cos c\omega_i&\sin c\omega_i\\-\sin c\omega_i&\cos c\omega_i\end{pmatrix}\end{gathered}"
     )
     st.markdown(
         f"The same matrix takes every position {step} steps on. Checked for t = 0 to {99 - step}: M P(t) differs from "
