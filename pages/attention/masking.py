@@ -299,7 +299,7 @@ def predict(trace: Trace) -> Sequence[Question]:
                 f"| {i} | " + " | ".join(number(s, 0) for s in row) + " |" for i, row in enumerate(QUIZ_SCORES, 1)
             )
             + "\n\nWhat is the weight $\\alpha_{2,2}$ in *masked* self-attention?",
-            ("0", "0.5", "$e/(2e+e^{-1}+1)$", "1"),
+            ("0", "0.5", "e / (2e + e⁻¹ + 1)", "1"),
             frozenset({right}),
             f"Row 2 sees the tokens 1 and 2 only, and their scores are both 1: e / (e + e) = {number(weights[1, 1], 1)}"
             f". Without the mask it would be e / (2e + 1/e + 1) = {number(values[2])}.",

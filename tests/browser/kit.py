@@ -26,14 +26,20 @@ def own_text(locator: Locator) -> str:
 
 
 def sideways(page: Page) -> list[str]:
-    """What on the page scrolls sideways, by test id or tag; a closed sidebar and the insides of components aside.
+    """What on the page still scrolls sideways once it is drawn, by test id or tag.
 
-    Streamlit scrolls a part of the page, so the width of the document alone says nothing.
+    A closed sidebar, the insides of components and boxes of code do not count. Streamlit scrolls a part of the page, so
+    the width of the document alone says nothing.
     """
-    return page.evaluate(
-        """() => [document.documentElement, ...document.body.querySelectorAll("*")]
-            .filter((e) => e.scrollWidth > e.clientWidth + 1)
-            .filter((e) => e.getBoundingClientRect().right > 0 && e.checkVisibility({ visibilityProperty: true }))
-            .filter((e) => e === document.documentElement || /auto|scroll/.test(getComputedStyle(e).overflowX))
-            .map((e) => e.dataset.testid ?? e.tagName.toLowerCase())"""
-    )
+    for _ in range(6):  # fonts, formulas and coloured code arrive one after the other
+        found: list[str] = page.evaluate(
+            """() => [document.documentElement, ...document.body.querySelectorAll("*")]
+                .filter((e) => e.scrollWidth > e.clientWidth + 1 && !e.closest('[data-testid="stCode"]'))
+                .filter((e) => e.getBoundingClientRect().right > 0 && e.checkVisibility({ visibilityProperty: true }))
+                .filter((e) => e === document.documentElement || /auto|scroll/.test(getComputedStyle(e).overflowX))
+                .map((e) => e.dataset.testid ?? `${e.tagName.toLowerCase()}.${e.className}: ${e.innerText.slice(0, 60)}`)"""
+        )
+        if not found:
+            break
+        page.wait_for_timeout(1000)
+    return found
