@@ -6,15 +6,14 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from figures.statistics import softmax
+
 BLUE, ORANGE = "#0072B2", "#E69F00"
 
 
 def probabilities_of(logits: NDArray[np.floating], ids: Sequence[int]) -> NDArray[np.floating]:
     """Softmax of each row of logits (T,V) at one id a row: (T) probabilities."""
-    exact = logits.astype(np.float64)
-    powers = np.exp(exact - exact.max(-1, keepdims=True))
-    found: NDArray[np.floating] = powers[np.arange(len(ids)), list(ids)] / powers.sum(-1)
-    return found
+    return softmax(logits)[np.arange(len(ids)), list(ids)]
 
 
 def paired_bars(

@@ -6,6 +6,12 @@ from numpy.typing import NDArray
 Array = NDArray[np.floating]
 
 
+def softmax(logits: Array) -> Array:
+    """Softmax over the last axis, in float64; rows add up to 1."""
+    powers = np.exp(logits.astype(np.float64) - logits.max(-1, keepdims=True))
+    return np.asarray(powers / powers.sum(-1, keepdims=True))
+
+
 def entropy_bits(weights: Array) -> Array:
     """Entropy of each row of weights (…,T,S), in bits: 0 for one sure choice, log₂ S for no preference at all."""
     safe = np.where(weights > 0, weights, 1.0)

@@ -3,7 +3,7 @@
 import math
 import re
 
-_KNOWN = {"sin": math.sin, "cos": math.cos, "sqrt": math.sqrt, "exp": math.exp, "inf": math.inf}
+_KNOWN = {"sin": math.sin, "cos": math.cos, "sqrt": math.sqrt, "exp": math.exp, "max": max, "inf": math.inf}
 _ROUNDED = re.compile(r"\d+\.\d+")  # a number that was shortened
 
 
@@ -50,6 +50,6 @@ def _as_python(latex: str) -> str:
         code = re.sub(r"\\sqrt\{([^{}]*)\}", r"sqrt(\1)", code)
         code = re.sub(r"\be\^\{([^{}]*)\}", r"exp(\1)", code)
         code = re.sub(r"(\d)\^\{([^{}]*)\}", r"\1**(\2)", code)
-    for old, new in {r"\cdot": "*", r"\infty": "inf", r"\sin": "sin", r"\cos": "cos"}.items():
+    for old, new in {r"\cdot": "*", r"\infty": "inf", r"\sin": "sin", r"\cos": "cos", r"\max": "max"}.items():
         code = code.replace(old, new)
     return re.sub(r"\\left|\\right|\\[!,;: ]", "", code).strip()

@@ -83,6 +83,19 @@ def tokens_of(trace: Trace, kind: str) -> tuple[Sequence[Token], Sequence[Token]
             return trace.labels, trace.src
 
 
+def head_title(kind: str, layer: int, head: int) -> str:
+    """Which head a map shows, counted from 1."""
+    return f"{KINDS[kind].name}, layer {layer + 1}, head {head + 1}"
+
+
+def readable_part(shown: tuple[int, ...], whole: tuple[int, ...]) -> str:
+    """Which part of a matrix is shown, naming only what is cut."""
+    cut = [
+        f"the first {s} of {w} {name}" for s, w, name in zip(shown, whole, ("rows", "columns"), strict=True) if s != w
+    ]
+    return f"Shown: {' and '.join(cut)}."
+
+
 def groups_of(tokens: Sequence[Token], by_word: bool) -> list[Group]:
     texts = [token.text for token in tokens]
     return words(texts, [token.word for token in tokens]) if by_word else pieces(texts)
@@ -138,9 +151,7 @@ def attention_maps(trace: Trace) -> None:
         )
         notes = []
         if (n_rows, n_columns) != (len(rows), len(columns)):
-            notes.append(
-                f"Shown: the first {len(rows)} of {n_rows} rows and the first {len(columns)} of {n_columns} columns."
-            )
+            notes.append(readable_part((len(rows), len(columns)), (n_rows, n_columns)))
         if hide_eos:
             notes.append("Rows are not renormalised: what they lack to 1 went to <eos>.")
         if notes:

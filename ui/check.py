@@ -9,7 +9,7 @@ import streamlit as st
 
 from model.trace import Array, Trace
 from ui.address import read_pair, write_pair
-from ui.attention import KINDS, READABLE, tokens_of
+from ui.attention import KINDS, READABLE, readable_part, tokens_of
 from ui.components.matrix import Scale, matrix
 from ui.engine import numbers
 from ui.steps import show_steps
@@ -21,19 +21,24 @@ _SHOWN = "checked"  # in the session: what the last checked matrix of this page 
 
 @dataclass(frozen=True)
 class Shown:
-    """A matrix on the page: which tensor, which head of it (or None), its labels, and the chosen cell."""
+    """A matrix on the page: which tensor, which head of it (or None), the labels of what is shown, the chosen cell.
+
+    at: the rows and the columns of the tensor that are shown
+    """
 
     name: str
     head: int | None
     rows: tuple[str, ...]
     columns: tuple[str, ...]
+    at: tuple[Sequence[int], Sequence[int]]
     cell: tuple[int, int]
     twin: bool
 
     @property
     def index(self) -> tuple[int, ...]:
         """Where the chosen cell lies in the tensor."""
-        return self.cell if self.head is None else (self.head, *self.cell)
+        place = self.at[0][self.cell[0]], self.at[1][self.cell[1]]
+        return place if self.head is None else (self.head, *place)
 
 
 def checked_matrix(
@@ -50,40 +55,44 @@ def checked_matrix(
     limit: float | None = None,
     describe: str | None = None,
     n_columns: int | None = None,
+    only_rows: Sequence[int] | None = None,
+    only_columns: Sequence[int] | None = None,
     start: tuple[int, int] | None = None,
     twin: bool = False,
 ) -> Shown:
     """Draw a tensor of the trace, or one head of it, as a matrix whose cells Check works out.
 
-    Args: name: the tensor's; kind: of attention, for labels and masks; rows, columns: labels where kind says nothing
+    Args: name: the tensor's, or "probabilities"; kind: of attention, for labels and masks;
+          rows, columns: labels of all rows and columns, or of those chosen by only_rows and only_columns
           (columns default to the dimensions' numbers); scale: default "weight" for weights, else "signed";
-          n_columns: show no more dimensions than these; start: the cell until one is chosen, by default the largest;
-          twin: the trace was made by the random-weights twin
+          n_columns: show no more dimensions than these; only_rows, only_columns: show just these, in this order;
+          start: the cell until one is chosen, by default the largest; twin: the trace is the random-weights twin's
     Returns: what is shown, with the cell that is chosen
     """
-    values = trace.tensors[name] if head is None else trace.tensors[name][head]
+    tensor = numbers(trace, twin)[name]
+    values = tensor if head is None else tensor[head]
     what = name.rpartition(".")[2]
     by_token = kind is not None and what in ("products", "scaled", "scores", "weights")  # else by dimension
+    n_rows, n_cols = min(len(values), READABLE), min(values.shape[1], READABLE if by_token else n_columns or 10**9)
+    at = only_rows or range(n_rows), only_columns or range(n_cols)
     hidden = None
     if kind is not None:
         row_tokens, column_tokens = tokens_of(trace, kind)
-        rows = rows or [t.text for t in (column_tokens if what in "kv" else row_tokens)]
+        rows = rows or [(column_tokens if what in "kv" else row_tokens)[i].text for i in at[0]]
         if by_token:
-            columns = columns or [t.text for t in column_tokens]
+            columns = columns or [column_tokens[j].text for j in at[1]]
             describe = describe or (KINDS[kind].describe if what == "weights" else None)
             if what in ("weights", "scores"):
-                hidden = np.isneginf(trace.tensors[f"{name.rpartition('.')[0]}.scores"][head or 0])
-    rows = list(rows or [t.text for t in (trace.src if name.startswith("encoder") else trace.tgt)])
-    columns = list(columns or [str(i + 1) for i in range(values.shape[1])])
-    shown = values[:READABLE, : READABLE if by_token else n_columns]
-    if hidden is not None:
-        hidden = hidden[: shown.shape[0], : shown.shape[1]]
+                hidden = np.isneginf(trace.tensors[f"{name.rpartition('.')[0]}.scores"][head or 0])[np.ix_(*at)]
+    rows = list(rows or [(trace.src if name.startswith("encoder") else trace.tgt)[i].text for i in at[0]])[: len(at[0])]
+    columns = list(columns or [str(j + 1) for j in at[1]])[: len(at[1])]
+    shown = values[np.ix_(*at)]
     finite = np.where(np.isfinite(shown), shown, -np.inf if what == "weights" else 0)
     cell = read_pair("cell", shown.shape, start or divmod(int(np.argmax(np.abs(finite))), shown.shape[1]))
     matrix(
         shown,
-        rows[: shown.shape[0]],
-        columns[: shown.shape[1]],
+        rows,
+        columns,
         key=f"see_{name}_{head}",
         title=title,
         how_to_read=how_to_read,
@@ -92,17 +101,21 @@ def checked_matrix(
         hidden=hidden,
         selected=cell,
         describe=describe,
-        csv_name=name if head is None else f"{name} head {head + 1}",
+        csv_name=_download_name(name, head, only_rows, only_columns),
         on_select=lambda chosen: write_pair("cell", chosen),
     )
-    if shown.shape != values.shape:
-        st.caption(
-            f"Shown: the first {shown.shape[0]} of {values.shape[0]} rows and {shown.shape[1]} of {values.shape[1]} "
-            "columns."
-        )
-    found = Shown(name, head, tuple(rows), tuple(columns), cell, twin)
+    if not (only_rows or only_columns) and shown.shape != values.shape:
+        st.caption(readable_part(shown.shape, values.shape))
+    found = Shown(name, head, tuple(rows), tuple(columns), at, cell, twin)
     st.session_state[_SHOWN] = found
     return found
+
+
+def _download_name(name: str, head: int | None, rows: Sequence[int] | None, columns: Sequence[int] | None) -> str:
+    """Says what of the tensor the file holds: its head from 1, its rows and columns from 0."""
+    parts = [name, f"head {head + 1}" if head is not None else ""]
+    parts += [f"{what} {','.join(map(str, at))}" if at else "" for what, at in (("rows", rows), ("columns", columns))]
+    return " ".join(filter(None, parts))
 
 
 def check_cell(trace: Trace) -> None:

@@ -15,16 +15,18 @@ from model.tap import Recorder
 from model.tokenizer import PAD
 from model.trace import Array, Trace
 from ui import experiments
-from ui.attention import KINDS, READABLE
+from ui.attention import READABLE, head_title
 from ui.check import check_cell, checked_matrix
 from ui.choose import choose_head, current_head
-from ui.components.matrix import matrix
+from ui.compare import before_after
 from ui.course import show_lesson
 from ui.quiz import Question
+from ui.tables import numbers_of_figure, table
 from ui.text import in_html, in_markdown, magnitude, number
 
 ONLY = ("decoder",)  # the kind of attention that this lesson is about
 ROWS = 12  # of the triangle
+ANY_ROW = "'{row}' looks at '{column}': {value}"  # also where a row is padding
 
 # The three stages: the tensor that each ends in, and what it is.
 STAGES = {
@@ -54,12 +56,18 @@ def idea(trace: Trace) -> None:
 
 
 def triangle(trace: Trace) -> None:
-    lines = [
-        f"| {i} | {' '.join(in_markdown(token.text) for token in trace.tgt[: i + 1])} | "
-        f"**{in_markdown(trace.labels[i].text)}** |"
-        for i in range(min(len(trace.tgt), ROWS))
-    ]
-    st.markdown("| row | it sees | it predicts |\n|---|---|---|\n" + "\n".join(lines))
+    table(
+        ("row", "it sees", "it predicts"),
+        [
+            (
+                str(i),
+                " ".join(in_markdown(token.text) for token in trace.tgt[: i + 1]),
+                f"**{in_markdown(trace.labels[i].text)}**",
+            )
+            for i in range(min(len(trace.tgt), ROWS))
+        ],
+        markdown=True,
+    )
     if len(trace.tgt) > ROWS:
         st.caption(f"The first {ROWS} of {len(trace.tgt)} rows.")
 
@@ -118,9 +126,10 @@ def lift(trace: Trace, head: Head) -> None:
         ("With the causal mask", "Mask lifted"),
         [token.text for token in trace.tgt],
         [token.text for token in trace.tgt],
+        how_to_read=f"{head_title('decoder', head.layer, head.head)}; 0 to 1 on both sides.",
+        csv_name="weights",
         hidden=(~causal_mask(len(tgt))[0, 0].numpy(), None),
-        head=head,
-        kind="decoder",
+        describe=ANY_ROW,
     )
     labels = [token.id for token in trace.labels]
     names = "with the mask", "mask lifted"
@@ -133,10 +142,9 @@ def lift(trace: Trace, head: Head) -> None:
         config={"displayModeBar": False},
         alt=f"Two bars for each of {len(shown)} pieces: its probability with the causal mask and without it.",
     )
-    with st.expander("The numbers of the figure"):
-        table(
-            ("piece", *names), [(t.text, number(b), number(a)) for t, b, a in zip(shown, before, after, strict=False)]
-        )
+    numbers_of_figure(
+        ("piece", *names), [(t.text, number(b), number(a)) for t, b, a in zip(shown, before, after, strict=False)]
+    )
     lower = int((after < before - 0.005).sum())
     higher = int((after > before + 0.005).sum())
     st.markdown(
@@ -167,9 +175,10 @@ def pad(trace: Trace, head: Head) -> None:
         ("With the padding mask", "Without it"),
         texts,
         texts,
+        how_to_read=f"{head_title('encoder', head.layer, head.head)}; 0 to 1 on both sides.",
+        csv_name="weights",
         hidden=(hidden, None),
-        head=head,
-        kind="encoder",
+        describe=ANY_ROW,
     )
 
     def changed(run: Mapping[str, Array]) -> int:
@@ -227,44 +236,9 @@ def parallel(trace: Trace, head: Head) -> None:
             st.caption(f"The first {READABLE} of {len(tgt)} rows.")
 
 
-def before_after(
-    weights: tuple[np.ndarray, np.ndarray],
-    titles: tuple[str, str],
-    rows: list[str],
-    columns: list[str],
-    *,
-    hidden: tuple[np.ndarray | None, np.ndarray | None],
-    head: Head,
-    kind: str,
-) -> None:
-    """Two maps of one head side by side, on the same scale."""
-    for column, side, values, title, cover in zip(
-        st.columns(2, gap="medium"), ("before", "after"), weights, titles, hidden, strict=True
-    ):
-        with column:
-            matrix(
-                values[:READABLE, :READABLE],
-                rows[:READABLE],
-                columns[:READABLE],
-                key=f"do_{side}",
-                title=title,
-                how_to_read=f"{KINDS[kind].name}, layer {head.layer + 1}, head {head.head + 1}; 0 to 1 on both sides.",
-                describe="'{row}' looks at '{column}': {value}",
-                hidden=None if cover is None else cover[:READABLE, :READABLE],
-                csv_name=f"weights {title}",
-            )
-
-
 def ids(trace: Trace) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Ids of the source and of the decoder's input."""
     return tuple(token.id for token in trace.src), tuple(token.id for token in trace.tgt)
-
-
-def table(head: Sequence[str], lines: Sequence[Sequence[str]], markdown: bool = False) -> None:
-    """A table of texts; they may come from the visitor unless they are said to be Markdown."""
-    show = str if markdown else in_markdown
-    body = "\n".join("| " + " | ".join(show(cell) for cell in line) + " |" for line in lines)
-    st.markdown(f"| {' | '.join(head)} |\n|{'---|' * len(head)}\n{body}")
 
 
 def check(trace: Trace) -> None:

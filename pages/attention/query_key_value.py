@@ -15,9 +15,11 @@ from ui import engine
 from ui.attention import KINDS, READABLE, tokens_of
 from ui.check import check_cell, checked_matrix
 from ui.choose import choose_head, current_head
+from ui.compare import before_after
 from ui.components.matrix import matrix
 from ui.course import show_lesson
 from ui.quiz import Question
+from ui.tables import table
 from ui.text import in_markdown, number
 from ui.worked import layer_input, tex
 
@@ -179,17 +181,17 @@ def do(trace: Trace) -> None:
     learned = trace.attention(head.attention, head.layer)[head.head]
     other = other_weights(trace, head, which)
     hidden = np.isneginf(trace.attention(head.attention, head.layer, "scores")[head.head])
-    rows, columns = ([token.text for token in tokens[:READABLE]] for tokens in tokens_of(trace, head.attention))
-    size = slice(len(rows)), slice(len(columns))
-    names = ("Learned matrices", which)
-    for column, name, weights in zip(st.columns(2, gap="medium"), names, (learned, other), strict=True):
-        with column:
-            matrix(
-                weights[size], rows, columns, key="do_learned" if weights is learned else "do_other", title=name,
-                how_to_read="How much each query (row) takes from each key (column), 0 to 1 on both sides.",
-                describe=KINDS[head.attention].describe, hidden=hidden[size],
-                csv_name=f"{head.path}.weights head {head.head + 1}, {name.split(':')[0].lower()}",
-            )  # fmt: skip
+    rows, columns = ([token.text for token in tokens] for tokens in tokens_of(trace, head.attention))
+    before_after(
+        (learned, other),
+        ("Learned matrices", which),
+        rows,
+        columns,
+        how_to_read="How much each query (row) takes from each key (column), 0 to 1 on both sides.",
+        csv_name=f"{head.path}.weights head {head.head + 1}",
+        hidden=(hidden, hidden),
+        describe=KINDS[head.attention].describe,
+    )
     before, after = learned.argmax(-1), other.argmax(-1)
     same = int((before == after).sum())
     itself = [int((best == np.arange(len(best))).sum()) for best in (before, after)]
@@ -214,16 +216,19 @@ def do(trace: Trace) -> None:
 def best_keys(trace: Trace, head: Head, learned: Array, other: Array, which: str) -> None:
     """For each query the key that it matches best, with both sets of matrices."""
     rows, columns = tokens_of(trace, head.attention)
-    lines = ["| Query of | Learned: best key | " + in_markdown(which.split(":")[0]) + ": best key |", "|---|---|---|"]
-    for i, token in enumerate(rows[:READABLE]):
-        cells = [
-            f"{in_markdown(columns[best].text)} {number(float(weights[i, best]), 2)}"
-            for weights in (learned, other)
-            for best in [int(weights[i].argmax())]
-        ]
-        lines.append(f"| {in_markdown(token.text)} | {' | '.join(cells)} |")
+    lines = [
+        (
+            token.text,
+            *(
+                f"{columns[best].text} {number(float(w[i, best]), 2)}"
+                for w in (learned, other)
+                for best in [w[i].argmax()]
+            ),
+        )
+        for i, token in enumerate(rows[:READABLE])
+    ]
     with st.expander("The best key of every query, with its weight"):
-        st.markdown("\n".join(lines))
+        table(("Query of", "Learned: best key", f"{in_markdown(which.split(':')[0])}: best key"), lines)
         if len(rows) > READABLE:
             st.caption(f"Shown: the first {READABLE} of {len(rows)} queries.")
 

@@ -12,10 +12,10 @@ from model.interventions import Interventions
 from model.tap import Recorder
 from model.trace import Trace
 from ui import engine
-from ui.attention import KINDS, READABLE, tokens_of
+from ui.attention import KINDS, tokens_of
 from ui.check import check_cell, checked_matrix
 from ui.choose import choose_head, current_head
-from ui.components.matrix import matrix
+from ui.compare import heads_before_after
 from ui.course import show_lesson
 from ui.quiz import Question
 from ui.text import in_markdown, number
@@ -107,33 +107,21 @@ def do(trace: Trace) -> None:
     # The same target for both, so that rows can be compared; the translation without the scale stands below.
     target = trace.translation
     after = engine.trace(trace.text, target, interventions=Interventions(scale_off=True)) if off else trace
-    kind = head.attention
-    rows, columns = ([token.text for token in tokens[:READABLE]] for tokens in tokens_of(trace, kind))
-    pair = st.columns(2, gap="medium")
-    for column, name, one in zip(pair, ("With the scale", "Without the scale"), (trace, after), strict=True):
-        weights = one.attention(kind, head.layer)[head.head]
-        with column:
-            if one is trace and name == "Without the scale":
-                st.info("Switch the scale off to fill this side.")
-                continue
-            matrix(
-                weights[: len(rows), : len(columns)],
-                rows,
-                columns,
-                key=f"do_{name.split()[0].lower()}",
-                title=name,
-                how_to_read="Weights of the head chosen above, 0 to 1 on both sides.",
-                describe=KINDS[kind].describe,
-                hidden=np.isneginf(one.attention(kind, head.layer, "scores")[head.head])[: len(rows), : len(columns)],
-                csv_name=f"weights {name}",
-            )
-            st.markdown(
-                f"Entropy of a row, on average: **{number(float(entropy_bits(weights).mean()), 2)} bits** · largest "
-                f"weight "
-                f"of a row, on average: **{number(float(weights.max(-1).mean()), 2)}** · steepest slope of the "
-                f"softmax: "
-                f"**{number(float(softmax_slope(weights).mean()), 3)}**"
-            )
+    heads_before_after(
+        (trace, after if off else None),
+        ("With the scale", "Without the scale"),
+        head.attention,
+        head.layer,
+        head.head,
+        instead="Switch the scale off to fill this side.",
+    )
+    for column, one in zip(st.columns(2, gap="medium"), (trace, after) if off else (trace,), strict=False):
+        weights = one.attention(head.attention, head.layer)[head.head]
+        column.markdown(
+            f"Entropy of a row, on average: **{number(float(entropy_bits(weights).mean()), 2)} bits** · largest weight "
+            f"of a row, on average: **{number(float(weights.max(-1).mean()), 2)}** · steepest slope of the softmax: "
+            f"**{number(float(softmax_slope(weights).mean()), 3)}**"
+        )
     if off:
         other = engine.trace(trace.text, interventions=Interventions(scale_off=True))
         st.markdown(

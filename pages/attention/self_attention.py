@@ -16,6 +16,7 @@ from ui.address import read_count, write_count, write_pair
 from ui.attention import KINDS, READABLE, n_layers
 from ui.check import check_cell, checked_matrix
 from ui.choose import choose_head, current_head
+from ui.compare import heads_before_after
 from ui.components.head_grid import head_grid
 from ui.components.matrix import matrix
 from ui.course import show_lesson
@@ -137,20 +138,13 @@ def block(trace: Trace) -> None:
     piece = choose_piece(trace)
     head = chosen_head()
     after = engine.trace(trace.text, interventions=Interventions(blocked=(piece,)))
-    labels = [token.text for token in trace.src[:READABLE]]
-    for column, name, one in zip(st.columns(2, gap="medium"), ("Before", "After"), (trace, after), strict=True):
-        with column:
-            matrix(
-                one.attention(KIND, head.layer)[head.head][:READABLE, :READABLE],
-                labels,
-                labels,
-                key=f"do_{name.lower()}",
-                title=f"{name}: {'every piece may be seen' if one is trace else f'piece {piece + 1} is hidden'}",
-                how_to_read=f"Layer {head.layer + 1}, head {head.head + 1}; 0 to 1 on both sides.",
-                describe=KINDS[KIND].describe,
-                hidden=np.isneginf(one.attention(KIND, head.layer, "scores")[head.head])[:READABLE, :READABLE],
-                csv_name=f"{head.path}.weights head {head.head + 1} {name.lower()}",
-            )
+    heads_before_after(
+        (trace, after),
+        ("Before: every piece may be seen", f"After: piece {piece + 1} is hidden"),
+        KIND,
+        head.layer,
+        head.head,
+    )
     share = float(trace.attention(KIND, head.layer)[head.head][:, piece].mean())
     st.markdown(
         f"Translation before: **{in_markdown(trace.translation) or '(nothing)'}** "
@@ -159,7 +153,6 @@ def block(trace: Trace) -> None:
     st.caption(
         f"Before, **{in_markdown(trace.src[piece].text)}** got {number(share)} of a row on average in this head; now "
         "0. It still asks (its row is there), but nobody hears what it would answer."
-        + ("" if len(labels) == len(trace.src) else f" Shown: the first {READABLE} of {len(trace.src)} pieces.")
     )
 
 

@@ -22,9 +22,11 @@ from ui import engine
 from ui.address import read_count, write_count
 from ui.attention import READABLE
 from ui.check import check_cell, checked_matrix
+from ui.compare import before_after
 from ui.components.matrix import matrix
 from ui.course import show_lesson
 from ui.quiz import Question
+from ui.tables import numbers_of_figure, table
 from ui.text import in_markdown, magnitude, number
 from ui.worked import output_of
 
@@ -54,15 +56,13 @@ TENSORS = {
     "Their sum": ("output", "What enters the encoder", "Embedding plus position, element by element."),
 }
 
-KINDS = """
-| Kind | How order gets in | Used by |
-|---|---|---|
-| absolute, fixed | sines and cosines added to the embeddings | the original Transformer, this model |
-| absolute, learned | a trained vector for each position, added to the embeddings | GPT |
-| relative | a trained number for each distance, added to the attention scores | T5 |
-| rotary | queries and keys are turned by an angle that grows with the position | RoFormer, GPT-NeoX |
-| ALiBi | a penalty that grows with the distance, subtracted from the scores | BLOOM |
-"""
+KINDS = (
+    ("absolute, fixed", "sines and cosines added to the embeddings", "the original Transformer, this model"),
+    ("absolute, learned", "a trained vector for each position, added to the embeddings", "GPT"),
+    ("relative", "a trained number for each distance, added to the attention scores", "T5"),
+    ("rotary", "queries and keys are turned by an angle that grows with the position", "RoFormer, GPT-NeoX"),
+    ("ALiBi", "a penalty that grows with the distance, subtracted from the scores", "BLOOM"),
+)
 
 
 def idea(trace: Trace) -> None:
@@ -81,7 +81,7 @@ def idea(trace: Trace) -> None:
     with st.expander("A table small enough to check by hand: five dimensions"):
         small_table()
     with st.expander("Other ways to tell a model about order"):
-        st.markdown(KINDS)
+        table(("Kind", "How order gets in", "Used by"), KINDS)
         st.caption(
             "Absolute: each position has its own vector. Relative: only the distance between two pieces counts. Rotary "
             "encodings do both: each position has its angle, and query times key feels the difference of two angles "
@@ -144,10 +144,7 @@ def candidates(trace: Trace) -> None:
         f"For comparison: the embeddings of your sentence, to which this is added, reach {number(float(embedded), 2)}. "
         f"Here a size above {LARGEST} counts as not bounded, a distance below {NEAREST} as not to be told apart."
     )
-    with st.expander("The numbers of the figure"):
-        header = "| t | " + " | ".join(names) + " |\n|---|" + "---|" * len(names) + "\n"
-        lines = (f"| {t} | " + " | ".join(magnitude(float(v)) for v in row) + " |" for t, row in enumerate(curves, 1))
-        st.markdown(header + "\n".join(lines))
+    numbers_of_figure(("t", *names), [(str(t), *(magnitude(float(v)) for v in row)) for t, row in enumerate(curves, 1)])
 
 
 def small_table() -> None:
@@ -231,15 +228,14 @@ def clocks(trace: Trace, d_model: int) -> None:
         "pair 0 turns by 1 radian (57°), each later pair by less. Bold: the chosen position; thin: those of your "
         "sentence."
     )
-    with st.expander("The numbers of the figure"):
-        encoding = sinusoidal_encoding(100, d_model).numpy()[position]
-        turns = hands[others.index(position)]
-        lines = (
-            f"| {i} | {number(float(a), 4)} | {number(float(encoding[2 * i]), 4)} | "
-            f"{number(float(encoding[2 * i + 1]), 4)} |"
-            for i, a in zip(pairs, turns, strict=True)
-        )
-        st.markdown("| pair | angle in radians | sine | cosine |\n|---|---|---|---|\n" + "\n".join(lines))
+    encoding, turns = sinusoidal_encoding(100, d_model).numpy()[position], hands[others.index(position)]
+    numbers_of_figure(
+        ("pair", "angle in radians", "sine", "cosine"),
+        [
+            (str(i), *(number(float(value), 4) for value in (angle, encoding[2 * i], encoding[2 * i + 1])))
+            for i, angle in zip(pairs, turns, strict=True)
+        ],
+    )
 
 
 def products(trace: Trace, d_model: int) -> None:
@@ -346,30 +342,19 @@ def shuffled_pair(trace: Trace, found: Shuffle, off: bool) -> None:
     before, after = one.tensors[last], np.empty_like(one.tensors[last])
     after[list(found.rows)] = two.tensors[last]
     difference = np.abs(before - after).max()
-    limit = float(max(np.abs(values[:READABLE, :FEW]).max() for values in (before, after)))
-    rows = [token.text for token in one.src[:READABLE]]
-    pair = st.columns(2, gap="medium")
-    for column, key, title, values in zip(
-        pair, ("yours", "shuffled"), ("In your order", "Shuffled, rows put back"), (before, after), strict=True
-    ):
-        with column:
-            matrix(
-                values[:READABLE, :FEW],
-                rows,
-                [str(d) for d in range(FEW)],
-                key=f"do_{key}",
-                title=title,
-                how_to_read=f"The encoder's output, the first {FEW} of {before.shape[1]} dimensions, one scale for "
-                "both.",
-                scale="signed",
-                limit=limit,
-                describe="'{row}', dimension {column}: {value}",
-                csv_name=f"encoder output {title}",
-            )
-            st.markdown(
-                f"**{in_markdown(found.words if key == 'yours' else found.shuffled)}** → "
-                f"{in_markdown((one if key == 'yours' else two).translation) or '(nothing)'}"
-            )
+    before_after(
+        (before, after),
+        ("In your order", "Shuffled, rows put back"),
+        [token.text for token in one.src],
+        [str(d) for d in range(before.shape[1])],
+        how_to_read=f"The encoder's output, {before.shape[1]} dimensions, one scale for both.",
+        csv_name="encoder output",
+        scale="signed",
+        describe="'{row}', dimension {column}: {value}",
+        n_columns=FEW,
+    )
+    for column, text, run in zip(st.columns(2, gap="medium"), (found.words, found.shuffled), (one, two), strict=True):
+        column.markdown(f"**{in_markdown(text)}** → {in_markdown(run.translation) or '(nothing)'}")
     st.markdown(
         f"The largest difference between matching rows, over all {before.shape[1]} dimensions: "
         f"**{magnitude(float(difference))}**."

@@ -37,7 +37,7 @@ def sideways(page: Page) -> list[str]:
                 .filter((e) => e.scrollWidth > e.clientWidth + 1 && !e.closest('[data-testid="stCode"]'))
                 .filter((e) => e.getBoundingClientRect().right > 0 && e.checkVisibility({ visibilityProperty: true }))
                 .filter((e) => e === document.documentElement || /auto|scroll/.test(getComputedStyle(e).overflowX))
-                .map((e) => e.dataset.testid ?? `${e.tagName.toLowerCase()}.${e.className}: ${e.innerText.slice(0, 60)}`)"""
+                .map((e) => e.dataset.testid ?? `${e.tagName}.${e.className}: ${e.innerText.slice(0, 60)}`)"""
         )
         if not found:
             break

@@ -125,12 +125,12 @@ def difference(page: AppTest) -> str:
 
 def test_rows_follow_their_words_only_without_positions(page: AppTest) -> None:
     assert size(difference(page)) > 0.1
-    assert np.abs(values(page, "do_yours") - values(page, "do_shuffled")).max() > 0.01
+    assert np.abs(values(page, "do_before") - values(page, "do_after")).max() > 0.01
     page.toggle(key="positions_off").set_value(True).run()
     assert_sound(page)
     assert size(difference(page)) < 1e-4
-    np.testing.assert_allclose(values(page, "do_yours"), values(page, "do_shuffled"), atol=1e-4)
-    assert component(page, "do_yours")["limit"] == component(page, "do_shuffled")["limit"]
+    np.testing.assert_allclose(values(page, "do_before"), values(page, "do_after"), atol=1e-4)
+    assert component(page, "do_before")["limit"] == component(page, "do_after")["limit"]
     yours, shuffled = (
         m.value.partition("→")[2] for m in page.markdown if "** → " in m.value and m.value.startswith("**")
     )

@@ -66,15 +66,15 @@ def test_other_matrices_on_the_same_input(kind: str, which: str) -> None:
     expected = with_matrices(
         run, KIND[kind], 1, 2, random if which.startswith("Random") else {"q": identity, "k": identity}
     )
-    assert np.allclose(values(app, "do_learned"), run[f"{path}.weights"][2], atol=1e-4)
-    assert np.allclose(values(app, "do_other"), expected, atol=1e-4)
+    assert np.allclose(values(app, "do_before"), run[f"{path}.weights"][2], atol=1e-4)
+    assert np.allclose(values(app, "do_after"), expected, atol=1e-4)
     same = int((expected.argmax(-1) == run[f"{path}.weights"][2].argmax(-1)).sum())
     assert f"the same for **{same} of {len(expected)}** queries" in markdown(app)
 
 
 def test_without_matrices_a_piece_finds_itself() -> None:
     app = opened(PAGE, sentence=SENTENCE, attention="Encoder", layer="1", matrices="No matrices: X itself")
-    found = values(app, "do_other")
+    found = values(app, "do_after")
     assert (found.argmax(-1) == np.arange(len(found))).mean() > 0.8
 
 
@@ -94,12 +94,12 @@ def test_a_long_sentence_is_cut_and_it_is_said() -> None:
     app = opened(PAGE, sentence="My neighbour's cat sleeps. " * 30, attention="Encoder")
     assert f"the first {READABLE} of 101 rows" in markdown(app)
     assert f"the first {READABLE} of 101 queries" in markdown(app)
-    assert values(app, "do_other").shape == (READABLE, READABLE)
+    assert values(app, "do_after").shape == (READABLE, READABLE)
 
 
 def test_nonsense_in_the_address_is_left_aside() -> None:
     app = opened(PAGE, part="W", matrices="<b>", layer="99", head="0", cell="x", sure="-3")
-    assert np.allclose(values(app, "do_learned").sum(-1), 1, atol=1e-5)
+    assert np.allclose(values(app, "do_before").sum(-1), 1, atol=1e-5)
 
 
 def test_the_questions_are_graded_against_the_numbers() -> None:

@@ -30,8 +30,8 @@ def test_thinking_machines_comes_out_as_in_the_decks() -> None:
 def test_without_the_scale(kind: str) -> None:
     app = opened(PAGE, sentence=SENTENCE, attention=kind, layer="2", head="3", scale_off="true")
     before, after = (run[f"{KINDS[kind]}.weights"][2] for run in (oracle(), oracle(scale_off=True)))
-    assert np.allclose(values(app, "do_with"), before, atol=1e-4)
-    assert np.allclose(values(app, "do_without"), after, atol=1e-3)
+    assert np.allclose(values(app, "do_before"), before, atol=1e-4)
+    assert np.allclose(values(app, "do_after"), after, atol=1e-3)
     said = re.findall(
         r"Entropy of a row, on average: \*\*([\d.]+) bits.*?\*\*([\d.]+)\*\*.*?\*\*([\d.]+)\*\*", markdown(app)
     )
@@ -43,9 +43,9 @@ def test_without_the_scale(kind: str) -> None:
 
 def test_the_scale_is_on_until_it_is_switched_off() -> None:
     app = opened(PAGE)
-    assert not [e.key for e in app.get("bidi_component") if e.key == "do_without"]
+    assert not [e.key for e in app.get("bidi_component") if e.key == "do_after"]
     app.toggle(key="scale_off").set_value(True).run()
-    assert component(app, "do_without")["limit"] == component(app, "do_with")["limit"] == 1
+    assert component(app, "do_after")["limit"] == component(app, "do_before")["limit"] == 1
 
 
 def test_the_questions_are_graded_against_the_numbers() -> None:

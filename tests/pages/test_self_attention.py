@@ -105,7 +105,7 @@ def test_the_overview_holds_every_head() -> None:
 
 def test_a_long_sentence_is_cut_and_it_is_said() -> None:
     app = opened(PAGE, sentence="My neighbour's cat sleeps. " * 30)
-    assert f"Shown: the first {READABLE} of 101 pieces" in markdown(app)
+    assert f"Shown: the first {READABLE} of 101 rows and the first {READABLE} of 101 columns." in markdown(app)
     assert values(app, "do_after").shape == (READABLE, READABLE)
     assert component(app, "encoder_heads")["width"] == READABLE
 

@@ -1,0 +1,66 @@
+"""What the lesson on positional encodings shows."""
+
+import re
+from typing import Any
+
+import numpy as np
+
+from tests.forward import Forward, config
+from tests.truth.reading import Expected, Seen, Words, close, expect, fixed, numbers_in
+
+
+def products_of_positions(oracle: Forward, data: dict[str, Any]) -> np.ndarray:
+    table = oracle["encoder.embedding.positions"][: len(data["rows"])]
+    return table @ table.T
+
+
+def rotation(oracle: Forward, data: dict[str, Any]) -> np.ndarray:
+    (step,) = (int(n) for n in re.findall(r"rotation by (\d+)", data["csv_name"]))
+    result = np.zeros((6, 6))
+    for i in range(3):
+        angle = step / 10000 ** (2 * i / config()["d_model"])
+        result[2 * i : 2 * i + 2, 2 * i : 2 * i + 2] = [[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]]
+    return result
+
+
+def same_products(text: str, seen: Seen, oracle: Forward) -> None:
+    """A diagonal's products differ by rounding alone."""
+    found = re.match(r"Within a diagonal the products differ by at most ([\d.]+)(?: · 10([⁻⁰-⁹¹²³]+))?, ", text)
+    assert found
+    power = (found[2] or "⁰").translate(str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789"))
+    assert float(found[1]) * 10.0 ** int(power) < 1e-3, text
+    expect(text[found.end() :], [2, config()["d_model"] // 2])
+
+
+def steps_on(text: str, seen: Seen, oracle: Forward) -> None:
+    (step,) = seen.sliders
+    length = (config()["d_model"] / 2) ** 0.5
+    begins, lengths = text.split("A rotation changes no length")
+    assert numbers_in(begins)[:4] == [step, 0, 99 - step, step]
+    assert re.search(r"by at most \*\*(0\.000|[\d.]+ · 10⁻[⁵-⁹¹²³])", begins), text
+    expect(lengths, [100, length, length, config()["d_model"] // 2, length])
+
+
+def clock_table(text: str, seen: Seen, oracle: Forward) -> None:
+    (position,), d_model = seen.sliders, config()["d_model"]
+    for line in text.splitlines()[2:]:
+        pair, angle, sine, cosine = numbers_in(line.replace("\\", ""))
+        turned = position / 10000 ** (2 * pair / d_model)
+        assert close(angle % (2 * np.pi), turned % (2 * np.pi)) or close(angle, turned), line
+        assert close(sine, np.sin(turned)), line
+        assert close(cosine, np.cos(turned)), line
+
+
+WORDS: dict[str, Words] = {
+    "Within a diagonal": same_products,
+    "The same matrix takes": steps_on,
+    r"\| pair \| angle": clock_table,
+    "Each pair of dimensions is a clock hand": fixed(0, 1, 57),
+    "In other words, M is unitary": fixed(1),
+    r"Orange is \+1, blue −1": fixed(1, -1),
+}
+MATRICES: dict[str, Expected] = {
+    "products of positions": products_of_positions,
+    r"rotation by \d+ positions": rotation,
+}
+CHARTS = {"clocks", "waves"}  # their numbers stand in a table, or are tested with the function that draws them

@@ -1,0 +1,79 @@
+"""Before and after a change: two matrices side by side, on one scale."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+from model.trace import Trace
+from ui.attention import KINDS, READABLE, head_title, readable_part, tokens_of
+from ui.components.matrix import Scale, matrix
+
+
+def before_after(
+    values: tuple[NDArray[np.floating], NDArray[np.floating] | None],
+    titles: tuple[str, str],
+    rows: Sequence[str],
+    columns: Sequence[str],
+    *,
+    how_to_read: str,
+    csv_name: str,
+    instead: str = "",
+    hidden: tuple[NDArray[np.bool_] | None, NDArray[np.bool_] | None] = (None, None),
+    scale: Scale = "weight",
+    describe: str | None = None,
+    n_columns: int = READABLE,
+) -> None:
+    """Two matrices (T,S) side by side, on the same scale; what is too large to read is cut, and that is said.
+
+    Args: values, titles, hidden: before and after; without an `after` the right side shows the note `instead`;
+          n_columns: show no more columns than these; for the others see `ui.components.matrix.matrix`
+    """
+    size = slice(READABLE), slice(n_columns)
+    shown = [one[size] for one in values if one is not None]
+    limit = None if scale == "weight" else float(max(np.abs(one).max() for one in shown)) or 1.0
+    sides = zip(st.columns(2, gap="medium"), ("before", "after"), values, titles, hidden, strict=True)
+    for column, side, one, title, cover in sides:
+        with column:
+            if one is None:
+                st.info(instead)
+                continue
+            matrix(
+                one[size],
+                rows[: shown[0].shape[0]],
+                columns[: shown[0].shape[1]],
+                key=f"do_{side}",
+                title=title,
+                how_to_read=how_to_read,
+                scale=scale,
+                limit=limit,
+                describe=describe,
+                hidden=None if cover is None else cover[size],
+                csv_name=f"{csv_name} {title}",
+            )
+    if shown[0].shape != values[0].shape:
+        st.caption(readable_part(shown[0].shape, values[0].shape))
+
+
+def heads_before_after(
+    traces: tuple[Trace, Trace | None], titles: tuple[str, str], kind: str, layer: int, head: int, instead: str = ""
+) -> None:
+    """The weights of one head in two traces of the same length."""
+    before = traces[0]
+    rows, columns = ([token.text for token in tokens] for tokens in tokens_of(before, kind))
+    weights, scores = (
+        [None if one is None else one.attention(kind, layer, what)[head] for one in traces]
+        for what in ("weights", "scores")
+    )
+    before_after(
+        (weights[0], weights[1]),  # type: ignore[arg-type]
+        titles,
+        rows,
+        columns,
+        how_to_read=f"{head_title(kind, layer, head)}; 0 to 1 on both sides.",
+        csv_name=f"weights {head_title(kind, layer, head)}",
+        instead=instead,
+        hidden=tuple(None if one is None else np.isneginf(one) for one in scores),  # type: ignore[arg-type]
+        describe=KINDS[kind].describe,
+    )
