@@ -48,3 +48,13 @@ class KeyValueCache(NoCache):
     def select(self, rows: Tensor) -> None:
         """Keep these batch rows, in this order: beam search drops some hypotheses and doubles others."""
         self.entries = {path: (k[rows], v[rows]) for path, (k, v) in self.entries.items()}
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Shape (H,T,d_k) of the keys kept under each path, for one row of the batch; the values have the same."""
+        return {path: tuple(k.shape[1:]) for path, (k, _) in self.entries.items()}
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that all keys and values take, in bytes."""
+        return sum(k.nbytes + v.nbytes for k, v in self.entries.values())

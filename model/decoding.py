@@ -1,10 +1,11 @@
 """From scores to a sentence: greedy, beam search and sampling, each a generator that yields one step at a time.
 
-Every method writes the target left to right, one token a step, and stops at `<eos>` or at `max_steps`.
+Every method writes the target left to right, one token a step, and stops at `<eos>` or at `max_steps`. The first tokens
+may be given (`prefix`): then the method goes on from there.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 
 import torch
@@ -18,11 +19,16 @@ from model.transformer import EncoderDecoder
 N_CANDIDATES = 10  # how many of a step's likeliest tokens are kept for display
 
 
+class PrefixError(ValueError):
+    """Given tokens that no translation begins with; the message names the first that does not fit."""
+
+
 @dataclass(frozen=True)
 class Greedy:
     """Always take the likeliest token."""
 
     max_steps: int = 128
+    prefix: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -39,6 +45,7 @@ class Sampling:
     top_p: float = 1.0
     seed: int = 0
     max_steps: int = 128
+    prefix: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -51,6 +58,7 @@ class Beam:
     size: int = 4
     length_penalty: float = 1.0
     max_steps: int = 128
+    prefix: tuple[int, ...] = ()
 
 
 Decoding = Greedy | Sampling | Beam
@@ -91,11 +99,13 @@ class Step:
     candidates:  the likeliest next tokens of the best prefix, with the model's own probabilities
     hypotheses:  the translations kept, best first: one for greedy and sampling, up to `size` for a beam
     finished:    a beam's finished translations so far, best first
+    pruned:      the likeliest extensions that a beam looked at and dropped, best first
     """
 
     candidates: tuple[Candidate, ...]
     hypotheses: tuple[Hypothesis, ...]
     finished: tuple[Hypothesis, ...] = ()
+    pruned: tuple[Hypothesis, ...] = ()
 
     @property
     def best(self) -> Hypothesis:
@@ -111,6 +121,7 @@ class NextToken:
 
     def __init__(self, model: EncoderDecoder, src_ids: Tensor, memory: Tensor, tap: Tap = no_tap) -> None:
         self.model, self.src_ids, self.memory, self.tap = model, src_ids, memory, tap
+        self.vocab_size = model.embedding.matrix.num_embeddings
         self.cache = KeyValueCache() if tap is no_tap else None
 
     def log_probabilities(self, prefixes: list[tuple[int, ...]]) -> Tensor:
@@ -133,9 +144,33 @@ def _candidates(log_probabilities: Tensor) -> tuple[Candidate, ...]:
     return tuple(Candidate(i, math.exp(p)) for i, p in zip(top.indices.tolist(), top.values.tolist(), strict=True))
 
 
+def check_prefix(prefix: tuple[int, ...], vocab_size: int, max_steps: int) -> None:
+    """Raise PrefixError unless a translation of at most `max_steps` tokens may begin with these ids."""
+    if len(prefix) > max_steps:
+        raise PrefixError(f"{len(prefix)} tokens are given, but a translation ends after {max_steps}")
+    for n, id in enumerate(prefix):
+        if not 0 <= id < vocab_size:
+            raise PrefixError(f"id {id} is not in the vocabulary of {vocab_size} entries")
+        if id in (PAD_ID, SOS_ID):
+            raise PrefixError(f"id {id} is a sign that is never written")
+        if id == EOS_ID and n < len(prefix) - 1:
+            raise PrefixError(f"nothing can follow id {id}, the end of the sentence")
+
+
+def given_steps(next_token: NextToken, decoding: Decoding) -> Generator[Step, None, Hypothesis]:
+    """The steps whose token is given, with the model's own candidates; returns the translation begun."""
+    check_prefix(decoding.prefix, next_token.vocab_size, decoding.max_steps)
+    begun = Hypothesis((), 0.0)
+    for id in decoding.prefix:
+        row = next_token.log_probabilities([begun.ids])[0]
+        begun = Hypothesis((*begun.ids, id), begun.log_probability + row[id].item())
+        yield Step(_candidates(row), (begun,))
+    return begun
+
+
 def greedy_steps(next_token: NextToken, decoding: Greedy) -> Iterator[Step]:
     """The likeliest token, again and again."""
-    best = Hypothesis((), 0.0)
+    best = yield from given_steps(next_token, decoding)
     while not best.finished and len(best.ids) < decoding.max_steps:
         row = next_token.log_probabilities([best.ids])[0]
         value, index = row.max(-1)
@@ -161,7 +196,7 @@ def narrowed(log_probabilities: Tensor, temperature: float, top_k: int, top_p: f
 def sampling_steps(next_token: NextToken, decoding: Sampling) -> Iterator[Step]:
     """Draw each token. The same seed draws the same sentence."""
     generator = torch.Generator().manual_seed(decoding.seed)  # on the CPU: the same draw on every device
-    best = Hypothesis((), 0.0)
+    best = yield from given_steps(next_token, decoding)
     while not best.finished and len(best.ids) < decoding.max_steps:
         row = next_token.log_probabilities([best.ids])[0]
         distribution = narrowed(row, decoding.temperature, decoding.top_k, decoding.top_p).cpu()
@@ -179,9 +214,12 @@ def beam_steps(next_token: NextToken, decoding: Beam) -> Iterator[Step]:
     def score(hypothesis: Hypothesis) -> float:
         return hypothesis.score(decoding.length_penalty)
 
-    hypotheses: tuple[Hypothesis, ...] = (Hypothesis((), 0.0),)
+    begun = yield from given_steps(next_token, decoding)
+    hypotheses: tuple[Hypothesis, ...] = (begun,)
     finished: tuple[Hypothesis, ...] = ()
-    for _ in range(decoding.max_steps):
+    if begun.finished:
+        return
+    for _ in range(decoding.max_steps - len(begun.ids)):
         rows = next_token.log_probabilities([h.ids for h in hypotheses])  # (N,V)
         totals = rows + torch.tensor([[h.log_probability] for h in hypotheses], device=rows.device)
         # Twice as many as are kept: enough, were all the `size` best to end here.
@@ -193,7 +231,8 @@ def beam_steps(next_token: NextToken, decoding: Beam) -> Iterator[Step]:
         ended = [h for h in extensions[: decoding.size] if h.finished]
         finished = tuple(sorted((*finished, *ended), key=score, reverse=True))
         hypotheses = tuple([h for h in extensions if not h.finished][: decoding.size])
-        yield Step(_candidates(rows[0]), hypotheses, finished)
+        pruned = tuple(h for h in extensions if h not in hypotheses and h not in ended)
+        yield Step(_candidates(rows[0]), hypotheses, finished, pruned)
         if len(finished) >= decoding.size:
             return
         next_token.select([h.parent for h in hypotheses])

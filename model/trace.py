@@ -110,7 +110,8 @@ def trace(
 
     Args:    source: English; target: German to be read by teacher forcing instead of being decoded;
              decoding, interventions; twin: use the random weights instead of the trained ones
-    Raises:  EmptySentenceError; InterventionError where a change does not fit the model or the sentence
+    Raises:  EmptySentenceError; InterventionError where a change does not fit the model or the sentence;
+             PrefixError where no translation begins with the tokens that the decoding gives
     """
     model, tokenizer, device = machine.twin if twin else machine.model, machine.tokenizer, machine.device.torch
     text = normalise(source)

@@ -61,3 +61,15 @@ def test_selected_rows_go_on_as_if_they_had_been_alone(model: EncoderDecoder, sr
     expected = model(src_ids[rows], chosen[:, :4])[:, 3:]
     assert_close(step, expected, atol=1e-5, rtol=1e-5)
     assert not torch.allclose(step[0], step[2], atol=1e-3)
+
+
+def test_the_cache_says_what_it_holds(model: EncoderDecoder, src_ids: Tensor, tgt_ids: Tensor) -> None:
+    cache = KeyValueCache()
+    assert (cache.shapes, cache.nbytes) == ({}, 0)
+    model.decode(tgt_ids[:, :4], model.encode(src_ids), src_ids, cache=cache)
+    heads, d_k, source = CONFIG.n_heads, CONFIG.d_k, src_ids.size(1)
+    for layer in range(CONFIG.n_layers):
+        assert cache.shapes[f"layers.{layer}.self_attn"] == (heads, 4, d_k)
+        assert cache.shapes[f"layers.{layer}.cross_attn"] == (heads, source, d_k)
+    # Keys and values in float32, for each layer, row of the batch, position and dimension.
+    assert cache.nbytes == 2 * 4 * CONFIG.n_layers * len(src_ids) * (4 + source) * CONFIG.d_model

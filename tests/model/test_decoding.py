@@ -6,7 +6,18 @@ import pytest
 import torch
 from torch import Tensor
 
-from model.decoding import Beam, Greedy, Hypothesis, NextToken, Sampling, beam_steps, decoding_steps, narrowed
+from model.decoding import (
+    Beam,
+    Decoding,
+    Greedy,
+    Hypothesis,
+    NextToken,
+    PrefixError,
+    Sampling,
+    beam_steps,
+    decoding_steps,
+    narrowed,
+)
 from model.interventions import Interventions
 from model.tokenizer import EOS_ID, PAD_ID, SOS_ID
 from model.transformer import EncoderDecoder
@@ -127,3 +138,58 @@ def test_no_control_token_is_ever_written(model: EncoderDecoder, source: Tensor)
         stepper = NextToken(model, source, model.encode(source), tap_of)
         for step in decoding_steps(stepper, Sampling(temperature=5.0, max_steps=STEPS)):
             assert not {PAD_ID, SOS_ID} & set(step.best.ids)
+
+
+METHODS = (Greedy, Sampling, Beam)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_given_beginning_is_kept_and_the_method_goes_on_from_it(
+    model: EncoderDecoder, source: Tensor, method: type[Decoding]
+) -> None:
+    prefix = (41, 83, 67)
+    steps = list(decoding_steps(next_token(model, source), method(max_steps=STEPS, prefix=prefix)))
+    assert steps[-1].best.ids[:3] == prefix
+    assert len(steps[-1].best.ids) > 3
+    for t, step in enumerate(steps[:3]):
+        expected = row(model, source, prefix[:t])
+        assert step.best.ids == prefix[: t + 1]
+        assert step.candidates[0].id == int(expected.argmax())  # the model's own, not what was given
+    total = sum(row(model, source, prefix[:t])[prefix[t]].item() for t in range(3))
+    assert steps[2].best.log_probability == pytest.approx(total, abs=1e-4)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_given_end_ends_the_sentence_at_once(model: EncoderDecoder, source: Tensor, method: type[Decoding]) -> None:
+    *_, last = decoding_steps(next_token(model, source), method(max_steps=STEPS, prefix=(41, EOS_ID)))
+    assert last.best.ids == (41, EOS_ID)
+    assert last.best.finished
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    ("prefix", "message"),
+    [
+        ((41, 101), "id 101 is not in the vocabulary of 101 entries"),
+        ((-1,), "id -1 is not in the vocabulary"),
+        ((PAD_ID,), "id 0 is a sign that is never written"),
+        ((41, SOS_ID), "id 1 is a sign that is never written"),
+        ((EOS_ID, 41), "nothing can follow id 2"),
+        ((41,) * (STEPS + 1), "8 tokens are given, but a translation ends after 7"),
+    ],
+)
+def test_what_no_translation_begins_with_is_refused(
+    model: EncoderDecoder, source: Tensor, method: type[Decoding], prefix: tuple[int, ...], message: str
+) -> None:
+    with pytest.raises(PrefixError, match=message):
+        list(decoding_steps(next_token(model, source), method(max_steps=STEPS, prefix=prefix)))
+
+
+def test_a_beam_accounts_for_every_extension_it_looked_at(model: EncoderDecoder, source: Tensor) -> None:
+    before: tuple[Hypothesis, ...] = ()
+    for step in beam_steps(next_token(model, source), Beam(3, max_steps=STEPS)):
+        ended = [h for h in step.finished if h not in before]
+        looked_at = sorted((*step.hypotheses, *ended, *step.pruned), key=lambda h: -h.log_probability)
+        assert len({h.ids for h in looked_at}) == len(looked_at) == 6
+        assert step.hypotheses[-1].log_probability >= max(h.log_probability for h in step.pruned if not h.finished)
+        before = step.finished
