@@ -15,7 +15,7 @@ PAD, SOS, EOS = SPECIALS = ("<pad>", "<sos>", "<eos>")
 PAD_ID, SOS_ID, EOS_ID = range(3)
 
 _CONTROL = ("Cc", "Cs")  # lone surrogates too: they are no characters
-_STRAIGHT_QUOTES = str.maketrans(
+STRAIGHT_QUOTES = str.maketrans(
     {"‘": "'", "’": "'", "‚": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "`": "'", "´": "'"}
 )
 
@@ -23,7 +23,7 @@ _STRAIGHT_QUOTES = str.maketrans(
 def normalise(text: str) -> str:
     """Bring text to the form of the training data: NFC, straight quotes, single spaces, no control characters."""
     text = "".join(" " if c.isspace() else c for c in text if c.isspace() or unicodedata.category(c) not in _CONTROL)
-    return " ".join(unicodedata.normalize("NFC", text).translate(_STRAIGHT_QUOTES).split())
+    return " ".join(unicodedata.normalize("NFC", text).translate(STRAIGHT_QUOTES).split())
 
 
 def _byte_alphabet() -> dict[str, int]:
