@@ -5,13 +5,14 @@ An intervention changes the real computation; it never draws over its result.
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from typing import Self
 
 import torch
 from torch import Tensor
 
+from model.config import ModelConfig
 from model.tap import Tap, no_tap
 
 # The three kinds of attention, by the short name used in addresses, and where layer N of each lives.
@@ -20,6 +21,7 @@ ATTENTIONS = {
     "decoder": "decoder.layers.{}.self_attn",
     "cross": "decoder.layers.{}.cross_attn",
 }
+SUBLAYERS = {"encoder": ("self_attn", "feed_forward"), "decoder": ("self_attn", "cross_attn", "feed_forward")}
 MAX_ITEMS = 64  # of any one kind: more than a person sets by hand
 
 
@@ -78,6 +80,53 @@ class RowEdit:
         return cls(Head.parse(head), int(row), tuple(w / total for w in weights))
 
 
+@dataclass(frozen=True, order=True)
+class Block:
+    """One sub-layer of one layer. Layers count from 0. Written `encoder.2.feed_forward`."""
+
+    stack: str
+    layer: int
+    name: str
+
+    @property
+    def path(self) -> str:
+        return f"{self.stack}.layers.{self.layer}.{self.name}"
+
+    def __str__(self) -> str:
+        return f"{self.stack}.{self.layer}.{self.name}"
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        found = re.fullmatch(r"(encoder|decoder)\.(\d{1,3})\.([a-z_]+)", text, re.ASCII)
+        if not found or found[3] not in SUBLAYERS[found[1]]:
+            raise InterventionError(f"{text!r} names no block; one is written like encoder.2.feed_forward")
+        return cls(found[1], int(found[2]), found[3])
+
+
+@dataclass(frozen=True, order=True)
+class Unit:
+    """One hidden unit of a feed-forward network. Layers and units count from 0. Written `encoder.2.623`."""
+
+    stack: str
+    layer: int
+    unit: int
+
+    @property
+    def path(self) -> str:
+        """Module path of the network it belongs to."""
+        return Block(self.stack, self.layer, "feed_forward").path
+
+    def __str__(self) -> str:
+        return f"{self.stack}.{self.layer}.{self.unit}"
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        found = re.fullmatch(r"(encoder|decoder)\.(\d{1,3})\.(\d{1,5})", text, re.ASCII)
+        if not found:
+            raise InterventionError(f"{text!r} names no hidden unit; one is written like encoder.2.623")
+        return cls(found[1], int(found[2]), int(found[3]))
+
+
 @dataclass(frozen=True)
 class Interventions:
     """Everything that is changed. The default changes nothing.
@@ -85,6 +134,9 @@ class Interventions:
     heads_off:       heads whose output is set to 0
     rows:            attention rows replaced
     blocked:         source tokens (by index from 0) that nobody may attend to
+    units_off:       hidden units of feed-forward networks that are set to 0
+    relu_off:        feed-forward networks that go without their ReLU
+    blocks_off:      sub-layers that write 0, so that what they read runs on past them unchanged
     scale_off:       no division by √d_k
     positions_off:   no positional encodings
     causal_mask_off: the decoder sees the whole target
@@ -93,19 +145,25 @@ class Interventions:
     heads_off: tuple[Head, ...] = ()
     rows: tuple[RowEdit, ...] = ()
     blocked: tuple[int, ...] = ()
+    units_off: tuple[Unit, ...] = ()
+    relu_off: tuple[Block, ...] = ()
+    blocks_off: tuple[Block, ...] = ()
     scale_off: bool = False
     positions_off: bool = False
     causal_mask_off: bool = False
 
     def __post_init__(self) -> None:
         # One order and no doubles, so that equal changes compare equal and are cached once.
-        for name in ("heads_off", "rows", "blocked"):
+        for name in _READERS:
             values = tuple(sorted(set(getattr(self, name))))
             if len(values) > MAX_ITEMS:
                 raise InterventionError(f"{len(values)} entries in {name}; at most {MAX_ITEMS} are taken")
             object.__setattr__(self, name, values)
         if any(index < 0 for index in self.blocked):
             raise InterventionError(f"blocked tokens count from 0, got {min(self.blocked)}")
+        for block in self.relu_off:
+            if block.name != "feed_forward":
+                raise InterventionError(f"{block} has no ReLU; only feed-forward networks have one")
 
     def __bool__(self) -> bool:
         return self != NOTHING
@@ -127,27 +185,35 @@ class Interventions:
 
         Raises: InterventionError, quoting the part that cannot be read
         """
-        readers = {"heads_off": Head.parse, "rows": RowEdit.parse, "blocked": _parse_index}
         values: dict[str, object] = {}
         for part in filter(None, text.split(";")):
             name, colon, items = part.partition(":")
             if name in values:
                 raise InterventionError(f"{name} is given twice")
-            if colon and name in readers:
-                values[name] = tuple(readers[name](item) for item in items.split("+"))
+            if colon and name in _READERS:
+                values[name] = tuple(_READERS[name](item) for item in items.split("+"))
             elif not colon and name in ("scale_off", "positions_off", "causal_mask_off"):
                 values[name] = True
             else:
                 raise InterventionError(f"{part!r} is no change this model knows")
         return cls(**values)  # type: ignore[arg-type]
 
-    def check(self, n_layers: int, n_heads: int, src_len: int) -> None:
+    def check(self, config: ModelConfig, src_len: int) -> None:
         """Raise InterventionError, naming the numbers, where a change does not fit this model or sentence."""
+        layers = config.n_layers - 1
         for head in (*self.heads_off, *(edit.head for edit in self.rows)):
-            if head.layer >= n_layers or head.head >= n_heads:
+            if head.layer > layers or head.head >= config.n_heads:
                 raise InterventionError(
-                    f"{head} does not exist: layers and heads end at {n_layers - 1} and {n_heads - 1}"
+                    f"{head} does not exist: layers and heads end at {layers} and {config.n_heads - 1}"
                 )
+        for unit in self.units_off:
+            if unit.layer > layers or unit.unit >= config.d_ff:
+                raise InterventionError(
+                    f"{unit} does not exist: layers and units end at {layers} and {config.d_ff - 1}"
+                )
+        for block in (*self.relu_off, *self.blocks_off):
+            if block.layer > layers:
+                raise InterventionError(f"{block} does not exist: layers end at {layers}")
         if any(index >= src_len for index in self.blocked):
             raise InterventionError(
                 f"token {max(self.blocked)} cannot be blocked: the last of the sentence is {src_len - 1}"
@@ -156,10 +222,16 @@ class Interventions:
             raise InterventionError("at least one token of the sentence must stay visible")
 
     def compile(self, d_k: int) -> Tap:
-        """The tap that makes these changes while a model with heads of width d_k runs."""
+        """The tap that makes these changes while a model with heads of width d_k runs: one tap for each run.
+
+        Without a ReLU the tap puts what went into it in the place of what came out, so it remembers that one value.
+        """
         if not self:
             return no_tap
-        heads = _by_path(self.heads_off)
+        heads = _by_path((head.path, head.head) for head in self.heads_off)
+        units = _by_path((unit.path, unit.unit) for unit in self.units_off)
+        linear, silent = ({block.path for block in blocks} for blocks in (self.relu_off, self.blocks_off))
+        before_relu: dict[str, Tensor] = {}
         edits = {path: [e for e in self.rows if e.head.path == path] for path in {e.head.path for e in self.rows}}
 
         def change(name: str, value: Tensor) -> Tensor:
@@ -179,12 +251,17 @@ class Interventions:
                     value = value.clone()
                     value[:, heads[path]] = 0
                     return value
+                case "pre_activation" if path in linear:
+                    before_relu[path] = value
+                case "hidden" if path in linear or path in units:
+                    value = before_relu.pop(path, value).clone()
+                    value[..., units.get(path, [])] = 0
+                    return value
+                case "output" if path in silent:
+                    return torch.zeros_like(value)
             return value
 
         return change
-
-
-NOTHING = Interventions()
 
 
 def _parse_index(text: str) -> int:
@@ -193,10 +270,23 @@ def _parse_index(text: str) -> int:
     return int(text)
 
 
-def _by_path(heads: Iterable[Head]) -> dict[str, list[int]]:
+# The fields that hold several things, and how one of them is read.
+_READERS: dict[str, Callable[[str], object]] = {
+    "heads_off": Head.parse,
+    "rows": RowEdit.parse,
+    "blocked": _parse_index,
+    "units_off": Unit.parse,
+    "relu_off": Block.parse,
+    "blocks_off": Block.parse,
+}
+
+NOTHING = Interventions()
+
+
+def _by_path(places: Iterable[tuple[str, int]]) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
-    for head in heads:
-        found.setdefault(head.path, []).append(head.head)
+    for path, index in places:
+        found.setdefault(path, []).append(index)
     return found
 
 

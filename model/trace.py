@@ -123,7 +123,7 @@ def trace(
         ids = ids[:MAX_TOKENS]
         text = tokenizer.decode(ids)
     src = [*ids, EOS_ID]
-    interventions.check(machine.config.n_layers, machine.config.n_heads, len(src))
+    interventions.check(machine.config, len(src))
     change = interventions.compile(machine.config.d_k)
 
     src_ids = torch.tensor([src], device=device)

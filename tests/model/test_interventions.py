@@ -8,16 +8,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from model.interventions import NOTHING, Head, InterventionError, Interventions, RowEdit
+from model.config import ModelConfig
+from model.interventions import NOTHING, SUBLAYERS, Block, Head, InterventionError, Interventions, RowEdit, Unit
 from model.tap import Recorder, no_tap
 from model.transformer import EncoderDecoder
+from tests.small import CONFIG
 
 heads = st.builds(Head, st.sampled_from(["encoder", "decoder", "cross"]), st.integers(0, 5), st.integers(0, 7))
 shares = st.lists(st.integers(0, 20), min_size=1, max_size=6).filter(any).map(lambda n: tuple(x / sum(n) for x in n))
+units = st.builds(Unit, st.sampled_from(list(SUBLAYERS)), st.integers(0, 5), st.integers(0, 4095))
+blocks = st.sampled_from([Block(stack, 1, name) for stack, names in SUBLAYERS.items() for name in names])
+networks = st.builds(Block, st.sampled_from(list(SUBLAYERS)), st.integers(0, 5), st.just("feed_forward"))
 changes = st.builds(
     Interventions,
     heads_off=st.lists(heads, max_size=4).map(tuple),
     blocked=st.lists(st.integers(0, 99), max_size=4).map(tuple),
+    units_off=st.lists(units, max_size=4).map(tuple),
+    relu_off=st.lists(networks, max_size=4).map(tuple),
+    blocks_off=st.lists(blocks, max_size=4).map(tuple),
     scale_off=st.booleans(),
     positions_off=st.booleans(),
     causal_mask_off=st.booleans(),
@@ -59,6 +67,11 @@ def test_any_text_is_read_or_refused_in_words(text: str) -> None:
         ("rows:cross.0.0@1=nan,1", "nan"),
         ("rows:cross.0.0@1=a", "'a'"),
         ("rows:cross.0.0=1", "edited row"),
+        ("units_off:encoder.2", "encoder.2"),
+        ("units_off:cross.2.1", "cross.2.1"),
+        ("blocks_off:encoder.1.cross_attn", "encoder.1.cross_attn"),
+        ("blocks_off:decoder.1", "decoder.1"),
+        ("relu_off:decoder.1.cross_attn", "no ReLU"),
         ("blocked:" + "+".join(map(str, range(65))), "64"),
     ],
 )
@@ -72,13 +85,26 @@ def test_order_and_doubles_do_not_matter() -> None:
 
 
 def test_what_does_not_fit_the_model_is_refused() -> None:
-    with pytest.raises(InterventionError, match=r"cross\.3\.0"):
-        Interventions(heads_off=(Head("cross", 3, 0),)).check(3, 4, 5)
-    with pytest.raises(InterventionError, match="the last of the sentence is 4"):
-        Interventions(blocked=(5,)).check(3, 4, 5)
+    config = ModelConfig(n_layers=3, n_heads=4, d_ff=64)
+    for change, says in (
+        (Interventions(heads_off=(Head("cross", 3, 0),)), r"cross\.3\.0"),
+        (Interventions(blocked=(5,)), "the last of the sentence is 4"),
+        (Interventions(units_off=(Unit("encoder", 2, 64),)), r"encoder\.2\.64 .* 2 and 63"),
+        (Interventions(units_off=(Unit("encoder", 3, 0),)), r"encoder\.3\.0"),
+        (Interventions(relu_off=(Block("decoder", 3, "feed_forward"),)), "layers end at 2"),
+        (Interventions(blocks_off=(Block("decoder", 3, "cross_attn"),)), r"decoder\.3\.cross_attn"),
+    ):
+        with pytest.raises(InterventionError, match=says):
+            change.check(config, 5)
     with pytest.raises(InterventionError, match="at least one"):
-        Interventions(blocked=(0, 1)).check(3, 4, 2)
-    Interventions(heads_off=(Head("cross", 2, 3),), blocked=(0, 4)).check(3, 4, 5)
+        Interventions(blocked=(0, 1)).check(config, 2)
+    Interventions(
+        heads_off=(Head("cross", 2, 3),),
+        blocked=(0, 4),
+        units_off=(Unit("decoder", 2, 63),),
+        relu_off=(Block("encoder", 2, "feed_forward"),),
+        blocks_off=(Block("decoder", 2, "cross_attn"),),
+    ).check(config, 5)
 
 
 def test_nothing_compiles_to_the_tap_that_does_nothing() -> None:
@@ -129,3 +155,42 @@ def test_each_change_does_what_it_says(model: EncoderDecoder, src_ids: Tensor, t
     assert torch.allclose(off[f"{cross}.heads"][0, 2, 3], 0.25 * values[0] + 0.75 * values[1], atol=1e-6)
     assert torch.equal(off[f"{cross}.weights"][0, 1], plain[f"{cross}.weights"][0, 1])
     assert math.isclose(off[f"{cross}.weights"][0, 2].sum(-1).mean().item(), 1, abs_tol=1e-5)
+
+
+def test_changes_of_the_feed_forward_network(model: EncoderDecoder, src_ids: Tensor, tgt_ids: Tensor) -> None:
+    plain = run(model, src_ids, tgt_ids, NOTHING)
+    path, network = "encoder.layers.1.feed_forward", Block("encoder", 1, "feed_forward")
+    after = f"{path.replace('feed_forward', 'add_norm_2')}.output"
+
+    gone = [int(i) for i in plain[f"{path}.hidden"].mean((0, 1)).topk(2).indices]
+    off = run(model, src_ids, tgt_ids, Interventions(units_off=tuple(Unit("encoder", 1, unit) for unit in gone)))
+    kept = [unit for unit in range(CONFIG.d_ff) if unit not in gone]
+    assert not off[f"{path}.hidden"][..., gone].any()
+    assert torch.equal(off[f"{path}.hidden"][..., kept], plain[f"{path}.hidden"][..., kept])
+    assert not torch.allclose(off["logits"], plain["logits"])
+
+    off = run(model, src_ids, tgt_ids, Interventions(relu_off=(network,)))
+    assert torch.equal(off[f"{path}.hidden"], plain[f"{path}.pre_activation"])
+    assert not torch.equal(off[f"{path}.hidden"], plain[f"{path}.hidden"])
+    other = "decoder.layers.1.feed_forward"
+    assert torch.equal(off[f"{other}.hidden"], off[f"{other}.pre_activation"].relu())
+
+    both = run(model, src_ids, tgt_ids, Interventions(relu_off=(network,), units_off=(Unit("encoder", 1, gone[0]),)))
+    assert not both[f"{path}.hidden"][..., gone[0]].any()
+    assert torch.equal(both[f"{path}.hidden"][..., gone[1]], plain[f"{path}.pre_activation"][..., gone[1]])
+
+    off = run(model, src_ids, tgt_ids, Interventions(blocks_off=(network,)))
+    assert not off[f"{path}.output"].any()
+    stream = plain[f"{path.replace('feed_forward', 'add_norm_1')}.output"]
+    assert torch.equal(off[after], model.encoder.layers[1].add_norm_2.norm(stream))
+
+
+@pytest.mark.parametrize(
+    "block", [Block(stack, 0, name) for stack, names in SUBLAYERS.items() for name in names], ids=str
+)
+def test_a_block_that_is_off_writes_nothing(
+    block: Block, model: EncoderDecoder, src_ids: Tensor, tgt_ids: Tensor
+) -> None:
+    off = run(model, src_ids, tgt_ids, Interventions(blocks_off=(block,)))
+    assert not off[f"{block.path}.output"].any()
+    assert off["logits"].isfinite().all()
