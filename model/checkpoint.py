@@ -41,7 +41,7 @@ def load(folder: Path = SHIPPED) -> tuple[EncoderDecoder, Tokenizer]:
         model = build_model(config)
         model.load_state_dict(weights)
     except (OSError, SafetensorError, RuntimeError) as error:
-        raise _broken(path, error) from error
+        raise broken(path, error) from error
     return model.eval().requires_grad_(False), tokenizer
 
 
@@ -58,7 +58,7 @@ def load_config(folder: Path = SHIPPED) -> ModelConfig:
     try:
         return ModelConfig(**json.loads(path.read_text()))
     except (OSError, ValueError, TypeError, ZeroDivisionError) as error:
-        raise _broken(path, error) from error
+        raise broken(path, error) from error
 
 
 def load_tokenizer(folder: Path = SHIPPED) -> Tokenizer:
@@ -66,10 +66,11 @@ def load_tokenizer(folder: Path = SHIPPED) -> Tokenizer:
     try:
         return Tokenizer.load(path)
     except Exception as error:  # the library raises a bare Exception for a damaged file
-        raise _broken(path, error) from error
+        raise broken(path, error) from error
 
 
-def _broken(path: Path, error: Exception) -> CheckpointError:
+def broken(path: Path, error: Exception) -> CheckpointError:
+    """What to say of a file that could not be read: its path, the fault and the repair."""
     reason = " ".join(" ".join(str(error).splitlines()[:2]).split())  # the first fault of what may be a long list
     what = "is missing" if not path.exists() else f"cannot be read ({reason})"
     return CheckpointError(f"The model file {path} {what}. To restore it, run: git checkout -- {path.parent}")

@@ -105,6 +105,7 @@ class Forward:
 
     Args: src: ids of the source; labels: ids that the decoder writes, or is given to write
           blocked: source positions hidden from everybody
+          heads_off: (path of the attention, head) whose result is 0
           scale_off, positions_off, causal_mask_off: what is left out
     """
 
@@ -114,12 +115,14 @@ class Forward:
         labels: list[int],
         *,
         blocked: tuple[int, ...] = (),
+        heads_off: tuple[tuple[str, int], ...] = (),
         scale_off: bool = False,
         positions_off: bool = False,
         causal_mask_off: bool = False,
     ) -> None:
         self.tensors: dict[str, Array] = {}
         self.w = weights()
+        self.heads_off = heads_off
         self.scale_off, self.positions_off, self.causal_mask_off = scale_off, positions_off, causal_mask_off
         self.seen = np.array([j not in blocked for j in range(len(src))])[None]
         self.memory = self.encoder(src)
@@ -155,7 +158,8 @@ class Forward:
         products = self.keep(f"{path}.products", q @ k.swapaxes(1, 2))
         scaled = self.keep(f"{path}.scaled", products if self.scale_off else products / math.sqrt(q.shape[-1]))
         scores = self.keep(f"{path}.scores", np.where(allowed, scaled, -np.inf))
-        heads = self.keep(f"{path}.heads", self.keep(f"{path}.weights", softmax(scores)) @ v)
+        on = np.array([(path, head) not in self.heads_off for head in range(len(q))])[:, None, None]
+        heads = self.keep(f"{path}.heads", on * (self.keep(f"{path}.weights", softmax(scores)) @ v))
         concat = self.keep(f"{path}.concat", np.concatenate(list(heads), axis=1))
         return self.keep(f"{path}.output", concat @ w["o"].T)
 

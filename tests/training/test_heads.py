@@ -1,0 +1,82 @@
+"""The command that measures heads: means over all rows of all sentences, as a loop over the oracle's weights gives."""
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from model.checkpoint import SHIPPED
+from model.heads import MEASURED, aligned_words, load_measured
+from model.interventions import ATTENTIONS
+from model.trace import load_machine, trace
+from tests.forward import EOS, Forward, source_ids
+from training import heads as training
+
+PAIRS = [("I ate an apple", "x"), ("Go", "Los!"), ("Where is the dog, Tom?", "x"), ("Go", "Lauf!"), ("unread", "x")]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A copy of the shipped model, so that its own measurement stays."""
+    copy = tmp_path / "model"
+    shutil.copytree(SHIPPED, copy)
+    (copy / MEASURED).unlink()
+    return copy
+
+
+def test_the_command_writes_what_the_app_reads(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "pairs.tsv"
+    file.write_text("".join(f"{english}\t{german}\n" for english, german in PAIRS), encoding="utf-8")
+    monkeypatch.setattr(sys, "argv", ["heads", str(file), "--limit", "3", "--model", str(folder)])
+    training.main()
+    assert "3 sentences" in capsys.readouterr().out
+    written = json.loads((folder / MEASURED).read_text())
+    assert written["command"] == "python -m training.heads pairs.tsv --limit 3"
+    assert str(tmp_path) not in json.dumps(written)
+
+    machine = load_machine(folder)
+    found = load_measured(machine.config, folder)
+    assert (found.file, found.n_sentences) == ("pairs.tsv", 3)
+
+    sentences = [english for english, _ in PAIRS[:3]]
+    traces = [trace(machine, sentence) for sentence in sentences]
+    passes = [Forward(source_ids(s), [t.id for t in one.labels]) for s, one in zip(sentences, traces, strict=True)]
+    assert written["rows"] == {
+        "encoder": sum(len(p.ids["encoder"]) for p in passes),
+        "decoder": sum(len(p.labels) for p in passes),
+        "cross": sum(len(p.labels) for p in passes),
+    }
+    aligned = [aligned_words(machine, one.src, one.labels) for one in traces]
+    assert written["unaligned"] == sum(words.count(-1) for words in aligned)
+    for kind in ATTENTIONS:
+        for layer in range(machine.config.n_layers):
+            maps = [p[f"{ATTENTIONS[kind].format(layer)}.weights"] for p in passes]
+            rows = sum(m.shape[1] for m in maps)
+            for head in range(machine.config.n_heads):
+                share = found.shares[f"{kind}.{layer}.{head}"]
+                if kind == "encoder":
+                    assert share["next"] == pytest.approx(
+                        sum(np.trace(m[head], offset=1) for m in maps) / rows, abs=1e-4
+                    )
+                if kind == "decoder":
+                    assert share["sos"] == pytest.approx(sum(m[head, :, 0].sum() for m in maps) / rows, abs=1e-4)
+                else:
+                    assert share["eos"] == pytest.approx(sum(m[head, :, -1].sum() for m in maps) / rows, abs=1e-4)
+    assert all(p.ids["encoder"][-1] == EOS for p in passes)
+    lengths = [len(p.ids["encoder"]) for p in passes]
+    assert found.baselines["encoder"]["eos"] == pytest.approx(len(lengths) / sum(lengths), abs=1e-4)
+
+
+def test_the_shipped_measurement_is_in_itself_sound() -> None:
+    """Every source sentence has one `<eos>`, so what equal weights give it follows from the counts."""
+    written = json.loads((SHIPPED / MEASURED).read_text())
+    n, rows = written["sentences"], written["rows"]
+    assert written["uniform"]["encoder"]["eos"] == pytest.approx(n / rows["encoder"], abs=1e-4)
+    assert written["uniform"]["encoder"]["previous"] < written["uniform"]["encoder"]["itself"]
+    assert rows["decoder"] == rows["cross"]
+    assert 0 < written["unaligned"] < rows["cross"]

@@ -1,0 +1,89 @@
+"""Measure what each attention head looks at: `python -m training.heads FILE.tsv [--limit N]`.
+
+FILE has one `English<TAB>German` a line. The English sentences go through the shipped model, which writes its own
+greedy translation (the German of the file is not used): a head is seen at the work it does in the app. The shares of
+`model.heads` are averaged over all rows of all sentences and written to assets/model/heads.json.
+"""
+
+import argparse
+import json
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from rich.console import Console
+from rich.progress import track
+
+from model.checkpoint import SHIPPED, WEIGHTS
+from model.heads import MEASURED, aligned_words, fingerprint, head_places, shares, uniform
+from model.interventions import ATTENTIONS, Head
+from model.trace import Machine, load_machine, trace
+from training.evaluate import references
+
+DIGITS = 4
+SOURCE = "Sentence pairs from Tatoeba (tatoeba.org), CC BY 2.0 FR, in part by way of www.manythings.org/anki"
+
+
+def measure(machine: Machine, sentences: Sequence[str]) -> dict[str, Any]:
+    """Shares of every head over these sentences, and of equal weights over the same.
+
+    Returns: sentences; rows: of each kind of attention; unaligned: how many of the rows of "cross" have no aligned
+             word; uniform: by kind and name; shares: by head and name
+    """
+    rows: Counter[str] = Counter()
+    baselines: dict[str, Counter[str]] = {kind: Counter() for kind in ATTENTIONS}
+    totals: dict[str, Counter[str]] = {}
+    unaligned = 0
+    for sentence in track(sentences, "measuring", console=Console(stderr=True), transient=True):
+        one = trace(machine, sentence)
+        aligned = aligned_words(machine, one.src, one.labels)
+        unaligned += aligned.count(-1)
+        for kind in ATTENTIONS:
+            counted = head_places(one, kind, aligned)
+            n_rows, n_columns = one.attention(kind, 0).shape[1:]
+            rows[kind] += n_rows
+            for name, share in shares(uniform(kind, n_rows, n_columns), counted).items():
+                baselines[kind][name] += float(share) * n_rows
+            for layer in range(machine.config.n_layers):
+                for name, of_heads in shares(one.attention(kind, layer), counted).items():
+                    for head, share in enumerate(of_heads):
+                        totals.setdefault(str(Head(kind, layer, head)), Counter())[name] += float(share) * n_rows
+
+    def means(total: Counter[str], kind: str) -> dict[str, float]:
+        return {name: round(value / rows[kind], DIGITS) for name, value in total.items()}
+
+    return {
+        "sentences": len(sentences),
+        "rows": dict(rows),
+        "unaligned": unaligned,
+        "uniform": {kind: means(total, kind) for kind, total in baselines.items()},
+        "shares": {head: means(total, Head.parse(head).attention) for head, total in sorted(totals.items())},
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m training.heads", description=__doc__)
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--limit", type=int, help="use only the first N English sentences")
+    parser.add_argument("--model", type=Path, default=SHIPPED, help="folder of another model than the shipped one")
+    parser.add_argument("--source", default=SOURCE, help="where the sentences come from (default: Tatoeba)")
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)  # sentence by sentence, more would only wait for one another
+    file: Path = arguments.file
+    limit = f" --limit {arguments.limit}" if arguments.limit else ""
+    found = {
+        "data": {"file": file.name, "sha256": fingerprint(file), "source": arguments.source},
+        "command": f"python -m training.heads {file.name}{limit}",
+        "model": {"file": WEIGHTS, "sha256": fingerprint(arguments.model / WEIGHTS)},
+        "target": "the model's own greedy translation",
+    }
+    found |= measure(load_machine(arguments.model), list(references(file, arguments.limit)))
+    target = arguments.model / MEASURED
+    target.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+    print(f"{target}: {found['sentences']:,} sentences")
+
+
+if __name__ == "__main__":
+    main()
