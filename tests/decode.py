@@ -61,7 +61,7 @@ class Search:
 
 
 def beam(writer: Writer, size: int, prefix: Ids = ()) -> Search:
-    """Each step looks at all extensions of all kept: of the `size` best those that end are done, the best others go on."""
+    """Each step extends all that are kept: of the `size` best those that end are done, the best others go on."""
     search, kept = Search(), {prefix: writer.total(prefix)}
     if prefix[-1:] == (EOS,):
         search.finished = kept
