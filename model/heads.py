@@ -144,17 +144,30 @@ def head_places(trace: Trace, kind: str, aligned: Sequence[int] = ()) -> dict[st
             return places(kind, trace.labels, trace.src, aligned)
 
 
-@torch.inference_mode()
 def aligned_words(machine: Machine, src: Sequence[Token], labels: Sequence[Token]) -> tuple[int, ...]:
     """The source word behind each target piece: the one without which the piece becomes least likely.
 
-    Each source word is hidden in turn (nobody may attend to its pieces, in no layer), and the target is read by
-    teacher forcing. A piece whose probability never falls by NOTICEABLE of it is aligned to no word: the German alone
-    suffices for it.
+    A piece whose probability never falls by NOTICEABLE of it is aligned to no word: the German alone suffices for it.
 
     Returns: for each of T labels the `word` of its source tokens, or −1
     """
-    words = sorted({token.word for token in src} - {-1})
+    words, found = log_probabilities_hiding(machine, src, labels)
+    fall = found[0] - found[1:]  # (words, T)
+    enough = fall.max(0) >= -math.log(1 - NOTICEABLE)
+    return tuple(words[at] if is_enough else -1 for at, is_enough in zip(fall.argmax(0), enough, strict=True))
+
+
+@torch.inference_mode()
+def log_probabilities_hiding(
+    machine: Machine, src: Sequence[Token], labels: Sequence[Token]
+) -> tuple[tuple[int, ...], Array]:
+    """How likely each target piece stays, in nats, with each source word hidden in turn.
+
+    Nobody may attend to the hidden word's pieces, in no layer, and the target is read by teacher forcing.
+
+    Returns: the `word` of N source words; (N + 1, T), first with all words, then without each
+    """
+    words = tuple(sorted({token.word for token in src} - {-1}))
     ids, targets = [token.id for token in src], [token.id for token in labels]
     hidden = torch.tensor([[False] * len(src), *[[token.word == word for token in src] for word in words]])
     found = []
@@ -165,12 +178,7 @@ def aligned_words(machine: Machine, src: Sequence[Token], labels: Sequence[Token
             return value & ~some[:, None, None, :] if name in ("encoder.mask", "decoder.memory_mask") else value
 
         found.append(_log_probabilities(machine, ids, targets, len(some), hide))
-    log_probabilities = torch.cat(found)  # (words + 1, T): first with all words, then without each
-    fall, best = (log_probabilities[0] - log_probabilities[1:]).max(0)
-    return tuple(
-        words[at] if by >= -math.log(1 - NOTICEABLE) else -1
-        for by, at in zip(fall.tolist(), best.tolist(), strict=True)
-    )
+    return words, torch.cat(found).cpu().numpy()
 
 
 @torch.inference_mode()

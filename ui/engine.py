@@ -21,7 +21,7 @@ _cache: cachetools.LRUCache[object, Trace] = cachetools.LRUCache(CACHE_BYTES, ge
 _lock = threading.Lock()
 # One sentence at a time goes through the model. Threads that compute side by side wait for Python's own lock at every
 # small operation, up to 5 ms each time; in a queue all are served sooner.
-_turn = threading.Lock()
+turn = threading.Lock()
 
 
 @functools.cache
@@ -80,7 +80,7 @@ def trace(
     with _lock:
         if key in _cache:
             return _cache[key]
-    with _turn:
+    with turn:
         result = trace_anew(machine(), source, target, decoding, interventions, twin)
     with _lock:
         if result.nbytes <= CACHE_BYTES:
