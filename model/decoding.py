@@ -115,14 +115,16 @@ class Step:
 class NextToken:
     """Scores the token after each of several prefixes of one source sentence's translation.
 
-    With the default tap it keeps a key-value cache. With an intervention it computes every position anew, because a
-    change may reach positions that a cache takes for settled.
+    It keeps a key-value cache, by default only if nothing is tapped: a change may reach positions that a cache takes
+    for settled, and then every position has to be computed anew.
     """
 
-    def __init__(self, model: EncoderDecoder, src_ids: Tensor, memory: Tensor, tap: Tap = no_tap) -> None:
+    def __init__(
+        self, model: EncoderDecoder, src_ids: Tensor, memory: Tensor, tap: Tap = no_tap, cached: bool | None = None
+    ) -> None:
         self.model, self.src_ids, self.memory, self.tap = model, src_ids, memory, tap
         self.vocab_size = model.embedding.matrix.num_embeddings
-        self.cache = KeyValueCache() if tap is no_tap else None
+        self.cache = KeyValueCache() if (tap is no_tap if cached is None else cached) else None
 
     def log_probabilities(self, prefixes: list[tuple[int, ...]]) -> Tensor:
         """(N,V) in nats, for N prefixes of equal length without `<sos>`; −∞ for `<pad>` and `<sos>`, never written."""

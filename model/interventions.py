@@ -168,6 +168,14 @@ class Interventions:
     def __bool__(self) -> bool:
         return self != NOTHING
 
+    @property
+    def settled(self) -> bool:
+        """Whether a target position's keys and values stay as they are while the target grows, so that a cache helps.
+
+        Not where the decoder sees ahead, and not where a row is replaced: which row that is shows in a whole map only.
+        """
+        return not (self.causal_mask_off or self.rows)
+
     def __str__(self) -> str:
         """For an address: `heads_off:cross.2.1;scale_off`. Nothing changed: the empty string."""
         parts = []

@@ -131,7 +131,8 @@ def trace(
     memory = model.encode(src_ids, recorder)
     if target is None:
         decoding = replace(decoding, max_steps=min(decoding.max_steps, MAX_TOKENS))
-        steps = tuple(decoding_steps(NextToken(model, src_ids, memory, change), decoding))
+        next_token = NextToken(model, src_ids, memory, change, cached=interventions.settled)
+        steps = tuple(decoding_steps(next_token, decoding))
         labels = list(steps[-1].best.ids)
     else:
         steps = ()

@@ -18,7 +18,7 @@ from model.decoding import (
     decoding_steps,
     narrowed,
 )
-from model.interventions import Interventions
+from model.interventions import Block, Head, Interventions, RowEdit, Unit
 from model.tokenizer import EOS_ID, PAD_ID, SOS_ID
 from model.transformer import EncoderDecoder
 from tests.small import random_ids
@@ -130,6 +130,34 @@ def test_decoding_with_and_without_a_cache_agree(model: EncoderDecoder, source: 
     assert uncached.cache is None
     for one, two in zip(cached, decoding_steps(uncached, Beam(3, max_steps=STEPS)), strict=True):
         assert [h.ids for h in one.hypotheses] == [h.ids for h in two.hypotheses]
+
+
+CHANGES = (
+    Interventions(heads_off=(Head("decoder", 0, 1), Head("cross", 1, 2))),
+    Interventions(blocked=(1, 3)),
+    Interventions(units_off=(Unit("decoder", 1, 17),), relu_off=(Block("decoder", 0, "feed_forward"),)),
+    Interventions(blocks_off=(Block("decoder", 0, "self_attn"), Block("decoder", 1, "cross_attn"))),
+    Interventions(scale_off=True),
+    Interventions(positions_off=True),
+)
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=str)
+def test_with_a_change_inside_the_model_a_cache_gives_what_computing_anew_gives(
+    model: EncoderDecoder, source: Tensor, change: Interventions
+) -> None:
+    assert change.settled
+    tap = change.compile(14)  # d_k of the small model
+    cached, anew = (NextToken(model, source, model.encode(source), tap, cached) for cached in (True, False))
+    ids = random_ids(STEPS).tolist()
+    for n in range(STEPS):
+        prefixes = [tuple(ids[:n])]
+        assert torch.allclose(cached.log_probabilities(prefixes), anew.log_probabilities(prefixes), atol=1e-5)
+
+
+def test_a_change_that_reaches_what_is_settled_is_known() -> None:
+    assert not Interventions(causal_mask_off=True).settled
+    assert not Interventions(rows=(RowEdit(Head("decoder", 0, 1), 0, (1.0,)),)).settled
 
 
 def test_no_control_token_is_ever_written(model: EncoderDecoder, source: Tensor) -> None:
