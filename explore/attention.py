@@ -1,0 +1,76 @@
+"""The one form that every model's attention is brought to before it is drawn or compared."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.interventions import ATTENTIONS
+from model.trace import Trace
+
+Weights = NDArray[np.float32]
+
+NAMES = {"encoder": "Encoder self-attention", "decoder": "Decoder self-attention", "cross": "Encoder-decoder attention"}
+
+
+@dataclass(frozen=True)
+class AttentionMaps:
+    """All heads of one kind of attention on one sentence.
+
+    kind: "encoder", "decoder" or "cross"
+    weights (L,H,T,S): rows add up to 1
+    rows T, columns S: texts of the tokens, special tokens among them, as the model has them
+    row_words, column_words: for each token which word it belongs to, −1 for special tokens
+    """
+
+    kind: str
+    weights: Weights
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    row_words: tuple[int, ...]
+    column_words: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        shape = len(self.rows), len(self.columns)
+        if self.weights.shape[2:] != shape or (len(self.row_words), len(self.column_words)) != shape:
+            raise ValueError(
+                f"Weights of shape {self.weights.shape} do not fit {shape[0]} rows and {shape[1]} columns."
+            )
+
+    def first(self, n_tokens: int) -> Self:
+        """The part between the first tokens alone; its rows may add up to less than 1."""
+        part = slice(n_tokens)
+        return replace(
+            self,
+            weights=self.weights[:, :, part, part],
+            rows=self.rows[part],
+            columns=self.columns[part],
+            row_words=self.row_words[part],
+            column_words=self.column_words[part],
+        )
+
+    def of_layers(self, layers: Sequence[int]) -> Self:
+        """These layers alone, counted from 0."""
+        return replace(self, weights=self.weights[list(layers)])
+
+
+def of_trace(trace: Trace) -> tuple[AttentionMaps, ...]:
+    """The attention of this project's own model.
+
+    A row of encoder-decoder attention is named by the piece about to be written, as everywhere in the app.
+    """
+    tokens = {"encoder": (trace.src, trace.src), "decoder": (trace.tgt, trace.tgt), "cross": (trace.labels, trace.src)}
+    n_layers = sum(name.startswith("decoder.") and name.endswith(".cross_attn.weights") for name in trace.tensors)
+    return tuple(
+        AttentionMaps(
+            kind,
+            np.stack([trace.attention(kind, layer) for layer in range(n_layers)]),
+            tuple(token.text for token in rows),
+            tuple(token.text for token in columns),
+            tuple(token.word for token in rows),
+            tuple(token.word for token in columns),
+        )
+        for kind, (rows, columns) in ((kind, tokens[kind]) for kind in ATTENTIONS)
+    )

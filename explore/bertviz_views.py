@@ -1,0 +1,94 @@
+"""BertViz's head view and model view as a page of their own, which needs no network and runs no visitor's text.
+
+BertViz loads d3 and jQuery from the internet through require.js and writes tokens into a script as they are. Here both
+libraries stand in the page, and a token's `<` is written as an escape, so that nothing typed can end the script. Over
+that, a content security policy with a one-time number lets these scripts run and no other, and loads nothing at all.
+"""
+
+import re
+import secrets
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+
+from explore.attention import AttentionMaps
+
+Mode = Literal["light", "dark"]
+
+DIGITS = 4  # of a weight; rounded, a view is a third of its size
+_VENDOR = Path(__file__).parent / "vendor"
+_LIBRARIES = "jquery-3.7.1.min.js", "d3-5.7.0.min.js"
+_MARK = "\ue000"  # stands for < until the script is written; a private character that no language uses
+
+# What BertViz asks of require.js, answered by the libraries on the page.
+_REQUIRE = "var require={config(){}};function requirejs(names,run){run(window.jQuery,window.d3)}"
+
+_STYLE = """
+:root { color-scheme: light dark; }
+body { margin: 0; font: 15px/1.4 system-ui, sans-serif; background: transparent; }
+body.light { color: #1a1c24; } body.dark { color: #fafafa; }
+svg text { fill: currentColor; }
+body.dark select { background: #262730; color: #fafafa; }
+#vis, div[id^="bertviz-"] { overflow-x: auto; }
+"""
+
+
+def head_view(maps: AttentionMaps, mode: Mode, layer: int = 0, heads: Sequence[int] | None = None) -> str:
+    """Lines from token to token, all chosen heads at once in colours.
+
+    Args:    layer: the one to open on; heads: those to open on (all)
+    Returns: a whole HTML page
+    """
+    import bertviz  # slow to import
+
+    html = bertviz.head_view(
+        **_arguments(maps), layer=layer, heads=heads, prettify_tokens=False, html_action="return"
+    ).data
+    return _page(html, mode)
+
+
+def model_view(maps: AttentionMaps, mode: Mode) -> str:
+    """Every layer and head of one kind of attention as a thumbnail that opens at a click: a whole HTML page."""
+    import bertviz
+
+    html = bertviz.model_view(**_arguments(maps), display_mode=mode, prettify_tokens=False, html_action="return").data
+    return _page(html, mode)
+
+
+def _arguments(maps: AttentionMaps) -> dict[str, Any]:
+    """What BertViz's views take: weights as one tensor a layer, tokens as lists."""
+    # In float64, where 0.1235 is written as that; a rounded float32 has sixteen digits when written out.
+    weights = [torch.from_numpy(np.round(layer.astype(np.float64), DIGITS))[None] for layer in maps.weights]
+    rows, columns = _marked(maps.rows), _marked(maps.columns)
+    if maps.kind == "cross":
+        return {"cross_attention": weights, "decoder_tokens": rows, "encoder_tokens": columns}
+    return {"attention": weights, "tokens": rows}
+
+
+def _marked(tokens: Sequence[str]) -> list[str]:
+    return [token.replace(_MARK, "�").replace("<", _MARK) for token in tokens]
+
+
+@cache
+def _libraries() -> tuple[str, ...]:
+    return tuple((_VENDOR / name).read_text(encoding="utf-8") for name in _LIBRARIES)
+
+
+def _page(html: str, mode: Mode) -> str:
+    """BertViz's HTML as a page that is allowed its own scripts alone."""
+    body, _, script = re.sub(r'<script src="[^"]*"></script>', "", html).partition('<script type="text/javascript">')
+    script, _, _ = script.rpartition("</script>")
+    # JSON writes the mark as \\ue000, and < may be written the same way.
+    script = script.replace(r"\ue000", r"\u003c")
+    nonce = secrets.token_urlsafe(16)
+    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'nonce-{nonce}'"
+    scripts = "".join(f'<script nonce="{nonce}">{code}</script>' for code in (*_libraries(), _REQUIRE, script))
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}"><title>BertViz</title>'
+        f'<style>{_STYLE}</style></head><body class="{mode}">{body}{scripts}</body></html>'
+    )

@@ -1,0 +1,80 @@
+"""BertViz's pages: whole, small, offline, and deaf to markup in the tokens."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from explore.attention import AttentionMaps, of_trace
+from explore.bertviz_views import head_view, model_view
+from model.trace import load_machine, trace
+
+HOSTILE = [
+    "</script><script>alert(1)</script>", "<!--", "<img src=x onerror=alert(1)>", "\u2028", "PYTHON_PARAMS",
+    "\ue000", "]]>",
+]  # fmt: skip
+
+
+def maps(tokens: list[str], kind: str = "encoder", layers: int = 2, heads: int = 3) -> AttentionMaps:
+    n = len(tokens)
+    weights = np.random.default_rng(0).dirichlet(np.ones(n), (layers, heads, n)).astype(np.float32)
+    words = tuple(range(n))
+    return AttentionMaps(kind, weights, tuple(tokens), tuple(tokens), words, words)
+
+
+def parameters(page: str) -> dict:
+    """What the page's script was given."""
+    (found,) = re.findall(r"const params = (\{.*\}); // HACK|const params = (\{.*\});", page)
+    return json.loads(found[0] or found[1])
+
+
+@pytest.mark.parametrize("view", [head_view, model_view])
+def test_the_tokens_and_weights_are_all_there(view) -> None:
+    one = maps(["a", "b", *HOSTILE])
+    data = parameters(view(one, "light"))["attention"][0]
+    assert [t.replace("�", "\ue000") for t in data["left_text"]] == list(one.rows)
+    assert np.allclose(data["attn"], one.weights, atol=6e-5)
+
+
+@pytest.mark.parametrize("view", [head_view, model_view])
+@pytest.mark.parametrize("token", HOSTILE)
+def test_no_token_leaves_its_script(view, token: str) -> None:
+    plain, hostile = view(maps(["a", "b"]), "light"), view(maps(["a", token]), "light")
+    assert hostile.count("<") == plain.count("<")
+    assert hostile.count("</script>") == plain.count("</script>") == 4
+
+
+@pytest.mark.parametrize("view", [head_view, model_view])
+def test_only_our_own_scripts_may_run_and_nothing_is_fetched(view) -> None:
+    page = view(maps(["a", "b"]), "dark")
+    (nonce,) = set(re.findall(r'<script nonce="([^"]+)">', page))
+    assert f"default-src 'none'; style-src 'unsafe-inline'; script-src 'nonce-{nonce}'" in page
+    assert not re.search(r'(src|href)="', re.sub(r"<script nonce.*?</script>", "", page, flags=re.DOTALL))
+    assert view(maps(["a", "b"]), "dark") != page  # another number each time
+
+
+def test_twenty_tokens_take_less_than_a_megabyte() -> None:
+    twenty = [f"token{i}" for i in range(20)]
+    assert len(head_view(maps(twenty, layers=6, heads=8), "light")) < 1e6
+    assert len(model_view(maps(twenty, layers=6, heads=8), "light")) < 1e6
+
+
+def test_our_own_model_in_all_three_kinds() -> None:
+    found = trace(load_machine(), "I ate an apple")
+    for one in of_trace(found):
+        data = parameters(head_view(one, "light", layer=2))["attention"][0]
+        assert (data["left_text"], data["right_text"]) == (list(one.rows), list(one.columns))
+        assert np.allclose(data["attn"][2], found.attention(one.kind, 2), atol=6e-5)
+
+
+def test_part_of_a_map() -> None:
+    one = maps(["a", "b", "c"])
+    part = one.first(2).of_layers([1])
+    assert part.rows == ("a", "b")
+    assert np.array_equal(part.weights, one.weights[1:, :, :2, :2])
+
+
+def test_maps_that_do_not_fit_their_tokens_are_refused() -> None:
+    with pytest.raises(ValueError, match="do not fit 1 rows"):
+        AttentionMaps("encoder", np.zeros((1, 1, 2, 2), np.float32), ("a",), ("a", "b"), (0,), (0, 1))
