@@ -14,7 +14,7 @@ from ui.address import read_pair, write_pair
 from ui.components.head_grid import head_grid
 from ui.components.matrix import matrix
 from ui.engine import numbers
-from ui.keep import remember
+from ui.one_of import one_of
 from ui.steps import show_steps
 from ui.text import in_markdown, number
 from ui.worked import worked_average, worked_group, worked_weight
@@ -65,10 +65,7 @@ def choose_kind(kinds: Sequence[str] = tuple(KINDS), default: str = "encoder") -
     Its options are the labels themselves, because a bound widget writes labels, not options, into the address.
     """
     by_label = {KINDS[kind].label: kind for kind in kinds}
-    label = st.segmented_control(
-        "Attention", list(by_label), default=KINDS[default].label, required=True, key="attention", bind="query-params"
-    )
-    remember(["attention"])
+    label = one_of("Attention", list(by_label), default=KINDS[default].label, key="attention", goes_along=True)
     return by_label.get(label, default)
 
 
