@@ -3,12 +3,13 @@
 Every prefix is scored by a whole pass over it: no cache, no batch.
 """
 
+import functools
 import math
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from tests.forward import EOS, SOS, Forward, source_ids
+from tests.forward import EOS, SOS, Forward, source_ids, tokenizer
 
 PAD = 0
 LONGEST = 100  # pieces of a translation
@@ -41,6 +42,17 @@ def greedy(writer: Writer, prefix: Ids = ()) -> Ids:
     while ids[-1:] != (EOS,) and len(ids) < LONGEST:
         ids = (*ids, int(writer.scores(ids).argmax()))
     return ids
+
+
+@functools.cache
+def translated(text: str) -> Forward:
+    """The pass of a sentence and of what greedy search writes for it."""
+    return Forward(source_ids(text), list(greedy(Writer(text))))
+
+
+def german(text: str) -> str:
+    """What greedy search writes for a sentence, as text."""
+    return tokenizer().decode(translated(text).labels, skip_special_tokens=True)
 
 
 def penalised(total: float, length: int, alpha: float) -> float:

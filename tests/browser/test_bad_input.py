@@ -6,17 +6,15 @@ from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from tokenizers import Tokenizer
 
 from tests.browser.conftest import ROOT, offline
 from tests.browser.kit import settled
-from tests.oracle import SHIPPED
+from tests.forward import tokenizer
 from ui.attention import READABLE
 
 pytestmark = pytest.mark.browser
 expect.set_options(timeout=20_000)  # a busy machine is no defect
 
-TOKENIZER = Tokenizer.from_file(str(SHIPPED / "tokenizer.json"))
 MARKUP = [
     "<script>window.pwned = 1</script>",
     "</script><script>window.pwned = 1</script>",
@@ -120,7 +118,7 @@ def test_markup_in_the_sentence_is_shown_as_text_everywhere(open_page: Page) -> 
         box.fill(text)
         box.press("Enter")
         labels = page.locator(".st-key-map th[scope=col] span")
-        n_tokens = len(TOKENIZER.encode(text, add_special_tokens=False).ids) + 1
+        n_tokens = len(tokenizer().encode(text, add_special_tokens=False).ids) + 1
         expect(labels).to_have_count(min(n_tokens, READABLE))
         settled(page)
         shown = "".join(labels.evaluate_all("all => all.map((span) => span.title || span.textContent)"))

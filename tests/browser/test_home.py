@@ -10,8 +10,8 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.conftest import ROOT, offline, served
 from tests.browser.kit import axe_faults, settled, sideways
+from tests.decode import german, translated
 from tests.formula import agree
-from tests.oracle import Oracle
 
 pytestmark = pytest.mark.browser
 expect.set_options(timeout=20_000)  # a busy machine is no defect
@@ -21,6 +21,11 @@ SENTENCE = "My neighbour's cat doesn't like the rain."
 PHONE = {"width": 390, "height": 844}
 PAGES = sorted(path.relative_to(ROOT / "pages") for path in (ROOT / "pages").rglob("*.py"))
 KINDS = {"encoder": "Encoder", "decoder": "Masked decoder", "cross": "Encoder-decoder"}
+PATHS = {
+    "encoder": "encoder.layers.{}.self_attn",
+    "decoder": "decoder.layers.{}.self_attn",
+    "cross": "decoder.layers.{}.cross_attn",
+}
 
 
 @pytest.fixture(scope="module")
@@ -103,8 +108,8 @@ def check_arithmetic(page: Page, sentence: str, kind: str, layer: int, head: int
     """The three steps shown are sound, and their results are those of the oracle."""
     shown = [agree(formula) for formula in formulas(page)]
     assert len(shown) == 3
-    tensors = Oracle(sentence).attention(kind, layer - 1)
-    expected = [float(tensors[what][head - 1, row, column]) for what in ("products", "scaled", "weights")]
+    oracle, path = translated(sentence), PATHS[kind].format(layer - 1)
+    expected = [float(oracle[f"{path}.{what}"][head - 1, row, column]) for what in ("products", "scaled", "weights")]
     assert shown == pytest.approx(expected, abs=2e-4)
     expect(page.locator(".st-key-worked")).to_contain_text(f"How did this {expected[-1]:.4f} come about")
 
@@ -113,14 +118,14 @@ def test_a_sentence_of_ones_own_is_translated_and_drawn(page: Page, url: str) ->
     opened(page, url)
     assert box(page).get_attribute("aria-label") == "English sentence"
     assert box(page).input_value() == "I ate an apple"
-    oracle = Oracle(SENTENCE)
+    oracle = translated(SENTENCE)
     box(page).fill(SENTENCE)  # no Enter: it is sent by itself
-    expect(page.locator(".st-key-translation")).to_have_text(oracle.translation)
+    expect(page.locator(".st-key-translation")).to_have_text(german(SENTENCE))
     drawn(page)
     for kind in ("cross", "encoder"):
         page.get_by_role("radio", name=KINDS[kind], exact=True).click()
         expect(page.locator(".st-key-map th[scope=row]")).to_have_count(
-            len(oracle.labels if kind == "cross" else oracle.src)
+            len(oracle.labels if kind == "cross" else oracle.ids["encoder"])
         )
         assert "".join(headers(page, "col")) == SENTENCE.replace(" ", "") + "<eos>"
     nothing_wrong(page)
@@ -131,7 +136,7 @@ def test_a_head_chosen_in_the_overview_is_shown_large(page: Page, url: str) -> N
     head(page, 2, 3).click()
     expect(page.locator(".st-key-map figcaption")).to_contain_text("layer 2, head 3")
     expect(head(page, 2, 3)).to_have_attribute("aria-pressed", "true")
-    weights = Oracle(SENTENCE).attention("cross", 1)["weights"][2]
+    weights = translated(SENTENCE)["decoder.layers.1.cross_attn.weights"][2]
     for row, column in ((0, 0), (3, 4), (len(weights) - 1, weights.shape[1] - 1)):
         cell(page, row, column).hover()
         expect(page.locator(".st-key-map .readout")).to_contain_text(f"{weights[row, column]:.4f}")
@@ -156,11 +161,11 @@ def test_a_masked_cell_comes_out_as_zero(page: Page, url: str) -> None:
     expect(cell(page, 1, 3)).to_have_class(re.compile("masked"))
 
 
-def test_the_strongest_cell_of_the_average_is_worked_out_at_first(page: Page, url: str) -> None:
-    opened(page, url, sentence=SENTENCE, attention=KINDS["encoder"])
+def test_the_strongest_cell_of_the_average_is_worked_out(page: Page, url: str) -> None:
+    opened(page, url, sentence=SENTENCE, attention=KINDS["encoder"], map="3.0")
     chosen = page.locator(".st-key-map td[aria-selected=true]")
     row, column = chosen.evaluate("td => [td.parentNode.rowIndex - 1, td.cellIndex - 1]")
-    mean = Oracle(SENTENCE).attention("encoder", 2)["weights"].mean(0)
+    mean = translated(SENTENCE)["encoder.layers.2.self_attn.weights"].mean(0)
     assert float(mean[row, column]) == pytest.approx(float(mean.max()), abs=1e-5)
     (formula,) = formulas(page)
     assert agree(formula) == pytest.approx(float(mean[row, column]), abs=2e-4)
@@ -172,7 +177,7 @@ def test_everything_works_from_the_keyboard(page: Page, url: str) -> None:
     page.keyboard.press("Control+a")
     page.keyboard.type(SENTENCE)
     page.keyboard.press("Enter")
-    expect(page.locator(".st-key-translation")).to_have_text(Oracle(SENTENCE).translation)
+    expect(page.locator(".st-key-translation")).to_have_text(german(SENTENCE))
     drawn(page)
 
     def tab_until(inside: str) -> None:
@@ -201,7 +206,7 @@ def link(browser: Browser, url: str) -> Iterator[tuple[str, dict[str, object]]]:
     with offline(browser, color_scheme="light") as context:
         page = opened(context.new_page(), url)
         box(page).fill(SENTENCE)
-        expect(page.locator(".st-key-translation")).to_have_text(Oracle(SENTENCE).translation)
+        expect(page.locator(".st-key-translation")).to_have_text(german(SENTENCE))
         drawn(page)
         page.get_by_role("radio", name=KINDS["encoder"], exact=True).click()
         page.get_by_text("Group pieces into words").click()
@@ -239,7 +244,7 @@ def test_a_reload_and_a_second_window_show_the_same(
     assert state(other) == before
     box(other).fill("A dog.")
     box(other).press("Enter")
-    expect(other.locator(".st-key-translation")).to_have_text(Oracle("A dog.").translation)
+    expect(other.locator(".st-key-translation")).to_have_text(german("A dog."))
     assert state(page) == before  # windows do not disturb each other
 
 
@@ -269,7 +274,7 @@ def test_nothing_is_built_anew_when_a_notice_comes_or_goes(page: Page, url: str)
     parts = [page.evaluate_handle(inside, key) for key in ("map", "heads")]
     for sentence in ("qwrtz plmkn vbxcz", "I ate an apple", "A dog."):
         box(page).fill(sentence)
-        expect(page.locator(".st-key-translation")).to_have_text(Oracle(sentence).translation)
+        expect(page.locator(".st-key-translation")).to_have_text(german(sentence))
         drawn(page)
         assert [part.evaluate("node => node.isConnected") for part in parts] == [True, True]
 
@@ -279,7 +284,7 @@ def test_a_click_on_an_example_translates_it(page: Page, url: str) -> None:
     page.get_by_role("button", name="What is it?").click()
     sentence = "The animal didn't cross the street because it was too wide."
     expect(box(page)).to_have_value(sentence)
-    expect(page.locator(".st-key-translation")).to_have_text(Oracle(sentence).translation)
+    expect(page.locator(".st-key-translation")).to_have_text(german(sentence))
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
