@@ -3,6 +3,7 @@
 import streamlit as st
 
 from ui.attention import attention_maps
+from ui.engine import machine
 from ui.map import course_map
 from ui.sentence import sentence_trace
 from ui.translation import translation, word_probabilities
@@ -15,6 +16,12 @@ trace = sentence_trace()
 translation(trace)
 word_probabilities(trace)
 st.header("Where it looked", anchor=False)
+config = machine().config
+st.markdown(
+    "The **encoder** reads your sentence, the **decoder** writes German. Both work by looking at pieces; how much they "
+    "look at each is a weight from 0 to 1, their **attention**. They look many times: in "
+    f"{config.n_layers} **layers**, one after the other, with {config.n_heads} **heads** side by side in each."
+)
 attention_maps(trace)
 st.header("The machine, with your sentence in it", anchor=False)
 st.markdown("Your pieces enter at the bottom, the translation leaves at the top. Open a block to read its lesson.")

@@ -10,9 +10,14 @@ from ui.text import in_html, in_markdown
 
 
 def translation(trace: Trace) -> None:
-    """The German sentence as plain text in a container with the key `translation`."""
+    """The German sentence as plain text in a container with the key `translation`, under a label."""
+    st.html('<p class="tw-label" id="tw-german">German translation</p>')
     with st.container(key="translation"):
-        st.html(f'<p class="tw-translation" lang="de" role="status">{in_html(trace.translation) or "(no words)"}</p>')
+        # It can be reached by Tab, because a long one scrolls in its own box.
+        st.html(
+            '<p class="tw-translation" lang="de" role="status" tabindex="0" aria-labelledby="tw-german">'
+            f"{in_html(trace.translation) or '(no words)'}</p>"
+        )
     if not trace.finished:
         st.caption(f"The model did not come to an end; it was stopped after {MAX_TOKENS} pieces.")
 
@@ -42,6 +47,7 @@ def word_probabilities(trace: Trace) -> None:
     label = "Words written, with their probabilities"
     st.html(f'<ol class="tw-pieces" tabindex="0" aria-label="{label}">{"".join(chips)}</ol>')  # on a phone it scrolls
     st.caption(
-        "Each word with the probability the model gave it when it wrote it; a word of several pieces shows "
-        f"theirs below, and their product is its own. {in_markdown('<eos>')} is the model saying that it is done."
+        "Each word with the probability the model gave it when it wrote it. The model writes in **pieces**: a frequent "
+        "word is one piece, a rare one several. Theirs are shown below it, and their product is its own. "
+        f"{in_markdown('<eos>')} (end of sentence) is the model saying that it is done."
     )

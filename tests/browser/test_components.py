@@ -334,7 +334,7 @@ def test_a_head_is_chosen_by_pointer_and_keyboard(demo: Callable[..., Page]) -> 
     page.keyboard.press("End")
     page.keyboard.press("Enter")
     says(page, "Kept head: (2, -1)")
-    expect(pressed).to_have_attribute("aria-label", "layer 3, mean of all heads, selected")
+    expect(pressed).to_have_attribute("aria-label", "layer 3, average of all heads, selected")
     expect(page.locator(".heads button[tabindex='0']")).to_have_count(1)
 
 

@@ -1,6 +1,7 @@
 """The home page's logic, by what it would show."""
 
 import html
+import json
 import re
 from base64 import b64decode
 
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from model.checkpoint import SHIPPED
 from model.trace import MAX_TOKENS
 from tests.formula import agree
 from tests.pages.kit import assert_sound, component, markdown, notices, opened, translation, values
@@ -119,12 +121,37 @@ def test_the_kind_is_chosen_on_the_page() -> None:
     at = opened(sentence=SENTENCE)
     at.get("button_group")[0].set_value("Encoder").run()
     assert_sound(at)
-    last = engine.trace(SENTENCE).attention("encoder", 2)
-    assert np.allclose(values(at), last.mean(0), atol=1e-6)
+    layer, head = KINDS["encoder"].telling
+    assert np.array_equal(values(at), engine.trace(SENTENCE).attention("encoder", layer)[head])
 
 
-def test_the_average_of_the_last_layer_comes_first_and_is_worked_out() -> None:
-    at = opened(sentence=SENTENCE)
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_the_head_that_comes_first_is_the_one_that_looks_most_at_what_is_said(kind: str) -> None:
+    """`training.heads` measured it; at marks and ends every model looks, so they do not count."""
+    measured = json.loads((SHIPPED / "heads.json").read_text())["shares"]
+    found = {
+        (share, head, name)
+        for head, shares in measured.items()
+        for name, share in shares.items()
+        if head.startswith(kind) and name not in ("eos", "sos", "punctuation")
+    }
+    _, head, name = max(found)
+    assert head == f"{kind}.{KINDS[kind].telling[0]}.{KINDS[kind].telling[1]}"
+    assert (
+        KINDS[kind].looks_at
+        == {
+            "next": "the next piece",
+            "itself": "the piece just read",
+            "aligned": "the word being translated",
+        }[name]
+    )
+    at = opened(sentence=SENTENCE, attention=KINDS[kind].label)
+    assert component(at, "heads")["selected"] == list(KINDS[kind].telling)
+    assert KINDS[kind].looks_at in markdown(at)
+
+
+def test_the_average_of_a_layer_is_worked_out() -> None:
+    at = opened(sentence=SENTENCE, map="3.0")
     weights = engine.trace(SENTENCE).attention("cross", 2)
     assert np.allclose(values(at), weights.mean(0), atol=1e-6)
     row, column = component(at, "map")["selected"]

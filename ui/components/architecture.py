@@ -341,7 +341,7 @@ def _picture(block: Block, trace: Trace, name: str, tensor: Array) -> tuple[Thum
             small = weight_thumbnail(tensor, hidden)
             rows, columns = small.every
             joined = f", the largest of {rows} × {columns} cells" if small.every != (1, 1) else ""
-            return small, f"Picture: the row's piece looks at the column's; mean of {tensor.shape[0]} heads{joined}."
+            return small, f"Picture: the row's piece looks at the column's; average of {tensor.shape[0]} heads{joined}."
         case "bars":
             return bar_thumbnail(np.array(trace.probabilities)), "Picture: the probability of each piece written."
         case "peaks":

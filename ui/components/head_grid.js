@@ -102,8 +102,8 @@ class HeadGridView {
     const nodes = [el("span")];
     this.names = [];
     const heads = Array.from({ length: data.heads }, (_, j) => `${data.column_label} ${j + 1}`);
-    const spoken = data.mean ? [...heads, `mean of all ${data.column_label}s`] : heads;
-    for (const name of data.mean ? [...heads, "mean"] : heads) nodes.push(this.header("column", name));
+    const spoken = data.mean ? [...heads, `average of all ${data.column_label}s`] : heads;
+    for (const name of data.mean ? [...heads, "average"] : heads) nodes.push(this.header("column", name));
     this.buttons = [];
     for (let i = 0; i < rows; i++) {
       nodes.push(this.header("row", `${data.row_label} ${i + 1}`));
