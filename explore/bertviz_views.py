@@ -28,11 +28,10 @@ _MARK = "\ue000"  # stands for < until the script is written; a private characte
 _REQUIRE = "var require={config(){}};function requirejs(names,run){run(window.jQuery,window.d3)}"
 
 _STYLE = """
-:root { color-scheme: light dark; }
-body { margin: 0; font: 15px/1.4 system-ui, sans-serif; background: transparent; }
-body.light { color: #1a1c24; } body.dark { color: #fafafa; }
+body { margin: 0; font: 15px/1.4 system-ui, sans-serif; }
+body.light { color: #1c2733; background: #ffffff; } body.dark { color: #e6ebf1; background: #11161d; }
 svg text { fill: currentColor; }
-body.dark select { background: #262730; color: #fafafa; }
+body.dark select { background: #1a222c; color: inherit; }
 #vis, div[id^="bertviz-"] { overflow-x: auto; }
 """
 

@@ -18,8 +18,10 @@ page = st.navigation(
             st.Page(PAGES / "home.py", title="Translate", default=True),
         ],
         **course_pages(),
+        "Explore": [st.Page(PAGES / "explore" / "bertviz.py", title="BertViz", url_path="bertviz")],
         "More": [st.Page(PAGES / "about.py", title="About the model")],
-    }
+    },
+    expanded=True,
 )
 restore(page.url_path)
 presenter_switch()
