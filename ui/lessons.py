@@ -81,6 +81,14 @@ LESSONS = (
         ("decoder.self_attn",),
         3,
     ),
+    Lesson(
+        "feed-forward",
+        "Feed-forward",
+        "Blocks",
+        "What happens to a piece once it has gathered what it needs?",
+        ("encoder.feed_forward", "decoder.feed_forward"),
+        3,
+    ),
 )
 
 

@@ -44,7 +44,7 @@ def check_matrix(data: dict[str, Any], oracle: Forward, others: Mapping[str, Exp
     d_model, d_k = config()["d_model"], config()["d_model"] // config()["n_heads"]
     layer = place.layer + (2 if "add_norm" in place.name else 1)  # what one layer writes, the next one reads
     known = {0, 1, -1, layer, (place.head or 0) + 1, d_model, d_k, np.sqrt(d_k), np.sqrt(d_model), *whole.shape}
-    known |= {row + 1 for row in place.rows or ()} | {config()["n_heads"], config()["d_ff"]}
+    known |= {row + 1 for row in place.rows or ()} | {config()["n_heads"], config()["d_ff"], place.layer + 1}
     assert set(numbers_in(data["title"] + " " + data["how_to_read"])) <= known
 
 
