@@ -187,6 +187,7 @@ def worked(
     """How the chosen weight came about, from the numbers one step earlier."""
     row, column = rows[cell[0]], columns[cell[1]]
     weights = trace.attention(kind, layer)
+    first = ""
     single = len(row.pieces) == len(column.pieces) == 1
     if head == MEAN:
         per_head = [float(grouped(w, [row], [column])[0, 0]) for w in weights]
@@ -195,10 +196,13 @@ def worked(
     elif single:
         path = ATTENTIONS[kind].format(layer)
         steps = worked_weight(numbers(trace), path, (head, row.pieces[0], column.pieces[0]))
-        more = (
-            f"q is row {row.pieces[0] + 1} of this head's queries, k is row {column.pieces[0] + 1} of its keys. "
-            "This share of the column's value vector goes into the row's new vector."
+        d_k = trace.attention(kind, layer, "q").shape[-1]
+        first = (
+            f"Row {row.pieces[0] + 1} asks with its :blue[**query**] q, column {column.pieces[0] + 1} answers with its "
+            f":orange[**key**] k: {d_k} numbers each, which this head makes for each piece. How it makes them is the "
+            "lesson *Query, key, value*."
         )
+        more = "The better the two fit, the more of what the column holds, its :green[**value**], goes into the row."
     else:
         steps = [worked_group(weights[head], row, column)]
         more = "Switch off the grouping to see how the weight between two pieces comes from a query and a key."
@@ -208,5 +212,7 @@ def worked(
             f"Row **{in_markdown(row.label)}**, column **{in_markdown(column.label)}**. "
             "Choose another cell of the map by a click, or with the arrow keys and Enter."
         )
+        if first:
+            st.markdown(first)
         show_steps(steps)
         st.caption(f"{more} Numbers are shown rounded and were computed unrounded.")

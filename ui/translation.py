@@ -11,13 +11,14 @@ from ui.text import in_html, in_markdown
 
 def translation(trace: Trace) -> None:
     """The German sentence as plain text in a container with the key `translation`, under a label."""
-    st.html('<p class="tw-label" id="tw-german">German translation</p>')
-    with st.container(key="translation"):
-        # It can be reached by Tab, because a long one scrolls in its own box.
-        st.html(
-            '<p class="tw-translation" lang="de" role="status" tabindex="0" aria-labelledby="tw-german">'
-            f"{in_html(trace.translation) or '(no words)'}</p>"
-        )
+    with st.container(gap="xxsmall"):
+        st.html('<p class="tw-label" id="tw-german">German translation</p>')
+        with st.container(key="translation"):
+            # It can be reached by Tab, because a long one scrolls in its own box.
+            st.html(
+                '<p class="tw-translation" lang="de" role="status" tabindex="0" aria-labelledby="tw-german">'
+                f"{in_html(trace.translation) or '(no words)'}</p>"
+            )
     if not trace.finished:
         st.caption(f"The model did not come to an end; it was stopped after {MAX_TOKENS} pieces.")
 
