@@ -1,4 +1,4 @@
-"""Experiments on masks and word order that a trace of one sentence does not hold: other inputs, other ways to run."""
+"""Experiments that a trace of one sentence does not hold: other inputs, another memory, other ways to run."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from model.cache import KeyValueCache
+from model.decoding import Greedy, NextToken, decoding_steps
 from model.tap import Recorder, Tap, no_tap
 from model.tokenizer import Tokenizer
 from model.trace import MAX_TOKENS, Array, Machine
@@ -45,6 +46,33 @@ def one_at_a_time(machine: Machine, src: Sequence[int], tgt: Sequence[int]) -> A
         machine.model.decode(tgt_ids[:, : t + 1], memory, src_ids, cache=cache)[0, -1] for t in range(tgt_ids.size(1))
     ]
     return torch.stack(steps).cpu().numpy()
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a decoder made of a memory.
+
+    weights: its encoder-decoder attention (L,H,T,S) while it read the target by teacher forcing
+    ids:     what it wrote by itself, the likeliest token at each step
+    """
+
+    weights: Array
+    ids: tuple[int, ...]
+
+
+@torch.inference_mode()
+def read_from(machine: Machine, src: Sequence[int], tgt: Sequence[int], layer: int, max_steps: int) -> Reading:
+    """Let the decoder read what the encoder held after its first `layer` layers (0: its embeddings) as the memory."""
+    device, encoder, decoder = machine.device.torch, Recorder(), Recorder()
+    src_ids, tgt_ids = (torch.tensor([list(ids)], device=device) for ids in (src, tgt))
+    machine.model.encode(src_ids, encoder)
+    held = f"layers.{layer - 1}.add_norm_2.output" if layer else "embedding.output"
+    memory = encoder.tensors[f"encoder.{held}"]
+    machine.model.decode(tgt_ids, memory, src_ids, decoder)
+    layers = range(machine.config.n_layers)
+    weights = torch.cat([decoder.tensors[f"decoder.layers.{n}.cross_attn.weights"] for n in layers])
+    *_, last = decoding_steps(NextToken(machine.model, src_ids, memory), Greedy(max_steps))
+    return Reading(weights.cpu().numpy(), last.best.ids)
 
 
 @dataclass(frozen=True)

@@ -62,7 +62,7 @@ def checked_matrix(
 ) -> Shown:
     """Draw a tensor of the trace, or one head of it, as a matrix whose cells Check works out.
 
-    Args: name: the tensor's, or "probabilities"; kind: of attention, for labels and masks;
+    Args: name: the tensor's, or that of another that `Numbers` can give; kind: of attention, for labels and masks;
           rows, columns: labels of all rows and columns, or of those chosen by only_rows and only_columns
           (columns default to the dimensions' numbers); scale: default "weight" for weights, else "signed";
           n_columns: show no more dimensions than these; only_rows, only_columns: show just these, in this order;
@@ -72,7 +72,8 @@ def checked_matrix(
     tensor = numbers(trace, twin)[name]
     values = tensor if head is None else tensor[head]
     what = name.rpartition(".")[2]
-    by_token = kind is not None and what in ("products", "scaled", "scores", "weights")  # else by dimension
+    is_weight = what in ("weights", "average")
+    by_token = kind is not None and (is_weight or what in ("products", "scaled", "scores"))  # else by dimension
     n_rows, n_cols = min(len(values), READABLE), min(values.shape[1], READABLE if by_token else n_columns or 10**9)
     at = only_rows or range(n_rows), only_columns or range(n_cols)
     hidden = None
@@ -81,7 +82,7 @@ def checked_matrix(
         rows = rows or [(column_tokens if what in "kv" else row_tokens)[i].text for i in at[0]]
         if by_token:
             columns = columns or [column_tokens[j].text for j in at[1]]
-            describe = describe or (KINDS[kind].describe if what == "weights" else None)
+            describe = describe or (KINDS[kind].describe if is_weight else None)
             if what in ("weights", "scores"):
                 hidden = np.isneginf(trace.tensors[f"{name.rpartition('.')[0]}.scores"][head or 0])[np.ix_(*at)]
     rows = list(rows or [(trace.src if name.startswith("encoder") else trace.tgt)[i].text for i in at[0]])[: len(at[0])]
@@ -96,7 +97,7 @@ def checked_matrix(
         key=f"see_{name}_{head}",
         title=title,
         how_to_read=how_to_read,
-        scale=scale or ("weight" if what == "weights" else "signed"),
+        scale=scale or ("weight" if is_weight else "signed"),
         limit=limit,
         hidden=hidden,
         selected=cell,

@@ -5,9 +5,11 @@ from collections.abc import Sequence
 import streamlit as st
 
 from model.interventions import Head
+from ui.address import read_count, write_count
 from ui.attention import KINDS, choose_kind
 from ui.engine import machine
 from ui.keep import remember
+from ui.text import visible
 
 
 def choose_head(kinds: Sequence[str] = tuple(KINDS), default: str = "encoder") -> Head:
@@ -44,4 +46,23 @@ def current_head(default: str = "encoder", kinds: Sequence[str] = tuple(KINDS)) 
         kind,
         count("layer", config.n_layers, config.n_layers - 1),
         count("head", config.n_heads, 0),
+    )
+
+
+def choose_part(label: str, texts: Sequence[str], default: int, of: str) -> int:
+    """Control for one piece or word of a sentence `of`, to be hidden; kept in the address by its number."""
+    # The key belongs to the sentence: another one has other options.
+    key = f"hide/{of}"
+
+    def write() -> None:
+        write_count("hide", st.session_state[key] + 1, default + 1)
+
+    return st.selectbox(
+        label,
+        range(len(texts)),
+        index=(read_count("hide", len(texts) + 1) or default + 1) - 1,
+        format_func=lambda i: f"{i + 1} {visible(texts[i])}",
+        key=key,
+        on_change=write,
+        width=260,
     )

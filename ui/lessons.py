@@ -61,7 +61,7 @@ LESSONS = (
         "Scaled dot-product",
         "Attention",
         "How does a piece decide what to look at?",
-        ("decoder.cross_attn",),
+        (),
         3,
         lit=ALL_ATTENTION,
     ),
@@ -79,6 +79,14 @@ LESSONS = (
         "Attention",
         "How is the decoder kept from seeing the future?",
         ("decoder.self_attn",),
+        3,
+    ),
+    Lesson(
+        "encoder-decoder-attention",
+        "Encoder-decoder attention",
+        "Attention",
+        "How does the German know what the English says?",
+        ("decoder.cross_attn",),
         3,
     ),
     Lesson(

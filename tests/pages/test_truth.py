@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.forward import Forward, softmax, source_ids, weights
+from tests.forward import Forward, config, softmax, source_ids, weights
 from tests.pages.kit import assert_sound, opened
 from tests.truth.cells import check_check, check_formula, check_grid, check_matrix, check_says, run_snippet, value_at
 from tests.truth.lessons import common, tokenization
@@ -45,11 +45,14 @@ def forward(text: str) -> Forward:
     units = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     found.keep("cosines", units @ units.T)
     found.keep("probabilities", softmax(found["logits"]))
+    paths = [f"decoder.layers.{n}.cross_attn" for n in range(config()["n_layers"])]
+    means = [found.keep(f"{path}.average", found[f"{path}.weights"].mean(0)) for path in paths]
+    found.keep("decoder.cross_attn.average", np.mean(means, axis=0))
     return found
 
 
 def of_lesson(lesson: Lesson, what: str) -> Any:
-    """WORDS, MATRICES or CHARTS of the lesson's own module in tests/truth/lessons, if it has one."""
+    """WORDS, MATRICES, CHARTS or GRID of the lesson's own module in tests/truth/lessons, if it has one."""
     name = f"tests.truth.lessons.{lesson.file.stem}"
     return getattr(import_module(name), what, {}) if find_spec(name) else {}
 
@@ -89,7 +92,8 @@ def test_every_number_of_see_and_check(lesson: Lesson) -> None:
                 if "values" in data:
                     check_matrix(data, oracle, of_lesson(lesson, "MATRICES"))
                 else:
-                    check_grid(data, oracle)
+                    grid = of_lesson(lesson, "GRID") or "encoder.layers.{}.self_attn"
+                    check_grid(data, oracle, grid(seen) if callable(grid) else grid)
             assert set(seen.charts) <= set(of_lesson(lesson, "CHARTS"))
             check_words(seen, oracle, check_check(seen, oracle), common.WORDS | of_lesson(lesson, "WORDS"))
             n_matrices += len(seen.matrices)
@@ -126,7 +130,7 @@ def test_every_rule_of_check(pattern: re.Pattern[str], rule: Any) -> None:
     tried = 0
     for sentence in (SENTENCES[0], SENTENCES[2], SENTENCES[6]):
         oracle, found = forward(sentence), engine.numbers(engine.trace(sentence))
-        for name in filter(pattern.fullmatch, [*found.tensors, "probabilities"]):
+        for name in filter(pattern.fullmatch, oracle.tensors):
             for _ in range(2):
                 index = tuple(choose.randrange(size) for size in found[name].shape)
                 step, true = worked(found, name, index), value_at(oracle, name, index)

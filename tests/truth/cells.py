@@ -48,13 +48,15 @@ def check_matrix(data: dict[str, Any], oracle: Forward, others: Mapping[str, Exp
     assert set(numbers_in(data["title"] + " " + data["how_to_read"])) <= known
 
 
-def check_grid(data: dict[str, Any], oracle: Forward) -> None:
-    """The bytes of the overview against the weights of every encoder head."""
+def check_grid(data: dict[str, Any], oracle: Forward, attention: str) -> None:
+    """The bytes of the overview against the weights of every head of one kind of attention, {} being the layer."""
     height, width = data["height"], data["width"]
     shown = np.frombuffer(b64decode(data["maps"]), np.uint8).reshape(data["layers"], -1, height, width)
     for layer, maps in enumerate(shown):
-        true = oracle[f"encoder.layers.{layer}.self_attn.weights"][:, :height, :width]
-        assert np.abs(maps[: data["heads"]] - 255 * true).max() < 0.51
+        true = oracle[f"{attention.format(layer)}.weights"][:, :height, :width]
+        if data["mean"]:
+            true = np.concatenate([true, true.mean(0, keepdims=True)])
+        assert np.abs(maps - 255 * true).max() < 0.51
 
 
 def stream(stack: str, layer: int) -> str:
@@ -163,6 +165,9 @@ def says_numbers(oracle: Forward, name: str, index: tuple[int, ...], listed: int
             if np.isneginf(oracle[name.replace("weights", "scores")][index]):
                 return [0]
             return [seen] if seen <= listed else [seen, seen - listed]
+        case "average":
+            n = config()["n_layers" if name.startswith("decoder.cross_attn") else "n_heads"]
+            return [n, *range(1, n + 1)]
         case "heads":
             total = oracle[name.replace("heads", "weights")].shape[-1]
             return [index[2] + 1, total] if total <= listed else [index[2] + 1, total, total - listed]

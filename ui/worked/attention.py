@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -193,6 +194,20 @@ def _mixed(numbers: Numbers, found: re.Match[str], index: tuple[int, ...]) -> Wo
         value,
         snippet,
         needs,
+    )
+
+
+@rule(r"(?:encoder|decoder)\.(?:layers\.\d+\.)?(?:self|cross)_attn\.average")
+def _average(numbers: Numbers, found: re.Match[str], index: tuple[int, ...]) -> WorkedStep:
+    row, column = index
+    sources = numbers.averaged(found[0])
+    per_head = np.stack([numbers[source][:, row, column] for source in sources])
+    values = per_head.mean(1) if len(sources) > 1 else per_head[0]
+    names = [f"{'the mean of layer' if len(sources) > 1 else 'head'} {n + 1}" for n in range(len(values))]
+    return replace(
+        worked_average(values.tolist(), names, float(numbers[found[0]][index])),
+        snippet=f"np.mean([t[name][:, {row}, {column}] for name in {sources}])",
+        needs=tuple(sources),
     )
 
 

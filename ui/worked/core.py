@@ -40,12 +40,26 @@ class Numbers:
     def __getitem__(self, name: str) -> np.ndarray:
         """A tensor or weight in float64, so that sums of it are as exact as can be.
 
-        "probabilities" (T,vocab_size) is the softmax of the logits, the one tensor that the model itself need not make.
+        Two kinds the model itself need not make: "probabilities" (T,vocab_size), the softmax of the logits, and
+        averages (T,S) of attention weights, see `averaged`.
         """
         if name == "probabilities":
             return softmax(self["logits"])
+        if name.endswith(".average"):
+            return np.asarray(np.mean([self[source] for source in self.averaged(name)], axis=(0, 1)))
         found = self.tensors[name] if name in self.tensors else self.weights[name]
         return found.astype(np.float64)
+
+    def averaged(self, name: str) -> list[str]:
+        """Names of the weights (H,T,S) that an average is over.
+
+        `decoder.layers.2.cross_attn.average` is over the heads of one layer, `decoder.cross_attn.average` over those
+        of all layers.
+        """
+        one = name.replace(".average", ".weights")
+        stack, _, attention = one.partition(".")
+        every = re.compile(rf"{stack}\.layers\.\d+\.{re.escape(attention)}")
+        return [one] if one in self.tensors else list(filter(every.fullmatch, self.tensors))
 
 
 Rule = Callable[[Numbers, re.Match[str], tuple[int, ...]], WorkedStep]
