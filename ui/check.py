@@ -94,7 +94,7 @@ def checked_matrix(
         shown,
         rows,
         columns,
-        key=f"see_{name}_{head}",
+        key="see_matrix",
         title=title,
         how_to_read=how_to_read,
         scale=scale or ("weight" if is_weight else "signed"),

@@ -35,7 +35,7 @@ def page() -> AppTest:
 
 
 def test_the_matrix_is_the_formula(page: AppTest) -> None:
-    shown = values(page, "see_encoder.embedding.positions_None")
+    shown = values(page, "see_matrix")
     length = len(engine.trace(SENTENCE).src)
     assert shown.shape == (length, 10)
     np.testing.assert_allclose(shown, sinusoids(length)[:, :10], atol=1e-6)
@@ -53,7 +53,7 @@ def test_the_chosen_cell_is_worked_out() -> None:
 
 def test_all_dimensions_and_the_sum() -> None:
     page = opened(PAGE, sentence=SENTENCE, positions_tensor="Their sum", positions_dimensions="all 256", cell="3.200")
-    shown = values(page, "see_encoder.embedding.output_None")
+    shown = values(page, "see_matrix")
     assert shown.shape[1] == D_MODEL
     assert f"**How did this {shown[2, 199]:.4f}".replace("-", "−") in markdown(page)
 
