@@ -6,7 +6,7 @@ import streamlit as st
 
 from figures.vocabulary import length_curve
 from model.checkpoint import SHIPPED
-from model.cuts import UNKNOWN, cuts
+from model.cuts import UNKNOWN, Cut, cuts
 from model.merges import Merges, merges_of
 from model.tokenizer import SPECIALS, Token, Tokenizer, normalise
 from model.trace import Trace
@@ -17,6 +17,7 @@ from ui.course import show_lesson
 from ui.engine import machine
 from ui.quiz import Question
 from ui.steps import show_steps
+from ui.tables import numbers_of_figure, table
 from ui.text import in_markdown, visible
 from ui.vocabulary import entries, hexadecimal, spaced
 from ui.worked import WorkedStep
@@ -29,6 +30,15 @@ EXAMPLES = {
     "Emoji": "I ate an 🍎 👩‍🚀",
     "Thai": "ฉันชอบสุนัข",
     "German compound": "Donaudampfschifffahrtsgesellschaft",
+}
+
+# How each of the five ways cuts a text, by its name.
+HOW = {
+    "Words": "At spaces and marks; each frequent word is a piece.",
+    "Characters": "After every sign.",
+    "Byte-pair encoding": "Joins bytes by the merge rules above. This model's way.",
+    "WordPiece": "In each word, the longest piece that fits, from the left; ## marks a piece inside a word.",
+    "Unigram": "Every piece has a probability; of all cuts the likeliest.",
 }
 
 
@@ -44,10 +54,15 @@ def idea(trace: Trace) -> None:
     tokenizer = machine().tokenizer
     st.markdown(
         "A network reckons with numbers, so a sentence has to become numbers first. It is cut into words, the words "
-        "into "
-        "**pieces** (also called *tokens*), and every piece has a number: its row in a fixed list of "
+        "into **pieces** (also called *tokens*), and every piece has a number, its **id**: its row in a fixed list of "
         f"{tokenizer.vocab_size:,} pieces, the **vocabulary**. Frequent words are one piece. A word that is not in "
-        "the list falls apart into smaller pieces, in the end into single bytes, so nothing is ever lost."
+        "the list falls apart into smaller pieces, in the end into single **bytes** (the numbers 0 to 255 in which "
+        "computers store text), so nothing is ever lost."
+    )
+    st.markdown(
+        "Which pieces are in the list? Before the model was trained, **byte-pair encoding** read its sentences as "
+        "bytes and joined the two neighbours that occurred most often, again and again. That made "
+        f"{len(merges_of(tokenizer)):,} **merge rules**. A new sentence is cut by the same rules, in the same order."
     )
     st.latex(
         r"\text{sentence}\;\to\;\text{words}\;\to\;\text{pieces}\;\to\;\text{ids}\in"
@@ -56,7 +71,7 @@ def idea(trace: Trace) -> None:
     pad, sos, eos = (f"**{in_markdown(name)}** ({tokenizer.backend.token_to_id(name)})" for name in SPECIALS)
     st.markdown(
         f"Three ids stand for no text: {sos} starts a translation, {eos} ends a sentence, and {pad} fills up the "
-        "shorter ones when several sentences are computed together."
+        "shorter of several sentences that are computed together."
     )
 
 
@@ -74,7 +89,7 @@ def see(trace: Trace) -> None:
         key="see_pieces",
         title="Your sentence as the model gets it",
         how_to_read="Each card: the piece (␣ is a space, which belongs to the piece after it), its bytes in "
-        "hexadecimal, its id. A wider gap ends a word.",
+        "hexadecimal (base 16, 00 to FF), its id. A wider gap ends a word.",
         selected=chosen_piece(trace),
         on_select=lambda n: write_pair("cell", (0, n)),
     )
@@ -197,32 +212,34 @@ def do(trace: Trace) -> None:
 
 def typed_words(trace: Trace) -> list[tuple[int, ...]]:
     """The words in the box, each as its bytes; of an empty box the hardest word of the sentence."""
-    typed = normalise(str(st.session_state.get("word") or "")[:MAX_WORD])
-    return merges_of(machine().tokenizer).words(typed or longest_word(trace)[:MAX_WORD])
+    typed = normalise(str(st.session_state.get("word") or ""))
+    return merges_of(machine().tokenizer).words((typed or longest_word(trace))[:MAX_WORD])
 
 
 def replay(trace: Trace) -> None:
     st.subheader("Build a word, merge by merge", anchor=False)
-    st.text_input(
+    typed = st.text_input(
         "A word of yours",
         key="word",
         bind="query-params",
-        placeholder=f"empty: “{longest_word(trace)}” of your sentence",
+        placeholder=f"empty: “{visible(longest_word(trace)[:MAX_WORD])}” of your sentence",
         live="300ms",
     )
     merges = merges_of(machine().tokenizer)
     words = typed_words(trace)
     word = words[0]
-    if len(words) > 1:
-        st.caption("Merging never crosses the end of a word, so this shows the first word only.")
     done = merges.replay(word)
+    if len(normalise(typed or "") or longest_word(trace)) > MAX_WORD:
+        st.caption(f"Shown: the first word, and of it no more than {MAX_WORD} characters.")
+    elif len(words) > 1:
+        st.caption("Merging never crosses the end of a word, so this shows the first word only.")
+    elif done:
+        st.caption("Move the slider to the left to take merges back, down to the bytes, and to the right to redo them.")
     if not done:
         pieces(byte_cards(word), key="do_bytes", title="No merge rule fits here: the bytes are the pieces")
         return
     if st.session_state.get("merges", 0) > len(done):  # set for a longer word
         st.session_state["merges"] = len(done)
-    if st.session_state.get("merges", 0) > len(done):  # left over from a longer word
-        del st.session_state["merges"]
     count = st.slider("Number of merges", 0, len(done), len(done), key="merges", bind="query-params")
     now = done[count - 1] if count else None
     left, right = st.columns(2, gap="medium")
@@ -244,19 +261,19 @@ def replay(trace: Trace) -> None:
                 how_to_read=f"Joined by rule {now.rank:,} of {len(merges):,}.",
             )
     names = entries()
-    with st.expander("The numbers: all merges of this word"):
-        st.table(
-            [
-                {
-                    "Merge": str(n),
-                    "Rule": f"{m.rank:,}",
-                    "Joins": f"{in_markdown(names[m.left])} + {in_markdown(names[m.right])}",
-                    "Pieces left": str(len(m.after)),
-                    "Done": "yes" if n <= count else "no",
-                }
-                for n, m in enumerate(done, 1)
-            ]
-        )
+    numbers_of_figure(
+        ("Merge", "Rule", "Joins", "Pieces left", "Done"),
+        [
+            (
+                str(n),
+                f"{m.rank:,}",
+                f"{names[m.left]} + {names[m.right]}",
+                str(len(m.after)),
+                "yes" if n <= count else "no",
+            )
+            for n, m in enumerate(done, 1)
+        ],
+    )
 
 
 def byte_cards(symbols: Sequence[int], marked: Sequence[int] = ()) -> list[Card]:
@@ -276,35 +293,32 @@ def compare(trace: Trace) -> None:
         for label, text in EXAMPLES.items():
             st.button(label, key=f"cut_{label}", on_click=_type, args=(text,), type="tertiary", help=text)
         st.button("Your sentence", key="cut_sentence", on_click=_type, args=("",), type="tertiary")
-    text = normalise((typed or "")[:MAX_TEXT]) or trace.text[:MAX_TEXT]
+    whole = normalise(typed or "") or trace.text
+    text = whole[:MAX_TEXT]
+    if len(whole) > MAX_TEXT:
+        st.caption(f"Shown: the first {MAX_TEXT} characters.")
     tokenizer = machine().tokenizer
     found = cuts(text, tokenizer)
-    st.table(
+    table(
+        ("Method", "How it cuts", "This text, cut"),
         [
-            {
-                "Method": cut.method,
-                "Vocabulary": f"{cut.vocab_size:,}",
-                "Pieces": str(len(cut.pieces)),
-                "Unknown": str(cut.n_unknown),
-                "Comes back": "yes" if cut.rebuilt else "no",
-            }
-            for cut in found
-        ]
-    )
-    st.table(
-        [
-            {
-                "Method": cut.method,
-                "Cut": in_markdown(" · ".join(spaced(piece) for piece in cut.pieces[:READABLE]))
+            (
+                cut.method,
+                HOW[cut.method],
+                " · ".join(spaced(piece) for piece in cut.pieces[:READABLE])
                 + (" …" if len(cut.pieces) > READABLE else ""),
-            }
+            )
             for cut in found
-        ]
+        ],
+    )
+    table(
+        ("Method", "Vocabulary", "Pieces", "Comes back"),
+        [(cut.method, f"{cut.vocab_size:,}", str(len(cut.pieces)), comes_back(cut)) for cut in found],
     )
     st.caption(
-        f"All five learned from the same sentences. {in_markdown(UNKNOWN)} stands for what a vocabulary does not have: "
-        "its text does not come back. WordPiece marks a piece inside a word by \\#\\#. This model uses byte-pair "
-        "encoding: its smallest pieces are the 256 bytes, so it always has one."
+        f"All five learned from the same sentences. {in_markdown(UNKNOWN)} stands for what a vocabulary does not have, "
+        "so its text does not come back. Words and WordPiece forget the spaces, so a text with a full stop may not "
+        "come back from them either. Byte-pair encoding always has a piece: its smallest ones are the 256 bytes."
     )
     merges = merges_of(tokenizer)
     lengths = merges.lengths(text)
@@ -323,8 +337,14 @@ def compare(trace: Trace) -> None:
         f"{n_pieces(lengths[-1][1])} with {base + lengths[-1][0]:,}.",
         config={"displayModeBar": False},
     )
-    with st.expander("The numbers: vocabulary and length"):
-        st.table([{"Merges known": f"{n:,}", "Vocabulary": f"{base + n:,}", "Pieces": str(at)} for n, at in lengths])
+    numbers_of_figure(
+        ("Merges known", "Vocabulary", "Pieces"), [(f"{n:,}", f"{base + n:,}", str(at)) for n, at in lengths]
+    )
+
+
+def comes_back(cut: Cut) -> str:
+    """Whether the text can be had from its pieces again; if not, how many of them are unknown."""
+    return "yes" if cut.rebuilt else f"no, {cut.n_unknown} unknown"
 
 
 INVENTED = "blorptangle"
