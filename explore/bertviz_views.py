@@ -20,6 +20,7 @@ from explore.attention import AttentionMaps
 Mode = Literal["light", "dark"]
 
 DIGITS = 4  # of a weight; rounded, a view is a third of its size
+MAX_WEIGHTS = 60_000  # in one view; each takes eight bytes, and the libraries 330 kB
 _VENDOR = Path(__file__).parent / "vendor"
 _LIBRARIES = "jquery-3.7.1.min.js", "d3-5.7.0.min.js"
 _MARK = "\ue000"  # stands for < until the script is written; a private character that no language uses
@@ -36,26 +37,40 @@ body.dark select { background: #1a222c; color: inherit; }
 """
 
 
-def head_view(maps: AttentionMaps, mode: Mode, layer: int = 0, heads: Sequence[int] | None = None) -> str:
-    """Lines from token to token, all chosen heads at once in colours.
+def head_view(maps: AttentionMaps, mode: Mode, layer: int = 0, layers: Sequence[int] | None = None) -> str:
+    """Lines from token to token, all heads of a layer at once in colours.
 
-    Args:    layer: the one to open on; heads: those to open on (all)
+    Args:    layer: the one to open on; layers: those to choose from (all)
     Returns: a whole HTML page
     """
     import bertviz  # slow to import
 
     html = bertviz.head_view(
-        **_arguments(maps), layer=layer, heads=heads, prettify_tokens=False, html_action="return"
+        **_arguments(maps), layer=layer, include_layers=_list(layers), prettify_tokens=False, html_action="return"
     ).data
     return _page(html, mode)
 
 
-def model_view(maps: AttentionMaps, mode: Mode) -> str:
+def model_view(maps: AttentionMaps, mode: Mode, layers: Sequence[int] | None = None) -> str:
     """Every layer and head of one kind of attention as a thumbnail that opens at a click: a whole HTML page."""
     import bertviz
 
-    html = bertviz.model_view(**_arguments(maps), display_mode=mode, prettify_tokens=False, html_action="return").data
+    html = bertviz.model_view(
+        **_arguments(maps), display_mode=mode, include_layers=_list(layers), prettify_tokens=False, html_action="return"
+    ).data
     return _page(html, mode)
+
+
+def affordable_layers(maps: AttentionMaps, layer: int) -> list[int]:
+    """As many layers around this one as make a view of well under a megabyte, at least this one."""
+    n_layers = len(maps.weights)
+    count = min(n_layers, max(1, MAX_WEIGHTS // maps.weights[0].size))
+    first = min(max(0, layer - count // 2), n_layers - count)
+    return list(range(first, first + count))
+
+
+def _list(layers: Sequence[int] | None) -> list[int] | None:
+    return None if layers is None else list(layers)
 
 
 def _arguments(maps: AttentionMaps) -> dict[str, Any]:

@@ -3,10 +3,10 @@
 Only safetensors are read and no code of a model is run. Nothing here reaches the network (see explore/downloads.py).
 """
 
+import functools
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Literal
 
 import cachetools
@@ -39,6 +39,7 @@ Kind = Literal["encoder", "decoder", "encoder-decoder"]
 MAX_TOKENS = 128  # of a sentence, special tokens among them: what one can still look at
 MAX_WRITTEN = 48  # tokens that a model writes at most
 N_PREDICTIONS = 10
+READINGS_BYTES = 64 * 2**20  # of what models read lately, kept so that a click is quick
 
 LOADERS: dict[Kind, Any] = {
     "encoder": AutoModelForMaskedLM,
@@ -91,7 +92,7 @@ class OpenModel:
     def n_parameters(self) -> int:
         return sum(p.numel() for p in self.model.parameters())
 
-    @cached_property
+    @functools.cached_property
     def longest(self) -> int:
         """Tokens that the model takes at most, as far as this app shows them."""
         config = self.model.config
@@ -161,10 +162,16 @@ def _first_line(error: Exception) -> str:
 
 
 class Shelf:
-    """The models in memory: at most so many, and the one not used for longest leaves first. For all threads."""
+    """The models in memory, at most so many, and what they read lately. The one not used for longest leaves first.
+
+    For all threads; models load and read one at a time, so that two never fight for memory or cores.
+    """
 
     def __init__(self, size: int, load: Callable[[str], OpenModel]) -> None:
         self._models: cachetools.LRUCache[str, OpenModel] = cachetools.LRUCache(size)
+        self._readings: cachetools.LRUCache[object, Reading] = cachetools.LRUCache(
+            READINGS_BYTES, getsizeof=lambda reading: sum(maps.weights.nbytes for maps in reading.maps)
+        )
         self._lock = threading.RLock()
         self._load = load
 
@@ -180,9 +187,30 @@ class Shelf:
                 self._models[name] = self._load(name)
             return self._models[name]
 
+    def read(self, name: str, sentence: str, hidden: int | None = None) -> Reading:
+        """`read` with the model of this name, remembered.
+
+        Raises: ModelError
+        """
+        key = name, sentence, hidden
+        with self._lock:
+            if key not in self._readings:
+                reading = read(self.get(name), sentence, hidden)
+                if sum(maps.weights.nbytes for maps in reading.maps) > READINGS_BYTES:
+                    return reading
+                self._readings[key] = reading
+            return self._readings[key]
+
     def names(self) -> list[str]:
+        """Names of the models in memory."""
         with self._lock:
             return list(self._models)
+
+
+@functools.cache
+def shelf(settings: Settings) -> Shelf:
+    """The one shelf of this process with these settings."""
+    return Shelf(settings.kept, lambda name: load(name, settings))
 
 
 @torch.inference_mode()
@@ -319,8 +347,3 @@ def _words(tokenizer: PreTrainedTokenizerBase, ids: Sequence[int], encoded: Any 
             word += 1
         words.append(word)
     return tuple(words)
-
-
-def opener(settings: Settings) -> Shelf:
-    """The shelf that an operator's settings describe."""
-    return Shelf(settings.kept, lambda name: load(name, settings))

@@ -18,7 +18,11 @@ page = st.navigation(
             st.Page(PAGES / "home.py", title="Translate", default=True),
         ],
         **course_pages(),
-        "Explore": [st.Page(PAGES / "explore" / "bertviz.py", title="BertViz", url_path="bertviz")],
+        "Explore": [
+            st.Page(PAGES / "explore" / "bertviz.py", title="BertViz", url_path="bertviz"),
+            st.Page(PAGES / "explore" / "any_model.py", title="Any model", url_path="any-model"),
+            st.Page(PAGES / "explore" / "compare.py", title="Compare", url_path="compare"),
+        ],
         "More": [st.Page(PAGES / "about.py", title="About the model")],
     },
     expanded=True,

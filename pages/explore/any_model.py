@@ -1,0 +1,187 @@
+"""Any Hugging Face model of the folder of models: its tokens, its attention, what it predicts."""
+
+import streamlit as st
+
+from explore.attention import AttentionMaps
+from explore.bertviz_views import affordable_layers, head_view
+from explore.downloads import fetch, size_of
+from explore.folders import ModelError, Settings, folder_of, listed
+from explore.hugging_face import OpenModel, Reading, Shelf, shelf
+from figures.grouping import Group, pieces, words
+from ui.address import read_count, write_count
+from ui.attention import KINDS, READABLE
+from ui.bars import bars
+from ui.foreign import choose_model
+from ui.maps import browse
+from ui.notices import MAX_CHARS
+from ui.one_of import one_of
+from ui.sentence import KEY
+from ui.text import in_markdown, visible
+
+WHAT_IT_IS = {
+    "encoder": "an **encoder**: it reads a whole sentence at once and can guess a token that is covered",
+    "decoder": "a **decoder**: it reads from left to right and says what comes next",
+    "encoder-decoder": "an **encoder-decoder**: it reads one text and writes another",
+}
+HOW_TO_ADD = (
+    "To add a model, put its folder (config.json, tokenizer, safetensors) into `models/` beside the app, or wherever "
+    "the setting `WALKTHROUGH_MODELS` points. This project's own model goes there by "
+    "`python -m model.export models/walkthrough-en-de`."
+)
+HEAD_VIEW_LINE, HEAD_VIEW_TOP = 23, 90  # pixels
+
+
+def open_model(settings: Settings, name: str) -> OpenModel | None:
+    """The model; None if it is not there yet, or not to be opened, which is said."""
+    try:
+        if folder_of(name, settings.root) is None:
+            offer(settings, name)
+            return None
+        with st.spinner(f"Opening {in_markdown(name)}…"):
+            return shelf(settings).get(name)
+    except ModelError as error:
+        st.warning(in_markdown(str(error)))
+        return None
+
+
+def offer(settings: Settings, name: str) -> None:
+    """Say how large a model is that is not there, and fetch it if the visitor says so.
+
+    Raises: ModelError
+    """
+    size = size_of(name, settings)
+    st.info(f"The model {in_markdown(name)} is not here yet. To fetch it takes {size / 1e6:,.0f} MB.")
+    if st.button(f"Fetch {size / 1e6:,.0f} MB", key="fetch"):
+        bar = st.progress(0.0, "Fetching…")
+        fetch(name, settings, size, bar.progress)
+        st.rerun()
+
+
+def covered(reading: Reading) -> int | None:
+    """Control for the token to be covered; None for none. Kept in the address by its number."""
+    key = f"cover/{reading.tokens}"
+
+    def write() -> None:
+        write_count("cover", st.session_state[key])
+
+    chosen = st.selectbox(
+        "Cover a token and let the model guess it",
+        range(len(reading.tokens) + 1),
+        index=read_count("cover", len(reading.tokens) + 1),
+        format_func=lambda i: f"{i} {visible(reading.tokens[i - 1])}" if i else "none",
+        key=key,
+        on_change=write,
+        width=320,
+    )
+    return chosen - 1 if chosen else None
+
+
+@st.fragment
+def show(opened: OpenModel, models: Shelf, sentence: str) -> None:
+    """Everything that a control of this page changes."""
+    try:
+        reading = models.read(opened.name, sentence)
+        if opened.kind == "encoder" and opened.predicts and (hidden := covered(reading)) is not None:
+            reading = models.read(opened.name, sentence, hidden)
+    except ModelError as error:
+        st.warning(in_markdown(str(error)))
+        return
+    tokens(opened, reading)
+    predictions(opened, reading)
+    attention(reading)
+
+
+def tokens(opened: OpenModel, reading: Reading) -> None:
+    st.markdown(
+        f"**{len(reading.tokens)} tokens**: "
+        + " · ".join(in_markdown(token) for token in reading.tokens[: 2 * READABLE])
+    )
+    if reading.n_cut:
+        st.caption(f"The sentence is {reading.n_cut} tokens longer than the {opened.longest} that are read here.")
+
+
+def predictions(opened: OpenModel, reading: Reading) -> None:
+    if not opened.predicts:
+        st.info("The file holds no weights for the part that turns vectors into words, so this model predicts nothing.")
+    if reading.written:
+        verb = "goes on" if opened.kind == "decoder" else "writes"
+        st.markdown(f"The model {verb}: **{in_markdown(reading.written)}**")
+    if reading.predictions:
+        st.subheader("What it thinks likely", anchor=False)
+        st.markdown(f"Its ten likeliest tokens for {in_markdown(reading.predicted)}, with their probabilities:")
+        bars(
+            [p.text for p in reading.predictions],
+            [p.probability for p in reading.predictions],
+            "The likeliest tokens, with their probabilities",
+        )
+
+
+def attention(reading: Reading) -> None:
+    st.subheader("Where it looks", anchor=False)
+    by_label = {KINDS[maps.kind].label: maps for maps in reading.maps}
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        label = next(iter(by_label))
+        if len(by_label) > 1:
+            label = one_of("Attention", list(by_label), key="foreign_kind", default=label)
+        by_word = st.toggle("Group tokens into words", key="words", bind="query-params")
+        hide = st.toggle("Hide special tokens", key="hide_special", bind="query-params")
+    maps = by_label.get(label) or reading.maps[0]
+    rows, columns = (
+        shown_groups(texts, places, by_word, hide)
+        for texts, places in ((maps.rows, maps.row_words), (maps.columns, maps.column_words))
+    )
+    chosen = browse(
+        maps.weights,
+        rows,
+        columns,
+        title=KINDS[maps.kind].name,
+        how_to_read="A row is a token that looks; its weights over all columns add up to 1.",
+        describe="“{row}” looks at “{column}”: {value}",
+        csv_name=f"{maps.kind} attention",
+    )
+    if hide:
+        st.caption("Rows are not renormalised: what they lack to 1 went to special tokens.")
+    bertviz(maps, chosen.layer)
+
+
+def shown_groups(texts: tuple[str, ...], places: tuple[int, ...], by_word: bool, hide: bool) -> list[Group]:
+    """Tokens as rows or columns; a sentence of special tokens alone keeps them."""
+    groups = words(texts, places) if by_word else pieces(texts)
+    return [g for g in groups if places[g.pieces[0]] >= 0] or groups if hide else groups
+
+
+def bertviz(maps: AttentionMaps, layer: int) -> None:
+    if not st.toggle("Draw it with BertViz too", key="bertviz_too", bind="query-params"):
+        return
+    shown = maps.first(READABLE)
+    layers = affordable_layers(shown, layer)
+    mode = "dark" if st.context.theme.type == "dark" else "light"
+    with st.spinner("Drawing…"):
+        page = head_view(shown, mode, layer, layers)
+    height = HEAD_VIEW_TOP + HEAD_VIEW_LINE * max(len(shown.rows), len(shown.columns))
+    st.iframe(page, height=height, alt="BertViz, head view; the numbers of one head stand in the table above.")
+    st.caption(
+        f"BertViz counts layers from 0. It got {len(layers)} of {len(maps.weights)} layers and at most the first "
+        f"{READABLE} tokens, rounded to 4 decimals: {len(page) // 1000} kB."
+    )
+
+
+st.title("Any model", anchor=False)
+st.markdown(
+    "Send your sentence through another model, of the Hugging Face kind, and look at it in the same way. "
+    "Only weights in safetensors are read, and no code that comes with a model is run."
+)
+settings = Settings.of()
+names = listed(settings.root)
+name = choose_model("Model", names, "model", names[0] if names else None)
+with st.expander("How do I add a model?", expanded=not names):
+    st.markdown(HOW_TO_ADD)
+sentence = (st.session_state.get(KEY) or "")[:MAX_CHARS].strip()
+if name and not sentence:
+    st.info("There is nothing to read yet: type a sentence.")
+elif name and (opened := open_model(settings, name)):
+    st.markdown(
+        f"**{in_markdown(name)}** is {WHAT_IT_IS[opened.kind]}. {opened.n_parameters:,} parameters, "
+        f"type {in_markdown(opened.model.config.model_type)}."
+    )
+    show(opened, shelf(settings), sentence)

@@ -1,0 +1,168 @@
+"""The pages for other people's models: every family, bad models, hostile text, and two models side by side."""
+
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from explore.folders import Settings
+from explore.hugging_face import load, read
+from explore.similarity import similarity
+from model.export import export
+from tests.explore.small_models import FAMILIES, make
+from tests.pages.kit import ROOT, assert_sound, component, markdown, notices, opened, values
+
+ANY, COMPARE = (ROOT / "pages" / "explore" / name for name in ("any_model.py", "compare.py"))
+SENTENCE = "The black cat fights the white cat."
+HOSTILE = (
+    "</script><script>alert(1)</script>",
+    "<img src=x onerror=alert(1)> **b** $x$",
+    "\u202e\u0300\u200b🐶",
+    "ฉันชอบสุนัข",
+)
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("models")
+    for family in FAMILIES:
+        make(family, folder / family)
+    export(folder / "ours")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _settings(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WALKTHROUGH_MODELS", str(root))
+
+
+def warnings(app: AppTest) -> list[str]:
+    return [e.value for e in app.warning]
+
+
+@pytest.mark.parametrize("family", [*FAMILIES, "ours"])
+def test_every_family_shows_its_own_maps(family: str, root: Path) -> None:
+    app = opened(ANY, sentence=SENTENCE, model=family, map="2.2")
+    reading = read(load(family, Settings(root, False, 1)), SENTENCE)
+    maps = reading.maps[0]
+    assert np.allclose(values(app, "map"), maps.weights[1, 1], atol=1e-5)
+    assert component(app, "map")["columns"] == [column if column.strip() else "␣" for column in maps.columns]
+    if reading.written.strip():
+        assert "The model" in markdown(app)
+
+
+def test_a_covered_token_is_guessed(root: Path) -> None:
+    app = opened(ANY, sentence=SENTENCE, model="bert", cover="3")
+    reading = read(load("bert", Settings(root, False, 1)), SENTENCE, hidden=2)
+    (bars,) = (e.proto.body for e in app.get("html") if '<ol class="tw-bars"' in e.proto.body)
+    shown = [float(p) for p in re.findall(r'tw-bar-value">([\d.]+)', bars)]
+    assert np.allclose(shown, [p.probability for p in reading.predictions], atol=6e-5)
+    assert "[MASK]" in component(app, "map")["rows"]
+
+
+def test_kinds_grouping_hiding_and_bertviz() -> None:
+    app = opened(
+        ANY, sentence=SENTENCE, model="ours", foreign_kind="Encoder-decoder", words="true", hide_special="true"
+    )
+    assert component(app, "map")["columns"] == ["The", "black", "cat", "fights", "the", "white", "cat", "."]
+    assert "Rows are not renormalised" in markdown(app)
+    assert not app.get("iframe")
+    app.toggle(key="bertviz_too").set_value(True).run()
+    assert_sound(app)
+    (frame,) = app.get("iframe")
+    assert len(frame.proto.srcdoc) < 1e6
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("family", ["bert", "gpt2", "t5"])
+def test_hostile_text_is_shown_as_text(family: str, text: str) -> None:
+    app = opened(ANY, sentence=text, model=family, bertviz_too="true")
+    assert warnings(app) == []
+    (frame,) = app.get("iframe")
+    assert frame.proto.srcdoc.count("</script>") == 4
+    assert "<script>" not in markdown(app)
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("no-such-model", "Downloads are switched off"),
+        ("../../etc", "A model's name is"),
+        ("<script>alert(1)</script>", "A model's name is"),
+        ("a" * 5000, "A model's name is"),
+        ("bare", "holds no weights"),
+        ("pickled", "pickle"),
+        ("picture", "no language model"),
+        ("half", "are missing"),
+    ],
+)
+def test_a_bad_model_gets_one_clear_sentence(name: str, says: str, root: Path) -> None:
+    for bad in ("bare", "pickled", "half"):
+        shutil.copytree(root / "bert", root / bad, dirs_exist_ok=True)
+        (root / bad / "model.safetensors").unlink(missing_ok=True)
+    (root / "pickled" / "pytorch_model.bin").write_bytes(b"cos\nsystem\n")
+    shutil.copy(root / "gpt2" / "model.safetensors", root / "half" / "model.safetensors")
+    shutil.copytree(root / "bert", root / "picture", dirs_exist_ok=True)
+    (root / "picture" / "config.json").write_text('{"model_type": "vit"}')
+    app = opened(ANY, sentence=SENTENCE, model=name)
+    (warning,) = warnings(app)
+    assert says.replace("'", r"\'") in warning or says in warning.replace("\\", "")
+    app.selectbox(key="model_box").set_value("gpt2").run()  # the app goes on
+    assert_sound(app)
+    assert warnings(app) == []
+    for bad in ("bare", "pickled", "half", "picture"):
+        shutil.rmtree(root / bad)
+
+
+def test_without_models_the_page_says_how_to_add_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WALKTHROUGH_MODELS", str(tmp_path))
+    app = opened(ANY, sentence=SENTENCE)
+    assert "python -m model.export" in markdown(app)
+
+
+def test_nothing_typed() -> None:
+    assert any("type a sentence" in notice for notice in notices(opened(ANY, sentence=" ", model="bert")))
+
+
+def test_a_long_sentence_is_cut_and_it_is_said() -> None:
+    app = opened(ANY, sentence=SENTENCE * 20, model="gpt2")
+    assert "tokens longer than the 62 that are read here" in markdown(app)
+    assert values(app, "map").shape == (40, 40)
+
+
+def test_two_models_on_one_sentence(root: Path) -> None:
+    app = opened(COMPARE, sentence=SENTENCE, right_model="ours", left_map="2.3")
+    assert "Both sides have the same tokens" in markdown(app)
+    assert re.search(r"is layer 2, head 3 on the right: \*\*1\.000", markdown(app))
+    app.button(key="show_partner").click().run()
+    assert_sound(app)
+    assert app.query_params["right_map"] == ["2.3"]
+    assert np.allclose(values(app, "left_map"), values(app, "right_map"), atol=1e-5)
+
+
+def test_one_model_on_two_sentences(root: Path) -> None:
+    second = "We sat on the bank of the river."
+    app = opened(COMPARE, sentence=SENTENCE, right_model="bert", left_model="bert", second=second)
+    model = load("bert", Settings(root, False, 1))
+    one, two = (read(model, text).maps[0] for text in (SENTENCE, second))
+    likeness, cell_by_cell = similarity(one, two)
+    assert not cell_by_cell
+    best = float(likeness[0, 0].max())
+    assert f"**{best:.3f}**" in markdown(app)
+    assert "different tokens here" in markdown(app)
+
+
+@pytest.mark.parametrize("name", ["bert", "gpt2", "t5", "this translator"])
+def test_a_bert_a_gpt2_and_the_translator_can_be_compared(name: str) -> None:
+    app = opened(COMPARE, sentence=SENTENCE, left_model="this translator", right_model=name)
+    assert warnings(app) == []
+    assert len(values(app, "right_map")) > 3
+
+
+def test_a_side_that_cannot_be_opened_says_so() -> None:
+    app = opened(COMPARE, sentence=SENTENCE, right_model="../secret")
+    (warning,) = warnings(app)
+    assert "name" in warning
