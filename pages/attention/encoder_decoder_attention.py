@@ -24,6 +24,7 @@ from ui.components.head_grid import MEAN, head_grid
 from ui.components.matrix import matrix
 from ui.course import show_lesson
 from ui.notices import MAX_CHARS
+from ui.one_of import one_of
 from ui.quiz import Question
 from ui.sentence import KEY as SENTENCE
 from ui.steps import show_steps
@@ -32,7 +33,7 @@ from ui.text import in_html, in_markdown, magnitude, number
 from ui.worked import WorkedStep, output_of, worked_average, worked_group
 
 KIND = "cross"
-ONE, LAYER, ALL = VIEWS = "One head", "Mean of a layer", "Mean of all"
+ONE, LAYER, ALL = VIEWS = "One head", "Layer average", "Full average"
 NEEDED = 0.05  # a piece needs a word without which its probability falls by so much
 VIEW, WORDS, GERMAN = "view", "by_word", "german"  # keys of the controls, and of their parameters in the address
 
@@ -63,9 +64,9 @@ class View:
     @property
     def title(self) -> str:
         if self.which == LAYER:
-            return f"mean of the heads of layer {self.head.layer + 1}"
+            return f"average of the heads of layer {self.head.layer + 1}"
         if self.which == ALL:
-            return "mean of the heads of all layers"
+            return "average of the heads of all layers"
         return f"layer {self.head.layer + 1}, head {self.head.head + 1}"
 
     @property
@@ -80,7 +81,7 @@ class View:
         if self.which == LAYER:
             return {f"head {h + 1}": one for h, one in enumerate(weights[self.head.layer])}
         if self.which == ALL:
-            return {f"the mean of layer {n + 1}": layer.mean(0) for n, layer in enumerate(weights)}
+            return {f"the average of layer {n + 1}": layer.mean(0) for n, layer in enumerate(weights)}
         return {"": weights[self.head.layer, self.head.head]}
 
     def groups(self, trace: Trace) -> tuple[list[Group], list[Group]]:
@@ -148,9 +149,7 @@ def _choose(chosen: tuple[int, int]) -> None:
 def see(trace: Trace) -> None:
     head = choose_head((KIND,), KIND)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        which = st.segmented_control(
-            "Show", VIEWS, default=ONE, required=True, key=VIEW, bind="query-params", wrap=True
-        )
+        which = one_of("Show", VIEWS, key=VIEW, wrap=True)
         st.toggle("Whole words", key=WORDS, bind="query-params")
     view = current_view()
     head_grid(
@@ -279,11 +278,7 @@ def worked_words(trace: Trace, view: View, row: Group, column: Group) -> WorkedS
 
 def do(trace: Trace) -> None:
     trials = {"Write the German yourself": own, "Hide an English word": hide, "Change the memory": memory}
-    trial = st.segmented_control(
-        "Try", list(trials), default="Write the German yourself", required=True, key="cross_trial",
-        bind="query-params", wrap=True,
-    )  # fmt: skip
-    trials[trial](trace, current_view())
+    trials[one_of("Try", list(trials), key="cross_trial", wrap=True)](trace, current_view())
 
 
 def own(trace: Trace, view: View) -> None:
@@ -511,9 +506,7 @@ def memory(trace: Trace, view: View) -> None:
 def choose_memory(trace: Trace, view: View, names: list[str]) -> None:
     """The decoder reading another matrix as its memory, before and after."""
     st.markdown("**What if it were another matrix?** Let the decoder read what the encoder held earlier:")
-    name = st.segmented_control(
-        "The decoder reads", names[:-1], default=names[-2], required=True, key="memory", bind="query-params", wrap=True
-    )
+    name = one_of("The decoder reads", names[:-1], key="memory", default=names[-2], wrap=True)
     src, tgt = (tuple(token.id for token in tokens) for tokens in (trace.src, trace.tgt))
     longest = min(2 * len(tgt) + 10, MAX_TOKENS)
     reading = experiments.other_memory(src, tgt, names.index(name), longest)

@@ -53,8 +53,8 @@ def tables(app: AppTest, start: str) -> list[list[str]]:
     ("view", "name", "expected"),
     [
         ("One head", "decoder.layers.1.cross_attn.weights_2", lambda m: m[1, 2]),
-        ("Mean of a layer", "decoder.layers.1.cross_attn.average_None", lambda m: m[1].mean(0)),
-        ("Mean of all", "decoder.cross_attn.average_None", lambda m: m.mean((0, 1))),
+        ("Layer average", "decoder.layers.1.cross_attn.average_None", lambda m: m[1].mean(0)),
+        ("Full average", "decoder.cross_attn.average_None", lambda m: m.mean((0, 1))),
     ],
 )
 def test_a_head_and_the_means(view: str, name: str, expected) -> None:
@@ -62,7 +62,7 @@ def test_a_head_and_the_means(view: str, name: str, expected) -> None:
     np.testing.assert_allclose(values(app, "see_matrix"), expected(maps(oracle(CATS))), atol=1e-5)
 
 
-@pytest.mark.parametrize("view", ["One head", "Mean of a layer", "Mean of all"])
+@pytest.mark.parametrize("view", ["One head", "Layer average", "Full average"])
 def test_whole_words_are_grouped_and_worked_out(view: str) -> None:
     app = opened(PAGE, sentence=CATS, layer="2", head="3", view=view, by_word="true", cell="4.4")
     shown = values(app, "see_words")
@@ -70,7 +70,7 @@ def test_whole_words_are_grouped_and_worked_out(view: str) -> None:
     assert data["rows"] == ["Die", "schwarze", "Katze", "kämpft", "die", "weiße", "Katze", ".", "<eos>"]
     assert data["columns"] == ["The", "black", "cat", "fights", "the", "white", "cat", ".", "<eos>"]
     every = maps(oracle(CATS))
-    whole = {"One head": every[1, 2], "Mean of a layer": every[1].mean(0), "Mean of all": every.mean((0, 1))}[view]
+    whole = {"One head": every[1, 2], "Layer average": every[1].mean(0), "Full average": every.mean((0, 1))}[view]
     kaempft, fights = slice(4, 7), slice(3, 5)
     assert [t.text for t in engine.trace(CATS).labels[kaempft]] == ["kä", "mp", "ft"]
     expected = whole[kaempft, fights].sum(1).mean()
@@ -88,12 +88,12 @@ def test_the_overview_holds_every_head_and_sets_the_controls() -> None:
     assert np.abs(shown[:, :4] - 255 * every).max() < 0.51
     assert np.abs(shown[:, 4] - 255 * every.mean(1)).max() < 0.51
     assert data["selected"] == [2, 0]
-    assert component(opened(PAGE, view="Mean of a layer", layer="1"), "cross_heads")["selected"] == [0, -1]
-    assert component(opened(PAGE, view="Mean of all"), "cross_heads")["selected"] is None
+    assert component(opened(PAGE, view="Layer average", layer="1"), "cross_heads")["selected"] == [0, -1]
+    assert component(opened(PAGE, view="Full average"), "cross_heads")["selected"] is None
 
 
 def test_it_begins_with_a_weight_between_words() -> None:
-    data = component(opened(PAGE, view="Mean of all"), "see_matrix")
+    data = component(opened(PAGE, view="Full average"), "see_matrix")
     row, column = data["selected"]
     whole = maps(oracle()).mean((0, 1))
     assert whole.argmax() == 6 * 5 + 4  # <eos> to <eos>, which teaches nothing
@@ -144,7 +144,7 @@ def test_own_german_is_read_by_teacher_forcing() -> None:
 
 
 def test_the_view_is_that_of_see() -> None:
-    app, run = opened(PAGE, german=OWN, view="Mean of all", by_word="true"), oracle(german=OWN)
+    app, run = opened(PAGE, german=OWN, view="Full average", by_word="true"), oracle(german=OWN)
     np.testing.assert_allclose(values(app, "do_after"), maps(run).mean((0, 1)), atol=1e-5)
 
 
@@ -212,7 +212,7 @@ def falls(sentence: str) -> np.ndarray:
 
 @pytest.mark.parametrize("sentence", [APPLE, CATS])
 def test_what_each_piece_needs(sentence: str) -> None:
-    app = opened(PAGE, sentence=sentence, cross_trial="Hide an English word", view="Mean of a layer", layer="3")
+    app = opened(PAGE, sentence=sentence, cross_trial="Hide an English word", view="Layer average", layer="3")
     texts, places = hidden_words(sentence)
     lost, looks = falls(sentence), maps(oracle(sentence))[2].mean(0)
     np.testing.assert_allclose(values(app, "do_needs"), lost, atol=1e-4)
@@ -330,9 +330,7 @@ def test_a_state_that_makes_no_sense_is_left_alone() -> None:
     app = opened(
         PAGE, view="Everything", by_word="maybe", memory="x", cross_trial="y", cell="99.99", german="\x00\u202e"
     )
-    np.testing.assert_allclose(
-        values(app, "see_matrix"), maps(oracle())[2, 0], atol=1e-5
-    )
+    np.testing.assert_allclose(values(app, "see_matrix"), maps(oracle())[2, 0], atol=1e-5)
 
 
 def test_the_map_opens_it_and_the_scaled_dot_product_stays_lit() -> None:

@@ -166,7 +166,7 @@ def says_numbers(oracle: Forward, name: str, index: tuple[int, ...], listed: int
                 return [0]
             return [seen] if seen <= listed else [seen, seen - listed]
         case "average":
-            n = config()["n_layers" if name.startswith("decoder.cross_attn") else "n_heads"]
+            n = config()["n_heads" if ".layers." in name else "n_layers"]
             return [n, *range(1, n + 1)]
         case "heads":
             total = oracle[name.replace("heads", "weights")].shape[-1]

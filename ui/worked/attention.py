@@ -203,7 +203,7 @@ def _average(numbers: Numbers, found: re.Match[str], index: tuple[int, ...]) -> 
     sources = numbers.averaged(found[0])
     per_head = np.stack([numbers[source][:, row, column] for source in sources])
     values = per_head.mean(1) if len(sources) > 1 else per_head[0]
-    names = [f"{'the mean of layer' if len(sources) > 1 else 'head'} {n + 1}" for n in range(len(values))]
+    names = [f"{'the average of layer' if len(sources) > 1 else 'head'} {n + 1}" for n in range(len(values))]
     return replace(
         worked_average(values.tolist(), names, float(numbers[found[0]][index])),
         snippet=f"np.mean([t[name][:, {row}, {column}] for name in {sources}])",
