@@ -1,5 +1,6 @@
 """Check: any cell of any matrix of a lesson, worked out from the numbers one step earlier."""
 
+import functools
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -135,11 +136,21 @@ def check_cell(trace: Trace) -> None:
     compute_it_yourself(arrays(found, [step]), step.snippet, value)
 
 
+def npz(data: Mapping[str, Array]) -> bytes:
+    """Arrays by name as a file that `numpy.load` reads."""
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **data)  # type: ignore[arg-type]
+    return buffer.getvalue()
+
+
 def compute_it_yourself(data: Mapping[str, Array], snippet: str, value: float) -> None:
     """The numbers that a value was made from as a file, and the lines that make it again."""
     with st.expander("Compute it yourself"):
-        st.markdown("Download the numbers this step starts from, then run these lines in Python.")
-        buffer = io.BytesIO()
-        np.savez_compressed(buffer, **data)  # type: ignore[arg-type]
-        st.download_button("numbers.npz", buffer.getvalue(), "numbers.npz", key="numbers_npz", on_click="ignore")
-        st.code(f'import numpy as np\n\nt = np.load("numbers.npz")\n{snippet}  # {value:.6f}', language="python")
+        st.markdown("Download the numbers this step starts from, then run these lines in Python, in the same folder.")
+        # Packed when asked for: large arrays take a while.
+        file = functools.partial(npz, data)
+        st.download_button("Download numbers.npz", file, "numbers.npz", key="numbers_npz", on_click="ignore")
+        *lines, last = snippet.splitlines()
+        result, _, note = last.partition("  # ")
+        lines += [f"# {note}"] * bool(note) + [f"print({result})  # {value:.6f}"]
+        st.code("\n".join(["import numpy as np", "", 't = np.load("numbers.npz")', *lines]), language="python")

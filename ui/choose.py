@@ -8,8 +8,13 @@ from model.interventions import Head
 from ui.address import read_count, write_count
 from ui.attention import KINDS, choose_kind
 from ui.engine import machine
-from ui.keep import remember
+from ui.one_of import one_of
 from ui.text import visible
+
+LAYER = (
+    "The same block stands several times, one after the other. Each of these layers reads what the one before wrote."
+)
+HEAD = "Within a layer, several heads look at once, side by side, each with matrices of its own."
 
 
 def choose_head(kinds: Sequence[str] = tuple(KINDS), default: str = "encoder") -> Head:
@@ -17,18 +22,9 @@ def choose_head(kinds: Sequence[str] = tuple(KINDS), default: str = "encoder") -
     config = machine().config
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="choose_head"):
         kind = choose_kind(kinds, default) if len(kinds) > 1 else default
-        layer = st.segmented_control(
-            "Layer",
-            list(range(1, config.n_layers + 1)),
-            default=config.n_layers,
-            required=True,
-            key="layer",
-            bind="query-params",
-        )
-        head = st.segmented_control(
-            "Head", list(range(1, config.n_heads + 1)), default=1, required=True, key="head", bind="query-params"
-        )
-    remember(["layer", "head"])
+        layers, heads = range(1, config.n_layers + 1), range(1, config.n_heads + 1)
+        layer = one_of("Layer", layers, key="layer", default=config.n_layers, goes_along=True, help=LAYER)
+        head = one_of("Head", heads, key="head", goes_along=True, help=HEAD)
     return Head(kind, layer - 1, head - 1)
 
 

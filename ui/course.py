@@ -14,6 +14,7 @@ from ui.sentence import sentence_trace
 from ui.source import Code, source
 
 _VISITED = "visited"  # in the session: slugs of the lessons opened on this visit
+_ASKED = "asked"  # in the session: the lesson and the sentence last asked about, and the questions
 
 Part = Callable[[Trace], None]
 
@@ -30,6 +31,19 @@ def nav_title(item: Lesson) -> str:
         return item.title
     done = answered(item.slug)
     return f"{item.title} ✓" + (f" {done}/{item.n_questions}" if done else "")
+
+
+def questions(slug: str, predict: Callable[[Trace], Sequence[Question]], trace: Trace) -> Sequence[Question]:
+    """The questions of a lesson, the same until the sentence changes.
+
+    They ask about the head and the cell chosen when they were first drawn, and name them. Were they to follow every
+    click in See, an answer half given would be gone.
+    """
+    about = slug, trace.text
+    if st.session_state.get(_ASKED, ("", ()))[0] != about:
+        st.session_state[_ASKED] = about, tuple(predict(trace))
+    asked: Sequence[Question] = st.session_state[_ASKED][1]
+    return asked
 
 
 def show_lesson(
@@ -51,7 +65,7 @@ def show_lesson(
     trace = sentence_trace()
 
     def predict_part(trace: Trace) -> None:
-        quiz(slug, predict(trace))
+        quiz(slug, questions(slug, predict, trace))
 
     def code_part(trace: Trace) -> None:
         source(*code)

@@ -74,12 +74,14 @@ def _ask(slug: str, question: Question) -> None:
         chosen = set() if one is None else {one}
     if st.button("Check my answer", key=f"{key}/check", disabled=not chosen):
         st.session_state[f"{key}/given"] = frozenset(chosen)
-        answers().setdefault((slug, question.id), chosen == question.correct)
+        if (slug, question.id) not in answers():
+            answers()[slug, question.id] = chosen == question.correct
+            st.rerun()  # the whole page, because the navigation counts the answers
     given = st.session_state.get(f"{key}/given")
     if given is None:
         return
     if given == question.correct:
         st.success(f"Right. {question.why}")
     else:
-        right = " and ".join(question.options[i] for i in sorted(question.correct))
-        st.warning(f"Not quite: it is {right}. {question.why}")
+        right = " and ".join(f"“{question.options[i].rstrip('.')}”" for i in sorted(question.correct))
+        st.warning(f"Not quite. Right {'is' if len(question.correct) == 1 else 'are'} {right}. {question.why}")

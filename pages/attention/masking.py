@@ -20,12 +20,13 @@ from ui.check import check_cell, checked_matrix
 from ui.choose import choose_head, current_head
 from ui.compare import before_after
 from ui.course import show_lesson
+from ui.one_of import one_of
 from ui.quiz import Question
 from ui.tables import numbers_of_figure, table
 from ui.text import in_html, in_markdown, magnitude, number
 
 ONLY = ("decoder",)  # the kind of attention that this lesson is about
-ROWS = 12  # of the triangle
+ROWS = 7  # of the triangle
 ANY_ROW = "'{row}' looks at '{column}': {value}"  # also where a row is padding
 
 # The three stages: the tensor that each ends in, and what it is.
@@ -41,21 +42,26 @@ def idea(trace: Trace) -> None:
         "A mask says which pairs may meet at all. Where they may not, the score is replaced by −∞ before the softmax, "
         "and since e to the −∞ is 0, the weight is exactly 0 after it: nothing flows."
     )
-    st.latex(
-        r"\operatorname{softmax}\!\left(\frac{QK^{\mathsf T}}{\sqrt{d_k}}+M\right)\qquad "
-        r"M_{ij}=\begin{cases}0&\text{if row }i\text{ may see }j\\-\infty&\text{otherwise}\end{cases}"
-    )
+    # Two formulas, because one would be torn apart on a phone.
+    with st.container(horizontal=True, horizontal_alignment="center", gap="large", key="mask_formulas"):
+        st.latex(r"\operatorname{softmax}\!\left(\frac{QK^{\mathsf T}}{\sqrt{d_k}}+M\right)", width="content")
+        st.latex(
+            r"M_{ij}=\begin{cases}0&\text{if row }i\text{ may see }j\\-\infty&\text{otherwise}\end{cases}",
+            width="content",
+        )
     st.markdown(
-        "- The **padding mask** hides `<pad>`, the filler that brings the sentences of a batch to one length. It "
-        "holds wherever the English sentence is looked at.\n"
-        "- The **causal mask** hides the future: while the decoder learns to predict a word, it must not read that "
-        "word. Row i sees the inputs 0 to i and predicts token i + 1."
+        "- The **causal mask** hides the future: while the decoder learns to predict a piece, it must not read that "
+        "piece. Row i sees the inputs 0 to i and predicts piece i + 1.\n"
+        "- The **padding mask** hides `<pad>`. Many sentences go through the model together, in one array of numbers, "
+        "and this filler brings them to one length. Nobody may look at it."
     )
     with st.expander("The triangle: what each row of the decoder sees, and what it predicts", expanded=True):
         triangle(trace)
 
 
 def triangle(trace: Trace) -> None:
+    last = len(trace.tgt) - 1
+    shown = sorted({*range(min(last, ROWS - 1)), last})
     table(
         ("row", "it sees", "it predicts"),
         [
@@ -64,25 +70,17 @@ def triangle(trace: Trace) -> None:
                 " ".join(in_markdown(token.text) for token in trace.tgt[: i + 1]),
                 f"**{in_markdown(trace.labels[i].text)}**",
             )
-            for i in range(min(len(trace.tgt), ROWS))
+            for i in shown
         ],
         markdown=True,
     )
-    if len(trace.tgt) > ROWS:
-        st.caption(f"The first {ROWS} of {len(trace.tgt)} rows.")
+    if len(shown) < last + 1:
+        st.caption(f"The first {ROWS - 1} of {last + 1} rows, and the last.")
 
 
 def see(trace: Trace) -> None:
     head = choose_head(ONLY, "decoder")
-    stage = st.segmented_control(
-        "Numbers",
-        list(STAGES),
-        default="2 after the mask",
-        required=True,
-        key="mask_stage",
-        bind="query-params",
-        wrap=True,
-    )
+    stage = one_of("Numbers", list(STAGES), key="mask_stage", default="2 after the mask", wrap=True)
     name, title, how_to_read = STAGES[stage]
     checked_matrix(
         trace,
@@ -102,16 +100,7 @@ def see(trace: Trace) -> None:
 
 def do(trace: Trace) -> None:
     trials = {"Lift the causal mask": lift, "Add padding": pad, "All at once or one by one": parallel}
-    trial = st.segmented_control(
-        "Try",
-        list(trials),
-        default="Lift the causal mask",
-        required=True,
-        key="mask_trial",
-        bind="query-params",
-        wrap=True,
-    )
-    trials[trial](trace, current_head("decoder", ONLY))
+    trials[one_of("Try", list(trials), key="mask_trial", wrap=True)](trace, current_head("decoder", ONLY))
 
 
 def lift(trace: Trace, head: Head) -> None:
@@ -241,10 +230,6 @@ def ids(trace: Trace) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return tuple(token.id for token in trace.src), tuple(token.id for token in trace.tgt)
 
 
-def check(trace: Trace) -> None:
-    check_cell(trace)
-
-
 QUIZ_SCORES = ((1.0, 0.0, -1.0, -1.0), (1.0, 1.0, -1.0, 0.0), (0.0, 1.0, 1.0, -1.0), (-1.0, -1.0, 2.0, 1.0))
 
 
@@ -311,7 +296,7 @@ show_lesson(
     idea=idea,
     see=see,
     do=do,
-    check=check,
+    check=check_cell,
     predict=predict,
     code=(causal_mask, pad_mask, scaled_dot_product_attention, one_at_a_time),
 )

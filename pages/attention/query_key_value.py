@@ -18,6 +18,7 @@ from ui.choose import choose_head, current_head
 from ui.compare import before_after
 from ui.components.matrix import matrix
 from ui.course import show_lesson
+from ui.one_of import one_of
 from ui.quiz import Question
 from ui.tables import table
 from ui.text import in_markdown, number
@@ -107,8 +108,13 @@ def inputs(trace: Trace, head: Head) -> tuple[str, str]:
 
 
 def see(trace: Trace) -> None:
+    config = engine.machine().config
+    st.markdown(
+        f"The model asks in many places: in {config.n_layers} *layers*, one after the other, and in each with "
+        f"{config.n_heads} *heads*, side by side. Every head has matrices of its own. Choose one, then a cell."
+    )
     head = choose_head()
-    part = st.segmented_control("Show", list(PARTS), default="Q", required=True, key="part", bind="query-params")
+    part = one_of("Show", list(PARTS), key="part", default="Q")
     letter, title, how_to_read = PARTS[part]
     rows, columns = tokens_of(trace, head.attention)
     asks, _ = inputs(trace, head)
@@ -174,10 +180,7 @@ def do(trace: Trace) -> None:
         "What is learned is what *matching* means. Give this head the same X, but other matrices, and see which key "
         "each query finds now."
     )
-    which = st.segmented_control(
-        "In place of the learned matrices", [RANDOM, NONE], default=RANDOM, required=True, key="matrices",
-        bind="query-params",
-    )  # fmt: skip
+    which = one_of("In place of the learned matrices", [RANDOM, NONE], key="matrices", wrap=True)
     learned = trace.attention(head.attention, head.layer)[head.head]
     other = other_weights(trace, head, which)
     hidden = np.isneginf(trace.attention(head.attention, head.layer, "scores")[head.head])

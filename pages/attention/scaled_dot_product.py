@@ -1,5 +1,6 @@
 """Lesson: softmax(QKᵀ/√d_k)V in four steps, each a matrix one can click."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -17,39 +18,49 @@ from ui.check import check_cell, checked_matrix
 from ui.choose import choose_head, current_head
 from ui.compare import heads_before_after
 from ui.course import show_lesson
+from ui.one_of import one_of
 from ui.quiz import Question
+from ui.tables import table
 from ui.text import in_markdown, number
 
-# The four steps: the tensor that each ends in, and what it is.
-STEPS = {
-    "products": (
-        "1 QKᵀ",
-        "How well each query matches each key",
-        "Query times key, for every pair. Any size, any sign.",
-    ),
-    "scaled": ("2 divided by √d_k", "The same, scaled", "Divided by √64 = 8: the same pattern, in a moderate range."),
-    "weights": (
-        "3 softmax",
-        "How each row shares out its attention",
-        "Each row adds up to 1; masked cells are hatched.",
-    ),
-    "heads": (
-        "4 times V",
-        "What each row takes away",
-        "Each row is the weighted sum of all value vectors, 64 numbers.",
-    ),
-}
+# The four steps: the tensor that each ends in, and its name.
+STEPS = {"1 QKᵀ": "products", "2 divided by √d_k": "scaled", "3 softmax": "weights", "4 times V": "heads"}
+
+# What is measured of every row of weights: its name, how, and with how many decimals.
+MEASURES = (
+    ("entropy, in bits", entropy_bits, 2),
+    ("largest weight", lambda weights: weights.max(-1), 2),
+    ("steepest slope of the softmax", softmax_slope, 3),
+)
+
+
+def about(step: str, d_k: int) -> tuple[str, str]:
+    """What the tensor of a step is, and how to read it."""
+    return {
+        "products": ("How well each query matches each key", "Query times key, for every pair. Any size, any sign."),
+        "scaled": (
+            "The same, scaled",
+            f"Divided by √{d_k} = {math.sqrt(d_k):g}: the same pattern, in a moderate range.",
+        ),
+        "weights": ("How each row shares out its attention", "Each row adds up to 1; masked cells are hatched."),
+        "heads": (
+            "What each row takes away",
+            f"Each row is the weighted sum of all value vectors, {d_k} numbers.",
+        ),
+    }[step]
 
 
 def idea(trace: Trace) -> None:
     st.markdown(
         "Every piece asks a question (its :blue[**query**]), holds up a label (its :orange[**key**]) and carries "
-        "content "
-        "(its :green[**value**]). How well a question matches a label decides how much of that content flows: a "
-        "piece's "
-        "new vector is the average of all values, weighted by how well query and key match."
+        "content (its :green[**value**]). How well a question matches a label decides how much of that content flows: "
+        "a piece's new vector is the average of all values, weighted by how well query and key match."
     )
     st.latex(r"\operatorname{Attention}(Q,K,V)=\operatorname{softmax}\!\left(\frac{QK^{\mathsf T}}{\sqrt{d_k}}\right)V")
+    st.markdown(
+        "QKᵀ holds the product of every query with every key, and d_k is how many numbers a key has. The *softmax* "
+        "turns a row of scores into shares that add up to 1: e to each score, divided by the sum of these."
+    )
     with st.expander("A first example with round numbers: *Thinking Machines*"):
         thinking_machines()
 
@@ -68,42 +79,39 @@ def thinking_machines() -> None:
         f"The query of *Thinking* meets the keys of *Thinking* and *Machines*: the products are {products[0]:.0f} and "
         f"{products[1]:.0f}. Divided by √64 = 8 they are {scaled[0]:.0f} and {scaled[1]:.0f}; the softmax makes them "
         f"**{weights[0]:.2f}** and **{weights[1]:.2f}**. So the new vector is z = {weights[0]:.2f} v₁ + "
-        f"{weights[1]:.2f} v₂. "
-        "These three lines were computed just now by the function under *Code*."
+        f"{weights[1]:.2f} v₂. The function under *Code* has just computed these numbers."
     )
 
 
 def see(trace: Trace) -> None:
     head = choose_head()
-    labels = {label: tensor for tensor, (label, *_) in STEPS.items()}
-    step = labels[
-        st.segmented_control(
-            "Step", list(labels), default=STEPS["weights"][0], required=True, key="stage", bind="query-params"
-        )
-    ]
+    step = STEPS[one_of("Step", list(STEPS), key="stage", default="3 softmax", wrap=True)]
+    q, k = (trace.tensors[f"{head.path}.{what}"][head.head] for what in "qk")
+    t, s, d_k = len(q), len(k), q.shape[1]
+    title, how_to_read = about(step, d_k)
     checked_matrix(
         trace,
         f"{head.path}.{step}",
         head=head.head,
         kind=head.attention,
-        title=f"{STEPS[step][1]} ({KINDS[head.attention].name.lower()}, layer {head.layer + 1}, head {head.head + 1})",
-        how_to_read=STEPS[step][2],
+        title=f"{title} ({KINDS[head.attention].name.lower()}, layer {head.layer + 1}, head {head.head + 1})",
+        how_to_read=how_to_read,
     )
-    q, k = (trace.tensors[f"{head.path}.{what}"][head.head] for what in "qk")
-    t, s, d_k = len(q), len(k), q.shape[1]
     st.caption(
         f"Shapes: Q ({t}, {d_k}), K ({s}, {d_k}), V ({s}, {d_k}); weights ({t}, {s}). Cost: QKᵀ takes {t} · {s} · "
-        f"{d_k} = "
-        f"{t * s * d_k:,} multiplications and the last step as many: O(T²·d), so a sentence twice as long costs four "
-        f"times "
-        "as much."
+        f"{d_k} = {t * s * d_k:,} multiplications and the last step as many. For T pieces of width d the cost grows "
+        "like T²·d, written O(T²·d): a sentence twice as long costs four times as much."
     )
 
 
 def do(trace: Trace) -> None:
-    st.markdown("Why divide at all? Switch the scale off, in the whole model, and see what becomes of the weights.")
-    off = st.toggle("Do not divide by √d_k", key="scale_off", bind="query-params")
     head = current_head()
+    d_k = trace.tensors[f"{head.path}.q"].shape[-1]
+    st.markdown(
+        f"Why divide at all? A product of query and key is a sum of {d_k} terms: the longer the vectors, the larger "
+        "the sums. Switch the scale off, in the whole model, and see what becomes of the weights."
+    )
+    off = st.toggle("Do not divide by √d_k", key="scale_off", bind="query-params")
     # The same target for both, so that rows can be compared; the translation without the scale stands below.
     target = trace.translation
     after = engine.trace(trace.text, target, interventions=Interventions(scale_off=True)) if off else trace
@@ -113,29 +121,31 @@ def do(trace: Trace) -> None:
         head.attention,
         head.layer,
         head.head,
-        instead="Switch the scale off to fill this side.",
+        instead="Switch the scale off, and the weights without it appear here.",
     )
-    for column, one in zip(st.columns(2, gap="medium"), (trace, after) if off else (trace,), strict=False):
-        weights = one.attention(head.attention, head.layer)[head.head]
-        column.markdown(
-            f"Entropy of a row, on average: **{number(float(entropy_bits(weights).mean()), 2)} bits** · largest weight "
-            f"of a row, on average: **{number(float(weights.max(-1).mean()), 2)}** · steepest slope of the softmax: "
-            f"**{number(float(softmax_slope(weights).mean()), 3)}**"
-        )
+    both = [one.attention(head.attention, head.layer)[head.head] for one in ((trace, after) if off else (trace,))]
+    table(
+        ("on average over the rows", "with the scale", *(["without it"] if off else [])),
+        [
+            (name, *(number(float(measure(weights).mean()), digits) for weights in both))
+            for name, measure, digits in MEASURES
+        ],
+    )
+    st.caption(
+        "*Entropy* tells how evenly a row is spread: 0 bits when one piece gets everything, "
+        f"{number(math.log2(both[0].shape[1]), 2)} bits when all {both[0].shape[1]} get the same. The *slope* tells "
+        "how much a weight changes with its score, at most 0.25; training learns from it, so near 0 it learns nothing."
+    )
     if off:
         other = engine.trace(trace.text, interventions=Interventions(scale_off=True))
         st.markdown(
-            f"The translation was **{in_markdown(trace.translation)}**; without the scale it is "
+            f"The translation was **{in_markdown(trace.translation) or '(nothing)'}**; without the scale it is "
             f"**{in_markdown(other.translation) or '(nothing)'}**."
         )
         st.caption(
-            "Without the scale, scores are eight times as large. The softmax saturates: nearly all weight goes to one "
-            "piece, the entropy falls, and the slope that training would learn from goes towards 0."
+            f"Without the scale, the scores of the first layer are {math.sqrt(d_k):g} times as large (what later "
+            "layers read has changed as well). Large scores *saturate* the softmax: one piece gets nearly everything."
         )
-
-
-def check(trace: Trace) -> None:
-    check_cell(trace)
 
 
 def predict(trace: Trace) -> Sequence[Question]:
@@ -163,8 +173,7 @@ def predict(trace: Trace) -> Sequence[Question]:
             ),
             frozenset({1, 3}),
             "A row belongs to one query, which meets every key. It is the softmax that bounds the weights; the scale "
-            "keeps "
-            "the softmax out of saturation.",
+            "keeps it from saturating, where one weight takes nearly all and the slope is nearly 0.",
             several=True,
         ),
         Question(
@@ -179,11 +188,9 @@ def predict(trace: Trace) -> Sequence[Question]:
             f"Switch the scale off. The largest weight in the row of **{name}** will…",
             ("grow towards 1", "stay as it is", "shrink"),
             frozenset({grows}),
-            f"It was {number(float(now))} and becomes {number(float(sharper))}. Larger scores mean larger gaps "
-            f"between them, "
-            "and the softmax turns gaps into ratios. (The scale is off in every layer, so the scores themselves "
-            "change too; "
-            "that is why a row may now and then go the other way.)",
+            f"It was {number(float(now))} and becomes {number(float(sharper))}. Larger scores mean larger gaps between "
+            "them, and the softmax turns gaps into ratios. (The scale is off in every layer, so the scores themselves "
+            "change too; that is why a row may now and then go the other way.)",
         ),
     )
 
@@ -193,7 +200,7 @@ show_lesson(
     idea=idea,
     see=see,
     do=do,
-    check=check,
+    check=check_cell,
     predict=predict,
     code=(scaled_dot_product_attention, MultiHeadAttention),
 )

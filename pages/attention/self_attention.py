@@ -1,5 +1,7 @@
 """Lesson: a sentence asks itself. Every encoder head's map, what it shows, and what it does not prove."""
 
+import itertools
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,24 +14,26 @@ from model.interventions import Head, Interventions
 from model.layers import EncoderLayer
 from model.trace import Array, Trace
 from ui import engine
-from ui.address import read_count, write_count, write_pair
+from ui.address import write_pair
 from ui.attention import KINDS, READABLE, n_layers
 from ui.check import check_cell, checked_matrix
-from ui.choose import choose_head, current_head
-from ui.compare import heads_before_after
+from ui.choose import choose_head, choose_part, current_head
+from ui.compare import before_after, heads_before_after
 from ui.components.head_grid import head_grid
 from ui.components.matrix import matrix
 from ui.course import show_lesson
+from ui.one_of import one_of
 from ui.quiz import Question
 from ui.sentence import KEY as SENTENCE
-from ui.text import in_markdown, number, visible
+from ui.tables import table
+from ui.text import in_markdown, number
 from ui.worked import output_of
 
 KIND = "encoder"
 WIDE = "The animal didn't cross the street because it was too wide."
 TIRED = "The animal didn't cross the street because it was too tired."
-MONEY = "I put my money in the bank."
-RIVER = "We sat on the bank of the river."
+MONEY = ("I put my money in the bank.", "The bank is closed today.")
+RIVER = ("We sat on the bank of the river.", "The bank of the river was steep.")
 
 
 def chosen_head() -> Head:
@@ -96,37 +100,8 @@ def see(trace: Trace) -> None:
 
 
 def do(trace: Trace) -> None:
-    block(trace)
-    st.subheader("Two hard cases", anchor=False)
-    st.markdown(
-        "Books like to show heads that have understood a sentence. Here is what *this* model does. It is small and "
-        "learned from short everyday sentences, so do not expect much."
-    )
-    left, right = st.columns(2, gap="large")
-    with left:
-        what_it_looks_at()
-    with right:
-        two_banks()
-
-
-def choose_piece(trace: Trace) -> int:
-    """Control for one piece of the source, kept in the address by its number."""
-    n, default = len(trace.src), min(1, len(trace.src) - 2)
-    # The key belongs to the sentence: another one has other options.
-    key = f"hide/{trace.text}"
-
-    def write() -> None:
-        write_count("hide", st.session_state[key] + 1, default + 1)
-
-    return st.selectbox(
-        "Piece to hide",
-        range(n),
-        index=(read_count("hide", n + 1) or default + 1) - 1,
-        format_func=lambda i: f"{i + 1} {visible(trace.src[i].text)}",
-        key=key,
-        on_change=write,
-        width=260,
-    )
+    trials = {"Hide a piece": block, "What 'it' means": what_it_looks_at, "Two meanings of 'bank'": two_banks}
+    trials[one_of("Try", list(trials), key="self_trial", wrap=True)](trace)
 
 
 def block(trace: Trace) -> None:
@@ -135,7 +110,8 @@ def block(trace: Trace) -> None:
         "Hide a piece: nobody may look at it any more, in no layer, neither encoder nor decoder. Its share goes to the "
         "others, and the translation has to do without it."
     )
-    piece = choose_piece(trace)
+    texts = [token.text for token in trace.src]
+    piece = choose_part("Piece to hide", texts, min(1, len(texts) - 2), trace.text)
     head = chosen_head()
     after = engine.trace(trace.text, interventions=Interventions(blocked=(piece,)))
     heads_before_after(
@@ -162,9 +138,9 @@ def word(trace: Trace, text: str) -> Group:
     return next(group for group in groups if group.label == text)
 
 
-def shares_of_it(*others: str) -> list[Array]:
-    """Weights (L,H) from 'it' to each of these words in the sentence about the animal and the street."""
-    trace = engine.trace(WIDE)
+def shares_of_it(sentence: str, *others: str) -> list[Array]:
+    """Weights (L,H) from 'it' to each of these words of a sentence."""
+    trace = engine.trace(sentence)
     maps = np.stack([trace.attention(KIND, layer) for layer in range(n_layers(trace))])
     found = grouped(maps, [word(trace, "it")], [word(trace, other) for other in others])
     return [found[..., 0, j] for j in range(len(others))]
@@ -177,75 +153,135 @@ def look(sentence: str, at: str) -> None:
         st.session_state[SENTENCE] = sentence
         write_pair("cell", row_of(engine.trace(sentence), at, chosen_head()))
 
-    if st.button(f"Look at '{at}' in the map above", key=f"look_{at}", on_click=put):
+    if st.button(f"Look at '{at}' under See", key=f"look_{at}", on_click=put):
         st.rerun()  # the whole page: the sentence bar too
 
 
-def what_it_looks_at() -> None:
-    """The share of weight that 'it' gives to 'animal' and to 'street', in every head."""
-    st.markdown(f"**What does *it* mean?** {WIDE}")
-    animal, street, itself = shares_of_it("animal", "street", "it")
-    layers, heads = [f"layer {n + 1}" for n in range(len(animal))], [f"head {n + 1}" for n in range(animal.shape[1])]
-    for column, name, shares in zip(st.columns(2, gap="small"), ("animal", "street"), (animal, street), strict=True):
-        with column:
-            matrix(
-                shares, layers, heads, key=f"it_{name}", title=f"From 'it' to '{name}'",
-                describe=f"{{row}}, {{column}}: 'it' gives '{name}' {{value}}", csv_name=f"it to {name}",
-            )  # fmt: skip
+def what_it_looks_at(trace: Trace) -> None:
+    """Where 'it' looks when it is the street, and when it is the animal."""
     st.markdown(
-        f"Streets are wide, so *it* is the street. On average over all {animal.size} heads *it* gives the street "
-        f"{number(float(street.mean()), 3)}, the animal {number(float(animal.mean()), 3)} and itself "
-        f"{number(float(itself.mean()), 3)}; the animal gets more than the street in {int((animal > street).sum())} of "
-        f"{animal.size} heads. "
-        + (
-            "Neither gets more than a tenth: no sign that this model works out what *it* stands for."
-            if max(street.mean(), animal.mean()) < 0.1
-            else "Whether that is understanding, the weights do not say."
-        )
+        f"*{WIDE}* Streets are wide, so *it* is the street. Write *tired* in place of *wide*, and *it* is the animal. "
+        "Books like to show a head that has understood this: its weight moves from one word to the other. Does it "
+        "here? This model is small and learned from short everyday sentences."
     )
-    st.markdown(
-        "A second look, at the German: *sie* would be the street (die Straße), *es* the animal (das Tier). "
-        f"With *wide*: **{in_markdown(engine.trace(WIDE).translation)}** With *tired*, where *it* is the animal: "
-        f"**{in_markdown(engine.trace(TIRED).translation)}**"
+    noun = one_of("From 'it' to", ["street", "animal"], key="noun")
+    shares = {sentence: shares_of_it(sentence, "street", "animal", "it") for sentence in (WIDE, TIRED)}
+    of_noun = [found[("street", "animal").index(noun)] for found in shares.values()]
+    layers, heads = of_noun[0].shape
+    before_after(
+        (of_noun[0], of_noun[1]),
+        ("… because it was too wide", "… because it was too tired"),
+        [f"layer {n + 1}" for n in range(layers)],
+        [f"head {n + 1}" for n in range(heads)],
+        how_to_read=f"The weight that 'it' gives to '{noun}' in every head, 0 to 1 on both sides.",
+        csv_name=f"it to {noun}",
+        describe=f"{{row}}, {{column}}: 'it' gives '{noun}' {{value}}",
     )
+    table(
+        (f"'it' gives, on average over {layers * heads} heads", "to 'street'", "to 'animal'", "to itself"),
+        [(f"too {end}", *(number(float(share.mean()), 3) for share in found))
+         for end, found in zip(("wide", "tired"), shares.values(), strict=True)],
+    )  # fmt: skip
+    st.markdown(verdict([(float(street.mean()), float(animal.mean())) for street, animal, _ in shares.values()]))
+    st.markdown(german_of_it())
     st.markdown(
         "**Attention is not an explanation.** A weight says how much of a value flows in here, in this head of this "
         "layer. It does not say why, nor what becomes of it: by the second layer each vector already holds something "
-        "of the others. To learn what matters, change something and look at the result, as above."
+        "of the others. To learn what matters, change something and look at the result, as you did here with one word."
     )
     look(WIDE, "it")
 
 
-def two_banks() -> None:
-    """The vector of 'bank' in two sentences, layer by layer."""
-    traces = [engine.trace(sentence) for sentence in (MONEY, RIVER)]
-    st.markdown(f"**One word, two meanings.** {MONEY} / {RIVER}")
-    places = [list(word(trace, "bank").pieces) for trace in traces]
-    layers = range(n_layers(traces[0]))
-    names = ["encoder.embedding.tokens", *(output_of(KIND, layer) for layer in layers)]
-    one, two = ([t.tensors[name][at].mean(0) for name in names] for t, at in zip(traces, places, strict=True))
-    alike = np.array([cosine(a, b) for a, b in zip(one, two, strict=True)])
-    matrix(
-        alike[None], ["bank, bank"], ["embedding", *(f"after layer {n + 1}" for n in layers)], key="banks",
-        title="How alike the two vectors of 'bank' are",
-        how_to_read="Cosine of the angle between them: 1 is the same direction, 0 is a right angle.",
-        scale="signed", limit=1.0, describe="{column}: {value}", csv_name="cosine of bank and bank",
-    )  # fmt: skip
-    top = float(alike[-1])
+def verdict(averages: Sequence[tuple[float, float]]) -> str:
+    """What the averages for street and animal, with wide and with tired, say about the meaning of 'it'."""
+    winners = ["street" if street > animal else "animal" for street, animal in averages]
+    match winners:
+        case ["street", "animal"]:
+            return (
+                "The larger share **changes over with the meaning**, from the street to the animal. Whether that is "
+                "understanding, the weights do not say."
+            )
+        case [one, other] if one == other:
+            return (
+                f"The {one} gets more **both times**, though the meaning has changed. A single picture of the first "
+                "sentence might have looked like understanding; the second one shows that it is not."
+            )
+        case _:
+            return "The larger share changes over **the wrong way round**: the weights do not follow the meaning."
+
+
+def german_of_it() -> str:
+    """Which pronoun the two translations use, and whether it is the right one."""
+    texts = [engine.trace(sentence).translation for sentence in (WIDE, TIRED)]
+    right = [bool(re.search(rf"\b{pronoun}\b", text)) for pronoun, text in zip(("sie", "es"), texts, strict=True)]
+    return (
+        "The German tells on it: *sie* is the street (die Straße), *es* is the animal (das Tier). "
+        f"With *wide* the model writes: **{in_markdown(texts[0])}** With *tired*: **{in_markdown(texts[1])}** "
+        + {
+            (True, True): "Right both times.",
+            (False, True): "Right with *tired*, wrong with *wide*.",
+            (True, False): "Right with *wide*, wrong with *tired*.",
+            (False, False): "Wrong both times.",
+        }[right[0], right[1]]
+    )
+
+
+def vectors_of_bank(sentence: str) -> list[Array]:
+    """The vector (d_model) of 'bank' before the first layer and after each."""
+    trace = engine.trace(sentence)
+    names = ["encoder.embedding.tokens", *(output_of(KIND, layer) for layer in range(n_layers(trace)))]
+    return [trace.tensors[name][list(word(trace, "bank").pieces)].mean(0) for name in names]
+
+
+def two_banks(trace: Trace) -> None:
+    """The vector of 'bank' in four sentences, layer by layer: how alike within a meaning, and across meanings."""
     st.markdown(
-        f"Both begin as the same row of the embedding matrix: {number(float(alike[0]), 2)}. Self-attention mixes in "
-        f"their neighbours, so after the last layer it is {number(top, 2)}. "
+        f"The bank for money: *{MONEY[0]}* *{MONEY[1]}* The bank of a river: *{RIVER[0]}* *{RIVER[1]}* All four begin "
+        "with the same row of the embedding matrix. Then self-attention mixes in the neighbours. Do the two meanings "
+        "come apart?"
+    )
+    money, river = ([vectors_of_bank(sentence) for sentence in pair] for pair in (MONEY, RIVER))
+    pairs = {
+        "same meaning": [(money[0], money[1]), (river[0], river[1])],
+        "other meaning": list(itertools.product(money, river)),
+    }
+    alike = np.array(
+        [
+            np.mean([[cosine(a, b) for a, b in zip(one, two, strict=True)] for one, two in of], axis=0)
+            for of in pairs.values()
+        ]
+    )
+    matrix(
+        alike, list(pairs), ["embedding", *(f"after layer {n}" for n in range(1, alike.shape[1]))], key="banks",
+        title="How alike the vectors of 'bank' are",
+        how_to_read="Cosine of the angle between two of them, averaged over the pairs: 1 is the same direction, 0 is a "
+        "right angle.",
+        scale="signed", limit=1.0, describe="{row}, {column}: {value}", csv_name="cosines of bank",
+    )  # fmt: skip
+    same, other = (float(row[-1]) for row in alike)
+    st.markdown(
+        f"After the last layer the cosine is {number(same, 2)} where the meaning is the same and {number(other, 2)} "
+        "where it is not. "
         + (
-            "That is still nearly the same vector: this model hardly tells the two apart."
-            if top > 0.8
-            else "They have moved apart: the vector of a word depends on its sentence."
+            "The vectors move apart because the sentences differ, hardly because the meanings do: this model **barely "
+            "tells the two banks apart**."
+            if same - other < 0.1
+            else "The meanings **come apart**: the vector of a word depends on its sentence."
         )
     )
+    texts = [engine.trace(sentence).translation for sentence in (MONEY[0], RIVER[0])]
     st.markdown(
-        "And the German, where it should be *die Bank* for money and *das Ufer* for a river: "
-        f"**{in_markdown(traces[0].translation)}** / **{in_markdown(traces[1].translation)}**"
+        f"In German the money goes to *die Bank*, a river has *das Ufer*. The model writes: "
+        f"**{in_markdown(texts[0])}** and **{in_markdown(texts[1])}** "
+        + (
+            "It knows both."
+            if "Bank" in texts[0] and "Ufer" in texts[1]
+            else "It takes the river for a bank too (*Bank* is also a bench): it has met too few river banks."
+            if "Bank" in texts[0] and "Bank" in texts[1]
+            else "That is not what a person would write."
+        )
     )
-    look(RIVER, "bank")
+    look(RIVER[0], "bank")
 
 
 def predict(trace: Trace) -> Sequence[Question]:
@@ -255,7 +291,7 @@ def predict(trace: Trace) -> Sequence[Question]:
     best = int(weights[head.head, row].argmax())
     order = sorted({best, *(int(j) for j in np.argsort(-weights[head.head, row], kind="stable")[:4])})
     own = weights.diagonal(axis1=1, axis2=2).mean(-1)
-    animal, street = shares_of_it("animal", "street")
+    animal, street = shares_of_it(WIDE, "animal", "street")
     more, n_heads = int((animal > street).sum()), animal.size
     return (
         Question(
@@ -281,8 +317,8 @@ def predict(trace: Trace) -> Sequence[Question]:
             f"*{WIDE}* In how many of the {n_heads} heads does *it* give the animal more than the street?",
             ("in none", "in some, but fewer than half", "in half of them or more"),
             frozenset({0 if more == 0 else 1 if 2 * more < n_heads else 2}),
-            f"In {more} of {n_heads}. That would be evidence of understanding only if the weights were large and "
-            "followed the meaning; compare them above.",
+            f"In {more} of {n_heads}. Before you call that understanding, write *tired* in place of *wide* and see "
+            "whether the weights follow: it is one of the trials under *Do*.",
         ),
     )
 

@@ -4,6 +4,7 @@ import html
 import json
 import re
 from base64 import b64decode
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,21 @@ ROOT = Path(__file__).parents[2]
 ROUTER = ROOT / "ui" / "router" / "script.py"
 
 
-def opened(page: Path | None = None, **parameters: str) -> AppTest:
+@cache
+def registered_pages() -> Any:
+    """The pages as the router announces them, in a session of its own."""
+    return AppTest.from_file(ROUTER, default_timeout=60).run()._registered_pages
+
+
+def opened(page: Path | None = None, **parameters: str | list[str]) -> AppTest:
     """The home page, or another, after its first run with these parameters in the address."""
     app = AppTest.from_file(ROUTER, default_timeout=60)
     app.query_params.update(parameters)
-    app.run()
     if page:
-        app.switch_page(str(page)).run()
+        # Straight there, as by a link from outside: the home page would drop from the address what is its own default.
+        app._registered_pages = registered_pages()
+        app.switch_page(str(page))
+    app.run()
     assert_sound(app)
     return app
 
@@ -49,6 +58,14 @@ def values(app: AppTest, key: str = "map") -> np.ndarray:
     data = component(app, key)
     flat = np.frombuffer(b64decode(data["values"]), dtype="<f4")
     return flat.reshape(len(data["rows"]), len(data["columns"]))
+
+
+def floats(numbers: Any) -> np.ndarray:
+    """Numbers of a plotly figure: a list (None for what is not drawn), or binary with its type and shape."""
+    if not isinstance(numbers, dict):
+        return np.array(numbers, dtype=float)
+    found = np.frombuffer(b64decode(numbers["bdata"]), dtype=f"<{numbers['dtype']}")
+    return found.reshape([int(n) for n in numbers.get("shape", str(len(found))).split(",")])
 
 
 def notices(app: AppTest) -> list[str]:

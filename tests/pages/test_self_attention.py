@@ -1,6 +1,10 @@
 """The lesson on self-attention: the maps, a hidden piece, and what it says about its two hard sentences."""
 
+import ast
+import re
 from base64 import b64decode
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +16,10 @@ from ui.attention import READABLE
 
 PAGE = ROOT / "pages" / "attention" / "self_attention.py"
 WIDE = "The animal didn't cross the street because it was too wide."
-MONEY, RIVER = "I put my money in the bank.", "We sat on the bank of the river."
+TIRED = "The animal didn't cross the street because it was too tired."
+MONEY = ["I put my money in the bank.", "The bank is closed today."]
+RIVER = ["We sat on the bank of the river.", "The bank of the river was steep."]
+IT, BANK = "What 'it' means", "Two meanings of 'bank'"  # under Do
 
 
 def texts(sentence: str) -> list[str]:
@@ -64,34 +71,87 @@ def test_the_control_follows_the_sentence() -> None:
     assert len(app.selectbox[0].options) == len(texts(WIDE))
 
 
-def test_where_it_looks_is_told_as_it_is() -> None:
-    app, maps, pieces = opened(PAGE), weights(oracle(WIDE)), texts(WIDE)
-    it, animal, street = (pieces.index(word) for word in ("it", "animal", "street"))
-    assert np.allclose(values(app, "it_animal"), maps[:, :, it, animal], atol=1e-5)
-    assert np.allclose(values(app, "it_street"), maps[:, :, it, street], atol=1e-5)
-    more = int((maps[:, :, it, animal] > maps[:, :, it, street]).sum())
+def shares(sentence: str) -> dict[str, np.ndarray]:
+    """The weights (L,H) from 'it' to some words."""
+    maps, pieces = weights(oracle(sentence)), texts(sentence)
+    return {word: maps[:, :, pieces.index("it"), pieces.index(word)] for word in ("street", "animal", "it")}
+
+
+@pytest.mark.parametrize("noun", ["street", "animal"])
+def test_where_it_looks_is_told_as_it_is(noun: str) -> None:
+    app, wide, tired = opened(PAGE, self_trial=IT, noun=noun), shares(WIDE), shares(TIRED)
+    assert np.allclose(values(app, "do_before"), wide[noun], atol=1e-5)
+    assert np.allclose(values(app, "do_after"), tired[noun], atol=1e-5)
     text = markdown(app)
-    assert f"gets more than the street in {more} of {maps[:, :, 0, 0].size} heads" in text
-    assert f"the street {maps[:, :, it, street].mean():.3f}" in text
-    shares = maps[:, :, it, [animal, street]].mean((0, 1))
-    assert ("no sign that this model" in text) == (shares.max() < 0.1)
+    for name, found in (("wide", wide), ("tired", tired)):
+        (line,) = (line for line in text.replace("\\", "").splitlines() if line.startswith(f"| too {name} |"))
+        assert [float(cell) for cell in line.split("|")[2:5]] == pytest.approx(
+            [w.mean() for w in found.values()], abs=6e-4
+        )
+    winners = ["street" if found["street"].mean() > found["animal"].mean() else "animal" for found in (wide, tired)]
+    assert (f"The {winners[0]} gets more **both times**" in text) == (winners[0] == winners[1])
+    assert ("changes over with the meaning" in text) == (winners == ["street", "animal"])
     assert "Attention is not an explanation" in text
 
 
+@pytest.mark.parametrize(
+    ("averages", "said"),
+    [
+        (((0.2, 0.1), (0.1, 0.2)), "changes over with the meaning"),
+        (((0.2, 0.1), (0.2, 0.1)), "The street gets more **both times**"),
+        (((0.1, 0.2), (0.1, 0.2)), "The animal gets more **both times**"),
+        (((0.1, 0.2), (0.2, 0.1)), "the wrong way round"),
+    ],
+)
+def test_the_verdict_follows_the_numbers(averages: tuple[tuple[float, float], ...], said: str) -> None:
+    name = "verdict"
+    (function,) = (n for n in ast.parse(PAGE.read_text()).body if isinstance(n, ast.FunctionDef) and n.name == name)
+    scope: dict[str, Any] = {"Sequence": Sequence}
+    exec(ast.unparse(function), scope)
+    assert said in scope[name](averages)
+
+
+def test_the_german_pronouns_are_judged() -> None:
+    app = opened(PAGE, self_trial=IT)
+    right = [
+        pronoun in re.findall(r"\w+", engine.trace(sentence).translation)
+        for pronoun, sentence in (("sie", WIDE), ("es", TIRED))
+    ]
+    said = {(True, True): "Right both times", (False, True): "Right with *tired*, wrong with *wide*",
+            (True, False): "Right with *wide*, wrong with *tired*", (False, False): "Wrong both times"}  # fmt: skip
+    assert [words for words in said.values() if words in markdown(app)] == [said[right[0], right[1]]]
+
+
 def test_the_two_banks() -> None:
-    app, runs = opened(PAGE), (oracle(MONEY), oracle(RIVER))
-    at = [texts(sentence).index("bank") for sentence in (MONEY, RIVER)]
+    app = opened(PAGE, self_trial=BANK)
     names = ["encoder.embedding.tokens"]
     names += [f"encoder.layers.{n}.add_norm_2.output" for n in range(config()["n_layers"])]
-    pairs = [[run[name][i] for run, i in zip(runs, at, strict=True)] for name in names]
-    alike = [a @ b / (np.linalg.norm(a) * np.linalg.norm(b)) for a, b in pairs]
-    assert np.allclose(values(app, "banks")[0], alike, atol=1e-5)
-    assert ("nearly the same vector" in markdown(app)) == (alike[-1] > 0.8)
+    money, river = (
+        [[oracle(sentence)[name][texts(sentence).index("bank")] for name in names] for sentence in pair]
+        for pair in (MONEY, RIVER)
+    )
+
+    def alike(pairs: list[tuple[list[np.ndarray], list[np.ndarray]]]) -> np.ndarray:
+        cosines = [
+            [a @ b / (np.linalg.norm(a) * np.linalg.norm(b)) for a, b in zip(one, two, strict=True)]
+            for one, two in pairs
+        ]
+        return np.mean(cosines, axis=0)
+
+    same = alike([(money[0], money[1]), (river[0], river[1])])
+    other = alike([(m, r) for m in money for r in river])
+    assert np.allclose(values(app, "banks"), [same, other], atol=1e-5)
+    text = markdown(app)
+    assert f"the cosine is {same[-1]:.2f} where the meaning is the same and {other[-1]:.2f}" in text
+    assert ("barely tells the two banks apart" in text) == (same[-1] - other[-1] < 0.1)
+    assert ("takes the river for a bank too" in text) == ("Bank" in engine.trace(RIVER[0]).translation)
 
 
-@pytest.mark.parametrize(("button", "sentence", "word"), [("look_it", WIDE, "it"), ("look_bank", RIVER, "bank")])
-def test_a_hard_sentence_is_one_click_away(button: str, sentence: str, word: str) -> None:
-    app = opened(PAGE)
+@pytest.mark.parametrize(
+    ("trial", "button", "sentence", "word"), [(IT, "look_it", WIDE, "it"), (BANK, "look_bank", RIVER[0], "bank")]
+)
+def test_a_hard_sentence_is_one_click_away(trial: str, button: str, sentence: str, word: str) -> None:
+    app = opened(PAGE, self_trial=trial)
     app.button(key=button).click().run()
     assert app.text_input(key="sentence").value == sentence
     assert f"**{word}**. It looks most at" in markdown(app)

@@ -206,6 +206,7 @@ class Lookup(dict[str, np.ndarray]):
 def run_snippet(snippet: str, t: Any) -> float:
     """The value of a snippet's last line."""
     *lines, last = snippet.strip().splitlines()
+    last = re.sub(r"^print\((.*)\)  # \S+$", r"\1", last)
     scope = {"np": np, "t": t}
     exec("\n".join(line for line in lines if not line.startswith(("import", "t = np.load"))), scope)
     return float(eval(last, scope))

@@ -1,7 +1,7 @@
 """What the lesson on query, key and value shows."""
 
 from tests.forward import Forward, config
-from tests.truth.reading import Seen, Words, expect
+from tests.truth.reading import Seen, Words, expect, fixed
 
 
 def projections(text: str, seen: Seen, oracle: Forward) -> None:
@@ -17,5 +17,6 @@ def projections(text: str, seen: Seen, oracle: Forward) -> None:
 
 
 WORDS: dict[str, Words] = {
+    "The model asks": fixed(config()["n_layers"], config()["n_heads"]),
     "X ": projections,
 }

@@ -1,0 +1,87 @@
+"""The frame of every lesson: questions, the navigation that counts them, and an address full of nonsense."""
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.pages.kit import opened
+from ui.lessons import lesson
+
+QUERY_KEY_VALUE = lesson("query-key-value")
+PARTS_IN_THREE, THREE_MATRICES = 0, 1  # options of the poll there
+
+
+def answer(app: AppTest, option: int, n: int = 0) -> None:
+    """Choose an option of the n-th question with one answer, and have it checked."""
+    key = app.radio[n].key
+    app.radio[n].set_value(option)
+    app.run()
+    app.button(key=f"{key}/check").click().run()
+
+
+def in_the_navigation(app: AppTest, file: Path) -> str:
+    (page,) = (p for p in app._registered_pages.values() if Path(p["script_path"]) == file)
+    return str(page["page_name"])
+
+
+def test_the_navigation_counts_an_answer_at_once() -> None:
+    app = opened(QUERY_KEY_VALUE.file)
+    assert in_the_navigation(app, QUERY_KEY_VALUE.file) == "Query, key, value"
+    answer(app, THREE_MATRICES)
+    assert in_the_navigation(app, QUERY_KEY_VALUE.file) == "Query, key, value ✓ 1/3"
+    answer(app, PARTS_IN_THREE)  # the same question again
+    assert in_the_navigation(app, QUERY_KEY_VALUE.file) == "Query, key, value ✓ 1/3"
+
+
+def test_only_the_first_answer_counts_but_every_answer_is_judged() -> None:
+    app = opened(QUERY_KEY_VALUE.file)
+    answer(app, PARTS_IN_THREE)
+    (said,) = app.warning
+    assert said.value.startswith(
+        "Not quite. Right is “The whole input is multiplied by three different learned matrices”. Nothing"
+    )
+    answer(app, THREE_MATRICES)
+    assert not app.warning
+    assert app.success[0].value.startswith("Right. Nothing")
+    assert any("0 right of 1 answered" in caption.value for caption in app.caption)
+
+
+def test_several_right_answers_are_named() -> None:
+    app = opened(lesson("masking").file)
+    app.checkbox[0].check().run()
+    app.button(key=app.checkbox[0].key.removesuffix("/0") + "/check").click().run()
+    assert app.warning[0].value.startswith(
+        "Not quite. Right are “Their decoders run in parallel only in training” and “Several heads may find"
+    )
+
+
+def test_another_head_takes_no_answer_away() -> None:
+    app = opened(QUERY_KEY_VALUE.file)
+    asked = app.radio[1].key
+    app.radio[1].set_value(0)
+    app.run()
+    next(group for group in app.button_group if group.key == "layer").set_value(1).run()
+    assert app.radio[1].key == asked
+    assert app.radio[1].value == 0
+    answer(app, 0, n=1)
+    assert len(app.success) + len(app.warning) == 1
+
+
+def test_another_sentence_asks_anew() -> None:
+    app = opened(QUERY_KEY_VALUE.file)
+    asked = app.radio[1].key
+    app.radio[1].set_value(0)
+    app.text_input(key="sentence").input("A dog sees a cat.").run()
+    assert app.radio[1].key != asked
+    assert app.radio[1].value is None
+
+
+@pytest.mark.parametrize("slug", ["query-key-value", "scaled-dot-product", "self-attention", "masking"])
+def test_the_address_cannot_break_a_lesson(slug: str) -> None:
+    keys = """attention layer head cell part matrices sure stage scale_off hide self_trial noun mask_stage mask_trial
+        pads present step""".split()
+    values = ("", "0", "-1", "99", "1e9", "NaN", "<b>x", "9" * 500, "٣", "1.1", "true", "[1]")
+    repeated = (["1", "2"], ["", ""], ["x", "1"], ["2.2", "99.99"])
+    for value in (*values, *repeated):
+        opened(lesson(slug).file, **dict.fromkeys(keys, value))
