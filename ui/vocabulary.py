@@ -27,7 +27,7 @@ def entries() -> tuple[str, ...]:
 
 def find(typed: str) -> list[int]:
     """Ids of the entries that a search means: those it names, then those it begins, then those it is a part of."""
-    query = spaced(normalise(typed[:MAX_QUERY])).casefold()
+    query = spaced(normalise(typed)[:MAX_QUERY].strip()).casefold()
     if not query:
         return []
 

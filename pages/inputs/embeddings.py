@@ -13,7 +13,7 @@ from figures.embedding_space import (
     principal_projection,
     space_map,
 )
-from model.tokenizer import Token
+from model.tokenizer import Token, normalise
 from model.trace import Trace
 from model.transformer import TokenEmbedding
 from ui import engine
@@ -23,14 +23,17 @@ from ui.bars import bars
 from ui.check import check_cell, checked_matrix, compute_it_yourself
 from ui.components.matrix import matrix
 from ui.course import show_lesson
+from ui.one_of import one_of
 from ui.quiz import Question
 from ui.steps import show_steps
+from ui.tables import numbers_of_figure
 from ui.text import in_markdown, number
-from ui.vocabulary import EMBEDDINGS, entries, find, neighbours_of, projection
+from ui.vocabulary import EMBEDDINGS, MAX_QUERY, entries, find, neighbours_of, projection
 from ui.worked import arrays, worked_cosine
 
 TOKENS, SCALED = "encoder.embedding.tokens", "encoder.embedding.scaled"
 STEPS = {"1 rows of E": TOKENS, "2 times √d_model": SCALED, "3 cosines": None}
+WORTH_FINDING = ("big", "mother", "Monday", "swim", "three")
 BANKS = ("I put my money in the bank.", "We sat on the bank of the river.")
 LEARNED = 0.1  # by so much the nearest learned cosine must exceed the nearest random one to be called learned
 
@@ -43,10 +46,13 @@ def first_id(word: str) -> int:
 def idea(trace: Trace) -> None:
     size, d_model = engine.weights()[EMBEDDINGS].shape
     st.markdown(
-        f"An id says nothing about meaning. As a **one-hot vector** ({size:,} numbers, all 0 but a single 1) it is "
-        "huge, and every two words are equally far apart: " + far_apart() + " So the model keeps a learned matrix "
-        f"**E** with one row of d_model = {d_model} numbers for every piece, the piece's **embedding**, and looks the "
-        "row up. Words used in similar ways get similar rows, because training moves them together."
+        "An id, a piece's number in the vocabulary, says nothing about meaning. As a **one-hot vector** "
+        f"({size:,} numbers, all 0 but a single 1) it is huge, and every two words are equally far apart: "
+        + far_apart()
+        + f" So the model keeps a learned matrix **E** with one row of d_model = {d_model} numbers for every piece, "
+        "the piece's **embedding**, and looks the row up. Words used in similar ways get similar rows, because "
+        f"training moves them together. The row is multiplied by √{d_model}, so that what is added next, the position, "
+        "does not drown it."
     )
     st.latex(
         r"x = \sqrt{d_{\text{model}}}\cdot \text{onehot}(\text{id})\cdot E"
@@ -65,8 +71,7 @@ def far_apart() -> str:
 
 
 def see(trace: Trace) -> None:
-    st.segmented_control("Step", list(STEPS), default=next(iter(STEPS)), required=True, key="rows", bind="query-params")
-    name = step()
+    name = STEPS[one_of("Step", list(STEPS), key="rows", wrap=True)]
     d_model = trace.tensors[TOKENS].shape[1]
     if name is None:
         cosine_matrix(trace)
@@ -74,11 +79,14 @@ def see(trace: Trace) -> None:
     shown = checked_matrix(
         trace,
         name,
-        title="The row of E for each piece" if name == TOKENS else f"The same rows, times √{d_model} = 16",
-        how_to_read=f"One line a piece, {d_model} dimensions; blue is negative, orange positive, pale close to 0."
+        title="The row of E for each piece"
+        if name == TOKENS
+        else f"The same rows, times √{d_model} = {d_model**0.5:g}",
+        how_to_read=f"One line a piece, {d_model} dimensions; blue is negative, orange positive, faint close to 0."
         if name == TOKENS
         else "The same pattern in larger numbers, to stand up against the positions that are added next.",
         rows=[token.text for token in trace.src],
+        describe="“{row}”, dimension {column}: {value}",
     )
     st.caption(f"Shapes: E {engine.weights()[EMBEDDINGS].shape}, rows {trace.tensors[name].shape}.")
     if name == TOKENS:
@@ -106,6 +114,7 @@ def long_way(token: Token) -> None:
         key="see_long_way",
         title="The product and the row, dimensions 1 to 16",
         scale="signed",
+        describe="{row}, dimension {column}: {value}",
         csv_name="one-hot times E",
     )
     st.caption(
@@ -127,7 +136,7 @@ def cosine_matrix(trace: Trace) -> None:
         how_to_read="The cosine of the angle between two rows of E: 1 the same direction, 0 unrelated, −1 opposite.",
         scale="signed",
         limit=1.0,
-        describe="'{row}' and '{column}': {value}",
+        describe="“{row}” and “{column}”: {value}",
         selected=chosen_pair(trace),
         csv_name="cosines",
         on_select=lambda cell: write_pair("cell", cell),
@@ -165,6 +174,10 @@ def do(trace: Trace) -> None:
 def choose_entry(trace: Trace) -> int:
     """A search box, and the entries that it found as buttons; the one that is chosen."""
     st.subheader("Who lives next door?", anchor=False)
+    st.markdown(
+        "Choose a piece and see which rows of E point most nearly the same way. The measure is the **cosine** of the "
+        "angle between two rows: 1 for the same direction, 0 for unrelated ones."
+    )
     typed = st.text_input(
         "Find any piece of the vocabulary",
         key="find",
@@ -172,10 +185,19 @@ def choose_entry(trace: Trace) -> int:
         placeholder="empty: the pieces of your sentence",
         live="300ms",
     )
-    own = list(dict.fromkeys(token.id for token in trace.src[:-1]))[:READABLE]
-    found = find(typed or "") or own
-    if typed and found is own:
-        st.caption(f"No piece holds “{in_markdown(typed[:40])}”, so these are the pieces of your sentence.")
+    with st.container(horizontal=True, key="find_examples", gap="small"):
+        for word in WORTH_FINDING:
+            st.button(word, key=f"find_{word}", on_click=_find, args=(word,), type="tertiary")
+        st.button("Your sentence", key="find_sentence", on_click=_find, args=("",), type="tertiary")
+    own = list(dict.fromkeys(token.id for token in trace.src[:READABLE] if token.word >= 0))
+    query = normalise(typed or "")
+    found = find(query) or own
+    if query and found is own:
+        st.caption(f"No piece holds “{in_markdown(query[:MAX_QUERY])}”, so these are the pieces of your sentence.")
+    if found is own and len(trace.src) > READABLE:
+        st.caption(f"Shown: those among the first {READABLE} of {len(trace.src)} pieces.")
+    if len(query) > MAX_QUERY:
+        st.caption(f"Searched for: the first {MAX_QUERY} characters.")
     asked = st.query_params.get("entry", "")
     default = int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 6 else -1
     if default not in found:
@@ -195,6 +217,10 @@ def choose_entry(trace: Trace) -> int:
         on_change=write,
     )
     return default if chosen is None else chosen
+
+
+def _find(text: str) -> None:
+    st.session_state["find"] = text
 
 
 def longest(ids: Sequence[int]) -> int:
@@ -229,8 +255,9 @@ def vocabulary_map(trace: Trace) -> None:
     lit = list(dict.fromkeys(token.id for token in trace.src[:READABLE]))
     share, d_model = sum(seen.shares), engine.machine().config.d_model
     st.markdown(
-        f"Every dot is one of {len(names):,} pieces; those of your sentence are named. Point at a dot to read it. "
-        f"A map of {d_model} dimensions on two keeps only "
+        f"Every dot is one of {len(names):,} pieces; those of your sentence are named"
+        + (f" (the first {READABLE} of {len(trace.src)})" if len(trace.src) > READABLE else "")
+        + f". Point at a dot to read it. A map of {d_model} dimensions on two keeps only "
         f"**{share:.1%}** of the variance (how far the rows spread), so pieces that lie together here may be far apart "
         "in truth; trust the cosines."
     )
@@ -242,18 +269,10 @@ def vocabulary_map(trace: Trace) -> None:
         "lie is in the table below.",
         config={"displayModeBar": False, "scrollZoom": False},
     )
-    with st.expander("The numbers: where the named pieces lie"):
-        st.table(
-            [
-                {
-                    "Piece": in_markdown(names[i]),
-                    "Id": str(i),
-                    "First direction": number(float(seen.points[i, 0]), 3),
-                    "Second direction": number(float(seen.points[i, 1]), 3),
-                }
-                for i in lit
-            ]
-        )
+    numbers_of_figure(
+        ("Piece", "Id", "First direction", "Second direction"),
+        [(names[i], str(i), *(number(float(place), 3) for place in seen.points[i])) for i in lit],
+    )
 
 
 def predict(trace: Trace) -> Sequence[Question]:

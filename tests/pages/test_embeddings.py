@@ -1,13 +1,14 @@
 """The lesson on embeddings, by what it would show; NumPy computes every number again from the shipped weights."""
 
 import html
+import json
 import re
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.kit import assert_sound, component, markdown, opened, values
+from tests.pages.kit import assert_sound, component, floats, markdown, opened, values
 from ui import engine
 from ui.lessons import lesson
 from ui.vocabulary import EMBEDDINGS, entries, find
@@ -85,6 +86,49 @@ def test_any_search(typed: str) -> None:
     page.text_input(key="find").set_value(typed).run()
     assert_sound(page)
     assert [len(shown) for shown in lists(page)] == [8, 8]
+
+
+def test_limits_are_said_and_what_was_typed_stays() -> None:
+    page = opened(PAGE, find="x" * 10_000)
+    assert page.text_input(key="find").value == "x" * 10_000
+    assert "Searched for: the first 40 characters" in markdown(page)
+    assert "No piece holds" in markdown(page)
+    for typed in ("", "   "):
+        assert "No piece holds" not in markdown(opened(PAGE, find=typed))
+    many = " ".join(["The black cat fights the white cat."] * 9)
+    page = opened(PAGE, sentence=many)
+    whole = len(engine.trace(many).src)
+    assert f"those among the first 40 of {whole} pieces" in markdown(page)
+    assert f"are named (the first 40 of {whole})" in markdown(page)
+
+
+def test_a_word_worth_finding_is_one_click_away() -> None:
+    page = opened(PAGE)
+    for key in [str(b.key) for b in page.button if str(b.key).startswith("find_")]:
+        page.button(key=key).click().run()
+        assert_sound(page)
+        word = page.text_input(key="find").value
+        if word:
+            assert entries()[find(word)[0]] == f"␣{word}"
+            best = np.argsort(-cosines_to(find(word)[0]))[1:9]
+            assert [name for name, _ in lists(page)[0]] == [entries()[i] for i in best]
+
+
+def test_the_map_and_the_table_below_it_show_the_two_directions_of_largest_variance() -> None:
+    page = opened(PAGE, sentence=SENTENCE)
+    (chart,) = (json.loads(c.proto.spec) for c in page.get("plotly_chart"))
+    dots = np.stack([floats(chart["data"][0][axis]) for axis in "xy"], axis=1)
+    centred = matrix() - matrix().mean(0)
+    directions = np.linalg.eigh(np.cov(centred.T))[1][:, [-1, -2]]
+    expected = centred @ directions
+    expected *= np.sign((expected * dots).sum(0))  # a direction has no front and back
+    np.testing.assert_allclose(dots, expected, atol=1e-5)
+    lit = list(dict.fromkeys(token.id for token in engine.trace(SENTENCE).src))
+    np.testing.assert_allclose(floats(chart["data"][1]["x"]), expected[lit, 0], atol=1e-5)
+    (shown,) = (m.value for m in page.markdown if m.value.startswith("| Piece | Id"))
+    rows = [[cell.strip().replace("\\", "") for cell in line.split("|")[1:-1]] for line in shown.splitlines()[2:]]
+    assert [int(row[1]) for row in rows] == lit
+    np.testing.assert_allclose([[number(n) for n in row[2:]] for row in rows], expected[lit], atol=6e-4)
 
 
 @pytest.mark.parametrize("entry", ["7", "99999999", "-x"])
