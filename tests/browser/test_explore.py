@@ -1,0 +1,112 @@
+"""The pages for BertViz and for other people's models in Chromium: drawn offline, accessible, deaf to every payload."""
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import Browser, FrameLocator, Page, expect
+
+from tests.browser.conftest import ROOT, offline, served
+from tests.browser.kit import axe_faults, settled, sideways
+from tests.explore.small_models import make
+from tests.payloads import PAYLOADS
+
+pytestmark = pytest.mark.browser
+
+SENTENCE = "The black cat fights the white cat."
+PAGES = ("bertviz", "any-model", "compare")
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    root: Path = tmp_path_factory.mktemp("models")
+    for family in ("bert", "gpt2"):
+        make(family, root / family)
+    with served(ROOT / "app.py", env={"WALKTHROUGH_MODELS": str(root)}) as address:
+        yield address
+
+
+def frame(page: Page) -> FrameLocator:
+    return page.frame_locator("iframe[title^=BertViz]")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_bertviz_draws_the_sentence_without_the_internet(scheme: str, new_page: Callable[..., Page], url: str) -> None:
+    page = new_page(color_scheme=scheme)
+    page.goto(f"{url}/bertviz?sentence={SENTENCE}&attention=Encoder")
+    expect(frame(page).locator("svg text", has_text="fight").first).to_be_visible()
+    assert frame(page).locator("svg line").count() >= 4 * 10 * 10
+    expect(frame(page).locator("body")).to_have_class(scheme)
+    page.get_by_role("radio", name="Model view").click()
+    expect(frame(page).locator("svg text", has_text="Heads")).to_be_visible()
+
+
+def test_a_pair_is_chosen_by_click(page: Page, url: str) -> None:
+    page.goto(f"{url}/bertviz?sentence={SENTENCE}&attention=Encoder&cell=1.1")
+    settled(page)
+    page.locator(".st-key-pair tbody tr").nth(2).locator("td").nth(1).click()
+    expect(page.get_by_text(re.compile(r"Query of\s*cat"))).to_be_visible()
+    expect(page).to_have_url(re.compile(r"cell=3\.2"))
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
+@pytest.mark.parametrize("name", PAGES)
+def test_nothing_serious_for_axe_and_no_sideways_scrolling(
+    name: str, scheme: str, width: int, new_page: Callable[..., Page], url: str
+) -> None:
+    page = new_page(color_scheme=scheme, viewport={"width": width, "height": 800})
+    page.goto(f"{url}/{name}?sentence={SENTENCE}")
+    expect(page.locator("table tbody td, tbody td").first).to_be_visible()
+    settled(page)
+    faults: list[str] = []
+    for _ in range(6):  # what is being drawn fades in
+        faults = axe_faults(page, '[data-testid="stMain"]')
+        if not faults:
+            break
+        page.wait_for_timeout(1500)
+    assert faults == []
+    assert sideways(page) == []
+
+
+def unharmed(page: Page) -> None:
+    """Nothing ran, in the page or in a frame; nothing broke."""
+    settled(page)
+    expect(page.locator(".stException")).to_have_count(0)
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    assert [f.evaluate("() => window.pwned") for f in page.frames] == [None] * len(page.frames)
+    assert "Traceback" not in page.locator("body").inner_text()
+
+
+@pytest.fixture(scope="module")
+def open_page(browser: Browser, url: str) -> Iterator[Page]:
+    """One page for all that is typed, with BertViz drawn, on a model whose tokens are whatever is typed."""
+    with offline(browser, color_scheme="light") as context:
+        page = context.new_page()
+        page.set_default_timeout(60_000)
+        page.goto(f"{url}/any-model?sentence={SENTENCE}&model=gpt2&bertviz_too=true")
+        expect(frame(page).locator("svg text").first).to_be_visible()
+        yield page
+
+
+@pytest.mark.parametrize("payload", PAYLOADS, ids=range(len(PAYLOADS)))
+def test_no_payload_runs(payload: str, open_page: Page) -> None:
+    box = open_page.get_by_label("English sentence")
+    box.fill(payload)
+    box.press("Enter")
+    open_page.wait_for_timeout(150)
+    unharmed(open_page)
+    expect(open_page.get_by_text(re.compile(r"^\d+ tokens:"))).to_be_visible()
+    expect(frame(open_page).locator("svg text").first).to_be_visible()
+    unharmed(open_page)
+
+
+@pytest.mark.parametrize("payload", PAYLOADS[::7], ids=range(len(PAYLOADS[::7])))
+def test_no_payload_in_the_address_runs(payload: str, page: Page, url: str) -> None:
+    hostile = quote(payload)
+    page.goto(
+        f"{url}/any-model?sentence={hostile}&model={hostile}&cover={hostile}&map={hostile}&foreign_kind={hostile}"
+    )
+    expect(page.locator(".stAlert").first).to_be_visible()
+    unharmed(page)
