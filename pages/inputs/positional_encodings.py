@@ -25,6 +25,7 @@ from ui.check import check_cell, checked_matrix
 from ui.compare import before_after
 from ui.components.matrix import matrix
 from ui.course import show_lesson
+from ui.one_of import one_of
 from ui.quiz import Question
 from ui.tables import numbers_of_figure, table
 from ui.text import in_markdown, magnitude, number
@@ -67,14 +68,18 @@ KINDS = (
 
 def idea(trace: Trace) -> None:
     st.markdown(
-        "Attention compares pieces with one another, but nothing in it says which piece comes first: *cat fights dog* "
-        "and *dog fights cat* hold the same pieces. So a vector that depends only on the position is added to every "
-        "embedding. It must tell the **order**, be **unique** for every position (so it must not repeat), and stay "
-        "**bounded**, however long the sentence is."
+        "In the model, pieces look at one another (that is *attention*, the next lessons), but nothing in it says "
+        "which piece comes first: *cat fights dog* and *dog fights cat* hold the same pieces. So a vector that depends "
+        "only on the position, its **encoding**, is added to every embedding. It must tell the **order**, be "
+        "**unique** for every position (so it must not repeat), and stay **bounded**, however long the sentence is."
     )
     st.latex(
         r"\begin{aligned}PE_{(pos,\,2i)}&=\sin\!\left(pos\,/\,10000^{2i/d_{model}}\right)\\"
         r"PE_{(pos,\,2i+1)}&=\cos\!\left(pos\,/\,10000^{2i/d_{model}}\right)\end{aligned}"
+    )
+    st.markdown(
+        f"*pos* is the position, counted from 0; the d_model = {trace.tensors['encoder.embedding.positions'].shape[1]} "
+        "numbers come in pairs *i*, a sine and a cosine each, and every pair turns more slowly than the one before."
     )
     with st.expander("Would something simpler do? Try it"):
         candidates(trace)
@@ -95,25 +100,9 @@ def candidates(trace: Trace) -> None:
         "Let one number stand for the position, begin with P(1) = 1, and make each next one from the one before:"
     )
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        rule = st.segmented_control(
-            "P(t + 1) =",
-            [*CONSTANTS, "sine and cosine"],
-            default="P(t) + c",
-            required=True,
-            key="rule",
-            bind="query-params",
-            wrap=True,
-        )
+        rule = one_of("P(t + 1) =", [*CONSTANTS, "sine and cosine"], key="rule", wrap=True)
         if rule in CONSTANTS:
-            options = CONSTANTS[rule]
-            constant = st.segmented_control(
-                "c",
-                options,
-                default=options[0],
-                required=True,
-                key=f"constant_{list(CONSTANTS).index(rule)}",
-                bind="query-params",
-            )
+            constant = one_of("c", CONSTANTS[rule], key=f"constant_{list(CONSTANTS).index(rule)}")
     length, d_model = engine.machine().config.max_len, engine.machine().config.d_model
     if rule in CONSTANTS:
         values = candidate(rule, float(constant.replace("−", "-")), length)
@@ -170,17 +159,8 @@ def small_table() -> None:
 def see(trace: Trace) -> None:
     d_model = trace.tensors["encoder.embedding.positions"].shape[1]
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        what = st.segmented_control(
-            "Numbers", list(TENSORS), default="Positions", required=True, key="positions_tensor", bind="query-params"
-        )
-        every = st.segmented_control(
-            "Dimensions",
-            [f"first {FEW}", f"all {d_model}"],
-            default=f"first {FEW}",
-            required=True,
-            key="positions_dimensions",
-            bind="query-params",
-        )
+        what = one_of("Numbers", list(TENSORS), key="positions_tensor", wrap=True)
+        every = one_of("Dimensions", [f"first {FEW}", f"all {d_model}"], key="positions_dimensions")
     name, title, how_to_read = TENSORS[what]
     checked_matrix(
         trace,
@@ -198,16 +178,7 @@ def see(trace: Trace) -> None:
 
 def look_closer(trace: Trace, d_model: int) -> None:
     views = {"Clock hands": clocks, "Products": products, "Rotation": turned, "100 positions": waves}
-    view = st.segmented_control(
-        "Look closer",
-        list(views),
-        default="Clock hands",
-        required=True,
-        key="positions_view",
-        bind="query-params",
-        wrap=True,
-    )
-    views[view](trace, d_model)
+    views[one_of("Look closer", list(views), key="positions_view", wrap=True)](trace, d_model)
 
 
 def clocks(trace: Trace, d_model: int) -> None:
@@ -226,7 +197,7 @@ def clocks(trace: Trace, d_model: int) -> None:
     st.caption(
         "Each pair of dimensions is a clock hand: across is its sine, up is its cosine. From one position to the next, "
         "pair 0 turns by 1 radian (57°), each later pair by less. Bold: the chosen position; thin: those of your "
-        "sentence."
+        "sentence" + (f" (the first {READABLE} of {len(trace.src)})." if len(trace.src) > READABLE else ".")
     )
     encoding, turns = sinusoidal_encoding(100, d_model).numpy()[position], hands[others.index(position)]
     numbers_of_figure(
@@ -241,11 +212,11 @@ def clocks(trace: Trace, d_model: int) -> None:
 def products(trace: Trace, d_model: int) -> None:
     length = min(len(trace.src), READABLE)
     encoding = sinusoidal_encoding(length, d_model).numpy().astype(np.float64)
-    table = encoding @ encoding.T
-    spread = max(float(np.ptp(table.diagonal(c))) for c in range(length))
+    alike = encoding @ encoding.T
+    spread = max(float(np.ptp(alike.diagonal(c))) for c in range(length))
     labels = [str(t) for t in range(length)]
     matrix(
-        table,
+        alike,
         labels,
         labels,
         key="products",
@@ -259,6 +230,8 @@ def products(trace: Trace, d_model: int) -> None:
         describe="P({row}) · P({column}) = {value}",
         csv_name="products of positions",
     )
+    if length < len(trace.src):
+        st.caption(f"Shown: the positions of the first {length} of {len(trace.src)} pieces.")
     st.caption(
         f"Within a diagonal the products differ by at most {magnitude(spread)}, which is rounding: P(t) · P(t + c) "
         "depends on c alone. The nearer two positions, the larger the product, at least at first; a position with "
@@ -320,8 +293,8 @@ def waves(trace: Trace, d_model: int) -> None:
 
 def do(trace: Trace) -> None:
     st.markdown(
-        "Put your words in another order, really run the encoder on them, and put its output rows back in your order. "
-        "Does each piece still get the same vector?"
+        "Put your words in another order, really run the encoder (the half of the model that reads English) on them, "
+        "and put its output rows back in your order. Does each piece still get the same vector?"
     )
     seed = read_count("shuffle", SEEDS, 0)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
@@ -350,7 +323,7 @@ def shuffled_pair(trace: Trace, found: Shuffle, off: bool) -> None:
         how_to_read=f"The encoder's output, {before.shape[1]} dimensions, one scale for both.",
         csv_name="encoder output",
         scale="signed",
-        describe="'{row}', dimension {column}: {value}",
+        describe="“{row}”, dimension {column}: {value}",
         n_columns=FEW,
     )
     for column, text, run in zip(st.columns(2, gap="medium"), (found.words, found.shuffled), (one, two), strict=True):

@@ -1,14 +1,18 @@
 """The lesson on positions, by what it would show; NumPy computes every number again."""
 
+import json
 import math
 import re
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from tests.forward import positions
 from tests.model.test_positions import TABLE
-from tests.pages.kit import assert_sound, component, markdown, notices, opened, size, values
+from tests.pages.kit import assert_sound, component, floats, markdown, notices, opened, size, values
 from ui import engine
 from ui.lessons import lesson
 
@@ -17,12 +21,17 @@ SENTENCE = "The black cat fights the white cat."
 D_MODEL = 256
 
 
-def sinusoids(length: int, d_model: int = D_MODEL) -> np.ndarray:
-    """The encoding by its formula, one number at a time."""
-    wave = (math.sin, math.cos)
-    return np.array(
-        [[wave[d % 2](t / 10000 ** ((d - d % 2) / d_model)) for d in range(d_model)] for t in range(length)]
-    )
+def exponential(x: float) -> float:
+    return math.exp(x) if x < 709 else math.inf
+
+
+# Each simpler rule: its number in the address, the next value from P(t), t and c, and the constants on the page.
+CANDIDATES: dict[str, tuple[int, Callable[[float, int, float], float], tuple[str, ...]]] = {
+    "P(t) + c": (0, lambda p, t, c: p + c, ("1", "0.1", "0.01")),
+    "P(t) · c": (1, lambda p, t, c: p * c, ("1.1", "0.9", "−1")),
+    "e^(P(t) · c)": (2, lambda p, t, c: exponential(p * c), ("1", "0.1")),
+    "P(t) · t · c": (3, lambda p, t, c: p * t * c, ("1", "0.1")),
+}
 
 
 def named_numbers(text: str, pattern: str) -> list[float]:
@@ -38,12 +47,12 @@ def test_the_matrix_is_the_formula(page: AppTest) -> None:
     shown = values(page, "see_matrix")
     length = len(engine.trace(SENTENCE).src)
     assert shown.shape == (length, 10)
-    np.testing.assert_allclose(shown, sinusoids(length)[:, :10], atol=1e-6)
+    np.testing.assert_allclose(shown, positions(length, D_MODEL)[:, :10], atol=1e-6)
 
 
 def test_the_chosen_cell_is_worked_out() -> None:
     text = markdown(opened(PAGE, sentence=SENTENCE, cell="4.6"))  # counted from 1: position 3, dimension 5
-    value = f"{sinusoids(4)[3, 5]:.4f}"
+    value = f"{positions(4, D_MODEL)[3, 5]:.4f}"
     assert value.startswith("-")
     row = engine.trace(SENTENCE).src[3].text
     assert f"**How did this {value.replace('-', '−')} come about?** Row **3 {row}**, column **5**" in text
@@ -92,7 +101,7 @@ def test_each_simpler_rule_fails(rule: str, number: int, constant: str, says: st
 
 def test_products_depend_on_the_distance_alone() -> None:
     page = opened(PAGE, sentence=SENTENCE, positions_view="Products")
-    encoding = sinusoids(len(engine.trace(SENTENCE).src))
+    encoding = positions(len(engine.trace(SENTENCE).src), D_MODEL)
     np.testing.assert_allclose(values(page, "products"), encoding @ encoding.T, atol=1e-4)
     (spread,) = re.findall(r"differ by at most (.+?), which", markdown(page))
     assert size(spread) < 1e-4
@@ -111,11 +120,85 @@ def test_the_rotation_moves_every_position() -> None:
     assert named_numbers(text, r"lengths between \*\*([\d.]+)\*\* and \*\*([\d.]+)\*\*"[:30]) == [11.3137]
 
 
-@pytest.mark.parametrize("view", ["Clock hands", "100 positions"])
-def test_figures_have_alt_texts(view: str) -> None:
-    page = opened(PAGE, positions_view=view, position="9")
-    assert all(chart.proto.alt for chart in page.get("plotly_chart"))
-    assert len(page.get("plotly_chart")) == 2
+def chart(page: AppTest, key: str) -> dict[str, Any]:
+    """A plotly figure as the browser gets it, which must have a text for those who do not see it."""
+    (found,) = (c for c in page.get("plotly_chart") if c.key == key)
+    assert len(found.proto.alt) > 40
+    figure: dict[str, Any] = json.loads(found.proto.spec)
+    return figure
+
+
+def rows_of(page: AppTest, begins: str) -> list[list[float]]:
+    """The numbers of the table whose head begins like this."""
+    (found,) = (m.value for m in page.markdown if m.value.startswith(f"| {begins} |"))
+    lines = (line.replace("\\", "").strip("| ").split(" | ") for line in found.splitlines()[2:])
+    return [[math.inf if cell == "∞" else size(cell) for cell in line] for line in lines]
+
+
+def test_the_heatmap_of_100_positions_is_the_formula() -> None:
+    page = opened(PAGE, positions_view="100 positions")
+    (shown,) = chart(page, "waves")["data"]
+    np.testing.assert_allclose(floats(shown["z"]), positions(100, D_MODEL), atol=5.1e-4)
+    assert (shown["zmin"], shown["zmax"]) == (-1, 1)
+    (table,) = page.dataframe
+    np.testing.assert_allclose(table.value.to_numpy(), positions(100, D_MODEL), atol=5.1e-4)
+
+
+@pytest.mark.parametrize("position", [0, 3, 9, 99])
+def test_the_clock_hands_are_the_formula(position: int) -> None:
+    page = opened(PAGE, sentence=SENTENCE, position=str(position))
+    figure, expected = chart(page, "clocks"), positions(100, D_MODEL)
+    pairs = [int(title["text"].removeprefix("pair ")) for title in figure["layout"]["annotations"]]
+    assert pairs == [0, 1, 4, 8, 16, 32, 64, 127]
+    assert len(figure["data"]) == 3 * len(pairs)  # the circle, the thin hands, the bold hand
+    others = sorted({*range(len(engine.trace(SENTENCE).src)), position})
+    for pair, circle, thin, bold in zip(pairs, *(figure["data"][n::3] for n in range(3)), strict=True):
+        np.testing.assert_allclose(np.hypot(floats(circle["x"]), floats(circle["y"])), 1)
+        for axis, dimension in (("x", 2 * pair), ("y", 2 * pair + 1)):  # across the sine, up the cosine
+            hands = floats(thin[axis]).reshape(-1, 3)
+            assert not hands[:, 0].any()
+            np.testing.assert_allclose(hands[:, 1], expected[others, dimension], atol=1e-6)
+            np.testing.assert_allclose(floats(bold[axis]), [0, expected[position, dimension]], atol=1e-6)
+    for pair, angle, sine, cosine in rows_of(page, "pair"):
+        assert angle == pytest.approx(position / 10000 ** (2 * pair / D_MODEL), abs=6e-5)
+        assert [sine, cosine] == pytest.approx(expected[position, [2 * int(pair), 2 * int(pair) + 1]], abs=6e-5)
+
+
+@pytest.mark.parametrize(
+    ("rule", "constant"),
+    [(rule, c) for rule, (*_, constants) in CANDIDATES.items() for c in constants],
+)
+def test_the_curve_of_a_simpler_rule_is_the_rule(rule: str, constant: str) -> None:
+    number, following, _ = CANDIDATES[rule]
+    page = opened(PAGE, rule=rule, **{f"constant_{number}": constant})
+    c, expected = float(constant.replace("−", "-")), [1.0]
+    for t in range(1, 20):
+        expected.append(following(expected[-1], t, c))
+    (curve,) = chart(page, "candidate_figure")["data"]
+    assert floats(curve["x"]).tolist() == list(range(1, 21))
+    shown = floats(curve["y"])
+    drawn = [np.nan if math.isinf(v) else min(max(v, -1e6), 1e6) for v in expected]  # beyond lies outside the picture
+    np.testing.assert_allclose(shown, drawn)
+    for (t, value), true in zip(rows_of(page, "t"), expected, strict=True):
+        assert value == pytest.approx(true, rel=0.06, abs=6e-4), t
+
+
+def test_the_curves_of_sine_and_cosine_are_the_formula() -> None:
+    page = opened(PAGE, rule="sine and cosine")
+    curves = chart(page, "candidate_figure")["data"]
+    dimensions = [int(curve["name"].removeprefix("dim ")) for curve in curves]
+    shown = np.stack([floats(curve["y"]) for curve in curves], axis=1)
+    np.testing.assert_allclose(shown, positions(21, D_MODEL)[1:, dimensions], atol=1e-6)
+    np.testing.assert_allclose(np.array(rows_of(page, "t"))[:, 1:], shown, atol=6e-4)
+
+
+def test_what_is_cut_is_said() -> None:
+    many = " ".join([SENTENCE] * 9)
+    n = len(engine.trace(many).src)
+    assert f"those of your sentence (the first 40 of {n})" in markdown(opened(PAGE, sentence=many))
+    page = opened(PAGE, sentence=many, positions_view="Products")
+    assert values(page, "products").shape == (40, 40)
+    assert f"the positions of the first 40 of {n} pieces" in markdown(page)
 
 
 def difference(page: AppTest) -> str:

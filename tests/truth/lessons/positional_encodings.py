@@ -7,6 +7,7 @@ import numpy as np
 
 from tests.forward import Forward, config
 from tests.truth.reading import Expected, Seen, Words, close, expect, fixed, numbers_in
+from ui.attention import READABLE
 
 
 def products_of_positions(oracle: Forward, data: dict[str, Any]) -> np.ndarray:
@@ -51,11 +52,21 @@ def clock_table(text: str, seen: Seen, oracle: Forward) -> None:
         assert close(cosine, np.cos(turned)), line
 
 
+def clock_caption(text: str, seen: Seen, oracle: Forward) -> None:
+    length = len(oracle.ids["encoder"])
+    expect(text, [0, 1, 57, *([READABLE, length] if length > READABLE else [])])
+
+
+def readable_pieces(text: str, seen: Seen, oracle: Forward) -> None:
+    expect(text, [READABLE, len(oracle.ids["encoder"])])
+
+
 WORDS: dict[str, Words] = {
     "Within a diagonal": same_products,
     "The same matrix takes": steps_on,
     r"\| pair \| angle": clock_table,
-    "Each pair of dimensions is a clock hand": fixed(0, 1, 57),
+    "Each pair of dimensions is a clock hand": clock_caption,
+    "Shown: the positions of": readable_pieces,
     "In other words, M is unitary": fixed(1),
     r"Orange is \+1, blue −1": fixed(1, -1),
 }
@@ -63,4 +74,4 @@ MATRICES: dict[str, Expected] = {
     "products of positions": products_of_positions,
     r"rotation by \d+ positions": rotation,
 }
-CHARTS = {"clocks", "waves"}  # their numbers stand in a table, or are tested with the function that draws them
+CHARTS = {"clocks", "waves"}  # read and checked in tests/pages/test_positional_encodings.py
