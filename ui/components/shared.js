@@ -85,3 +85,26 @@ function mount(View) {
     };
   };
 }
+
+/**
+ * Back leads to the page before, with everything as it was. Streamlit makes an entry in the browser's history of every
+ * cell that is chosen, and on the way to another page one more, without this page's own parameters.
+ */
+function tidyHistory() {
+  if (history.pushState.tidy) return;
+  const push = history.pushState.bind(history);
+  const replace = history.replaceState.bind(history);
+  let before = "";
+  let since = -Infinity;
+  history.pushState = (state, unused, url) => {
+    if (new URL(url, location.href).pathname === location.pathname) {
+      before = location.href;
+      since = performance.now();
+      return replace(state, unused, url);
+    }
+    if (performance.now() - since < 500) replace(history.state, unused, before);
+    return push(state, unused, url);
+  };
+  history.pushState.tidy = true;
+}
+tidyHistory();

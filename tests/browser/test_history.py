@@ -1,0 +1,44 @@
+"""The browser's own buttons: Back and Forward lead from page to page, and every page opens as it was left."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import ROOT
+from tests.browser.kit import settled
+from ui.lessons import LESSONS, lesson
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def url(serve: Callable[..., str]) -> str:
+    return serve(ROOT / "app.py")
+
+
+def test_back_leads_to_the_page_before_as_it_was_left(page: Page, url: str) -> None:
+    first = lesson("query-key-value")
+    after = LESSONS[LESSONS.index(first) + 1]
+    page.goto(f"{url}/{first.slug}?sentence=A dog sees a cat.")
+    settled(page)
+    see = page.locator(".st-key-part_see")
+    see.get_by_role("radio", name="V", exact=True).click()
+    for cell in (70, 75, 80):
+        see.locator("tbody td").nth(cell).click()
+        expect(see.locator("tbody td").nth(cell)).to_have_class(re.compile("selected"))
+        settled(page)
+    expect(page).to_have_url(re.compile(r"part=V.*cell=2\.17"))
+    left = page.url
+    page.get_by_role("link", name=re.compile(f"^Next: {after.title}")).click()
+    expect(page.get_by_role("heading", level=1, name=after.title)).to_be_visible(timeout=30_000)
+    settled(page)
+    page.go_back()
+    expect(page.get_by_role("heading", level=1, name=first.title)).to_be_visible(timeout=30_000)
+    settled(page)
+    assert page.url == left
+    expect(see.locator("tbody td").nth(80)).to_have_class(re.compile("selected"))
+    expect(see.get_by_role("radio", name="V", exact=True)).to_be_checked()
+    page.go_forward()
+    expect(page.get_by_role("heading", level=1, name=after.title)).to_be_visible(timeout=30_000)
