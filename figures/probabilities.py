@@ -17,11 +17,17 @@ def probabilities_of(logits: NDArray[np.floating], ids: Sequence[int]) -> NDArra
 
 
 def paired_bars(
-    labels: Sequence[str], before: NDArray[np.floating], after: NDArray[np.floating], names: tuple[str, str]
+    labels: Sequence[str],
+    before: NDArray[np.floating],
+    after: NDArray[np.floating],
+    names: tuple[str, str],
+    axis: str = "probability",
+    limit: float = 1.0,
 ) -> go.Figure:
-    """Two probabilities (N) side by side for each of N pieces.
+    """Two numbers (N), by default probabilities, side by side for each of N pieces.
 
-    labels: HTML-safe (Plotly reads some tags), one a piece, repeats allowed
+    labels: HTML-safe (Plotly reads some tags), one a piece, repeats allowed; axis, limit: what the numbers are, and the
+    end of their scale
     """
     places = np.arange(len(labels))
     figure = go.Figure(
@@ -44,7 +50,7 @@ def paired_bars(
         ]
     )
     figure.update_xaxes(tickvals=places, ticktext=list(labels), fixedrange=True)
-    figure.update_yaxes(range=[0, 1.02], title="probability", fixedrange=True)
+    figure.update_yaxes(range=[0, 1.02 * limit], title=axis, fixedrange=True)
     return figure.update_layout(
         barmode="group",
         bargap=0.25,

@@ -5,7 +5,6 @@ from torch import Tensor, nn
 from model.attention import MultiHeadAttention
 from model.cache import NoCache
 from model.feed_forward import FeedForward
-from model.residual import PostNorm
 from model.tap import Tap, no_tap, under
 
 
@@ -19,7 +18,7 @@ class EncoderLayer(nn.Module):
     """
 
     def __init__(
-        self, self_attn: MultiHeadAttention, add_norm_1: PostNorm, feed_forward: FeedForward, add_norm_2: PostNorm
+        self, self_attn: MultiHeadAttention, add_norm_1: nn.Module, feed_forward: FeedForward, add_norm_2: nn.Module
     ) -> None:
         super().__init__()
         self.self_attn = self_attn
@@ -47,11 +46,11 @@ class DecoderLayer(nn.Module):
     def __init__(
         self,
         self_attn: MultiHeadAttention,
-        add_norm_1: PostNorm,
+        add_norm_1: nn.Module,
         cross_attn: MultiHeadAttention,
-        add_norm_2: PostNorm,
+        add_norm_2: nn.Module,
         feed_forward: FeedForward,
-        add_norm_3: PostNorm,
+        add_norm_3: nn.Module,
     ) -> None:
         super().__init__()
         self.self_attn = self_attn

@@ -8,16 +8,21 @@ import numpy as np
 import streamlit as st
 
 from model.experiments import forward
-from model.interventions import Block, Interventions
+from model.interventions import SUBLAYERS, Block, Interventions
 from model.tokenizer import EOS_ID, SOS_ID, Token
 from model.trace import Array, Trace
 from ui import engine
-from ui.keep import remember
+from ui.one_of import one_of
 from ui.sentence import EXAMPLES, SURPRISES
 
 Ids = tuple[int, ...]
 
 STACKS = {"Encoder": "encoder", "Decoder": "decoder"}
+AFTER = {
+    "self_attn": "after self-attention",
+    "cross_attn": "after encoder-decoder attention",
+    "feed_forward": "after feed-forward",
+}
 
 
 @dataclass(frozen=True)
@@ -43,7 +48,7 @@ class Layer:
 
     @property
     def n_sublayers(self) -> int:
-        return 2 if self.stack == "encoder" else 3
+        return len(SUBLAYERS[self.stack])
 
     @property
     def output(self) -> str:
@@ -62,12 +67,9 @@ def choose_layer() -> Layer:
     """Controls for stack and layer, side by side."""
     n_layers = engine.machine().config.n_layers
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="choose_layer"):
-        st.segmented_control("Stack", list(STACKS), default="Encoder", required=True, key="stack", bind="query-params")
-        st.segmented_control(
-            "Layer", list(range(1, n_layers + 1)), default=n_layers, required=True, key="layer", bind="query-params"
-        )
-    remember(["stack", "layer"])
-    return current_layer()
+        stack = one_of("Stack", list(STACKS), key="stack", goes_along=True)
+        layer = one_of("Layer", list(range(1, n_layers + 1)), key="layer", default=n_layers, goes_along=True)
+    return Layer(STACKS[stack], layer - 1)
 
 
 def current_layer() -> Layer:
@@ -76,6 +78,24 @@ def current_layer() -> Layer:
     stack, layer = (str(st.session_state.get(key) or st.query_params.get(key, "")) for key in ("stack", "layer"))
     number = int(layer) if layer in map(str, range(1, n_layers + 1)) else n_layers
     return Layer(STACKS.get(stack, "encoder"), number - 1)
+
+
+def choose_add_norm(layer: Layer) -> int:
+    """Control for one Add & Norm of a layer; its number in the layer, from 1."""
+    # A key for each stack, because they have different options.
+    chosen = one_of("Add & Norm", _after(layer), key=f"add_norm_{layer.stack}", default=_after(layer)[-1], wrap=True)
+    return _after(layer).index(chosen) + 1
+
+
+def current_add_norm(layer: Layer) -> int:
+    """The number that `choose_add_norm` is set to, also where that is not on the page (presenter mode)."""
+    key = f"add_norm_{layer.stack}"
+    chosen = st.session_state.get(key) or st.query_params.get(key)
+    return _after(layer).index(chosen) + 1 if chosen in _after(layer) else layer.n_sublayers
+
+
+def _after(layer: Layer) -> list[str]:
+    return [AFTER[name] for name in SUBLAYERS[layer.stack]]
 
 
 def ids(trace: Trace) -> tuple[Ids, Ids]:
@@ -96,19 +116,26 @@ def example_sentences() -> list[str]:
     return [*(example.sentence for example in EXAMPLES), *SURPRISES]
 
 
+@functools.lru_cache(maxsize=16)
+def _encoded(sentence: str) -> tuple[Sequence[Token], Mapping[str, Array]]:
+    """Pieces of a sentence and what happens to them in the encoder; no translation is written."""
+    machine = engine.machine()
+    src = [*machine.tokenizer.encode(sentence), EOS_ID]
+    tensors = forward(machine, src, [SOS_ID])
+    return machine.tokenizer.tokens(src), {name: tensors[name] for name in tensors if name.startswith("encoder")}
+
+
+def example_run(sentence: str, stack: str) -> tuple[Sequence[Token], Mapping[str, Array]]:
+    """Pieces of an example sentence, or of its translation, and the tensors of that stack."""
+    if stack == "encoder":
+        return _encoded(sentence)
+    trace = engine.trace(sentence)
+    return trace.tgt, trace.tensors
+
+
 @functools.cache
 def hidden_in_examples(layer: Layer) -> tuple[tuple[str, ...], Array]:
     """All pieces of the example sentences, and the hidden units (N,d_ff) of the feed-forward network for each."""
-    machine = engine.machine()
-    texts: list[str] = []
-    hidden: list[Array] = []
-    for sentence in example_sentences():
-        if layer.stack == "encoder":  # the translation need not be written
-            src = [*machine.tokenizer.encode(sentence), EOS_ID]
-            tensors, tokens = forward(machine, src, [SOS_ID]), machine.tokenizer.tokens(src)
-        else:
-            trace = engine.trace(sentence)
-            tensors, tokens = trace.tensors, trace.tgt
-        texts += [token.text for token in tokens]
-        hidden.append(tensors[f"{layer.path}.feed_forward.hidden"])
-    return tuple(texts), np.concatenate(hidden)
+    runs = [example_run(sentence, layer.stack) for sentence in example_sentences()]
+    texts = tuple(token.text for tokens, _ in runs for token in tokens)
+    return texts, np.concatenate([tensors[f"{layer.path}.feed_forward.hidden"] for _, tensors in runs])

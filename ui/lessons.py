@@ -97,6 +97,14 @@ LESSONS = (
         ("encoder.feed_forward", "decoder.feed_forward"),
         3,
     ),
+    Lesson(
+        "add-and-norm",
+        "Add & Norm",
+        "Blocks",
+        "Why is the input added back, and what is normalised?",
+        ("encoder.add_norm_1", "encoder.add_norm_2", "decoder.add_norm_1", "decoder.add_norm_2", "decoder.add_norm_3"),
+        3,
+    ),
 )
 
 

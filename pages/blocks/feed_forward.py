@@ -19,6 +19,7 @@ from ui.check import check_cell, checked_matrix
 from ui.compare import before_after
 from ui.course import show_lesson
 from ui.layers import Layer, changed, choose_layer, current_layer, example_sentences, hidden_in_examples, ids
+from ui.one_of import one_of
 from ui.quiz import Question
 from ui.tables import numbers_of_figure, table
 from ui.text import in_html, in_markdown, magnitude, number, visible
@@ -78,10 +79,7 @@ def reads(trace: Trace, layer: Layer) -> str:
 
 def see(trace: Trace) -> None:
     layer = choose_layer()
-    label = st.segmented_control(
-        "Step", list(STEPS), default="3 ReLU", required=True, key="ff_step", bind="query-params", wrap=True
-    )
-    step, title, how_to_read = STEPS.get(label, STEPS["3 ReLU"])
+    step, title, how_to_read = STEPS[one_of("Step", list(STEPS), key="ff_step", default="3 ReLU", wrap=True)]
     hidden = trace.tensors[f"{network(layer)}.hidden"][:READABLE]
     units = strongest_units(hidden, SHOWN) or [0]
     by_unit = step in ("pre_activation", "hidden")
@@ -239,10 +237,7 @@ def leave_out(trace: Trace, layer: Layer, unit: int) -> None:
         "The ReLU": Interventions(relu_off=(block,)),
         "The whole network": Interventions(blocks_off=(block,)),
     }
-    way = st.segmented_control(
-        "Leave out", list(ways), default="This unit", required=True, key="leave_out", bind="query-params", wrap=True
-    )
-    way = way or "This unit"  # an address may empty the control
+    way = one_of("Leave out", list(ways), key="leave_out", wrap=True)
     change = ways[way]
     src, tgt = ids(trace)
     after = changed(src, tgt, change, (layer.output, f"{network(layer)}.output", "logits"))

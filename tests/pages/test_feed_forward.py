@@ -215,3 +215,10 @@ def test_the_questions_are_graded_against_the_numbers(stack: str, layer: int) ->
         app.button(key=f"{key}/check").click().run()
     assert len(app.success) == 3
     assert not app.warning
+
+
+def test_empty_addresses_have_their_defaults() -> None:
+    app = opened(PAGE, stack="", layer="", ff_step="", leave_out="", unit="", sentence=SENTENCE)
+    (key,) = (e.key for e in app.get("bidi_component") if e.key.startswith("see_"))
+    assert component(app, key)["csv_name"].startswith("encoder.layers.2.feed_forward.hidden columns")
+    assert component(app, "do_after")
