@@ -7,7 +7,6 @@ import numpy as np
 import streamlit as st
 
 from figures.grouping import Group, grouped, pieces
-from figures.probabilities import paired_bars
 from model.attention import MultiHeadAttention
 from model.interventions import Head, Interventions
 from model.layers import DecoderLayer
@@ -28,8 +27,8 @@ from ui.one_of import one_of
 from ui.quiz import Question
 from ui.sentence import KEY as SENTENCE
 from ui.steps import show_steps
-from ui.tables import numbers_of_figure, table
-from ui.text import in_html, in_markdown, magnitude, number
+from ui.tables import table
+from ui.text import in_markdown, magnitude, number
 from ui.worked import WorkedStep, output_of, worked_average, worked_group
 
 KIND = "cross"
@@ -392,21 +391,23 @@ def hide(trace: Trace, view: View) -> None:
         f"Translation before: **{in_markdown(trace.translation) or '(nothing)'}** Written without {name}: "
         f"**{in_markdown(other.translation) or '(nothing)'}**"
     )
-    names, shown = ("before", "hidden"), trace.labels[:READABLE]
-    st.markdown("**The probability of each piece of the first translation, before and after**")
-    st.plotly_chart(
-        paired_bars([in_html(token.text) for token in shown], before[:READABLE], after[:READABLE], names),
-        key="hidden_bars",
-        config={"displayModeBar": False},
-        alt=f"Two bars for each of {len(shown)} pieces: its probability before and after a word is hidden.",
+    shown = [token.text for token in trace.labels[:READABLE]]
+    matrix(
+        np.stack([before, after])[:, :READABLE],
+        ("all words seen", "word hidden"),
+        shown,
+        key="do_hidden",
+        title="The probability of each piece of the first translation",
+        how_to_read=f"Above: every word may be seen. Below: “{words[chosen].label}” is hidden.",
+        describe="“{column}”, {row}: {value}",
+        csv_name="probabilities",
     )
-    numbers_of_figure(
-        ("piece", *names), [(t.text, number(b), number(a)) for t, b, a in zip(shown, before, after, strict=False)]
-    )
+    if len(shown) < len(trace.labels):
+        st.caption(f"Shown: the first {READABLE} of {len(trace.labels)} pieces.")
     hurt = int((before - after).argmax())
     st.markdown(
         f"Without **{name}**, **{in_markdown(trace.labels[hurt].text)}** (piece {hurt + 1}) loses most: from "
-        f"{number(float(before[hurt]))} to {number(float(after[hurt]))}."
+        f"{magnitude(float(before[hurt]))} to {magnitude(float(after[hurt]))}."
         if before[hurt] - after[hurt] >= NEEDED
         else f"No piece needs **{name}**: none of the probabilities falls by {NEEDED} or more."
     )
