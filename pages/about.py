@@ -6,6 +6,7 @@ from pathlib import Path
 import streamlit as st
 
 from ui.engine import machine
+from ui.tables import table
 from ui.text import in_markdown
 
 ASSETS = Path(__file__).parent.parent / "assets"
@@ -19,17 +20,17 @@ st.markdown(
     "sinusoidal positions, embeddings times √d_model, and an output that shares its matrix with the "
     "embeddings."
 )
-st.table(
-    {
-        "Parameters": f"{machine().n_parameters:,}",
-        "Layers": f"{config.n_layers} in the encoder, {config.n_layers} in the decoder",
-        "Width (d_model)": str(config.d_model),
-        "Heads": f"{config.n_heads}, each {config.d_k} wide (d_k)",
-        "Feed-forward width (d_ff)": str(config.d_ff),
-        "Vocabulary": f"{config.vocab_size:,} pieces, shared by English and German (byte-level BPE)",
-        "Runs on": machine().device.label,
-    },
-    border="horizontal",
+table(
+    ("What", "How much"),
+    [
+        ("Parameters (learned numbers)", f"{machine().n_parameters:,}"),
+        ("Layers", f"{config.n_layers} in the encoder, {config.n_layers} in the decoder"),
+        ("Width (d_model)", str(config.d_model)),
+        ("Heads", f"{config.n_heads}, each {config.d_k} wide (d_k)"),
+        ("Feed-forward width (d_ff)", str(config.d_ff)),
+        ("Vocabulary", f"{config.vocab_size:,} pieces, shared by English and German (byte-level BPE)"),
+        ("Runs on", machine().device.label),
+    ],
 )
 
 # The model card, without its title.

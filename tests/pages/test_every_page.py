@@ -39,6 +39,15 @@ def test_a_page_takes_any_sentence(page: Path) -> None:
         opened(page, sentence=sentence)
 
 
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_an_empty_parameter_is_as_good_as_none(page: Path) -> None:
+    """Streamlit would empty a control that asks for a choice: use `ui.one_of`."""
+    keys = [group.key for group in opened(page).button_group if group.key and "/" not in group.key]
+    for key in keys:
+        chosen = {group.key: group.value for group in opened(page, **{key: ""}).button_group}
+        assert chosen[key] is not None, key
+
+
 def test_the_sentence_follows_from_page_to_page() -> None:
     app = AppTest.from_file(ROUTER, default_timeout=60).run()
     app.text_input(key="sentence").input("A dog sees a cat.").run()
