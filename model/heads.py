@@ -42,8 +42,8 @@ SHARES = {
         "punctuation": "punctuation",
     },
     "decoder": {
-        "previous": "the piece before",
-        "itself": "the piece just read",
+        "previous": "the piece before the last",
+        "itself": "the last piece read",
         "sos": "<sos>",
         "punctuation": "punctuation",
     },

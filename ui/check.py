@@ -58,6 +58,7 @@ def checked_matrix(
     n_columns: int | None = None,
     only_rows: Sequence[int] | None = None,
     only_columns: Sequence[int] | None = None,
+    group: int = 0,
     start: tuple[int, int] | None = None,
     twin: bool = False,
 ) -> Shown:
@@ -67,6 +68,7 @@ def checked_matrix(
           rows, columns: labels of all rows and columns, or of those chosen by only_rows and only_columns
           (columns default to the dimensions' numbers); scale: default "weight" for weights, else "signed";
           n_columns: show no more dimensions than these; only_rows, only_columns: show just these, in this order;
+          group: how many columns stand together, a line between them and the next;
           start: the cell until one is chosen, by default the largest; twin: the trace is the random-weights twin's
     Returns: what is shown, with the cell that is chosen
     """
@@ -103,6 +105,7 @@ def checked_matrix(
         hidden=hidden,
         selected=cell,
         describe=describe,
+        group=group,
         csv_name=_download_name(name, head, only_rows, only_columns),
         on_select=lambda chosen: write_pair("cell", chosen),
     )

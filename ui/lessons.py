@@ -82,6 +82,15 @@ LESSONS = (
         3,
     ),
     Lesson(
+        "multi-head",
+        "Multi-head attention",
+        "Attention",
+        "Why several heads, and what does each of them do?",
+        (),
+        3,
+        lit=ALL_ATTENTION,
+    ),
+    Lesson(
         "encoder-decoder-attention",
         "Encoder-decoder attention",
         "Attention",

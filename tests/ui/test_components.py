@@ -85,6 +85,7 @@ def test_a_selection_that_is_not_there_is_left_out(values: np.ndarray, selected:
         ({"scale": "signed", "limit": 0}, "positive number, not 0"),
         ({"scale": "signed", "limit": np.nan}, "positive number, not nan"),
         ({"digits": -1}, "not -1"),
+        ({"group": -2}, "not -2"),
     ],
 )
 def test_what_does_not_fit_is_refused_and_named(values: np.ndarray, change: dict[str, Any], message: str) -> None:
@@ -108,6 +109,14 @@ def test_head_maps_without_mean_and_with_numbers_that_are_none() -> None:
     data = head_grid_data(weights, selected=(0, MEAN), title="", row_label="layer", column_label="head", mean=False)
     assert data["selected"] is None
     assert maps(data).ravel().tolist() == [0, 255, 0, 0, 255, 128]
+
+
+def test_head_maps_may_have_words_below_them() -> None:
+    more = {"selected": None, "title": "", "row_label": "", "column_label": "head", "mean": False}
+    words = [["a"] * H, ["<b>"] * H, ["c"] * H]
+    assert head_grid_data(np.zeros((3, H, T, S)), captions=words, **more)["captions"] == words
+    with pytest.raises(ValueError, match="captions a row do not fit maps of shape"):
+        head_grid_data(np.zeros((2, H, T, S)), captions=words, **more)
 
 
 @pytest.mark.parametrize("shape", [(T, S), (L, H, T), (L, H, 0, S)])

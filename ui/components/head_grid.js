@@ -80,7 +80,7 @@ class HeadGridView {
     this.title.hidden = !data.title;
     this.selection.adopt(data.selected, data.seen);
     const columns = data.heads + (data.mean ? 1 : 0);
-    const labels = [data.layers, columns, data.mean, data.row_label, data.column_label].join("\n");
+    const labels = [data.layers, columns, data.mean, data.row_label, data.column_label, !data.captions].join("\n");
     if (labels !== this.labels) {
       this.labels = labels;
       this.build(data.layers, columns);
@@ -99,6 +99,7 @@ class HeadGridView {
     this.columns = columns;
     this.roving = [0, 0];
     this.root.style.setProperty("--columns", columns);
+    this.root.classList.toggle("captioned", Boolean(data.captions));
     const nodes = [el("span")];
     this.names = [];
     const heads = Array.from({ length: data.heads }, (_, j) => `${data.column_label} ${j + 1}`);
@@ -106,7 +107,8 @@ class HeadGridView {
     for (const name of data.mean ? [...heads, "average"] : heads) nodes.push(this.header("column", name));
     this.buttons = [];
     for (let i = 0; i < rows; i++) {
-      nodes.push(this.header("row", `${data.row_label} ${i + 1}`));
+      const rowName = data.row_label && `${data.row_label} ${i + 1}`;
+      nodes.push(this.header("row", rowName));
       for (let j = 0; j < columns; j++) {
         const button = el("button");
         button.type = "button";
@@ -114,8 +116,9 @@ class HeadGridView {
         const canvas = el("canvas");
         canvas.setAttribute("aria-hidden", "true");
         button.append(canvas);
+        if (data.captions) button.append(el("span", "caption"));
         this.buttons.push(button);
-        this.names.push(`${data.row_label} ${i + 1}, ${spoken[j]}`);
+        this.names.push([rowName, spoken[j]].filter(Boolean).join(", "));
         nodes.push(button);
       }
     }
@@ -140,8 +143,11 @@ class HeadGridView {
     this.buttons.forEach((button, i) => {
       const on = i === at[0] * this.columns + at[1];
       setAttribute(button, "aria-pressed", String(on));
-      setAttribute(button, "aria-label", this.names[i] + (on ? ", selected" : ""));
-      setAttribute(button, "title", this.names[i]);
+      const caption = this.data.captions?.[Math.floor(i / this.columns)][i % this.columns];
+      const name = caption ? `${this.names[i]}: ${caption}` : this.names[i];
+      if (caption) setText(button.lastChild, caption);
+      setAttribute(button, "aria-label", name + (on ? ", selected" : ""));
+      setAttribute(button, "title", name);
     });
     this.headers.forEach((header, i) => {
       header.classList.toggle("selected", i < this.columns ? i === at[1] : i - this.columns === at[0]);

@@ -1,6 +1,6 @@
 """All attention maps of a model at a glance, one small picture for each layer and head, to choose one from."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ def head_grid(
     row_label: str = "layer",
     column_label: str = "head",
     mean: bool = True,
+    captions: Sequence[Sequence[str]] | None = None,
     on_select: Callable[[Cell], None] | None = None,
 ) -> Cell | None:
     """Draw a small map for every layer and head; return the one that the learner chose to start this run.
@@ -35,15 +36,18 @@ def head_grid(
 
     Args:    weights (L,H,T,S), each between 0 and 1
              selected (layer, head), counted from 0; head `MEAN` (-1) is the mean over the layer's heads
-             row_label, column_label what L and H count
+             row_label, column_label what L and H count; a row_label "" leaves the rows without names
              mean whether there is a last column with the means
+             captions (L, columns) a few words below each map; the maps are larger then
              on_select called before the script runs
     Returns: (layer, head), once, in the run that the choice started; None in all others
-    Raises:  ValueError, naming the shape, if weights do not have four axes and at least one cell
+    Raises:  ValueError, naming the shape, if weights do not have four axes and at least one cell, or captions do not
+             fit them
     """
     data = head_grid_data(
-        weights, selected=selected, title=title, row_label=row_label, column_label=column_label, mean=mean
-    )
+        weights, selected=selected, title=title, row_label=row_label, column_label=column_label, mean=mean,
+        captions=captions,
+    )  # fmt: skip
     layers, heads = data["layers"], data["heads"]
     return mount(
         _component,
@@ -55,7 +59,14 @@ def head_grid(
 
 
 def head_grid_data(
-    weights: ArrayLike, *, selected: Cell | None, title: str, row_label: str, column_label: str, mean: bool
+    weights: ArrayLike,
+    *,
+    selected: Cell | None,
+    title: str,
+    row_label: str,
+    column_label: str,
+    mean: bool,
+    captions: Sequence[Sequence[str]] | None = None,
 ) -> dict[str, Any]:
     """What the browser gets to draw the maps: see `head_grid`. A selection that does not exist is left out.
 
@@ -68,6 +79,8 @@ def head_grid_data(
     if mean:
         array = np.concatenate([array, array.mean(axis=1, keepdims=True)], axis=1)
     bytes_ = np.rint(255 * np.clip(np.nan_to_num(array, nan=0.0, posinf=1.0, neginf=0.0), 0, 1))
+    if captions is not None and [len(row) for row in captions] != [array.shape[1]] * layers:
+        raise ValueError(f"{[len(row) for row in captions]} captions a row do not fit maps of shape {array.shape}.")
     if selected is not None:
         layer, head = selected
         if not (0 <= layer < layers and (MEAN if mean else 0) <= head < heads):
@@ -83,4 +96,5 @@ def head_grid_data(
         "title": title,
         "row_label": row_label,
         "column_label": column_label,
+        "captions": None if captions is None else [[str(words) for words in row] for row in captions],
     }

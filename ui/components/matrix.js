@@ -89,6 +89,7 @@ function plan(view, room, unit) {
     angle = 0;
     every = Math.ceil((longest + px(14)) / cell);
     every = [1, 2, 5, 10, 16, 20, 32, 50, 64, 100, 128].find((n) => n >= every) ?? every;
+    if (view.data.group) every = Math.ceil(every / view.data.group) * view.data.group; // a label begins a group
   }
   const sin = Math.sin((angle * Math.PI) / 180);
   const cos = Math.cos((angle * Math.PI) / 180);
@@ -309,7 +310,7 @@ class MatrixView {
       const td = this.cells[i];
       const level = hidden?.[i] ? -2 : levelOf(values[i], kind, data.limit);
       if (level !== this.shown[i]) {
-        if ((level === -2) !== (this.shown[i] === -2)) td.className = level === -2 ? "masked" : "";
+        if ((level === -2) !== (this.shown[i] === -2)) td.classList.toggle("masked", level === -2);
         td.style.backgroundColor = level >= 0 ? scale.css[level] : level === -1 ? palette.neutral : "";
         td.style.color = level >= 0 ? scale.ink[level] : "";
         this.shown[i] = level;
@@ -318,6 +319,7 @@ class MatrixView {
       if (td.textContent !== text) td.textContent = text;
       if (td.hasAttribute("aria-label")) td.removeAttribute("aria-label");
     }
+    this.divide();
 
     if (hadFocus) {
       const cell = [Math.min(hadFocus[0], this.height - 1), Math.min(hadFocus[1], this.width - 1)];
@@ -330,6 +332,18 @@ class MatrixView {
     }
     this.mark();
     this.read();
+  }
+
+  /** A line before the first column of every group but the first. */
+  divide() {
+    const id = [this.data.group, this.height, this.width].join();
+    if (id === this.divided) return;
+    this.divided = id;
+    const { group } = this.data;
+    this.cells.forEach((td, i) => {
+      const j = i % this.width;
+      td.classList.toggle("begins", Boolean(group && j && j % group === 0));
+    });
   }
 
   inside(cell) {
@@ -594,6 +608,9 @@ class MatrixView {
           text(cx + w / 2, cy + h / 2, numeral(values[k], data.digits), s.numberFont, ink, { anchor: "middle" });
         }
       }
+    }
+    for (let j = data.group; data.group && j < width; j += data.group) {
+      rect(x + j * s.cell - 1, y - 4, 2, height * s.tall + 4, palette.text);
     }
     if (at[0] >= 0) rect(x + at[1] * s.cell, y + at[0] * s.tall, s.cell, s.tall, "none", s.gap + 1, "#E69F00", 3);
 

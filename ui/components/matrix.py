@@ -37,6 +37,7 @@ def matrix(
     column_axis: str = "",
     describe: str | None = None,
     digits: int = 2,
+    group: int = 0,
     csv_name: str = "matrix",
     on_select: Callable[[Cell], None] | None = None,
 ) -> Cell | None:
@@ -60,6 +61,7 @@ def matrix(
              row_axis, column_axis what the rows and the columns are
              describe the sentence for one cell, from {row}, {column}, {value} and {name}
              digits decimals of the numbers in the cells; the sentence below has 4
+             group how many columns stand together: a line divides them from the next ones; 0 for no lines
              csv_name name of the downloads, without the ending
     Returns: (row, column), once, in the run that the choice started; None in all others
     Raises:  ValueError, naming both sizes, if labels, hidden or value_names do not fit values; or if the scale, its
@@ -69,7 +71,7 @@ def matrix(
         values, rows, columns,
         title=title, how_to_read=how_to_read, scale=scale, limit=limit, hidden=hidden, selected=selected,
         value_names=value_names, row_axis=row_axis, column_axis=column_axis, describe=describe, digits=digits,
-        csv_name=csv_name,
+        group=group, csv_name=csv_name,
     )  # fmt: skip
     height, width = len(rows), len(columns)
     return mount(
@@ -97,6 +99,7 @@ def matrix_data(
     column_axis: str = "",
     describe: str | None = None,
     digits: int = 2,
+    group: int = 0,
     csv_name: str = "matrix",
 ) -> dict[str, Any]:
     """What the browser gets to draw a matrix: see `matrix`. A selection outside the matrix is left out.
@@ -112,6 +115,8 @@ def matrix_data(
         raise ValueError(f"The scale is one of {', '.join(_SCALES)}, not {scale!r}.")
     if not 0 <= digits <= 9:
         raise ValueError(f"A cell shows 0 to 9 decimals, not {digits}.")
+    if group < 0:
+        raise ValueError(f"A group holds some columns, or 0 for no groups, not {group}.")
     mask = None if hidden is None else np.asarray(hidden, dtype=bool)
     if mask is not None and mask.shape != array.shape:
         raise ValueError(f"hidden has shape {mask.shape}, values have {array.shape}.")
@@ -136,6 +141,7 @@ def matrix_data(
         "scale": scale,
         "limit": _limit(array, mask, scale, limit),
         "digits": digits,
+        "group": group,
         "csv_name": csv_name,
     }
 

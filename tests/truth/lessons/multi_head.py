@@ -1,0 +1,189 @@
+"""What the lesson on multi-head attention shows: the shares of its heads, counted again cell by cell."""
+
+import json
+import unicodedata
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from tests.forward import EOS, FOLDER, SOS, Forward, config, softmax, tidied, tokenizer
+from tests.truth.lessons.common import sizes
+from tests.truth.reading import Seen, Words, expect, fixed, only_place, place_of
+
+PATHS = {
+    "encoder": "encoder.layers.{}.self_attn",
+    "decoder": "decoder.layers.{}.self_attn",
+    "cross": "decoder.layers.{}.cross_attn",
+}
+NAMES = {
+    "encoder": ["previous", "itself", "next", "<eos>", "punctuation"],
+    "decoder": ["previous", "itself", "<sos>", "punctuation"],
+    "cross": ["aligned", "before", "after", "<eos>", "punctuation"],
+}
+SAID = {
+    "encoder": ["the previous piece", "the piece itself", "the next piece", "<eos>", "punctuation"],
+    "decoder": ["the piece before the last", "the last piece read", "<sos>", "punctuation"],
+    "cross": [
+        "the aligned word",
+        "the word before the aligned one",
+        "the word after the aligned one",
+        "<eos>",
+        "punctuation",
+    ],
+}
+
+
+def spelt(ids: Sequence[int]) -> str:
+    return tokenizer().decode(list(ids), skip_special_tokens=True)
+
+
+@cache
+def measured() -> dict[str, Any]:
+    return json.loads((FOLDER / "heads.json").read_text())
+
+
+def words_of(ids: Sequence[int]) -> list[int]:
+    """The word that each piece belongs to, −1 for a special token: the tokenizer's own groups before any merging."""
+    groups = tokenizer().encode(tidied(spelt(ids)), add_special_tokens=False)
+    found = [-1 if word is None else word for word in groups.word_ids]
+    assert groups.ids == [id for id in ids if id > EOS]
+    return [found.pop(0) if id > EOS else -1 for id in ids]
+
+
+_ALIGNED: dict[tuple[tuple[int, ...], tuple[int, ...]], list[int]] = {}
+
+
+def aligned(oracle: Forward) -> list[int]:
+    """The source word of each label, −1 for none: the one whose hiding takes most of the label's probability."""
+    src = oracle.ids["encoder"]
+    known = tuple(src), tuple(oracle.labels)
+    if known not in _ALIGNED:
+        words, rows = words_of(src), range(len(oracle.labels))
+        before = softmax(oracle.logits)[rows, oracle.labels]
+        left = []
+        for word in sorted({*words} - {-1}):
+            blocked = tuple(i for i, w in enumerate(words) if w == word)
+            logits = Forward(src, oracle.labels, blocked=blocked).logits
+            left.append(softmax(logits)[rows, oracle.labels] / before)
+        _ALIGNED[known] = [int(np.argmin(column)) if min(column) <= 0.9 else -1 for column in np.transpose(left)]
+    return _ALIGNED[known]
+
+
+def is_punctuation(id: int) -> bool:
+    text = spelt([id]).strip(" ")
+    return id > EOS and text != "" and all(unicodedata.category(sign)[0] == "P" for sign in text)
+
+
+def counted(oracle: Forward, kind: str) -> dict[str, np.ndarray]:
+    """Which cells each share counts, decided cell by cell."""
+    columns = oracle.ids["decoder" if kind == "decoder" else "encoder"]
+    marks = [is_punctuation(id) for id in columns]
+    words, to = (words_of(columns), aligned(oracle)) if kind == "cross" else ([], [])
+    n_rows = len(oracle.labels) if kind == "cross" else len(columns)
+    found = {name: np.zeros((n_rows, len(columns)), bool) for name in NAMES[kind]}
+    for i in range(n_rows):
+        for j, id in enumerate(columns):
+            counts = {
+                "<eos>": id == EOS,
+                "<sos>": id == SOS,
+                "punctuation": marks[j],
+                "previous": j == i - 1,
+                "itself": j == i,
+                "next": j == i + 1,
+            }
+            if kind == "cross" and to[i] >= 0 and words[j] >= 0:
+                step = words[j] - to[i]
+                counts |= {"aligned": step == 0, "before": step == -1, "after": step == 1}
+            for name, cells in found.items():
+                cells[i, j] = counts.get(name, False)
+    return found
+
+
+def shares_of_layer(oracle: Forward, kind: str, layer: int) -> np.ndarray:
+    """A row for each head and one for equal weights."""
+    heads = oracle[f"{PATHS[kind].format(layer)}.weights"]
+    seen = np.tri(len(heads[0])) if kind == "decoder" else np.ones(heads[0].shape)
+    equal = seen / seen.sum(-1, keepdims=True)
+    cells = counted(oracle, kind)
+    return np.array([[w[cells[name]].sum() / len(w) for name in NAMES[kind]] for w in (*heads, equal)])
+
+
+def role(kind: str, found: Sequence[float], equal: Sequence[float]) -> str:
+    best = ""
+    largest = 0.0
+    for said, share, base in zip(SAID[kind], found, equal, strict=True):
+        if share >= 0.25 and share >= 1.5 * base and share > largest:
+            best, largest = f"{'mostly' if share >= 0.5 else 'partly'} {said}", share
+    return best or "spread out"
+
+
+def roles(table: np.ndarray, kind: str) -> list[str]:
+    return [role(kind, row, table[-1]) for row in table[:-1]]
+
+
+def kind_and_layer(path: str) -> tuple[str, int]:
+    stack, _, layer, attention = path.split(".")[:4]
+    return ("cross" if attention == "cross_attn" else stack), int(layer)
+
+
+def measured_table(kind: str, layer: int) -> np.ndarray:
+    data, n_heads = measured(), config()["n_heads"]
+    rows = [data["shares"][f"{kind}.{layer}.{head}"] for head in range(n_heads)]
+    return np.array([list(row.values()) for row in (*rows, data["uniform"][kind])])
+
+
+def shares_shown(oracle: Forward, data: dict[str, Any]) -> np.ndarray:
+    """The matrix of shares, on the sentence or over the test set."""
+    _, where, kind, _, layer = data["csv_name"].split()
+    assert data["columns"] == NAMES[kind]
+    assert data["rows"][-1] == "equal weights"
+    if where == "here":
+        return shares_of_layer(oracle, kind, int(layer) - 1)
+    return measured_table(kind, int(layer) - 1)
+
+
+def roles_shown(text: str, seen: Seen, oracle: Forward) -> None:
+    """The labels of the layer's heads, of both kinds."""
+    kind, layer = kind_and_layer(only_place(seen).name)
+    head, _, *lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines()]
+    assert head == ["", "on this sentence", f"over {measured()['sentences']:,} test sentences"]
+    here, tested = shares_of_layer(oracle, kind, layer), measured_table(kind, layer)
+    for n, (name, on_this, over_all) in enumerate(lines):
+        assert name == f"head {n + 1}"
+        assert on_this.replace("\\", "") == roles(here, kind)[n]
+        assert over_all.replace("\\", "") == roles(tested, kind)[n]
+
+
+def what_a_share_is(text: str, seen: Seen, oracle: Forward) -> None:
+    kind, _ = kind_and_layer(only_place(seen).name)
+    expect(text, [0, 10, 0, 1] if kind == "cross" else [0, 1])
+
+
+def shapes(text: str, seen: Seen, oracle: Forward) -> None:
+    path = only_place(seen).name.rpartition(".")[0]
+    t, _, d_k = sizes(path, oracle)
+    n_heads, d_model = len(oracle[f"{path}.heads"]), oracle[f"{path}.concat"].shape[1]
+    expect(text, [n_heads, t, d_k, t, d_model, d_model, d_model, t, d_model])
+
+
+def first_pieces(text: str, seen: Seen, oracle: Forward) -> None:
+    (data,) = (d for d in seen.matrices if place_of(d))
+    expect(text, [len(data["rows"]), len(only_place(seen).whole(oracle))])
+
+
+def GRID(seen: Seen) -> str:
+    return only_place(seen).name.rpartition(".")[0]
+
+
+MATRICES = {r"shares (here|measured) \w+ layer \d+": shares_shown}
+
+WORDS: dict[str, Words] = {
+    r"\|  \| on this sentence": roles_shown,
+    "A share is how much": what_a_share_is,
+    "A head is called": fixed(0.5, 0.25, 1.5),
+    "Test sentences: ": lambda text, seen, oracle: expect(text.replace("\\", ""), [2.0]),
+    r"Shapes: \d+ heads": shapes,
+    r"The first \d+ of \d+ pieces": first_pieces,
+}
