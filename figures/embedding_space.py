@@ -80,46 +80,52 @@ def space_map(projection: Projection, names: Sequence[str], lit: Sequence[int]) 
     Args: names of all rows, shown on hover: any text
     """
     points = projection.points.astype(np.float32)
-    safe = [plain(name) for name in names]
-    figure = go.Figure(
-        go.Scattergl(
-            x=points[:, 0],
-            y=points[:, 1],
-            mode="markers",
-            marker={"size": 3, "color": "rgba(128,138,150,0.35)"},
-            text=safe,
-            hovertemplate="%{text}<extra></extra>",
-            name="vocabulary",
-        )
+    safe = np.array([plain(name) for name in names], dtype=object)  # of a list plotly would check every entry
+    chosen = list(lit)
+    dots = go.Scattergl(
+        x=points[:, 0],
+        y=points[:, 1],
+        mode="markers",
+        marker={"size": 3, "color": "rgba(128,138,150,0.35)"},
+        text=safe,
+        hovertemplate="%{text}<extra></extra>",
+        name="vocabulary",
     )
-    figure.add_trace(
-        go.Scattergl(
-            x=points[list(lit), 0],
-            y=points[list(lit), 1],
-            mode="markers",
-            marker={"size": 12, "color": _LIT, "line": {"width": 1, "color": "#ffffff"}},
-            text=[safe[i] for i in lit],
-            hovertemplate="%{text}<extra></extra>",
-        )
+    named = go.Scattergl(
+        x=points[chosen, 0],
+        y=points[chosen, 1],
+        mode="markers",
+        marker={"size": 12, "color": _LIT, "line": {"width": 1, "color": "#ffffff"}},
+        text=safe[chosen],
+        hovertemplate="%{text}<extra></extra>",
     )
     # Names on plates of their own: dots cannot run through them, and they read the same on a white and a dark page.
-    for i, side in zip(lit, _free_sides(projection.points[list(lit)]), strict=True):
-        xanchor, yanchor, xshift, yshift = _SIDES[side]
-        figure.add_annotation(
-            x=points[i, 0], y=points[i, 1], text=safe[i], showarrow=False, xanchor=xanchor, yanchor=yanchor,
-            xshift=xshift, yshift=yshift, bgcolor=_LIT, borderpad=2, font={"size": 13, "color": "#ffffff"},
-        )  # fmt: skip
-    for update, share, name in ((figure.update_xaxes, 0, "First"), (figure.update_yaxes, 1, "Second")):
-        update(title=f"{name} direction ({projection.shares[share]:.1%} of the variance)", zeroline=False)
-    figure.update_layout(
-        height=460,
-        margin={"l": 10, "r": 10, "t": 20, "b": 10},
-        showlegend=False,
-        dragmode="pan",
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
+    plates = [
+        {
+            "x": x, "y": y, "text": name, "showarrow": False, "bgcolor": _LIT, "borderpad": 2,
+            "font": {"size": 13, "color": "#ffffff"},
+            **dict(zip(("xanchor", "yanchor", "xshift", "yshift"), _SIDES[side], strict=True)),
+        }
+        for (x, y), name, side in zip(points[chosen], safe[chosen], _free_sides(projection.points[chosen]), strict=True)
+    ]  # fmt: skip
+    x_axis, y_axis = (
+        {"title": {"text": f"{name} direction ({share:.1%} of the variance)"}, "zeroline": False}
+        for name, share in zip(("First", "Second"), projection.shares, strict=True)
     )
-    return figure
+    return go.Figure(
+        [dots, named],
+        {
+            "xaxis": x_axis,
+            "yaxis": y_axis,
+            "annotations": plates,
+            "height": 460,
+            "margin": {"l": 10, "r": 10, "t": 20, "b": 10},
+            "showlegend": False,
+            "dragmode": "pan",
+            "paper_bgcolor": "rgba(0,0,0,0)",
+            "plot_bgcolor": "rgba(0,0,0,0)",
+        },
+    )
 
 
 _LIT = "#0072B2"

@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
-from plotly.subplots import make_subplots
 
 Array = NDArray[np.floating]
 
@@ -100,46 +99,47 @@ def clock_figure(turned: Array, chosen: int, titles: Sequence[str]) -> go.Figure
     turned: (T, N) angles in radians, of T positions and N pairs; at 0 a hand points up, and it turns clockwise, so
             that across is the sine and up the cosine
     """
-    columns = 4
-    rows = -(-len(titles) // columns)
-    figure = make_subplots(rows, columns, subplot_titles=titles, horizontal_spacing=0.03, vertical_spacing=0.16)
-    circle = np.linspace(0, 2 * np.pi, 73)
-    for n, angle in enumerate(turned.T):
-        where = {"row": n // columns + 1, "col": n % columns + 1}
-        across, up = np.sin(angle), np.cos(angle)
-        figure.add_scatter(
-            x=np.sin(circle),
-            y=np.cos(circle),
-            mode="lines",
-            line={"color": GREY, "width": 1},
-            hoverinfo="skip",
-            **where,
-        )
-        figure.add_scatter(
-            x=np.stack([0 * across, across, np.full_like(across, np.nan)], 1).ravel(),
-            y=np.stack([0 * up, up, np.full_like(up, np.nan)], 1).ravel(),
-            mode="lines",
-            line={"color": GREY, "width": 1},
-            opacity=0.5,
-            hoverinfo="skip",
-            **where,
-        )
-        figure.add_scatter(
-            x=[0, across[chosen]],
-            y=[0, up[chosen]],
-            mode="lines+markers",
-            line={"color": BLUE, "width": 4},
-            marker={"size": [0, 9], "color": BLUE},
-            hovertemplate="sine %{x:.4f}, cosine %{y:.4f}<extra></extra>",
-            **where,
-        )
-    figure.update_xaxes(visible=False, range=[-1.15, 1.15], fixedrange=True)
-    figure.update_yaxes(visible=False, range=[-1.15, 1.15], fixedrange=True)
-    for n in range(len(titles)):
-        name = "" if n == 0 else str(n + 1)
-        figure.layout[f"yaxis{name}"].update(scaleanchor=f"x{name}")
-    figure.update_annotations(font_size=12)
-    return _calm(figure, 170 * rows)
+    columns, wide, high = 4, 2.3, 2.8  # from one clock to the next
+    across, down = np.arange(len(titles)) % columns, np.arange(len(titles)) // columns
+    middles = np.stack([across * wide, -down * high], 1)  # (N,2)
+    tips = np.stack([np.sin(turned), np.cos(turned)], -1)  # (T,N,2)
+
+    def lines(*points: Array) -> dict[str, Array]:
+        """A line through points (…,2) of each clock, counted from its middle; a gap lies between two lines."""
+        on = np.broadcast_arrays(*(middles + point for point in points))
+        x, y = np.moveaxis(np.stack([*on, np.full_like(on[0], np.nan)], -2), -1, 0)
+        return {"x": x.ravel(), "y": y.ravel()}
+
+    round_ = np.linspace(0, 2 * np.pi, 73)
+    circle = [np.array([np.sin(angle), np.cos(angle)]) for angle in round_]
+    thin = {"color": GREY, "width": 1}
+    # All clocks share one pair of axes: plotly takes many times as long for a pair each.
+    figure = go.Figure(
+        [
+            go.Scatter(**lines(*circle), mode="lines", line=thin, hoverinfo="skip"),
+            go.Scatter(**lines(np.zeros(2), tips), mode="lines", line=thin, opacity=0.5, hoverinfo="skip"),
+            go.Scatter(
+                **lines(np.zeros(2), tips[chosen]), mode="lines", line={"color": BLUE, "width": 4}, hoverinfo="skip"
+            ),
+            go.Scatter(
+                x=(middles + tips[chosen])[:, 0],
+                y=(middles + tips[chosen])[:, 1],
+                customdata=tips[chosen],
+                mode="markers",
+                marker={"size": 9, "color": BLUE},
+                hovertemplate="sine %{customdata[0]:.4f}, cosine %{customdata[1]:.4f}<extra></extra>",
+            ),
+        ],
+        {
+            "xaxis": {"visible": False, "fixedrange": True, "range": [-1.1, wide * across.max() + 1.1]},
+            "yaxis": {"visible": False, "fixedrange": True, "range": [-1.1 - high * down[-1], 1.6], "scaleanchor": "x"},
+            "annotations": [
+                {"x": x, "y": y + 1.1, "yanchor": "bottom", "text": title, "showarrow": False, "font": {"size": 12}}
+                for (x, y), title in zip(middles, titles, strict=True)
+            ],
+        },
+    )
+    return _calm(figure, 150 * (int(down[-1]) + 1))
 
 
 def _calm(figure: go.Figure, height: int, legend: bool = False) -> go.Figure:

@@ -54,11 +54,21 @@ def test_a_pair_turns_more_slowly_than_the_one_before() -> None:
 
 def test_the_bold_hand_points_to_sine_and_cosine() -> None:
     turned = angles(np.array([0, 2, 5]), [0, 3, 5, 7, 11], 42)
-    figure = clock_figure(turned, 1, list("abcde"))
-    bold = [trace for trace in figure.data if trace.line.width == 4]
-    assert len(bold) == 5
-    for trace, angle in zip(bold, turned[1], strict=True):
-        assert (trace.x[1], trace.y[1]) == pytest.approx((math.sin(angle), math.cos(angle)))
+    circles, faint, bold, tips = clock_figure(turned, 1, list("abcde")).data
+    ends = np.stack([bold.x, bold.y], 1).reshape(5, 3, 2)  # middle, tip, gap
+    hands = ends[:, 1] - ends[:, 0]
+    np.testing.assert_allclose(hands, [(math.sin(angle), math.cos(angle)) for angle in turned[1]], atol=1e-12)
+    np.testing.assert_allclose(np.stack([tips.x, tips.y], 1), ends[:, 1])
+    np.testing.assert_allclose(tips.customdata, hands, atol=1e-12)
+    assert np.isnan(ends[:, 2]).all()
+    others = np.stack([faint.x, faint.y], 1).reshape(3, 5, 3, 2)
+    np.testing.assert_allclose(others[1], ends)
+    np.testing.assert_allclose(np.hypot(*np.moveaxis(others[:, :, 1] - others[:, :, 0], -1, 0)), 1)
+    round_ = np.stack([circles.x, circles.y], 1).reshape(5, -1, 2)[:, :-1] - ends[:, :1]
+    np.testing.assert_allclose(np.hypot(*np.moveaxis(round_, -1, 0)), 1)
+    # No two clocks touch.
+    gaps = np.hypot(*np.moveaxis(ends[:, None, 0] - ends[None, :, 0], -1, 0))
+    assert gaps[~np.eye(5, dtype=bool)].min() > 2
 
 
 def test_curves_and_colours_are_the_numbers() -> None:

@@ -150,15 +150,18 @@ def test_the_clock_hands_are_the_formula(position: int) -> None:
     figure, expected = chart(page, "clocks"), positions(100, D_MODEL)
     pairs = [int(title["text"].removeprefix("pair ")) for title in figure["layout"]["annotations"]]
     assert pairs == [0, 1, 4, 8, 16, 32, 64, 127]
-    assert len(figure["data"]) == 3 * len(pairs)  # the circle, the thin hands, the bold hand
     others = sorted({*range(len(engine.trace(SENTENCE).src)), position})
-    for pair, circle, thin, bold in zip(pairs, *(figure["data"][n::3] for n in range(3)), strict=True):
-        np.testing.assert_allclose(np.hypot(floats(circle["x"]), floats(circle["y"])), 1)
-        for axis, dimension in (("x", 2 * pair), ("y", 2 * pair + 1)):  # across the sine, up the cosine
-            hands = floats(thin[axis]).reshape(-1, 3)
-            assert not hands[:, 0].any()
-            np.testing.assert_allclose(hands[:, 1], expected[others, dimension], atol=1e-6)
-            np.testing.assert_allclose(floats(bold[axis]), [0, expected[position, dimension]], atol=1e-6)
+    dimensions = np.array([[2 * pair, 2 * pair + 1] for pair in pairs])  # across the sine, up the cosine
+    circles, thin, bold, tips = (np.stack([floats(t["x"]), floats(t["y"])], 1) for t in figure["data"])
+    bold = bold.reshape(len(pairs), 3, 2)  # of each clock the middle, the tip, a gap
+    middles = bold[:, 0]
+    np.testing.assert_allclose(bold[:, 1] - middles, expected[position, dimensions], atol=1e-6)
+    np.testing.assert_allclose(tips, bold[:, 1])
+    thin = thin.reshape(len(others), len(pairs), 3, 2)
+    assert (thin[:, :, 0] == middles).all()
+    np.testing.assert_allclose(thin[:, :, 1] - middles, expected[others][:, dimensions], atol=1e-6)
+    rims = circles.reshape(len(pairs), -1, 2)[:, :-1] - middles[:, None]
+    np.testing.assert_allclose(np.hypot(rims[..., 0], rims[..., 1]), 1)
     for pair, angle, sine, cosine in rows_of(page, "pair"):
         assert angle == pytest.approx(position / 10000 ** (2 * pair / D_MODEL), abs=6e-5)
         assert [sine, cosine] == pytest.approx(expected[position, [2 * int(pair), 2 * int(pair) + 1]], abs=6e-5)
