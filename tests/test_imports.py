@@ -13,7 +13,7 @@ ALLOWED = {
     "pages": "ui figures model explore streamlit numpy torch",  # lessons run small experiments on the model
     "ui": "model figures streamlit cachetools numpy torch",
     "figures": "numpy plotly",
-    "explore": "model numpy torch transformers bertviz captum safetensors cachetools huggingface_hub",
+    "explore": "model numpy torch transformers bertviz captum safetensors cachetools huggingface_hub rich",
     "model": "numpy torch tokenizers safetensors",
     "training": "model torch tokenizers safetensors accelerate sacrebleu rich",
 }
