@@ -112,6 +112,13 @@ class Step:
         return (self.finished or self.hypotheses)[0]
 
 
+def writable(logits: Tensor) -> Tensor:
+    """Log-probabilities (N,V) in nats from logits (N,V); −∞ for `<pad>` and `<sos>`, which are never written."""
+    log_probabilities = logits.log_softmax(-1)
+    log_probabilities[:, [PAD_ID, SOS_ID]] = -math.inf
+    return log_probabilities
+
+
 class NextToken:
     """Scores the token after each of several prefixes of one source sentence's translation.
 
@@ -127,12 +134,9 @@ class NextToken:
         self.cache = KeyValueCache() if (tap is no_tap if cached is None else cached) else None
 
     def log_probabilities(self, prefixes: list[tuple[int, ...]]) -> Tensor:
-        """(N,V) in nats, for N prefixes of equal length without `<sos>`; −∞ for `<pad>` and `<sos>`, never written."""
+        """(N,V) in nats, for N prefixes of equal length without `<sos>`; see `writable`."""
         tgt_ids = torch.tensor([[SOS_ID, *prefix] for prefix in prefixes], device=self.src_ids.device)
-        logits = self.model.decode(tgt_ids, self.memory, self.src_ids, self.tap, self.cache)[:, -1]
-        log_probabilities = logits.log_softmax(-1)
-        log_probabilities[:, [PAD_ID, SOS_ID]] = -math.inf
-        return log_probabilities
+        return writable(self.model.decode(tgt_ids, self.memory, self.src_ids, self.tap, self.cache)[:, -1])
 
     def select(self, rows: list[int]) -> None:
         """Go on with these prefixes, in this order."""

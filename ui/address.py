@@ -4,8 +4,14 @@ Widgets keep theirs by `bind="query-params"`; this is for what is chosen by clic
 """
 
 import re
+from collections.abc import Callable
+from typing import TypeVar
 
 import streamlit as st
+
+from ui.text import in_markdown
+
+Number = TypeVar("Number", int, float)
 
 
 def read_pair(
@@ -45,3 +51,20 @@ def write_count(name: str, value: int, default: int = 0) -> None:
         st.query_params.pop(name, None)
     else:
         st.query_params[name] = str(value)
+
+
+def said(name: str, widget: Callable[[], Number]) -> Number:
+    """The value of a widget; if the address that opened the page asked for one that cannot be, that is said."""
+    asked = None if name in st.session_state else st.query_params.get(name)
+    value = widget()
+    if asked is not None and not _is(asked, value):
+        asked, what = in_markdown(asked[:20]), in_markdown(name)
+        st.caption(f"The address asks for {what} = {asked}, which cannot be; it is {value:g}.")
+    return value
+
+
+def _is(text: str, value: float) -> bool:
+    try:
+        return float(text) == value
+    except ValueError:
+        return False

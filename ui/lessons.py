@@ -114,6 +114,15 @@ LESSONS = (
         ("encoder.add_norm_1", "encoder.add_norm_2", "decoder.add_norm_1", "decoder.add_norm_2", "decoder.add_norm_3"),
         3,
     ),
+    Lesson(
+        "inference",
+        "Inference",
+        "Inference",
+        "How does the model write, one piece at a time?",
+        (),
+        4,
+        lit=("decoder.embedding", "decoder.stack", "output.softmax"),
+    ),
 )
 
 

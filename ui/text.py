@@ -22,6 +22,11 @@ def visible(text: str) -> str:
     )
 
 
+def piece(text: str) -> str:
+    """A piece of text as it can be seen: spaces alone as ␣."""
+    return visible(text) if text.strip(" ") else "␣"
+
+
 def in_html(text: str) -> str:
     """Text as HTML text or as a quoted attribute's value."""
     return html.escape(visible(text), quote=True)
@@ -35,6 +40,11 @@ def in_markdown(text: str) -> str:
     return _JOINER.join(_MARKDOWN.sub(r"\\\1", part) for part in _READ_AS_ONE.split(words))
 
 
+def bold(text: str) -> str:
+    """Text as bold Markdown, whatever it holds."""
+    return f"**{in_markdown(text)}**"
+
+
 def number(value: float, digits: int = 4) -> str:
     """A number with a fixed count of decimals and a true minus sign; infinities as ∞."""
     if math.isinf(value):
@@ -43,6 +53,11 @@ def number(value: float, digits: int = 4) -> str:
     if float(text) == 0:
         text = text.lstrip("-")
     return text.replace("-", "−")
+
+
+def chance(probability: float) -> str:
+    """A probability with four decimals; what they would show as 0 is not impossible."""
+    return "<0.0001" if 0 < probability < 0.00005 else number(probability)
 
 
 def magnitude(value: float) -> str:

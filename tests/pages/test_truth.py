@@ -45,14 +45,16 @@ def forward(text: str) -> Forward:
     units = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     found.keep("cosines", units @ units.T)
     found.keep("probabilities", softmax(found["logits"]))
-    paths = [f"decoder.layers.{n}.cross_attn" for n in range(config()["n_layers"])]
-    means = [found.keep(f"{path}.average", found[f"{path}.weights"].mean(0)) for path in paths]
+    for n in range(config()["n_layers"]):
+        for path in (f"decoder.layers.{n}.{kind}_attn" for kind in ("self", "cross")):
+            found.keep(f"{path}.average", found[f"{path}.weights"].mean(0))
+    means = [found[f"decoder.layers.{n}.cross_attn.average"] for n in range(config()["n_layers"])]
     found.keep("decoder.cross_attn.average", np.mean(means, axis=0))
     return found
 
 
 def of_lesson(lesson: Lesson, what: str) -> Any:
-    """WORDS, MATRICES, CHARTS or GRID of the lesson's own module in tests/truth/lessons, if it has one."""
+    """What the lesson's own module in tests/truth/lessons, if it has one, holds under this name."""
     name = f"tests.truth.lessons.{lesson.file.stem}"
     return getattr(import_module(name), what, {}) if find_spec(name) else {}
 
@@ -77,6 +79,8 @@ def test_every_number_of_see_and_check(lesson: Lesson) -> None:
         app.text_input(key="sentence").input(sentence)
         for _ in range(STATES):
             app.query_params["cell"] = f"{choose.randint(1, 6)}.{choose.randint(1, 6)}"
+            for name, most in of_lesson(lesson, "COUNTS").items():
+                app.query_params[name] = str(choose.randint(1, most))
             for button in part(app, "part_see").buttons:
                 button.set_value(choose.choice(button.options))
             app.run()
@@ -91,9 +95,11 @@ def test_every_number_of_see_and_check(lesson: Lesson) -> None:
             for data in seen.components:
                 if "values" in data:
                     check_matrix(data, oracle, of_lesson(lesson, "MATRICES"))
-                else:
+                elif "maps" in data:
                     grid = of_lesson(lesson, "GRID") or "encoder.layers.{}.self_attn"
                     check_grid(data, oracle, grid(seen) if callable(grid) else grid)
+                else:
+                    of_lesson(lesson, "OTHER")(data, oracle)
             assert set(seen.charts) <= set(of_lesson(lesson, "CHARTS"))
             check_words(seen, oracle, check_check(seen, oracle), common.WORDS | of_lesson(lesson, "WORDS"))
             n_matrices += len(seen.matrices)

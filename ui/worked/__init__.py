@@ -12,6 +12,7 @@ from ui.worked.attention import (
 )
 from ui.worked.blocks import added
 from ui.worked.core import DIGITS, RULES, Numbers, WorkedStep, arrays, tex, worked
+from ui.worked.decoding import worked_score
 from ui.worked.inputs import worked_cosine
 
 __all__ = [
@@ -28,5 +29,6 @@ __all__ = [
     "worked_average",
     "worked_cosine",
     "worked_group",
+    "worked_score",
     "worked_weight",
 ]

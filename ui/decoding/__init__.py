@@ -1,0 +1,1 @@
+"""What the inference lesson is made of: a translation in the visitor's hand, and the ways to write one."""
