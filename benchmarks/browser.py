@@ -6,56 +6,17 @@ All pages are driven in one browser, turn and turn about, so that a busy machine
 import itertools
 from statistics import median
 
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Page
 
 from benchmarks.report import Figure, percentile, report
 from benchmarks.sentences import sentences, sentences_of
 from benchmarks.serving import EMPTY_PAGE, chromium, serve
+from benchmarks.stopwatch import come_to_rest, floor, on, opened, times_of, type_sentence
 
 ROUNDS = 20
 LAYERS, HEADS = 3, 4
 LONG_ROUNDS = 8  # of each longer sentence, and of clicks on heads
 TRANSLATION_BAR, MAP_BAR, HEAD_BAR, LONG_HEAD_BAR = 3, 4, 3, 5
-
-# `stopwatch(event, conditions)` starts at the next event of that kind and notes, frame by frame, when each condition
-# first holds; `stopwatch.times` resolves when all do.
-STOPWATCH = """
-const inside = (key) => {
-  const all = document.querySelectorAll(`.st-key-${key}, .st-key-${key} *`);
-  return [...all].find((node) => node.shadowRoot)?.shadowRoot;
-};
-const text = (selector) => document.querySelector(selector)?.textContent ?? "";
-const columns = () => [...(inside("map")?.querySelectorAll("thead th span") ?? [])].map((s) => s.textContent).join("");
-const mapTitle = () => inside("map")?.querySelector("figcaption")?.textContent ?? "";
-const stopwatch = (event, conditions) => {
-  stopwatch.times = new Promise((resolve, reject) => {
-    const times = {};
-    let start;
-    const begin = () => {
-      start = performance.now();
-      if (Object.values(conditions).some((holds) => holds())) reject("changed before it was asked to");
-    };
-    addEventListener(event, begin, { capture: true, once: true });
-    const look = () => {
-      for (const [name, holds] of Object.entries(conditions))
-        if (start && !(name in times) && holds()) times[name] = performance.now() - start;
-      if (Object.keys(conditions).every((name) => name in times)) resolve(times);
-      else requestAnimationFrame(look);
-    };
-    requestAnimationFrame(look);
-  });
-};
-Object.assign(globalThis, { text, columns, mapTitle, stopwatch });
-"""
-
-
-def type_sentence(page: Page, sentence: str, conditions: str) -> dict[str, float]:
-    """Milliseconds from Enter until each condition, a JavaScript object of functions of `sentence`, holds."""
-    page.evaluate(f"sentence => stopwatch('keydown', {conditions})", sentence)
-    box = page.get_by_label("English sentence")
-    box.fill(sentence)
-    box.press("Enter")  # at once, long before the box would send the sentence by itself
-    return _times(page)
 
 
 def click_head(page: Page, layer: int, head: int) -> float:
@@ -63,20 +24,9 @@ def click_head(page: Page, layer: int, head: int) -> float:
     name = f"layer {layer}, head {head}"
     page.evaluate("name => stopwatch('click', { map: () => mapTitle().includes(name) })", name)
     page.get_by_role("button", name=name).click()
-    return _times(page)["map"]
-
-
-def _times(page: Page) -> dict[str, float]:
-    page.evaluate("() => Promise.race([stopwatch.times, new Promise((_, no) => setTimeout(no, 20000, 'no change'))])")
-    times: dict[str, float] = page.evaluate("() => stopwatch.times")
-    # Let the page come to rest, so that the next measurement starts from nothing.
-    page.wait_for_timeout(400)
-    return times
-
-
-def floor(page: Page, word: str) -> float:
-    """Milliseconds until an empty page shows the word that was typed."""
-    return type_sentence(page, word, "{ word: () => text('.st-key-word') === sentence }")["word"]
+    took = times_of(page, "stopwatch")["map"]
+    come_to_rest(page)
+    return took
 
 
 def home(page: Page, sentence: str) -> dict[str, float]:
@@ -95,15 +45,6 @@ def home(page: Page, sentence: str) -> dict[str, float]:
     )
 
 
-def opened(browser: Browser, url: str, ready: str) -> Page:
-    page = browser.new_page(viewport={"width": 1280, "height": 720})
-    page.add_init_script(STOPWATCH)
-    page.goto(url)
-    page.wait_for_selector(ready)
-    page.wait_for_timeout(1000)
-    return page
-
-
 def measure() -> list[Figure]:
     with serve(EMPTY_PAGE) as empty, serve() as app, chromium() as browser:
         empty_page, home_page = opened(browser, empty.url, ".st-key-word"), opened(browser, app.url, ".st-key-map")
@@ -112,10 +53,6 @@ def measure() -> list[Figure]:
         def note(**found: float) -> None:
             for name, value in found.items():
                 times.setdefault(name, []).append(value)
-
-        def on(page: Page) -> Page:
-            page.bring_to_front()
-            return page
 
         new, words = sentences(seed=1), (f"word{n}" for n in itertools.count())
         floor(on(empty_page), next(words))  # once each, unmeasured
