@@ -48,7 +48,6 @@ def word_probabilities(trace: Trace) -> None:
     label = "Words written, with their probabilities"
     st.html(f'<ol class="tw-pieces" tabindex="0" aria-label="{label}">{"".join(chips)}</ol>')  # on a phone it scrolls
     st.caption(
-        "Each word with the probability the model gave it when it wrote it. The model writes in **pieces**: a frequent "
-        "word is one piece, a rare one several. Theirs are shown below it, and their product is its own. "
-        f"{in_markdown('<eos>')} (end of sentence) is the model saying that it is done."
+        "Each word with its probability. The model writes **pieces**: a rare word is several, shown below it, and "
+        f"their probabilities multiply. {in_markdown('<eos>')} stands for the end of the sentence."
     )

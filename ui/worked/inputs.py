@@ -54,7 +54,7 @@ def _position(numbers: Numbers, found: re.Match[str], index: tuple[int, ...]) ->
     angle = position / 10000 ** (even / d_model)
     return WorkedStep(
         f"Position {position} (counted from 0), dimension {dimension} (from 0), "
-        f"which is {'odd: a cosine' if dimension % 2 else 'even: a sine'}; 2i = {even}.",
+        f"which is {'odd: a cosine' if dimension % 2 else 'even: a sine'}; 2i = {even}. Angles are in radians.",
         rf"\{name}\!\left(\frac{{{position}}}{{10000^{{{even}/{d_model}}}}}\right)"
         rf" = \{name}({tex(angle)}) = {tex(value)}",
         value,
