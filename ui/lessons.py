@@ -115,6 +115,14 @@ LESSONS = (
         3,
     ),
     Lesson(
+        "encoder",
+        "Encoder",
+        "Blocks",
+        "What does a word become once it has read its sentence?",
+        ("encoder.stack",),
+        3,
+    ),
+    Lesson(
         "inference",
         "Inference",
         "Inference",
