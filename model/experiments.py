@@ -75,6 +75,28 @@ def read_from(machine: Machine, src: Sequence[int], tgt: Sequence[int], layer: i
     return Reading(weights.cpu().numpy(), last.best.ids)
 
 
+@torch.inference_mode()
+def write_without(machine: Machine, src: Sequence[int], hidden: Sequence[int]) -> tuple[int, ...]:
+    """Ids that the model writes greedily while nobody may attend to some source tokens, given by index."""
+
+    def hide(name: str, value: Tensor) -> Tensor:
+        if name in ("encoder.mask", "decoder.memory_mask"):
+            value = value.clone()
+            value[..., list(hidden)] = False
+        return value
+
+    src_ids = torch.tensor([list(src)], device=machine.device.torch)
+    memory = machine.model.encode(src_ids, hide)
+    *_, last = decoding_steps(NextToken(machine.model, src_ids, memory, hide), Greedy(MAX_TOKENS))
+    return last.best.ids
+
+
+@torch.inference_mode()
+def read_out(machine: Machine, vectors: Array) -> Array:
+    """logits (T,V) that the model's output makes of any vectors (T,d_model), as if they were the decoder's last."""
+    return machine.model.output(torch.tensor(vectors, device=machine.device.torch)).cpu().numpy()
+
+
 @dataclass(frozen=True)
 class Shuffle:
     """A sentence and its words in another order.

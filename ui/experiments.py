@@ -2,18 +2,23 @@
 
 import functools
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from model.experiments import Reading, forward, one_at_a_time, read_from, see_padding
+from figures.statistics import softmax
+from model.experiments import Reading, forward, one_at_a_time, read_from, read_out, see_padding, write_without
 from model.heads import log_probabilities_hiding
 from model.interventions import Interventions
 from model.tap import no_tap
-from model.tokenizer import PAD_ID, Token
+from model.tokenizer import PAD_ID, SOS_ID, Token
 from model.trace import Array
 from ui.engine import machine, turn
+from ui.worked import output_of
 
 Ids = tuple[int, ...]
+LIKELIEST = 10  # entries of a position that are kept
 
 
 @functools.lru_cache(maxsize=16)
@@ -42,12 +47,48 @@ def other_memory(src: Ids, tgt: Ids, layer: int, max_steps: int) -> Reading:
         return read_from(machine(), src, tgt, layer, max_steps)
 
 
+@functools.lru_cache(maxsize=64)
+def written_without(src: Ids, hidden: Ids) -> str:
+    """The translation that the model writes with some source tokens, by index, hidden from both stacks."""
+    with turn:
+        return machine().tokenizer.decode(write_without(machine(), src, hidden))
+
+
 @functools.lru_cache(maxsize=16)
 def words_hidden(src: tuple[Token, ...], labels: tuple[Token, ...]) -> tuple[tuple[int, ...], Array]:
     """The `word` of N source words; each label's probability (N + 1, T), first with all words, then without each."""
     with turn:
         words, log_probabilities = log_probabilities_hiding(machine(), src, labels)
     return words, np.exp(log_probabilities)
+
+
+@dataclass(frozen=True)
+class Lens:
+    """What the model would write if it stopped earlier: after the decoder's embedding or one of its N layers.
+
+    ids, probabilities: the likeliest entries at each of T positions and what they get (N + 1, T, LIKELIEST)
+    written:            the probability of what is really written there (N + 1, T)
+    """
+
+    ids: NDArray[np.integer]
+    probabilities: NDArray[np.floating]
+    written: NDArray[np.floating]
+
+
+@functools.lru_cache(maxsize=16)
+def lens(src: Ids, labels: Ids) -> Lens:
+    """The logit lens on a translation, read by teacher forcing."""
+    layers = range(machine().config.n_layers)
+    with turn:
+        tensors = forward(machine(), src, (SOS_ID, *labels[:-1]))
+    ids, probabilities, written = [], [], []
+    for name in ("decoder.embedding.output", *(output_of("decoder", layer) for layer in layers)):
+        with turn:
+            shares = softmax(read_out(machine(), tensors[name]))
+        ids.append(np.argsort(-shares, axis=-1, kind="stable")[:, :LIKELIEST])
+        probabilities.append(np.take_along_axis(shares, ids[-1], axis=-1))
+        written.append(shares[np.arange(len(labels)), list(labels)])
+    return Lens(np.stack(ids), np.stack(probabilities), np.stack(written))
 
 
 def _thinned(tensors: Mapping[str, Array]) -> Mapping[str, Array]:

@@ -123,6 +123,14 @@ LESSONS = (
         3,
     ),
     Lesson(
+        "decoder-and-output",
+        "Decoder and output",
+        "Blocks",
+        "How does a vector become the next word?",
+        ("decoder.stack", "output.linear", "output.softmax"),
+        3,
+    ),
+    Lesson(
         "inference",
         "Inference",
         "Inference",

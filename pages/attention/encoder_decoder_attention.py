@@ -8,7 +8,7 @@ import streamlit as st
 
 from figures.grouping import Group, grouped, pieces
 from model.attention import MultiHeadAttention
-from model.interventions import Head, Interventions
+from model.interventions import Head
 from model.layers import DecoderLayer
 from model.tokenizer import EOS, normalise
 from model.trace import MAX_TOKENS, Array, Trace
@@ -386,10 +386,10 @@ def hide(trace: Trace, view: View) -> None:
     with st.spinner("Hiding every word in turn …"):
         _, probabilities = experiments.words_hidden(trace.src, trace.labels)
     name, before, after = in_markdown(words[chosen].label), probabilities[0], probabilities[chosen + 1]
-    other = engine.trace(trace.text, interventions=Interventions(blocked=words[chosen].pieces))
+    written = experiments.written_without(tuple(token.id for token in trace.src), words[chosen].pieces)
     st.markdown(
         f"Translation before: **{in_markdown(trace.translation) or '(nothing)'}** Written without {name}: "
-        f"**{in_markdown(other.translation) or '(nothing)'}**"
+        f"**{in_markdown(written) or '(nothing)'}**"
     )
     shown = [token.text for token in trace.labels[:READABLE]]
     matrix(

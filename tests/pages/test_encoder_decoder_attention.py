@@ -319,7 +319,7 @@ def test_the_questions_are_graded_against_the_numbers() -> None:
 
 
 @pytest.mark.parametrize("trial", ["Write the German yourself", "Hide an English word", "Change the memory"])
-@pytest.mark.parametrize("sentence", ["x", "...", "ภาษาไทย 🍕", "<b>$x$</b>", LONG], ids=range(5))
+@pytest.mark.parametrize("sentence", ["x", "...", "ภาษาไทย 🍕", "<b>$x$</b>", LONG, "a" + "🐶" * 200], ids=range(6))
 def test_any_sentence(sentence: str, trial: str) -> None:
     by_word = trial != "Hide an English word"
     app = opened(PAGE, sentence=sentence, cross_trial=trial, german=sentence, by_word=str(by_word).lower())
