@@ -20,7 +20,7 @@ HEAD = "Within a layer, several heads look at once, side by side, each with matr
 def choose_head(kinds: Sequence[str] = tuple(KINDS), default: str = "encoder") -> Head:
     """Controls for kind of attention, layer and head, side by side."""
     config = machine().config
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="choose_head"):
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="choose_head", width="content"):
         kind = choose_kind(kinds, default) if len(kinds) > 1 else default
         layers, heads = range(1, config.n_layers + 1), range(1, config.n_heads + 1)
         layer = one_of("Layer", layers, key="layer", default=config.n_layers, goes_along=True, help=LAYER)

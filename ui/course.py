@@ -50,6 +50,7 @@ def show_lesson(
     slug: str,
     *,
     idea: Part,
+    choose: Part | None = None,
     see: Part,
     do: Part,
     check: Part,
@@ -58,7 +59,8 @@ def show_lesson(
 ) -> None:
     """A whole lesson page. Each part is a function of the trace; presenter mode shows one of them at a time.
 
-    Check stands beside See, because its arithmetic is that of the cell chosen there.
+    Check stands beside See, because its arithmetic is that of the cell chosen there. What both depend on is chosen
+    above them, in `choose`.
     """
     this = lesson(slug)
     visited().add(slug)
@@ -70,13 +72,24 @@ def show_lesson(
     def code_part(trace: Trace) -> None:
         source(*code)
 
+    presenting = bool(st.session_state.get(KEY))
+
+    def heading(name: str) -> None:
+        if not presenting:  # there the stepper names the part
+            st.header(name, anchor=name.lower())
+
     def see_and_check(trace: Trace) -> None:
+        if choose:
+            heading("See")
+            with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="choose"):
+                choose(trace)
         left, right = st.columns([1.15, 1], gap="large")
         with left:
-            st.header("See", anchor="see")
+            if not choose:
+                heading("See")
             see(trace)
         with right:
-            st.header("Check", anchor="check")
+            heading("Check")
             check(trace)
 
     parts: dict[str, Part] = {
@@ -86,10 +99,11 @@ def show_lesson(
         "Predict": predict_part,
         "Code": code_part,
     }
-    if st.session_state.get(KEY):
-        _heading(this)
-        name = list(parts)[stepper(list(parts))]
-        _fragment(name, parts[name], trace)
+    if presenting:
+        with st.container(horizontal=True, vertical_alignment="center", gap="large", key="presenter_head"):
+            st.title(this.title, anchor=False, width="content")
+            name = list(parts)[stepper(list(parts))]
+        _fragment(name, parts[name], trace, headed=False)
         return
     left, right = st.columns([2.7, 1], gap="large")
     with left:
@@ -108,16 +122,16 @@ def _heading(this: Lesson) -> None:
     st.markdown(f"*{this.asks}*")
 
 
-def _part(name: str, part: Part, trace: Trace) -> None:
+def _part(name: str, part: Part, trace: Trace, headed: bool = True) -> None:
     with st.container(key=f"part_{name.lower()}"):
-        if name not in ("Idea", "See"):  # the title stands above one, the other has its own beside Check's
+        if headed and name not in ("Idea", "See"):  # the title stands above one, the other has its own beside Check's
             st.header(name, anchor=name.lower())
         part(trace)
 
 
 @st.fragment
-def _fragment(name: str, part: Part, trace: Trace) -> None:
-    _part(name, part, trace)
+def _fragment(name: str, part: Part, trace: Trace, headed: bool = True) -> None:
+    _part(name, part, trace, headed)
 
 
 @st.fragment

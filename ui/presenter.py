@@ -17,7 +17,11 @@ def presenter_switch() -> bool:
         help="Large type and one part of a lesson at a time. Arrow keys step, Home starts over.",
     )
     if on:
-        st.html("<style>html { font-size: 20px; }</style>")
+        # What is not needed from the back row gives its place to the figure.
+        st.html(
+            "<style>html { font-size: 20px; } .st-key-examples, .tw-badge, .st-key-sentence label { display: none; } "
+            "@media (min-width: 641px) { .stMainBlockContainer { padding-top: 0.8rem; } }</style>"
+        )
     return on
 
 
@@ -41,10 +45,10 @@ def stepper(names: list[str]) -> int:
         if by is not None:
             _go(0 if by == 0 else min(max(current + by, 0), last))
 
-    with st.container(horizontal=True, vertical_alignment="center", key="stepper"):
+    with st.container(horizontal=True, vertical_alignment="center", key="stepper", width="content"):
         st.button("Back", on_click=_go, args=(max(current - 1, 0),), disabled=current == 0)
         st.button("Next", on_click=_go, args=(min(current + 1, last),), disabled=current == last, type="primary")
         st.button("Reset", on_click=_go, args=(0,), disabled=current == 0)
-        st.markdown(f"Part {current + 1} of {len(names)}: **{names[current]}**")
+        st.markdown(f"Part {current + 1} of {len(names)}: **{names[current]}**", width="content")
     _keys(key="presenter_keys", on_step_change=turn)
     return current

@@ -78,9 +78,13 @@ def triangle(trace: Trace) -> None:
         st.caption(f"The first {ROWS - 1} of {last + 1} rows, and the last.")
 
 
+def choose(trace: Trace) -> None:
+    choose_head(ONLY, "decoder")
+    one_of("Numbers", list(STAGES), key="mask_stage", default="2 after the mask", wrap=True, width="content")
+
+
 def see(trace: Trace) -> None:
-    head = choose_head(ONLY, "decoder")
-    stage = one_of("Numbers", list(STAGES), key="mask_stage", default="2 after the mask", wrap=True)
+    head, stage = current_head("decoder", ONLY), st.session_state["mask_stage"]
     name, title, how_to_read = STAGES[stage]
     checked_matrix(
         trace,
@@ -294,6 +298,7 @@ def predict(trace: Trace) -> Sequence[Question]:
 show_lesson(
     "masking",
     idea=idea,
+    choose=choose,
     see=see,
     do=do,
     check=check_cell,

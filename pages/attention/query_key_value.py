@@ -107,14 +107,18 @@ def inputs(trace: Trace, head: Head) -> tuple[str, str]:
     return name, name
 
 
-def see(trace: Trace) -> None:
+def choose(trace: Trace) -> None:
     config = engine.machine().config
     st.markdown(
         f"The model asks in many places: in {config.n_layers} *layers*, one after the other, and in each with "
         f"{config.n_heads} *heads*, side by side. Every head has matrices of its own. Choose one, then a cell."
     )
-    head = choose_head()
-    part = one_of("Show", list(PARTS), key="part", default="Q")
+    choose_head()
+    one_of("Show", list(PARTS), key="part", default="Q", width="content")
+
+
+def see(trace: Trace) -> None:
+    head, part = current_head(), st.session_state["part"]
     letter, title, how_to_read = PARTS[part]
     rows, columns = tokens_of(trace, head.attention)
     asks, _ = inputs(trace, head)
@@ -284,6 +288,7 @@ def predict(trace: Trace) -> Sequence[Question]:
 show_lesson(
     "query-key-value",
     idea=idea,
+    choose=choose,
     see=see,
     do=do,
     check=check_cell,

@@ -83,9 +83,13 @@ def thinking_machines() -> None:
     )
 
 
+def choose(trace: Trace) -> None:
+    choose_head()
+    one_of("Step", list(STEPS), key="stage", default="3 softmax", wrap=True, width="content")
+
+
 def see(trace: Trace) -> None:
-    head = choose_head()
-    step = STEPS[one_of("Step", list(STEPS), key="stage", default="3 softmax", wrap=True)]
+    head, step = current_head(), STEPS[st.session_state["stage"]]
     q, k = (trace.tensors[f"{head.path}.{what}"][head.head] for what in "qk")
     t, s, d_k = len(q), len(k), q.shape[1]
     title, how_to_read = about(step, d_k)
@@ -198,6 +202,7 @@ def predict(trace: Trace) -> Sequence[Question]:
 show_lesson(
     "scaled-dot-product",
     idea=idea,
+    choose=choose,
     see=see,
     do=do,
     check=check_cell,

@@ -25,7 +25,7 @@ from ui.course import show_lesson
 from ui.one_of import one_of
 from ui.quiz import Question
 from ui.sentence import KEY as SENTENCE
-from ui.tables import table
+from ui.tables import numbers_of_figure, table
 from ui.text import in_markdown, number
 from ui.worked import output_of
 
@@ -65,17 +65,36 @@ def row_of(trace: Trace, text: str, head: Head) -> tuple[int, int] | None:
     return row, int(trace.attention(KIND, head.layer)[head.head, row, :READABLE].argmax())
 
 
-def see(trace: Trace) -> None:
-    head = choose_head((KIND,), KIND)
+def largest(trace: Trace, maps: Array, layer: int, head: int) -> tuple[str, ...]:
+    """The largest weight in one of the maps (L,H,S,S): layer, head, weight, and the pieces that it is from and to."""
+    cell = divmod(int(maps[layer, head].argmax()), maps.shape[-1])
+    pieces = [f"{at + 1} {trace.src[at].text}" for at in cell]
+    return str(layer + 1), str(head + 1), number(float(maps[layer, head][cell]), 2), *pieces
+
+
+def choose(trace: Trace) -> None:
+    left, right = st.columns([1.15, 1], gap="large")
+    with right:
+        head = choose_head((KIND,), KIND)
     maps = np.stack([trace.attention(KIND, layer)[:, :READABLE, :READABLE] for layer in range(n_layers(trace))])
-    head_grid(
-        maps,
-        key="encoder_heads",
-        selected=(head.layer, head.head),
-        title="Every layer and head at a glance: click one to see it large",
-        mean=False,
-        on_select=_choose,
-    )
+    with left:
+        head_grid(
+            maps,
+            key="encoder_heads",
+            selected=(head.layer, head.head),
+            title="Every layer and head at a glance: click one to see it large",
+            mean=False,
+            on_select=_choose,
+        )
+    with right:
+        numbers_of_figure(
+            ("layer", "head", "largest weight", "from", "to"),
+            [largest(trace, maps, layer, n) for layer, n in np.ndindex(*maps.shape[:2])],
+        )
+
+
+def see(trace: Trace) -> None:
+    head = chosen_head()
     shown = checked_matrix(
         trace,
         f"{head.path}.weights",
@@ -326,6 +345,7 @@ def predict(trace: Trace) -> Sequence[Question]:
 show_lesson(
     "self-attention",
     idea=idea,
+    choose=choose,
     see=see,
     do=do,
     check=check_cell,

@@ -6,6 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.kit import opened
+from tests.truth.reading import elements
 from ui.lessons import lesson
 
 QUERY_KEY_VALUE = lesson("query-key-value")
@@ -85,3 +86,20 @@ def test_the_address_cannot_break_a_lesson(slug: str) -> None:
     repeated = (["1", "2"], ["", ""], ["x", "1"], ["2.2", "99.99"])
     for value in (*values, *repeated):
         opened(lesson(slug).file, **dict.fromkeys(keys, value))
+
+
+@pytest.mark.parametrize("slug", ["query-key-value", "scaled-dot-product", "self-attention", "masking"])
+def test_presenter_mode_shows_one_part_at_a_time(slug: str) -> None:
+    parts = ["idea", "see", "do", "predict", "code"]
+    app = opened(lesson(slug).file, present="true")
+    for n, name in enumerate(parts, 1):
+        assert [one.key for one in elements(app.main) if str(getattr(one, "key", "")).startswith("part_")] == [
+            f"part_{name}"
+        ]
+        assert any(f"Part {n} of 5: **{name.capitalize()}**" in text.value for text in app.markdown)
+        assert len(app.header) == 0
+        if n < len(parts):
+            next(button for button in app.button if button.label == "Next").click().run()
+            assert not app.exception
+    next(button for button in app.button if button.label == "Reset").click().run()
+    assert app.query_params["step"] == "1"
