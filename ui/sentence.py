@@ -26,7 +26,7 @@ class Example:
 EXAMPLES = (
     Example("I ate an apple", DEFAULT, "The standing example: German moves the verb to the end."),
     Example("Who fights whom?", "The black cat fights the white cat.", "Word order: who fights whom?"),
-    Example("What is *it*?", "The animal didn't cross the street because it was too wide.", "What does 'it' look at?"),
+    Example("What is *it*?", "The animal didn't cross the street because it was too wide.", "What does “it” look at?"),
     Example("Which bank?", "I put my money in the bank.", "One word, two meanings: money here, a river elsewhere."),
 )
 SURPRISES = (
@@ -71,7 +71,7 @@ def sentence_bar() -> None:
 
 def sentence_trace() -> Trace:
     """The trace of what is in the box. Stops the page, saying why, if there is nothing to trace."""
-    typed = st.session_state.get(KEY) or ""
+    typed = (st.session_state.get(KEY) or "").strip()
     try:
         trace = engine.trace(typed[:MAX_CHARS])
     except EmptySentenceError as error:

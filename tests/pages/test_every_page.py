@@ -40,6 +40,16 @@ def test_a_page_takes_any_sentence(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
+def test_a_chart_has_a_text_and_a_table_of_its_numbers(page: Path) -> None:
+    """For those who cannot see it. The project's own components bring both."""
+    app = opened(page)
+    texts = [chart.proto.alt for chart in app.get("plotly_chart")]
+    assert all(len(text) > 40 for text in texts), texts
+    without = [text for text in texts if "numbers are in the matrix beside" not in text]
+    assert sum(fold.label == "The numbers of the figure" for fold in app.expander) >= len(without), without
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
 def test_an_empty_parameter_is_as_good_as_none(page: Path) -> None:
     """Streamlit would empty a control that asks for a choice: use `ui.one_of`."""
     keys = [group.key for group in opened(page).button_group if group.key and "/" not in group.key]

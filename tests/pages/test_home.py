@@ -126,6 +126,12 @@ def test_the_kind_is_chosen_on_the_page() -> None:
     assert np.array_equal(values(at), engine.trace(SENTENCE).attention("encoder", layer)[head])
 
 
+def test_spaces_in_front_count_for_nothing() -> None:
+    at = opened(sentence=" " * 3000 + "A dog.")
+    assert translation(at) == engine.trace("A dog.").translation
+    assert notices(at) == []
+
+
 @pytest.mark.parametrize(("kind", "share"), [("encoder", "next"), ("decoder", "itself"), ("cross", "aligned")])
 def test_the_head_that_comes_first_is_the_one_that_looks_most_at_what_is_said(kind: str, share: str) -> None:
     """`training.heads` measured it, under short names."""
