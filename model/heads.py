@@ -203,15 +203,22 @@ def log_probabilities_without(
                     value[b, head] = 0
             return value
 
-        found.append(_log_probabilities(machine, src, labels, len(some), switch_off))
+        in_encoder = any(head.attention == "encoder" for head in some)
+        found.append(_log_probabilities(machine, src, labels, len(some), switch_off, encode_once=not in_encoder))
     return torch.cat(found).cpu().numpy()
 
 
-def _log_probabilities(machine: Machine, src: Sequence[int], labels: Sequence[int], n: int, tap: Tap) -> Tensor:
-    """(n,T) in nats: each label given those before it, in n copies of one sentence that the tap tells apart."""
+def _log_probabilities(
+    machine: Machine, src: Sequence[int], labels: Sequence[int], n: int, tap: Tap, encode_once: bool = False
+) -> Tensor:
+    """(n,T) in nats: each label given those before it, in n copies of one sentence that the tap tells apart.
+
+    encode_once: the tap changes nothing in the encoder, so all copies read the memory of one
+    """
     device = machine.device.torch
     src_ids, tgt_ids = (torch.tensor([[*ids]] * n, device=device) for ids in (src, [SOS_ID, *labels[:-1]]))
-    logits = machine.model(src_ids, tgt_ids, tap)  # (n,T,V)
+    memory = machine.model.encode(src_ids[:1] if encode_once else src_ids, tap).expand(n, -1, -1)
+    logits = machine.model.decode(tgt_ids, memory, src_ids, tap)  # (n,T,V)
     of_labels = logits[:, range(len(labels)), list(labels)]
     return of_labels - logits.logsumexp(-1)
 

@@ -1,9 +1,8 @@
-"""A translation written once more, one run of the decoder a step: what each step computes, keeps, and takes."""
+"""What writing a translation costs, one run of the decoder a step: counted from shapes, and measured."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 
 import torch
 
@@ -14,20 +13,19 @@ from model.trace import Machine
 
 @dataclass(frozen=True)
 class StepWork:
-    """What one step of writing cost.
-
-    positions:       decoder positions computed
-    multiplications: in matrix products; see `multiplications`
-    seconds:         measured, on this machine, this time
-    shapes:          of the keys in the cache afterwards, (H,T,d_k) by attention; the values have the same
-    cache_bytes:     memory that the cache's keys and values take afterwards
-    """
+    """What one step computes: decoder positions, and multiplications in matrix products."""
 
     positions: int
     multiplications: int
-    seconds: float
-    shapes: Mapping[str, tuple[int, ...]]
-    cache_bytes: int
+
+
+def work(config: ModelConfig, n_steps: int, n_source: int, cached: bool) -> tuple[StepWork, ...]:
+    """What each step computes, with a key-value cache or without: every position once, or all of them at every step."""
+    found = []
+    for t in range(1, n_steps + 1):
+        n_new = 1 if cached else t
+        found.append(StepWork(n_new, multiplications(config, n_new, t, n_source, project_memory=t == 1 or not cached)))
+    return tuple(found)
 
 
 def multiplications(config: ModelConfig, n_new: int, n_read: int, n_source: int, project_memory: bool) -> int:
@@ -44,8 +42,8 @@ def multiplications(config: ModelConfig, n_new: int, n_read: int, n_source: int,
 
 
 @torch.inference_mode()
-def step_by_step(machine: Machine, src: Sequence[int], tgt: Sequence[int], cached: bool) -> tuple[StepWork, ...]:
-    """Run the decoder once for each of T inputs, as inference does, with a key-value cache or without.
+def timed(machine: Machine, src: Sequence[int], tgt: Sequence[int], cached: bool) -> tuple[float, ...]:
+    """Seconds that each of T steps takes: one run of the decoder, as in inference, with a key-value cache or without.
 
     Args: src (S), tgt (T) ids, with their special tokens
     """
@@ -53,20 +51,10 @@ def step_by_step(machine: Machine, src: Sequence[int], tgt: Sequence[int], cache
     src_ids, tgt_ids = (torch.tensor([list(ids)], device=device) for ids in (src, tgt))
     memory = model.encode(src_ids)
     cache = KeyValueCache() if cached else None
-    steps = []
+    seconds = []
     for t in range(1, len(tgt) + 1):
         start = time.perf_counter()
         logits = model.decode(tgt_ids[:, :t], memory, src_ids, cache=cache)
         logits[0, -1].argmax().item()  # a step ends when its token is known
-        seconds = time.perf_counter() - start
-        n_new = logits.size(1)
-        steps.append(
-            StepWork(
-                n_new,
-                multiplications(machine.config, n_new, t, len(src), project_memory=t == 1 or not cached),
-                seconds,
-                MappingProxyType(cache.shapes if cache else {}),
-                cache.nbytes if cache else 0,
-            )
-        )
-    return tuple(steps)
+        seconds.append(time.perf_counter() - start)
+    return tuple(seconds)

@@ -61,9 +61,9 @@ def theatre(
     data: dict[str, Any] = {
         "steps": [
             {
-                "cross": [round(float(w), 6) for w in scene.cross],
-                "self": [round(float(w), 6) for w in scene.own],
-                "candidates": [[piece(text), round(float(p), 8)] for text, p in scene.candidates],
+                "cross": [round(float(w), 4) for w in scene.cross],
+                "self": [round(float(w), 4) for w in scene.own],
+                "candidates": [[piece(text), round(float(p), 6)] for text, p in scene.candidates],
                 "chosen": scene.chosen,
                 "cache": [list(pair) for pair in scene.cache],
                 "cache_says": scene.cache_says,

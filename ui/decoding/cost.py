@@ -5,9 +5,9 @@ import streamlit as st
 
 from figures.embedding_space import largest_difference
 from figures.probabilities import paired_bars
-from model.theatre import multiplications
+from model.theatre import multiplications, timed, work
 from model.trace import Trace
-from ui import experiments
+from ui import engine, experiments
 from ui.attention import READABLE
 from ui.decoding import state
 from ui.engine import machine
@@ -23,7 +23,7 @@ def with_and_without_cache(trace: Trace) -> None:
         "and values; without it, every step computes all positions anew, only to throw all but the last away."
     )
     src, tgt = state.ids(writing.src), state.ids(writing.tgt)
-    cached, anew = (state.work(src, tgt, how) for how in (True, False))
+    cached, anew = (work(machine().config, len(tgt), len(src), how) for how in (True, False))
     products = [np.array([step.multiplications for step in run]) for run in (cached, anew)]
     sides, shown = ("with the cache", "without"), writing.labels[:READABLE]
     st.markdown("**Multiplications of each step, in millions**")
@@ -64,7 +64,7 @@ def with_and_without_cache(trace: Trace) -> None:
                 number(sum(step.positions for step in anew) / len(cached), 2),
             ),
             ("multiplications", f"{sums[0]:,}", f"{sums[1]:,}", number(sums[1] / sums[0], 2)),
-            ("memory of the cache at the end, bytes", f"{cached[-1].cache_bytes:,}", "0", ""),
+            ("memory of the cache at the end, bytes", f"{state.cache_at(writing, len(tgt) - 1)[2]:,}", "0", ""),
         ],
     )
     st.caption(
@@ -81,11 +81,8 @@ def measured(src: state.Ids, tgt: state.Ids) -> None:
     """Real time, on demand, since it takes some."""
     slot = "measured"
     if st.button("Measure the time on this machine, now", key="measure"):
-        with st.spinner("Writing it several times, with the cache and without…"):
-            times = {
-                how: min(sum(step.seconds for step in state.work_now(src, tgt, how)) for _ in range(RUNS))
-                for how in (True, False)
-            }
+        with st.spinner("Writing it several times, with the cache and without…"), engine.turn:
+            times = {how: min(sum(timed(machine(), src, tgt, how)) for _ in range(RUNS)) for how in (True, False)}
         st.session_state[slot] = (src, tgt, times)
     known = st.session_state.get(slot)
     if not known or known[:2] != (src, tgt):
@@ -120,7 +117,7 @@ def all_at_once(trace: Trace) -> None:
                 "inference: one piece at a time, with the cache",
                 str(t),
                 "yes: each waits for the one before",
-                f"{sum(one.multiplications for one in state.cached_work(writing)):,}",
+                f"{sum(step.multiplications for step in work(config, t, len(src), cached=True)):,}",
             ),
             ("training: all at once", "1", "no", f"{multiplications(config, t, t, len(src), project_memory=True):,}"),
         ],

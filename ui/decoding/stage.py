@@ -62,22 +62,18 @@ def stage(writing: Trace, step: int, head: Head, averaged: bool) -> None:
 
 def scene(writing: Trace, step: int, cross: list[float], own: list[float]) -> Scene:
     found = state.candidates(writing, step)
-    kept = state.cached_work(writing)[step]
-    n_layers = machine().config.n_layers
-    cache = [
-        (kept.shapes[f"layers.{n}.self_attn"][1], kept.shapes[f"layers.{n}.cross_attn"][1]) for n in range(n_layers)
-    ]
-    n_heads, _, d_k = kept.shapes["layers.0.self_attn"]
-    pairs = sum(map(sum, cache))
-    new = pairs if step == 0 else n_layers
+    config = machine().config
+    n_read, n_source, n_bytes = state.cache_at(writing, step)
+    pairs = config.n_layers * (n_read + n_source)
+    new = pairs if step == 0 else config.n_layers
     return Scene(
         cross,
         own,
         [(state.text_of(id), probability) for id, probability in found],
         [id for id, _ in found].index(writing.labels[step].id),
-        cache,
-        f"Key-value cache after this step: {pairs} pairs, {new} of them new (outlined), {kept.cache_bytes:,} bytes. A "
-        f"square is one piece's key (orange) and value (green): {n_heads} heads × {d_k} numbers each.",
+        [(n_read, n_source)] * config.n_layers,
+        f"Key-value cache after this step: {pairs} pairs, {new} of them new (outlined), {n_bytes:,} bytes. A "
+        f"square is one piece's key (orange) and value (green): {config.n_heads} heads × {config.d_k} numbers each.",
     )
 
 

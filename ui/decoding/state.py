@@ -7,12 +7,12 @@ import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import streamlit as st
 
 from model.decoding import Beam, Greedy, Hypothesis, PrefixError, Sampling, Step, check_prefix
 from model.heads import all_heads, log_probabilities_hiding, log_probabilities_without
 from model.interventions import Head
-from model.theatre import StepWork, step_by_step
 from model.tokenizer import EOS, EOS_ID, Token
 from model.trace import MAX_TOKENS, Array, Trace
 from ui import engine
@@ -105,10 +105,10 @@ def sampled(text: str, temperature: float, top_k: int, top_p: float, seed: int, 
 
 @dataclass(frozen=True)
 class Without:
-    """How likely each piece written stays when something is taken away, in nats.
+    """The probability of one piece written when something is taken away.
 
-    words: the `word` of source tokens; hidden: (len(words),T), each word hidden from everybody
-    heads: of the decoder; off: (len(heads),T), each switched off
+    words: the `word` of source tokens; hidden: with each of them hidden from everybody
+    heads: of the decoder; off: with each of them switched off
     """
 
     words: tuple[int, ...]
@@ -117,26 +117,29 @@ class Without:
     off: Array
 
 
-@functools.lru_cache(maxsize=32)
+@functools.lru_cache(maxsize=256)
 def without_each(src: tuple[Token, ...], labels: tuple[Token, ...]) -> Without:
-    """Measured by teacher forcing: the same translation, each word and each head of the decoder taken away in turn."""
+    """Measured for the last label, given those before it: each word and each decoder head taken away in turn."""
     heads = tuple(head for head in all_heads(machine().config) if head.attention != "encoder")
     with engine.turn:
         words, hidden = log_probabilities_hiding(machine(), src, labels)
         off = log_probabilities_without(machine(), ids(src), ids(labels), heads)
-    return Without(words, hidden[1:], heads, off)
+    return Without(words, np.exp(hidden[1:, -1]), heads, np.exp(off[:, -1]))
 
 
-@functools.lru_cache(maxsize=32)
-def work(src: Ids, tgt: Ids, cached: bool) -> tuple[StepWork, ...]:
-    """What each step computes and keeps."""
-    return work_now(src, tgt, cached)
+def cache_at(writing: Trace, step: int) -> tuple[int, int, int]:
+    """What the key-value cache holds after a step: positions of what was read, of the source, and bytes in all layers.
 
-
-def work_now(src: Ids, tgt: Ids, cached: bool) -> tuple[StepWork, ...]:
-    """The same, run anew, for its seconds."""
-    with engine.turn:
-        return step_by_step(machine(), src, tgt, cached)
+    A cache keeps the very keys and values that one pass over the whole translation computes: of the translation the
+    first ones, of the source all.
+    """
+    kept = [
+        (writing.attention("decoder", layer, what)[:, : step + 1], writing.attention("cross", layer, what))
+        for layer in range(machine().config.n_layers)
+        for what in "kv"
+    ]
+    own, source = kept[0]
+    return own.shape[1], source.shape[1], sum(one.nbytes + other.nbytes for one, other in kept)
 
 
 def ids(tokens: Sequence[Token]) -> Ids:
@@ -179,7 +182,3 @@ def ended(writing: Trace) -> str:
 def as_text(one: Hypothesis) -> str:
     """A translation, finished or not."""
     return machine().tokenizer.decode(one.ids) + ("" if one.finished else " …")
-
-
-def cached_work(writing: Trace) -> Sequence[StepWork]:
-    return work(ids(writing.src), ids(writing.tgt), True)

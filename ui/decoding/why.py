@@ -54,9 +54,8 @@ def read_from_cache(writing: Trace, step: int) -> str:
 
 def cause_of(writing: Trace, step: int, name: str) -> str:
     """The word without which this piece becomes least likely, measured."""
-    without = without_each(writing.src, writing.labels)
-    before = writing.probabilities[step]
-    after = np.exp(without.hidden[:, step])
+    without = without_each(writing.src, writing.labels[: step + 1])
+    before, after = writing.probabilities[step], without.hidden
     least = int(after.argmin())
     if after[least] >= before:
         return f"Hiding any one word of yours does not make {name} less likely: the German before it is enough."
@@ -69,8 +68,8 @@ def cause_of(writing: Trace, step: int, name: str) -> str:
 
 def head_behind(writing: Trace, step: int) -> str:
     """The head without which this piece becomes least likely, measured."""
-    without = without_each(writing.src, writing.labels)
-    before, after = writing.probabilities[step], np.exp(without.off[:, step])
+    without = without_each(writing.src, writing.labels[: step + 1])
+    before, after = writing.probabilities[step], without.off
     least = int(after.argmin())
     if after[least] >= before:
         return "Switching off any one head of the decoder does not make it less likely: the others stand in."
