@@ -21,15 +21,15 @@ class WordCell:
 def word_grid(
     rows: Sequence[str], columns: Sequence[str], cells: Sequence[Sequence[WordCell]], *, title: str, corner: str
 ) -> None:
-    """Draw words by row and column, the darker the larger their share; one too wide scrolls in its own box.
+    """Draw words by row and column, the darker the larger their share; meant for a few columns, which fit a phone.
 
     Args: rows, columns, cells: any text, never taken for HTML; corner: what the rows and the columns are
     """
-    head = "".join(f'<th scope="col">{in_html(piece(column))}</th>' for column in columns)
+    head = "".join(f'<th scope="col">{in_html(column)}</th>' for column in columns)
     body = "".join(
-        f'<tr><th scope="row">{in_html(row)}</th>'
+        f'<tr><th scope="row">{in_html(piece(row))}</th>'
         + "".join(
-            f'<td style="--p:{cell.share:.4f}"><span>{in_html(piece(cell.text))}</span>'
+            f'<td style="--p:{cell.share:.4f}"><b>{in_html(piece(cell.text))}</b> '
             f"<small>{small(cell.share)} {in_html(cell.mark)}</small></td>"
             for cell in line
         )
@@ -37,7 +37,6 @@ def word_grid(
         for row, line in zip(rows, cells, strict=True)
     )
     st.html(
-        f'<div class="tw-words" tabindex="0" role="region" aria-label="{in_html(title)}"><table>'
-        f"<caption>{in_html(title)}</caption>"
-        f'<thead><tr><th scope="col">{in_html(corner)}</th>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+        f'<table class="tw-words"><caption>{in_html(title)}</caption>'
+        f'<thead><tr><th scope="col">{in_html(corner)}</th>{head}</tr></thead><tbody>{body}</tbody></table>'
     )

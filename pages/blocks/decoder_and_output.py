@@ -161,15 +161,15 @@ def stop(trace: Trace, row: int) -> None:
     found, names = lens_of(trace), lens_names(trace)
     length = min(len(trace.labels), READABLE)
     word_grid(
-        names,
         [token.text for token in trace.tgt[:length]],
-        [[lens_cell(trace, found, n, t) for t in range(length)] for n in range(len(names))],
+        names,
+        [[lens_cell(trace, found, n, t) for n in range(len(names))] for t in range(length)],
         title="The first choice of every layer at every position",
         corner="after reading",
     )
     st.caption(
-        f"A column is a position, named by the piece just read. Below each word its probability; {WRITTEN} is what is "
-        f"really written there, {READ} the piece just read."
+        f"A row is a position, named by the piece just read; a column is where one stops. Beside each piece its "
+        f"probability; {WRITTEN} is what is really written there, {READ} the piece just read."
     )
     if length < len(trace.labels):
         st.caption(f"Shown: the first {length} of {len(trace.labels)} positions.")

@@ -93,11 +93,12 @@ def test_a_logit_and_a_probability_are_worked_out() -> None:
 
 
 def grid(app: AppTest) -> list[list[tuple[str, str, str]]]:
-    """Word, probability and mark of each cell of the grid of words."""
+    """Word, probability and mark of each cell of the grid of words, layer by layer."""
     (body,) = (e.proto.body for e in app.get("html") if 'class="tw-words"' in e.proto.body)
     lines = re.findall(r"<tr>(.*?)</tr>", body.partition("<tbody>")[2])
-    cell = re.compile(r"<td[^>]*><span>(.*?)</span><small>(\S+) (\S*)</small></td>")
-    return [[tuple(html.unescape(part) for part in found) for found in cell.findall(line)] for line in lines]
+    cell = re.compile(r"<td[^>]*><b>(.*?)</b> <small>(\S+) (\S*)</small></td>")
+    by_position = [[tuple(html.unescape(part) for part in found) for found in cell.findall(line)] for line in lines]
+    return list(zip(*by_position, strict=True))
 
 
 @pytest.mark.parametrize("sentence", [APPLE, CATS])
@@ -210,7 +211,7 @@ def test_any_sentence(sentence: str, trial: str) -> None:
     app = opened(PAGE, sentence=sentence, output_trial=trial, row="2")
     assert values(app, "see_matrix").shape == (1, 10)
     if trial == "Stop at an earlier layer":
-        assert not any("<b>" in e.proto.body for e in app.get("html"))
+        assert not any("<b><b>" in e.proto.body for e in app.get("html"))
         assert {len(line) for line in grid(app)} == {min(READABLE, len(engine.trace(sentence).labels))}
 
 
