@@ -27,7 +27,7 @@ from ui.text import in_html, in_markdown, magnitude, number
 
 ONLY = ("decoder",)  # the kind of attention that this lesson is about
 ROWS = 7  # of the triangle
-ANY_ROW = "'{row}' looks at '{column}': {value}"  # also where a row is padding
+ANY_ROW = "“{row}” looks at “{column}”: {value}"  # also where a row is padding
 
 # The three stages: the tensor that each ends in, and what it is.
 STAGES = {

@@ -176,7 +176,7 @@ def share_table(title: str, rows: Sequence[Mapping[str, float]], head: Head, nam
         key=f"shares_{name}",
         title=title,
         how_to_read="The last row is what a head without preferences would give.",
-        describe="{row}, share of '{column}': {value}",
+        describe="{row}, share of “{column}”: {value}",
         csv_name=f"shares {name} {head.attention} layer {head.layer + 1}",
     )
 
@@ -202,7 +202,7 @@ def side_by_side(trace: Trace, head: Head) -> None:
         group=len(inside),
         title=f"The heads' results side by side ({where(head)})",
         how_to_read="A row is one piece. Lines divide the heads: what one head took away stands between two of them.",
-        describe="'{row}', {column}: {value}",
+        describe="“{row}”, {column}: {value}",
         start=(row, head.head * len(inside) + column),
     )
     if len(concat) > READABLE:
@@ -217,7 +217,7 @@ def mixed(trace: Trace, head: Head) -> None:
         kind=head.attention,
         title=f"After W^O ({where(head)})",
         how_to_read="A row is one piece. Every number is mixed from all heads, so no column belongs to one of them.",
-        describe="'{row}', dimension {column}: {value}",
+        describe="“{row}”, dimension {column}: {value}",
         n_columns=MIXED_COLUMNS,
     )
 

@@ -81,13 +81,13 @@ def look_up() -> None:
         matrix(
             weights, list(ASKED), list(ORDERS), key="look_up_weights", title="How well each key matches",
             how_to_read="A row is one query; its weights add up to 1.",
-            describe="'{row}' matches '{column}': {value}", csv_name="look-up weights",
+            describe="“{row}” matches “{column}”: {value}", csv_name="look-up weights",
         )  # fmt: skip
     with right:
         matrix(
             answers, list(ASKED), ["items", "day of May"], key="look_up_answers", title="What comes back",
             how_to_read="The weighted sum of the four values.", scale="positive", limit=20,
-            describe="'{row}', {column}: {value}", csv_name="look-up answers",
+            describe="“{row}”, {column}: {value}", csv_name="look-up answers",
         )  # fmt: skip
     items = [items for items, _ in ORDERS.values()]
     total = " + ".join(rf"{tex(float(w))}\cdot {n}" for w, n in zip(weights[0], items, strict=True))
@@ -130,7 +130,7 @@ def see(trace: Trace) -> None:
         rows=[token.text for token in (columns if part in "KV" else rows)],
         title=f"{part}: {title[0].lower()}{title[1:]} ({where}{f', head {head.head + 1}' if letter else ''})",
         how_to_read=f"{how_to_read} A column is one of its dimensions.",
-        describe="'{row}', dimension {column}: {value}",
+        describe="“{row}”, dimension {column}: {value}",
         n_columns=None if letter else X_COLUMNS,
     )
     shapes(trace, head, len(rows), len(columns))

@@ -87,7 +87,7 @@ def see(trace: Trace) -> None:
         names[list(STEPS).index(step)],
         title=f"{title} ({layer.title})",
         how_to_read=how_to_read.format(d=d_model),
-        describe="'{row}', dimension {column}: {value}",
+        describe="“{row}”, dimension {column}: {value}",
     )
     x, written, total, output = (trace.tensors[name][:READABLE] for name in names)
     rows = len(trace.tensors[names[0]])
@@ -236,7 +236,7 @@ def per_word_or_per_feature(trace: Trace) -> None:
         how_to_read=f"{kind}; the {len(dimensions)} dimensions that change most. γ = 1, β = 0.",
         csv_name=kind.partition(":")[0],
         scale="signed",
-        describe="'{row}', dimension {column}: {value}",
+        describe="“{row}”, dimension {column}: {value}",
     )
     difference = float(np.abs(one - two).max())
     st.markdown(

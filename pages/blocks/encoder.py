@@ -70,7 +70,7 @@ def see(trace: Trace) -> None:
         labels[stage],
         title=f"The rows {stage}",
         how_to_read=f"One row a piece, {d_model} dimensions: the layers change the numbers, not the shape.",
-        describe="'{row}', dimension {column}: {value}",
+        describe="“{row}”, dimension {column}: {value}",
     )
     first, *above = (trace.tensors[name][:READABLE] for name in labels.values())
     left = np.stack([cosines(first, rows).diagonal() for rows in above], axis=1)
@@ -83,7 +83,7 @@ def see(trace: Trace) -> None:
         how_to_read="Cosine of a row with the row that went into the stack: 1 the same direction, 0 nothing in common.",
         scale="signed",
         limit=1.0,
-        describe="'{row}' {column}: {value}",
+        describe="“{row}” {column}: {value}",
         csv_name="cosine with the start",
     )
     st.caption(
@@ -188,7 +188,7 @@ def drift(trace: Trace, other: Trace, shared: Sequence[Shared]) -> None:
             scale="signed",
             limit=1.0,
             selected=(at, len(names) - 1),
-            describe="'{row}', {column}: {value}",
+            describe="“{row}”, {column}: {value}",
             csv_name="cosines of shared words",
             on_select=choose,
         )
@@ -283,7 +283,7 @@ def change_a_piece(trace: Trace) -> None:
         how_to_read="How far a row moves: the length of its difference as a share of its length.",
         csv_name="change",
         scale="positive",
-        describe="'{row}', {column}: {value}",
+        describe="“{row}”, {column}: {value}",
     )
     others = [i for i in range(len(src)) if i != row]
     rest = both[0][others]

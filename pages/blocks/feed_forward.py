@@ -90,7 +90,7 @@ def see(trace: Trace) -> None:
         how_to_read=how_to_read,
         only_columns=units if by_unit else None,
         columns=[str(unit + 1) for unit in units] if by_unit else None,
-        describe="'{row}', unit {column}: {value}" if by_unit else "'{row}', dimension {column}: {value}",
+        describe="“{row}”, unit {column}: {value}" if by_unit else "“{row}”, dimension {column}: {value}",
     )
     shapes(trace, layer)
     if by_unit:
@@ -256,7 +256,7 @@ def leave_out(trace: Trace, layer: Layer, unit: int) -> None:
         how_to_read=f"What {layer.phrase} passes on: the {len(dimensions)} dimensions that change most.",
         csv_name=f"output of {layer.phrase}",
         scale="signed",
-        describe="'{row}', dimension {column}: {value}",
+        describe="“{row}”, dimension {column}: {value}",
     )
     labels = [token.id for token in trace.labels]
     names = "as it is", "after"

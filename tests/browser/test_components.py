@@ -94,7 +94,7 @@ def test_the_page_may_choose_too_and_wins(demo: Callable[..., Page]) -> None:
     page.get_by_role("button", name="Choose the first cell").click()
     expect(page.locator(".matrix [aria-selected=true]")).to_have_count(1)
     expect(cell(page, 0, 0)).to_have_attribute("aria-selected", "true")
-    expect(page.locator(".readout")).to_have_text(re.compile("^'I' → 'I'"))
+    expect(page.locator(".readout")).to_have_text(re.compile("^“I” → “I”"))
 
 
 def test_quick_clicks_end_on_the_last_one(demo: Callable[..., Page]) -> None:
@@ -143,7 +143,7 @@ def test_everything_works_from_the_keyboard(demo: Callable[..., Page]) -> None:
         expect(cell(page, *at)).to_be_focused()
         expect(page.locator(".matrix td[tabindex='0']")).to_have_count(1)
     value = weights(6, 6)[1, 0]
-    expect(live).to_have_text(f"'ate' → 'I': {value:.4f}")
+    expect(live).to_have_text(f"“ate” → “I”: {value:.4f}")
     page.keyboard.press("Enter")
     says(page, "Kept: (1, 0)")
     page.keyboard.press("ArrowRight")
@@ -162,7 +162,7 @@ def test_pointing_reads_the_cell_out_below_without_moving_anything(demo: Callabl
     readout = page.locator(".readout")
     before = page.locator(".matrix").bounding_box()
     cell(page, 3, 1).hover()
-    expect(readout).to_have_text(f"'apple' → 'ate': {value:.4f}")
+    expect(readout).to_have_text(f"“apple” → “ate”: {value:.4f}")
     expect(cell(page, 3, 1)).to_have_text(f"{value:.2f}")
     expect(page.locator(".matrix [aria-live]")).to_have_text("")
     page.locator(".matrix .title").hover()
@@ -175,14 +175,14 @@ def test_masked_cells_have_no_number_and_say_so(demo: Callable[..., Page]) -> No
     expect(cell(page, 0, 1)).to_have_text("")
     expect(page.locator(".matrix td.masked")).to_have_count(15)
     cell(page, 0, 1).hover()
-    expect(page.locator(".readout")).to_have_text("'I' → 'ate': masked")
+    expect(page.locator(".readout")).to_have_text("“I” → “ate”: masked")
 
 
 def test_hostile_labels_are_text(demo: Callable[..., Page]) -> None:
     page = demo("labels=hostile")
     hostile = "<img src=x onerror=window.pwned=1>"
     cell(page, 0, 5).click()
-    expect(page.locator(".readout")).to_have_text(f"'{hostile}' → '{{value}}': {weights(6, 6)[0, 5]:.4f}")
+    expect(page.locator(".readout")).to_have_text(f"“{hostile}” → “{{value}}”: {weights(6, 6)[0, 5]:.4f}")
     expect(page.locator(".matrix tbody th span").first).to_have_attribute("title", hostile)
     expect(page.locator(".matrix tbody th").first).to_have_text("<img src=x on…")
     _, svg = saved(page, "SVG")
@@ -307,7 +307,7 @@ def test_new_data_change_the_same_table_and_keep_the_focus(demo: Callable[..., P
     expect(cell(page, 5, 0)).to_have_text(f"{weights(6, 7, seed=1)[5, 0]:.2f}")
     assert table.evaluate("(e) => e.isConnected && e === e.getRootNode().querySelector('table')")
     assert focused.evaluate("(e) => e.isConnected && e === e.getRootNode().activeElement")
-    expect(page.locator(".readout")).to_have_text(f"'.' → 'I': {weights(6, 7, seed=1)[4, 6]:.4f}")
+    expect(page.locator(".readout")).to_have_text(f"“.” → “I”: {weights(6, 7, seed=1)[4, 6]:.4f}")
 
 
 def test_sessions_do_not_share_a_selection(demo: Callable[..., Page], new_page: Callable[..., Page]) -> None:

@@ -12,7 +12,7 @@ from ui.components.wire import Cell, as_text, browser_file, mount
 Scale = Literal["weight", "signed", "positive"]
 
 _SCALES = ("weight", "signed", "positive")
-_DESCRIBE = "'{row}' → '{column}': {value}"
+_DESCRIBE = "“{row}” → “{column}”: {value}"
 _component = st.components.v2.component(
     "transformer_walkthrough.matrix",
     css=browser_file("matrix.css"),
