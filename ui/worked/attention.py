@@ -88,7 +88,7 @@ def _scaled(numbers: Numbers, found: re.Match[str], index: tuple[int, ...]) -> W
             (source,),
         )
     return WorkedStep(
-        f"Divide by the square root of d_k = {d_k}, the count of numbers in a key, so that scores keep a moderate size.",
+        f"Divide by the square root of d_k = {d_k}, the count of numbers in a key, to keep scores at a moderate size.",
         rf"\frac{{{tex(before)}}}{{\sqrt{{{d_k}}}}} = \frac{{{tex(before)}}}{{{tex(math.sqrt(d_k))}}} = {tex(value)}",
         value,
         f't["{source}"]{subscript(index)} / np.sqrt({d_k})',
