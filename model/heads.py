@@ -9,7 +9,8 @@ What a row is about:
     decoder  row i has just read target piece i (and will write piece i + 1); "itself" is the piece just read,
              "previous" the one before; the causal mask hides every next piece, so there is no such share
     cross    row i is about target piece i + 1, which it will write; "aligned" is the source word of that piece,
-             "before" and "after" are the source words next to it (words, not positions; see `aligned_words`)
+             "before" and "after" are the source words next to it, and "read" is the source word of piece i, which it
+             has just read (words, not positions; see `aligned_words`)
 """
 
 import hashlib
@@ -49,6 +50,7 @@ SHARES = {
     },
     "cross": {
         "aligned": "the aligned word",
+        "read": "the word behind the last piece read",
         "before": "the word before the aligned one",
         "after": "the word after the aligned one",
         "eos": "<eos>",
@@ -69,7 +71,8 @@ def places(
 ) -> dict[str, NDArray[np.bool_]]:
     """Which columns each share of one kind of attention counts.
 
-    Args:    rows T and columns S tokens of the map; aligned, for "cross": T source words, −1 for none
+    Args:    rows T and columns S tokens of the map; aligned, for "cross": the source words of the T pieces about to
+             be written, −1 for none
     Returns: by the share's name, (T,S), True = counts
     """
     t, s = len(rows), len(columns)
@@ -78,8 +81,8 @@ def places(
     def neighbour(step: int) -> NDArray[np.bool_]:
         return np.eye(t, s, k=step, dtype=bool)
 
-    def source_word(step: int) -> NDArray[np.bool_]:
-        to = np.array(aligned)[:, None]
+    def source_word(of: Sequence[int], step: int = 0) -> NDArray[np.bool_]:
+        to = np.array(of)[:, None]
         return (to >= 0) & (word >= 0) & (word == to + step)
 
     def everywhere(counts: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -91,7 +94,12 @@ def places(
         "punctuation": everywhere(np.array([is_punctuation(token) for token in columns])),
     }
     if kind == "cross":
-        found |= {"aligned": source_word(0), "before": source_word(-1), "after": source_word(1)}
+        found |= {
+            "aligned": source_word(aligned),
+            "read": source_word([-1, *aligned[:-1]]),  # the first row has read `<sos>`
+            "before": source_word(aligned, -1),
+            "after": source_word(aligned, 1),
+        }
     else:
         found |= {"itself": neighbour(0), "previous": neighbour(-1), "next": neighbour(1)}
     return {name: found[name] for name in SHARES[kind]}

@@ -50,8 +50,9 @@ MEANING = {
     "*previous* the one before it. There is no *next*, because the causal mask hides it.",
     "cross": "A row is a German piece about to be written, and *aligned* is the English word behind it: the word "
     "without which its probability falls most (each word is hidden in turn, from everybody, and the probability is "
-    "computed again). *before* and *after* are the English words next to that one. A piece that loses less than "
-    f"{NOTICEABLE:.0%} of its probability whatever word is hidden is aligned to none, and counts as 0.",
+    "computed again). *before* and *after* are the English words next to that one; *read* is the word behind the "
+    f"piece in the row above, which was written and read last. A piece that loses less than {NOTICEABLE:.0%} of its "
+    "probability whatever word is hidden is aligned to none, and counts as 0.",
 }
 
 
@@ -132,8 +133,8 @@ def what_they_do(trace: Trace, head: Head, roles: Sequence[str]) -> None:
     """The labels of the layer's heads on this sentence and over the test set, and the shares that they come from."""
     found, problem = measured()
     of_layer = layer_of(head, len(roles))
-    lines = [[f"head {n + 1}", role_here] for n, role_here in enumerate(roles)]
-    titles = ["", "on this sentence"]
+    lines = [[str(n + 1), role_here] for n, role_here in enumerate(roles)]
+    titles = ["head", "on this sentence"]
     if found:
         titles.append(f"over {found.n_sentences:,} test sentences")
         lines = [[*line, found.role(one)] for line, one in zip(lines, of_layer, strict=True)]
@@ -399,7 +400,7 @@ def ranking(trace: Trace) -> None:
         ("head", "change", "times as likely", "what it does on this sentence"),
         [
             (
-                f"{where(head)}, head {head.head + 1}",
+                f"{KINDS[head.attention].label}, layer {head.layer + 1}, head {head.head + 1}",
                 number(change_of[head], 3),
                 magnitude(float(np.exp(change_of[head]))),
                 roles_here(trace, head.attention, head.layer)[head.head],

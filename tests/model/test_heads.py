@@ -117,6 +117,8 @@ def counts(kind: str, name: str, row: int, column: int, one: Trace, aligned: tup
             return token.id == {"eos": EOS, "sos": SOS}[name]
         case "punctuation":
             return punctuation(token)
+        case "read":
+            return row > 0 and aligned[row - 1] != -1 and token.word == aligned[row - 1]
         case _:
             step = {"aligned": 0, "before": -1, "after": 1}[name]
             return word != -1 and token.word != -1 and token.word == word + step

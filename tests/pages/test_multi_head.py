@@ -90,7 +90,7 @@ def test_every_head_has_its_label(label: str, sentence: str) -> None:
     assert (grid["layers"], grid["heads"], grid["selected"]) == (1, config()["n_heads"], [0, 1])
     assert np.allclose(values(app, "shares_here"), here, atol=1e-4)
     assert np.allclose(values(app, "shares_measured"), measured_table(kind, 2), atol=1e-6)
-    labels = [line[1:] for line in table(app, "|  | on this sentence")]
+    labels = [line[1:] for line in table(app, "| head | on this sentence")]
     assert labels == [list(pair) for pair in zip(roles(here, kind), roles(measured_table(kind, 2), kind), strict=True)]
 
 
@@ -140,7 +140,7 @@ def test_without_the_measured_shares_the_page_goes_on(monkeypatch: pytest.Monkey
     try:
         app = opened(PAGE, sentence=SENTENCE)
         assert "cannot be shown. The model file heads.json is <b>broken</b>." in plain(app)
-        assert len(table(app, "|  | on this sentence")[0]) == 2
+        assert len(table(app, "| head | on this sentence")[0]) == 2
         assert values(app, "shares_here").shape == (5, 5)
         assert not [e for e in app.get("bidi_component") if e.key == "shares_measured"]
     finally:
@@ -277,11 +277,11 @@ def test_the_ranking() -> None:
         limits.add(component(app, f"ranking_{kind}")["limit"])
     assert len(limits) == 1
     order = sorted(expected, key=lambda off: expected[off])
-    names = {"encoder": "encoder self-attention", "decoder": "decoder masked self-attention"}
+    names = {kind: label for label, kind in KINDS.items()}
     rows = table(app, "| head | change")
     for row, off in zip(rows, order, strict=False):
         kind, layer, head = off
-        assert row[0] == f"{names.get(kind, 'encoder-decoder attention')}, layer {layer + 1}, head {head + 1}"
+        assert row[0] == f"{names[kind]}, layer {layer + 1}, head {head + 1}"
         assert size(row[1]) == pytest.approx(expected[off], abs=2e-3)
         assert size(row[2]) == pytest.approx(np.exp(expected[off]), rel=0.02)
         assert row[3] == roles(shares_of_layer(first(), kind, layer), kind)[head]
