@@ -14,11 +14,10 @@ ASSETS = Path(__file__).parent.parent / "assets"
 st.title("About the model", anchor=False)
 config = machine().config
 st.markdown(
-    "Every number in this app comes from one small Transformer that runs on this computer. "
-    "It is an encoder-decoder as in *Attention Is All You Need* (Vaswani et al. 2017): layers normalised after "
-    "each residual sum, ReLU, "
-    "sinusoidal positions, embeddings times √d_model, and an output that shares its matrix with the "
-    "embeddings."
+    "Every number in the lessons comes from one small Transformer, computed while you watch. It is an encoder-decoder "
+    "as in *Attention Is All You Need* (Vaswani et al. 2017): layers normalised after each residual sum, ReLU, "
+    "sinusoidal positions, embeddings times √d_model, and an output that shares its matrix with the embeddings. (Under "
+    "*Explore*, other people's models speak for themselves.)"
 )
 table(
     ("What", "How much"),
@@ -35,6 +34,10 @@ table(
 
 # The model card, without its title.
 st.markdown((ASSETS / "model" / "README.md").read_text(encoding="utf-8").partition("\n")[2])
+st.caption(
+    "BLEU and chrF compare a translation with those that people wrote, from 0 to 100: BLEU by the runs of up to four words "
+    "that agree, chrF by the runs of up to six letters."
+)
 
 st.header("Where the sentences come from", anchor=False)
 st.markdown(

@@ -80,7 +80,7 @@ def triangle(trace: Trace) -> None:
 
 def choose(trace: Trace) -> None:
     choose_head(ONLY, "decoder")
-    one_of("Numbers", list(STAGES), key="mask_stage", default="2 after the mask", wrap=True, width="content")
+    one_of("Step", list(STAGES), key="mask_stage", default="2 after the mask", wrap=True, width="content")
 
 
 def see(trace: Trace) -> None:
@@ -152,7 +152,11 @@ def lift(trace: Trace, head: Head) -> None:
 
 
 def pad(trace: Trace, head: Head) -> None:
-    count = st.slider(f"Tokens {PAD} behind your sentence", 1, 10, 3, key="pads", bind="query-params")
+    st.markdown(
+        f"Beside a longer sentence, yours would be filled up with `{PAD}`. Fill it up, once with the padding mask and "
+        "once without: what changes for your words?"
+    )
+    count = st.slider(f"How many {PAD} behind your sentence", 1, 10, 3, key="pads", bind="query-params")
     src, tgt = ids(trace)
     with_mask, without = (experiments.padded(src, tgt, count, masked) for masked in (True, False))
     logits = trace.tensors["logits"]

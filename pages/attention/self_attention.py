@@ -119,7 +119,7 @@ def see(trace: Trace) -> None:
 
 
 def do(trace: Trace) -> None:
-    trials = {"Hide a piece": block, "What 'it' means": what_it_looks_at, "Two meanings of 'bank'": two_banks}
+    trials = {"Hide a piece": block, "What “it” means": what_it_looks_at, "Two meanings of “bank”": two_banks}
     trials[one_of("Try", list(trials), key="self_trial", wrap=True)](trace)
 
 
@@ -158,7 +158,7 @@ def word(trace: Trace, text: str) -> Group:
 
 
 def shares_of_it(sentence: str, *others: str) -> list[Array]:
-    """Weights (L,H) from 'it' to each of these words of a sentence."""
+    """Weights (L,H) from “it” to each of these words of a sentence."""
     trace = engine.trace(sentence)
     maps = np.stack([trace.attention(KIND, layer) for layer in range(n_layers(trace))])
     found = grouped(maps, [word(trace, "it")], [word(trace, other) for other in others])
@@ -172,18 +172,18 @@ def look(sentence: str, at: str) -> None:
         st.session_state[SENTENCE] = sentence
         write_pair("cell", row_of(engine.trace(sentence), at, chosen_head()))
 
-    if st.button(f"Look at '{at}' under See", key=f"look_{at}", on_click=put):
+    if st.button(f"Look at “{at}” under See", key=f"look_{at}", on_click=put):
         st.rerun()  # the whole page: the sentence bar too
 
 
 def what_it_looks_at(trace: Trace) -> None:
-    """Where 'it' looks when it is the street, and when it is the animal."""
+    """Where “it” looks when it is the street, and when it is the animal."""
     st.markdown(
         f"*{WIDE}* Streets are wide, so *it* is the street. Write *tired* in place of *wide*, and *it* is the animal. "
         "Books like to show a head that has understood this: its weight moves from one word to the other. Does it "
         "here? This model is small and learned from short everyday sentences."
     )
-    noun = one_of("From 'it' to", ["street", "animal"], key="noun")
+    noun = one_of("From “it” to", ["street", "animal"], key="noun")
     shares = {sentence: shares_of_it(sentence, "street", "animal", "it") for sentence in (WIDE, TIRED)}
     of_noun = [found[("street", "animal").index(noun)] for found in shares.values()]
     layers, heads = of_noun[0].shape
@@ -192,12 +192,12 @@ def what_it_looks_at(trace: Trace) -> None:
         ("… because it was too wide", "… because it was too tired"),
         [f"layer {n + 1}" for n in range(layers)],
         [f"head {n + 1}" for n in range(heads)],
-        how_to_read=f"The weight that 'it' gives to '{noun}' in every head, 0 to 1 on both sides.",
+        how_to_read=f"The weight that “it” gives to “{noun}” in every head, 0 to 1 on both sides.",
         csv_name=f"it to {noun}",
-        describe=f"{{row}}, {{column}}: 'it' gives '{noun}' {{value}}",
+        describe=f"{{row}}, {{column}}: “it” gives “{noun}” {{value}}",
     )
     table(
-        (f"'it' gives, on average over {layers * heads} heads", "to 'street'", "to 'animal'", "to itself"),
+        (f"“it” gives, on average over {layers * heads} heads", "to “street”", "to “animal”", "to itself"),
         [(f"too {end}", *(number(float(share.mean()), 3) for share in found))
          for end, found in zip(("wide", "tired"), shares.values(), strict=True)],
     )  # fmt: skip
@@ -212,7 +212,7 @@ def what_it_looks_at(trace: Trace) -> None:
 
 
 def verdict(averages: Sequence[tuple[float, float]]) -> str:
-    """What the averages for street and animal, with wide and with tired, say about the meaning of 'it'."""
+    """What the averages for street and animal, with wide and with tired, say about the meaning of “it”."""
     winners = ["street" if street > animal else "animal" for street, animal in averages]
     match winners:
         case ["street", "animal"]:
@@ -222,8 +222,8 @@ def verdict(averages: Sequence[tuple[float, float]]) -> str:
             )
         case [one, other] if one == other:
             return (
-                f"The {one} gets more **both times**, though the meaning has changed. A single picture of the first "
-                "sentence might have looked like understanding; the second one shows that it is not."
+                f"The {one} gets more **both times**, though the meaning has changed: **the weights do not follow "
+                "it**. A single picture of the first sentence might have looked like understanding."
             )
         case _:
             return "The larger share changes over **the wrong way round**: the weights do not follow the meaning."
@@ -246,14 +246,14 @@ def german_of_it() -> str:
 
 
 def vectors_of_bank(sentence: str) -> list[Array]:
-    """The vector (d_model) of 'bank' before the first layer and after each."""
+    """The vector (d_model) of “bank” before the first layer and after each."""
     trace = engine.trace(sentence)
     names = ["encoder.embedding.tokens", *(output_of(KIND, layer) for layer in range(n_layers(trace)))]
     return [trace.tensors[name][list(word(trace, "bank").pieces)].mean(0) for name in names]
 
 
 def two_banks(trace: Trace) -> None:
-    """The vector of 'bank' in four sentences, layer by layer: how alike within a meaning, and across meanings."""
+    """The vector of “bank” in four sentences, layer by layer: how alike within a meaning, and across meanings."""
     st.markdown(
         f"The bank for money: *{MONEY[0]}* *{MONEY[1]}* The bank of a river: *{RIVER[0]}* *{RIVER[1]}* All four begin "
         "with the same row of the embedding matrix. Then self-attention mixes in the neighbours. Do the two meanings "
@@ -272,7 +272,7 @@ def two_banks(trace: Trace) -> None:
     )
     matrix(
         alike, list(pairs), ["embedding", *(f"after layer {n}" for n in range(1, alike.shape[1]))], key="banks",
-        title="How alike the vectors of 'bank' are",
+        title="How alike the vectors of “bank” are",
         how_to_read="Cosine of the angle between two of them, averaged over the pairs: 1 is the same direction, 0 is a "
         "right angle.",
         scale="signed", limit=1.0, describe="{row}, {column}: {value}", csv_name="cosines of bank",

@@ -19,7 +19,7 @@ WIDE = "The animal didn't cross the street because it was too wide."
 TIRED = "The animal didn't cross the street because it was too tired."
 MONEY = ["I put my money in the bank.", "The bank is closed today."]
 RIVER = ["We sat on the bank of the river.", "The bank of the river was steep."]
-IT, BANK = "What 'it' means", "Two meanings of 'bank'"  # under Do
+IT, BANK = "What “it” means", "Two meanings of “bank”"  # under Do
 
 
 def texts(sentence: str) -> list[str]:
