@@ -1,6 +1,9 @@
 """What browser tests do to a page again and again."""
 
 import json
+import time
+from collections.abc import Callable
+from typing import Literal
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page
@@ -25,21 +28,40 @@ def own_text(locator: Locator) -> str:
     return " ".join(locator.inner_text().split())
 
 
+def lasting(find: Callable[[], list[str]], seconds: float = 12) -> list[str]:
+    """What is still found once everything is drawn: fonts, formulas and figures come one by one, pale at first."""
+    deadline = time.monotonic() + seconds
+    while (found := find()) and time.monotonic() < deadline:
+        time.sleep(0.5)
+    return found
+
+
+def wear(page: Page, scheme: Literal["light", "dark"], width: int) -> Page:
+    """Turn an open page to this theme and width, as when the system or the window changes."""
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": width, "height": 844})
+    page.wait_for_function(
+        "scheme => getComputedStyle(document.querySelector('.stApp')).colorScheme === scheme", arg=scheme
+    )
+    page.wait_for_function("() => document.querySelector('.stMain').clientWidth <= innerWidth")
+    return settled(page)
+
+
 def sideways(page: Page) -> list[str]:
-    """What on the page still scrolls sideways once it is drawn, by test id or tag.
+    """What on the page scrolls sideways once it is drawn, by test id or tag.
 
     A closed sidebar, the insides of components and boxes of code do not count. Streamlit scrolls a part of the page, so
     the width of the document alone says nothing.
     """
-    for _ in range(6):  # fonts, formulas and coloured code arrive one after the other
-        found: list[str] = page.evaluate(
+
+    def found() -> list[str]:
+        wide: list[str] = page.evaluate(
             """() => [document.documentElement, ...document.body.querySelectorAll("*")]
                 .filter((e) => e.scrollWidth > e.clientWidth + 1 && !e.closest('[data-testid="stCode"]'))
                 .filter((e) => e.getBoundingClientRect().right > 0 && e.checkVisibility({ visibilityProperty: true }))
                 .filter((e) => e === document.documentElement || /auto|scroll/.test(getComputedStyle(e).overflowX))
                 .map((e) => e.dataset.testid ?? `${e.tagName}.${e.className}: ${e.innerText.slice(0, 60)}`)"""
         )
-        if not found:
-            break
-        page.wait_for_timeout(1000)
-    return found
+        return wide
+
+    return lasting(found)

@@ -1,0 +1,119 @@
+"""`pieces` in a real Chromium, on the page of pieces_demo.py."""
+
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.kit import axe_faults, lasting, settled, sideways, wear
+
+pytestmark = pytest.mark.browser
+
+DEMO = Path(__file__).with_name("pieces_demo.py")
+PHONE = {"width": 390, "height": 844}
+
+
+@pytest.fixture
+def demo(serve: Callable[..., str], page: Page) -> Callable[..., Page]:
+    """demo(query) → the demo page, drawn."""
+
+    def go(query: str = "", on: Page | None = None) -> Page:
+        page_ = on or page
+        page_.goto(f"{serve(DEMO)}/?{query}")
+        page_.locator(".pieces .card").first.wait_for()
+        return settled(page_)
+
+    return go
+
+
+def card(page: Page, n: int) -> Locator:
+    return page.locator(".pieces .card").nth(n)
+
+
+def says(page: Page, text: str) -> None:
+    expect(page.get_by_text(text, exact=True)).to_be_visible()
+
+
+def pressed(page: Page, n: int) -> None:
+    """Card n, and no other, is the chosen one."""
+    expect(page.locator(".pieces [aria-pressed=true]")).to_have_count(1)
+    expect(card(page, n)).to_have_attribute("aria-pressed", "true")
+
+
+def test_a_click_chooses_once_and_stays(demo: Callable[..., Page]) -> None:
+    page = demo()
+    pressed(page, 1)
+    card(page, 3).click()
+    says(page, "Chosen: 3")
+    says(page, "Kept: 3")
+    pressed(page, 3)
+    page.get_by_role("button", name="One card more").click()
+    says(page, "Chosen: None")
+    says(page, "Kept: 3")
+    expect(page.locator(".pieces .card")).to_have_count(7)
+    pressed(page, 3)
+
+
+def test_every_card_is_reached_and_chosen_by_keyboard(demo: Callable[..., Page]) -> None:
+    page = demo()
+    page.get_by_role("button", name="One card more").focus()
+    for n in range(6):
+        page.keyboard.press("Tab")
+        expect(card(page, n)).to_be_focused()
+    page.keyboard.press("Enter")
+    says(page, "Kept: 5")
+    pressed(page, 5)
+    expect(card(page, 5)).to_be_focused()  # one goes on from where one is
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Space")
+    says(page, "Kept: 4")
+    pressed(page, 4)
+    expect(card(page, 4)).to_be_focused()
+
+
+def test_quick_clicks_end_on_the_last_one(demo: Callable[..., Page]) -> None:
+    page = demo()
+    for n in (0, 2, 4, 5, 3):
+        card(page, n).click(no_wait_after=True)
+    says(page, "Kept: 3")
+    pressed(page, 3)
+
+
+def test_pieces_of_one_word_stand_together(demo: Callable[..., Page]) -> None:
+    page = demo()
+    boxes = [box for box in (card(page, n).bounding_box() for n in range(6)) if box]
+    gaps = [right["x"] - left["x"] - left["width"] for left, right in pairwise(boxes)]
+    assert max(gaps[:2]) <= 3  # one word
+    assert min(gaps[2:]) >= 8  # the next word, and two signs that belong to none
+    expect(card(page, 0)).to_have_text("␣un20 75 6Eid 7")
+
+
+def test_what_cannot_be_chosen_is_no_button(demo: Callable[..., Page]) -> None:
+    page = demo("plain=1")
+    assert card(page, 0).evaluate("e => e.tagName") == "SPAN"
+    assert page.locator(".pieces button").count() == 0
+    card(page, 3).click()
+    settled(page)
+    says(page, "Kept: None")
+
+
+def test_any_text_is_shown_as_text(demo: Callable[..., Page]) -> None:
+    page = demo("cards=hostile")
+    assert card(page, 0).locator(".text").text_content() == "<img src=x onerror=window.pwned=1>"
+    assert card(page, 0).locator(".small").text_content() == "</script><script>window.pwned=1</script>"
+    card(page, 1).hover()
+    assert page.evaluate("window.pwned") is None
+    assert page.locator(".pieces img, .pieces script, .pieces b").count() == 0
+
+
+@pytest.mark.parametrize("query", ["", "cards=hostile", "plain=1"])
+def test_accessible_and_within_a_phone(demo: Callable[..., Page], new_page: Callable[..., Page], query: str) -> None:
+    page = demo(query, on=new_page(viewport=PHONE, color_scheme="light"))
+    for scheme in ("light", "dark"):
+        wear(page, scheme, PHONE["width"])  # type: ignore[arg-type]
+        assert lasting(lambda: axe_faults(page, ".stBidiComponent")) == []
+        assert sideways(page) == []
+    boxes = [box for box in (each.bounding_box() for each in page.locator(".pieces .card").all()) if box]
+    assert max(box["x"] + box["width"] for box in boxes) <= PHONE["width"]
