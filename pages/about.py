@@ -35,8 +35,8 @@ table(
 # The model card, without its title.
 st.markdown((ASSETS / "model" / "README.md").read_text(encoding="utf-8").partition("\n")[2])
 st.caption(
-    "BLEU and chrF compare a translation with those that people wrote, from 0 to 100: BLEU by the runs of up to four words "
-    "that agree, chrF by the runs of up to six letters."
+    "BLEU and chrF compare a translation with those that people wrote, from 0 to 100: BLEU by the runs of up to four "
+    "words that agree, chrF by the runs of up to six letters."
 )
 
 st.header("Where the sentences come from", anchor=False)
