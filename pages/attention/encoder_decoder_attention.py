@@ -145,12 +145,15 @@ def _choose(chosen: tuple[int, int]) -> None:
         st.session_state["head"] = head + 1
 
 
+def choose(trace: Trace) -> None:
+    choose_head((KIND,), KIND)
+    one_of("Show", VIEWS, key=VIEW, wrap=True)
+    st.toggle("Whole words", key=WORDS, bind="query-params")
+
+
 def see(trace: Trace) -> None:
-    head = choose_head((KIND,), KIND)
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        which = one_of("Show", VIEWS, key=VIEW, wrap=True)
-        st.toggle("Whole words", key=WORDS, bind="query-params")
     view = current_view()
+    head, which = view.head, view.which
     head_grid(
         all_weights(trace)[:, :, :READABLE, :READABLE],
         key="cross_heads",
@@ -588,6 +591,7 @@ def predict(trace: Trace) -> Sequence[Question]:
 show_lesson(
     "encoder-decoder-attention",
     idea=idea,
+    choose=choose,
     see=see,
     do=do,
     check=check,

@@ -28,6 +28,7 @@ from ui.word_grid import WordCell, word_grid
 from ui.worked import output_of
 
 VECTOR, LOGITS, SHARES = STAGES = "1 decoder output", "2 logits", "3 probabilities"
+STAGE = "output_stage"  # key of their control, and of its parameter in the address
 DIMENSIONS = 64  # of the decoder's output that are shown
 WRITTEN, READ = "✓", "↩"  # marks an entry that is really written, or was just read
 ENOUGH = 0.9  # of the probability
@@ -67,12 +68,14 @@ def likeliest(logits: Array) -> list[int]:
     return [int(i) for i in np.argsort(-logits, kind="stable")[:LIKELIEST]]
 
 
+def choose(trace: Trace) -> None:
+    read = [piece(token.text) for token in trace.tgt]
+    choose_part("Position, by the piece just read", read, default_row(trace), trace.text, "row")
+    one_of("Show", STAGES, key=STAGE, default=LOGITS, wrap=True)
+
+
 def see(trace: Trace) -> None:
-    read = [token.text for token in trace.tgt]
-    row = choose_part(
-        "Position, by the piece just read", [piece(text) for text in read], default_row(trace), trace.text, "row"
-    )
-    stage = one_of("Show", STAGES, key="output_stage", default=LOGITS, wrap=True)
+    row, stage = current_row(trace), st.session_state.get(STAGE, LOGITS)
     logits = trace.tensors["logits"][row]
     ids = likeliest(logits)
     names = [entries()[i] for i in ids]
@@ -84,7 +87,7 @@ def see(trace: Trace) -> None:
             last,
             only_rows=[row],
             n_columns=DIMENSIONS,
-            rows=[read[row]],
+            rows=[trace.tgt[row].text],
             title=f"What the last decoder layer holds at position {row + 1}",
             how_to_read="A row of Y; a column is one of its dimensions.",
             describe="dimension {column}: {value}",
@@ -97,7 +100,7 @@ def see(trace: Trace) -> None:
             "logits" if is_logits else "probabilities",
             only_rows=[row],
             only_columns=ids,
-            rows=[read[row]],
+            rows=[trace.tgt[row].text],
             columns=names,
             scale="signed" if is_logits else "weight",
             title=f"The ten largest {'logits' if is_logits else 'probabilities'} at position {row + 1}",
@@ -351,6 +354,7 @@ def predict(trace: Trace) -> Sequence[Question]:
 show_lesson(
     "decoder-and-output",
     idea=idea,
+    choose=choose,
     see=see,
     do=do,
     check=check_cell,
