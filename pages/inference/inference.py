@@ -66,9 +66,10 @@ def see(trace: Trace) -> None:
 
 def check(trace: Trace) -> None:
     writing, step = state.now(trace)
-    with st.container(border=True, key="why"):
-        why(writing, step)
+    place = st.container(border=True, key="why")  # measured last, because that takes longest
     check_cell(writing)
+    with place:
+        why(writing, step)
 
 
 def do(trace: Trace) -> None:

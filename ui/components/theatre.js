@@ -162,8 +162,10 @@ class TheatreView {
     this.controls();
 
     setText(this.sourceName, data.source_name);
+    setAttribute(this.source, "aria-label", data.source_name);
     [...this.source.children].forEach((item, n) => this.weigh(item, scene.cross[n], palette));
     setText(this.targetName, data.target_name);
+    setAttribute(this.target, "aria-label", data.target_name);
     [...this.target.children].forEach((item, n) => this.drawTarget(item.firstChild, n, scene, palette));
     this.keepInView(this.target, this.target.children[this.step + 1]);
     this.drawCandidates(scene);

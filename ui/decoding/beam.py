@@ -103,7 +103,7 @@ def piece_by_piece(one: Hypothesis, steps: Sequence[Step]) -> list[float]:
 def finished_table(ranked: Sequence[Hypothesis], alpha: float) -> None:
     """What came to an end, best first, and what the length penalty does to the order."""
     table(
-        ("place", "translation", "log-probability", "pieces", "divided by", "score"),
+        ("place", "translation", "log P", "pieces", "divided by", "score"),
         [
             (
                 str(n),

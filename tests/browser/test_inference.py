@@ -1,0 +1,126 @@
+"""The inference lesson in Chromium: the theatre plays, steps and takes other words; the tree answers."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import ROOT
+from tests.browser.kit import settled, sideways
+
+pytestmark = pytest.mark.browser
+
+SENTENCE = "I put my money in the bank."
+
+
+@pytest.fixture(scope="module")
+def url(serve: Callable[..., str]) -> str:
+    return serve(ROOT / "app.py")
+
+
+def opened(page: Page, url: str, query: str = "") -> Page:
+    page.goto(f"{url}/inference?sentence={SENTENCE}&{query}")
+    expect(page.locator(".st-key-way_on")).to_be_visible(timeout=30_000)
+    return settled(page)
+
+
+def button(page: Page, name: str) -> Locator:
+    return page.locator(".st-key-theatre").get_by_role("button", name=name)
+
+
+def shows(page: Page, step: int) -> None:
+    """The theatre, the reasons and the address all show this step."""
+    expect(page.locator(".st-key-theatre .count")).to_have_text(re.compile(rf"^Step {step} of \d+$"))
+    expect(page.locator(".st-key-why")).to_contain_text(f"(step {step})")
+    expect(page).to_have_url(re.compile(rf"at={step}(&|$)") if step > 1 else re.compile(r"^(?!.*[?&]at=)"))
+
+
+def test_steps_forward_and_back_and_a_reload(page: Page, url: str) -> None:
+    opened(page, url)
+    shows(page, 1)
+    expect(button(page, "Step back")).to_be_disabled()
+    button(page, "Step forward").click()
+    button(page, "Step forward").click()  # faster than the page follows
+    shows(page, 3)
+    button(page, "Step back").press("Enter")
+    shows(page, 2)
+    button(page, "Last step").click()
+    expect(button(page, "Step forward")).to_be_disabled()
+    last = int(page.locator(".st-key-theatre .count").inner_text().split()[-1])
+    shows(page, last)
+    page.reload()
+    shows(page, last)
+    button(page, "First step").click()
+    shows(page, 1)
+
+
+def test_playing_goes_on_by_itself_stops_at_the_end_and_can_be_paused(page: Page, url: str) -> None:
+    opened(page, url)
+    button(page, "Last step").click()
+    last = int(page.locator(".st-key-theatre .count").inner_text().split()[-1])
+    shows(page, last)
+    button(page, "Step back").click()
+    button(page, "Step back").click()
+    shows(page, last - 2)
+    button(page, "Play").click()
+    shows(page, last - 1)
+    shows(page, last)
+    expect(button(page, "Play")).to_be_visible()  # no longer "Pause"
+    button(page, "Play").click()  # from the start again
+    shows(page, 2)
+    button(page, "Pause").click()
+    at = page.locator(".st-key-theatre .count").inner_text()
+    page.wait_for_timeout(2500)
+    assert page.locator(".st-key-theatre .count").inner_text() == at
+
+
+def test_another_word_changes_the_sentence_until_it_is_taken_back(page: Page, url: str) -> None:
+    opened(page, url, "at=2")
+    pieces = page.locator(".st-key-theatre .strip").last.locator(".text")
+    candidates = page.locator(".st-key-theatre .candidates button")
+    own, word = (candidates.nth(n).locator(".text").inner_text() for n in (0, 2))
+    expect(pieces.nth(2)).to_have_text(own)
+    candidates.nth(2).click()
+    expect(page).to_have_url(re.compile(r"prefix=\d+\.\d+"))
+    expect(pieces.nth(2)).to_have_text(word)
+    expect(page.locator(".st-key-own_way")).to_contain_text(f"Chosen by you: {word}.")
+    expect(page.locator(".st-key-part_do table").first).to_contain_text("with your choice")
+    page.reload()
+    expect(pieces.nth(2)).to_have_text(word)
+    page.locator(".st-key-own_choice button").click()
+    expect(page).not_to_have_url(re.compile("prefix="))
+    expect(pieces.nth(2)).to_have_text(own)
+
+
+def test_nothing_moves_for_who_wants_less_motion(new_page: Callable[..., Page], url: str) -> None:
+    page = opened(new_page(reduced_motion="reduce"), url)
+    moving = page.locator(".st-key-theatre .piece").first.evaluate("e => getComputedStyle(e).transitionDuration")
+    assert moving == "0s"
+
+
+def test_the_tree_answers_to_clicks_and_keys(page: Page, url: str) -> None:
+    opened(page, url, "method=Beam search")
+    nodes = page.locator(".st-key-beam_tree .node")
+    expect(page.locator(".st-key-beam_tree .node[aria-pressed=true]")).to_have_count(1)
+    nodes.nth(1).click()
+    expect(page).to_have_url(re.compile(r"node=1\.2"))
+    expect(nodes.nth(1)).to_have_attribute("aria-pressed", "true")
+    nodes.nth(1).press("ArrowUp")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(r"node=1\.1"))
+    expect(page.locator(".st-key-part_do")).to_contain_text("It has not ended, so it is not ranked")
+
+
+@pytest.mark.parametrize("method", ["Another word", "Beam search", "Sampling", "With and without cache", "All at once"])
+def test_no_way_of_decoding_makes_a_phone_scroll_sideways(method: str, new_page: Callable[..., Page], url: str) -> None:
+    page = opened(new_page(viewport={"width": 390, "height": 844}), url, f"method={method}&prefix=500")
+    assert sideways(page) == []
+
+
+def test_hostile_text_stays_text(page: Page, url: str) -> None:
+    page.goto(f"{url}/inference?sentence=<img src=x onerror=window.pwned=1>&method=Beam search&prefix=<b>x</b>")
+    expect(page.locator(".st-key-way_on")).to_be_visible(timeout=30_000)
+    settled(page)
+    expect(page.locator(".st-key-theatre .strip").first).to_contain_text("<")
+    assert page.evaluate("window.pwned") is None
