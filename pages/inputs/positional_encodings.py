@@ -117,8 +117,9 @@ def candidates(trace: Trace) -> None:
         )
     largest, nearest = float(np.abs(values).max()), closest(values)
     bounded, unique = largest <= LARGEST, nearest >= NEAREST
+    end = 5 if rule in CONSTANTS else 1.2
     st.plotly_chart(
-        rule_figure(curves, names, 5 if rule in CONSTANTS else 1.2),
+        rule_figure(curves, names, end),
         key="candidate_figure",
         config={"displayModeBar": False},
         alt=f"The first 20 positions under the rule {rule}. {why}",
@@ -131,7 +132,8 @@ def candidates(trace: Trace) -> None:
     embedded = np.abs(trace.tensors["encoder.embedding.scaled"]).max()
     st.caption(
         f"For comparison: the embeddings of your sentence, to which this is added, reach {number(float(embedded), 2)}. "
-        f"Here a size above {LARGEST} counts as not bounded, a distance below {NEAREST} as not to be told apart."
+        f"Here a size above {LARGEST} counts as not bounded, a distance below {NEAREST} as not to be told apart. The "
+        f"picture ends at {end} and −{end}; what is larger leaves it."
     )
     numbers_of_figure(("t", *names), [(str(t), *(magnitude(float(v)) for v in row)) for t, row in enumerate(curves, 1)])
 
@@ -269,8 +271,8 @@ def turned(trace: Trace, d_model: int) -> None:
         f"(√{d_model // 2} = {number((d_model / 2) ** 0.5, 4)})."
     )
     st.caption(
-        "In other words, M is unitary: its eigenvalues have magnitude 1, so powers of it neither explode nor fade. "
-        "That is what the simpler rules lacked."
+        "In other words, M is unitary: it makes no vector longer or shorter (its eigenvalues have magnitude 1), so "
+        "however often it is applied, nothing explodes or fades. That is what the simpler rules lacked."
     )
 
 
