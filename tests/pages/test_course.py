@@ -1,11 +1,12 @@
 """The frame of every lesson: questions, the navigation that counts them, and an address full of nonsense."""
 
+import re
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.kit import opened
+from tests.pages.kit import assert_sound, markdown, notices, opened
 from tests.truth.reading import elements
 from ui.lessons import lesson
 
@@ -102,4 +103,31 @@ def test_presenter_mode_shows_one_part_at_a_time(slug: str) -> None:
             next(button for button in app.button if button.label == "Next").click().run()
             assert not app.exception
     next(button for button in app.button if button.label == "Reset").click().run()
-    assert app.query_params["step"] == "1"
+    assert "step" not in app.query_params
+
+
+HOSTILE = (
+    "<img src=x onerror=alert(1)> <b>bold</b>",
+    "**b** [x](javascript:alert(1)) # h | a || `c` :red[x] :smile: $\\frac{1}{0}$ $$y$$",
+    "</script><script>alert(1)</script>",
+    "abc\u202edef\u2066 \u200bzero\u200dwidth\ufeff \x00\x1b[31m",
+    "Z\u0337\u0347\u0301a\u0334\u0303lgo " * 3,
+    "<eos> <pad> <sos>",
+    "ฉันชอบสุนัข",
+    "a",
+    "w" * 10_000,
+)
+
+
+@pytest.mark.parametrize("sentence", HOSTILE, ids=range(len(HOSTILE)))
+@pytest.mark.parametrize("slug", ["query-key-value", "scaled-dot-product", "self-attention", "masking"])
+def test_any_text_is_taken_and_stays_text(slug: str, sentence: str) -> None:
+    app = opened(lesson(slug).file, scale_off="true", mask_trial="Add padding")
+    app.text_input(key="sentence").input(sentence).run()
+    assert_sound(app)
+    assert app.text_input(key="sentence").value == sentence
+    said = markdown(app)
+    # What would act is escaped.
+    assert not re.search(r"<img|<script|\]\(javascript|(?<!\\):red\[", said)
+    cut = [text for text in notices(app) if "longer than the model can take" in text]
+    assert len(cut) == (len(sentence) > 2000)
