@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from ui.address import read_count, write_count
 from ui.components.wire import browser_file
 
 KEY = "present"
@@ -22,18 +23,18 @@ def presenter_switch() -> bool:
             "<style>html { font-size: 20px; } .st-key-examples, .tw-badge, .st-key-sentence label { display: none; } "
             "@media (min-width: 641px) { .stMainBlockContainer { padding-top: 0.8rem; } }</style>"
         )
+    else:
+        write_count("step", 1, 1)  # how far one has stepped means nothing in a whole lesson
     return on
 
 
 def read_step(n_parts: int) -> int:
     """Which part is shown, from the address (there counted from 1)."""
-    text = st.query_params.get("step", "1")
-    number = int(text) if text.isascii() and text.isdigit() and len(text) < 4 else 1
-    return min(max(number, 1), n_parts) - 1
+    return min(read_count("step", 1000, 1) or 1, n_parts) - 1
 
 
 def _go(step: int) -> None:
-    st.query_params["step"] = str(step + 1)
+    write_count("step", step + 1, 1)
 
 
 def stepper(names: list[str]) -> int:

@@ -1,6 +1,7 @@
 // Arrow keys for the presenter. Keys pressed in a field, a grid or a group of choices keep their own meaning there.
 export default function ({ setTriggerValue }) {
-  const own = "input, textarea, select, [contenteditable], [role=grid], [role=radiogroup], [role=tablist], [role=group]";
+  const own =
+    "input:not([type=checkbox]), textarea, select, [contenteditable], [role=grid], [role=radiogroup], [role=tablist], [role=group]";
   const step = { ArrowRight: 1, PageDown: 1, ArrowLeft: -1, PageUp: -1, Home: 0 };
   const listen = (event) => {
     if (!(event.key in step) || event.ctrlKey || event.altKey || event.metaKey) return;

@@ -1,0 +1,115 @@
+"""Presenter mode in Chromium, by keyboard alone: on, through the parts of a lesson, back to the start, off."""
+
+import re
+from collections.abc import Callable
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import ROOT
+from tests.browser.kit import axe_faults, lasting, settled, sideways
+
+pytestmark = pytest.mark.browser
+
+PARTS = ["Idea", "See", "Do", "Predict", "Code"]
+SENTENCE = ["My brother bought a red car."]
+LESSON = "masking?sentence=My+brother+bought+a+red+car."
+
+
+@pytest.fixture(scope="module")
+def url(serve: Callable[..., str]) -> str:
+    return serve(ROOT / "app.py")
+
+
+def switch(page: Page) -> Locator:
+    return page.get_by_role("switch", name="Presenter mode")
+
+
+def shows(page: Page, part: str) -> None:
+    """This part of the lesson, and no other, is on the page and in the address."""
+    n = PARTS.index(part) + 1
+    expect(page.get_by_text(f"Part {n} of 5: {part}", exact=True)).to_be_visible()
+    expect(page.locator(f".st-key-part_{part.lower()}")).to_be_visible()
+    expect(page.locator("[class*=st-key-part_]")).to_have_count(1)
+    wanted = {"present": ["true"]} | ({"step": [str(n)]} if n > 1 else {})
+    page.wait_for_url(lambda url: {"sentence": SENTENCE, **wanted} == parse_qs(urlsplit(url).query))
+    settled(page)
+
+
+def whole(page: Page) -> None:
+    """The lesson is there from the first part to the last, and the address has forgotten the presentation."""
+    expect(page.locator(".st-key-way_on")).to_be_visible()
+    expect(page.locator("[class*=st-key-part_]")).to_have_count(5)
+    expect(page).not_to_have_url(re.compile("present|step"))
+
+
+def test_a_lesson_is_presented_by_keyboard(page: Page, url: str) -> None:
+    page.goto(f"{url}/{LESSON}")
+    whole(page)
+    plain = page.evaluate("() => parseFloat(getComputedStyle(document.documentElement).fontSize)")
+    switch(page).focus()
+    page.keyboard.press("Space")
+    shows(page, "Idea")
+    assert page.evaluate("() => parseFloat(getComputedStyle(document.documentElement).fontSize)") > plain
+    for key, part in (
+        *(("ArrowRight", "See"), ("PageDown", "Do"), ("ArrowRight", "Predict"), ("ArrowRight", "Code")),
+        *(("ArrowRight", "Code"), ("ArrowLeft", "Predict"), ("PageUp", "Do"), ("Home", "Idea"), ("ArrowLeft", "Idea")),
+    ):
+        page.keyboard.press(key)
+        shows(page, part)
+    page.get_by_role("button", name="Next", exact=True).focus()
+    page.keyboard.press("Enter")
+    shows(page, "See")
+    page.keyboard.press("ArrowRight")  # from the button too
+    shows(page, "Do")
+    page.get_by_role("button", name="Reset", exact=True).focus()
+    page.keyboard.press("Enter")
+    shows(page, "Idea")
+    page.keyboard.press("ArrowRight")
+    shows(page, "See")
+    switch(page).focus()
+    page.keyboard.press("Space")
+    whole(page)
+
+
+def test_keys_that_mean_something_where_they_are_pressed_do_not_step(page: Page, url: str) -> None:
+    page.goto(f"{url}/{LESSON}&present=true&step=2")
+    shows(page, "See")
+    page.get_by_label("English sentence").focus()
+    for key in ("Home", "ArrowRight", "ArrowLeft"):
+        page.keyboard.press(key)
+    page.locator(".st-key-see_matrix td[tabindex='0']").focus()
+    page.keyboard.press("Control+Home")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".st-key-see_matrix tbody td").nth(1)).to_be_focused()
+    page.locator(".st-key-head").get_by_role("radio", checked=True).focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".st-key-head").get_by_role("radio").nth(1)).to_be_focused()
+    shows(page, "See")
+
+
+def test_a_link_opens_the_part_on_a_phone_too(new_page: Callable[..., Page], url: str) -> None:
+    page = new_page(color_scheme="light", viewport={"width": 390, "height": 844}, has_touch=True)
+    page.goto(f"{url}/{LESSON}&present=true&step=3")
+    shows(page, "Do")
+    assert lasting(lambda: axe_faults(page, '[data-testid="stMain"]')) == []
+    assert sideways(page) == []
+    page.keyboard.press("ArrowLeft")
+    shows(page, "See")
+    assert sideways(page) == []
+    page.reload()
+    shows(page, "See")
+    page.get_by_role("button", name="Reset", exact=True).tap()
+    shows(page, "Idea")
+    page.get_by_test_id("stExpandSidebarButton").focus()
+    page.keyboard.press("Enter")
+    switch(page).focus()
+    page.keyboard.press("Space")
+    whole(page)
+
+
+@pytest.mark.parametrize(("step", "part"), [("99", "Code"), ("x", "Idea")])
+def test_a_step_that_does_not_exist_opens_one_that_does(step: str, part: str, page: Page, url: str) -> None:
+    page.goto(f"{url}/{LESSON}&present=true&step={step}")
+    expect(page.get_by_text(re.compile(rf"^Part \d of 5: {part}$"))).to_be_visible()
