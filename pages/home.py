@@ -2,9 +2,9 @@
 
 import streamlit as st
 
-from ui.attention import attention_maps
 from ui.engine import machine
 from ui.map import course_map
+from ui.maps import attention_maps
 from ui.sentence import sentence_trace
 from ui.translation import translation, word_probabilities
 

@@ -8,10 +8,16 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from figures.grouping import Group, grouped
+from model.interventions import ATTENTIONS
+from model.trace import Trace
 from ui.address import read_pair, write_pair
-from ui.attention import MEAN, READABLE, readable_part
-from ui.components.head_grid import head_grid
+from ui.attention import KINDS, READABLE, choose_kind, groups_of, n_layers, readable_part, tokens_of
+from ui.components.head_grid import MEAN, head_grid
 from ui.components.matrix import matrix
+from ui.engine import numbers
+from ui.steps import show_steps
+from ui.text import in_markdown, number
+from ui.worked import worked_average, worked_group, worked_weight
 
 
 @dataclass(frozen=True)
@@ -83,3 +89,68 @@ def browse(
         if whole != values.shape:
             st.caption(readable_part(values.shape, whole))
     return Chosen(layer, head, cell, float(values[cell]))
+
+
+@st.fragment
+def attention_maps(trace: Trace) -> None:
+    """Overview, one map and one weight worked out; a click redraws these alone."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        kind = choose_kind(default="cross")
+        by_word = st.toggle("Group pieces into words", key="words", bind="query-params")
+        hide_eos = st.toggle("Hide <eos>", key="hide_eos", bind="query-params")
+
+    rows, columns = (groups_of(tokens, by_word) for tokens in tokens_of(trace, kind))
+    if hide_eos:
+        rows, columns = ([g for g in groups if g.label != "<eos>"] or groups for groups in (rows, columns))
+    layer, head = KINDS[kind].telling
+    chosen = browse(
+        np.stack([trace.attention(kind, layer) for layer in range(n_layers(trace))]),
+        rows,
+        columns,
+        title=KINDS[kind].title,
+        how_to_read=KINDS[kind].how_to_read,
+        describe=KINDS[kind].describe,
+        csv_name=f"attention {kind}",
+        default=KINDS[kind].telling,
+        hidden=lambda layer: np.isneginf(trace.attention(kind, layer, "scores")[0]),
+        note=f"Layer {layer + 1}, head {head + 1} comes first: over many sentences, no other head looks so much at "
+        f"{KINDS[kind].looks_at}.",
+    )
+    if hide_eos:
+        st.caption(in_markdown("Rows are not renormalised: what they lack to 1 went to <eos>."))
+    work_out(trace, kind, chosen, rows[chosen.cell[0]], columns[chosen.cell[1]])
+
+
+def work_out(trace: Trace, kind: str, chosen: Chosen, row: Group, column: Group) -> None:
+    """How the chosen weight came about, from the numbers one step earlier."""
+    layer, head, value = chosen.layer, chosen.head, chosen.value
+    weights = trace.attention(kind, layer)
+    first = ""
+    single = len(row.pieces) == len(column.pieces) == 1
+    if head == MEAN:
+        per_head = [float(grouped(w, [row], [column])[0, 0]) for w in weights]
+        steps = [worked_average(per_head, [f"head {h + 1}" for h in range(len(weights))], value)]
+        more = "Choose one head in the overview to see how its weight comes from a query and a key."
+    elif single:
+        path = ATTENTIONS[kind].format(layer)
+        steps = worked_weight(numbers(trace), path, (head, row.pieces[0], column.pieces[0]))
+        d_k = trace.attention(kind, layer, "q").shape[-1]
+        first = (
+            f"Row {row.pieces[0] + 1} asks with its :blue[**query**] q, column {column.pieces[0] + 1} answers with its "
+            f":orange[**key**] k: {d_k} numbers each, which this head makes for each piece. How it makes them is the "
+            "lesson *Query, key, value*."
+        )
+        more = "The better the two fit, the more of what the column holds, its :green[**value**], goes into the row."
+    else:
+        steps = [worked_group(weights[head], row, column)]
+        more = "Switch off the grouping to see how the weight between two pieces comes from a query and a key."
+    with st.container(border=True, key="worked"):
+        st.markdown(
+            f"**How did this {number(value)} come about?** "
+            f"Row **{in_markdown(row.label)}**, column **{in_markdown(column.label)}**. "
+            "Choose another cell of the map by a click, or with the arrow keys and Enter."
+        )
+        if first:
+            st.markdown(first)
+        show_steps(steps)
+        st.caption(f"{more} Numbers are shown rounded and were computed unrounded.")
