@@ -138,6 +138,8 @@ def lift(trace: Trace, head: Head) -> None:
     numbers_of_figure(
         ("piece", *names), [(t.text, number(b), number(a)) for t, b, a in zip(shown, before, after, strict=False)]
     )
+    if len(shown) < len(trace.labels):
+        st.caption(f"Shown: the first {len(shown)} of {len(trace.labels)} pieces. The average below is over all.")
     lower = int((after < before - 0.005).sum())
     higher = int((after > before + 0.005).sum())
     st.markdown(

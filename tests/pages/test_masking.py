@@ -109,6 +109,10 @@ def test_a_long_sentence_shows_a_part_and_says_which() -> None:
     page = opened(PAGE, sentence=long, mask_trial="Add padding", pads="4")
     assert values(page, "do_before").shape == (40, 40)
     assert re.search(r"Shown: the first 36 of \d+ pieces, and the padding", markdown(page))
+    page = opened(PAGE, sentence="Tom, Mary, " * 30)
+    n = len(engine.trace("Tom, Mary, " * 30).labels)
+    assert n > 40
+    assert f"Shown: the first 40 of {n} pieces. The average below is over all." in markdown(page)
 
 
 def test_the_decks_quiz_and_the_poll() -> None:
