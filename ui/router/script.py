@@ -19,9 +19,9 @@ page = st.navigation(
         ],
         **course_pages(),
         "Explore": [
-            st.Page(PAGES / "explore" / "bertviz.py", title="BertViz", url_path="bertviz"),
-            st.Page(PAGES / "explore" / "any_model.py", title="Any model", url_path="any-model"),
-            st.Page(PAGES / "explore" / "compare.py", title="Compare", url_path="compare"),
+            st.Page(PAGES / "explore/bertviz.py", title="BertViz", url_path="bertviz"),
+            st.Page(PAGES / "explore/any_model.py", title="Any model", url_path="any-model"),
+            st.Page(PAGES / "explore/compare.py", title="Compare", url_path="compare"),
         ],
         "More": [st.Page(PAGES / "about.py", title="About the model")],
     },
