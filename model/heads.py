@@ -167,15 +167,15 @@ def aligned_words(machine: Machine, src: Sequence[Token], labels: Sequence[Token
 
 @torch.inference_mode()
 def log_probabilities_hiding(
-    machine: Machine, src: Sequence[Token], labels: Sequence[Token]
+    machine: Machine, src: Sequence[Token], labels: Sequence[Token], words: Sequence[int] | None = None
 ) -> tuple[tuple[int, ...], Array]:
-    """How likely each target piece stays, in nats, with each source word hidden in turn.
+    """How likely each target piece stays, in nats, with each of these source words, by default all, hidden in turn.
 
     Nobody may attend to the hidden word's pieces, in no layer, and the target is read by teacher forcing.
 
     Returns: the `word` of N source words; (N + 1, T), first with all words, then without each
     """
-    words = tuple(sorted({token.word for token in src} - {-1}))
+    words = tuple(sorted({token.word for token in src} - {-1}) if words is None else words)
     ids, targets = [token.id for token in src], [token.id for token in labels]
     hidden = torch.tensor([[False] * len(src), *[[token.word == word for token in src] for word in words]])
     found = []

@@ -118,11 +118,11 @@ class Without:
 
 
 @functools.lru_cache(maxsize=256)
-def without_each(src: tuple[Token, ...], labels: tuple[Token, ...]) -> Without:
+def without_each(src: tuple[Token, ...], labels: tuple[Token, ...], words: tuple[int, ...]) -> Without:
     """Measured for the last label, given those before it: each word and each decoder head taken away in turn."""
     heads = tuple(head for head in all_heads(machine().config) if head.attention != "encoder")
     with engine.turn:
-        words, hidden = log_probabilities_hiding(machine(), src, labels)
+        _, hidden = log_probabilities_hiding(machine(), src, labels, words)
         off = log_probabilities_without(machine(), ids(src), ids(labels), heads)
     return Without(words, np.exp(hidden[1:, -1]), heads, np.exp(off[:, -1]))
 

@@ -5,9 +5,11 @@ import streamlit as st
 
 from model.trace import Trace
 from ui.attention import KINDS
-from ui.decoding.state import text_of, without_each
+from ui.decoding.state import Without, text_of, without_each
 from ui.engine import machine
 from ui.text import bold, chance, in_markdown, number, piece
+
+MOST = 15  # words that are hidden in turn: with more of them one would wait
 
 
 def why(writing: Trace, step: int) -> None:
@@ -52,30 +54,43 @@ def read_from_cache(writing: Trace, step: int) -> str:
     )
 
 
+def without(writing: Trace, step: int) -> Without:
+    """What becomes of a step's piece without each head, and each word or, of many, each it looks at most."""
+    mean = np.mean([writing.attention("cross", layer)[:, step] for layer in range(machine().config.n_layers)], (0, 1))
+    shares: dict[int, float] = {}
+    for token, weight in zip(writing.src, mean, strict=True):
+        shares[token.word] = shares.get(token.word, 0.0) + float(weight)
+    words = sorted(shares.keys() - {-1}, key=lambda word: -shares[word])[:MOST]
+    return without_each(writing.src, writing.labels[: step + 1], tuple(words))
+
+
 def cause_of(writing: Trace, step: int, name: str) -> str:
     """The word without which this piece becomes least likely, measured."""
-    without = without_each(writing.src, writing.labels[: step + 1])
-    before, after = writing.probabilities[step], without.hidden
+    measured = without(writing, step)
+    before, after = writing.probabilities[step], measured.hidden
     least = int(after.argmin())
+    all_words = len(measured.words) == len({token.word for token in writing.src} - {-1})
     if after[least] >= before:
-        return f"Hiding any one word of yours does not make {name} less likely: the German before it is enough."
-    word = machine().tokenizer.decode([token.id for token in writing.src if token.word == without.words[least]])
+        which = "one word of yours" if all_words else f"one of the {MOST} words that it looks at most"
+        return f"Hiding any {which} does not make {name} less likely: the German before it is enough."
+    word = machine().tokenizer.decode([token.id for token in writing.src if token.word == measured.words[least]])
+    which = "other word of yours" if all_words else f"other of the {MOST} words that it looks at most"
     return (
-        f"Hide the word {bold(word)} from the whole model, and the probability of {name} goes from "
-        f"{chance(before)} to {chance(float(after[least]))}. No other word of yours costs it more."
+        f"Hide the word {bold(word)} from the whole model, and the probability of {name} goes from {chance(before)} to "
+        f"{chance(float(after[least]))}. No {which} costs it more."
     )
 
 
 def head_behind(writing: Trace, step: int) -> str:
     """The head without which this piece becomes least likely, measured."""
-    without = without_each(writing.src, writing.labels[: step + 1])
-    before, after = writing.probabilities[step], without.off
+    measured = without(writing, step)
+    before, after = writing.probabilities[step], measured.off
     least = int(after.argmin())
     if after[least] >= before:
         return "Switching off any one head of the decoder does not make it less likely: the others stand in."
-    head = without.heads[least]
+    head = measured.heads[least]
     return (
-        f"Of the {len(without.heads)} heads of the decoder, it needs one most: layer {head.layer + 1}, head "
+        f"Of the {len(measured.heads)} heads of the decoder, it needs one most: layer {head.layer + 1}, head "
         f"{head.head + 1} of the {KINDS[head.attention].name.lower()}. With that one switched off the probability goes "
         f"from {chance(before)} to {chance(float(after[least]))}."
     )
