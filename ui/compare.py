@@ -6,9 +6,15 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
+from figures.probabilities import paired_bars
+from model.tokenizer import Token
 from model.trace import Trace
 from ui.attention import KINDS, READABLE, head_title, readable_part, tokens_of
 from ui.components.matrix import Scale, matrix
+from ui.tables import numbers_of_figure
+from ui.text import in_html, number
+
+MOVED = 0.005  # a probability that changes by less is not counted as changed
 
 
 def before_after(
@@ -77,3 +83,32 @@ def heads_before_after(
         hidden=tuple(None if one is None else np.isneginf(one) for one in scores),  # type: ignore[arg-type]
         describe=KINDS[kind].describe,
     )
+
+
+def pieces_before_after(
+    pieces: Sequence[Token],
+    before: NDArray[np.floating],
+    after: NDArray[np.floating],
+    names: tuple[str, str],
+    *,
+    key: str,
+) -> tuple[int, int]:
+    """Probabilities (T) of the pieces of a translation before and after a change, as bars and in numbers.
+
+    Args: names: what the two are called, like "with the mask"; key: of the chart
+    Returns: for how many of all pieces it falls and for how many it rises, by more than MOVED
+    """
+    shown = pieces[:READABLE]
+    st.plotly_chart(
+        paired_bars([in_html(piece.text) for piece in shown], before[:READABLE], after[:READABLE], names),
+        key=key,
+        config={"displayModeBar": False},
+        alt=f"Two bars for each of {len(shown)} pieces: its probability {names[0]}, and {names[1]}.",
+    )
+    numbers_of_figure(
+        ("piece", *names, "change"),
+        [(piece.text, number(b), number(a), number(a - b)) for piece, b, a in zip(shown, before, after, strict=False)],
+    )
+    if len(shown) < len(pieces):
+        st.caption(f"Shown: the first {len(shown)} of {len(pieces)} pieces. What is said below is about all.")
+    return int((after < before - MOVED).sum()), int((after > before + MOVED).sum())

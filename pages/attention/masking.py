@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 import torch
 
-from figures.probabilities import paired_bars, probabilities_of
+from figures.probabilities import probabilities_of
 from model.attention import scaled_dot_product_attention
 from model.experiments import one_at_a_time
 from model.interventions import ATTENTIONS, Head
@@ -18,12 +18,12 @@ from ui import experiments
 from ui.attention import READABLE, head_title
 from ui.check import check_cell, checked_matrix
 from ui.choose import choose_head, current_head
-from ui.compare import before_after
+from ui.compare import before_after, pieces_before_after
 from ui.course import show_lesson
 from ui.one_of import one_of
 from ui.quiz import Question
-from ui.tables import numbers_of_figure, table
-from ui.text import in_html, in_markdown, magnitude, number
+from ui.tables import table
+from ui.text import in_markdown, magnitude, number
 
 ONLY = ("decoder",)  # the kind of attention that this lesson is about
 ROWS = 7  # of the triangle
@@ -127,21 +127,8 @@ def lift(trace: Trace, head: Head) -> None:
     labels = [token.id for token in trace.labels]
     names = "with the mask", "mask lifted"
     before, after = (probabilities_of(logits, labels) for logits in (trace.tensors["logits"], lifted["logits"]))
-    shown = trace.labels[:READABLE]
     st.markdown("**The probability of each piece of the translation, with and without the mask**")
-    st.plotly_chart(
-        paired_bars([in_html(t.text) for t in shown], before[:READABLE], after[:READABLE], names),
-        key="lifted_bars",
-        config={"displayModeBar": False},
-        alt=f"Two bars for each of {len(shown)} pieces: its probability with the causal mask and without it.",
-    )
-    numbers_of_figure(
-        ("piece", *names), [(t.text, number(b), number(a)) for t, b, a in zip(shown, before, after, strict=False)]
-    )
-    if len(shown) < len(trace.labels):
-        st.caption(f"Shown: the first {len(shown)} of {len(trace.labels)} pieces. The average below is over all.")
-    lower = int((after < before - 0.005).sum())
-    higher = int((after > before + 0.005).sum())
+    lower, higher = pieces_before_after(trace.labels, before, after, names, key="lifted_bars")
     st.markdown(
         f"On average the probability goes from **{number(float(before.mean()))}** to "
         f"**{number(float(after.mean()))}**: it falls for {lower} of {len(before)} pieces and rises for {higher}."

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import streamlit as st
 
-from figures.probabilities import paired_bars
 from model.attention import MultiHeadAttention
 from model.heads import (
     ABOVE_UNIFORM,
@@ -27,20 +26,20 @@ from ui.attention import KINDS, READABLE, tokens_of
 from ui.bars import bars
 from ui.check import check_cell, checked_matrix
 from ui.choose import choose_head, current_head
+from ui.compare import MOVED, pieces_before_after
 from ui.components.head_grid import head_grid
 from ui.components.matrix import matrix
 from ui.course import show_lesson
 from ui.heads import change_without, measured, probabilities_with, read_off, roles_here, shares_here, write_off
 from ui.one_of import one_of
 from ui.quiz import Question
-from ui.tables import numbers_of_figure, table
-from ui.text import in_html, in_markdown, magnitude, number
+from ui.tables import table
+from ui.text import in_markdown, magnitude, number
 
 STAGES = EACH, SIDE_BY_SIDE, MIXED = "1 each head", "2 side by side", "3 after W^O"
 TRIALS = SWITCH_OFF, RANKING, COST = "Switch heads off", "Which head matters most", "Count the cost"
 WINDOW = 16  # dimensions of each head that are shown at once, side by side
 MIXED_COLUMNS = 64  # of the d_model after W^O, as many as are shown
-MOVED = 0.005  # a probability that changes by less is not counted as changed
 RANKED = 5  # heads listed as those that matter most
 WITHOUT = "without"  # the parameter in the address: the one head that the ranking looks at
 
@@ -83,14 +82,22 @@ def idea(trace: Trace) -> None:
     )
     st.latex(r"\mathrm{head}_i=\operatorname{Attention}(XW_i^Q,\,XW_i^K,\,XW_i^V)")
     st.latex(r"\operatorname{MultiHead}(X)=\operatorname{Concat}(\mathrm{head}_1,\dots,\mathrm{head}_h)\,W^O")
+    st.caption(
+        "X holds the vectors that come in, one row for each piece. In encoder-decoder attention the decoder's X makes "
+        "the queries alone; keys and values are made from what the encoder gave out."
+    )
 
 
 # --- See -----------------------------------------------------------------------------------------------------------
 
 
+def choose(trace: Trace) -> None:
+    choose_head()
+    one_of("Step", STAGES, key="heads_stage", wrap=True, width="content")
+
+
 def see(trace: Trace) -> None:
-    head = choose_head()
-    stage = one_of("Stage", STAGES, key="heads_stage", wrap=True)
+    head, stage = current_head(), st.session_state["heads_stage"]
     {EACH: each_head, SIDE_BY_SIDE: side_by_side, MIXED: mixed}[stage](trace, head)
     n_heads, d_k, d_model = sizes(trace)
     t = trace.attention(head.attention, head.layer).shape[1]
@@ -105,7 +112,7 @@ def each_head(trace: Trace, head: Head) -> None:
     with st.spinner("Hiding each English word in turn, to find the one behind each German piece"):
         roles = roles_here(trace, head.attention, head.layer)
 
-    def choose(chosen: tuple[int, int]) -> None:
+    def enlarge(chosen: tuple[int, int]) -> None:
         st.session_state["head"] = chosen[1] + 1
 
     head_grid(
@@ -116,7 +123,7 @@ def each_head(trace: Trace, head: Head) -> None:
         row_label="",
         mean=False,
         captions=[roles],
-        on_select=choose,
+        on_select=enlarge,
     )
     checked_matrix(
         trace,
@@ -337,20 +344,9 @@ def written(title: str, one: Trace) -> None:
 def moved(trace: Trace, change: Interventions) -> None:
     """The probability of each piece of the first translation, before and after."""
     before, after = np.array(trace.probabilities), probabilities_with(trace, change)
-    names = "all heads on", f"{count(len(change.heads_off))} off"
-    shown = trace.labels[:READABLE]
+    names = "with all heads on", f"with {count(len(change.heads_off))} off"
     st.markdown("**How likely each piece of the first translation still is**, given the pieces before it")
-    st.plotly_chart(
-        paired_bars([in_html(token.text) for token in shown], before[:READABLE], after[:READABLE], names),
-        key="moved_bars",
-        config={"displayModeBar": False},
-        alt=f"Two bars for each of {len(shown)} pieces: its probability with all heads on and with some off.",
-    )
-    numbers_of_figure(
-        ("piece", *names, "change"),
-        [(token.text, number(b), number(a), number(a - b)) for token, b, a in zip(shown, before, after, strict=False)],
-    )
-    falls, rises = int((after < before - MOVED).sum()), int((after > before + MOVED).sum())
+    falls, rises = pieces_before_after(trace.labels, before, after, names, key="moved_bars")
     ratio = float(np.exp(np.log(after).sum() - np.log(before).sum()))
     st.markdown(
         f"It falls for **{falls}** of {len(before)} pieces and rises for **{rises}** (by more than {MOVED}). The whole "
@@ -374,7 +370,7 @@ def ranking(trace: Trace) -> None:
     change_of = dict(zip(heads, changes.tolist(), strict=True))
     chosen = chosen_head(order[0])
 
-    def choose(kind: str, cell: tuple[int, int]) -> None:
+    def look_at(kind: str, cell: tuple[int, int]) -> None:
         st.query_params[WITHOUT] = str(Head(kind, *cell))
 
     limit = float(np.abs(changes).max()) or 1.0
@@ -392,7 +388,7 @@ def ranking(trace: Trace) -> None:
                 selected=(chosen.layer, chosen.head) if chosen.attention == kind else None,
                 describe="without {row}, {column}: {value}",
                 csv_name=f"change without each head {kind}",
-                on_select=lambda cell, kind=kind: choose(kind, cell),
+                on_select=lambda cell, kind=kind: look_at(kind, cell),
             )
     without_one(trace, chosen, change_of[chosen])
     st.markdown("**The heads that matter most here**")
@@ -547,6 +543,7 @@ def predict(trace: Trace) -> Sequence[Question]:
 show_lesson(
     "multi-head",
     idea=idea,
+    choose=choose,
     see=see,
     do=do,
     check=check_cell,

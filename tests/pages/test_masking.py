@@ -112,7 +112,7 @@ def test_a_long_sentence_shows_a_part_and_says_which() -> None:
     page = opened(PAGE, sentence="Tom, Mary, " * 30)
     n = len(engine.trace("Tom, Mary, " * 30).labels)
     assert n > 40
-    assert f"Shown: the first 40 of {n} pieces. The average below is over all." in markdown(page)
+    assert f"Shown: the first 40 of {n} pieces. What is said below is about all." in markdown(page)
 
 
 def test_the_decks_quiz_and_the_poll() -> None:

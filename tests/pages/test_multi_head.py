@@ -175,7 +175,7 @@ def test_heads_off_as_the_oracle_has_it(off: list[Off]) -> None:
     (chart,) = app.get("plotly_chart")
     for trace, expected in zip(json.loads(chart.proto.spec)["data"], (one, two), strict=True):
         assert np.allclose(floats(trace["y"]), expected, atol=1e-4)
-    rows = table(app, "| piece | all heads on")
+    rows = table(app, "| piece | with all heads on")
     assert [[float(n.replace("−", "-")) for n in row[1:]] for row in rows] == [
         pytest.approx([a, b, b - a], abs=1.1e-4) for a, b in zip(one, two, strict=True)
     ]
