@@ -30,7 +30,7 @@ def paired_bars(
     end of their scale
     """
     places = np.arange(len(labels))
-    figure = go.Figure(
+    return go.Figure(
         [
             go.Bar(
                 x=places,
@@ -47,17 +47,17 @@ def paired_bars(
                 (before, names[0], BLUE, ""),
                 (after, names[1], ORANGE, "/"),
             )
-        ]
-    )
-    figure.update_xaxes(tickvals=places, ticktext=list(labels), fixedrange=True)
-    figure.update_yaxes(range=[0, 1.02 * limit], title=axis, fixedrange=True)
-    return figure.update_layout(
-        barmode="group",
-        bargap=0.25,
-        height=280,
-        margin={"l": 8, "r": 8, "t": 28, "b": 8},
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
-        legend={"orientation": "h", "y": 1.15, "x": 0},
-        dragmode=False,
+        ],
+        {
+            "barmode": "group",
+            "bargap": 0.25,
+            "height": 280,
+            "margin": {"l": 8, "r": 8, "t": 28, "b": 8},
+            "paper_bgcolor": "rgba(0,0,0,0)",
+            "plot_bgcolor": "rgba(0,0,0,0)",
+            "legend": {"orientation": "h", "y": 1.15, "x": 0},
+            "dragmode": False,
+            "xaxis": {"tickvals": places, "ticktext": list(labels), "fixedrange": True},
+            "yaxis": {"range": [0, 1.02 * limit], "title": axis, "fixedrange": True},
+        },
     )

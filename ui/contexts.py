@@ -5,12 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 
 from figures.embedding_space import cosines
 from figures.grouping import Group
-from model.experiments import forward
 from model.interventions import Block, Interventions
-from model.tokenizer import SOS_ID, Token
+from model.tap import Recorder
+from model.tokenizer import Token
 from model.trace import Array, Trace
 from ui import engine
 from ui.attention import groups_of, n_layers
@@ -101,8 +102,10 @@ def encoder_states(src: Ids, attention_off: bool = False) -> Mapping[str, Array]
     machine = engine.machine()
     layers = range(machine.config.n_layers)
     off = tuple(Block("encoder", layer, "self_attn") for layer in layers) if attention_off else ()
-    tensors = forward(machine, src, [SOS_ID], Interventions(blocks_off=off).compile(machine.config.d_k))
-    return {name: tensors[name] for name in stages(len(layers)).values()}
+    recorder = Recorder(Interventions(blocks_off=off).compile(machine.config.d_k))
+    with torch.inference_mode():
+        machine.model.encode(torch.tensor([list(src)], device=machine.device.torch), recorder)
+    return {name: recorder.tensors[name][0].cpu().numpy() for name in stages(len(layers)).values()}
 
 
 def travelled(src: Ids, changed: Ids, attention_off: bool = False) -> Array:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
+from model.batch import Translated, translate_together
 from model.experiments import forward
 from model.interventions import SUBLAYERS, Block, Interventions
-from model.tokenizer import EOS_ID, SOS_ID, Token
+from model.tokenizer import Token
 from model.trace import Array, Trace
 from ui import engine
 from ui.one_of import one_of
@@ -116,21 +117,18 @@ def example_sentences() -> list[str]:
     return [*(example.sentence for example in EXAMPLES), *SURPRISES]
 
 
-@functools.lru_cache(maxsize=16)
-def _encoded(sentence: str) -> tuple[Sequence[Token], Mapping[str, Array]]:
-    """Pieces of a sentence and what happens to them in the encoder; no translation is written."""
-    machine = engine.machine()
-    src = [*machine.tokenizer.encode(sentence), EOS_ID]
-    tensors = forward(machine, src, [SOS_ID])
-    return machine.tokenizer.tokens(src), {name: tensors[name] for name in tensors if name.startswith("encoder")}
+@functools.cache
+def _examples() -> Mapping[str, Translated]:
+    """All example sentences, run in one batch: one by one they would keep the first visitor waiting."""
+    sentences = example_sentences()
+    runs = translate_together(engine.machine(), sentences, (".hidden", ".sum"))
+    return dict(zip(sentences, runs, strict=True))
 
 
 def example_run(sentence: str, stack: str) -> tuple[Sequence[Token], Mapping[str, Array]]:
-    """Pieces of an example sentence, or of its translation, and the tensors of that stack."""
-    if stack == "encoder":
-        return _encoded(sentence)
-    trace = engine.trace(sentence)
-    return trace.tgt, trace.tensors
+    """Pieces of an example sentence, or of its translation; the hidden units and the sums of both stacks."""
+    run = _examples()[sentence]
+    return run.src if stack == "encoder" else run.tgt, run.tensors
 
 
 @functools.cache

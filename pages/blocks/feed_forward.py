@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from figures.feed_forward import firing_raster, most_changed, strongest_units
+from figures.feed_forward import most_changed, strongest_units
 from figures.probabilities import paired_bars, probabilities_of
 from model.alone import each_row_alone
 from model.decoding import Greedy
@@ -18,9 +18,18 @@ from ui.bars import bars
 from ui.check import check_cell, checked_matrix
 from ui.compare import before_after
 from ui.course import show_lesson
-from ui.layers import Layer, changed, choose_layer, current_layer, example_sentences, hidden_in_examples, ids
+from ui.layers import (
+    Layer,
+    changed,
+    choose_layer,
+    current_layer,
+    example_sentences,
+    hidden_in_examples,
+    ids,
+)
 from ui.one_of import one_of
 from ui.quiz import Question
+from ui.raster import raster
 from ui.tables import numbers_of_figure, table
 from ui.text import in_html, in_markdown, magnitude, number, visible
 from ui.worked import added, layer_input
@@ -28,7 +37,7 @@ from ui.worked import added, layer_input
 SHOWN = 16  # hidden units, or dimensions, that a matrix shows
 LISTED = 8  # bars
 MOVED = 0.005  # a probability that changes by less is drawn as the same
-LOST = 30  # pieces after which a translation under a change is cut
+LOST = 5  # so many pieces longer than before, a translation under a change is cut
 
 # The four steps: the tensor that each ends in, and what it is.
 STEPS = {
@@ -80,8 +89,7 @@ def reads(trace: Trace, layer: Layer) -> str:
 def see(trace: Trace) -> None:
     layer = choose_layer()
     step, title, how_to_read = STEPS[one_of("Step", list(STEPS), key="ff_step", default="3 ReLU", wrap=True)]
-    hidden = trace.tensors[f"{network(layer)}.hidden"][:READABLE]
-    units = strongest_units(hidden, SHOWN) or [0]
+    units = shown_units(trace, layer)
     by_unit = step in ("pre_activation", "hidden")
     shown = checked_matrix(
         trace,
@@ -95,7 +103,12 @@ def see(trace: Trace) -> None:
     shapes(trace, layer)
     if by_unit:
         row_in_words(trace, layer, shown.cell[0])
-        raster(trace, layer)
+        all_units(trace, layer)
+
+
+def shown_units(trace: Trace, layer: Layer) -> list[int]:
+    """A few units that each piece drives most."""
+    return strongest_units(trace.tensors[f"{network(layer)}.hidden"][:READABLE], SHOWN) or [0]
 
 
 def shapes(trace: Trace, layer: Layer) -> None:
@@ -119,24 +132,19 @@ def row_in_words(trace: Trace, layer: Layer, row: int) -> None:
     )  # fmt: skip
 
 
-def raster(trace: Trace, layer: Layer) -> None:
+def all_units(trace: Trace, layer: Layer) -> None:
     """All units of all pieces at once."""
     whole = trace.tensors[f"{network(layer)}.hidden"]
     hidden, texts = whole[:READABLE], [token.text for token in layer.tokens(trace)[:READABLE]]
-    fires = (hidden > 0).sum(1)
-    st.markdown(f"**All {hidden.shape[1]:,} units at once: a tick for each that fires**")
-    st.plotly_chart(
-        firing_raster(hidden, [in_html(text) for text in texts]),
-        key="firing",
-        config={"displayModeBar": False},
-        alt=f"A line for each of {len(texts)} pieces, with a tick for every hidden unit that fires: {fires.min()} to "
-        f"{fires.max()} of {hidden.shape[1]}. The counts are in the table below.",
-    )
+    d_ff = hidden.shape[1]
+    st.markdown(f"**All {d_ff:,} units at once: a tick for each that fires**")
+    raster(texts, hidden, f"For each piece, how many of the {d_ff} hidden units fire")
+    st.caption(f"From left to right units 1 to {d_ff:,}; the darker, the stronger. On the right: how many fire.")
     numbers_of_figure(
         ("piece", "units that fire", "units that rest", "strongest unit", "its value"),
         [
-            (text, str(n), f"{1 - n / hidden.shape[1]:.1%}", str(int(row.argmax()) + 1), number(float(row.max())))
-            for text, n, row in zip(texts, fires, hidden, strict=True)
+            (text, str(n), f"{1 - n / d_ff:.1%}", str(int(row.argmax()) + 1), number(float(row.max())))
+            for text, n, row in zip(texts, (hidden > 0).sum(1), hidden, strict=True)
         ],
     )
     if len(whole) > READABLE:
@@ -146,8 +154,6 @@ def raster(trace: Trace, layer: Layer) -> None:
 def do(trace: Trace) -> None:
     layer = current_layer()
     st.subheader("What does one unit look for?", anchor=False)
-    with st.spinner("Reading the example sentences"):
-        hidden_in_examples(layer)
     unit = choose_unit(trace, layer)
     what_it_looks_for(trace, layer, unit)
     leave_out(trace, layer, unit)
@@ -158,7 +164,7 @@ def do(trace: Trace) -> None:
 def choose_unit(trace: Trace, layer: Layer) -> int:
     """Control for one hidden unit of this layer, among those that See shows; kept in the address."""
     tokens, hidden = layer.tokens(trace)[:READABLE], trace.tensors[f"{network(layer)}.hidden"][:READABLE]
-    units = strongest_units(hidden, SHOWN) or [0]
+    units = shown_units(trace, layer)
     default = most_telling(layer, units)
     try:
         asked = Unit.parse(st.query_params.get("unit", ""))
@@ -272,14 +278,17 @@ def leave_out(trace: Trace, layer: Layer, unit: int) -> None:
     numbers_of_figure(
         ("piece", *names), [(t.text, number(b), number(a)) for t, b, a in zip(shown, before, later, strict=False)]
     )
-    other = engine.trace(trace.text, None, Greedy(max_steps=LOST), change)
+    # If every piece is still the likeliest after those before it, writing anew would give the same: no need to.
+    same = after["logits"].argmax(-1).tolist() == labels
+    most = len(labels) + LOST
+    other = trace if same and trace.finished else engine.trace(trace.text, None, Greedy(max_steps=most), change)
     st.markdown(
         f"It falls for {int((later < before - MOVED).sum())} of {len(before)} pieces and rises for "
         f"{int((later > before + MOVED).sum())}; on average it goes from **{number(float(before.mean()))}** to "
         f"**{number(float(later.mean()))}**. The translation was "
         f"**{in_markdown(trace.translation) or '(nothing)'}**, now it is "
         f"**{in_markdown(other.translation) or '(nothing)'}**"
-        + ("." if other.finished else f" (cut after {LOST} pieces, it would not end).")
+        + ("." if other.finished else f" (cut after {most} pieces).")
     )
     explain(trace, layer, way, after[f"{network(layer)}.output"])
 

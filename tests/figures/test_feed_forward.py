@@ -1,8 +1,8 @@
-"""Which hidden units are shown, and the ticks that show them."""
+"""Which hidden units are shown."""
 
 import numpy as np
 
-from figures.feed_forward import firing_raster, most_changed, strongest_units
+from figures.feed_forward import most_changed, strongest_units
 
 HIDDEN = np.array([[0.0, 3.0, 0.0, 1.0, 2.0], [0.0, 0.0, 0.5, 4.0, 0.0], [0.0, 0.0, 0.0, 0.0, 0.0]])
 
@@ -18,17 +18,3 @@ def test_the_columns_that_change_most_keep_their_order() -> None:
     after = HIDDEN + np.array([[0.0, -5.0, 0.0, 1.0, 7.0]])
     assert most_changed(HIDDEN, after, 2) == [1, 4]
     assert most_changed(HIDDEN, after, 9) == [0, 1, 2, 3, 4]
-
-
-def test_a_tick_for_each_unit_that_fires() -> None:
-    (ticks,) = firing_raster(HIDDEN, ["a", "b", "c"]).data
-    assert list(zip(ticks.y, ticks.x, strict=True)) == [(0, 2), (0, 4), (0, 5), (1, 3), (1, 4)]
-    assert list(ticks.customdata) == [3, 1, 2, 0.5, 4]
-    assert list(ticks.text) == ["a", "a", "a", "b", "b"]
-    assert ticks.marker.opacity[-1] == 1
-    assert min(ticks.marker.opacity) == ticks.marker.opacity[3]
-
-
-def test_a_sentence_in_which_nothing_fires_has_an_empty_raster() -> None:
-    (ticks,) = firing_raster(HIDDEN[2:], ["c"]).data
-    assert len(ticks.x) == 0

@@ -1,14 +1,14 @@
 """The lesson on the feed-forward network: its units, what is left out, rows alone, its questions."""
 
-import json
 import re
-from base64 import b64decode
 
 import numpy as np
 import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
+from model.decoding import Greedy
+from model.interventions import Block, Interventions, Unit
 from tests.forward import Array, Forward, config, source_ids, weights
 from tests.pages.kit import ROOT, component, markdown, opened, size, values
 from ui import engine
@@ -58,7 +58,7 @@ def at(stack: str, layer: int, sentence: str = SENTENCE, **others: str) -> AppTe
 
 def bars(app: AppTest) -> list[tuple[list[str], list[float]]]:
     """Names and values of each list of bars."""
-    lists = [e.proto.body for e in app.get("html") if "tw-bars" in e.proto.body]
+    lists = [e.proto.body for e in app.get("html") if 'class="tw-bar-room"' in e.proto.body]
     return [
         (re.findall(r'bar-name">(.*?)<', text), [float(v) for v in re.findall(r'bar-value">(.*?)<', text)])
         for text in lists
@@ -68,19 +68,18 @@ def bars(app: AppTest) -> list[tuple[list[str], list[float]]]:
 @pytest.mark.parametrize(("stack", "layer"), LAYERS)
 def test_the_raster_has_a_tick_for_every_unit_that_fires(stack: str, layer: int) -> None:
     app, hidden = at(stack, layer), Changed(SENTENCE)[f"{path_of(stack, layer)}.hidden"]
-    (chart,) = (json.loads(c.proto.spec) for c in app.get("plotly_chart") if c.key == "firing")
-    rows, units = np.nonzero(hidden > 1e-5)  # what is nearer to 0 may lie on either side in float32
-    found = {(y, x - 1) for x, y in zip(*(decoded(chart["data"][0][axis]) for axis in "xy"), strict=True)}
-    assert found >= set(zip(rows.tolist(), units.tolist(), strict=True))
-    assert all(hidden[place] > -1e-5 for place in found)
-
-
-def decoded(values: object) -> list[int]:
-    """A list as plotly sends it: plain, or packed."""
-    if isinstance(values, dict):
-        return np.frombuffer(b64decode(values["bdata"]), np.dtype(values["dtype"])).tolist()
-    assert isinstance(values, list)
-    return values
+    (ticks,) = (e.proto.body for e in app.get("html") if 'class="tw-ticks"' in e.proto.body)
+    lines = re.findall(r"<li>(.*?)</li>", ticks)
+    assert len(lines) == len(hidden)
+    for line, row in zip(lines, hidden, strict=True):
+        places = [round(float(left) / 100 * len(row)) for left in re.findall(r"left:([\d.]+)%", line)]
+        sure = np.flatnonzero(row > 1e-5)  # what is nearer to 0 may lie on either side in float32
+        assert len(sure) <= len(places) <= (row > -1e-5).sum()
+        if len(sure) == len(places):
+            assert np.abs(np.array(places) - sure).max(initial=0) <= 1
+        opacity = [float(value) for value in re.findall(r"opacity:([\d.]+)", line)]
+        assert opacity == pytest.approx(0.3 + 0.7 * np.sqrt(row[row > 0] / hidden.max()), abs=0.011)
+        assert line.endswith(f'<span class="tw-bar-value">{len(places)}</span>')
 
 
 @pytest.mark.parametrize(("stack", "layer"), LAYERS)
@@ -222,3 +221,20 @@ def test_empty_addresses_have_their_defaults() -> None:
     (key,) = (e.key for e in app.get("bidi_component") if e.key.startswith("see_"))
     assert component(app, key)["csv_name"].startswith("encoder.layers.2.feed_forward.hidden columns")
     assert component(app, "do_after")
+
+
+@pytest.mark.parametrize("way", ["This unit", "The whole network", "The ReLU"])
+def test_the_translation_shown_is_the_one_that_writing_anew_gives(way: str) -> None:
+    app = at("Decoder", 1, "I ate an apple", leave_out=way)
+    block = Block("decoder", 0, "feed_forward")
+    change = {
+        "This unit": Interventions(units_off=(Unit("decoder", 0, app.selectbox[0].value),)),
+        "The whole network": Interventions(blocks_off=(block,)),
+        "The ReLU": Interventions(relu_off=(block,)),
+    }[way]
+    most = len(engine.trace("I ate an apple").labels) + 5
+    anew = engine.trace("I ate an apple", None, Greedy(max_steps=most), change)
+    said = re.search(r"now it is \*\*(.*?)\*\*( \(cut after (\d+) pieces\))?\.$", markdown(app), re.MULTILINE)
+    assert said
+    assert said[1].replace("\\", "").replace("\u2060", "") == anew.translation
+    assert (said[3] == str(most)) == (not anew.finished)

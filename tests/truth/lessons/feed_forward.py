@@ -45,6 +45,10 @@ def n_units(text: str, seen: Seen, oracle: Forward) -> None:
     expect(text.replace("*", ""), [config()["d_ff"]])
 
 
+def unit_numbers(text: str, seen: Seen, oracle: Forward) -> None:
+    expect(text, [1, config()["d_ff"]])
+
+
 def readable_pieces(text: str, seen: Seen, oracle: Forward) -> None:
     expect(text, [READABLE, len(hidden(seen, oracle))])
 
@@ -52,8 +56,8 @@ def readable_pieces(text: str, seen: Seen, oracle: Forward) -> None:
 WORDS: dict[str, Words] = {
     "Shapes: in": shapes,
     "The chosen row is": chosen_row,
+    "From left to right units": unit_numbers,
     r"\| piece \| units that fire": every_row,
     r"\*\*All [\d,]+ units at once": n_units,
     r"Shown: the first \d+ of \d+ pieces": readable_pieces,
 }
-CHARTS = {"firing"}  # its numbers stand in the table, or are tested with the function that draws it
