@@ -17,3 +17,9 @@ def test_the_bars_are_the_numbers_and_equal_labels_stay_apart() -> None:
     assert [list(bar.y) for bar in figure.data] == [list(before), list(after)]
     assert list(figure.data[0].x) == [0, 1, 2]
     assert list(figure.layout.xaxis.ticktext) == ["a", "a", "&lt;eos&gt;"]
+
+
+def test_other_numbers_have_an_axis_and_a_scale_of_their_own() -> None:
+    figure = paired_bars(["a"], np.array([3.0]), np.array([40.0]), ("one", "two"), "million multiplications", 40.0)
+    assert figure.layout.yaxis.title.text == "million multiplications"
+    assert figure.layout.yaxis.range[1] >= 40.0

@@ -19,6 +19,7 @@ from tests.pages.kit import assert_sound, component, markdown, opened, size
 from tests.truth.lessons.inference import check_theatre, text_of
 from ui import engine
 from ui.lessons import lesson
+from ui.worked import worked_score
 
 PAGE = lesson("inference").file
 SENTENCE = "The black cat fights the white cat."
@@ -231,6 +232,15 @@ def test_another_node_of_the_tree_is_worked_out() -> None:
     assert float(first.partition(")")[0].lstrip("(")) == pytest.approx(before[parent][1], abs=1e-4)
     if state != "ended":
         assert "It has not ended, so it is not ranked" in markdown(page)
+
+
+def test_of_a_long_translation_the_last_log_probabilities_are_added_up() -> None:
+    terms = [-0.1 * n for n in range(1, 21)]
+    added, length, score = worked_score(terms, 0.6)
+    assert "8 of them in the last term" in added.says
+    assert agree(added.formula) == pytest.approx(sum(terms))
+    assert agree(length.formula) == pytest.approx(25 / 6, abs=1e-4)
+    assert agree(score.formula) == pytest.approx(decode.penalised(sum(terms), 20, 0.6), abs=1e-3)
 
 
 def test_a_search_that_never_ends_says_so() -> None:

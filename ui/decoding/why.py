@@ -49,7 +49,7 @@ def read_from_cache(writing: Trace, step: int) -> str:
     n, t, s = machine().config.n_layers, step + 1, len(writing.src)
     return (
         f"In each of {n} layers it read the keys and values of the {t} piece{'s' * (t > 1)} read so far and of the {s} "
-        f"of your sentence: {n} · ({t} + {s}) = {n * (t + s)} pairs, of which "
+        f"of your sentence: {n}\u00a0·\u00a0({t}\u00a0+\u00a0{s}) = {n * (t + s)} pairs, of which "
         + (f"{n} are new and the others were kept from earlier steps." if step else "all are new in the first step.")
     )
 
