@@ -49,7 +49,7 @@ def test_a_click_in_see_leaves_predict_code_and_the_map_alone(slug: str, page: P
     page.goto(f"{url}/{slug}?sentence=A dog sees a cat.")
     expect(page.locator(".st-key-way_on")).to_be_visible()
     settled(page)
-    cells = page.locator(".st-key-part_see tbody td")
+    cells = page.locator(".st-key-part_see [role=grid] tbody td")
     with messages(page, received) as sent:
         cells.nth(3).click()
     finished = [m.script_finished for m in sent if m.WhichOneof("type") == "script_finished"]

@@ -94,15 +94,11 @@ function tidyHistory() {
   if (history.pushState.tidy) return;
   const push = history.pushState.bind(history);
   const replace = history.replaceState.bind(history);
-  let before = "";
-  let since = -Infinity;
+  let acted = location.href; // the address when the learner last did something: what the page was left with
+  for (const kind of ["pointerdown", "keydown", "click"]) window.addEventListener(kind, () => (acted = location.href), true);
   history.pushState = (state, unused, url) => {
-    if (new URL(url, location.href).pathname === location.pathname) {
-      before = location.href;
-      since = performance.now();
-      return replace(state, unused, url);
-    }
-    if (performance.now() - since < 500) replace(history.state, unused, before);
+    if (new URL(url, location.href).pathname === location.pathname) return replace(state, unused, url);
+    if (new URL(acted).pathname === location.pathname) replace(history.state, unused, acted);
     return push(state, unused, url);
   };
   history.pushState.tidy = true;
