@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import ROOT
-from tests.browser.kit import axe_faults, lasting, settled, sideways
+from tests.browser.kit import axe_faults, lasting, settled, sideways, wear
 
 pytestmark = pytest.mark.browser
 
@@ -37,6 +37,12 @@ def shows(page: Page, part: str) -> None:
     settled(page)
 
 
+def listens(page: Page) -> Page:
+    """Wait until the script that hears the keys has been fetched and run."""
+    page.locator("[data-listens]").wait_for(state="attached")
+    return page
+
+
 def whole(page: Page) -> None:
     """The lesson is there from the first part to the last, and the address has forgotten the presentation."""
     expect(page.locator(".st-key-way_on")).to_be_visible()
@@ -50,7 +56,7 @@ def test_a_lesson_is_presented_by_keyboard(page: Page, url: str) -> None:
     plain = page.evaluate("() => parseFloat(getComputedStyle(document.documentElement).fontSize)")
     switch(page).focus()
     page.keyboard.press("Space")
-    shows(page, "Idea")
+    shows(listens(page), "Idea")
     assert page.evaluate("() => parseFloat(getComputedStyle(document.documentElement).fontSize)") > plain
     for key, part in (
         *(("ArrowRight", "See"), ("PageDown", "Do"), ("ArrowRight", "Predict"), ("ArrowRight", "Code")),
@@ -75,7 +81,7 @@ def test_a_lesson_is_presented_by_keyboard(page: Page, url: str) -> None:
 
 def test_keys_that_mean_something_where_they_are_pressed_do_not_step(page: Page, url: str) -> None:
     page.goto(f"{url}/{LESSON}&present=true&step=2")
-    shows(page, "See")
+    shows(listens(page), "See")
     page.get_by_label("English sentence").focus()
     for key in ("Home", "ArrowRight", "ArrowLeft"):
         page.keyboard.press(key)
@@ -92,10 +98,11 @@ def test_keys_that_mean_something_where_they_are_pressed_do_not_step(page: Page,
 def test_a_link_opens_the_part_on_a_phone_too(new_page: Callable[..., Page], url: str) -> None:
     page = new_page(color_scheme="light", viewport={"width": 390, "height": 844}, has_touch=True)
     page.goto(f"{url}/{LESSON}&present=true&step=3")
-    shows(page, "Do")
+    shows(listens(page), "Do")
     assert lasting(lambda: axe_faults(page, '[data-testid="stMain"]')) == []
     assert sideways(page) == []
-    page.keyboard.press("ArrowLeft")
+    wear(page, "dark", 390)
+    page.keyboard.press("ArrowLeft")  # one step, also after the theme has changed
     shows(page, "See")
     assert sideways(page) == []
     page.reload()

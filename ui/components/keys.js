@@ -1,5 +1,7 @@
 // Arrow keys for the presenter. Keys pressed in a field, a grid or a group of choices keep their own meaning there.
-export default function ({ setTriggerValue }) {
+let listening = null;
+
+export default function ({ parentElement, setTriggerValue }) {
   const own =
     "input:not([type=checkbox]), textarea, select, [contenteditable], [role=grid], [role=radiogroup], [role=tablist], [role=group]";
   const step = { ArrowRight: 1, PageDown: 1, ArrowLeft: -1, PageUp: -1, Home: 0 };
@@ -9,6 +11,9 @@ export default function ({ setTriggerValue }) {
     event.preventDefault();
     setTriggerValue("step", step[event.key]);
   };
-  document.addEventListener("keydown", listen);
+  // Streamlit calls this again, without taking leave, when the theme changes: one listener is enough.
+  document.removeEventListener("keydown", listening);
+  document.addEventListener("keydown", (listening = listen));
+  parentElement.host.dataset.listens = "true"; // from now on a key is heard
   return () => document.removeEventListener("keydown", listen);
 }
