@@ -139,7 +139,7 @@ def all_units(trace: Trace, layer: Layer) -> None:
     d_ff = hidden.shape[1]
     st.markdown(f"**All {d_ff:,} units at once: a tick for each that fires**")
     raster(texts, hidden, f"For each piece, how many of the {d_ff} hidden units fire")
-    st.caption(f"From left to right units 1 to {d_ff:,}; the darker, the stronger. On the right: how many fire.")
+    st.caption(f"From left to right units 1 to {d_ff:,}; the fainter, the weaker. On the right: how many fire.")
     numbers_of_figure(
         ("piece", "units that fire", "units that rest", "strongest unit", "its value"),
         [
@@ -165,17 +165,11 @@ def choose_unit(trace: Trace, layer: Layer) -> int:
     """Control for one hidden unit of this layer, among those that See shows; kept in the address."""
     tokens, hidden = layer.tokens(trace)[:READABLE], trace.tensors[f"{network(layer)}.hidden"][:READABLE]
     units = shown_units(trace, layer)
-    default = most_telling(layer, units)
-    try:
-        asked = Unit.parse(st.query_params.get("unit", ""))
-        asked_unit = asked.unit if (asked.stack, asked.layer) == (layer.stack, layer.layer) else default
-    except InterventionError:
-        asked_unit = default
-    if asked_unit not in units:
-        if asked_unit < hidden.shape[1]:
-            units.append(asked_unit)
-        else:
-            asked_unit = default
+    chosen = asked_unit(layer, hidden.shape[1])
+    if chosen is None:
+        chosen = most_telling(layer, units)
+    elif chosen not in units:
+        units.append(chosen)
 
     def name(unit: int) -> str:
         best = int(hidden[:, unit].argmax())
@@ -190,12 +184,22 @@ def choose_unit(trace: Trace, layer: Layer) -> int:
     return st.selectbox(
         f"Hidden unit of {layer.phrase}",
         units,
-        index=units.index(asked_unit),
+        index=units.index(chosen),
         format_func=name,
         key=key,
         on_change=write,
         width=360,
     )
+
+
+def asked_unit(layer: Layer, d_ff: int) -> int | None:
+    """The unit that the address names, if it is one of this layer."""
+    try:
+        asked = Unit.parse(st.query_params.get("unit", ""))
+    except InterventionError:
+        return None
+    here = (asked.stack, asked.layer) == (layer.stack, layer.layer) and asked.unit < d_ff
+    return asked.unit if here else None
 
 
 def most_telling(layer: Layer, units: Sequence[int]) -> int:
@@ -283,7 +287,7 @@ def leave_out(trace: Trace, layer: Layer, unit: int) -> None:
     most = len(labels) + LOST
     other = trace if same and trace.finished else engine.trace(trace.text, None, Greedy(max_steps=most), change)
     st.markdown(
-        f"It falls for {int((later < before - MOVED).sum())} of {len(before)} pieces and rises for "
+        f"The probability falls for {int((later < before - MOVED).sum())} of {len(before)} pieces and rises for "
         f"{int((later > before + MOVED).sum())}; on average it goes from **{number(float(before.mean()))}** to "
         f"**{number(float(later.mean()))}**. The translation was "
         f"**{in_markdown(trace.translation) or '(nothing)'}**, now it is "
