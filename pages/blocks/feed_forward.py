@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from figures.feed_forward import most_changed, strongest_units
-from figures.probabilities import paired_bars, probabilities_of
+from figures.probabilities import probabilities_of
 from model.alone import each_row_alone
 from model.decoding import Greedy
 from model.feed_forward import FeedForward
@@ -16,7 +16,7 @@ from ui import engine
 from ui.attention import READABLE
 from ui.bars import bars
 from ui.check import check_cell, checked_matrix
-from ui.compare import before_after
+from ui.compare import before_after, pieces_before_after
 from ui.course import show_lesson
 from ui.layers import (
     Layer,
@@ -31,12 +31,11 @@ from ui.one_of import one_of
 from ui.quiz import Question
 from ui.raster import raster
 from ui.tables import numbers_of_figure, table
-from ui.text import in_html, in_markdown, magnitude, number, visible
+from ui.text import in_markdown, magnitude, number, visible
 from ui.worked import added, layer_input
 
 SHOWN = 16  # hidden units, or dimensions, that a matrix shows
 LISTED = 8  # bars
-MOVED = 0.005  # a probability that changes by less is drawn as the same
 LOST = 5  # so many pieces longer than before, a translation under a change is cut
 
 # The four steps: the tensor that each ends in, and what it is.
@@ -271,24 +270,14 @@ def leave_out(trace: Trace, layer: Layer, unit: int) -> None:
     labels = [token.id for token in trace.labels]
     names = "as it is", "after"
     before, later = (probabilities_of(logits, labels) for logits in (trace.tensors["logits"], after["logits"]))
-    shown = trace.labels[:READABLE]
     st.markdown("**The probability of each piece of the translation, before and after**")
-    st.plotly_chart(
-        paired_bars([in_html(t.text) for t in shown], before[:READABLE], later[:READABLE], names),
-        key="left_out_bars",
-        config={"displayModeBar": False},
-        alt=f"Two bars for each of {len(shown)} pieces: its probability as the model is and after the change.",
-    )
-    numbers_of_figure(
-        ("piece", *names), [(t.text, number(b), number(a)) for t, b, a in zip(shown, before, later, strict=False)]
-    )
+    falls, rises = pieces_before_after(trace.labels, before, later, names, key="left_out_bars")
     # If every piece is still the likeliest after those before it, writing anew would give the same: no need to.
     same = after["logits"].argmax(-1).tolist() == labels
     most = len(labels) + LOST
     other = trace if same and trace.finished else engine.trace(trace.text, None, Greedy(max_steps=most), change)
     st.markdown(
-        f"The probability falls for {int((later < before - MOVED).sum())} of {len(before)} pieces and rises for "
-        f"{int((later > before + MOVED).sum())}; on average it goes from **{number(float(before.mean()))}** to "
+        f"The probability falls for {falls} of {len(before)} pieces and rises for {rises}; on average it goes from **{number(float(before.mean()))}** to "
         f"**{number(float(later.mean()))}**. The translation was "
         f"**{in_markdown(trace.translation) or '(nothing)'}**, now it is "
         f"**{in_markdown(other.translation) or '(nothing)'}**"
