@@ -277,8 +277,8 @@ def leave_out(trace: Trace, layer: Layer, unit: int) -> None:
     most = len(labels) + LOST
     other = trace if same and trace.finished else engine.trace(trace.text, None, Greedy(max_steps=most), change)
     st.markdown(
-        f"The probability falls for {falls} of {len(before)} pieces and rises for {rises}; on average it goes from **{number(float(before.mean()))}** to "
-        f"**{number(float(later.mean()))}**. The translation was "
+        f"The probability falls for {falls} of {len(before)} pieces and rises for {rises}; on average it goes from "
+        f"**{number(float(before.mean()))}** to **{number(float(later.mean()))}**. The translation was "
         f"**{in_markdown(trace.translation) or '(nothing)'}**, now it is "
         f"**{in_markdown(other.translation) or '(nothing)'}**"
         + ("." if other.finished else f" (cut after {most} pieces).")

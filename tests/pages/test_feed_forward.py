@@ -146,7 +146,7 @@ def test_what_is_left_out(stack: str, layer: int, way: str) -> None:
     assert said
     assert [float(n) for n in said.groups()] == pytest.approx([one.mean(), two.mean()], abs=2e-4)
     table = next(e.value for e in app.markdown if e.value.startswith("| piece | as it is"))
-    numbers = [[float(n) for n in line.replace("\\", "").rsplit("|", 3)[1:3]] for line in table.splitlines()[2:]]
+    numbers = [[float(n) for n in line.replace("\\", "").rsplit("|", 4)[1:3]] for line in table.splitlines()[2:]]
     assert np.allclose(numbers, np.stack([one, two], 1), atol=2e-4)
 
 
