@@ -15,9 +15,30 @@ def settled(page: Page) -> Page:
     return page
 
 
-def axe_faults(page: Page, within: str | None = None) -> list[str]:
-    """What axe finds serious or critical on the page, or inside one part of it, in words."""
-    results = Axe().run(page, context=[within] if within else None).response
+def rerun(page: Page, act: Callable[[], None]) -> Page:
+    """Act, and wait until the script has run because of it."""
+    page.evaluate(
+        """() => {
+            const app = document.querySelector(".stApp");
+            globalThis.ran = new Promise((done) => {
+                let began = false;
+                const look = () => {
+                    began ||= app.dataset.testScriptState !== "notRunning";
+                    if (began && app.dataset.testScriptState === "notRunning") done();
+                };
+                new MutationObserver(look).observe(app, { attributeFilter: ["data-test-script-state"] });
+            });
+        }"""
+    )
+    act()
+    page.evaluate("() => globalThis.ran")
+    return page
+
+
+def axe_faults(page: Page, within: str | None = None, rule: str | None = None) -> list[str]:
+    """What axe finds serious or critical on the page, or inside one part of it, by all rules or by one, in words."""
+    options = {"runOnly": [rule]} if rule else None
+    results = Axe().run(page, context=[within] if within else None, options=options).response
     faults = [fault for fault in results["violations"] if fault["impact"] in ("serious", "critical")]
     where = [json.dumps([node["target"] for node in fault["nodes"]][:5]) for fault in faults]
     return [f"{f['id']} ({f['impact']}): {f['help']} {at}" for f, at in zip(faults, where, strict=True)]

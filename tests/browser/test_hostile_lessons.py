@@ -1,0 +1,81 @@
+"""Hostile text in every lesson's sentence and address: shown as text, never executed, breaking nothing."""
+
+import re
+from collections.abc import Callable
+from urllib.parse import urlencode
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import ROOT
+from tests.browser.kit import rerun, settled, sideways
+from ui.lessons import LESSONS, Lesson
+
+pytestmark = pytest.mark.browser
+
+# Short enough to be shown whole, and one that never is.
+NASTY = {
+    "HTML": "</script><script>pwned=1</script><img src=x onerror='pwned=1'>",
+    "Markdown, LaTeX, placeholders": "[a](javascript:pwned=1) $\\href{x}{y}$ $$\\frac{ :red[<b>] `d` | {row} %{x}",
+    "marks": "\u202eabc\u2066\u200b\ufeff Z͑ͫ̓ͪ̂ͫ̽͏̴̙̤̞͉͚̯̞̠͍A̴̵̜̰͔ͫ͗͢L̠ͨͧͩ͘G̴̻͈͍͔̹̑͗̎̅͛́Ǫ̵̹̻̝̳͂̌̌͘ \u0007\u0085 \U000e0041",
+    "10,000 characters": "W" * 5_000 + "<b>$x$" * 834,
+}
+ODD = [
+    *("", "0", "-1", "99", "1e9", "NaN", "99.99", "1.1.1", "true", "None", "٣", "[1]", "../..", "\x00", "9" * 400),
+    *list(NASTY.values())[:3],
+]
+
+
+def parameters() -> list[str]:
+    """Every name that a page might read from the address, and more: keys of widgets, what helpers are called with."""
+    files = [path for folder in ("pages", "ui") for path in (ROOT / folder).rglob("*.py")]
+    source = "\n".join(path.read_text(encoding="utf-8") for path in files)
+    keys = re.findall(r'\bkey=f?"(\w+)', source)
+    read = re.findall(r'\b(?:read|write)_\w+\(\s*"(\w+)"', source)
+    asked = re.findall(r'query_params(?:\.\w+\(|\[)\s*"(\w+)"', source)
+    constants = re.findall(r'"([a-z_]+)"', "\n".join(re.findall(r'^[A-Z_, ]+ = (".*)$', source, re.MULTILINE)))
+    found = {*keys, *read, *asked, *constants}
+    found |= {f"{name}{n}" for name in found if name.endswith("_") for n in range(4)}  # constant_{n}
+    return sorted(found - {"sentence", "present"})
+
+
+@pytest.fixture(scope="module")
+def url(serve: Callable[..., str]) -> str:
+    return serve(ROOT / "app.py")
+
+
+def test_the_names_are_found() -> None:
+    known = {"cell", "head", "layer", "attention", "entry", "find", "position", "shuffle", "step", "constant_0"}
+    assert known <= {*parameters()}
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.slug)
+def test_nothing_is_executed_and_nothing_breaks(lesson: Lesson, new_page: Callable[..., Page], url: str) -> None:
+    page = new_page(color_scheme="light", viewport={"width": 390, "height": 844})
+    page.set_default_timeout(60_000)
+    went_wrong: list[str] = []
+    page.on("dialog", lambda dialog: (went_wrong.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+    page.on("pageerror", lambda error: went_wrong.append(f"error in the page: {error}"))
+
+    def sound(what: str) -> None:
+        assert went_wrong == [], what
+        assert page.evaluate("() => window.pwned") is None, what
+        expect(page.locator(".stException, [role=dialog]")).to_have_count(0)
+        assert "Traceback" not in page.locator("body").inner_text(), what
+        bad = "script, iframe, img[src=x], [onerror], [onload], [onmouseover], a[href^=javascript]"
+        assert page.locator(", ".join(f".stMain {each}" for each in bad.split(", "))).count() == 0, what
+        assert sideways(page) == [], what
+
+    first, *others = NASTY.items()
+    at = LESSONS.index(lesson)  # another value for each name in each lesson
+    linked = {name: ODD[(n + at) % len(ODD)] for n, name in enumerate(parameters())}
+    page.goto(f"{url}/{lesson.slug}?{urlencode({'sentence': first[1], **linked})}")
+    expect(page.locator(".st-key-way_on")).to_be_visible()
+    settled(page)
+    sound(f"{first[0]}, and odd values for all other names")
+    box = page.get_by_label("English sentence")
+    for name, text in others:
+        box.fill(text)
+        rerun(page, lambda: box.press("Enter"))
+        sound(name)
+    assert box.input_value() == others[-1][1]
