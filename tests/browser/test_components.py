@@ -227,6 +227,33 @@ def test_pictures_show_the_same_numbers(demo: Callable[..., Page]) -> None:
     assert len(png) > 10_000
 
 
+@pytest.mark.parametrize("query", ["t=6&s=64&scale=signed", "t=3&s=300&masked=1"])
+def test_a_wide_matrix_is_painted_behind_its_cells(demo: Callable[..., Page], query: str) -> None:
+    page = demo(query)
+    expect(page.locator(".matrix")).to_have_attribute("data-mode", "tiny")
+    for _ in range(2):
+        _, svg = saved(page, "SVG")
+        rects = ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}rect")
+        t, s = (int(n) for n in re.findall(r"\b[ts]=(\d+)", query))
+        seen = [i * s + j for i in range(t) for j in range(s) if "masked" not in query or j <= i]
+        fills = [rect.attrib["fill"] for rect in rects][1 : len(seen) + 1]  # the first is the ground
+        pixels = page.locator(".wash").evaluate(
+            """e => {
+                const { data } = e.getContext("2d").getImageData(0, 0, e.width, e.height);
+                return Array.from({ length: data.length / 4 }, (_, i) => `rgb(${data.slice(4 * i, 4 * i + 3).join()})`);
+            }"""
+        )
+        assert len(pixels) == t * s
+        assert [pixels[i] for i in seen] == fills
+        page.get_by_role("button", name="Other numbers").click()
+        expect(page.locator(".matrix")).to_have_attribute("data-updates", "2")
+    corners = [page.locator(".wash").bounding_box(), cell(page, 0, 0).bounding_box(), cell(page, -1, -1).bounding_box()]
+    wash, first, last = (box for box in corners if box)
+    assert (wash["x"], wash["y"]) == pytest.approx((first["x"], first["y"]), abs=0.6)
+    assert wash["x"] + wash["width"] == pytest.approx(last["x"] + last["width"], abs=0.6)
+    assert wash["y"] + wash["height"] == pytest.approx(last["y"] + last["height"], abs=0.6)
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize(
     "query", ["heads=1", "scale=signed&t=20&s=20", "t=6&s=64&scale=signed", "masked=1&labels=long"]

@@ -12,6 +12,7 @@ function parseColour(text) {
 }
 
 const cssColour = ([r, g, b]) => `rgb(${r},${g},${b})`;
+const pixelOf = ([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0; // as a canvas keeps it
 const linear = (v) => ((v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
 const gamma = (v) => Math.round(255 * Math.min(1, Math.max(0, v <= 0.0031308 ? 12.92 * v : 1.055 * v ** (1 / 2.4) - 0.055)));
 const mix = (a, b, t) => a.map((v, i) => v + (b[i] - v) * t);
@@ -78,7 +79,7 @@ function makeScale(colours, inks) {
     rgb: colours,
     css: colours.map(cssColour),
     ink: ink.map(cssColour),
-    pixels: Uint32Array.from(colours, ([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0),
+    pixels: Uint32Array.from(colours, pixelOf),
   };
 }
 
@@ -107,6 +108,7 @@ function paletteOf(element) {
     return ramp(middle, via, end, LEVELS / 2);
   };
   const signed = [...arm(blue, 248).reverse(), ...arm(orange, 62).slice(1)];
+  const neutral = mix(ground, text, 0.1).map(Math.round);
   const palette = {
     id,
     dark,
@@ -114,7 +116,8 @@ function paletteOf(element) {
     text: cssColour(text),
     muted: cssColour(muted),
     border: cssColour(mix(ground, text, 0.18).map(Math.round)),
-    neutral: cssColour(mix(ground, text, 0.1).map(Math.round)),
+    neutral: cssColour(neutral),
+    neutralPixel: pixelOf(neutral),
     hatch: cssColour(mix(ground, text, 0.24).map(Math.round)),
     scales: { weight: makeScale(weight, inks), signed: makeScale(signed, inks) },
   };

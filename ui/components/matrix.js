@@ -135,7 +135,9 @@ class MatrixView {
     head.append(this.head);
     this.body = el("tbody");
     this.table.append(columns, head, this.body);
-    inner.append(this.table);
+    this.wash = el("canvas", "wash");
+    setAttribute(this.wash, "aria-hidden", "true");
+    inner.append(this.wash, this.table);
     this.scroller.append(inner);
 
     this.readout = el("p", "readout");
@@ -167,7 +169,8 @@ class MatrixView {
     this.roving = [0, 0]; // the cell that Tab enters
     this.height = this.width = 0;
     this.cells = []; // td elements, row by row
-    this.shown = []; // what each cell shows: level, or -1 neutral, or -2 masked
+    this.shown = []; // what each cell shows: level, or -1 neutral, -2 masked, -4 what is painted behind it
+    this.named = []; // cells that have been given a sentence as their name
     this.marked = null; // the selected cell as drawn
     this.hover = null;
     this.room = 0;
@@ -302,23 +305,25 @@ class MatrixView {
     this.label(sizes);
 
     const numbers = sizes.mode === "numbers";
+    const painted = sizes.mode === "tiny";
+    if (painted) this.paint();
+    this.named.splice(0).forEach((td) => td.removeAttribute("aria-label"));
     const scale = palette.scales[data.scale];
     const kind = data.scale;
     if (repaint || this.kind !== kind) this.shown.fill(-3);
     this.kind = kind;
     for (let i = 0; i < values.length; i++) {
       const td = this.cells[i];
-      const level = hidden?.[i] ? -2 : levelOf(values[i], kind, data.limit);
+      const level = hidden?.[i] ? -2 : painted ? -4 : levelOf(values[i], kind, data.limit);
       if (level !== this.shown[i]) {
         if ((level === -2) !== (this.shown[i] === -2)) td.classList.toggle("masked", level === -2);
         td.style.backgroundColor = level >= 0 ? scale.css[level] : level === -1 ? palette.neutral : "";
         td.style.color = level >= 0 ? scale.ink[level] : "";
         this.shown[i] = level;
       }
-      const text = numbers ? this.texts[i] : "";
-      if (td.textContent !== text) td.textContent = text;
-      if (td.hasAttribute("aria-label")) td.removeAttribute("aria-label");
+      if (numbers || this.numbered) setText(td, numbers ? this.texts[i] : "");
     }
+    this.numbered = numbers;
     this.divide();
 
     if (hadFocus) {
@@ -334,12 +339,27 @@ class MatrixView {
     this.read();
   }
 
+  /** One pixel a cell, behind cells that are too many to be coloured one by one. */
+  paint() {
+    const { data, values, hidden, width, height, palette, wash } = this;
+    const picture = new ImageData(width, height);
+    const out = new Uint32Array(picture.data.buffer);
+    const { pixels } = palette.scales[data.scale];
+    values.forEach((value, i) => {
+      const level = levelOf(value, data.scale, data.limit);
+      out[i] = hidden?.[i] ? 0 : level < 0 ? palette.neutralPixel : pixels[level];
+    });
+    wash.width = width;
+    wash.height = height;
+    wash.getContext("2d").putImageData(picture, 0, 0);
+  }
+
   /** A line before the first column of every group but the first. */
   divide() {
-    const id = [this.data.group, this.height, this.width].join();
-    if (id === this.divided) return;
-    this.divided = id;
     const { group } = this.data;
+    const id = [group, this.height, this.width].join();
+    if (id === this.divided || !(group || this.divided)) return;
+    this.divided = id;
     this.cells.forEach((td, i) => {
       const j = i % this.width;
       td.classList.toggle("begins", Boolean(group && j && j % group === 0));
@@ -487,6 +507,7 @@ class MatrixView {
   name(cell) {
     if (this.sizes.mode !== "numbers" || this.hidden?.[cell[0] * this.width + cell[1]]) {
       setAttribute(this.cell(cell), "aria-label", this.sentence(cell));
+      this.named.push(this.cell(cell));
     }
   }
 
