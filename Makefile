@@ -19,10 +19,10 @@ env: .venv/app.stamp  ## Install what the app needs
 env-dev: .venv/dev.stamp  ## Install what training, tests and checks need as well
 
 check: lint  ## Lint, types and all tests but the slow and the browser ones (under two minutes)
-	$(BIN)/pytest -m "not browser and not slow"
+	$(BIN)/pytest -n 2 --dist loadfile -m "not browser and not slow"
 
 test: env-dev chromium  ## All tests, in a real browser too
-	CHROMIUM="$(CHROMIUM)" $(BIN)/pytest
+	CHROMIUM="$(CHROMIUM)" $(BIN)/pytest -n 2 --dist loadfile
 
 bench: env-dev  ## This project beside its peers, as ratios
 	$(BIN)/python -m benchmarks
