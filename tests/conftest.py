@@ -16,6 +16,12 @@ settings.register_profile("repeatable", deadline=None, derandomize=True)
 settings.load_profile("repeatable")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--every-payload", action="store_true", help="try all hostile texts on all pages, not five on some"
+    )
+
+
 @pytest.fixture(autouse=True, scope="session")
 def one_thread() -> None:
     """Tiny tensors gain nothing from threads, and sums come out the same on every machine."""
