@@ -18,8 +18,8 @@ env: .venv/app.stamp  ## Install what the app needs
 
 env-dev: .venv/dev.stamp  ## Install what training, tests and checks need as well
 
-check: lint  ## Lint, types and all tests but the slow and the browser ones (under two minutes)
-	$(BIN)/pytest -n 2 --dist loadfile -m "not browser and not slow"
+check: lint  ## Lint, types and unit tests: not the slow ones, nor those of whole pages (under two minutes)
+	$(BIN)/pytest -n 2 --dist loadfile -m "not browser and not slow" --ignore tests/pages
 
 test: env-dev chromium  ## All tests, in a real browser too
 	CHROMIUM="$(CHROMIUM)" $(BIN)/pytest -n 2 --dist loadfile
