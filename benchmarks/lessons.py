@@ -52,7 +52,7 @@ FIND = r"""() => {
     for (const node of all("stBidiComponentIsolated")) {
       const has = (what) => [node, ...node.querySelectorAll("*")].some((n) => n.shadowRoot?.querySelector(what));
       if (node.closest("[class*=st-key-see_]") && has("tbody td:not([aria-selected])")) add("cell", node, "a cell");
-      if (has("canvas")) add("head", node, "a head of the overview");
+      if (has("button canvas")) add("head", node, "a head of the overview");
       if (has("button.card")) add("card", node, "a piece");
     }
     all("stButton").forEach((node) => node.querySelector("button").disabled || add("button", node));
