@@ -6,9 +6,9 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-Array = NDArray[np.floating]
+from figures.chart import BLUE, GREY, ORANGE, layout
 
-BLUE, GREY, ORANGE = "#0072B2", "#808a96", "#E69F00"
+Array = NDArray[np.floating]
 
 
 def drift_lines(stages: Sequence[str], words: Mapping[str, Array], chosen: str, others: tuple[str, Array]) -> go.Figure:
@@ -21,19 +21,7 @@ def drift_lines(stages: Sequence[str], words: Mapping[str, Array], chosen: str, 
         _line(stages, *others, ORANGE, 2.5, dash="dot"),
         _line(stages, chosen, words[chosen], BLUE, 4),
     ]
-    return go.Figure(
-        lines,
-        {
-            "height": 320,
-            "margin": {"l": 8, "r": 8, "t": 40, "b": 8},
-            "paper_bgcolor": "rgba(0,0,0,0)",
-            "plot_bgcolor": "rgba(0,0,0,0)",
-            "legend": {"orientation": "h", "y": 1.2, "x": 0},
-            "dragmode": False,
-            "xaxis": {"fixedrange": True, "zeroline": False},
-            "yaxis": {"range": [-0.25, 1.05], "title": "cosine", "fixedrange": True},
-        },
-    )
+    return go.Figure(lines, layout(320, {"zeroline": False}, {"range": [-0.25, 1.05], "title": "cosine"}, bottom=32))
 
 
 def _line(

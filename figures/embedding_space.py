@@ -7,6 +7,8 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from figures.chart import BLUE, layout
+
 Array = NDArray[np.floating]
 
 
@@ -95,14 +97,14 @@ def space_map(projection: Projection, names: Sequence[str], lit: Sequence[int]) 
         x=points[chosen, 0],
         y=points[chosen, 1],
         mode="markers",
-        marker={"size": 12, "color": _LIT, "line": {"width": 1, "color": "#ffffff"}},
+        marker={"size": 12, "color": BLUE, "line": {"width": 1, "color": "#ffffff"}},
         text=safe[chosen],
         hovertemplate="%{text}<extra></extra>",
     )
     # Names on plates of their own: dots cannot run through them, and they read the same on a white and a dark page.
     plates = [
         {
-            "x": x, "y": y, "text": name, "showarrow": False, "bgcolor": _LIT, "borderpad": 2,
+            "x": x, "y": y, "text": name, "showarrow": False, "bgcolor": BLUE, "borderpad": 2,
             "font": {"size": 13, "color": "#ffffff"},
             **dict(zip(("xanchor", "yanchor", "xshift", "yshift"), _SIDES[side], strict=True)),
         }
@@ -114,21 +116,10 @@ def space_map(projection: Projection, names: Sequence[str], lit: Sequence[int]) 
     )
     return go.Figure(
         [dots, named],
-        {
-            "xaxis": x_axis,
-            "yaxis": y_axis,
-            "annotations": plates,
-            "height": 460,
-            "margin": {"l": 10, "r": 10, "t": 20, "b": 10},
-            "showlegend": False,
-            "dragmode": "pan",
-            "paper_bgcolor": "rgba(0,0,0,0)",
-            "plot_bgcolor": "rgba(0,0,0,0)",
-        },
+        layout(460, x_axis, y_axis, legend=False, zoom=True, annotations=plates),
     )
 
 
-_LIT = "#0072B2"
 _SIDES = {
     "above": ("center", "bottom", 0, 8),
     "below": ("center", "top", 0, -8),

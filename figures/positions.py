@@ -6,9 +6,9 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-Array = NDArray[np.floating]
+from figures.chart import BLUE, GREY, ORANGE, layout
 
-BLUE, ORANGE, GREY = "#0072B2", "#E69F00", "#808a96"
+Array = NDArray[np.floating]
 
 # P(t+1) from P(t), t and a constant: numbers that might have stood for positions.
 RULES: dict[str, Callable[[float, int, float], float]] = {
@@ -51,7 +51,8 @@ def rule_figure(values: Array, names: Sequence[str], limit: float) -> go.Figure:
     names: of the N curves; one curve has no legend
     """
     colours, dashes = (BLUE, ORANGE, GREY), ("solid", "dash", "dot")
-    figure = go.Figure(
+    y = {"range": [-limit * 1.05, limit * 1.05], "title": "P(t)", "zeroline": True}
+    return go.Figure(
         [
             go.Scatter(
                 x=np.arange(1, len(values) + 1),
@@ -63,16 +64,14 @@ def rule_figure(values: Array, names: Sequence[str], limit: float) -> go.Figure:
                 hovertemplate="position %{x}: %{y:.4g}<extra></extra>",
             )
             for n, (column, name) in enumerate(zip(values.T, names, strict=True))
-        ]
+        ],
+        layout(280, {"title": "position t"}, y, legend=len(names) > 1),
     )
-    figure.update_yaxes(range=[-limit * 1.05, limit * 1.05], title="P(t)", zeroline=True)
-    figure.update_xaxes(title="position t")
-    return _calm(figure, 280, legend=len(names) > 1)
 
 
 def encoding_heatmap(encoding: Array) -> go.Figure:
     """Encodings (T,D) as colours from −1 to 1; positions downwards, dimensions to the right, both from 0."""
-    figure = go.Figure(
+    return go.Figure(
         go.Heatmap(
             z=np.round(encoding, 3).astype(np.float32),
             zmin=-1,
@@ -81,11 +80,9 @@ def encoding_heatmap(encoding: Array) -> go.Figure:
             colorscale=[[0, BLUE], [0.5, "rgba(128,138,150,0.05)"], [1, ORANGE]],
             colorbar={"thickness": 10, "tickvals": [-1, 0, 1]},
             hovertemplate="position %{y}, dimension %{x}: %{z:.3f}<extra></extra>",
-        )
+        ),
+        layout(360, {"title": "dimension"}, {"autorange": "reversed", "title": "position"}, legend=False),
     )
-    figure.update_yaxes(autorange="reversed", title="position")
-    figure.update_xaxes(title="dimension")
-    return _calm(figure, 360)
 
 
 def angles(positions: Array, pairs: Sequence[int], d_model: int) -> Array:
@@ -114,7 +111,9 @@ def clock_figure(turned: Array, chosen: int, titles: Sequence[str]) -> go.Figure
     circle = [np.array([np.sin(angle), np.cos(angle)]) for angle in round_]
     thin = {"color": GREY, "width": 1}
     # All clocks share one pair of axes: plotly takes many times as long for a pair each.
-    figure = go.Figure(
+    x_axis = {"visible": False, "range": [-1.1, wide * across.max() + 1.1]}
+    y_axis = {"visible": False, "range": [-1.1 - high * down[-1], 1.6], "scaleanchor": "x"}
+    return go.Figure(
         [
             go.Scatter(**lines(*circle), mode="lines", line=thin, hoverinfo="skip"),
             go.Scatter(**lines(np.zeros(2), tips), mode="lines", line=thin, opacity=0.5, hoverinfo="skip"),
@@ -130,25 +129,16 @@ def clock_figure(turned: Array, chosen: int, titles: Sequence[str]) -> go.Figure
                 hovertemplate="sine %{customdata[0]:.4f}, cosine %{customdata[1]:.4f}<extra></extra>",
             ),
         ],
-        {
-            "xaxis": {"visible": False, "fixedrange": True, "range": [-1.1, wide * across.max() + 1.1]},
-            "yaxis": {"visible": False, "fixedrange": True, "range": [-1.1 - high * down[-1], 1.6], "scaleanchor": "x"},
-            "annotations": [
+        layout(
+            150 * (int(down[-1]) + 1),
+            x_axis,
+            y_axis,
+            legend=False,
+            left=12,
+            bottom=8,
+            annotations=[
                 {"x": x, "y": y + 1.1, "yanchor": "bottom", "text": title, "showarrow": False, "font": {"size": 12}}
                 for (x, y), title in zip(middles, titles, strict=True)
             ],
-        },
-    )
-    return _calm(figure, 150 * (int(down[-1]) + 1))
-
-
-def _calm(figure: go.Figure, height: int, legend: bool = False) -> go.Figure:
-    return figure.update_layout(
-        height=height,
-        showlegend=legend,
-        margin={"l": 8, "r": 8, "t": 44 if legend else 28, "b": 8},
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
-        legend={"orientation": "h", "y": 1.2, "x": 0},
-        dragmode=False,
+        ),
     )

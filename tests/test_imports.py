@@ -11,7 +11,7 @@ ROOT = Path(__file__).parent.parent
 ALLOWED = {
     "app.py": "ui model streamlit",
     "pages": "ui figures model explore streamlit numpy torch",  # lessons run small experiments on the model
-    "ui": "model figures streamlit cachetools numpy torch",
+    "ui": "model figures streamlit cachetools numpy torch PIL",
     "figures": "numpy plotly",
     "explore": "model numpy torch transformers bertviz captum safetensors cachetools huggingface_hub rich",
     "model": "numpy torch tokenizers safetensors",

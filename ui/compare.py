@@ -6,13 +6,13 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from figures.probabilities import paired_bars
 from model.tokenizer import Token
 from model.trace import Trace
 from ui.attention import KINDS, READABLE, head_title, readable_part, tokens_of
+from ui.column_chart import Series, column_chart
 from ui.components.matrix import Scale, matrix
 from ui.tables import numbers_of_figure
-from ui.text import in_html, number
+from ui.text import number
 
 MOVED = 0.005  # a probability that changes by less is not counted as changed
 
@@ -90,19 +90,18 @@ def pieces_before_after(
     before: NDArray[np.floating],
     after: NDArray[np.floating],
     names: tuple[str, str],
-    *,
-    key: str,
 ) -> tuple[int, int]:
     """Probabilities (T) of the pieces of a translation before and after a change, as bars and in numbers.
 
-    Args: names: what the two are called, like "with the mask"; key: of the chart
+    Args: names: what the two are called, like "with the mask"
     Returns: for how many of all pieces it falls and for how many it rises, by more than MOVED
     """
     shown = pieces[:READABLE]
-    st.plotly_chart(
-        paired_bars([in_html(piece.text) for piece in shown], before[:READABLE], after[:READABLE], names),
-        key=key,
-        config={"displayModeBar": False},
+    column_chart(
+        [piece.text for piece in shown],
+        [Series(name, values[:READABLE]) for name, values in zip(names, (before, after), strict=True)],
+        axis="probability",
+        limit=1.0,
         alt=f"Two bars for each of {len(shown)} pieces: its probability {names[0]}, and {names[1]}.",
     )
     numbers_of_figure(

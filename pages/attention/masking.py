@@ -64,15 +64,7 @@ def triangle(trace: Trace) -> None:
     shown = sorted({*range(min(last, ROWS - 1)), last})
     table(
         ("row", "it sees", "it predicts"),
-        [
-            (
-                str(i),
-                " ".join(in_markdown(token.text) for token in trace.tgt[: i + 1]),
-                f"**{in_markdown(trace.labels[i].text)}**",
-            )
-            for i in shown
-        ],
-        markdown=True,
+        [(str(i), " ".join(token.text for token in trace.tgt[: i + 1]), trace.labels[i].text) for i in shown],
     )
     if len(shown) < last + 1:
         st.caption(f"The first {ROWS - 1} of {last + 1} rows, and the last.")
@@ -128,7 +120,7 @@ def lift(trace: Trace, head: Head) -> None:
     names = "with the mask", "mask lifted"
     before, after = (probabilities_of(logits, labels) for logits in (trace.tensors["logits"], lifted["logits"]))
     st.markdown("**The probability of each piece of the translation, with and without the mask**")
-    lower, higher = pieces_before_after(trace.labels, before, after, names, key="lifted_bars")
+    lower, higher = pieces_before_after(trace.labels, before, after, names)
     st.markdown(
         f"On average the probability goes from **{number(float(before.mean()))}** to "
         f"**{number(float(after.mean()))}**: it falls for {lower} of {len(before)} pieces and rises for {higher}."
@@ -200,10 +192,9 @@ def parallel(trace: Trace, head: Head) -> None:
         ("", "runs of the decoder", "largest difference from one by one"),
         [
             ("one by one", str(len(tgt)), ""),
-            ("all at once, with the causal mask", "1", f"**{magnitude(float(differences.max()))}**"),
-            ("all at once, mask lifted", "1", f"**{magnitude(float(without.max()))}**"),
+            ("all at once, with the causal mask", "1", magnitude(float(differences.max()))),
+            ("all at once, mask lifted", "1", magnitude(float(without.max()))),
         ],
-        markdown=True,
     )
     st.caption(
         f"Compared are all {together.shape[0]} · {together.shape[1]:,} logits (the scores of all vocabulary entries). "

@@ -33,7 +33,7 @@ from ui.course import show_lesson
 from ui.heads import change_without, measured, probabilities_with, read_off, roles_here, shares_here, write_off
 from ui.one_of import one_of
 from ui.quiz import Question
-from ui.tables import table
+from ui.tables import markdown_table, table
 from ui.text import in_markdown, magnitude, number
 
 STAGES = EACH, SIDE_BY_SIDE, MIXED = "1 each head", "2 side by side", "3 after W^O"
@@ -346,7 +346,7 @@ def moved(trace: Trace, change: Interventions) -> None:
     before, after = np.array(trace.probabilities), probabilities_with(trace, change)
     names = "with all heads on", f"with {count(len(change.heads_off))} off"
     st.markdown("**How likely each piece of the first translation still is**, given the pieces before it")
-    falls, rises = pieces_before_after(trace.labels, before, after, names, key="moved_bars")
+    falls, rises = pieces_before_after(trace.labels, before, after, names)
     ratio = float(np.exp(np.log(after).sum() - np.log(before).sum()))
     st.markdown(
         f"It falls for **{falls}** of {len(before)} pieces and rises for **{rises}** (by more than {MOVED}). The whole "
@@ -461,7 +461,7 @@ def cost(trace: Trace) -> None:
         "weights times values": f"{h} · {t} · {s} · {width}",
         "mixing by $W^O$": f"{t} · {d_model} · {d_model}",
     }
-    table(
+    markdown_table(
         ("multiplications", f"{count(h)} of {width}", f"1 head of {d_model}"),
         [
             *(
@@ -472,7 +472,6 @@ def cost(trace: Trace) -> None:
             ("learned numbers in $W^Q, W^K, W^V, W^O$", *(f"{n:,}" for n in learned)),
             ("softmax: e to the power of a score", f"{h} · {t} · {s} = {h * t * s:,}", f"{t * s:,}"),
         ],
-        markdown=True,
     )
     st.caption(
         "The same products, dealt out differently: more heads are narrower in the same measure. Only the softmax has "

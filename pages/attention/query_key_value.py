@@ -235,7 +235,7 @@ def best_keys(trace: Trace, head: Head, learned: Array, other: Array, which: str
         for i, token in enumerate(rows[:READABLE])
     ]
     with st.expander("The best key of every query, with its weight"):
-        table(("Query of", "Learned: best key", f"{in_markdown(which.split(':')[0])}: best key"), lines)
+        table(("Query of", "Learned: best key", f"{which.split(':')[0]}: best key"), lines)
         if len(rows) > READABLE:
             st.caption(f"Shown: the first {READABLE} of {len(rows)} queries.")
 

@@ -5,9 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from figures.add_norm import gradient_lines, mean_and_deviation, spread_figure
+from figures.add_norm import gradient_lines, mean_and_deviation
 from figures.feed_forward import most_changed
-from figures.probabilities import paired_bars
 from figures.statistics import cosine
 from model.deep_stack import JOINTS, MAX_DEPTH, AddOnly, Neither, NormOnly, deep_run
 from model.norms import per_feature, per_word
@@ -17,6 +16,7 @@ from ui import engine
 from ui.address import read_count, write_count
 from ui.attention import READABLE
 from ui.check import check_cell, checked_matrix
+from ui.column_chart import Series, column_chart
 from ui.compare import before_after
 from ui.course import show_lesson
 from ui.layers import (
@@ -31,7 +31,7 @@ from ui.layers import (
 from ui.one_of import one_of
 from ui.quiz import Question
 from ui.tables import numbers_of_figure, table
-from ui.text import in_html, in_markdown, magnitude, number
+from ui.text import in_markdown, magnitude, number
 from ui.worked import added
 
 SHOWN = 16  # dimensions of a matrix
@@ -103,17 +103,10 @@ def lengths(texts: Sequence[str], x: Array, written: Array, total: Array) -> Non
     """How long the rows are that come in and those that are written, and how the sum lies to what came in."""
     sizes = [np.linalg.norm(rows.astype(np.float64), axis=1) for rows in (x, written)]
     st.markdown("**How much comes in, and how much is written: the length of each row**")
-    st.plotly_chart(
-        paired_bars(
-            [in_html(text) for text in texts],
-            sizes[0],
-            sizes[1],
-            ("comes in", "is written"),
-            axis="length",
-            limit=float(np.max(sizes)),
-        ),
-        key="lengths",
-        config={"displayModeBar": False},
+    column_chart(
+        texts,
+        [Series(name, values) for name, values in zip(("comes in", "is written"), sizes, strict=True)],
+        axis="length",
         alt=f"Two bars for each of {len(texts)} pieces: the length of the row that comes in and of what is written.",
     )
     along = [cosine(a, b) for a, b in zip(x, total, strict=True)]
@@ -139,10 +132,10 @@ def spread(texts: Sequence[str], total: Array, output: Array) -> None:
         "after γ and β": mean_and_deviation(output),
     }
     st.markdown("**What the norm does to each row: its mean, and one standard deviation up and down**")
-    st.plotly_chart(
-        spread_figure([in_html(text) for text in texts], series),
-        key="spread",
-        config={"displayModeBar": False},
+    column_chart(
+        texts,
+        [Series(name, *numbers.T) for name, numbers in series.items()],
+        axis="mean ± standard deviation",
         alt=f"Three dots with bars for each of {len(texts)} pieces: mean and deviation before the norm, after it "
         "(0 and 1 everywhere) and after γ and β.",
     )

@@ -271,7 +271,7 @@ def leave_out(trace: Trace, layer: Layer, unit: int) -> None:
     names = "as it is", "after"
     before, later = (probabilities_of(logits, labels) for logits in (trace.tensors["logits"], after["logits"]))
     st.markdown("**The probability of each piece of the translation, before and after**")
-    falls, rises = pieces_before_after(trace.labels, before, later, names, key="left_out_bars")
+    falls, rises = pieces_before_after(trace.labels, before, later, names)
     # If every piece is still the likeliest after those before it, writing anew would give the same: no need to.
     same = after["logits"].argmax(-1).tolist() == labels
     most = len(labels) + LOST

@@ -76,6 +76,38 @@ def markdown(app: AppTest) -> str:
     return "\n".join(e.value for e in (*app.markdown, *app.caption))
 
 
+def rows_of_table(body: str) -> list[list[str]]:
+    """The texts of an HTML table, its head first; nothing if the HTML is something else."""
+    rows = re.findall(r"<tr>(.*?)</tr>", body) if body.startswith('<table class="tw-table">') else []
+    return [[html.unescape(cell) for cell in re.findall(r"<t[hd]>(.*?)</t[hd]>", row)] for row in rows]
+
+
+def table(app: AppTest, *begins: str) -> list[list[str]]:
+    """The rows, without the head, of the table whose head begins with these texts."""
+    found = [rows_of_table(e.proto.body) for e in app.get("html")]
+    found += [
+        [[cell.strip(" *") for cell in line.split("|")[1:-1]] for n, line in enumerate(e.value.splitlines()) if n != 1]
+        for e in app.markdown
+        if e.value.startswith("| ")
+    ]
+    (rows,) = (rows[1:] for rows in found if rows and tuple(rows[0][: len(begins)]) == begins)
+    return rows
+
+
+def column_chart(app: AppTest, alt: str) -> dict[str, list[float]]:
+    """How high the columns of the chart whose alt text begins so are drawn, as shares of its height, by series."""
+    (body,) = (
+        e.proto.body
+        for e in app.get("html")
+        if e.proto.body.startswith('<figure class="tw-columns') and f'aria-label="{html.escape(alt)}' in e.proto.body
+    )
+    names = re.findall(r'<span class="s\d">(.*?)</span>', body)
+    return {
+        html.unescape(name): [float(to) for to in re.findall(rf'<i class="\w+ s{n}" style="[^"]*--to:([\d.]+)', body)]
+        for n, name in enumerate(names)
+    }
+
+
 def size(text: str) -> float:
     """The number that `ui.text.magnitude` wrote as 0.123 or 1.2 · 10⁻⁷."""
     plain = text.translate(str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹−", "-0123456789-"))

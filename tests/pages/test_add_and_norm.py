@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from model.deep_stack import JOINTS, deep_run
 from tests.forward import Forward, source_ids
-from tests.pages.kit import ROOT, component, markdown, opened, size, values
+from tests.pages.kit import ROOT, component, markdown, opened, size, table, values
 from tests.truth.reading import numbers_in
 from ui import engine
 from ui.attention import READABLE
@@ -68,14 +68,13 @@ def test_which_means_and_deviations_become_0_and_1() -> None:
     name = PLACES[1][3]
     whole = torch.cat([rows(s, name) for s in (SENTENCE, *OTHERS[:3])])
     app = at("Encoder", 3, "after feed-forward", sentence=SENTENCE)
-    table = next(e.value for e in app.markdown if e.value.startswith("| the first batch")).replace("\\", "")
     expected = [
         whole,
         functional.layer_norm(whole, whole.shape[-1:]),
         functional.batch_norm(whole, None, None, training=True),
     ]
-    for line, true in zip(table.splitlines()[2:], expected, strict=True):
-        shown = [numbers_in(cell) for cell in line.split("|")[2:-1]]
+    for (_, *cells), true in zip(table(app, "the first batch"), expected, strict=True):
+        shown = [numbers_in(cell) for cell in cells]
         wanted = [f for axis in (1, 0) for f in (true.mean(axis), true.std(axis, correction=0))]
         for cell, numbers in zip(shown, wanted, strict=True):
             assert cell[0] == pytest.approx(float(numbers.min()), abs=0.006)
@@ -98,11 +97,11 @@ def test_the_deep_stack(depth: str, draw: str) -> None:
     runs = {joint: deep_run(joint, n, seed) for joint in JOINTS}
     for line in chart["data"]:
         assert line["y"] == pytest.approx(runs[line["name"]].gradients, rel=1e-6)
-    table = next(e.value for e in app.markdown if e.value.startswith("| build")).replace("\\", "").replace(",", "")
-    for line in table.splitlines()[2:]:
-        joint, gradient, alike = (cell.strip() for cell in line.strip("|").split("|"))
-        run = runs[joint.replace("&amp;", "&")]
-        assert size(gradient) == pytest.approx(run.gradients[0], rel=0.06, abs=5e-4 if "·" not in gradient else 0)
+    for joint, gradient, alike in table(app, "build"):
+        run = runs[joint]
+        assert size(gradient.replace(",", "")) == pytest.approx(
+            run.gradients[0], rel=0.06, abs=5e-4 if "·" not in gradient else 0
+        )
         assert float(alike.replace("−", "-")) == pytest.approx(run.alike[min(3, n)], abs=0.006)
 
 

@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.forward import SOS, Forward, config, embedding_matrix, softmax, source_ids, tokenizer
-from tests.pages.kit import component, markdown, opened, size, values
+from tests.pages.kit import component, markdown, opened, size, table, values
 from ui import engine
 from ui.attention import READABLE
 from ui.lessons import lesson
@@ -118,9 +118,7 @@ def test_what_every_layer_would_say(sentence: str) -> None:
     assert all(mark == "✓" for *_, mark in cells[-1])  # greedy: the last layer's first choice is what is written
     written = shares[:, np.arange(len(read)), run.labels]
     np.testing.assert_allclose(values(app, "lens_written"), written, atol=1e-5)
-    table = next(m.value for m in app.markdown if m.value.startswith("| after | just read"))
-    for n, line in enumerate(table.splitlines()[2:]):
-        _, of_read, of_written, mean = (part.strip().replace("\\", "") for part in line.strip("|").split("|"))
+    for n, (_, of_read, of_written, mean) in enumerate(table(app, "after", "just read")):
         assert of_read == f"{(first[n] == read).sum()} of {len(read)}"
         assert of_written == f"{(first[n] == run.labels).sum()} of {len(read)}"
         assert float(mean) == pytest.approx(written[n].mean(), abs=5.1e-4)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.kit import assert_sound, component, floats, markdown, opened, values
+from tests.pages.kit import assert_sound, component, floats, markdown, opened, table, values
 from ui import engine
 from ui.lessons import lesson
 from ui.vocabulary import EMBEDDINGS, entries, find
@@ -125,8 +125,7 @@ def test_the_map_and_the_table_below_it_show_the_two_directions_of_largest_varia
     np.testing.assert_allclose(dots, expected, atol=1e-5)
     lit = list(dict.fromkeys(token.id for token in engine.trace(SENTENCE).src))
     np.testing.assert_allclose(floats(chart["data"][1]["x"]), expected[lit, 0], atol=1e-5)
-    (shown,) = (m.value for m in page.markdown if m.value.startswith("| Piece | Id"))
-    rows = [[cell.strip().replace("\\", "") for cell in line.split("|")[1:-1]] for line in shown.splitlines()[2:]]
+    rows = table(page, "Piece", "Id")
     assert [int(row[1]) for row in rows] == lit
     np.testing.assert_allclose([[number(n) for n in row[2:]] for row in rows], expected[lit], atol=6e-4)
 

@@ -5,10 +5,9 @@ from base64 import b64decode
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from tests.forward import EOS, SOS, Forward, config, softmax, source_ids, tokenizer, weights
-from tests.pages.kit import component, markdown, opened, size, values
+from tests.pages.kit import component, markdown, opened, size, table, values
 from ui import engine
 from ui.attention import READABLE
 from ui.lessons import lesson
@@ -39,11 +38,6 @@ def probabilities(run: Forward) -> np.ndarray:
 
 def part(text: str, before: str, after: str = "**") -> str:
     return text.split(before)[1].split(after)[0].replace("\\", "")
-
-
-def tables(app: AppTest, start: str) -> list[list[str]]:
-    table = next(m.value for m in app.markdown if m.value.startswith(start))
-    return [[c.strip().replace("\\", "") for c in line.split("|")[1:-1]] for line in table.splitlines()[2:]]
 
 
 # --- See and Check ---------------------------------------------------------------------------------------------------
@@ -137,7 +131,7 @@ def test_own_german_is_read_by_teacher_forcing() -> None:
     first = run.logits.argmax(-1)
     assert f"**{(first == run.labels).sum()} of {len(given)}** pieces" in text
     assert "a likely translation" in text
-    rows = tables(app, "| your piece")
+    rows = table(app, "your piece")
     assert [float(row[1]) for row in rows] == pytest.approx(list(given), abs=5.1e-5)
     assert [float(row[3]) for row in rows] == pytest.approx(list(softmax(run.logits).max(-1)), abs=5.1e-5)
     assert rows[1][2] == "habe"

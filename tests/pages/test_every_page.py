@@ -1,6 +1,7 @@
 """What holds for all pages."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,8 @@ def test_a_chart_has_a_text_and_a_table_of_its_numbers(page: Path) -> None:
     """For those who cannot see it. The project's own components bring both."""
     app = opened(page)
     texts = [chart.proto.alt for chart in app.get("plotly_chart")]
+    drawn = (e.proto.body for e in app.get("html") if e.proto.body.startswith('<figure class="tw-columns'))
+    texts += [alt for body in drawn for alt in re.findall('^[^>]*aria-label="([^"]*)"', body)]
     assert all(len(text) > 40 for text in texts), texts
     without = [text for text in texts if "numbers are in the matrix beside" not in text]
     assert sum(fold.label == "The numbers of the figure" for fold in app.expander) >= len(without), without

@@ -1,16 +1,19 @@
 """The lesson on the feed-forward network: its units, what is left out, rows alone, its questions."""
 
+import io
 import re
+from base64 import b64decode
 
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 from streamlit.testing.v1 import AppTest
 
 from model.decoding import Greedy
 from model.interventions import Block, Interventions, Unit
 from tests.forward import Array, Forward, config, source_ids, weights
-from tests.pages.kit import ROOT, component, markdown, opened, size, values
+from tests.pages.kit import ROOT, column_chart, component, markdown, opened, size, table, values
 from ui import engine
 from ui.attention import READABLE
 from ui.sentence import EXAMPLES, SURPRISES
@@ -72,14 +75,19 @@ def test_the_raster_has_a_tick_for_every_unit_that_fires(stack: str, layer: int)
     lines = re.findall(r"<li>(.*?)</li>", ticks)
     assert len(lines) == len(hidden)
     for line, row in zip(lines, hidden, strict=True):
-        places = [round(float(left) / 100 * len(row)) for left in re.findall(r"left:([\d.]+)%", line)]
-        sure = np.flatnonzero(row > 1e-5)  # what is nearer to 0 may lie on either side in float32
-        assert len(sure) <= len(places) <= (row > -1e-5).sum()
-        if len(sure) == len(places):
-            assert np.abs(np.array(places) - sure).max(initial=0) <= 1
-        opacity = [float(value) for value in re.findall(r"opacity:([\d.]+)", line)]
-        assert opacity == pytest.approx(0.3 + 0.7 * np.sqrt(row[row > 0] / hidden.max()), abs=0.011)
-        assert line.endswith(f'<span class="tw-bar-value">{len(places)}</span>')
+        (picture,) = re.findall(r"mask-image:url\('data:image/png;base64,([\w+/=]+)'\)", line)
+        opacity = np.array(Image.open(io.BytesIO(b64decode(picture))).getchannel("A"))[0] / 255
+        expected = np.zeros(len(opacity))
+        for unit in np.flatnonzero(row > 1e-5):  # what is nearer to 0 may lie on either side in float32
+            left = int(unit * len(opacity) / len(row))
+            expected[left : left + 2] = np.maximum(
+                expected[left : left + 2], 0.3 + 0.7 * np.sqrt(row[unit] / hidden.max())
+            )
+        doubtful = {int(unit * len(opacity) / len(row)) + n for unit in np.flatnonzero(abs(row) < 1e-5) for n in (0, 1)}
+        sure = [place for place in range(len(opacity)) if place not in doubtful]
+        assert opacity[sure] == pytest.approx(expected[sure], abs=0.011)
+        (count,) = re.findall(r'<span class="tw-bar-value">(\d+)</span>$', line)
+        assert (row > 1e-5).sum() <= int(count) <= (row > -1e-5).sum()
 
 
 @pytest.mark.parametrize(("stack", "layer"), LAYERS)
@@ -145,9 +153,9 @@ def test_what_is_left_out(stack: str, layer: int, way: str) -> None:
     said = re.search(r"on average it goes from \*\*([\d.]+)\*\* to \*\*([\d.]+)\*\*", markdown(app))
     assert said
     assert [float(n) for n in said.groups()] == pytest.approx([one.mean(), two.mean()], abs=2e-4)
-    table = next(e.value for e in app.markdown if e.value.startswith("| piece | as it is"))
-    numbers = [[float(n) for n in line.replace("\\", "").rsplit("|", 4)[1:3]] for line in table.splitlines()[2:]]
+    numbers = [[float(n) for n in line[1:3]] for line in table(app, "piece", "as it is")]
     assert np.allclose(numbers, np.stack([one, two], 1), atol=2e-4)
+    assert np.allclose(list(column_chart(app, "Two bars for each").values()), [one, two], atol=2e-4)
 
 
 def test_without_the_relu_two_matrices_are_one() -> None:
@@ -172,11 +180,9 @@ def test_the_translation_under_a_change_is_the_likeliest_under_the_oracle() -> N
 
 @pytest.mark.parametrize(("stack", "layer"), LAYERS)
 def test_rows_alone(stack: str, layer: int) -> None:
-    text = markdown(at(stack, layer))
-    network, attention = (
-        size(re.search(rf"\| {name} \| (.*?) \|", text.replace("\\", ""))[1])  # type: ignore[index]
-        for name in ("feed-forward network", "self-attention")
-    )
+    rows = table(at(stack, layer), "each row alone, against the same row in its sentence")
+    assert [name for name, _ in rows] == ["feed-forward network", "self-attention"]
+    network, attention = (size(difference) for _, difference in rows)
     assert network < 1e-4
     # Alone, a row can look at nothing but itself: its weight is 1, and what it takes away is its own value.
     run, path = Changed(SENTENCE), path_of(stack, layer).replace("feed_forward", "self_attn")

@@ -15,7 +15,7 @@ from tests import decode
 from tests.decode import Writer
 from tests.formula import agree
 from tests.forward import EOS, SOS, Forward, source_ids, tokenizer
-from tests.pages.kit import assert_sound, component, markdown, opened, size
+from tests.pages.kit import assert_sound, component, markdown, opened, size, table
 from tests.truth.lessons.inference import check_theatre, text_of
 from ui import engine
 from ui.lessons import lesson
@@ -42,12 +42,6 @@ def german(ids: tuple[int, ...]) -> str:
 
 def at(sentence: str = SENTENCE, **parameters: str) -> AppTest:
     return opened(PAGE, sentence=sentence, **parameters)
-
-
-def table(page: AppTest, start: str) -> list[list[str]]:
-    """The cells of the table whose head begins so."""
-    (found,) = (m.value for m in page.markdown if m.value.startswith(f"| {start}"))
-    return [[c.strip(" *").replace("\\", "") for c in line.split("|")[1:-1]] for line in found.splitlines()[2:]]
 
 
 def numeral(text: str) -> float:
@@ -87,12 +81,12 @@ def test_a_chosen_piece_is_written_and_the_model_goes_on_from_it(given: int) -> 
     check_theatre(data, Forward(source_ids(SENTENCE), list(expected)))
     text = markdown(page)
     assert "- **Score.** You chose it: its score" in text
-    ours, own = table(page, " | translation"), greedy(SENTENCE)
+    ours, own = table(page, "", "translation"), greedy(SENTENCE)
     for line, ids in zip(ours, (own, expected), strict=True):
         assert line[1] == german(ids)
         assert numeral(line[2]) == pytest.approx(writer(SENTENCE).total(ids), abs=0.0051)
         assert int(line[3]) == len(ids)
-    for n, line in enumerate(table(page, "step | the model's own"), given):
+    for n, line in enumerate(table(page, "step", "the model's own"), given):
         assert int(line[0]) == n + 1
         for ids, text, chance in ((own, *line[1:3]), (expected, *line[3:5])):
             assert text == (text_of(ids[n]) if n < len(ids) else "")
@@ -339,7 +333,7 @@ def test_work_with_and_without_the_cache() -> None:
     page = at(method=CACHE)
     src, tgt = source_ids(SENTENCE), [SOS, *greedy(SENTENCE)[:-1]]
     with_cache, without = counted(src, tgt, True), counted(src, tgt, False)
-    steps = table(page, "step | writes")
+    steps = table(page, "step", "writes")
     assert [[int(line[0]), *(int(numeral(n)) for n in line[2:])] for line in steps] == [
         [t, 1, t, a, b] for t, (a, b) in enumerate(zip(with_cache, without, strict=True), 1)
     ]
@@ -364,7 +358,7 @@ def test_time_is_measured_on_demand_for_this_translation() -> None:
 def test_all_at_once_is_one_by_one() -> None:
     page = at(method=AT_ONCE, at="3")
     src, tgt = source_ids(SENTENCE), [SOS, *greedy(SENTENCE)[:-1]]
-    alone, together = table(page, " | runs of the decoder")
+    alone, together = table(page, "", "runs of the decoder")
     assert (int(alone[1]), int(together[1])) == (len(tgt), 1)
     assert numeral(alone[3]) == sum(counted(src, tgt, True))
     model = engine.machine().model

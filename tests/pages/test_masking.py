@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.kit import component, markdown, opened, size, values
+from tests.pages.kit import component, markdown, opened, size, table, values
 from ui import engine, experiments
 from ui.lessons import lesson
 
@@ -48,12 +48,11 @@ def test_a_masked_cell_is_worked_out_too() -> None:
 
 def test_the_triangle() -> None:
     trace = engine.trace("I ate an apple")
-    table = next(m.value for m in opened(PAGE).markdown if m.value.startswith("| row | it sees"))
-    lines = [line.split("|")[1:-1] for line in table.splitlines()[2:]]
+    lines = table(opened(PAGE), "row", "it sees")
     assert [int(line[0]) for line in lines] == list(range(len(trace.tgt)))
-    assert lines[0][1].strip() == r"\<sos\>"
-    assert lines[2][1].split() == [r"\<sos\>", trace.labels[0].text, trace.labels[1].text]
-    assert lines[-1][2].strip() == r"**\<eos\>**"
+    assert lines[0][1] == "<sos>"
+    assert lines[2][1].split() == ["<sos>", trace.labels[0].text, trace.labels[1].text]
+    assert lines[-1][2] == "<eos>"
 
 
 def test_lifting_the_causal_mask_shows_the_future() -> None:
@@ -74,11 +73,6 @@ def test_lifting_the_causal_mask_shows_the_future() -> None:
     assert [float(found[1]), float(found[2])] == pytest.approx(means, abs=5.1e-5)
 
 
-def cells(page: AppTest, start: str) -> list[list[str]]:
-    table = next(m.value for m in page.markdown if m.value.startswith(start))
-    return [[c.strip(" *").replace("\\", "") for c in line.split("|")[1:-1]] for line in table.splitlines()[2:]]
-
-
 @pytest.mark.parametrize("count", [1, 7])
 def test_padding_changes_nothing_behind_its_mask(count: int) -> None:
     page = at(mask_trial="Add padding", pads=str(count))
@@ -87,7 +81,7 @@ def test_padding_changes_nothing_behind_its_mask(count: int) -> None:
     assert (before[:, -count:] == 0).all()
     assert (after[:, -count:] > 0).all()
     assert component(page, "do_before")["columns"][-count:] == ["<pad>"] * count
-    masked, seen = cells(page, "| the same sentence with padding")
+    masked, seen = table(page, "the same sentence with padding")
     assert size(masked[1]) < 1e-4
     assert masked[2] == "0"
     assert size(seen[1]) > 0.01
@@ -95,11 +89,11 @@ def test_padding_changes_nothing_behind_its_mask(count: int) -> None:
 
 def test_all_at_once_is_one_by_one() -> None:
     page = at(mask_trial="All at once or one by one")
-    alone, together, lifted = cells(page, "|  | runs of the decoder")
+    alone, together, lifted = table(page, "", "runs of the decoder")
     assert int(alone[1]) == len(engine.trace(SENTENCE).tgt)
     assert size(together[2]) < 1e-4
     assert size(lifted[2]) > 0.1
-    rows = cells(page, "| row | reads")
+    rows = table(page, "row", "reads")
     assert max(size(row[3]) for row in rows) == size(together[2])
     assert size(rows[-1][4]) > 0
 

@@ -1,7 +1,6 @@
 """The lesson on multi-head attention: labels, heads off, the ranking and the cost, against the oracle's own passes."""
 
 import html
-import json
 import re
 from functools import cache
 
@@ -15,7 +14,7 @@ import ui.heads
 from model.attention import MultiHeadAttention
 from model.checkpoint import CheckpointError
 from tests.forward import EOS, Forward, config, softmax, source_ids, tokenizer
-from tests.pages.kit import component, floats, markdown, opened, size, values
+from tests.pages.kit import column_chart, component, markdown, opened, size, table, values
 from tests.truth.lessons.multi_head import PATHS, measured_table, roles, shares_of_layer
 from ui import engine
 from ui.lessons import lesson
@@ -71,11 +70,6 @@ def plain(app: AppTest) -> str:
     return re.sub(r"\\(.)", r"\1", markdown(app)).replace("\u2060", "")
 
 
-def table(app: AppTest, begins: str) -> list[list[str]]:
-    found = next(m.value for m in app.markdown if m.value.startswith(begins))
-    return [[re.sub(r"\\(.)", r"\1", c).strip(" *") for c in line.split("|")[1:-1]] for line in found.splitlines()[2:]]
-
-
 # --- See -------------------------------------------------------------------------------------------------------------
 
 
@@ -90,7 +84,7 @@ def test_every_head_has_its_label(label: str, sentence: str) -> None:
     assert (grid["layers"], grid["heads"], grid["selected"]) == (1, config()["n_heads"], [0, 1])
     assert np.allclose(values(app, "shares_here"), here, atol=1e-4)
     assert np.allclose(values(app, "shares_measured"), measured_table(kind, 2), atol=1e-6)
-    labels = [line[1:] for line in table(app, "| head | on this sentence")]
+    labels = [line[1:] for line in table(app, "head", "on this sentence")]
     assert labels == [list(pair) for pair in zip(roles(here, kind), roles(measured_table(kind, 2), kind), strict=True)]
 
 
@@ -140,7 +134,7 @@ def test_without_the_measured_shares_the_page_goes_on(monkeypatch: pytest.Monkey
     try:
         app = opened(PAGE, sentence=SENTENCE)
         assert "cannot be shown. The model file heads.json is <b>broken</b>." in plain(app)
-        assert len(table(app, "| head | on this sentence")[0]) == 2
+        assert len(table(app, "head", "on this sentence")[0]) == 2
         assert values(app, "shares_here").shape == (5, 5)
         assert not [e for e in app.get("bidi_component") if e.key == "shares_measured"]
     finally:
@@ -172,10 +166,9 @@ def test_heads_off_as_the_oracle_has_it(off: list[Off]) -> None:
 
     same = Forward(source_ids(SENTENCE), before.labels, heads_off=places(off))
     one, two = probabilities(before), probabilities(same)
-    (chart,) = app.get("plotly_chart")
-    for trace, expected in zip(json.loads(chart.proto.spec)["data"], (one, two), strict=True):
-        assert np.allclose(floats(trace["y"]), expected, atol=1e-4)
-    rows = table(app, "| piece | with all heads on")
+    for drawn, expected in zip(column_chart(app, "Two bars for each").values(), (one, two), strict=True):
+        assert np.allclose(drawn, expected, atol=1e-4)
+    rows = table(app, "piece", "with all heads on")
     assert [[float(n.replace("−", "-")) for n in row[1:]] for row in rows] == [
         pytest.approx([a, b, b - a], abs=1.1e-4) for a, b in zip(one, two, strict=True)
     ]
@@ -278,7 +271,7 @@ def test_the_ranking() -> None:
     assert len(limits) == 1
     order = sorted(expected, key=lambda off: expected[off])
     names = {kind: label for label, kind in KINDS.items()}
-    rows = table(app, "| head | change")
+    rows = table(app, "head", "change")
     for row, off in zip(rows, order, strict=False):
         kind, layer, head = off
         assert row[0] == f"{names[kind]}, layer {layer + 1}, head {head + 1}"
@@ -307,7 +300,7 @@ def test_the_head_looked_at_is_in_the_address(text: str, selected: list[int] | N
 @pytest.mark.parametrize("label", list(KINDS))
 def test_the_cost_is_what_pytorch_counts(label: str, n_heads: int) -> None:
     app = opened(PAGE, sentence=SENTENCE, attention=label, heads_trial="Count the cost", n_heads=str(n_heads))
-    rows = {row[0]: row[1:] for row in table(app, "| multiplications")}
+    rows = {row[0]: row[1:] for row in table(app, "multiplications")}
     s = len(source_ids(SENTENCE))
     t = s if label == "Encoder" else len(first().labels)
     s = t if label == "Masked decoder" else s

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.forward import positions
 from tests.model.test_positions import TABLE
-from tests.pages.kit import assert_sound, component, floats, markdown, notices, opened, size, values
+from tests.pages.kit import assert_sound, component, floats, markdown, notices, opened, size, table, values
 from ui import engine
 from ui.lessons import lesson
 
@@ -130,9 +130,7 @@ def chart(page: AppTest, key: str) -> dict[str, Any]:
 
 def rows_of(page: AppTest, begins: str) -> list[list[float]]:
     """The numbers of the table whose head begins like this."""
-    (found,) = (m.value for m in page.markdown if m.value.startswith(f"| {begins} |"))
-    lines = (line.replace("\\", "").strip("| ").split(" | ") for line in found.splitlines()[2:])
-    return [[math.inf if cell == "∞" else size(cell) for cell in line] for line in lines]
+    return [[math.inf if cell == "∞" else size(cell) for cell in line] for line in table(page, begins)]
 
 
 def test_the_heatmap_of_100_positions_is_the_formula() -> None:

@@ -1,12 +1,10 @@
 """The lesson on scaled dot-product attention: the decks' example, the scale, its questions."""
 
-import re
-
 import numpy as np
 import pytest
 
 from tests.forward import Forward, source_ids
-from tests.pages.kit import ROOT, component, markdown, opened, values
+from tests.pages.kit import ROOT, component, markdown, opened, table, values
 from ui import engine
 
 PAGE = ROOT / "pages" / "attention" / "scaled_dot_product.py"
@@ -32,19 +30,14 @@ def test_without_the_scale(kind: str) -> None:
     before, after = (run[f"{KINDS[kind]}.weights"][2] for run in (oracle(), oracle(scale_off=True)))
     assert np.allclose(values(app, "do_before"), before, atol=1e-4)
     assert np.allclose(values(app, "do_after"), after, atol=1e-3)
-    measures = [
-        (name, [float(n) for n in found.split("|")])
-        for name, found in re.findall(
-            r"\| (entropy|largest|steepest)[^|]*\|([\d.| \\]+)\|", markdown(app).replace("\\", "")
-        )
-    ]
-    for (name, said), digits in zip(measures, (2, 2, 3), strict=True):
-        for shown, weights in zip(said, (before, after), strict=True):
+    measures = table(app, "on average over the rows", "with the scale", "without it")
+    for (name, *said), digits in zip(measures, (2, 2, 3), strict=True):
+        for shown, weights in zip(map(float, said), (before, after), strict=True):
             true = {
                 "entropy": -(weights * np.log2(np.where(weights > 0, weights, 1))).sum(-1).mean(),
                 "largest": weights.max(-1).mean(),
                 "steepest": (weights * (1 - weights)).max(-1).mean(),
-            }[name]
+            }[name.split()[0]]
             assert abs(shown - true) < 0.51 * 10.0**-digits
 
 

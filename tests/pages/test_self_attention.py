@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.forward import Forward, config, source_ids
-from tests.pages.kit import ROOT, component, markdown, opened, values
+from tests.pages.kit import ROOT, component, markdown, opened, table, values
 from ui import engine
 from ui.attention import READABLE
 
@@ -82,12 +82,10 @@ def test_where_it_looks_is_told_as_it_is(noun: str) -> None:
     app, wide, tired = opened(PAGE, self_trial=IT, noun=noun), shares(WIDE), shares(TIRED)
     assert np.allclose(values(app, "do_before"), wide[noun], atol=1e-5)
     assert np.allclose(values(app, "do_after"), tired[noun], atol=1e-5)
-    text = markdown(app)
+    text, lines = markdown(app), table(app, "“it” gives, on average over 12 heads")
     for name, found in (("wide", wide), ("tired", tired)):
-        (line,) = (line for line in text.replace("\\", "").splitlines() if line.startswith(f"| too {name} |"))
-        assert [float(cell) for cell in line.split("|")[2:5]] == pytest.approx(
-            [w.mean() for w in found.values()], abs=6e-4
-        )
+        (cells,) = (cells for first, *cells in lines if first == f"too {name}")
+        assert [float(cell) for cell in cells] == pytest.approx([w.mean() for w in found.values()], abs=6e-4)
     winners = ["street" if found["street"].mean() > found["animal"].mean() else "animal" for found in (wide, tired)]
     assert (f"The {winners[0]} gets more **both times**" in text) == (winners[0] == winners[1])
     assert ("changes over with the meaning" in text) == (winners == ["street", "animal"])

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from tokenizers import Tokenizer as Backend
 
 from model.checkpoint import SHIPPED
-from tests.pages.kit import assert_sound, component, markdown, opened
+from tests.pages.kit import assert_sound, component, markdown, opened, table
 from ui.lessons import lesson
 
 PAGE = lesson("tokenization").file
@@ -28,13 +28,8 @@ def ids(text: str) -> list[int]:
     return LIBRARY.encode(text, add_special_tokens=False).ids
 
 
-MERGED, HOW, COUNTS, CURVE = "Merge |", "Method | How", "Method | Vocabulary", "Merges known"  # how the tables begin
-
-
-def table(page: AppTest, begins: str) -> list[list[str]]:
-    """The rows of the table whose head begins like this; their cells without the signs that Markdown needs."""
-    (found,) = (m.value for m in page.markdown if m.value.startswith(f"| {begins}"))
-    return [re.sub(r"\\(.)", r"\1", line.strip("| ")).split(" | ") for line in found.splitlines()[2:]]
+# How the heads of the tables begin.
+MERGED, HOW, COUNTS, CURVE = ("Merge",), ("Method", "How it cuts"), ("Method", "Vocabulary"), ("Merges known",)
 
 
 @pytest.mark.parametrize("sentence", ["x", SENTENCE, "ฉันชอบสุนัข 👩‍🚀", "<eos> $x$ *b* <script>"])
@@ -93,7 +88,7 @@ def test_merges_one_by_one() -> None:
     page.text_input(key="word").set_value("Geburtstag").run()
     assert_sound(page)
     slider = page.slider(key="merges")
-    rows = table(page, MERGED)
+    rows = table(page, *MERGED)
     assert slider.value <= slider.max == len(rows)
     for count in (0, 1, len(rows)):
         page.slider(key="merges").set_value(count).run()
@@ -103,7 +98,7 @@ def test_merges_one_by_one() -> None:
             after = cards(page, "do_after")
             assert len(before) == len(after) + 1
             assert [card[0] for card in after if card[3]] == ["".join(card[0] for card in before if card[3])]
-            assert sum(row[4] == "yes" for row in table(page, MERGED)) == count
+            assert sum(row[4] == "yes" for row in table(page, *MERGED)) == count
     assert [int(card[1][0].removeprefix("id ")) for card in after] == ids("Geburtstag")
 
 
@@ -117,22 +112,22 @@ def test_one_click_examples_cut_in_five_ways() -> None:
     for button in [b for b in page.button if str(b.key).startswith("cut_")]:
         button.click().run()
         assert_sound(page)
-        rows = {row[0]: row for row in table(page, COUNTS)}
+        rows = {row[0]: row for row in table(page, *COUNTS)}
         assert len(rows) == 5
-        assert [row[0] for row in table(page, HOW)] == list(rows)
+        assert [row[0] for row in table(page, *HOW)] == list(rows)
         text = page.text_input(key="text").value or "I ate an apple"
         assert int(rows["Byte-pair encoding"][2]) == len(ids(text))
         assert rows["Byte-pair encoding"][3] == "yes"
-        assert int(table(page, CURVE)[-1][2]) == len(ids(text))
-        assert int(table(page, CURVE)[0][2]) == len(f" {text}".encode())
+        assert int(table(page, *CURVE)[-1][2]) == len(ids(text))
+        assert int(table(page, *CURVE)[0][2]) == len(f" {text}".encode())
 
 
 def test_what_is_unknown_does_not_come_back_and_words_forget_the_spaces() -> None:
     found = {}
     for text in ("I ate an apple.", "don't", "Schöne Grüße", "ฉันชอบสุนัข"):
         page = opened(PAGE, text=text)
-        shown = {row[0]: row[2] for row in table(page, HOW)}
-        for method, _, n_pieces, back in table(page, COUNTS):
+        shown = {row[0]: row[2] for row in table(page, *HOW)}
+        for method, _, n_pieces, back in table(page, *COUNTS):
             assert int(n_pieces) == shown[method].count(" · ") + 1
             n_unknown = shown[method].count("<unk>")
             assert back == f"no, {n_unknown} unknown" if n_unknown else back in ("yes", "no, 0 unknown")

@@ -11,6 +11,8 @@ import numpy as np
 from streamlit.testing.v1 import AppTest
 
 from tests.forward import Forward
+from tests.pages.kit import rows_of_table
+from ui.text import in_markdown
 
 SIGN = "[-−]?"
 NUMBER = re.compile(rf"{SIGN}\d[\d,]*(?:\.\d+)?")
@@ -65,6 +67,10 @@ def part(app: AppTest, key: str) -> Seen:
                 seen.components.append(loads(element.proto.json))
             case "markdown" | "caption":
                 seen.texts.append(element.value)
+            case "html":
+                if rows := rows_of_table(element.proto.body):
+                    head, *lines = ("| " + " | ".join(map(in_markdown, row)) + " |" for row in rows)
+                    seen.texts.append("\n".join([head, "|---" * len(rows[0]) + "|", *lines]))
             case "code":
                 seen.codes.append(element.value)
             case "plotly_chart":

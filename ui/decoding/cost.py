@@ -4,15 +4,15 @@ import numpy as np
 import streamlit as st
 
 from figures.embedding_space import largest_difference
-from figures.probabilities import paired_bars
 from model.theatre import multiplications, timed, work
 from model.trace import Trace
 from ui import engine, experiments
 from ui.attention import READABLE
+from ui.column_chart import Series, column_chart
 from ui.decoding import state
 from ui.engine import machine
 from ui.tables import numbers_of_figure, table
-from ui.text import bold, in_html, in_markdown, magnitude, number, piece
+from ui.text import bold, in_markdown, magnitude, number, piece
 
 
 def with_and_without_cache(trace: Trace) -> None:
@@ -27,17 +27,10 @@ def with_and_without_cache(trace: Trace) -> None:
     products = [np.array([step.multiplications for step in run]) for run in (cached, anew)]
     sides, shown = ("with the cache", "without"), writing.labels[:READABLE]
     st.markdown("**Multiplications of each step, in millions**")
-    st.plotly_chart(
-        paired_bars(
-            [in_html(piece(label.text)) for label in shown],
-            products[0][:READABLE] / 1e6,
-            products[1][:READABLE] / 1e6,
-            sides,
-            "million multiplications",
-            float(max(one[:READABLE].max() for one in products)) / 1e6,
-        ),
-        key="work_bars",
-        config={"displayModeBar": False},
+    column_chart(
+        [label.text for label in shown],
+        [Series(side, values[:READABLE] / 1e6) for side, values in zip(sides, products, strict=True)],
+        axis="million multiplications",
         alt=f"Two bars for each of {len(shown)} steps: its multiplications with the cache and without.",
     )
     numbers_of_figure(

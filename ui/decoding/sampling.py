@@ -4,15 +4,15 @@ import numpy as np
 import streamlit as st
 import torch
 
-from figures.probabilities import paired_bars
 from model.decoding import narrowed, writable
 from model.trace import MAX_TOKENS, Trace
 from ui.address import said
+from ui.column_chart import Series, column_chart
 from ui.decoding import state
 from ui.decoding.another import step_cards
 from ui.decoding.state import text_of
 from ui.tables import numbers_of_figure
-from ui.text import bold, chance, in_html, piece
+from ui.text import bold, chance, piece
 
 
 def draw_again() -> None:
@@ -54,10 +54,11 @@ def sampling(trace: Trace) -> None:
     found = [id for id, _ in state.candidates(drawn, step)]
     names = [text_of(id) for id in found]
     sides = "the model's", "drawn from"
-    st.plotly_chart(
-        paired_bars([in_html(name) for name in names], probabilities[found], kept[found], sides),
-        key="narrowed_bars",
-        config={"displayModeBar": False},
+    column_chart(
+        names,
+        [Series(side, values[found]) for side, values in zip(sides, (probabilities, kept), strict=True)],
+        axis="probability",
+        limit=1.0,
         alt=f"Step {step + 1}: two bars for each of {len(found)} pieces, its probability before and after narrowing.",
     )
     label = drawn.labels[step]

@@ -82,4 +82,3 @@ WORDS: dict[str, Words] = {
     r"\| piece \| mean before": spread_table,
     "Before, the deviations": spread_words,
 }
-CHARTS = {"lengths", "spread"}  # their numbers stand in tables
