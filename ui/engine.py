@@ -3,7 +3,8 @@
 import functools
 import gc
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from types import MappingProxyType
 
 import cachetools
@@ -22,6 +23,7 @@ _lock = threading.Lock()
 # One sentence at a time goes through the model. Threads that compute side by side wait for Python's own lock at every
 # small operation, up to 5 ms each time; in a queue all are served sooner.
 turn = threading.Lock()
+_CORES = torch.get_num_threads()
 
 
 @functools.cache
@@ -48,6 +50,17 @@ def weights(twin: bool = False) -> Mapping[str, Array]:
 def numbers(trace: Trace, twin: bool = False) -> Numbers:
     """What `ui.worked` works out a trace's cells from."""
     return Numbers(trace.tensors, weights(twin))
+
+
+@contextmanager
+def whole_turn() -> Iterator[None]:
+    """A turn with every core: for dozens of runs at once, the only ones long enough to be worth dividing."""
+    with turn:
+        torch.set_num_threads(_CORES)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(1)
 
 
 def warm_up() -> None:

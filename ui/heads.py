@@ -39,7 +39,7 @@ def measured() -> tuple[Measured | None, str]:
 
 @functools.lru_cache(maxsize=256)
 def _aligned(src: tuple[Token, ...], labels: tuple[Token, ...]) -> tuple[int, ...]:
-    with engine.turn:
+    with engine.whole_turn():
         return aligned_words(machine(), src, labels)
 
 
@@ -65,7 +65,7 @@ def roles_here(trace: Trace, kind: str, layer: int) -> list[str]:
 
 @functools.lru_cache(maxsize=256)
 def _without(src: tuple[int, ...], labels: tuple[int, ...], heads: tuple[Head, ...]) -> Array:
-    with engine.turn:
+    with engine.whole_turn():
         return log_probabilities_without(machine(), src, labels, heads)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import streamlit as st
 
 from model.attention import MultiHeadAttention
+from model.config import ModelConfig
 from model.heads import (
     ABOVE_UNIFORM,
     MOSTLY,
@@ -20,7 +21,7 @@ from model.heads import (
 )
 from model.interventions import Head, InterventionError, Interventions
 from model.tokenizer import EOS, SOS
-from model.trace import Trace
+from model.trace import Array, Trace
 from ui import engine
 from ui.attention import KINDS, READABLE, tokens_of
 from ui.bars import bars
@@ -41,6 +42,7 @@ TRIALS = SWITCH_OFF, RANKING, COST = "Switch heads off", "Which head matters mos
 WINDOW = 16  # dimensions of each head that are shown at once, side by side
 MIXED_COLUMNS = 64  # of the d_model after W^O, as many as are shown
 RANKED = 5  # heads listed as those that matter most
+SHORT = {"encoder": "encoder", "decoder": "masked", "cross": "enc-dec"}  # kinds of attention, above narrow columns
 WITHOUT = "without"  # the parameter in the address: the one head that the ranking looks at
 
 MEANING = {
@@ -370,36 +372,46 @@ def ranking(trace: Trace) -> None:
     change_of = dict(zip(heads, changes.tolist(), strict=True))
     chosen = chosen_head(order[0])
 
-    def look_at(kind: str, cell: tuple[int, int]) -> None:
-        st.query_params[WITHOUT] = str(Head(kind, *cell))
+    # One row a layer; the heads of the three kinds of attention side by side.
+    places = [[heads[n] for n in row] for row in by_layer(np.arange(len(heads)), config)]
+    at = next((r, c) for r, row in enumerate(places) for c, head in enumerate(row) if head == chosen)
 
-    limit = float(np.abs(changes).max()) or 1.0
-    for column, kind in zip(st.columns(len(KINDS), gap="medium"), KINDS, strict=True):
-        with column:
-            matrix(
-                [[change_of[Head(kind, layer, n)] for n in range(config.n_heads)] for layer in range(config.n_layers)],
-                [f"layer {n + 1}" for n in range(config.n_layers)],
-                [f"head {n + 1}" for n in range(config.n_heads)],
-                key=f"ranking_{kind}",
-                title=KINDS[kind].label,
-                how_to_read="Negative: less likely without it.",
-                scale="signed",
-                limit=limit,
-                selected=(chosen.layer, chosen.head) if chosen.attention == kind else None,
-                describe="without {row}, {column}: {value}",
-                csv_name=f"change without each head {kind}",
-                on_select=lambda cell, kind=kind: look_at(kind, cell),
-            )
+    def look_at(cell: tuple[int, int]) -> None:
+        st.query_params[WITHOUT] = str(places[cell[0]][cell[1]])
+
+    matrix(
+        by_layer(changes, config),
+        [f"layer {n + 1}" for n in range(config.n_layers)],
+        [f"{SHORT[head.attention]} {head.head + 1}" for head in places[0]],
+        key="ranking",
+        title="How the log-probability changes without each head",
+        how_to_read="Negative: less likely without it. Each column is a head: of the encoder, of the decoder's masked "
+        "self-attention, of encoder-decoder attention. A row is a layer.",
+        scale="signed",
+        group=config.n_heads,
+        selected=at,
+        value_names=[[f"{where(head)}, head {head.head + 1}" for head in row] for row in places],
+        describe="without {name}: {value}",
+        csv_name="change without each head",
+        on_select=look_at,
+    )
     without_one(trace, chosen, change_of[chosen])
     st.markdown("**The heads that matter most here**")
+    # What they do on this sentence is in See. To work it out here too, for other layers, takes as long as the ranking.
+    found, _ = measured()
     table(
-        ("head", "change", "times as likely", "what it does on this sentence"),
+        (
+            "head",
+            "change",
+            "times as likely",
+            *([f"what it does over {found.n_sentences:,} test sentences"] if found else []),
+        ),
         [
             (
                 f"{KINDS[head.attention].label}, layer {head.layer + 1}, head {head.head + 1}",
                 number(change_of[head], 3),
                 magnitude(float(np.exp(change_of[head]))),
-                roles_here(trace, head.attention, head.layer)[head.head],
+                *([found.role(head)] if found else []),
             )
             for head in order[:RANKED]
         ],
@@ -410,6 +422,11 @@ def ranking(trace: Trace) -> None:
         "counts here may count in another sentence; and heads can stand in for one another, so that what two of them "
         "do shows only when both are off."
     )
+
+
+def by_layer(values: Array, config: ModelConfig) -> Array:
+    """One number for each head of a model, in the order of `all_heads`, as (layers, kinds of attention · heads)."""
+    return values.reshape(len(KINDS), config.n_layers, config.n_heads).transpose(1, 0, 2).reshape(config.n_layers, -1)
 
 
 def chosen_head(otherwise: Head) -> Head:

@@ -263,12 +263,9 @@ def changes() -> dict[Off, float]:
 def test_the_ranking() -> None:
     app = opened(PAGE, sentence=SENTENCE, heads_trial="Which head matters most")
     expected = changes()
-    limits = set()
-    for kind in PATHS:
-        true = [[expected[kind, layer, head] for head in range(4)] for layer in range(3)]
-        assert np.allclose(values(app, f"ranking_{kind}"), true, atol=2e-3)
-        limits.add(component(app, f"ranking_{kind}")["limit"])
-    assert len(limits) == 1
+    true = [[expected[kind, layer, head] for kind in PATHS for head in range(4)] for layer in range(3)]
+    assert np.allclose(values(app, "ranking"), true, atol=2e-3)
+    assert component(app, "ranking")["columns"][3:9:5] == ["encoder 4", "enc-dec 1"]
     order = sorted(expected, key=lambda off: expected[off])
     names = {kind: label for label, kind in KINDS.items()}
     rows = table(app, "head", "change")
@@ -277,19 +274,26 @@ def test_the_ranking() -> None:
         assert row[0] == f"{names[kind]}, layer {layer + 1}, head {head + 1}"
         assert size(row[1]) == pytest.approx(expected[off], abs=2e-3)
         assert size(row[2]) == pytest.approx(np.exp(expected[off]), rel=0.02)
-        assert row[3] == roles(shares_of_layer(first(), kind, layer), kind)[head]
+        assert row[3] == roles(measured_table(kind, layer), kind)[head]
     assert len(rows) == 5
     assert f"Without {sum(change > 0 for change in expected.values())} of the 36 heads" in plain(app)
     worst = order[0]
-    assert component(app, f"ranking_{worst[0]}")["selected"] == [*worst[1:]]
+    assert component(app, "ranking")["selected"] == place(worst)
     assert text_of(greedy(SENTENCE, [worst])) in plain(app)
 
 
-@pytest.mark.parametrize(("text", "selected"), [("cross.1.3", [1, 3]), ("cross.7.0", None), ("<i>", None)])
+def place(off: tuple[str, int, int]) -> list[int]:
+    """Row and column of a head in the ranking."""
+    return [off[1], 4 * list(PATHS).index(off[0]) + off[2]]
+
+
+@pytest.mark.parametrize(
+    ("text", "selected"), [("cross.1.3", place(("cross", 1, 3))), ("cross.7.0", None), ("<i>", None)]
+)
 def test_the_head_looked_at_is_in_the_address(text: str, selected: list[int] | None) -> None:
     app = opened(PAGE, sentence=SENTENCE, heads_trial="Which head matters most", without=text)
     if selected:
-        assert component(app, "ranking_cross")["selected"] == selected
+        assert component(app, "ranking")["selected"] == selected
         found = greedy(SENTENCE, [("cross", 1, 3)])
         assert f"**{text_of(found)}**" in plain(app)
     else:
