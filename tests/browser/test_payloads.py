@@ -62,7 +62,9 @@ def test_no_payload_runs(slug: str, payloads: tuple[str, ...], page: Page, url: 
     unharmed(page, "the address")
     for payload in payloads:
         box.fill(payload)
+        typed = box.input_value()  # the browser itself has no line breaks in a box of one line
+        assert typed.split() == payload.split() or typed == payload.replace("\n", "")
         box.press("Enter")
         page.wait_for_timeout(200)
         unharmed(page, payload)
-        expect(box).to_have_value(payload.replace("\n", ""))
+        expect(box).to_have_value(typed)
