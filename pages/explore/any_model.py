@@ -1,10 +1,11 @@
 """Any Hugging Face model of the folder of models: its tokens, its attention, what it predicts."""
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from explore.attention import AttentionMaps
 from explore.bertviz_views import affordable_layers, head_view
-from explore.downloads import fetch, size_of
+from explore.downloads import Offer, fetch, look_up, on_its_way
 from explore.folders import ModelError, Settings, folder_of, listed
 from explore.hugging_face import OpenModel, Reading, Shelf, shelf
 from figures.grouping import Group, pieces, words
@@ -28,6 +29,10 @@ HOW_TO_ADD = (
     "the setting `WALKTHROUGH_MODELS` points. This project's own model goes there by "
     "`python -m model.export models/walkthrough-en-de`."
 )
+HOW_TO_FETCH = (
+    "Or type the name of a model on the Hugging Face Hub, such as `google-bert/bert-base-uncased`: you see how large "
+    "it is, and nothing is fetched before you say so."
+)
 HEAD_VIEW_LINE, HEAD_VIEW_TOP = 23, 90  # pixels
 
 
@@ -44,17 +49,32 @@ def open_model(settings: Settings, name: str) -> OpenModel | None:
         return None
 
 
+@st.cache_data(ttl=300, max_entries=100, show_spinner="Asking the Hugging Face Hub…")
+def asked(settings: Settings, name: str) -> Offer:
+    """`look_up`, and not again for every click on the page."""
+    return look_up(name, settings)
+
+
 def offer(settings: Settings, name: str) -> None:
     """Say how large a model is that is not there, and fetch it if the visitor says so.
 
     Raises: ModelError
     """
-    size = size_of(name, settings)
-    st.info(f"The model {in_markdown(name)} is not here yet. To fetch it takes {size / 1e6:,.0f} MB.")
-    if st.button(f"Fetch {size / 1e6:,.0f} MB", key="fetch"):
-        bar = st.progress(0.0, "Fetching…")
-        fetch(name, settings, size, bar.progress)
+    offered = asked(settings, name)
+    size = f"{offered.size / 1e6:,.1f} MB"
+    st.info(f"The model {in_markdown(name)} is not here yet. To fetch it takes {size}.")
+    if st.button(f"Fetch {size}", key="fetch") or on_its_way(name, settings):
+        bar = st.progress(0.0)
+        try:
+            fetch(offered, settings, lambda part: show_progress(bar, part, size))
+        except ModelError:
+            bar.empty()
+            raise
         st.rerun()
+
+
+def show_progress(bar: DeltaGenerator, part: float, size: str) -> None:
+    bar.progress(part, f"{part:.0%} of {size} are here. It goes on if you leave this page.")
 
 
 def covered(reading: Reading) -> int | None:
@@ -176,6 +196,8 @@ names = listed(settings.root)
 name = choose_model("Model", names, "model", names[0] if names else None)
 with st.expander("How do I add a model?", expanded=not names):
     st.markdown(HOW_TO_ADD)
+    if settings.downloads:
+        st.markdown(HOW_TO_FETCH)
 sentence = (st.session_state.get(KEY) or "")[:MAX_CHARS].strip()
 if name and not sentence:
     st.info("There is nothing to read yet: type a sentence.")

@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import torch
@@ -11,7 +10,6 @@ from hypothesis import strategies as st
 from safetensors.torch import save_file
 
 from explore import folders, hugging_face
-from explore.downloads import size_of
 from explore.folders import ModelError, Settings, folder_of, listed, weights_size
 from explore.hugging_face import load
 
@@ -132,30 +130,3 @@ def test_settings_of_an_operator(tmp_path: Path) -> None:
     found = Settings.of({"WALKTHROUGH_MODELS": str(tmp_path), "WALKTHROUGH_DOWNLOADS": "yes", "WALKTHROUGH_KEPT": "5"})
     assert found == Settings(tmp_path, True, 5)
     assert Settings.of({"WALKTHROUGH_KEPT": "many", "WALKTHROUGH_DOWNLOADS": "no"}) == plain
-
-
-class Hub:
-    """Answers, or fails, as the Hub would."""
-
-    def __init__(self, answer: object) -> None:
-        self.answer = answer
-
-    def model_info(self, name: str, **_: object) -> object:
-        if isinstance(self.answer, Exception):
-            raise self.answer
-        return self.answer
-
-
-def test_the_size_of_a_download(tmp_path: Path) -> None:
-    files = [("model.safetensors", 100), ("config.json", 5), ("pytorch_model.bin", 1000), ("run.py", 7)]
-    info = SimpleNamespace(siblings=[SimpleNamespace(rfilename=n, size=s) for n, s in files])
-    on = Settings(tmp_path, True, 1)
-    assert size_of("some/model", on, Hub(info)) == 105  # type: ignore[arg-type]
-    with pytest.raises(ModelError, match="switched off"):
-        size_of("some/model", Settings(tmp_path, False, 1), Hub(info))  # type: ignore[arg-type]
-    with pytest.raises(ModelError, match="no safetensors"):
-        size_of("some/model", on, Hub(SimpleNamespace(siblings=info.siblings[1:])))  # type: ignore[arg-type]
-    with pytest.raises(ModelError, match="is there internet"):
-        size_of("some/model", on, Hub(OSError("no route")))  # type: ignore[arg-type]
-    with pytest.raises(ModelError, match="no name"):
-        size_of("../x", on, Hub(info))  # type: ignore[arg-type]
