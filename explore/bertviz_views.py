@@ -3,6 +3,7 @@
 BertViz loads d3 and jQuery from the internet through require.js and writes tokens into a script as they are. Here both
 libraries stand in the page, and a token's `<` is written as an escape, so that nothing typed can end the script. Over
 that, a content security policy with a one-time number lets these scripts run and no other, and loads nothing at all.
+Layers and heads are counted from 1, as everywhere in the app, where BertViz counts from 0.
 """
 
 import re
@@ -27,6 +28,19 @@ _MARK = "\ue000"  # stands for < until the script is written; a private characte
 
 # What BertViz asks of require.js, answered by the libraries on the page.
 _REQUIRE = "var require={config(){}};function requirejs(names,run){run(window.jQuery,window.d3)}"
+
+# In BertViz's scripts: what it writes on the page counts from 0, and its dark ground is not this app's.
+_WRITTEN = {
+    ".text(layer)": ".text(layer + 1)",
+    ".text(config.heads[i])": ".text(config.heads[i] + 1)",
+    ".text(config.layers[i])": ".text(config.layers[i] + 1)",
+    "'Layer ' + config.layers[layerIndex] + \", Head \" + config.heads[headIndex]": (
+        "'Layer ' + (config.layers[layerIndex] + 1) + \", head \" + (config.heads[headIndex] + 1)"
+    ),
+    "'background': 'black'": "'background': '#11161d'",
+}
+# The colours that BertViz gives to heads in its head view and to layers in its model view, one after the other.
+COLOURS = ("blue", "orange", "green", "red", "purple", "brown", "pink", "grey", "olive", "light blue")
 
 _STYLE = """
 body { margin: 0; font: 15px/1.4 system-ui, sans-serif; }
@@ -61,6 +75,18 @@ def model_view(maps: AttentionMaps, mode: Mode, layers: Sequence[int] | None = N
     return _page(html, mode)
 
 
+def head_view_height(maps: AttentionMaps) -> int:
+    """Pixels that the head view takes: 22.5 for each token, and what stands above."""
+    return 80 + round(22.5 * max(len(maps.rows), len(maps.columns)))
+
+
+def model_view_height(maps: AttentionMaps) -> int:
+    """Pixels that the model view takes: a map's height hangs on the count of heads; one opened large must fit in."""
+    n_layers, n_heads = maps.weights.shape[:2]
+    n_tokens = max(len(maps.rows), len(maps.columns))
+    return 30 + round(max(n_layers * (84 / n_heads * n_tokens + 10) + 38, 18 * n_tokens + 55))
+
+
 def affordable_layers(maps: AttentionMaps, layer: int) -> list[int]:
     """As many layers around this one as make a view of well under a megabyte, at least this one."""
     n_layers = len(maps.weights)
@@ -84,7 +110,7 @@ def _arguments(maps: AttentionMaps) -> dict[str, Any]:
 
 
 def _marked(tokens: Sequence[str]) -> list[str]:
-    return [token.replace(_MARK, "�").replace("<", _MARK) for token in tokens]
+    return [token.replace(_MARK, "�").replace("<", _MARK) if token.strip(" ") else "␣" for token in tokens]
 
 
 @cache
@@ -96,6 +122,11 @@ def _page(html: str, mode: Mode) -> str:
     """BertViz's HTML as a page that is allowed its own scripts alone."""
     body, _, script = re.sub(r'<script src="[^"]*"></script>', "", html).partition('<script type="text/javascript">')
     script, _, _ = script.rpartition("</script>")
+    code, given, parameters = script.partition("const params = ")
+    parameters, end, drawing = parameters.partition("\n")
+    for theirs, ours in _WRITTEN.items():
+        drawing = drawing.replace(theirs, ours)
+    script = f"{code}{given}{parameters}{end}{drawing}"
     # JSON writes the mark as \\ue000, and < may be written the same way.
     script = script.replace(r"\ue000", r"\u003c")
     nonce = secrets.token_urlsafe(16)

@@ -4,6 +4,7 @@ Only safetensors are read and no code of a model is run. Nothing here reaches th
 """
 
 import functools
+import string
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from transformers import (
     AutoTokenizer,
     PreTrainedTokenizerBase,
 )
+from transformers.convert_slow_tokenizer import bytes_to_unicode
 from transformers.models.auto.modeling_auto import (
     MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
     MODEL_FOR_MASKED_LM_MAPPING_NAMES,
@@ -29,6 +31,7 @@ from transformers.utils import logging
 
 from explore.attention import AttentionMaps
 from explore.folders import ModelError, Settings, config_of, folder_of, free_memory, weights_size
+from figures import grouping
 
 # What is wrong is said to the visitor, and progress is shown on the page.
 logging.set_verbosity_error()
@@ -40,6 +43,9 @@ MAX_TOKENS = 128  # of a sentence, special tokens among them: what one can still
 MAX_WRITTEN = 48  # tokens that a model writes at most
 N_PREDICTIONS = 10
 READINGS_BYTES = 64 * 2**20  # of what models read lately, kept so that a click is quick
+
+_SPACES = "Ġ▁"  # what byte-level vocabularies and SentencePiece write for a space
+_BYTES = {sign: byte for byte, sign in bytes_to_unicode().items()}
 
 LOADERS: dict[Kind, Any] = {
     "encoder": AutoModelForMaskedLM,
@@ -57,6 +63,15 @@ class Prediction:
 
 
 @dataclass(frozen=True)
+class Covered:
+    """A token that was covered and had to be guessed: what it is, its probability, and its rank from 1 among all."""
+
+    text: str
+    probability: float
+    rank: int
+
+
+@dataclass(frozen=True)
 class Reading:
     """What a model did with one sentence.
 
@@ -65,6 +80,7 @@ class Reading:
     predicted: what the predictions are for, in words; "" if the model predicts nothing
     predictions: the likeliest tokens there, likeliest first
     written:   what an encoder-decoder model makes of the sentence, or how a decoder goes on
+    covered:   the token that the visitor covered, if any
     """
 
     tokens: tuple[str, ...]
@@ -73,6 +89,7 @@ class Reading:
     predicted: str
     predictions: tuple[Prediction, ...]
     written: str
+    covered: Covered | None = None
 
 
 @dataclass(frozen=True)
@@ -228,42 +245,51 @@ def read(opened: OpenModel, sentence: str, hidden: int | None = None) -> Reading
     if not ids.size(1):
         raise ModelError("There is nothing to read yet: type a sentence.")
     words = _words(tokenizer, ids[0].tolist(), encoded)
+    masked = (ids[0] == tokenizer.mask_token_id).nonzero().flatten().tolist() if opened.kind == "encoder" else []
+    answer = None
     if hidden in range(ids.size(1)) and opened.kind == "encoder" and tokenizer.mask_token_id is not None:
+        answer, masked = int(ids[0, hidden]), [hidden]
         ids = ids.clone()
         ids[0, hidden] = tokenizer.mask_token_id
-    texts = _texts(tokenizer, ids[0].tolist())
+    tokens = _tokens(tokenizer, ids[0].tolist(), words)
     run = {"encoder": _read_encoder, "decoder": _read_decoder, "encoder-decoder": _read_both}[opened.kind]
-    maps, predicted, row, written = run(opened, ids, encoded["attention_mask"], texts, words)
-    predictions = _likeliest(tokenizer, row) if opened.predicts and row is not None else ()
-    return Reading(
-        texts,
-        max(0, len(everything) - ids.size(1)),
-        maps,
-        predicted if predictions else "",
-        predictions,
-        written if opened.predicts else "",
+    maps, predicted, logits, written = run(opened, ids, encoded["attention_mask"], tokens)
+    n_cut = max(0, len(everything) - ids.size(1))
+    if not opened.predicts or (opened.kind == "encoder" and not masked):
+        return Reading(tokens.texts, n_cut, maps, "", (), "")
+    if opened.kind == "encoder":
+        predicted, logits = f"piece {masked[0] + 1}, {tokens.texts[masked[0]]}", logits[masked[0]]
+    covered = None if answer is None else _covered(tokenizer, logits, answer)
+    return Reading(tokens.texts, n_cut, maps, predicted, _likeliest(tokenizer, logits), written, covered)
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """Texts of tokens, which word each belongs to (−1: special), and the text of that word."""
+
+    texts: tuple[str, ...]
+    words: tuple[int, ...]
+    wholes: tuple[str, ...]
+
+
+Read = tuple[tuple[AttentionMaps, ...], str, torch.Tensor, str]
+
+
+def _maps(kind: str, layers: Sequence[torch.Tensor], rows: Tokens, columns: Tokens) -> AttentionMaps:
+    return AttentionMaps(
+        kind, _stack(layers), rows.texts, columns.texts, rows.words, columns.words, rows.wholes, columns.wholes
     )
 
 
-Read = tuple[tuple[AttentionMaps, ...], str, torch.Tensor | None, str]
-
-
-def _read_encoder(
-    opened: OpenModel, ids: torch.Tensor, mask: torch.Tensor, texts: tuple[str, ...], words: tuple[int, ...]
-) -> Read:
+def _read_encoder(opened: OpenModel, ids: torch.Tensor, mask: torch.Tensor, tokens: Tokens) -> Read:
+    """The predictions are those of every place."""
     out = opened.model(input_ids=ids, attention_mask=mask, output_attentions=True)
-    maps = (AttentionMaps("encoder", _stack(out.attentions), texts, texts, words, words),)
-    covered = (ids[0] == opened.tokenizer.mask_token_id).nonzero().flatten().tolist()
-    if not covered:
-        return maps, "", None, ""
-    return maps, f"what stands at token {covered[0] + 1}, {texts[covered[0]]}", out.logits[0, covered[0]], ""
+    return (_maps("encoder", out.attentions, tokens, tokens),), "", out.logits[0], ""
 
 
-def _read_decoder(
-    opened: OpenModel, ids: torch.Tensor, mask: torch.Tensor, texts: tuple[str, ...], words: tuple[int, ...]
-) -> Read:
+def _read_decoder(opened: OpenModel, ids: torch.Tensor, mask: torch.Tensor, tokens: Tokens) -> Read:
     out = opened.model(input_ids=ids, attention_mask=mask, output_attentions=True)
-    maps = (AttentionMaps("decoder", _stack(out.attentions), texts, texts, words, words),)
+    maps = (_maps("decoder", out.attentions, tokens, tokens),)
     written = opened.model.generate(
         input_ids=ids,
         attention_mask=mask,
@@ -273,30 +299,29 @@ def _read_decoder(
         pad_token_id=_filler(opened),
     )
     more = _text(opened, written[0, ids.size(1) :])
-    return maps, "the token that comes next", out.logits[0, -1], more
+    return maps, "the piece that comes next", out.logits[0, -1], more
 
 
-def _read_both(
-    opened: OpenModel, ids: torch.Tensor, mask: torch.Tensor, texts: tuple[str, ...], words: tuple[int, ...]
-) -> Read:
+def _read_both(opened: OpenModel, ids: torch.Tensor, mask: torch.Tensor, tokens: Tokens) -> Read:
     written = opened.model.generate(
         input_ids=ids, attention_mask=mask, do_sample=False, num_beams=1, max_new_tokens=MAX_WRITTEN
     )
     out = opened.model(
         input_ids=ids, attention_mask=mask, decoder_input_ids=written[:, :-1], output_attentions=True, use_cache=False
     )
-    read, labels = written[0, :-1].tolist(), written[0, 1:].tolist()
-    rows, row_words = _texts(opened.tokenizer, read), _words(opened.tokenizer, read)
-    next_rows, next_words = _texts(opened.tokenizer, labels), _words(opened.tokenizer, labels)
+    read, labels = (
+        _tokens(opened.tokenizer, ids, _words(opened.tokenizer, ids))
+        for ids in (written[0, :-1].tolist(), written[0, 1:].tolist())
+    )
     maps = (
-        AttentionMaps("encoder", _stack(out.encoder_attentions), texts, texts, words, words),
-        AttentionMaps("decoder", _stack(out.decoder_attentions), rows, rows, row_words, row_words),
+        _maps("encoder", out.encoder_attentions, tokens, tokens),
+        _maps("decoder", out.decoder_attentions, read, read),
         # A row is the piece about to be written, as with this project's own model.
-        AttentionMaps("cross", _stack(out.cross_attentions), next_rows, texts, next_words, words),
+        _maps("cross", out.cross_attentions, labels, tokens),
     )
     return (
         maps,
-        "the first token to be written",
+        "the first piece to be written",
         out.logits[0, 0],
         _text(opened, written[0]).strip(),
     )
@@ -323,27 +348,55 @@ def _likeliest(tokenizer: PreTrainedTokenizerBase, logits: torch.Tensor) -> tupl
     return tuple(Prediction(text, p) for text, p in zip(texts, top.values.tolist(), strict=True))
 
 
+def _covered(tokenizer: PreTrainedTokenizerBase, logits: torch.Tensor, answer: int) -> Covered:
+    probabilities = logits.double().softmax(-1)
+    (text,) = _texts(tokenizer, [answer])
+    return Covered(text, float(probabilities[answer]), 1 + int((probabilities > probabilities[answer]).sum()))
+
+
 def _texts(tokenizer: PreTrainedTokenizerBase, ids: Iterable[int]) -> tuple[str, ...]:
-    """Each token as a reader knows it: without the sign that some vocabularies write for a space."""
+    """Each token as a reader knows it: without the sign that some vocabularies write for a space.
+
+    Bytes that are no character one can see are in hexadecimal, like ‹E2 82›.
+    """
     texts = []
     for id in ids:
         raw = str(tokenizer.convert_ids_to_tokens(id))
         text = raw if id in tokenizer.all_special_ids else str(tokenizer.decode([id])).strip()
+        if raw.strip(f"{_SPACES} ") == "":
+            text = " "
+        elif (not text or "�" in text) and all(sign in _BYTES for sign in raw):
+            text = f"‹{' '.join(f'{_BYTES[sign]:02X}' for sign in raw)}›"
         texts.append(text if text and "�" not in text else raw)
     return tuple(texts)
+
+
+def _tokens(tokenizer: PreTrainedTokenizerBase, ids: Sequence[int], words: tuple[int, ...]) -> Tokens:
+    texts = _texts(tokenizer, ids)
+    wholes = list(texts)
+    for group in grouping.words(texts, words):
+        if len(group.pieces) > 1:
+            whole = str(tokenizer.decode([ids[i] for i in group.pieces])).strip()
+            for i in group.pieces:
+                wholes[i] = whole if whole and "�" not in whole else group.label.strip()
+    return Tokens(texts, words, tuple(wholes))
 
 
 def _words(tokenizer: PreTrainedTokenizerBase, ids: Sequence[int], encoded: Any = None) -> tuple[int, ...]:
     """For each token the word it belongs to, −1 for special tokens."""
     if encoded is not None and tokenizer.is_fast:
         return tuple(-1 if word is None else word for word in encoded.word_ids(0))
-    words, word = [], -1
+    words: list[int] = []
+    word, ended_in_sign = -1, False
     for id in ids:
         token = str(tokenizer.convert_ids_to_tokens(id))
         if id in tokenizer.all_special_ids:
             words.append(-1)
             continue
-        if token.startswith(("Ġ", "▁")) or word < 0:
+        # As the tokenizer cuts a sentence: at spaces, and between letters and punctuation.
+        sign = token.lstrip(_SPACES)[:1] in string.punctuation
+        if token.startswith(tuple(_SPACES)) or word < 0 or words[-1] < 0 or sign != ended_in_sign:
             word += 1
+        ended_in_sign = token[-1:] in string.punctuation
         words.append(word)
     return tuple(words)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from explore.attention import AttentionMaps, of_trace
-from explore.bertviz_views import head_view, model_view
+from explore.bertviz_views import head_view, head_view_height, model_view, model_view_height
 from model.trace import load_machine, trace
 
 HOSTILE = [
@@ -78,3 +78,31 @@ def test_part_of_a_map() -> None:
 def test_maps_that_do_not_fit_their_tokens_are_refused() -> None:
     with pytest.raises(ValueError, match="do not fit 1 rows"):
         AttentionMaps("encoder", np.zeros((1, 1, 2, 2), np.float32), ("a",), ("a", "b"), (0,), (0, 1))
+
+
+def test_layers_and_heads_are_counted_from_1() -> None:
+    head, model = head_view(maps(["a", "b"]), "dark"), model_view(maps(["a", "b"]), "dark")
+    assert ".text(layer + 1)" in head
+    assert ".text(layer)" not in head
+    for written in ("config.heads[i] + 1", "config.layers[i] + 1", "(config.layers[layerIndex] + 1)", "'#11161d'"):
+        assert written in model, written
+
+
+def test_what_the_visitor_wrote_is_not_rewritten_with_the_script() -> None:
+    page = head_view(maps([".text(layer)", " "]), "light")
+    assert parameters(page)["attention"][0]["left_text"] == [".text(layer)", "␣"]
+
+
+def test_a_view_is_as_high_as_what_it_draws() -> None:
+    few, many = maps(["a"] * 5, heads=4), maps(["a"] * 40, heads=4)
+    assert head_view_height(few) < head_view_height(many)
+    assert model_view_height(many) > 2 * 21 * 40  # two layers, 84 / 4 pixels a token
+
+
+def test_what_a_decoder_may_not_see_is_hidden_and_nothing_else() -> None:
+    one = maps(["a", "b", "c"], "decoder")
+    assert not one.hidden.any()
+    causal = np.tril(one.weights)
+    causal[..., 2, 0] = 0  # allowed, but no head looks there
+    masked = AttentionMaps("decoder", causal, one.rows, one.columns, one.row_words, one.column_words)
+    assert masked.hidden.tolist() == np.triu(np.ones((3, 3), bool), 1).tolist()

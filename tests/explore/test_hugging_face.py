@@ -11,6 +11,7 @@ from explore.hugging_face import N_PREDICTIONS, Shelf, kind_of, load, read
 from model.export import export
 from model.trace import load_machine, trace
 from tests.explore.small_models import FAMILIES, make
+from ui.attention import groups_of
 
 SENTENCE = "The black cat fights the white cat."
 
@@ -84,6 +85,37 @@ def test_pieces_of_a_word_are_grouped(settings: Settings) -> None:
     assert set(inner) == {0}
 
 
+@pytest.mark.parametrize("family", ["bert", "roberta", "gpt2", "t5", "marian"])
+def test_a_word_is_shown_as_it_was_written(family: str, settings: Settings) -> None:
+    reading = read(load(family, settings), "The river fights basketball")
+    rows, _ = reading.maps[0].groups(by_word=True, without_special=True)
+    assert [row.label for row in rows] == ["The", "river", "fights", "basketball"]
+    assert not [token for token in reading.tokens if "▁" in token or "Ġ" in token]
+
+
+def test_bytes_are_in_hexadecimal_and_make_words(settings: Settings) -> None:
+    reading = read(load("gpt2", settings), "cat 🐶")
+    assert reading.tokens[-4:] == ("‹F0›", "‹9F›", "‹90›", "‹B6›")
+    rows, _ = reading.maps[0].groups(by_word=True)
+    assert [row.label for row in rows] == ["cat", "🐶"]
+
+
+def test_a_covered_token_is_guessed_though_another_mask_is_typed(settings: Settings) -> None:
+    opened = load("bert", settings)
+    reading = read(opened, "[MASK] black cat", hidden=3)
+    ids = opened.tokenizer("[MASK] black cat", return_tensors="pt").input_ids
+    covered = int(ids[0, 3])
+    ids[0, 3] = opened.tokenizer.mask_token_id
+    with torch.inference_mode():
+        probabilities = torch.nn.functional.softmax(opened.model(input_ids=ids).logits[0, 3].double(), -1)
+    assert np.isclose(reading.predictions[0].probability, float(probabilities.max()), atol=1e-9)
+    assert reading.covered is not None
+    assert np.isclose(reading.covered.probability, float(probabilities[covered]), atol=1e-9)
+    order = probabilities.argsort(descending=True).tolist()
+    assert reading.covered.rank == order.index(covered) + 1
+    assert reading.covered.text == read(opened, "[MASK] black cat").tokens[3]
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_sentence_longer_than_the_model_takes_is_cut(family: str, settings: Settings) -> None:
     opened = load(family, settings)
@@ -114,6 +146,8 @@ def test_our_own_model_reads_as_it_does_here(tmp_path: Path) -> None:
         ours = np.stack([own.attention(maps.kind, layer) for layer in range(len(maps.weights))])
         assert np.allclose(maps.weights, ours, atol=1e-5)
     assert reading.maps[0].rows == tuple(token.text for token in own.src)
+    for group, tokens in zip(reading.maps[2].groups(by_word=True), (own.labels, own.src), strict=True):
+        assert [len(g.pieces) for g in group] == [len(g.pieces) for g in groups_of(tokens, by_word=True)]
 
 
 @pytest.mark.parametrize(
