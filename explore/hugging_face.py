@@ -64,11 +64,12 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Covered:
-    """A token that was covered and had to be guessed: what it is, its probability, and its rank from 1 among all."""
+    """A covered token that had to be guessed: its text, its probability, and its rank from 1 among so many."""
 
     text: str
     probability: float
     rank: int
+    among: int
 
 
 @dataclass(frozen=True)
@@ -351,7 +352,8 @@ def _likeliest(tokenizer: PreTrainedTokenizerBase, logits: torch.Tensor) -> tupl
 def _covered(tokenizer: PreTrainedTokenizerBase, logits: torch.Tensor, answer: int) -> Covered:
     probabilities = logits.double().softmax(-1)
     (text,) = _texts(tokenizer, [answer])
-    return Covered(text, float(probabilities[answer]), 1 + int((probabilities > probabilities[answer]).sum()))
+    rank = 1 + int((probabilities > probabilities[answer]).sum())
+    return Covered(text, float(probabilities[answer]), rank, len(probabilities))
 
 
 def _texts(tokenizer: PreTrainedTokenizerBase, ids: Iterable[int]) -> tuple[str, ...]:

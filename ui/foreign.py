@@ -1,10 +1,56 @@
-"""Choosing a model by name, kept in the address: for pages that show other models than this project's own."""
+"""For pages that show other models than this project's own: choosing one by name, and how to read its attention."""
 
 from collections.abc import Sequence
 
 import streamlit as st
 
+from explore.attention import AttentionMaps
+from figures.grouping import Group
+from ui.attention import KINDS
+from ui.maps import Chosen, browse
+
 MAX_NAME = 200  # characters of a name that are read
+SPECIAL = (
+    "Pieces that nobody typed, such as [CLS], </s> or <eos>: the model's own signs for where a text begins or ends."
+)
+# By kind of attention: what a row is, and the sentence for one cell.
+HOW_TO_READ = {
+    "encoder": ("A row is a piece that looks; its weights over all columns add up to 1.", KINDS["encoder"].describe),
+    "decoder": (
+        "A row is a piece that was just read; it sees itself and what came before, never what follows.",
+        "after reading “{row}”, the model looks at “{column}”: {value}",
+    ),
+    "cross": (
+        "A row is the piece about to be written; its weights over what the model reads add up to 1.",
+        KINDS["cross"].describe,
+    ),
+}
+
+
+def browse_maps(
+    maps: AttentionMaps,
+    rows: Sequence[Group],
+    columns: Sequence[Group],
+    default: tuple[int, int],
+    name: str = "",
+    prefix: str = "",
+    stacked: bool = False,
+) -> Chosen:
+    """`ui.maps.browse` for the attention of any model, under the name of its side if there are two."""
+    how_to_read, describe = HOW_TO_READ[maps.kind]
+    return browse(
+        maps.weights,
+        rows,
+        columns,
+        title=KINDS[maps.kind].name,
+        how_to_read=how_to_read,
+        describe=describe,
+        csv_name=f"{name} {maps.kind} attention".strip(),
+        default=default,
+        hidden=lambda _: maps.hidden.astype(float),
+        prefix=prefix,
+        stacked=stacked,
+    )
 
 
 def choose_model(label: str, names: Sequence[str], key: str, default: str | None = None) -> str | None:

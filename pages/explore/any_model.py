@@ -1,29 +1,28 @@
-"""Any Hugging Face model of the folder of models: its tokens, its attention, what it predicts."""
+"""Any Hugging Face model of the folder of models: its pieces, its attention, what it predicts."""
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from explore.attention import AttentionMaps
-from explore.bertviz_views import affordable_layers, head_view
 from explore.downloads import Offer, fetch, look_up, on_its_way
 from explore.folders import ModelError, Settings, folder_of, listed
-from explore.hugging_face import OpenModel, Reading, Shelf, shelf
-from figures.grouping import Group, pieces, words
+from explore.hugging_face import MAX_WRITTEN, OpenModel, Reading, Shelf, shelf
 from ui.address import read_count, write_count
 from ui.attention import KINDS, READABLE
 from ui.bars import bars
-from ui.foreign import choose_model
-from ui.maps import browse
+from ui.bertviz import bertviz
+from ui.components.head_grid import MEAN
+from ui.foreign import SPECIAL, browse_maps, choose_model
 from ui.notices import MAX_CHARS
 from ui.one_of import one_of
 from ui.sentence import KEY
-from ui.text import in_markdown, visible
+from ui.text import bold, chance, in_markdown, piece
 
 WHAT_IT_IS = {
-    "encoder": "an **encoder**: it reads a whole sentence at once and can guess a token that is covered",
+    "encoder": "an **encoder**: it reads a whole sentence at once and can guess a piece that is covered",
     "decoder": "a **decoder**: it reads from left to right and says what comes next",
     "encoder-decoder": "an **encoder-decoder**: it reads one text and writes another",
 }
+N_PIECES = 2 * READABLE  # that are listed
 HOW_TO_ADD = (
     "To add a model, put its folder (config.json, tokenizer, safetensors) into `models/` beside the app, or wherever "
     "the setting `WALKTHROUGH_MODELS` points. This project's own model goes there by "
@@ -33,7 +32,6 @@ HOW_TO_FETCH = (
     "Or type the name of a model on the Hugging Face Hub, such as `google-bert/bert-base-uncased`: you see how large "
     "it is, and nothing is fetched before you say so."
 )
-HEAD_VIEW_LINE, HEAD_VIEW_TOP = 23, 90  # pixels
 
 
 def open_model(settings: Settings, name: str) -> OpenModel | None:
@@ -77,21 +75,23 @@ def show_progress(bar: DeltaGenerator, part: float, size: str) -> None:
     bar.progress(part, f"{part:.0%} of {size} are here. It goes on if you leave this page.")
 
 
-def covered(reading: Reading) -> int | None:
-    """Control for the token to be covered; None for none. Kept in the address by its number."""
+def covered(opened: OpenModel, reading: Reading) -> int | None:
+    """Control for the piece to be covered; None for none. Kept in the address by its number."""
     key = f"cover/{reading.tokens}"
 
     def write() -> None:
         write_count("cover", st.session_state[key])
 
     chosen = st.selectbox(
-        "Cover a token and let the model guess it",
+        "Cover a piece and let the model guess it",
         range(len(reading.tokens) + 1),
         index=read_count("cover", len(reading.tokens) + 1),
-        format_func=lambda i: f"{i} {visible(reading.tokens[i - 1])}" if i else "none",
+        format_func=lambda i: f"{i} {piece(reading.tokens[i - 1])}" if i else "none",
         key=key,
         on_change=write,
         width=320,
+        help=f"The model then reads {in_markdown(opened.tokenizer.mask_token)} there, as it did in training. You can "
+        "also type that into the sentence yourself.",
     )
     return chosen - 1 if chosen else None
 
@@ -101,7 +101,8 @@ def show(opened: OpenModel, models: Shelf, sentence: str) -> None:
     """Everything that a control of this page changes."""
     try:
         reading = models.read(opened.name, sentence)
-        if opened.kind == "encoder" and opened.predicts and (hidden := covered(reading)) is not None:
+        can_guess = opened.kind == "encoder" and opened.predicts and opened.tokenizer.mask_token_id is not None
+        if can_guess and (hidden := covered(opened, reading)) is not None:
             reading = models.read(opened.name, sentence, hidden)
     except ModelError as error:
         st.warning(in_markdown(str(error)))
@@ -113,83 +114,63 @@ def show(opened: OpenModel, models: Shelf, sentence: str) -> None:
 
 def tokens(opened: OpenModel, reading: Reading) -> None:
     st.markdown(
-        f"**{len(reading.tokens)} tokens**: "
-        + " · ".join(in_markdown(token) for token in reading.tokens[: 2 * READABLE])
+        f"The model cuts it into **{len(reading.tokens)} pieces** (*tokens*): "
+        + " · ".join(in_markdown(token) for token in reading.tokens[:N_PIECES])
+        + (" · …" if len(reading.tokens) > N_PIECES else "")
     )
     if reading.n_cut:
-        st.caption(f"The sentence is {reading.n_cut} tokens longer than the {opened.longest} that are read here.")
+        st.caption(f"The sentence is {reading.n_cut} pieces longer than the {opened.longest} that are read here.")
 
 
 def predictions(opened: OpenModel, reading: Reading) -> None:
     if not opened.predicts:
         st.info("The file holds no weights for the part that turns vectors into words, so this model predicts nothing.")
-    if reading.written:
+    if opened.predicts and opened.kind != "encoder":
         verb = "goes on" if opened.kind == "decoder" else "writes"
-        st.markdown(f"The model {verb}: **{in_markdown(reading.written)}**")
+        text = (
+            bold(reading.written) if reading.written.strip() else "nothing but special pieces, which have no letters."
+        )
+        st.markdown(f"The model {verb}: {text}")
+        st.caption(f"Always with the likeliest piece, {MAX_WRITTEN} pieces at most.")
     if reading.predictions:
         st.subheader("What it thinks likely", anchor=False)
-        st.markdown(f"Its ten likeliest tokens for {in_markdown(reading.predicted)}, with their probabilities:")
+        st.markdown(f"Its ten likeliest guesses for {in_markdown(reading.predicted)}, with their probabilities:")
         bars(
-            [p.text for p in reading.predictions],
+            [piece(p.text) for p in reading.predictions],
             [p.probability for p in reading.predictions],
-            "The likeliest tokens, with their probabilities",
+            "The likeliest pieces, with their probabilities",
+        )
+    if reading.covered:
+        hidden = reading.covered
+        st.markdown(
+            f"Covered was {bold(hidden.text)}: it gets {chance(hidden.probability)} and has rank {hidden.rank:,} among "
+            f"the {hidden.among:,} pieces that the model knows."
         )
 
 
 def attention(reading: Reading) -> None:
     st.subheader("Where it looks", anchor=False)
     by_label = {KINDS[maps.kind].label: maps for maps in reading.maps}
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         label = next(iter(by_label))
         if len(by_label) > 1:
             label = one_of("Attention", list(by_label), key="foreign_kind", default=label)
-        by_word = st.toggle("Group tokens into words", key="words", bind="query-params")
-        hide = st.toggle("Hide special tokens", key="hide_special", bind="query-params")
+        by_word = st.toggle("Group pieces into words", key="words", bind="query-params")
+        hide = st.toggle("Hide special pieces", key="hide_special", bind="query-params", help=in_markdown(SPECIAL))
     maps = by_label.get(label) or reading.maps[0]
-    rows, columns = (
-        shown_groups(texts, places, by_word, hide)
-        for texts, places in ((maps.rows, maps.row_words), (maps.columns, maps.column_words))
-    )
-    chosen = browse(
-        maps.weights,
-        rows,
-        columns,
-        title=KINDS[maps.kind].name,
-        how_to_read="A row is a token that looks; its weights over all columns add up to 1.",
-        describe="“{row}” looks at “{column}”: {value}",
-        csv_name=f"{maps.kind} attention",
-    )
+    rows, columns = maps.groups(by_word, hide)
+    chosen = browse_maps(maps, rows, columns, default=(0, MEAN))
     if hide:
-        st.caption("Rows are not renormalised: what they lack to 1 went to special tokens.")
-    bertviz(maps, chosen.layer)
-
-
-def shown_groups(texts: tuple[str, ...], places: tuple[int, ...], by_word: bool, hide: bool) -> list[Group]:
-    """Tokens as rows or columns; a sentence of special tokens alone keeps them."""
-    groups = words(texts, places) if by_word else pieces(texts)
-    return [g for g in groups if places[g.pieces[0]] >= 0] or groups if hide else groups
-
-
-def bertviz(maps: AttentionMaps, layer: int) -> None:
-    if not st.toggle("Draw it with BertViz too", key="bertviz_too", bind="query-params"):
-        return
-    shown = maps.first(READABLE)
-    layers = affordable_layers(shown, layer)
-    mode = "dark" if st.context.theme.type == "dark" else "light"
-    with st.spinner("Drawing…"):
-        page = head_view(shown, mode, layer, layers)
-    height = HEAD_VIEW_TOP + HEAD_VIEW_LINE * max(len(shown.rows), len(shown.columns))
-    st.iframe(page, height=height, alt="BertViz, head view; the numbers of one head stand in the table above.")
-    st.caption(
-        f"BertViz counts layers from 0. It got {len(layers)} of {len(maps.weights)} layers and at most the first "
-        f"{READABLE} tokens, rounded to 4 decimals: {len(page) // 1000} kB."
-    )
+        st.caption("Rows are not renormalised: what they lack to 1 went to special pieces.")
+    if st.toggle("Draw it with BertViz too", key="bertviz_too", bind="query-params"):
+        bertviz(maps.grouped(rows, columns), chosen.layer, chosen.head)
 
 
 st.title("Any model", anchor=False)
 st.markdown(
-    "Send your sentence through another model, of the Hugging Face kind, and look at it in the same way. "
-    "Only weights in safetensors are read, and no code that comes with a model is run."
+    "Send your sentence through another model and look at it in the same way: models in the format of Hugging Face, "
+    "where most public ones are found. Only their numbers are read (safetensors files); no code that comes with a "
+    "model is run."
 )
 settings = Settings.of()
 names = listed(settings.root)

@@ -1,7 +1,9 @@
 """The pages for other people's models: every family, bad models, hostile text, and two models side by side."""
 
+import json
 import re
 import shutil
+from base64 import b64decode
 from pathlib import Path
 
 import numpy as np
@@ -61,6 +63,8 @@ def test_a_covered_token_is_guessed(root: Path) -> None:
     shown = [float(p) for p in re.findall(r'tw-bar-value">([\d.]+)', bars)]
     assert np.allclose(shown, [p.probability for p in reading.predictions], atol=6e-5)
     assert "[MASK]" in component(app, "map")["rows"]
+    assert reading.covered is not None
+    assert f"has rank {reading.covered.rank:,} among the" in markdown(app)
 
 
 def test_kinds_grouping_hiding_and_bertviz() -> None:
@@ -74,6 +78,19 @@ def test_kinds_grouping_hiding_and_bertviz() -> None:
     assert_sound(app)
     (frame,) = app.get("iframe")
     assert len(frame.proto.srcdoc) < 1e6
+    for word in ("fights", "kämpft"):  # grouped as the map above
+        assert json.dumps(word) in frame.proto.srcdoc
+    app.segmented_control(key="bertviz").set_value("Model view").run()
+    assert_sound(app)
+    (frame,) = app.get("iframe")
+    assert "total_heads" in frame.proto.srcdoc
+
+
+def test_what_a_decoder_may_not_see_is_hatched() -> None:
+    data = component(opened(ANY, sentence=SENTENCE, model="gpt2"), "map")
+    n = len(data["rows"])
+    hidden = np.frombuffer(b64decode(data["hidden"]), dtype=bool).reshape(n, n)
+    assert np.array_equal(hidden, np.triu(np.ones((n, n), bool), 1))
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -129,7 +146,7 @@ def test_nothing_typed() -> None:
 
 def test_a_long_sentence_is_cut_and_it_is_said() -> None:
     app = opened(ANY, sentence=SENTENCE * 20, model="gpt2")
-    assert "tokens longer than the 62 that are read here" in markdown(app)
+    assert "pieces longer than the 62 that are read here" in markdown(app)
     assert values(app, "map").shape == (40, 40)
 
 
