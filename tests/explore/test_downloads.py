@@ -217,6 +217,22 @@ def test_a_file_that_is_not_what_was_promised(more: bytes, hub: Hub, settings: S
     load(fetch(offer, settings, ignore).relative_to(settings.root).as_posix(), settings)
 
 
+def test_a_file_without_end_is_not_taken_in(hub: Hub, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    offer = look_up(NAME, settings)
+    hub.instead[WEIGHTS] = bytes(10_000_000)
+    sizes: list[int] = []
+    digest = downloads._digest
+
+    def watched(path: Path, file: downloads.RemoteFile) -> str:
+        sizes.append(path.stat().st_size)
+        return digest(path, file)
+
+    monkeypatch.setattr(downloads, "_digest", watched)
+    with pytest.raises(ModelError, match="did not come"):
+        fetch(offer, settings, ignore)
+    assert max(sizes) < 1_000_000
+
+
 def test_a_file_that_is_refused(hub: Hub, settings: Settings) -> None:
     offer = look_up(NAME, settings)
     hub.repositories[NAME].gated = "auto"
