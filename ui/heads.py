@@ -1,4 +1,4 @@
-"""What heads do on a sentence and over the test set, and which of them a visitor has switched off."""
+"""What heads are called and do, on a sentence and over the test set, and which of them a visitor has switched off."""
 
 import functools
 
@@ -22,10 +22,31 @@ from model.interventions import Head, InterventionError, Interventions
 from model.tokenizer import SOS_ID, Token
 from model.trace import Array, Trace
 from ui import engine
+from ui.attention import KINDS
 from ui.engine import machine
 
 OFF = "off"  # the parameter in the address: heads like cross.2.1+encoder.0.3
 MAX_CHARS = 1000  # of it that are read
+
+
+def where(head: Head) -> str:
+    """Which layer of which attention, in words."""
+    return f"{KINDS[head.attention].name.lower()}, layer {head.layer + 1}"
+
+
+def name_of(head: Head) -> str:
+    """Which head, in words."""
+    return f"{where(head)}, head {head.head + 1}"
+
+
+def layer_of(head: Head) -> tuple[Head, ...]:
+    """All heads of a head's layer."""
+    return tuple(Head(head.attention, head.layer, n) for n in range(machine().config.n_heads))
+
+
+def heads_in_words(n: int) -> str:
+    """How many heads: 1 head, 2 heads."""
+    return f"{n} head" if n == 1 else f"{n} heads"
 
 
 @functools.cache

@@ -1,0 +1,1 @@
+"""What the multi-head lesson lets a visitor try: heads switched off, their ranking, and what several heads cost."""
