@@ -14,7 +14,7 @@ from model.trace import Trace
 Weights = NDArray[np.float32]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class AttentionMaps:
     """All heads of one kind of attention on one sentence.
 

@@ -1,40 +1,49 @@
 """Two models on one sentence, or one model on two sentences, side by side; heads matched by what they look at."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import streamlit as st
+from numpy.typing import NDArray
 
 from explore.attention import AttentionMaps, of_trace
 from explore.folders import ModelError, Settings, listed
 from explore.hugging_face import shelf
-from explore.similarity import similarity
-from figures.grouping import pieces, words
+from explore.similarity import PLACES, places, similarity
 from model.trace import EmptySentenceError
 from ui import engine
 from ui.address import write_pair
 from ui.attention import KINDS
-from ui.foreign import choose_model
-from ui.maps import MEAN, Chosen, browse
+from ui.foreign import SPECIAL, browse_maps, choose_model
+from ui.maps import MEAN, Chosen
 from ui.notices import MAX_CHARS
 from ui.one_of import one_of
 from ui.sentence import KEY
 from ui.tables import table
-from ui.text import in_markdown, number
+from ui.text import bold, in_markdown, number
 
 OURS = "this translator"
 OPENS_ON = (0, 0)  # layer and head
 BEST = 8  # pairs of heads that are listed
 SIDES = {"left": "First", "right": "Second"}
 
-Side = tuple[AttentionMaps, ...]
+
+@dataclass(frozen=True)
+class Side:
+    """A model and what it makes of a sentence."""
+
+    model: str
+    sentence: str
+    maps: tuple[AttentionMaps, ...]
 
 
 def maps_of(settings: Settings, name: str, sentence: str) -> Side | None:
     """The attention of a model on a sentence; None, and a word why, if it cannot be had."""
     try:
         if name == OURS:
-            return of_trace(engine.trace(sentence))
+            return Side(name, sentence, of_trace(engine.trace(sentence)))
         with st.spinner(f"Reading with {in_markdown(name)}…"):
-            return shelf(settings).read(name, sentence).maps
+            return Side(name, sentence, shelf(settings).read(name, sentence).maps)
     except (ModelError, EmptySentenceError) as error:
         st.warning(in_markdown(str(error)))
         return None
@@ -65,76 +74,115 @@ def choose(settings: Settings) -> dict[str, Side | None]:
 @st.fragment
 def compare(left: Side, right: Side) -> None:
     """Both maps, and which head of the one is most like which of the other."""
-    by_word = st.toggle("Group pieces into words", key="words", bind="query-params")
+    with st.container(horizontal=True, gap="medium"):
+        by_word = st.toggle("Group pieces into words", key="words", bind="query-params")
+        hide = st.toggle("Hide special pieces", key="hide_special", bind="query-params", help=in_markdown(SPECIAL))
     shown: dict[str, AttentionMaps] = {}
     chosen: dict[str, Chosen] = {}
-    for column, side, maps in zip(st.columns(2, gap="large"), SIDES, (left, right), strict=True):
-        with column:
-            by_label = {KINDS[one.kind].label: one for one in maps}
-            label = next(iter(by_label))
-            if len(by_label) > 1:
-                label = one_of(f"{SIDES[side]}: attention", list(by_label), key=f"{side}_kind", default=label)
-            one = shown[side] = by_label.get(label) or maps[0]
-            chosen[side] = browse(
-                one.weights,
-                words(one.rows, one.row_words) if by_word else pieces(one.rows),
-                words(one.columns, one.column_words) if by_word else pieces(one.columns),
-                title=KINDS[one.kind].name,
-                how_to_read="A row is a token that looks; its weights over all columns add up to 1.",
-                describe="“{row}” looks at “{column}”: {value}",
-                csv_name=f"{SIDES[side]} {one.kind} attention",
-                default=OPENS_ON,
-                prefix=f"{side}_",
-                stacked=True,
-            )
+    with st.container(key="sides"):
+        for column, side, one in zip(st.columns(2, gap="large"), SIDES, (left, right), strict=True):
+            with column:
+                st.markdown(f"{SIDES[side]}: {bold(one.model)} on “{in_markdown(one.sentence)}”")
+                by_label = {KINDS[maps.kind].label: maps for maps in one.maps}
+                label = one_of("Attention", list(by_label), key=f"{side}_kind")
+                maps = shown[side] = by_label.get(label) or one.maps[0]
+                chosen[side] = browse_maps(
+                    maps, *maps.groups(by_word, hide), OPENS_ON, name=SIDES[side], prefix=f"{side}_", stacked=True
+                )
+    st.header("What these two heads do", anchor=False)
+    what_they_do(shown["left"], shown["right"], chosen["left"], chosen["right"])
+    st.header("Which heads do alike?", anchor=False)
     matched(shown["left"], shown["right"], chosen["left"])
+    if by_word or hide:
+        st.caption("All of this counts the pieces as the models have them, whatever is grouped or hidden above.")
+
+
+def what_they_do(left: AttentionMaps, right: AttentionMaps, one: Chosen, two: Chosen) -> None:
+    """Where the two chosen heads put their weight, and how much of it they share."""
+    shares = [shares_of(maps, chosen) for maps, chosen in ((left, one), (right, two))]
+    both = np.minimum(*shares)
+    lines = [(name, *map(number3, values)) for name, *values in zip(PLACES, *shares, both, strict=True)]
+    lines.append(("together", *(number3(values.sum()) for values in (*shares, both))))
+    st.markdown("What share of its weight a head puts where, averaged over all rows:")
+    table(("a row looks at", f"first: {head_name(one)}", f"second: {head_name(two)}", "the smaller share"), lines)
+    likeness, cell_by_cell = similarity(left, right)
+    text = "A place counts once, under the first of these names that fits."
+    if "cross" in (left.kind, right.kind):
+        text += (
+            " In encoder-decoder attention “itself” is the place as far into the sentence as the row is into the "
+            "translation, which need not be where the row's own word stands."
+        )
+    if cell_by_cell and MEAN not in (one.head, two.head):
+        alike = number3(likeness[one.layer, one.head, two.layer, two.head])
+        text += f" Both sides have the same pieces, so one can be stricter: cell by cell the two share {alike}."
+    st.caption(text)
+
+
+def shares_of(maps: AttentionMaps, chosen: Chosen) -> NDArray[np.floating]:
+    """What share of its weight the chosen head, or the average of its layer, gives to each of PLACES."""
+    shares = places(maps)[chosen.layer]
+    return shares.mean(0) if chosen.head == MEAN else np.asarray(shares[chosen.head])
 
 
 def matched(left: AttentionMaps, right: AttentionMaps, chosen: Chosen) -> None:
-    """The likeliest partners of the chosen head, and the best pairs of all."""
-    st.header("Which heads do alike?", anchor=False)
+    """The likeliest partner of the chosen head, and the best pairs of all."""
     likeness, cell_by_cell = similarity(left, right)
     st.markdown(
         "Two heads are alike as far as they put the same weight on the same place: 1 is all of it, 0 none. "
         + (
-            "Both sides have the same tokens here, so every cell counts."
+            "Both sides have the same pieces here, so every cell counts."
             if cell_by_cell
-            else "The two sides have different tokens here, so what counts is the kind of place: the token itself, the "
-            "previous, the next, the first, the last, or any other to the left or right."
+            else "The two sides have different pieces here, so what counts is the kind of place, as in the table "
+            "above: the smaller shares, added up."
         )
     )
+    n_heads = likeness.shape[3]
     if chosen.head != MEAN:
         partners = likeness[chosen.layer, chosen.head]
-        layer, head = divmod(int(partners.argmax()), partners.shape[1])
+        partner = divmod(int(partners.argmax()), n_heads)
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(
-                f"Most like the head chosen on the left (layer {chosen.layer + 1}, head {chosen.head + 1}) is layer "
-                f"{layer + 1}, head {head + 1} on the right: **{number(float(partners.max()), 3)}**."
+                f"Most like the first's {head_name(chosen)} is the second's {place(partner)}: "
+                f"**{number3(partners.max())}**."
             )
-            st.button("Show it", key="show_partner", on_click=write_pair, args=("right_map", (layer, head), OPENS_ON))
+            st.button("Show it above", key="show_partner", on_click=write_pair, args=("right_map", partner, OPENS_ON))
     flat = likeness.reshape(likeness.shape[0] * likeness.shape[1], -1)
     best = sorted(range(len(flat)), key=lambda i: -flat[i].max())[:BEST]
-    lines = [
-        (
-            place(i, likeness.shape[1]),
-            place(int(flat[i].argmax()), likeness.shape[3]),
-            number(float(flat[i].max()), 3),
-        )
-        for i in best
-    ]
-    st.markdown(f"The {len(lines)} heads on the left with the best partners:")
-    table(("on the left", "most like, on the right", "alike"), lines)
-    by_chance = float(np.median(flat))
-    st.caption(f"Half of all pairs of heads are less alike than {number(by_chance, 3)}.")
+    pairs = [(divmod(i, likeness.shape[1]), divmod(int(flat[i].argmax()), n_heads)) for i in best]
+    st.markdown(f"The {len(pairs)} heads of the first with the best partners in the second:")
+    lines = [(str(n), place(one), place(two), number3(likeness[one + two])) for n, (one, two) in enumerate(pairs, 1)]
+    table(("", "first", "second", "alike"), lines)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown("Show a pair in the maps above:", width="content")
+        for n, pair in enumerate(pairs, 1):
+            st.button(str(n), key=f"show_pair{n}", on_click=show_pair, args=pair)
+    st.caption(f"Half of all pairs of heads are less alike than {number3(np.median(flat))}.")
 
 
-def place(index: int, n_heads: int) -> str:
-    layer, head = divmod(index, n_heads)
-    return f"layer {layer + 1}, head {head + 1}"
+def show_pair(left: tuple[int, int], right: tuple[int, int]) -> None:
+    write_pair("left_map", left, OPENS_ON)
+    write_pair("right_map", right, OPENS_ON)
+
+
+def head_name(chosen: Chosen) -> str:
+    return f"layer {chosen.layer + 1}, average" if chosen.head == MEAN else place((chosen.layer, chosen.head))
+
+
+def place(head: tuple[int, int]) -> str:
+    return f"layer {head[0] + 1}, head {head[1] + 1}"
+
+
+def number3(value: float | np.floating) -> str:
+    return number(float(value), 3)
 
 
 st.title("Compare", anchor=False)
 st.markdown("Two models on one sentence, or one model on two sentences: do their heads look at the same things?")
-sides = choose(Settings.of())
+settings = Settings.of()
+if not listed(settings.root):
+    st.caption(
+        "There is no other model here yet; the page *Any model* says how to add one. Until then, compare two sentences."
+    )
+sides = choose(settings)
 if sides["left"] and sides["right"]:
     compare(sides["left"], sides["right"])

@@ -15,7 +15,7 @@ from explore.hugging_face import load, read
 from explore.similarity import similarity
 from model.export import export
 from tests.explore.small_models import FAMILIES, make
-from tests.pages.kit import ROOT, assert_sound, component, markdown, notices, opened, values
+from tests.pages.kit import ROOT, assert_sound, component, markdown, notices, opened, table, values
 
 ANY, COMPARE = (ROOT / "pages" / "explore" / name for name in ("any_model.py", "compare.py"))
 SENTENCE = "The black cat fights the white cat."
@@ -152,8 +152,8 @@ def test_a_long_sentence_is_cut_and_it_is_said() -> None:
 
 def test_two_models_on_one_sentence(root: Path) -> None:
     app = opened(COMPARE, sentence=SENTENCE, right_model="ours", left_map="2.3")
-    assert "Both sides have the same tokens" in markdown(app)
-    assert re.search(r"is layer 2, head 3 on the right: \*\*1\.000", markdown(app))
+    assert "Both sides have the same pieces" in markdown(app)
+    assert re.search(r"is the second's layer 2, head 3: \*\*1\.000", markdown(app))
     app.button(key="show_partner").click().run()
     assert_sound(app)
     assert app.query_params["right_map"] == "2.3"
@@ -169,7 +169,7 @@ def test_one_model_on_two_sentences(root: Path) -> None:
     assert not cell_by_cell
     best = float(likeness[0, 0].max())
     assert f"**{best:.3f}**" in markdown(app)
-    assert "different tokens here" in markdown(app)
+    assert "different pieces here" in markdown(app)
 
 
 @pytest.mark.parametrize("name", ["bert", "gpt2", "t5", "this translator"])
@@ -177,6 +177,43 @@ def test_a_bert_a_gpt2_and_the_translator_can_be_compared(name: str) -> None:
     app = opened(COMPARE, sentence=SENTENCE, left_model="this translator", right_model=name)
     assert warnings(app) == []
     assert len(values(app, "right_map")) > 3
+
+
+def test_what_two_heads_do_adds_up_to_how_alike_they_are(root: Path) -> None:
+    app = opened(COMPARE, sentence=SENTENCE, left_model="bert", right_model="gpt2", left_map="2.1", right_map="1.3")
+    lines = {place: [float(n) for n in numbers] for place, *numbers in table(app, "a row looks at")}
+    weights = read(load("bert", Settings(root, False, 1)), SENTENCE).maps[0].weights[1, 0]
+    n = len(weights)
+    assert lines["itself"][0] == pytest.approx(np.trace(weights) / n, abs=6e-4)
+    assert lines["the previous"][0] == pytest.approx(np.trace(weights, -1) / n, abs=6e-4)
+    assert lines["the next"][0] == pytest.approx(np.trace(weights, 1) / n, abs=6e-4)
+    assert lines["the next"][1] == 0  # a decoder sees nothing that follows
+    shares = [np.array(column) for column in zip(*lines.values(), strict=True)]
+    for share in shares:
+        assert share[:-1].sum() == pytest.approx(share[-1], abs=4e-3)
+    assert np.allclose(shares[2][:-1], np.minimum(*shares[:2])[:-1])
+    app = opened(COMPARE, sentence=SENTENCE, left_model="bert", right_model="gpt2", left_map="2.1")
+    app.button(key="show_partner").click().run()
+    best = re.findall(r"\*\*([\d.]+)\*\*\.", markdown(app))
+    assert table(app, "a row looks at")[-1][-1] in best
+
+
+def test_a_listed_pair_is_shown_by_a_click() -> None:
+    app = opened(COMPARE, sentence=SENTENCE, left_model="this translator", right_model="gpt2")
+    number, one, two, alike = table(app, "", "first", "second")[2]
+    app.button(key=f"show_pair{number}").click().run()
+    assert_sound(app)
+    titles = [component(app, f"{side}_map")["title"] for side in ("left", "right")]
+    assert one in titles[0]
+    assert two in titles[1]
+    assert table(app, "a row looks at")[-1][-1] == alike
+
+
+def test_the_average_of_a_layer_is_described_too() -> None:
+    app = opened(COMPARE, sentence="Go", right_model="ours", left_map="1.0", hide_special="true", words="true")
+    (head,) = re.findall(r"<th>first: (.*?)</th>", " ".join(e.proto.body for e in app.get("html")))
+    assert head == "layer 1, average"
+    assert not [button for button in app.button if button.key == "show_partner"]
 
 
 def test_a_side_that_cannot_be_opened_says_so() -> None:
