@@ -21,7 +21,9 @@ def drift_lines(stages: Sequence[str], words: Mapping[str, Array], chosen: str, 
         _line(stages, *others, ORANGE, 2.5, dash="dot"),
         _line(stages, chosen, words[chosen], BLUE, 4),
     ]
-    return go.Figure(lines, layout(320, {"zeroline": False}, {"range": [-0.25, 1.05], "title": "cosine"}, bottom=32))
+    names = [name.replace(" ", "<br>", 1) for name in stages]  # on two lines five of them fit on a phone
+    x = {"zeroline": False, "tickvals": list(stages), "ticktext": names, "tickangle": 0}
+    return go.Figure(lines, layout(320, x, {"range": [-0.25, 1.05], "title": "cosine"}, bottom=44))
 
 
 def _line(

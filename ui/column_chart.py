@@ -11,6 +11,7 @@ from ui.text import in_html, number, piece
 
 LABEL_LENGTH = 14  # characters of a label that are shown
 _FLAT = 44  # letters that may stand side by side below the columns: what a phone has room for
+_MANY = 20  # slanted labels that a phone has room for; of more it shows every other
 
 
 @dataclass(frozen=True)
@@ -60,15 +61,16 @@ def column_chart(
     longest = max(map(len, shown), default=0)
     flat = len(shown) * (longest + 1) <= _FLAT
     body = "".join(
-        f"<li>{''.join(marks(n))}<span>{in_html(name)}</span>"
+        f'<li style="--p:{(n + 0.5) / len(shown):.4f}">{"".join(marks(n))}<span>{in_html(name)}</span>'
         f"<b>{in_html(piece(label))}<br>{'<br>'.join(in_html(one.says(n)) for one in series)}</b></li>"
         for n, (name, label) in enumerate(zip(shown, labels, strict=True))
     )
     legend = "".join(f'<span class="s{n}">{in_html(one.name)}</span>' for n, one in enumerate(series))
     lines = "".join(f'<u style="--at:{share(at)}">{text}</u>' for at, text in ticks(low, high))
+    manner = "" if flat else " slanted many" if len(shown) > _MANY else " slanted"
     room = 1.4 if flat else 0.8 + 0.36 * longest  # rem, for the labels: slanted where they do not fit side by side
     st.html(
-        f'<figure class="tw-columns{"" if flat else " slanted"}" role="img" aria-label="{in_html(alt)}"'
+        f'<figure class="tw-columns{manner}" role="img" aria-label="{in_html(alt)}"'
         f' style="--of:{len(series)};--room:{room:.2f}rem"><figcaption>{in_html(axis)} {legend}</figcaption>'
         f"<div>{lines}<ol>{body}</ol></div></figure>"
     )

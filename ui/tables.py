@@ -14,7 +14,8 @@ def table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
 
 
 def _row(tag: str, texts: Iterable[str]) -> str:
-    return "<tr>" + "".join(f"<{tag}>{in_html(piece(text)) if text else ''}</{tag}>" for text in texts) + "</tr>"
+    cells = (in_html(piece(text)).replace(" · 10", "&nbsp;·&nbsp;10") if text else "" for text in texts)
+    return "<tr>" + "".join(f"<{tag}>{cell}</{tag}>" for cell in cells) + "</tr>"
 
 
 def markdown_table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> None:

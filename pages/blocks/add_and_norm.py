@@ -140,10 +140,10 @@ def spread(texts: Sequence[str], total: Array, output: Array) -> None:
         "(0 and 1 everywhere) and after γ and β.",
     )
     numbers_of_figure(
-        ("piece", *(f"{what} {when}" for when in series for what in ("mean", "deviation"))),
+        ("mean ± deviation of", *series),
         [
-            (text, *(number(float(value), 3) for numbers in series.values() for value in numbers[i]))
-            for i, text in enumerate(texts)
+            (text, *(f"{number(mean, 3)} ± {number(deviation, 3)}" for mean, deviation in rows))
+            for text, *rows in zip(texts, *series.values(), strict=True)
         ],
     )
     before, _, after = series.values()

@@ -59,6 +59,17 @@ def test_a_long_label_is_cut_below_and_whole_under_the_pointer(monkeypatch: pyte
     assert "x" * 50 in body
 
 
+def test_words_hang_further_left_the_further_right_their_column(monkeypatch: pytest.MonkeyPatch) -> None:
+    body = drawn(monkeypatch, list("abcd"), [Series("one", np.ones(4))])
+    assert [float(place) for place in re.findall(r'<li style="--p:([\d.]+)">', body)] == [0.125, 0.375, 0.625, 0.875]
+
+
+@pytest.mark.parametrize(("count", "manner"), [(5, ""), (20, " slanted"), (21, " slanted many")])
+def test_labels_lean_where_they_are_many(count: int, manner: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    body = drawn(monkeypatch, ["word"] * count, [Series("one", np.ones(count))])
+    assert f'<figure class="tw-columns{manner}"' in body
+
+
 @given(st.floats(-1e6, 1e6), st.floats(1e-4, 1e7))
 def test_the_scale_has_a_few_round_numbers_within_its_range(low: float, size: float) -> None:
     found = ticks(low, low + size)

@@ -68,7 +68,7 @@ function plan(width, compact) {
   at["encoder.stack"] = { x: s.edge, y: roof, w: frame, h: bottom - roof };
   at["decoder.stack"] = { x: right - s.pad, y: top, w: frame, h: bottom - top };
   const pieces = [s.edge, right - s.pad].map((x) => ({ x, y, w: frame, h: s.pieces }));
-  return { s, at, pieces, frame, left: left + w / 2, right: right + w / 2, width, height: y + s.pieces + 2 };
+  return { s, at, pieces, frame, left: left + w / 2, right: right + w / 2, width, height: y + s.pieces + 6 }; // room for the frame around a marked block
 }
 
 /** A path along points with rounded corners; the head of an arrow at its end goes into `heads`. */
