@@ -155,7 +155,8 @@ def matched(left: AttentionMaps, right: AttentionMaps, chosen: Chosen) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown("Show a pair in the maps above:", width="content")
         for n, pair in enumerate(pairs, 1):
-            st.button(str(n), key=f"show_pair{n}", on_click=show_pair, args=pair)
+            names = " and ".join(map(place, pair))
+            st.button(str(n), key=f"show_pair{n}", help=names, on_click=show_pair, args=pair)
     st.caption(f"Half of all pairs of heads are less alike than {number3(np.median(flat))}.")
 
 

@@ -43,6 +43,33 @@ def test_bertviz_draws_the_sentence_without_the_internet(scheme: str, new_page: 
     expect(frame(page).locator("svg text", has_text="Heads")).to_be_visible()
 
 
+def test_bertviz_counts_from_1_and_fits_its_frame(page: Page, url: str) -> None:
+    page.goto(f"{url}/bertviz?sentence={SENTENCE}&attention=Encoder&layer=2")
+    layers = frame(page).locator("#layer")
+    expect(layers.locator("option")).to_have_text(["1", "2", "3"])
+    assert layers.evaluate("e => e.selectedOptions[0].text") == "2"
+    for view in ("Head view", "Model view"):
+        page.get_by_role("radio", name=view).click()
+        expect(
+            frame(page).locator("svg text", has_text="Heads" if view == "Model view" else "fight").first
+        ).to_be_visible()
+        drawn = frame(page).locator("svg").evaluate("e => e.getBoundingClientRect().bottom")
+        height = page.locator("iframe[title^=BertViz]").evaluate("e => e.clientHeight")
+        assert height - 60 <= drawn <= height, view
+    frame(page).locator("svg > g").last.locator("rect").last.click()
+    expect(frame(page).locator("svg text", has_text="Layer 3, head 4")).to_be_visible()
+
+
+def test_both_sides_of_a_comparison_begin_at_the_same_height(page: Page, url: str) -> None:
+    page.goto(f"{url}/compare?sentence={SENTENCE}&right_model=gpt2")
+    settled(page)
+    for what in ("kind", "heads", "map"):
+        tops = [page.locator(f".st-key-{side}_{what}").bounding_box() for side in ("left", "right")]
+        assert tops[0] is not None
+        assert tops[1] is not None
+        assert tops[0]["y"] == pytest.approx(tops[1]["y"], abs=1), what
+
+
 def test_a_pair_is_chosen_by_click(page: Page, url: str) -> None:
     page.goto(f"{url}/bertviz?sentence={SENTENCE}&attention=Encoder&cell=1.1")
     settled(page)
