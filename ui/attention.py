@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from figures.grouping import Group, pieces, words
 from model.tokenizer import Token
-from model.trace import Trace
+from model.trace import Array, Trace
 from ui.one_of import one_of
 
 READABLE = 40  # rows and columns; a larger map is cut to this part of it
@@ -93,6 +95,11 @@ def readable_part(shown: tuple[int, ...], whole: tuple[int, ...]) -> str:
 def groups_of(tokens: Sequence[Token], by_word: bool) -> list[Group]:
     texts = [token.text for token in tokens]
     return words(texts, [token.word for token in tokens]) if by_word else pieces(texts)
+
+
+def all_weights(trace: Trace, kind: str) -> Array:
+    """The weights of every layer and head (L,H,T,S)."""
+    return np.stack([trace.attention(kind, layer) for layer in range(n_layers(trace))])
 
 
 def n_layers(trace: Trace) -> int:

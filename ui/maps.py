@@ -11,7 +11,7 @@ from figures.grouping import Group, grouped
 from model.interventions import ATTENTIONS
 from model.trace import Trace
 from ui.address import read_pair, write_pair
-from ui.attention import KINDS, READABLE, choose_kind, groups_of, n_layers, readable_part, tokens_of
+from ui.attention import KINDS, READABLE, all_weights, choose_kind, groups_of, readable_part, tokens_of
 from ui.components.head_grid import MEAN, head_grid
 from ui.components.matrix import matrix
 from ui.engine import numbers
@@ -104,7 +104,7 @@ def attention_maps(trace: Trace) -> None:
         rows, columns = ([g for g in groups if g.label != "<eos>"] or groups for groups in (rows, columns))
     layer, head = KINDS[kind].telling
     chosen = browse(
-        np.stack([trace.attention(kind, layer) for layer in range(n_layers(trace))]),
+        all_weights(trace, kind),
         rows,
         columns,
         title=KINDS[kind].title,

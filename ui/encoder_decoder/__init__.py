@@ -1,0 +1,1 @@
+"""What the lesson on encoder-decoder attention is made of: the map that is looked at, and what one can try on it."""
