@@ -7,7 +7,6 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from figures.grouping import Group, grouped, pieces, words
 from model.interventions import ATTENTIONS
 from model.trace import Trace
 
@@ -64,33 +63,6 @@ class AttentionMaps:
         """(T,S), True where a decoder may not look: above the diagonal, if no head of any layer gives weight there."""
         nothing = np.all(self.weights == 0, axis=(0, 1))
         return np.asarray(np.triu(nothing, 1) & (self.kind == "decoder"))
-
-    def groups(self, by_word: bool, without_special: bool = False) -> tuple[list[Group], list[Group]]:
-        """Rows and columns as they are shown; what has nothing but special tokens keeps them."""
-        return (
-            _groups(self.rows, self.row_words, self.row_wholes, by_word, without_special),
-            _groups(self.columns, self.column_words, self.column_wholes, by_word, without_special),
-        )
-
-    def grouped(self, rows: Sequence[Group], columns: Sequence[Group]) -> "AttentionMaps":
-        """The same attention between groups of tokens."""
-        return AttentionMaps(
-            self.kind,
-            grouped(self.weights, rows, columns),
-            tuple(group.label for group in rows),
-            tuple(group.label for group in columns),
-            tuple(self.row_words[group.pieces[0]] for group in rows),
-            tuple(self.column_words[group.pieces[0]] for group in columns),
-        )
-
-
-def _groups(
-    texts: tuple[str, ...], places: tuple[int, ...], wholes: tuple[str, ...], by_word: bool, without_special: bool
-) -> list[Group]:
-    groups = words(texts, places) if by_word else pieces(texts)
-    if by_word and wholes:
-        groups = [Group(wholes[group.pieces[0]], group.pieces) for group in groups]
-    return [g for g in groups if places[g.pieces[0]] >= 0] or groups if without_special else groups
 
 
 def of_trace(trace: Trace) -> tuple[AttentionMaps, ...]:

@@ -39,8 +39,6 @@ _WRITTEN = {
     ),
     "'background': 'black'": "'background': '#11161d'",
 }
-# The colours that BertViz gives to heads in its head view and to layers in its model view, one after the other.
-COLOURS = ("blue", "orange", "green", "red", "purple", "brown", "pink", "grey", "olive", "light blue")
 
 _STYLE = """
 body { margin: 0; font: 15px/1.4 system-ui, sans-serif; }
@@ -85,6 +83,14 @@ def model_view_height(maps: AttentionMaps) -> int:
     n_layers, n_heads = maps.weights.shape[:2]
     n_tokens = max(len(maps.rows), len(maps.columns))
     return 30 + round(max(n_layers * (84 / n_heads * n_tokens + 10) + 38, 18 * n_tokens + 55))
+
+
+def draw(maps: AttentionMaps, layer: int, heads: bool, mode: Mode) -> tuple[str, int, list[int]]:
+    """The head view, or else the model view, of as many layers around one as are quick: page, pixels, these layers."""
+    layers = affordable_layers(maps, layer)
+    if heads:
+        return head_view(maps, mode, layer, layers), head_view_height(maps), layers
+    return model_view(maps, mode, layers), model_view_height(maps.of_layers(layers)), layers
 
 
 def affordable_layers(maps: AttentionMaps, layer: int) -> list[int]:

@@ -4,6 +4,7 @@ Only safetensors are read and no code of a model is run. Nothing here reaches th
 """
 
 import functools
+import itertools
 import string
 import threading
 from collections.abc import Callable, Iterable, Sequence
@@ -31,7 +32,6 @@ from transformers.utils import logging
 
 from explore.attention import AttentionMaps
 from explore.folders import ModelError, Settings, config_of, folder_of, free_memory, weights_size
-from figures import grouping
 
 # What is wrong is said to the visitor, and progress is shown on the page.
 logging.set_verbosity_error()
@@ -376,11 +376,12 @@ def _texts(tokenizer: PreTrainedTokenizerBase, ids: Iterable[int]) -> tuple[str,
 def _tokens(tokenizer: PreTrainedTokenizerBase, ids: Sequence[int], words: tuple[int, ...]) -> Tokens:
     texts = _texts(tokenizer, ids)
     wholes = list(texts)
-    for group in grouping.words(texts, words):
-        if len(group.pieces) > 1:
-            whole = str(tokenizer.decode([ids[i] for i in group.pieces])).strip()
-            for i in group.pieces:
-                wholes[i] = whole if whole and "�" not in whole else group.label.strip()
+    for word, run in itertools.groupby(range(len(ids)), words.__getitem__):
+        places = list(run)
+        if word >= 0 and len(places) > 1:
+            whole = str(tokenizer.decode([ids[i] for i in places])).strip()
+            joined = "".join(texts[i] for i in places).strip()
+            wholes[places[0] : places[-1] + 1] = [whole if whole and "�" not in whole else joined] * len(places)
     return Tokens(texts, words, tuple(wholes))
 
 

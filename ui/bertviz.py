@@ -1,31 +1,31 @@
 """BertViz's views of any model's attention, with what they show and what was left out."""
 
+from collections.abc import Callable
+from typing import Literal
+
 import streamlit as st
 
-from explore.attention import AttentionMaps
-from explore.bertviz_views import (
-    COLOURS,
-    DIGITS,
-    Mode,
-    affordable_layers,
-    head_view,
-    head_view_height,
-    model_view,
-    model_view_height,
-)
 from ui.attention import KINDS, READABLE, readable_part
 from ui.components.head_grid import MEAN
 from ui.one_of import one_of
 
+Mode = Literal["light", "dark"]
 
-def bertviz(maps: AttentionMaps, layer: int, head: int) -> None:
-    """Choice of a view, and the view; it opens on this layer. The head, or MEAN, is named in the words above it."""
+# The colours that BertViz gives to the heads of a layer, one after the other.
+COLOURS = ("blue", "orange", "green", "red", "purple", "brown", "pink", "grey", "olive", "light blue")
+
+
+def bertviz(
+    draw: Callable[[bool, Mode], tuple[str, int, list[int]]], shape: tuple[int, ...], kind: str, head: int
+) -> None:
+    """Choice of a view, and the view; the head, or MEAN, is named in the words above it.
+
+    Args: draw(head view or else model view, mode) → HTML page, its height in pixels, the layers in it
+          shape (L,H,T,S) of the weights before anything was left out
+    """
     view = one_of("View", ["Head view", "Model view"], key="bertviz")
-    cut = maps.first(READABLE)
-    layers = affordable_layers(cut, layer)
-    shown = cut.of_layers(layers)
-    mode: Mode = "dark" if st.context.theme.type == "dark" else "light"
-    if view == "Head view":
+    by_head = view == "Head view"
+    if by_head:
         chosen = "" if head == MEAN else f": head {head + 1}, chosen above, is {COLOURS[head % len(COLOURS)]}"
         st.caption(
             f"A line is a weight, from the piece that looks (left) to the one looked at (right): the stronger the "
@@ -38,23 +38,21 @@ def bertviz(maps: AttentionMaps, layer: int, head: int) -> None:
             "see it large, with its pieces; click again to close it. On a narrow screen, scroll the maps sideways."
         )
     with st.spinner("Drawing…"):
-        if view == "Head view":
-            page, height = head_view(cut, mode, layer, layers), head_view_height(shown)
-        else:
-            page, height = model_view(cut, mode, layers), model_view_height(shown)
-    name = KINDS[maps.kind].name.lower()
+        page, height, layers = draw(by_head, "dark" if st.context.theme.type == "dark" else "light")
+    name = KINDS[kind].name.lower()
     st.iframe(page, height=height, alt=f"BertViz, {view.lower()} of the {name}; its numbers are in the tables.")
-    st.caption(_notes(maps, shown, layers, len(page)))
+    st.caption(_notes(shape, layers, len(page)))
 
 
-def _notes(maps: AttentionMaps, shown: AttentionMaps, layers: list[int], size: int) -> str:
+def _notes(shape: tuple[int, ...], layers: list[int], size: int) -> str:
     """What BertViz was given, and what was left out."""
-    text = (
-        f"BertViz got {shown.weights.size:,} weights, rounded to {DIGITS} decimals; the view takes {size // 1000} kB."
-    )
+    n_layers, n_heads, *whole = shape
+    shown = [min(n, READABLE) for n in whole]
+    n_weights = len(layers) * n_heads * shown[0] * shown[1]
+    text = f"BertViz got {n_weights:,} weights, rounded to 4 decimals; the view takes {size // 1000} kB."
     left_out = []
-    if len(shown.weights) < len(maps.weights):
-        left_out.append(f"Shown: layers {layers[0] + 1} to {layers[-1] + 1} of {len(maps.weights)}.")
-    if shown.weights.shape[2:] != maps.weights.shape[2:]:
-        left_out.append(readable_part(shown.weights.shape[2:], maps.weights.shape[2:]))
+    if len(layers) < n_layers:
+        left_out.append(f"Shown: layers {layers[0] + 1} to {layers[-1] + 1} of {n_layers}.")
+    if shown != whole:
+        left_out.append(readable_part(tuple(shown), tuple(whole)))
     return " ".join([text, *left_out, *(["More would be slow and hard to read."] if left_out else [])])

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 import streamlit as st
+from numpy.typing import NDArray
 
-from explore.attention import AttentionMaps
-from figures.grouping import Group
+from figures.grouping import Group, pieces, words
 from ui.attention import KINDS
 from ui.maps import Chosen, browse
 
@@ -27,8 +28,24 @@ HOW_TO_READ = {
 }
 
 
+def shown_groups(
+    texts: Sequence[str], places: Sequence[int], wholes: Sequence[str], by_word: bool, without_special: bool
+) -> list[Group]:
+    """Pieces as rows or columns; where there are none but special ones, they stay.
+
+    Args: places: for each piece the word it belongs to, −1 for special ones; wholes: the text of that word, if it is
+          not the pieces' texts joined
+    """
+    groups = words(texts, places) if by_word else pieces(texts)
+    if by_word and wholes:
+        groups = [Group(wholes[group.pieces[0]], group.pieces) for group in groups]
+    return [g for g in groups if places[g.pieces[0]] >= 0] or groups if without_special else groups
+
+
 def browse_maps(
-    maps: AttentionMaps,
+    kind: str,
+    weights: NDArray[np.floating],
+    hidden: NDArray[np.bool_],
     rows: Sequence[Group],
     columns: Sequence[Group],
     default: tuple[int, int],
@@ -36,18 +53,21 @@ def browse_maps(
     prefix: str = "",
     stacked: bool = False,
 ) -> Chosen:
-    """`ui.maps.browse` for the attention of any model, under the name of its side if there are two."""
-    how_to_read, describe = HOW_TO_READ[maps.kind]
+    """`ui.maps.browse` for the attention of any model, under the name of its side if there are two.
+
+    Args: weights (L,H,T,S); hidden (T,S), True = masked in every layer
+    """
+    how_to_read, describe = HOW_TO_READ[kind]
     return browse(
-        maps.weights,
+        weights,
         rows,
         columns,
-        title=KINDS[maps.kind].name,
+        title=KINDS[kind].name,
         how_to_read=how_to_read,
         describe=describe,
-        csv_name=f"{name} {maps.kind} attention".strip(),
+        csv_name=f"{name} {kind} attention".strip(),
         default=default,
-        hidden=lambda _: maps.hidden.astype(float),
+        hidden=lambda _: hidden.astype(float),
         prefix=prefix,
         stacked=stacked,
     )

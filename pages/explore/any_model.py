@@ -1,17 +1,22 @@
 """Any Hugging Face model of the folder of models: its pieces, its attention, what it predicts."""
 
+from functools import partial
+
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from explore.attention import AttentionMaps
+from explore.bertviz_views import draw
 from explore.downloads import Offer, fetch, look_up, on_its_way
 from explore.folders import ModelError, Settings, folder_of, listed
 from explore.hugging_face import MAX_WRITTEN, OpenModel, Reading, Shelf, shelf
+from figures.grouping import grouped
 from ui.address import read_count, write_count
 from ui.attention import KINDS, READABLE
 from ui.bars import bars
 from ui.bertviz import bertviz
 from ui.components.head_grid import MEAN
-from ui.foreign import SPECIAL, browse_maps, choose_model
+from ui.foreign import SPECIAL, browse_maps, choose_model, shown_groups
 from ui.notices import MAX_CHARS
 from ui.one_of import one_of
 from ui.sentence import KEY
@@ -158,12 +163,19 @@ def attention(reading: Reading) -> None:
         by_word = st.toggle("Group pieces into words", key="words", bind="query-params")
         hide = st.toggle("Hide special pieces", key="hide_special", bind="query-params", help=in_markdown(SPECIAL))
     maps = by_label.get(label) or reading.maps[0]
-    rows, columns = maps.groups(by_word, hide)
-    chosen = browse_maps(maps, rows, columns, default=(0, MEAN))
+    rows = shown_groups(maps.rows, maps.row_words, maps.row_wholes, by_word, hide)
+    columns = shown_groups(maps.columns, maps.column_words, maps.column_wholes, by_word, hide)
+    chosen = browse_maps(maps.kind, maps.weights, maps.hidden, rows, columns, default=(0, MEAN))
     if hide:
         st.caption("Rows are not renormalised: what they lack to 1 went to special pieces.")
     if st.toggle("Draw it with BertViz too", key="bertviz_too", bind="query-params"):
-        bertviz(maps.grouped(rows, columns), chosen.layer, chosen.head)
+        shown = AttentionMaps(
+            maps.kind,
+            grouped(maps.weights, rows, columns),
+            *(tuple(group.label for group in groups) for groups in (rows, columns)),
+            *(tuple(range(len(groups))) for groups in (rows, columns)),
+        )
+        bertviz(partial(draw, shown.first(READABLE), chosen.layer), shown.weights.shape, shown.kind, chosen.head)
 
 
 st.title("Any model", anchor=False)

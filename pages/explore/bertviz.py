@@ -1,9 +1,12 @@
 """BertViz's views of this project's own model, and query times key, element by element."""
 
+from functools import partial
+
 import numpy as np
 import streamlit as st
 
 from explore.attention import of_trace
+from explore.bertviz_views import draw
 from model.interventions import Head
 from model.trace import Trace
 from ui.address import read_pair, write_pair
@@ -23,7 +26,8 @@ from ui.worked import worked_weight
 def bench(trace: Trace) -> None:
     """Everything that a choice of head changes, and nothing else."""
     head = choose_head(default="cross")
-    bertviz(next(maps for maps in of_trace(trace) if maps.kind == head.attention), head.layer, head.head)
+    maps = next(maps for maps in of_trace(trace) if maps.kind == head.attention)
+    bertviz(partial(draw, maps.first(READABLE), head.layer), maps.weights.shape, maps.kind, head.head)
     st.header("Query times key, number by number", anchor=False)
     query_times_key(trace, head)
 

@@ -14,7 +14,7 @@ from model.trace import EmptySentenceError
 from ui import engine
 from ui.address import write_pair
 from ui.attention import KINDS
-from ui.foreign import SPECIAL, browse_maps, choose_model
+from ui.foreign import SPECIAL, browse_maps, choose_model, shown_groups
 from ui.maps import MEAN, Chosen
 from ui.notices import MAX_CHARS
 from ui.one_of import one_of
@@ -87,7 +87,15 @@ def compare(left: Side, right: Side) -> None:
                 label = one_of("Attention", list(by_label), key=f"{side}_kind")
                 maps = shown[side] = by_label.get(label) or one.maps[0]
                 chosen[side] = browse_maps(
-                    maps, *maps.groups(by_word, hide), OPENS_ON, name=SIDES[side], prefix=f"{side}_", stacked=True
+                    maps.kind,
+                    maps.weights,
+                    maps.hidden,
+                    shown_groups(maps.rows, maps.row_words, maps.row_wholes, by_word, hide),
+                    shown_groups(maps.columns, maps.column_words, maps.column_wholes, by_word, hide),
+                    OPENS_ON,
+                    name=SIDES[side],
+                    prefix=f"{side}_",
+                    stacked=True,
                 )
     st.header("What these two heads do", anchor=False)
     what_they_do(shown["left"], shown["right"], chosen["left"], chosen["right"])

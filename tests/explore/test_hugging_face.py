@@ -6,12 +6,15 @@ import numpy as np
 import pytest
 import torch
 
+from explore.attention import AttentionMaps
 from explore.folders import ModelError, Settings
 from explore.hugging_face import N_PREDICTIONS, Shelf, kind_of, load, read
+from figures.grouping import Group
 from model.export import export
 from model.trace import load_machine, trace
 from tests.explore.small_models import FAMILIES, make
 from ui.attention import groups_of
+from ui.foreign import shown_groups
 
 SENTENCE = "The black cat fights the white cat."
 
@@ -85,10 +88,15 @@ def test_pieces_of_a_word_are_grouped(settings: Settings) -> None:
     assert set(inner) == {0}
 
 
+def word_groups(maps: AttentionMaps, without_special: bool = False) -> list[Group]:
+    """The rows of a map, grouped into words as the pages do it."""
+    return shown_groups(maps.rows, maps.row_words, maps.row_wholes, True, without_special)
+
+
 @pytest.mark.parametrize("family", ["bert", "roberta", "gpt2", "t5", "marian"])
 def test_a_word_is_shown_as_it_was_written(family: str, settings: Settings) -> None:
     reading = read(load(family, settings), "The river fights basketball")
-    rows, _ = reading.maps[0].groups(by_word=True, without_special=True)
+    rows = word_groups(reading.maps[0], without_special=True)
     assert [row.label for row in rows] == ["The", "river", "fights", "basketball"]
     assert not [token for token in reading.tokens if "▁" in token or "Ġ" in token]
 
@@ -96,7 +104,7 @@ def test_a_word_is_shown_as_it_was_written(family: str, settings: Settings) -> N
 def test_bytes_are_in_hexadecimal_and_make_words(settings: Settings) -> None:
     reading = read(load("gpt2", settings), "cat 🐶")
     assert reading.tokens[-4:] == ("‹F0›", "‹9F›", "‹90›", "‹B6›")
-    rows, _ = reading.maps[0].groups(by_word=True)
+    rows = word_groups(reading.maps[0])
     assert [row.label for row in rows] == ["cat", "🐶"]
 
 
@@ -146,8 +154,8 @@ def test_our_own_model_reads_as_it_does_here(tmp_path: Path) -> None:
         ours = np.stack([own.attention(maps.kind, layer) for layer in range(len(maps.weights))])
         assert np.allclose(maps.weights, ours, atol=1e-5)
     assert reading.maps[0].rows == tuple(token.text for token in own.src)
-    for group, tokens in zip(reading.maps[2].groups(by_word=True), (own.labels, own.src), strict=True):
-        assert [len(g.pieces) for g in group] == [len(g.pieces) for g in groups_of(tokens, by_word=True)]
+    group = word_groups(reading.maps[2])
+    assert [len(g.pieces) for g in group] == [len(g.pieces) for g in groups_of(own.labels, by_word=True)]
 
 
 @pytest.mark.parametrize(
