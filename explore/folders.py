@@ -9,7 +9,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,17 @@ from safetensors import SafetensorError, safe_open
 HERE = Path(__file__).parent.parent
 NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?", re.ASCII)  # of a model on the Hub
 UNSAFE = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.h5", "*.msgpack", "*.pkl")
+TEXTS = (".json", ".txt", ".model", ".spm", ".jinja")  # what is read of a model besides its weights
+MAX_TEXT_BYTES = 64 * 2**20  # of one such file; the largest vocabularies in use take half of that
+WEIGHTS = "model.safetensors"
+
+# A tokenizer.json is a small program. More than these, and a short sentence may become gigabytes of text.
+PROGRAM = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
+MAX_STEPS = 100  # parts of the program; Llama 3 has about 30
+MAX_GROWTH = 2**16  # how many times longer its replacements can make a text
+MAX_COPIES = 8  # of the sentence that special tokens are put around
+MAX_TOKEN = 1000  # characters of an added token
+TOKENIZER_CLASS = re.compile(r"\w*(Tokenizer|TokenizerFast|Backend)", re.ASCII)
 
 
 class ModelError(Exception):
@@ -45,7 +56,7 @@ def listed(root: Path) -> list[str]:
     """Names of the models under the root: folders with a config.json, one or two levels down."""
     found = [path.parent for pattern in ("*/config.json", "*/*/config.json") for path in root.glob(pattern)]
     names = {path.relative_to(root).as_posix() for path in found}
-    return sorted(name for name in names if NAME.fullmatch(name) and _inside(root, name))
+    return sorted(name for name in names if NAME.fullmatch(name) and _inside(root / name, root))
 
 
 def folder_of(name: str, root: Path) -> Path | None:
@@ -59,14 +70,33 @@ def folder_of(name: str, root: Path) -> Path | None:
             "A model's name is one or two words of letters, digits, dots and hyphens, such as google/bert-small."
         )
     path = root / name
-    if not _inside(root, name):
+    if not _inside(path, root):
         raise ModelError("This folder lies outside the models that the app may open.")
     return path if (path / "config.json").is_file() else None
 
 
-def _inside(root: Path, name: str) -> bool:
-    """Whether a name, links followed, stays under the root."""
-    return (root / name).resolve().is_relative_to(root.resolve())
+def _inside(path: Path, root: Path) -> bool:
+    """Whether a path, links followed, stays under the root."""
+    try:
+        return path.resolve().is_relative_to(root.resolve())
+    except (OSError, RuntimeError):  # a link to itself
+        return False
+
+
+def check_files(folder: Path, root: Path) -> None:
+    """Look at a model's folder before anything in it is read.
+
+    Raises: ModelError if a file leads out of the root, is no ordinary file, or is too large to be what its name says
+    """
+    for path in folder.rglob("*"):
+        if not _inside(path, root):
+            raise ModelError("A file of this folder is a link out of the models that the app may open.")
+        if not (path.is_file() or path.is_dir()):
+            raise ModelError("The folder holds something that is no ordinary file.")
+        if path.suffix in TEXTS and path.stat().st_size > MAX_TEXT_BYTES:
+            raise ModelError(
+                f"The model's {path.name[:60]} is larger than {MAX_TEXT_BYTES >> 20} MB, so it is not read."
+            )
 
 
 def config_of(folder: Path) -> dict[str, Any]:
@@ -74,48 +104,124 @@ def config_of(folder: Path) -> dict[str, Any]:
 
     Raises: ModelError if it cannot be read
     """
-    try:
-        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise ModelError("The model's config.json cannot be read.") from error
-    if not isinstance(config, dict):
-        raise ModelError("The model's config.json does not describe a model.")
-    return config
+    return _json_of(folder / "config.json")
 
 
-def weights_size(folder: Path, root: Path) -> int:
-    """Bytes that a model's weights will take in memory, four for each number.
+def writing_of(folder: Path) -> dict[str, Any]:
+    """generation_config.json of a model: its settings for writing; none if it has no such file.
 
-    Raises: ModelError if there are no safetensors, they are damaged, or any file of the folder leads out of the root
+    Raises: ModelError if it cannot be read
     """
-    if not all(path.resolve().is_relative_to(root.resolve()) for path in folder.rglob("*")):
-        raise ModelError("A file of this folder is a link out of the models that the app may open.")
-    index = folder / "model.safetensors.index.json"
-    if index.is_file() and any("/" in name or "\\" in name for name in _parts(index)):
-        raise ModelError("The model's list of weight files leads out of its folder.")
-    files = sorted(folder.glob("*.safetensors"))
-    if not files and any(next(folder.glob(pattern), None) for pattern in UNSAFE):
+    path = folder / "generation_config.json"
+    return _json_of(path) if path.exists() else {}
+
+
+def _json_of(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise ModelError(f"The model's {path.name} cannot be read.") from error
+    if not isinstance(found, dict):
+        raise ModelError(f"The model's {path.name} does not describe a model.")
+    return found
+
+
+def check_tokenizer(folder: Path, root: Path) -> None:
+    """Look at a tokenizer's files before the library reads them.
+
+    Raises: ModelError if they name a file outside the root, a class that is no tokenizer, or would swell a text
+    """
+    for path in folder.rglob("*.json"):
+        if path.name.startswith("tokenizer."):
+            _check_program(_json_of(path))
+        elif path.name == "config.json" or "token" in path.name:
+            _check_settings(path, folder, root)
+
+
+def _check_settings(path: Path, folder: Path, root: Path) -> None:
+    found = _json_of(path)
+    # transformers takes file names from here: a "vocab" of /etc/passwd would be read as a vocabulary.
+    for text in _texts_in(found):
+        if any(_leads_out(base / text, root) for base in (Path(), folder)):
+            raise ModelError(f"The model's {path.name[:60]} names a file outside the models that the app may open.")
+    named = found.get("tokenizer_class")
+    if named is not None and not (isinstance(named, str) and TOKENIZER_CLASS.fullmatch(named)):
+        raise ModelError(f"The model's {path.name[:60]} names a tokenizer that is none.")
+
+
+def _texts_in(value: object) -> Iterator[str]:
+    """All texts in what a JSON file holds, names of entries aside."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _texts_in(inner)
+
+
+def _leads_out(path: Path, root: Path) -> bool:
+    try:
+        return path.is_file() and (".." in path.parts or not _inside(path, root))
+    except OSError:  # too long to be a name
+        return False
+
+
+def _check_program(tokenizer: dict[str, Any]) -> None:
+    steps = [step for part in PROGRAM for step in _steps_in(tokenizer.get(part))]
+    growth = math.prod(1 + len(str(step.get("content", step.get("prepend", "")))) for step in steps)
+    copies = sum("Sequence" in step for step in steps)
+    if len(steps) > MAX_STEPS or growth > MAX_GROWTH or copies > MAX_COPIES:
+        raise ModelError("The model's tokenizer.json could swell a sentence beyond all measure, so it is not read.")
+    if any(len(token) > MAX_TOKEN for token in _texts_in(tokenizer.get("added_tokens"))):
+        raise ModelError(f"The model's tokenizer.json holds a special token of over {MAX_TOKEN} characters.")
+
+
+def _steps_in(value: object) -> Iterator[dict[str, Any]]:
+    """All objects, however deep, in what a JSON file holds."""
+    if isinstance(value, dict):
+        yield value
+    if isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _steps_in(inner)
+
+
+def weight_files(folder: Path) -> list[Path]:
+    """The safetensors of a model: one file, or those that its index names.
+
+    Raises: ModelError if there are none, or the index names anything else
+    """
+    index = folder / f"{WEIGHTS}.index.json"
+    if (folder / WEIGHTS).is_file():
+        return [folder / WEIGHTS]
+    if index.is_file():
+        parts = _json_of(index).get("weight_map")
+        if not isinstance(parts, dict):
+            raise ModelError("The model's list of weight files cannot be read.")
+        names = sorted({str(name) for name in parts.values()})
+        if not all(re.fullmatch(r"[\w.-]+\.safetensors", name, re.ASCII) for name in names):
+            raise ModelError("The model's list of weight files names something else than safetensors in its folder.")
+        if missing := [name for name in names if not (folder / name).is_file()]:
+            raise ModelError(f"The folder lacks {len(missing)} of its weight files, {missing[0][:60]} among them.")
+        return [folder / name for name in names]
+    if any(next(folder.glob(pattern), None) for pattern in UNSAFE):
         raise ModelError(
             "The model's weights are stored as a pickle or another format that can run code when opened; only "
             "safetensors are read."
         )
-    if not files:
-        raise ModelError("The folder holds no weights: model.safetensors is missing.")
+    raise ModelError("The folder holds no weights: model.safetensors is missing.")
+
+
+def n_numbers(files: Sequence[Path]) -> int:
+    """How many numbers safetensors files hold; only their heads are read.
+
+    Raises: ModelError if one is damaged
+    """
     try:
-        return sum(4 * _count(path) for path in files)
+        return sum(_count(path) for path in files)
     except (OSError, SafetensorError) as error:
         raise ModelError("The model's safetensors file is damaged.") from error
 
 
-def _parts(index: Path) -> set[str]:
-    try:
-        return {str(name) for name in json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ModelError("The model's list of weight files cannot be read.") from error
-
-
 def _count(path: Path) -> int:
-    """How many numbers a safetensors file holds; only its head is read."""
     with safe_open(path, "pt") as file:
         return sum(math.prod(file.get_slice(name).get_shape()) for name in file.keys())  # noqa: SIM118
 

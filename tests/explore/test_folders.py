@@ -1,6 +1,7 @@
 """What may be opened: nothing outside the root, nothing but safetensors, and one sentence for everything else."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -8,10 +9,21 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import save_file
+from transformers import BertForMaskedLM
 
 from explore import folders, hugging_face
-from explore.folders import ModelError, Settings, folder_of, listed, weights_size
+from explore.folders import (
+    ModelError,
+    Settings,
+    check_files,
+    check_tokenizer,
+    folder_of,
+    listed,
+    n_numbers,
+    weight_files,
+)
 from explore.hugging_face import load
+from tests.explore.small_models import make
 
 
 def model(folder: Path, **config: object) -> Path:
@@ -68,9 +80,22 @@ def test_no_name_leads_outside(name: str) -> None:
     assert found is None
 
 
-def test_weights_are_counted_in_memory(root: Path) -> None:
+def test_a_link_to_itself_is_refused(root: Path) -> None:
+    (root / "loop").symlink_to(root / "loop")
+    (root / "one" / "loop").symlink_to(root / "one" / "loop")
+    assert "loop" not in listed(root)
+    with pytest.raises(ModelError, match="outside"):
+        folder_of("loop", root)
+    with pytest.raises(ModelError, match="link"):
+        check_files(root / "one", root)
+
+
+def test_numbers_of_the_weights_are_counted(root: Path) -> None:
     save_file({"w": torch.zeros(3, 5, dtype=torch.float16)}, root / "one" / "model.safetensors")
-    assert weights_size(root / "one", root) == 60
+    assert n_numbers(weight_files(root / "one")) == 15
+
+
+INDEX = "model.safetensors.index.json"
 
 
 @pytest.mark.parametrize(
@@ -78,25 +103,102 @@ def test_weights_are_counted_in_memory(root: Path) -> None:
     [
         ({}, "model.safetensors is missing"),
         ({"pytorch_model.bin": b"pickle"}, "pickle"),
+        ({"pytorch_model.bin": b"pickle", "other.safetensors": b"rubbish"}, "pickle"),
         ({"model.safetensors": b"rubbish"}, "damaged"),
-        ({"model.safetensors.index.json": b'{"weight_map": {"w": "../../secret/model.safetensors"}}'}, "leads out"),
-        ({"model.safetensors.index.json": b"[]"}, "list of weight files"),
+        ({"model.safetensors": b""}, "damaged"),
+        ({"model.safetensors": b"\xff" * 8 + b"{}"}, "damaged"),
+        ({INDEX: b'{"weight_map": {"w": "../../secret/model.safetensors"}}'}, "something else than safetensors"),
+        ({INDEX: b'{"weight_map": {"w": "/etc/passwd"}}'}, "something else than safetensors"),
+        ({INDEX: b'{"weight_map": {"w": ".."}}'}, "something else than safetensors"),
+        ({INDEX: b'{"weight_map": {"w": "evil.bin"}}', "evil.bin": b"pickle"}, "something else than safetensors"),
+        ({INDEX: b'{"weight_map": {"w": "gone.safetensors"}}'}, "lacks 1 of its weight files"),
+        ({INDEX: b'{"weight_map": []}'}, "list of weight files"),
+        ({INDEX: b"[]"}, "does not describe"),
+        ({INDEX: b"[" * 100_000}, "cannot be read"),
     ],
 )
 def test_weights_that_cannot_be_read(files: dict[str, bytes], says: str, root: Path) -> None:
     for name, content in files.items():
         (root / "one" / name).write_bytes(content)
     with pytest.raises(ModelError, match=says):
-        weights_size(root / "one", root)
+        n_numbers(weight_files(root / "one"))
 
 
-def test_a_file_that_is_a_link_out_is_refused(root: Path) -> None:
-    (root / "one" / "tokenizer.json").symlink_to(root.parent / "secret" / "config.json")
+def test_weights_in_parts_are_those_of_the_index(root: Path) -> None:
+    for name in ("a", "b", "other"):
+        save_file({name: torch.zeros(3)}, root / "one" / f"{name}.safetensors")
+    (root / "one" / INDEX).write_text('{"weight_map": {"a": "a.safetensors", "b": "b.safetensors"}}')
+    assert [path.name for path in weight_files(root / "one")] == ["a.safetensors", "b.safetensors"]
+
+
+@pytest.mark.parametrize("name", ["tokenizer.json", "config.json", "deep/vocab.txt"])
+def test_a_file_that_is_a_link_out_is_refused(name: str, root: Path) -> None:
+    path = root / "one" / name
+    path.unlink(missing_ok=True)
+    path.parent.mkdir(exist_ok=True)
+    path.symlink_to(root.parent / "secret" / "config.json")
     with pytest.raises(ModelError, match="link"):
-        weights_size(root / "one", root)
+        load("one", Settings(root, False, 1))
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{", '"x"'])
+def test_what_is_no_ordinary_file_or_too_large_is_refused(root: Path) -> None:
+    with (root / "one" / "vocab.json").open("wb") as file:
+        file.truncate(folders.MAX_TEXT_BYTES + 1)
+    with pytest.raises(ModelError, match=r"vocab\.json is larger than 64 MB"):
+        check_files(root / "one", root)
+    os.mkfifo(root / "group" / "two" / "model.safetensors")
+    with pytest.raises(ModelError, match="no ordinary file"):
+        check_files(root / "group" / "two", root)
+
+
+@pytest.mark.parametrize("name", ["tokenizer_config.json", "special_tokens_map.json", "config.json"])
+@pytest.mark.parametrize("key", ["vocab", "vocab_file", "gguf_file", "init_inputs"])
+def test_a_tokenizer_that_names_another_file_is_refused(name: str, key: str, root: Path) -> None:
+    outside = root.parent / "secret.txt"
+    outside.write_text("secret")
+    for there in (str(outside), "../../secret.txt", "../group/two/config.json"):
+        (root / "one" / name).write_text(json.dumps({key: [there] if key == "init_inputs" else there}))
+        with pytest.raises(ModelError, match="names a file outside"):
+            check_tokenizer(root / "one", root)
+    for harmless in ("/root/.cache/no/such/vocab.txt", "x" * 5000, "\0/etc/passwd", "config.json", "<s>", "..", "/"):
+        (root / "one" / name).write_text(json.dumps({key: harmless}))
+        check_tokenizer(root / "one", root)
+
+
+@pytest.mark.parametrize("named", ["BertModel", "pipeline", "RagRetriever", "../x", "", 5, [], {"a": 1}])
+def test_a_tokenizer_of_another_class_is_refused(named: object, root: Path) -> None:
+    (root / "one" / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": named}))
+    with pytest.raises(ModelError, match="a tokenizer that is none"):
+        check_tokenizer(root / "one", root)
+
+
+REPLACE = {"type": "Replace", "pattern": {"String": "a"}, "content": "a" * 10}
+TEMPLATE = {"type": "TemplateProcessing", "single": [{"Sequence": {"id": "A", "type_id": 0}}] * 3}
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"normalizer": {"type": "Sequence", "normalizers": [REPLACE] * 7}},
+        {"normalizer": {"type": "Sequence", "normalizers": [{"type": "Lowercase"}] * 200}},
+        {"normalizer": {"type": "Prepend", "prepend": "x" * 10**6}},
+        {"post_processor": {"type": "Sequence", "processors": [TEMPLATE] * 5}},
+    ],
+)
+@pytest.mark.parametrize("name", ["tokenizer.json", "tokenizer.4.0.json"])
+def test_a_tokenizer_that_swells_a_sentence_is_refused(name: str, part: dict[str, object], root: Path) -> None:
+    (root / "one" / name).write_text(json.dumps(part))
+    with pytest.raises(ModelError, match="could swell"):
+        check_tokenizer(root / "one", root)
+
+
+def test_a_token_as_long_as_a_book_is_refused(root: Path) -> None:
+    (root / "one" / "tokenizer.json").write_text(json.dumps({"added_tokens": [{"id": 1, "content": "cat" * 10**5}]}))
+    with pytest.raises(ModelError, match="special token of over"):
+        check_tokenizer(root / "one", root)
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{", '"x"', '{"x":' + "[" * 100_000, '{"x":' + "9" * 5000])
 def test_a_damaged_configuration(content: str, root: Path) -> None:
     (root / "one" / "config.json").write_text(content)
     with pytest.raises(ModelError, match=r"config\.json"):
@@ -110,14 +212,80 @@ def test_what_load_refuses(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ModelError, match="no weights"):
         load("one", settings)
     save_file({"w": torch.zeros(3)}, root / "one" / "model.safetensors")
+    with pytest.raises(ModelError, match="do not belong together"):
+        load("one", settings)
+    make("bert", root / "small")
+    settings_of(root / "small", "tokenizer_config.json", model_max_length="x")
+    with pytest.raises(ModelError, match="do not fit together") as told:
+        load("small", settings)
+    assert str(root) not in str(told.value)
+    save_file({"w": torch.zeros(3)}, root / "small" / "model.safetensors")
     with pytest.raises(ModelError, match="parts of the model are missing"):
-        load("one", settings)
-    (root / "one" / "tokenizer.json").write_text("{")
-    with pytest.raises(ModelError, match="do not fit together"):
-        load("one", settings)
+        load("small", settings)
     monkeypatch.setattr(hugging_face, "free_memory", lambda: 10)
     with pytest.raises(ModelError, match="GB of memory"):
-        load("one", settings)
+        load("small", settings)
+
+
+def settings_of(folder: Path, name: str, **changes: object) -> None:
+    """Change a model's JSON file."""
+    path = folder / name
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"vocab_size": 10**9}, "do not belong together"),
+        ({"hidden_size": 3 * 10**6}, "do not belong together"),
+        ({"max_position_embeddings": 10**9}, "do not belong together"),
+        ({"num_hidden_layers": 10**6}, "number of layers"),
+        ({"num_hidden_layers": 0}, "number of layers"),
+        ({"num_hidden_layers": -1}, "number of layers"),
+        ({"num_hidden_layers": "many"}, "do not fit together"),
+        ({"num_hidden_layers": 3}, "parts of the model are missing"),
+        ({"hidden_size": 0}, "do not fit together"),
+        ({"hidden_size": -24}, "do not fit together"),
+        ({"num_attention_heads": 0}, "do not fit together"),
+        ({"quantization_config": {"quant_method": "gptq"}}, "quantised"),
+        ({"tokenizer_class": "BertModel"}, "tokenizer that is none"),
+        ({"model_type": ["bert"]}, "no language model"),
+        ({"model_type": "vit"}, "no language model"),
+    ],
+)
+def test_a_configuration_that_cannot_be(changes: dict[str, object], says: str, root: Path) -> None:
+    make("bert", root / "small")
+    settings_of(root / "small", "config.json", **changes)
+    with pytest.raises(ModelError, match=says):
+        load("small", Settings(root, False, 1))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"num_labels": 10**9},
+        {"auto_map": {"AutoConfig": "evil.C", "AutoModelForMaskedLM": "evil.M"}, "trust_remote_code": True},
+        {"transformers_weights": "evil.bin"},
+        {"transformers_weights": "../../secret/model.safetensors"},
+        {
+            "_attn_implementation": "kernels-community/flash-attn",
+            "fusion_config": {"a": 1},
+            "attribute_map": {"a": "b"},
+        },
+        {"architectures": 5},
+        {"architectures": {"a": 1}},
+    ],
+)
+def test_a_configuration_is_read_for_its_shapes_alone(changes: dict[str, object], root: Path) -> None:
+    make("bert", root / "small")
+    (root / "small" / "evil.py").write_text("raise SystemExit")
+    (root / "small" / "evil.bin").write_bytes(b"pickle")
+    (root / "small" / "adapter_config.json").write_text('{"base_model_name_or_path": "/secret", "peft_type": "LORA"}')
+    (root / "small" / "chat_template.jinja").write_text("{% for i in range(10**9) %}{% endfor %}")
+    settings_of(root / "small", "config.json", **changes)
+    opened = load("small", Settings(root, False, 1))
+    assert type(opened.model) is BertForMaskedLM
+    assert opened.model.config._attn_implementation == "eager"
 
 
 def test_memory_is_measured() -> None:

@@ -1,14 +1,22 @@
 """Every family of models, made on the spot: what the app shows is what transformers itself computes."""
 
+import json
+import shutil
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
+from explore import hugging_face
 from explore.attention import AttentionMaps
 from explore.folders import ModelError, Settings
-from explore.hugging_face import N_PREDICTIONS, Shelf, kind_of, load, read
+from explore.hugging_face import MAX_TEXT, N_PREDICTIONS, OpenModel, Shelf, kind_of, load, read
 from figures.grouping import Group
 from model.export import export
 from model.trace import load_machine, trace
@@ -189,15 +197,163 @@ def test_a_model_without_its_head_shows_attention_and_predicts_nothing(settings:
     assert np.allclose(reading.maps[0].weights, read(opened, SENTENCE, hidden=2).maps[0].weights, atol=1e-6)
 
 
-def test_the_least_used_model_leaves_the_shelf() -> None:
-    loaded: list[str] = []
-
-    def fake(name: str) -> object:
-        loaded.append(name)
-        return name
-
-    shelf = Shelf(2, fake)  # type: ignore[arg-type]
+def test_the_least_used_model_leaves_the_shelf(monkeypatch: pytest.MonkeyPatch) -> None:
+    room = Room(monkeypatch, a=1, b=1, c=1)
     for name in ("a", "b", "a", "c", "a", "b"):
-        assert shelf.get(name) == name
-    assert loaded == ["a", "b", "c", "b"]
-    assert sorted(shelf.names()) == ["a", "b"]
+        assert room.shelf.get(name).name == name
+    assert room.loaded == ["a", "b", "c", "b"]
+    assert sorted(room.shelf.names()) == ["a", "b"]
+
+
+def unsound(name: str, settings: Settings, tmp_path: Path, **files: dict[str, object]) -> OpenModel:
+    """A copy of a model with changes in its JSON files, opened."""
+    folder = shutil.copytree(settings.root / name, tmp_path / name)
+    for stem, changes in files.items():
+        path = folder / f"{stem}.json"
+        path.write_text(json.dumps((json.loads(path.read_text()) if path.exists() else {}) | changes))
+    return load(name, Settings(tmp_path, False, 1))
+
+
+@pytest.mark.parametrize(
+    ("family", "files", "says"),
+    [
+        ("bert", {"config": {"num_attention_heads": -3}}, "fails at this sentence"),
+        ("bert", {"config": {"chunk_size_feed_forward": 7}}, "fails at this sentence"),
+        ("bert", {"config": {"layer_norm_eps": float("nan")}}, "no numbers"),
+        ("bert", {"tokenizer_config": {"model_max_length": 1}}, "too few for a sentence"),
+        ("t5", {"generation_config": {"decoder_start_token_id": 10**9}}, "fails at this sentence"),
+        ("gpt2", {"generation_config": {"eos_token_id": "evil"}}, "fails at this sentence"),
+    ],
+)
+def test_what_an_unsound_model_fails_at_is_said(
+    family: str, files: dict[str, dict[str, object]], says: str, settings: Settings, tmp_path: Path
+) -> None:
+    opened = unsound(family, settings, tmp_path, **files)
+    with pytest.raises(ModelError, match=says):
+        read(opened, SENTENCE)
+
+
+def test_ids_beyond_the_vocabulary_are_said(settings: Settings, tmp_path: Path) -> None:
+    tokenizer = json.loads((settings.root / "bert" / "tokenizer.json").read_text())
+    tokenizer["model"]["vocab"] = {token: id + 10**6 for token, id in tokenizer["model"]["vocab"].items()}
+    with pytest.raises(ModelError, match="fails at this sentence"):
+        read(unsound("bert", settings, tmp_path, tokenizer=tokenizer), SENTENCE)
+
+
+@pytest.mark.parametrize("family", ["gpt2", "t5"])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"penalty_alpha": 0.6, "top_k": 4},
+        {"stop_strings": ["x"]},
+        {"cache_implementation": "quantized"},
+        {"num_return_sequences": 5},
+        {"return_dict_in_generate": True},
+        {"assistant_early_exit": 1},
+        {"custom_generate": "evil/repo"},
+        {"dola_layers": "high"},
+    ],
+)
+def test_how_a_model_goes_on_is_not_its_choice(
+    changes: dict[str, object], family: str, settings: Settings, tmp_path: Path
+) -> None:
+    opened = unsound(family, settings, tmp_path, generation_config=changes)
+    assert read(opened, SENTENCE).written == read(load(family, settings), SENTENCE).written
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), 1e30])
+def test_weights_that_are_no_numbers_are_said(value: float, settings: Settings, tmp_path: Path) -> None:
+    folder = shutil.copytree(settings.root / "bert", tmp_path / "bert")
+    weights = {name: torch.full_like(w, value) for name, w in load_file(folder / "model.safetensors").items()}
+    save_file(weights, folder / "model.safetensors")
+    with pytest.raises(ModelError, match="no numbers"):
+        read(load("bert", Settings(tmp_path, False, 1)), SENTENCE)
+
+
+def test_a_long_token_is_cut_and_no_mask_token_covers_nothing(settings: Settings, tmp_path: Path) -> None:
+    tokenizer = json.loads((settings.root / "bert" / "tokenizer.json").read_text())
+    vocabulary = tokenizer["model"]["vocab"]
+    vocabulary["x" * 100_000] = vocabulary.pop("cat")
+    opened = unsound("bert", settings, tmp_path, tokenizer=tokenizer, tokenizer_config={"mask_token": None})
+    reading = read(opened, "x" * 99 + " cat", hidden=1)
+    assert reading.predictions == ()
+    opened.tokenizer.convert_ids_to_tokens = lambda id: "x" * 100_000  # type: ignore[method-assign,assignment]
+    assert max(map(len, read(opened, "cat").tokens)) <= MAX_TEXT
+
+
+class Room:
+    """Models that have as many parameters as they are told, and memory for ten."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, **needed: int) -> None:
+        self.shelf = Shelf(2, self.load)  # type: ignore[arg-type]
+        self.needed = needed
+        self.loaded: list[str] = []
+        monkeypatch.setattr(hugging_face, "free_memory", self.free)
+
+    def free(self) -> int:
+        return 40 - sum(4 * self.needed[name] for name in self.shelf._models)
+
+    def load(self, name: str, make_room: Callable[[int], None]) -> object:
+        if name not in self.needed:
+            raise ModelError("damaged")
+        make_room(4 * self.needed[name])
+        self.loaded.append(name)
+        return SimpleNamespace(name=name, n_parameters=self.needed[name])
+
+
+def test_a_model_that_cannot_be_opened_drives_out_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    room = Room(monkeypatch, a=3, b=4, large=8, huge=11)
+    for name in ("a", "b"):
+        room.shelf.get(name)
+    with pytest.raises(ModelError, match="damaged"):
+        room.shelf.get("broken")
+    with pytest.raises(ModelError, match="GB of memory"):
+        room.shelf.get("huge")
+    assert sorted(room.shelf.names()) == ["a", "b"]
+    room.shelf.get("large")
+    assert room.shelf.names() == ["large"]
+
+
+def test_a_loaded_model_need_not_wait_for_one_that_loads(settings: Settings) -> None:
+    loading, go_on = threading.Event(), threading.Event()
+
+    def slow(name: str, make_room: Callable[[int], None]) -> OpenModel:
+        if name == "t5":
+            loading.set()
+            assert go_on.wait(30)
+        return load(name, settings, make_room)
+
+    shelf = Shelf(2, slow)
+    first = shelf.read("bert", SENTENCE)
+    with ThreadPoolExecutor(1) as pool:
+        other = pool.submit(shelf.read, "t5", SENTENCE)
+        assert loading.wait(30)
+        assert shelf.read("bert", SENTENCE) is first
+        assert shelf.read("bert", "cat").tokens[1] == "cat"
+        go_on.set()
+        assert other.result(30).predictions
+    assert sorted(shelf.names()) == ["bert", "t5"]
+
+
+def test_many_visitors_with_different_models_read_what_one_alone_reads(settings: Settings) -> None:
+    names = ["bert", "gpt2", "t5", "no-such-model"] * 4
+    alone = {name: read(load(name, settings), SENTENCE).maps[0].weights for name in names[:3]}
+    shelf = Shelf(2, lambda name, make_room: load(name, settings, make_room))
+
+    def visit(name: str) -> bool:
+        try:
+            return np.array_equal(shelf.read(name, SENTENCE).maps[0].weights, alone[name])
+        except ModelError:
+            return name == "no-such-model"
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(visit, names))
+    assert len(shelf.names()) <= 2
+
+
+def test_readings_are_forgotten_by_their_size(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hugging_face, "READINGS_BYTES", 10 * hugging_face.READING_BYTES)
+    shelf = Shelf(1, lambda name, make_room: load(name, settings, make_room))
+    for n in range(30):
+        shelf.read("bert", f"cat {n}")
+    assert len(shelf._readings) < 10
