@@ -276,7 +276,8 @@ class Shelf:
     """
 
     def __init__(self, size: int, load: Callable[[str, Callable[[int], None]], OpenModel]) -> None:
-        self._models: cachetools.LRUCache[str, OpenModel] = cachetools.LRUCache(size)
+        self._models: OrderedDict[str, OpenModel] = OrderedDict()  # the one used last is last
+        self._size = size
         self._readings: cachetools.LRUCache[object, Reading] = cachetools.LRUCache(READINGS_BYTES, getsizeof=_size)
         self._lock = threading.Lock()  # of both, and held for no longer than a look
         self._loading, self._reading = threading.Lock(), threading.Lock()
@@ -298,8 +299,9 @@ class Shelf:
 
     def _there(self, name: str) -> OpenModel | None:
         with self._lock:
-            # `get` of such a cache would not count as a use.
-            return self._models[name] if name in self._models else None
+            if name in self._models:
+                self._models.move_to_end(name)
+            return self._models.get(name)
 
     def _make_room(self, needed: int) -> None:
         """Let models leave before the next one is loaded, so that no more than allowed ever lie in memory at once.
@@ -308,8 +310,8 @@ class Shelf:
         """
         with self._lock:
             check_memory(needed, sum(4 * opened.n_parameters for opened in self._models.values()))
-            while self._models and (len(self._models) >= self._models.maxsize or needed > free_memory()):
-                self._models.popitem()
+            while self._models and (len(self._models) >= self._size or needed > free_memory()):
+                self._models.popitem(last=False)
 
     def read(self, name: str, sentence: str, hidden: int | None = None) -> Reading:
         """`read` with the model of this name, remembered.
