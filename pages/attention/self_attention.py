@@ -7,33 +7,32 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from figures.grouping import Group, grouped, words
-from figures.statistics import cosine
+from figures.grouping import Group, grouped
 from model.attention import MultiHeadAttention
 from model.interventions import Head, Interventions
 from model.layers import EncoderLayer
 from model.trace import Array, Trace
 from ui import engine
 from ui.address import write_pair
-from ui.attention import KINDS, READABLE, n_layers
+from ui.attention import KINDS, READABLE, all_weights, groups_of
 from ui.check import check_cell, checked_matrix
 from ui.choose import choose_head, choose_part, current_head
 from ui.compare import before_after, heads_before_after
 from ui.components.head_grid import head_grid
 from ui.components.matrix import matrix
+from ui.contexts import MONEY, RIVER, alike, vectors
 from ui.course import show_lesson
 from ui.one_of import one_of
 from ui.quiz import Question
 from ui.sentence import KEY as SENTENCE
 from ui.tables import numbers_of_figure, table
 from ui.text import in_markdown, number
-from ui.worked import output_of
 
 KIND = "encoder"
 WIDE = "The animal didn't cross the street because it was too wide."
 TIRED = "The animal didn't cross the street because it was too tired."
-MONEY = ("I put my money in the bank.", "The bank is closed today.")
-RIVER = ("We sat on the bank of the river.", "The bank of the river was steep.")
+MONEYS = (MONEY, "The bank is closed today.")
+RIVERS = (RIVER, "The bank of the river was steep.")
 
 
 def chosen_head() -> Head:
@@ -76,7 +75,7 @@ def choose(trace: Trace) -> None:
     left, right = st.columns([1.15, 1], gap="large")
     with right:
         head = choose_head((KIND,), KIND)
-    maps = np.stack([trace.attention(KIND, layer)[:, :READABLE, :READABLE] for layer in range(n_layers(trace))])
+    maps = all_weights(trace, KIND)[:, :, :READABLE, :READABLE]
     with left:
         head_grid(
             maps,
@@ -153,15 +152,13 @@ def block(trace: Trace) -> None:
 
 def word(trace: Trace, text: str) -> Group:
     """The first piece or pieces that make up this word of the source."""
-    groups = words([token.text for token in trace.src], [token.word for token in trace.src])
-    return next(group for group in groups if group.label == text)
+    return next(group for group in groups_of(trace.src, by_word=True) if group.label == text)
 
 
 def shares_of_it(sentence: str, *others: str) -> list[Array]:
     """Weights (L,H) from “it” to each of these words of a sentence."""
     trace = engine.trace(sentence)
-    maps = np.stack([trace.attention(KIND, layer) for layer in range(n_layers(trace))])
-    found = grouped(maps, [word(trace, "it")], [word(trace, other) for other in others])
+    found = grouped(all_weights(trace, KIND), [word(trace, "it")], [word(trace, other) for other in others])
     return [found[..., 0, j] for j in range(len(others))]
 
 
@@ -245,39 +242,34 @@ def german_of_it() -> str:
     )
 
 
-def vectors_of_bank(sentence: str) -> list[Array]:
-    """The vector (d_model) of “bank” before the first layer and after each."""
+def vectors_of_bank(sentence: str) -> Array:
+    """The vector of “bank” (stages, d_model) before the first layer and after each."""
     trace = engine.trace(sentence)
-    names = ["encoder.embedding.tokens", *(output_of(KIND, layer) for layer in range(n_layers(trace)))]
-    return [trace.tensors[name][list(word(trace, "bank").pieces)].mean(0) for name in names]
+    looked_up, _with_position, *after_layers = vectors(trace, word(trace, "bank").pieces)
+    return np.stack([looked_up, *after_layers])
 
 
 def two_banks(trace: Trace) -> None:
     """The vector of “bank” in four sentences, layer by layer: how alike within a meaning, and across meanings."""
     st.markdown(
-        f"The bank for money: *{MONEY[0]}* *{MONEY[1]}* The bank of a river: *{RIVER[0]}* *{RIVER[1]}* All four begin "
-        "with the same row of the embedding matrix. Then self-attention mixes in the neighbours. Do the two meanings "
-        "come apart?"
+        f"The bank for money: *{MONEYS[0]}* *{MONEYS[1]}* The bank of a river: *{RIVERS[0]}* *{RIVERS[1]}* All four "
+        "begin with the same row of the embedding matrix. Then self-attention mixes in the neighbours. Do the two "
+        "meanings come apart?"
     )
-    money, river = ([vectors_of_bank(sentence) for sentence in pair] for pair in (MONEY, RIVER))
+    money, river = ([vectors_of_bank(sentence) for sentence in pair] for pair in (MONEYS, RIVERS))
     pairs = {
         "same meaning": [(money[0], money[1]), (river[0], river[1])],
         "other meaning": list(itertools.product(money, river)),
     }
-    alike = np.array(
-        [
-            np.mean([[cosine(a, b) for a, b in zip(one, two, strict=True)] for one, two in of], axis=0)
-            for of in pairs.values()
-        ]
-    )
+    cosines = np.array([np.mean([alike(one, two) for one, two in of], axis=0) for of in pairs.values()])
     matrix(
-        alike, list(pairs), ["embedding", *(f"after layer {n}" for n in range(1, alike.shape[1]))], key="banks",
+        cosines, list(pairs), ["embedding", *(f"after layer {n}" for n in range(1, cosines.shape[1]))], key="banks",
         title="How alike the vectors of “bank” are",
         how_to_read="Cosine of the angle between two of them, averaged over the pairs: 1 is the same direction, 0 is a "
         "right angle.",
         scale="signed", limit=1.0, describe="{row}, {column}: {value}", csv_name="cosines of bank",
     )  # fmt: skip
-    same, other = (float(row[-1]) for row in alike)
+    same, other = (float(row[-1]) for row in cosines)
     st.markdown(
         f"After the last layer the cosine is {number(same, 2)} where the meaning is the same and {number(other, 2)} "
         "where it is not. "
@@ -288,7 +280,7 @@ def two_banks(trace: Trace) -> None:
             else "The meanings **come apart**: the vector of a word depends on its sentence."
         )
     )
-    texts = [engine.trace(sentence).translation for sentence in (MONEY[0], RIVER[0])]
+    texts = [engine.trace(sentence).translation for sentence in (MONEY, RIVER)]
     st.markdown(
         f"In German the money goes to *die Bank*, a river has *das Ufer*. The model writes: "
         f"**{in_markdown(texts[0])}** and **{in_markdown(texts[1])}** "
@@ -300,7 +292,7 @@ def two_banks(trace: Trace) -> None:
             else "That is not what a person would write."
         )
     )
-    look(RIVER[0], "bank")
+    look(RIVER, "bank")
 
 
 def predict(trace: Trace) -> Sequence[Question]:
