@@ -7,6 +7,7 @@ import functools
 import itertools
 import string
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
