@@ -14,7 +14,8 @@ from model.tokenizer import Tokenizer
 from model.transformer import EncoderDecoder
 
 WEIGHTS, CONFIG, TOKENIZER = "model.safetensors", "config.json", "tokenizer.json"
-SHIPPED = Path(__file__).parent.parent / "assets" / "model"
+PROJECT = Path(__file__).parent.parent
+SHIPPED = PROJECT / "assets" / "model"
 
 
 class CheckpointError(Exception):
@@ -71,6 +72,12 @@ def load_tokenizer(folder: Path = SHIPPED) -> Tokenizer:
 
 def broken(path: Path, error: Exception) -> CheckpointError:
     """What to say of a file that could not be read: its path, the fault and the repair."""
+    shown = in_project(path)
     reason = " ".join(" ".join(str(error).splitlines()[:2]).split())  # the first fault of what may be a long list
-    what = "is missing" if not path.exists() else f"cannot be read ({reason})"
-    return CheckpointError(f"The model file {path} {what}. To restore it, run: git checkout -- {path.parent}")
+    what = f"cannot be read ({reason.replace(str(path), shown.name)})" if path.exists() else "is missing"
+    return CheckpointError(f"The model file {shown} {what}. To restore it, run: git checkout -- {shown.parent}")
+
+
+def in_project(path: Path) -> Path:
+    """A path as messages show it: from the project's folder on, or as it is if it lies elsewhere."""
+    return path.relative_to(PROJECT) if path.is_relative_to(PROJECT) else path

@@ -26,7 +26,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from model.checkpoint import SHIPPED, WEIGHTS, CheckpointError, broken
+from model.checkpoint import SHIPPED, WEIGHTS, CheckpointError, broken, in_project
 from model.config import ModelConfig
 from model.interventions import ATTENTIONS, Head
 from model.tap import Tap
@@ -291,7 +291,7 @@ def load_measured(config: ModelConfig, folder: Path = SHIPPED) -> Measured:
         raise broken(path, error) from error
     if measured_on != present:
         raise CheckpointError(
-            f"{path} was measured with other weights than those in {folder / WEIGHTS}. "
+            f"{in_project(path)} was measured with other weights than those in {in_project(folder / WEIGHTS)}. "
             "To measure again, run: python -m training.heads TEST.tsv"
         )
     return found

@@ -72,6 +72,14 @@ def test_a_damaged_file_is_named_with_its_repair(folder: Path, name: str, damage
     assert message.endswith(f"To restore it, run: git checkout -- {folder}")
 
 
+def test_a_shipped_file_is_named_from_the_project_on() -> None:
+    path = checkpoint.SHIPPED / checkpoint.CONFIG
+    said = str(checkpoint.broken(path, PermissionError(13, "Permission denied", str(path))))
+    assert said.startswith("The model file assets/model/config.json cannot be read ([Errno 13] Permission denied: ")
+    assert said.endswith("To restore it, run: git checkout -- assets/model")
+    assert str(checkpoint.PROJECT) not in said
+
+
 @pytest.mark.parametrize("change", [{"d_model": 41}, {"n_heads": 4}, {"colour": "red"}])
 def test_a_config_that_cannot_be_is_named(folder: Path, change: dict[str, object]) -> None:
     path = folder / checkpoint.CONFIG
