@@ -7,6 +7,7 @@ import streamlit as st
 
 from model.cache import KeyValueCache
 from model.decoding import beam_steps, given_steps, greedy_steps, narrowed, sampling_steps
+from model.interventions import Head
 from model.tokenizer import EOS
 from model.trace import Trace
 from ui.check import check_cell
@@ -17,7 +18,7 @@ from ui.decoding.another import another_word, total
 from ui.decoding.beam import beam_search
 from ui.decoding.cost import all_at_once, with_and_without_cache
 from ui.decoding.sampling import narrowed_at, sampling
-from ui.decoding.stage import KIND, NUMBERS, numbers_of_step, stage
+from ui.decoding.stage import KIND, NUMBERS, OWN, SENTENCE, numbers_of_step, stage
 from ui.decoding.why import why
 from ui.engine import machine
 from ui.one_of import one_of
@@ -69,7 +70,14 @@ def check(trace: Trace) -> None:
     place = st.container(border=True, key="why")  # measured last, because that takes longest
     check_cell(writing)
     with place:
-        why(writing, step)
+        if needed := why(writing, step):
+            st.button("Show that head in See", key="show_head", on_click=show_head, args=(needed,))
+
+
+def show_head(head: Head) -> None:
+    st.session_state["layer"], st.session_state["head"] = head.layer + 1, head.head + 1
+    st.session_state["heads_of"] = HEADS[1]
+    st.session_state["numbers"] = SENTENCE if head.attention == KIND else OWN
 
 
 def do(trace: Trace) -> None:

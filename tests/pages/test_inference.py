@@ -69,6 +69,17 @@ def test_the_theatre_shows_every_step_of_greedy_search(heads: str) -> None:
     check_theatre(data, Forward(source_ids(SENTENCE), list(greedy(SENTENCE))))
 
 
+def test_the_head_it_needs_most_is_one_click_away() -> None:
+    page = at(at="4")
+    (reason,) = re.findall(r"\*\*Head\.\*\* (.*)", markdown(page))
+    (layer, head) = re.findall(r"layer (\d), head (\d)", reason)[0]
+    page.button(key="show_head").click().run()
+    assert_sound(page)
+    assert f"layer {layer}, head {head}" in component(page, "theatre")["source_name"]
+    asked = "Looks at your sentence" if "encoder-dec" in reason else "Looks at what it read"
+    assert page.query_params["numbers"] == asked
+
+
 @pytest.mark.parametrize("given", [1, 3])
 def test_a_chosen_piece_is_written_and_the_model_goes_on_from_it(given: int) -> None:
     prefix = (*greedy(SENTENCE)[:given], second(SENTENCE, given))

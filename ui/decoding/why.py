@@ -3,6 +3,7 @@
 import numpy as np
 import streamlit as st
 
+from model.interventions import Head
 from model.trace import Trace
 from ui.attention import KINDS
 from ui.decoding.state import Without, text_of, without_each
@@ -12,8 +13,11 @@ from ui.text import bold, chance, in_markdown, number, piece
 MOST = 15  # words that are hidden in turn: with more of them one would wait
 
 
-def why(writing: Trace, step: int) -> None:
-    """Why this piece: its scores, where the model looked, what it read, and what it could not do without."""
+def why(writing: Trace, step: int) -> Head | None:
+    """Why this piece: its scores, where the model looked, what it read, and what it could not do without.
+
+    Returns: the head whose absence costs it most, if any costs it something
+    """
     label, found = writing.labels[step], writing.steps[step].candidates
     name, own = bold(piece(label.text)), found[0].id == label.id
     rival = found[1] if own else found[0]
@@ -28,8 +32,12 @@ def why(writing: Trace, step: int) -> None:
         f"- **Attention.** {looked_at(writing, step)}\n"
         f"- **Cache.** {read_from_cache(writing, step)}\n"
         f"- **Source word.** {cause_of(writing, step, name)}\n"
-        f"- **Head.** {head_behind(writing, step)}"
+        f"- **Head.** {head_behind(writing, step)}\n\n"
+        "Attention says where it *looked*; only hiding and switching off say what it *needed*."
     )
+    measured = without(writing, step)
+    least = int(measured.off.argmin())
+    return measured.heads[least] if measured.off[least] < probability else None
 
 
 def looked_at(writing: Trace, step: int) -> str:
@@ -47,10 +55,18 @@ def looked_at(writing: Trace, step: int) -> str:
 
 def read_from_cache(writing: Trace, step: int) -> str:
     n, t, s = machine().config.n_layers, step + 1, len(writing.src)
+    own = np.mean([writing.attention("decoder", layer)[:, step, :t] for layer in range(n)], (0, 1))
+    most, n_heads = int(own.argmax()), n * machine().config.n_heads
     return (
         f"In each of {n} layers it read the keys and values of the {t} piece{'s' * (t > 1)} read so far and of the {s} "
         f"of your sentence: {n}\u00a0·\u00a0({t}\u00a0+\u00a0{s}) = {n * (t + s)} pairs, of which "
-        + (f"{n} are new and the others were kept from earlier steps." if step else "all are new in the first step.")
+        + (
+            f"{n} are new and the others were kept from earlier steps. Of what it had read it drew most on "
+            f"{bold(piece(writing.tgt[most].text))} (piece {most + 1}): {number(float(own[most]), 2)}, the mean over "
+            f"all {n_heads} heads of the masked self-attention."
+            if step
+            else "all are new in the first step."
+        )
     )
 
 
@@ -89,8 +105,14 @@ def head_behind(writing: Trace, step: int) -> str:
     if after[least] >= before:
         return "Switching off any one head of the decoder does not make it less likely: the others stand in."
     head = measured.heads[least]
+    name = f"layer {head.layer + 1}, head {head.head + 1} of the {KINDS[head.attention].name.lower()}"
+    goes = f"the probability goes from {chance(before)} to {chance(float(after[least]))}"
+    if after[least] > before / 2:
+        return (
+            f"None of the {len(measured.heads)} heads of the decoder decides alone: without {name}, which costs it "
+            f"most, {goes}."
+        )
     return (
-        f"Of the {len(measured.heads)} heads of the decoder, it needs one most: layer {head.layer + 1}, head "
-        f"{head.head + 1} of the {KINDS[head.attention].name.lower()}. With that one switched off the probability goes "
-        f"from {chance(before)} to {chance(float(after[least]))}."
+        f"Of the {len(measured.heads)} heads of the decoder, it needs one most: {name}. With that one switched off "
+        f"{goes}."
     )

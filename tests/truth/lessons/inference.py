@@ -100,7 +100,13 @@ def why(text: str, seen: Seen, oracle: Forward) -> None:
     assert close(most, weights[int(layer) - 1, int(one) - 1, int(piece) - 1], 2)
 
     t, s = step + 1, len(src)
-    expect(cache_, [layers, t, s, layers, t, s, layers * (t + s), *([layers] if step else [])])
+    counts = [layers, t, s, layers, t, s, layers * (t + s)]
+    if step:
+        own = np.stack([oracle[f"decoder.layers.{n}.self_attn.weights"][:, step, :t] for n in range(layers)])
+        (named,) = re.findall(r"\(piece (\d+)\)", cache_)
+        assert close(own.mean((0, 1))[int(named) - 1], own.mean((0, 1)).max())
+        counts += [layers, int(named), own.mean((0, 1)).max(), layers * heads]
+    expect(cache_, counts)
 
     before = probabilities[labels[step]]
     choose = random.Random(step)
@@ -132,6 +138,7 @@ def why(text: str, seen: Seen, oracle: Forward) -> None:
         assert count == len(every)
         assert close(was, before)
         assert now <= min(others) + 1e-4
+        assert ("None of the" in head) == (now > was / 2) or close(now, was / 2, 3)
         assert close(
             now, without(oracle, step, heads_off=((f"decoder.layers.{int(layer) - 1}.{kind}_attn", int(one) - 1),))
         )
