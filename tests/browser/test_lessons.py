@@ -51,6 +51,42 @@ def test_nothing_serious_for_axe_and_no_sideways_scrolling(
         assert sideways(page) == [], (scheme, width)
 
 
+# Words of charts that leave their picture, and words of columns under the pointer that leave the window.
+CUT = """() => {
+    const out = [];
+    const inside = (text, box, home) => {
+        if (box.width && (box.left < home.left - 1 || box.right > home.right + 1 || box.bottom > home.bottom + 1))
+            out.push(text);
+    };
+    for (const chart of document.querySelectorAll(".js-plotly-plot")) {
+        const home = chart.querySelector(".main-svg").getBoundingClientRect();
+        for (const text of chart.querySelectorAll("text"))
+            inside(text.textContent, text.getBoundingClientRect(), home);
+    }
+    for (const words of document.querySelectorAll(".tw-columns b")) {
+        words.style.display = "block";
+        const box = words.getBoundingClientRect();
+        inside(words.innerText, box, { left: 0, right: innerWidth, bottom: box.bottom });
+        words.style.display = "";
+    }
+    const page = document.querySelector('[data-testid="stMain"]');
+    if (page.scrollWidth > page.clientWidth + 1) out.push(`the page is ${page.scrollWidth} wide`);
+    return out;
+}"""
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.slug)
+def test_nothing_is_cut_on_a_phone_when_all_folds_are_open(
+    lesson: Lesson, new_page: Callable[..., Page], url: str
+) -> None:
+    page = new_page(viewport={"width": 390, "height": 844})
+    page.goto(f"{url}/{lesson.slug}?sentence={SENTENCE}&stack=Decoder")
+    drawn(page)
+    page.evaluate("() => document.querySelectorAll('details:not([open]) > summary').forEach((fold) => fold.click())")
+    expect(page.locator("details:not([open])")).to_have_count(0)
+    assert lasting(partial(page.evaluate, CUT)) == []
+
+
 def test_the_sentence_goes_from_lesson_to_lesson(page: Page, url: str) -> None:
     page.goto(f"{url}/{LESSONS[0].slug}?sentence={SENTENCE}")
     drawn(page)
