@@ -3,9 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import streamlit as st
+from numpy.typing import NDArray
 
+from model.tokenizer import Token
 from ui.lessons import LESSONS
+from ui.text import in_markdown
 
 _ANSWERS = "answers"  # in the session: {(lesson, question): whether the first answer was right}
 
@@ -26,6 +30,14 @@ class Question:
     correct: frozenset[int]
     why: str
     several: bool = False
+
+
+def which_piece(id: str, text: str, values: NDArray[np.floating], pieces: Sequence[Token], why: str) -> Question:
+    """Which of some pieces has the largest of their values: the four largest to choose from; −∞ is none of them."""
+    largest = [int(n) for n in np.argsort(-values, kind="stable")[:4] if np.isfinite(values[n])]
+    order = sorted(largest)
+    options = tuple(f"{in_markdown(pieces[n].text)} (piece {n + 1})" for n in order)
+    return Question(id, text, options, frozenset({order.index(largest[0])}), why)
 
 
 def answers() -> dict[tuple[str, str], bool]:

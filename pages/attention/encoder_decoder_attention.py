@@ -24,7 +24,7 @@ from ui.encoder_decoder.memory import memory
 from ui.encoder_decoder.own_german import offer, own
 from ui.encoder_decoder.view import KIND, LAYER, ONE, VIEW, VIEWS, WORDS, View, current_view, is_word
 from ui.one_of import one_of
-from ui.quiz import Question
+from ui.quiz import Question, which_piece
 from ui.steps import show_steps
 from ui.text import in_markdown, magnitude, number
 from ui.worked import WorkedStep, worked_average, worked_group
@@ -197,17 +197,15 @@ def predict(trace: Trace) -> Sequence[Question]:
 
 def largest(trace: Trace, head: Head) -> Question:
     """Which English piece a head looks at most, in the middle of the translation."""
-    weights = trace.attention(KIND, head.layer)[head.head]
     row = len(trace.labels) // 2
-    best = int(weights[row].argmax())
-    order = sorted({best, *(int(j) for j in np.argsort(-weights[row], kind="stable")[:4])})
-    return Question(
+    weights = trace.attention(KIND, head.layer)[head.head, row]
+    return which_piece(
         "largest",
         f"In layer {head.layer + 1}, head {head.head + 1}: which English piece does it look at most before writing "
         f"**{in_markdown(trace.labels[row].text)}** (row {row + 1})?",
-        tuple(f"{in_markdown(trace.src[j].text)} (piece {j + 1})" for j in order),
-        frozenset({order.index(best)}),
-        f"It gives it {number(float(weights[row, best]))} of its attention. Choose the cell in *See* to work it out.",
+        weights,
+        trace.src,
+        f"It gives it {number(float(weights.max()))} of its attention. Choose the cell in *See* to work it out.",
     )
 
 

@@ -19,7 +19,7 @@ from ui.compare import before_after
 from ui.components.matrix import matrix
 from ui.course import show_lesson
 from ui.one_of import one_of
-from ui.quiz import Question
+from ui.quiz import Question, which_piece
 from ui.tables import table
 from ui.text import in_markdown, number
 from ui.worked import layer_input, tex
@@ -247,8 +247,6 @@ def predict(trace: Trace) -> Sequence[Question]:
     scores = trace.attention(head.attention, head.layer, "scores")[head.head]
     row = 0 if head.attention != "decoder" else len(rows) - 1
     best = int(scores[row].argmax())
-    seen = np.flatnonzero(np.isfinite(scores[row]))
-    order = sorted({best, *(int(i) for i in seen[np.argsort(-scores[row, seen], kind="stable")][:4])})
     kept = int((other_weights(trace, head, RANDOM).argmax(-1) == scores.argmax(-1)).sum())
     n_heads, _, d_k = trace.tensors[f"{head.path}.q"].shape
     return (
@@ -265,11 +263,11 @@ def predict(trace: Trace) -> Sequence[Question]:
             f"Nothing is split off: each of the three sees all {n_heads * d_k} numbers of every vector. (The result is "
             f"then dealt out to {n_heads} heads, {d_k} numbers to each.)",
         ),
-        Question(
+        which_piece(
             "best",
             f"In {where}: which key matches the query of **{in_markdown(rows[row].text)}** (row {row + 1}) best?",
-            tuple(f"{in_markdown(columns[i].text)} (piece {i + 1})" for i in order),
-            frozenset({order.index(best)}),
+            scores[row],
+            columns,
             f"Its score is {number(float(scores[row, best]))}, the highest of the row, so it also gets the largest "
             f"weight: {number(float(trace.attention(head.attention, head.layer)[head.head][row, best]))}.",
         ),

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 
-import numpy as np
 import streamlit as st
 import torch
 
@@ -18,8 +17,9 @@ from ui.check import check_cell, checked_matrix
 from ui.choose import choose_head, current_head
 from ui.compare import heads_before_after
 from ui.course import show_lesson
+from ui.heads import name_of
 from ui.one_of import one_of
-from ui.quiz import Question
+from ui.quiz import Question, which_piece
 from ui.tables import table
 from ui.text import in_markdown, number
 
@@ -98,7 +98,7 @@ def see(trace: Trace) -> None:
         f"{head.path}.{step}",
         head=head.head,
         kind=head.attention,
-        title=f"{title} ({KINDS[head.attention].name.lower()}, layer {head.layer + 1}, head {head.head + 1})",
+        title=f"{title} ({name_of(head)})",
         how_to_read=how_to_read,
     )
     st.caption(
@@ -157,8 +157,6 @@ def predict(trace: Trace) -> Sequence[Question]:
     weights = trace.attention(head.attention, head.layer)[head.head]
     rows, columns = tokens_of(trace, head.attention)
     row = min(len(rows) - 1, len(rows) // 2)
-    best = int(weights[row].argmax())
-    order = sorted({best, *(int(i) for i in np.argsort(-weights[row])[:4])})
     where = f"layer {head.layer + 1}, head {head.head + 1} of the {KINDS[head.attention].name.lower()}"
     bare = engine.trace(trace.text, trace.translation, interventions=Interventions(scale_off=True))
     sharper = bare.attention(head.attention, head.layer)[head.head][row].max()
@@ -180,12 +178,12 @@ def predict(trace: Trace) -> Sequence[Question]:
             "keeps it from saturating, where one weight takes nearly all and the slope is nearly 0.",
             several=True,
         ),
-        Question(
+        which_piece(
             "largest",
             f"In {where}: which piece gets the largest weight in the row of **{name}** (row {row + 1})?",
-            tuple(f"{in_markdown(columns[i].text)} (piece {i + 1})" for i in order),
-            frozenset({order.index(best)}),
-            f"Its weight is {number(float(weights[row, best]))}. Choose the cell in *See* to work it out.",
+            weights[row],
+            columns,
+            f"Its weight is {number(float(now))}. Choose the cell in *See* to work it out.",
         ),
         Question(
             "scale",

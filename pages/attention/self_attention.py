@@ -23,7 +23,7 @@ from ui.components.matrix import matrix
 from ui.contexts import MONEY, RIVER, alike, vectors
 from ui.course import show_lesson
 from ui.one_of import one_of
-from ui.quiz import Question
+from ui.quiz import Question, which_piece
 from ui.sentence import KEY as SENTENCE
 from ui.tables import numbers_of_figure, table
 from ui.text import in_markdown, number
@@ -298,21 +298,18 @@ def two_banks(trace: Trace) -> None:
 def predict(trace: Trace) -> Sequence[Question]:
     head = chosen_head()
     weights = trace.attention(KIND, head.layer)  # (H,S,S)
-    row = 0
-    best = int(weights[head.head, row].argmax())
-    order = sorted({best, *(int(j) for j in np.argsort(-weights[head.head, row], kind="stable")[:4])})
+    first = weights[head.head, 0]
     own = weights.diagonal(axis1=1, axis2=2).mean(-1)
     animal, street = shares_of_it(WIDE, "animal", "street")
     more, n_heads = int((animal > street).sum()), animal.size
     return (
-        Question(
+        which_piece(
             "first",
             f"In layer {head.layer + 1}, head {head.head + 1}: what does the first piece, "
-            f"**{in_markdown(trace.src[row].text)}**, look at most?",
-            tuple(f"{in_markdown(trace.src[j].text)} (piece {j + 1})" for j in order),
-            frozenset({order.index(best)}),
-            f"It gives it {number(float(weights[head.head, row, best]))} of its attention. Choose the cell in *See* to "
-            "work it out.",
+            f"**{in_markdown(trace.src[0].text)}**, look at most?",
+            first,
+            trace.src,
+            f"It gives it {number(float(first.max()))} of its attention. Choose the cell in *See* to work it out.",
         ),
         Question(
             "itself",
