@@ -31,7 +31,7 @@ from ui.one_of import one_of
 from ui.quiz import Question
 from ui.raster import raster
 from ui.tables import numbers_of_figure, table
-from ui.text import in_markdown, magnitude, number, visible
+from ui.text import bold, in_markdown, magnitude, number, visible
 from ui.worked import added, layer_input
 
 SHOWN = 16  # hidden units, or dimensions, that a matrix shows
@@ -279,9 +279,8 @@ def leave_out(trace: Trace, layer: Layer, unit: int) -> None:
     st.markdown(
         f"The probability falls for {falls} of {len(before)} pieces and rises for {rises}; on average it goes from "
         f"**{number(float(before.mean()))}** to **{number(float(later.mean()))}**. The translation was "
-        f"**{in_markdown(trace.translation) or '(nothing)'}**, now it is "
-        f"**{in_markdown(other.translation) or '(nothing)'}**"
-        + ("." if other.finished else f" (cut after {most} pieces).")
+        f"{bold(trace.translation or '(nothing)')} Now it is {bold(other.translation or '(nothing)')}"
+        + ("" if other.finished else f" (cut after {most} pieces)")
     )
     explain(trace, layer, way, after[f"{network(layer)}.output"])
 

@@ -166,7 +166,7 @@ def test_without_the_relu_two_matrices_are_one() -> None:
 
 def test_the_translation_under_a_change_is_the_likeliest_under_the_oracle() -> None:
     app = at("Encoder", 1, "We sat on the bank of the river.", leave_out="The whole network")
-    said = re.search(r"now it is \*\*(.*?)\*\*\.$", markdown(app), re.MULTILINE)
+    said = re.search(r"Now it is \*\*(.*?)\*\*$", markdown(app), re.MULTILINE)
     assert said
     labels = [*engine.machine().tokenizer.encode(said[1].replace("\\", "")), 2]
 
@@ -240,7 +240,7 @@ def test_the_translation_shown_is_the_one_that_writing_anew_gives(way: str) -> N
     }[way]
     most = len(engine.trace("I ate an apple").labels) + 5
     anew = engine.trace("I ate an apple", None, Greedy(max_steps=most), change)
-    said = re.search(r"now it is \*\*(.*?)\*\*( \(cut after (\d+) pieces\))?\.$", markdown(app), re.MULTILINE)
+    said = re.search(r"Now it is \*\*(.*?)\*\*( \(cut after (\d+) pieces\))?$", markdown(app), re.MULTILINE)
     assert said
     assert said[1].replace("\\", "").replace("\u2060", "") == anew.translation
     assert (said[3] == str(most)) == (not anew.finished)
