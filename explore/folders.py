@@ -9,7 +9,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,14 +22,6 @@ UNSAFE = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.h5", "*.msgpack", "*.pkl")
 TEXTS = (".json", ".txt", ".model", ".spm", ".jinja")  # what is read of a model besides its weights
 MAX_TEXT_BYTES = 64 * 2**20  # of one such file; the largest vocabularies in use take half of that
 WEIGHTS = "model.safetensors"
-
-# A tokenizer.json is a small program. More than these, and a short sentence may become gigabytes of text.
-PROGRAM = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
-MAX_STEPS = 100  # parts of the program; Llama 3 has about 30
-MAX_GROWTH = 2**16  # how many times longer its replacements can make a text
-MAX_COPIES = 8  # of the sentence that special tokens are put around
-MAX_TOKEN = 1000  # characters of an added token
-TOKENIZER_CLASS = re.compile(r"\w*(Tokenizer|TokenizerFast|Backend)", re.ASCII)
 
 
 class ModelError(Exception):
@@ -56,7 +48,7 @@ def listed(root: Path) -> list[str]:
     """Names of the models under the root: folders with a config.json, one or two levels down."""
     found = [path.parent for pattern in ("*/config.json", "*/*/config.json") for path in root.glob(pattern)]
     names = {path.relative_to(root).as_posix() for path in found}
-    return sorted(name for name in names if NAME.fullmatch(name) and _inside(root / name, root))
+    return sorted(name for name in names if NAME.fullmatch(name) and inside(root / name, root))
 
 
 def folder_of(name: str, root: Path) -> Path | None:
@@ -70,12 +62,12 @@ def folder_of(name: str, root: Path) -> Path | None:
             "A model's name is one or two words of letters, digits, dots and hyphens, such as google/bert-small."
         )
     path = root / name
-    if not _inside(path, root):
+    if not inside(path, root):
         raise ModelError("This folder lies outside the models that the app may open.")
     return path if (path / "config.json").is_file() else None
 
 
-def _inside(path: Path, root: Path) -> bool:
+def inside(path: Path, root: Path) -> bool:
     """Whether a path, links followed, stays under the root."""
     try:
         return path.resolve().is_relative_to(root.resolve())
@@ -89,7 +81,7 @@ def check_files(folder: Path, root: Path) -> None:
     Raises: ModelError if a file leads out of the root, is no ordinary file, or is too large to be what its name says
     """
     for path in folder.rglob("*"):
-        if not _inside(path, root):
+        if not inside(path, root):
             raise ModelError("A file of this folder is a link out of the models that the app may open.")
         if not (path.is_file() or path.is_dir()):
             raise ModelError("The folder holds something that is no ordinary file.")
@@ -104,7 +96,7 @@ def config_of(folder: Path) -> dict[str, Any]:
 
     Raises: ModelError if it cannot be read
     """
-    return _json_of(folder / "config.json")
+    return json_of(folder / "config.json")
 
 
 def writing_of(folder: Path) -> dict[str, Any]:
@@ -113,10 +105,14 @@ def writing_of(folder: Path) -> dict[str, Any]:
     Raises: ModelError if it cannot be read
     """
     path = folder / "generation_config.json"
-    return _json_of(path) if path.exists() else {}
+    return json_of(path) if path.exists() else {}
 
 
-def _json_of(path: Path) -> dict[str, Any]:
+def json_of(path: Path) -> dict[str, Any]:
+    """What a JSON file of a model holds.
+
+    Raises: ModelError if it cannot be read or is no object
+    """
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
@@ -124,64 +120,6 @@ def _json_of(path: Path) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise ModelError(f"The model's {path.name} does not describe a model.")
     return found
-
-
-def check_tokenizer(folder: Path, root: Path) -> None:
-    """Look at a tokenizer's files before the library reads them.
-
-    Raises: ModelError if they name a file outside the root, a class that is no tokenizer, or would swell a text
-    """
-    for path in folder.rglob("*.json"):
-        if path.name.startswith("tokenizer."):
-            _check_program(_json_of(path))
-        elif path.name == "config.json" or "token" in path.name:
-            _check_settings(path, folder, root)
-
-
-def _check_settings(path: Path, folder: Path, root: Path) -> None:
-    found = _json_of(path)
-    # transformers takes file names from here: a "vocab" of /etc/passwd would be read as a vocabulary.
-    for text in _texts_in(found):
-        if any(_leads_out(base / text, root) for base in (Path(), folder)):
-            raise ModelError(f"The model's {path.name[:60]} names a file outside the models that the app may open.")
-    named = found.get("tokenizer_class")
-    if named is not None and not (isinstance(named, str) and TOKENIZER_CLASS.fullmatch(named)):
-        raise ModelError(f"The model's {path.name[:60]} names a tokenizer that is none.")
-
-
-def _texts_in(value: object) -> Iterator[str]:
-    """All texts in what a JSON file holds, names of entries aside."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for inner in value.values() if isinstance(value, dict) else value:
-            yield from _texts_in(inner)
-
-
-def _leads_out(path: Path, root: Path) -> bool:
-    try:
-        return path.is_file() and (".." in path.parts or not _inside(path, root))
-    except OSError:  # too long to be a name
-        return False
-
-
-def _check_program(tokenizer: dict[str, Any]) -> None:
-    steps = [step for part in PROGRAM for step in _steps_in(tokenizer.get(part))]
-    growth = math.prod(1 + len(str(step.get("content", step.get("prepend", "")))) for step in steps)
-    copies = sum("Sequence" in step for step in steps)
-    if len(steps) > MAX_STEPS or growth > MAX_GROWTH or copies > MAX_COPIES:
-        raise ModelError("The model's tokenizer.json could swell a sentence beyond all measure, so it is not read.")
-    if any(len(token) > MAX_TOKEN for token in _texts_in(tokenizer.get("added_tokens"))):
-        raise ModelError(f"The model's tokenizer.json holds a special token of over {MAX_TOKEN} characters.")
-
-
-def _steps_in(value: object) -> Iterator[dict[str, Any]]:
-    """All objects, however deep, in what a JSON file holds."""
-    if isinstance(value, dict):
-        yield value
-    if isinstance(value, dict | list):
-        for inner in value.values() if isinstance(value, dict) else value:
-            yield from _steps_in(inner)
 
 
 def weight_files(folder: Path) -> list[Path]:
@@ -193,7 +131,7 @@ def weight_files(folder: Path) -> list[Path]:
     if (folder / WEIGHTS).is_file():
         return [folder / WEIGHTS]
     if index.is_file():
-        parts = _json_of(index).get("weight_map")
+        parts = json_of(index).get("weight_map")
         if not isinstance(parts, dict):
             raise ModelError("The model's list of weight files cannot be read.")
         names = sorted({str(name) for name in parts.values()})

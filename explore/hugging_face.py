@@ -1,20 +1,14 @@
-"""A Hugging Face model from a folder, and what it does with a sentence: tokens, attention, predictions.
+"""A Hugging Face model from a folder.
 
 Only safetensors are read and no code of a model is run. Nothing here reaches the network (see explore/downloads.py).
 """
 
 import functools
-import itertools
-import string
-import threading
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import cachetools
-import numpy as np
 import torch
 from safetensors.torch import load_file
 from transformers import (
@@ -27,7 +21,6 @@ from transformers import (
     PreTrainedModel,
     PreTrainedTokenizerBase,
 )
-from transformers.convert_slow_tokenizer import bytes_to_unicode
 from transformers.models.auto.modeling_auto import (
     MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
     MODEL_FOR_MASKED_LM_MAPPING_NAMES,
@@ -35,12 +28,10 @@ from transformers.models.auto.modeling_auto import (
 )
 from transformers.utils import logging
 
-from explore.attention import AttentionMaps
 from explore.folders import (
     ModelError,
     Settings,
     check_files,
-    check_tokenizer,
     config_of,
     folder_of,
     free_memory,
@@ -48,6 +39,7 @@ from explore.folders import (
     weight_files,
     writing_of,
 )
+from explore.tokenizer_files import check_tokenizer
 
 # What is wrong is said to the visitor, and progress is shown on the page.
 logging.set_verbosity_error()
@@ -56,15 +48,6 @@ logging.disable_progress_bar()
 Kind = Literal["encoder", "decoder", "encoder-decoder"]
 
 MAX_TOKENS = 128  # of a sentence, special tokens among them: what one can still look at
-MAX_WRITTEN = 48  # tokens that a model writes at most
-N_PREDICTIONS = 10
-READINGS_BYTES = 64 * 2**20  # of what models read lately, kept so that a click is quick
-READING_BYTES = 2**14  # of a reading besides its weights: the texts of its tokens
-MAX_TEXT = 60  # characters of a token that are shown
-
-_SPACES = "Ġ▁"  # what byte-level vocabularies and SentencePiece write for a space
-_BYTES = {sign: byte for byte, sign in bytes_to_unicode().items()}
-
 MAX_LAYERS = 200  # of a model; the largest in use have 126, and thousands would take minutes to lay out
 SLACK = 2**24  # numbers that a model may have beyond twice those in its files: fixed tables of places, a missing head
 
@@ -85,45 +68,6 @@ LOADERS: dict[Kind, Any] = {
     "decoder": AutoModelForCausalLM,
     "encoder-decoder": AutoModelForSeq2SeqLM,
 }
-
-
-@dataclass(frozen=True)
-class Prediction:
-    """A token that the model thinks likely at some place, and its probability."""
-
-    text: str
-    probability: float
-
-
-@dataclass(frozen=True)
-class Covered:
-    """A covered token that had to be guessed: its text, its probability, and its rank from 1 among so many."""
-
-    text: str
-    probability: float
-    rank: int
-    among: int
-
-
-@dataclass(frozen=True)
-class Reading:
-    """What a model did with one sentence.
-
-    tokens:    of the sentence, special tokens among them; n_cut: tokens beyond what the model or the page takes
-    maps:      attention of every layer and head, one entry a kind
-    predicted: what the predictions are for, in words; "" if the model predicts nothing
-    predictions: the likeliest tokens there, likeliest first
-    written:   what an encoder-decoder model makes of the sentence, or how a decoder goes on
-    covered:   the token that the visitor covered, if any
-    """
-
-    tokens: tuple[str, ...]
-    n_cut: int
-    maps: tuple[AttentionMaps, ...]
-    predicted: str
-    predictions: tuple[Prediction, ...]
-    written: str
-    covered: Covered | None = None
 
 
 @dataclass(frozen=True)
@@ -189,7 +133,7 @@ def load(name: str, settings: Settings, make_room: Callable[[int], None] | None 
     except ModelError:
         raise
     except Exception as error:  # the library raises all kinds of errors for files that do not fit together
-        told = _first_line(error).replace(str(folder), name)  # where the models lie is nobody's business
+        told = first_line(error).replace(str(folder), name)  # where the models lie is nobody's business
         raise ModelError(f"The model's files do not fit together: {told}") from error
 
 
@@ -252,7 +196,8 @@ def _prepare(
     return tokenizer, plan
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
+    """What a library says is wrong, short enough for a sentence."""
     return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)[:160]
 
 
@@ -266,275 +211,3 @@ def check_memory(needed: int, leaving: int = 0) -> None:
         raise ModelError(
             f"The model needs {needed / 1e9:.1f} GB of memory and {free / 1e9:.1f} GB are free; choose a smaller one."
         )
-
-
-class Shelf:
-    """The models in memory, at most so many, and what they read lately. The one not used for longest leaves first.
-
-    For all threads. One model loads and one reads at a time, so that no two fight for memory or cores; what is there
-    already need not wait for a model that loads. A model that cannot be opened drives out no other, unless its weights
-    turn out not to fit at the very end.
-    """
-
-    def __init__(self, size: int, load: Callable[[str, Callable[[int], None]], OpenModel]) -> None:
-        self._models: OrderedDict[str, OpenModel] = OrderedDict()  # the one used last is last
-        self._size = size
-        self._readings: cachetools.LRUCache[object, Reading] = cachetools.LRUCache(READINGS_BYTES, getsizeof=_size)
-        self._lock = threading.Lock()  # of both, and held for no longer than a look
-        self._loading, self._reading = threading.Lock(), threading.Lock()
-        self._load = load
-
-    def get(self, name: str) -> OpenModel:
-        """The model, loaded if it is not there.
-
-        Raises: ModelError
-        """
-        if (opened := self._there(name)) is not None:
-            return opened
-        with self._loading:
-            if (opened := self._there(name)) is None:
-                opened = self._load(name, self._make_room)
-                with self._lock:
-                    self._models[name] = opened
-            return opened
-
-    def _there(self, name: str) -> OpenModel | None:
-        with self._lock:
-            if name in self._models:
-                self._models.move_to_end(name)
-            return self._models.get(name)
-
-    def _make_room(self, needed: int) -> None:
-        """Let models leave before the next one is loaded, so that no more than allowed ever lie in memory at once.
-
-        Raises: ModelError, and none leaves, if even without them there is not memory enough
-        """
-        with self._lock:
-            check_memory(needed, sum(4 * opened.n_parameters for opened in self._models.values()))
-            while self._models and (len(self._models) >= self._size or needed > free_memory()):
-                self._models.popitem(last=False)
-
-    def read(self, name: str, sentence: str, hidden: int | None = None) -> Reading:
-        """`read` with the model of this name, remembered.
-
-        Raises: ModelError
-        """
-        key = name, sentence, hidden
-        with self._lock:
-            if key in self._readings:
-                return self._readings[key]
-        opened = self.get(name)
-        with self._reading:
-            reading = read(opened, sentence, hidden)
-        if _size(reading) <= READINGS_BYTES:
-            with self._lock:
-                self._readings[key] = reading
-        return reading
-
-    def names(self) -> list[str]:
-        """Names of the models in memory."""
-        with self._lock:
-            return list(self._models)
-
-
-def _size(reading: Reading) -> int:
-    """Bytes that a reading takes, about."""
-    return READING_BYTES + sum(maps.weights.nbytes for maps in reading.maps)
-
-
-@functools.cache
-def shelf(settings: Settings) -> Shelf:
-    """The one shelf of this process with these settings."""
-    return Shelf(settings.kept, lambda name, make_room: load(name, settings, make_room))
-
-
-def read(opened: OpenModel, sentence: str, hidden: int | None = None) -> Reading:
-    """Send a sentence through a model.
-
-    Args:   hidden: for an encoder, the token to be covered by the mask token and guessed; None leaves the sentence as
-            it is, with the first mask token in it, if any, to be guessed
-    Raises: ModelError if nothing is left of the sentence, or the model cannot read it
-    """
-    try:
-        reading = _read(opened, sentence, hidden)
-    except ModelError:
-        raise
-    except Exception as error:  # a model may load and yet be unsound: ids beyond its vocabulary, heads that do not fit
-        raise ModelError(f"The model fails at this sentence: {_first_line(error)}") from error
-    numbers = [*(maps.weights for maps in reading.maps), np.array([p.probability for p in reading.predictions])]
-    if not all(np.isfinite(array).all() for array in numbers):
-        raise ModelError("The model computes values that are no numbers, so there is nothing to show.")
-    return reading
-
-
-@torch.inference_mode()
-def _read(opened: OpenModel, sentence: str, hidden: int | None) -> Reading:
-    tokenizer = opened.tokenizer
-    everything = tokenizer(sentence, verbose=False)["input_ids"]
-    encoded = tokenizer(sentence, truncation=True, max_length=opened.longest, return_tensors="pt")
-    ids = encoded["input_ids"]
-    if not ids.size(1):
-        raise ModelError("There is nothing to read yet: type a sentence.")
-    if ids.size(1) > opened.longest:  # where special tokens alone are more, nothing is cut
-        raise ModelError(f"The model's files say that it takes {opened.longest} tokens: too few for a sentence.")
-    words = _words(tokenizer, ids[0].tolist(), encoded)
-    masked: list[int] = []
-    answer = None
-    if opened.kind == "encoder" and tokenizer.mask_token_id is not None:
-        masked = (ids[0] == tokenizer.mask_token_id).nonzero().flatten().tolist()
-        if hidden is not None and hidden in range(ids.size(1)):
-            answer, masked = int(ids[0, hidden]), [hidden]
-            ids = ids.clone()
-            ids[0, hidden] = tokenizer.mask_token_id
-    tokens = _tokens(tokenizer, ids[0].tolist(), words)
-    run = {"encoder": _read_encoder, "decoder": _read_decoder, "encoder-decoder": _read_both}[opened.kind]
-    maps, predicted, logits, written = run(opened, ids, encoded["attention_mask"], tokens)
-    n_cut = max(0, len(everything) - ids.size(1))
-    if not opened.predicts or (opened.kind == "encoder" and not masked):
-        return Reading(tokens.texts, n_cut, maps, "", (), "")
-    if opened.kind == "encoder":
-        predicted, logits = f"piece {masked[0] + 1}, {tokens.texts[masked[0]]}", logits[masked[0]]
-    covered = None if answer is None else _covered(tokenizer, logits, answer)
-    return Reading(tokens.texts, n_cut, maps, predicted, _likeliest(tokenizer, logits), written, covered)
-
-
-@dataclass(frozen=True)
-class Tokens:
-    """Texts of tokens, which word each belongs to (−1: special), and the text of that word."""
-
-    texts: tuple[str, ...]
-    words: tuple[int, ...]
-    wholes: tuple[str, ...]
-
-
-Read = tuple[tuple[AttentionMaps, ...], str, torch.Tensor, str]
-
-
-def _maps(kind: str, layers: Sequence[torch.Tensor], rows: Tokens, columns: Tokens) -> AttentionMaps:
-    return AttentionMaps(
-        kind, _stack(layers), rows.texts, columns.texts, rows.words, columns.words, rows.wholes, columns.wholes
-    )
-
-
-def _read_encoder(opened: OpenModel, ids: torch.Tensor, mask: torch.Tensor, tokens: Tokens) -> Read:
-    """The predictions are those of every place."""
-    out = opened.model(input_ids=ids, attention_mask=mask, output_attentions=True)
-    return (_maps("encoder", out.attentions, tokens, tokens),), "", out.logits[0], ""
-
-
-def _read_decoder(opened: OpenModel, ids: torch.Tensor, mask: torch.Tensor, tokens: Tokens) -> Read:
-    out = opened.model(input_ids=ids, attention_mask=mask, output_attentions=True)
-    maps = (_maps("decoder", out.attentions, tokens, tokens),)
-    written = opened.model.generate(
-        input_ids=ids,
-        attention_mask=mask,
-        do_sample=False,
-        num_beams=1,
-        max_new_tokens=min(MAX_WRITTEN, max(1, opened.longest - ids.size(1))),
-        pad_token_id=_filler(opened),
-    )
-    more = _text(opened, written[0, ids.size(1) :])
-    return maps, "the piece that comes next", out.logits[0, -1], more
-
-
-def _read_both(opened: OpenModel, ids: torch.Tensor, mask: torch.Tensor, tokens: Tokens) -> Read:
-    written = opened.model.generate(
-        input_ids=ids, attention_mask=mask, do_sample=False, num_beams=1, max_new_tokens=MAX_WRITTEN
-    )
-    out = opened.model(
-        input_ids=ids, attention_mask=mask, decoder_input_ids=written[:, :-1], output_attentions=True, use_cache=False
-    )
-    read, labels = (
-        _tokens(opened.tokenizer, ids, _words(opened.tokenizer, ids))
-        for ids in (written[0, :-1].tolist(), written[0, 1:].tolist())
-    )
-    maps = (
-        _maps("encoder", out.encoder_attentions, tokens, tokens),
-        _maps("decoder", out.decoder_attentions, read, read),
-        # A row is the piece about to be written, as with this project's own model.
-        _maps("cross", out.cross_attentions, labels, tokens),
-    )
-    return (
-        maps,
-        "the first piece to be written",
-        out.logits[0, 0],
-        _text(opened, written[0]).strip(),
-    )
-
-
-def _text(opened: OpenModel, ids: torch.Tensor) -> str:
-    return str(opened.tokenizer.decode(ids, skip_special_tokens=True))
-
-
-def _filler(opened: OpenModel) -> int:
-    """An id for padding: where a model has none, whatever it has; one sentence alone is never padded."""
-    found = opened.tokenizer.pad_token_id
-    return int(found if found is not None else opened.tokenizer.eos_token_id or 0)
-
-
-def _stack(layers: Sequence[torch.Tensor]) -> np.ndarray:
-    """(L,H,T,S) of one tensor (1,H,T,S) a layer."""
-    return torch.cat(list(layers)).float().numpy()
-
-
-def _likeliest(tokenizer: PreTrainedTokenizerBase, logits: torch.Tensor) -> tuple[Prediction, ...]:
-    top = logits.double().softmax(-1).topk(min(N_PREDICTIONS, len(logits)))
-    texts = _texts(tokenizer, top.indices.tolist())
-    return tuple(Prediction(text, p) for text, p in zip(texts, top.values.tolist(), strict=True))
-
-
-def _covered(tokenizer: PreTrainedTokenizerBase, logits: torch.Tensor, answer: int) -> Covered:
-    probabilities = logits.double().softmax(-1)
-    (text,) = _texts(tokenizer, [answer])
-    rank = 1 + int((probabilities > probabilities[answer]).sum())
-    return Covered(text, float(probabilities[answer]), rank, len(probabilities))
-
-
-def _texts(tokenizer: PreTrainedTokenizerBase, ids: Iterable[int]) -> tuple[str, ...]:
-    """Each token as a reader knows it: without the sign that some vocabularies write for a space.
-
-    Bytes that are no character one can see are in hexadecimal, like ‹E2 82›.
-    """
-    texts = []
-    for id in ids:
-        raw = str(tokenizer.convert_ids_to_tokens(id))
-        text = raw if id in tokenizer.all_special_ids else str(tokenizer.decode([id])).strip()
-        if raw.strip(f"{_SPACES} ") == "":
-            text = " "
-        elif (not text or "�" in text) and all(sign in _BYTES for sign in raw):
-            text = f"‹{' '.join(f'{_BYTES[sign]:02X}' for sign in raw)}›"
-        text = text if text and "�" not in text else raw
-        texts.append(text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…")
-    return tuple(texts)
-
-
-def _tokens(tokenizer: PreTrainedTokenizerBase, ids: Sequence[int], words: tuple[int, ...]) -> Tokens:
-    texts = _texts(tokenizer, ids)
-    wholes = list(texts)
-    for word, run in itertools.groupby(range(len(ids)), words.__getitem__):
-        places = list(run)
-        if word >= 0 and len(places) > 1:
-            whole = str(tokenizer.decode([ids[i] for i in places])).strip()
-            joined = "".join(texts[i] for i in places).strip()
-            wholes[places[0] : places[-1] + 1] = [whole if whole and "�" not in whole else joined] * len(places)
-    return Tokens(texts, words, tuple(wholes))
-
-
-def _words(tokenizer: PreTrainedTokenizerBase, ids: Sequence[int], encoded: Any = None) -> tuple[int, ...]:
-    """For each token the word it belongs to, −1 for special tokens."""
-    if encoded is not None and tokenizer.is_fast:
-        return tuple(-1 if word is None else word for word in encoded.word_ids(0))
-    words: list[int] = []
-    word, ended_in_sign = -1, False
-    for id in ids:
-        token = str(tokenizer.convert_ids_to_tokens(id))
-        if id in tokenizer.all_special_ids:
-            words.append(-1)
-            continue
-        # As the tokenizer cuts a sentence: at spaces, and between letters and punctuation.
-        sign = token.lstrip(_SPACES)[:1] in string.punctuation
-        if token.startswith(tuple(_SPACES)) or word < 0 or words[-1] < 0 or sign != ended_in_sign:
-            word += 1
-        ended_in_sign = token[-1:] in string.punctuation
-        words.append(word)
-    return tuple(words)

@@ -9,7 +9,9 @@ from explore.attention import AttentionMaps
 from explore.bertviz_views import draw
 from explore.downloads import Offer, fetch, look_up, on_its_way
 from explore.folders import ModelError, Settings, folder_of, listed
-from explore.hugging_face import MAX_WRITTEN, OpenModel, Reading, Shelf, shelf
+from explore.hugging_face import OpenModel
+from explore.reading import MAX_WRITTEN, Reading
+from explore.shelf import Shelf, shelf
 from figures.grouping import grouped
 from ui.address import read_count, write_count
 from ui.attention import KINDS, READABLE

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from explore.attention import AttentionMaps, of_trace
 from explore.folders import ModelError, Settings, listed
-from explore.hugging_face import shelf
+from explore.shelf import shelf
 from explore.similarity import PLACES, places, similarity
 from model.trace import EmptySentenceError
 from ui import engine

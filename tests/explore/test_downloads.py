@@ -15,7 +15,8 @@ from huggingface_hub import snapshot_download
 from explore import downloads
 from explore.downloads import fetch, look_up, on_its_way
 from explore.folders import ModelError, Settings, folder_of, listed
-from explore.hugging_face import load, read
+from explore.hugging_face import load
+from explore.reading import read
 from tests.explore.small_models import make
 from tests.explore.stand_in_hub import REVISION, Hub, Repository, asked_instead
 from tests.pages.kit import ROOT, assert_sound, markdown, notices, opened, values

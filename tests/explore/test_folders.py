@@ -16,13 +16,13 @@ from explore.folders import (
     ModelError,
     Settings,
     check_files,
-    check_tokenizer,
     folder_of,
     listed,
     n_numbers,
     weight_files,
 )
 from explore.hugging_face import load
+from explore.tokenizer_files import check_tokenizer
 from tests.explore.small_models import make
 
 

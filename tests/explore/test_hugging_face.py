@@ -13,10 +13,11 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from explore import hugging_face
 from explore.attention import AttentionMaps
 from explore.folders import ModelError, Settings
-from explore.hugging_face import MAX_TEXT, N_PREDICTIONS, OpenModel, Shelf, kind_of, load, read
+from explore.hugging_face import OpenModel, kind_of, load
+from explore.reading import MAX_TEXT, N_PREDICTIONS, read
+from explore.shelf import READING_BYTES, Shelf
 from figures.grouping import Group
 from model.export import export
 from model.trace import load_machine, trace
@@ -288,7 +289,8 @@ class Room:
         self.shelf = Shelf(2, self.load)  # type: ignore[arg-type]
         self.needed = needed
         self.loaded: list[str] = []
-        monkeypatch.setattr(hugging_face, "free_memory", self.free)
+        for module in ("hugging_face", "shelf"):
+            monkeypatch.setattr(f"explore.{module}.free_memory", self.free)
 
     def free(self) -> int:
         return 40 - sum(4 * self.needed[name] for name in self.shelf._models)
@@ -352,7 +354,7 @@ def test_many_visitors_with_different_models_read_what_one_alone_reads(settings:
 
 
 def test_readings_are_forgotten_by_their_size(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hugging_face, "READINGS_BYTES", 10 * hugging_face.READING_BYTES)
+    monkeypatch.setattr("explore.shelf.READINGS_BYTES", 10 * READING_BYTES)
     shelf = Shelf(1, lambda name, make_room: load(name, settings, make_room))
     for n in range(30):
         shelf.read("bert", f"cat {n}")

@@ -11,7 +11,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from explore.folders import Settings
-from explore.hugging_face import load, read
+from explore.hugging_face import load
+from explore.reading import read
 from explore.similarity import similarity
 from model.export import export
 from tests.explore.small_models import FAMILIES, make
