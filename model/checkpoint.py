@@ -75,7 +75,9 @@ def broken(path: Path, error: Exception) -> CheckpointError:
     shown = in_project(path)
     reason = " ".join(" ".join(str(error).splitlines()[:2]).split())  # the first fault of what may be a long list
     what = f"cannot be read ({reason.replace(str(path), shown.name)})" if path.exists() else "is missing"
-    return CheckpointError(f"The model file {shown} {what}. To restore it, run: git checkout -- {shown.parent}")
+    return CheckpointError(
+        f"The model file {shown} {what}. To restore it, run in the project's folder: git checkout -- {shown.parent}"
+    )
 
 
 def in_project(path: Path) -> Path:

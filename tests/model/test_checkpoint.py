@@ -69,14 +69,14 @@ def test_a_damaged_file_is_named_with_its_repair(folder: Path, name: str, damage
         checkpoint.load(folder)
     message = str(caught.value)
     assert message.startswith(f"The model file {path} {'is missing' if damage == 'missing' else 'cannot be read ('}")
-    assert message.endswith(f"To restore it, run: git checkout -- {folder}")
+    assert message.endswith(f"To restore it, run in the project's folder: git checkout -- {folder}")
 
 
 def test_a_shipped_file_is_named_from_the_project_on() -> None:
     path = checkpoint.SHIPPED / checkpoint.CONFIG
     said = str(checkpoint.broken(path, PermissionError(13, "Permission denied", str(path))))
     assert said.startswith("The model file assets/model/config.json cannot be read ([Errno 13] Permission denied: ")
-    assert said.endswith("To restore it, run: git checkout -- assets/model")
+    assert said.endswith("To restore it, run in the project's folder: git checkout -- assets/model")
     assert str(checkpoint.PROJECT) not in said
 
 
