@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from figures.drift import drift_lines
 from figures.embedding_space import cosines
 from model.layers import EncoderLayer
 from model.trace import EmptySentenceError, Trace
@@ -14,6 +13,7 @@ from ui import engine
 from ui.address import read_pair, write_pair
 from ui.attention import READABLE, n_layers
 from ui.check import check_cell, checked_matrix
+from ui.column_chart import Series, column_chart
 from ui.compare import before_after
 from ui.components.matrix import matrix
 from ui.contexts import (
@@ -37,7 +37,7 @@ from ui.notices import MAX_CHARS, cut_notice
 from ui.one_of import one_of
 from ui.quiz import Question
 from ui.sentence import KEY as SENTENCE
-from ui.text import in_html, in_markdown, number, visible
+from ui.text import in_markdown, number, visible
 
 SECOND = "second"  # of the second sentence's box, and of its parameter in the address
 MANY = 12  # shared words that are shown
@@ -164,15 +164,14 @@ def drift(trace: Trace, other: Trace, shared: Sequence[Shared]) -> None:
     left, right = st.columns(2, gap="large")
     with left:
         st.markdown(f"**{in_markdown(shared[at].word)}: how alike its two vectors are on their way up**")
-        st.plotly_chart(
-            drift_lines(
-                names,
-                {in_html(one.word): row for one, row in zip(shared, rows, strict=True)},
-                in_html(shared[at].word),
-                ("two different words", different),
-            ),
-            key="drift",
-            config={"displayModeBar": False},
+        compared = [Series(shared[at].word, rows[at])]
+        if np.isfinite(different).all():  # two sentences of the same words have no different ones
+            compared.append(Series("two different words", different))
+        column_chart(
+            names,
+            compared,
+            axis="cosine",
+            limit=1.0,
             alt=f"Cosines of the two vectors of {visible(shared[at].word)}: "
             + ", ".join(f"{number(float(value), 2)} {name}" for name, value in zip(names, rows[at], strict=True))
             + ". All numbers are in the matrix beside.",

@@ -1,6 +1,5 @@
 """The lesson on the encoder: one word in two sentences, a change that travels, its questions."""
 
-import json
 import re
 
 import numpy as np
@@ -8,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.forward import Array, Forward, config, source_ids, tokenizer
-from tests.pages.kit import ROOT, component, markdown, notices, opened, values
+from tests.pages.kit import ROOT, column_chart, component, markdown, notices, opened, values
 from ui import engine
 from ui.attention import READABLE
 from ui.contexts import PARTNERS, everyday_words, partner
@@ -83,8 +82,10 @@ def test_a_word_is_chosen_by_the_address(word: str) -> None:
     app = opened(PAGE, sentence=CATS, second=SOFA, word=word)
     data = component(app, "shared_words")
     assert data["rows"][data["selected"][0]] == word
-    (chart,) = (json.loads(c.proto.spec) for c in app.get("plotly_chart") if c.key == "drift")
-    assert chart["data"][-1]["name"] == word
+    drawn = column_chart(app, f"Cosines of the two vectors of {word}")
+    assert list(drawn) == [word, "two different words"]
+    low = min(0.0, *values(app, "shared_words")[[data["selected"][0], -1]].ravel())
+    assert drawn[word] == pytest.approx([(n - low) / (1 - low) for n in drift(CATS, SOFA, word)], abs=1e-3)
     said = re.search(r"after the last it is \*\*([−\d.]+)\*\*", markdown(app))
     assert said
     assert float(said[1].replace("−", "-")) == pytest.approx(drift(CATS, SOFA, word)[-1], abs=0.006)
