@@ -36,7 +36,10 @@ def tree(page: Page, sentence: str) -> float:
     page.get_by_role("radio", name="Another word").click()
     come_to_rest(page)
     new_sentence(page, sentence)
-    return last_change(page, "click", page.get_by_role("radio", name="Beam search").click)
+    took = last_change(page, "click", page.get_by_role("radio", name="Beam search").click)
+    if not page.locator(".st-key-beam_tree").is_visible():
+        raise RuntimeError("The tree is not there.")
+    return took
 
 
 def head_view(page: Page, sentence: str) -> float:
