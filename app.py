@@ -16,4 +16,4 @@ try:
 except CheckpointError as error:
     sys.exit(str(error))
 
-app = st.App("ui/router/script.py")
+app = st.App("pages/router/script.py")

@@ -15,7 +15,7 @@ from model.transformer import EncoderDecoder
 
 WEIGHTS, CONFIG, TOKENIZER = "model.safetensors", "config.json", "tokenizer.json"
 PROJECT = Path(__file__).parent.parent
-SHIPPED = PROJECT / "assets" / "model"
+SHIPPED = PROJECT / "assets" / "models" / "translator"
 
 
 class CheckpointError(Exception):

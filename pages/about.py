@@ -6,10 +6,10 @@ from pathlib import Path
 import streamlit as st
 
 from ui.engine import machine
-from ui.tables import table
 from ui.text import in_markdown
+from ui.views.tables import table
 
-ASSETS = Path(__file__).parent.parent / "assets"
+CARD = Path(__file__).parent.parent / "assets" / "models" / "translator"
 
 st.title("About the model", anchor=False)
 config = machine().config
@@ -33,7 +33,7 @@ table(
 )
 
 # The model card, without its title.
-st.markdown((ASSETS / "model" / "README.md").read_text(encoding="utf-8").partition("\n")[2])
+st.markdown((CARD / "README.md").read_text(encoding="utf-8").partition("\n")[2])
 st.caption(
     "BLEU and chrF compare a translation with those that people wrote, from 0 to 100: BLEU by the runs of up to four "
     "words that agree, chrF by the runs of up to six letters."
@@ -47,5 +47,5 @@ st.markdown(
     "Changes made: selection, deduplication, quote normalisation."
 )
 with st.expander("All measured figures (metrics.json)"):
-    st.code(json.dumps(json.loads((ASSETS / "model" / "metrics.json").read_text()), indent=2), language="json")
+    st.code(json.dumps(json.loads((CARD / "metrics.json").read_text()), indent=2), language="json")
 st.caption(in_markdown("The code is open under the MIT licence; the notice about the data is in assets/NOTICE."))

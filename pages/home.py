@@ -2,11 +2,11 @@
 
 import streamlit as st
 
+from ui.course.architecture_map import course_map
+from ui.course.sentence import sentence_trace
 from ui.engine import machine
-from ui.map import course_map
-from ui.maps import attention_maps
-from ui.sentence import sentence_trace
-from ui.translation import translation, word_probabilities
+from ui.views.attention_maps import attention_maps
+from ui.views.translation import translation, word_probabilities
 
 st.title("Transformer Walkthrough", anchor=False)
 st.markdown(

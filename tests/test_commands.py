@@ -71,7 +71,7 @@ def replace(path: Path) -> None:
 def test_a_missing_or_damaged_file_stops_the_start_and_is_named(
     name: str, damage: Callable[[Path], None], copy: Path
 ) -> None:
-    file = copy / "assets" / "model" / name
+    file = copy / "assets" / "models" / "translator" / name
     damage(file)
     arguments = ("--server.headless=true", "--server.address=127.0.0.1", f"--server.port={free_port()}")
     done = python("-m", "streamlit", "run", "app.py", *arguments, cwd=copy)
@@ -83,7 +83,7 @@ def test_a_missing_or_damaged_file_stops_the_start_and_is_named(
 
 
 def test_translate_says_the_same(copy: Path) -> None:
-    file = copy / "assets" / "model" / WEIGHTS
+    file = copy / "assets" / "models" / "translator" / WEIGHTS
     truncate(file)
     done = python("-m", "model.translate", "A dog.", cwd=copy)
     assert done.returncode == 1

@@ -10,12 +10,15 @@ ROOT = Path(__file__).parent.parent
 
 ALLOWED = {
     "app.py": "ui model streamlit",
-    "pages": "ui figures model explore streamlit numpy torch",  # lessons run small experiments on the model
-    "ui": "model figures streamlit cachetools numpy torch PIL",
+    # Lessons run small experiments on the model.
+    "pages": "ui explain experiments figures model hub training streamlit numpy torch",
+    "ui": "explain experiments model figures streamlit cachetools numpy torch PIL",
+    "explain": "model figures numpy",
+    "experiments": "model figures numpy torch",
     "figures": "numpy plotly",
-    "explore": "model numpy torch transformers bertviz captum safetensors cachetools huggingface_hub rich",
+    "hub": "model numpy torch tokenizers transformers bertviz captum safetensors cachetools huggingface_hub rich",
     "model": "numpy torch tokenizers safetensors",
-    "training": "model torch tokenizers safetensors accelerate sacrebleu rich",
+    "training": "model experiments torch tokenizers safetensors accelerate sacrebleu rich",
 }
 # May import anything but pages.
 FREE = {"benchmarks", "tests"}

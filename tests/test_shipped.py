@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.decode import german, translated
+from tests.oracle.decode import german, translated
 from ui import engine
 
 

@@ -2,7 +2,7 @@
 
 FILE has one `English<TAB>German` a line. The English sentences go through the shipped model, which writes its own
 greedy translation (the German of the file is not used): a head is seen at the work it does in the app. The shares of
-`model.heads` are averaged over all rows of all sentences and written to assets/model/heads.json.
+`experiments.head_roles` are averaged over all rows of all sentences and written to assets/models/translator/heads.json.
 """
 
 import argparse
@@ -16,8 +16,8 @@ import torch
 from rich.console import Console
 from rich.progress import track
 
+from experiments.head_roles import MEASURED, aligned_words, fingerprint, head_places, shares, uniform
 from model.checkpoint import SHIPPED, WEIGHTS
-from model.heads import MEASURED, aligned_words, fingerprint, head_places, shares, uniform
 from model.interventions import ATTENTIONS, Head
 from model.trace import Machine, load_machine, trace
 from training.evaluate import references

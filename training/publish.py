@@ -1,7 +1,7 @@
 """Put a trained model into the app: `python -m training.publish RUN TEST.tsv`.
 
-Copies weights, vocabulary and config from a training run's folder to assets/model, scores them as shipped, and writes
-metrics.json and the model card (README.md) from the measured figures.
+Copies weights, vocabulary and config from a training run's folder to assets/models/translator, scores them as shipped,
+and writes metrics.json and the model card (README.md) from the measured figures.
 """
 
 import argparse

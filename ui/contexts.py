@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from explain import output_of
 from figures.embedding_space import cosines
 from figures.grouping import Group
 from model.interventions import Block, Interventions
@@ -14,9 +15,8 @@ from model.tap import Recorder
 from model.tokenizer import Token
 from model.trace import Array, Trace
 from ui import engine
-from ui.attention import groups_of, n_layers
-from ui.layers import Ids, example_sentences
-from ui.worked import output_of
+from ui.controls.layers import Ids, example_sentences
+from ui.views.attention_kinds import groups_of, n_layers
 
 MONEY, RIVER = "I put my money in the bank.", "We sat on the bank of the river."
 SPORT, THEATRE = "He plays basketball every Saturday.", "Peter plays the lead role in a Broadway show."

@@ -10,11 +10,11 @@ from types import MappingProxyType
 import cachetools
 import torch
 
+from explain import Numbers
 from model.decoding import Decoding, Greedy
 from model.interventions import NOTHING, Interventions
 from model.trace import Array, Machine, Trace, load_machine
 from model.trace import trace as trace_anew
-from ui.worked import Numbers
 
 CACHE_BYTES = 64 * 2**20  # about a hundred short sentences
 
@@ -48,7 +48,7 @@ def weights(twin: bool = False) -> Mapping[str, Array]:
 
 
 def numbers(trace: Trace, twin: bool = False) -> Numbers:
-    """What `ui.worked` works out a trace's cells from."""
+    """What `explain` works out a trace's cells from."""
     return Numbers(trace.tensors, weights(twin))
 
 

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.head_roles import log_probabilities_hiding
+from experiments.passes import Reading, forward, one_at_a_time, read_from, read_out, see_padding, write_without
+from explain import output_of
 from figures.statistics import softmax
-from model.experiments import Reading, forward, one_at_a_time, read_from, read_out, see_padding, write_without
-from model.heads import log_probabilities_hiding
 from model.interventions import Interventions
 from model.tap import no_tap
 from model.tokenizer import PAD_ID, SOS_ID, Token
 from model.trace import Array
 from ui.engine import machine, turn
-from ui.worked import output_of
 
 Ids = tuple[int, ...]
 LIKELIEST = 10  # entries of a position that are kept

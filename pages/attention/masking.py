@@ -6,24 +6,24 @@ import numpy as np
 import streamlit as st
 import torch
 
+from experiments.passes import one_at_a_time
 from figures.probabilities import probabilities_of
 from model.attention import scaled_dot_product_attention
-from model.experiments import one_at_a_time
 from model.interventions import ATTENTIONS, Head
 from model.masks import causal_mask, pad_mask
 from model.tap import Recorder
 from model.tokenizer import PAD
 from model.trace import Array, Trace
 from ui import experiments
-from ui.attention import READABLE, head_title
-from ui.check import check_cell, checked_matrix
-from ui.choose import choose_head, current_head
-from ui.compare import before_after, pieces_before_after
-from ui.course import show_lesson
-from ui.one_of import one_of
-from ui.quiz import Question
-from ui.tables import table
+from ui.controls.head_control import choose_head, current_head
+from ui.controls.segmented import one_of
+from ui.course.check import check_cell, checked_matrix
+from ui.course.frame import show_lesson
+from ui.course.quiz import Question
 from ui.text import in_markdown, magnitude, number
+from ui.views.attention_kinds import READABLE, head_title
+from ui.views.before_after import before_after, pieces_before_after
+from ui.views.tables import table
 
 ONLY = ("decoder",)  # the kind of attention that this lesson is about
 ROWS = 7  # of the triangle

@@ -7,22 +7,22 @@ import streamlit as st
 import torch
 from torch import nn
 
+from explain import layer_input, tex
 from model.attention import MultiHeadAttention, scaled_dot_product_attention
 from model.interventions import Head
 from model.tap import Recorder
 from model.trace import Array, Trace
 from ui import engine
-from ui.attention import KINDS, READABLE, tokens_of
-from ui.check import check_cell, checked_matrix
-from ui.choose import choose_head, current_head
-from ui.compare import before_after
 from ui.components.matrix import matrix
-from ui.course import show_lesson
-from ui.one_of import one_of
-from ui.quiz import Question, which_piece
-from ui.tables import table
+from ui.controls.head_control import choose_head, current_head
+from ui.controls.segmented import one_of
+from ui.course.check import check_cell, checked_matrix
+from ui.course.frame import show_lesson
+from ui.course.quiz import Question, which_piece
 from ui.text import in_markdown, number
-from ui.worked import layer_input, tex
+from ui.views.attention_kinds import KINDS, READABLE, tokens_of
+from ui.views.before_after import before_after
+from ui.views.tables import table
 
 # What one may look at: the tensor's name (of X it depends on the layer), and how to read its rows.
 PARTS = {

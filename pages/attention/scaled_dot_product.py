@@ -12,16 +12,16 @@ from model.interventions import Interventions
 from model.tap import Recorder
 from model.trace import Trace
 from ui import engine
-from ui.attention import KINDS, tokens_of
-from ui.check import check_cell, checked_matrix
-from ui.choose import choose_head, current_head
-from ui.compare import heads_before_after
-from ui.course import show_lesson
-from ui.heads import name_of
-from ui.one_of import one_of
-from ui.quiz import Question, which_piece
-from ui.tables import table
+from ui.controls.head_control import choose_head, current_head
+from ui.controls.segmented import one_of
+from ui.course.check import check_cell, checked_matrix
+from ui.course.frame import show_lesson
+from ui.course.quiz import Question, which_piece
 from ui.text import in_markdown, number
+from ui.views.attention_kinds import KINDS, tokens_of
+from ui.views.before_after import heads_before_after
+from ui.views.heads import name_of
+from ui.views.tables import table
 
 # The four steps: the tensor that each ends in, and its name.
 STEPS = {"1 QKᵀ": "products", "2 divided by √d_k": "scaled", "3 softmax": "weights", "4 times V": "heads"}

@@ -13,20 +13,20 @@ from model.interventions import Head, Interventions
 from model.layers import EncoderLayer
 from model.trace import Array, Trace
 from ui import engine
-from ui.address import write_pair
-from ui.attention import KINDS, READABLE, all_weights, groups_of
-from ui.check import check_cell, checked_matrix
-from ui.choose import choose_head, choose_part, current_head
-from ui.compare import before_after, heads_before_after
 from ui.components.head_grid import head_grid
 from ui.components.matrix import matrix
 from ui.contexts import MONEY, RIVER, alike, vectors
-from ui.course import show_lesson
-from ui.one_of import one_of
-from ui.quiz import Question, which_piece
-from ui.sentence import KEY as SENTENCE
-from ui.tables import numbers_of_figure, table
+from ui.controls.address import write_pair
+from ui.controls.head_control import choose_head, choose_part, current_head
+from ui.controls.segmented import one_of
+from ui.course.check import check_cell, checked_matrix
+from ui.course.frame import show_lesson
+from ui.course.quiz import Question, which_piece
+from ui.course.sentence import KEY as SENTENCE
 from ui.text import in_markdown, number
+from ui.views.attention_kinds import KINDS, READABLE, all_weights, groups_of
+from ui.views.before_after import before_after, heads_before_after
+from ui.views.tables import numbers_of_figure, table
 
 KIND = "encoder"
 WIDE = "The animal didn't cross the street because it was too wide."

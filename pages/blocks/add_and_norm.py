@@ -5,21 +5,17 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
+from experiments.deep_stack import JOINTS, MAX_DEPTH, AddOnly, Neither, NormOnly, deep_run
+from experiments.norm_comparison import per_feature, per_word
+from explain import added
 from figures.add_norm import gradient_lines, mean_and_deviation
 from figures.feed_forward import most_changed
 from figures.statistics import cosine
-from model.deep_stack import JOINTS, MAX_DEPTH, AddOnly, Neither, NormOnly, deep_run
-from model.norms import per_feature, per_word
 from model.residual import PostNorm
 from model.trace import Array, Trace
 from ui import engine
-from ui.address import read_count, write_count
-from ui.attention import READABLE
-from ui.check import check_cell, checked_matrix
-from ui.column_chart import Series, column_chart
-from ui.compare import before_after
-from ui.course import show_lesson
-from ui.layers import (
+from ui.controls.address import read_count, write_count
+from ui.controls.layers import (
     Layer,
     choose_add_norm,
     choose_layer,
@@ -28,11 +24,15 @@ from ui.layers import (
     example_run,
     example_sentences,
 )
-from ui.one_of import one_of
-from ui.quiz import Question
-from ui.tables import numbers_of_figure, table
+from ui.controls.segmented import one_of
+from ui.course.check import check_cell, checked_matrix
+from ui.course.frame import show_lesson
+from ui.course.quiz import Question
 from ui.text import in_markdown, magnitude, number
-from ui.worked import added
+from ui.views.attention_kinds import READABLE
+from ui.views.before_after import before_after
+from ui.views.column_chart import Series, column_chart
+from ui.views.tables import numbers_of_figure, table
 
 SHOWN = 16  # dimensions of a matrix
 BESIDE = 3  # sentences that share a batch with the learner's

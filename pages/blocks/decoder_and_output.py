@@ -6,26 +6,26 @@ import numpy as np
 import streamlit as st
 import torch
 
+from explain import output_of
 from figures.statistics import entropy_bits, softmax
 from model.decoding import narrowed
 from model.layers import DecoderLayer
 from model.trace import Array, Trace
 from model.transformer import EncoderDecoder
 from ui import engine, experiments
-from ui.attention import READABLE, n_layers
-from ui.bars import bars
-from ui.check import check_cell, checked_matrix
-from ui.choose import choose_part, current_part
 from ui.components.matrix import matrix
-from ui.course import show_lesson
+from ui.controls.head_control import choose_part, current_part
+from ui.controls.segmented import one_of
+from ui.controls.vocabulary_entry import EMBEDDINGS, entries
+from ui.course.check import check_cell, checked_matrix
+from ui.course.frame import show_lesson
+from ui.course.quiz import Question
 from ui.experiments import LIKELIEST, Lens
-from ui.one_of import one_of
-from ui.quiz import Question
-from ui.tables import table
 from ui.text import in_markdown, magnitude, number, piece
-from ui.vocabulary import EMBEDDINGS, entries
-from ui.word_grid import WordCell, word_grid
-from ui.worked import output_of
+from ui.views.attention_kinds import READABLE, n_layers
+from ui.views.bars import bars
+from ui.views.tables import table
+from ui.views.word_grid import WordCell, word_grid
 
 VECTOR, LOGITS, SHARES = STAGES = "1 decoder output", "2 logits", "3 probabilities"
 STAGE = "output_stage"  # key of their control, and of its parameter in the address

@@ -10,11 +10,6 @@ from model.layers import EncoderLayer
 from model.trace import EmptySentenceError, Trace
 from model.transformer import Encoder
 from ui import engine
-from ui.address import read_pair, write_pair
-from ui.attention import READABLE, n_layers
-from ui.check import check_cell, checked_matrix
-from ui.column_chart import Series, column_chart
-from ui.compare import before_after
 from ui.components.matrix import matrix
 from ui.contexts import (
     MONEY,
@@ -31,13 +26,18 @@ from ui.contexts import (
     travelled,
     vectors,
 )
-from ui.course import show_lesson
-from ui.layers import Ids, ids
-from ui.notices import MAX_CHARS, cut_notice
-from ui.one_of import one_of
-from ui.quiz import Question
-from ui.sentence import KEY as SENTENCE
+from ui.controls.address import read_pair, write_pair
+from ui.controls.layers import Ids, ids
+from ui.controls.segmented import one_of
+from ui.course.check import check_cell, checked_matrix
+from ui.course.frame import show_lesson
+from ui.course.notices import MAX_CHARS, cut_notice
+from ui.course.quiz import Question
+from ui.course.sentence import KEY as SENTENCE
 from ui.text import in_markdown, number, visible
+from ui.views.attention_kinds import READABLE, n_layers
+from ui.views.before_after import before_after
+from ui.views.column_chart import Series, column_chart
 
 SECOND = "second"  # of the second sentence's box, and of its parameter in the address
 MANY = 12  # shared words that are shown

@@ -5,20 +5,16 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
+from experiments.position_wise import each_row_alone
+from explain import added, layer_input
 from figures.feed_forward import most_changed, strongest_units
 from figures.probabilities import probabilities_of
-from model.alone import each_row_alone
 from model.decoding import Greedy
 from model.feed_forward import FeedForward
 from model.interventions import InterventionError, Interventions, Unit
 from model.trace import Array, Trace
 from ui import engine
-from ui.attention import READABLE
-from ui.bars import bars
-from ui.check import check_cell, checked_matrix
-from ui.compare import before_after, pieces_before_after
-from ui.course import show_lesson
-from ui.layers import (
+from ui.controls.layers import (
     Layer,
     changed,
     choose_layer,
@@ -27,12 +23,16 @@ from ui.layers import (
     hidden_in_examples,
     ids,
 )
-from ui.one_of import one_of
-from ui.quiz import Question
-from ui.raster import raster
-from ui.tables import numbers_of_figure, table
+from ui.controls.segmented import one_of
+from ui.course.check import check_cell, checked_matrix
+from ui.course.frame import show_lesson
+from ui.course.quiz import Question
 from ui.text import bold, in_markdown, magnitude, number, visible
-from ui.worked import added, layer_input
+from ui.views.activation_strip import raster
+from ui.views.attention_kinds import READABLE
+from ui.views.bars import bars
+from ui.views.before_after import before_after, pieces_before_after
+from ui.views.tables import numbers_of_figure, table
 
 SHOWN = 16  # hidden units, or dimensions, that a matrix shows
 LISTED = 8  # bars

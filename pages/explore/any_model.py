@@ -5,24 +5,24 @@ from functools import partial
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from explore.attention import AttentionMaps
-from explore.bertviz_views import draw
-from explore.downloads import Offer, fetch, look_up, on_its_way
-from explore.folders import ModelError, Settings, folder_of, listed
-from explore.hugging_face import OpenModel
-from explore.reading import MAX_WRITTEN, Reading
-from explore.shelf import Shelf, shelf
 from figures.grouping import grouped
-from ui.address import read_count, write_count
-from ui.attention import KINDS, READABLE
-from ui.bars import bars
-from ui.bertviz import bertviz
+from hub.attention import AttentionMaps
+from hub.bertviz_views import draw
+from hub.downloads import Offer, fetch, look_up, on_its_way
+from hub.folders import ModelError, Settings, folder_of, listed
+from hub.hugging_face import OpenModel
+from hub.reading import MAX_WRITTEN, Reading
+from hub.shelf import Shelf, shelf
 from ui.components.head_grid import MEAN
-from ui.foreign import SPECIAL, browse_maps, choose_model, shown_groups
-from ui.notices import MAX_CHARS
-from ui.one_of import one_of
-from ui.sentence import KEY
+from ui.controls.address import read_count, write_count
+from ui.controls.segmented import one_of
+from ui.course.notices import MAX_CHARS
+from ui.course.sentence import KEY
 from ui.text import bold, chance, in_markdown, piece
+from ui.views.attention_kinds import KINDS, READABLE
+from ui.views.bars import bars
+from ui.views.bertviz import bertviz
+from ui.views.external_models import SPECIAL, browse_maps, choose_model, shown_groups
 
 WHAT_IT_IS = {
     "encoder": "an **encoder**: it reads a whole sentence at once and can guess a piece that is covered",
@@ -33,7 +33,7 @@ N_PIECES = 2 * READABLE  # that are listed
 HOW_TO_ADD = (
     "To add a model, put its folder (config.json, tokenizer, safetensors) into `models/` beside the app, or wherever "
     "the setting `WALKTHROUGH_MODELS` points. This project's own model goes there by "
-    "`python -m model.export models/walkthrough-en-de`."
+    "`python -m hub.export models/walkthrough-en-de`."
 )
 HOW_TO_FETCH = (
     "Or type the name of a model on the Hugging Face Hub, such as `google-bert/bert-base-uncased`: you see how large "

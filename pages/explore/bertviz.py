@@ -5,21 +5,21 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from explore.attention import of_trace
-from explore.bertviz_views import draw
+from explain import worked_weight
+from hub.attention import of_trace
+from hub.bertviz_views import draw
 from model.interventions import Head
 from model.trace import Trace
-from ui.address import read_pair, write_pair
-from ui.attention import KINDS, READABLE, head_title, readable_part, tokens_of
-from ui.bertviz import bertviz
-from ui.choose import choose_head
 from ui.components.matrix import matrix
+from ui.controls.address import read_pair, write_pair
+from ui.controls.head_control import choose_head
+from ui.controls.segmented import one_of
+from ui.course.sentence import sentence_trace
 from ui.engine import numbers
-from ui.one_of import one_of
-from ui.sentence import sentence_trace
-from ui.steps import show_steps
 from ui.text import in_markdown, number
-from ui.worked import worked_weight
+from ui.views.attention_kinds import KINDS, READABLE, head_title, readable_part, tokens_of
+from ui.views.bertviz import bertviz
+from ui.views.worked_steps import show_steps
 
 
 @st.fragment

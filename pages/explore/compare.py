@@ -6,21 +6,21 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from explore.attention import AttentionMaps, of_trace
-from explore.folders import ModelError, Settings, listed
-from explore.shelf import shelf
-from explore.similarity import PLACES, places, similarity
+from hub.attention import AttentionMaps, of_trace
+from hub.folders import ModelError, Settings, listed
+from hub.shelf import shelf
+from hub.similarity import PLACES, places, similarity
 from model.trace import EmptySentenceError
 from ui import engine
-from ui.address import write_pair
-from ui.attention import KINDS
-from ui.foreign import SPECIAL, browse_maps, choose_model, shown_groups
-from ui.maps import MEAN, Chosen
-from ui.notices import MAX_CHARS
-from ui.one_of import one_of
-from ui.sentence import KEY
-from ui.tables import table
+from ui.controls.address import write_pair
+from ui.controls.segmented import one_of
+from ui.course.notices import MAX_CHARS
+from ui.course.sentence import KEY
 from ui.text import bold, in_markdown, number
+from ui.views.attention_kinds import KINDS
+from ui.views.attention_maps import MEAN, Chosen
+from ui.views.external_models import SPECIAL, browse_maps, choose_model, shown_groups
+from ui.views.tables import table
 
 OURS = "this translator"
 OPENS_ON = (0, 0)  # layer and head

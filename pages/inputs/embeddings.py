@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from explain import arrays, worked_cosine
 from figures.embedding_space import (
     cosines,
     distance,
@@ -17,19 +18,18 @@ from model.tokenizer import Token, normalise
 from model.trace import Trace
 from model.transformer import TokenEmbedding
 from ui import engine
-from ui.address import read_pair, write_pair
-from ui.attention import READABLE
-from ui.bars import bars
-from ui.check import check_cell, checked_matrix, compute_it_yourself
 from ui.components.matrix import matrix
-from ui.course import show_lesson
-from ui.one_of import one_of
-from ui.quiz import Question
-from ui.steps import show_steps
-from ui.tables import numbers_of_figure
+from ui.controls.address import read_pair, write_pair
+from ui.controls.segmented import one_of
+from ui.controls.vocabulary_entry import EMBEDDINGS, MAX_QUERY, entries, find, neighbours_of, projection
+from ui.course.check import check_cell, checked_matrix, compute_it_yourself
+from ui.course.frame import show_lesson
+from ui.course.quiz import Question
 from ui.text import in_markdown, number
-from ui.vocabulary import EMBEDDINGS, MAX_QUERY, entries, find, neighbours_of, projection
-from ui.worked import arrays, worked_cosine
+from ui.views.attention_kinds import READABLE
+from ui.views.bars import bars
+from ui.views.tables import numbers_of_figure
+from ui.views.worked_steps import show_steps
 
 TOKENS, SCALED = "encoder.embedding.tokens", "encoder.embedding.scaled"
 STEPS = {"1 rows of E": TOKENS, "2 times √d_model": SCALED, "3 cosines": None}

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
+from experiments.passes import Shuffle, shuffle
+from explain import output_of
 from figures.positions import (
     angles,
     candidate,
@@ -14,22 +16,20 @@ from figures.positions import (
     rule_figure,
 )
 from model.decoding import Greedy
-from model.experiments import Shuffle, shuffle
 from model.interventions import Interventions
 from model.positions import Sinusoidal, rotation, sinusoidal_encoding
 from model.trace import Trace
 from ui import engine
-from ui.address import read_count, write_count
-from ui.attention import READABLE
-from ui.check import check_cell, checked_matrix
-from ui.compare import before_after
 from ui.components.matrix import matrix
-from ui.course import show_lesson
-from ui.one_of import one_of
-from ui.quiz import Question
-from ui.tables import numbers_of_figure, table
+from ui.controls.address import read_count, write_count
+from ui.controls.segmented import one_of
+from ui.course.check import check_cell, checked_matrix
+from ui.course.frame import show_lesson
+from ui.course.quiz import Question
 from ui.text import in_markdown, magnitude, number
-from ui.worked import output_of
+from ui.views.attention_kinds import READABLE
+from ui.views.before_after import before_after
+from ui.views.tables import numbers_of_figure, table
 
 LOST = 30  # pieces after which a translation without positions is cut: it may never end
 FEW = 10  # dimensions shown at once, so that their numbers can be read

@@ -4,23 +4,23 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from explain import WorkedStep
 from figures.vocabulary import length_curve
+from model.bpe_replay import Merges, merges_of
 from model.checkpoint import SHIPPED
-from model.cuts import UNKNOWN, Cut, cuts
-from model.merges import Merges, merges_of
+from model.tokenizations import UNKNOWN, Cut, cuts
 from model.tokenizer import SPECIALS, Token, Tokenizer, normalise
 from model.trace import Trace
-from ui.address import read_pair, write_pair
-from ui.attention import READABLE
 from ui.components.pieces import Card, pieces
-from ui.course import show_lesson
+from ui.controls.address import read_pair, write_pair
+from ui.controls.vocabulary_entry import entries, hexadecimal, spaced
+from ui.course.frame import show_lesson
+from ui.course.quiz import Question
 from ui.engine import machine
-from ui.quiz import Question
-from ui.steps import show_steps
-from ui.tables import numbers_of_figure, table
 from ui.text import in_markdown, visible
-from ui.vocabulary import entries, hexadecimal, spaced
-from ui.worked import WorkedStep
+from ui.views.attention_kinds import READABLE
+from ui.views.tables import numbers_of_figure, table
+from ui.views.worked_steps import show_steps
 
 MAX_WORD = 40  # characters of a word whose merges are replayed
 MAX_TEXT = 200  # characters of a text that is cut in five ways

@@ -9,8 +9,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import ROOT, offline
 from tests.browser.kit import settled
-from tests.forward import tokenizer
-from ui.attention import READABLE
+from tests.oracle.forward import tokenizer
+from ui.views.attention_kinds import READABLE
 
 pytestmark = pytest.mark.browser
 expect.set_options(timeout=20_000)  # a busy machine is no defect

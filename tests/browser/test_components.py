@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Download, Locator, Page, expect
 
 from tests.browser.kit import axe_faults, settled, sideways
-from ui.components.wire import browser_file
+from ui.components.shared.wire import browser_file
 
 pytestmark = pytest.mark.browser
 

@@ -9,8 +9,8 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import ROOT, served
 from tests.browser.kit import settled
-from tests.explore.small_models import make
-from tests.explore.stand_in_hub import Hub, Repository, serving
+from tests.hub.small_models import make
+from tests.hub.stand_in_hub import Hub, Repository, serving
 
 pytestmark = pytest.mark.browser
 

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, FrameLocator, Page, expect
 
 from tests.browser.conftest import ROOT, offline, served
 from tests.browser.kit import axe_faults, settled, sideways
-from tests.explore.small_models import make
+from tests.hub.small_models import make
 from tests.payloads import PAYLOADS
 
 pytestmark = pytest.mark.browser

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import ROOT
 from tests.browser.kit import settled
-from ui.lessons import LESSONS, lesson
+from ui.course.lesson import LESSONS, lesson
 
 pytestmark = pytest.mark.browser
 

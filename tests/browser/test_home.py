@@ -10,8 +10,8 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.conftest import ROOT, offline, served
 from tests.browser.kit import axe_faults, settled, sideways
-from tests.decode import german, translated
-from tests.formula import agree
+from tests.oracle.decode import german, translated
+from tests.oracle.formula import agree
 
 pytestmark = pytest.mark.browser
 expect.set_options(timeout=20_000)  # a busy machine is no defect

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import ROOT
 from tests.browser.kit import rerun, settled, sideways
-from ui.lessons import LESSONS, Lesson
+from ui.course.lesson import LESSONS, Lesson
 
 pytestmark = pytest.mark.browser
 

@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import ROOT
 from tests.browser.kit import settled
 from tests.payloads import PAYLOADS
-from ui.lessons import LESSONS
+from ui.course.lesson import LESSONS
 
 pytestmark = pytest.mark.browser
 

@@ -9,7 +9,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from tests.browser.conftest import ROOT
 from tests.browser.kit import settled
-from ui.lessons import lesson
+from ui.course.lesson import lesson
 
 pytestmark = pytest.mark.browser
 

@@ -75,8 +75,9 @@ def test_a_damaged_file_is_named_with_its_repair(folder: Path, name: str, damage
 def test_a_shipped_file_is_named_from_the_project_on() -> None:
     path = checkpoint.SHIPPED / checkpoint.CONFIG
     said = str(checkpoint.broken(path, PermissionError(13, "Permission denied", str(path))))
-    assert said.startswith("The model file assets/model/config.json cannot be read ([Errno 13] Permission denied: ")
-    assert said.endswith("To restore it, run in the project's folder: git checkout -- assets/model")
+    place = "assets/models/translator/config.json"
+    assert said.startswith(f"The model file {place} cannot be read ([Errno 13] Permission denied: ")
+    assert said.endswith("To restore it, run in the project's folder: git checkout -- assets/models/translator")
     assert str(checkpoint.PROJECT) not in said
 
 

@@ -9,9 +9,9 @@ import torch
 from model.decoding import Beam, Decoding, Greedy, NextToken, Sampling, Step, decoding_steps, narrowed
 from model.tokenizer import EOS_ID
 from model.trace import MAX_TOKENS, Machine, load_machine
-from tests import decode
-from tests.decode import Writer
-from tests.forward import source_ids
+from tests.oracle import decode
+from tests.oracle.decode import Writer
+from tests.oracle.forward import source_ids
 
 SENTENCES = (
     "I ate an apple",

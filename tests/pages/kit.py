@@ -12,7 +12,7 @@ import numpy as np
 from streamlit.testing.v1 import AppTest
 
 ROOT = Path(__file__).parents[2]
-ROUTER = ROOT / "ui" / "router" / "script.py"
+ROUTER = ROOT / "pages" / "router" / "script.py"
 
 
 @cache

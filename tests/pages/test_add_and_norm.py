@@ -9,13 +9,13 @@ import torch
 from streamlit.testing.v1 import AppTest
 from torch.nn import functional
 
-from model.deep_stack import JOINTS, deep_run
-from tests.forward import Forward, source_ids
+from experiments.deep_stack import JOINTS, deep_run
+from tests.oracle.forward import Forward, source_ids
 from tests.pages.kit import ROOT, component, markdown, opened, size, table, values
 from tests.truth.reading import numbers_in
 from ui import engine
-from ui.attention import READABLE
-from ui.sentence import EXAMPLES, SURPRISES
+from ui.course.sentence import EXAMPLES, SURPRISES
+from ui.views.attention_kinds import READABLE
 
 PAGE = ROOT / "pages" / "blocks" / "add_and_norm.py"
 SENTENCE = "My dog likes the rain."

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explore.folders import Settings
-from explore.hugging_face import load
-from explore.reading import read
-from explore.similarity import similarity
-from model.export import export
-from tests.explore.small_models import FAMILIES, make
+from hub.export import export
+from hub.folders import Settings
+from hub.hugging_face import load
+from hub.reading import read
+from hub.similarity import similarity
+from tests.hub.small_models import FAMILIES, make
 from tests.pages.kit import ROOT, assert_sound, component, markdown, notices, opened, table, values
 
 ANY, COMPARE = (ROOT / "pages" / "explore" / name for name in ("any_model.py", "compare.py"))
@@ -138,7 +138,7 @@ def test_a_bad_model_gets_one_clear_sentence(name: str, says: str, root: Path) -
 def test_without_models_the_page_says_how_to_add_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WALKTHROUGH_MODELS", str(tmp_path))
     app = opened(ANY, sentence=SENTENCE)
-    assert "python -m model.export" in markdown(app)
+    assert "python -m hub.export" in markdown(app)
 
 
 def test_nothing_typed() -> None:

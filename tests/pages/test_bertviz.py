@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from tests.forward import Forward, source_ids
+from tests.oracle.forward import Forward, source_ids
 from tests.pages.kit import ROOT, assert_sound, component, markdown, opened, values
 from ui import engine
 

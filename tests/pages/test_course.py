@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.pages.kit import assert_sound, markdown, notices, opened
 from tests.truth.reading import elements
-from ui.lessons import lesson
+from ui.course.lesson import lesson
 
 QUERY_KEY_VALUE = lesson("query-key-value")
 PARTS_IN_THREE, THREE_MATRICES = 0, 1  # options of the poll there

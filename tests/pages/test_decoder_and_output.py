@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.forward import SOS, Forward, config, embedding_matrix, softmax, source_ids, tokenizer
+from tests.oracle.forward import SOS, Forward, config, embedding_matrix, softmax, source_ids, tokenizer
 from tests.pages.kit import component, markdown, opened, size, table, values
 from ui import engine
-from ui.attention import READABLE
-from ui.lessons import lesson
+from ui.course.lesson import lesson
+from ui.views.attention_kinds import READABLE
 
 PAGE = lesson("decoder-and-output").file
 APPLE = "I ate an apple"

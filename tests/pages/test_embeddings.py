@@ -10,8 +10,8 @@ from streamlit.testing.v1 import AppTest
 
 from tests.pages.kit import assert_sound, component, floats, markdown, opened, table, values
 from ui import engine
-from ui.lessons import lesson
-from ui.vocabulary import EMBEDDINGS, entries, find
+from ui.controls.vocabulary_entry import EMBEDDINGS, entries, find
+from ui.course.lesson import lesson
 
 PAGE = lesson("embeddings").file
 SENTENCE = "The black cat fights the white cat."

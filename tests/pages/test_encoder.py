@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.forward import Array, Forward, config, source_ids, tokenizer
+from tests.oracle.forward import Array, Forward, config, source_ids, tokenizer
 from tests.pages.kit import ROOT, column_chart, component, markdown, notices, opened, values
 from ui import engine
-from ui.attention import READABLE
 from ui.contexts import PARTNERS, everyday_words, partner
+from ui.views.attention_kinds import READABLE
 
 PAGE = ROOT / "pages" / "blocks" / "encoder.py"
 MONEY, RIVER = "I put my money in the bank.", "We sat on the bank of the river."

@@ -6,11 +6,11 @@ from base64 import b64decode
 import numpy as np
 import pytest
 
-from tests.forward import EOS, SOS, Forward, config, softmax, source_ids, tokenizer, weights
+from tests.oracle.forward import EOS, SOS, Forward, config, softmax, source_ids, tokenizer, weights
 from tests.pages.kit import component, markdown, opened, size, table, values
 from ui import engine
-from ui.attention import READABLE
-from ui.lessons import lesson
+from ui.course.lesson import lesson
+from ui.views.attention_kinds import READABLE
 
 PAGE = lesson("encoder-decoder-attention").file
 APPLE = "I ate an apple"

@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.kit import ROOT, ROUTER, opened
-from ui.lessons import LESSONS
+from ui.course.lesson import LESSONS
 
 PAGES = sorted((ROOT / "pages").rglob("*.py"))
 SENTENCES = ["I ate an apple", "x", "ภาษาไทย", "My neighbour's cat. " * 20]
@@ -54,7 +54,7 @@ def test_a_chart_has_a_text_and_a_table_of_its_numbers(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_an_empty_parameter_is_as_good_as_none(page: Path) -> None:
-    """Streamlit would empty a control that asks for a choice: use `ui.one_of`."""
+    """Streamlit would empty a control that asks for a choice: use `ui.controls.segmented`."""
     keys = [group.key for group in opened(page).button_group if group.key and "/" not in group.key]
     for key in keys:
         chosen = {group.key: group.value for group in opened(page, **{key: ""}).button_group}

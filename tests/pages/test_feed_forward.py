@@ -12,11 +12,11 @@ from streamlit.testing.v1 import AppTest
 
 from model.decoding import Greedy
 from model.interventions import Block, Interventions, Unit
-from tests.forward import Array, Forward, config, source_ids, weights
+from tests.oracle.forward import Array, Forward, config, source_ids, weights
 from tests.pages.kit import ROOT, column_chart, component, markdown, opened, size, table, values
 from ui import engine
-from ui.attention import READABLE
-from ui.sentence import EXAMPLES, SURPRISES
+from ui.course.sentence import EXAMPLES, SURPRISES
+from ui.views.attention_kinds import READABLE
 
 PAGE = ROOT / "pages" / "blocks" / "feed_forward.py"
 SENTENCE = "The black cat fights the white cat."

@@ -11,12 +11,12 @@ from streamlit.testing.v1 import AppTest
 
 from model.checkpoint import SHIPPED
 from model.trace import MAX_TOKENS
-from tests.formula import agree
+from tests.oracle.formula import agree
 from tests.pages.kit import assert_sound, component, markdown, notices, opened, translation, values
 from ui import engine
-from ui.attention import KINDS, READABLE
-from ui.lessons import lesson
-from ui.sentence import DEFAULT, EXAMPLES
+from ui.course.lesson import lesson
+from ui.course.sentence import DEFAULT, EXAMPLES
+from ui.views.attention_kinds import KINDS, READABLE
 
 SENTENCE = "The black cat fights the white cat."
 UNSEEN = "My neighbour's washing machine is unbelievably noisy."  # words of several pieces

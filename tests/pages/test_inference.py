@@ -10,16 +10,16 @@ import torch
 from streamlit.testing.v1 import AppTest
 from torch.utils.flop_counter import FlopCounterMode
 
+from explain import worked_score
 from model.cache import KeyValueCache
-from tests import decode
-from tests.decode import Writer
-from tests.formula import agree
-from tests.forward import EOS, SOS, Forward, source_ids, tokenizer
+from tests.oracle import decode
+from tests.oracle.decode import Writer
+from tests.oracle.formula import agree
+from tests.oracle.forward import EOS, SOS, Forward, source_ids, tokenizer
 from tests.pages.kit import assert_sound, component, markdown, opened, size, table
 from tests.truth.lessons.inference import check_theatre, text_of
 from ui import engine
-from ui.lessons import lesson
-from ui.worked import worked_score
+from ui.course.lesson import lesson
 
 PAGE = lesson("inference").file
 SENTENCE = "The black cat fights the white cat."

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.pages.kit import component, markdown, opened, size, table, values
 from ui import engine, experiments
-from ui.lessons import lesson
+from ui.course.lesson import lesson
 
 PAGE = lesson("masking").file
 SENTENCE = "The black cat fights the white cat."

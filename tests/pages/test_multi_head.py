@@ -10,14 +10,14 @@ import torch
 from streamlit.testing.v1 import AppTest
 from torch.utils.flop_counter import FlopCounterMode
 
-import ui.heads
+import ui.views.heads
 from model.attention import MultiHeadAttention
 from model.checkpoint import CheckpointError
-from tests.forward import EOS, Forward, config, softmax, source_ids, tokenizer
+from tests.oracle.forward import EOS, Forward, config, softmax, source_ids, tokenizer
 from tests.pages.kit import column_chart, component, markdown, opened, size, table, values
 from tests.truth.lessons.multi_head import PATHS, measured_table, roles, shares_of_layer
 from ui import engine
-from ui.lessons import lesson
+from ui.course.lesson import lesson
 
 PAGE = lesson("multi-head").file
 SENTENCE = "The black cat fights the white cat."
@@ -129,8 +129,8 @@ def test_without_the_measured_shares_the_page_goes_on(monkeypatch: pytest.Monkey
     def refuse(*_: object) -> None:
         raise CheckpointError("The model file heads.json is <b>broken</b>.")
 
-    monkeypatch.setattr(ui.heads, "load_measured", refuse)
-    ui.heads.measured.cache_clear()
+    monkeypatch.setattr(ui.views.heads, "load_measured", refuse)
+    ui.views.heads.measured.cache_clear()
     try:
         app = opened(PAGE, sentence=SENTENCE)
         assert "cannot be shown. The model file heads.json is <b>broken</b>." in plain(app)
@@ -138,7 +138,7 @@ def test_without_the_measured_shares_the_page_goes_on(monkeypatch: pytest.Monkey
         assert values(app, "shares_here").shape == (5, 5)
         assert not [e for e in app.get("bidi_component") if e.key == "shares_measured"]
     finally:
-        ui.heads.measured.cache_clear()
+        ui.views.heads.measured.cache_clear()
 
 
 # --- heads off -------------------------------------------------------------------------------------------------------

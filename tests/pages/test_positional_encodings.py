@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.forward import positions
 from tests.model.test_positions import TABLE
+from tests.oracle.forward import positions
 from tests.pages.kit import assert_sound, component, floats, markdown, notices, opened, size, table, values
 from ui import engine
-from ui.lessons import lesson
+from ui.course.lesson import lesson
 
 PAGE = lesson("positional-encodings").file
 SENTENCE = "The black cat fights the white cat."

@@ -5,11 +5,11 @@ import re
 import numpy as np
 import pytest
 
-from tests.formula import agree
-from tests.forward import Forward, config, softmax, source_ids
+from tests.oracle.formula import agree
+from tests.oracle.forward import Forward, config, softmax, source_ids
 from tests.pages.kit import ROOT, component, markdown, opened, values
 from ui import engine
-from ui.attention import READABLE
+from ui.views.attention_kinds import READABLE
 
 PAGE = ROOT / "pages" / "attention" / "query_key_value.py"
 SENTENCE = "The black cat fights the white cat."

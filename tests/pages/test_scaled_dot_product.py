@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from tests.forward import Forward, source_ids
+from tests.oracle.forward import Forward, source_ids
 from tests.pages.kit import ROOT, component, markdown, opened, table, values
 from ui import engine
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.forward import Forward, config, source_ids
+from tests.oracle.forward import Forward, config, source_ids
 from tests.pages.kit import ROOT, component, markdown, opened, table, values
 from ui import engine
-from ui.attention import READABLE
+from ui.views.attention_kinds import READABLE
 
 PAGE = ROOT / "pages" / "attention" / "self_attention.py"
 WIDE = "The animal didn't cross the street because it was too wide."

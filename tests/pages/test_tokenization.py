@@ -10,7 +10,7 @@ from tokenizers import Tokenizer as Backend
 
 from model.checkpoint import SHIPPED
 from tests.pages.kit import assert_sound, component, markdown, opened, table
-from ui.lessons import lesson
+from ui.course.lesson import lesson
 
 PAGE = lesson("tokenization").file
 SENTENCE = "The unbelievable cat."

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.forward import Forward, config, softmax, source_ids, weights
+from explain import RULES, arrays, worked
+from tests.oracle.forward import Forward, config, softmax, source_ids, weights
 from tests.pages.kit import assert_sound, opened
 from tests.truth.cells import check_check, check_formula, check_grid, check_matrix, check_says, run_snippet, value_at
 from tests.truth.lessons import common, tokenization
 from tests.truth.reading import Seen, Words, close, part
 from ui import engine
-from ui.lessons import LESSONS, Lesson
-from ui.worked import RULES, arrays, worked
+from ui.course.lesson import LESSONS, Lesson
 
 SENTENCES = (
     "I ate an apple",

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from experiments.head_roles import MEASURED, aligned_words, load_measured
 from model.checkpoint import SHIPPED
-from model.heads import MEASURED, aligned_words, load_measured
 from model.interventions import ATTENTIONS
 from model.trace import load_machine, trace
-from tests.forward import EOS, Forward, source_ids
+from tests.oracle.forward import EOS, Forward, source_ids
 from training import heads as training
 
 PAIRS = [("I ate an apple", "x"), ("Go", "Los!"), ("Where is the dog, Tom?", "x"), ("Go", "Lauf!"), ("unread", "x")]

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from tests.formula import agree
-from tests.forward import Forward, config
+from tests.oracle.formula import agree
+from tests.oracle.forward import Forward, config
 from tests.truth.reading import SIGN, Expected, Seen, close, floats, numbers_in, place_of
-from ui.attention import READABLE
+from ui.views.attention_kinds import READABLE
 
 
 def value_at(oracle: Forward, name: str, index: tuple[int, ...]) -> float:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from streamlit.testing.v1 import AppTest
 
-from tests.forward import Forward
+from tests.oracle.forward import Forward
 from tests.pages.kit import rows_of_table
 from ui.text import in_markdown
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from tests.forward import Forward, config
+from tests.oracle.forward import Forward, config
 from tests.truth.cells import stream
 from tests.truth.reading import Seen, Words, close, expect, numbers_in
-from ui.attention import READABLE
+from ui.views.attention_kinds import READABLE
 
 SUBLAYERS = {
     "after self-attention": "self_attn",

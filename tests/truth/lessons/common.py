@@ -2,7 +2,7 @@
 
 import re
 
-from tests.forward import Forward
+from tests.oracle.forward import Forward
 from tests.truth.reading import Seen, Words, expect, floats, only_place, place_of
 
 

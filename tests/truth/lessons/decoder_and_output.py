@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 
-from tests.forward import Forward, config, embedding_matrix
+from tests.oracle.forward import Forward, config, embedding_matrix
 from tests.pages.kit import size
 from tests.truth.reading import Seen, Words, close, expect, fixed, only_place, without_bold
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from tests.forward import Forward, config, weights
+from tests.oracle.forward import Forward, config, weights
 from tests.truth.reading import Expected, Seen, Words, expect, only_place, place_of, without_bold
-from ui.attention import READABLE
+from ui.views.attention_kinds import READABLE
 
 
 def one_hot_times_matrix(oracle: Forward, data: dict[str, Any]) -> np.ndarray:

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from tests.forward import Forward, config
+from tests.oracle.forward import Forward, config
 from tests.truth.cells import output
 from tests.truth.reading import Expected, Seen, Words, expect
-from ui.attention import READABLE
+from ui.views.attention_kinds import READABLE
 
 
 def cosines_with_the_start(oracle: Forward, data: dict[str, Any] | None = None) -> np.ndarray:

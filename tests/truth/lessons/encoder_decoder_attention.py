@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tests.forward import Forward, config
+from tests.oracle.forward import Forward, config
 from tests.truth.lessons.common import sizes
 from tests.truth.reading import Seen, Words, expect, only_place, place_of, without_bold
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from tests.forward import Forward, config
+from tests.oracle.forward import Forward, config
 from tests.truth.reading import Seen, Words, close, expect, without_bold
-from ui.attention import READABLE
+from ui.views.attention_kinds import READABLE
 
 
 def hidden(seen: Seen, oracle: Forward) -> np.ndarray:

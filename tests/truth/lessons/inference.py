@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from tests.forward import EOS, Forward, bytes_of, config, softmax, tokenizer
+from tests.oracle.forward import EOS, Forward, bytes_of, config, softmax, tokenizer
 from tests.truth.reading import Seen, Words, close, expect, numbers_in, without_bold
-from ui.attention import READABLE
 from ui.text import in_markdown
+from ui.views.attention_kinds import READABLE
 
 COUNTS = {"at": 12}  # what the address may ask for: a step, from 1
 N_CANDIDATES, FLOAT_BYTES = 10, 4

@@ -1,6 +1,6 @@
 """What the masking lesson shows."""
 
-from tests.forward import Forward
+from tests.oracle.forward import Forward
 from tests.truth.lessons.common import sizes
 from tests.truth.reading import Seen, Words, expect, only_place
 

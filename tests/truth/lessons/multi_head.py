@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from model.heads import aligned_words
-from tests.forward import EOS, FOLDER, SOS, Forward, config, softmax, tidied, tokenizer
+from experiments.head_roles import aligned_words
+from tests.oracle.forward import EOS, FOLDER, SOS, Forward, config, softmax, tidied, tokenizer
 from tests.truth.lessons.common import sizes
 from tests.truth.reading import Seen, Words, expect, fixed, only_place, place_of
 from ui import engine

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from tests.forward import Forward, config
+from tests.oracle.forward import Forward, config
 from tests.truth.reading import Expected, Seen, Words, close, expect, fixed, numbers_in
-from ui.attention import READABLE
+from ui.views.attention_kinds import READABLE
 
 
 def products_of_positions(oracle: Forward, data: dict[str, Any]) -> np.ndarray:

@@ -1,6 +1,6 @@
 """What the lesson on query, key and value shows."""
 
-from tests.forward import Forward, config
+from tests.oracle.forward import Forward, config
 from tests.truth.reading import Seen, Words, expect, fixed
 
 

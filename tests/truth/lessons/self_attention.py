@@ -4,9 +4,9 @@ import re
 
 import numpy as np
 
-from tests.forward import Forward, config
+from tests.oracle.forward import Forward, config
 from tests.truth.reading import Seen, Words, close, expect, only_place, without_bold
-from ui.attention import READABLE
+from ui.views.attention_kinds import READABLE
 
 
 def looked_at(text: str, seen: Seen, oracle: Forward) -> None:

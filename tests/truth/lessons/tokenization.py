@@ -2,10 +2,10 @@
 
 import re
 
-from tests.formula import agree
-from tests.forward import bytes_of, merges, replayed, source_ids, tokenizer
+from tests.oracle.formula import agree
+from tests.oracle.forward import bytes_of, merges, replayed, source_ids, tokenizer
 from tests.truth.reading import Seen, expect
-from ui.attention import READABLE
+from ui.views.attention_kinds import READABLE
 
 
 def check_pieces(seen: Seen, sentence: str) -> None:

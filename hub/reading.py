@@ -1,0 +1,254 @@
+"""What a Hugging Face model does with a sentence: tokens, attention, predictions."""
+
+import itertools
+import string
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from transformers import PreTrainedTokenizerBase
+from transformers.convert_slow_tokenizer import bytes_to_unicode
+
+from hub.attention import AttentionMaps
+from hub.folders import ModelError
+from hub.hugging_face import OpenModel, first_line
+
+MAX_WRITTEN = 48  # tokens that a model writes at most
+N_PREDICTIONS = 10
+MAX_TEXT = 60  # characters of a token that are shown
+
+_SPACES = "Ġ▁"  # what byte-level vocabularies and SentencePiece write for a space
+_BYTES = {sign: byte for byte, sign in bytes_to_unicode().items()}
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A token that the model thinks likely at some place, and its probability."""
+
+    text: str
+    probability: float
+
+
+@dataclass(frozen=True)
+class Covered:
+    """A covered token that had to be guessed: its text, its probability, and its rank from 1 among so many."""
+
+    text: str
+    probability: float
+    rank: int
+    among: int
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a model did with one sentence.
+
+    tokens:    of the sentence, special tokens among them; n_cut: tokens beyond what the model or the page takes
+    maps:      attention of every layer and head, one entry a kind
+    predicted: what the predictions are for, in words; "" if the model predicts nothing
+    predictions: the likeliest tokens there, likeliest first
+    written:   what an encoder-decoder model makes of the sentence, or how a decoder goes on
+    covered:   the token that the visitor covered, if any
+    """
+
+    tokens: tuple[str, ...]
+    n_cut: int
+    maps: tuple[AttentionMaps, ...]
+    predicted: str
+    predictions: tuple[Prediction, ...]
+    written: str
+    covered: Covered | None = None
+
+
+def read(opened: OpenModel, sentence: str, hidden: int | None = None) -> Reading:
+    """Send a sentence through a model.
+
+    Args:   hidden: for an encoder, the token to be covered by the mask token and guessed; None leaves the sentence as
+            it is, with the first mask token in it, if any, to be guessed
+    Raises: ModelError if nothing is left of the sentence, or the model cannot read it
+    """
+    try:
+        reading = _read(opened, sentence, hidden)
+    except ModelError:
+        raise
+    except Exception as error:  # a model may load and yet be unsound: ids beyond its vocabulary, heads that do not fit
+        raise ModelError(f"The model fails at this sentence: {first_line(error)}") from error
+    numbers = [*(maps.weights for maps in reading.maps), np.array([p.probability for p in reading.predictions])]
+    if not all(np.isfinite(array).all() for array in numbers):
+        raise ModelError("The model computes values that are no numbers, so there is nothing to show.")
+    return reading
+
+
+@torch.inference_mode()
+def _read(opened: OpenModel, sentence: str, hidden: int | None) -> Reading:
+    tokenizer = opened.tokenizer
+    everything = tokenizer(sentence, verbose=False)["input_ids"]
+    encoded = tokenizer(sentence, truncation=True, max_length=opened.longest, return_tensors="pt")
+    ids = encoded["input_ids"]
+    if not ids.size(1):
+        raise ModelError("There is nothing to read yet: type a sentence.")
+    if ids.size(1) > opened.longest:  # where special tokens alone are more, nothing is cut
+        raise ModelError(f"The model's files say that it takes {opened.longest} tokens: too few for a sentence.")
+    words = _words(tokenizer, ids[0].tolist(), encoded)
+    masked: list[int] = []
+    answer = None
+    if opened.kind == "encoder" and tokenizer.mask_token_id is not None:
+        masked = (ids[0] == tokenizer.mask_token_id).nonzero().flatten().tolist()
+        if hidden is not None and hidden in range(ids.size(1)):
+            answer, masked = int(ids[0, hidden]), [hidden]
+            ids = ids.clone()
+            ids[0, hidden] = tokenizer.mask_token_id
+    tokens = _tokens(tokenizer, ids[0].tolist(), words)
+    run = {"encoder": _read_encoder, "decoder": _read_decoder, "encoder-decoder": _read_both}[opened.kind]
+    maps, predicted, logits, written = run(opened, ids, encoded["attention_mask"], tokens)
+    n_cut = max(0, len(everything) - ids.size(1))
+    if not opened.predicts or (opened.kind == "encoder" and not masked):
+        return Reading(tokens.texts, n_cut, maps, "", (), "")
+    if opened.kind == "encoder":
+        predicted, logits = f"piece {masked[0] + 1}, {tokens.texts[masked[0]]}", logits[masked[0]]
+    covered = None if answer is None else _covered(tokenizer, logits, answer)
+    return Reading(tokens.texts, n_cut, maps, predicted, _likeliest(tokenizer, logits), written, covered)
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """Texts of tokens, which word each belongs to (−1: special), and the text of that word."""
+
+    texts: tuple[str, ...]
+    words: tuple[int, ...]
+    wholes: tuple[str, ...]
+
+
+Read = tuple[tuple[AttentionMaps, ...], str, torch.Tensor, str]
+
+
+def _maps(kind: str, layers: Sequence[torch.Tensor], rows: Tokens, columns: Tokens) -> AttentionMaps:
+    return AttentionMaps(
+        kind, _stack(layers), rows.texts, columns.texts, rows.words, columns.words, rows.wholes, columns.wholes
+    )
+
+
+def _read_encoder(opened: OpenModel, ids: torch.Tensor, mask: torch.Tensor, tokens: Tokens) -> Read:
+    """The predictions are those of every place."""
+    out = opened.model(input_ids=ids, attention_mask=mask, output_attentions=True)
+    return (_maps("encoder", out.attentions, tokens, tokens),), "", out.logits[0], ""
+
+
+def _read_decoder(opened: OpenModel, ids: torch.Tensor, mask: torch.Tensor, tokens: Tokens) -> Read:
+    out = opened.model(input_ids=ids, attention_mask=mask, output_attentions=True)
+    maps = (_maps("decoder", out.attentions, tokens, tokens),)
+    written = opened.model.generate(
+        input_ids=ids,
+        attention_mask=mask,
+        do_sample=False,
+        num_beams=1,
+        max_new_tokens=min(MAX_WRITTEN, max(1, opened.longest - ids.size(1))),
+        pad_token_id=_filler(opened),
+    )
+    more = _text(opened, written[0, ids.size(1) :])
+    return maps, "the piece that comes next", out.logits[0, -1], more
+
+
+def _read_both(opened: OpenModel, ids: torch.Tensor, mask: torch.Tensor, tokens: Tokens) -> Read:
+    written = opened.model.generate(
+        input_ids=ids, attention_mask=mask, do_sample=False, num_beams=1, max_new_tokens=MAX_WRITTEN
+    )
+    out = opened.model(
+        input_ids=ids, attention_mask=mask, decoder_input_ids=written[:, :-1], output_attentions=True, use_cache=False
+    )
+    read, labels = (
+        _tokens(opened.tokenizer, ids, _words(opened.tokenizer, ids))
+        for ids in (written[0, :-1].tolist(), written[0, 1:].tolist())
+    )
+    maps = (
+        _maps("encoder", out.encoder_attentions, tokens, tokens),
+        _maps("decoder", out.decoder_attentions, read, read),
+        # A row is the piece about to be written, as with this project's own model.
+        _maps("cross", out.cross_attentions, labels, tokens),
+    )
+    return (
+        maps,
+        "the first piece to be written",
+        out.logits[0, 0],
+        _text(opened, written[0]).strip(),
+    )
+
+
+def _text(opened: OpenModel, ids: torch.Tensor) -> str:
+    return str(opened.tokenizer.decode(ids, skip_special_tokens=True))
+
+
+def _filler(opened: OpenModel) -> int:
+    """An id for padding: where a model has none, whatever it has; one sentence alone is never padded."""
+    found = opened.tokenizer.pad_token_id
+    return int(found if found is not None else opened.tokenizer.eos_token_id or 0)
+
+
+def _stack(layers: Sequence[torch.Tensor]) -> np.ndarray:
+    """(L,H,T,S) of one tensor (1,H,T,S) a layer."""
+    return torch.cat(list(layers)).float().numpy()
+
+
+def _likeliest(tokenizer: PreTrainedTokenizerBase, logits: torch.Tensor) -> tuple[Prediction, ...]:
+    top = logits.double().softmax(-1).topk(min(N_PREDICTIONS, len(logits)))
+    texts = _texts(tokenizer, top.indices.tolist())
+    return tuple(Prediction(text, p) for text, p in zip(texts, top.values.tolist(), strict=True))
+
+
+def _covered(tokenizer: PreTrainedTokenizerBase, logits: torch.Tensor, answer: int) -> Covered:
+    probabilities = logits.double().softmax(-1)
+    (text,) = _texts(tokenizer, [answer])
+    rank = 1 + int((probabilities > probabilities[answer]).sum())
+    return Covered(text, float(probabilities[answer]), rank, len(probabilities))
+
+
+def _texts(tokenizer: PreTrainedTokenizerBase, ids: Iterable[int]) -> tuple[str, ...]:
+    """Each token as a reader knows it: without the sign that some vocabularies write for a space.
+
+    Bytes that are no character one can see are in hexadecimal, like ‹E2 82›.
+    """
+    texts = []
+    for id in ids:
+        raw = str(tokenizer.convert_ids_to_tokens(id))
+        text = raw if id in tokenizer.all_special_ids else str(tokenizer.decode([id])).strip()
+        if raw.strip(f"{_SPACES} ") == "":
+            text = " "
+        elif (not text or "�" in text) and all(sign in _BYTES for sign in raw):
+            text = f"‹{' '.join(f'{_BYTES[sign]:02X}' for sign in raw)}›"
+        text = text if text and "�" not in text else raw
+        texts.append(text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…")
+    return tuple(texts)
+
+
+def _tokens(tokenizer: PreTrainedTokenizerBase, ids: Sequence[int], words: tuple[int, ...]) -> Tokens:
+    texts = _texts(tokenizer, ids)
+    wholes = list(texts)
+    for word, run in itertools.groupby(range(len(ids)), words.__getitem__):
+        places = list(run)
+        if word >= 0 and len(places) > 1:
+            whole = str(tokenizer.decode([ids[i] for i in places])).strip()
+            joined = "".join(texts[i] for i in places).strip()
+            wholes[places[0] : places[-1] + 1] = [whole if whole and "�" not in whole else joined] * len(places)
+    return Tokens(texts, words, tuple(wholes))
+
+
+def _words(tokenizer: PreTrainedTokenizerBase, ids: Sequence[int], encoded: Any = None) -> tuple[int, ...]:
+    """For each token the word it belongs to, −1 for special tokens."""
+    if encoded is not None and tokenizer.is_fast:
+        return tuple(-1 if word is None else word for word in encoded.word_ids(0))
+    words: list[int] = []
+    word, ended_in_sign = -1, False
+    for id in ids:
+        token = str(tokenizer.convert_ids_to_tokens(id))
+        if id in tokenizer.all_special_ids:
+            words.append(-1)
+            continue
+        # As the tokenizer cuts a sentence: at spaces, and between letters and punctuation.
+        sign = token.lstrip(_SPACES)[:1] in string.punctuation
+        if token.startswith(tuple(_SPACES)) or word < 0 or words[-1] < 0 or sign != ended_in_sign:
+            word += 1
+        ended_in_sign = token[-1:] in string.punctuation
+        words.append(word)
+    return tuple(words)

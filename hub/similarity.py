@@ -1,0 +1,57 @@
+"""How alike two attention heads are, in one model or in two, on one sentence or on two."""
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hub.attention import AttentionMaps
+
+Array = NDArray[np.floating]
+
+PLACES = (
+    "itself",
+    "the previous",
+    "the next",
+    "the first",
+    "the last",
+    "anything further left",
+    "anything further right",
+)
+
+
+def places(maps: AttentionMaps) -> Array:
+    """What share of its weight each head gives to which place, averaged over the rows: (L,H,7), adding up to 1.
+
+    A place counts once, by the first name of PLACES that fits. In encoder-decoder attention the place that belongs to
+    a row is the one as far into the sentence, which need not be its translation.
+    """
+    n_rows, n_columns = len(maps.rows), len(maps.columns)
+    scale = 1.0 if maps.kind != "cross" else (n_columns - 1) / max(1, n_rows - 1)
+    masks = np.zeros((len(PLACES), n_rows, n_columns))
+    for row in range(n_rows):
+        own = round(row * scale)
+        for column in range(n_columns):
+            fits = (
+                column == own, column == own - 1, column == own + 1, column == 0, column == n_columns - 1,
+                column < own, True,
+            )  # fmt: skip
+            masks[fits.index(True), row, column] = 1
+    return np.asarray(np.einsum("lhts,pts->lhp", maps.weights.astype(np.float64), masks) / n_rows)
+
+
+@lru_cache(maxsize=8)
+def similarity(one: AttentionMaps, two: AttentionMaps) -> tuple[Array, bool]:
+    """How much of their weight each pair of heads places alike, 0 to 1: (L₁,H₁,L₂,H₂); and whether cell by cell.
+
+    Where both have the same rows and columns, what is alike is counted in every cell; else by `places`.
+    Remembered for the last maps asked for: with two models of 144 heads it takes a second.
+    """
+    same = one.rows == two.rows and one.columns == two.columns
+    left, right = (m.weights.astype(np.float64) if same else places(m)[:, :, None] for m in (one, two))
+    result = np.empty((*left.shape[:2], *right.shape[:2]))
+    for layer, head in np.ndindex(left.shape[:2]):
+        # Of two ways to share out 1, what both give to the same place, added up.
+        result[layer, head] = np.minimum(left[layer, head], right).sum(-1).mean(-1)
+    result.setflags(write=False)
+    return result, same

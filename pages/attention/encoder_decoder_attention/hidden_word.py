@@ -1,0 +1,97 @@
+"""An English word hidden from the whole model: what is written without it, and which German pieces need it."""
+
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+from figures.grouping import Group, grouped, pieces
+from model.trace import Array, Trace
+from pages.attention.encoder_decoder_attention.view import View, is_word
+from ui import experiments
+from ui.components.matrix import matrix
+from ui.controls.head_control import choose_part
+from ui.text import bold, in_markdown, magnitude
+from ui.views.attention_kinds import READABLE, groups_of, readable_part
+
+NEEDED = 0.05  # a piece needs a word without which its probability falls by so much
+
+
+def hide(trace: Trace, view: View) -> None:
+    """One English word hidden from everybody: what the model writes now, and which German pieces suffer."""
+    st.markdown(
+        "What a German piece *needs* can be found out: hide an English word from both stacks, let the model read the "
+        "same translation again, and see which of its pieces become unlikely."
+    )
+    words = source_words(trace)
+    chosen = choose_part("Word to hide", [word.label for word in words], min(1, len(words) - 1), trace.text)
+    with st.spinner("Hiding every word in turn …"):
+        _, probabilities = experiments.words_hidden(trace.src, trace.labels)
+    name, before, after = in_markdown(words[chosen].label), probabilities[0], probabilities[chosen + 1]
+    written = experiments.written_without(tuple(token.id for token in trace.src), words[chosen].pieces)
+    st.markdown(
+        f"Translation before: {bold(trace.translation or '(nothing)')} Written without {name}: "
+        f"{bold(written or '(nothing)')}"
+    )
+    shown = [token.text for token in trace.labels[:READABLE]]
+    matrix(
+        np.stack([before, after])[:, :READABLE],
+        ("all words seen", "word hidden"),
+        shown,
+        key="do_hidden",
+        title="The probability of each piece of the first translation",
+        how_to_read=f"Above: every word may be seen. Below: “{words[chosen].label}” is hidden.",
+        describe="“{column}”, {row}: {value}",
+        csv_name="probabilities",
+    )
+    if len(shown) < len(trace.labels):
+        st.caption(f"Shown: the first {READABLE} of {len(trace.labels)} pieces.")
+    hurt = int((before - after).argmax())
+    st.markdown(
+        f"Without **{name}**, {bold(trace.labels[hurt].text)} (piece {hurt + 1}) loses most: from "
+        f"{magnitude(float(before[hurt]))} to {magnitude(float(after[hurt]))}."
+        if before[hurt] - after[hurt] >= NEEDED
+        else f"No piece needs **{name}**: none of the probabilities falls by {NEEDED} or more."
+    )
+    looking_and_needing(trace, view, words, before - probabilities[1:])
+
+
+def source_words(trace: Trace) -> list[Group]:
+    """The words and marks of the English sentence, without <eos>."""
+    return [group for group in groups_of(trace.src, by_word=True) if trace.src[group.pieces[0]].word >= 0]
+
+
+def looking_and_needing(trace: Trace, view: View, words: list[Group], falls: Array) -> None:
+    """Where each German piece looks beside what it loses (N,T) when a word is hidden, for every word in turn."""
+    looks, needs = view.by_pieces(trace), falls.T
+    labels = [token.text for token in trace.labels]
+    by_word, weights = grouped(looks, pieces(labels), words), f"{view.in_full}; weights from 0 to 1."
+    loss = "How much less likely the row's piece gets without the column's word."
+    maps = (("looks", "Where it looks", weights, by_word), ("needs", "What it needs", loss, needs))
+    st.subheader("Every word hidden in turn", anchor=False)
+    for column, (key, title, how_to_read, values) in zip(st.columns(2, gap="medium"), maps, strict=True):
+        shown = values[:READABLE, :READABLE]
+        with column:
+            matrix(
+                shown, labels[:READABLE], [word.label for word in words[:READABLE]], key=f"do_{key}", title=title,
+                how_to_read=how_to_read, describe=f"“{{row}}” {key} “{{column}}”: {{value}}", csv_name=title,
+            )  # fmt: skip
+    if shown.shape != needs.shape:
+        st.caption(readable_part(shown.shape, needs.shape))
+    agreement(trace, words, looks.argmax(-1), needs)
+
+
+def agreement(trace: Trace, words: list[Group], looked: NDArray[np.integer], needs: Array) -> None:
+    """How many German pieces look most (T) at the word of which they need most (T,N), and the first that does not."""
+    needed = needs.argmax(-1)
+    told = [i for i, label in enumerate(trace.labels) if is_word(label.text) and needs[i, needed[i]] >= NEEDED]
+    other = [i for i in told if looked[i] not in words[needed[i]].pieces]
+    says = f"**{len(told) - len(other)} of {len(told)}** pieces of words look most at the word that they need most."
+    if other:
+        i = other[0]
+        says += (
+            f" The first that does not is {bold(trace.labels[i].text)}: it looks most at "
+            f"{bold(trace.src[looked[i]].text)} and needs {bold(words[needed[i]].label)}. Looking and needing are not "
+            "the same."
+        )
+    st.markdown(says)
+    st.caption(f"Counted are pieces of words that need some word, with a fall of {NEEDED} or more.")

@@ -1,0 +1,91 @@
+"""Which matrix the decoder layers read as their memory, and what they write when they read another."""
+
+import numpy as np
+import streamlit as st
+
+from explain import output_of
+from model.interventions import Head
+from model.trace import MAX_TOKENS, Array, Trace
+from pages.attention.encoder_decoder_attention.view import KIND, View
+from ui import engine, experiments
+from ui.components.matrix import matrix
+from ui.controls.segmented import one_of
+from ui.engine import machine
+from ui.text import bold, magnitude
+from ui.views.attention_kinds import KINDS, n_layers
+from ui.views.before_after import before_after
+
+
+def memory(trace: Trace, view: View) -> None:
+    """Which matrix the decoder layers read, and what would be if it were another."""
+    names = list(sources(trace))
+    short = [name.removeprefix("the ").replace(" layer", "") for name in names]
+    layers = [f"decoder {n + 1}" for n in range(n_layers(trace))]
+    st.markdown(
+        "Which matrix does each decoder layer read? Multiply every candidate by this layer's own $W^K$ and $W^V$ and "
+        "compare with the keys and values that it really used."
+    )
+    found = {letter: differences(trace, letter) for letter in "kv"}
+    limit = max(float(one.max()) for one in found.values())
+    for column, (letter, one) in zip(st.columns(2, gap="medium"), found.items(), strict=True):
+        capital = letter.upper()
+        with column:
+            matrix(
+                one, layers, short, key=f"memory_{letter}", title=f"Largest difference from the layer's own {capital}",
+                how_to_read=f"{capital} of the row, minus the column times the row's W^{capital}. 0 means: this is it.",
+                scale="positive", limit=limit, csv_name=f"differences of {capital}",
+                describe=f"{capital} of {{row}} and {{column}} times W^{capital} differ by {{value}} at most",
+            )  # fmt: skip
+    last = max(float(one[:, -1].max()) for one in found.values())
+    rest = min(float(one[:, :-1].min()) for one in found.values())
+    s, d_model = trace.tensors[output_of("encoder", len(layers) - 1)].shape
+    st.markdown(
+        f"In the last column the largest difference is **{magnitude(last)}** (32-bit rounding), in the others it is "
+        f"**{magnitude(rest)}** or more. So all {len(layers)} decoder layers read one and the same matrix "
+        f"`({s}, {d_model})`, and it is what the *last* encoder layer returns, not the layer beside them."
+    )
+    choose_memory(trace, view, names)
+
+
+def sources(trace: Trace) -> dict[str, str]:
+    """What might be the memory: everything the encoder holds after one of its layers, by what it is called."""
+    layers = range(n_layers(trace))
+    return {"the embeddings": "encoder.embedding.output"} | {
+        f"encoder layer {n + 1}": output_of("encoder", n) for n in layers
+    }
+
+
+def differences(trace: Trace, letter: str) -> Array:
+    """Largest difference between K (or V) of each decoder layer and X·W, for each X that might be the memory: (L,N)."""
+    found = []
+    for layer in range(n_layers(trace)):
+        head = Head(KIND, layer, 0)
+        own = engine.weights()[f"{head.path}.w_{letter}.weight"].T
+        true = np.concatenate(list(trace.attention(KIND, layer, letter)), axis=1)  # (S,d_model)
+        found.append([np.abs(trace.tensors[name] @ own - true).max() for name in sources(trace).values()])
+    return np.array(found)
+
+
+def choose_memory(trace: Trace, view: View, names: list[str]) -> None:
+    """The decoder reading another matrix as its memory, before and after."""
+    st.markdown("**What if it were another matrix?** Let the decoder read what the encoder held earlier:")
+    name = one_of("The decoder reads", names[:-1], key="memory", default=names[-2], wrap=True)
+    src, tgt = (tuple(token.id for token in tokens) for tokens in (trace.src, trace.tgt))
+    longest = min(2 * len(tgt) + 10, MAX_TOKENS)
+    reading = experiments.other_memory(src, tgt, names.index(name), longest)
+    rows, columns = view.groups(trace)
+    before_after(
+        (view.values(trace), view.values(trace, reading.weights)),
+        (f"It reads {names[-1]}, as it learned", f"It reads {name}"),
+        [group.label for group in rows],
+        [group.label for group in columns],
+        how_to_read=f"{view.in_full}; 0 to 1 on both sides.",
+        csv_name="weights",
+        describe=KINDS[KIND].describe,
+    )
+    written = machine().tokenizer.decode(reading.ids)
+    cut = len(reading.ids) == longest
+    st.markdown(
+        f"Translation before: {bold(trace.translation or '(nothing)')} Reading {name}: {bold(written or '(nothing)')}"
+        + (f" … (stopped after {longest} pieces)" if cut else "")
+    )

@@ -1,0 +1,69 @@
+"""What several heads cost: the multiplications and the learned numbers of h narrow heads and of one wide one."""
+
+import streamlit as st
+
+from model.attention import MultiHeadAttention
+from model.trace import Trace
+from ui.controls.head_control import current_head
+from ui.controls.segmented import one_of
+from ui.engine import machine
+from ui.views.attention_kinds import KINDS, tokens_of
+from ui.views.heads import heads_in_words
+from ui.views.tables import markdown_table
+
+
+def cost(trace: Trace) -> None:
+    """Multiplications of h narrow heads and of one wide one, on this sentence."""
+    config, head = machine().config, current_head()
+    d_model = config.d_model
+    rows, columns = tokens_of(trace, head.attention)
+    t, s = len(rows), len(columns)
+    st.markdown(
+        "Do several heads cost more than one? Choose how many heads share the same "
+        f"{d_model} numbers. Counted on your sentence, for one layer of the {KINDS[head.attention].name.lower()}: "
+        f"{t} rows look at {s} columns."
+    )
+    choices = [n for n in (1, 2, 4, 8, 16, 32) if d_model % n == 0]
+    h = one_of("Heads", choices, key="n_heads", default=config.n_heads, wrap=True)
+    counted = [multiplications(t, s, d_model, n) for n in (h, 1)]
+    to_learn = [learned(d_model, n) for n in (h, 1)]
+    width = d_model // h
+    formulas = {
+        "Q, K and V from X": f"({t} + 2 · {s}) · {d_model} · {d_model}",
+        "queries times keys": f"{h} · {t} · {s} · {width}",
+        "weights times values": f"{h} · {t} · {s} · {width}",
+        "mixing by $W^O$": f"{t} · {d_model} · {d_model}",
+    }
+    markdown_table(
+        ("multiplications", f"{heads_in_words(h)} of {width}", f"1 head of {d_model}"),
+        [
+            *(
+                (step, f"{formula} = {counted[0][step]:,}", f"{counted[1][step]:,}")
+                for step, formula in formulas.items()
+            ),
+            ("**all of them**", *(f"**{sum(steps.values()):,}**" for steps in counted)),
+            ("learned numbers in $W^Q, W^K, W^V, W^O$", *(f"{n:,}" for n in to_learn)),
+            ("softmax: e to the power of a score", f"{h} · {t} · {s} = {h * t * s:,}", f"{t * s:,}"),
+        ],
+    )
+    st.caption(
+        "The same products, dealt out differently: more heads are narrower in the same measure. Only the softmax has "
+        "more to do, one row for each head, and that is little beside the rest. What more heads buy is more than one "
+        "pattern; what they cost is width: each compares pieces by fewer numbers."
+    )
+
+
+def learned(d_model: int, h: int) -> int:
+    """How many numbers h heads have to learn."""
+    return sum(p.numel() for p in MultiHeadAttention(d_model, h).parameters())
+
+
+def multiplications(t: int, s: int, d_model: int, h: int) -> dict[str, int]:
+    """Of T rows that look at S columns with h heads, step by step."""
+    d_k = d_model // h
+    return {
+        "Q, K and V from X": (t + 2 * s) * d_model * d_model,
+        "queries times keys": h * t * s * d_k,
+        "weights times values": h * t * s * d_k,
+        "mixing by $W^O$": t * d_model * d_model,
+    }

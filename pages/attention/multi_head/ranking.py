@@ -1,0 +1,120 @@
+"""Each head of the model switched off on its own: without which one does the translation become least likely?"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import streamlit as st
+
+from experiments.head_roles import all_heads
+from model.interventions import Head, InterventionError, Interventions
+from model.trace import Trace
+from ui import engine
+from ui.components.matrix import matrix
+from ui.engine import machine
+from ui.text import bold, magnitude, number
+from ui.views.attention_kinds import KINDS
+from ui.views.heads import change_without, layer_of, measured, name_of
+from ui.views.tables import table
+
+RANKED = 5  # heads listed as those that matter most
+SHORT = {"encoder": "encoder", "decoder": "masked", "cross": "enc-dec"}  # kinds of attention, above narrow columns
+WITHOUT = "without"  # the parameter in the address: the one head that the ranking looks at
+
+
+def ranking(trace: Trace) -> None:
+    config = machine().config
+    st.markdown(
+        f"Each of the {len(all_heads(config))} heads is switched off on its own, all others on, and the model reads "
+        "its first translation again. How does the translation's log-probability change? (It is the sum of the "
+        "logarithms of its pieces' probabilities: −0.69 is half as likely, −2.3 a tenth.)"
+    )
+    with st.spinner("Switching off one head after the other"):
+        change_of = changes(trace)
+    order = sorted(change_of, key=lambda head: change_of[head])
+    chosen = chosen_head(order[0])
+
+    # One row a layer; the heads of the three kinds of attention side by side.
+    rows = [[head for kind in KINDS for head in layer_of(Head(kind, n, 0))] for n in range(config.n_layers)]
+
+    def look_at(cell: tuple[int, int]) -> None:
+        st.query_params[WITHOUT] = str(rows[cell[0]][cell[1]])
+
+    matrix(
+        [[change_of[head] for head in row] for row in rows],
+        [f"layer {n + 1}" for n in range(config.n_layers)],
+        [f"{SHORT[head.attention]} {head.head + 1}" for head in rows[0]],
+        key="ranking",
+        title="How the log-probability changes without each head",
+        how_to_read="Negative: less likely without it. Each column is a head: of the encoder, of the decoder's masked "
+        "self-attention, of encoder-decoder attention. A row is a layer.",
+        scale="signed",
+        group=config.n_heads,
+        selected=(chosen.layer, rows[chosen.layer].index(chosen)),
+        value_names=[[name_of(head) for head in row] for row in rows],
+        describe="without {name}: {value}",
+        csv_name="change without each head",
+        on_select=look_at,
+    )
+    without_one(trace, chosen, change_of[chosen])
+    those_that_matter(order[:RANKED], change_of)
+    better = sum(change > 0 for change in change_of.values())
+    st.caption(
+        f"Without {better} of the {len(change_of)} heads the translation even becomes more likely. A head that hardly "
+        "counts here may count in another sentence; and heads can stand in for one another, so that what two of them "
+        "do shows only when both are off."
+    )
+
+
+def changes(trace: Trace) -> dict[Head, float]:
+    """How the translation's log-probability changes, in nats, without each head of the model."""
+    found: dict[Head, float] = {}
+    for kind in KINDS:
+        for layer in range(machine().config.n_layers):
+            heads = layer_of(Head(kind, layer, 0))
+            found.update(zip(heads, change_without(trace, heads).tolist(), strict=True))
+    return found
+
+
+def chosen_head(otherwise: Head) -> Head:
+    """The head that the ranking looks at, from the address."""
+    try:
+        head = Head.parse(st.query_params.get(WITHOUT, ""))
+        Interventions(heads_off=(head,)).check(machine().config, src_len=1)
+    except InterventionError:
+        return otherwise
+    return head
+
+
+def without_one(trace: Trace, head: Head, change: float) -> None:
+    """What the model writes without one head."""
+    after = engine.trace(trace.text, interventions=Interventions(heads_off=(head,)))
+    old, new = (bold(one.translation or "(nothing)") for one in (trace, after))
+    st.markdown(
+        f"Without **{name_of(head)}** (click another cell for another head) the translation is "
+        f"{magnitude(float(np.exp(change)))} times as likely. "
+        + (
+            f"The model still writes it: {new}"
+            if after.translation == trace.translation
+            else f"Instead of {old} the model writes {new}"
+        )
+    )
+
+
+def those_that_matter(heads: Sequence[Head], change_of: Mapping[Head, float]) -> None:
+    """Some heads, with the change without each and what it does."""
+    st.markdown("**The heads that matter most here**")
+    # What they do on this sentence is in See. To work it out here too, for other layers, takes as long as the ranking.
+    found, _ = measured()
+    titles = ["head", "change", "times as likely"]
+    lines = [
+        [
+            f"{KINDS[head.attention].label}, layer {head.layer + 1}, head {head.head + 1}",
+            number(change_of[head], 3),
+            magnitude(float(np.exp(change_of[head]))),
+        ]
+        for head in heads
+    ]
+    if found:
+        titles.append(f"what it does over {found.n_sentences:,} test sentences")
+        lines = [[*line, found.role(head)] for line, head in zip(lines, heads, strict=True)]
+    table(titles, lines)

@@ -1,0 +1,133 @@
+"""What writing costs: with the key-value cache and without, one piece at a time and all at once."""
+
+import numpy as np
+import streamlit as st
+
+from experiments.cost import multiplications, timed, work
+from figures.embedding_space import largest_difference
+from model.trace import Trace
+from pages.inference.inference import state
+from ui import engine, experiments
+from ui.engine import machine
+from ui.text import bold, in_markdown, magnitude, number, piece
+from ui.views.attention_kinds import READABLE
+from ui.views.column_chart import Series, column_chart
+from ui.views.tables import numbers_of_figure, table
+
+
+def with_and_without_cache(trace: Trace) -> None:
+    writing, _ = state.now(trace)
+    st.markdown(
+        "The causal mask keeps every position from seeing what comes later, so its keys and values never change once "
+        "they are computed. With the **cache** each step computes its own position alone and reads the others' keys "
+        "and values; without it, every step computes all positions anew, only to throw all but the last away."
+    )
+    src, tgt = state.ids(writing.src), state.ids(writing.tgt)
+    cached, anew = (work(machine().config, len(tgt), len(src), how) for how in (True, False))
+    products = [np.array([step.multiplications for step in run]) for run in (cached, anew)]
+    sides, shown = ("with the cache", "without"), writing.labels[:READABLE]
+    st.markdown("**Multiplications of each step, in millions**")
+    column_chart(
+        [label.text for label in shown],
+        [Series(side, values[:READABLE] / 1e6) for side, values in zip(sides, products, strict=True)],
+        axis="million multiplications",
+        alt=f"Two bars for each of {len(shown)} steps: its multiplications with the cache and without.",
+    )
+    numbers_of_figure(
+        ("step", "writes", *(f"{what}, {side}" for what in ("positions", "multiplications") for side in sides)),
+        [
+            (
+                str(n),
+                piece(label.text),
+                str(a.positions),
+                str(b.positions),
+                f"{a.multiplications:,}",
+                f"{b.multiplications:,}",
+            )
+            for n, (label, a, b) in enumerate(zip(shown, cached, anew, strict=False), 1)
+        ],
+    )
+    sums = [int(one.sum()) for one in products]
+    table(
+        ("the whole translation", *sides, "ratio"),
+        [
+            (
+                "decoder positions computed",
+                *(f"{sum(step.positions for step in run):,}" for run in (cached, anew)),
+                number(sum(step.positions for step in anew) / len(cached), 2),
+            ),
+            ("multiplications", f"{sums[0]:,}", f"{sums[1]:,}", number(sums[1] / sums[0], 2)),
+            ("memory of the cache at the end, bytes", f"{state.cache_at(writing, len(tgt) - 1)[2]:,}", "0", ""),
+        ],
+    )
+    st.caption(
+        "Counted from the shapes of all matrix products of the decoder and the output; the encoder runs once either "
+        "way. The first step with the cache is dearer, because it also computes the keys and values of your sentence."
+    )
+    measured(src, tgt)
+
+
+RUNS = 3  # of each, of which the fastest counts: others may use the machine too
+
+
+def measured(src: state.Ids, tgt: state.Ids) -> None:
+    """Real time, on demand, since it takes some."""
+    slot = "measured"
+    if st.button("Measure the time on this machine, now", key="measure"):
+        with st.spinner("Writing it several times, with the cache and without…"), engine.turn:
+            times = {how: min(sum(timed(machine(), src, tgt, how)) for _ in range(RUNS)) for how in (True, False)}
+        st.session_state[slot] = (src, tgt, times)
+    known = st.session_state.get(slot)
+    if not known or known[:2] != (src, tgt):
+        st.caption("Not measured yet for this translation.")
+        return
+    times = known[2]
+    st.markdown(
+        f"With the cache **{times[True] * 1000:.1f} ms**, without it **{times[False] * 1000:.1f} ms**: "
+        f"{times[False] / times[True]:.2f} times as long."
+    )
+    st.caption(
+        f"Measured on this machine ({in_markdown(machine().device.label)}), a moment ago: all {len(tgt)} steps, the "
+        f"fastest of {RUNS} runs. Another moment gives other numbers, and time does not follow multiplications "
+        "exactly: every step also has a cost of its own, however little it computes."
+    )
+
+
+def all_at_once(trace: Trace) -> None:
+    writing, step = state.now(trace)
+    src, tgt = state.ids(writing.src), state.ids(writing.tgt)
+    t = len(tgt)
+    st.markdown(
+        "In training the right translation is known, so the decoder reads all of it **in one pass** and predicts every "
+        "piece at once: *teacher forcing*. Give it the translation it has just written, and compare."
+    )
+    alone, together = experiments.step_by_step(src, tgt), writing.tensors["logits"]
+    config = machine().config
+    table(
+        ("", "runs of the decoder", "one after the other", "multiplications"),
+        [
+            (
+                "inference: one piece at a time, with the cache",
+                str(t),
+                "yes: each waits for the one before",
+                f"{sum(step.multiplications for step in work(config, t, len(src), cached=True)):,}",
+            ),
+            ("training: all at once", "1", "no", f"{multiplications(config, t, t, len(src), project_memory=True):,}"),
+        ],
+    )
+    st.markdown(
+        f"The largest difference between their {together.shape[0]} · {together.shape[1]:,} logits is "
+        f"**{magnitude(largest_difference(alone, together))}**: the same numbers, up to rounding."
+    )
+    label, read = (bold(piece(token.text)) for token in (writing.labels[step], writing.tgt[step]))
+    if step:
+        st.markdown(
+            f"**Why then not write all at once?** To compute step {step + 1}, which writes {label}, the decoder must "
+            f"read {read}, and that is what step {step} has only just written. In training {read} stood there from the "
+            f"start, as did all the others, so all {t} rows could run side by side."
+        )
+    else:
+        st.markdown(
+            f"**Why then not write all at once?** Step 1, which writes {label}, needs {read} alone, and that is always "
+            "there. Go to a later step and read here what it has to wait for."
+        )

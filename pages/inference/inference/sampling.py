@@ -1,0 +1,88 @@
+"""Sampling on the visitor's sentence: what is drawn, and what it is drawn from."""
+
+import numpy as np
+import streamlit as st
+import torch
+
+from model.decoding import narrowed, writable
+from model.trace import MAX_TOKENS, Trace
+from pages.inference.inference import state
+from pages.inference.inference.another import step_cards
+from pages.inference.inference.state import text_of
+from ui.controls.address import said
+from ui.text import bold, chance, piece
+from ui.views.column_chart import Series, column_chart
+from ui.views.tables import numbers_of_figure
+
+
+def draw_again() -> None:
+    st.session_state["seed"] = (st.session_state["seed"] + 1) % 10_000
+
+
+def sampling(trace: Trace) -> None:
+    st.markdown(
+        "Draw each piece at random. A **temperature** below 1 sharpens the probabilities, one above 1 flattens them. "
+        "**Top-k** keeps the k likeliest pieces, **top-p** the fewest that together reach p. The **seed** fixes the "
+        "draw: the same seed, the same sentence."
+    )
+    first, second, third, fourth, fifth = st.columns([1, 1, 1, 0.6, 0.6], gap="medium", vertical_alignment="bottom")
+    with first:
+        temperature = said(
+            "temperature",
+            lambda: st.slider("Temperature", 0.0, 2.0, 1.0, 0.1, key="temperature", bind="query-params"),
+        )
+    with second:
+        top_k = said("top_k", lambda: st.slider("Top-k (0: all)", 0, 50, 0, key="top_k", bind="query-params"))
+    with third:
+        top_p = said("top_p", lambda: st.slider("Top-p", 0.0, 1.0, 1.0, 0.05, key="top_p", bind="query-params"))
+    with fourth:
+        seed = said("seed", lambda: st.number_input("Seed", 0, 9999, 0, key="seed", bind="query-params"))
+    with fifth:
+        st.button("Draw again", key="draw_again", on_click=draw_again)
+    prefix, _ = state.read_prefix(trace.text)
+    drawn = state.sampled(trace.text, temperature, top_k, top_p, seed, prefix)
+    st.markdown(
+        f"Drawn: {bold(drawn.translation or '(nothing)')} Greedy writes: "
+        f"{bold(state.written(trace, prefix).translation or '(nothing)')}"
+    )
+    if not drawn.finished:
+        st.caption(f"It did not come to an end; it was stopped after {MAX_TOKENS} pieces.")
+    step = state.read_step(len(drawn.labels))
+    step_cards(drawn, step, "drawn_steps", "The drawn sentence: choose a step", "not the likeliest")
+
+    probabilities, kept = narrowed_at(drawn, step, temperature, top_k, top_p)
+    found = [id for id, _ in state.candidates(drawn, step)]
+    names = [text_of(id) for id in found]
+    sides = "the model's", "drawn from"
+    column_chart(
+        names,
+        [Series(side, values[found]) for side, values in zip(sides, (probabilities, kept), strict=True)],
+        axis="probability",
+        limit=1.0,
+        alt=f"Step {step + 1}: two bars for each of {len(found)} pieces, its probability before and after narrowing.",
+    )
+    label = drawn.labels[step]
+    given = step < len(prefix)
+    st.markdown(
+        f"At step {step + 1} the sampler keeps **{int((kept > 0).sum()):,}** of {len(kept):,} entries"
+        + ("; this piece was chosen by you, not drawn. " if given else ". It drew ")
+        + f"{bold(piece(label.text))}: {chance(float(probabilities[label.id]))} before, "
+        f"{chance(float(kept[label.id]))} after."
+        + (" Temperature 0 leaves the likeliest alone: that is greedy." if temperature == 0 else "")
+        + (" Top-p 0 keeps one: the likeliest always stays." if top_p == 0 and temperature > 0 else "")
+    )
+    numbers_of_figure(
+        ("piece", *sides),
+        [
+            (name, chance(float(probabilities[id])), chance(float(kept[id])))
+            for id, name in zip(found, names, strict=True)
+        ],
+    )
+
+
+def narrowed_at(
+    writing: Trace, step: int, temperature: float, top_k: int, top_p: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """The model's probabilities (V) of a step, and what sampling draws from."""
+    row = writable(torch.from_numpy(writing.tensors["logits"][step : step + 1].copy()))[0]
+    return row.exp().numpy(), narrowed(row, temperature, top_k, top_p).numpy()

@@ -1,0 +1,34 @@
+"""What runs for every visitor: the page configuration and the navigation, nothing else."""
+
+import streamlit as st
+
+from ui.controls.persist import restore
+from ui.course.frame import course_pages
+from ui.course.lesson import PAGES
+from ui.course.page_frame import styles
+from ui.course.presenter import presenter_switch
+from ui.course.sentence import sentence_bar
+from ui.engine import settle
+
+st.set_page_config(page_title="Transformer Walkthrough", page_icon="🔎", layout="wide", initial_sidebar_state=240)
+styles()
+page = st.navigation(
+    {
+        "Start": [
+            st.Page(PAGES / "home.py", title="Translate", default=True),
+        ],
+        **course_pages(),
+        "Explore": [
+            st.Page(PAGES / "explore/bertviz.py", title="BertViz", url_path="bertviz"),
+            st.Page(PAGES / "explore/any_model.py", title="Any model", url_path="any-model"),
+            st.Page(PAGES / "explore/compare.py", title="Compare", url_path="compare"),
+        ],
+        "More": [st.Page(PAGES / "about.py", title="About the model")],
+    },
+    expanded=True,
+)
+restore(page.url_path)
+presenter_switch()
+sentence_bar()
+page.run()
+settle(page.url_path)

@@ -1,0 +1,1 @@
+"""Independent computations: nothing here imports what it checks."""

@@ -1,0 +1,199 @@
+"""The forward pass once more, in NumPy and float64, from the shipped files alone: no code of the project.
+
+Written after Vaswani et al. 2017, by hand, so that a fault of the app or of the model's code shows as a difference.
+Tensors have the names that the app gives them.
+"""
+
+import functools
+import itertools
+import json
+import math
+import re
+import unicodedata
+from pathlib import Path
+
+import numpy as np
+from safetensors.numpy import load_file
+from tokenizers import Tokenizer
+
+FOLDER = Path(__file__).parents[2] / "assets" / "models" / "translator"
+SOS, EOS = 1, 2
+MAX_PIECES = 100  # of a sentence, <eos> not counted
+QUOTES = {"‘": "'", "’": "'", "‚": "'", "`": "'", "´": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"'}
+
+Array = np.ndarray
+
+
+@functools.cache
+def config() -> dict[str, int]:
+    return json.loads((FOLDER / "config.json").read_text())
+
+
+@functools.cache
+def weights() -> dict[str, Array]:
+    """The learned matrices. torch keeps a linear layer's W transposed, (out, in)."""
+    return {name: w.astype(np.float64) for name, w in load_file(FOLDER / "model.safetensors").items()}
+
+
+@functools.cache
+def tokenizer() -> Tokenizer:
+    return Tokenizer.from_file(str(FOLDER / "tokenizer.json"))
+
+
+@functools.cache
+def embedding_matrix() -> Array:
+    (name,) = (n for n, w in weights().items() if w.shape == (config()["vocab_size"], config()["d_model"]))
+    return weights()[name]
+
+
+def tidied(text: str) -> str:
+    """A typed sentence as the app promises to read it: one space between words, straight quotes, no controls."""
+    kept = [" " if c.isspace() else QUOTES.get(c, c) for c in unicodedata.normalize("NFC", text)]
+    kept = [c for c in kept if unicodedata.category(c) not in ("Cc", "Cs")]
+    return re.sub(" +", " ", "".join(kept)).strip()
+
+
+def source_ids(text: str) -> list[int]:
+    """Ids of a typed sentence, cut where the model can take no more, and `<eos>`."""
+    return [*tokenizer().encode(tidied(text), add_special_tokens=False).ids[:MAX_PIECES], EOS]
+
+
+@functools.cache
+def merges() -> dict[tuple[str, str], int]:
+    """The rank of each merge rule, from 1."""
+    rules = json.loads((FOLDER / "tokenizer.json").read_text())["model"]["merges"]
+    return {(left, right): rank for rank, (left, right) in enumerate(rules, 1)}
+
+
+def replayed(piece: str) -> list[int]:
+    """Ranks of the rules that join the bytes of a vocabulary entry, in the order in which they fire."""
+    symbols, ranks = list(piece), []
+    while pairs := [pair for pair in itertools.pairwise(symbols) if pair in merges()]:
+        best = min(pairs, key=merges().__getitem__)
+        ranks.append(merges()[best])
+        at = list(itertools.pairwise(symbols)).index(best)
+        symbols[at : at + 2] = ["".join(best)]
+    assert symbols == [piece]
+    return ranks
+
+
+def bytes_of(piece: str) -> bytes:
+    """The bytes of a vocabulary entry, which spells each as one visible sign (Radford et al. 2019)."""
+    plain = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    others = [byte for byte in range(256) if byte not in plain]
+    table = {chr(byte): byte for byte in plain} | {chr(256 + n): byte for n, byte in enumerate(others)}
+    return bytes(table[sign] for sign in piece)
+
+
+def softmax(scores: Array) -> Array:
+    shifted = np.exp(scores - scores.max(-1, keepdims=True))
+    return shifted / shifted.sum(-1, keepdims=True)
+
+
+def positions(length: int, d_model: int) -> Array:
+    table = np.zeros((length, d_model))
+    for pos in range(length):
+        for i in range(0, d_model, 2):
+            table[pos, i] = math.sin(pos / 10000 ** (i / d_model))
+            if i + 1 < d_model:
+                table[pos, i + 1] = math.cos(pos / 10000 ** (i / d_model))
+    return table
+
+
+class Forward:
+    """One pass of a sentence: every value by its name in `tensors`.
+
+    Args: src: ids of the source; labels: ids that the decoder writes, or is given to write
+          blocked: source positions hidden from everybody
+          heads_off: (path of the attention, head) whose result is 0
+          scale_off, positions_off, causal_mask_off: what is left out
+    """
+
+    def __init__(
+        self,
+        src: list[int],
+        labels: list[int],
+        *,
+        blocked: tuple[int, ...] = (),
+        heads_off: tuple[tuple[str, int], ...] = (),
+        scale_off: bool = False,
+        positions_off: bool = False,
+        causal_mask_off: bool = False,
+    ) -> None:
+        self.tensors: dict[str, Array] = {}
+        self.w = weights()
+        self.heads_off = heads_off
+        self.scale_off, self.positions_off, self.causal_mask_off = scale_off, positions_off, causal_mask_off
+        self.seen = np.array([j not in blocked for j in range(len(src))])[None]
+        self.memory = self.encoder(src)
+        self.labels = labels
+        self.ids = {"encoder": src, "decoder": [SOS, *labels[:-1]]}
+        self.logits = self.keep("logits", self.decoder([SOS, *labels[:-1]]))
+
+    def __getitem__(self, name: str) -> Array:
+        """A tensor by name, or a learned weight."""
+        return self.tensors[name] if name in self.tensors else self.w[name]
+
+    def is_greedy(self) -> bool:
+        """Whether each label is the likeliest next piece: then writing piece by piece would have given the same."""
+        return self.logits.argmax(-1).tolist() == self.labels
+
+    def keep(self, name: str, value: Array) -> Array:
+        self.tensors[name] = value
+        return value
+
+    def embed(self, stack: str, ids: list[int]) -> Array:
+        path, d_model = f"{stack}.embedding", config()["d_model"]
+        tokens = self.keep(f"{path}.tokens", embedding_matrix()[ids])
+        scaled = self.keep(f"{path}.scaled", tokens * math.sqrt(d_model))
+        table = positions(len(ids), d_model) * (not self.positions_off)
+        return self.keep(f"{path}.output", scaled + self.keep(f"{path}.positions", table))
+
+    def attention(self, path: str, x: Array, memory: Array, allowed: Array) -> Array:
+        w = {letter: self.w[f"{path}.w_{letter}.weight"] for letter in "qkvo"}
+        q, k, v = (
+            self.keep(f"{path}.{letter}", split_heads(rows @ w[letter].T))
+            for letter, rows in (("q", x), ("k", memory), ("v", memory))
+        )
+        products = self.keep(f"{path}.products", q @ k.swapaxes(1, 2))
+        scaled = self.keep(f"{path}.scaled", products if self.scale_off else products / math.sqrt(q.shape[-1]))
+        scores = self.keep(f"{path}.scores", np.where(allowed, scaled, -np.inf))
+        on = np.array([(path, head) not in self.heads_off for head in range(len(q))])[:, None, None]
+        heads = self.keep(f"{path}.heads", on * (self.keep(f"{path}.weights", softmax(scores)) @ v))
+        concat = self.keep(f"{path}.concat", np.concatenate(list(heads), axis=1))
+        return self.keep(f"{path}.output", concat @ w["o"].T)
+
+    def add_norm(self, path: str, x: Array, change: Array) -> Array:
+        total = self.keep(f"{path}.sum", x + change)
+        centred = total - total.mean(-1, keepdims=True)
+        normal = centred / np.sqrt((centred**2).mean(-1, keepdims=True) + 1e-5)
+        return self.keep(f"{path}.output", self.w[f"{path}.norm.weight"] * normal + self.w[f"{path}.norm.bias"])
+
+    def feed_forward(self, path: str, x: Array) -> Array:
+        before = self.keep(f"{path}.pre_activation", x @ self.w[f"{path}.w_1.weight"].T + self.w[f"{path}.w_1.bias"])
+        hidden = self.keep(f"{path}.hidden", np.maximum(before, 0))
+        return self.keep(f"{path}.output", hidden @ self.w[f"{path}.w_2.weight"].T + self.w[f"{path}.w_2.bias"])
+
+    def encoder(self, src: list[int]) -> Array:
+        x = self.embed("encoder", src)
+        for n in range(config()["n_layers"]):
+            path = f"encoder.layers.{n}"
+            x = self.add_norm(f"{path}.add_norm_1", x, self.attention(f"{path}.self_attn", x, x, self.seen))
+            x = self.add_norm(f"{path}.add_norm_2", x, self.feed_forward(f"{path}.feed_forward", x))
+        return x
+
+    def decoder(self, tgt: list[int]) -> Array:
+        x, size = self.embed("decoder", tgt), len(tgt)
+        past = np.ones((size, size), bool) if self.causal_mask_off else np.tri(size, dtype=bool)
+        for n in range(config()["n_layers"]):
+            path = f"decoder.layers.{n}"
+            x = self.add_norm(f"{path}.add_norm_1", x, self.attention(f"{path}.self_attn", x, x, past))
+            read = self.attention(f"{path}.cross_attn", x, self.memory, self.seen)
+            x = self.add_norm(f"{path}.add_norm_2", x, read)
+            x = self.add_norm(f"{path}.add_norm_3", x, self.feed_forward(f"{path}.feed_forward", x))
+        return x @ embedding_matrix().T
+
+
+def split_heads(rows: Array) -> Array:
+    """(T, d_model) cut into one piece for each head: (H, T, d_k)."""
+    return np.stack(np.split(rows, config()["n_heads"], axis=1))

@@ -1,0 +1,58 @@
+"""Saying so when a sentence is unlike the training data, or was cut."""
+
+import pytest
+
+from model.trace import MAX_TOKENS
+from ui import engine
+from ui.course.notices import LONG_WORDS, MAX_CHARS, cut_notice, unlike_training
+from ui.course.sentence import EXAMPLES, SURPRISES
+
+
+def notices(typed: str) -> list[str]:
+    trace = engine.trace(typed[:MAX_CHARS])
+    return [notice for notice in (cut_notice(typed, trace), unlike_training(trace)) if notice]
+
+
+@pytest.mark.parametrize("sentence", [*(e.sentence for e in EXAMPLES), *SURPRISES, "i can’t swim", "Don't run!"])
+def test_everyday_english_raises_no_eyebrow(sentence: str) -> None:
+    assert notices(sentence) == []
+
+
+@pytest.mark.parametrize(
+    ("typed", "says"),
+    [
+        ("Ich möchte morgen früh schwimmen gehen.", "another language"),
+        ("qwrtz plmkn vbxcz hjkgf", "4 of 4 words hardly occur"),
+        ("วันนี้อากาศดี", "byte by byte"),
+        ("😀😀😀", "byte by byte"),
+        ("123 + 456 = 579", "no words"),
+        (" ".join(["We saw the dog"] * 4), f"fewer than {LONG_WORDS}"),
+        ("<sos>", "expect"),
+    ],
+)
+def test_what_the_model_never_learned_is_said(typed: str, says: str) -> None:
+    found = notices(typed)
+    assert len(found) == 1
+    assert says in found[0]
+
+
+def test_long_is_from_sixteen_words_on() -> None:
+    sentence = " ".join(["dog"] * LONG_WORDS)
+    assert notices(sentence)
+    assert not notices(sentence[4:])
+
+
+@pytest.mark.parametrize("typed", ["dog " * 500, "a" * 10_000, "I see the old house. " * 300])
+def test_a_cut_is_said_with_how_much_was_read(typed: str) -> None:
+    trace = engine.trace(typed[:MAX_CHARS])
+    assert len(trace.src) == MAX_TOKENS + 1
+    n_words = len(trace.text.replace(".", " .").split())
+    assert f"only the first {n_words} words and marks ({MAX_TOKENS} pieces" in cut_notice(typed, trace)
+
+
+def test_nothing_is_cut_from_a_sentence_that_just_fits() -> None:
+    typed = " ".join(["dog"] * MAX_TOKENS)
+    trace = engine.trace(typed)
+    assert len(trace.src) == MAX_TOKENS + 1
+    assert cut_notice(typed, trace) == ""
+    assert cut_notice(typed + " dog", engine.trace(typed + " dog")) != ""

@@ -1,0 +1,92 @@
+"""A translation being written: play, pause, step; what each step looked at, chose from, and kept."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from ui.components.shared.wire import browser_file, mount
+from ui.text import piece
+
+_component = st.components.v2.component(
+    "transformer_walkthrough.theatre",
+    css=browser_file("theatre/theatre.css"),
+    js=browser_file("shared/colour.js", "shared/shared.js", "theatre/theatre.js"),
+)
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What one step shows.
+
+    cross:      weights (S) of the source pieces; own: weights (t) of the t pieces read so far
+    candidates: texts and probabilities, best first; chosen: the index of the one that is written
+    cache:      for each layer, how many keys of what was read and of the source are kept after the step
+    cache_says: the cache in one sentence
+    """
+
+    cross: Sequence[float]
+    own: Sequence[float]
+    candidates: Sequence[tuple[str, float]]
+    chosen: int
+    cache: Sequence[tuple[int, int]]
+    cache_says: str
+
+
+def theatre(
+    scenes: Sequence[Scene],
+    source: Sequence[str],
+    target: Sequence[str],
+    *,
+    key: str,
+    step: int,
+    yours: Sequence[bool],
+    source_name: str,
+    target_name: str,
+    on_step: Callable[[int], None],
+    on_candidate: Callable[[int, int], None],
+) -> None:
+    """Draw the step `step`, counted from 0, with the controls to go to others. The page keeps the step.
+
+    Args:    scenes: one for each of T steps
+             source: S pieces; target: `<sos>` and the T pieces written: any text, never taken for HTML
+             yours: for each piece of the target, whether the visitor chose it; source_name, target_name: say what the
+             pieces are and what their shades mean
+             on_step(step) and on_candidate(step, candidate) are called before the script runs
+    Raises:  ValueError, naming the counts, if scenes, target and yours do not fit each other
+    """
+    if not len(scenes) + 1 == len(target) == len(yours):
+        raise ValueError(f"{len(scenes)} scenes do not fit a target of {len(target)} and {len(yours)} marks.")
+    data: dict[str, Any] = {
+        "steps": [
+            {
+                "cross": [round(float(w), 4) for w in scene.cross],
+                "self": [round(float(w), 4) for w in scene.own],
+                "candidates": [[piece(text), round(float(p), 6)] for text, p in scene.candidates],
+                "chosen": scene.chosen,
+                "cache": [list(pair) for pair in scene.cache],
+                "cache_says": scene.cache_says,
+            }
+            for scene in scenes
+        ],
+        "source": [piece(text) for text in source],
+        "target": [piece(text) for text in target],
+        "step": min(max(step, 0), len(scenes) - 1),
+        "yours": list(yours),
+        "source_name": source_name,
+        "target_name": target_name,
+    }
+
+    # The browser asks for step n with (0, n), and for candidate c at step n with (1 + n, c).
+    def told(message: tuple[int, int]) -> None:
+        if message[0] == 0:
+            on_step(message[1])
+        else:
+            on_candidate(message[0] - 1, message[1])
+
+    def valid(what: int, which: int) -> bool:
+        known = len(scenes) if what == 0 else len(scenes[what - 1].candidates) if 0 < what <= len(scenes) else 0
+        return 0 <= which < known
+
+    mount(_component, key, lambda _: data, valid, told)

@@ -1,0 +1,24 @@
+"""What frames every page: the styles and the badge that says where the model runs."""
+
+from pathlib import Path
+
+import streamlit as st
+
+from ui.engine import machine
+from ui.text import in_html
+
+STYLES = Path(__file__).parents[2] / "assets" / "styles.css"
+
+
+def styles() -> None:
+    """The project's own styles, on every page."""
+    st.html(STYLES)
+
+
+def badge() -> None:
+    """Where the model runs and how large it is; what went wrong on the way to a GPU, if anything."""
+    device = machine().device
+    where = in_html(f"{device.label} · {machine().n_parameters / 1e6:.1f} M parameters")
+    st.html(f'<p class="tw-badge"><span aria-hidden="true">●</span> {where}</p>')
+    if device.note:
+        st.caption(in_html(device.note))

@@ -1,0 +1,135 @@
+"""What heads are called and do, on a sentence and over the test set, and which of them a visitor has switched off."""
+
+import functools
+
+import numpy as np
+import streamlit as st
+
+from experiments.head_roles import (
+    Measured,
+    aligned_words,
+    head_places,
+    load_measured,
+    log_probabilities_without,
+    role,
+    shares,
+    uniform,
+)
+from experiments.passes import forward
+from figures.probabilities import probabilities_of
+from model.checkpoint import CheckpointError
+from model.interventions import Head, InterventionError, Interventions
+from model.tokenizer import SOS_ID, Token
+from model.trace import Array, Trace
+from ui import engine
+from ui.engine import machine
+from ui.views.attention_kinds import KINDS
+
+OFF = "off"  # the parameter in the address: heads like cross.2.1+encoder.0.3
+MAX_CHARS = 1000  # of it that are read
+
+
+def where(head: Head) -> str:
+    """Which layer of which attention, in words."""
+    return f"{KINDS[head.attention].name.lower()}, layer {head.layer + 1}"
+
+
+def name_of(head: Head) -> str:
+    """Which head, in words."""
+    return f"{where(head)}, head {head.head + 1}"
+
+
+def layer_of(head: Head) -> tuple[Head, ...]:
+    """All heads of a head's layer."""
+    return tuple(Head(head.attention, head.layer, n) for n in range(machine().config.n_heads))
+
+
+def heads_in_words(n: int) -> str:
+    """How many heads: 1 head, 2 heads."""
+    return f"{n} head" if n == 1 else f"{n} heads"
+
+
+@functools.cache
+def measured() -> tuple[Measured | None, str]:
+    """The shares over the test sentences, or None and what is wrong with their file."""
+    try:
+        return load_measured(machine().config), ""
+    except CheckpointError as error:
+        return None, str(error)
+
+
+@functools.lru_cache(maxsize=256)
+def _aligned(src: tuple[Token, ...], labels: tuple[Token, ...]) -> tuple[int, ...]:
+    with engine.whole_turn():
+        return aligned_words(machine(), src, labels)
+
+
+def aligned(trace: Trace) -> tuple[int, ...]:
+    """The source word behind each piece of the translation, or −1; one run for each word, remembered."""
+    return _aligned(trace.src, trace.labels)
+
+
+def shares_here(trace: Trace, kind: str, layer: int) -> tuple[list[dict[str, float]], dict[str, float]]:
+    """The shares of every head of a layer on this sentence, and those of equal weights."""
+    counted = head_places(trace, kind, aligned(trace) if kind == "cross" else ())
+    weights = trace.attention(kind, layer)
+    found, equal = shares(weights, counted), shares(uniform(kind, *weights.shape[1:]), counted)
+    heads = [{name: float(share[head]) for name, share in found.items()} for head in range(len(weights))]
+    return heads, {name: float(share) for name, share in equal.items()}
+
+
+def roles_here(trace: Trace, kind: str, layer: int) -> list[str]:
+    """What every head of a layer does on this sentence, in words."""
+    heads, equal = shares_here(trace, kind, layer)
+    return [role(kind, head, equal) for head in heads]
+
+
+@functools.lru_cache(maxsize=256)
+def _without(src: tuple[int, ...], labels: tuple[int, ...], heads: tuple[Head, ...]) -> Array:
+    with engine.whole_turn():
+        return log_probabilities_without(machine(), src, labels, heads)
+
+
+def change_without(trace: Trace, heads: tuple[Head, ...]) -> Array:
+    """How the log-probability of the translation (N, in nats) changes when each of N heads is switched off alone."""
+    src, labels = ids_of(trace)
+    return _without(src, labels, heads).sum(-1, dtype=np.float64) - np.log(trace.probabilities).sum()
+
+
+@functools.lru_cache(maxsize=256)
+def _probabilities(src: tuple[int, ...], labels: tuple[int, ...], change: Interventions) -> Array:
+    with engine.turn:
+        found = forward(machine(), src, [SOS_ID, *labels[:-1]], change.compile(machine().config.d_k))
+    return probabilities_of(found["logits"], labels)
+
+
+def probabilities_with(trace: Trace, change: Interventions) -> Array:
+    """The probability (T) that a changed model gives each piece of the translation, given those before it."""
+    return _probabilities(*ids_of(trace), change)
+
+
+def ids_of(trace: Trace) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Ids of the source and of the translation."""
+    return tuple(token.id for token in trace.src), tuple(token.id for token in trace.labels)
+
+
+def read_off() -> tuple[Interventions, str]:
+    """The heads that the address switches off, and what is wrong with it, if anything."""
+    text = st.query_params.get(OFF, "")[:MAX_CHARS].replace(" ", "+")  # a + typed by hand arrives as a space
+    if not text:
+        return Interventions(), ""
+    try:
+        change = Interventions(heads_off=Interventions.parse(f"heads_off:{text}").heads_off)
+        change.check(machine().config, src_len=1)
+    except InterventionError as error:
+        return Interventions(), str(error)
+    return change, ""
+
+
+def write_off(heads: tuple[Head, ...]) -> None:
+    """Put the heads to be switched off into the address; none is left out."""
+    change = Interventions(heads_off=heads)
+    if change:
+        st.query_params[OFF] = "+".join(map(str, change.heads_off))
+    else:
+        st.query_params.pop(OFF, None)

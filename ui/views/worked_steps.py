@@ -1,0 +1,18 @@
+"""Worked steps on the page."""
+
+import re
+from collections.abc import Sequence
+
+import streamlit as st
+
+from explain import WorkedStep
+from ui.text import in_markdown
+
+
+def show_steps(steps: Sequence[WorkedStep]) -> None:
+    """Worked steps, numbered, with typeset arithmetic."""
+    for n, step in enumerate(steps, 1):
+        says = re.sub(r"W\\\^([QKVO])", r"$W^\1$", in_markdown(step.says))  # the matrices as the formulas write them
+        st.markdown(f"{n}\\. {says}")
+        # Inline, because only inline formulas break at the end of a line.
+        st.markdown(rf"$\displaystyle {step.formula}$")
