@@ -15,6 +15,7 @@ from model.tap import Recorder
 from model.tokenizer import PAD
 from model.trace import Array, Trace
 from ui import experiments
+from ui.components.matrix import Caption, Labels
 from ui.controls.head_control import choose_head, current_head
 from ui.controls.segmented import one_of
 from ui.course.check import check_cell, checked_matrix
@@ -81,10 +82,9 @@ def see(trace: Trace) -> None:
     checked_matrix(
         trace,
         f"{head.path}.{name}",
+        Caption(f"{title} (masked decoder self-attention, layer {head.layer + 1}, head {head.head + 1})", how_to_read),
         head=head.head,
         kind="decoder",
-        title=f"{title} (masked decoder self-attention, layer {head.layer + 1}, head {head.head + 1})",
-        how_to_read=how_to_read,
         start=(min(1, len(trace.tgt) - 1), min(2, len(trace.tgt) - 1)),
     )
     t = len(trace.tgt)
@@ -109,12 +109,10 @@ def lift(trace: Trace, head: Head) -> None:
     before_after(
         (trace.tensors[f"{head.path}.weights"][head.head], lifted[f"{head.path}.weights"][head.head]),
         ("With the causal mask", "Mask lifted"),
-        [token.text for token in trace.tgt],
-        [token.text for token in trace.tgt],
+        Labels([token.text for token in trace.tgt], [token.text for token in trace.tgt], describe=ANY_ROW),
         how_to_read=f"{head_title('decoder', head.layer, head.head)}; 0 to 1 on both sides.",
         csv_name="weights",
         hidden=(~causal_mask(len(tgt))[0, 0].numpy(), None),
-        describe=ANY_ROW,
     )
     labels = [token.id for token in trace.labels]
     names = "with the mask", "mask lifted"
@@ -151,12 +149,10 @@ def pad(trace: Trace, head: Head) -> None:
     before_after(
         (left, right),
         ("With the padding mask", "Without it"),
-        texts,
-        texts,
+        Labels(texts, texts, describe=ANY_ROW),
         how_to_read=f"{head_title('encoder', head.layer, head.head)}; 0 to 1 on both sides.",
         csv_name="weights",
         hidden=(hidden, None),
-        describe=ANY_ROW,
     )
 
     def changed(run: Mapping[str, Array]) -> int:

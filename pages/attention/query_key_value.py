@@ -13,10 +13,10 @@ from model.interventions import Head
 from model.tap import Recorder
 from model.trace import Array, Trace
 from ui import engine
-from ui.components.matrix import matrix
+from ui.components.matrix import Caption, Labels, Scale, matrix
 from ui.controls.head_control import choose_head, current_head
 from ui.controls.segmented import one_of
-from ui.course.check import check_cell, checked_matrix
+from ui.course.check import Part, check_cell, checked_matrix
 from ui.course.frame import show_lesson
 from ui.course.quiz import Question, which_piece
 from ui.text import in_markdown, number
@@ -79,16 +79,21 @@ def look_up() -> None:
     left, right = st.columns([1.6, 1], gap="medium")
     with left:
         matrix(
-            weights, list(ASKED), list(ORDERS), key="look_up_weights", title="How well each key matches",
-            how_to_read="A row is one query; its weights add up to 1.",
-            describe="“{row}” matches “{column}”: {value}", csv_name="look-up weights",
-        )  # fmt: skip
+            weights,
+            Labels(list(ASKED), list(ORDERS), describe="“{row}” matches “{column}”: {value}"),
+            Caption(
+                "How well each key matches", "A row is one query; its weights add up to 1.", csv_name="look-up weights"
+            ),
+            key="look_up_weights",
+        )
     with right:
         matrix(
-            answers, list(ASKED), ["items", "day of May"], key="look_up_answers", title="What comes back",
-            how_to_read="The weighted sum of the four values.", scale="positive", limit=20,
-            describe="“{row}”, {column}: {value}", csv_name="look-up answers",
-        )  # fmt: skip
+            answers,
+            Labels(list(ASKED), ["items", "day of May"], describe="“{row}”, {column}: {value}"),
+            Caption("What comes back", "The weighted sum of the four values.", csv_name="look-up answers"),
+            key="look_up_answers",
+            scale=Scale("positive", limit=20),
+        )
     items = [items for items, _ in ORDERS.values()]
     total = " + ".join(rf"{tex(float(w))}\cdot {n}" for w, n in zip(weights[0], items, strict=True))
     st.markdown(
@@ -126,12 +131,16 @@ def see(trace: Trace) -> None:
     checked_matrix(
         trace,
         f"{head.path}.{letter}" if letter else asks,
+        Caption(
+            f"{part}: {title[0].lower()}{title[1:]} ({where}{f', head {head.head + 1}' if letter else ''})",
+            f"{how_to_read} A column is one of its dimensions.",
+        ),
         head=head.head if letter else None,
-        rows=[token.text for token in (columns if part in "KV" else rows)],
-        title=f"{part}: {title[0].lower()}{title[1:]} ({where}{f', head {head.head + 1}' if letter else ''})",
-        how_to_read=f"{how_to_read} A column is one of its dimensions.",
-        describe="“{row}”, dimension {column}: {value}",
-        n_columns=None if letter else X_COLUMNS,
+        labels=Labels(
+            rows=[token.text for token in (columns if part in "KV" else rows)],
+            describe="“{row}”, dimension {column}: {value}",
+        ),
+        part=Part(n_columns=None if letter else X_COLUMNS),
     )
     shapes(trace, head, len(rows), len(columns))
 
@@ -192,12 +201,10 @@ def do(trace: Trace) -> None:
     before_after(
         (learned, other),
         ("Learned matrices", which),
-        rows,
-        columns,
+        Labels(rows, columns, describe=KINDS[head.attention].describe),
         how_to_read="How much each query (row) takes from each key (column), 0 to 1 on both sides.",
         csv_name=f"{head.path}.weights head {head.head + 1}",
         hidden=(hidden, hidden),
-        describe=KINDS[head.attention].describe,
     )
     before, after = learned.argmax(-1), other.argmax(-1)
     same = int((before == after).sum())

@@ -12,6 +12,7 @@ from model.interventions import Interventions
 from model.tap import Recorder
 from model.trace import Trace
 from ui import engine
+from ui.components.matrix import Caption
 from ui.controls.head_control import choose_head, current_head
 from ui.controls.segmented import one_of
 from ui.course.check import check_cell, checked_matrix
@@ -96,10 +97,9 @@ def see(trace: Trace) -> None:
     checked_matrix(
         trace,
         f"{head.path}.{step}",
+        Caption(f"{title} ({name_of(head)})", how_to_read),
         head=head.head,
         kind=head.attention,
-        title=f"{title} ({name_of(head)})",
-        how_to_read=how_to_read,
     )
     st.caption(
         f"Shapes: Q ({t}, {d_k}), K ({s}, {d_k}), V ({s}, {d_k}); weights ({t}, {s}). Cost: QKᵀ takes {t} · {s} · "

@@ -14,7 +14,7 @@ from model.layers import EncoderLayer
 from model.trace import Array, Trace
 from ui import engine
 from ui.components.head_grid import head_grid
-from ui.components.matrix import matrix
+from ui.components.matrix import Caption, Labels, Scale, matrix
 from ui.contexts import MONEY, RIVER, alike, vectors
 from ui.controls.address import write_pair
 from ui.controls.head_control import choose_head, choose_part, current_head
@@ -97,10 +97,9 @@ def see(trace: Trace) -> None:
     shown = checked_matrix(
         trace,
         f"{head.path}.weights",
+        Caption(f"{KINDS[KIND].title} (layer {head.layer + 1}, head {head.head + 1})", KINDS[KIND].how_to_read),
         head=head.head,
         kind=KIND,
-        title=f"{KINDS[KIND].title} (layer {head.layer + 1}, head {head.head + 1})",
-        how_to_read=KINDS[KIND].how_to_read,
         start=row_of(trace, "it", head),
     )
     row = shown.cell[0]
@@ -187,11 +186,13 @@ def what_it_looks_at(trace: Trace) -> None:
     before_after(
         (of_noun[0], of_noun[1]),
         ("… because it was too wide", "… because it was too tired"),
-        [f"layer {n + 1}" for n in range(layers)],
-        [f"head {n + 1}" for n in range(heads)],
+        Labels(
+            [f"layer {n + 1}" for n in range(layers)],
+            [f"head {n + 1}" for n in range(heads)],
+            describe=f"{{row}}, {{column}}: “it” gives “{noun}” {{value}}",
+        ),
         how_to_read=f"The weight that “it” gives to “{noun}” in every head, 0 to 1 on both sides.",
         csv_name=f"it to {noun}",
-        describe=f"{{row}}, {{column}}: “it” gives “{noun}” {{value}}",
     )
     table(
         (f"“it” gives, on average over {layers * heads} heads", "to “street”", "to “animal”", "to itself"),
@@ -263,12 +264,21 @@ def two_banks(trace: Trace) -> None:
     }
     cosines = np.array([np.mean([alike(one, two) for one, two in of], axis=0) for of in pairs.values()])
     matrix(
-        cosines, list(pairs), ["embedding", *(f"after layer {n}" for n in range(1, cosines.shape[1]))], key="banks",
-        title="How alike the vectors of “bank” are",
-        how_to_read="Cosine of the angle between two of them, averaged over the pairs: 1 is the same direction, 0 is a "
-        "right angle.",
-        scale="signed", limit=1.0, describe="{row}, {column}: {value}", csv_name="cosines of bank",
-    )  # fmt: skip
+        cosines,
+        Labels(
+            list(pairs),
+            ["embedding", *(f"after layer {n}" for n in range(1, cosines.shape[1]))],
+            describe="{row}, {column}: {value}",
+        ),
+        Caption(
+            "How alike the vectors of “bank” are",
+            "Cosine of the angle between two of them, averaged over the pairs: 1 is the same direction, 0 is a "
+            "right angle.",
+            csv_name="cosines of bank",
+        ),
+        key="banks",
+        scale=Scale("signed", limit=1.0),
+    )
     same, other = (float(row[-1]) for row in cosines)
     st.markdown(
         f"After the last layer the cosine is {number(same, 2)} where the meaning is the same and {number(other, 2)} "

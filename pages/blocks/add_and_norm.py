@@ -14,6 +14,7 @@ from figures.statistics import cosine
 from model.residual import PostNorm
 from model.trace import Array, Trace
 from ui import engine
+from ui.components.matrix import Caption, Labels
 from ui.controls.address import read_count, write_count
 from ui.controls.layers import (
     Layer,
@@ -85,9 +86,8 @@ def see(trace: Trace) -> None:
     checked_matrix(
         trace,
         names[list(STEPS).index(step)],
-        title=f"{title} ({layer.title})",
-        how_to_read=how_to_read.format(d=d_model),
-        describe="“{row}”, dimension {column}: {value}",
+        Caption(f"{title} ({layer.title})", how_to_read.format(d=d_model)),
+        labels=Labels(describe="“{row}”, dimension {column}: {value}"),
     )
     x, written, total, output = (trace.tensors[name][:READABLE] for name in names)
     rows = len(trace.tensors[names[0]])
@@ -224,12 +224,14 @@ def per_word_or_per_feature(trace: Trace) -> None:
     before_after(
         (one[:, dimensions], two[:, dimensions]),
         (f"Your sentence beside {BESIDE} others", f"Beside {BESIDE} other ones"),
-        [token.text for token in layer.tokens(trace)],
-        [str(d + 1) for d in dimensions],
+        Labels(
+            [token.text for token in layer.tokens(trace)],
+            [str(d + 1) for d in dimensions],
+            describe="“{row}”, dimension {column}: {value}",
+        ),
         how_to_read=f"{kind}; the {len(dimensions)} dimensions that change most. γ = 1, β = 0.",
         csv_name=kind.partition(":")[0],
         scale="signed",
-        describe="“{row}”, dimension {column}: {value}",
     )
     difference = float(np.abs(one - two).max())
     st.markdown(

@@ -13,11 +13,11 @@ from model.layers import DecoderLayer
 from model.trace import Array, Trace
 from model.transformer import EncoderDecoder
 from ui import engine, experiments
-from ui.components.matrix import matrix
+from ui.components.matrix import Caption, Labels, Scale, matrix
 from ui.controls.head_control import choose_part, current_part
 from ui.controls.segmented import one_of
 from ui.controls.vocabulary_entry import EMBEDDINGS, entries
-from ui.course.check import check_cell, checked_matrix
+from ui.course.check import Part, check_cell, checked_matrix
 from ui.course.frame import show_lesson
 from ui.course.quiz import Question
 from ui.experiments import LIKELIEST, Lens
@@ -85,12 +85,12 @@ def see(trace: Trace) -> None:
         checked_matrix(
             trace,
             last,
-            only_rows=[row],
-            n_columns=DIMENSIONS,
-            rows=[trace.tgt[row].text],
-            title=f"What the last decoder layer holds at position {row + 1}",
-            how_to_read="A row of Y; a column is one of its dimensions.",
-            describe="dimension {column}: {value}",
+            Caption(
+                f"What the last decoder layer holds at position {row + 1}",
+                "A row of Y; a column is one of its dimensions.",
+            ),
+            labels=Labels(rows=[trace.tgt[row].text], describe="dimension {column}: {value}"),
+            part=Part(rows=[row], n_columns=DIMENSIONS),
         )
         st.caption(f"Shown: the first {DIMENSIONS} of {d_model} dimensions.")
     else:
@@ -98,14 +98,13 @@ def see(trace: Trace) -> None:
         checked_matrix(
             trace,
             "logits" if is_logits else "probabilities",
-            only_rows=[row],
-            only_columns=ids,
-            rows=[trace.tgt[row].text],
-            columns=names,
-            scale="signed" if is_logits else "weight",
-            title=f"The ten largest {'logits' if is_logits else 'probabilities'} at position {row + 1}",
-            how_to_read=f"Ten of {len(logits):,} columns; ␣ is a space.",
-            describe="“{column}”: {value}",
+            Caption(
+                f"The ten largest {'logits' if is_logits else 'probabilities'} at position {row + 1}",
+                f"Ten of {len(logits):,} columns; ␣ is a space.",
+            ),
+            labels=Labels(rows=[trace.tgt[row].text], columns=names, describe="“{column}”: {value}"),
+            part=Part(rows=[row], columns=ids),
+            scale=Scale("signed" if is_logits else "weight"),
             start=(0, 0),
         )
     next_pieces(trace, row, ids, names)
@@ -186,13 +185,13 @@ def stop(trace: Trace, row: int) -> None:
     with st.expander("How likely every layer finds what is really written"):
         matrix(
             found.written[:, :length],
-            names,
-            [token.text for token in trace.labels[:length]],
+            Labels(names, [token.text for token in trace.labels[:length]], describe="“{column}” after {row}: {value}"),
+            Caption(
+                "The probability of what is really written",
+                "A row is the layer after which one stops; a column is the piece written there.",
+                csv_name="logit lens",
+            ),
             key="lens_written",
-            title="The probability of what is really written",
-            how_to_read="A row is the layer after which one stops; a column is the piece written there.",
-            describe="“{column}” after {row}: {value}",
-            csv_name="logit lens",
         )
 
 

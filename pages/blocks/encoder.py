@@ -10,7 +10,7 @@ from model.layers import EncoderLayer
 from model.trace import EmptySentenceError, Trace
 from model.transformer import Encoder
 from ui import engine
-from ui.components.matrix import matrix
+from ui.components.matrix import Caption, Labels, Scale, matrix
 from ui.contexts import (
     MONEY,
     RIVER,
@@ -68,23 +68,23 @@ def see(trace: Trace) -> None:
     checked_matrix(
         trace,
         labels[stage],
-        title=f"The rows {stage}",
-        how_to_read=f"One row a piece, {d_model} dimensions: the layers change the numbers, not the shape.",
-        describe="“{row}”, dimension {column}: {value}",
+        Caption(
+            f"The rows {stage}", f"One row a piece, {d_model} dimensions: the layers change the numbers, not the shape."
+        ),
+        labels=Labels(describe="“{row}”, dimension {column}: {value}"),
     )
     first, *above = (trace.tensors[name][:READABLE] for name in labels.values())
     left = np.stack([cosines(first, rows).diagonal() for rows in above], axis=1)
     matrix(
         left,
-        [token.text for token in trace.src[:READABLE]],
-        list(labels)[1:],
+        Labels([token.text for token in trace.src[:READABLE]], list(labels)[1:], describe="“{row}” {column}: {value}"),
+        Caption(
+            "How much of its start is left in each piece",
+            "Cosine of a row with the row that went into the stack: 1 the same direction, 0 nothing in common.",
+            csv_name="cosine with the start",
+        ),
         key="see_start",
-        title="How much of its start is left in each piece",
-        how_to_read="Cosine of a row with the row that went into the stack: 1 the same direction, 0 nothing in common.",
-        scale="signed",
-        limit=1.0,
-        describe="“{row}” {column}: {value}",
-        csv_name="cosine with the start",
+        scale=Scale("signed", limit=1.0),
     )
     st.caption(
         f"Shapes: ({len(trace.src)}, {d_model}) at every stage. After the last layer the mean cosine with the start is "
@@ -179,16 +179,15 @@ def drift(trace: Trace, other: Trace, shared: Sequence[Shared]) -> None:
     with right:
         matrix(
             np.vstack([rows, different]),
-            [*(one.word for one in shared), "different"],
-            names,
+            Labels([*(one.word for one in shared), "different"], names, describe="“{row}”, {column}: {value}"),
+            Caption(
+                "All words that they share: choose one",
+                "Cosine of the angle: 1 is the same direction, 0 a right angle. Last row: different words.",
+                csv_name="cosines of shared words",
+            ),
             key="shared_words",
-            title="All words that they share: choose one",
-            how_to_read="Cosine of the angle: 1 is the same direction, 0 a right angle. Last row: different words.",
-            scale="signed",
-            limit=1.0,
+            scale=Scale("signed", limit=1.0),
             selected=(at, len(names) - 1),
-            describe="“{row}”, {column}: {value}",
-            csv_name="cosines of shared words",
             on_select=choose,
         )
     in_words(shared[at], rows[at], float(different[-1]))
@@ -277,12 +276,14 @@ def change_a_piece(trace: Trace) -> None:
     before_after(
         both,
         ("With self-attention", "Self-attention off in the encoder"),
-        [f"{token.text} → {word}" if i == row else token.text for i, token in enumerate(trace.src)],
-        names,
+        Labels(
+            [f"{token.text} → {word}" if i == row else token.text for i, token in enumerate(trace.src)],
+            names,
+            describe="“{row}”, {column}: {value}",
+        ),
         how_to_read="How far a row moves: the length of its difference as a share of its length.",
         csv_name="change",
         scale="positive",
-        describe="“{row}”, {column}: {value}",
     )
     others = [i for i in range(len(src)) if i != row]
     rest = both[0][others]

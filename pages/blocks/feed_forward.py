@@ -14,6 +14,7 @@ from model.feed_forward import FeedForward
 from model.interventions import InterventionError, Interventions, Unit
 from model.trace import Array, Trace
 from ui import engine
+from ui.components.matrix import Caption, Labels
 from ui.controls.layers import (
     Layer,
     changed,
@@ -24,7 +25,7 @@ from ui.controls.layers import (
     ids,
 )
 from ui.controls.segmented import one_of
-from ui.course.check import check_cell, checked_matrix
+from ui.course.check import Part, check_cell, checked_matrix
 from ui.course.frame import show_lesson
 from ui.course.quiz import Question
 from ui.text import bold, in_markdown, magnitude, number, visible
@@ -93,11 +94,12 @@ def see(trace: Trace) -> None:
     shown = checked_matrix(
         trace,
         reads(trace, layer) if step == "in" else f"{network(layer)}.{step}",
-        title=f"{title} ({layer.title})",
-        how_to_read=how_to_read,
-        only_columns=units if by_unit else None,
-        columns=[str(unit + 1) for unit in units] if by_unit else None,
-        describe="“{row}”, unit {column}: {value}" if by_unit else "“{row}”, dimension {column}: {value}",
+        Caption(f"{title} ({layer.title})", how_to_read),
+        labels=Labels(
+            columns=[str(unit + 1) for unit in units] if by_unit else None,
+            describe="“{row}”, unit {column}: {value}" if by_unit else "“{row}”, dimension {column}: {value}",
+        ),
+        part=Part(columns=units if by_unit else None),
     )
     shapes(trace, layer)
     if by_unit:
@@ -260,12 +262,14 @@ def leave_out(trace: Trace, layer: Layer, unit: int) -> None:
     before_after(
         (one[:, dimensions], two[:, dimensions]),
         ("As it is", f"After: {says}"),
-        [token.text for token in layer.tokens(trace)],
-        [str(d + 1) for d in dimensions],
+        Labels(
+            [token.text for token in layer.tokens(trace)],
+            [str(d + 1) for d in dimensions],
+            describe="“{row}”, dimension {column}: {value}",
+        ),
         how_to_read=f"What {layer.phrase} passes on: the {len(dimensions)} dimensions that change most.",
         csv_name=f"output of {layer.phrase}",
         scale="signed",
-        describe="“{row}”, dimension {column}: {value}",
     )
     labels = [token.id for token in trace.labels]
     names = "as it is", "after"

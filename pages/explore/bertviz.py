@@ -10,7 +10,7 @@ from hub.attention import of_trace
 from hub.bertviz_views import draw
 from model.interventions import Head
 from model.trace import Trace
-from ui.components.matrix import matrix
+from ui.components.matrix import Caption, Labels, Scale, matrix
 from ui.controls.address import read_pair, write_pair
 from ui.controls.head_control import choose_head
 from ui.controls.segmented import one_of
@@ -47,15 +47,15 @@ def query_times_key(trace: Trace, head: Head) -> None:
     with left:
         matrix(
             part,
-            rows,
-            columns,
+            Labels(rows, columns, describe=KINDS[head.attention].describe),
+            Caption(
+                "Choose a pair",
+                f"{head_title(head.attention, head.layer, head.head)}: weights.",
+                csv_name=f"{head.path}.weights head {head.head + 1}",
+            ),
             key="pair",
-            title="Choose a pair",
-            how_to_read=f"{head_title(head.attention, head.layer, head.head)}: weights.",
-            describe=KINDS[head.attention].describe,
             hidden=np.isneginf(trace.attention(head.attention, head.layer, "scores")[head.head])[size],
             selected=(row, column),
-            csv_name=f"{head.path}.weights head {head.head + 1}",
             on_select=lambda cell: write_pair("cell", cell),
         )
         if part.shape != weights.shape:
@@ -75,14 +75,14 @@ def elements(q: np.ndarray, k: np.ndarray) -> None:
     order = np.argsort(-np.abs(products), kind="stable") if first.startswith("largest") else np.arange(len(q))
     matrix(
         np.stack([q[order], k[order], products[order]]),
-        ["query", "key", "product"],
-        [str(d + 1) for d in order],
+        Labels(["query", "key", "product"], [str(d + 1) for d in order], describe="dimension {column}, {row}: {value}"),
+        Caption(
+            "The query, the key and their products",
+            "A column is a dimension. A positive product pulls the two together, a negative one pushes apart.",
+            csv_name="query times key",
+        ),
         key="elements",
-        title="The query, the key and their products",
-        how_to_read="A column is a dimension. A positive product pulls the two together, a negative one pushes apart.",
-        scale="signed",
-        describe="dimension {column}, {row}: {value}",
-        csv_name="query times key",
+        scale=Scale("signed"),
     )
     pro, contra = (float(products[signs].sum()) for signs in (products > 0, products < 0))
     largest_first = np.sort(np.abs(products))[::-1]

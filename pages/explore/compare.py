@@ -18,7 +18,7 @@ from ui.course.notices import MAX_CHARS
 from ui.course.sentence import KEY
 from ui.text import bold, in_markdown, number
 from ui.views.attention_kinds import KINDS
-from ui.views.attention_maps import MEAN, Chosen
+from ui.views.attention_maps import MEAN, Chosen, Place
 from ui.views.external_models import SPECIAL, browse_maps, choose_model, shown_groups
 from ui.views.tables import table
 
@@ -94,8 +94,7 @@ def compare(left: Side, right: Side) -> None:
                     shown_groups(maps.columns, maps.column_words, maps.column_wholes, by_word, hide),
                     OPENS_ON,
                     name=SIDES[side],
-                    prefix=f"{side}_",
-                    stacked=True,
+                    place=Place(prefix=f"{side}_", stacked=True),
                 )
     st.header("What these two heads do", anchor=False)
     what_they_do(shown["left"], shown["right"], chosen["left"], chosen["right"])

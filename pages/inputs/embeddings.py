@@ -18,7 +18,7 @@ from model.tokenizer import Token, normalise
 from model.trace import Trace
 from model.transformer import TokenEmbedding
 from ui import engine
-from ui.components.matrix import matrix
+from ui.components.matrix import Caption, Labels, Scale, matrix
 from ui.controls.address import read_pair, write_pair
 from ui.controls.segmented import one_of
 from ui.controls.vocabulary_entry import EMBEDDINGS, MAX_QUERY, entries, find, neighbours_of, projection
@@ -79,14 +79,13 @@ def see(trace: Trace) -> None:
     shown = checked_matrix(
         trace,
         name,
-        title="The row of E for each piece"
-        if name == TOKENS
-        else f"The same rows, times √{d_model} = {d_model**0.5:g}",
-        how_to_read=f"One line a piece, {d_model} dimensions; blue is negative, orange positive, faint close to 0."
-        if name == TOKENS
-        else "The same pattern in larger numbers, to stand up against the positions that are added next.",
-        rows=[token.text for token in trace.src],
-        describe="“{row}”, dimension {column}: {value}",
+        Caption(
+            "The row of E for each piece" if name == TOKENS else f"The same rows, times √{d_model} = {d_model**0.5:g}",
+            f"One line a piece, {d_model} dimensions; blue is negative, orange positive, faint close to 0."
+            if name == TOKENS
+            else "The same pattern in larger numbers, to stand up against the positions that are added next.",
+        ),
+        labels=Labels(rows=[token.text for token in trace.src], describe="“{row}”, dimension {column}: {value}"),
     )
     st.caption(f"Shapes: E {engine.weights()[EMBEDDINGS].shape}, rows {trace.tensors[name].shape}.")
     if name == TOKENS:
@@ -109,13 +108,14 @@ def long_way(token: Token) -> None:
     )
     matrix(
         [product[:16], looked_up[:16]],
-        ["one-hot × E", f"E[{token.id}]"],
-        [str(i + 1) for i in range(16)],
+        Labels(
+            ["one-hot × E", f"E[{token.id}]"],
+            [str(i + 1) for i in range(16)],
+            describe="{row}, dimension {column}: {value}",
+        ),
+        Caption("The product and the row, dimensions 1 to 16", csv_name="one-hot times E"),
         key="see_long_way",
-        title="The product and the row, dimensions 1 to 16",
-        scale="signed",
-        describe="{row}, dimension {column}: {value}",
-        csv_name="one-hot times E",
+        scale=Scale("signed"),
     )
     st.caption(
         f"Largest difference over all {E.shape[1]} dimensions: {number(largest_difference(product, looked_up), 1)}. "
@@ -129,16 +129,15 @@ def cosine_matrix(trace: Trace) -> None:
     found = cosines(trace.tensors[TOKENS][: len(tokens)])
     matrix(
         found,
-        names,
-        names,
+        Labels(names, names, describe="“{row}” and “{column}”: {value}"),
+        Caption(
+            "How alike the pieces' embeddings are",
+            "The cosine of the angle between two rows of E: 1 the same direction, 0 unrelated, −1 opposite.",
+            csv_name="cosines",
+        ),
         key="see_cosines",
-        title="How alike the pieces' embeddings are",
-        how_to_read="The cosine of the angle between two rows of E: 1 the same direction, 0 unrelated, −1 opposite.",
-        scale="signed",
-        limit=1.0,
-        describe="“{row}” and “{column}”: {value}",
+        scale=Scale("signed", limit=1.0),
         selected=chosen_pair(trace),
-        csv_name="cosines",
         on_select=lambda cell: write_pair("cell", cell),
     )
     if len(tokens) < len(trace.src):

@@ -20,10 +20,10 @@ from model.interventions import Interventions
 from model.positions import Sinusoidal, rotation, sinusoidal_encoding
 from model.trace import Trace
 from ui import engine
-from ui.components.matrix import matrix
+from ui.components.matrix import Caption, Labels, Scale, matrix
 from ui.controls.address import read_count, write_count
 from ui.controls.segmented import one_of
-from ui.course.check import check_cell, checked_matrix
+from ui.course.check import Part, check_cell, checked_matrix
 from ui.course.frame import show_lesson
 from ui.course.quiz import Question
 from ui.text import in_markdown, magnitude, number
@@ -141,16 +141,16 @@ def candidates(trace: Trace) -> None:
 def small_table() -> None:
     matrix(
         sinusoidal_encoding(5, 5).numpy().T,
-        [f"dim {d + 1}" for d in range(5)],
-        [str(t) for t in range(5)],
+        Labels(
+            [f"dim {d + 1}" for d in range(5)], [str(t) for t in range(5)], describe="position {column}, {row}: {value}"
+        ),
+        Caption(
+            "Positions 0 to 4, d_model = 5",
+            "A column is a position, from 0, a row a dimension, from 1: sine, cosine, sine, cosine, sine.",
+            csv_name="encoding of 5 positions in 5 dimensions",
+        ),
         key="small_table",
-        title="Positions 0 to 4, d_model = 5",
-        how_to_read="A column is a position, from 0, a row a dimension, from 1: sine, cosine, sine, cosine, sine.",
-        scale="signed",
-        limit=1.0,
-        digits=3,
-        describe="position {column}, {row}: {value}",
-        csv_name="encoding of 5 positions in 5 dimensions",
+        scale=Scale("signed", limit=1.0, digits=3),
     )
     st.caption(
         "Computed just now by the function under *Code*. Five is odd, so the last sine has no cosine. Each pair turns "
@@ -167,13 +167,17 @@ def see(trace: Trace) -> None:
     checked_matrix(
         trace,
         f"encoder.embedding.{name}",
-        title=f"{title} ({len(trace.src)}, {d_model})",
-        how_to_read=f"A row is a position, counted from 0, a column a dimension, from 0. {how_to_read}",
-        rows=[f"{position} {token.text}" for position, token in enumerate(trace.src)],
-        columns=[str(d) for d in range(d_model)],
-        n_columns=FEW if every == f"first {FEW}" else None,
+        Caption(
+            f"{title} ({len(trace.src)}, {d_model})",
+            f"A row is a position, counted from 0, a column a dimension, from 0. {how_to_read}",
+        ),
+        labels=Labels(
+            rows=[f"{position} {token.text}" for position, token in enumerate(trace.src)],
+            columns=[str(d) for d in range(d_model)],
+            describe="position {row}, dimension {column}: {value}",
+        ),
+        part=Part(n_columns=FEW if every == f"first {FEW}" else None),
         start=(min(2, len(trace.src) - 1), 2),
-        describe="position {row}, dimension {column}: {value}",
     )
     look_closer(trace, d_model)
 
@@ -219,18 +223,16 @@ def products(trace: Trace, d_model: int) -> None:
     labels = [str(t) for t in range(length)]
     matrix(
         alike,
-        labels,
-        labels,
+        Labels(
+            labels, labels, describe="P({row}) · P({column}) = {value}", row_axis="position t", column_axis="position u"
+        ),
+        Caption(
+            "P(t) · P(u): how alike two positions are",
+            "Along each falling diagonal the distance stays the same, and so does the product.",
+            csv_name="products of positions",
+        ),
         key="products",
-        title="P(t) · P(u): how alike two positions are",
-        how_to_read="Along each falling diagonal the distance stays the same, and so does the product.",
-        scale="positive",
-        limit=d_model / 2,
-        digits=1,
-        row_axis="position t",
-        column_axis="position u",
-        describe="P({row}) · P({column}) = {value}",
-        csv_name="products of positions",
+        scale=Scale("positive", limit=d_model / 2, digits=1),
     )
     if length < len(trace.src):
         st.caption(f"Shown: the positions of the first {length} of {len(trace.src)} pieces.")
@@ -250,15 +252,14 @@ def turned(trace: Trace, d_model: int) -> None:
     lengths = encoding.norm(dim=1)
     matrix(
         matrix_c[:6, :6].numpy(),
-        [str(d) for d in range(6)],
-        [str(d) for d in range(6)],
+        Labels([str(d) for d in range(6)], [str(d) for d in range(6)]),
+        Caption(
+            f"M for a step of {step}: its first 6 rows and columns of {d_model}",
+            "A small rotation for each pair of dimensions, zeros elsewhere.",
+            csv_name=f"rotation by {step} positions",
+        ),
         key="rotation",
-        title=f"M for a step of {step}: its first 6 rows and columns of {d_model}",
-        how_to_read="A small rotation for each pair of dimensions, zeros elsewhere.",
-        scale="signed",
-        limit=1.0,
-        digits=3,
-        csv_name=f"rotation by {step} positions",
+        scale=Scale("signed", limit=1.0, digits=3),
     )
     st.latex(
         r"\begin{gathered}P(t+c)=M_c\,P(t)\\\text{and for each pair }i\\\omega_i=10000^{-2i/d_{model}}\\"
@@ -320,12 +321,14 @@ def shuffled_pair(trace: Trace, found: Shuffle, off: bool) -> None:
     before_after(
         (before, after),
         ("In your order", "Shuffled, rows put back"),
-        [token.text for token in one.src],
-        [str(d) for d in range(before.shape[1])],
+        Labels(
+            [token.text for token in one.src],
+            [str(d) for d in range(before.shape[1])],
+            describe="“{row}”, dimension {column}: {value}",
+        ),
         how_to_read=f"The encoder's output, {before.shape[1]} dimensions, one scale for both.",
         csv_name="encoder output",
         scale="signed",
-        describe="“{row}”, dimension {column}: {value}",
         n_columns=FEW,
     )
     for column, text, run in zip(st.columns(2, gap="medium"), (found.words, found.shuffled), (one, two), strict=True):

@@ -7,7 +7,7 @@ import numpy as np
 import streamlit as st
 
 from ui.components.head_grid import head_grid
-from ui.components.matrix import matrix
+from ui.components.matrix import Caption, Labels, Scale, matrix
 
 st.set_page_config(page_title="Components", layout="wide")
 
@@ -66,17 +66,16 @@ else:
 with right:
     chosen = matrix(
         values,
-        labels(t),
-        labels(s),
+        Labels(labels(t), labels(s), row_axis="who looks (query)", column_axis="what is looked at (key)"),
+        Caption(
+            "Encoder, layer 3, head 2",
+            "Each row: where this token looks. Every row adds up to 1.",
+            csv_name="weights/../layer 3",
+        ),
         key="demo",
-        title="Encoder, layer 3, head 2",
-        how_to_read="Each row: where this token looks. Every row adds up to 1.",
-        row_axis="who looks (query)",
-        column_axis="what is looked at (key)",
-        scale=scale,
+        scale=Scale(scale),
         hidden=hidden,
         selected=st.session_state.get("cell"),
-        csv_name="weights/../layer 3",
     )
     if chosen:
         st.session_state.cell = chosen

@@ -118,7 +118,7 @@ def test_an_answer_to_an_older_click_does_not_undo_a_newer_one(page: Page) -> No
             selection.since -= 4000; // Python never answered
             return [...said, after([4, 4], 2)];
         }""",
-        browser_file("shared.js"),
+        browser_file("shared/shared.js"),
     )
     assert cells == [[0, 0, 1], [0, 1, 2], [0, 1], [0, 1], [5, 5], None, [4, 4]]
 

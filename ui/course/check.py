@@ -3,14 +3,14 @@
 import functools
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import streamlit as st
 
 from explain import arrays, worked
 from model.trace import Array, Trace
-from ui.components.matrix import Scale, matrix
+from ui.components.matrix import Caption, Labels, Scale, matrix
 from ui.controls.address import read_pair, write_pair
 from ui.engine import numbers
 from ui.text import in_markdown, number
@@ -42,43 +42,48 @@ class Shown:
         return place if self.head is None else (self.head, *place)
 
 
+@dataclass(frozen=True)
+class Part:
+    """Which part of a matrix is shown.
+
+    rows, columns: just these, in this order; None for all
+    n_columns:     no more dimensions than these
+    """
+
+    rows: Sequence[int] | None = None
+    columns: Sequence[int] | None = None
+    n_columns: int | None = None
+
+
 def checked_matrix(
     trace: Trace,
     name: str,
+    caption: Caption,
     *,
-    title: str,
-    how_to_read: str,
     head: int | None = None,
     kind: str | None = None,
-    rows: Sequence[str] | None = None,
-    columns: Sequence[str] | None = None,
+    labels: Labels = Labels(),
+    part: Part = Part(),
     scale: Scale | None = None,
-    limit: float | None = None,
-    describe: str | None = None,
-    n_columns: int | None = None,
-    only_rows: Sequence[int] | None = None,
-    only_columns: Sequence[int] | None = None,
-    group: int = 0,
     start: tuple[int, int] | None = None,
     twin: bool = False,
 ) -> Shown:
     """Draw a tensor of the trace, or one head of it, as a matrix whose cells Check works out.
 
     Args: name: the tensor's, or that of another that `Numbers` can give; kind: of attention, for labels and masks;
-          rows, columns: labels of all rows and columns, or of those chosen by only_rows and only_columns
-          (columns default to the dimensions' numbers); scale: default "weight" for weights, else "signed";
-          n_columns: show no more dimensions than these; only_rows, only_columns: show just these, in this order;
-          group: how many columns stand together, a line between them and the next;
+          labels: of all rows and columns, or of those that `part` chooses; by default the pieces', and the
+          dimensions' numbers; scale: default "weight" for weights, else "signed";
           start: the cell until one is chosen, by default the largest; twin: the trace is the random-weights twin's
     Returns: what is shown, with the cell that is chosen
     """
+    rows, columns, describe = labels.rows, labels.columns, labels.describe
     tensor = numbers(trace, twin)[name]
     values = tensor if head is None else tensor[head]
     what = name.rpartition(".")[2]
     is_weight = what in ("weights", "average")
     by_token = kind is not None and (is_weight or what in ("products", "scaled", "scores"))  # else by dimension
-    n_rows, n_cols = min(len(values), READABLE), min(values.shape[1], READABLE if by_token else n_columns or 10**9)
-    at = only_rows or range(n_rows), only_columns or range(n_cols)
+    n_rows, n_cols = min(len(values), READABLE), min(values.shape[1], READABLE if by_token else part.n_columns or 10**9)
+    at = part.rows or range(n_rows), part.columns or range(n_cols)
     hidden = None
     if kind is not None:
         row_tokens, column_tokens = tokens_of(trace, kind)
@@ -95,31 +100,28 @@ def checked_matrix(
     cell = read_pair("cell", shown.shape, start or divmod(int(np.argmax(np.abs(finite))), shown.shape[1]))
     matrix(
         shown,
-        rows,
-        columns,
+        replace(labels, rows=rows, columns=columns, describe=describe),
+        replace(caption, csv_name=_download_name(name, head, part)),
         key="see_matrix",
-        title=title,
-        how_to_read=how_to_read,
-        scale=scale or ("weight" if is_weight else "signed"),
-        limit=limit,
+        scale=scale or Scale("weight" if is_weight else "signed"),
         hidden=hidden,
         selected=cell,
-        describe=describe,
-        group=group,
-        csv_name=_download_name(name, head, only_rows, only_columns),
         on_select=lambda chosen: write_pair("cell", chosen),
     )
-    if not (only_rows or only_columns) and shown.shape != values.shape:
+    if not (part.rows or part.columns) and shown.shape != values.shape:
         st.caption(readable_part(shown.shape, values.shape))
     found = Shown(name, head, tuple(rows), tuple(columns), at, cell, twin)
     st.session_state[_SHOWN] = found
     return found
 
 
-def _download_name(name: str, head: int | None, rows: Sequence[int] | None, columns: Sequence[int] | None) -> str:
+def _download_name(name: str, head: int | None, part: Part) -> str:
     """Says what of the tensor the file holds: its head from 1, its rows and columns from 0."""
     parts = [name, f"head {head + 1}" if head is not None else ""]
-    parts += [f"{what} {','.join(map(str, at))}" if at else "" for what, at in (("rows", rows), ("columns", columns))]
+    parts += [
+        f"{what} {','.join(map(str, at))}" if at else ""
+        for what, at in (("rows", part.rows), ("columns", part.columns))
+    ]
     return " ".join(filter(None, parts))
 
 

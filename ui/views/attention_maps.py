@@ -1,7 +1,7 @@
 """All maps of one kind of attention as an overview, and one of them large: for this model and for any other."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import streamlit as st
@@ -12,12 +12,24 @@ from figures.grouping import Group, grouped
 from model.interventions import ATTENTIONS
 from model.trace import Trace
 from ui.components.head_grid import MEAN, head_grid
-from ui.components.matrix import matrix
+from ui.components.matrix import Caption, Labels, matrix
 from ui.controls.address import read_pair, write_pair
 from ui.engine import numbers
 from ui.text import in_markdown, number
 from ui.views.attention_kinds import KINDS, READABLE, all_weights, choose_kind, groups_of, readable_part, tokens_of
 from ui.views.worked_steps import show_steps
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where on the page the maps stand.
+
+    prefix:  of the keys and of the names in the address, where a page has two of them
+    stacked: the large map below the overview instead of beside it
+    """
+
+    prefix: str = ""
+    stacked: bool = False
 
 
 @dataclass(frozen=True)
@@ -34,29 +46,25 @@ def browse(
     weights: NDArray[np.floating],
     rows: Sequence[Group],
     columns: Sequence[Group],
+    caption: Caption,
     *,
-    title: str,
-    how_to_read: str,
     describe: str,
-    csv_name: str,
     default: tuple[int, int] = (0, MEAN),
     hidden: Callable[[int], NDArray[np.floating]] | None = None,
-    prefix: str = "",
-    stacked: bool = False,
+    place: Place = Place(),
     note: str = "",
 ) -> Chosen:
     """Draw the overview and the large map, and return what is chosen; both choices are kept in the address.
 
     Args: weights (L,H,T,S); rows, columns: groups of its T and S tokens; what is too large to read is cut
           default: layer and head to open on; hidden(layer) → (T,S), 1 = masked out, else 0
-          prefix: of the keys and the names in the address, where a page has two of them
-          stacked: one above the other instead of side by side; note: below the overview
+          note: below the overview
     """
-    whole = len(rows), len(columns)
+    prefix, whole = place.prefix, (len(rows), len(columns))
     rows, columns = rows[:READABLE], columns[:READABLE]
     maps = grouped(weights, rows, columns)
     size = maps.shape[:2]
-    overview, large = (st.container(), st.container()) if stacked else st.columns([1, 1.6], gap="medium")
+    overview, large = (st.container(), st.container()) if place.stacked else st.columns([1, 1.6], gap="medium")
     with overview:
         layer, head = read_pair(f"{prefix}map", size, default, lows=(0, MEAN))
         head_grid(
@@ -74,16 +82,12 @@ def browse(
     with large:
         matrix(
             values,
-            [g.label for g in rows],
-            [g.label for g in columns],
+            Labels([g.label for g in rows], [g.label for g in columns], describe=describe),
+            replace(caption, title=f"{caption.title} ({which})", csv_name=f"{caption.csv_name} {which}"),
             key=f"{prefix}map",
-            title=f"{title} ({which})",
-            how_to_read=how_to_read,
-            describe=describe,
             # A group is hidden if every piece of it is.
             hidden=grouped(hidden(layer), rows, columns) >= [len(g.pieces) for g in columns] if hidden else None,
             selected=cell,
-            csv_name=f"{csv_name} {which}",
             on_select=lambda chosen: write_pair(f"{prefix}cell", chosen),
         )
         if whole != values.shape:
@@ -107,10 +111,8 @@ def attention_maps(trace: Trace) -> None:
         all_weights(trace, kind),
         rows,
         columns,
-        title=KINDS[kind].title,
-        how_to_read=KINDS[kind].how_to_read,
+        Caption(KINDS[kind].title, KINDS[kind].how_to_read, csv_name=f"attention {kind}"),
         describe=KINDS[kind].describe,
-        csv_name=f"attention {kind}",
         default=KINDS[kind].telling,
         hidden=lambda layer: np.isneginf(trace.attention(kind, layer, "scores")[0]),
         note=f"Layer {layer + 1}, head {head + 1} comes first: over many sentences, no other head looks so much at "

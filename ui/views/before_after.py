@@ -1,6 +1,7 @@
 """Before and after a change: two matrices side by side, on one scale."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import streamlit as st
@@ -8,7 +9,7 @@ from numpy.typing import NDArray
 
 from model.tokenizer import Token
 from model.trace import Trace
-from ui.components.matrix import Scale, matrix
+from ui.components.matrix import Caption, Kind, Labels, Scale, matrix
 from ui.text import number
 from ui.views.attention_kinds import KINDS, READABLE, head_title, readable_part, tokens_of
 from ui.views.column_chart import Series, column_chart
@@ -20,15 +21,13 @@ MOVED = 0.005  # a probability that changes by less is not counted as changed
 def before_after(
     values: tuple[NDArray[np.floating], NDArray[np.floating] | None],
     titles: tuple[str, str],
-    rows: Sequence[str],
-    columns: Sequence[str],
+    labels: Labels,
     *,
     how_to_read: str,
     csv_name: str,
     instead: str = "",
     hidden: tuple[NDArray[np.bool_] | None, NDArray[np.bool_] | None] = (None, None),
-    scale: Scale = "weight",
-    describe: str | None = None,
+    scale: Kind = "weight",
     n_columns: int = READABLE,
 ) -> None:
     """Two matrices (T,S) side by side, on the same scale; what is too large to read is cut, and that is said.
@@ -38,6 +37,7 @@ def before_after(
     """
     size = slice(READABLE), slice(n_columns)
     shown = [one[size] for one in values if one is not None]
+    height, width = shown[0].shape
     limit = None if scale == "weight" else float(max(np.abs(one).max() for one in shown)) or 1.0
     sides = zip(st.columns(2, gap="medium"), ("before", "after"), values, titles, hidden, strict=True)
     for column, side, one, title, cover in sides:
@@ -47,16 +47,11 @@ def before_after(
                 continue
             matrix(
                 one[size],
-                rows[: shown[0].shape[0]],
-                columns[: shown[0].shape[1]],
+                replace(labels, rows=labels.rows[:height], columns=labels.columns[:width]),
+                Caption(title, how_to_read, csv_name=f"{csv_name} {title}"),
                 key=f"do_{side}",
-                title=title,
-                how_to_read=how_to_read,
-                scale=scale,
-                limit=limit,
-                describe=describe,
+                scale=Scale(scale, limit),
                 hidden=None if cover is None else cover[size],
-                csv_name=f"{csv_name} {title}",
             )
     if shown[0].shape != values[0].shape:
         st.caption(readable_part(shown[0].shape, values[0].shape))
@@ -75,13 +70,11 @@ def heads_before_after(
     before_after(
         (weights[0], weights[1]),  # type: ignore[arg-type]
         titles,
-        rows,
-        columns,
+        Labels(rows, columns, describe=KINDS[kind].describe),
         how_to_read=f"{head_title(kind, layer, head)}; 0 to 1 on both sides.",
         csv_name=f"weights {head_title(kind, layer, head)}",
         instead=instead,
         hidden=tuple(None if one is None else np.isneginf(one) for one in scores),  # type: ignore[arg-type]
-        describe=KINDS[kind].describe,
     )
 
 

@@ -7,8 +7,9 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from figures.grouping import Group, pieces, words
+from ui.components.matrix import Caption
 from ui.views.attention_kinds import KINDS
-from ui.views.attention_maps import Chosen, browse
+from ui.views.attention_maps import Chosen, Place, browse
 
 MAX_NAME = 200  # characters of a name that are read
 SPECIAL = (
@@ -50,8 +51,7 @@ def browse_maps(
     columns: Sequence[Group],
     default: tuple[int, int],
     name: str = "",
-    prefix: str = "",
-    stacked: bool = False,
+    place: Place = Place(),
 ) -> Chosen:
     """`ui.views.attention_maps.browse` for the attention of any model, under the name of its side if there are two.
 
@@ -62,14 +62,11 @@ def browse_maps(
         weights,
         rows,
         columns,
-        title=KINDS[kind].name,
-        how_to_read=how_to_read,
+        Caption(KINDS[kind].name, how_to_read, csv_name=f"{name} {kind} attention".strip()),
         describe=describe,
-        csv_name=f"{name} {kind} attention".strip(),
         default=default,
         hidden=lambda _: hidden.astype(float),
-        prefix=prefix,
-        stacked=stacked,
+        place=place,
     )
 
 

@@ -8,7 +8,7 @@ from figures.grouping import Group, grouped, pieces
 from model.trace import Array, Trace
 from pages.attention.encoder_decoder_attention.view import View, is_word
 from ui import experiments
-from ui.components.matrix import matrix
+from ui.components.matrix import Caption, Labels, matrix
 from ui.controls.head_control import choose_part
 from ui.text import bold, in_markdown, magnitude
 from ui.views.attention_kinds import READABLE, groups_of, readable_part
@@ -35,13 +35,13 @@ def hide(trace: Trace, view: View) -> None:
     shown = [token.text for token in trace.labels[:READABLE]]
     matrix(
         np.stack([before, after])[:, :READABLE],
-        ("all words seen", "word hidden"),
-        shown,
+        Labels(("all words seen", "word hidden"), shown, describe="“{column}”, {row}: {value}"),
+        Caption(
+            "The probability of each piece of the first translation",
+            f"Above: every word may be seen. Below: “{words[chosen].label}” is hidden.",
+            csv_name="probabilities",
+        ),
         key="do_hidden",
-        title="The probability of each piece of the first translation",
-        how_to_read=f"Above: every word may be seen. Below: “{words[chosen].label}” is hidden.",
-        describe="“{column}”, {row}: {value}",
-        csv_name="probabilities",
     )
     if len(shown) < len(trace.labels):
         st.caption(f"Shown: the first {READABLE} of {len(trace.labels)} pieces.")
@@ -72,9 +72,15 @@ def looking_and_needing(trace: Trace, view: View, words: list[Group], falls: Arr
         shown = values[:READABLE, :READABLE]
         with column:
             matrix(
-                shown, labels[:READABLE], [word.label for word in words[:READABLE]], key=f"do_{key}", title=title,
-                how_to_read=how_to_read, describe=f"“{{row}}” {key} “{{column}}”: {{value}}", csv_name=title,
-            )  # fmt: skip
+                shown,
+                Labels(
+                    labels[:READABLE],
+                    [word.label for word in words[:READABLE]],
+                    describe=f"“{{row}}” {key} “{{column}}”: {{value}}",
+                ),
+                Caption(title, how_to_read, csv_name=title),
+                key=f"do_{key}",
+            )
     if shown.shape != needs.shape:
         st.caption(readable_part(shown.shape, needs.shape))
     agreement(trace, words, looks.argmax(-1), needs)

@@ -28,7 +28,7 @@ from pages.attention.encoder_decoder_attention.view import (
 )
 from ui import engine
 from ui.components.head_grid import MEAN, head_grid
-from ui.components.matrix import matrix
+from ui.components.matrix import Caption, Labels, matrix
 from ui.controls.address import read_pair, write_pair
 from ui.controls.head_control import choose_head, current_head
 from ui.controls.segmented import one_of
@@ -96,10 +96,9 @@ def see(trace: Trace) -> None:
         cell = checked_matrix(
             trace,
             view.tensor,
+            Caption(title, how_to_read),
             head=head.head if which == ONE else None,
             kind=KIND,
-            title=title,
-            how_to_read=how_to_read,
             start=first_cell(trace, view),
         ).cell
     what_it_shows(trace, view, cell[0])
@@ -132,14 +131,14 @@ def words_map(trace: Trace, view: View, title: str) -> tuple[int, int]:
     shown = values[: len(rows), : len(columns)]
     matrix(
         shown,
-        [group.label for group in rows],
-        [group.label for group in columns],
+        Labels([group.label for group in rows], [group.label for group in columns], describe=KINDS[KIND].describe),
+        Caption(
+            title,
+            "A row is one German word, the mean of its pieces; what an English word's pieces get is added up.",
+            csv_name=f"words {view.title}",
+        ),
         key="see_words",
-        title=title,
-        how_to_read="A row is one German word, the mean of its pieces; what an English word's pieces get is added up.",
-        describe=KINDS[KIND].describe,
         selected=cell,
-        csv_name=f"words {view.title}",
         on_select=lambda chosen: write_pair("cell", chosen),
     )
     if shown.shape != values.shape:

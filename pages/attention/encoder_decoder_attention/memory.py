@@ -8,7 +8,7 @@ from model.interventions import Head
 from model.trace import MAX_TOKENS, Array, Trace
 from pages.attention.encoder_decoder_attention.view import KIND, View
 from ui import engine, experiments
-from ui.components.matrix import matrix
+from ui.components.matrix import Caption, Labels, Scale, matrix
 from ui.controls.segmented import one_of
 from ui.engine import machine
 from ui.text import bold, magnitude
@@ -31,11 +31,20 @@ def memory(trace: Trace, view: View) -> None:
         capital = letter.upper()
         with column:
             matrix(
-                one, layers, short, key=f"memory_{letter}", title=f"Largest difference from the layer's own {capital}",
-                how_to_read=f"{capital} of the row, minus the column times the row's W^{capital}. 0 means: this is it.",
-                scale="positive", limit=limit, csv_name=f"differences of {capital}",
-                describe=f"{capital} of {{row}} and {{column}} times W^{capital} differ by {{value}} at most",
-            )  # fmt: skip
+                one,
+                Labels(
+                    layers,
+                    short,
+                    describe=f"{capital} of {{row}} and {{column}} times W^{capital} differ by {{value}} at most",
+                ),
+                Caption(
+                    f"Largest difference from the layer's own {capital}",
+                    f"{capital} of the row, minus the column times the row's W^{capital}. 0 means: this is it.",
+                    csv_name=f"differences of {capital}",
+                ),
+                key=f"memory_{letter}",
+                scale=Scale("positive", limit=limit),
+            )
     last = max(float(one[:, -1].max()) for one in found.values())
     rest = min(float(one[:, :-1].min()) for one in found.values())
     s, d_model = trace.tensors[output_of("encoder", len(layers) - 1)].shape
@@ -77,11 +86,9 @@ def choose_memory(trace: Trace, view: View, names: list[str]) -> None:
     before_after(
         (view.values(trace), view.values(trace, reading.weights)),
         (f"It reads {names[-1]}, as it learned", f"It reads {name}"),
-        [group.label for group in rows],
-        [group.label for group in columns],
+        Labels([group.label for group in rows], [group.label for group in columns], describe=KINDS[KIND].describe),
         how_to_read=f"{view.in_full}; 0 to 1 on both sides.",
         csv_name="weights",
-        describe=KINDS[KIND].describe,
     )
     written = machine().tokenizer.decode(reading.ids)
     cut = len(reading.ids) == longest

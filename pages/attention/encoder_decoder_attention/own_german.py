@@ -7,7 +7,7 @@ from model.tokenizer import normalise
 from model.trace import MAX_TOKENS, Trace
 from pages.attention.encoder_decoder_attention.view import KIND, View
 from ui import engine
-from ui.components.matrix import matrix
+from ui.components.matrix import Caption, Labels, matrix
 from ui.controls.address import write_pair
 from ui.course.notices import MAX_CHARS
 from ui.course.sentence import KEY as SENTENCE
@@ -72,13 +72,9 @@ def read(trace: Trace, view: View, side: str, title: str) -> None:
     rows, columns = view.readable(trace)
     matrix(
         view.values(trace)[: len(rows), : len(columns)],
-        [group.label for group in rows],
-        [group.label for group in columns],
+        Labels([group.label for group in rows], [group.label for group in columns], describe=KINDS[KIND].describe),
+        Caption(title, f"{view.in_full}; 0 to 1 on both sides.", csv_name=f"weights {title}"),
         key=f"do_{side}",
-        title=title,
-        how_to_read=f"{view.in_full}; 0 to 1 on both sides.",
-        describe=KINDS[KIND].describe,
-        csv_name=f"weights {title}",
     )
     st.markdown("**How likely the model finds each piece, after those before it**")
     shown = trace.labels[:READABLE]

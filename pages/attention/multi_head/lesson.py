@@ -24,10 +24,10 @@ from pages.attention.multi_head.cost import cost, learned, multiplications
 from pages.attention.multi_head.ranking import ranking
 from pages.attention.multi_head.switching import switch_off
 from ui.components.head_grid import head_grid
-from ui.components.matrix import matrix
+from ui.components.matrix import Caption, Labels, matrix
 from ui.controls.head_control import choose_head, current_head
 from ui.controls.segmented import one_of
-from ui.course.check import check_cell, checked_matrix
+from ui.course.check import Part, check_cell, checked_matrix
 from ui.course.frame import show_lesson
 from ui.course.quiz import Question
 from ui.engine import machine
@@ -110,10 +110,9 @@ def each_head(trace: Trace, head: Head) -> None:
     checked_matrix(
         trace,
         f"{head.path}.weights",
+        Caption(f"{KINDS[head.attention].title} ({name_of(head)})", KINDS[head.attention].how_to_read),
         head=head.head,
         kind=head.attention,
-        title=f"{KINDS[head.attention].title} ({name_of(head)})",
-        how_to_read=KINDS[head.attention].how_to_read,
     )
     what_they_do(trace, head, roles)
 
@@ -161,13 +160,17 @@ def share_table(title: str, rows: Sequence[Mapping[str, float]], head: Head, nam
     """A row for each head of a layer, and a last one for equal weights."""
     matrix(
         [list(row.values()) for row in rows],
-        [*(f"head {n + 1}" for n in range(len(rows) - 1)), "equal weights"],
-        [{"eos": EOS, "sos": SOS}.get(share, share) for share in rows[0]],
+        Labels(
+            [*(f"head {n + 1}" for n in range(len(rows) - 1)), "equal weights"],
+            [{"eos": EOS, "sos": SOS}.get(share, share) for share in rows[0]],
+            describe="{row}, share of “{column}”: {value}",
+        ),
+        Caption(
+            title,
+            "The last row is what a head without preferences would give.",
+            csv_name=f"shares {name} {head.attention} layer {head.layer + 1}",
+        ),
         key=f"shares_{name}",
-        title=title,
-        how_to_read="The last row is what a head without preferences would give.",
-        describe="{row}, share of “{column}”: {value}",
-        csv_name=f"shares {name} {head.attention} layer {head.layer + 1}",
     )
 
 
@@ -186,13 +189,17 @@ def side_by_side(trace: Trace, head: Head) -> None:
     checked_matrix(
         trace,
         f"{head.path}.concat",
+        Caption(
+            f"The heads' results side by side ({where(head)})",
+            "A row is one piece. Lines divide the heads: what one head took away stands between two of them.",
+        ),
         kind=head.attention,
-        columns=[f"head {j // d_k + 1}: {j % d_k + 1}" for j in columns],
-        only_columns=columns,
-        group=len(inside),
-        title=f"The heads' results side by side ({where(head)})",
-        how_to_read="A row is one piece. Lines divide the heads: what one head took away stands between two of them.",
-        describe="“{row}”, {column}: {value}",
+        labels=Labels(
+            columns=[f"head {j // d_k + 1}: {j % d_k + 1}" for j in columns],
+            describe="“{row}”, {column}: {value}",
+            group=len(inside),
+        ),
+        part=Part(columns=columns),
         start=(row, head.head * len(inside) + column),
     )
     if len(concat) > READABLE:
@@ -204,11 +211,13 @@ def mixed(trace: Trace, head: Head) -> None:
     checked_matrix(
         trace,
         f"{head.path}.output",
+        Caption(
+            f"After W^O ({where(head)})",
+            "A row is one piece. Every number is mixed from all heads, so no column belongs to one of them.",
+        ),
         kind=head.attention,
-        title=f"After W^O ({where(head)})",
-        how_to_read="A row is one piece. Every number is mixed from all heads, so no column belongs to one of them.",
-        describe="“{row}”, dimension {column}: {value}",
-        n_columns=MIXED_COLUMNS,
+        labels=Labels(describe="“{row}”, dimension {column}: {value}"),
+        part=Part(n_columns=MIXED_COLUMNS),
     )
 
 

@@ -9,7 +9,7 @@ from experiments.head_roles import all_heads
 from model.interventions import Head, InterventionError, Interventions
 from model.trace import Trace
 from ui import engine
-from ui.components.matrix import matrix
+from ui.components.matrix import Caption, Labels, Scale, matrix
 from ui.engine import machine
 from ui.text import bold, magnitude, number
 from ui.views.attention_kinds import KINDS
@@ -41,18 +41,22 @@ def ranking(trace: Trace) -> None:
 
     matrix(
         [[change_of[head] for head in row] for row in rows],
-        [f"layer {n + 1}" for n in range(config.n_layers)],
-        [f"{SHORT[head.attention]} {head.head + 1}" for head in rows[0]],
+        Labels(
+            [f"layer {n + 1}" for n in range(config.n_layers)],
+            [f"{SHORT[head.attention]} {head.head + 1}" for head in rows[0]],
+            describe="without {name}: {value}",
+            names=[[name_of(head) for head in row] for row in rows],
+            group=config.n_heads,
+        ),
+        Caption(
+            "How the log-probability changes without each head",
+            "Negative: less likely without it. Each column is a head: of the encoder, of the decoder's masked "
+            "self-attention, of encoder-decoder attention. A row is a layer.",
+            csv_name="change without each head",
+        ),
         key="ranking",
-        title="How the log-probability changes without each head",
-        how_to_read="Negative: less likely without it. Each column is a head: of the encoder, of the decoder's masked "
-        "self-attention, of encoder-decoder attention. A row is a layer.",
-        scale="signed",
-        group=config.n_heads,
+        scale=Scale("signed"),
         selected=(chosen.layer, rows[chosen.layer].index(chosen)),
-        value_names=[[name_of(head) for head in row] for row in rows],
-        describe="without {name}: {value}",
-        csv_name="change without each head",
         on_select=look_at,
     )
     without_one(trace, chosen, change_of[chosen])

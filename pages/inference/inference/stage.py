@@ -5,8 +5,9 @@ import streamlit as st
 from model.interventions import Head
 from model.trace import Trace
 from pages.inference.inference import state
-from ui.components.theatre import Scene, theatre
-from ui.course.check import checked_matrix
+from ui.components.matrix import Caption, Labels, Scale
+from ui.components.theatre import Scene, Strip, theatre
+from ui.course.check import Part, checked_matrix
 from ui.engine import machine, numbers
 from ui.text import piece
 from ui.views.attention_kinds import KINDS, READABLE
@@ -38,21 +39,24 @@ def stage(writing: Trace, step: int, head: Head, averaged: bool) -> None:
     for kind in (KIND, "decoder"):
         name, one = weights_name(kind, head, averaged)
         maps[kind] = found[name] if one is None else found[name][one]
-    target = [piece(token.text) for token in (writing.tgt[0], *writing.labels)]
     theatre(
         [
             scene(writing, t, maps[KIND][t, :READABLE].tolist(), maps["decoder"][t, : t + 1].tolist())
             for t in range(len(writing.labels))
         ],
-        [token.text for token in writing.src[:READABLE]],
-        target,
+        Strip(
+            [token.text for token in writing.src[:READABLE]],
+            "Your sentence, read once by the encoder. Shade and number: how much this step looks at a piece "
+            f"({which_head(head, averaged)}).",
+        ),
+        Strip(
+            [token.text for token in (writing.tgt[0], *writing.labels)],
+            "What the decoder has read, and the piece that it writes. Shade and number: how much it looks at what it "
+            "has read.",
+            yours=[False, *state.yours(writing)],
+        ),
         key="theatre",
         step=step,
-        yours=[False, *state.yours(writing)],
-        source_name=f"Your sentence, read once by the encoder. Shade and number: how much this step looks at a piece "
-        f"({which_head(head, averaged)}).",
-        target_name="What the decoder has read, and the piece that it writes. Shade and number: how much it looks at "
-        "what it has read.",
         on_step=state.write_step,
         on_candidate=lambda t, n: state.choose(writing, t, state.candidates(writing, t)[n][0]),
     )
@@ -83,19 +87,20 @@ def numbers_of_step(writing: Trace, step: int, head: Head, averaged: bool, shown
     at = [id for id, _ in found]
     if shown in (PROBABILITIES, LOGITS):
         likely = shown == PROBABILITIES
+        what, how_to_read = (
+            "the probability of each of the likeliest pieces",
+            "Softmax over the whole vocabulary; the row adds up to 1 with all the entries not shown.",
+        ) if likely else (
+            "the score of each of them",
+            "What the decoder returned for this step times the embedding of each entry: the larger, the likelier.",
+        )  # fmt: skip
         checked_matrix(
             writing,
             "probabilities" if likely else "logits",
-            title=f"Step {step + 1}: "
-            + ("the probability of each of the likeliest pieces" if likely else "the score of each of them"),
-            how_to_read="Softmax over the whole vocabulary; the row adds up to 1 with all the entries not shown."
-            if likely
-            else "What the decoder returned for this step times the embedding of each entry: the larger, the likelier.",
-            rows=[f"after {read}"],
-            columns=[state.text_of(id) for id in at],
-            only_rows=[step],
-            only_columns=at,
-            scale="weight" if likely else "signed",
+            Caption(f"Step {step + 1}: {what}", how_to_read),
+            labels=Labels(rows=[f"after {read}"], columns=[state.text_of(id) for id in at]),
+            part=Part(rows=[step], columns=at),
+            scale=Scale("weight" if likely else "signed"),
             start=(0, at.index(writing.labels[step].id)),
         )
         return
@@ -105,11 +110,12 @@ def numbers_of_step(writing: Trace, step: int, head: Head, averaged: bool, shown
     checked_matrix(
         writing,
         name,
+        Caption(
+            f"Step {step + 1}: where it looks in "
+            f"{'your sentence' if shown == SENTENCE else 'what it has read'} ({which_head(head, averaged)})",
+            KINDS[kind].how_to_read,
+        ),
         head=one,
         kind=kind,
-        title=f"Step {step + 1}: where it looks in "
-        f"{'your sentence' if shown == SENTENCE else 'what it has read'} ({which_head(head, averaged)})",
-        how_to_read=KINDS[kind].how_to_read,
-        only_rows=[step],
-        only_columns=list(columns),
+        part=Part(rows=[step], columns=list(columns)),
     )

@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from ui.components.head_grid import MEAN, head_grid_data
-from ui.components.matrix import matrix_data
+from ui.components.matrix import Caption, Labels, Scale, matrix_data
 from ui.components.shared.wire import browser_file
 
 T, S, L, H = 5, 7, 3, 2
@@ -26,8 +26,14 @@ def maps(data: dict[str, Any]) -> np.ndarray:
 
 
 def sent(values: Any, rows: Any = "abcde", columns: Any = "tuvwxyz", **options: Any) -> dict[str, Any]:
-    """The data of a matrix after its way through JSON."""
-    return json.loads(json.dumps(matrix_data(values, list(rows), list(columns), **{"title": "A matrix", **options})))
+    """The data of a matrix after its way through JSON; the options are those of a scale, of labels or of the matrix."""
+
+    def taken(*names: str) -> dict[str, Any]:
+        return {name: options.pop(name) for name in names if name in options}
+
+    scale = Scale(**taken("kind", "limit", "digits"))
+    labels = Labels(list(rows), list(columns), **taken("names", "group"))
+    return json.loads(json.dumps(matrix_data(values, labels, Caption("A matrix"), scale=scale, **options)))
 
 
 @pytest.fixture
@@ -46,7 +52,7 @@ def test_labels_names_and_mask_are_sent_as_they_are(values: np.ndarray) -> None:
     rows = ["<img src=x onerror=alert(1)>", "</script>", "", "ü", "'\""]
     hidden = np.triu(np.ones((T, S), dtype=bool), k=1)
     names = [[f"{i}·{j}" for j in range(S)] for i in range(T)]
-    data = sent(values, rows, hidden=hidden, value_names=names, selected=(np.int64(4), np.int64(6)))
+    data = sent(values, rows, hidden=hidden, names=names, selected=(np.int64(4), np.int64(6)))
     assert data["rows"] == rows
     assert data["value_names"] == names
     assert data["selected"] == [4, 6]
@@ -59,12 +65,12 @@ def test_weights_always_end_at_one_and_other_scales_at_the_largest_size_that_is_
     values = np.array([[0.5, -3.0, np.nan], [-np.inf, 2.0, 100.0]])
     hidden = np.array([[0, 0, 0], [0, 0, 1]])
     given: dict[str, Any] = {"rows": "ab", "columns": "xyz"}
-    assert sent(values, **given, scale="weight", limit=7)["limit"] == 1
-    assert sent(values, **given, scale="signed")["limit"] == 100
-    assert sent(values, **given, scale="signed", hidden=hidden)["limit"] == 3
-    assert sent(values, **given, scale="positive", limit=4.5)["limit"] == 4.5
-    assert sent(np.zeros((2, 3)), **given, scale="signed")["limit"] == 1
-    assert sent(np.full((2, 3), np.nan), **given, scale="signed")["limit"] == 1
+    assert sent(values, **given, kind="weight", limit=7)["limit"] == 1
+    assert sent(values, **given, kind="signed")["limit"] == 100
+    assert sent(values, **given, kind="signed", hidden=hidden)["limit"] == 3
+    assert sent(values, **given, kind="positive", limit=4.5)["limit"] == 4.5
+    assert sent(np.zeros((2, 3)), **given, kind="signed")["limit"] == 1
+    assert sent(np.full((2, 3), np.nan), **given, kind="signed")["limit"] == 1
 
 
 @pytest.mark.parametrize("selected", [(-1, 0), (0, S), (T, 0), None])
@@ -80,10 +86,10 @@ def test_a_selection_that_is_not_there_is_left_out(values: np.ndarray, selected:
         ({"values": np.zeros(5)}, r"shape \(5,\)"),
         ({"values": np.zeros((0, 7)), "rows": ""}, r"at least one cell; this array has shape \(0, 7\)"),
         ({"hidden": np.zeros((7, 5))}, r"hidden has shape \(7, 5\), values have \(5, 7\)"),
-        ({"value_names": [["a"]] * 5}, r"value_names has 5 rows of \[1\] names, values have \(5, 7\)"),
-        ({"scale": "rainbow"}, "not 'rainbow'"),
-        ({"scale": "signed", "limit": 0}, "positive number, not 0"),
-        ({"scale": "signed", "limit": np.nan}, "positive number, not nan"),
+        ({"names": [["a"]] * 5}, r"Labels have 5 rows of \[1\] names, values have \(5, 7\)"),
+        ({"kind": "rainbow"}, "not 'rainbow'"),
+        ({"kind": "signed", "limit": 0}, "positive number, not 0"),
+        ({"kind": "signed", "limit": np.nan}, "positive number, not nan"),
         ({"digits": -1}, "not -1"),
         ({"group": -2}, "not -2"),
     ],
@@ -95,7 +101,7 @@ def test_what_does_not_fit_is_refused_and_named(values: np.ndarray, change: dict
 
 def test_head_maps_are_sent_to_the_nearest_of_256_steps_with_the_mean_last() -> None:
     weights = np.random.default_rng(3).random(size=(L, H, T, S))
-    data = head_grid_data(weights, selected=(2, MEAN), title="Heads", row_label="layer", column_label="head", mean=True)
+    data = head_grid_data(weights, selected=(2, MEAN), title="Heads", row_label="layer", mean=True)
     data = json.loads(json.dumps(data))
     assert (data["layers"], data["heads"], data["height"], data["width"]) == (L, H, T, S)
     assert data["selected"] == [2, -1]
@@ -106,13 +112,13 @@ def test_head_maps_are_sent_to_the_nearest_of_256_steps_with_the_mean_last() -> 
 
 def test_head_maps_without_mean_and_with_numbers_that_are_none() -> None:
     weights = np.array([np.nan, np.inf, -np.inf, -0.1, 1.1, 0.5]).reshape(1, 2, 1, 3)
-    data = head_grid_data(weights, selected=(0, MEAN), title="", row_label="layer", column_label="head", mean=False)
+    data = head_grid_data(weights, selected=(0, MEAN), title="", row_label="layer", mean=False)
     assert data["selected"] is None
     assert maps(data).ravel().tolist() == [0, 255, 0, 0, 255, 128]
 
 
 def test_head_maps_may_have_words_below_them() -> None:
-    more = {"selected": None, "title": "", "row_label": "", "column_label": "head", "mean": False}
+    more = {"selected": None, "title": "", "row_label": "", "mean": False}
     words = [["a"] * H, ["<b>"] * H, ["c"] * H]
     assert head_grid_data(np.zeros((3, H, T, S)), captions=words, **more)["captions"] == words
     with pytest.raises(ValueError, match="captions a row do not fit maps of shape"):
@@ -122,17 +128,24 @@ def test_head_maps_may_have_words_below_them() -> None:
 @pytest.mark.parametrize("shape", [(T, S), (L, H, T), (L, H, 0, S)])
 def test_head_maps_of_another_shape_are_refused(shape: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match=str(shape).replace("(", r"\(").replace(")", r"\)")):
-        head_grid_data(np.zeros(shape), selected=None, title="", row_label="layer", column_label="head", mean=True)
+        head_grid_data(np.zeros(shape), selected=None, title="", row_label="layer", mean=True)
 
 
 def page() -> None:
     import numpy as np
     import streamlit as st
 
-    from ui.components import head_grid, matrix
+    from ui.components.head_grid import head_grid
+    from ui.components.matrix import Caption, Labels, matrix
 
     rows = ["a", "b"] + ["c"] * st.session_state.get("more", 0)
-    cell = matrix(np.ones((len(rows), 3)) / 3, rows, list("xyz"), key="weights", title="Weights", selected=(1, 2))
+    cell = matrix(
+        np.ones((len(rows), 3)) / 3,
+        Labels(rows, list("xyz")),
+        Caption("Weights"),
+        key="weights",
+        selected=(1, 2),
+    )
     head = head_grid(np.ones((2, 3, 1, 1)), key="heads", title="Heads", selected=(0, -1))
     st.write(f"{cell} {head}")
     st.button("Again")

@@ -8,15 +8,15 @@ from streamlit.testing.v1 import AppTest
 
 from tests.pages.kit import component
 from ui.components.beam_tree import Node, beam_tree
-from ui.components.theatre import Scene, theatre
+from ui.components.theatre import Scene, Strip, theatre
 
 SCENE = Scene([0.5, 0.5], [1.0], [("a", 0.7), ("b", 0.2)], 0, [(1, 2)], "one pair")
 
 
 def play(scenes: int = 2, target: int = 3, yours: int = 3) -> None:
     theatre(
-        [SCENE] * scenes, ["x", "y"], ["t"] * target, key="theatre", step=0, yours=[False] * yours,
-        source_name="", target_name="", on_step=print, on_candidate=print,
+        [SCENE] * scenes, Strip(["x", "y"], ""), Strip(["t"] * target, "", [False] * yours), key="theatre", step=0,
+        on_step=print, on_candidate=print,
     )  # fmt: skip
 
 
@@ -27,12 +27,12 @@ def test_counts_that_do_not_fit_are_named(target: int, yours: int) -> None:
 
 
 def hostile() -> None:
-    from tests.ui.components.test_theatre import SCENE, replace, theatre
+    from tests.ui.components.test_theatre import SCENE, Strip, replace, theatre
 
     scene = replace(SCENE, candidates=[("</script>\u202e", 0.7), ("  ", 0.1)])
     theatre(
-        [scene], ["<img src=x onerror=alert(1)>", " "], ["<sos>", "\x00"], key="theatre", step=99, yours=[False, True],
-        source_name="", target_name="", on_step=print, on_candidate=print,
+        [scene], Strip(["<img src=x onerror=alert(1)>", " "], ""), Strip(["<sos>", "\x00"], "", [False, True]),
+        key="theatre", step=99, on_step=print, on_candidate=print,
     )  # fmt: skip
 
 

@@ -25,7 +25,6 @@ def head_grid(
     selected: Cell | None,
     title: str,
     row_label: str = "layer",
-    column_label: str = "head",
     mean: bool = True,
     captions: Sequence[Sequence[str]] | None = None,
     on_select: Callable[[Cell], None] | None = None,
@@ -36,7 +35,7 @@ def head_grid(
 
     Args:    weights (L,H,T,S), each between 0 and 1
              selected (layer, head), counted from 0; head `MEAN` (-1) is the mean over the layer's heads
-             row_label, column_label what L and H count; a row_label "" leaves the rows without names
+             row_label what L counts; "" leaves the rows without names
              mean whether there is a last column with the means
              captions (L, columns) a few words below each map; the maps are larger then
              on_select called before the script runs
@@ -45,8 +44,7 @@ def head_grid(
              fit them
     """
     data = head_grid_data(
-        weights, selected=selected, title=title, row_label=row_label, column_label=column_label, mean=mean,
-        captions=captions,
+        weights, selected=selected, title=title, row_label=row_label, mean=mean, captions=captions,
     )  # fmt: skip
     layers, heads = data["layers"], data["heads"]
     return mount(
@@ -64,7 +62,6 @@ def head_grid_data(
     selected: Cell | None,
     title: str,
     row_label: str,
-    column_label: str,
     mean: bool,
     captions: Sequence[Sequence[str]] | None = None,
 ) -> dict[str, Any]:
@@ -95,6 +92,5 @@ def head_grid_data(
         "selected": None if selected is None else [int(selected[0]), int(selected[1])],
         "title": title,
         "row_label": row_label,
-        "column_label": column_label,
         "captions": None if captions is None else [[str(words) for words in row] for row in captions],
     }

@@ -80,7 +80,7 @@ class HeadGridView {
     this.title.hidden = !data.title;
     this.selection.adopt(data.selected, data.seen);
     const columns = data.heads + (data.mean ? 1 : 0);
-    const labels = [data.layers, columns, data.mean, data.row_label, data.column_label, !data.captions].join("\n");
+    const labels = [data.layers, columns, data.mean, data.row_label, !data.captions].join("\n");
     if (labels !== this.labels) {
       this.labels = labels;
       this.build(data.layers, columns);
@@ -102,8 +102,8 @@ class HeadGridView {
     this.root.classList.toggle("captioned", Boolean(data.captions));
     const nodes = [el("span")];
     this.names = [];
-    const heads = Array.from({ length: data.heads }, (_, j) => `${data.column_label} ${j + 1}`);
-    const spoken = data.mean ? [...heads, `average of all ${data.column_label}s`] : heads;
+    const heads = Array.from({ length: data.heads }, (_, j) => `head ${j + 1}`);
+    const spoken = data.mean ? [...heads, "average of all heads"] : heads;
     for (const name of data.mean ? [...heads, "average"] : heads) nodes.push(this.header("column", name));
     this.buttons = [];
     for (let i = 0; i < rows; i++) {

@@ -1,6 +1,7 @@
 """A matrix as an accessible, coloured table: the way every page shows one."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -9,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ui.components.shared.wire import Cell, as_text, browser_file, mount
 
-Scale = Literal["weight", "signed", "positive"]
+Kind = Literal["weight", "signed", "positive"]
 
-_SCALES = ("weight", "signed", "positive")
+_KINDS = ("weight", "signed", "positive")
 _DESCRIBE = "“{row}” → “{column}”: {value}"
 _component = st.components.v2.component(
     "transformer_walkthrough.matrix",
@@ -20,60 +21,96 @@ _component = st.components.v2.component(
 )
 
 
+@dataclass(frozen=True)
+class Labels:
+    """What a matrix (T,S) says of its rows, columns and cells: any text, never taken for HTML.
+
+    rows, columns: T and S labels; spaces alone are shown as ␣
+    describe:      the sentence for one cell, from {row}, {column}, {value} and {name}; None for row → column: value
+    names:         (T,S) words about each value, {name} in `describe`, else in brackets after it
+    row_axis, column_axis: what the rows and the columns are
+    group:         how many columns stand together: a line divides them from the next ones; 0 for no lines
+    """
+
+    rows: Sequence[str] = ()
+    columns: Sequence[str] = ()
+    describe: str | None = None
+    names: Sequence[Sequence[str]] | None = None
+    row_axis: str = ""
+    column_axis: str = ""
+    group: int = 0
+
+
+@dataclass(frozen=True)
+class Caption:
+    """What stands above a matrix, and the name of its downloads, without the ending."""
+
+    title: str
+    how_to_read: str = ""
+    csv_name: str = "matrix"
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How a value becomes a colour and a number.
+
+    kind:   "weight" 0 to 1, fixed; "signed" −limit to limit around 0; "positive" 0 to limit
+    limit:  shared by matrices that are compared; None for the largest size in the values
+    digits: decimals of the numbers in the cells; the sentence below has 4
+
+    Raises: ValueError, naming it, if one of them cannot be
+    """
+
+    kind: Kind = "weight"
+    limit: float | None = None
+    digits: int = 2
+
+    def __post_init__(self) -> None:
+        if self.kind not in _KINDS:
+            raise ValueError(f"The scale is one of {', '.join(_KINDS)}, not {self.kind!r}.")
+        if self.limit is not None and not (np.isfinite(self.limit) and self.limit > 0):
+            raise ValueError(f"The limit of a scale is a positive number, not {self.limit}.")
+        if not 0 <= self.digits <= 9:
+            raise ValueError(f"A cell shows 0 to 9 decimals, not {self.digits}.")
+
+    def end(self, seen: NDArray[np.float32]) -> float:
+        """Where the scale ends: 1 for weights, else as asked, else the largest size of a finite value that is seen."""
+        if self.kind == "weight":
+            return 1.0
+        if self.limit is not None:
+            return float(self.limit)
+        return float(np.abs(seen[np.isfinite(seen)]).max(initial=0.0)) or 1.0
+
+
 def matrix(
     values: ArrayLike,
-    rows: Sequence[str],
-    columns: Sequence[str],
+    labels: Labels,
+    caption: Caption,
     *,
     key: str,
-    title: str,
-    how_to_read: str = "",
-    scale: Scale = "weight",
-    limit: float | None = None,
+    scale: Scale = Scale(),
     hidden: ArrayLike | None = None,
     selected: Cell | None = None,
-    value_names: Sequence[Sequence[str]] | None = None,
-    row_axis: str = "",
-    column_axis: str = "",
-    describe: str | None = None,
-    digits: int = 2,
-    group: int = 0,
-    csv_name: str = "matrix",
     on_select: Callable[[Cell], None] | None = None,
 ) -> Cell | None:
     """Draw a matrix; return the cell that the learner chose to start this run.
 
     The page keeps the selection and passes it back. A new choice is drawn at once, so this is all it takes:
 
-        chosen = matrix(weights, rows, columns, key="weights", title="Weights", selected=cell)
+        chosen = matrix(weights, Labels(rows, columns), Caption("Weights"), key="weights", selected=cell)
         if chosen:
             cell = st.session_state.cell = chosen
 
     What lies above the matrix on the page has been drawn by then; `on_select` runs before the script does.
 
     Args:    values (T,S); NaN and infinities are shown as –, ∞ and −∞ on a neutral colour
-             rows T and columns S labels: any text, never taken for HTML; spaces alone are shown as ␣
-             scale "weight" 0 to 1, fixed; "signed" −limit to limit around 0; "positive" 0 to limit
-             limit of the scale, shared by matrices that are compared; by default the largest size in values
              hidden (T,S), True = masked out: hatched, without a number
              selected (row, column), counted from 0
-             value_names (T,S) texts: words about each value, {name} in `describe`, else in brackets after it
-             row_axis, column_axis what the rows and the columns are
-             describe the sentence for one cell, from {row}, {column}, {value} and {name}
-             digits decimals of the numbers in the cells; the sentence below has 4
-             group how many columns stand together: a line divides them from the next ones; 0 for no lines
-             csv_name name of the downloads, without the ending
     Returns: (row, column), once, in the run that the choice started; None in all others
-    Raises:  ValueError, naming both sizes, if labels, hidden or value_names do not fit values; or if the scale, its
-             limit or the digits cannot be
+    Raises:  ValueError, naming both sizes, if labels or hidden do not fit values
     """
-    data = matrix_data(
-        values, rows, columns,
-        title=title, how_to_read=how_to_read, scale=scale, limit=limit, hidden=hidden, selected=selected,
-        value_names=value_names, row_axis=row_axis, column_axis=column_axis, describe=describe, digits=digits,
-        group=group, csv_name=csv_name,
-    )  # fmt: skip
-    height, width = len(rows), len(columns)
+    data = matrix_data(values, labels, caption, scale=scale, hidden=hidden, selected=selected)
+    height, width = len(labels.rows), len(labels.columns)
     return mount(
         _component,
         key,
@@ -85,80 +122,61 @@ def matrix(
 
 def matrix_data(
     values: ArrayLike,
-    rows: Sequence[str],
-    columns: Sequence[str],
+    labels: Labels,
+    caption: Caption,
     *,
-    title: str,
-    how_to_read: str = "",
-    scale: Scale = "weight",
-    limit: float | None = None,
+    scale: Scale = Scale(),
     hidden: ArrayLike | None = None,
     selected: Cell | None = None,
-    value_names: Sequence[Sequence[str]] | None = None,
-    row_axis: str = "",
-    column_axis: str = "",
-    describe: str | None = None,
-    digits: int = 2,
-    group: int = 0,
-    csv_name: str = "matrix",
 ) -> dict[str, Any]:
     """What the browser gets to draw a matrix: see `matrix`. A selection outside the matrix is left out.
 
     Returns: a dict for JSON; values are base64 of little-endian float32, hidden of one byte a cell
     """
     array = np.asarray(values, dtype=np.float32)
-    if array.ndim != 2 or array.size == 0:
-        raise ValueError(f"A matrix has two axes and at least one cell; this array has shape {array.shape}.")
-    if array.shape != (len(rows), len(columns)):
-        raise ValueError(f"Values of shape {array.shape} do not fit {len(rows)} row and {len(columns)} column labels.")
-    if scale not in _SCALES:
-        raise ValueError(f"The scale is one of {', '.join(_SCALES)}, not {scale!r}.")
-    if not 0 <= digits <= 9:
-        raise ValueError(f"A cell shows 0 to 9 decimals, not {digits}.")
-    if group < 0:
-        raise ValueError(f"A group holds some columns, or 0 for no groups, not {group}.")
     mask = None if hidden is None else np.asarray(hidden, dtype=bool)
-    if mask is not None and mask.shape != array.shape:
-        raise ValueError(f"hidden has shape {mask.shape}, values have {array.shape}.")
-    if value_names is not None:
-        shape = (len(value_names), {len(names) for names in value_names})
-        if shape != (len(rows), {len(columns)}):
-            raise ValueError(f"value_names has {shape[0]} rows of {sorted(shape[1])} names, values have {array.shape}.")
-    if selected is not None and not (0 <= selected[0] < len(rows) and 0 <= selected[1] < len(columns)):
+    _check_sizes(array, labels, mask)
+    height, width = array.shape
+    if selected is not None and not (0 <= selected[0] < height and 0 <= selected[1] < width):
         selected = None
     return {
         "values": as_text(array, "f4"),
-        "rows": [_label(row) for row in rows],
-        "columns": [_label(column) for column in columns],
+        "rows": [_label(row) for row in labels.rows],
+        "columns": [_label(column) for column in labels.columns],
         "hidden": None if mask is None else as_text(mask, "u1"),
         "selected": None if selected is None else [int(selected[0]), int(selected[1])],
-        "value_names": None if value_names is None else [[str(name) for name in names] for names in value_names],
-        "title": title,
-        "how_to_read": how_to_read,
-        "row_axis": row_axis,
-        "column_axis": column_axis,
-        "describe": _DESCRIBE if describe is None else describe,
-        "scale": scale,
-        "limit": _limit(array, mask, scale, limit),
-        "digits": digits,
-        "group": group,
-        "csv_name": csv_name,
+        "value_names": None if labels.names is None else [[str(name) for name in names] for names in labels.names],
+        "title": caption.title,
+        "how_to_read": caption.how_to_read,
+        "row_axis": labels.row_axis,
+        "column_axis": labels.column_axis,
+        "describe": _DESCRIBE if labels.describe is None else labels.describe,
+        "scale": scale.kind,
+        "limit": scale.end(array if mask is None else array[~mask]),
+        "digits": scale.digits,
+        "group": labels.group,
+        "csv_name": caption.csv_name,
     }
+
+
+def _check_sizes(array: NDArray[np.float32], labels: Labels, mask: NDArray[np.bool_] | None) -> None:
+    rows, columns = len(labels.rows), len(labels.columns)
+    if array.ndim != 2 or array.size == 0:
+        raise ValueError(f"A matrix has two axes and at least one cell; this array has shape {array.shape}.")
+    if array.shape != (rows, columns):
+        raise ValueError(f"Values of shape {array.shape} do not fit {rows} row and {columns} column labels.")
+    if labels.group < 0:
+        raise ValueError(f"A group holds some columns, or 0 for no groups, not {labels.group}.")
+    if mask is not None and mask.shape != array.shape:
+        raise ValueError(f"hidden has shape {mask.shape}, values have {array.shape}.")
+    if labels.names is not None:
+        lengths = {len(names) for names in labels.names}
+        if (len(labels.names), lengths) != (rows, {columns}):
+            raise ValueError(
+                f"Labels have {len(labels.names)} rows of {sorted(lengths)} names, values have {array.shape}."
+            )
 
 
 def _label(text: str) -> str:
     """A label that can be seen: spaces alone are shown as ␣."""
     return str(text) if str(text).strip(" ") or not text else "␣"
-
-
-def _limit(array: NDArray[np.float32], mask: NDArray[np.bool_] | None, scale: Scale, limit: float | None) -> float:
-    """The end of the scale: 1 for weights, else as asked, else the largest size of a finite value that is seen."""
-    if scale == "weight":
-        return 1.0
-    if limit is None:
-        seen = array if mask is None else array[~mask]
-        sizes = np.abs(seen[np.isfinite(seen)])
-        return float(sizes.max(initial=0.0)) or 1.0
-    if not (np.isfinite(limit) and limit > 0):
-        raise ValueError(f"The limit of a scale is a positive number, not {limit}.")
-    return float(limit)

@@ -34,30 +34,39 @@ class Scene:
     cache_says: str
 
 
+@dataclass(frozen=True)
+class Strip:
+    """A row of pieces: any text, never taken for HTML.
+
+    name:  says what the pieces are and what their shades mean
+    yours: for each piece, whether the visitor chose it; empty where nothing can be chosen
+    """
+
+    pieces: Sequence[str]
+    name: str
+    yours: Sequence[bool] = ()
+
+
 def theatre(
     scenes: Sequence[Scene],
-    source: Sequence[str],
-    target: Sequence[str],
+    source: Strip,
+    target: Strip,
     *,
     key: str,
     step: int,
-    yours: Sequence[bool],
-    source_name: str,
-    target_name: str,
     on_step: Callable[[int], None],
     on_candidate: Callable[[int, int], None],
 ) -> None:
     """Draw the step `step`, counted from 0, with the controls to go to others. The page keeps the step.
 
     Args:    scenes: one for each of T steps
-             source: S pieces; target: `<sos>` and the T pieces written: any text, never taken for HTML
-             yours: for each piece of the target, whether the visitor chose it; source_name, target_name: say what the
-             pieces are and what their shades mean
+             source: S pieces; target: `<sos>` and the T pieces written, with a mark in `yours` for each
              on_step(step) and on_candidate(step, candidate) are called before the script runs
-    Raises:  ValueError, naming the counts, if scenes, target and yours do not fit each other
+    Raises:  ValueError, naming the counts, if scenes, pieces and marks of the target do not fit each other
     """
-    if not len(scenes) + 1 == len(target) == len(yours):
-        raise ValueError(f"{len(scenes)} scenes do not fit a target of {len(target)} and {len(yours)} marks.")
+    marks = len(target.yours)
+    if not len(scenes) + 1 == len(target.pieces) == marks:
+        raise ValueError(f"{len(scenes)} scenes do not fit a target of {len(target.pieces)} and {marks} marks.")
     data: dict[str, Any] = {
         "steps": [
             {
@@ -70,12 +79,12 @@ def theatre(
             }
             for scene in scenes
         ],
-        "source": [piece(text) for text in source],
-        "target": [piece(text) for text in target],
+        "source": [piece(text) for text in source.pieces],
+        "target": [piece(text) for text in target.pieces],
         "step": min(max(step, 0), len(scenes) - 1),
-        "yours": list(yours),
-        "source_name": source_name,
-        "target_name": target_name,
+        "yours": list(target.yours),
+        "source_name": source.name,
+        "target_name": target.name,
     }
 
     # The browser asks for step n with (0, n), and for candidate c at step n with (1 + n, c).
