@@ -6,6 +6,7 @@ Every prefix is scored by a whole pass over it: no cache, no batch.
 import functools
 import math
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -18,16 +19,19 @@ Ids = tuple[int, ...]
 
 
 class Writer:
-    """Scores what may come next in the translation of one sentence; remembers the scores of each prefix."""
+    """Scores what may come next in the translation of one sentence; remembers the scores of each prefix.
 
-    def __init__(self, text: str) -> None:
-        self.passes = Forward(source_ids(text), [EOS])
+    Args: changes: what is switched off in the model, see `Forward`
+    """
+
+    def __init__(self, text: str, **changes: Any) -> None:
+        self.passes = Forward(source_ids(text), [EOS], **changes)
         self.known: dict[Ids, np.ndarray] = {}
 
     def scores(self, prefix: Ids) -> np.ndarray:
         """Log-probabilities (V) of the piece after a prefix; `<pad>` and `<sos>` are never written."""
         if prefix not in self.known:
-            logits = self.passes.decoder([SOS, *prefix])[-1]
+            logits = self.passes.next_logits([SOS, *prefix])
             found = logits - logits.max() - math.log(np.exp(logits - logits.max()).sum())
             found[[PAD, SOS]] = -np.inf
             self.known[prefix] = found
@@ -45,9 +49,9 @@ def greedy(writer: Writer, prefix: Ids = ()) -> Ids:
 
 
 @functools.cache
-def translated(text: str) -> Forward:
-    """The pass of a sentence and of what greedy search writes for it."""
-    return Forward(source_ids(text), list(greedy(Writer(text))))
+def translated(text: str, **changes: Any) -> Forward:
+    """The pass of a sentence and of what greedy search writes for it, in the model as it is or with changes."""
+    return Forward(source_ids(text), list(greedy(Writer(text, **changes))), **changes)
 
 
 def german(text: str) -> str:

@@ -183,6 +183,13 @@ class Forward:
         return x
 
     def decoder(self, tgt: list[int]) -> Array:
+        return self.decoder_states(tgt) @ embedding_matrix().T
+
+    def next_logits(self, tgt: list[int]) -> Array:
+        """Logits (V) of the piece after the last one."""
+        return self.decoder_states(tgt)[-1] @ embedding_matrix().T
+
+    def decoder_states(self, tgt: list[int]) -> Array:
         x, size = self.embed("decoder", tgt), len(tgt)
         past = np.ones((size, size), bool) if self.causal_mask_off else np.tri(size, dtype=bool)
         for n in range(config()["n_layers"]):
@@ -191,7 +198,7 @@ class Forward:
             read = self.attention(f"{path}.cross_attn", x, self.memory, self.seen)
             x = self.add_norm(f"{path}.add_norm_2", x, read)
             x = self.add_norm(f"{path}.add_norm_3", x, self.feed_forward(f"{path}.feed_forward", x))
-        return x @ embedding_matrix().T
+        return x
 
 
 def split_heads(rows: Array) -> Array:

@@ -1,0 +1,327 @@
+"""What several lessons show: the choice of a head, a tensor as a matrix, Check beside it, the code that ran."""
+
+import ast
+import functools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tests.oracle.claims import caption, code, download, fold, markdown, matrix, number, segmented, table
+from tests.oracle.forward import Array, Forward, config
+from tests.oracle.page import READABLE, Page, tensor
+from tests.oracle.statement import Statement
+from tests.oracle.words import Piece, visible
+from tests.oracle.worked import Step, steps, worked
+
+ROOT = Path(__file__).parents[2]
+
+Statements = Iterator[Statement]
+
+
+# --- kinds of attention ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One of the three attentions: what it is called, how its maps are read, and how a cell is said."""
+
+    name: str
+    label: str
+    path: str
+    describe: str
+
+
+KINDS = {
+    "encoder": Kind(
+        "Encoder self-attention",
+        "Encoder",
+        "encoder.layers.{}.self_attn",
+        "“{row}” looks at “{column}”: {value}",
+    ),
+    "decoder": Kind(
+        "Decoder masked self-attention",
+        "Masked decoder",
+        "decoder.layers.{}.self_attn",
+        "after reading “{row}”, the decoder looks at “{column}”: {value}",
+    ),
+    "cross": Kind(
+        "Encoder-decoder attention",
+        "Encoder-decoder",
+        "decoder.layers.{}.cross_attn",
+        "before writing “{row}”, the model looks at “{column}”: {value}",
+    ),
+}
+
+
+def asks_and_answers(page: Page, kind: str) -> tuple[Sequence[Piece], Sequence[Piece]]:
+    """What the rows and the columns of an attention stand for."""
+    return {
+        "encoder": (page.src, page.src),
+        "decoder": (page.tgt, page.tgt),
+        # A row of encoder-decoder attention belongs to the piece about to be written.
+        "cross": (page.labels, page.src),
+    }[kind]
+
+
+@dataclass(frozen=True)
+class Head:
+    """A head, layer and head counted from 0."""
+
+    kind: str
+    layer: int
+    head: int
+
+    @property
+    def path(self) -> str:
+        return KINDS[self.kind].path.format(self.layer)
+
+    @property
+    def title(self) -> str:
+        return f"{KINDS[self.kind].name}, layer {self.layer + 1}, head {self.head + 1}"
+
+    @property
+    def phrase(self) -> str:
+        """Within a sentence."""
+        return self.title[0].lower() + self.title[1:]
+
+
+def head(page: Page, kinds: Sequence[str] = tuple(KINDS), default: str = "encoder") -> Head:
+    """The head that the address chooses; without it the first of the last layer."""
+    by_label = {KINDS[kind].label: kind for kind in kinds}
+    kind = by_label.get(page.state.get("attention", ""), default)
+    n_layers, n_heads = config()["n_layers"], config()["n_heads"]
+    return Head(kind, page.count("layer", n_layers, n_layers) - 1, page.count("head", n_heads, 1) - 1)
+
+
+LAYER_HELP = (
+    "The same block stands several times, one after the other. Each of these layers reads what the one before wrote."
+)
+HEAD_HELP = "Within a layer, several heads look at once, side by side, each with matrices of its own."
+
+
+def head_controls(page: Page, kinds: Sequence[str] = tuple(KINDS), default: str = "encoder") -> Statements:
+    """Which attention, layer and head."""
+    chosen = head(page, kinds, default)
+    if len(kinds) > 1:
+        yield segmented("Attention", [KINDS[kind].label for kind in kinds], KINDS[chosen.kind].label)
+    yield segmented("Layer", range(1, config()["n_layers"] + 1), chosen.layer + 1, LAYER_HELP)
+    yield segmented("Head", range(1, config()["n_heads"] + 1), chosen.head + 1, HEAD_HELP)
+
+
+# --- a tensor as a matrix, and Check beside it -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A tensor on the page, or one head of it.
+
+    rows, columns: the texts beside and above all that is shown; at: which rows and columns of the tensor these are
+    """
+
+    name: str
+    oracle: Forward
+    rows: Sequence[str]
+    columns: Sequence[str]
+    at: tuple[Sequence[int], Sequence[int]]
+    cell: tuple[int, int]
+    head: int | None = None
+    hidden: Array | None = None
+    cut: str = ""
+    more: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def values(self) -> Array:
+        whole = tensor(self.oracle, self.name)
+        return (whole if self.head is None else whole[self.head])[np.ix_(*self.at)]
+
+    @property
+    def index(self) -> tuple[int, ...]:
+        """Where the chosen cell lies in the tensor."""
+        place = self.at[0][self.cell[0]], self.at[1][self.cell[1]]
+        return place if self.head is None else (self.head, *place)
+
+
+def shown_tensor(
+    page: Page,
+    name: str,
+    *,
+    head: int | None = None,
+    kind: str | None = None,
+    rows: Sequence[str] | None = None,
+    columns: Sequence[str] | None = None,
+    only_rows: Sequence[int] | None = None,
+    only_columns: Sequence[int] | None = None,
+    n_columns: int | None = None,
+    start: tuple[int, int] | None = None,
+    oracle: Forward | None = None,
+    **more: Any,
+) -> Shown:
+    """A tensor as See shows it: cut to what can be read, with the cell that the address, or its size, chooses.
+
+    Args: head: which one, if the tensor has heads; kind: of attention, which says what its rows and columns are;
+          rows, columns: their texts, if not those of the pieces or the numbers of the dimensions
+          only_rows, only_columns: just these; n_columns: the first so many; start: the cell chosen at first
+          oracle: another pass than the page's; more: goes on to `claims.matrix`
+    """
+    oracle = oracle or page.oracle
+    whole = tensor(oracle, name) if head is None else tensor(oracle, name)[head]
+    what = name.rpartition(".")[2]
+    between_pieces = kind is not None and what in ("products", "scaled", "scores", "weights", "average")
+    height = min(len(whole), READABLE)
+    width = min(whole.shape[1], READABLE if between_pieces else n_columns or whole.shape[1])
+    at = only_rows or range(height), only_columns or range(width)
+    if kind is not None:
+        asks, answers = asks_and_answers(page, kind)
+        stand_for = answers if what in ("k", "v") else asks
+        rows = rows or [stand_for[i].text for i in at[0]]
+        if between_pieces:
+            columns = columns or [answers[j].text for j in at[1]]
+    rows = rows or [(page.src if name.startswith("encoder") else page.tgt)[i].text for i in at[0]]
+    columns = columns or [str(j + 1) for j in at[1]]
+    hidden = None
+    if kind is not None and what in ("weights", "scores"):
+        hidden = np.isneginf(oracle[f"{name.rpartition('.')[0]}.scores"][head or 0])[np.ix_(*at)]
+    values = whole[np.ix_(*at)]
+    # The largest; of equal ones the first. The app computes in float32, where more are equal.
+    sizes = np.abs(np.where(np.isfinite(values), values, 0)).astype(np.float32)
+    first = divmod(int(sizes.argmax()), values.shape[1])
+    cut = ""
+    if not (only_rows or only_columns) and values.shape != whole.shape:
+        sides = zip(values.shape, whole.shape, ("rows", "columns"), strict=True)
+        cut = f"Shown: {' and '.join(f'the first {s} of {w} {side}' for s, w, side in sides if s != w)}."
+    csv_name = f"{name} head {head + 1}" if head is not None else name
+    for side, only in (("rows", only_rows), ("columns", only_columns)):
+        csv_name += f" {side} {','.join(map(str, only))}" if only else ""
+    is_weight = what in ("weights", "average")
+    defaults: dict[str, Any] = {"csv_name": csv_name, "scale": "weight" if is_weight else "signed"}
+    if is_weight and kind is not None:
+        defaults["describe"] = KINDS[kind].describe
+    cell = page.pair("cell", values.shape, start or first)
+    return Shown(name, oracle, rows[: len(values)], columns, at, cell, head, hidden, cut, defaults | more)
+
+
+def tensor_matrix(shown: Shown, *, title: str, how_to_read: str, **more: Any) -> Statements:
+    """The matrix of a tensor, and what is cut of it."""
+    yield matrix(
+        shown.values,
+        shown.rows,
+        shown.columns,
+        title=title,
+        how_to_read=how_to_read,
+        hidden=shown.hidden,
+        selected=shown.cell,
+        **shown.more | more,
+    )
+    if shown.cut:
+        yield caption(shown.cut)
+
+
+def check_cell(shown: Shown) -> Statements:
+    """How the chosen cell came about, and the lines that compute it again."""
+    value = float(tensor(shown.oracle, shown.name)[shown.index])
+    row, column = (visible(side[n]) for side, n in zip((shown.rows, shown.columns), shown.cell, strict=True))
+    yield markdown(
+        f"**How did this {number(value)} come about?** Row **{row}**, column **{column}**. Choose another cell by a "
+        "click, or with the arrow keys and Enter."
+    )
+    step = worked(shown.oracle, shown.name, shown.index)
+    yield from steps(step)
+    yield caption("Numbers are shown rounded and were computed unrounded.")
+    yield from compute_it_yourself(step, value)
+
+
+def compute_it_yourself(step: Step, value: float) -> Statements:
+    yield fold("Compute it yourself")
+    yield markdown("Download the numbers this step starts from, then run these lines in Python, in the same folder.")
+    yield download("Download numbers.npz")
+    *lines, last = step.snippet.splitlines()
+    result, _, note = last.partition("  # ")
+    lines += [f"# {note}"] if note else []
+    yield code(
+        "\n".join(
+            [
+                "import numpy as np",
+                "",
+                't = np.load("numbers.npz")',
+                *lines,
+                f"print({result})  # {'-inf' if np.isneginf(value) else number(value, 6, minus='-')}",
+            ]
+        )
+    )
+
+
+# --- figures that stand in several lessons ---------------------------------------------------------------------------
+
+
+def numbers_of_figure(head: Sequence[str], *rows: Sequence[str]) -> Statements:
+    """The table behind a fold below a figure."""
+    yield fold("The numbers of the figure")
+    yield table(head, *rows)
+
+
+def heads_before_after(
+    page: Page, passes: Sequence[Forward], titles: Sequence[str], chosen: Head, instead: str
+) -> Statements:
+    """The weights of one head before and after a change, side by side; without a second pass a note instead."""
+    asks, answers = asks_and_answers(page, chosen.kind)
+    for oracle, title in zip(passes, titles, strict=False):
+        whole, scores = (oracle[f"{chosen.path}.{what}"][chosen.head] for what in ("weights", "scores"))
+        part = np.s_[:READABLE, :READABLE]
+        yield matrix(
+            whole[part],
+            [piece.text for piece in asks[:READABLE]],
+            [piece.text for piece in answers[:READABLE]],
+            title=title,
+            how_to_read=f"{chosen.title}; 0 to 1 on both sides.",
+            describe=KINDS[chosen.kind].describe,
+            hidden=np.isneginf(scores)[part],
+            csv_name=f"weights {chosen.title} {title}",
+        )
+    if len(passes) == 1:
+        yield Statement("info", instead)
+    whole = passes[0][f"{chosen.path}.weights"][0]
+    if max(whole.shape) > READABLE:
+        sides = zip(whole.shape, ("rows", "columns"), strict=True)
+        parts = [f"the first {READABLE} of {size} {side}" for size, side in sides if size > READABLE]
+        yield caption(f"Shown: {' and '.join(parts)}.")
+
+
+def largest_of(values: Array, sequence: Sequence[Piece], n: int = 4) -> tuple[list[str], int]:
+    """Options of a question for the piece with the largest value (the n largest, as they stand), and the right one."""
+    finite = [i for i in range(len(values)) if np.isfinite(values[i])]
+    largest = sorted(finite, key=lambda i: (-np.float32(values[i]), i))[:n]
+    order = sorted(largest)
+    return [f"{visible(sequence[i].text)} (piece {i + 1})" for i in order], order.index(largest[0])
+
+
+# --- the code that ran -----------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def _definitions(file: str) -> dict[str, tuple[int, str]]:
+    """First line and text of every class and function in a file, by qualified name: read, not imported."""
+    lines = (ROOT / file).read_text(encoding="utf-8").splitlines(keepends=True)
+    found = {}
+
+    def visit(node: ast.AST, prefix: str) -> None:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.FunctionDef | ast.ClassDef):
+                first = min([child.lineno, *(d.lineno for d in child.decorator_list)])
+                text = "".join(lines[first - 1 : child.end_lineno])
+                found[f"{prefix}{child.name}"] = first, text
+                visit(child, f"{prefix}{child.name}.")
+
+    visit(ast.parse("".join(lines)), "")
+    return found
+
+
+def code_part(first: tuple[str, str], *others: tuple[str, str]) -> Statements:
+    """Code: each a (file, qualified name), the first open, the others folded away."""
+    for n, (file, name) in enumerate((first, *others)):
+        line, text = _definitions(file)[name]
+        where = f"{file}, line {line}"
+        yield fold(f"{name} · {where}") if n else caption(where)
+        yield code(text.rstrip("\n"))

@@ -1,0 +1,285 @@
+"""Reads a whole page, as Streamlit's AppTest ran it, into a flat list of statements: all that is seen or read aloud.
+
+What this file does not know becomes a statement of its raw content, which nobody claims. Markdown is read as it will
+look: escapes are gone. Looks (widths, margins, which font) are left out; what means something (bars, colours of series,
+scales, texts that appear on hovering) is not.
+"""
+
+import html
+import io
+import json
+import re
+from base64 import b64decode
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from PIL import Image
+from streamlit.testing.v1 import AppTest
+
+from tests.oracle.statement import Statement
+
+_TEXTS = ("markdown", "caption", "header", "subheader", "title", "info", "warning", "success", "error", "code", "latex")
+_QUIET = ("divider", "spinner", "empty")  # say nothing
+
+
+def read(app: AppTest) -> list[Statement]:
+    """All statements of the page, in order: first the sidebar's, then those of the page itself."""
+    return [s for block in (app.sidebar, app.main) for s in _block(block, "frame")]
+
+
+def read_block(block: Any, part: str) -> list[Statement]:
+    """The statements of one container."""
+    return list(_block(block, part))
+
+
+def blocks(node: Any) -> Iterator[Any]:
+    """A container or element and everything in it, in order."""
+    yield node
+    for child in getattr(node, "children", {}).values():
+        yield from blocks(child)
+
+
+def _block(node: Any, part: str) -> Iterator[Statement]:
+    for child in node.children.values():
+        key = getattr(child, "key", None) or ""
+        inside = key.removeprefix("part_") if key.startswith("part_") else part
+        if not hasattr(child, "children"):
+            if part == "see" and child.type == "header" and child.value == "Check":
+                part = "check"  # it stands beside See, in its container
+            yield from _element(child, part)
+            continue
+        if child.type in ("expander", "popover", "status", "tab"):
+            yield Statement("fold", _markdown(child.label if hasattr(child, "label") else child.proto.label), inside)
+        for statement in _block(child, inside):
+            if part == "see" and statement.part == "check":
+                part = "check"  # what follows Check's heading, beside See
+            yield statement
+
+
+def _element(element: Any, part: str) -> Iterator[Statement]:
+    kind, proto = element.type, element.proto
+    if kind in _QUIET:
+        return
+    if kind == "html":
+        for what, content in _html(proto.body):
+            yield Statement(what, content, part)
+    elif kind in ("markdown", "caption") and (rows := _markdown_table(element.value)):
+        yield Statement("table", rows, part)
+    elif kind == "latex":
+        yield Statement(kind, element.value.strip("$\n"), part)
+    elif kind in _TEXTS:
+        yield Statement(kind, element.value if kind == "code" else _markdown(element.value), part)
+    elif kind == "bidi_component":
+        data = json.loads(proto.json)
+        name = proto.component_name.rpartition(".")[2]
+        if name != "keys":  # listens to the keyboard, shows nothing
+            yield Statement(name, _component(name, data), part)
+    elif kind == "plotly_chart":
+        yield Statement("plot", _plot(proto), part)
+    elif kind == "page_link":
+        yield Statement("link", {"label": _markdown(proto.label), "page": proto.page}, part)
+    elif kind == "iframe":
+        yield Statement("iframe", {"srcdoc": proto.srcdoc, "src": proto.src}, part)
+    elif kind == "imgs":
+        yield Statement("image", [_markdown(image.caption) for image in proto.imgs], part)
+    elif proto is not None and hasattr(proto, "label"):
+        yield Statement("control", _control(element), part)
+    else:
+        yield Statement(kind, str(proto), part)
+    if kind in _TEXTS and getattr(proto, "help", ""):
+        yield Statement("help", _markdown(proto.help), part)
+
+
+# --- text ------------------------------------------------------------------------------------------------------------
+
+
+def _markdown(text: str) -> str:
+    """Markdown without its escapes; formulas and code stay as they are written."""
+    parts = re.split(r"((?<!\\)\$\$?[^$]*(?<!\\)\$\$?|`[^`]*`)", text.replace("\u2060", ""))
+    return "".join(part if n % 2 else re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", part) for n, part in enumerate(parts))
+
+
+def _markdown_table(text: str) -> list[list[str]]:
+    """The rows of a Markdown table; nothing if the text is something else."""
+    lines = text.splitlines()
+    if len(lines) < 3 or not re.fullmatch(r"\|(:?-+:?\|)+", lines[1]):
+        return []
+    return [
+        [_markdown(cell.strip()) for cell in re.split(r"(?<!\\)\|", line.strip())[1:-1]]
+        for n, line in enumerate(lines)
+        if n != 1
+    ]
+
+
+# --- controls --------------------------------------------------------------------------------------------------------
+
+
+def _control(element: Any) -> dict[str, Any]:
+    """What a control is called, what it offers, what it is set to. Only what there is of these."""
+    proto = element.proto
+    found: dict[str, Any] = {"type": element.type, "label": _markdown(proto.label)}
+    for name in ("help", "placeholder"):
+        if getattr(proto, name, ""):
+            found[name] = _markdown(getattr(proto, name))
+    if getattr(proto, "disabled", False):
+        found["disabled"] = True
+    if getattr(proto, "options", None):
+        found["options"] = [_markdown(getattr(one, "content", one)) for one in proto.options]
+    elif element.type in ("slider", "number_input"):
+        found |= {"low": proto.min, "high": proto.max}
+    if element.type not in ("button", "download_button", "link_button"):
+        value = element.value
+        if "options" in found:
+            value = [str(one) for one in value] if isinstance(value, list) else value if value is None else str(value)
+            if isinstance(getattr(element, "index", None), int):
+                value = found["options"][element.index]
+        found["value"] = value
+    return found
+
+
+# --- HTML ------------------------------------------------------------------------------------------------------------
+
+
+def _html(body: str) -> Iterator[tuple[str, Any]]:
+    if body.lstrip().startswith("<style>") and body.rstrip().endswith("</style>"):
+        return
+    for begins, read_one in _FORMS.items():
+        if re.match(begins, body):
+            yield read_one(body)
+            return
+    yield "html", body
+
+
+def _text(fragment: str) -> str:
+    """HTML as text: a line break is a line end, tags are gone."""
+    plain = re.sub(r"<[^>]*>", "", fragment.replace("<br>", "\n"))
+    return html.unescape(plain).replace("\u00a0", " ").strip("\n")
+
+
+def _label(body: str) -> str:
+    found = re.match(r'<\w+[^>]* aria-label="(.*?)"', body, re.DOTALL)
+    return html.unescape(found[1]) if found else ""
+
+
+def _table(body: str) -> tuple[str, Any]:
+    rows = re.findall(r"<tr>(.*?)</tr>", body, re.DOTALL)
+    return "table", [[_text(cell) for cell in re.findall(r"<t[hd]>(.*?)</t[hd]>", row, re.DOTALL)] for row in rows]
+
+
+def _word_table(body: str) -> tuple[str, Any]:
+    """A grid of words: texts, and how dark each cell is."""
+    rows = re.findall(r"<tr>(.*?)</tr>", body, re.DOTALL)
+    cells = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL) for row in rows]
+    title = re.search(r"<caption>(.*?)</caption>", body, re.DOTALL)
+    return "word_grid", {
+        "title": _text(title[1]) if title else "",
+        "rows": [[_text(cell) for cell in row] for row in cells],
+        "shades": np.array([_property(row, "p") for row in rows[1:]]),
+    }
+
+
+def _property(fragment: str, name: str) -> list[float]:
+    return [float(value) for value in re.findall(rf"--{name}:(-?[\d.]+)", fragment)]
+
+
+def _bars(body: str) -> tuple[str, Any]:
+    """A list of bars, of words with their probabilities, or of strips of ticks: names, numbers, and what is drawn."""
+    items = re.findall(r"<li>(.*?)</li>", body, re.DOTALL)
+    found: dict[str, Any] = {
+        "label": _label(body),
+        "rows": [[_text(t) for t in re.findall(r"<span[^>]*>([^<].*?)</span>", item, re.DOTALL)] for item in items],
+    }
+    if shares := _property(body, "p"):
+        found["bars"] = shares
+    if strips := re.findall(r"mask-image:url\('data:image/png;base64,(.*?)'\)", body):
+        found["strips"] = np.array([_alpha(b64decode(strip)) for strip in strips])
+    return "bars", found
+
+
+def _alpha(png: bytes) -> np.ndarray:
+    """How opaque each pixel of a line is, 0 to 255."""
+    return np.asarray(Image.open(io.BytesIO(png)).getchannel("A"), dtype=float)[0]
+
+
+def _columns(body: str) -> tuple[str, Any]:
+    """A column chart: the columns of each series as drawn, ends as shares of the height, and every text."""
+    items = re.findall(r"<li[^>]*>(.*?)</li>", body, re.DOTALL)
+    marks = [re.findall(r'<i class="(bar|line) s(\d)" style="(.*?)"></i>', item) for item in items]
+    series = re.findall(r'<span class="s(\d)">(.*?)</span>', body.partition("</figcaption>")[0])
+    drawn = {}
+    for n, name in series:
+        mine = [style for item in marks for _, m, style in item if m == n]
+        drawn[_text(name)] = np.array([[float(v) for v in re.findall(r"--(?:from|to|at):([\d.]+)", s)] for s in mine])
+        # Each stands in the place that its series has beside the others.
+        assert all(f"--n:{n};" in style for style in mine)
+    caption = re.search(r"<figcaption>(.*?) <span|<figcaption>(.*?)</figcaption>", body, re.DOTALL)
+    return "columns", {
+        "label": _label(body),
+        "axis": _text(next(filter(None, caption.groups()), "")) if caption else "",
+        "series": drawn,
+        "names": [_text(name) for item in items for name in re.findall(r"<span>(.*?)</span>", item, re.DOTALL)],
+        "says": [_text(says) for item in items for says in re.findall(r"<b>(.*?)</b>", item, re.DOTALL)],
+        "ticks": [[float(at), _text(text)] for at, text in re.findall(r'<u style="--at:([\d.]+)">(.*?)</u>', body)],
+        "along": _property(" ".join(re.findall(r"<li style=\"(.*?)\"", body)), "p"),
+    }
+
+
+def _paragraph(body: str) -> tuple[str, Any]:
+    found = re.fullmatch(r'<p class="tw-(\w+)"[^>]*>(.*?)</p>', body.strip(), re.DOTALL)
+    return (f"{found[1]}", _text(found[2])) if found else ("html", body)
+
+
+_FORMS: dict[str, Callable[[str], tuple[str, Any]]] = {
+    r'<table class="tw-table"': _table,
+    r'<table class="tw-words"': _word_table,
+    r'<ol class="tw-(bars|pieces)"': _bars,
+    r'<figure class="tw-columns': _columns,
+    r'<p class="tw-': _paragraph,
+}
+
+
+# --- components and charts -------------------------------------------------------------------------------------------
+
+
+def _component(name: str, data: dict[str, Any]) -> dict[str, Any]:
+    """What a component draws, arrays unpacked; `seen` numbers clicks and shows nothing."""
+    found = {key: value for key, value in data.items() if key != "seen"}
+    if name == "matrix":
+        shape = len(data["rows"]), len(data["columns"])
+        found["values"] = np.frombuffer(b64decode(data["values"]), "<f4").reshape(shape).astype(float)
+        if data["hidden"] is not None:
+            found["hidden"] = np.frombuffer(b64decode(data["hidden"]), np.uint8).reshape(shape).astype(bool)
+    if name == "head_grid":
+        flat = np.frombuffer(b64decode(data["maps"]), np.uint8)
+        found["maps"] = flat.reshape(data["layers"], -1, data["height"], data["width"]) / 255
+        del found["height"], found["width"]
+    return found
+
+
+# Of a chart: only how it looks, never what it says.
+_LOOKS = {
+    "template", "height", "margin", "paper_bgcolor", "plot_bgcolor", "dragmode", "fixedrange", "automargin", "legend",
+    "showlegend", "textposition", "textfont", "cliponaxis", "uirevision", "hoverlabel", "font", "tickfont", "showgrid",
+    "zeroline", "xanchor", "yanchor", "xshift", "yshift", "thickness", "ticklen", "layer", "gridcolor", "showline",
+}  # fmt: skip
+
+
+def _plot(proto: Any) -> dict[str, Any]:
+    spec = _unpacked(json.loads(proto.spec))
+    found = {"alt": getattr(proto, "alt", ""), "traces": spec["data"], "layout": spec["layout"]}
+    return found | ({"frames": spec["frames"]} if spec.get("frames") else {})
+
+
+def _unpacked(value: Any) -> Any:
+    """Without looks, numbers as arrays."""
+    if isinstance(value, dict):
+        if "bdata" in value:
+            flat = np.frombuffer(b64decode(value["bdata"]), f"<{value['dtype']}").astype(float)
+            return flat.reshape([int(n) for n in str(value.get("shape", len(flat))).split(",")])
+        return {name: _unpacked(inner) for name, inner in value.items() if name not in _LOOKS}
+    if isinstance(value, list):
+        if value and all(isinstance(v, int | float) and not isinstance(v, bool) for v in value):
+            return np.array(value, dtype=float)
+        return [_unpacked(inner) for inner in value]
+    return value
