@@ -1,8 +1,11 @@
-"""Fetching a model from the Hugging Face Hub: what it would take first, then, if the visitor still wants it, its files.
+"""Download a model from the Hugging Face Hub: first look up its size, then, if the visitor agrees, fetch its files.
 
-Only files that are read here are fetched, one after the other, config.json last: a folder without it is no model, so
-nobody meets a model that is half there. Each file counts only if it has the digest that the Hub gave with the size.
-Requests carry no token of the operator, and the Hub's own cache, which lies elsewhere, is neither read nor filled.
+Only files that this app reads are fetched, one after the other, config.json last. A folder without config.json is not
+a model, so nobody opens one that is only half there. A file is accepted only if its digest is the one that the Hub
+gave. No request carries the operator's token. Nothing outside the folder of models is read or written.
+
+Why the bytes are not fetched by `huggingface_hub.snapshot_download`: release 2.4 compares sizes, not digests, throws
+away what has come when a connection breaks for good, and reads on when a file is longer than promised.
 """
 
 import errno
@@ -20,16 +23,16 @@ from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, HFValidationE
 from hub.folders import ModelError, Settings, folder_of, free_memory
 from hub.hugging_face import kind_of
 
-# Of the top folder: configuration, vocabularies and the weights that transformers looks for. No code, no pickle.
+# In the top folder: configuration, vocabularies and the weights that transformers looks for. No code, no pickle.
 FILE = re.compile(r"\w[\w.-]{0,199}\.(json|txt|model|spm)|model(-\d{5}-of-\d{5})?\.safetensors", re.ASCII)
-SPARE_BYTES = 10**9  # of the disk, left to everything else
-TIMEOUT_SECONDS = 10  # without a sign of life
+SPARE_BYTES = 10**9  # of the disk that stay free
+TIMEOUT_SECONDS = 10  # without an answer
 POLL_SECONDS = 0.3
 
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """digest: SHA-256 for a large file, git's SHA-1 for any other, as the Hub gives them"""
+    """A file on the Hub. digest: SHA-256 of a large file, git's SHA-1 of any other, as the Hub gives them."""
 
     name: str
     size: int
@@ -38,7 +41,7 @@ class RemoteFile:
 
 @dataclass(frozen=True)
 class Offer:
-    """What a visitor is asked to confirm: these files of this revision, and no others, are then fetched."""
+    """What a visitor is asked to confirm: exactly these files of this revision are then fetched."""
 
     name: str
     revision: str
@@ -51,26 +54,27 @@ class Offer:
 
 
 def look_up(name: str, settings: Settings) -> Offer:
-    """Ask the Hub for a model; nothing is fetched.
+    """Ask the Hub how large a model is. Nothing is fetched.
 
-    Raises: ModelError if downloads are off, there is no such model or no internet, or it could not be opened here
+    Raises: ModelError if downloads are off, the Hub has no such model or cannot be reached, or the app could not open
+            the model
     """
     if not settings.downloads:
         raise ModelError("Downloads are switched off on this server; choose one of the models that are there.")
-    folder_of(name, settings.root)  # a name that is none, or leads out of the root, ends here
+    folder_of(name, settings.root)  # raises if this is not a name, or leads out of the root
     try:
         info = HfApi(token=False).model_info(name, files_metadata=True, timeout=TIMEOUT_SECONDS)
     except HFValidationError as error:
-        raise ModelError(f"{name!r} is no name of a model on the Hugging Face Hub.") from error
+        raise ModelError(f"{name!r} is not a name that a model on the Hugging Face Hub can have.") from error
     except GatedRepoError as error:
         raise _gated(name) from error
     except RepositoryNotFoundError as error:
         raise ModelError(f"The Hugging Face Hub has no model {name!r} that is open to everyone.") from error
     except HfHubHTTPError as error:
-        raise ModelError(f"The Hugging Face Hub answers with error {error.response.status_code}.") from error
-    except Exception as error:  # whatever the network raises: no route, no name, time out, a proxy's refusal
+        raise ModelError(f"The Hugging Face Hub answered with error {error.response.status_code}.") from error
+    except Exception as error:  # of the network: no route, unknown host, timeout, a proxy that refuses
         raise ModelError("The Hugging Face Hub cannot be reached; is there internet?") from error
-    if info.gated:  # of such a model the Hub tells the size to everyone, and refuses the files
+    if info.gated:  # the Hub tells everyone the size of such a model, but refuses its files
         raise _gated(name)
     files = tuple(
         RemoteFile(file.rfilename, file.size or 0, file.lfs.sha256 if file.lfs else file.blob_id or "")
@@ -79,7 +83,7 @@ def look_up(name: str, settings: Settings) -> Offer:
     )
     weights = [file for file in files if file.name.endswith(".safetensors")]
     if not weights:
-        raise ModelError(f"The model {name!r} offers no safetensors, and nothing else is read.")
+        raise ModelError(f"The model {name!r} has no safetensors files, and the app reads weights from no others.")
     if all(file.name != "config.json" for file in files):
         raise ModelError(f"The model {name!r} has no config.json, so it cannot be opened.")
     if info.config and "model_type" in info.config:
@@ -100,10 +104,10 @@ def _gated(name: str) -> ModelError:
 
 
 def _check_disk(offer: Offer, root: Path) -> None:
-    """Raises: ModelError if the disk has no room for a model beside those that are on their way"""
-    there = next(path for path in (root.absolute(), *root.absolute().parents) if path.exists())
-    coming = sum(other.offer.size - other.arrived for other in list(_on_their_way.values()))
-    free = max(0, shutil.disk_usage(there).free - SPARE_BYTES - coming)
+    """Raises: ModelError if the disk has no room for a model beside those that are being fetched"""
+    existing = next(path for path in (root.absolute(), *root.absolute().parents) if path.exists())
+    expected = sum(other.offer.size - other.arrived for other in list(_running.values()))
+    free = max(0, shutil.disk_usage(existing).free - SPARE_BYTES - expected)
     if offer.size > free:
         raise ModelError(
             f"The model takes {offer.size / 1e9:.1f} GB and the disk has {free / 1e9:.1f} GB to spare; "
@@ -112,34 +116,36 @@ def _check_disk(offer: Offer, root: Path) -> None:
 
 
 def fetch(offer: Offer, settings: Settings, progress: Callable[[float], None]) -> Path:
-    """Fetch what was offered into the folder of models, telling how far it has come (0 to 1).
+    """Fetch what was offered into the folder of models, and wait until it is there.
 
-    A model that is on its way already is watched, not fetched twice. Whoever stops watching does not stop it.
+    A model that is already being fetched is not fetched twice. A visitor who leaves does not stop the download.
 
-    Raises: ModelError if it fails; what has come stays and is not fetched again
+    Args:   progress: called again and again with the share that has arrived, 0 to 1
+    Raises: ModelError if the download fails; what has arrived stays and is not fetched again
     """
+    folder_of(offer.name, settings.root)  # the visitor may have taken long to confirm
     folder = settings.root / offer.name
     with _lock:
-        if (fetching := _on_their_way.get(folder)) is None:
+        if (download := _running.get(folder)) is None:
             _check_disk(offer, settings.root)
-            fetching = _on_their_way[folder] = _Fetching(offer, folder)
-            fetching.start()
-    while fetching.is_alive():
-        progress(min(1.0, fetching.arrived / max(1, fetching.offer.size)))
-        fetching.join(POLL_SECONDS)
-    if fetching.failed:
-        raise ModelError(fetching.failed)
+            download = _running[folder] = _Download(offer, folder)
+            download.start()
+    while download.is_alive():
+        progress(min(1.0, download.arrived / max(1, download.offer.size)))
+        download.join(POLL_SECONDS)
+    if download.failed:
+        raise ModelError(download.failed)
     progress(1.0)
     return folder
 
 
-def on_its_way(name: str, settings: Settings) -> bool:
-    """Whether somebody is having this model fetched right now."""
-    return settings.root / name in _on_their_way
+def is_being_fetched(name: str, settings: Settings) -> bool:
+    """Whether a download of this model is running, whoever asked for it."""
+    return settings.root / name in _running
 
 
-class _Fetching(threading.Thread):
-    """Fetches one model, whoever watches. arrived: bytes so far; failed: why it failed, for the visitor."""
+class _Download(threading.Thread):
+    """Fetches one model. arrived: bytes so far; failed: why it failed, in words for the visitor."""
 
     def __init__(self, offer: Offer, folder: Path) -> None:
         super().__init__(daemon=True)
@@ -160,56 +166,56 @@ class _Fetching(threading.Thread):
             self.failed = (
                 "The server's disk is full."
                 if full
-                else "The download broke off; try again, it goes on where it stopped."
+                else "The connection broke; try again, and the download goes on where it stopped."
             )
         finally:
             with _lock:
-                del _on_their_way[self.folder]
+                del _running[self.folder]
 
     def _fetch(self, file: RemoteFile) -> None:
         path, part = self.folder / file.name, self.folder / f"{file.name}.part"
         if path.is_file() and _digest(path, file) == file.digest:
             self.arrived += file.size
             return
-        here = part.stat().st_size if part.is_file() else 0
-        self.arrived += here
-        if here < file.size:
-            self._go_on(file, part, here)
-        part.touch()  # of an empty file nothing comes
+        size = part.stat().st_size if part.is_file() else 0
+        self.arrived += size
+        if size < file.size:
+            self._resume(file, part, size)
+        part.touch()  # an empty file needs no request
         if _digest(part, file) != file.digest:
             part.unlink()
-            raise ModelError(f"{file.name} did not come as the Hugging Face Hub had promised it; try again.")
+            raise ModelError(f"{file.name} is not the file that the Hugging Face Hub had promised; try again.")
         part.replace(path)
 
-    def _go_on(self, file: RemoteFile, part: Path, here: int) -> None:
-        """Fetch a file from the byte on that is still missing; at most one piece beyond the promised size."""
+    def _resume(self, file: RemoteFile, part: Path, size: int) -> None:
+        """Fetch what comes after the first `size` bytes of a file; stop if it is longer than promised."""
         url = hf_hub_url(self.offer.name, file.name, revision=self.offer.revision)
-        headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={here}-"} if here else {})
+        headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={size}-"} if size else {})
         with (
             get_session().stream("GET", url, headers=headers, timeout=TIMEOUT_SECONDS) as answer,
             part.open("ab") as out,
         ):
             if not answer.is_success:
-                raise ModelError(f"The Hugging Face Hub refuses {file.name}, with error {answer.status_code}.")
-            if answer.status_code != 206:  # the whole file, not the rest that was asked for
+                raise ModelError(f"The Hugging Face Hub refuses {file.name} with error {answer.status_code}.")
+            if answer.status_code != 206:  # this server sends the whole file again
                 out.truncate(0)
-                self.arrived -= here
-                here = 0
-            for piece in answer.iter_bytes():
-                out.write(piece)
-                here += len(piece)
-                self.arrived += len(piece)
-                if here > file.size:
+                self.arrived -= size
+                size = 0
+            for chunk in answer.iter_bytes():
+                out.write(chunk)
+                size += len(chunk)
+                self.arrived += len(chunk)
+                if size > file.size:
                     return
 
 
-_on_their_way: dict[Path, _Fetching] = {}
+_running: dict[Path, _Download] = {}
 _lock = threading.Lock()
 
 
 def _digest(path: Path, file: RemoteFile) -> str:
-    """The digest of what has come, of the same kind as the one of the file on the Hub."""
+    """Digest of a file that has arrived, of the kind that the Hub gave for it."""
     git = hashlib.sha1(b"blob %d\0" % path.stat().st_size, usedforsecurity=False)
-    begun = hashlib.sha256() if len(file.digest) == 64 else git
+    algorithm = hashlib.sha256() if len(file.digest) == 64 else git
     with path.open("rb") as content:
-        return hashlib.file_digest(content, lambda: begun).hexdigest()
+        return hashlib.file_digest(content, lambda: algorithm).hexdigest()

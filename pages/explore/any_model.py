@@ -8,7 +8,7 @@ from streamlit.delta_generator import DeltaGenerator
 from figures.grouping import grouped
 from hub.attention import AttentionMaps
 from hub.bertviz_views import draw
-from hub.downloads import Offer, fetch, look_up, on_its_way
+from hub.downloads import Offer, fetch, is_being_fetched, look_up
 from hub.folders import ModelError, Settings, folder_of, listed
 from hub.hugging_face import OpenModel
 from hub.reading import MAX_WRITTEN, Reading
@@ -68,7 +68,7 @@ def offer(settings: Settings, name: str) -> None:
     offered = asked(settings, name)
     size = f"{offered.size / 1e6:,.1f} MB"
     st.info(f"The model {in_markdown(name)} is not here yet. To fetch it takes {size}.")
-    if st.button(f"Fetch {size}", key="fetch") or on_its_way(name, settings):
+    if st.button(f"Fetch {size}", key="fetch") or is_being_fetched(name, settings):
         bar = st.progress(0.0)
         try:
             fetch(offered, settings, lambda part: show_progress(bar, part, size))
