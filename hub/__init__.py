@@ -1,4 +1,4 @@
-"""Other people's models and other people's views: Hugging Face models and BertViz, brought to one form.
+"""Hugging Face: its models read in, this project's model written out; and BertViz's views of attention.
 
-This folder may import transformers and bertviz, which are slow to import; pages import it where they need it.
+transformers and bertviz are slow to import, so a page imports a module of this folder only if it needs it.
 """

@@ -1,10 +1,9 @@
-"""Does the exported model translate as this one does? `python -m hub.agree FILE.tsv` translates with both.
+"""Does the exported model translate like this project's own? `python -m hub.agree FILE.tsv` translates with both.
 
-Settings that make the two comparable: greedy is greedy; a beam of four ranks by the plain sum of log-probabilities in
-both (length penalty 0, because the two libraries divide by different powers of the length), and stops at four finished
-sentences (`early_stopping`). The exported model is loaded as transformers does it by itself, whose fused attention
-rounds a little less than the step-by-step one that hands out its weights. Last line: JSON with the counts and the
-largest difference of a logit.
+Greedy decoding is the same in both. Both beam searches use four beams, rank by the plain sum of log-probabilities
+(length penalty 0, because the two divide by different powers of the length) and stop at four finished sentences
+(`early_stopping`). transformers runs the exported model with its default, fused attention. It prints JSON in its last
+line: how many translations are the same, and the largest difference of a logit.
 """
 
 import argparse
@@ -31,8 +30,8 @@ DECODINGS: dict[str, tuple[Decoding, dict[str, object]]] = {
 }
 
 
-def english(file: Path, limit: int) -> list[str]:
-    """The first different sentences of a file with English in its first column."""
+def sentences_of(file: Path, limit: int) -> list[str]:
+    """The first different sentences in the first column of a file."""
     lines = file.read_text(encoding="utf-8").splitlines()
     return list(dict.fromkeys(line.partition("\t")[0] for line in lines if line.strip()))[:limit]
 
@@ -40,7 +39,7 @@ def english(file: Path, limit: int) -> list[str]:
 @torch.inference_mode()
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m hub.agree", description=__doc__)
-    parser.add_argument("file", type=Path, help="sentences, English in the first column")
+    parser.add_argument("file", type=Path, help="sentences to translate, in the first column")
     parser.add_argument("--limit", type=int, default=200)
     arguments = parser.parse_args()
     torch.set_num_threads(1)
@@ -49,17 +48,17 @@ def main() -> None:
         export(Path(folder) / "exported")
         theirs = AutoModelForSeq2SeqLM.from_pretrained(Path(folder) / "exported").eval()
         tokenizer = AutoTokenizer.from_pretrained(Path(folder) / "exported")
-    sentences = english(arguments.file, arguments.limit)
+    sentences = sentences_of(arguments.file, arguments.limit)
     same = dict.fromkeys(DECODINGS, 0)
     largest = 0.0
     for sentence in track(sentences, "Translating with both"):
-        found = trace(ours, sentence)
-        read = tokenizer(sentence, return_tensors="pt")
-        tgt = torch.tensor([[token.id for token in found.tgt]])
-        logits = theirs(**read, decoder_input_ids=tgt).logits[0]
-        largest = max(largest, float((logits - torch.tensor(found.tensors["logits"])).abs().max()))
+        traced = trace(ours, sentence)
+        inputs = tokenizer(sentence, return_tensors="pt")
+        tgt = torch.tensor([[token.id for token in traced.tgt]])
+        logits = theirs(**inputs, decoder_input_ids=tgt).logits[0]
+        largest = max(largest, float((logits - torch.tensor(traced.tensors["logits"])).abs().max()))
         for name, (decoding, settings) in DECODINGS.items():
-            ids = theirs.generate(**read, **settings, do_sample=False)
+            ids = theirs.generate(**inputs, **settings, do_sample=False)
             written = str(tokenizer.decode(ids[0], skip_special_tokens=True)).strip()
             same[name] += written == translate(ours, sentence, decoding)
     print(
@@ -77,12 +76,12 @@ def main() -> None:
 
 
 def exact_difference(ours: Machine, theirs: PreTrainedModel, sources: list[list[int]]) -> float:
-    """Largest difference of a logit where both compute in float64: what is left is no rounding of sums."""
+    """Largest difference of a logit when both compute in float64, where rounding hardly plays a part."""
     ours.model.double()
     theirs.double()
     largest = 0.0
     for ids in sources:
-        src, tgt = torch.tensor([ids]), torch.tensor([[SOS_ID, *ids[:-1]]])  # any pieces will do
+        src, tgt = torch.tensor([ids]), torch.tensor([[SOS_ID, *ids[:-1]]])  # any tokens will do
         difference = ours.model(src, tgt) - theirs(input_ids=src, decoder_input_ids=tgt).logits
         largest = max(largest, float(difference.abs().max()))
     return largest

@@ -1,4 +1,4 @@
-"""The one form that every model's attention is brought to before it is drawn or compared."""
+"""One form for the attention of every model, so that it can be drawn and compared."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,9 +19,9 @@ class AttentionMaps:
 
     kind: "encoder", "decoder" or "cross"
     weights (L,H,T,S): rows add up to 1
-    rows T, columns S: texts of the tokens, special tokens among them, as the model has them
-    row_words, column_words: for each token which word it belongs to, −1 for special tokens
-    row_wholes, column_wholes: for each token the text of that word; left out where it is the tokens' texts joined
+    rows T, columns S: texts of the tokens, with special tokens
+    row_words, column_words: for each token the number of its word, −1 for special tokens
+    row_wholes, column_wholes: for each token the text of its word; empty if that is always the tokens' texts joined
     """
 
     kind: str
@@ -41,7 +41,7 @@ class AttentionMaps:
             )
 
     def first(self, n_tokens: int) -> Self:
-        """The part between the first tokens alone; its rows may add up to less than 1."""
+        """The attention among the first tokens only; its rows may add up to less than 1."""
         part = slice(n_tokens)
         return replace(
             self,
@@ -55,12 +55,12 @@ class AttentionMaps:
         )
 
     def of_layers(self, layers: Sequence[int]) -> Self:
-        """These layers alone, counted from 0."""
+        """Only these layers, counted from 0."""
         return replace(self, weights=self.weights[list(layers)])
 
     @property
     def hidden(self) -> NDArray[np.bool_]:
-        """(T,S), True where a decoder may not look: above the diagonal, if no head of any layer gives weight there."""
+        """(T,S), True where a decoder may not look: above the diagonal, where no head of any layer gives any weight."""
         nothing = np.all(self.weights == 0, axis=(0, 1))
         return np.asarray(np.triu(nothing, 1) & (self.kind == "decoder"))
 

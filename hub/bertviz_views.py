@@ -1,9 +1,9 @@
-"""BertViz's head view and model view as a page of their own, which needs no network and runs no visitor's text.
+"""BertViz's head view and model view, each as an HTML page that needs no network and never runs what a visitor typed.
 
-BertViz loads d3 and jQuery from the internet through require.js and writes tokens into a script as they are. Here both
-libraries stand in the page, and a token's `<` is written as an escape, so that nothing typed can end the script. Over
-that, a content security policy with a one-time number lets these scripts run and no other, and loads nothing at all.
-Layers and heads are counted from 1, as everywhere in the app, where BertViz counts from 0.
+BertViz loads d3 and jQuery from the internet through require.js, and writes tokens into a script as they are. Here both
+libraries are part of the page, and the `<` of a token is written as an escape, so that no token can end the script. A
+content security policy with a one-time number also lets only these scripts run and loads nothing. BertViz counts layers
+and heads from 0; here they count from 1, as in the whole app.
 """
 
 import re
@@ -20,17 +20,17 @@ from hub.attention import AttentionMaps
 
 Mode = Literal["light", "dark"]
 
-DIGITS = 4  # of a weight; rounded, a view is a third of its size
-MAX_WEIGHTS = 60_000  # in one view; each takes eight bytes, and the libraries 330 kB
+DIGITS = 4  # after the point of a weight; rounding makes a view a third as large
+MAX_WEIGHTS = 60_000  # in one view; a weight takes eight bytes, the libraries 330 kB
 _VENDOR = Path(__file__).parent / "vendor"
 _LIBRARIES = "jquery-3.7.1.min.js", "d3-5.7.0.min.js"
-_MARK = "\ue000"  # stands for < until the script is written; a private character that no language uses
+_MARK = "\ue000"  # stands for < until the script is written: a private character, in no language
 
-# What BertViz asks of require.js, answered by the libraries on the page.
+# Answers what BertViz asks of require.js, from the libraries on the page.
 _REQUIRE = "var require={config(){}};function requirejs(names,run){run(window.jQuery,window.d3)}"
 
-# In BertViz's scripts: what it writes on the page counts from 0, and its dark ground is not this app's.
-_WRITTEN = {
+# In BertViz's scripts: count from 1, and use this app's dark background.
+_REPLACED = {
     ".text(layer)": ".text(layer + 1)",
     ".text(config.heads[i])": ".text(config.heads[i] + 1)",
     ".text(config.layers[i])": ".text(config.layers[i] + 1)",
@@ -50,9 +50,9 @@ body.dark select { background: #1a222c; color: inherit; }
 
 
 def head_view(maps: AttentionMaps, mode: Mode, layer: int = 0, layers: Sequence[int] | None = None) -> str:
-    """Lines from token to token, all heads of a layer at once in colours.
+    """Lines from token to token, each head of a layer in its own colour.
 
-    Args:    layer: the one to open on; layers: those to choose from (all)
+    Args:    layer: the one to open on; layers: those to choose from, all if None
     Returns: a whole HTML page
     """
     import bertviz  # slow to import
@@ -64,7 +64,7 @@ def head_view(maps: AttentionMaps, mode: Mode, layer: int = 0, layers: Sequence[
 
 
 def model_view(maps: AttentionMaps, mode: Mode, layers: Sequence[int] | None = None) -> str:
-    """Every layer and head of one kind of attention as a thumbnail that opens at a click: a whole HTML page."""
+    """Every layer and head of one kind of attention as a small map that a click enlarges: a whole HTML page."""
     import bertviz
 
     html = bertviz.model_view(
@@ -130,7 +130,7 @@ def _page(html: str, mode: Mode) -> str:
     script, _, _ = script.rpartition("</script>")
     code, given, parameters = script.partition("const params = ")
     parameters, end, drawing = parameters.partition("\n")
-    for theirs, ours in _WRITTEN.items():
+    for theirs, ours in _REPLACED.items():
         drawing = drawing.replace(theirs, ours)
     script = f"{code}{given}{parameters}{end}{drawing}"
     # JSON writes the mark as \\ue000, and < may be written the same way.

@@ -1,9 +1,9 @@
-"""The model in the Hugging Face format, and back: `python -m hub.export DIR` writes a folder that transformers loads.
+"""This project's model in the Hugging Face format, and back: `python -m hub.export DIR`.
 
-The library's Marian architecture is this model's: post-norm, ReLU, sinusoidal positions, embeddings × √d_model, one
-matrix for both embeddings and the output. Two things differ. Marian lays positions out as all sines, then all cosines,
-where Vaswani et al. 2017, §3.5 alternate them; so every axis of width d_model is reordered alike, which changes no
-number that is computed. And its attention has biases, which are 0 here.
+The library's Marian architecture is the same as this model's: post-norm, ReLU, sinusoidal positions, embeddings ×
+√d_model, one matrix for both embeddings and the output. Two things differ. Marian puts all sines of a position before
+all cosines, while Vaswani et al. 2017, §3.5 alternate them; so every axis of width d_model is reordered in the same
+way, which changes the order of the numbers, not the numbers. And Marian's attention has biases, which are 0 here.
 """
 
 import argparse
@@ -50,16 +50,16 @@ def their_name(name: str) -> str:
     if name == "embedding.matrix.weight":
         return SHARED
     stack = name.partition(".")[0]
-    name = re.sub(r"add_norm_(\d)\.norm", lambda found: NORMS[stack][int(found[1]) - 1], name)
+    name = re.sub(r"add_norm_(\d)\.norm", lambda match: NORMS[stack][int(match[1]) - 1], name)
     for ours, theirs in OURS_TO_THEIRS.items():
         name = name.replace(ours, theirs)
     return f"model.{name}"
 
 
 def stream_axes(name: str) -> tuple[int, ...]:
-    """Which axes of one of our weights run along d_model, the width of the stream between the blocks.
+    """Which axes of one of our weights run along d_model, the width of the vectors between the blocks.
 
-    A projection into heads ends in heads, not in the stream, and one out of them begins there.
+    The output axis of w_q, w_k and w_v and the input axis of w_o run along the heads, which are not reordered.
     """
     what = name.split(".")[-2]
     if what in ("w_q", "w_k", "w_v"):
@@ -70,7 +70,7 @@ def stream_axes(name: str) -> tuple[int, ...]:
 
 
 def reorder(weights: dict[str, Tensor], order: Tensor) -> dict[str, Tensor]:
-    """Our weights with every d_model axis put into this order."""
+    """Our weights with every d_model axis in this order."""
     result = {}
     for name, weight in weights.items():
         for axis in stream_axes(name):
@@ -80,7 +80,7 @@ def reorder(weights: dict[str, Tensor], order: Tensor) -> dict[str, Tensor]:
 
 
 def sines_first(d_model: int) -> Tensor:
-    """The order (d_model) that brings alternating sines and cosines to all sines, then all cosines."""
+    """The order (d_model) that puts all sines first, then all cosines, where they alternate."""
     return torch.cat([torch.arange(0, d_model, 2), torch.arange(1, d_model, 2)])
 
 
@@ -135,7 +135,7 @@ GENERATION = {
     "bos_token_id": SOS_ID,
     "eos_token_id": EOS_ID,
     "forced_eos_token_id": None,
-    "suppress_tokens": [PAD_ID, SOS_ID],  # never written here either
+    "suppress_tokens": [PAD_ID, SOS_ID],  # our decoding never writes them either
     "max_new_tokens": MAX_TOKENS,
     "num_beams": 4,
     "length_penalty": 1.0,
@@ -147,14 +147,14 @@ TOKENIZER_CONFIG = {
     "bos_token": SOS,
     "eos_token": EOS,
     "model_max_length": MAX_TOKENS + 1,
-    "split_special_tokens": True,  # a typed <sos> is text
+    "split_special_tokens": True,  # <sos> typed by a visitor is plain text
     "clean_up_tokenization_spaces": False,
     "model_input_names": ["input_ids", "attention_mask"],
 }
 
 
 def their_tokenizer(tokenizer: Tokenizer) -> Backend:
-    """Our tokenizer that also tidies what is typed (see `model.tokenizer.normalise`) and appends `<eos>`."""
+    """Our tokenizer, which also does what `model.tokenizer.normalise` does, and appends `<eos>`."""
     backend = Backend.from_str(tokenizer.backend.to_str())
     backend.normalizer = normalizers.Sequence(
         [
@@ -179,7 +179,7 @@ def our_tokenizer(path: Path) -> Tokenizer:
 
 
 def card(folder: Path) -> str:
-    """The model card with the header that the Hub reads, and how to use the folder."""
+    """The model card, with the header that the Hub reads and a note on how to use the folder."""
     header = (
         "---\nlanguage:\n- en\n- de\nlicense: mit\nlibrary_name: transformers\npipeline_tag: translation\n"
         "datasets:\n- tatoeba\nmetrics:\n- bleu\n- chrf\n---\n"
@@ -200,7 +200,7 @@ def card(folder: Path) -> str:
 
 
 def export(target: Path, source: Path = SHIPPED) -> None:
-    """Write a trained model as a folder for transformers.
+    """Write a trained model of this project as a folder for transformers.
 
     Raises: CheckpointError if a file of the source is missing or damaged
     """
@@ -222,9 +222,9 @@ def export(target: Path, source: Path = SHIPPED) -> None:
 
 
 def restore(target: Path, source: Path) -> None:
-    """Write a folder made by `export` as a model of this project again.
+    """Turn a folder written by `export` into a model of this project again.
 
-    Raises: CheckpointError, naming the file, if it is missing, damaged or holds another architecture
+    Raises: CheckpointError, naming the folder, if a file is missing or damaged, or it holds another architecture
     """
     try:
         config = our_config(json.loads((source / CONFIG).read_text()))
@@ -242,7 +242,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m hub.export", description=__doc__)
     parser.add_argument("folder", type=Path, help="where to write")
     parser.add_argument("--model", type=Path, default=SHIPPED, help="what to export (default: the shipped model)")
-    parser.add_argument("--back", type=Path, metavar="EXPORTED", help="turn an exported folder into one of ours again")
+    parser.add_argument(
+        "--back", type=Path, metavar="EXPORTED", help="turn this exported folder into a model of this project again"
+    )
     arguments = parser.parse_args()
     try:
         if arguments.back:

@@ -1,8 +1,8 @@
-"""Which models may be opened, and where they lie: the operator's three settings, and what a typed name may mean.
+"""Which models may be opened, and where they are: the operator's three settings, and what a typed name may mean.
 
-WALKTHROUGH_MODELS     folder that holds the models, one a folder; "models" beside the app if unset
-WALKTHROUGH_DOWNLOADS  "yes" lets a visitor fetch a model from the Hugging Face Hub into that folder, after asking
-WALKTHROUGH_KEPT       models kept in memory at most; 2 if unset
+WALKTHROUGH_MODELS     folder of the models, which are one folder each; "models" beside the app if unset
+WALKTHROUGH_DOWNLOADS  "yes" lets a visitor fetch a model from the Hugging Face Hub into that folder
+WALKTHROUGH_KEPT       how many models stay in memory at most; 2 if unset
 """
 
 import json
@@ -19,8 +19,8 @@ from safetensors import SafetensorError, safe_open
 HERE = Path(__file__).parent.parent
 NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?", re.ASCII)  # of a model on the Hub
 UNSAFE = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.h5", "*.msgpack", "*.pkl")
-TEXTS = (".json", ".txt", ".model", ".spm", ".jinja")  # what is read of a model besides its weights
-MAX_TEXT_BYTES = 64 * 2**20  # of one such file; the largest vocabularies in use take half of that
+TEXTS = (".json", ".txt", ".model", ".spm", ".jinja")  # files that are read besides the weights
+MAX_TEXT_BYTES = 64 * 2**20  # of one such file; the largest vocabularies in use take half of it
 WEIGHTS = "model.safetensors"
 
 
@@ -30,6 +30,8 @@ class ModelError(Exception):
 
 @dataclass(frozen=True)
 class Settings:
+    """The operator's settings. root: folder of the models; kept: how many stay in memory at most."""
+
     root: Path
     downloads: bool
     kept: int
@@ -46,15 +48,15 @@ class Settings:
 
 def listed(root: Path) -> list[str]:
     """Names of the models under the root: folders with a config.json, one or two levels down."""
-    found = [path.parent for pattern in ("*/config.json", "*/*/config.json") for path in root.glob(pattern)]
-    names = {path.relative_to(root).as_posix() for path in found}
+    configs = [path for pattern in ("*/config.json", "*/*/config.json") for path in root.glob(pattern)]
+    names = {path.parent.relative_to(root).as_posix() for path in configs}
     return sorted(name for name in names if NAME.fullmatch(name) and inside(root / name, root))
 
 
 def folder_of(name: str, root: Path) -> Path | None:
-    """The folder of a model under the root, or None if there is none of this name.
+    """The folder of a model under the root; None if the root holds no model of this name.
 
-    Raises: ModelError if this is no name of a model: nothing outside the root is ever looked at
+    Raises: ModelError if a model cannot have this name; nothing outside the root is ever looked at
     """
     name = name.strip()
     if not NAME.fullmatch(name) or ".." in name:
@@ -63,12 +65,12 @@ def folder_of(name: str, root: Path) -> Path | None:
         )
     path = root / name
     if not inside(path, root):
-        raise ModelError("This folder lies outside the models that the app may open.")
+        raise ModelError("This folder is outside the models that the app may open.")
     return path if (path / "config.json").is_file() else None
 
 
 def inside(path: Path, root: Path) -> bool:
-    """Whether a path, links followed, stays under the root."""
+    """Whether a path stays under the root when its links are followed."""
     try:
         return path.resolve().is_relative_to(root.resolve())
     except (OSError, RuntimeError):  # a link to itself
@@ -76,80 +78,82 @@ def inside(path: Path, root: Path) -> bool:
 
 
 def check_files(folder: Path, root: Path) -> None:
-    """Look at a model's folder before anything in it is read.
+    """Check a model's folder before anything in it is read.
 
-    Raises: ModelError if a file leads out of the root, is no ordinary file, or is too large to be what its name says
+    Raises: ModelError if a file leads out of the root, is not an ordinary file, or is too large for its kind
     """
     for path in folder.rglob("*"):
         if not inside(path, root):
-            raise ModelError("A file of this folder is a link out of the models that the app may open.")
+            raise ModelError("A file of this folder is a link to a place outside the models that the app may open.")
         if not (path.is_file() or path.is_dir()):
-            raise ModelError("The folder holds something that is no ordinary file.")
+            raise ModelError("The folder holds something that is not an ordinary file.")
         if path.suffix in TEXTS and path.stat().st_size > MAX_TEXT_BYTES:
             raise ModelError(
                 f"The model's {path.name[:60]} is larger than {MAX_TEXT_BYTES >> 20} MB, so it is not read."
             )
 
 
-def config_of(folder: Path) -> dict[str, Any]:
+def read_config(folder: Path) -> dict[str, Any]:
     """config.json of a model.
 
     Raises: ModelError if it cannot be read
     """
-    return json_of(folder / "config.json")
+    return read_json(folder / "config.json")
 
 
-def writing_of(folder: Path) -> dict[str, Any]:
-    """generation_config.json of a model: its settings for writing; none if it has no such file.
+def read_generation_config(folder: Path) -> dict[str, Any]:
+    """generation_config.json of a model, its settings for writing text; empty if it has no such file.
 
     Raises: ModelError if it cannot be read
     """
     path = folder / "generation_config.json"
-    return json_of(path) if path.exists() else {}
+    return read_json(path) if path.exists() else {}
 
 
-def json_of(path: Path) -> dict[str, Any]:
-    """What a JSON file of a model holds.
+def read_json(path: Path) -> dict[str, Any]:
+    """The object in a JSON file of a model.
 
-    Raises: ModelError if it cannot be read or is no object
+    Raises: ModelError if the file cannot be read or holds no object
     """
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise ModelError(f"The model's {path.name} cannot be read.") from error
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         raise ModelError(f"The model's {path.name} does not describe a model.")
-    return found
+    return content
 
 
 def weight_files(folder: Path) -> list[Path]:
-    """The safetensors of a model: one file, or those that its index names.
+    """The safetensors files of a model: one file, or those that its index names.
 
-    Raises: ModelError if there are none, or the index names anything else
+    Raises: ModelError if there are none, one is missing, or the index names something else
     """
     index = folder / f"{WEIGHTS}.index.json"
     if (folder / WEIGHTS).is_file():
         return [folder / WEIGHTS]
     if index.is_file():
-        parts = json_of(index).get("weight_map")
+        parts = read_json(index).get("weight_map")
         if not isinstance(parts, dict):
             raise ModelError("The model's list of weight files cannot be read.")
         names = sorted({str(name) for name in parts.values()})
         if not all(re.fullmatch(r"[\w.-]+\.safetensors", name, re.ASCII) for name in names):
-            raise ModelError("The model's list of weight files names something else than safetensors in its folder.")
+            raise ModelError(
+                "The model's list of weight files names something other than safetensors files in its folder."
+            )
         if missing := [name for name in names if not (folder / name).is_file()]:
             raise ModelError(f"The folder lacks {len(missing)} of its weight files, {missing[0][:60]} among them.")
         return [folder / name for name in names]
     if any(next(folder.glob(pattern), None) for pattern in UNSAFE):
         raise ModelError(
-            "The model's weights are stored as a pickle or another format that can run code when opened; only "
-            "safetensors are read."
+            "The model's weights are stored as a pickle or in another format that can run code when it is opened; only "
+            "safetensors files are read."
         )
     raise ModelError("The folder holds no weights: model.safetensors is missing.")
 
 
 def n_numbers(files: Sequence[Path]) -> int:
-    """How many numbers safetensors files hold; only their heads are read.
+    """How many numbers safetensors files hold. Only their headers are read.
 
     Raises: ModelError if one is damaged
     """
@@ -165,7 +169,7 @@ def _count(path: Path) -> int:
 
 
 def free_memory() -> int:
-    """Bytes of memory that are free or can be freed, as Linux counts them; the whole memory elsewhere."""
+    """Bytes of memory that are free or can be freed, as Linux counts them; on other systems, all memory."""
     try:
         for line in Path("/proc/meminfo").read_text().splitlines():
             if line.startswith("MemAvailable:"):

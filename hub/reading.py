@@ -15,17 +15,17 @@ from hub.attention import AttentionMaps
 from hub.folders import ModelError
 from hub.hugging_face import OpenModel, first_line
 
-MAX_WRITTEN = 48  # tokens that a model writes at most
+MAX_WRITTEN = 48  # tokens that a model may write
 N_PREDICTIONS = 10
 MAX_TEXT = 60  # characters of a token that are shown
 
-_SPACES = "Ġ▁"  # what byte-level vocabularies and SentencePiece write for a space
+_SPACES = "Ġ▁"  # signs for a space in byte-level and SentencePiece vocabularies
 _BYTES = {sign: byte for byte, sign in bytes_to_unicode().items()}
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """A token that the model thinks likely at some place, and its probability."""
+    """A token that may stand in one place, and its probability."""
 
     text: str
     probability: float
@@ -33,7 +33,7 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Covered:
-    """A covered token that had to be guessed: its text, its probability, and its rank from 1 among so many."""
+    """A token that was covered: its text, the probability that the model gives it, and its rank, from 1, among all."""
 
     text: str
     probability: float
@@ -45,12 +45,12 @@ class Covered:
 class Reading:
     """What a model did with one sentence.
 
-    tokens:    of the sentence, special tokens among them; n_cut: tokens beyond what the model or the page takes
-    maps:      attention of every layer and head, one entry a kind
-    predicted: what the predictions are for, in words; "" if the model predicts nothing
-    predictions: the likeliest tokens there, likeliest first
-    written:   what an encoder-decoder model makes of the sentence, or how a decoder goes on
-    covered:   the token that the visitor covered, if any
+    tokens:      of the sentence, with special tokens; n_cut: how many more there were than the model or the page takes
+    maps:        attention of every layer and head, one entry for each kind
+    predicted:   what is predicted, in words; "" if nothing is
+    predictions: the likeliest tokens for it, likeliest first
+    written:     what an encoder-decoder writes for the sentence, or how a decoder continues it
+    covered:     the token that the visitor covered, if any
     """
 
     tokens: tuple[str, ...]
@@ -65,32 +65,32 @@ class Reading:
 def read(opened: OpenModel, sentence: str, hidden: int | None = None) -> Reading:
     """Send a sentence through a model.
 
-    Args:   hidden: for an encoder, the token to be covered by the mask token and guessed; None leaves the sentence as
-            it is, with the first mask token in it, if any, to be guessed
-    Raises: ModelError if nothing is left of the sentence, or the model cannot read it
+    Args:   hidden: for an encoder, the token to replace by the mask token and predict. With None the sentence stays as
+            it is, and the first mask token in it, if there is one, is predicted
+    Raises: ModelError if the sentence is empty or the model cannot read it
     """
     try:
         reading = _read(opened, sentence, hidden)
     except ModelError:
         raise
-    except Exception as error:  # a model may load and yet be unsound: ids beyond its vocabulary, heads that do not fit
-        raise ModelError(f"The model fails at this sentence: {first_line(error)}") from error
+    except Exception as error:  # a model may load and still be broken: ids beyond its vocabulary, heads that do not fit
+        raise ModelError(f"The model fails on this sentence: {first_line(error)}") from error
     numbers = [*(maps.weights for maps in reading.maps), np.array([p.probability for p in reading.predictions])]
     if not all(np.isfinite(array).all() for array in numbers):
-        raise ModelError("The model computes values that are no numbers, so there is nothing to show.")
+        raise ModelError("Some values that the model computes are not finite numbers, so there is nothing to show.")
     return reading
 
 
 @torch.inference_mode()
 def _read(opened: OpenModel, sentence: str, hidden: int | None) -> Reading:
     tokenizer = opened.tokenizer
-    everything = tokenizer(sentence, verbose=False)["input_ids"]
+    all_ids = tokenizer(sentence, verbose=False)["input_ids"]
     encoded = tokenizer(sentence, truncation=True, max_length=opened.longest, return_tensors="pt")
     ids = encoded["input_ids"]
     if not ids.size(1):
         raise ModelError("There is nothing to read yet: type a sentence.")
-    if ids.size(1) > opened.longest:  # where special tokens alone are more, nothing is cut
-        raise ModelError(f"The model's files say that it takes {opened.longest} tokens: too few for a sentence.")
+    if ids.size(1) > opened.longest:  # the special tokens alone are too many, and they are never cut
+        raise ModelError(f"According to its files, the model can read {opened.longest} tokens, too few for a sentence.")
     words = _words(tokenizer, ids[0].tolist(), encoded)
     masked: list[int] = []
     answer = None
@@ -103,7 +103,7 @@ def _read(opened: OpenModel, sentence: str, hidden: int | None) -> Reading:
     tokens = _tokens(tokenizer, ids[0].tolist(), words)
     run = {"encoder": _read_encoder, "decoder": _read_decoder, "encoder-decoder": _read_both}[opened.kind]
     maps, predicted, logits, written = run(opened, ids, encoded["attention_mask"], tokens)
-    n_cut = max(0, len(everything) - ids.size(1))
+    n_cut = max(0, len(all_ids) - ids.size(1))
     if not opened.predicts or (opened.kind == "encoder" and not masked):
         return Reading(tokens.texts, n_cut, maps, "", (), "")
     if opened.kind == "encoder":
@@ -131,7 +131,7 @@ def _maps(kind: str, layers: Sequence[torch.Tensor], rows: Tokens, columns: Toke
 
 
 def _read_encoder(opened: OpenModel, ids: torch.Tensor, mask: torch.Tensor, tokens: Tokens) -> Read:
-    """The predictions are those of every place."""
+    """The logits are those of every token (T,vocab_size)."""
     out = opened.model(input_ids=ids, attention_mask=mask, output_attentions=True)
     return (_maps("encoder", out.attentions, tokens, tokens),), "", out.logits[0], ""
 
@@ -145,7 +145,7 @@ def _read_decoder(opened: OpenModel, ids: torch.Tensor, mask: torch.Tensor, toke
         do_sample=False,
         num_beams=1,
         max_new_tokens=min(MAX_WRITTEN, max(1, opened.longest - ids.size(1))),
-        pad_token_id=_filler(opened),
+        pad_token_id=_pad_id(opened),
     )
     more = _text(opened, written[0, ids.size(1) :])
     return maps, "the piece that comes next", out.logits[0, -1], more
@@ -180,10 +180,10 @@ def _text(opened: OpenModel, ids: torch.Tensor) -> str:
     return str(opened.tokenizer.decode(ids, skip_special_tokens=True))
 
 
-def _filler(opened: OpenModel) -> int:
-    """An id for padding: where a model has none, whatever it has; one sentence alone is never padded."""
-    found = opened.tokenizer.pad_token_id
-    return int(found if found is not None else opened.tokenizer.eos_token_id or 0)
+def _pad_id(opened: OpenModel) -> int:
+    """An id for padding. A model without one gets any id, because a single sentence is never padded."""
+    pad_id = opened.tokenizer.pad_token_id
+    return int(pad_id if pad_id is not None else opened.tokenizer.eos_token_id or 0)
 
 
 def _stack(layers: Sequence[torch.Tensor]) -> np.ndarray:
@@ -205,9 +205,9 @@ def _covered(tokenizer: PreTrainedTokenizerBase, logits: torch.Tensor, answer: i
 
 
 def _texts(tokenizer: PreTrainedTokenizerBase, ids: Iterable[int]) -> tuple[str, ...]:
-    """Each token as a reader knows it: without the sign that some vocabularies write for a space.
+    """The text of each token, without the sign that some vocabularies write for a space.
 
-    Bytes that are no character one can see are in hexadecimal, like ‹E2 82›.
+    Bytes that are not a visible character are given in hexadecimal, like ‹E2 82›.
     """
     texts = []
     for id in ids:
@@ -245,7 +245,7 @@ def _words(tokenizer: PreTrainedTokenizerBase, ids: Sequence[int], encoded: Any 
         if id in tokenizer.all_special_ids:
             words.append(-1)
             continue
-        # As the tokenizer cuts a sentence: at spaces, and between letters and punctuation.
+        # Tokenizers cut a sentence at spaces, and between letters and punctuation.
         sign = token.lstrip(_SPACES)[:1] in string.punctuation
         if token.startswith(tuple(_SPACES)) or word < 0 or words[-1] < 0 or sign != ended_in_sign:
             word += 1

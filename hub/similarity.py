@@ -1,4 +1,4 @@
-"""How alike two attention heads are, in one model or in two, on one sentence or on two."""
+"""How alike two attention heads are: heads of one model or of two, on one sentence or on two."""
 
 from functools import lru_cache
 
@@ -23,8 +23,8 @@ PLACES = (
 def places(maps: AttentionMaps) -> Array:
     """What share of its weight each head gives to which place, averaged over the rows: (L,H,7), adding up to 1.
 
-    A place counts once, by the first name of PLACES that fits. In encoder-decoder attention the place that belongs to
-    a row is the one as far into the sentence, which need not be its translation.
+    A place counts once, under the first name in PLACES that fits. In encoder-decoder attention "itself" is the place
+    as far into the source as the row is into the target, whatever is written there.
     """
     n_rows, n_columns = len(maps.rows), len(maps.columns)
     scale = 1.0 if maps.kind != "cross" else (n_columns - 1) / max(1, n_rows - 1)
@@ -42,16 +42,16 @@ def places(maps: AttentionMaps) -> Array:
 
 @lru_cache(maxsize=8)
 def similarity(one: AttentionMaps, two: AttentionMaps) -> tuple[Array, bool]:
-    """How much of their weight each pair of heads places alike, 0 to 1: (L₁,H₁,L₂,H₂); and whether cell by cell.
+    """How alike each pair of heads is, 0 to 1, and whether they were compared cell by cell: (L₁,H₁,L₂,H₂) and a bool.
 
-    Where both have the same rows and columns, what is alike is counted in every cell; else by `places`.
-    Remembered for the last maps asked for: with two models of 144 heads it takes a second.
+    If both have the same rows and columns, they are compared cell by cell, else by `places`. The last results are
+    remembered: two models of 144 heads take a second.
     """
     same = one.rows == two.rows and one.columns == two.columns
     left, right = (m.weights.astype(np.float64) if same else places(m)[:, :, None] for m in (one, two))
     result = np.empty((*left.shape[:2], *right.shape[:2]))
     for layer, head in np.ndindex(left.shape[:2]):
-        # Of two ways to share out 1, what both give to the same place, added up.
+        # Both heads share out a weight of 1: add up what they give to the same places.
         result[layer, head] = np.minimum(left[layer, head], right).sum(-1).mean(-1)
     result.setflags(write=False)
     return result, same

@@ -129,7 +129,7 @@ def test_a_folder_that_leads_out_of_the_root_gets_nothing(hub: Hub, settings: Se
         ({"gated": "manual"}, "sign in"),
         ({"files": {"config.json": b"{}", "pytorch_model.bin": b"x"}}, "no safetensors"),
         ({"files": {WEIGHTS: b"x"}}, "no config.json"),
-        ({"more": {"config": {"model_type": "vit"}}}, "no language model"),
+        ({"more": {"config": {"model_type": "vit"}}}, "not a language model"),
         ({"more": {"safetensors": {"parameters": {"BF16": 10**12}, "total": 10**12}}}, "4000.0 GB of memory"),
     ],
 )

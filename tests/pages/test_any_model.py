@@ -113,7 +113,7 @@ def test_hostile_text_is_shown_as_text(family: str, text: str) -> None:
         ("a" * 5000, "A model's name is"),
         ("bare", "holds no weights"),
         ("pickled", "pickle"),
-        ("picture", "no language model"),
+        ("picture", "not a language model"),
         ("half", "are missing"),
     ],
 )
