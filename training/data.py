@@ -115,12 +115,20 @@ def epoch_loader(
     epoch: int,
     max_len: int,
 ) -> DataLoader[tuple[list[int], list[int]]]:
-    """All pairs once, varied and shuffled by (seed, epoch) alone, so that a resumed run sees the same batches."""
+    """All pairs once, varied and shuffled by (seed, epoch) alone, so that a resumed run sees the same batches.
+
+    A pair with an empty side, or with one longer than the model takes, is left out.
+
+    Raises: ValueError if no pair is left
+    """
     rng = random.Random(f"{seed}/{epoch}")
     varied = variation.apply(pairs, rng)
     sources = tokenizer.encode_batch([english for english, _ in varied])
     targets = tokenizer.encode_batch([german for _, german in varied])
-    encoded = [(s, t) for s, t in zip(sources, targets, strict=True) if 0 < max(len(s), len(t)) < max_len]
+    # Less than max_len: <sos> or <eos> comes on top.
+    encoded = [(s, t) for s, t in zip(sources, targets, strict=True) if s and t and max(len(s), len(t)) < max_len]
+    if not encoded:
+        raise ValueError(f"no pair has two sides of 1 to {max_len - 1} tokens")
     batches = length_batches([(len(s) + 1, len(t) + 1) for s, t in encoded], batch_tokens, rng)
     # A generator of its own: drawing from the global one would shift the dropout of a resumed run.
     return DataLoader(

@@ -25,11 +25,11 @@ from training.data import read_pairs
 
 def references(path: Path, limit: int | None = None) -> dict[str, list[str]]:
     """Every German sentence of each English one, in the file's order; at most `limit` English ones."""
-    found: dict[str, list[str]] = {}
+    groups: dict[str, list[str]] = {}
     for english, german in read_pairs([path]):
-        if english in found or limit is None or len(found) < limit:
-            found.setdefault(english, []).append(german)
-    return found
+        if english in groups or limit is None or len(groups) < limit:
+            groups.setdefault(english, []).append(german)
+    return groups
 
 
 def as_typed(english: str) -> str:

@@ -63,6 +63,21 @@ def measure(machine: Machine, sentences: Sequence[str]) -> dict[str, Any]:
     }
 
 
+def write(folder: Path, file: Path, limit: int | None = None, source: str = SOURCE) -> Path:
+    """Measure the model in this folder on the first `limit` English sentences of a file; returns the written file."""
+    limited = f" --limit {limit}" if limit else ""
+    measured = {
+        "data": {"file": file.name, "sha256": fingerprint(file), "source": source},
+        "command": f"python -m training.heads {file.name}{limited}",
+        "model": {"file": WEIGHTS, "sha256": fingerprint(folder / WEIGHTS)},
+        "target": "the model's own greedy translation",
+        **measure(load_machine(folder), list(references(file, limit))),
+    }
+    target = folder / MEASURED
+    target.write_text(json.dumps(measured, indent=2) + "\n", encoding="utf-8")
+    return target
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m training.heads", description=__doc__)
     parser.add_argument("file", type=Path)
@@ -71,18 +86,8 @@ def main() -> None:
     parser.add_argument("--source", default=SOURCE, help="where the sentences come from (default: Tatoeba)")
     arguments = parser.parse_args()
     torch.set_num_threads(1)  # sentence by sentence, more would only wait for one another
-    file: Path = arguments.file
-    limit = f" --limit {arguments.limit}" if arguments.limit else ""
-    found = {
-        "data": {"file": file.name, "sha256": fingerprint(file), "source": arguments.source},
-        "command": f"python -m training.heads {file.name}{limit}",
-        "model": {"file": WEIGHTS, "sha256": fingerprint(arguments.model / WEIGHTS)},
-        "target": "the model's own greedy translation",
-    }
-    found |= measure(load_machine(arguments.model), list(references(file, arguments.limit)))
-    target = arguments.model / MEASURED
-    target.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
-    print(f"{target}: {found['sentences']:,} sentences")
+    target = write(arguments.model, arguments.file, arguments.limit, arguments.source)
+    print(f"{target}: {json.loads(target.read_text())['sentences']:,} sentences")
 
 
 if __name__ == "__main__":

@@ -1,68 +1,94 @@
-"""Put a trained model into the app: `python -m training.publish RUN TEST.tsv`.
+"""Put a trained model into the app: `python -m training.publish RUN TEST.tsv [NAME]`.
 
-Copies weights, vocabulary and config from a training run's folder to assets/models/translator, scores them as shipped,
-and writes metrics.json and the model card (README.md) from the measured figures.
+Makes assets/models/NAME (default: translator) from a training run's folder: weights, vocabulary and config; their
+scores (metrics.json), what each head looks at (heads.json), and the model card (README.md) with the measured figures.
+The card's words come from training/cards/NAME.md. A model of that name is replaced only once all this is there.
 """
 
 import argparse
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from model.checkpoint import CONFIG, SHIPPED, TOKENIZER, WEIGHTS
 from model.decoding import Beam, Greedy
-from model.trace import load_machine
+from model.trace import Machine, load_machine
+from training import heads
 from training.evaluate import evaluate, references
+from training.folders import replace_folder
+from training.run import FIGURES
 
-CARD = Path(__file__).with_name("model_card.md")
+MODELS = SHIPPED.parent
+CARDS = Path(__file__).parent / "cards"
+METRICS, CARD = "metrics.json", "README.md"
 
 
-def publish(run: Path, test: Path, target: Path = SHIPPED) -> dict[str, Any]:
-    """Copy, score and describe; returns what metrics.json holds."""
-    target.mkdir(parents=True, exist_ok=True)
-    for name in (WEIGHTS, CONFIG, TOKENIZER):
-        shutil.copyfile(run / name, target / name)
-    machine = load_machine(target)
-    groups = references(test)
-    training = json.loads((run / "training.json").read_text())
-    metrics = {
-        "training": {**training, "data": "Tatoeba, train.en-de.tsv", "pairs": 168530},
-        "test": {
-            "data": "Tatoeba, test.en-de.tsv",
-            "beam 4": evaluate(machine, groups, Beam(4)),
-            "greedy": evaluate(machine, groups, Greedy()),
-            "beam 4, as typed": evaluate(machine, groups, Beam(4), typed=True),
-        },
-    }
-    (target / "metrics.json").write_text(json.dumps(metrics, indent=2) + "\n")
-    config, scores = machine.config, metrics["test"]
-    (target / "README.md").write_text(
-        CARD.read_text(encoding="utf-8").format(
-            parameters=machine.n_parameters,
-            layers=config.n_layers,
-            d_model=config.d_model,
-            heads=config.n_heads,
-            megabytes=(target / WEIGHTS).stat().st_size / 1e6,
-            steps=training["steps"],
-            minutes=training["seconds"] / 60,
-            hardware=metrics["training"]["hardware"],
-            beam=scores["beam 4"],
-            greedy=scores["greedy"],
-            typed=scores["beam 4, as typed"],
-            signature=scores["beam 4"]["bleu_signature"],
-        ),
-        encoding="utf-8",
+def publish(run: Path, test: Path, name: str = SHIPPED.name, models: Path = MODELS) -> dict[str, Any]:
+    """Copy, score and describe; returns what metrics.json holds.
+
+    Raises: ValueError if the name is no plain folder name, or has no card
+    """
+    if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name):
+        raise ValueError(f"{name!r} is no name for a model: use small letters, digits and hyphens")
+    words = CARDS / f"{name}.md"
+    if not words.exists():
+        raise ValueError(f"first write the model card's words in training/cards/{name}.md")
+    fresh = models / f"{name}.new"
+    shutil.rmtree(fresh, ignore_errors=True)
+    fresh.mkdir(parents=True)
+    for file in (WEIGHTS, CONFIG, TOKENIZER):
+        shutil.copyfile(run / file, fresh / file)
+    machine = load_machine(fresh)
+    metrics = {"training": json.loads((run / FIGURES).read_text()), "test": scores(machine, test)}
+    (fresh / METRICS).write_text(json.dumps(metrics, indent=2) + "\n")
+    (fresh / CARD).write_text(
+        card(words.read_text(encoding="utf-8"), machine, metrics, fresh / WEIGHTS), encoding="utf-8"
     )
+    heads.write(fresh, test)
+    replace_folder(fresh, models / name)
     return metrics
+
+
+def scores(machine: Machine, test: Path) -> dict[str, Any]:
+    """How well the model translates, by ways to decode and to type."""
+    groups = references(test)
+    return {
+        "data": test.name,
+        "beam 4": evaluate(machine, groups, Beam(4)),
+        "greedy": evaluate(machine, groups, Greedy()),
+        "beam 4, as typed": evaluate(machine, groups, Beam(4), typed=True),
+    }
+
+
+def card(words: str, machine: Machine, metrics: dict[str, Any], weights: Path) -> str:
+    """The model card: its words with the figures filled in."""
+    config, training, test = machine.config, metrics["training"], metrics["test"]
+    return words.format(
+        parameters=machine.n_parameters,
+        layers=config.n_layers,
+        d_model=config.d_model,
+        heads=config.n_heads,
+        megabytes=weights.stat().st_size / 1e6,
+        training=training,
+        minutes=training["seconds"] / 60,
+        beam=test["beam 4"],
+        greedy=test["greedy"],
+        typed=test["beam 4, as typed"],
+    )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m training.publish", description=__doc__)
     parser.add_argument("run", type=Path, help="the folder given to training.train as --out")
     parser.add_argument("test", type=Path, help="a file of sentence pairs kept apart for scoring")
+    parser.add_argument("name", nargs="?", default=SHIPPED.name, help="folder in assets/models (default: translator)")
     arguments = parser.parse_args()
-    print(json.dumps(publish(arguments.run, arguments.test)["test"], indent=2))
+    torch.set_num_threads(1)  # sentence by sentence, more would only wait for one another
+    print(json.dumps(publish(arguments.run, arguments.test, arguments.name)["test"], indent=2))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from training.data import NO_VARIATION, Variation
 
 @dataclass(frozen=True)
 class Recipe:
-    """The numbers of a training run. Optimiser: Adam, β₁ 0.9, β₂ 0.98, ε 1e-9 (Vaswani et al. 2017, §5.3)."""
+    """The numbers of a training run."""
 
     steps: int
     batch_tokens: int = 3000  # most padded target tokens (and source tokens) in a batch
@@ -21,7 +21,7 @@ class Recipe:
 
 
 RECIPES: dict[str, Recipe] = {
-    "base": Recipe(steps=10_000),
+    "base": Recipe(steps=9_000),
     "tiny": Recipe(steps=40, batch_tokens=400, warmup_steps=10, average_decay=0.9),
     # The published baseline saw no variations, so neither does ours.
     "multi30k": Recipe(steps=12_000, batch_tokens=4096, warmup_steps=2000, variation=NO_VARIATION),

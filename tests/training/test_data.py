@@ -1,5 +1,7 @@
 """Sentence pairs: read, varied, batched."""
 
+import dataclasses
+import math
 import random
 import re
 from collections import Counter
@@ -68,6 +70,47 @@ def test_variations_by_hand(variation: Variation, english: str, expected: str) -
     assert variation.source(english, random.Random(1)) == expected
 
 
+N_SENTENCES = 10_000
+
+
+@pytest.mark.parametrize(
+    ("variation", "english", "expected"),
+    [
+        (Variation(0.3, 0, 0, 0, 0), "It's Tom!", "it's Tom!"),
+        (Variation(0, 0.2, 0, 0, 0), "It's Tom!", "it's tom!"),
+        (Variation(0, 0, 0.4, 0, 0), "It's Tom!", "It's Tom"),
+        (Variation(0, 0, 0, 0.1, 0), "It's Tom!", "Its Tom!"),
+        (Variation(0, 0, 0, 0, 0.25), "It's Tom!", "It's Tom! It's Tom!"),
+    ],
+)
+def test_each_variation_is_applied_at_its_own_rate(variation: Variation, english: str, expected: str) -> None:
+    varied = variation.apply([(english, "Es ist Tom!")] * N_SENTENCES, random.Random(2))
+    rate = max(dataclasses.astuple(variation))
+    assert {sentence for sentence, _ in varied} == {english, expected}
+    n_varied = sum(sentence == expected for sentence, _ in varied)
+    assert abs(n_varied - rate * N_SENTENCES) < 4 * math.sqrt(rate * (1 - rate) * N_SENTENCES)  # 4 standard deviations
+
+
+def test_all_small_letters_come_before_a_small_first_one() -> None:
+    """The second is tried where the first did not happen: 0.5, then half of the other half."""
+    varied = Variation(0.5, 0.5, 0, 0, 0).apply([("It Is", "Es")] * N_SENTENCES, random.Random(2))
+    counts = Counter(english for english, _ in varied)
+    assert counts.keys() == {"it is", "it Is", "It Is"}
+    assert counts["it is"] == pytest.approx(5000, abs=200)
+    assert counts["it Is"] == pytest.approx(2500, abs=175)
+
+
+def test_variations_of_one_sentence_come_together() -> None:
+    assert Variation(0, 1, 1, 1, 0).source("It's Tom.", random.Random(1)) == "its tom"
+
+
+def test_any_pair_may_be_joined_to_any_other() -> None:
+    pairs = [(f"e{n}", f"d{n}") for n in range(7)] * 300
+    varied = Variation(0, 0, 0, 0, join=1).apply(pairs, random.Random(1))
+    assert {english for english, _ in varied} == {f"e{n} e{m}" for n in range(7) for m in range(7)}
+    assert all(german == english.replace("e", "d") for english, german in varied)
+
+
 @given(LENGTHS, st.integers(30, 200), st.integers(0, 9))
 def test_batches_cover_every_pair_once_within_the_budget(
     lengths: list[tuple[int, int]], batch_tokens: int, seed: int
@@ -100,6 +143,17 @@ def test_collate_by_hand() -> None:
     assert {ids.dtype for ids in batch.values()} == {torch.int64}
 
 
+def test_pairs_of_equal_length_meet_others_in_the_next_epoch() -> None:
+    """Which pairs share a batch is drawn anew."""
+    batches = [length_batches([(5, 5)] * 60, 30, random.Random(seed)) for seed in (1, 2)]
+    assert {frozenset(batch) for batch in batches[0]} != {frozenset(batch) for batch in batches[1]}
+
+
+@pytest.mark.parametrize("lengths", [[(20, 3)] * 40, [(3, 20)] * 40])
+def test_both_sides_keep_to_the_budget_and_use_it(lengths: list[tuple[int, int]]) -> None:
+    assert [len(batch) for batch in length_batches(lengths, 200, random.Random(1))] == [10] * 4
+
+
 def load(tokenizer: Tokenizer, epoch: int, seed: int = 1, max_len: int = 256) -> list[dict[str, list[list[int]]]]:
     loader = epoch_loader(PAIRS, tokenizer, 300, Variation(), seed, epoch, max_len)
     return [{name: ids.tolist() for name, ids in batch.items()} for batch in loader]
@@ -119,6 +173,66 @@ def test_an_epoch_holds_every_pair_once(tokenizer: Tokenizer) -> None:
     rows = Counter(tokenizer.decode(row.tolist()) for batch in loader for row in batch["labels"])
     assert rows == Counter(german for _, german in PAIRS)
     assert len(loader) > 10
+
+
+def test_an_epoch_is_varied_as_asked(tokenizer: Tokenizer) -> None:
+    for variation in (NO_VARIATION, Variation(0, 1, 0, 0, 0), Variation(0, 0, 0, 0, 1)):
+        loader = epoch_loader(PAIRS, tokenizer, 300, variation, seed=1, epoch=1, max_len=256)
+        rows = [tokenizer.decode(row.tolist()) for batch in loader for row in batch["src_ids"]]
+        assert len(rows) == len(PAIRS)
+        assert all(row == row.lower() for row in rows) == (variation.lower_all == 1)
+        assert all(row.count("sentence") == 2 for row in rows) == (variation.join == 1)
+
+
+def test_every_epoch_is_varied_anew(tokenizer: Tokenizer) -> None:
+    loaders = [epoch_loader(PAIRS, tokenizer, 300, Variation(0.5, 0, 0, 0, 0), 1, epoch, 256) for epoch in (0, 1)]
+    small, also = (
+        {row for batch in loader for row in map(tokenizer.decode, batch["src_ids"].tolist()) if row[0] == "i"}
+        for loader in loaders
+    )
+    assert small
+    assert small != also
+
+
+def test_no_batch_of_an_epoch_exceeds_its_tokens_with_the_signs_counted(tokenizer: Tokenizer) -> None:
+    shapes = [
+        ids.shape for batch in epoch_loader(PAIRS, tokenizer, 120, Variation(), 1, 1, 256) for ids in batch.values()
+    ]
+    assert max(rows * columns for rows, columns in shapes) <= 120
+    assert max(rows for rows, _ in shapes) > 1
+
+
+def test_the_two_sides_of_a_pair_stay_together(tokenizer: Tokenizer) -> None:
+    loader = epoch_loader(PAIRS, tokenizer, 300, NO_VARIATION, seed=1, epoch=1, max_len=256)
+    german_of = dict(PAIRS)
+    for batch in loader:
+        for source, target in zip(batch["src_ids"].tolist(), batch["tgt_ids"].tolist(), strict=True):
+            assert german_of[tokenizer.decode(source)] == tokenizer.decode(target)
+
+
+def test_a_pair_is_left_out_exactly_from_where_the_model_takes_no_more(tokenizer: Tokenizer) -> None:
+    """With `<eos>` or `<sos>` 7 tokens fill a model of 8."""
+    token = tokenizer.decode(tokenizer.encode("a")[:1])
+    of = {n: " ".join([token] * n) for n in (0, 1, 7, 8)}
+    assert all(len(tokenizer.encode(text)) == n for n, text in of.items())
+    pairs = [(of[s], of[t]) for s in of for t in of]
+    loader = epoch_loader(pairs, tokenizer, 1000, NO_VARIATION, seed=1, epoch=1, max_len=8)
+    rows = {
+        (int((s != PAD_ID).sum()) - 1, int((t != PAD_ID).sum()) - 1)
+        for batch in loader
+        for s, t in zip(batch["src_ids"], batch["tgt_ids"], strict=True)
+    }
+    assert rows == {(1, 1), (1, 7), (7, 1), (7, 7)}
+
+
+def test_no_pair_at_all_is_said(tokenizer: Tokenizer) -> None:
+    with pytest.raises(ValueError, match=r"^no pair has two sides of 1 to 7 tokens$"):
+        epoch_loader([("", "Ja."), ("Yes.", "")], tokenizer, 100, NO_VARIATION, 1, 1, max_len=8)
+
+
+def test_a_file_without_pairs_is_said() -> None:
+    with pytest.raises(ValueError, match=r"^the files hold no sentence pairs$"):
+        read_pairs([])
 
 
 def test_pairs_too_long_for_the_model_are_left_out(tokenizer: Tokenizer) -> None:

@@ -1,5 +1,6 @@
 """The command that measures heads: means over all rows of all sentences, as a loop over the oracle's weights gives."""
 
+import hashlib
 import json
 import shutil
 import sys
@@ -8,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.head_roles import MEASURED, aligned_words, load_measured
+from experiments.head_roles import MEASURED, SHARES, aligned_words, head_places, load_measured
 from model.checkpoint import SHIPPED
 from model.interventions import ATTENTIONS
 from model.trace import load_machine, trace
@@ -37,6 +38,12 @@ def test_the_command_writes_what_the_app_reads(
     assert "3 sentences" in capsys.readouterr().out
     written = json.loads((folder / MEASURED).read_text())
     assert written["command"] == "python -m training.heads pairs.tsv --limit 3"
+    assert written["data"] == {
+        "file": "pairs.tsv",
+        "sha256": hashlib.sha256(file.read_bytes()).hexdigest(),
+        "source": training.SOURCE,
+    }
+    assert written["model"]["sha256"] == hashlib.sha256((SHIPPED / "model.safetensors").read_bytes()).hexdigest()
     assert str(tmp_path) not in json.dumps(written)
 
     machine = load_machine(folder)
@@ -68,8 +75,49 @@ def test_the_command_writes_what_the_app_reads(
                 else:
                     assert share["eos"] == pytest.approx(sum(m[head, :, -1].sum() for m in maps) / rows, abs=1e-4)
     assert all(p.ids["encoder"][-1] == EOS for p in passes)
+    for kind in ATTENTIONS:
+        counted = [head_places(one, kind, words) for one, words in zip(traces, aligned, strict=True)]
+        for name in SHARES[kind]:
+            columns = [places[name] for places in counted]
+            rows = sum(map(len, columns))
+            seen = [np.tri(*c.shape) if kind == "decoder" else np.ones(c.shape) for c in columns]
+            even = sum((s / s.sum(-1, keepdims=True) * c).sum() for s, c in zip(seen, columns, strict=True)) / rows
+            assert found.baselines[kind][name] == pytest.approx(even, abs=1e-4)
+            for layer in range(machine.config.n_layers):
+                maps = [p[f"{ATTENTIONS[kind].format(layer)}.weights"] for p in passes]
+                for head in range(machine.config.n_heads):
+                    share = sum((m[head] * c).sum() for m, c in zip(maps, columns, strict=True)) / rows
+                    assert found.shares[f"{kind}.{layer}.{head}"][name] == pytest.approx(share, abs=1e-4)
     lengths = [len(p.ids["encoder"]) for p in passes]
     assert found.baselines["encoder"]["eos"] == pytest.approx(len(lengths) / sum(lengths), abs=1e-4)
+
+
+def test_what_is_typed_reaches_the_measurement(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    asked = []
+
+    def write(*arguments: object) -> Path:
+        asked.append(arguments)
+        target = tmp_path / "heads.json"
+        target.write_text('{"sentences": 1234}')
+        return target
+
+    monkeypatch.setattr(training, "write", write)
+    for typed in ([], ["--limit", "5", "--model", "m", "--source", "a book"]):
+        monkeypatch.setattr(sys, "argv", ["heads", "f.tsv", *typed])
+        training.main()
+    assert asked == [(SHIPPED, Path("f.tsv"), None, training.SOURCE), (Path("m"), Path("f.tsv"), 5, "a book")]
+
+
+def test_the_command_that_is_written_down_has_no_limit_if_there_was_none(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(training, "measure", lambda machine, sentences: {"sentences": sentences})
+    file = tmp_path / "pairs.tsv"
+    file.write_text("".join(f"{english}\t{german}\n" for english, german in PAIRS), encoding="utf-8")
+    written = json.loads(training.write(folder, file, source="a book").read_text())
+    assert written["command"] == "python -m training.heads pairs.tsv"
+    assert written["sentences"] == ["I ate an apple", "Go", "Where is the dog, Tom?", "unread"]
+    assert written["data"]["source"] == "a book"
 
 
 def test_the_shipped_measurement_is_in_itself_sound() -> None:

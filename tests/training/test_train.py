@@ -1,163 +1,97 @@
-"""A training run learns, and goes on after a kill as if nothing had happened."""
+"""The command: what it passes on, what it says, how it ends."""
 
 import dataclasses
+import io
 import json
-import math
+import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-import torch
-from accelerate import Accelerator
-from accelerate.state import AcceleratorState
-from safetensors.torch import load_file
-from torch import Tensor, nn
+from rich.console import Console
 
 from model import checkpoint
-from model.config import PRESETS
-from model.tokenizer import PAD_ID
-from training import train as training
-from training.recipe import RECIPES, Recipe
-
-NAMES, FOODS = ("Tom", "Mary", "John", "Anna", "Peter"), ("apples/Äpfel", "fish/Fisch", "bread/Brot", "cake/Kuchen")
-PAIRS = [
-    (f"{name} eats {food.split('/')[0]}.", f"{name} isst {food.split('/')[1]}.") for name in NAMES for food in FOODS
-]
-TINY = dataclasses.replace(RECIPES["tiny"], batch_tokens=50)  # 5 batches an epoch or so: runs cross its border
-
-
-@pytest.fixture(autouse=True)
-def fresh_accelerator() -> Iterator[None]:
-    """accelerate keeps its settings for the whole process."""
-    yield
-    AcceleratorState._reset_state(reset_partial_state=True)
+from tests.training.conftest import PAIRS
+from training import train as command
+from training.data import NO_VARIATION
+from training.loop import DivergedError, Step
+from training.recipe import RECIPES
+from training.run import Evaluation, Task
+from training.train import show
 
 
 @pytest.fixture
-def data(tmp_path: Path) -> Path:
-    path = tmp_path / "pairs.tsv"
-    path.write_text("".join(f"{english}\t{german}\n" for english, german in PAIRS), encoding="utf-8")
-    return path
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Task, int]]:
+    """What the command asks of the run, which then does nothing."""
+    calls: list[tuple[Task, int]] = []
+
+    def training_run(task: Task, save_every: int) -> Iterator[Any]:
+        calls.append((task, save_every))
+        return iter(())
+
+    monkeypatch.setattr(command, "training_run", training_run)
+    return calls
 
 
-def run(data: Path, out: Path, recipe: Recipe, save_every: int = 1000) -> dict[str, object]:
-    return training.train("tiny", [data], data, out, recipe, save_every=save_every)
+def call(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
+    monkeypatch.setattr(sys, "argv", ["train", *map(str, arguments)])
+    return command.main()
 
 
-def test_twenty_pairs_are_learned_by_heart(data: Path, tmp_path: Path) -> None:
+def test_what_is_typed_reaches_the_run(monkeypatch: pytest.MonkeyPatch, asked: list[tuple[Task, int]]) -> None:
+    typed = ("multi30k", "a.tsv", "b.tsv", "--valid", "v.tsv", "--out", "runs/x")
+    task = Task("multi30k", [Path("a.tsv"), Path("b.tsv")], Path("v.tsv"), Path("runs/x"), RECIPES["multi30k"], 1)
+    assert call(monkeypatch, *typed) == 0
+    assert call(monkeypatch, *typed, "--steps", 77, "--seed", 5, "--save-every", 9) == 0
+    longer = dataclasses.replace(task, recipe=dataclasses.replace(task.recipe, steps=77), seed=5)
+    assert asked == [(task, 500), (longer, 9)]
+    assert task.recipe.variation == NO_VARIATION
+
+
+def test_the_command_trains(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     out = tmp_path / "out"
-    recipe = dataclasses.replace(TINY, steps=300, peak_learning_rate=5e-3)
-    figures = run(data, out, recipe)
-    assert len(PAIRS) == 20
-    assert isinstance(figures["validation_loss"], float)
-    assert figures["validation_loss"] < 0.3  # nats a token; a guess among 300 pieces would cost 5.7
-    assert json.loads((out / "training.json").read_text()) == figures
-    model, tokenizer = checkpoint.load(out)
-    right = 0
-    for english, german in PAIRS:
-        src_ids = torch.tensor([[*tokenizer.encode(english), 2]])
-        tgt_ids = torch.tensor([[1, *tokenizer.encode(german)]])
-        right += tokenizer.decode(model(src_ids, tgt_ids)[0, :-1].argmax(-1).tolist()) == german
-    assert right >= 18
+    typed = ("tiny", data, "--valid", data, "--out", out, "--save-every", 2, "--steps")
+    assert call(monkeypatch, *typed, 2) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    figures = json.loads((out / "training.json").read_text())
+    assert f"step 2: validation loss {figures['validation_loss']:.4f} nats a token, epoch " in said
+    assert figures["pairs"] == len(PAIRS)
+    assert "going on" not in said
+    checkpoint.load(out)
+    assert call(monkeypatch, *typed, 3) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "going on from step 2" in said
+    assert "step 3: validation loss" in said
 
 
-def test_the_tiny_preset_learns_within_its_own_steps(data: Path, tmp_path: Path) -> None:
-    figures = run(data, tmp_path / "out", RECIPES["tiny"])
-    assert figures["steps"] == 40
-    vocab_size = checkpoint.load_config(tmp_path / "out").vocab_size
-    assert vocab_size < PRESETS["tiny"].vocab_size, "little data fills no large vocabulary"
-    assert isinstance(figures["validation_loss"], float)
-    assert figures["validation_loss"] < math.log(vocab_size) - 1
+def test_an_evaluation_in_words() -> None:
+    evaluation = Evaluation(1500, 1.23456, True, epochs=2.345, target_tokens=60_000, seconds=240)
+    assert command.in_words(evaluation) == (
+        "step 1500: validation loss 1.2346 nats a token, epoch 2.35, 4.0 minutes, 250 target tokens a second"
+    )
 
 
-class Killed(Exception):
-    pass
+def test_progress_is_shown_as_the_run_makes_it() -> None:
+    records: list[Step | Evaluation] = [
+        Step(n, loss=n / 10, gradient_norm=1, learning_rate=1, target_tokens=1) for n in range(31, 43)
+    ]
+    records.append(Evaluation(42, 0.5, True, 1.0, 1, 1.0))
+    console = Console(file=io.StringIO(), width=150, force_terminal=True)
+    show(records, 42, console)
+    said = re.sub(r"\x1b\[[\d;?]*\w", "", console.file.getvalue())  # without colours
+    assert "going on from step 30" in said
+    assert "loss 4.200" in said
+    assert "42/42" in said
+    assert "step 42: validation loss 0.5000" in said
 
 
-@pytest.mark.parametrize("killed_at", [7, 10, 12, 19])
-def test_a_killed_run_goes_on_to_exactly_the_same_weights(
-    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, killed_at: int
-) -> None:
-    """Saved every 5 steps, killed at a step, started again: all weights, averages included, equal to the last bit."""
-    recipe = dataclasses.replace(TINY, steps=23)
-    whole, resumed = tmp_path / "whole", tmp_path / "resumed"
-    expected = run(data, whole, recipe, save_every=5)
+def test_a_run_that_diverges_ends_in_a_sentence(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    def diverging(task: Task, save_every: int) -> Iterator[Step]:
+        yield Step(1, 1.0, 1.0, 1.0, 1)
+        raise DivergedError("step 2: the loss is nan")
 
-    steps = 0
-    batch_loss = training.batch_loss
-
-    def die(model: nn.Module, batch: dict[str, Tensor], label_smoothing: float, reduction: str = "mean") -> Tensor:
-        nonlocal steps
-        steps += reduction == "mean"
-        if steps > killed_at:
-            raise Killed
-        return batch_loss(model, batch, label_smoothing, reduction)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(training, "batch_loss", die)
-        with pytest.raises(Killed):
-            run(data, resumed, recipe, save_every=5)
-    figures = run(data, resumed, recipe, save_every=5)
-
-    for name in ("state/model.safetensors", "model.safetensors"):
-        weights, same = load_file(whole / name), load_file(resumed / name)
-        assert weights.keys() == same.keys()
-        assert all(torch.equal(weights[key], same[key]) for key in weights)
-    timed = {"seconds": 0}
-    assert figures | timed == expected | timed
-
-
-def test_a_kill_between_the_two_renames_loses_nothing(tmp_path: Path) -> None:
-    state, old = tmp_path / "state", tmp_path / "state.old"
-    assert training.find_state(state) is None
-    old.mkdir()
-    assert training.find_state(state) == old
-    state.mkdir()
-    assert training.find_state(state) == state
-
-
-def test_the_best_weights_are_kept_not_the_last(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    losses = iter([3.0, 1.0, 2.0])
-    saved = []
-    monkeypatch.setattr(training, "validation_loss", lambda *_: next(losses))
-    monkeypatch.setattr(training.checkpoint, "save", lambda *_: saved.append(len(saved)))
-    run(data, tmp_path / "out", dataclasses.replace(TINY, steps=3), save_every=1)
-    assert len(saved) == 2
-
-
-class FixedLogits(nn.Module):
-    def __init__(self, logits: Tensor) -> None:
-        super().__init__()
-        self.logits = logits
-
-    def forward(self, src_ids: Tensor, tgt_ids: Tensor) -> Tensor:
-        return self.logits
-
-
-def test_the_loss_by_hand() -> None:
-    """Two tokens of probability 1/2 and 1/4, and padding that does not count: (ln 2 + ln 4) / 2."""
-    probabilities = torch.tensor([[[0.1, 0.2, 0.2, 0.5], [0.25, 0.25, 0.25, 0.25], [0.97, 0.01, 0.01, 0.01]]])
-    batch = {"src_ids": torch.empty(0), "tgt_ids": torch.empty(0), "labels": torch.tensor([[3, 2, PAD_ID]])}
-    model = FixedLogits(probabilities.log())
-    assert training.batch_loss(model, batch, 0.0).item() == pytest.approx(1.5 * math.log(2))
-    assert training.batch_loss(model, batch, 0.0, "sum").item() == pytest.approx(3 * math.log(2))
-    smoothed = -(0.9 * math.log(1 / 2) + 0.1 * sum(map(math.log, (0.1, 0.2, 0.2, 0.5))) / 4)
-    smoothed += -(0.9 * math.log(1 / 4) + 0.1 * math.log(1 / 4))
-    assert training.batch_loss(model, batch, 0.1, "sum").item() == pytest.approx(smoothed)
-
-
-def test_the_validation_loss_is_a_mean_over_tokens_not_over_batches(data: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    run(data, out, dataclasses.replace(TINY, steps=2))
-    model, tokenizer = checkpoint.load(out)
-    total = tokens = 0.0
-    for english, german in PAIRS:
-        labels = [*tokenizer.encode(german), 2]
-        src_ids, tgt_ids = [*tokenizer.encode(english), 2], [1, *labels[:-1]]
-        log_probabilities = model(torch.tensor([src_ids]), torch.tensor([tgt_ids])).log_softmax(-1)
-        total -= sum(log_probabilities[0, t, label].item() for t, label in enumerate(labels))
-        tokens += len(labels)
-    AcceleratorState._reset_state(reset_partial_state=True)
-    accelerator = Accelerator(mixed_precision="no", cpu=True)
-    loss = training.validation_loss(model, PAIRS, tokenizer, 256, accelerator)
-    assert loss == pytest.approx(total / tokens, abs=1e-4)
+    monkeypatch.setattr(command, "training_run", diverging)
+    assert call(monkeypatch, "tiny", "a.tsv", "--valid", "v.tsv", "--out", "o") == 1
+    assert capsys.readouterr().err.endswith("step 2: the loss is nan\n")

@@ -1,0 +1,219 @@
+"""Scores: BLEU and chrF worked out from their papers, translations from the oracle's searches."""
+
+import functools
+import json
+import math
+import re
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
+
+from model import translate as translating
+from model.checkpoint import SHIPPED
+from model.decoding import Beam, Decoding, Greedy
+from model.trace import Machine, load_machine
+from tests.oracle.decode import Search, Writer, beam, greedy
+from tests.oracle.forward import tokenizer
+from tests.training.conftest import write_pairs
+from training import evaluate as evaluation
+from training.evaluate import as_typed, evaluate, references, streams
+
+# Greedy, two beams and four write three translations of the first; the length penalty matters to the second.
+SENTENCES = ("Flip a coin.", "Is that so bad?")
+
+# By hypothesis: what is translated, and its references. The second of each is the better one; the third has only one.
+BY_HAND = {
+    "Das ist ein kleiner Hund, oder?": ["Hier ist nichts.", "Das ist ein kleiner Hund, nicht?", "Das ist ein Tier."],
+    "Er geht jeden Tag zur Schule.": ["Er geht täglich in die Schule.", "Er geht jeden Tag in die Schule."],
+    "Ich habe keine Zeit für dich.": ["Ich habe heute keine Zeit für so etwas."],
+}
+
+
+def n_grams(tokens: Sequence[str], n: int) -> Counter[tuple[str, ...]]:
+    return Counter(tuple(tokens[i : i + n]) for i in range(len(tokens) - n + 1))
+
+
+def bleu_by_hand(corpus: dict[str, list[str]]) -> float:
+    """Papineni et al. 2002, §2: counts clipped by any one reference; brevity by the reference closest in length."""
+    matched, total, length, reference_length = Counter[int](), Counter[int](), 0, 0
+    for hypothesis, group in corpus.items():
+        tokens, *others = (re.findall(r"\w+|[^\w\s]", text) for text in (hypothesis, *group))
+        length += len(tokens)
+        reference_length += min((abs(len(o) - len(tokens)), len(o)) for o in others)[1]
+        for n in range(1, 5):
+            counts, total[n] = n_grams(tokens, n), total[n] + len(tokens) - n + 1
+            matched[n] += sum(min(count, max(n_grams(o, n)[gram] for o in others)) for gram, count in counts.items())
+    brevity = min(1, math.exp(1 - reference_length / length))
+    return 100 * brevity * math.exp(sum(math.log(matched[n] / total[n]) for n in range(1, 5)) / 4)
+
+
+def chrf_by_hand(corpus: dict[str, list[str]]) -> float:
+    """Popović 2015: F₂ of mean precision and mean recall of character n-grams to 6, with each one's best reference."""
+
+    def statistics(hypothesis: str, reference: str) -> list[tuple[int, int, int]]:
+        grams = [[n_grams(text.replace(" ", ""), n) for n in range(1, 7)] for text in (hypothesis, reference)]
+        return [((h & r).total(), h.total(), r.total()) for h, r in zip(*grams, strict=True)]
+
+    def f_2(rows: list[tuple[int, int, int]]) -> float:
+        precision = sum(same / h for same, h, _ in rows) / 6
+        recall = sum(same / r for same, _, r in rows) / 6
+        return 100 * 5 * precision * recall / (4 * precision + recall)
+
+    best = [max((statistics(h, r) for r in group), key=f_2) for h, group in corpus.items()]
+    return f_2([tuple(map(sum, zip(*order, strict=True))) for order in zip(*best, strict=True)])
+
+
+@pytest.fixture
+def shipped() -> Machine:
+    return load_machine()
+
+
+@pytest.fixture
+def echo(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Decoding]]:
+    """A translator that gives back what it is given; what it was asked."""
+    asked: list[tuple[str, Decoding]] = []
+
+    def translate(machine: Machine, sentence: str, decoding: Decoding) -> str:
+        asked.append((sentence, decoding))
+        return sentence
+
+    monkeypatch.setattr(evaluation, "translate", translate)
+    return asked
+
+
+def test_the_scores_by_hand(shipped: Machine, echo: object) -> None:
+    figures = evaluate(shipped, BY_HAND, Greedy())
+    assert figures["bleu"] == pytest.approx(bleu_by_hand(BY_HAND), abs=0.01)
+    assert figures["chrf"] == pytest.approx(chrf_by_hand(BY_HAND), abs=0.01)
+    assert figures["sentences"] == 3
+    for n in range(2):
+        without = {h: group[:n] + group[n + 1 :] or group for h, group in BY_HAND.items()}
+        assert evaluate(shipped, without, Greedy())["bleu"] != figures["bleu"], "every reference counts"
+
+
+def test_perfect_and_hopeless_translations(shipped: Machine, echo: object) -> None:
+    perfect = evaluate(shipped, {h: ["Etwas anderes hier.", h] for h in BY_HAND}, Greedy())
+    assert (perfect["bleu"], perfect["chrf"]) == (100, 100)
+    hopeless = evaluate(shipped, {"xyz": ["Das ist ein Hund."]}, Greedy())
+    assert (hopeless["bleu"], hopeless["chrf"]) == (0, 0)
+
+
+@functools.cache
+def writer(sentence: str) -> Writer:
+    return Writer(sentence)
+
+
+@functools.cache
+def search(sentence: str, size: int) -> Search:
+    return beam(writer(sentence), size)
+
+
+def oracle_translation(sentence: str, decoding: Decoding) -> str:
+    if isinstance(decoding, Greedy):
+        ids = greedy(writer(sentence))
+    else:
+        assert isinstance(decoding, Beam)
+        ids = search(sentence, decoding.size).best(decoding.length_penalty)
+    return tokenizer().decode(ids, skip_special_tokens=True)
+
+
+def test_it_scores_what_the_oracles_search_writes(shipped: Machine) -> None:
+    """Each sentence's first reference is greedy's translation, its second that of four beams."""
+    groups = {s: [oracle_translation(s, Greedy()), oracle_translation(s, Beam(4))] for s in SENTENCES}
+    assert all(first != second for first, second in groups.values())
+    assert len({oracle_translation(SENTENCES[0], decoding) for decoding in (Greedy(), Beam(2), Beam(4))}) == 3
+    assert len({oracle_translation(SENTENCES[1], Beam(4, alpha)) for alpha in (0, 1)}) == 2
+    for decoding in (Greedy(), Beam(2), Beam(4), Beam(4, length_penalty=0)):
+        written = [oracle_translation(s, decoding) for s in SENTENCES]
+        figures = evaluate(shipped, {s: group[:1] for s, group in groups.items()}, decoding)
+        first = [[group[0] for group in groups.values()]]
+        bleu, chrf = BLEU(), CHRF()
+        assert figures["bleu"] == pytest.approx(bleu.corpus_score(written, first).score, abs=0.01)
+        assert figures["chrf"] == pytest.approx(chrf.corpus_score(written, first).score, abs=0.01)
+        assert figures["bleu_signature"] == str(bleu.get_signature())
+        assert figures["chrf_signature"] == str(chrf.get_signature())
+    assert evaluate(shipped, {s: group[:1] for s, group in groups.items()}, Greedy())["bleu"] == 100
+    assert evaluate(shipped, groups, Beam(4))["bleu"] == 100, "the second reference counts"
+
+
+def test_the_english_is_changed_as_asked(shipped: Machine, echo: list[tuple[str, Decoding]]) -> None:
+    groups = {"It's Tom's dog.": ["x"], "Go!": ["y"]}
+    evaluate(shipped, groups, Beam(3, 0.5))
+    evaluate(shipped, groups, Greedy(), typed=True)
+    assert echo == [
+        ("It's Tom's dog.", Beam(3, 0.5)),
+        ("Go!", Beam(3, 0.5)),
+        ("it’s Tom’s dog", Greedy()),
+        ("go", Greedy()),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("english", "typed"),
+    [
+        ("Tom's here.", "tom’s here"),
+        ("Really?!", "really"),
+        ("I see Tom", "i see Tom"),
+        ("...", "..."),
+    ],
+)
+def test_as_typed_by_hand(english: str, typed: str) -> None:
+    assert as_typed(english) == typed
+
+
+def test_references_are_grouped_in_the_files_order(tmp_path: Path) -> None:
+    pairs = [("b", "1"), ("a", "2"), ("b", "3"), ("c", "4"), ("a", "5"), ("b", "6")]
+    path = write_pairs(tmp_path / "test.tsv", pairs)
+    groups = {"b": ["1", "3", "6"], "a": ["2", "5"], "c": ["4"]}
+    assert references(path) == groups
+    assert list(references(path)) == ["b", "a", "c"]
+    assert references(path, 2) == {"b": groups["b"], "a": groups["a"]}, "references that come later are all taken"
+
+
+def test_streams_by_hand() -> None:
+    assert streams([["a", "b", "c"], ["d"], ["e", "f"]]) == [["a", "d", "e"], ["b", None, "f"], ["c", None, None]]
+
+
+def test_the_seconds_are_those_of_translating(shipped: Machine, echo: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks = iter([10.0, 13.54])
+    monkeypatch.setattr(evaluation.time, "perf_counter", lambda: next(ticks))
+    monkeypatch.setattr(evaluation, "track", lambda sources, *_, **__: sources)
+    assert evaluate(shipped, {"a": ["b"]}, Greedy())["seconds"] == 3.5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ([], (SHIPPED, None, Beam(4), False)),
+        (["--beam", "1"], (SHIPPED, None, Greedy(), False)),
+        (["--beam", "2"], (SHIPPED, None, Beam(2), False)),
+        (["--as-typed", "--limit", "3", "--model", "runs/x"], (Path("runs/x"), 3, Beam(4), True)),
+    ],
+)
+def test_what_is_typed_reaches_the_evaluation(
+    arguments: list[str], expected: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["evaluate", "test.tsv", *arguments])
+    monkeypatch.setattr(evaluation, "load_machine", lambda folder: ("machine of", folder))
+    monkeypatch.setattr(evaluation, "references", lambda file, limit: ("groups of", file, limit))
+
+    def evaluated(machine: Any, groups: Any, decoding: Decoding, typed: bool) -> dict[str, object]:
+        folder, limit, wanted, is_typed = expected
+        assert machine == ("machine of", folder)
+        assert groups == ("groups of", Path("test.tsv"), limit)
+        assert (decoding, typed) == (wanted, is_typed)
+        return {"bleu": 1.5, "bleu_signature": "b", "chrf_signature": "c"}
+
+    monkeypatch.setattr(evaluation, "evaluate", evaluated)
+    evaluation.main()
+    assert capsys.readouterr().out.splitlines() == ["bleu_signature: b", "chrf_signature: c", json.dumps({"bleu": 1.5})]
+
+
+def test_translating_is_the_apps_own() -> None:
+    assert evaluation.translate is translating.translate

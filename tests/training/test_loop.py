@@ -1,0 +1,244 @@
+"""The loop beside the same arithmetic in NumPy: gradient, clipping, Adam, learning rate, running average."""
+
+import contextlib
+import dataclasses
+import math
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from model.tokenizer import PAD_ID
+from training.loop import DivergedError, Learner, OneDevice, new_learner, training_steps
+from training.loss import batch_loss
+from training.recipe import Recipe
+
+RECIPE = Recipe(
+    steps=13,
+    peak_learning_rate=0.07,
+    warmup_steps=5,
+    decay_fraction=0.4,
+    label_smoothing=0.2,
+    max_grad_norm=0.29,
+    average_decay=0.7,
+)
+VOCAB = 11
+B1, B2, EPS = 0.9, 0.98, 1e-9  # Vaswani et al. 2017, §5.3
+
+
+class Bigram(nn.Module):
+    """The simplest model of all: a row of logits for each previous token. Its gradient can be worked out by hand."""
+
+    def __init__(self, table: np.ndarray) -> None:
+        super().__init__()
+        self.table = nn.Parameter(torch.tensor(table))
+
+    def forward(self, src_ids: Tensor, tgt_ids: Tensor) -> Tensor:
+        return self.table[tgt_ids]
+
+
+def random_batches(n: int) -> list[dict[str, Tensor]]:
+    rng = np.random.default_rng(5)
+    batches = []
+    for _ in range(n):
+        ids = rng.integers(3, VOCAB, (3, 6))
+        ids[1, 4:] = ids[2, 2:] = PAD_ID
+        batches.append({"src_ids": ids, "tgt_ids": ids[:, :-1], "labels": ids[:, 1:]})
+    return [{name: torch.tensor(ids) for name, ids in batch.items()} for batch in batches]
+
+
+def by_hand(table: np.ndarray, batches: list[dict[str, Tensor]], recipe: Recipe) -> Iterator[dict[str, Any]]:
+    """Training in NumPy, straight from the formulas."""
+    m, v, average = np.zeros_like(table), np.zeros_like(table), None
+    for t, batch in enumerate(batches, 1):
+        previous, labels = batch["tgt_ids"].numpy().ravel(), batch["labels"].numpy().ravel()
+        real = labels != PAD_ID
+        previous, labels = previous[real], labels[real]
+        powers = np.exp(table[previous])
+        probabilities = powers / powers.sum(-1, keepdims=True)
+        target = np.full_like(probabilities, recipe.label_smoothing / VOCAB)
+        target[np.arange(len(labels)), labels] += 1 - recipe.label_smoothing
+        loss = -(target * np.log(probabilities)).sum(-1).mean()
+        gradient = np.zeros_like(table)
+        np.add.at(gradient, previous, (probabilities - target) / len(labels))
+        norm = math.sqrt((gradient**2).sum())
+        gradient *= min(1, recipe.max_grad_norm / norm)
+
+        fall_begins = recipe.steps * (1 - recipe.decay_fraction)
+        rate = recipe.peak_learning_rate * min(
+            1, t / recipe.warmup_steps, (recipe.steps - (t - 1)) / (recipe.steps - fall_begins)
+        )
+        m, v = B1 * m + (1 - B1) * gradient, B2 * v + (1 - B2) * gradient**2
+        table = table - rate * (m / (1 - B1**t)) / (np.sqrt(v / (1 - B2**t)) + EPS)
+        decay = recipe.average_decay
+        average = table if average is None else decay * average + (1 - decay) * table
+        yield {
+            "step": t,
+            "loss": loss,
+            "gradient_norm": norm,
+            "learning_rate": rate,
+            "target_tokens": int(real.sum()),
+            "table": table,
+            "average": average,
+        }
+
+
+def bigram_learner() -> Learner:
+    return new_learner(Bigram(np.random.default_rng(3).normal(size=(VOCAB, VOCAB))), RECIPE)
+
+
+def table_of(model: nn.Module) -> np.ndarray:
+    return model.get_parameter("table").detach().numpy().copy()
+
+
+def test_every_step_is_the_one_worked_out_in_numpy() -> None:
+    learner, batches = bigram_learner(), random_batches(RECIPE.steps)
+    expected = list(by_hand(table_of(learner.model), batches, RECIPE))
+    loss = partial(batch_loss, label_smoothing=RECIPE.label_smoothing)
+    n_steps = 0
+    for step, row in zip(training_steps(learner, batches, RECIPE, loss), expected, strict=True):
+        record = dataclasses.asdict(step)
+        assert record == pytest.approx({name: row[name] for name in record}, 1e-5)
+        np.testing.assert_allclose(table_of(learner.model), row["table"], atol=1e-5)
+        np.testing.assert_allclose(table_of(learner.averaged.module), row["average"], atol=1e-5)
+        n_steps += 1
+    assert n_steps == RECIPE.steps
+    norms = [row["gradient_norm"] for row in expected]
+    assert min(norms) < RECIPE.max_grad_norm < max(norms), "some steps were clipped, others not"
+
+
+class Point(nn.Module):
+    """One weight, for losses whose slope is known."""
+
+    def __init__(self, x: float) -> None:
+        super().__init__()
+        self.x = nn.Parameter(torch.tensor(x, dtype=torch.float64))
+
+
+NOTHING = {"labels": torch.tensor([[5, 5, PAD_ID]])}
+
+
+def times(slope: float) -> Any:
+    return lambda model, batch: slope * model.x
+
+
+def test_adam_by_hand_for_a_slope_as_small_as_epsilon() -> None:
+    """The first step of Adam is rate · g / (|g| + ε): half the rate if g = ε = 10⁻⁹."""
+    recipe = Recipe(steps=10, warmup_steps=1, peak_learning_rate=0.5)
+    learner = new_learner(Point(3.0), recipe)
+    next(training_steps(learner, [NOTHING], recipe, times(1e-9)))
+    assert learner.model.get_parameter("x").item() == pytest.approx(3 - 0.25, abs=1e-6)
+
+
+@pytest.mark.parametrize(("slope", "used"), [(5.0, 0.5), (0.2, 0.2)])
+def test_a_long_gradient_is_cut_to_the_limit_and_a_short_one_is_left(slope: float, used: float) -> None:
+    recipe = Recipe(steps=10, max_grad_norm=0.5)
+    learner = new_learner(Point(3.0), recipe)
+    used_by_adam = []
+    learner.optimizer.register_step_pre_hook(lambda *_: used_by_adam.append(learner.model.get_parameter("x").grad))
+    (step,) = training_steps(learner, [NOTHING], recipe, times(slope))
+    assert [g.item() for g in used_by_adam] == pytest.approx([used], abs=1e-5)
+    assert step.gradient_norm == pytest.approx(slope)
+
+
+def test_each_gradient_is_its_own_batchs_alone() -> None:
+    """Slopes 1, then 0: the second gradient is 0, not what the first left behind."""
+    recipe = Recipe(steps=10)
+    slopes = iter([1.0, 0.0])
+    records = list(
+        training_steps(new_learner(Point(3.0), recipe), [NOTHING] * 2, recipe, lambda m, _: next(slopes) * m.x)
+    )
+    assert [record.gradient_norm for record in records] == [1, 0]
+
+
+def test_closing_the_generator_stops_with_the_weights_of_the_last_record() -> None:
+    learner, batches = bigram_learner(), random_batches(RECIPE.steps)
+    expected = list(by_hand(table_of(learner.model), batches, RECIPE))
+    loss = partial(batch_loss, label_smoothing=RECIPE.label_smoothing)
+    unread = iter(batches)
+    steps = training_steps(learner, unread, RECIPE, loss)
+    for _ in range(4):
+        next(steps)
+    steps.close()
+    np.testing.assert_allclose(table_of(learner.model), expected[3]["table"], atol=1e-5)
+    assert len(list(unread)) == RECIPE.steps - 4
+
+    later = training_steps(learner, batches[4:], RECIPE, loss, start=4)
+    assert [step.step for step in later] == list(range(5, RECIPE.steps + 1))
+    np.testing.assert_allclose(table_of(learner.model), expected[-1]["table"], atol=1e-5)
+    np.testing.assert_allclose(table_of(learner.averaged.module), expected[-1]["average"], atol=1e-5)
+
+
+def test_it_ends_with_the_recipe_or_with_the_batches() -> None:
+    recipe = Recipe(steps=3)
+    unread = iter([NOTHING] * 5)
+    assert len(list(training_steps(new_learner(Point(1.0), recipe), unread, recipe, times(1)))) == 3
+    assert len(list(unread)) == 2, "no batch is read in vain"
+    assert len(list(training_steps(new_learner(Point(1.0), recipe), [NOTHING], recipe, times(1)))) == 1
+
+
+def test_the_loss_is_computed_in_training_mode_whatever_came_before() -> None:
+    recipe, modes = Recipe(steps=3), []
+
+    def loss(model: nn.Module, batch: object) -> Tensor:
+        modes.append(model.training)
+        return model.get_parameter("x") * 1
+
+    learner = new_learner(Point(1.0), recipe)
+    for _ in training_steps(learner, [NOTHING] * 3, recipe, loss):
+        learner.model.eval()
+    assert modes == [True] * 3
+
+
+@pytest.mark.parametrize("loss", [math.nan, math.inf])
+def test_a_loss_that_is_no_number_ends_the_training_before_it_spoils_the_weights(loss: float) -> None:
+    recipe = Recipe(steps=9)
+    losses = iter([1.0, 1.0, loss])
+    learner = new_learner(Point(3.0), recipe)
+    steps = training_steps(learner, [NOTHING] * 9, recipe, lambda m, _: next(losses) * m.x)
+    next(steps), next(steps)
+    before = [p.clone() for p in (*learner.model.parameters(), *learner.averaged.parameters())]
+    with pytest.raises(DivergedError, match=r"^step 3: the loss is (nan|inf), .*; a lower learning rate may help$"):
+        next(steps)
+    after = [*learner.model.parameters(), *learner.averaged.parameters()]
+    assert all(torch.equal(a, b) for a, b in zip(after, before, strict=True))
+
+
+def test_a_gradient_that_is_no_number_does_too() -> None:
+    """√x has an infinite slope at 0, where its value is 0."""
+    recipe = Recipe(steps=9)
+    learner = new_learner(Point(0.0), recipe)
+    with pytest.raises(DivergedError, match=r"^step 1: the loss is 0.0, the length of its gradient (inf|nan);"):
+        next(training_steps(learner, [NOTHING], recipe, lambda m, _: m.x.sqrt()))
+    assert learner.model.get_parameter("x").item() == 0
+
+
+def test_what_differs_between_devices_is_left_to_the_machinery() -> None:
+    calls: list[str] = []
+
+    class Recorded(OneDevice):
+        @contextlib.contextmanager
+        def autocast(self) -> Iterator[None]:
+            calls.append("autocast")
+            yield
+            calls.append("end of autocast")
+
+        def backward(self, loss: Tensor) -> None:
+            calls.append("backward")
+            super().backward(loss)
+
+        def clip_grad_norm_(self, parameters: Any, max_norm: float) -> Tensor:
+            calls.append(f"clip to {max_norm}")
+            return super().clip_grad_norm_(parameters, max_norm)
+
+    def loss(model: nn.Module, batch: object) -> Tensor:
+        calls.append("loss")
+        return model.get_parameter("x") * 1
+
+    recipe = Recipe(steps=1, max_grad_norm=0.25)
+    list(training_steps(new_learner(Point(1.0), recipe), [NOTHING], recipe, loss, machinery=Recorded()))
+    assert calls == ["autocast", "loss", "end of autocast", "backward", "clip to 0.25"]

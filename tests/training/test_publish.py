@@ -1,0 +1,227 @@
+"""What publishing puts into the app's folder: the run's own files, every figure measured, nothing half done."""
+
+import dataclasses
+import hashlib
+import json
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from experiments.head_roles import load_measured
+from model import checkpoint
+from model.build import build_model
+from model.checkpoint import SHIPPED
+from model.config import PRESETS
+from model.decoding import Beam, Decoding, Greedy
+from model.tokenizer import Tokenizer
+from model.trace import Machine
+from tests.training.conftest import PAIRS, write_pairs
+from training import heads
+from training import publish as publishing
+from training.publish import publish
+from training.recipe import RECIPES
+
+ROOT = Path(__file__).parents[2]
+CONFIG = dataclasses.replace(PRESETS["tiny"], n_layers=3, d_model=20, n_heads=5)
+TRAINING = {"preset": "tiny", "steps": 12345, "seconds": 4500, "hardware": "an abacus", "pairs": 67890, "data": "a.tsv"}
+SCORES = {
+    Beam(4): {False: (41.25, 61.5), True: (31.75, 51.0)},
+    Greedy(): {False: (21.5, 59.25)},
+}
+FILES = {"model.safetensors", "config.json", "tokenizer.json", "metrics.json", "README.md", "heads.json"}
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """The folder of a training run, of a model with random weights."""
+    folder = tmp_path / "run"
+    tokenizer = Tokenizer.train((side for pair in PAIRS for side in pair), 331)
+    config = dataclasses.replace(CONFIG, vocab_size=tokenizer.vocab_size)
+    checkpoint.save(folder, config, tokenizer, build_model(config).state_dict())
+    (folder / "training.json").write_text(json.dumps(TRAINING))
+    (folder / "state").mkdir()
+    return folder
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return write_pairs(tmp_path / "held-out.tsv", [("Tom eats.", "Tom isst."), ("Go!", "Geh!"), ("Go!", "Los!")])
+
+
+@pytest.fixture
+def scored(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scores that differ with the decoding and the typing, for the groups of the test file alone."""
+
+    def evaluate(
+        machine: Machine, groups: Mapping[str, list[str]], decoding: Decoding, typed: bool = False
+    ) -> dict[str, Any]:
+        assert groups == {"Tom eats.": ["Tom isst."], "Go!": ["Geh!", "Los!"]}
+        assert machine.config.d_model == CONFIG.d_model
+        bleu, chrf = SCORES[decoding][typed]
+        return {"bleu": bleu, "chrf": chrf, "sentences": 1234, "bleu_signature": f"signed {decoding} {typed}"}
+
+    monkeypatch.setattr(publishing, "evaluate", evaluate)
+
+
+@pytest.mark.usefixtures("scored")
+def test_the_folder_holds_the_runs_model_and_what_was_measured(run: Path, file: Path, tmp_path: Path) -> None:
+    models = tmp_path / "models"
+    metrics = publish(run, file, models=models)
+    folder = models / "translator"
+    assert [path.name for path in models.iterdir()] == ["translator"]
+    assert {path.name for path in folder.iterdir()} == FILES
+    for name in ("model.safetensors", "config.json", "tokenizer.json"):
+        assert (folder / name).read_bytes() == (run / name).read_bytes()
+    assert json.loads((folder / "metrics.json").read_text()) == metrics
+    assert metrics["training"] == TRAINING
+    test = metrics["test"]
+    assert test.pop("data") == "held-out.tsv"
+    assert {name: (row["bleu"], row["chrf"]) for name, row in test.items()} == {
+        "beam 4": (41.25, 61.5),
+        "greedy": (21.5, 59.25),
+        "beam 4, as typed": (31.75, 51.0),
+    }
+    measured = load_measured(checkpoint.load_config(folder), folder)
+    assert (measured.file, measured.n_sentences) == ("held-out.tsv", 2)
+
+
+@pytest.mark.usefixtures("scored")
+def test_every_figure_of_the_card(run: Path, file: Path, tmp_path: Path) -> None:
+    publish(run, file, models=tmp_path)
+    card = (tmp_path / "translator" / "README.md").read_text(encoding="utf-8")
+    weights = run / "model.safetensors"
+    n_parameters = sum(array.size for array in load_file(weights).values())
+    for sentence in (
+        f"\n{n_parameters:,} parameters, 3 + 3 layers, d_model 20, 5 heads; ",
+        f" weights as fp16 safetensors ({weights.stat().st_size / 1_000_000:.1f} MB).\n",
+        " 67,890 English-German pairs.\n",
+        "\n12,345 steps in 75 minutes on an abacus.\n",
+        "\nOn 1,234 sentences that it never saw ",
+        "\n| | BLEU | chrF |\n",
+        "\n| beam 4 | 41.25 | 61.5 |\n",
+        "\n| greedy, as the app decodes | 21.5 | 59.25 |\n",
+        "\n| beam 4, English as many type it¹ | 31.75 | 51.0 |\n",
+        f" Signature: `signed {Beam(4)} False`\n",
+    ):
+        assert sentence in card
+    assert not re.search(r"[{}]", card)
+
+
+@pytest.mark.usefixtures("scored")
+def test_a_model_is_replaced_only_once_all_is_there(
+    run: Path, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    former = tmp_path / "models" / "translator"
+    former.mkdir(parents=True)
+    (former / "model.safetensors").write_text("former")
+
+    def die(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(heads, "write", die)
+        with pytest.raises(KeyboardInterrupt):
+            publish(run, file, models=former.parent)
+    assert [(path.name, path.read_text()) for path in former.iterdir()] == [("model.safetensors", "former")]
+    publish(run, file, models=former.parent)
+    assert [path.name for path in former.parent.iterdir()] == ["translator"]
+    assert {path.name for path in former.iterdir()} == FILES
+
+
+@pytest.mark.usefixtures("scored")
+def test_another_name_has_its_own_folder_and_words(
+    run: Path, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = tmp_path / "words"
+    words.mkdir()
+    (words / "no-2.md").write_text("Width {d_model}.\n")
+    monkeypatch.setattr(publishing, "CARDS", words)
+    publish(run, file, "no-2", tmp_path / "models")
+    assert (tmp_path / "models" / "no-2" / "README.md").read_text() == "Width 20.\n"
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "../x", "a/b", "A", "a b", "-a", "a.new", "a\n"])
+def test_a_name_that_is_no_plain_folder_is_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(repr(name))} is no name for a model: use small letters"):
+        publish(tmp_path, tmp_path, name, tmp_path / "models")
+    assert not (tmp_path / "models").exists()
+
+
+def test_a_name_without_words_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"^first write the model card's words in training/cards/nobody.md$"):
+        publish(tmp_path, tmp_path, "nobody", tmp_path / "models")
+    assert not (tmp_path / "models").exists()
+
+
+@pytest.mark.parametrize(("typed", "name"), [([], "translator"), (["other"], "other")])
+def test_what_is_typed_reaches_the_publisher(
+    typed: list[str], name: str, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    def published(*arguments: object) -> dict[str, Any]:
+        assert arguments == (Path("run"), Path("test.tsv"), name)
+        return {"training": 1, "test": {"bleu": 2}}
+
+    monkeypatch.setattr(publishing, "publish", published)
+    monkeypatch.setattr(sys, "argv", ["publish", "run", "test.tsv", *typed])
+    publishing.main()
+    assert json.loads(capsys.readouterr().out) == {"bleu": 2}
+
+
+def test_it_goes_into_the_apps_own_folder() -> None:
+    assert publishing.MODELS == ROOT / "assets" / "models"
+    assert {path.name for path in (publishing.MODELS / "translator").iterdir()} == FILES
+
+
+# --- the model that ships ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def metrics() -> dict[str, Any]:
+    return json.loads((SHIPPED / "metrics.json").read_text())
+
+
+def test_the_shipped_card_says_what_the_shipped_figures_say(metrics: dict[str, Any]) -> None:
+    card, training = (SHIPPED / "README.md").read_text(encoding="utf-8"), metrics["training"]
+    weights = load_file(SHIPPED / "model.safetensors")
+    assert {array.dtype for array in weights.values()} == {np.dtype(np.float16)}
+    assert f"\n{sum(array.size for array in weights.values()):,} parameters, 3 + 3 layers, d_model 256, 4 heads" in card
+    assert f" {training['pairs']:,} English-German pairs.\n" in card
+    assert (
+        f"\n{training['steps']:,} steps in {training['seconds'] / 60:.0f} minutes on {training['hardware']}.\n" in card
+    )
+    for name, words in (
+        ("beam 4", "beam 4"),
+        ("greedy", "greedy, as the app decodes"),
+        ("beam 4, as typed", "beam 4, English as many type it¹"),
+    ):
+        row = metrics["test"][name]
+        assert f"\n| {words} | {row['bleu']} | {row['chrf']} |\n" in card
+        assert f"\nOn {row['sentences']:,} sentences " in card
+        assert f"Signature: `{row['bleu_signature']}`" in card
+
+
+def test_the_readme_says_the_shipped_scores(metrics: dict[str, Any]) -> None:
+    readme, test = (ROOT / "README.md").read_text(encoding="utf-8"), metrics["test"]
+    beam, typed, greedy = test["beam 4"], test["beam 4, as typed"], test["greedy"]
+    assert f"| BLEU on 2,000 unseen sentences, beam 4 (chrF) | {beam['bleu']:.1f} ({beam['chrf']:.1f}) |" in readme
+    assert f"curly apostrophes | {typed['bleu']:.1f} ({typed['chrf']:.1f}) |" in readme
+    assert f"| BLEU, greedy, as the app decodes | {greedy['bleu']:.1f} |" in readme
+
+
+def test_the_shipped_model_was_trained_by_the_recipe_of_its_preset(metrics: dict[str, Any]) -> None:
+    training = metrics["training"]
+    assert training["recipe"] == dataclasses.asdict(RECIPES[training["preset"]])
+    assert training["steps"] == training["recipe"]["steps"]
+    config = checkpoint.load_config(SHIPPED)
+    assert config == PRESETS[training["preset"]]
+
+
+def test_the_shipped_heads_were_measured_on_the_shipped_weights() -> None:
+    written = json.loads((SHIPPED / "heads.json").read_text())
+    assert written["model"]["sha256"] == hashlib.sha256((SHIPPED / "model.safetensors").read_bytes()).hexdigest()

@@ -1,0 +1,237 @@
+"""A training run that keeps its state in a folder and goes on after a kill, as a generator."""
+
+import dataclasses
+import json
+import platform
+import shutil
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from accelerate import Accelerator
+from accelerate.utils import DataLoaderConfiguration, set_seed
+
+from model import checkpoint
+from model.build import build_model
+from model.config import PRESETS
+from model.tokenizer import Tokenizer
+from training.data import NO_VARIATION, epoch_loader, read_pairs
+from training.folders import complete_folder, replace_folder
+from training.loop import Batch, Learner, Step, new_learner, training_steps
+from training.loss import batch_loss, validation_loss
+from training.recipe import Recipe
+
+FIGURES = "training.json"
+VALIDATION_TOKENS = 3000  # in a batch
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The averaged weights after `step` updates, measured on the validation pairs.
+
+    validation_loss: nats a token; is_best: the lowest so far, so these weights were kept
+    epochs, target_tokens, seconds: spent on training so far, over all starts of the run
+    """
+
+    step: int
+    validation_loss: float
+    is_best: bool
+    epochs: float
+    target_tokens: int
+    seconds: float
+
+
+class Clock:
+    """Where the run stands; accelerate saves and restores it with the rest."""
+
+    def __init__(self) -> None:
+        self.step = 0
+        self.epoch = 0
+        self.batch = 0  # batches of this epoch already used
+        self.batches_in_epoch = 1
+        self.seconds = 0.0
+        self.target_tokens = 0
+        self.best_loss = float("inf")
+        self.best_step = 0
+
+    @property
+    def epochs(self) -> float:
+        return self.epoch + self.batch / self.batches_in_epoch
+
+    def state_dict(self) -> dict[str, Any]:
+        return dict(self.__dict__)
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        self.__dict__.update(state)
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a run trains: a preset, by a recipe, on files of sentence pairs.
+
+    valid: pairs to choose the best weights by; out: the folder for them and for the state to resume from
+    """
+
+    preset: str
+    data: Sequence[Path]
+    valid: Path
+    out: Path
+    recipe: Recipe
+    seed: int = 1
+
+
+def training_run(task: Task, save_every: int = 500) -> Iterator[Step | Evaluation]:
+    """Train until the recipe's last step, and keep in `task.out` the averaged weights that did best.
+
+    It goes on from the last saved state, if there is one. Closing the generator stops it; it then loses what it did
+    since the last Evaluation.
+
+    Args:   save_every: steps from one evaluation and saved state to the next; there is also one after the last step
+    Yields: a Step for every update, and an Evaluation once its weights and its state are saved
+    Raises: ValueError if a file holds no pair that the model can take; DivergedError
+    """
+    run = Run(task)
+    started = time.perf_counter()
+    for step in run.steps():
+        run.clock.seconds += time.perf_counter() - started
+        yield step
+        if step.step % save_every == 0 or step.step == task.recipe.steps:
+            yield run.evaluate()
+        started = time.perf_counter()  # neither the reader's time nor the evaluation counts
+
+
+class Run:
+    """A task under way: the learner, the data, and where it stands."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.accelerator = Accelerator(
+            mixed_precision=pick_precision(), dataloader_config=DataLoaderConfiguration(even_batches=False)
+        )
+        set_seed(task.seed)
+        task.out.mkdir(parents=True, exist_ok=True)
+        self.pairs, self.valid_pairs = read_pairs(task.data), read_pairs([task.valid])
+        self.tokenizer = self._tokenizer()
+        # Little data fills no large vocabulary.
+        self.config = dataclasses.replace(PRESETS[task.preset], vocab_size=self.tokenizer.vocab_size)
+        self.learner = self._learner()
+        self.clock = Clock()
+        self.accelerator.register_for_checkpointing(self.clock, self.learner.averaged)
+        if state := complete_folder(self._state):
+            self.accelerator.load_state(str(state))
+
+    @property
+    def _state(self) -> Path:
+        return self.task.out / "state"
+
+    def _tokenizer(self) -> Tokenizer:
+        """The run's own vocabulary, trained at the first start."""
+        path = self.task.out / checkpoint.TOKENIZER
+        if self.accelerator.is_main_process and not path.exists():
+            unfinished = path.with_suffix(".new")
+            sides = (side for pair in self.pairs for side in pair)
+            Tokenizer.train(sides, PRESETS[self.task.preset].vocab_size).save(unfinished)
+            unfinished.rename(path)
+        self.accelerator.wait_for_everyone()
+        return checkpoint.load_tokenizer(self.task.out)
+
+    def _learner(self) -> Learner:
+        learner = new_learner(build_model(self.config), self.task.recipe)
+        learner.averaged.to(self.accelerator.device)
+        model, optimizer = self.accelerator.prepare(learner.model, learner.optimizer)
+        return Learner(model, learner.averaged, optimizer)
+
+    def steps(self) -> Iterator[Step]:
+        """The updates that are still to be made."""
+        recipe, clock = self.task.recipe, self.clock
+        loss = partial(batch_loss, label_smoothing=recipe.label_smoothing)
+        for step in training_steps(self.learner, self._batches(), recipe, loss, clock.step, self.accelerator):
+            clock.step = step.step
+            clock.batch += 1
+            clock.target_tokens += step.target_tokens * self.accelerator.num_processes
+            yield step
+
+    def _batches(self) -> Iterator[Batch]:
+        """Epoch after epoch, from the first batch that was not used yet."""
+        recipe, clock = self.task.recipe, self.clock
+        while True:
+            loader = self.accelerator.prepare_data_loader(
+                epoch_loader(
+                    self.pairs,
+                    self.tokenizer,
+                    recipe.batch_tokens,
+                    recipe.variation,
+                    self.task.seed,
+                    clock.epoch,
+                    self.config.max_len,
+                )
+            )
+            clock.batches_in_epoch = len(loader)
+            yield from self.accelerator.skip_first_batches(loader, clock.batch) if clock.batch else loader
+            clock.epoch, clock.batch = clock.epoch + 1, 0
+
+    def evaluate(self) -> Evaluation:
+        """Validate the averaged weights, keep them if they are the best so far, and save the state."""
+        clock, averaged = self.clock, self.learner.averaged.module
+        batches = epoch_loader(
+            self.valid_pairs, self.tokenizer, VALIDATION_TOKENS, NO_VARIATION, 0, 0, self.config.max_len
+        )
+        loss = validation_loss(averaged, batches, self.accelerator)
+        is_best = loss < clock.best_loss
+        if is_best:
+            clock.best_loss, clock.best_step = loss, clock.step
+        if self.accelerator.is_main_process:
+            if is_best:
+                checkpoint.save(self.task.out, self.config, self.tokenizer, averaged.state_dict())
+            (self.task.out / FIGURES).write_text(json.dumps(self.figures(), indent=2) + "\n")
+        self._save_state()
+        return Evaluation(clock.step, loss, is_best, clock.epochs, clock.target_tokens, clock.seconds)
+
+    def figures(self) -> dict[str, Any]:
+        """What is known about the run; `training.publish` carries it over."""
+        clock = self.clock
+        return {
+            "preset": self.task.preset,
+            "data": ", ".join(path.name for path in self.task.data),
+            "pairs": len(self.pairs),
+            "steps": clock.step,
+            "epochs": round(clock.epochs, 2),
+            "target_tokens": clock.target_tokens,
+            "seconds": round(clock.seconds),
+            "device": str(self.accelerator.device),
+            "hardware": hardware(),
+            "precision": self.accelerator.mixed_precision,
+            "seed": self.task.seed,
+            "validation_loss": round(clock.best_loss, 4),  # of the weights that were kept
+            "kept_step": clock.best_step,
+            "recipe": dataclasses.asdict(self.task.recipe),
+        }
+
+    def _save_state(self) -> None:
+        """Save all that a resumed run needs. A kill at any moment leaves either the old state or the new one whole."""
+        fresh = self._state.with_name("state.new")
+        if self.accelerator.is_main_process:
+            shutil.rmtree(fresh, ignore_errors=True)
+        self.accelerator.wait_for_everyone()
+        self.accelerator.save_state(str(fresh))
+        if self.accelerator.is_main_process:
+            replace_folder(fresh, self._state)
+        self.accelerator.wait_for_everyone()
+
+
+def hardware() -> str:
+    """The processor or GPU, in words."""
+    if torch.cuda.is_available():
+        return torch.cuda.get_device_name()
+    return f"{torch.get_num_threads()} CPU cores ({platform.machine()})"
+
+
+def pick_precision() -> str:
+    """bf16 where the hardware computes it natively, else none."""
+    if torch.cuda.is_available():
+        return "bf16" if torch.cuda.is_bf16_supported() else "no"
+    return "bf16" if torch.cpu._is_avx512_bf16_supported() else "no"
