@@ -2,6 +2,7 @@
 
 import json
 from base64 import b64decode
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from ui.components.head_grid import MEAN, head_grid_data
 from ui.components.matrix import Caption, Labels, Scale, matrix_data
+from ui.components.shared import wire
 from ui.components.shared.wire import browser_file
 
 T, S, L, H = 5, 7, 3, 2
@@ -173,9 +175,12 @@ def test_both_draw_in_every_session_and_keep_their_identity(session: int) -> Non
 def test_browser_files_travel_without_comment_lines() -> None:
     code = browser_file("shared/colour.js", "shared/shared.js", "matrix/matrix.js")
     assert "export default mount(MatrixView);" in code
+    assert "class MatrixView" in code
     assert not [line for line in code.splitlines() if line.startswith(("//", "/*", "*"))]
 
 
 def test_labels_never_become_markup() -> None:
-    code = browser_file("shared/colour.js", "shared/shared.js", "matrix/matrix.js", "head_grid/head_grid.js")
+    folder = Path(wire.__file__).parents[1]
+    code = browser_file(*(str(file.relative_to(folder)) for file in folder.rglob("*.js")))
+    assert len(code) > 50_000
     assert not [word for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write") if word in code]

@@ -17,7 +17,10 @@ _DESCRIBE = "“{row}” → “{column}”: {value}"
 _component = st.components.v2.component(
     "transformer_walkthrough.matrix",
     css=browser_file("matrix/matrix.css"),
-    js=browser_file("shared/colour.js", "shared/shared.js", "matrix/matrix.js"),
+    js=browser_file(
+        *("shared/colour.js", "shared/shared.js", "matrix/text.js", "matrix/layout.js", "matrix/table.js"),
+        *("matrix/figure.js", "matrix/files.js", "matrix/matrix.js"),
+    ),
 )
 
 

@@ -18,7 +18,7 @@ def browser_file(*names: str) -> str:
     """Files of the components' folder, one after the other, without comment lines: they travel with every message."""
     lines = "\n".join((_HERE / name).read_text(encoding="utf-8") for name in names).splitlines()
     kept = (line.strip() for line in lines)
-    return "\n".join(line for line in kept if line and not line.startswith(("//", "/**", "*/", "* ")))
+    return "\n".join(line for line in kept if line not in ("", "*") and not line.startswith(("//", "/**", "*/", "* ")))
 
 
 def as_text(array: NDArray[Any], dtype: str) -> str:
