@@ -1,6 +1,7 @@
 """`matrix` and `head_grid` in a real Chromium, on the page of components_demo.py."""
 
 import csv
+import io
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -8,6 +9,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from PIL import Image
 from playwright.sync_api import Download, Locator, Page, expect
 
 from tests.browser.kit import axe_faults, settled, sideways
@@ -223,8 +225,15 @@ def test_pictures_show_the_same_numbers(demo: Callable[..., Page]) -> None:
     assert [t for t in texts if t and re.fullmatch(r"\d\.\d\d", t)] == [f"{v:.2f}" for v in weights(6, 6).ravel()]
     assert {"Encoder, layer 3, head 2", "apple", "<eos>"} <= set(texts)
     _, png = saved(page, "PNG")
-    assert png.startswith(b"\x89PNG")
-    assert len(png) > 10_000
+    picture = Image.open(io.BytesIO(png)).convert("RGB")
+    ground, *rects = (node.attrib for node in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}rect"))
+    assert ground["width"] == "100%"
+    for rect in rects[:36]:
+        near_the_corner = round(2 * (float(rect["x"]) + 5)), round(2 * (float(rect["y"]) + 5))
+        assert "rgb({},{},{})".format(*picture.getpixel(near_the_corner)) == rect["fill"]
+    assert len({rect["fill"] for rect in rects[:36]}) > 10
+    written = np.asarray(picture)[: round(2 * float(rects[0]["y"]))]  # the title and the labels above the cells
+    assert (written < 160).all(-1).sum() > 500
 
 
 @pytest.mark.parametrize("query", ["t=6&s=64&scale=signed", "t=3&s=300&masked=1"])

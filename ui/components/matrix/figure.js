@@ -1,5 +1,5 @@
-// The figure that is downloaded: a matrix as rectangles, lines and texts, for SVG and PNG alike. Needs colour.js,
-// text.js and layout.js.
+// The figure that is downloaded: a matrix as rectangles, lines and texts. Needs colour.js, text.js
+// and layout.js.
 
 const EDGE = 20; // pixels around the figure
 

@@ -1,4 +1,4 @@
-// A figure as the text of an SVG file, as a canvas for a PNG file, and how files are saved. Needs shared.js.
+// A figure as an SVG and as a PNG file, and how files are saved. Needs shared.js.
 
 /** Save `blob` under `name`, without whatever a file system could take for more than a name. */
 function save(blob, name, kind) {
@@ -31,51 +31,16 @@ function asSvg({ width, height, ground, family, shapes }) {
   );
 }
 
-function asCanvas({ width, height, ground, family, shapes }) {
-  const canvas = document.createElement("canvas");
-  const zoom = Math.min(2, 8000 / Math.max(width, height));
-  canvas.width = width * zoom;
-  canvas.height = height * zoom;
-  const c = canvas.getContext("2d");
-  c.scale(zoom, zoom);
-  c.fillStyle = ground;
-  c.fillRect(0, 0, width, height);
-  c.textBaseline = "middle";
-  const draw = {
-    rect(s) {
-      c.beginPath();
-      c.roundRect(s.x, s.y, s.w, s.h, s.round);
-      if (s.fill !== "none") {
-        c.fillStyle = s.fill;
-        c.fill();
-      }
-      if (s.stroke) {
-        c.strokeStyle = s.stroke;
-        c.lineWidth = s.line;
-        c.stroke();
-      }
-    },
-    lines(s) {
-      c.beginPath();
-      for (const [x1, y1, x2, y2] of s.lines) {
-        c.moveTo(x1, y1);
-        c.lineTo(x2, y2);
-      }
-      c.strokeStyle = s.stroke;
-      c.lineWidth = 1;
-      c.stroke();
-    },
-    text(s) {
-      c.save();
-      c.translate(s.x, s.y);
-      c.rotate((s.turn * Math.PI) / 180);
-      c.font = `${s.weight} ${s.size}px ${family}`;
-      c.textAlign = s.anchor === "middle" ? "center" : s.anchor;
-      c.fillStyle = s.fill;
-      c.fillText(s.text, 0, 0);
-      c.restore();
-    },
-  };
-  for (const shape of shapes) draw[shape.kind](shape);
-  return canvas;
+/** The same picture as a PNG file, twice as fine; the browser draws it from the SVG. */
+async function asPng(figure) {
+  const image = new Image();
+  image.src = URL.createObjectURL(new Blob([asSvg(figure)], { type: "image/svg+xml" }));
+  await image.decode();
+  URL.revokeObjectURL(image.src);
+  const canvas = el("canvas");
+  const zoom = Math.min(2, 8000 / Math.max(figure.width, figure.height));
+  canvas.width = figure.width * zoom;
+  canvas.height = figure.height * zoom;
+  canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+  return new Promise((done) => canvas.toBlob(done, "image/png"));
 }

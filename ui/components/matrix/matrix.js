@@ -285,12 +285,13 @@ class MatrixView {
     this.readout.title = this.sentence(cell);
   }
 
-  download(kind) {
-    const { csv_name } = this.data;
-    const figure = () => figureOf(this, this.axes.textContent);
-    if (kind === "csv") save(new Blob([asCsv(this)], { type: "text/csv;charset=utf-8" }), csv_name, kind);
-    else if (kind === "svg") save(new Blob([asSvg(figure())], { type: "image/svg+xml" }), csv_name, kind);
-    else asCanvas(figure()).toBlob((blob) => save(blob, csv_name, kind), "image/png");
+  async download(kind) {
+    const make = {
+      csv: () => new Blob([asCsv(this)], { type: "text/csv;charset=utf-8" }),
+      svg: () => new Blob([asSvg(figureOf(this, this.axes.textContent))], { type: "image/svg+xml" }),
+      png: () => asPng(figureOf(this, this.axes.textContent)),
+    };
+    save(await make[kind](), this.data.csv_name, kind);
   }
 }
 
