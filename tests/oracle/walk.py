@@ -84,8 +84,9 @@ def answers(app: AppTest, questions: list[Question]) -> list[str]:
     for n, question in enumerate(questions):
         for chosen in possible_answers(question):
             _choose(question_blocks(app)[n], chosen)
-            app.run()
-            next(b for b in blocks(question_blocks(app)[n]) if b.type == "button").click()
+            if _check(question_blocks(app)[n]).disabled:  # until something was chosen
+                app.run()
+            _check(question_blocks(app)[n]).set_value(True)
             app.run()
             said = [s for s in read_block(question_blocks(app)[n], "predict") if s.kind in ("success", "warning")]
             messages += [
@@ -95,18 +96,21 @@ def answers(app: AppTest, questions: list[Question]) -> list[str]:
     return messages
 
 
-def possible_answers(question: Question) -> Iterator[frozenset[int]]:
-    """Each option; where several may be chosen, every set of them."""
-    options = range(len(question.options))
-    for size in options if question.several else (0,):
-        for chosen in itertools.combinations(options, size + 1):
-            yield frozenset(chosen)
+def possible_answers(question: Question) -> list[frozenset[int]]:
+    """Each option; where several may be chosen, also every two of them, all of them, and the right ones."""
+    every = frozenset(range(len(question.options)))
+    pairs = map(frozenset, itertools.combinations(sorted(every), 2))
+    return [*map(frozenset, zip(every, strict=True)), *([*pairs, every, question.right] if question.several else [])]
 
 
 def question_blocks(app: AppTest) -> list[Any]:
     """The containers that hold a question each."""
     (part,) = (b for b in blocks(app.main) if getattr(b, "key", None) == "part_predict")
     return [b for b in part.children.values() if any(c.type == "button" and c.label == CHECK for c in blocks(b))]
+
+
+def _check(block: Any) -> Any:
+    return next(b for b in blocks(block) if b.type == "button")
 
 
 def _choose(block: Any, chosen: frozenset[int]) -> None:
