@@ -152,7 +152,6 @@ def head_grid(
     selected: Sequence[int] | None,
     title: str,
     row_label: str = "layer",
-    column_label: str = "head",
     mean: bool = True,
     captions: Sequence[Sequence[str]] | None = None,
 ) -> Statement:
@@ -168,7 +167,6 @@ def head_grid(
             "selected": None if selected is None else list(selected),
             "title": title,
             "row_label": row_label,
-            "column_label": column_label,
             "captions": None if captions is None else [list(row) for row in captions],
         },
     )

@@ -13,7 +13,7 @@ from tests.oracle.claims import caption, code, download, fold, markdown, matrix,
 from tests.oracle.forward import Array, Forward, config
 from tests.oracle.page import READABLE, Page, tensor
 from tests.oracle.statement import Statement
-from tests.oracle.words import Piece, visible
+from tests.oracle.words import Piece, inline
 from tests.oracle.worked import Step, steps, worked
 
 ROOT = Path(__file__).parents[2]
@@ -222,7 +222,7 @@ def tensor_matrix(shown: Shown, *, title: str, how_to_read: str, **more: Any) ->
 def check_cell(shown: Shown) -> Statements:
     """How the chosen cell came about, and the lines that compute it again."""
     value = float(tensor(shown.oracle, shown.name)[shown.index])
-    row, column = (visible(side[n]) for side, n in zip((shown.rows, shown.columns), shown.cell, strict=True))
+    row, column = (inline(side[n]) for side, n in zip((shown.rows, shown.columns), shown.cell, strict=True))
     yield markdown(
         f"**How did this {number(value)} come about?** Row **{row}**, column **{column}**. Choose another cell by a "
         "click, or with the arrow keys and Enter."
@@ -294,7 +294,7 @@ def largest_of(values: Array, sequence: Sequence[Piece], n: int = 4) -> tuple[li
     finite = [i for i in range(len(values)) if np.isfinite(values[i])]
     largest = sorted(finite, key=lambda i: (-np.float32(values[i]), i))[:n]
     order = sorted(largest)
-    return [f"{visible(sequence[i].text)} (piece {i + 1})" for i in order], order.index(largest[0])
+    return [f"{inline(sequence[i].text)} (piece {i + 1})" for i in order], order.index(largest[0])
 
 
 # --- the code that ran -----------------------------------------------------------------------------------------------

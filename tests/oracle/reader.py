@@ -250,6 +250,10 @@ def _component(name: str, data: dict[str, Any]) -> dict[str, Any]:
         found["values"] = np.frombuffer(b64decode(data["values"]), "<f4").reshape(shape).astype(float)
         if data["hidden"] is not None:
             found["hidden"] = np.frombuffer(b64decode(data["hidden"]), np.uint8).reshape(shape).astype(bool)
+    for block in data.get("blocks", ()):  # of the map of the machine
+        if small := block.get("picture"):
+            pixels = np.frombuffer(b64decode(small["pixels"]), np.uint8)
+            small["pixels"] = pixels.reshape(small["height"], small["width"]).astype(float)
     if name == "head_grid":
         flat = np.frombuffer(b64decode(data["maps"]), np.uint8)
         found["maps"] = flat.reshape(data["layers"], -1, data["height"], data["width"]) / 255

@@ -11,6 +11,7 @@ from typing import Any
 from streamlit.testing.v1 import AppTest
 
 from tests.oracle.claims import Question, button, caption, control, markdown
+from tests.oracle.frame import lesson_frame
 from tests.oracle.page import Page
 from tests.oracle.reader import blocks, read, read_block
 from tests.oracle.statement import Statement, compare
@@ -29,18 +30,20 @@ def claims_of(slug: str) -> ModuleType | None:
 def unclaimed(app: AppTest, module: ModuleType, page: Page) -> list[str]:
     """What is shown and not claimed, or claimed and not shown, in any part of the page."""
     shown = read(app)
+    parts = dict.fromkeys(("frame", *(PARTS if hasattr(module, "idea") else ()), *(s.part for s in shown)))
     return [
         message
-        for part in PARTS
+        for part in parts
         for message in compare(list(claimed(module, page, part)), [s for s in shown if s.part == part])
     ]
 
 
 def claimed(module: ModuleType, page: Page, part: str) -> Iterator[Statement]:
-    """Everything that a part of a page must show, its heading first."""
-    if part != "idea":
+    """Everything that a part of a page must show, its heading first; what is no lesson has a frame alone."""
+    make = getattr(module, part, lesson_frame if part == "frame" else lambda page: ())
+    if part not in ("frame", "idea"):
         yield Statement("header", part.capitalize(), part)
-    for one in getattr(module, part)(page):
+    for one in make(page):
         for statement in asked(one) if isinstance(one, Question) else (one,):
             yield replace(statement, part=part)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tokenizers import pre_tokenizers
 
-from tests.oracle.forward import EOS, MAX_PIECES, bytes_of, tidied, tokenizer
+from tests.oracle.forward import MAX_PIECES, bytes_of, tidied, tokenizer
 
 # Joiners, without which some scripts and emoji fall apart; and the brackets around an exact number in a claim.
 _LET_THROUGH = "\u200d\u200c\ue000\ue001"
@@ -100,22 +100,11 @@ def visible(text: str) -> str:
     )
 
 
+def inline(text: str) -> str:
+    """The same within Markdown, where several spaces are one and none stands at an end."""
+    return " ".join(visible(text).split())
+
+
 def label(text: str) -> str:
     """A row's or column's label in a figure: spaces alone are ␣."""
     return "␣" if text and not text.strip(" ") else text
-
-
-__all__ = [
-    "EOS",
-    "Piece",
-    "Word",
-    "encoded",
-    "entry",
-    "label",
-    "pieces",
-    "raw",
-    "read_text",
-    "text_of",
-    "visible",
-    "words",
-]

@@ -6,7 +6,7 @@ import streamlit as st
 
 from figures.grouping import words
 from model.trace import MAX_TOKENS, Trace
-from ui.text import in_html, in_markdown
+from ui.text import in_html, in_markdown, piece
 
 
 def translation(trace: Trace) -> None:
@@ -41,7 +41,7 @@ def word_probabilities(trace: Trace) -> None:
             texts = (f"{trace.labels[i].text} {small(q)}" for i, q in named)
             parts = f'<span class="tw-p">{in_html(" · ".join(texts))}</span>'
         chips.append(
-            f'<li><span class="tw-piece" lang="de">{in_html(group.label)}</span>'
+            f'<li><span class="tw-piece" lang="de">{in_html(piece(group.label))}</span>'
             f'<span class="tw-bar" style="--p:{p:.4f}" aria-hidden="true"></span>'
             f'<span class="tw-p">{in_html(small(p))}</span>{parts}</li>'
         )

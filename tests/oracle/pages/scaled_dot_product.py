@@ -21,7 +21,7 @@ from tests.oracle.common import (
 )
 from tests.oracle.forward import Array, softmax
 from tests.oracle.page import Page
-from tests.oracle.words import text_of, visible
+from tests.oracle.words import inline, text_of
 
 ANIMAL = "The animal didn't cross the street because it was too wide."
 STATES = (
@@ -131,8 +131,8 @@ def do(page: Page) -> Statements:
     if off:
         other = text_of(page.translated(scale_off=True).labels)
         yield markdown(
-            f"The translation was **{visible(page.translation) or '(nothing)'}**; without the scale it is "
-            f"**{visible(other) or '(nothing)'}**."
+            f"The translation was **{inline(page.translation) or '(nothing)'}**; without the scale it is "
+            f"**{inline(other) or '(nothing)'}**."
         )
         yield caption(
             f"Without the scale, the scores of the first layer are {math.isqrt(d_k)} times as large (what later layers "
@@ -156,7 +156,7 @@ def predict(page: Page) -> Statements:
     chosen = head(page)
     asks, answers = asks_and_answers(page, chosen.kind)
     row = min(len(asks) - 1, len(asks) // 2)
-    name, weights = visible(asks[row].text), page.oracle[f"{chosen.path}.weights"][chosen.head, row]
+    name, weights = inline(asks[row].text), page.oracle[f"{chosen.path}.weights"][chosen.head, row]
     options, right = largest_of(weights, answers)
     yield question(
         f"In layer {chosen.layer + 1}, head {chosen.head + 1} of the {KINDS[chosen.kind].name.lower()}: which piece gets "

@@ -26,7 +26,7 @@ from tests.oracle.forward import merges, tidied, tokenizer
 from tests.oracle.merging import Merge, five_ways, id_of, lengths, of_entry, replay, shown, words_of
 from tests.oracle.page import READABLE, Page
 from tests.oracle.statement import Statement
-from tests.oracle.words import NAMES, encoded, entry, raw, text_of, visible
+from tests.oracle.words import NAMES, encoded, entry, inline, raw, text_of, visible
 from tests.oracle.worked import Step, steps
 
 STATES = (
@@ -363,9 +363,9 @@ def predict(page: Page) -> Statements:
     options = [word for word in counts if word == best or counts[word] < most]
     yield question(
         "Which of these words falls into the most pieces?",
-        [visible(word) for word in options],
+        [inline(word) for word in options],
         options.index(best),
-        f"Pieces: {', '.join(f'{visible(word)} {counts[word]}' for word in options)}. What counts is how often its parts "
+        f"Pieces: {', '.join(f'{inline(word)} {counts[word]}' for word in options)}. What counts is how often its parts "
         "were seen in training, not how long a word is.",
     )
     ids = encoded("blorptangle")

@@ -1,0 +1,128 @@
+"""The overview of all maps with one of them large, and a weight worked out: on the home page and wherever maps are."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tests.oracle.claims import caption, head_grid, markdown, matrix, number
+from tests.oracle.common import KINDS, Statements
+from tests.oracle.forward import Array, Forward, config
+from tests.oracle.page import READABLE, Page
+from tests.oracle.words import Piece, Word, inline, words
+from tests.oracle.worked import Step, between_words, mean_of, steps, worked
+
+MEAN = -1  # in place of a head: the mean over the heads
+
+
+def groups(pieces: Sequence[Piece], by_word: bool, hide_eos: bool) -> list[Word]:
+    """What rows or columns stand for: pieces, or words; without <eos> if there is anything else."""
+    found = words(pieces) if by_word else [Word(piece.text, (n,)) for n, piece in enumerate(pieces)]
+    return ([g for g in found if g.text != "<eos>"] or found) if hide_eos else found
+
+
+def regrouped(weights: Array, rows: Sequence[Word], columns: Sequence[Word]) -> Array:
+    """Weights (…,T,S) between words: added over a column's pieces, averaged over a row's."""
+    added = np.stack([sum(weights[..., j] for j in column.pieces) for column in columns], -1)
+    return np.stack([sum(added[..., i, :] for i in row.pieces) / len(row.pieces) for row in rows], -2)
+
+
+def selected_map(page: Page, default: tuple[int, int], name: str = "map") -> tuple[int, int]:
+    """Layer and head, from 0, of the address; there head 0 is the mean."""
+    layer, _, head = page.state.get(name, "").partition(".")
+    if layer.isdecimal() and head.isdecimal():
+        pair = int(layer) - 1, int(head) - 1
+        if 0 <= pair[0] < config()["n_layers"] and MEAN <= pair[1] < config()["n_heads"]:
+            return pair
+    return default
+
+
+def which(layer: int, head: int) -> str:
+    return f"layer {layer + 1}, " + ("average of all heads" if head == MEAN else f"head {head + 1}")
+
+
+def overview(
+    page: Page,
+    oracle: Forward,
+    kind: str,
+    rows: Sequence[Word],
+    columns: Sequence[Word],
+    *,
+    title: str,
+    how_to_read: str,
+    default: tuple[int, int],
+    note: str = "",
+) -> Statements:
+    """Every map small, and the chosen one large."""
+    whole = len(rows), len(columns)
+    rows, columns = rows[:READABLE], columns[:READABLE]
+    paths = [KINDS[kind].path.format(layer) for layer in range(config()["n_layers"])]
+    maps = np.stack([regrouped(oracle[f"{path}.weights"], rows, columns) for path in paths])
+    layer, head = selected_map(page, default)
+    yield head_grid(maps, selected=(layer, head), title="Every layer and head")
+    if note:
+        yield caption(note)
+    masked = np.isneginf(oracle[f"{paths[layer]}.scores"][0])
+    yield matrix(
+        chosen_map(maps, layer, head),
+        [row.text for row in rows],
+        [column.text for column in columns],
+        title=f"{title} ({which(layer, head)})",
+        how_to_read=how_to_read,
+        describe=KINDS[kind].describe,
+        # A word is hidden from another if every piece of it is hidden from every piece of the other.
+        hidden=np.array([[masked[np.ix_(r.pieces, c.pieces)].all() for c in columns] for r in rows]),
+        selected=chosen_cell(page, chosen_map(maps, layer, head)),
+        csv_name=f"attention {kind} {which(layer, head)}",
+    )
+    if maps.shape[2:] != whole:
+        sides = zip(maps.shape[2:], whole, ("rows", "columns"), strict=True)
+        yield caption(f"Shown: {' and '.join(f'the first {s} of {w} {side}' for s, w, side in sides if s != w)}.")
+
+
+def chosen_map(maps: Array, layer: int, head: int) -> Array:
+    return maps[layer].mean(0) if head == MEAN else maps[layer, head]
+
+
+def chosen_cell(page: Page, values: Array) -> tuple[int, int]:
+    """The cell of the address, else the largest."""
+    return page.pair("cell", values.shape, divmod(int(values.astype(np.float32).argmax()), values.shape[1]))
+
+
+def work_out(
+    page: Page, oracle: Forward, kind: str, rows: Sequence[Word], columns: Sequence[Word], default: tuple[int, int]
+) -> Statements:
+    """How the chosen weight came about."""
+    layer, head = selected_map(page, default)
+    path = KINDS[kind].path.format(layer)
+    weights = oracle[f"{path}.weights"]
+    each = regrouped(weights, rows[:READABLE], columns[:READABLE])
+    values = each.mean(0) if head == MEAN else each[head]
+    cell = chosen_cell(page, values)
+    row, column = rows[cell[0]], columns[cell[1]]
+    yield markdown(
+        f"**How did this {number(values[cell])} come about?** Row **{inline(row.text)}**, column "
+        f"**{inline(column.text)}**. Choose another cell of the map by a click, or with the arrow keys and Enter."
+    )
+    if head == MEAN:
+        names = [f"head {n + 1}" for n in range(len(weights))]
+        yield from steps(mean_of([float(one[cell]) for one in each], names))
+        more = "Choose one head in the overview to see how its weight comes from a query and a key."
+    elif len(row.pieces) == len(column.pieces) == 1:
+        index = head, row.pieces[0], column.pieces[0]
+        yield markdown(
+            f"Row {index[1] + 1} asks with its :blue[**query**] q, column {index[2] + 1} answers with its "
+            f":orange[**key**] k: {oracle[f'{path}.q'].shape[-1]} numbers each, which this head makes for each piece. "
+            "How it makes them is the lesson *Query, key, value*."
+        )
+        yield from steps(*weight_steps(oracle, path, index))
+        more = "The better the two fit, the more of what the column holds, its :green[**value**], goes into the row."
+    else:
+        yield from steps(between_words(weights[head], row.pieces, column.pieces))
+        more = "Switch off the grouping to see how the weight between two pieces comes from a query and a key."
+    yield caption(f"{more} Numbers are shown rounded and were computed unrounded.")
+
+
+def weight_steps(oracle: Forward, path: str, index: tuple[int, int, int]) -> list[Step]:
+    """From query and key to a weight, or to −∞ where the mask hides."""
+    last = "scores" if np.isneginf(oracle[f"{path}.scores"][index]) else "weights"
+    return [worked(oracle, f"{path}.{what}", index) for what in ("products", "scaled", last)]

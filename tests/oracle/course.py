@@ -1,0 +1,98 @@
+"""The course as it must be: its order, its titles, the question each lesson answers, and what opens it on the map."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Place:
+    """A lesson's place. opens: blocks of the map that lead to it; lit: those that it lights, if others."""
+
+    section: str
+    slug: str
+    title: str
+    asks: str
+    opens: str = ""
+    lit: str = ""
+
+
+ATTENTIONS = "encoder.self_attn decoder.self_attn decoder.cross_attn"
+COURSE = (
+    Place("Inputs", "tokenization", "Tokenization", "How does a sentence become numbers?", "tokenize"),
+    Place(
+        "Inputs",
+        "embeddings",
+        "Embeddings",
+        "How does a number become a meaning?",
+        "encoder.embedding decoder.embedding",
+    ),
+    Place(
+        "Inputs",
+        "positional-encodings",
+        "Positional encodings",
+        "How does the model know which word comes first?",
+        "encoder.positions decoder.positions",
+    ),
+    Place("Attention", "query-key-value", "Query, key, value", "What does a piece ask, and what does it offer?"),
+    Place(
+        "Attention",
+        "scaled-dot-product",
+        "Scaled dot-product",
+        "How does a piece decide what to look at?",
+        lit=ATTENTIONS,
+    ),
+    Place(
+        "Attention",
+        "self-attention",
+        "Self-attention",
+        "What happens when a sentence looks at itself?",
+        "encoder.self_attn",
+    ),
+    Place("Attention", "masking", "Masking", "How is the decoder kept from seeing the future?", "decoder.self_attn"),
+    Place(
+        "Attention",
+        "multi-head",
+        "Multi-head attention",
+        "Why several heads, and what does each of them do?",
+        lit=ATTENTIONS,
+    ),
+    Place(
+        "Attention",
+        "encoder-decoder-attention",
+        "Encoder-decoder attention",
+        "How does the German know what the English says?",
+        "decoder.cross_attn",
+    ),
+    Place(
+        "Blocks",
+        "feed-forward",
+        "Feed-forward",
+        "What happens to a piece once it has gathered what it needs?",
+        "encoder.feed_forward decoder.feed_forward",
+    ),
+    Place(
+        "Blocks",
+        "add-and-norm",
+        "Add & Norm",
+        "Why is the input added back, and what is normalised?",
+        "encoder.add_norm_1 encoder.add_norm_2 decoder.add_norm_1 decoder.add_norm_2 decoder.add_norm_3",
+    ),
+    Place("Blocks", "encoder", "Encoder", "What does a word become once it has read its sentence?", "encoder.stack"),
+    Place(
+        "Blocks",
+        "decoder-and-output",
+        "Decoder and output",
+        "How does a vector become the next word?",
+        "decoder.stack output.linear output.softmax",
+    ),
+    Place(
+        "Inference",
+        "inference",
+        "Inference",
+        "How does the model write, one piece at a time?",
+        lit="decoder.embedding decoder.stack output.softmax",
+    ),
+)
+
+
+def place(slug: str) -> Place:
+    return next(one for one in COURSE if one.slug == slug)

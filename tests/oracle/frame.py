@@ -1,0 +1,100 @@
+"""What frames every page: the sentence bar, notices about the sentence, a lesson's place in the course."""
+
+import functools
+import platform
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.oracle.claims import button, caption, info, link, markdown, number, text_box, toggle
+from tests.oracle.course import COURSE, place
+from tests.oracle.forward import EOS, MAX_PIECES, tidied, weights
+from tests.oracle.machine_map import small_map
+from tests.oracle.page import DEFAULT_SENTENCE, Page
+from tests.oracle.statement import Statement
+from tests.oracle.words import encoded, raw
+
+Statements = Iterator[Statement]
+
+WORDS = Path(__file__).parents[2] / "assets" / "vocabularies" / "english_words.txt"
+
+
+def bar(page: Page) -> Statements:
+    """Above every page."""
+    yield toggle(
+        "Presenter mode",
+        page.switch("present"),
+        help="Large type and one part of a lesson at a time. Arrow keys step, Home starts over.",
+    )
+    yield text_box("English sentence", page.sentence)
+    millions = sum(w.size for w in weights().values()) / 1e6
+    yield Statement("badge", f"● CPU · {platform.machine()} · {number(millions, 1)} M parameters")
+    for name, why in (
+        ("I ate an apple", "The standing example: German moves the verb to the end."),
+        ("Who fights whom?", "Word order: who fights whom?"),
+        ("What is *it*?", "What does “it” look at?"),
+        ("Which bank?", "One word, two meanings: money here, a river elsewhere."),
+        ("Surprise me", ""),
+    ):
+        yield button(name, help=why)
+
+
+@functools.cache
+def known_words() -> frozenset[str]:
+    return frozenset(WORDS.read_text(encoding="utf-8").split())
+
+
+def notices(page: Page) -> Statements:
+    """What is said about a sentence that is unlike those the model learned from."""
+    if not tidied(page.sentence):
+        yield info("There is nothing to translate yet: type a sentence.")
+        return
+    n_pieces = len(encoded(tidied(page.sentence)))
+    if n_pieces > MAX_PIECES or len(page.sentence) > 2000:
+        n_words = len({piece.word for piece in page.src} - {-1})
+        yield info(
+            f"Your text is longer than the model can take, so it reads only the first {n_words} words and marks "
+            f"({len(page.src) - 1} pieces; it takes at most {MAX_PIECES}); the rest stays in the box."
+        )
+    if said := unlike_training(page):
+        yield info(said)
+    if page.text.lower().rstrip(".") == DEFAULT_SENTENCE.lower():
+        yield caption("The model met this very sentence in training. Type one of your own to see what it can do.")
+
+
+def unlike_training(page: Page) -> str:
+    words = re.findall(r"[^\W\d_]+(?:'[^\W\d_]+)?", page.text)
+    known = [w for w in words if w.lower() in known_words() or w.lower().split("'")[0] in known_words()]
+    ids = [piece.id for piece in page.src if piece.id != EOS]
+    in_bytes = [id for id in ids if len(raw(id)) == 1 and raw(id)[0] > 127]
+    if 2 * len(in_bytes) > len(ids):
+        return "Most of this text is in signs the model never learned: it reads them byte by byte and writes nonsense."
+    if not words:
+        return "There are no words in this text; the model learned from everyday English sentences, so expect little."
+    if 2 * len(known) < len(words):
+        return (
+            f"{len(words) - len(known)} of {len(words)} words hardly occur in the English sentences the model learned "
+            "from (another language, or rare words), so expect nonsense in German."
+        )
+    if len(words) >= 16:
+        return (
+            f"This is long for this model: {len(words)} words, while 99% of the sentences it learned from have fewer "
+            "than 16."
+        )
+    return ""
+
+
+def lesson_frame(page: Page) -> Statements:
+    """Everything on a lesson's page that is in none of its parts."""
+    here = place(page.slug)
+    yield from bar(page)
+    yield from notices(page)
+    yield Statement("title", here.title)
+    yield markdown(f"*{here.asks}*")
+    yield small_map(here)
+    at = COURSE.index(here)
+    if at:
+        yield link(f"← {COURSE[at - 1].title}", COURSE[at - 1].slug)
+    if at + 1 < len(COURSE):
+        yield link(f"Next: {COURSE[at + 1].title} →", COURSE[at + 1].slug)
+    yield caption("The address of this page reopens it exactly as it is now: sentence, head, cell and every switch.")

@@ -1,0 +1,63 @@
+"""What the page about the model must show."""
+
+import json
+import platform
+
+from tests.oracle.claims import caption, code, fold, header, markdown, table
+from tests.oracle.common import Statements
+from tests.oracle.forward import FOLDER, config, weights
+from tests.oracle.frame import bar
+from tests.oracle.page import Page
+from tests.oracle.statement import Statement
+
+STATES = ({},)
+
+
+def frame(page: Page) -> Statements:
+    sizes = config()
+    n_parameters = sum(w.size for w in weights().values())
+    d_k = weights()["encoder.layers.0.self_attn.w_k.weight"].shape[0] // sizes["n_heads"]
+    d_ff = len(weights()["encoder.layers.0.feed_forward.w_1.bias"])
+    yield from bar(page)
+    yield Statement("title", "About the model")
+    yield markdown(
+        "Every number in the lessons comes from one small Transformer, computed while you watch. It is an "
+        "encoder-decoder as in *Attention Is All You Need* (Vaswani et al. 2017): layers normalised after each "
+        "residual sum, ReLU, sinusoidal positions, embeddings times √d_model, and an output that shares its matrix "
+        "with the embeddings. (Under *Explore*, other people's models speak for themselves.)"
+    )
+    yield table(
+        ("What", "How much"),
+        ("Parameters (learned numbers)", f"{n_parameters:,}"),
+        ("Layers", f"{sizes['n_layers']} in the encoder, {sizes['n_layers']} in the decoder"),
+        ("Width (d_model)", str(weights()["encoder.layers.0.self_attn.w_k.weight"].shape[1])),
+        ("Heads", f"{sizes['n_heads']}, each {d_k} wide (d_k)"),
+        ("Feed-forward width (d_ff)", str(d_ff)),
+        ("Vocabulary", f"{sizes['vocab_size']:,} pieces, shared by English and German (byte-level BPE)"),
+        ("Runs on", f"CPU · {platform.machine()}"),
+    )
+    card = (FOLDER / "README.md").read_text(encoding="utf-8")
+    assert card.startswith("# Model card\n")
+    check_card(card, n_parameters)
+    yield markdown(card.partition("\n")[2].strip())
+    yield caption(
+        "BLEU and chrF compare a translation with those that people wrote, from 0 to 100: BLEU by the runs of up to "
+        "four words that agree, chrF by the runs of up to six letters."
+    )
+    yield header("Where the sentences come from")
+    yield markdown(
+        "The model learned from **sentence pairs from Tatoeba** ([tatoeba.org](https://tatoeba.org)), "
+        "[CC BY 2.0 FR](https://creativecommons.org/licenses/by/2.0/fr/), in part by way of "
+        "[www.manythings.org/anki](https://www.manythings.org/anki/). "
+        "Changes made: selection, deduplication, quote normalisation."
+    )
+    yield fold("All measured figures (metrics.json)")
+    yield code(json.dumps(json.loads((FOLDER / "metrics.json").read_text()), indent=2))
+    yield caption("The code is open under the MIT licence; the notice about the data is in assets/NOTICE.")
+
+
+def check_card(card: str, n_parameters: int) -> None:
+    """The card's figures are those of the weights."""
+    sizes = config()
+    assert f"{n_parameters:,} parameters, {sizes['n_layers']} + {sizes['n_layers']} layers" in card
+    assert f"d_model {sizes['d_model']}, {sizes['n_heads']} heads" in card

@@ -1,0 +1,135 @@
+"""What the home page must show."""
+
+import functools
+import json
+import math
+
+from tests.oracle.attention import groups, overview, work_out
+from tests.oracle.claims import caption, chance, header, markdown, segmented, toggle, visible
+from tests.oracle.common import KINDS, Statements, asks_and_answers
+from tests.oracle.forward import FOLDER, config
+from tests.oracle.frame import bar, notices
+from tests.oracle.machine_map import large_map
+from tests.oracle.page import Page
+from tests.oracle.statement import Statement
+from tests.oracle.words import words
+
+ANIMAL = "The animal didn't cross the street because it was too wide."
+STATES = (
+    {},
+    {"sentence": ANIMAL, "attention": "Encoder", "words": "true", "map": "1.3", "cell": "1.2"},
+    {"sentence": ANIMAL, "attention": "Masked decoder", "hide_eos": "true", "map": "3.0"},
+    {"sentence": ANIMAL, "attention": "Masked decoder", "map": "1.4", "cell": "2.5"},
+    {"sentence": "Zoë Österreich <b>", "words": "true", "map": "2.1", "cell": "1.2", "hide_eos": "true"},
+    {"sentence": "ฉันชอบสุนัข"},
+    {"sentence": "Quokkas tergiversate 3 xylophones.", "attention": "Encoder"},
+    {"sentence": "My neighbour's cat sleeps on the sofa all day long. " * 4, "map": "9.9", "cell": "99.1"},
+    {"sentence": "2 + 2 = 4", "words": "true"},
+    {"sentence": " "},
+)
+
+TITLES = {
+    "encoder": (
+        "Where each English piece looks in its own sentence",
+        "A row is one piece of your sentence; its weights over all pieces add up to 1.",
+    ),
+    "decoder": (
+        "Where the decoder looks in what is already written",
+        "A row is one piece the decoder has read; it sees itself and what came before, never what follows.",
+    ),
+    "cross": (
+        "Where the model looks in your sentence for each German piece",
+        "A row is the piece about to be written; its weights over the English pieces add up to 1.",
+    ),
+}
+LOOKS_AT = {
+    "encoder": ("next", "the next piece"),
+    "decoder": ("itself", "the piece just read"),
+    "cross": ("aligned", "the word being translated"),
+}
+
+
+@functools.cache
+def telling(kind: str) -> tuple[int, int]:
+    """The head, over the 2,000 sentences measured, that gives the largest share of its weight to one place."""
+    shares = json.loads((FOLDER / "heads.json").read_text())["shares"]
+    best = max(
+        (name for name in shares if name.startswith(f"{kind}.")), key=lambda name: shares[name][LOOKS_AT[kind][0]]
+    )
+    layer, head = best.split(".")[1:]
+    return int(layer), int(head)
+
+
+def frame(page: Page) -> Statements:
+    yield from bar(page)
+    yield Statement("title", "Transformer Walkthrough")
+    yield markdown(
+        "Type an English sentence above. A real Transformer translates it here and now; every number is yours to inspect."
+    )
+    yield from notices(page)
+    if not page.sentence.strip():
+        return
+    yield from translation(page)
+    yield header("Where it looked")
+    yield markdown(
+        "The **encoder** reads your sentence, the **decoder** writes German. Both work by looking at pieces; how much "
+        "they look at each is a weight from 0 to 1, their **attention**. They look many times: in "
+        f"{config()['n_layers']} **layers**, one after the other, with {config()['n_heads']} **heads** side by side in "
+        "each."
+    )
+    yield from maps(page)
+    yield header("The machine, with your sentence in it")
+    yield markdown(
+        "Your pieces enter at the bottom, the translation leaves at the top. Open a block to read its lesson."
+    )
+    yield large_map(page)
+
+
+def translation(page: Page) -> Statements:
+    yield Statement("label", "German translation")
+    yield Statement("translation", visible(page.translation) or "(no words)")
+    rows, shares = [], []
+    for word in words(page.labels):
+        each = [float(page.probabilities[n]) for n in word.pieces]
+        share = math.prod(each)
+        rows.append([visible(word.text), small(share)])
+        if len(each) > 1:
+            named = zip(word.pieces, each, strict=True)
+            rows[-1].append(visible(" · ".join(f"{page.labels[n].text} {small(p)}" for n, p in named)))
+        shares.append(share)
+    yield Statement("bars", {"label": "Words written, with their probabilities", "rows": rows, "bars": shares})
+    yield caption(
+        "Each word with its probability. The model writes **pieces**: a rare word is several, shown below it, and "
+        "their probabilities multiply. <eos> stands for the end of the sentence."
+    )
+
+
+def small(probability: float) -> str:
+    return chance(probability, 2)
+
+
+def maps(page: Page) -> Statements:
+    by_label = {kind.label: name for name, kind in KINDS.items()}
+    kind = by_label[page.choice("attention", list(by_label), "Encoder-decoder")]
+    by_word, hide_eos = page.switch("words"), page.switch("hide_eos")
+    yield segmented("Attention", list(by_label), KINDS[kind].label)
+    yield toggle("Group pieces into words", by_word)
+    yield toggle("Hide <eos>", hide_eos)
+    rows, columns = (groups(pieces, by_word, hide_eos) for pieces in asks_and_answers(page, kind))
+    title, how_to_read = TITLES[kind]
+    layer, head = telling(kind)
+    yield from overview(
+        page,
+        page.oracle,
+        kind,
+        rows,
+        columns,
+        title=title,
+        how_to_read=how_to_read,
+        default=telling(kind),
+        note=f"Layer {layer + 1}, head {head + 1} comes first: over many sentences, no other head looks so much at "
+        f"{LOOKS_AT[kind][1]}.",
+    )
+    if hide_eos:
+        yield caption("Rows are not renormalised: what they lack to 1 went to <eos>.")
+    yield from work_out(page, page.oracle, kind, rows, columns, telling(kind))
