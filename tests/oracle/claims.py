@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from tests.oracle.forward import Array
-from tests.oracle.statement import Between, Statement, Steps, between, chance, factor, magnitude, number, tex
+from tests.oracle.statement import Between, Statement, Steps, between, chance, factor, magnitude, number, rounding, tex
 from tests.oracle.words import label, visible
 
-__all__ = ["Between", "Steps", "between", "chance", "factor", "magnitude", "number", "tex", "visible"]
+__all__ = ["Between", "Steps", "between", "chance", "factor", "magnitude", "number", "rounding", "tex", "visible"]
 
 
 def markdown(text: str) -> Statement:

@@ -14,6 +14,7 @@ import numpy as np
 ATOL = RTOL = 2e-4  # between the app's float32, rounded to four decimals, and the oracle's float64
 _OPEN, _CLOSE = "\ue000", "\ue001"
 _EXACT = re.compile(f"{_OPEN}(.*?){_CLOSE}", re.DOTALL)
+_SHOWN = r"([-−]?(?:∞|\d[\d,]*(?:\.\d+)?))"
 _RAISED = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 
 
@@ -68,6 +69,11 @@ def factor(value: float, digits: int = 4) -> str:
 def between(low: float, high: float) -> str:
     """A number to stand in a claimed text that nobody can know beforehand: any from low to high."""
     return f"{_OPEN}between|{low!r}|{high!r}{_CLOSE}"
+
+
+def rounding(most: float = 1e-4) -> str:
+    """What is left of two equal numbers computed in two ways: any size up to this, written as by `magnitude`."""
+    return f"{_OPEN}rounding|0|{most!r}{_CLOSE}"
 
 
 def chance(probability: float, digits: int = 4) -> str:
@@ -189,7 +195,7 @@ def _text_agrees(claimed: str, shown: str) -> bool:
     for part in (*parts, last):
         if part.startswith(_OPEN):
             exact.append(part[1:-1].split("|"))
-            pattern += r"([-−]?(?:∞|\d[\d,]*(?:\.\d+)?))"
+            pattern += r"(0\.000|\d\.\d · 10⁻[⁰-⁹¹²³]+)" if exact[-1][0] == "rounding" else _SHOWN
         else:
             pattern += re.escape(part)
     found = re.fullmatch(pattern, shown, re.DOTALL)
@@ -197,6 +203,8 @@ def _text_agrees(claimed: str, shown: str) -> bool:
 
 
 def _number_agrees(style: str, second: str, third: str, shown: str) -> bool:
+    if style == "rounding":
+        return shown == "0.000" or float(shown.replace(" · 10", "e").translate(_RAISED)) <= float(third)
     plain = float(shown.replace("−", "-").replace(",", "").replace("∞", "inf"))
     if style == "between":
         return float(second) <= plain <= float(third)
