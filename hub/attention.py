@@ -1,6 +1,5 @@
 """One form for the attention of every model, so that it can be drawn and compared."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -53,10 +52,6 @@ class AttentionMaps:
             row_wholes=self.row_wholes[part],
             column_wholes=self.column_wholes[part],
         )
-
-    def of_layers(self, layers: Sequence[int]) -> Self:
-        """Only these layers, counted from 0."""
-        return replace(self, weights=self.weights[list(layers)])
 
     @property
     def hidden(self) -> NDArray[np.bool_]:

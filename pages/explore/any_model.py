@@ -177,7 +177,9 @@ def attention(reading: Reading) -> None:
             *(tuple(group.label for group in groups) for groups in (rows, columns)),
             *(tuple(range(len(groups))) for groups in (rows, columns)),
         )
-        bertviz(partial(draw, shown.first(READABLE), chosen.layer), shown.weights.shape, shown.kind, chosen.head)
+        head = None if chosen.head == MEAN else chosen.head
+        view = partial(draw, shown.first(READABLE), chosen.layer, head)
+        bertviz(view, shown.weights.shape, shown.kind, chosen.head)
 
 
 st.title("Any model", anchor=False)

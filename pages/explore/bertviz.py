@@ -27,7 +27,7 @@ def bench(trace: Trace) -> None:
     """Everything that a choice of head changes, and nothing else."""
     head = choose_head(default="cross")
     maps = next(maps for maps in of_trace(trace) if maps.kind == head.attention)
-    bertviz(partial(draw, maps.first(READABLE), head.layer), maps.weights.shape, maps.kind, head.head)
+    bertviz(partial(draw, maps.first(READABLE), head.layer, head.head), maps.weights.shape, maps.kind, head.head)
     st.header("Query times key, number by number", anchor=False)
     query_times_key(trace, head)
 

@@ -43,11 +43,27 @@ def test_bertviz_draws_the_sentence_without_the_internet(scheme: str, new_page: 
     expect(frame(page).locator("svg text", has_text="Heads")).to_be_visible()
 
 
+def test_bertviz_has_one_choice_of_a_layer_and_uses_the_width(new_page: Callable[..., Page], url: str) -> None:
+    page = new_page(viewport={"width": 1280, "height": 800})
+    page.goto(f"{url}/bertviz?sentence={SENTENCE}&attention=Encoder&layer=2&head=3")
+    layers = frame(page).locator("#layer")
+    expect(layers).to_be_hidden()  # the page has one, and the two could disagree
+    expect(layers.locator("option")).to_have_text(["2"])
+    expect(frame(page).locator("text.number")).to_have_text(["1", "2", "3", "4"])
+    expect(frame(page).locator("text.marked")).to_have_text("3")
+    page.locator(".st-key-layer").get_by_role("radio", name="1").click()
+    expect(layers.locator("option")).to_have_text(["1"])
+    width = page.locator("iframe[title^=BertViz]").evaluate("e => e.clientWidth")
+    line = frame(page).locator("#attention line").first
+    x1, x2 = (float(line.get_attribute(x) or 0) for x in ("x1", "x2"))
+    assert x2 - x1 > width / 2
+    assert x2 + x1 <= width  # the columns of text on both sides are equally wide
+    shifts = frame(page).locator(".headAttention").evaluate_all("gs => gs.map(g => g.getCTM().f)")
+    assert len(set(shifts)) == 4, "the lines of two heads would lie one over the other"
+
+
 def test_bertviz_counts_from_1_and_fits_its_frame(page: Page, url: str) -> None:
     page.goto(f"{url}/bertviz?sentence={SENTENCE}&attention=Encoder&layer=2")
-    layers = frame(page).locator("#layer")
-    expect(layers.locator("option")).to_have_text(["1", "2", "3"])
-    assert layers.evaluate("e => e.selectedOptions[0].text") == "2"
     for view in ("Head view", "Model view"):
         page.get_by_role("radio", name=view).click()
         expect(

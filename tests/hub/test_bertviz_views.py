@@ -1,13 +1,15 @@
 """BertViz's pages: whole, small, offline, and deaf to markup in the tokens."""
 
+import itertools
 import json
 import re
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 from hub.attention import AttentionMaps, of_trace
-from hub.bertviz_views import head_view, head_view_height, model_view, model_view_height
+from hub.bertviz_views import HEAD_COLOURS, LINE_COLOURS, MAX_WEIGHTS, View, _page, draw, head_view, model_view
 from model.trace import load_machine, trace
 
 HOSTILE = [
@@ -29,50 +31,83 @@ def parameters(page: str) -> dict:
     return json.loads(found[0] or found[1])
 
 
+def page(view: Callable[..., View], one: AttentionMaps, mode: str = "light", layer: int = 0) -> str:
+    return view(one, mode, layer).page
+
+
+@pytest.mark.parametrize("layer", [0, 1])
 @pytest.mark.parametrize("view", [head_view, model_view])
-def test_the_tokens_and_weights_are_all_there(view) -> None:
+def test_the_tokens_and_weights_are_all_there(view, layer: int) -> None:
     one = maps(["a", "b", *HOSTILE])
-    data = parameters(view(one, "light"))["attention"][0]
-    assert [t.replace("�", "\ue000") for t in data["left_text"]] == list(one.rows)
-    assert np.allclose(data["attn"], one.weights, atol=6e-5)
+    drawn = view(one, "light", layer)
+    data = parameters(drawn.page)
+    shown = {head_view: (layer,), model_view: (0, 1)}[view]
+    assert tuple(data["include_layers"]) == drawn.layers == shown
+    texts = data["attention"][0]
+    assert [t.replace("�", "\ue000") for t in texts["left_text"]] == list(one.rows)
+    assert np.allclose(texts["attn"], one.weights[list(shown)], atol=6e-5)
 
 
 @pytest.mark.parametrize("view", [head_view, model_view])
 @pytest.mark.parametrize("token", HOSTILE)
 def test_no_token_leaves_its_script(view, token: str) -> None:
-    plain, hostile = view(maps(["a", "b"]), "light"), view(maps(["a", token]), "light")
+    plain, hostile = page(view, maps(["a", "b"])), page(view, maps(["a", token]))
     assert hostile.count("<") == plain.count("<")
     assert hostile.count("</script>") == plain.count("</script>") == 4
 
 
 @pytest.mark.parametrize("view", [head_view, model_view])
 def test_only_our_own_scripts_may_run_and_nothing_is_fetched(view) -> None:
-    page = view(maps(["a", "b"]), "dark")
-    (nonce,) = set(re.findall(r'<script nonce="([^"]+)">', page))
-    assert f"default-src 'none'; style-src 'unsafe-inline'; script-src 'nonce-{nonce}'" in page
-    assert not re.search(r'(src|href)="', re.sub(r"<script nonce.*?</script>", "", page, flags=re.DOTALL))
-    assert view(maps(["a", "b"]), "dark") != page  # another number each time
+    html = page(view, maps(["a", "b"]), "dark")
+    (nonce,) = set(re.findall(r'<script nonce="([^"]+)">', html))
+    assert f"default-src 'none'; style-src 'unsafe-inline'; script-src 'nonce-{nonce}'" in html
+    assert not re.search(r'(src|href)="', re.sub(r"<script nonce.*?</script>", "", html, flags=re.DOTALL))
+    assert page(view, maps(["a", "b"]), "dark") != html  # another number each time
 
 
 def test_twenty_tokens_take_less_than_a_megabyte() -> None:
     twenty = [f"token{i}" for i in range(20)]
-    assert len(head_view(maps(twenty, layers=6, heads=8), "light")) < 1e6
-    assert len(model_view(maps(twenty, layers=6, heads=8), "light")) < 1e6
+    assert len(page(head_view, maps(twenty, layers=6, heads=8))) < 1e6
+    assert len(page(model_view, maps(twenty, layers=6, heads=8))) < 1e6
+
+
+def test_of_a_large_model_the_layers_around_the_chosen_one_are_drawn() -> None:
+    large = maps(["a"] * 40, layers=24, heads=5)
+    layers = model_view(large, "light", 20).layers
+    assert len(layers) == MAX_WEIGHTS // (5 * 40 * 40) == 7
+    assert layers == tuple(range(17, 24))
+    assert model_view(large, "light", 0).layers == tuple(range(7))
+    assert model_view(large, "light", 12).layers == tuple(range(9, 16))
+
+
+def test_a_draw_is_one_view_or_the_other() -> None:
+    one = maps(["a", "b"])
+    head, model = (draw(one, 1, 2, by_head, "light") for by_head in (True, False))
+    assert head.layers == (1,)
+    assert "MARKED = 2;" in head.page
+    assert model.layers == (0, 1)
+    assert "MARKED = null;" in draw(one, 1, None, True, "light").page
+
+
+def test_another_version_of_bertviz_is_noticed() -> None:
+    html = '<script type="text/javascript">const params = {};\nconst BOXHEIGHT = 23;</script>'
+    with pytest.raises(ValueError, match=r"no 'const BOXHEIGHT = 22\.5;'"):
+        _page(html, "light", {}, {"const BOXHEIGHT = 22.5;": ""})
 
 
 def test_our_own_model_in_all_three_kinds() -> None:
     found = trace(load_machine(), "I ate an apple")
     for one in of_trace(found):
-        data = parameters(head_view(one, "light", layer=2))["attention"][0]
+        data = parameters(page(head_view, one, layer=2))["attention"][0]
         assert (data["left_text"], data["right_text"]) == (list(one.rows), list(one.columns))
-        assert np.allclose(data["attn"][2], found.attention(one.kind, 2), atol=6e-5)
+        assert np.allclose(data["attn"], [found.attention(one.kind, 2)], atol=6e-5)
 
 
 def test_part_of_a_map() -> None:
     one = maps(["a", "b", "c"])
-    part = one.first(2).of_layers([1])
+    part = one.first(2)
     assert part.rows == ("a", "b")
-    assert np.array_equal(part.weights, one.weights[1:, :, :2, :2])
+    assert np.array_equal(part.weights, one.weights[:, :, :2, :2])
 
 
 def test_maps_that_do_not_fit_their_tokens_are_refused() -> None:
@@ -81,7 +116,7 @@ def test_maps_that_do_not_fit_their_tokens_are_refused() -> None:
 
 
 def test_layers_and_heads_are_counted_from_1() -> None:
-    head, model = head_view(maps(["a", "b"]), "dark"), model_view(maps(["a", "b"]), "dark")
+    head, model = (page(view, maps(["a", "b"]), "dark") for view in (head_view, model_view))
     assert ".text(layer + 1)" in head
     assert ".text(layer)" not in head
     for written in ("config.heads[i] + 1", "config.layers[i] + 1", "(config.layers[layerIndex] + 1)", "'#11161d'"):
@@ -89,14 +124,54 @@ def test_layers_and_heads_are_counted_from_1() -> None:
 
 
 def test_what_the_visitor_wrote_is_not_rewritten_with_the_script() -> None:
-    page = head_view(maps([".text(layer)", " "]), "light")
-    assert parameters(page)["attention"][0]["left_text"] == [".text(layer)", "␣"]
+    html = page(head_view, maps([".text(layer)", " "]))
+    assert parameters(html)["attention"][0]["left_text"] == [".text(layer)", "␣"]
 
 
 def test_a_view_is_as_high_as_what_it_draws() -> None:
     few, many = maps(["a"] * 5, heads=4), maps(["a"] * 40, heads=4)
-    assert head_view_height(few) < head_view_height(many)
-    assert model_view_height(many) > 2 * 21 * 40  # two layers, 84 / 4 pixels a token
+    assert head_view(many, "light", 0).height - head_view(few, "light", 0).height == 35 * 30
+    assert model_view(many, "light", 0).height > 2 * 21 * 40  # two layers, 84 / 4 pixels a token
+
+
+def linear(colour: str) -> np.ndarray:
+    """Light of the three primaries in a colour of the web."""
+    values = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+    return np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
+
+
+def oklab(light: np.ndarray) -> np.ndarray:
+    """Björn Ottosson's space, where distances are about as large as they look."""
+    cones = np.cbrt(
+        np.clip(light, 0, 1)
+        @ np.array([[0.41222, 0.21190, 0.08830], [0.53633, 0.68070, 0.28172], [0.05145, 0.10740, 0.62998]])
+    )
+    return cones @ np.array([[0.21045, 1.97800, 0.02590], [0.79362, -2.42859, 0.78277], [-0.00407, 0.45059, -0.80868]])
+
+
+# Machado, Oliveira, Fernandes 2009: what is seen without red-sensitive, without green-sensitive cones.
+SEEN = (
+    np.eye(3),
+    np.array([[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]),
+    np.array([[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]),
+)
+QUERY_KEY_VALUE_OUTPUT = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
+
+
+@pytest.mark.parametrize(("mode", "ground"), [("light", "#ffffff"), ("dark", "#11161d")])
+def test_the_colours_of_heads_can_be_told_apart(mode: str, ground: str) -> None:
+    colours = HEAD_COLOURS[mode]  # type: ignore[index]
+    for seen in SEEN:
+        places = [oklab(linear(colour) @ seen.T) for colour in colours]
+        for one, two in itertools.combinations(range(len(colours)), 2):
+            least = 0.18 if two < 4 else 0.09 if two < 8 else 0.07  # BertViz's own third and fourth: 0.007
+            assert np.linalg.norm(places[one] - places[two]) > least, (colours[one], colours[two])
+    for colour in colours:
+        others = [oklab(linear(other)) for other in QUERY_KEY_VALUE_OUTPUT]
+        assert min(np.linalg.norm(oklab(linear(colour)) - other) for other in others) > 0.1, colour
+    for colour in (*colours, LINE_COLOURS[mode]):  # type: ignore[index]
+        dark, bright = sorted(linear(c) @ [0.2126, 0.7152, 0.0722] for c in (colour, ground))
+        assert (bright + 0.05) / (dark + 0.05) > 3, colour
 
 
 def test_what_a_decoder_may_not_see_is_hidden_and_nothing_else() -> None:

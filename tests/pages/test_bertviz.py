@@ -40,12 +40,14 @@ def oracle() -> Forward:
     ],
 )
 def test_both_views_hold_the_weights_of_every_head(label: str, path: str, shown: str, oracle: Forward) -> None:
-    app = opened(PAGE, sentence=SENTENCE, attention=label, bertviz=shown)
-    data = given(view(app))
-    for layer, maps in enumerate(data["attn"]):
-        assert np.allclose(maps, oracle[f"{path.format(layer)}.weights"], atol=2e-4)
     trace = engine.trace(SENTENCE)
-    assert data["right_text"] == [t.text for t in (trace.tgt if label == "Masked decoder" else trace.src)]
+    for chosen in range(3):
+        data = given(view(opened(PAGE, sentence=SENTENCE, attention=label, bertviz=shown, layer=str(chosen + 1))))
+        layers = [chosen] if shown == "Head view" else [0, 1, 2]
+        assert len(data["attn"]) == len(layers)
+        for layer, maps in zip(layers, data["attn"], strict=True):
+            assert np.allclose(maps, oracle[f"{path.format(layer)}.weights"], atol=2e-4)
+        assert data["right_text"] == [t.text for t in (trace.tgt if label == "Masked decoder" else trace.src)]
 
 
 def test_query_times_key_number_by_number(oracle: Forward) -> None:

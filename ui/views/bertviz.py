@@ -1,7 +1,7 @@
-"""BertViz's views of any model's attention, with what they show and what was left out."""
+"""BertViz's views of any model's attention, and what was left out of them."""
 
-from collections.abc import Callable
-from typing import Literal
+from collections.abc import Callable, Sequence
+from typing import Literal, Protocol
 
 import streamlit as st
 
@@ -11,48 +11,56 @@ from ui.views.attention_kinds import KINDS, READABLE, readable_part
 
 Mode = Literal["light", "dark"]
 
-# The colours that BertViz gives to the heads of a layer, one after the other.
-COLOURS = ("blue", "orange", "green", "red", "purple", "brown", "pink", "grey", "olive", "light blue")
+
+class Drawing(Protocol):
+    """A whole HTML page, its height in pixels, and the layers in it, counted from 0."""
+
+    @property
+    def page(self) -> str: ...
+    @property
+    def height(self) -> int: ...
+    @property
+    def layers(self) -> Sequence[int]: ...
 
 
-def bertviz(
-    draw: Callable[[bool, Mode], tuple[str, int, list[int]]], shape: tuple[int, ...], kind: str, head: int
-) -> None:
-    """Choice of a view, and the view; the head, or MEAN, is named in the words above it.
+def bertviz(draw: Callable[[bool, Mode], Drawing], shape: tuple[int, ...], kind: str, head: int) -> None:
+    """Choice of a view, how to read it, and the view.
 
-    Args: draw(head view or else model view, mode) → HTML page, its height in pixels, the layers in it
-          shape (L,H,T,S) of the weights before anything was left out
+    Args: draw(head view or else model view, mode); shape (L,H,T,S) of the weights before anything was left out
+          head: the one chosen on this page, or MEAN
     """
     view = one_of("View", ["Head view", "Model view"], key="bertviz")
     by_head = view == "Head view"
     if by_head:
-        chosen = "" if head == MEAN else f": head {head + 1}, chosen above, is {COLOURS[head % len(COLOURS)]}"
+        chosen = "" if head == MEAN else f" The number of head {head + 1}, chosen above, is underlined."
         st.caption(
-            f"A line is a weight, from the piece that looks (left) to the one looked at (right): the stronger the "
-            f"line, the larger the weight. Each colour is a head{chosen}. Click a coloured square to hide or show its "
-            "head, double-click to see that head alone. Point at a piece to see its lines alone."
+            "A line is a weight. It runs from the piece that looks (left) to the piece looked at (right); the stronger "
+            f"the line, the larger the weight. Each colour is a head.{chosen} Click a numbered square to hide or show "
+            "its head, double-click it to see that head alone. Point at a piece to see only its lines."
         )
     else:
         st.caption(
-            "A row is a layer, a column a head; each map draws its weights as lines from left to right. Click a map to "
-            "see it large, with its pieces; click again to close it. On a narrow screen, scroll the maps sideways."
+            "A row is a layer, a column is a head. Each small map draws the weights of one head as lines from left to "
+            "right. Click a map to enlarge it and see its pieces; click again to close it. On a narrow screen, scroll "
+            "the maps sideways."
         )
     with st.spinner("Drawing…"):
-        page, height, layers = draw(by_head, "dark" if st.context.theme.type == "dark" else "light")
-    name = KINDS[kind].name.lower()
-    st.iframe(page, height=height, alt=f"BertViz, {view.lower()} of the {name}; its numbers are in the tables.")
-    st.caption(_notes(shape, layers, len(page)))
+        drawing = draw(by_head, "dark" if st.context.theme.type == "dark" else "light")
+    alt = f"BertViz, {view.lower()} of the {KINDS[kind].name.lower()}; its numbers are in the tables."
+    st.iframe(drawing.page, height=drawing.height, alt=alt)
+    st.caption(_notes(shape, drawing, by_head))
 
 
-def _notes(shape: tuple[int, ...], layers: list[int], size: int) -> str:
+def _notes(shape: tuple[int, ...], drawing: Drawing, by_head: bool) -> str:
     """What BertViz was given, and what was left out."""
     n_layers, n_heads, *whole = shape
     shown = [min(n, READABLE) for n in whole]
-    n_weights = len(layers) * n_heads * shown[0] * shown[1]
-    text = f"BertViz got {n_weights:,} weights, rounded to 4 decimals; the view takes {size // 1000} kB."
+    n_weights = len(drawing.layers) * n_heads * shown[0] * shown[1]
+    first, last = drawing.layers[0] + 1, drawing.layers[-1] + 1
+    text = f"BertViz got {n_weights:,} weights, rounded to 4 decimals; the view takes {len(drawing.page) // 1000} kB."
     left_out = []
-    if len(layers) < n_layers:
-        left_out.append(f"Shown: layers {layers[0] + 1} to {layers[-1] + 1} of {n_layers}.")
+    if not by_head and last - first + 1 < n_layers:
+        left_out.append(f"Shown: layers {first} to {last} of {n_layers}." if last > first else f"Shown: layer {first}.")
     if shown != whole:
         left_out.append(readable_part(tuple(shown), tuple(whole)))
     return " ".join([text, *left_out, *(["More would be slow and hard to read."] if left_out else [])])
