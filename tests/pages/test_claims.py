@@ -1,7 +1,11 @@
 """Nothing is shown that no oracle claims: every statement of every lesson, computed again by tests/oracle."""
 
+from pathlib import Path
+
 import pytest
 
+from hub.export import export
+from tests.hub.small_models import make
 from tests.oracle.page import Page
 from tests.oracle.walk import answers, claims_of, predicted, unclaimed
 from tests.pages.kit import ROOT, opened
@@ -28,15 +32,38 @@ def test_every_statement_of_a_lesson_is_claimed(lesson: Lesson) -> None:
     assert not messages, "\n".join(["", *messages])
 
 
-OTHERS = {"home": "", "about": "about"}
+OTHERS = {"home": "home.py", "about": "about.py", "bertviz": "explore/bertviz.py"}
+FOREIGN = {"any_model": "explore/any_model.py", "compare": "explore/compare.py"}
 
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("name", OTHERS)
 def test_every_statement_of_another_page_is_claimed(name: str) -> None:
+    check_page(name, OTHERS[name])
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("models")
+    for family in ("bert", "gpt2", "t5"):
+        make(family, folder / family)
+    export(folder / "ours")
+    return folder
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("name", FOREIGN)
+def test_every_statement_about_other_models_is_claimed(
+    name: str, models: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WALKTHROUGH_MODELS", str(models))
+    check_page(name, FOREIGN[name])
+
+
+def check_page(name: str, file: str) -> None:
     module = claims_of(name)
     messages = []
     for state in module.STATES:
-        found = unclaimed(opened(ROOT / "pages" / f"{name}.py", **state), module, Page(name, state))
+        found = unclaimed(opened(ROOT / "pages" / file, **state), module, Page(name, state))
         messages += [f"with {dict(state)}", *found] if found else []
     assert not messages, "\n".join(["", *messages])
