@@ -9,13 +9,14 @@ from tests.oracle.page import READABLE, Page
 from tests.oracle.statement import Statement
 from tests.oracle.words import label
 
-# The colours that BertViz gives to heads, in order.
-COLOURS = "blue orange green red purple brown pink grey olive"
+# Of the heads, in order; of all lines where a colour means nothing.
+HEADS = "#0000b4 #ff4b00 #b44bff #690f00 #965a78 #690078 #5a5a00 #ff00b4 #690fe1 #7887d2 #a5875a #d2004b".split()
+LINES = ["#08519c"]
 MOST = 60_000  # weights in a view
 
 # What their scripts write on the page: layers and heads, counted from 1, and the pieces.
 WRITES = {
-    "Head view": ["d => d", "layer + 1)"],
+    "Head view": ["(d, i) => i + 1", "d => d", "layer + 1)"],
     "Model view": [
         '"Heads"',
         '"Layers"',
@@ -38,16 +39,18 @@ def view(
     layers = list(range(first, first + count))
     yield segmented("View", ["Head view", "Model view"], shown)
     if shown == "Head view":
-        chosen = f": head {head + 1}, chosen above, is {COLOURS.split()[head % 9]}" if head >= 0 else ""
+        layers = [layer]
+        chosen = f" The number of head {head + 1}, chosen above, is underlined." if head >= 0 else ""
         yield caption(
-            "A line is a weight, from the piece that looks (left) to the one looked at (right): the stronger the line, "
-            f"the larger the weight. Each colour is a head{chosen}. Click a coloured square to hide or show its head, "
-            "double-click to see that head alone. Point at a piece to see its lines alone."
+            "A line is a weight. It runs from the piece that looks (left) to the piece looked at (right); the stronger "
+            f"the line, the larger the weight. Each colour is a head.{chosen} Click a numbered square to hide or show "
+            "its head, double-click it to see that head alone. Point at a piece to see only its lines."
         )
     else:
         yield caption(
-            "A row is a layer, a column a head; each map draws its weights as lines from left to right. Click a map to "
-            "see it large, with its pieces; click again to close it. On a narrow screen, scroll the maps sideways."
+            "A row is a layer, a column is a head. Each small map draws the weights of one head as lines from left to "
+            "right. Click a map to enlarge it and see its pieces; click again to close it. On a narrow screen, scroll "
+            "the maps sideways."
         )
     yield Statement(
         "bertviz",
@@ -60,15 +63,19 @@ def view(
             "layers": layers,
             "opens_on": layer if shown == "Head view" else None,
             "heads": list(range(n_heads)) if shown == "Model view" else None,
+            "marked": head if shown == "Head view" and head >= 0 else None,
+            "colours": HEADS if shown == "Head view" else LINES,
             "writes": WRITES[shown],
         },
     )
-    notes = f"BertViz got {part[layers].size:,} weights, rounded to 4 decimals; the view takes {between(300, 1500)} kB."
-    if count < n_layers:
-        notes += f" Shown: layers {first + 1} to {first + count} of {n_layers}."
+    notes = [
+        f"BertViz got {part[layers].size:,} weights, rounded to 4 decimals; the view takes {between(300, 1500)} kB."
+    ]
+    if shown == "Model view" and count < n_layers:
+        notes.append(f"Shown: layers {first + 1} to {first + count} of {n_layers}.")
     if part.shape[2:] != tuple(whole):
         sides = zip(part.shape[2:], whole, ("rows", "columns"), strict=True)
-        notes += f" Shown: {' and '.join(f'the first {s} of {w} {side}' for s, w, side in sides if s != w)}."
-    yield caption(
-        notes + " More would be slow and hard to read." * (len(layers) < n_layers or part.shape != weights.shape)
-    )
+        notes.append(f"Shown: {' and '.join(f'the first {s} of {w} {side}' for s, w, side in sides if s != w)}.")
+    if len(notes) > 1:
+        notes.append("More would be slow and hard to read.")
+    yield caption(" ".join(notes))

@@ -268,6 +268,8 @@ def _frame(proto: Any) -> tuple[str, Any]:
         return "iframe", {"alt": proto.alt, "srcdoc": proto.srcdoc, "src": proto.src}
     found = json.loads(given[1])
     (maps,) = found["attention"]
+    drawing = proto.srcdoc.rpartition(given[1])[2]
+    constants = {name: json.loads(value) for name, value in re.findall(r"const (COLOURS|MARKED) = (.*?);", drawing)}
     return "bertviz", {
         "alt": proto.alt,
         "name": maps["name"],
@@ -277,7 +279,9 @@ def _frame(proto: Any) -> tuple[str, Any]:
         "layers": found["include_layers"],
         "opens_on": found.get("layer"),
         "heads": found.get("include_heads"),
-        "writes": sorted(set(re.findall(r"\.text\(([^\n;]*?)\)\s*[;.\n]", proto.srcdoc.rpartition(given[1])[2]))),
+        "marked": constants.get("MARKED"),
+        "colours": constants.get("COLOURS"),
+        "writes": sorted(set(re.findall(r"\.text\(([^\n;]*?)\)\s*[;.\n]", drawing))),
     }
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hub.export import export
-from tests.hub.small_models import make
+from tests.hub.small_models import FAMILIES, make
 from tests.oracle.page import Page
 from tests.oracle.walk import answers, claims_of, predicted, unclaimed
 from tests.pages.kit import ROOT, opened
@@ -48,6 +48,11 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for family in ("bert", "gpt2", "t5"):
         make(family, folder / family)
     export(folder / "ours")
+    # So many weights that a view cannot hold all layers.
+    model, configuration, settings, tokenizer = FAMILIES["gpt2"]
+    large = model(configuration(**settings | {"vocab_size": len(tokenizer()), "n_layer": 7, "n_head": 12}))
+    large.save_pretrained(folder / "large")
+    tokenizer().save_pretrained(folder / "large")
     return folder
 
 

@@ -37,6 +37,7 @@ STATES = (
     },
     {"sentence": CATS, "model": "ours", "foreign_kind": "Masked decoder", "map": "3.2", "bertviz_too": "true"},
     {"sentence": CATS, "model": "t5", "bertviz_too": "true", "bertviz": "Model view", "map": "2.1"},
+    {"sentence": CATS * 9, "model": "large", "bertviz_too": "true", "bertviz": "Model view", "map": "5.3"},
     {"sentence": " ", "model": "bert"},
 )
 
