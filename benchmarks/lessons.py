@@ -17,7 +17,7 @@ from benchmarks.report import Figure, report
 from benchmarks.sentences import sentences, sentences_of
 from benchmarks.serving import EMPTY_PAGE, chromium, serve
 from benchmarks.stopwatch import floor, on, opened, sentence_box, times_of
-from ui.course.lesson import LESSONS
+from tests.course import LESSONS
 
 BARS = {20: 3, 50: 5}  # tokens of the sentence: how often the least that a Streamlit page can do
 SENTENCE = "a new sentence"

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import torch
 
-from model.cache import KeyValueCache
+from model.loaded import Array, LoadedModel
 from model.tap import Recorder
 from model.tokenizer import EOS_ID, PAD_ID, SOS_ID, Token
-from model.trace import MAX_TOKENS, Array, Machine
+from model.trace import MAX_TOKENS
 
 
 @dataclass(frozen=True)
@@ -21,16 +21,16 @@ class Translated:
 
 
 @torch.inference_mode()
-def translate_together(machine: Machine, sentences: Sequence[str], keep: tuple[str, ...]) -> list[Translated]:
+def translate_together(loaded: LoadedModel, sentences: Sequence[str], keep: tuple[str, ...]) -> list[Translated]:
     """Translate sentences in one batch; of every tapped (B,T,…) value, keep those whose names end so.
 
     Greedy, as `model.decoding.Greedy`; a sentence that has ended waits for the others.
     """
-    model, tokenizer, device = machine.model, machine.tokenizer, machine.device.torch
+    model, tokenizer, device = loaded.model, loaded.tokenizer, loaded.device.torch
     sources = [[*tokenizer.encode(sentence)[:MAX_TOKENS], EOS_ID] for sentence in sentences]
     longest = max(map(len, sources))
     src_ids = torch.tensor([ids + [PAD_ID] * (longest - len(ids)) for ids in sources], device=device)
-    recorder, cache = Recorder(), KeyValueCache()
+    recorder, cache = Recorder(), model.new_cache()
     memory = model.encode(src_ids, recorder)
     tgt_ids = torch.full((len(sources), 1), SOS_ID, device=device)
     while tgt_ids.size(1) <= MAX_TOKENS and not (tgt_ids == EOS_ID).any(1).all():

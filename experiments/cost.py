@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import torch
 
-from model.cache import KeyValueCache
 from model.config import ModelConfig
-from model.trace import Machine
+from model.loaded import LoadedModel
 
 
 @dataclass(frozen=True)
@@ -42,15 +41,15 @@ def multiplications(config: ModelConfig, n_new: int, n_read: int, n_source: int,
 
 
 @torch.inference_mode()
-def timed(machine: Machine, src: Sequence[int], tgt: Sequence[int], cached: bool) -> tuple[float, ...]:
+def timed(loaded: LoadedModel, src: Sequence[int], tgt: Sequence[int], cached: bool) -> tuple[float, ...]:
     """Seconds that each of T steps takes: one run of the decoder, as in inference, with a key-value cache or without.
 
     Args: src (S), tgt (T) ids, with their special tokens
     """
-    model, device = machine.model, machine.device.torch
+    model, device = loaded.model, loaded.device.torch
     src_ids, tgt_ids = (torch.tensor([list(ids)], device=device) for ids in (src, tgt))
     memory = model.encode(src_ids)
-    cache = KeyValueCache() if cached else None
+    cache = model.new_cache() if cached else None
     seconds = []
     for t in range(1, len(tgt) + 1):
         start = time.perf_counter()

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from model.attention import MultiHeadAttention
 from model.feed_forward import FeedForward
 from model.layers import EncoderLayer
-from model.residual import PostNorm
+from model.residual import PostNorm, SubLayer
 from model.tap import Tap, no_tap
 
 D_MODEL, N_HEADS, D_FF = 32, 4, 128  # narrow, so that the deepest stack runs while one waits
@@ -25,27 +25,27 @@ class NormOnly(nn.Module):
         super().__init__()
         self.norm = nn.LayerNorm(d_model)
 
-    def forward(self, x: Tensor, sublayer_output: Tensor, tap: Tap = no_tap) -> Tensor:
-        return tap("output", self.norm(sublayer_output))
+    def forward(self, x: Tensor, sublayer: SubLayer, tap: Tap = no_tap) -> Tensor:
+        return tap("output", self.norm(sublayer(x)))
 
 
 class AddOnly(nn.Module):
     """Add without Norm: x + Sublayer(x)."""
 
-    def forward(self, x: Tensor, sublayer_output: Tensor, tap: Tap = no_tap) -> Tensor:
-        return tap("output", x + sublayer_output)
+    def forward(self, x: Tensor, sublayer: SubLayer, tap: Tap = no_tap) -> Tensor:
+        return tap("output", x + sublayer(x))
 
 
 class Neither(nn.Module):
     """Sublayer(x) alone."""
 
-    def forward(self, x: Tensor, sublayer_output: Tensor, tap: Tap = no_tap) -> Tensor:
-        return tap("output", sublayer_output)
+    def forward(self, x: Tensor, sublayer: SubLayer, tap: Tap = no_tap) -> Tensor:
+        return tap("output", sublayer(x))
 
 
 # How a sub-layer's result may be joined to what came in, and what makes one such part of a layer.
 JOINTS: dict[str, Callable[[], nn.Module]] = {
-    "Add & Norm": lambda: PostNorm(D_MODEL, dropout=0.0),
+    "Add & Norm": lambda: PostNorm(nn.LayerNorm(D_MODEL)),
     "Norm alone": lambda: NormOnly(D_MODEL),
     "Add alone": AddOnly,
     "neither": Neither,

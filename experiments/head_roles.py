@@ -20,18 +20,20 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from model.anatomy import Anatomy
 from model.checkpoint import SHIPPED, WEIGHTS, CheckpointError, broken, in_project
-from model.config import ModelConfig
-from model.interventions import ATTENTIONS, Head
+from model.interventions import Head
+from model.loaded import Array, LoadedModel
 from model.tap import Tap
 from model.tokenizer import EOS_ID, SOS_ID, SPECIALS, Token
-from model.trace import Array, Machine, Trace
+from model.trace import Trace
 
 # The shares of each kind of attention, and what they count, in words.
 SHARES = {
@@ -152,14 +154,14 @@ def head_places(trace: Trace, kind: str, aligned: Sequence[int] = ()) -> dict[st
             return places(kind, trace.labels, trace.src, aligned)
 
 
-def aligned_words(machine: Machine, src: Sequence[Token], labels: Sequence[Token]) -> tuple[int, ...]:
+def aligned_words(loaded: LoadedModel, src: Sequence[Token], labels: Sequence[Token]) -> tuple[int, ...]:
     """The source word behind each target piece: the one without which the piece becomes least likely.
 
     A piece whose probability never falls by NOTICEABLE of it is aligned to no word: the German alone suffices for it.
 
     Returns: for each of T labels the `word` of its source tokens, or −1
     """
-    words, found = log_probabilities_hiding(machine, src, labels)
+    words, found = log_probabilities_hiding(loaded, src, labels)
     fall = found[0] - found[1:]  # (words, T)
     enough = fall.max(0) >= -math.log(1 - NOTICEABLE)
     return tuple(words[at] if is_enough else -1 for at, is_enough in zip(fall.argmax(0), enough, strict=True))
@@ -167,7 +169,7 @@ def aligned_words(machine: Machine, src: Sequence[Token], labels: Sequence[Token
 
 @torch.inference_mode()
 def log_probabilities_hiding(
-    machine: Machine, src: Sequence[Token], labels: Sequence[Token], words: Sequence[int] | None = None
+    loaded: LoadedModel, src: Sequence[Token], labels: Sequence[Token], words: Sequence[int] | None = None
 ) -> tuple[tuple[int, ...], Array]:
     """How likely each target piece stays, in nats, with each of these source words, by default all, hidden in turn.
 
@@ -179,32 +181,33 @@ def log_probabilities_hiding(
     ids, targets = [token.id for token in src], [token.id for token in labels]
     hidden = torch.tensor([[False] * len(src), *[[token.word == word for token in src] for word in words]])
     found = []
-    for some in hidden.to(machine.device.torch).split(BATCH):
+    for some in hidden.to(loaded.device.torch).split(BATCH):
 
         def hide(name: str, value: Tensor, some: Tensor = some) -> Tensor:
             """Row b of the batch does without what row b of `some` (B,S) names."""
             return value & ~some[:, None, None, :] if name in ("encoder.mask", "decoder.memory_mask") else value
 
-        found.append(_log_probabilities(machine, ids, targets, len(some), hide))
+        found.append(_log_probabilities(loaded, ids, targets, len(some), hide))
     return words, torch.cat(found).cpu().numpy()
 
 
 @torch.inference_mode()
 def log_probabilities_without(
-    machine: Machine, src: Sequence[int], labels: Sequence[int], heads: Sequence[Head]
+    loaded: LoadedModel, src: Sequence[int], labels: Sequence[int], heads: Sequence[Head]
 ) -> Array:
     """How likely each target piece stays, in nats, with each of these heads switched off on its own.
 
     Args:    src (S) ids, `<eos>` last; labels (T) ids, read by teacher forcing; heads: N of them
     Returns: (N,T), row n without head n
     """
+    paths = {head: loaded.anatomy.attention(head.attention, head.layer).path for head in heads}
     found = []
     for start in range(0, len(heads), BATCH):
         some = heads[start : start + BATCH]
 
         def switch_off(name: str, value: Tensor, some: Sequence[Head] = some) -> Tensor:
             """Row b of the batch does without the b-th of `some`."""
-            rows = [(b, head.head) for b, head in enumerate(some) if name == f"{head.path}.heads"]
+            rows = [(b, head.head) for b, head in enumerate(some) if name == f"{paths[head]}.heads"]
             if rows:
                 value = value.clone()
                 for b, head in rows:
@@ -212,32 +215,49 @@ def log_probabilities_without(
             return value
 
         in_encoder = any(head.attention == "encoder" for head in some)
-        found.append(_log_probabilities(machine, src, labels, len(some), switch_off, encode_once=not in_encoder))
+        found.append(_log_probabilities(loaded, src, labels, len(some), switch_off, encode_once=not in_encoder))
     return torch.cat(found).cpu().numpy()
 
 
 def _log_probabilities(
-    machine: Machine, src: Sequence[int], labels: Sequence[int], n: int, tap: Tap, encode_once: bool = False
+    loaded: LoadedModel, src: Sequence[int], labels: Sequence[int], n: int, tap: Tap, encode_once: bool = False
 ) -> Tensor:
     """(n,T) in nats: each label given those before it, in n copies of one sentence that the tap tells apart.
 
     encode_once: the tap changes nothing in the encoder, so all copies read the memory of one
     """
-    device = machine.device.torch
+    device = loaded.device.torch
     src_ids, tgt_ids = (torch.tensor([[*ids]] * n, device=device) for ids in (src, [SOS_ID, *labels[:-1]]))
-    memory = machine.model.encode(src_ids[:1] if encode_once else src_ids, tap).expand(n, -1, -1)
-    logits = machine.model.decode(tgt_ids, memory, src_ids, tap)  # (n,T,V)
+    memory = loaded.model.encode(src_ids[:1] if encode_once else src_ids, tap).expand(n, -1, -1)
+    logits = loaded.model.decode(tgt_ids, memory, src_ids, tap)  # (n,T,V)
     of_labels = logits[:, range(len(labels)), list(labels)]
     return of_labels - logits.logsumexp(-1)
 
 
-def all_heads(config: ModelConfig) -> list[Head]:
+def probabilities_hiding(
+    loaded: LoadedModel, src: tuple[Token, ...], labels: tuple[Token, ...]
+) -> tuple[tuple[int, ...], Array]:
+    """The `word` of N source words; each label's probability (N + 1, T), first with all words, then without each."""
+    words, log_probabilities = log_probabilities_hiding(loaded, src, labels)
+    return words, np.exp(log_probabilities)
+
+
+def many_runs(experiment: Any) -> None:
+    """Mark an experiment that runs the model dozens of times: the engine gives it every core."""
+    experiment.many_runs = True
+
+
+for _experiment in (aligned_words, log_probabilities_hiding, log_probabilities_without, probabilities_hiding):
+    many_runs(_experiment)
+
+
+def all_heads(anatomy: Anatomy) -> list[Head]:
     """Every head of a model, by attention, layer and head."""
     return [
         Head(kind, layer, head)
-        for kind in ATTENTIONS
-        for layer in range(config.n_layers)
-        for head in range(config.n_heads)
+        for kind, attentions in anatomy.attentions.items()
+        for layer, attention in enumerate(attentions)
+        for head in range(attention.n_heads)
     ]
 
 
@@ -266,7 +286,7 @@ def fingerprint(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def load_measured(config: ModelConfig, folder: Path = SHIPPED) -> Measured:
+def load_measured(anatomy: Anatomy, folder: Path = SHIPPED) -> Measured:
     """The shares measured for the model in this folder.
 
     Raises: CheckpointError, naming the file and the repair, if it is missing, damaged, or of other weights
@@ -281,7 +301,7 @@ def load_measured(config: ModelConfig, folder: Path = SHIPPED) -> Measured:
             shares=_checked(data["shares"]),
             baselines=_checked(data["uniform"]),
         )
-        wanted = {str(head): SHARES[head.attention].keys() for head in all_heads(config)}
+        wanted = {str(head): SHARES[head.attention].keys() for head in all_heads(anatomy)}
         if {head: row.keys() for head, row in found.shares.items()} != wanted:
             raise ValueError("it does not hold the shares of every head of this model")
         if {kind: row.keys() for kind, row in found.baselines.items()} != {k: s.keys() for k, s in SHARES.items()}:

@@ -3,7 +3,7 @@
 import torch
 from torch.nn import functional
 
-from model.trace import Array
+from model.loaded import Array
 
 
 def per_word(rows: Array) -> Array:

@@ -8,27 +8,45 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from model.cache import KeyValueCache
 from model.decoding import Greedy, NextToken, decoding_steps
+from model.interventions import Interventions
+from model.loaded import Array, LoadedModel
 from model.tap import Recorder, Tap, no_tap
-from model.tokenizer import Tokenizer
-from model.trace import MAX_TOKENS, Array, Machine
+from model.tokenizer import PAD_ID, Tokenizer
+from model.trace import MAX_TOKENS
 
 MAX_SHUFFLED = 20  # words
 
 
 @torch.inference_mode()
-def forward(machine: Machine, src: Sequence[int], tgt: Sequence[int], change: Tap = no_tap) -> Mapping[str, Array]:
+def forward(loaded: LoadedModel, src: Sequence[int], tgt: Sequence[int], change: Tap = no_tap) -> Mapping[str, Array]:
     """Every tapped value of one teacher-forced pass over raw ids: what `<pad>` in them does is up to the masks.
 
     Args:    src (S), tgt (T) ids, with their special tokens; change: an intervention
     Returns: arrays by tap name, batch axis removed
     """
-    device = machine.device.torch
+    device = loaded.device.torch
     recorder = Recorder(change)
-    machine.model(torch.tensor([list(src)], device=device), torch.tensor([list(tgt)], device=device), recorder)
+    loaded.model(torch.tensor([list(src)], device=device), torch.tensor([list(tgt)], device=device), recorder)
     found = {name: value.cpu().numpy() for name, value in recorder.tensors.items()}
     return MappingProxyType({name: array[0] if array.ndim > 2 else array for name, array in found.items()})
+
+
+Ids = tuple[int, ...]
+
+
+def changed_pass(
+    loaded: LoadedModel, src: Ids, tgt: Ids, change: Interventions, keep: tuple[str, ...]
+) -> Mapping[str, Array]:
+    """Of one teacher-forced pass under a change, the tensors whose names end in one of `keep`."""
+    tensors = forward(loaded, src, tgt, change.compile(loaded.anatomy))
+    return MappingProxyType({name: array for name, array in tensors.items() if name.endswith(keep)})
+
+
+def padded_pass(loaded: LoadedModel, src: Ids, tgt: Ids, count: int, masked: bool) -> Mapping[str, Array]:
+    """Weights and logits of one pass over the source with `<pad>` tokens behind it, with or without the mask."""
+    tensors = forward(loaded, [*src, *[PAD_ID] * count], tgt, no_tap if masked else see_padding)
+    return MappingProxyType({name: array for name, array in tensors.items() if name.endswith(("weights", "logits"))})
 
 
 def see_padding(name: str, value: Tensor) -> Tensor:
@@ -37,13 +55,13 @@ def see_padding(name: str, value: Tensor) -> Tensor:
 
 
 @torch.inference_mode()
-def one_at_a_time(machine: Machine, src: Sequence[int], tgt: Sequence[int]) -> Array:
+def one_at_a_time(loaded: LoadedModel, src: Sequence[int], tgt: Sequence[int]) -> Array:
     """logits (T,V) of T runs of the decoder, each with one more input token, as in inference."""
-    device, cache = machine.device.torch, KeyValueCache()
+    device, cache = loaded.device.torch, loaded.model.new_cache()
     src_ids, tgt_ids = (torch.tensor([list(ids)], device=device) for ids in (src, tgt))
-    memory = machine.model.encode(src_ids)
+    memory = loaded.model.encode(src_ids)
     steps = [
-        machine.model.decode(tgt_ids[:, : t + 1], memory, src_ids, cache=cache)[0, -1] for t in range(tgt_ids.size(1))
+        loaded.model.decode(tgt_ids[:, : t + 1], memory, src_ids, cache=cache)[0, -1] for t in range(tgt_ids.size(1))
     ]
     return torch.stack(steps).cpu().numpy()
 
@@ -61,22 +79,22 @@ class Reading:
 
 
 @torch.inference_mode()
-def read_from(machine: Machine, src: Sequence[int], tgt: Sequence[int], layer: int, max_steps: int) -> Reading:
+def read_from(loaded: LoadedModel, src: Sequence[int], tgt: Sequence[int], layer: int, max_steps: int) -> Reading:
     """Let the decoder read what the encoder held after its first `layer` layers (0: its embeddings) as the memory."""
-    device, encoder, decoder = machine.device.torch, Recorder(), Recorder()
+    device, encoder, decoder = loaded.device.torch, Recorder(), Recorder()
     src_ids, tgt_ids = (torch.tensor([list(ids)], device=device) for ids in (src, tgt))
-    machine.model.encode(src_ids, encoder)
-    held = f"layers.{layer - 1}.add_norm_2.output" if layer else "embedding.output"
-    memory = encoder.tensors[f"encoder.{held}"]
-    machine.model.decode(tgt_ids, memory, src_ids, decoder)
-    layers = range(machine.config.n_layers)
-    weights = torch.cat([decoder.tensors[f"decoder.layers.{n}.cross_attn.weights"] for n in layers])
-    *_, last = decoding_steps(NextToken(machine.model, src_ids, memory), Greedy(max_steps))
+    loaded.model.encode(src_ids, encoder)
+    stack = loaded.anatomy.stack("encoder")
+    memory = encoder.tensors[stack.layers[layer - 1].writes if layer else stack.embedding_writes]
+    loaded.model.decode(tgt_ids, memory, src_ids, decoder)
+    attentions = loaded.anatomy.attentions["cross"]
+    weights = torch.cat([decoder.tensors[f"{attention.path}.weights"] for attention in attentions])
+    *_, last = decoding_steps(NextToken(loaded.model, src_ids, memory), Greedy(max_steps))
     return Reading(weights.cpu().numpy(), last.best.ids)
 
 
 @torch.inference_mode()
-def write_without(machine: Machine, src: Sequence[int], hidden: Sequence[int]) -> tuple[int, ...]:
+def write_without(loaded: LoadedModel, src: Sequence[int], hidden: Sequence[int]) -> tuple[int, ...]:
     """Ids that the model writes greedily while nobody may attend to some source tokens, given by index."""
 
     def hide(name: str, value: Tensor) -> Tensor:
@@ -85,16 +103,16 @@ def write_without(machine: Machine, src: Sequence[int], hidden: Sequence[int]) -
             value[..., list(hidden)] = False
         return value
 
-    src_ids = torch.tensor([list(src)], device=machine.device.torch)
-    memory = machine.model.encode(src_ids, hide)
-    *_, last = decoding_steps(NextToken(machine.model, src_ids, memory, hide), Greedy(MAX_TOKENS))
+    src_ids = torch.tensor([list(src)], device=loaded.device.torch)
+    memory = loaded.model.encode(src_ids, hide)
+    *_, last = decoding_steps(NextToken(loaded.model, src_ids, memory, hide), Greedy(MAX_TOKENS))
     return last.best.ids
 
 
 @torch.inference_mode()
-def read_out(machine: Machine, vectors: Array) -> Array:
+def read_out(loaded: LoadedModel, vectors: Array) -> Array:
     """logits (T,V) that the model's output makes of any vectors (T,d_model), as if they were the decoder's last."""
-    return machine.model.output(torch.tensor(vectors, device=machine.device.torch)).cpu().numpy()
+    return loaded.model.output(torch.tensor(vectors, device=loaded.device.torch)).cpu().numpy()
 
 
 @dataclass(frozen=True)

@@ -1,29 +1,26 @@
 """How a number came about: any cell of any tensor, from the numbers one step earlier, with the model's own values.
 
-core.py holds the mechanism; the other modules hold a rule for each kind of tensor, chosen by the end of its name.
+core.py holds the mechanism; the other modules hold a rule for each operation. What a tensor is made from is told by the
+model's anatomy.
 """
 
+from explain import blocks as _blocks  # noqa: F401 - registers its rules
 from explain.attention import (
-    layer_input,
-    output_of,
     worked_average,
     worked_group,
     worked_weight,
 )
-from explain.blocks import added
-from explain.core import DIGITS, RULES, Numbers, WorkedStep, arrays, tex, worked
+from explain.core import DIGITS, RULES, Blank, Numbers, WorkedStep, arrays, tex, worked
 from explain.decoding import worked_score
 from explain.inputs import worked_cosine
 
 __all__ = [
     "DIGITS",
     "RULES",
+    "Blank",
     "Numbers",
     "WorkedStep",
-    "added",
     "arrays",
-    "layer_input",
-    "output_of",
     "tex",
     "worked",
     "worked_average",

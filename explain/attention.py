@@ -1,105 +1,71 @@
-"""How the numbers of attention came about: projections, scores, weights, heads."""
+"""How the numbers of attention came about: scores, weights, heads."""
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from explain.core import Numbers, WorkedStep, dot_product, factor, linear, rule, subscript, tex, worked
+from explain.core import (
+    DIGITS,
+    Blank,
+    Cell,
+    Numbers,
+    WorkedStep,
+    dot_product,
+    factor,
+    largest_product,
+    rule,
+    subscript,
+    tex,
+    worked,
+)
 from figures.grouping import Group
 
 LISTED = 4  # terms written out of a softmax or a weighted sum
 
 
-def layer_input(numbers: Numbers, stack: str, layer: int, what: str) -> str:
-    """Name of the tensor that a projection of this layer reads.
-
-    what: "self" (also the layer's own input), "cross_q" or "memory"
-    """
-    match what:
-        case "self":
-            return f"{stack}.embedding.output" if layer == 0 else output_of(stack, layer - 1)
-        case "cross_q":
-            return f"{stack}.layers.{layer}.add_norm_1.output"
-        case _:
-            last = max(int(n.split(".")[2]) for n in numbers.tensors if n.startswith("encoder.layers."))
-            return output_of("encoder", last)
-
-
-def output_of(stack: str, layer: int) -> str:
-    """Name of a layer's output."""
-    return f"{stack}.layers.{layer}.add_norm_{2 if stack == 'encoder' else 3}.output"
-
-
-@rule(r"(encoder|decoder)\.layers\.(\d+)\.(self|cross)_attn\.([qkv])")
-def _projection(numbers: Numbers, found: re.Match[str], index: tuple[int, ...]) -> WorkedStep:
-    stack, layer, attention, letter = found[1], int(found[2]), found[3], found[4]
-    head, row, dimension = index
-    what = "self" if attention == "self" else "cross_q" if letter == "q" else "memory"
-    source = layer_input(numbers, stack, layer, what)
-    matrix = f"{stack}.layers.{layer}.{attention}_attn.w_{letter}.weight"
-    column = head * numbers[found[0]].shape[-1] + dimension
-    value = numbers[found[0]][index]
-    named, total, snippet, needs = linear(numbers, source, row, matrix, column)
-    capital = letter.upper()
-    return WorkedStep(
-        f"Row {row + 1} of the input X times column {column + 1} of W^{capital} "
-        f"(head {head + 1}, its dimension {dimension + 1}). {named}",
-        rf"{letter}_{{{row + 1},{dimension + 1}}} = x_{{{row + 1}}} \cdot W^{capital}_{{:,{column + 1}}} "
-        rf"= {total} = {tex(value)}",
-        value,
-        f"{snippet}  # torch keeps W transposed: its rows are W's columns",
-        needs,
-    )
-
-
-ATTENTION = r"((?:encoder|decoder)\.layers\.\d+\.(?:self|cross)_attn)"
-
-
-@rule(ATTENTION + r"\.products")
-def _products(numbers: Numbers, found: re.Match[str], index: tuple[int, ...]) -> WorkedStep:
-    head, row, column = index
-    names = f"{found[1]}.q", f"{found[1]}.k"
-    q, k = numbers[names[0]][head, row], numbers[names[1]][head, column]
-    value = numbers[found[0]][index]
-    named, total = dot_product(q, k)
+@rule("dot")
+def _products(cell: Cell) -> WorkedStep:
+    head, row, column = cell.index
+    names = cell.made.reads
+    named, total = dot_product(cell.read(0)[head, row], cell.read(1)[head, column])
     return WorkedStep(
         f"Multiply query {row + 1} and key {column + 1} element by element and add up. {named}",
-        rf"q_{{{row + 1}}}\cdot k_{{{column + 1}}} = {total} = {tex(value)}",
-        value,
+        rf"q_{{{row + 1}}}\cdot k_{{{column + 1}}} = {total} = {tex(cell.value)}",
+        cell.value,
         f't["{names[0]}"][{head}, {row}] @ t["{names[1]}"][{head}, {column}]',
         names,
+        largest_product(cell.read(0)[head, row], cell.read(1)[head, column]),
     )
 
 
-@rule(ATTENTION + r"\.scaled")
-def _scaled(numbers: Numbers, found: re.Match[str], index: tuple[int, ...]) -> WorkedStep:
-    source = f"{found[1]}.products"
-    before, value = numbers[source][index], numbers[found[0]][index]
-    d_k = numbers[f"{found[1]}.q"].shape[-1]
+@rule("divide_by_sqrt_d_k")
+def _scaled(cell: Cell) -> WorkedStep:
+    source = cell.made.reads[0]
+    before, value = cell.read()[cell.index], cell.value
+    d_k = cell.read(1).shape[-1]
     if before != 0 and math.isclose(value, before, rel_tol=1e-5):
         return WorkedStep(
             "The scale is switched off: the product stays as it is.",
             rf"{tex(before)} \to {tex(value)}",
             value,
-            f't["{source}"]{subscript(index)}',
+            f't["{source}"]{subscript(cell.index)}',
             (source,),
         )
     return WorkedStep(
         f"Divide by the square root of d_k = {d_k}, the count of numbers in a key, to keep scores at a moderate size.",
         rf"\frac{{{tex(before)}}}{{\sqrt{{{d_k}}}}} = \frac{{{tex(before)}}}{{{tex(math.sqrt(d_k))}}} = {tex(value)}",
         value,
-        f't["{source}"]{subscript(index)} / np.sqrt({d_k})',
+        f't["{source}"]{subscript(cell.index)} / np.sqrt({d_k})',
         (source,),
+        Blank(rf"{factor(before)} / {tex(math.sqrt(d_k))}", value),
     )
 
 
-@rule(ATTENTION + r"\.scores")
-def _scores(numbers: Numbers, found: re.Match[str], index: tuple[int, ...]) -> WorkedStep:
-    source = f"{found[1]}.scaled"
-    before, value = numbers[source][index], numbers[found[0]][index]
+@rule("mask")
+def _scores(cell: Cell) -> WorkedStep:
+    source, before, value = cell.made.reads[0], cell.read()[cell.index], cell.value
     masked = np.isneginf(value)
     return WorkedStep(
         "The mask covers this position: its score becomes −∞."
@@ -107,17 +73,15 @@ def _scores(numbers: Numbers, found: re.Match[str], index: tuple[int, ...]) -> W
         else "The mask lets this position through: the score stays.",
         rf"{tex(before)} \to {tex(value)}",
         value,
-        "-np.inf  # masked" if masked else f't["{source}"]{subscript(index)}',
+        "-np.inf  # masked" if masked else f't["{source}"]{subscript(cell.index)}',
         (source,),
     )
 
 
-@rule(ATTENTION + r"\.weights")
-def _weights(numbers: Numbers, found: re.Match[str], index: tuple[int, ...]) -> WorkedStep:
-    head, row, column = index
-    source = f"{found[1]}.scores"
-    scores = numbers[source][head, row]
-    value = numbers[found[0]][index]
+@rule("softmax")
+def _weights(cell: Cell) -> WorkedStep:
+    head, row, column = cell.index
+    source, scores, value = cell.made.reads[0], cell.read()[head, row], cell.value
     snippet = f'row = t["{source}"][{head}, {row}]\nnp.exp(row[{column}]) / np.exp(row).sum()'
     if np.isneginf(scores[column]):
         return WorkedStep(
@@ -141,15 +105,15 @@ def _weights(numbers: Numbers, found: re.Match[str], index: tuple[int, ...]) -> 
         value,
         snippet,
         (source,),
+        Blank(rf"e^{{{tex(scores[column])}}}", math.exp(round(float(scores[column]), DIGITS))),
     )
 
 
-@rule(ATTENTION + r"\.heads")
-def _heads(numbers: Numbers, found: re.Match[str], index: tuple[int, ...]) -> WorkedStep:
-    head, row, dimension = index
-    names = f"{found[1]}.weights", f"{found[1]}.v"
-    weights, values = numbers[names[0]][head, row], numbers[names[1]][head, :, dimension]
-    value = numbers[found[0]][index]
+@rule("weighted_sum")
+def _heads(cell: Cell) -> WorkedStep:
+    head, row, dimension = cell.index
+    names, value = cell.made.reads, cell.value
+    weights, values = cell.read(0)[head, row], cell.read(1)[head, :, dimension]
     order = np.argsort(-weights, kind="stable")[:LISTED]
     terms = [rf"{tex(weights[j])}\cdot {factor(values[j])}" for j in order]
     says = f"The weighted sum of dimension {dimension + 1} of all {len(weights)} value vectors, largest weights first"
@@ -162,16 +126,16 @@ def _heads(numbers: Numbers, found: re.Match[str], index: tuple[int, ...]) -> Wo
         value,
         f't["{names[0]}"][{head}, {row}] @ t["{names[1]}"][{head}, :, {dimension}]',
         names,
+        largest_product(weights, values),
     )
 
 
-@rule(ATTENTION + r"\.concat")
-def _concat(numbers: Numbers, found: re.Match[str], index: tuple[int, ...]) -> WorkedStep:
-    row, column = index
-    source = f"{found[1]}.heads"
-    d_k = numbers[source].shape[-1]
+@rule("concatenate")
+def _concat(cell: Cell) -> WorkedStep:
+    row, column = cell.index
+    source, d_k = cell.made.reads[0], cell.read().shape[-1]
     head, dimension = divmod(column, d_k)
-    before, value = numbers[source][head, row, dimension], numbers[found[0]][index]
+    before, value = cell.read()[head, row, dimension], cell.value
     return WorkedStep(
         f"The heads' results are laid side by side, {d_k} columns each: column {column + 1} is dimension "
         f"{dimension + 1} of head {head + 1}.",
@@ -182,31 +146,38 @@ def _concat(numbers: Numbers, found: re.Match[str], index: tuple[int, ...]) -> W
     )
 
 
-@rule(ATTENTION + r"\.output")
-def _mixed(numbers: Numbers, found: re.Match[str], index: tuple[int, ...]) -> WorkedStep:
-    row, column = index
-    value = numbers[found[0]][index]
-    named, total, snippet, needs = linear(numbers, f"{found[1]}.concat", row, f"{found[1]}.w_o.weight", column)
-    return WorkedStep(
-        f"Row {row + 1} of the concatenation times column {column + 1} of W^O, which mixes the heads. {named}",
-        rf"{total} = {tex(value)}",
-        value,
-        snippet,
-        needs,
-    )
-
-
-@rule(r"(?:encoder|decoder)\.(?:layers\.\d+\.)?(?:self|cross)_attn\.average")
-def _average(numbers: Numbers, found: re.Match[str], index: tuple[int, ...]) -> WorkedStep:
-    row, column = index
-    sources = numbers.averaged(found[0])
-    per_head = np.stack([numbers[source][:, row, column] for source in sources])
+@rule("average")
+def _average(cell: Cell) -> WorkedStep:
+    row, column = cell.index
+    sources = cell.made.reads
+    per_head = np.stack([cell.numbers[source][:, row, column] for source in sources])
     values = per_head.mean(1) if len(sources) > 1 else per_head[0]
     names = [f"{'the average of layer' if len(sources) > 1 else 'head'} {n + 1}" for n in range(len(values))]
     return replace(
-        worked_average(values.tolist(), names, float(numbers[found[0]][index])),
-        snippet=f"np.mean([t[name][:, {row}, {column}] for name in {sources}])",
-        needs=tuple(sources),
+        worked_average(values.tolist(), names, cell.value),
+        snippet=f"np.mean([t[name][:, {row}, {column}] for name in {list(sources)}])",
+        needs=sources,
+    )
+
+
+@rule("rotate")
+def _rotated(cell: Cell) -> WorkedStep:
+    head, row, dimension = cell.index
+    source, x = cell.made.reads[0], cell.read()[head, row]
+    pair, second = divmod(dimension, 2)
+    d_k = len(x)
+    angle = row / 10000 ** (2 * pair / d_k)
+    one, two = x[2 * pair], x[2 * pair + 1]
+    first, sign, last = ("sin", "+", "cos") if second else ("cos", "-", "sin")
+    return WorkedStep(
+        f"Position {row} (counted from 0) turns dimensions {2 * pair + 1} and {2 * pair + 2} together by the angle "
+        f"{row} / 10000^({2 * pair}/{d_k}), in radians.",
+        rf"{factor(one)}\cdot\{first}({tex(angle)}) {sign} {factor(two)}\cdot\{last}({tex(angle)}) = {tex(cell.value)}",
+        cell.value,
+        f'one, two = t["{source}"][{head}, {row}, {2 * pair}:{2 * pair + 2}]\n'
+        f"angle = {row} / 10000 ** ({2 * pair} / {d_k})\n"
+        f"one * np.{first}(angle) {sign} two * np.{last}(angle)",
+        (source,),
     )
 
 

@@ -1,97 +1,140 @@
-"""How the numbers between and after the attention blocks came about: feed-forward, Add & Norm, output."""
+"""How the numbers between and after the attentions came about: products with matrices, activations, norms, output."""
 
 import math
-import re
 
 import numpy as np
 
-from explain.attention import layer_input, output_of
-from explain.core import Numbers, WorkedStep, factor, linear, rule, subscript, tex
-from explain.inputs import EMBEDDING
+from explain.core import Blank, Cell, WorkedStep, factor, linear, rule, subscript, tex
 
 NORM_EPSILON = 1e-5  # torch's, added to a variance so that nothing is divided by 0
+RMS_EPSILON = float(np.finfo(np.float32).eps)  # torch's default for nn.RMSNorm
 
-LAYER = r"(encoder|decoder)\.layers\.(\d+)"
+# What a learned matrix is called in the formulas, and what is multiplied by it, by its name in the model.
+MATRICES = {
+    "w_1": ("W₁", "what the feed-forward network reads"),
+    "w_2": ("W₂", "the hidden units"),
+    "v": ("V", "what the feed-forward network reads"),
+    "w_o": ("W^O", "the concatenation"),
+}
 
 
-@rule(LAYER + r"\.feed_forward\.pre_activation")
-def _widened(numbers: Numbers, found: re.Match[str], index: tuple[int, ...]) -> WorkedStep:
-    row, unit = index
-    path, value = found[0].rpartition(".")[0], numbers[found[0]][index]
-    read = f"{found[1]}.layers.{found[2]}.add_norm_{1 if found[1] == 'encoder' else 2}.output"
-    named, total, snippet, needs = linear(numbers, read, row, f"{path}.w_1.weight", unit, f"{path}.w_1.bias")
+@rule("project")
+def _projection(cell: Cell) -> WorkedStep:
+    head, row, dimension = cell.index
+    letter = cell.made.weights[0].split(".")[-2].removeprefix("w_")
+    column = head * cell.numbers[cell.name].shape[-1] + dimension
+    named, total, snippet, needs, blank = linear(cell, row, column)
+    capital = letter.upper()
     return WorkedStep(
-        f"Row {row + 1} of what the feed-forward network reads times column {unit + 1} of W₁, plus this unit's bias b₁ "
-        f"at the end. {named}",
-        rf"{total} = {tex(value)}",
-        value,
-        snippet,
+        f"Row {row + 1} of the input X times column {column + 1} of W^{capital} "
+        f"(head {head + 1}, its dimension {dimension + 1}). {named}",
+        rf"{letter}_{{{row + 1},{dimension + 1}}} = x_{{{row + 1}}} \cdot W^{capital}_{{:,{column + 1}}} "
+        rf"= {total} = {tex(cell.value)}",
+        cell.value,
+        f"{snippet}  # torch keeps W transposed: its rows are W's columns",
         needs,
+        blank,
     )
 
 
-@rule(LAYER + r"\.feed_forward\.hidden")
-def _rectified(numbers: Numbers, found: re.Match[str], index: tuple[int, ...]) -> WorkedStep:
-    source = found[0].replace("hidden", "pre_activation")
-    before, value = numbers[source][index], numbers[found[0]][index]
+@rule("linear")
+def _linear(cell: Cell) -> WorkedStep:
+    row, column = cell.index
+    name = cell.made.weights[0].split(".")[-2]
+    matrix, source = MATRICES.get(name, (name, "what goes in"))
+    named, total, snippet, needs, blank = linear(cell, row, column)
+    bias = f", plus the bias {matrix.replace('W', 'b')} at the end" if len(cell.made.weights) > 1 else ""
+    mixes = ", which mixes the heads" if name == "w_o" else ""
+    return WorkedStep(
+        f"Row {row + 1} of {source} times column {column + 1} of {matrix}{mixes}{bias}. {named}",
+        rf"{total} = {tex(cell.value)}",
+        cell.value,
+        snippet,
+        needs,
+        blank,
+    )
+
+
+@rule("relu")
+def _rectified(cell: Cell) -> WorkedStep:
+    (source,) = cell.made.reads
+    before, value = cell.read()[cell.index], cell.value
     return WorkedStep(
         "ReLU: a positive number stays as it is."
         if value > 0
         else "ReLU: a negative number becomes 0; the unit rests.",
         rf"\max(0,\ {tex(before)}) \to {tex(value)}",
         value,
-        f'max(0, t["{source}"]{subscript(index)})',
+        f'max(0, t["{source}"]{subscript(cell.index)})',
+        (source,),
+        Blank(rf"\max(0,\ {tex(before)})", value),
+    )
+
+
+@rule("silu")
+def _swish(cell: Cell) -> WorkedStep:
+    (source,) = cell.made.reads
+    x = float(cell.read()[cell.index])
+    return WorkedStep(
+        "Swish: the number times its own sigmoid. Large numbers pass, very negative ones become nearly 0.",
+        rf"\frac{{{tex(x)}}}{{1 + e^{{{tex(-x)}}}}} = {tex(cell.value)}",
+        cell.value,
+        f'x = t["{source}"]{subscript(cell.index)}\nx / (1 + np.exp(-x))',
         (source,),
     )
 
 
-@rule(LAYER + r"\.feed_forward\.output")
-def _narrowed(numbers: Numbers, found: re.Match[str], index: tuple[int, ...]) -> WorkedStep:
-    row, dimension = index
-    path, value = found[0].rpartition(".")[0], numbers[found[0]][index]
-    named, total, snippet, needs = linear(
-        numbers, f"{path}.hidden", row, f"{path}.w_2.weight", dimension, f"{path}.w_2.bias"
-    )
+@rule("gelu")
+def _gelu(cell: Cell) -> WorkedStep:
+    (source,) = cell.made.reads
+    x = float(cell.read()[cell.index])
+    share = (1 + math.erf(x / math.sqrt(2))) / 2
     return WorkedStep(
-        f"The hidden units of row {row + 1} times column {dimension + 1} of W₂, plus this dimension's bias b₂ "
-        f"at the end. {named}",
-        rf"{total} = {tex(value)}",
-        value,
-        snippet,
-        needs,
+        "GELU: the number times Φ of it, the share of a standard normal distribution that lies below it.",
+        rf"{tex(x)}\cdot\Phi({tex(x)}) = {factor(x)}\cdot {tex(share)} = {tex(cell.value)}",
+        cell.value,
+        f'import math\nx = t["{source}"]{subscript(cell.index)}\nx * (1 + math.erf(x / math.sqrt(2))) / 2',
+        (source,),
     )
 
 
-def added(numbers: Numbers, stack: str, layer: int, n: int) -> tuple[str, str]:
-    """Names of the two tensors that Add & Norm number n, from 1, of a layer adds: its input, its sub-layer's output."""
-    path = f"{stack}.layers.{layer}"
-    stream = layer_input(numbers, stack, layer, "self") if n == 1 else f"{path}.add_norm_{n - 1}.output"
-    sublayers = ("self_attn", "feed_forward") if stack == "encoder" else ("self_attn", "cross_attn", "feed_forward")
-    return stream, f"{path}.{sublayers[n - 1]}.output"
-
-
-@rule(LAYER + r"\.add_norm_(\d)\.sum")
-def _added(numbers: Numbers, found: re.Match[str], index: tuple[int, ...]) -> WorkedStep:
-    names = added(numbers, found[1], int(found[2]), int(found[3]))
-    stream, change, value = (numbers[name][index] for name in (*names, found[0]))
+@rule("gelu_tanh")
+def _gelu_tanh(cell: Cell) -> WorkedStep:
+    (source,) = cell.made.reads
+    x = float(cell.read()[cell.index])
+    inner = math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)
     return WorkedStep(
-        "What the sub-layer read (the residual stream) plus what the sub-layer wrote.",
-        rf"{tex(stream)} + {factor(change)} = {tex(value)}",
-        value,
-        " + ".join(f't["{name}"]{subscript(index)}' for name in names),
-        names,
+        "GELU, with a hyperbolic tangent in place of the exact share.",
+        rf"0.5\cdot {factor(x)}\cdot(1 + \tanh({tex(inner)})) = {tex(cell.value)}",
+        cell.value,
+        f'x = t["{source}"]{subscript(cell.index)}\n'
+        "0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))",
+        (source,),
     )
 
 
-@rule(r"((?:encoder|decoder)\.layers\.\d+\.add_norm_\d)\.output")
-def _add_norm(numbers: Numbers, found: re.Match[str], index: tuple[int, ...]) -> WorkedStep:
-    row, dimension = index
-    names = f"{found[1]}.sum", f"{found[1]}.norm.weight", f"{found[1]}.norm.bias"
-    x, gamma, beta = numbers[names[0]][row], numbers[names[1]][dimension], numbers[names[2]][dimension]
+@rule("multiply")
+def _gated(cell: Cell) -> WorkedStep:
+    one, two = (cell.read(n)[cell.index] for n in (0, 1))
+    return WorkedStep(
+        "The gate decides how much of the value passes: the two are multiplied, number by number.",
+        rf"{factor(one)}\cdot {factor(two)} = {tex(cell.value)}",
+        cell.value,
+        " * ".join(f't["{name}"]{subscript(cell.index)}' for name in cell.made.reads),
+        cell.made.reads,
+    )
+
+
+@rule("layer_norm")
+def _layer_norm(cell: Cell) -> WorkedStep:
+    row, dimension = cell.index
+    names = *cell.made.reads, *cell.made.weights
+    x = cell.read()[row]
+    gamma, beta = (float(cell.numbers[name][dimension]) for name in cell.made.weights)
     mean, deviation = float(x.mean()), math.sqrt(x.var() + NORM_EPSILON)
-    value = numbers[found[0]][index]
+    value = cell.value
     return WorkedStep(
-        f"Add & Norm: from dimension {dimension + 1} of the sum (what the sub-layer read plus what it wrote) take the "
+        f"Layer norm: from dimension {dimension + 1} of the row take the "
         f"row's mean, divide by the row's standard deviation (over {len(x)} dimensions), then times γ, plus β, two "
         "learned numbers of this dimension.",
         rf"{factor(gamma)}\cdot\frac{{{tex(x[dimension])} - {factor(mean)}}}{{{tex(deviation)}}} + {factor(beta)} "
@@ -104,26 +147,42 @@ def _add_norm(numbers: Numbers, found: re.Match[str], index: tuple[int, ...]) ->
     )
 
 
-@rule("logits")
-def _logit(numbers: Numbers, found: re.Match[str], index: tuple[int, ...]) -> WorkedStep:
-    row, token = index
-    value = numbers["logits"][index]
-    last = max(int(name.split(".")[2]) for name in numbers.tensors if name.startswith("decoder.layers."))
-    named, total, snippet, needs = linear(numbers, output_of("decoder", last), row, EMBEDDING, token)
+@rule("rms_norm")
+def _rms_norm(cell: Cell) -> WorkedStep:
+    row, dimension = cell.index
+    (source,), (name,) = cell.made.reads, cell.made.weights
+    x, gamma = cell.read()[row], float(cell.numbers[name][dimension])
+    size = math.sqrt(float((x**2).mean()) + RMS_EPSILON)
     return WorkedStep(
-        f"Row {row + 1} of the decoder's output times the embedding of entry {token}: the more alike the two, the "
-        f"larger the logit. {named}",
-        rf"{total} = {tex(value)}",
-        value,
-        snippet,
-        needs,
+        f"RMS norm: divide dimension {dimension + 1} of the row by the root of the mean square of its {len(x)} "
+        "numbers, then times γ, a learned number of this dimension.",
+        rf"{factor(gamma)}\cdot\frac{{{tex(x[dimension])}}}{{{tex(size)}}} = {tex(cell.value)}",
+        cell.value,
+        f'row = t["{source}"][{row}].astype(float)\n'
+        f't["{name}"][{dimension}] * row[{dimension}] / np.sqrt((row**2).mean() + {RMS_EPSILON})',
+        (source, name),
     )
 
 
-@rule("probabilities")
-def _probability(numbers: Numbers, found: re.Match[str], index: tuple[int, ...]) -> WorkedStep:
-    row, token = index
-    logits, value = numbers["logits"][row], numbers["probabilities"][index]
+@rule("compare_with_embeddings")
+def _logit(cell: Cell) -> WorkedStep:
+    row, token = cell.index
+    named, total, snippet, needs, blank = linear(cell, row, token)
+    return WorkedStep(
+        f"Row {row + 1} of the decoder's output times the embedding of entry {token}: the more alike the two, the "
+        f"larger the logit. {named}",
+        rf"{total} = {tex(cell.value)}",
+        cell.value,
+        snippet,
+        needs,
+        blank,
+    )
+
+
+@rule("softmax_of_logits")
+def _probability(cell: Cell) -> WorkedStep:
+    row, token = cell.index
+    logits, value = cell.read()[row], cell.value
     top = float(logits.max())
     total = float(np.exp(logits - top).sum())
     return WorkedStep(

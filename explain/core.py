@@ -1,6 +1,7 @@
 """The mechanism of Check: rules that work a cell out, and how they write arithmetic.
 
-One rule a kind of tensor; the kind is the end of the tensor's name. Cells count from 0 here, from 1 on the screen.
+One rule an operation. Which operation makes a tensor, and from what, is told by the model's anatomy. Cells count from
+0 here, from 1 on the screen.
 """
 
 import re
@@ -10,10 +11,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from figures.statistics import softmax
-from model.trace import Array
+from model.anatomy import Anatomy, Made
+from model.loaded import Array
 
 NAMED = 3  # products written out in a long sum; the rest are added up
 DIGITS = 4
+
+
+@dataclass(frozen=True)
+class Blank:
+    """A part of a step to be worked out by hand: the formula (LaTeX) without its result, and the result."""
+
+    formula: str
+    answer: float
 
 
 @dataclass(frozen=True)
@@ -21,6 +31,7 @@ class WorkedStep:
     """One step: what is done, in words (plain text); the formula (LaTeX); the value it ends in, as the model has it.
 
     snippet: Python that computes the value again from `t`, the arrays named in `needs` (see `arrays`)
+    blank:   a part of it that one can do by hand
     """
 
     says: str
@@ -28,14 +39,16 @@ class WorkedStep:
     value: float
     snippet: str = ""
     needs: tuple[str, ...] = ()
+    blank: Blank | None = None
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """Where rules find their numbers: the tensors of one trace and the weights of the model that made them."""
+    """Where rules find their numbers: the tensors of one trace, and the weights and the anatomy of its model."""
 
     tensors: Mapping[str, Array]
     weights: Mapping[str, Array]
+    anatomy: Anatomy
 
     def __getitem__(self, name: str) -> np.ndarray:
         """A tensor or weight in float64, so that sums of it are as exact as can be.
@@ -57,20 +70,52 @@ class Numbers:
         of all layers.
         """
         one = name.replace(".average", ".weights")
-        stack, _, attention = one.partition(".")
-        every = re.compile(rf"{stack}\.layers\.\d+\.{re.escape(attention)}")
-        return [one] if one in self.tensors else list(filter(every.fullmatch, self.tensors))
+        if one in self.tensors:
+            return [one]
+        stack, _, attention = name.removesuffix(".average").partition(".")
+        every = re.compile(rf"{re.escape(stack)}\.layers\.\d+\.{re.escape(attention)}\.weights")
+        return list(filter(every.fullmatch, self.tensors))
+
+    def made(self, name: str) -> Made:
+        """How a tensor is made. Raises: KeyError"""
+        if name == "probabilities":
+            return Made("softmax_of_logits", ("logits",), (), ("tgt", "vocab"))
+        if name.endswith(".average"):
+            sources = self.averaged(name)
+            return Made("average", tuple(sources), (), self.anatomy.axes(sources[0])[1:])
+        return self.anatomy.tensors[name]
 
 
-Rule = Callable[[Numbers, re.Match[str], tuple[int, ...]], WorkedStep]
-RULES: list[tuple[re.Pattern[str], Rule]] = []
+@dataclass(frozen=True)
+class Cell:
+    """One cell of one tensor, to be worked out."""
+
+    numbers: Numbers
+    name: str
+    index: tuple[int, ...]
+
+    @property
+    def made(self) -> Made:
+        return self.numbers.made(self.name)
+
+    @property
+    def value(self) -> float:
+        return float(self.numbers[self.name][self.index])
+
+    def read(self, n: int = 0) -> np.ndarray:
+        """The n-th tensor that this one is made from."""
+        return self.numbers[self.made.reads[n]]
 
 
-def rule(pattern: str) -> Callable[[Rule], Rule]:
-    """Register a rule for tensors whose whole name matches."""
+Rule = Callable[[Cell], WorkedStep]
+RULES: dict[str, Rule] = {}
+
+
+def rule(*operations: str) -> Callable[[Rule], Rule]:
+    """Register a rule for tensors made by one of these operations."""
 
     def register(function: Rule) -> Rule:
-        RULES.append((re.compile(pattern), function))
+        RULES.update(dict.fromkeys(operations, function))
         return function
 
     return register
@@ -79,12 +124,14 @@ def rule(pattern: str) -> Callable[[Rule], Rule]:
 def worked(numbers: Numbers, name: str, index: tuple[int, ...]) -> WorkedStep:
     """How `numbers[name][index]` came from the numbers one step earlier.
 
-    Raises: KeyError if no rule knows this kind of tensor
+    Raises: KeyError if no rule knows how this tensor is made
     """
-    for pattern, function in RULES:
-        if found := pattern.fullmatch(name):
-            return function(numbers, found, index)
-    raise KeyError(f"no rule works out {name!r}")
+    cell = Cell(numbers, name, index)
+    try:
+        rule_of = RULES[cell.made.operation]
+    except KeyError:
+        raise KeyError(f"no rule works out {name!r}") from None
+    return rule_of(cell)
 
 
 def tex(value: float, digits: int = DIGITS) -> str:
@@ -101,6 +148,13 @@ def factor(value: float) -> str:
     return f"({text})" if text.startswith("-") else text
 
 
+def largest_product(left: np.ndarray, right: np.ndarray) -> Blank:
+    """The first product that `dot_product` writes out, from the numbers as they are shown."""
+    at = int(np.argmax(np.abs(left * right)))
+    one, two = round(float(left[at]), DIGITS), round(float(right[at]), DIGITS)
+    return Blank(rf"{factor(one)}\cdot {factor(two)}", one * two)
+
+
 def dot_product(left: np.ndarray, right: np.ndarray) -> tuple[str, str]:
     """A long sum of products: in words which of them are written out, and the sum as LaTeX."""
     products = left * right
@@ -115,21 +169,20 @@ def dot_product(left: np.ndarray, right: np.ndarray) -> tuple[str, str]:
     return says + f"{count - NAMED} are summed in the last term.", " + ".join([*terms, factor(rest)])
 
 
-def linear(
-    numbers: Numbers, source: str, row: int, matrix: str, column: int, bias: str = ""
-) -> tuple[str, str, str, tuple[str, ...]]:
+def linear(cell: Cell, row: int, column: int) -> tuple[str, str, str, tuple[str, ...], Blank]:
     """One number of xW + b, where torch keeps W transposed: its rows are W's columns.
 
-    Returns: which products are written out, in words; the sum as LaTeX; the snippet and what it needs
+    Returns: which products are written out, in words; the sum as LaTeX; the snippet and what it needs; a product of it
     """
+    numbers, source, (matrix, *biases) = cell.numbers, cell.made.reads[0], cell.made.weights
     named, total = dot_product(numbers[source][row], numbers[matrix][column])
     snippet = f't["{source}"][{row}] @ t["{matrix}[{column}]"]'
     needs: tuple[str, ...] = source, f"{matrix}[{column}]"
-    if bias:
+    for bias in biases:
         total += f" + {factor(numbers[bias][column])}"
         snippet += f' + t["{bias}"][{column}]'
         needs = *needs, bias
-    return named, total, snippet, needs
+    return named, total, snippet, needs, largest_product(numbers[source][row], numbers[matrix][column])
 
 
 def arrays(numbers: Numbers, steps: Sequence[WorkedStep]) -> dict[str, Array]:

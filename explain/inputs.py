@@ -1,56 +1,51 @@
 """How the numbers of the inputs came about: look-up, scaling, positions."""
 
 import math
-import re
 
 import numpy as np
 
-from explain.core import Numbers, WorkedStep, dot_product, factor, rule, subscript, tex
-
-EMBEDDING = "embedding.matrix.weight"
+from explain.core import Blank, Cell, Numbers, WorkedStep, dot_product, factor, rule, subscript, tex
 
 
-@rule(r"(encoder|decoder)\.embedding\.tokens")
-def _looked_up(numbers: Numbers, found: re.Match[str], index: tuple[int, ...]) -> WorkedStep:
-    row, dimension = index
-    matrix, looked_up = numbers.weights[EMBEDDING], numbers.tensors[found[0]][row]
+@rule("look_up")
+def _looked_up(cell: Cell) -> WorkedStep:
+    row, dimension = cell.index
+    (name,) = cell.made.weights
+    matrix, looked_up = cell.numbers.weights[name], cell.numbers.tensors[cell.name][row]
     # The trace keeps no ids: a row belongs to the entry whose embedding it is.
     candidates = np.flatnonzero(matrix[:, dimension] == looked_up[dimension])
     token = next(int(i) for i in candidates if np.array_equal(matrix[i], looked_up))
-    value = numbers[found[0]][index]
-    name = f"{EMBEDDING}[{token}]"
-    others = len(matrix) - 1
+    value, source, others = cell.value, f"{name}[{token}]", len(matrix) - 1
     return WorkedStep(
         f"The id is {token}, so this is column {dimension + 1} of row {token} of E (rows counted from 0). As a "
         f"product with the one-hot vector: one of {len(matrix):,} terms counts, the others are multiplied by 0.",
         rf"1\cdot {factor(value)} + {others}\cdot 0 = {tex(value)}",
         value,
-        f't["{name}"][{dimension}]',
-        (name,),
-    )
-
-
-@rule(r"(encoder|decoder)\.embedding\.scaled")
-def _scaled_embedding(numbers: Numbers, found: re.Match[str], index: tuple[int, ...]) -> WorkedStep:
-    source = f"{found[1]}.embedding.tokens"
-    before, value = numbers[source][index], numbers[found[0]][index]
-    d_model = numbers[source].shape[-1]
-    return WorkedStep(
-        f"The embedding is multiplied by √d_model = √{d_model}, so that it is not drowned by the positions.",
-        rf"\sqrt{{{d_model}}}\cdot {factor(before)} = {tex(math.sqrt(d_model))}\cdot {factor(before)} = {tex(value)}",
-        value,
-        f't["{source}"]{subscript(index)} * np.sqrt({d_model})',
+        f't["{source}"][{dimension}]',
         (source,),
     )
 
 
-@rule(r"(encoder|decoder)\.embedding\.positions")
-def _position(numbers: Numbers, found: re.Match[str], index: tuple[int, ...]) -> WorkedStep:
-    position, dimension = index
-    d_model = numbers[found[0]].shape[-1]
+@rule("times_sqrt_d_model")
+def _scaled_embedding(cell: Cell) -> WorkedStep:
+    source, before, value = cell.made.reads[0], cell.read()[cell.index], cell.value
+    d_model = cell.read().shape[-1]
+    return WorkedStep(
+        f"The embedding is multiplied by √d_model = √{d_model}, so that it is not drowned by the positions.",
+        rf"\sqrt{{{d_model}}}\cdot {factor(before)} = {tex(math.sqrt(d_model))}\cdot {factor(before)} = {tex(value)}",
+        value,
+        f't["{source}"]{subscript(cell.index)} * np.sqrt({d_model})',
+        (source,),
+        Blank(rf"{tex(math.sqrt(d_model))}\cdot {factor(before)}", value),
+    )
+
+
+@rule("sinusoid")
+def _position(cell: Cell) -> WorkedStep:
+    position, dimension = cell.index
+    d_model, value = cell.numbers[cell.name].shape[-1], cell.value
     even = dimension - dimension % 2
     name = "cos" if dimension % 2 else "sin"
-    value = numbers[found[0]][index]
     angle = position / 10000 ** (even / d_model)
     return WorkedStep(
         f"Position {position} (counted from 0), dimension {dimension} (from 0), "
@@ -62,16 +57,37 @@ def _position(numbers: Numbers, found: re.Match[str], index: tuple[int, ...]) ->
     )
 
 
-@rule(r"(encoder|decoder)\.embedding\.output")
-def _embedded(numbers: Numbers, found: re.Match[str], index: tuple[int, ...]) -> WorkedStep:
-    names = tuple(f"{found[1]}.embedding.{what}" for what in ("scaled", "positions"))
-    one, two, value = (numbers[n][index] for n in (*names, found[0]))
+@rule("add_positions")
+def _embedded(cell: Cell) -> WorkedStep:
+    return _sum(cell, "The scaled embedding and the positional encoding are added, element by element.")
+
+
+@rule("add_residual")
+def _added(cell: Cell) -> WorkedStep:
+    return _sum(cell, "What the sub-layer read (the residual stream) plus what the sub-layer wrote.")
+
+
+def _sum(cell: Cell, says: str) -> WorkedStep:
+    one, two = (cell.read(n)[cell.index] for n in (0, 1))
     return WorkedStep(
-        "The scaled embedding and the positional encoding are added, element by element.",
-        rf"{tex(one)} + {factor(two)} = {tex(value)}",
-        value,
-        " + ".join(f't["{n}"]{subscript(index)}' for n in names),
-        names,
+        says,
+        rf"{tex(one)} + {factor(two)} = {tex(cell.value)}",
+        cell.value,
+        " + ".join(f't["{name}"]{subscript(cell.index)}' for name in cell.made.reads),
+        cell.made.reads,
+        Blank(rf"{tex(one)} + {factor(two)}", float(one + two)),
+    )
+
+
+@rule("copy")
+def _copied(cell: Cell) -> WorkedStep:
+    (source,) = cell.made.reads
+    return WorkedStep(
+        "Nothing is added here: the number stays as it is.",
+        rf"{tex(cell.read()[cell.index])} \to {tex(cell.value)}",
+        cell.value,
+        f't["{source}"]{subscript(cell.index)}',
+        cell.made.reads,
     )
 
 

@@ -17,8 +17,9 @@ from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, PreTrainedModel
 
 from hub.export import export
 from model.decoding import Beam, Decoding, Greedy
+from model.loaded import LoadedModel, load_folder
 from model.tokenizer import SOS_ID
-from model.trace import MAX_TOKENS, Machine, load_machine, trace
+from model.trace import MAX_TOKENS, trace
 from model.translate import translate
 
 DECODINGS: dict[str, tuple[Decoding, dict[str, object]]] = {
@@ -43,7 +44,7 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=200)
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    ours = load_machine()
+    ours = load_folder()
     with tempfile.TemporaryDirectory() as folder:
         export(Path(folder) / "exported")
         theirs = AutoModelForSeq2SeqLM.from_pretrained(Path(folder) / "exported").eval()
@@ -75,7 +76,7 @@ def main() -> None:
     )
 
 
-def exact_difference(ours: Machine, theirs: PreTrainedModel, sources: list[list[int]]) -> float:
+def exact_difference(ours: LoadedModel, theirs: PreTrainedModel, sources: list[list[int]]) -> float:
     """Largest difference of a logit when both compute in float64, where rounding hardly plays a part."""
     ours.model.double()
     theirs.double()

@@ -6,7 +6,6 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from model.interventions import ATTENTIONS
 from model.trace import Trace
 
 Weights = NDArray[np.float32]
@@ -65,16 +64,16 @@ def of_trace(trace: Trace) -> tuple[AttentionMaps, ...]:
 
     A row of encoder-decoder attention is named by the piece about to be written, as everywhere in the app.
     """
-    tokens = {"encoder": (trace.src, trace.src), "decoder": (trace.tgt, trace.tgt), "cross": (trace.labels, trace.src)}
-    n_layers = sum(name.startswith("decoder.") and name.endswith(".cross_attn.weights") for name in trace.tensors)
+    attentions = trace.model.anatomy.attentions
+    tokens = {kind: (trace.tokens(one.rows), trace.tokens(one.columns)) for kind, (one, *_) in attentions.items()}
     return tuple(
         AttentionMaps(
             kind,
-            np.stack([trace.attention(kind, layer) for layer in range(n_layers)]),
+            np.stack([trace.attention(kind, layer) for layer in range(len(attentions[kind]))]),
             tuple(token.text for token in rows),
             tuple(token.text for token in columns),
             tuple(token.word for token in rows),
             tuple(token.word for token in columns),
         )
-        for kind, (rows, columns) in ((kind, tokens[kind]) for kind in ATTENTIONS)
+        for kind, (rows, columns) in tokens.items()
     )

@@ -4,15 +4,18 @@ import math
 
 from torch import Tensor, nn
 
+from model.cache import NULL_CACHE, Cache, KeysValues
+from model.positions import Positions
 from model.tap import Tap, no_tap
 
 
 def scaled_dot_product_attention(
-    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, tap: Tap = no_tap
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, tap: Tap = no_tap, bias: Tensor | None = None
 ) -> Tensor:
     """Scaled dot-product attention: softmax(QKᵀ/√d_k)V.
 
-    Args:    q (B,H,T,d_k); k, v (B,H,S,d_k); mask broadcastable to (B,H,T,S), True = may attend
+    Args:    q (B,H,T,d_k); k, v (B,H,S,d_k); mask broadcastable to (B,H,T,S), True = may attend;
+             bias (H,T,S) of a relative position scheme, added to the scaled products
     Returns: heads (B,H,T,d_k)
     Taps:    products (QKᵀ), scaled, scores (after the mask), weights: all (B,H,T,S); heads (B,H,T,d_k)
     Raises:  ValueError, naming both sizes, if q and k differ in d_k
@@ -23,6 +26,8 @@ def scaled_dot_product_attention(
         raise ValueError(f"queries have d_k={d_k} but keys have d_k={k.size(-1)}")
     products = tap("products", q @ k.transpose(-2, -1))  # (B,H,T,S)
     scores = tap("scaled", products / math.sqrt(d_k))
+    if bias is not None:
+        scores = tap("biased", scores + bias)
     if mask is not None:
         scores = scores.masked_fill(~mask, -math.inf)  # e^−∞ = 0: no weight
     scores = tap("scores", scores)
@@ -34,39 +39,41 @@ class MultiHeadAttention(nn.Module):
     """h attentions side by side, each on its own d_k-wide projection, joined by W^O.
 
     Args:    x (B,T,d_model) asks; memory (B,S,d_model) answers (self-attention: the same tensor);
-             mask broadcastable to (B,H,T,S), True = may attend
+             mask broadcastable to (B,H,T,S), True = may attend; cache: where past keys and values are kept
     Returns: (B,T,d_model)
-    Taps:    q (B,H,T,d_k); k, v (B,H,S,d_k); those of scaled_dot_product_attention; concat, output (B,T,d_model)
+    Taps:    q (B,H,T,d_k); k, v (B,H,S,d_k); those of positions; those of scaled_dot_product_attention;
+             concat, output (B,T,d_model)
     Raises:  ValueError if n_heads does not divide d_model
     Source:  Vaswani et al. 2017, §3.2.2. Differs: the h matrices W_i^Q stand side by side in one matrix, likewise
              W^K and W^V, so that one product computes all heads
     """
 
-    def __init__(self, d_model: int, n_heads: int) -> None:
+    def __init__(self, d_model: int, n_heads: int, positions: Positions | None = None) -> None:
         super().__init__()
         if d_model % n_heads:
             raise ValueError(f"d_model={d_model} is not divisible by n_heads={n_heads}")
         self.n_heads = n_heads
+        self.positions = positions or Positions()
         self.w_q = nn.Linear(d_model, d_model, bias=False)
         self.w_k = nn.Linear(d_model, d_model, bias=False)
         self.w_v = nn.Linear(d_model, d_model, bias=False)
         self.w_o = nn.Linear(d_model, d_model, bias=False)
 
     def split(self, x: Tensor) -> Tensor:
-        """(B,T,d_model) → (B,H,T,d_k): cut each row into one piece a head."""
+        """(B,T,d_model) → (B,H,T,d_k): cut each row into one part a head."""
         return x.unflatten(-1, (self.n_heads, -1)).transpose(1, 2)
 
-    def keys_values(self, memory: Tensor) -> tuple[Tensor, Tensor]:
-        """k, v (B,H,S,d_k) of memory (B,S,d_model)."""
-        return self.split(self.w_k(memory)), self.split(self.w_v(memory))
+    def forward(
+        self, x: Tensor, memory: Tensor, mask: Tensor | None = None, cache: Cache = NULL_CACHE, tap: Tap = no_tap
+    ) -> Tensor:
+        def project() -> KeysValues:
+            return self.split(self.w_k(memory)), self.split(self.w_v(memory))
 
-    def attend(self, x: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, tap: Tap = no_tap) -> Tensor:
-        """Let x (B,T,d_model) ask the keys and values k, v (B,H,S,d_k)."""
-        q, k, v = tap("q", self.split(self.w_q(x))), tap("k", k), tap("v", v)
-        heads = scaled_dot_product_attention(q, k, v, mask, tap)
+        k, v = cache.keys_values(project)
+        q, k, v = tap("q", self.split(self.w_q(x))), tap("k", k), tap("v", v)  # (B,H,T,d_k), (B,H,S,d_k) twice
+        n_queries, n_keys = q.size(-2), k.size(-2)
+        q = self.positions.rotate("q", q, n_keys - n_queries, tap)  # with a cache, the queries are the newest positions
+        k = self.positions.rotate("k", k, 0, tap)
+        heads = scaled_dot_product_attention(q, k, v, mask, tap, self.positions.bias(n_queries, n_keys))
         concat = tap("concat", heads.transpose(1, 2).flatten(-2))  # (B,T,d_model)
         return tap("output", self.w_o(concat))
-
-    def forward(self, x: Tensor, memory: Tensor, mask: Tensor | None = None, tap: Tap = no_tap) -> Tensor:
-        k, v = self.keys_values(memory)
-        return self.attend(x, k, v, mask, tap)

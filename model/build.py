@@ -4,12 +4,14 @@ from torch import nn
 
 from model.attention import MultiHeadAttention
 from model.config import ModelConfig
+from model.embedding import TokenEmbedding
+from model.families.encoder_decoder import EncoderDecoder
 from model.feed_forward import FeedForward
 from model.layers import DecoderLayer, EncoderLayer
 from model.positions import Sinusoidal
 from model.residual import PostNorm
+from model.stacks import Decoder, Encoder
 from model.tokenizer import PAD_ID
-from model.transformer import Decoder, Encoder, EncoderDecoder, TokenEmbedding
 
 
 def build_model(config: ModelConfig) -> EncoderDecoder:
@@ -22,7 +24,7 @@ def build_model(config: ModelConfig) -> EncoderDecoder:
         return FeedForward(config.d_model, config.d_ff)
 
     def add_norm() -> PostNorm:
-        return PostNorm(config.d_model, config.dropout)
+        return PostNorm(nn.LayerNorm(config.d_model), config.dropout)
 
     def encoder_layer() -> EncoderLayer:
         return EncoderLayer(attention(), add_norm(), feed_forward(), add_norm())

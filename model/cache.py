@@ -1,6 +1,7 @@
 """Keys and values that decoding need not compute again."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -8,53 +9,98 @@ from torch import Tensor
 KeysValues = tuple[Tensor, Tensor]
 
 
-class NoCache:
+class Cache(Protocol):
+    """What one attention asks for its keys and values k, v (B,H,S,d_k); `compute` makes those of new positions."""
+
+    def keys_values(self, compute: Callable[[], KeysValues]) -> KeysValues: ...
+
+
+class NullCache:
     """Remembers nothing: every call computes all keys and values anew, as training does."""
 
-    length = 0  # positions already seen
-
-    def extend(self, path: str, k: Tensor, v: Tensor) -> KeysValues:
-        return k, v
-
-    def once(self, path: str, compute: Callable[[], KeysValues]) -> KeysValues:
+    def keys_values(self, compute: Callable[[], KeysValues]) -> KeysValues:
         return compute()
 
 
-class KeyValueCache(NoCache):
+class FixedCache:
+    """For an attention that reads the memory: its keys and values are computed once and never grow."""
+
+    pair: KeysValues | None = None
+
+    def keys_values(self, compute: Callable[[], KeysValues]) -> KeysValues:
+        self.pair = self.pair or compute()
+        return self.pair
+
+
+class GrowingCache:
+    """For causal self-attention: the newest positions' keys and values are appended to those of the past."""
+
+    pair: KeysValues | None = None
+
+    def keys_values(self, compute: Callable[[], KeysValues]) -> KeysValues:
+        k, v = compute()
+        if self.pair:
+            k, v = torch.cat([self.pair[0], k], dim=2), torch.cat([self.pair[1], v], dim=2)
+        self.pair = k, v
+        return self.pair
+
+
+class LayerCache:
+    """The caches of one layer, one for each of its attentions."""
+
+    def __init__(self) -> None:
+        self.self_attn = GrowingCache()
+        self.cross_attn = FixedCache()
+
+
+class NullLayerCache:
+    """A layer without a cache."""
+
+    self_attn = cross_attn = NullCache()
+
+
+NULL_CACHE, NULL_LAYER_CACHE = NullCache(), NullLayerCache()  # hold nothing, so all threads may share them
+
+
+class KeyValueCache:
     """Keys and values of the decoder's past positions, handed to the decoder as an argument.
 
     Position t's key and value depend on positions 0…t alone (the causal mask sees to it), so they never change once
-    computed. `entries` holds one pair k, v (B,H,T,d_k) under each attention's module path.
+    computed.
+
+    layers: one LayerCache a layer; length: positions already seen
     """
 
-    def __init__(self) -> None:
-        self.entries: dict[str, KeysValues] = {}
+    def __init__(self, n_layers: int) -> None:
+        self.layers = [LayerCache() for _ in range(n_layers)]
         self.length = 0
-
-    def extend(self, path: str, k: Tensor, v: Tensor) -> KeysValues:
-        """Append the newest positions' k, v (B,H,t,d_k) to those kept under `path`; return all of them."""
-        if path in self.entries:
-            past_k, past_v = self.entries[path]
-            k, v = torch.cat([past_k, k], dim=2), torch.cat([past_v, v], dim=2)
-        self.entries[path] = k, v
-        return k, v
-
-    def once(self, path: str, compute: Callable[[], KeysValues]) -> KeysValues:
-        """The pair kept under `path`, computed at the first call: the memory's keys and values never grow."""
-        if path not in self.entries:
-            self.entries[path] = compute()
-        return self.entries[path]
 
     def select(self, rows: Tensor) -> None:
         """Keep these batch rows, in this order: beam search drops some hypotheses and doubles others."""
-        self.entries = {path: (k[rows], v[rows]) for path, (k, v) in self.entries.items()}
+        for layer in self.layers:
+            for cache in (layer.self_attn, layer.cross_attn):
+                if cache.pair:
+                    cache.pair = cache.pair[0][rows], cache.pair[1][rows]
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Shape (H,T,d_k) of the keys kept under each path, for one row of the batch; the values have the same."""
-        return {path: tuple(k.shape[1:]) for path, (k, _) in self.entries.items()}
+        """Shape (H,T,d_k) of the keys kept by each attention, for one row of the batch; the values have the same."""
+        return {path: tuple(k.shape[1:]) for path, (k, _) in self._pairs().items()}
 
     @property
     def nbytes(self) -> int:
         """Memory that all keys and values take, in bytes."""
-        return sum(k.nbytes + v.nbytes for k, v in self.entries.values())
+        return sum(k.nbytes + v.nbytes for k, v in self._pairs().values())
+
+    def _pairs(self) -> dict[str, KeysValues]:
+        return {
+            f"layers.{n}.{name}": cache.pair
+            for n, layer in enumerate(self.layers)
+            for name, cache in (("self_attn", layer.self_attn), ("cross_attn", layer.cross_attn))
+            if cache.pair
+        }
+
+
+def layer_caches(cache: KeyValueCache | None, n_layers: int) -> Sequence[LayerCache | NullLayerCache]:
+    """One cache for each of n layers; without a cache, ones that remember nothing."""
+    return cache.layers if cache else [NULL_LAYER_CACHE] * n_layers

@@ -10,8 +10,8 @@ from safetensors.torch import load_file, save_file
 
 from model.build import build_model
 from model.config import ModelConfig
+from model.families.encoder_decoder import EncoderDecoder
 from model.tokenizer import Tokenizer
-from model.transformer import EncoderDecoder
 
 WEIGHTS, CONFIG, TOKENIZER = "model.safetensors", "config.json", "tokenizer.json"
 PROJECT = Path(__file__).parent.parent
@@ -46,7 +46,7 @@ def load(folder: Path = SHIPPED) -> tuple[EncoderDecoder, Tokenizer]:
     return model.eval().requires_grad_(False), tokenizer
 
 
-def load_twin(folder: Path = SHIPPED, seed: int = 0) -> EncoderDecoder:
+def load_untrained(folder: Path = SHIPPED, seed: int = 0) -> EncoderDecoder:
     """A model of the same shape with random weights: what it does was never learned."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)

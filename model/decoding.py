@@ -11,10 +11,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from model.cache import KeyValueCache
+from model.families.encoder_decoder import EncoderDecoder
 from model.tap import Tap, no_tap
 from model.tokenizer import EOS_ID, PAD_ID, SOS_ID
-from model.transformer import EncoderDecoder
 
 N_CANDIDATES = 10  # how many of a step's likeliest tokens are kept for display
 
@@ -33,7 +32,7 @@ class Greedy:
 
 @dataclass(frozen=True)
 class Sampling:
-    """Draw the next token from the distribution, narrowed and sharpened.
+    """Draw the next token from the distribution, filter_logits and sharpened.
 
     temperature: logits are divided by it; 0 means greedy
     top_k:       keep the k likeliest tokens; 0 keeps all
@@ -112,7 +111,7 @@ class Step:
         return (self.finished or self.hypotheses)[0]
 
 
-def writable(logits: Tensor) -> Tensor:
+def mask_special_tokens(logits: Tensor) -> Tensor:
     """Log-probabilities (N,V) in nats from logits (N,V); −∞ for `<pad>` and `<sos>`, which are never written."""
     log_probabilities = logits.log_softmax(-1)
     log_probabilities[:, [PAD_ID, SOS_ID]] = -math.inf
@@ -123,7 +122,7 @@ class NextToken:
     """Scores the token after each of several prefixes of one source sentence's translation.
 
     It keeps a key-value cache, by default only if nothing is tapped: a change may reach positions that a cache takes
-    for settled, and then every position has to be computed anew.
+    for cacheable, and then every position has to be computed anew.
     """
 
     def __init__(
@@ -131,12 +130,12 @@ class NextToken:
     ) -> None:
         self.model, self.src_ids, self.memory, self.tap = model, src_ids, memory, tap
         self.vocab_size = model.embedding.matrix.num_embeddings
-        self.cache = KeyValueCache() if (tap is no_tap if cached is None else cached) else None
+        self.cache = model.new_cache() if (tap is no_tap if cached is None else cached) else None
 
     def log_probabilities(self, prefixes: list[tuple[int, ...]]) -> Tensor:
-        """(N,V) in nats, for N prefixes of equal length without `<sos>`; see `writable`."""
+        """(N,V) in nats, for N prefixes of equal length without `<sos>`; see `mask_special_tokens`."""
         tgt_ids = torch.tensor([[SOS_ID, *prefix] for prefix in prefixes], device=self.src_ids.device)
-        return writable(self.model.decode(tgt_ids, self.memory, self.src_ids, self.tap, self.cache)[:, -1])
+        return mask_special_tokens(self.model.decode(tgt_ids, self.memory, self.src_ids, self.tap, self.cache)[:, -1])
 
     def select(self, rows: list[int]) -> None:
         """Go on with these prefixes, in this order."""
@@ -163,7 +162,7 @@ def check_prefix(prefix: tuple[int, ...], vocab_size: int, max_steps: int) -> No
             raise PrefixError(f"nothing can follow id {id}, the end of the sentence")
 
 
-def given_steps(next_token: NextToken, decoding: Decoding) -> Generator[Step, None, Hypothesis]:
+def forced_prefix_steps(next_token: NextToken, decoding: Decoding) -> Generator[Step, None, Hypothesis]:
     """The steps whose token is given, with the model's own candidates; returns the translation begun."""
     check_prefix(decoding.prefix, next_token.vocab_size, decoding.max_steps)
     begun = Hypothesis((), 0.0)
@@ -176,7 +175,7 @@ def given_steps(next_token: NextToken, decoding: Decoding) -> Generator[Step, No
 
 def greedy_steps(next_token: NextToken, decoding: Greedy) -> Iterator[Step]:
     """The likeliest token, again and again."""
-    best = yield from given_steps(next_token, decoding)
+    best = yield from forced_prefix_steps(next_token, decoding)
     while not best.finished and len(best.ids) < decoding.max_steps:
         row = next_token.log_probabilities([best.ids])[0]
         value, index = row.max(-1)
@@ -184,7 +183,7 @@ def greedy_steps(next_token: NextToken, decoding: Greedy) -> Iterator[Step]:
         yield Step(_candidates(row), (best,))
 
 
-def narrowed(log_probabilities: Tensor, temperature: float, top_k: int, top_p: float) -> Tensor:
+def filter_logits(log_probabilities: Tensor, temperature: float, top_k: int, top_p: float) -> Tensor:
     """The distribution (V,) that sampling draws from, given log-probabilities (V,)."""
     if temperature <= 0:
         return torch.nn.functional.one_hot(log_probabilities.argmax(), len(log_probabilities)).float()
@@ -202,10 +201,10 @@ def narrowed(log_probabilities: Tensor, temperature: float, top_k: int, top_p: f
 def sampling_steps(next_token: NextToken, decoding: Sampling) -> Iterator[Step]:
     """Draw each token. The same seed draws the same sentence."""
     generator = torch.Generator().manual_seed(decoding.seed)  # on the CPU: the same draw on every device
-    best = yield from given_steps(next_token, decoding)
+    best = yield from forced_prefix_steps(next_token, decoding)
     while not best.finished and len(best.ids) < decoding.max_steps:
         row = next_token.log_probabilities([best.ids])[0]
-        distribution = narrowed(row, decoding.temperature, decoding.top_k, decoding.top_p).cpu()
+        distribution = filter_logits(row, decoding.temperature, decoding.top_k, decoding.top_p).cpu()
         index = int(torch.multinomial(distribution, 1, generator=generator))
         best = Hypothesis((*best.ids, index), best.log_probability + row[index].item())
         yield Step(_candidates(row), (best,))
@@ -220,7 +219,7 @@ def beam_steps(next_token: NextToken, decoding: Beam) -> Iterator[Step]:
     def score(hypothesis: Hypothesis) -> float:
         return hypothesis.score(decoding.length_penalty)
 
-    begun = yield from given_steps(next_token, decoding)
+    begun = yield from forced_prefix_steps(next_token, decoding)
     hypotheses: tuple[Hypothesis, ...] = (begun,)
     finished: tuple[Hypothesis, ...] = ()
     if begun.finished:

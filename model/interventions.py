@@ -12,16 +12,9 @@ from typing import Self
 import torch
 from torch import Tensor
 
-from model.config import ModelConfig
+from model.anatomy import Anatomy, SubLayer
 from model.tap import Tap, no_tap
 
-# The three kinds of attention, by the short name used in addresses, and where layer N of each lives.
-ATTENTIONS = {
-    "encoder": "encoder.layers.{}.self_attn",
-    "decoder": "decoder.layers.{}.self_attn",
-    "cross": "decoder.layers.{}.cross_attn",
-}
-SUBLAYERS = {"encoder": ("self_attn", "feed_forward"), "decoder": ("self_attn", "cross_attn", "feed_forward")}
 MAX_ITEMS = 64  # of any one kind: more than a person sets by hand
 
 
@@ -37,17 +30,12 @@ class Head:
     layer: int
     head: int
 
-    @property
-    def path(self) -> str:
-        """Module path of the attention it belongs to."""
-        return ATTENTIONS[self.attention].format(self.layer)
-
     def __str__(self) -> str:
         return f"{self.attention}.{self.layer}.{self.head}"
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        found = re.fullmatch(r"(encoder|decoder|cross)\.(\d{1,3})\.(\d{1,3})", text, re.ASCII)
+        found = re.fullmatch(r"([a-z_]{1,20})\.(\d{1,3})\.(\d{1,3})", text, re.ASCII)
         if not found:
             raise InterventionError(f"{text!r} names no head; one is written like cross.2.1")
         return cls(found[1], int(found[2]), int(found[3]))
@@ -88,17 +76,13 @@ class Block:
     layer: int
     name: str
 
-    @property
-    def path(self) -> str:
-        return f"{self.stack}.layers.{self.layer}.{self.name}"
-
     def __str__(self) -> str:
         return f"{self.stack}.{self.layer}.{self.name}"
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        found = re.fullmatch(r"(encoder|decoder)\.(\d{1,3})\.([a-z_]+)", text, re.ASCII)
-        if not found or found[3] not in SUBLAYERS[found[1]]:
+        found = re.fullmatch(r"([a-z_]{1,20})\.(\d{1,3})\.([a-z_]{1,20})", text, re.ASCII)
+        if not found:
             raise InterventionError(f"{text!r} names no block; one is written like encoder.2.feed_forward")
         return cls(found[1], int(found[2]), found[3])
 
@@ -112,16 +96,16 @@ class Unit:
     unit: int
 
     @property
-    def path(self) -> str:
-        """Module path of the network it belongs to."""
-        return Block(self.stack, self.layer, "feed_forward").path
+    def block(self) -> Block:
+        """The network it belongs to."""
+        return Block(self.stack, self.layer, "feed_forward")
 
     def __str__(self) -> str:
         return f"{self.stack}.{self.layer}.{self.unit}"
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        found = re.fullmatch(r"(encoder|decoder)\.(\d{1,3})\.(\d{1,5})", text, re.ASCII)
+        found = re.fullmatch(r"([a-z_]{1,20})\.(\d{1,3})\.(\d{1,5})", text, re.ASCII)
         if not found:
             raise InterventionError(f"{text!r} names no hidden unit; one is written like encoder.2.623")
         return cls(found[1], int(found[2]), int(found[3]))
@@ -169,7 +153,7 @@ class Interventions:
         return self != NOTHING
 
     @property
-    def settled(self) -> bool:
+    def cacheable(self) -> bool:
         """Whether a target position's keys and values stay as they are while the target grows, so that a cache helps.
 
         Not where the decoder sees ahead, and not where a row is replaced: which row that is shows in a whole map only.
@@ -206,22 +190,20 @@ class Interventions:
                 raise InterventionError(f"{part!r} is no change this model knows")
         return cls(**values)  # type: ignore[arg-type]
 
-    def check(self, config: ModelConfig, src_len: int) -> None:
+    def check(self, anatomy: Anatomy, src_len: int) -> None:
         """Raise InterventionError, naming the numbers, where a change does not fit this model or sentence."""
-        layers = config.n_layers - 1
         for head in (*self.heads_off, *(edit.head for edit in self.rows)):
-            if head.layer > layers or head.head >= config.n_heads:
-                raise InterventionError(
-                    f"{head} does not exist: layers and heads end at {layers} and {config.n_heads - 1}"
-                )
-        for unit in self.units_off:
-            if unit.layer > layers or unit.unit >= config.d_ff:
-                raise InterventionError(
-                    f"{unit} does not exist: layers and units end at {layers} and {config.d_ff - 1}"
-                )
+            layers = anatomy.attentions.get(head.attention, ())
+            if head.layer >= len(layers) or head.head >= layers[head.layer].n_heads:
+                ends = f"layers and heads end at {len(layers) - 1} and {layers[0].n_heads - 1}" if layers else ""
+                raise InterventionError(f"{head} does not exist" + (f": {ends}" if ends else " in this model"))
         for block in (*self.relu_off, *self.blocks_off):
-            if block.layer > layers:
-                raise InterventionError(f"{block} does not exist: layers end at {layers}")
+            _check_block(anatomy, block)
+        for unit in self.units_off:
+            n_units = _check_block(anatomy, unit.block).n_units
+            if unit.unit >= n_units:
+                last = len(anatomy.stack(unit.stack).layers) - 1
+                raise InterventionError(f"{unit} does not exist: layers and units end at {last} and {n_units - 1}")
         if any(index >= src_len for index in self.blocked):
             raise InterventionError(
                 f"token {max(self.blocked)} cannot be blocked: the last of the sentence is {src_len - 1}"
@@ -229,47 +211,79 @@ class Interventions:
         if len(self.blocked) >= src_len:
             raise InterventionError("at least one token of the sentence must stay visible")
 
-    def compile(self, d_k: int) -> Tap:
-        """The tap that makes these changes while a model with heads of width d_k runs: one tap for each run.
+    def compile(self, anatomy: Anatomy) -> Tap:
+        """The tap that makes these changes while a model of this anatomy runs: one tap for each run."""
+        return _Change(self, anatomy) if self else no_tap
 
-        Without a ReLU the tap puts what went into it in the place of what came out, so it remembers that one value.
-        """
-        if not self:
-            return no_tap
-        heads = _by_path((head.path, head.head) for head in self.heads_off)
-        units = _by_path((unit.path, unit.unit) for unit in self.units_off)
-        linear, silent = ({block.path for block in blocks} for blocks in (self.relu_off, self.blocks_off))
-        before_relu: dict[str, Tensor] = {}
-        edits = {path: [e for e in self.rows if e.head.path == path] for path in {e.head.path for e in self.rows}}
 
-        def change(name: str, value: Tensor) -> Tensor:
-            path, _, what = name.rpartition(".")
-            match what:
-                case "scaled" if self.scale_off and path.endswith("_attn"):
-                    return value * math.sqrt(d_k)
-                case "positions" if self.positions_off:
-                    return torch.zeros_like(value)
-                case "mask" if self.causal_mask_off and path == "decoder":
-                    return torch.ones_like(value)
-                case "mask" | "memory_mask" if self.blocked and name != "decoder.mask":
-                    return _without(value, self.blocked)
-                case "weights" if path in edits:
-                    return _with_rows(value, edits[path])
-                case "heads" if path in heads:
-                    value = value.clone()
-                    value[:, heads[path]] = 0
-                    return value
-                case "pre_activation" if path in linear:
-                    before_relu[path] = value
-                case "hidden" if path in linear or path in units:
-                    value = before_relu.pop(path, value).clone()
-                    value[..., units.get(path, [])] = 0
-                    return value
-                case "output" if path in silent:
-                    return torch.zeros_like(value)
+def _check_block(anatomy: Anatomy, block: Block) -> SubLayer:
+    stacks = {stack.name: stack for stack in anatomy.stacks}
+    if block.stack not in stacks:
+        raise InterventionError(f"{block} does not exist in this model")
+    layers = stacks[block.stack].layers
+    if block.layer >= len(layers):
+        raise InterventionError(f"{block} does not exist: layers end at {len(layers) - 1}")
+    sublayers = {sublayer.name: sublayer for sublayer in layers[block.layer].sublayers}
+    if block.name not in sublayers:
+        raise InterventionError(f"{block} does not exist in this model")
+    return sublayers[block.name]
+
+
+class _Change:
+    """The tap of some interventions.
+
+    Without an activation it puts what went into it in the place of what came out, so it remembers that one value.
+    """
+
+    def __init__(self, change: Interventions, anatomy: Anatomy) -> None:
+        self.change, self.anatomy = change, anatomy
+        self.attentions = {one.path: one for layers in anatomy.attentions.values() for one in layers}
+
+        def path(block: Block) -> str:
+            return anatomy.sublayer(block.stack, block.layer, block.name).path
+
+        def head_path(head: Head) -> str:
+            return anatomy.attention(head.attention, head.layer).path
+
+        self.heads = _by_path((head_path(head), head.head) for head in change.heads_off)
+        self.units = _by_path((path(unit.block), unit.unit) for unit in change.units_off)
+        self.linear, self.silent = ({path(b) for b in blocks} for blocks in (change.relu_off, change.blocks_off))
+        self.edits: dict[str, list[RowEdit]] = {}
+        for edit in change.rows:
+            self.edits.setdefault(head_path(edit.head), []).append(edit)
+        self.before_activation: dict[str, Tensor] = {}
+
+    def __call__(self, name: str, value: Tensor) -> Tensor:
+        path, _, what = name.rpartition(".")
+        match what:
+            case "scaled" if self.change.scale_off and path in self.attentions:
+                return value * math.sqrt(self.attentions[path].d_k)
+            case "positions" if self.change.positions_off:
+                return torch.zeros_like(value)
+            case "mask" | "memory_mask":
+                return self.mask(name, value)
+            case "weights" if path in self.edits:
+                return _with_rows(value, self.edits[path])
+            case "heads" if path in self.heads:
+                value = value.clone()
+                value[:, self.heads[path]] = 0
+            case "pre_activation" if path in self.linear:
+                self.before_activation[path] = value
+            case "hidden" if path in self.linear or path in self.units:
+                value = self.before_activation.pop(path, value).clone()
+                value[..., self.units.get(path, [])] = 0
+            case "output" if path in self.silent:
+                return torch.zeros_like(value)
+        return value
+
+    def mask(self, name: str, value: Tensor) -> Tensor:
+        if self.anatomy.tensors[name].operation == "causal_mask":
+            return torch.ones_like(value) if self.change.causal_mask_off else value
+        if not self.change.blocked or self.anatomy.axes(name)[-1] != "src":
             return value
-
-        return change
+        value = value.clone()
+        value[..., list(self.change.blocked)] = False
+        return value
 
 
 def _parse_index(text: str) -> int:
@@ -296,12 +310,6 @@ def _by_path(places: Iterable[tuple[str, int]]) -> dict[str, list[int]]:
     for path, index in places:
         found.setdefault(path, []).append(index)
     return found
-
-
-def _without(mask: Tensor, blocked: tuple[int, ...]) -> Tensor:
-    mask = mask.clone()
-    mask[..., list(blocked)] = False
-    return mask
 
 
 def _with_rows(weights: Tensor, edits: list[RowEdit]) -> Tensor:

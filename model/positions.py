@@ -3,6 +3,8 @@
 import torch
 from torch import Tensor, nn
 
+from model.tap import Tap, no_tap
+
 
 def sinusoidal_encoding(length: int, d_model: int) -> Tensor:
     """PE(pos, 2i) = sin(pos / 10000^(2i/d_model)), PE(pos, 2i+1) = cos of the same angle.
@@ -41,11 +43,32 @@ def rotation(offset: float, d_model: int) -> Tensor:
     return matrix.float()
 
 
-class Sinusoidal(nn.Module):
+class Positions(nn.Module):
+    """How order gets into the model. A scheme overrides one of three methods; as they stand here, none does anything.
+
+    embed:  absolute schemes add something to the embeddings
+    rotate: rotary schemes turn queries and keys
+    bias:   relative schemes add something to the scores
+    """
+
+    def embed(self, x: Tensor, start: int = 0, tap: Tap = no_tap) -> Tensor:
+        """x (B,T,d_model), whose first row stands at position `start`."""
+        return x
+
+    def rotate(self, name: str, x: Tensor, start: int = 0, tap: Tap = no_tap) -> Tensor:
+        """x (B,H,T,d_k), queries (name "q") or keys (name "k"), the first of them at position `start`."""
+        return x
+
+    def bias(self, n_queries: int, n_keys: int) -> Tensor | None:
+        """What is added to the scaled products (H,T,S) of the newest T of S positions; None for nothing."""
+        return None
+
+
+class Sinusoidal(Positions):
     """Adds the sinusoidal encoding to the embeddings.
 
-    A position scheme overrides one of three methods, each of which does nothing by default in other schemes:
-    `embed` (absolute: added to embeddings), `rotate` (rotary: applied to q and k), `bias` (relative: added to scores).
+    Taps:    positions (T,d_model)
+    Source:  Vaswani et al. 2017, §3.5
     """
 
     encoding: Tensor
@@ -55,11 +78,31 @@ class Sinusoidal(nn.Module):
         # Computed, never learned, so it is not saved with the weights.
         self.register_buffer("encoding", sinusoidal_encoding(max_len, d_model), persistent=False)
 
-    def embed(self, length: int, start: int = 0) -> Tensor:
-        """Encodings (T,d_model) of positions start…start+length−1.
+    def embed(self, x: Tensor, start: int = 0, tap: Tap = no_tap) -> Tensor:
+        """x (B,T,d_model) plus the encodings of positions start…start+T−1.
 
         Raises: ValueError, naming both numbers, beyond the prepared length
         """
-        if start + length > len(self.encoding):
-            raise ValueError(f"{start + length} tokens, but positions are prepared for {len(self.encoding)}")
-        return self.encoding[start : start + length]
+        end = start + x.size(1)
+        if end > len(self.encoding):
+            raise ValueError(f"{end} tokens, but positions are prepared for {len(self.encoding)}")
+        return x + tap("positions", self.encoding[start:end])
+
+
+class Rotary(Positions):
+    """Turns each pair of dimensions of a query or key at position m by m · θ_i, with θ_i = 10000^(−2i/d_k).
+
+    The product of a turned query and a turned key then depends on their distance alone.
+
+    Taps:    rotated_q, rotated_k (B,H,T,d_k)
+    Source:  Su et al. 2021 (RoFormer), §3.2.2, Eq. 15 and 34. Differs: none
+    """
+
+    def rotate(self, name: str, x: Tensor, start: int = 0, tap: Tap = no_tap) -> Tensor:
+        even = torch.arange(0, x.size(-1), 2, dtype=torch.float64)  # 2i
+        position = torch.arange(start, start + x.size(-2), dtype=torch.float64)[:, None]
+        angle = position / 10000 ** (even / x.size(-1))  # (T, d_k/2)
+        cos, sin = angle.cos().to(x), angle.sin().to(x)
+        first, second = x[..., 0::2], x[..., 1::2]
+        turned = torch.stack([first * cos - second * sin, first * sin + second * cos], dim=-1)
+        return tap(f"rotated_{name}", turned.flatten(-2))

@@ -1,53 +1,20 @@
-"""`trace`: one sentence through the whole machine, every number kept. What every page draws from."""
+"""`trace`: one sentence through a whole model, every number kept. What every page draws from."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
-from model import checkpoint
-from model.config import ModelConfig
 from model.decoding import Decoding, Greedy, NextToken, Step, decoding_steps
-from model.device import Device, pick_device
-from model.interventions import ATTENTIONS, NOTHING, Interventions
+from model.interventions import NOTHING, Head, Interventions
+from model.loaded import Array, LoadedModel
 from model.tap import Recorder
-from model.tokenizer import EOS_ID, SOS_ID, Token, Tokenizer, normalise
-from model.transformer import EncoderDecoder
-
-Array = NDArray[np.float32]
+from model.tokenizer import EOS_ID, SOS_ID, Token, normalise
 
 MAX_TOKENS = 100  # of a source or target sentence, `<eos>` not counted
-
-
-@dataclass(frozen=True)
-class Machine:
-    """A loaded model with its tokenizer, its random-weights twin, and the device both are on. Shared by all threads."""
-
-    config: ModelConfig
-    model: EncoderDecoder
-    twin: EncoderDecoder
-    tokenizer: Tokenizer
-    device: Device
-
-    @property
-    def n_parameters(self) -> int:
-        return sum(p.numel() for p in self.model.parameters())
-
-
-def load_machine(folder: Path = checkpoint.SHIPPED, device: Device | None = None) -> Machine:
-    """The shipped model, ready to run.
-
-    Raises: checkpoint.CheckpointError, naming the file and the repair
-    """
-    device = device or pick_device()
-    model, tokenizer = checkpoint.load(folder)
-    twin = checkpoint.load_twin(folder)
-    return Machine(checkpoint.load_config(folder), model.to(device.torch), twin.to(device.torch), tokenizer, device)
 
 
 class EmptySentenceError(ValueError):
@@ -58,10 +25,11 @@ class EmptySentenceError(ValueError):
 class Trace:
     """Everything that happened to one sentence.
 
+    model:        the model that it went through
     text:         the source as the model read it (quotes straightened, spaces joined, cut at MAX_TOKENS)
     n_cut:        source tokens beyond MAX_TOKENS, which were left out
-    src:          source tokens, ending in `<eos>`                             (S)
-    tgt:          the decoder's input tokens, beginning with `<sos>`           (T)
+    src:          source tokens, ending in `<eos>`; none for a decoder alone    (S)
+    tgt:          the decoder's input tokens, beginning with `<sos>`; a decoder alone reads the text here    (T)
     labels:       what the decoder wrote, or was given to write, after each    (T)
     tensors:      every tapped value by name, batch axis removed, read-only; see the Taps of each module
     steps:        the decoding, one step a token; empty when a target was given
@@ -69,6 +37,7 @@ class Trace:
     finished:     False if the translation stopped at MAX_TOKENS without `<eos>`
     """
 
+    model: LoadedModel
     text: str
     n_cut: int
     src: tuple[Token, ...]
@@ -80,8 +49,28 @@ class Trace:
     finished: bool
 
     def attention(self, kind: str, layer: int, what: str = "weights") -> Array:
-        """A tensor (H,T,S) of one layer's "encoder", "decoder" or "cross" attention: weights, scores, q, k, v…"""
-        return self.tensors[f"{ATTENTIONS[kind].format(layer)}.{what}"]
+        """A tensor (H,T,S) of one layer's attention of a kind like "cross": weights, scores, q, k, v…"""
+        return self.tensors[f"{self.model.anatomy.attention(kind, layer).path}.{what}"]
+
+    def path(self, head: Head) -> str:
+        """Module path of the attention that a head belongs to."""
+        return self.model.anatomy.attention(head.attention, head.layer).path
+
+    def tokens(self, axis: str) -> tuple[Token, ...]:
+        """The tokens along an axis named "src", "tgt" or "labels"."""
+        return {"src": self.src, "tgt": self.tgt, "labels": self.labels}[axis]
+
+    @cached_property
+    def src_ids(self) -> tuple[int, ...]:
+        return tuple(token.id for token in self.src)
+
+    @cached_property
+    def tgt_ids(self) -> tuple[int, ...]:
+        return tuple(token.id for token in self.tgt)
+
+    @cached_property
+    def label_ids(self) -> tuple[int, ...]:
+        return tuple(token.id for token in self.labels)
 
     @cached_property
     def probabilities(self) -> tuple[float, ...]:
@@ -99,59 +88,71 @@ class Trace:
 
 @torch.inference_mode()
 def trace(
-    machine: Machine,
+    loaded: LoadedModel,
     source: str,
     target: str | None = None,
     decoding: Decoding = Greedy(),
     interventions: Interventions = NOTHING,
-    twin: bool = False,
 ) -> Trace:
-    """Send a sentence through the machine.
+    """Send a sentence through a model. A decoder alone goes on writing where the sentence ends.
 
-    Args:    source: English; target: German to be read by teacher forcing instead of being decoded;
-             decoding, interventions; twin: use the random weights instead of the trained ones
+    Args:    source: what goes in; target: a text to be read by teacher forcing instead of being decoded;
+             decoding, interventions
     Raises:  EmptySentenceError; InterventionError where a change does not fit the model or the sentence;
-             PrefixError where no translation begins with the tokens that the decoding gives
+             PrefixError where nothing that is written begins with the tokens that the decoding gives
     """
-    model, tokenizer, device = machine.twin if twin else machine.model, machine.tokenizer, machine.device.torch
+    tokenizer, anatomy = loaded.tokenizer, loaded.anatomy
     text = normalise(source)
     ids = tokenizer.encode(text)
     if not ids:
-        raise EmptySentenceError("There is nothing to translate yet: type a sentence.")
+        raise EmptySentenceError("There is nothing to read yet: type a sentence.")
     n_cut = max(0, len(ids) - MAX_TOKENS)
     if n_cut:
         ids = ids[:MAX_TOKENS]
         text = tokenizer.decode(ids)
-    src = [*ids, EOS_ID]
-    interventions.check(machine.config, len(src))
-    change = interventions.compile(machine.config.d_k)
-
-    src_ids = torch.tensor([src], device=device)
-    recorder = Recorder(change)
-    memory = model.encode(src_ids, recorder)
-    if target is None:
-        decoding = replace(decoding, max_steps=min(decoding.max_steps, MAX_TOKENS))
-        next_token = NextToken(model, src_ids, memory, change, cached=interventions.settled)
-        steps = tuple(decoding_steps(next_token, decoding))
-        labels = list(steps[-1].best.ids)
-    else:
-        steps = ()
-        labels = [*tokenizer.encode(normalise(target))[:MAX_TOKENS], EOS_ID]
-
-    # One pass over the whole target records what every step saw: the causal mask makes the two the same.
-    tgt = [SOS_ID, *labels[:-1]]
-    model.decode(torch.tensor([tgt], device=device), memory, src_ids, recorder)
+    src = [*ids, EOS_ID] if anatomy.reads_source else []
+    if not anatomy.reads_source:
+        decoding = replace(decoding, prefix=(*ids, *decoding.prefix))
+    interventions.check(anatomy, len(src) or len(ids))
+    recorder = Recorder(interventions.compile(anatomy))
+    labels, steps = _run(loaded, src, target, decoding, interventions, recorder)
     return Trace(
+        model=loaded,
         text=text,
         n_cut=n_cut,
         src=tokenizer.tokens(src),
-        tgt=tokenizer.tokens(tgt),
+        tgt=tokenizer.tokens([SOS_ID, *labels[:-1]]),
         labels=tokenizer.tokens(labels),
         tensors=MappingProxyType({name: _frozen(value) for name, value in recorder.tensors.items()}),
         steps=steps,
         translation=tokenizer.decode(labels),
         finished=labels[-1] == EOS_ID,
     )
+
+
+def _run(
+    loaded: LoadedModel,
+    src: list[int],
+    target: str | None,
+    decoding: Decoding,
+    interventions: Interventions,
+    recorder: Recorder,
+) -> tuple[list[int], tuple[Step, ...]]:
+    """Write a target, or read the one given, while everything is recorded; its ids, and the steps of the decoding."""
+    model, device = loaded.model, loaded.device.torch
+    src_ids = torch.tensor([src], device=device)
+    memory = model.encode(src_ids, recorder)
+    steps: tuple[Step, ...] = ()
+    if target is None:
+        decoding = replace(decoding, max_steps=min(decoding.max_steps, MAX_TOKENS))
+        next_token = NextToken(model, src_ids, memory, recorder.change, cached=interventions.cacheable)
+        steps = tuple(decoding_steps(next_token, decoding))
+        labels = list(steps[-1].best.ids)
+    else:
+        labels = [*loaded.tokenizer.encode(normalise(target))[:MAX_TOKENS], EOS_ID]
+    # One pass over the whole target records what every step saw: the causal mask makes the two the same.
+    model.decode(torch.tensor([[SOS_ID, *labels[:-1]]], device=device), memory, src_ids, recorder)
+    return labels, steps
 
 
 def _frozen(value: torch.Tensor) -> Array:

@@ -8,20 +8,21 @@ import torch
 
 from model.checkpoint import CheckpointError
 from model.decoding import Beam, Decoding, Greedy, NextToken, decoding_steps
+from model.loaded import LoadedModel, load_folder
 from model.tokenizer import EOS_ID, normalise
-from model.trace import MAX_TOKENS, Machine, load_machine
+from model.trace import MAX_TOKENS
 
 
 @torch.inference_mode()
-def translate(machine: Machine, sentence: str, decoding: Decoding) -> str:
+def translate(loaded: LoadedModel, sentence: str, decoding: Decoding) -> str:
     """The German of an English sentence; '' for one with no text in it. Text beyond MAX_TOKENS tokens is left out."""
-    ids = machine.tokenizer.encode(normalise(sentence))[:MAX_TOKENS]
+    ids = loaded.tokenizer.encode(normalise(sentence))[:MAX_TOKENS]
     if not ids:
         return ""
-    src_ids = torch.tensor([[*ids, EOS_ID]], device=machine.device.torch)
-    next_token = NextToken(machine.model, src_ids, machine.model.encode(src_ids))
+    src_ids = torch.tensor([[*ids, EOS_ID]], device=loaded.device.torch)
+    next_token = NextToken(loaded.model, src_ids, loaded.model.encode(src_ids))
     *_, last = decoding_steps(next_token, decoding)
-    return machine.tokenizer.decode(last.best.ids)
+    return loaded.tokenizer.decode(last.best.ids)
 
 
 def main() -> int:
@@ -31,14 +32,14 @@ def main() -> int:
     arguments = parser.parse_args()
     torch.set_num_threads(1)  # one sentence is too little work to share
     try:
-        machine = load_machine()
+        loaded = load_folder()
     except CheckpointError as error:
         print(error, file=sys.stderr)
         return 1
     decoding = Greedy() if arguments.beam <= 1 else Beam(arguments.beam)
     sentences: Iterable[str] = arguments.sentences or sys.stdin
     for sentence in sentences:
-        print(translate(machine, sentence, decoding), flush=True)
+        print(translate(loaded, sentence, decoding), flush=True)
     return 0
 
 

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import streamlit as st
 
-from ui.engine import machine
+from ui import engine
 from ui.text import in_markdown
 from ui.views.tables import table
 
 CARD = Path(__file__).parent.parent / "assets" / "models" / "translator"
 
 st.title("About the model", anchor=False)
-config = machine().config
+config = engine.model().config
 st.markdown(
     "Every number in the lessons comes from one small Transformer, computed while you watch. It is an encoder-decoder "
     "as in *Attention Is All You Need* (Vaswani et al. 2017): layers normalised after each residual sum, ReLU, "
@@ -22,13 +22,13 @@ st.markdown(
 table(
     ("What", "How much"),
     [
-        ("Parameters (learned numbers)", f"{machine().n_parameters:,}"),
+        ("Parameters (learned numbers)", f"{engine.model().n_parameters:,}"),
         ("Layers", f"{config.n_layers} in the encoder, {config.n_layers} in the decoder"),
         ("Width (d_model)", str(config.d_model)),
         ("Heads", f"{config.n_heads}, each {config.d_k} wide (d_k)"),
         ("Feed-forward width (d_ff)", str(config.d_ff)),
         ("Vocabulary", f"{config.vocab_size:,} pieces, shared by English and German (byte-level BPE)"),
-        ("Runs on", machine().device.label),
+        ("Runs on", engine.model().device.label),
     ],
 )
 

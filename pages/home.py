@@ -2,9 +2,9 @@
 
 import streamlit as st
 
+from ui import engine
 from ui.course.architecture_map import course_map
 from ui.course.sentence import sentence_trace
-from ui.engine import machine
 from ui.views.attention_maps import attention_maps
 from ui.views.translation import translation, word_probabilities
 
@@ -16,7 +16,7 @@ trace = sentence_trace()
 translation(trace)
 word_probabilities(trace)
 st.header("Where it looked", anchor=False)
-config = machine().config
+config = engine.model().config
 st.markdown(
     "The **encoder** reads your sentence, the **decoder** writes German. Both work by looking at pieces; how much they "
     "look at each is a weight from 0 to 1, their **attention**. They look many times: in "

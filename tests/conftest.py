@@ -7,8 +7,8 @@ import torch
 from hypothesis import settings
 from torch import Tensor
 
+from model.families.encoder_decoder import EncoderDecoder
 from model.tokenizer import PAD_ID, Tokenizer
-from model.transformer import EncoderDecoder
 from tests.small import BATCH, SENTENCES, SOURCE, TARGET, random_ids, random_model
 
 # No deadline: a busy machine is no defect. The same examples every time: a failure can be repeated.

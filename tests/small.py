@@ -5,8 +5,8 @@ from torch import Tensor
 
 from model.build import build_model
 from model.config import ModelConfig
+from model.families.encoder_decoder import EncoderDecoder
 from model.tokenizer import SPECIALS
-from model.transformer import EncoderDecoder
 
 CONFIG = ModelConfig(vocab_size=101, d_model=42, n_heads=3, n_layers=2, d_ff=53, max_len=37, dropout=0.1)  # d_k = 14
 BATCH, SOURCE, TARGET = 5, 11, 7

@@ -18,7 +18,7 @@ from sacrebleu.metrics.chrf import CHRF
 
 from model.checkpoint import SHIPPED
 from model.decoding import Beam, Decoding, Greedy
-from model.trace import Machine, load_machine
+from model.loaded import LoadedModel, load_folder
 from model.translate import translate
 from training.data import read_pairs
 
@@ -46,7 +46,7 @@ def streams(groups: Sequence[Sequence[str]]) -> Any:
 
 
 def evaluate(
-    machine: Machine, groups: dict[str, list[str]], decoding: Decoding, typed: bool = False
+    loaded: LoadedModel, groups: dict[str, list[str]], decoding: Decoding, typed: bool = False
 ) -> dict[str, object]:
     """sacreBLEU and chrF, with their signatures, of the model's translations.
 
@@ -57,8 +57,7 @@ def evaluate(
     started = time.perf_counter()
     sources = [as_typed(english) if typed else english for english in groups]
     hypotheses = [
-        translate(machine, source, decoding)
-        for source in track(sources, "translating", console=console, transient=True)
+        translate(loaded, source, decoding) for source in track(sources, "translating", console=console, transient=True)
     ]
     seconds = time.perf_counter() - started
     bleu, chrf = BLEU(), CHRF()
@@ -85,7 +84,7 @@ def main() -> None:
     arguments = parser.parse_args()
     decoding = Greedy() if arguments.beam <= 1 else Beam(arguments.beam)
     figures = evaluate(
-        load_machine(arguments.model), references(arguments.file, arguments.limit), decoding, arguments.as_typed
+        load_folder(arguments.model), references(arguments.file, arguments.limit), decoding, arguments.as_typed
     )
     for name in ("bleu_signature", "chrf_signature"):
         print(f"{name}: {figures.pop(name)}")

@@ -16,37 +16,38 @@ import torch
 from rich.console import Console
 from rich.progress import track
 
-from experiments.head_roles import MEASURED, aligned_words, fingerprint, head_places, shares, uniform
+from experiments.head_roles import MEASURED, SHARES, aligned_words, fingerprint, head_places, shares, uniform
 from model.checkpoint import SHIPPED, WEIGHTS
-from model.interventions import ATTENTIONS, Head
-from model.trace import Machine, load_machine, trace
+from model.interventions import Head
+from model.loaded import LoadedModel, load_folder
+from model.trace import trace
 from training.evaluate import references
 
 DIGITS = 4
 SOURCE = "Sentence pairs from Tatoeba (tatoeba.org), CC BY 2.0 FR, in part by way of www.manythings.org/anki"
 
 
-def measure(machine: Machine, sentences: Sequence[str]) -> dict[str, Any]:
+def measure(loaded: LoadedModel, sentences: Sequence[str]) -> dict[str, Any]:
     """Shares of every head over these sentences, and of equal weights over the same.
 
     Returns: sentences; rows: of each kind of attention; unaligned: how many of the rows of "cross" have no aligned
              word; uniform: by kind and name; shares: by head and name
     """
     rows: Counter[str] = Counter()
-    baselines: dict[str, Counter[str]] = {kind: Counter() for kind in ATTENTIONS}
+    baselines: dict[str, Counter[str]] = {kind: Counter() for kind in SHARES}
     totals: dict[str, Counter[str]] = {}
     unaligned = 0
     for sentence in track(sentences, "measuring", console=Console(stderr=True), transient=True):
-        one = trace(machine, sentence)
-        aligned = aligned_words(machine, one.src, one.labels)
+        one = trace(loaded, sentence)
+        aligned = aligned_words(loaded, one.src, one.labels)
         unaligned += aligned.count(-1)
-        for kind in ATTENTIONS:
+        for kind in SHARES:
             counted = head_places(one, kind, aligned)
             n_rows, n_columns = one.attention(kind, 0).shape[1:]
             rows[kind] += n_rows
             for name, share in shares(uniform(kind, n_rows, n_columns), counted).items():
                 baselines[kind][name] += float(share) * n_rows
-            for layer in range(machine.config.n_layers):
+            for layer in range(loaded.config.n_layers):
                 for name, of_heads in shares(one.attention(kind, layer), counted).items():
                     for head, share in enumerate(of_heads):
                         totals.setdefault(str(Head(kind, layer, head)), Counter())[name] += float(share) * n_rows
@@ -71,7 +72,7 @@ def write(folder: Path, file: Path, limit: int | None = None, source: str = SOUR
         "command": f"python -m training.heads {file.name}{limited}",
         "model": {"file": WEIGHTS, "sha256": fingerprint(folder / WEIGHTS)},
         "target": "the model's own greedy translation",
-        **measure(load_machine(folder), list(references(file, limit))),
+        **measure(load_folder(folder), list(references(file, limit))),
     }
     target = folder / MEASURED
     target.write_text(json.dumps(measured, indent=2) + "\n", encoding="utf-8")

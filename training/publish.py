@@ -16,7 +16,7 @@ import torch
 
 from model.checkpoint import CONFIG, SHIPPED, TOKENIZER, WEIGHTS
 from model.decoding import Beam, Greedy
-from model.trace import Machine, load_machine
+from model.loaded import LoadedModel, load_folder
 from training import heads
 from training.evaluate import evaluate, references
 from training.folders import replace_folder
@@ -42,33 +42,33 @@ def publish(run: Path, test: Path, name: str = SHIPPED.name, models: Path = MODE
     fresh.mkdir(parents=True)
     for file in (WEIGHTS, CONFIG, TOKENIZER):
         shutil.copyfile(run / file, fresh / file)
-    machine = load_machine(fresh)
-    metrics = {"training": json.loads((run / FIGURES).read_text()), "test": scores(machine, test)}
+    loaded = load_folder(fresh)
+    metrics = {"training": json.loads((run / FIGURES).read_text()), "test": scores(loaded, test)}
     (fresh / METRICS).write_text(json.dumps(metrics, indent=2) + "\n")
     (fresh / CARD).write_text(
-        card(words.read_text(encoding="utf-8"), machine, metrics, fresh / WEIGHTS), encoding="utf-8"
+        card(words.read_text(encoding="utf-8"), loaded, metrics, fresh / WEIGHTS), encoding="utf-8"
     )
     heads.write(fresh, test)
     replace_folder(fresh, models / name)
     return metrics
 
 
-def scores(machine: Machine, test: Path) -> dict[str, Any]:
+def scores(loaded: LoadedModel, test: Path) -> dict[str, Any]:
     """How well the model translates, by ways to decode and to type."""
     groups = references(test)
     return {
         "data": test.name,
-        "beam 4": evaluate(machine, groups, Beam(4)),
-        "greedy": evaluate(machine, groups, Greedy()),
-        "beam 4, as typed": evaluate(machine, groups, Beam(4), typed=True),
+        "beam 4": evaluate(loaded, groups, Beam(4)),
+        "greedy": evaluate(loaded, groups, Greedy()),
+        "beam 4, as typed": evaluate(loaded, groups, Beam(4), typed=True),
     }
 
 
-def card(words: str, machine: Machine, metrics: dict[str, Any], weights: Path) -> str:
+def card(words: str, loaded: LoadedModel, metrics: dict[str, Any], weights: Path) -> str:
     """The model card: its words with the figures filled in."""
-    config, training, test = machine.config, metrics["training"], metrics["test"]
+    config, training, test = loaded.config, metrics["training"], metrics["test"]
     return words.format(
-        parameters=machine.n_parameters,
+        parameters=loaded.n_parameters,
         layers=config.n_layers,
         d_model=config.d_model,
         heads=config.n_heads,

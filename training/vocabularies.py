@@ -61,7 +61,7 @@ def main() -> None:
     for name, backend in train_vocabularies(pairs, PRESETS["base"].vocab_size).items():
         backend.save(str(arguments.out / f"{name}.json"), pretty=False)
     english = common_words([english for english, _ in pairs])
-    (arguments.out / "english_words.txt").write_text("\n".join(english) + "\n", encoding="utf-8")
+    (arguments.out / "known_words.txt").write_text("\n".join(english) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

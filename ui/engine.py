@@ -1,61 +1,86 @@
-"""The one loaded model and the traces of recent sentences, shared by all visitors."""
+"""The models that the app has loaded, and everything that runs on them: one lock, one cache, one queue.
 
+`model(name)` loads a model when it is first needed. `trace` sends a sentence through one; `run` does any experiment on
+one. Both remember their results in one cache that is bounded in bytes, and both hold one lock. Work that takes longer
+than a moment goes to `ui.queue`.
+"""
+
+import dataclasses
 import functools
 import gc
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
-from types import MappingProxyType
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import cachetools
+import numpy as np
 import torch
 
 from explain import Numbers
 from model.decoding import Decoding, Greedy
 from model.interventions import NOTHING, Interventions
-from model.trace import Array, Machine, Trace, load_machine
+from model.loaded import TRANSLATOR, LoadedModel, load_model
+from model.trace import Trace
 from model.trace import trace as trace_anew
 
-CACHE_BYTES = 64 * 2**20  # about a hundred short sentences
+CACHE_BYTES = 128 * 2**20  # of results: a few hundred short sentences
+MODEL_BYTES = 512 * 2**20  # of weights; the model used least recently leaves first
 
-_cache: cachetools.LRUCache[object, Trace] = cachetools.LRUCache(CACHE_BYTES, getsizeof=lambda trace: trace.nbytes)
-_lock = threading.Lock()
-# One sentence at a time goes through the model. Threads that compute side by side wait for Python's own lock at every
+Result = TypeVar("Result")
+Arguments = ParamSpec("Arguments")
+
+
+def size_of(value: Any) -> int:
+    """Memory that a result holds, in bytes: its arrays, and a little for everything else."""
+    if isinstance(value, np.ndarray):
+        return value.nbytes
+    if isinstance(value, Trace):
+        return value.nbytes
+    if isinstance(value, Mapping):
+        return 64 + sum(map(size_of, value.values()))
+    if isinstance(value, (tuple, list)):
+        return 64 + sum(map(size_of, value))
+    if dataclasses.is_dataclass(value) and not isinstance(value, LoadedModel):
+        return 64 + sum(size_of(getattr(value, field.name)) for field in dataclasses.fields(value))
+    return 64
+
+
+_results: cachetools.LRUCache[Hashable, Any] = cachetools.LRUCache(CACHE_BYTES, getsizeof=size_of)
+_models: cachetools.LRUCache[str, LoadedModel] = cachetools.LRUCache(MODEL_BYTES, getsizeof=lambda one: one.nbytes)
+_cache_lock = threading.Lock()
+_load_lock = threading.Lock()
+# One sentence at a time goes through a model. Threads that compute side by side wait for Python's own lock at every
 # small operation, up to 5 ms each time; in a queue all are served sooner.
-turn = threading.Lock()
+model_lock = threading.Lock()
 _CORES = torch.get_num_threads()
 
 
-@functools.cache
-def machine() -> Machine:
-    """The shipped model.
+def model(name: str = TRANSLATOR) -> LoadedModel:
+    """A model by name, loaded when it is first needed.
 
-    Raises: CheckpointError, naming the file and the repair
+    Raises: UnknownModelError; CheckpointError, naming the file and the repair
     """
-    # Many visitors at once are served better by one thread each than by all cores for one.
-    torch.set_num_threads(1)
-    return load_machine()
-
-
-@functools.cache
-def weights(twin: bool = False) -> Mapping[str, Array]:
-    """The learned matrices by name, as read-only arrays; with `twin` the random ones."""
-    model = machine().twin if twin else machine().model
-    found = {name: w.cpu().numpy() for name, w in model.state_dict().items()}
-    for array in found.values():
-        array.setflags(write=False)
-    return MappingProxyType(found)
-
-
-def numbers(trace: Trace, twin: bool = False) -> Numbers:
-    """What `explain` works out a trace's cells from."""
-    return Numbers(trace.tensors, weights(twin))
+    with _cache_lock:
+        if name in _models:
+            return _models[name]
+    with _load_lock:  # two visitors who ask for one model at once load it once
+        with _cache_lock:
+            if name in _models:
+                return _models[name]
+        # Many visitors at once are served better by one thread each than by all cores for one.
+        torch.set_num_threads(1)
+        loaded = load_model(name)
+        with _cache_lock:
+            if loaded.nbytes <= MODEL_BYTES:
+                _models[name] = loaded
+        return loaded
 
 
 @contextmanager
-def whole_turn() -> Iterator[None]:
-    """A turn with every core: for dozens of runs at once, the only ones long enough to be worth dividing."""
-    with turn:
+def all_cores() -> Iterator[None]:
+    """The lock, with every core: for dozens of runs at once, the only ones long enough to be worth dividing."""
+    with model_lock:
         torch.set_num_threads(_CORES)
         try:
             yield
@@ -63,22 +88,32 @@ def whole_turn() -> Iterator[None]:
             torch.set_num_threads(1)
 
 
-def warm_up() -> None:
-    """Load the model and run it once, so that the first visitor need not wait for it."""
-    machine()
-    trace("I ate an apple")
-    settle("")
+def _remembered(key: Hashable, compute: Callable[[], Result], many_runs: bool = False) -> Result:
+    """The result kept under this key, or computed now, with the lock held."""
+    with _cache_lock:
+        if key in _results:
+            known: Result = _results[key]
+            return known
+    with all_cores() if many_runs else model_lock:
+        result = compute()
+    with _cache_lock:
+        if size_of(result) <= CACHE_BYTES:
+            _results[key] = result
+    return result
 
 
-@functools.cache
-def settle(page: str) -> None:
-    """Once for each page, after its first run: set aside what lives on, such as the libraries the page has loaded.
+def run(
+    experiment: Callable[Concatenate[LoadedModel, Arguments], Result],
+    loaded: LoadedModel,
+    *args: Arguments.args,
+    **kwargs: Arguments.kwargs,
+) -> Result:
+    """An experiment on a model, like `experiments.passes.forward`, remembered by its arguments, which can be hashed.
 
-    Streamlit searches all objects for garbage after every run of every visitor. What is frozen is not searched again,
-    which takes about as long as the page's own work.
+    An experiment with the attribute `many_runs` gets every core.
     """
-    gc.collect()
-    gc.freeze()
+    key = (experiment.__module__, experiment.__qualname__, loaded.name, args, tuple(sorted(kwargs.items())))
+    return _remembered(key, lambda: experiment(loaded, *args, **kwargs), getattr(experiment, "many_runs", False))
 
 
 def trace(
@@ -86,16 +121,38 @@ def trace(
     target: str | None = None,
     decoding: Decoding = Greedy(),
     interventions: Interventions = NOTHING,
-    twin: bool = False,
+    name: str = TRANSLATOR,
 ) -> Trace:
-    """`model.trace.trace` on the shipped model, remembered by its arguments."""
-    key = (source, target, decoding, interventions, twin)
-    with _lock:
-        if key in _cache:
-            return _cache[key]
-    with turn:
-        result = trace_anew(machine(), source, target, decoding, interventions, twin)
-    with _lock:
-        if result.nbytes <= CACHE_BYTES:
-            _cache[key] = result
-    return result
+    """`model.trace.trace` on a model given by name, remembered by its arguments."""
+    loaded = model(name)
+    key = ("trace", name, source, target, decoding, interventions)
+    return _remembered(key, lambda: trace_anew(loaded, source, target, decoding, interventions))
+
+
+def retrace(
+    of: Trace, target: str | None = None, decoding: Decoding = Greedy(), interventions: Interventions = NOTHING
+) -> Trace:
+    """The same sentence through the same model once more, under a change."""
+    return trace(of.text, target, decoding, interventions, of.model.name)
+
+
+def numbers(of: Trace) -> Numbers:
+    """What `explain` works out a trace's cells from."""
+    return Numbers(of.tensors, of.model.weights, of.model.anatomy)
+
+
+def warm_up() -> None:
+    """Load the translator and run it once, so that the first visitor need not wait for it."""
+    trace("I ate an apple")
+    freeze_gc("")
+
+
+@functools.cache
+def freeze_gc(page: str) -> None:
+    """Once for each page, after its first run: set aside what lives on, such as the libraries the page has loaded.
+
+    Streamlit searches all objects for garbage after every run of every visitor. What is frozen is not searched again,
+    which takes about as long as the page's own work.
+    """
+    gc.collect()
+    gc.freeze()

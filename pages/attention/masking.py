@@ -6,20 +6,20 @@ import numpy as np
 import streamlit as st
 import torch
 
-from experiments.passes import one_at_a_time
+from experiments.passes import changed_pass, one_at_a_time, padded_pass
 from figures.probabilities import probabilities_of
 from model.attention import scaled_dot_product_attention
-from model.interventions import ATTENTIONS, Head
+from model.interventions import Head, Interventions
 from model.masks import causal_mask, pad_mask
 from model.tap import Recorder
 from model.tokenizer import PAD
 from model.trace import Array, Trace
-from ui import experiments
+from ui import engine
 from ui.components.matrix import Caption, Labels
-from ui.controls.head_control import choose_head, current_head
+from ui.controls.head_control import HeadControl
 from ui.controls.segmented import one_of
 from ui.course.check import check_cell, checked_matrix
-from ui.course.frame import show_lesson
+from ui.course.lesson import Lesson
 from ui.course.quiz import Question
 from ui.text import in_markdown, magnitude, number
 from ui.views.attention_kinds import READABLE, head_title
@@ -72,19 +72,18 @@ def triangle(trace: Trace) -> None:
 
 
 def choose(trace: Trace) -> None:
-    choose_head(ONLY, "decoder")
+    HeadControl(ONLY, "decoder").draw(trace.model)
     one_of("Step", list(STAGES), key="mask_stage", default="2 after the mask", wrap=True, width="content")
 
 
 def see(trace: Trace) -> None:
-    head, stage = current_head("decoder", ONLY), st.session_state["mask_stage"]
+    head, stage = HeadControl(ONLY, "decoder").value(trace.model), st.session_state["mask_stage"]
     name, title, how_to_read = STAGES[stage]
     checked_matrix(
         trace,
-        f"{head.path}.{name}",
+        f"{trace.path(head)}.{name}",
         Caption(f"{title} (masked decoder self-attention, layer {head.layer + 1}, head {head.head + 1})", how_to_read),
         head=head.head,
-        kind="decoder",
         start=(min(1, len(trace.tgt) - 1), min(2, len(trace.tgt) - 1)),
     )
     t = len(trace.tgt)
@@ -96,7 +95,9 @@ def see(trace: Trace) -> None:
 
 def do(trace: Trace) -> None:
     trials = {"Lift the causal mask": lift, "Add padding": pad, "All at once or one by one": parallel}
-    trials[one_of("Try", list(trials), key="mask_trial", wrap=True)](trace, current_head("decoder", ONLY))
+    trials[one_of("Try", list(trials), key="mask_trial", wrap=True)](
+        trace, HeadControl(ONLY, "decoder").value(trace.model)
+    )
 
 
 def lift(trace: Trace, head: Head) -> None:
@@ -104,10 +105,10 @@ def lift(trace: Trace, head: Head) -> None:
         "Let the decoder see the whole German sentence at once, the words it has yet to write included. Nothing else "
         "changes."
     )
-    src, tgt = ids(trace)
-    lifted = experiments.causal_mask_lifted(src, tgt)
+    src, tgt = trace.src_ids, trace.tgt_ids
+    lifted = engine.run(changed_pass, trace.model, src, tgt, Interventions(causal_mask_off=True), ("weights", "logits"))
     before_after(
-        (trace.tensors[f"{head.path}.weights"][head.head], lifted[f"{head.path}.weights"][head.head]),
+        (trace.tensors[f"{trace.path(head)}.weights"][head.head], lifted[f"{trace.path(head)}.weights"][head.head]),
         ("With the causal mask", "Mask lifted"),
         Labels([token.text for token in trace.tgt], [token.text for token in trace.tgt], describe=ANY_ROW),
         how_to_read=f"{head_title('decoder', head.layer, head.head)}; 0 to 1 on both sides.",
@@ -136,13 +137,13 @@ def pad(trace: Trace, head: Head) -> None:
         "once without: what changes for your words?"
     )
     count = st.slider(f"How many {PAD} behind your sentence", 1, 10, 3, key="pads", bind="query-params")
-    src, tgt = ids(trace)
-    with_mask, without = (experiments.padded(src, tgt, count, masked) for masked in (True, False))
+    src, tgt = trace.src_ids, trace.tgt_ids
+    with_mask, without = (engine.run(padded_pass, trace.model, src, tgt, count, masked) for masked in (True, False))
     logits = trace.tensors["logits"]
     same, other = (float(np.abs(run["logits"] - logits).max()) for run in (with_mask, without))
     texts = [token.text for token in trace.src][: READABLE - count] + [PAD] * count
     keep = [*range(len(texts) - count), *range(len(src), len(src) + count)]
-    path = ATTENTIONS["encoder"].format(head.layer)
+    path = trace.model.anatomy.attention("encoder", head.layer).path
     left, right = (run[f"{path}.weights"][head.head][np.ix_(keep, keep)] for run in (with_mask, without))
     hidden = np.zeros(left.shape, dtype=bool)
     hidden[:, -count:] = True
@@ -179,9 +180,11 @@ def parallel(trace: Trace, head: Head) -> None:
         "In training the right translation is known, so all its rows go through the decoder **in one pass**: *teacher "
         "forcing*. In inference each piece must wait for the one before. Do the two compute the same?"
     )
-    src, tgt = ids(trace)
-    alone = experiments.step_by_step(src, tgt)
-    lifted = experiments.causal_mask_lifted(src, tgt)["logits"]
+    src, tgt = trace.src_ids, trace.tgt_ids
+    alone = engine.run(one_at_a_time, trace.model, src, tgt)
+    lifted = engine.run(
+        changed_pass, trace.model, src, tgt, Interventions(causal_mask_off=True), ("weights", "logits")
+    )["logits"]
     together = trace.tensors["logits"]
     differences, without = (np.abs(logits - alone).max(-1) for logits in (together, lifted))
     table(
@@ -209,11 +212,6 @@ def parallel(trace: Trace, head: Head) -> None:
             st.caption(f"The first {READABLE} of {len(tgt)} rows.")
 
 
-def ids(trace: Trace) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Ids of the source and of the decoder's input."""
-    return tuple(token.id for token in trace.src), tuple(token.id for token in trace.tgt)
-
-
 QUIZ_SCORES = ((1.0, 0.0, -1.0, -1.0), (1.0, 1.0, -1.0, 0.0), (0.0, 1.0, 1.0, -1.0), (-1.0, -1.0, 2.0, 1.0))
 
 
@@ -230,8 +228,8 @@ def predict(trace: Trace) -> Sequence[Question]:
     weights = masked_quiz()
     values = (0.0, 0.5, float(np.e / (2 * np.e + 1 / np.e + 1)), 1.0)
     right = int(np.argmin([abs(value - weights[1, 1]) for value in values]))
-    head = current_head("decoder", ONLY)
-    first = float(trace.tensors[f"{head.path}.weights"][head.head, 0, 0])
+    head = HeadControl(ONLY, "decoder").value(trace.model)
+    first = float(trace.tensors[f"{trace.path(head)}.weights"][head.head, 0, 0])
     start = in_markdown(trace.tgt[0].text)
     return (
         Question(
@@ -275,13 +273,16 @@ def predict(trace: Trace) -> Sequence[Question]:
     )
 
 
-show_lesson(
+LESSON = Lesson(
     "masking",
+    "Masking",
+    asks="How is the decoder kept from seeing the future?",
     idea=idea,
-    choose=choose,
+    controls=choose,
     see=see,
     do=do,
     check=check_cell,
     predict=predict,
     code=(causal_mask, pad_mask, scaled_dot_product_attention, one_at_a_time),
+    blocks=("decoder.self_attn",),
 )

@@ -7,17 +7,18 @@ import streamlit as st
 import torch
 from torch import nn
 
-from explain import layer_input, tex
+from explain import tex
 from model.attention import MultiHeadAttention, scaled_dot_product_attention
 from model.interventions import Head
+from model.loaded import UNTRAINED
 from model.tap import Recorder
 from model.trace import Array, Trace
 from ui import engine
 from ui.components.matrix import Caption, Labels, Scale, matrix
-from ui.controls.head_control import choose_head, current_head
+from ui.controls.head_control import HEAD
 from ui.controls.segmented import one_of
 from ui.course.check import Part, check_cell, checked_matrix
-from ui.course.frame import show_lesson
+from ui.course.lesson import Lesson
 from ui.course.quiz import Question, which_piece
 from ui.text import in_markdown, number
 from ui.views.attention_kinds import KINDS, READABLE, tokens_of
@@ -105,32 +106,30 @@ def look_up() -> None:
 
 def inputs(trace: Trace, head: Head) -> tuple[str, str]:
     """Names of the tensors that the queries and that the keys and values of this attention are made from."""
-    found = engine.numbers(trace)
-    if head.attention == "cross":
-        return tuple(layer_input(found, "decoder", head.layer, what) for what in ("cross_q", "memory"))  # type: ignore[return-value]
-    name = layer_input(found, head.attention, head.layer, "self")
-    return name, name
+    anatomy = trace.model.anatomy
+    q, k = (anatomy.tensors[f"{trace.path(head)}.{letter}"] for letter in "qk")
+    return q.reads[0], k.reads[0]
 
 
 def choose(trace: Trace) -> None:
-    config = engine.machine().config
+    config = engine.model().config
     st.markdown(
         f"The model asks in many places: in {config.n_layers} *layers*, one after the other, and in each with "
         f"{config.n_heads} *heads*, side by side. Every head has matrices of its own. Choose one, then a cell."
     )
-    choose_head()
+    HEAD.draw(trace.model)
     one_of("Show", list(PARTS), key="part", default="Q", width="content")
 
 
 def see(trace: Trace) -> None:
-    head, part = current_head(), st.session_state["part"]
+    head, part = HEAD.value(trace.model), st.session_state["part"]
     letter, title, how_to_read = PARTS[part]
     rows, columns = tokens_of(trace, head.attention)
     asks, _ = inputs(trace, head)
     where = f"{KINDS[head.attention].name.lower()}, layer {head.layer + 1}"
     checked_matrix(
         trace,
-        f"{head.path}.{letter}" if letter else asks,
+        f"{trace.path(head)}.{letter}" if letter else asks,
         Caption(
             f"{part}: {title[0].lower()}{title[1:]} ({where}{f', head {head.head + 1}' if letter else ''})",
             f"{how_to_read} A column is one of its dimensions.",
@@ -147,7 +146,7 @@ def see(trace: Trace) -> None:
 
 def shapes(trace: Trace, head: Head, t: int, s: int) -> None:
     """What is multiplied with what, as shapes."""
-    n_heads, _, d_k = trace.tensors[f"{head.path}.q"].shape
+    n_heads, _, d_k = trace.tensors[f"{trace.path(head)}.q"].shape
     d_model = n_heads * d_k
     matrices = f"$W^Q$, $W^K$ and $W^V$, each `({d_model}, {d_model})`,"
     if head.attention == "cross":
@@ -167,18 +166,17 @@ def shapes(trace: Trace, head: Head, t: int, s: int) -> None:
 @torch.inference_mode()
 def with_matrices(trace: Trace, head: Head, which: str) -> Recorder:
     """The chosen attention run on the same X with other matrices in place of the learned ones."""
-    machine = engine.machine()
-    attention = machine.twin.get_submodule(head.path)
+    attention = engine.model(UNTRAINED).model.get_submodule(trace.path(head))
     if which == NONE:
-        attention = MultiHeadAttention(machine.config.d_model, machine.config.n_heads)
+        attention = MultiHeadAttention(trace.model.config.d_model, trace.model.config.n_heads)
         for linear in (attention.w_q, attention.w_k, attention.w_v, attention.w_o):
             nn.init.eye_(linear.weight)
     asks, answers = (
-        torch.tensor(trace.tensors[name][None], device=machine.device.torch) for name in inputs(trace, head)
+        torch.tensor(trace.tensors[name][None], device=trace.model.device.torch) for name in inputs(trace, head)
     )
     allowed = torch.tensor(~np.isneginf(trace.attention(head.attention, head.layer, "scores")), device=asks.device)
     recorder = Recorder()
-    attention.to(asks.device)(asks, answers, allowed[None], recorder)
+    attention.to(asks.device)(asks, answers, allowed[None], tap=recorder)
     return recorder
 
 
@@ -188,7 +186,7 @@ def other_weights(trace: Trace, head: Head, which: str) -> Array:
 
 
 def do(trace: Trace) -> None:
-    head = current_head()
+    head = HEAD.value(trace.model)
     st.markdown(
         "What is learned is what *matching* means. Give this head the same X, but other matrices, and see which key "
         "each query finds now."
@@ -203,7 +201,7 @@ def do(trace: Trace) -> None:
         ("Learned matrices", which),
         Labels(rows, columns, describe=KINDS[head.attention].describe),
         how_to_read="How much each query (row) takes from each key (column), 0 to 1 on both sides.",
-        csv_name=f"{head.path}.weights head {head.head + 1}",
+        csv_name=f"{trace.path(head)}.weights head {head.head + 1}",
         hidden=(hidden, hidden),
     )
     before, after = learned.argmax(-1), other.argmax(-1)
@@ -248,14 +246,14 @@ def best_keys(trace: Trace, head: Head, learned: Array, other: Array, which: str
 
 
 def predict(trace: Trace) -> Sequence[Question]:
-    head = current_head()
+    head = HEAD.value(trace.model)
     rows, columns = tokens_of(trace, head.attention)
     where = f"layer {head.layer + 1}, head {head.head + 1} of the {KINDS[head.attention].name.lower()}"
     scores = trace.attention(head.attention, head.layer, "scores")[head.head]
     row = 0 if head.attention != "decoder" else len(rows) - 1
     best = int(scores[row].argmax())
     kept = int((other_weights(trace, head, RANDOM).argmax(-1) == scores.argmax(-1)).sum())
-    n_heads, _, d_k = trace.tensors[f"{head.path}.q"].shape
+    n_heads, _, d_k = trace.tensors[f"{trace.path(head)}.q"].shape
     return (
         Question(
             "poll",
@@ -290,13 +288,15 @@ def predict(trace: Trace) -> Sequence[Question]:
     )
 
 
-show_lesson(
+LESSON = Lesson(
     "query-key-value",
+    "Query, key, value",
+    asks="What does a piece ask, and what does it offer?",
     idea=idea,
-    choose=choose,
+    controls=choose,
     see=see,
     do=do,
     check=check_cell,
     predict=predict,
-    code=(MultiHeadAttention.attend, MultiHeadAttention.keys_values, MultiHeadAttention.split),
+    code=(MultiHeadAttention.forward, MultiHeadAttention.split),
 )

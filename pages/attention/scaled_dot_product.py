@@ -13,15 +13,15 @@ from model.tap import Recorder
 from model.trace import Trace
 from ui import engine
 from ui.components.matrix import Caption
-from ui.controls.head_control import choose_head, current_head
+from ui.controls.head_control import HEAD
 from ui.controls.segmented import one_of
 from ui.course.check import check_cell, checked_matrix
-from ui.course.frame import show_lesson
+from ui.course.lesson import Lesson
 from ui.course.quiz import Question, which_piece
 from ui.text import in_markdown, number
 from ui.views.attention_kinds import KINDS, tokens_of
 from ui.views.before_after import heads_before_after
-from ui.views.heads import name_of
+from ui.views.head_names import name_of
 from ui.views.tables import table
 
 # The four steps: the tensor that each ends in, and its name.
@@ -85,21 +85,20 @@ def thinking_machines() -> None:
 
 
 def choose(trace: Trace) -> None:
-    choose_head()
+    HEAD.draw(trace.model)
     one_of("Step", list(STEPS), key="stage", default="3 softmax", wrap=True, width="content")
 
 
 def see(trace: Trace) -> None:
-    head, step = current_head(), STEPS[st.session_state["stage"]]
-    q, k = (trace.tensors[f"{head.path}.{what}"][head.head] for what in "qk")
+    head, step = HEAD.value(trace.model), STEPS[st.session_state["stage"]]
+    q, k = (trace.tensors[f"{trace.path(head)}.{what}"][head.head] for what in "qk")
     t, s, d_k = len(q), len(k), q.shape[1]
     title, how_to_read = about(step, d_k)
     checked_matrix(
         trace,
-        f"{head.path}.{step}",
+        f"{trace.path(head)}.{step}",
         Caption(f"{title} ({name_of(head)})", how_to_read),
         head=head.head,
-        kind=head.attention,
     )
     st.caption(
         f"Shapes: Q ({t}, {d_k}), K ({s}, {d_k}), V ({s}, {d_k}); weights ({t}, {s}). Cost: QKᵀ takes {t} · {s} · "
@@ -109,8 +108,8 @@ def see(trace: Trace) -> None:
 
 
 def do(trace: Trace) -> None:
-    head = current_head()
-    d_k = trace.tensors[f"{head.path}.q"].shape[-1]
+    head = HEAD.value(trace.model)
+    d_k = trace.tensors[f"{trace.path(head)}.q"].shape[-1]
     st.markdown(
         f"Why divide at all? A product of query and key is a sum of {d_k} terms: the longer the vectors, the larger "
         "the sums. Switch the scale off, in the whole model, and see what becomes of the weights."
@@ -153,7 +152,7 @@ def do(trace: Trace) -> None:
 
 
 def predict(trace: Trace) -> Sequence[Question]:
-    head = current_head()
+    head = HEAD.value(trace.model)
     weights = trace.attention(head.attention, head.layer)[head.head]
     rows, columns = tokens_of(trace, head.attention)
     row = min(len(rows) - 1, len(rows) // 2)
@@ -197,13 +196,16 @@ def predict(trace: Trace) -> Sequence[Question]:
     )
 
 
-show_lesson(
+LESSON = Lesson(
     "scaled-dot-product",
+    "Scaled dot-product",
+    asks="How does a piece decide what to look at?",
     idea=idea,
-    choose=choose,
+    controls=choose,
     see=see,
     do=do,
     check=check_cell,
     predict=predict,
     code=(scaled_dot_product_attention, MultiHeadAttention),
+    lit=("encoder.self_attn", "decoder.self_attn", "decoder.cross_attn"),
 )

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
+from experiments.contextual_vectors import MONEY, RIVER, alike, vectors
 from figures.grouping import Group, grouped
 from model.attention import MultiHeadAttention
 from model.interventions import Head, Interventions
@@ -15,12 +16,12 @@ from model.trace import Array, Trace
 from ui import engine
 from ui.components.head_grid import head_grid
 from ui.components.matrix import Caption, Labels, Scale, matrix
-from ui.contexts import MONEY, RIVER, alike, vectors
 from ui.controls.address import write_pair
-from ui.controls.head_control import choose_head, choose_part, current_head
+from ui.controls.head_control import HeadControl
+from ui.controls.piece_control import choose_part
 from ui.controls.segmented import one_of
 from ui.course.check import check_cell, checked_matrix
-from ui.course.frame import show_lesson
+from ui.course.lesson import Lesson
 from ui.course.quiz import Question, which_piece
 from ui.course.sentence import KEY as SENTENCE
 from ui.text import in_markdown, number
@@ -35,8 +36,8 @@ MONEYS = (MONEY, "The bank is closed today.")
 RIVERS = (RIVER, "The bank of the river was steep.")
 
 
-def chosen_head() -> Head:
-    return current_head(KIND, (KIND,))
+def chosen_head(trace: Trace) -> Head:
+    return HeadControl((KIND,), KIND).value(trace.model)
 
 
 def idea(trace: Trace) -> None:
@@ -74,7 +75,7 @@ def largest(trace: Trace, maps: Array, layer: int, head: int) -> tuple[str, ...]
 def choose(trace: Trace) -> None:
     left, right = st.columns([1.15, 1], gap="large")
     with right:
-        head = choose_head((KIND,), KIND)
+        head = HeadControl((KIND,), KIND).draw(trace.model)
     maps = all_weights(trace, KIND)[:, :, :READABLE, :READABLE]
     with left:
         head_grid(
@@ -93,13 +94,12 @@ def choose(trace: Trace) -> None:
 
 
 def see(trace: Trace) -> None:
-    head = chosen_head()
+    head = chosen_head(trace)
     shown = checked_matrix(
         trace,
-        f"{head.path}.weights",
+        f"{trace.path(head)}.weights",
         Caption(f"{KINDS[KIND].title} (layer {head.layer + 1}, head {head.head + 1})", KINDS[KIND].how_to_read),
         head=head.head,
-        kind=KIND,
         start=row_of(trace, "it", head),
     )
     row = shown.cell[0]
@@ -129,7 +129,7 @@ def block(trace: Trace) -> None:
     )
     texts = [token.text for token in trace.src]
     piece = choose_part("Piece to hide", texts, min(1, len(texts) - 2), trace.text)
-    head = chosen_head()
+    head = chosen_head(trace)
     after = engine.trace(trace.text, interventions=Interventions(blocked=(piece,)))
     heads_before_after(
         (trace, after),
@@ -166,7 +166,8 @@ def look(sentence: str, at: str) -> None:
 
     def put() -> None:
         st.session_state[SENTENCE] = sentence
-        write_pair("cell", row_of(engine.trace(sentence), at, chosen_head()))
+        one = engine.trace(sentence)
+        write_pair("cell", row_of(one, at, chosen_head(one)))
 
     if st.button(f"Look at “{at}” under See", key=f"look_{at}", on_click=put):
         st.rerun()  # the whole page: the sentence bar too
@@ -306,7 +307,7 @@ def two_banks(trace: Trace) -> None:
 
 
 def predict(trace: Trace) -> Sequence[Question]:
-    head = chosen_head()
+    head = chosen_head(trace)
     weights = trace.attention(KIND, head.layer)  # (H,S,S)
     first = weights[head.head, 0]
     own = weights.diagonal(axis1=1, axis2=2).mean(-1)
@@ -341,13 +342,16 @@ def predict(trace: Trace) -> Sequence[Question]:
     )
 
 
-show_lesson(
+LESSON = Lesson(
     "self-attention",
+    "Self-attention",
+    asks="What happens when a sentence looks at itself?",
     idea=idea,
-    choose=choose,
+    controls=choose,
     see=see,
     do=do,
     check=check_cell,
     predict=predict,
     code=(EncoderLayer.forward, MultiHeadAttention.forward),
+    blocks=("encoder.self_attn",),
 )

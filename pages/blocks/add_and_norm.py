@@ -6,28 +6,21 @@ import numpy as np
 import streamlit as st
 
 from experiments.deep_stack import JOINTS, MAX_DEPTH, AddOnly, Neither, NormOnly, deep_run
+from experiments.examples import example_rows, example_sentences, run_examples
 from experiments.norm_comparison import per_feature, per_word
-from explain import added
 from figures.add_norm import gradient_lines, mean_and_deviation
 from figures.feed_forward import most_changed
 from figures.statistics import cosine
+from model.anatomy import Layer
 from model.residual import PostNorm
 from model.trace import Array, Trace
 from ui import engine
 from ui.components.matrix import Caption, Labels
 from ui.controls.address import read_count, write_count
-from ui.controls.layers import (
-    Layer,
-    choose_add_norm,
-    choose_layer,
-    current_add_norm,
-    current_layer,
-    example_run,
-    example_sentences,
-)
+from ui.controls.layer_control import LAYER, phrase_of, title_of, tokens_of_layer
 from ui.controls.segmented import one_of
 from ui.course.check import check_cell, checked_matrix
-from ui.course.frame import show_lesson
+from ui.course.lesson import Lesson
 from ui.course.quiz import Question
 from ui.text import in_markdown, magnitude, number
 from ui.views.attention_kinds import READABLE
@@ -70,29 +63,51 @@ def idea(trace: Trace) -> None:
     )
 
 
+AFTER = {
+    "self_attn": "after self-attention",
+    "cross_attn": "after encoder-decoder attention",
+    "feed_forward": "after feed-forward",
+}
+
+
+def choose_add_norm(layer: Layer) -> int:
+    """Control for one Add & Norm of a layer; its number in the layer, from 1."""
+    labels = [AFTER[sublayer.name] for sublayer in layer.sublayers]
+    # A key for each stack, because they have different options.
+    chosen = one_of("Add & Norm", labels, key=f"add_norm_{layer.stack}", default=labels[-1], wrap=True)
+    return labels.index(chosen) + 1
+
+
+def current_add_norm(layer: Layer) -> int:
+    """The number that `choose_add_norm` is set to, also where that is not on the page (presenter mode)."""
+    key, labels = f"add_norm_{layer.stack}", [AFTER[sublayer.name] for sublayer in layer.sublayers]
+    chosen = st.session_state.get(key) or st.query_params.get(key)
+    return labels.index(chosen) + 1 if chosen in labels else len(labels)
+
+
 def names_of(trace: Trace, layer: Layer, n: int) -> list[str]:
     """Names of the tensors of the four steps."""
-    path = f"{layer.path}.add_norm_{n}"
-    return [*added(engine.numbers(trace), layer.stack, layer.layer, n), f"{path}.sum", f"{path}.output"]
+    sublayer = layer.sublayers[n - 1]
+    return [sublayer.stream, sublayer.writes, f"{layer.path}.{sublayer.residual}.sum", sublayer.result]
 
 
 def see(trace: Trace) -> None:
-    layer = choose_layer()
+    layer = LAYER.draw(trace.model)
     n = choose_add_norm(layer)
     step = one_of("Step", list(STEPS), key="norm_step", default="4 the norm", wrap=True)
     names = names_of(trace, layer, n)
     title, how_to_read = STEPS[step]
-    d_model = engine.machine().config.d_model
+    d_model = engine.model().config.d_model
     checked_matrix(
         trace,
         names[list(STEPS).index(step)],
-        Caption(f"{title} ({layer.title})", how_to_read.format(d=d_model)),
+        Caption(f"{title} ({title_of(layer)})", how_to_read.format(d=d_model)),
         labels=Labels(describe="“{row}”, dimension {column}: {value}"),
     )
     x, written, total, output = (trace.tensors[name][:READABLE] for name in names)
     rows = len(trace.tensors[names[0]])
     st.caption(f"Shapes: x, Sublayer(x), sum and output ({rows}, {d_model}); γ and β ({d_model}).")
-    texts = [token.text for token in layer.tokens(trace)[:READABLE]]
+    texts = [token.text for token in tokens_of_layer(trace, layer)[:READABLE]]
     if step == "4 the norm":
         spread(texts, total, output)
     else:
@@ -208,12 +223,13 @@ def size(value: float) -> str:
 
 def per_word_or_per_feature(trace: Trace) -> None:
     """The same numbers under layer norm and batch norm, in two batches."""
-    layer = current_layer()
+    layer = LAYER.value(trace.model)
     n = current_add_norm(layer)
     st.subheader("Per word or per feature: layer norm and batch norm", anchor=False)
     own, *batches = batches_of(trace, layer, n)
     st.markdown(
-        f"Take the sums of {layer.phrase} (the Add & Norm chosen above), before the norm. Your sentence stands in a "
+        f"Take the sums of {phrase_of(layer)} (the Add & Norm chosen above), before the norm. Your sentence "
+        f"stands in a "
         f"batch with {BESIDE} others. **Layer norm** normalises each word (or piece of one) by its own {own.shape[1]} "
         "numbers; **batch norm** each feature (dimension) over all words of the batch."
     )
@@ -225,7 +241,7 @@ def per_word_or_per_feature(trace: Trace) -> None:
         (one[:, dimensions], two[:, dimensions]),
         (f"Your sentence beside {BESIDE} others", f"Beside {BESIDE} other ones"),
         Labels(
-            [token.text for token in layer.tokens(trace)],
+            [token.text for token in tokens_of_layer(trace, layer)],
             [str(d + 1) for d in dimensions],
             describe="“{row}”, dimension {column}: {value}",
         ),
@@ -271,13 +287,14 @@ def spans(rows: Array) -> list[str]:
 def batches_of(trace: Trace, layer: Layer, n: int) -> tuple[Array, list[Array], list[Array]]:
     """The sums of an Add & Norm for the learner's sentence, and for two times three example sentences."""
     name = f"{layer.path}.add_norm_{n}.sum"
-    others = [sentence for sentence in example_sentences() if sentence != trace.text][: 2 * BESIDE]
-    sums = [example_run(sentence, layer.stack)[1][name] for sentence in others]
+    others = [sentence for sentence in example_sentences(trace.model) if sentence != trace.text][: 2 * BESIDE]
+    runs = engine.run(run_examples, trace.model)
+    sums = [example_rows(runs[sentence], layer.stack)[1][name] for sentence in others]
     return trace.tensors[name], sums[:BESIDE], sums[BESIDE:]
 
 
 def predict(trace: Trace) -> Sequence[Question]:
-    layer = current_layer()
+    layer = LAYER.value(trace.model)
     n = current_add_norm(layer)
     return mean_question(trace, layer, n), batch_question(trace, layer, n), gradient_question()
 
@@ -291,7 +308,8 @@ def mean_question(trace: Trace, layer: Layer, n: int) -> Question:
     right = min(range(len(pairs)), key=lambda i: float(np.abs(after - pairs[i]).sum()))
     return Question(
         "mean",
-        f"In {layer.phrase}, Add & Norm {n}, the sum of **{in_markdown(layer.tokens(trace)[row].text)}** has mean "
+        f"In {phrase_of(layer)}, Add & Norm {n}, the sum of "
+        f"**{in_markdown(tokens_of_layer(trace, layer)[row].text)}** has mean "
         f"{number(float(before[0]), 2)} and standard deviation {number(float(before[1]), 2)}. And after the norm, "
         "before γ and β?",
         options,
@@ -332,12 +350,21 @@ def gradient_question() -> Question:
     )
 
 
-show_lesson(
+LESSON = Lesson(
     "add-and-norm",
+    "Add & Norm",
+    asks="Why is the input added back, and what is normalised?",
     idea=idea,
     see=see,
     do=do,
     check=check_cell,
     predict=predict,
     code=(PostNorm, per_word, per_feature, NormOnly, AddOnly, Neither, deep_run),
+    blocks=(
+        "encoder.add_norm_1",
+        "encoder.add_norm_2",
+        "decoder.add_norm_1",
+        "decoder.add_norm_2",
+        "decoder.add_norm_3",
+    ),
 )

@@ -6,23 +6,22 @@ import numpy as np
 import streamlit as st
 import torch
 
-from explain import output_of
+from experiments.logit_lens import LIKELIEST, Lens, logit_lens
 from figures.statistics import entropy_bits, softmax
-from model.decoding import narrowed
+from model.decoding import filter_logits
+from model.families.encoder_decoder import EncoderDecoder
 from model.layers import DecoderLayer
 from model.trace import Array, Trace
-from model.transformer import EncoderDecoder
-from ui import engine, experiments
+from ui import engine
 from ui.components.matrix import Caption, Labels, Scale, matrix
-from ui.controls.head_control import choose_part, current_part
+from ui.controls.piece_control import choose_part, current_part
 from ui.controls.segmented import one_of
 from ui.controls.vocabulary_entry import EMBEDDINGS, entries
 from ui.course.check import Part, check_cell, checked_matrix
-from ui.course.frame import show_lesson
+from ui.course.lesson import Lesson
 from ui.course.quiz import Question
-from ui.experiments import LIKELIEST, Lens
 from ui.text import in_markdown, magnitude, number, piece
-from ui.views.attention_kinds import READABLE, n_layers
+from ui.views.attention_kinds import READABLE
 from ui.views.bars import bars
 from ui.views.tables import table
 from ui.views.word_grid import WordCell, word_grid
@@ -40,7 +39,8 @@ def idea(trace: Trace) -> None:
     st.markdown(
         "A decoder layer has one part more than an encoder layer: **masked self-attention** (what is written so far), "
         "**encoder-decoder attention** (what the English says) and **feed-forward**, each followed by Add & Norm. "
-        f"After the last of {n_layers(trace)} layers, each of the T German positions holds one vector, a row of Y. Two "
+        f"After the last of {len(trace.model.anatomy.stacks[-1].layers)} layers, each of the T German positions "
+        f"holds one vector, a row of Y. Two "
         "steps are left: **Linear** compares it with every entry of the vocabulary, one score or *logit* for each; "
         "**softmax** turns the scores of a row into probabilities of the next piece."
     )
@@ -79,7 +79,7 @@ def see(trace: Trace) -> None:
     logits = trace.tensors["logits"][row]
     ids = likeliest(logits)
     names = [entries()[i] for i in ids]
-    last = output_of("decoder", n_layers(trace) - 1)
+    last = trace.model.anatomy.stack("decoder").writes
     d_model = trace.tensors[last].shape[1]
     if stage == VECTOR:
         checked_matrix(
@@ -126,9 +126,9 @@ def next_pieces(trace: Trace, row: int, ids: Sequence[int], names: Sequence[str]
 def tied(trace: Trace, row: int) -> None:
     """The row of E that a piece came in by and the row that its logit is made with: one and the same."""
     token, (t, v) = trace.tgt[row], trace.tensors["logits"].shape
-    matrix_e = engine.weights()[EMBEDDINGS]
+    matrix_e = engine.model().weights[EMBEDDINGS]
     same = float(np.abs(matrix_e[token.id] - trace.tensors["decoder.embedding.tokens"][row]).max())
-    vector = trace.tensors[output_of("decoder", n_layers(trace) - 1)][row]
+    vector = trace.tensors[trace.model.anatomy.stack("decoder").writes][row]
     st.markdown(
         f"**Tied.** The piece just read, **{in_markdown(token.text)}**, is entry {token.id} (counted from 0): it came "
         f"in as row {token.id} of E. Its logit here, {number(float(matrix_e[token.id] @ vector))}, is made with the "
@@ -147,11 +147,11 @@ def do(trace: Trace) -> None:
 
 def lens_of(trace: Trace) -> Lens:
     src, labels = (tuple(token.id for token in tokens) for tokens in (trace.src, trace.labels))
-    return experiments.lens(src, labels)
+    return engine.run(logit_lens, trace.model, src, labels)
 
 
 def lens_names(trace: Trace) -> list[str]:
-    return ["embedding", *(f"layer {n + 1}" for n in range(n_layers(trace)))]
+    return ["embedding", *(f"layer {n + 1}" for n in range(len(trace.model.anatomy.stacks[-1].layers)))]
 
 
 def stop(trace: Trace, row: int) -> None:
@@ -198,7 +198,7 @@ def stop(trace: Trace, row: int) -> None:
 def lens_cell(trace: Trace, found: Lens, n: int, t: int) -> WordCell:
     id = int(found.ids[n, t, 0])
     mark = WRITTEN if id == trace.labels[t].id else READ if id == trace.tgt[t].id else ""
-    return WordCell(engine.machine().tokenizer.tokens([id])[0].text, float(found.probabilities[n, t, 0]), mark)
+    return WordCell(engine.model().tokenizer.tokens([id])[0].text, float(found.probabilities[n, t, 0]), mark)
 
 
 def first_choices(trace: Trace, found: Lens, names: Sequence[str]) -> None:
@@ -255,7 +255,7 @@ def temperature(trace: Trace, row: int) -> None:
     logits = trace.tensors["logits"][row]
     ids = likeliest(logits)
     before = softmax(logits)
-    after = narrowed(torch.tensor(np.log(before)), tau, 0, 1.0).numpy().astype(np.float64)
+    after = filter_logits(torch.tensor(np.log(before)), tau, 0, 1.0).numpy().astype(np.float64)
     before_after_bars(
         [entries()[i] for i in ids], before, after, ids, ("Before: τ = 1", f"After: τ = {number(tau, 1)}")
     )
@@ -350,13 +350,16 @@ def predict(trace: Trace) -> Sequence[Question]:
     )
 
 
-show_lesson(
+LESSON = Lesson(
     "decoder-and-output",
+    "Decoder and output",
+    asks="How does a vector become the next word?",
     idea=idea,
-    choose=choose,
+    controls=choose,
     see=see,
     do=do,
     check=check_cell,
     predict=predict,
-    code=(DecoderLayer.forward, EncoderDecoder.output, narrowed),
+    code=(DecoderLayer.forward, EncoderDecoder.output, filter_logits),
+    blocks=("decoder.stack", "output.linear", "output.softmax"),
 )

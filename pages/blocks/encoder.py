@@ -5,13 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from figures.embedding_space import cosines
-from model.layers import EncoderLayer
-from model.trace import EmptySentenceError, Trace
-from model.transformer import Encoder
-from ui import engine
-from ui.components.matrix import Caption, Labels, Scale, matrix
-from ui.contexts import (
+from experiments.contextual_vectors import (
     MONEY,
     RIVER,
     SPORT,
@@ -26,16 +20,22 @@ from ui.contexts import (
     travelled,
     vectors,
 )
+from experiments.passes import Ids
+from figures.embedding_space import cosines
+from model.layers import EncoderLayer
+from model.stacks import Encoder
+from model.trace import EmptySentenceError, Trace
+from ui import engine
+from ui.components.matrix import Caption, Labels, Scale, matrix
 from ui.controls.address import read_pair, write_pair
-from ui.controls.layers import Ids, ids
 from ui.controls.segmented import one_of
 from ui.course.check import check_cell, checked_matrix
-from ui.course.frame import show_lesson
+from ui.course.lesson import Lesson
 from ui.course.notices import MAX_CHARS, cut_notice
 from ui.course.quiz import Question
 from ui.course.sentence import KEY as SENTENCE
 from ui.text import in_markdown, number, visible
-from ui.views.attention_kinds import READABLE, n_layers
+from ui.views.attention_kinds import READABLE
 from ui.views.before_after import before_after
 from ui.views.column_chart import Series, column_chart
 
@@ -46,7 +46,7 @@ MOVED = 1e-3  # the share of its length by which a row must move to count as mov
 
 
 def idea(trace: Trace) -> None:
-    n = n_layers(trace)
+    n = len(trace.model.anatomy.stacks[-1].layers)
     st.markdown(
         f"The encoder is one layer after another, {n} here: self-attention, Add & Norm, feed-forward, Add & Norm, and "
         "again with weights of their own. A word starts with a vector from the look-up, which is the same in every "
@@ -61,10 +61,10 @@ def idea(trace: Trace) -> None:
 
 
 def see(trace: Trace) -> None:
-    names = dict(list(stages(n_layers(trace)).items())[1:])
+    names = dict(list(stages(trace.model).items())[1:])
     labels = {"into the stack" if label == "with position" else label: name for label, name in names.items()}
     stage = one_of("Stage", list(labels), key="encoder_stage", default=list(labels)[-1], wrap=True)
-    d_model = engine.machine().config.d_model
+    d_model = engine.model().config.d_model
     checked_matrix(
         trace,
         labels[stage],
@@ -152,7 +152,7 @@ def chosen_word(shared: Sequence[Shared]) -> int:
 
 def drift(trace: Trace, other: Trace, shared: Sequence[Shared]) -> None:
     """How alike the two vectors of each shared word are, stage by stage."""
-    names = list(stages(n_layers(trace)))
+    names = list(stages(trace.model))
     rows = np.stack([alike(vectors(trace, one.one), vectors(other, one.two)) for one in shared])
     different = different_words(trace, other)
     at = chosen_word(shared)
@@ -221,10 +221,10 @@ def in_words(shared: Shared, row: np.ndarray, different: float) -> None:
 
 def chosen_change(trace: Trace) -> tuple[int, str]:
     """Which piece is to be replaced and by what: as the address says, else the last word by some other."""
-    words, n = list(everyday_words()), _n_pieces(trace)
+    words, n = list(engine.run(everyday_words, trace.model)), _n_pieces(trace)
     last = max((i for i in range(n) if trace.src[i].text.isalnum()), default=n - 1)
     row, word = read_pair("change", (n, len(words)), (last, words.index("window")))
-    if everyday_words()[words[word]] == trace.src[row].id:
+    if engine.run(everyday_words, trace.model)[words[word]] == trace.src[row].id:
         word = (word + 1) % len(words)
     return row, words[word]
 
@@ -236,8 +236,8 @@ def _n_pieces(trace: Trace) -> int:
 
 def with_change(trace: Trace, row: int, word: str) -> Ids:
     """The ids of the sentence with one piece replaced."""
-    src = ids(trace)[0]
-    return (*src[:row], everyday_words()[word], *src[row + 1 :])
+    src = trace.src_ids
+    return (*src[:row], engine.run(everyday_words, trace.model)[word], *src[row + 1 :])
 
 
 def choose_change(trace: Trace) -> tuple[int, str]:
@@ -246,13 +246,13 @@ def choose_change(trace: Trace) -> tuple[int, str]:
     n, own = _n_pieces(trace), trace.src
     # The keys belong to the sentence, and that of the word to the piece too: others have other options.
     keys = f"change/{trace.text}", f"becomes/{row}/{trace.text}"
-    options = [one for one, id in everyday_words().items() if id != own[row].id]
+    options = [one for one, id in engine.run(everyday_words, trace.model).items() if id != own[row].id]
 
     def write_row() -> None:
-        write_pair("change", (st.session_state[keys[0]], list(everyday_words()).index(word)))
+        write_pair("change", (st.session_state[keys[0]], list(engine.run(everyday_words, trace.model)).index(word)))
 
     def write_word() -> None:
-        write_pair("change", (row, list(everyday_words()).index(st.session_state[keys[1]])))
+        write_pair("change", (row, list(engine.run(everyday_words, trace.model)).index(st.session_state[keys[1]])))
 
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         st.selectbox(
@@ -270,9 +270,12 @@ def change_a_piece(trace: Trace) -> None:
         "same with the self-attention of all encoder layers switched off."
     )
     row, word = choose_change(trace)
-    src, changed = ids(trace)[0], with_change(trace, row, word)
-    names = list(stages(n_layers(trace)))
-    both = travelled(src, changed), travelled(src, changed, attention_off=True)
+    src, changed = trace.src_ids, with_change(trace, row, word)
+    names = list(stages(trace.model))
+    both = (
+        engine.run(travelled, trace.model, src, changed),
+        engine.run(travelled, trace.model, src, changed, attention_off=True),
+    )
     before_after(
         both,
         ("With self-attention", "Self-attention off in the encoder"),
@@ -289,7 +292,7 @@ def change_a_piece(trace: Trace) -> None:
     rest = both[0][others]
     most = others[int(rest[:, -1].argmax())]
     reached = [int((rest[:, stage] > MOVED).sum()) for stage in range(len(names))]
-    tokenizer = engine.machine().tokenizer
+    tokenizer = engine.model().tokenizer
     text = tokenizer.decode(changed[:-1])
     st.markdown(
         f"Of the {len(rest)} other rows, {reached[1]} have moved by more than a thousandth of their length before the "
@@ -350,7 +353,9 @@ def where_apart(one: Trace, two: Trace, word: Shared) -> Question:
 
 def how_many_move(trace: Trace) -> Question:
     row, word = chosen_change(trace)
-    moved = np.delete(travelled(ids(trace)[0], with_change(trace, row, word))[:, 2], row) > MOVED  # after layer 1
+    moved = (
+        np.delete(engine.run(travelled, trace.model, trace.src_ids, with_change(trace, row, word))[:, 2], row) > MOVED
+    )  # after layer 1
     return Question(
         "travel",
         f"Replace **{in_markdown(trace.src[row].text)}** (piece {row + 1}) by *{in_markdown(word)}*. How many of the "
@@ -385,12 +390,15 @@ def how_alike(one: Trace, two: Trace, word: Shared) -> Question:
     )
 
 
-show_lesson(
+LESSON = Lesson(
     "encoder",
+    "Encoder",
+    asks="What does a word become once it has read its sentence?",
     idea=idea,
     see=see,
     do=do,
     check=check_cell,
     predict=predict,
     code=(Encoder, EncoderLayer, alike, travelled),
+    blocks=("encoder.stack",),
 )

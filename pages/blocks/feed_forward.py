@@ -5,28 +5,22 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
+from experiments.examples import example_sentences, hidden_in_examples
+from experiments.passes import changed_pass
 from experiments.position_wise import each_row_alone
-from explain import added, layer_input
 from figures.feed_forward import most_changed, strongest_units
 from figures.probabilities import probabilities_of
+from model.anatomy import Layer
 from model.decoding import Greedy
 from model.feed_forward import FeedForward
-from model.interventions import InterventionError, Interventions, Unit
+from model.interventions import Block, InterventionError, Interventions, Unit
 from model.trace import Array, Trace
 from ui import engine
 from ui.components.matrix import Caption, Labels
-from ui.controls.layers import (
-    Layer,
-    changed,
-    choose_layer,
-    current_layer,
-    example_sentences,
-    hidden_in_examples,
-    ids,
-)
+from ui.controls.layer_control import LAYER, phrase_of, title_of, tokens_of_layer
 from ui.controls.segmented import one_of
 from ui.course.check import Part, check_cell, checked_matrix
-from ui.course.frame import show_lesson
+from ui.course.lesson import Lesson
 from ui.course.quiz import Question
 from ui.text import bold, in_markdown, magnitude, number, visible
 from ui.views.activation_strip import raster
@@ -61,7 +55,7 @@ def network(layer: Layer) -> str:
 
 
 def idea(trace: Trace) -> None:
-    config, weights = engine.machine().config, engine.weights()
+    config, weights = engine.model().config, engine.model().weights
     own = sum(w.size for name, w in weights.items() if ".feed_forward." in name)
     st.markdown(
         "Attention has mixed the pieces. Now a small network works on **each row by itself**, with the same numbers at "
@@ -76,25 +70,25 @@ def idea(trace: Trace) -> None:
     st.markdown(
         "The ReLU is the only place in the model that bends single numbers: attention adds up rows in proportion to "
         "its weights, and softmax and norm treat a row as a whole. A good part of what was learned is stored here: "
-        f"**{own / sum(w.size for w in weights.values()):.0%}** of all {engine.machine().n_parameters / 1e6:.1f} "
+        f"**{own / sum(w.size for w in weights.values()):.0%}** of all {engine.model().n_parameters / 1e6:.1f} "
         "million parameters."
     )
 
 
 def reads(trace: Trace, layer: Layer) -> str:
     """Name of the tensor that the feed-forward network of a layer reads."""
-    return added(engine.numbers(trace), layer.stack, layer.layer, layer.n_sublayers)[0]
+    return trace.model.anatomy.sublayer(layer.stack, layer.index, "feed_forward").reads
 
 
 def see(trace: Trace) -> None:
-    layer = choose_layer()
+    layer = LAYER.draw(trace.model)
     step, title, how_to_read = STEPS[one_of("Step", list(STEPS), key="ff_step", default="3 ReLU", wrap=True)]
     units = shown_units(trace, layer)
     by_unit = step in ("pre_activation", "hidden")
     shown = checked_matrix(
         trace,
         reads(trace, layer) if step == "in" else f"{network(layer)}.{step}",
-        Caption(f"{title} ({layer.title})", how_to_read),
+        Caption(f"{title} ({title_of(layer)})", how_to_read),
         labels=Labels(
             columns=[str(unit + 1) for unit in units] if by_unit else None,
             describe="“{row}”, unit {column}: {value}" if by_unit else "“{row}”, dimension {column}: {value}",
@@ -113,7 +107,10 @@ def shown_units(trace: Trace, layer: Layer) -> list[int]:
 
 
 def shapes(trace: Trace, layer: Layer) -> None:
-    t, (d_ff, d_model) = len(layer.tokens(trace)), engine.weights()[f"{network(layer)}.w_1.weight"].shape
+    t, (d_ff, d_model) = (
+        len(tokens_of_layer(trace, layer)),
+        engine.model().weights[f"{network(layer)}.w_1.weight"].shape,
+    )
     st.caption(
         f"Shapes: in ({t}, {d_model}), W₁ ({d_model}, {d_ff}), hidden ({t}, {d_ff}), W₂ ({d_ff}, {d_model}), out "
         f"({t}, {d_model})."
@@ -126,7 +123,8 @@ def row_in_words(trace: Trace, layer: Layer, row: int) -> None:
     fires = int((hidden > 0).sum())
     best = np.argsort(-hidden, kind="stable")[: min(3, fires)]
     st.markdown(
-        f"The chosen row is **{in_markdown(layer.tokens(trace)[row].text)}**: {fires} of {len(hidden):,} units fire, "
+        f"The chosen row is **{in_markdown(tokens_of_layer(trace, layer)[row].text)}**: {fires} of "
+        f"{len(hidden):,} units fire, "
         f"{1 - fires / len(hidden):.1%} rest."
         + (" The strongest: " + ", ".join(f"unit {u + 1} ({number(float(hidden[u]), 2)})" for u in best) + "."
            if fires else "")
@@ -136,7 +134,7 @@ def row_in_words(trace: Trace, layer: Layer, row: int) -> None:
 def all_units(trace: Trace, layer: Layer) -> None:
     """All units of all pieces at once."""
     whole = trace.tensors[f"{network(layer)}.hidden"]
-    hidden, texts = whole[:READABLE], [token.text for token in layer.tokens(trace)[:READABLE]]
+    hidden, texts = whole[:READABLE], [token.text for token in tokens_of_layer(trace, layer)[:READABLE]]
     d_ff = hidden.shape[1]
     st.markdown(f"**All {d_ff:,} units at once: a tick for each that fires**")
     raster(texts, hidden, f"For each piece, how many of the {d_ff} hidden units fire")
@@ -153,7 +151,7 @@ def all_units(trace: Trace, layer: Layer) -> None:
 
 
 def do(trace: Trace) -> None:
-    layer = current_layer()
+    layer = LAYER.value(trace.model)
     st.subheader("What does one unit look for?", anchor=False)
     unit = choose_unit(trace, layer)
     what_it_looks_for(trace, layer, unit)
@@ -164,11 +162,11 @@ def do(trace: Trace) -> None:
 
 def choose_unit(trace: Trace, layer: Layer) -> int:
     """Control for one hidden unit of this layer, among those that See shows; kept in the address."""
-    tokens, hidden = layer.tokens(trace)[:READABLE], trace.tensors[f"{network(layer)}.hidden"][:READABLE]
+    tokens, hidden = tokens_of_layer(trace, layer)[:READABLE], trace.tensors[f"{network(layer)}.hidden"][:READABLE]
     units = shown_units(trace, layer)
     chosen = asked_unit(layer, hidden.shape[1])
     if chosen is None:
-        chosen = most_telling(layer, units)
+        chosen = most_telling(trace, layer, units)
     elif chosen not in units:
         units.append(chosen)
 
@@ -177,13 +175,13 @@ def choose_unit(trace: Trace, layer: Layer) -> int:
         rests = "rests in this sentence" if hidden[best, unit] == 0 else f"strongest for {visible(tokens[best].text)}"
         return f"unit {unit + 1}: {rests}"
 
-    key = f"unit/{layer.title}/{trace.text}"
+    key = f"unit/{title_of(layer)}/{trace.text}"
 
     def write() -> None:
-        st.query_params["unit"] = str(Unit(layer.stack, layer.layer, st.session_state[key]))
+        st.query_params["unit"] = str(Unit(layer.stack, layer.index, st.session_state[key]))
 
     return st.selectbox(
-        f"Hidden unit of {layer.phrase}",
+        f"Hidden unit of {phrase_of(layer)}",
         units,
         index=units.index(chosen),
         format_func=name,
@@ -199,23 +197,23 @@ def asked_unit(layer: Layer, d_ff: int) -> int | None:
         asked = Unit.parse(st.query_params.get("unit", ""))
     except InterventionError:
         return None
-    here = (asked.stack, asked.layer) == (layer.stack, layer.layer) and asked.unit < d_ff
+    here = (asked.stack, asked.layer) == (layer.stack, layer.index) and asked.unit < d_ff
     return asked.unit if here else None
 
 
-def most_telling(layer: Layer, units: Sequence[int]) -> int:
+def most_telling(trace: Trace, layer: Layer, units: Sequence[int]) -> int:
     """The unit that several different pieces of the example sentences drive hard: one with a taste to be guessed."""
-    texts, hidden = hidden_in_examples(layer)
+    texts, hidden = engine.run(hidden_in_examples, trace.model, layer.stack, layer.index)
     return max(units, key=lambda unit: [0.0, *(value for _, value in strongest(texts, hidden[:, unit])[3:4])][-1])
 
 
 def what_it_looks_for(trace: Trace, layer: Layer, unit: int) -> None:
     """The pieces that drive a unit, in this sentence and in the example sentences."""
-    own = [token.text for token in layer.tokens(trace)], trace.tensors[f"{network(layer)}.hidden"][:, unit]
-    texts, hidden = hidden_in_examples(layer)
+    own = [token.text for token in tokens_of_layer(trace, layer)], trace.tensors[f"{network(layer)}.hidden"][:, unit]
+    texts, hidden = engine.run(hidden_in_examples, trace.model, layer.stack, layer.index)
     sides = strongest(*own), strongest(texts, hidden[:, unit])
     limit = max((value for side in sides for _, value in side), default=1.0)
-    names = "In your sentence", f"In {len(example_sentences())} everyday sentences"
+    names = "In your sentence", f"In {len(example_sentences(trace.model))} everyday sentences"
     counts = [(int((values > 0).sum()), len(values)) for values in (own[1], hidden[:, unit])]
     for column, name, side, (fires, of) in zip(st.columns(2, gap="large"), names, sides, counts, strict=True):
         with column:
@@ -242,17 +240,19 @@ def strongest(texts: Sequence[str], values: Array) -> list[tuple[str, float]]:
 def leave_out(trace: Trace, layer: Layer, unit: int) -> None:
     """The network without the unit, without its ReLU, or switched off: before and after."""
     st.subheader("Leave something out", anchor=False)
-    block = layer.block("feed_forward")
+    block = Block(layer.stack, layer.index, "feed_forward")
     ways = {
-        "This unit": Interventions(units_off=(Unit(layer.stack, layer.layer, unit),)),
+        "This unit": Interventions(units_off=(Unit(layer.stack, layer.index, unit),)),
         "The ReLU": Interventions(relu_off=(block,)),
         "The whole network": Interventions(blocks_off=(block,)),
     }
     way = one_of("Leave out", list(ways), key="leave_out", wrap=True)
     change = ways[way]
-    src, tgt = ids(trace)
-    after = changed(src, tgt, change, (layer.output, f"{network(layer)}.output", "logits"))
-    one, two = trace.tensors[layer.output], after[layer.output]
+    src, tgt = trace.src_ids, trace.tgt_ids
+    after = engine.run(
+        changed_pass, trace.model, src, tgt, change, (layer.writes, f"{network(layer)}.output", "logits")
+    )
+    one, two = trace.tensors[layer.writes], after[layer.writes]
     dimensions = most_changed(one, two, SHOWN)
     says = {
         "This unit": f"unit {unit + 1} is 0 for every piece",
@@ -263,12 +263,12 @@ def leave_out(trace: Trace, layer: Layer, unit: int) -> None:
         (one[:, dimensions], two[:, dimensions]),
         ("As it is", f"After: {says}"),
         Labels(
-            [token.text for token in layer.tokens(trace)],
+            [token.text for token in tokens_of_layer(trace, layer)],
             [str(d + 1) for d in dimensions],
             describe="“{row}”, dimension {column}: {value}",
         ),
-        how_to_read=f"What {layer.phrase} passes on: the {len(dimensions)} dimensions that change most.",
-        csv_name=f"output of {layer.phrase}",
+        how_to_read=f"What {phrase_of(layer)} passes on: the {len(dimensions)} dimensions that change most.",
+        csv_name=f"output of {phrase_of(layer)}",
         scale="signed",
     )
     labels = [token.id for token in trace.labels]
@@ -299,7 +299,7 @@ def explain(trace: Trace, layer: Layer, way: str, written: Array) -> None:
             "kept, and often that is enough for a translation."
         )
     else:
-        w = {name: engine.weights()[f"{network(layer)}.{name}"].astype(np.float64)
+        w = {name: engine.model().weights[f"{network(layer)}.{name}"].astype(np.float64)
              for name in ("w_1.weight", "w_1.bias", "w_2.weight", "w_2.bias")}  # fmt: skip
         single = w["w_2.weight"] @ w["w_1.weight"]  # (d_model, d_model); torch keeps W transposed
         x = trace.tensors[reads(trace, layer)]
@@ -331,27 +331,26 @@ def alone(trace: Trace, layer: Layer) -> None:
 
 def differences_alone(trace: Trace, layer: Layer) -> list[float]:
     """The largest difference that it makes to run every row alone: for the network and for self-attention."""
-    found = []
-    stream = layer_input(engine.numbers(trace), layer.stack, layer.layer, "self")
-    for name, source in (("feed_forward", reads(trace, layer)), ("self_attn", stream)):
-        block = layer.block(name)
-        by_itself = each_row_alone(engine.machine(), block, trace.tensors[source])
-        found.append(float(np.abs(by_itself - trace.tensors[f"{block.path}.output"]).max()))
-    return found
+    differences = []
+    for name in ("feed_forward", "self_attn"):
+        sublayer = trace.model.anatomy.sublayer(layer.stack, layer.index, name)
+        by_itself = each_row_alone(trace.model, Block(*sublayer.place), trace.tensors[sublayer.reads])
+        differences.append(float(np.abs(by_itself - trace.tensors[sublayer.writes]).max()))
+    return differences
 
 
 def predict(trace: Trace) -> Sequence[Question]:
-    layer = current_layer()
+    layer = LAYER.value(trace.model)
     return how_many_fire(trace, layer), position_wise(trace, layer), what_hurts_more(trace, layer)
 
 
 def how_many_fire(trace: Trace, layer: Layer) -> Question:
-    hidden, tokens = trace.tensors[f"{network(layer)}.hidden"], layer.tokens(trace)
+    hidden, tokens = trace.tensors[f"{network(layer)}.hidden"], tokens_of_layer(trace, layer)
     row = min(1, len(tokens) - 1)
     share = float((hidden[row] > 0).mean())
     return Question(
         "firing",
-        f"Of the {hidden.shape[1]:,} hidden units of {layer.phrase}: how many fire for "
+        f"Of the {hidden.shape[1]:,} hidden units of {phrase_of(layer)}: how many fire for "
         f"**{in_markdown(tokens[row].text)}** (piece {row + 1})?",
         ("fewer than one in ten", "between one in ten and a half", "more than half"),
         frozenset({0 if share < 0.1 else 1 if share <= 0.5 else 2}),
@@ -372,7 +371,8 @@ def position_wise(trace: Trace, layer: Layer) -> Question:
     same = network_differs < tiny, attention_differs < tiny
     return Question(
         "alone",
-        f"Take one row of your sentence out of its context and send it alone through both blocks of {layer.phrase}.",
+        f"Take one row of your sentence out of its context and send it alone through both blocks of "
+        f"{phrase_of(layer)}.",
         options,
         frozenset({{(True, False): 0, (False, True): 1, (True, True): 2, (False, False): 3}[same]}),
         f"The largest difference is {magnitude(network_differs)} for the network, which is rounding, and "
@@ -381,16 +381,16 @@ def position_wise(trace: Trace, layer: Layer) -> Question:
 
 
 def what_hurts_more(trace: Trace, layer: Layer) -> Question:
-    block, (src, tgt) = layer.block("feed_forward"), ids(trace)
+    block, (src, tgt) = Block(layer.stack, layer.index, "feed_forward"), (trace.src_ids, trace.tgt_ids)
     labels = [token.id for token in trace.labels]
-    keep = layer.output, f"{network(layer)}.output", "logits"
+    keep = layer.writes, f"{network(layer)}.output", "logits"
     off, linear = (
-        float(probabilities_of(changed(src, tgt, change, keep)["logits"], labels).mean())
+        float(probabilities_of(engine.run(changed_pass, trace.model, src, tgt, change, keep)["logits"], labels).mean())
         for change in (Interventions(blocks_off=(block,)), Interventions(relu_off=(block,)))
     )
     return Question(
         "hurts",
-        f"What harms your translation more in {layer.phrase}: to leave out the ReLU alone, or the whole network?",
+        f"What harms your translation more in {phrase_of(layer)}: to leave out the ReLU alone, or the whole network?",
         ("the ReLU alone", "the whole network", "both about the same"),
         frozenset({2 if abs(off - linear) < 0.02 else 0 if linear < off else 1}),
         f"The mean probability of the translation's pieces is {number(float(np.mean(trace.probabilities)))} as it is, "
@@ -399,12 +399,15 @@ def what_hurts_more(trace: Trace, layer: Layer) -> Question:
     )
 
 
-show_lesson(
+LESSON = Lesson(
     "feed-forward",
+    "Feed-forward",
+    asks="What happens to a piece once it has gathered what it needs?",
     idea=idea,
     see=see,
     do=do,
     check=check_cell,
     predict=predict,
     code=(FeedForward, each_row_alone),
+    blocks=("encoder.feed_forward", "decoder.feed_forward"),
 )

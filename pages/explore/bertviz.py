@@ -12,7 +12,7 @@ from model.interventions import Head
 from model.trace import Trace
 from ui.components.matrix import Caption, Labels, Scale, matrix
 from ui.controls.address import read_pair, write_pair
-from ui.controls.head_control import choose_head
+from ui.controls.head_control import HeadControl
 from ui.controls.segmented import one_of
 from ui.course.sentence import sentence_trace
 from ui.engine import numbers
@@ -25,7 +25,7 @@ from ui.views.worked_steps import show_steps
 @st.fragment
 def bench(trace: Trace) -> None:
     """Everything that a choice of head changes, and nothing else."""
-    head = choose_head(default="cross")
+    head = HeadControl(default="cross").draw(trace.model)
     maps = next(maps for maps in of_trace(trace) if maps.kind == head.attention)
     bertviz(partial(draw, maps.first(READABLE), head.layer, head.head), maps.weights.shape, maps.kind, head.head)
     st.header("Query times key, number by number", anchor=False)
@@ -51,7 +51,7 @@ def query_times_key(trace: Trace, head: Head) -> None:
             Caption(
                 "Choose a pair",
                 f"{head_title(head.attention, head.layer, head.head)}: weights.",
-                csv_name=f"{head.path}.weights head {head.head + 1}",
+                csv_name=f"{trace.path(head)}.weights head {head.head + 1}",
             ),
             key="pair",
             hidden=np.isneginf(trace.attention(head.attention, head.layer, "scores")[head.head])[size],
@@ -64,7 +64,7 @@ def query_times_key(trace: Trace, head: Head) -> None:
     k = trace.attention(head.attention, head.layer, "k")[head.head, column]
     with right:
         st.markdown(f"Query of **{in_markdown(rows[row])}**, key of **{in_markdown(columns[column])}**")
-        show_steps(worked_weight(numbers(trace), head.path, (head.head, row, column)))
+        show_steps(worked_weight(numbers(trace), trace.path(head), (head.head, row, column)))
     elements(q, k)
 
 

@@ -14,16 +14,17 @@ from figures.embedding_space import (
     principal_projection,
     space_map,
 )
+from model.embedding import TokenEmbedding
+from model.loaded import TRANSLATOR, UNTRAINED
 from model.tokenizer import Token, normalise
 from model.trace import Trace
-from model.transformer import TokenEmbedding
 from ui import engine
 from ui.components.matrix import Caption, Labels, Scale, matrix
 from ui.controls.address import read_pair, write_pair
 from ui.controls.segmented import one_of
 from ui.controls.vocabulary_entry import EMBEDDINGS, MAX_QUERY, entries, find, neighbours_of, projection
 from ui.course.check import check_cell, checked_matrix, compute_it_yourself
-from ui.course.frame import show_lesson
+from ui.course.lesson import Lesson
 from ui.course.quiz import Question
 from ui.text import in_markdown, number
 from ui.views.attention_kinds import READABLE
@@ -40,11 +41,11 @@ LEARNED = 0.1  # by so much the nearest learned cosine must exceed the nearest r
 
 def first_id(word: str) -> int:
     """The id of a word, or of its first piece."""
-    return engine.machine().tokenizer.encode(word)[0]
+    return engine.model().tokenizer.encode(word)[0]
 
 
 def idea(trace: Trace) -> None:
-    size, d_model = engine.weights()[EMBEDDINGS].shape
+    size, d_model = engine.model().weights[EMBEDDINGS].shape
     st.markdown(
         "An id, a piece's number in the vocabulary, says nothing about meaning. As a **one-hot vector** "
         f"({size:,} numbers, all 0 but a single 1) it is huge, and every two words are equally far apart: "
@@ -62,7 +63,7 @@ def idea(trace: Trace) -> None:
 
 def far_apart() -> str:
     """The distances between one-hot vectors, computed."""
-    size = engine.machine().config.vocab_size
+    size = engine.model().config.vocab_size
     dog, cat, orange, apple = (one_hot(first_id(word), size) for word in ("dog", "cat", "orange", "apple"))
     return (
         f"from *dog* to *cat* the distance is √2 = {number(distance(dog, cat))}, from *orange* to *apple* "
@@ -87,7 +88,7 @@ def see(trace: Trace) -> None:
         ),
         labels=Labels(rows=[token.text for token in trace.src], describe="“{row}”, dimension {column}: {value}"),
     )
-    st.caption(f"Shapes: E {engine.weights()[EMBEDDINGS].shape}, rows {trace.tensors[name].shape}.")
+    st.caption(f"Shapes: E {engine.model().weights[EMBEDDINGS].shape}, rows {trace.tensors[name].shape}.")
     if name == TOKENS:
         long_way(trace.src[shown.cell[0]])
 
@@ -100,7 +101,7 @@ def step() -> str | None:
 
 def long_way(token: Token) -> None:
     """One-hot row times E, and the row looked up: both, and their difference."""
-    E = engine.weights()[EMBEDDINGS]
+    E = engine.model().weights[EMBEDDINGS]
     product, looked_up = one_hot(token.id, len(E)) @ E, E[token.id]
     st.markdown(
         f"**Why the look-up is a matrix product.** The one-hot vector of **{in_markdown(token.text)}** has its 1 at "
@@ -229,13 +230,16 @@ def longest(ids: Sequence[int]) -> int:
 def neighbours(trace: Trace, entry: int) -> None:
     names = entries()
     left, right = st.columns(2, gap="medium")
-    found = {twin: neighbours_of(entry, twin) for twin in (False, True)}
-    for column, twin, title in ((left, False, "With the learned E"), (right, True, "With random numbers instead")):
-        ids, values = found[twin]
+    found = {name: neighbours_of(entry, name) for name in (TRANSLATOR, UNTRAINED)}
+    for column, name, title in (
+        (left, TRANSLATOR, "With the learned E"),
+        (right, UNTRAINED, "With random numbers instead"),
+    ):
+        ids, values = found[name]
         with column:
             st.markdown(f"**{title}**: nearest to {in_markdown(names[entry])}")
             bars([names[i] for i in ids], values, f"{title}: the pieces nearest to {names[entry]}, with their cosines")
-    best, by_chance = found[False][1][0], found[True][1][0]
+    best, by_chance = found[TRANSLATOR][1][0], found[UNTRAINED][1][0]
     st.caption(
         f"The nearest learned row has cosine {number(best)}. With random numbers, which is how training began, "
         f"{number(by_chance)} comes about by chance. "
@@ -252,7 +256,7 @@ def vocabulary_map(trace: Trace) -> None:
     st.subheader("The whole vocabulary on one map", anchor=False)
     names, seen = entries(), projection()
     lit = list(dict.fromkeys(token.id for token in trace.src[:READABLE]))
-    share, d_model = sum(seen.shares), engine.machine().config.d_model
+    share, d_model = sum(seen.shares), engine.model().config.d_model
     st.markdown(
         f"Every dot is one of {len(names):,} pieces; those of your sentence are named"
         + (f" (the first {READABLE} of {len(trace.src)})" if len(trace.src) > READABLE else "")
@@ -279,7 +283,7 @@ def predict(trace: Trace) -> Sequence[Question]:
 
 
 def one_hot_question() -> Question:
-    E = engine.weights()[EMBEDDINGS]
+    E = engine.model().weights[EMBEDDINGS]
     dog, cat, other = (first_id(word) for word in ("dog", "cat", "because"))
     near_, far = (distance(one_hot(dog, len(E)), one_hot(i, len(E))) for i in (cat, other))
     learned = [float(cosines(E[[dog]], E[[i]])[0, 0]) for i in (cat, other)]
@@ -329,12 +333,15 @@ def bank_question() -> Question:
     )
 
 
-show_lesson(
+LESSON = Lesson(
     "embeddings",
+    "Embeddings",
+    asks="How does a number become a meaning?",
     idea=idea,
     see=see,
     do=do,
     check=check,
     predict=predict,
     code=(TokenEmbedding.forward, cosines, nearest, principal_projection),
+    blocks=("encoder.embedding", "decoder.embedding"),
 )

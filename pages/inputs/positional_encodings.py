@@ -6,7 +6,6 @@ import numpy as np
 import streamlit as st
 
 from experiments.passes import Shuffle, shuffle
-from explain import output_of
 from figures.positions import (
     angles,
     candidate,
@@ -24,7 +23,7 @@ from ui.components.matrix import Caption, Labels, Scale, matrix
 from ui.controls.address import read_count, write_count
 from ui.controls.segmented import one_of
 from ui.course.check import Part, check_cell, checked_matrix
-from ui.course.frame import show_lesson
+from ui.course.lesson import Lesson
 from ui.course.quiz import Question
 from ui.text import in_markdown, magnitude, number
 from ui.views.attention_kinds import READABLE
@@ -103,7 +102,7 @@ def candidates(trace: Trace) -> None:
         rule = one_of("P(t + 1) =", [*CONSTANTS, "sine and cosine"], key="rule", wrap=True)
         if rule in CONSTANTS:
             constant = one_of("c", CONSTANTS[rule], key=f"constant_{list(CONSTANTS).index(rule)}")
-    length, d_model = engine.machine().config.max_len, engine.machine().config.d_model
+    length, d_model = engine.model().config.max_len, engine.model().config.d_model
     if rule in CONSTANTS:
         values = candidate(rule, float(constant.replace("−", "-")), length)
         curves, names, why = values[:20, None], ["P(t)"], REASONS[rule]
@@ -303,7 +302,7 @@ def do(trace: Trace) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         off = st.toggle("Leave the positions out", key="positions_off", bind="query-params")
         st.button("Shuffle again", on_click=write_count, args=("shuffle", (seed + 1) % SEEDS))
-    found = shuffle(engine.machine().tokenizer, trace.text, seed)
+    found = shuffle(engine.model().tokenizer, trace.text, seed)
     if found is None:
         st.info("There is only one word here, so no other order. Choose *The black cat…* above, or type two words.")
         return
@@ -314,7 +313,7 @@ def shuffled_pair(trace: Trace, found: Shuffle, off: bool) -> None:
     change = Interventions(positions_off=off)
     decoding = Greedy(max_steps=LOST) if off else Greedy()
     one, two = (engine.trace(text, None, decoding, change) for text in (found.words, found.shuffled))
-    last = output_of("encoder", engine.machine().config.n_layers - 1)
+    last = trace.model.anatomy.stack("encoder").writes
     before, after = one.tensors[last], np.empty_like(one.tensors[last])
     after[list(found.rows)] = two.tensors[last]
     difference = np.abs(before - after).max()
@@ -403,12 +402,15 @@ def predict(trace: Trace) -> Sequence[Question]:
     )
 
 
-show_lesson(
+LESSON = Lesson(
     "positional-encodings",
+    "Positional encodings",
+    asks="How does the model know which word comes first?",
     idea=idea,
     see=see,
     do=do,
     check=check,
     predict=predict,
     code=(sinusoidal_encoding, Sinusoidal, rotation, shuffle),
+    blocks=("encoder.positions", "decoder.positions"),
 )

@@ -11,12 +11,12 @@ from model.checkpoint import SHIPPED
 from model.tokenizations import UNKNOWN, Cut, cuts
 from model.tokenizer import SPECIALS, Token, Tokenizer, normalise
 from model.trace import Trace
+from ui import engine
 from ui.components.pieces import Card, pieces
 from ui.controls.address import read_pair, write_pair
 from ui.controls.vocabulary_entry import entries, hexadecimal, spaced
-from ui.course.frame import show_lesson
+from ui.course.lesson import Lesson
 from ui.course.quiz import Question
-from ui.engine import machine
 from ui.text import in_markdown, visible
 from ui.views.attention_kinds import READABLE
 from ui.views.tables import numbers_of_figure, table
@@ -51,7 +51,7 @@ def n_pieces(count: int) -> str:
 
 
 def idea(trace: Trace) -> None:
-    tokenizer = machine().tokenizer
+    tokenizer = engine.model().tokenizer
     st.markdown(
         "A network reckons with numbers, so a sentence has to become numbers first. It is cut into words, the words "
         "into **pieces** (also called *tokens*), and every piece has a number, its **id**: its row in a fixed list of "
@@ -76,7 +76,7 @@ def idea(trace: Trace) -> None:
 
 
 def card(token: Token) -> Card:
-    raw = machine().tokenizer.piece_bytes(token.id)
+    raw = engine.model().tokenizer.piece_bytes(token.id)
     if token.id < len(SPECIALS):
         return Card(token.text, ("added", f"id {token.id}"), -1, marked=True)
     return Card(entries()[token.id], (hexadecimal(raw), f"id {token.id}"), token.word)
@@ -95,7 +95,7 @@ def see(trace: Trace) -> None:
     )
     if len(tokens) < len(trace.src):
         st.caption(f"Shown: the first {len(tokens)} of {len(trace.src)} pieces.")
-    tokenizer = machine().tokenizer
+    tokenizer = engine.model().tokenizer
     ids = [token.id for token in trace.src]
     back = tokenizer.decode(ids)
     st.markdown("**The ids, which are all that the model sees**")
@@ -112,13 +112,13 @@ def see(trace: Trace) -> None:
 def chosen_piece(trace: Trace) -> int:
     """The piece that Check explains: the one in the address, else the longest."""
     n = min(len(trace.src), READABLE)
-    lengths = [len(machine().tokenizer.piece_bytes(token.id)) if token.word >= 0 else 0 for token in trace.src[:n]]
+    lengths = [len(engine.model().tokenizer.piece_bytes(token.id)) if token.word >= 0 else 0 for token in trace.src[:n]]
     return read_pair("cell", (1, n), (0, lengths.index(max(lengths))))[1]
 
 
 def check(trace: Trace) -> None:
     token = trace.src[chosen_piece(trace)]
-    tokenizer, merges = machine().tokenizer, merges_of(machine().tokenizer)
+    tokenizer, merges = engine.model().tokenizer, merges_of(engine.model().tokenizer)
     raw = tokenizer.piece_bytes(token.id)
     st.markdown(
         f"**How did {in_markdown(entries()[token.id])} become {token.id}?** "
@@ -200,7 +200,7 @@ def longest_word(trace: Trace) -> str:
     for token in trace.src:
         if token.word >= 0:
             words.setdefault(token.word, []).append(token.id)
-    tokenizer = machine().tokenizer
+    tokenizer = engine.model().tokenizer
     best = max(words.values(), key=lambda ids: (len(ids), sum(len(tokenizer.piece_bytes(i)) for i in ids)))
     return tokenizer.decode(best)
 
@@ -213,7 +213,7 @@ def do(trace: Trace) -> None:
 def typed_words(trace: Trace) -> list[tuple[int, ...]]:
     """The words in the box, each as its bytes; of an empty box the hardest word of the sentence."""
     typed = normalise(str(st.session_state.get("word") or ""))
-    return merges_of(machine().tokenizer).words((typed or longest_word(trace))[:MAX_WORD])
+    return merges_of(engine.model().tokenizer).words((typed or longest_word(trace))[:MAX_WORD])
 
 
 def replay(trace: Trace) -> None:
@@ -225,7 +225,7 @@ def replay(trace: Trace) -> None:
         placeholder=f"empty: “{visible(longest_word(trace)[:MAX_WORD])}” of your sentence",
         live="300ms",
     )
-    merges = merges_of(machine().tokenizer)
+    merges = merges_of(engine.model().tokenizer)
     words = typed_words(trace)
     word = words[0]
     done = merges.replay(word)
@@ -297,7 +297,7 @@ def compare(trace: Trace) -> None:
     text = whole[:MAX_TEXT]
     if len(whole) > MAX_TEXT:
         st.caption(f"Shown: the first {MAX_TEXT} characters.")
-    tokenizer = machine().tokenizer
+    tokenizer = engine.model().tokenizer
     found = cuts(text, tokenizer)
     table(
         ("Method", "How it cuts", "This text, cut"),
@@ -352,11 +352,11 @@ WORDS = ("because", "apple", "sunflowers", "xylophone", "Saturday", "Straße")
 
 
 def predict(trace: Trace) -> Sequence[Question]:
-    return capitals(trace), hardest(trace, machine().tokenizer), unseen(machine().tokenizer)
+    return capitals(trace), hardest(trace, engine.model().tokenizer), unseen(engine.model().tokenizer)
 
 
 def capitals(trace: Trace) -> Question:
-    tokenizer = machine().tokenizer
+    tokenizer = engine.model().tokenizer
     now, loud = (tokenizer.encode(text) for text in (trace.text, trace.text.upper()))
     cut = " · ".join(entries()[i] for i in loud[:READABLE]) + (" …" if len(loud) > READABLE else "")
     return Question(
@@ -403,12 +403,15 @@ def unseen(tokenizer: Tokenizer) -> Question:
     )
 
 
-show_lesson(
+LESSON = Lesson(
     "tokenization",
+    "Tokenization",
+    asks="How does a sentence become numbers?",
     idea=idea,
     see=see,
     do=do,
     check=check,
     predict=predict,
     code=(Tokenizer.encode, Tokenizer.tokens, normalise, Merges),
+    blocks=("tokenize",),
 )

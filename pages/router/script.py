@@ -1,14 +1,18 @@
 """What runs for every visitor: the page configuration and the navigation, nothing else."""
 
+from pathlib import Path
+
 import streamlit as st
 
+import pages.course  # noqa: F401 - fills the course
 from ui.controls.persist import restore
 from ui.course.frame import course_pages
-from ui.course.lesson import PAGES
 from ui.course.page_frame import styles
 from ui.course.presenter import presenter_switch
 from ui.course.sentence import sentence_bar
-from ui.engine import settle
+from ui.engine import freeze_gc
+
+PAGES = Path(__file__).parents[1]
 
 st.set_page_config(page_title="Transformer Walkthrough", page_icon="🔎", layout="wide", initial_sidebar_state=240)
 styles()
@@ -31,4 +35,4 @@ restore(page.url_path)
 presenter_switch()
 sentence_bar()
 page.run()
-settle(page.url_path)
+freeze_gc(page.url_path)

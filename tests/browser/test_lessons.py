@@ -9,7 +9,8 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import ROOT
 from tests.browser.kit import axe_faults, lasting, settled, sideways, wear
-from ui.course.lesson import LESSONS, Lesson
+from tests.course import LESSONS
+from ui.course.lesson import Lesson
 
 pytestmark = pytest.mark.browser
 

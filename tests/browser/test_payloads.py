@@ -12,8 +12,8 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import ROOT
 from tests.browser.kit import settled
+from tests.course import LESSONS
 from tests.payloads import PAYLOADS
-from ui.course.lesson import LESSONS
 
 pytestmark = pytest.mark.browser
 

@@ -5,11 +5,10 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from experiments.cost import timed, work
-from model.cache import KeyValueCache
 from model.device import Device
+from model.families.encoder_decoder import EncoderDecoder
+from model.loaded import LoadedModel
 from model.tokenizer import EOS_ID, SOS_ID, Tokenizer
-from model.trace import Machine
-from model.transformer import EncoderDecoder
 from tests.small import CONFIG
 
 SRC = (*range(7, 51, 4), EOS_ID)
@@ -17,24 +16,24 @@ TGT = (SOS_ID, *range(83, 53, -5))
 
 
 @pytest.fixture
-def machine(model: EncoderDecoder, tokenizer: Tokenizer) -> Machine:
-    return Machine(CONFIG, model, model, tokenizer, Device(torch.device("cpu"), "CPU"))
+def loaded(model: EncoderDecoder, tokenizer: Tokenizer) -> LoadedModel:
+    return LoadedModel(CONFIG, model, model, tokenizer, Device(torch.device("cpu"), "CPU"))
 
 
 @pytest.mark.parametrize("cached", [True, False])
 @torch.no_grad()
-def test_multiplications_are_those_that_torch_counts(machine: Machine, cached: bool) -> None:
+def test_multiplications_are_those_that_torch_counts(loaded: LoadedModel, cached: bool) -> None:
     src_ids, tgt_ids = torch.tensor([SRC]), torch.tensor([TGT])
-    memory, cache = machine.model.encode(src_ids), KeyValueCache() if cached else None
+    memory, cache = loaded.model.encode(src_ids), loaded.model.new_cache() if cached else None
     for t, step in enumerate(work(CONFIG, len(TGT), len(SRC), cached), 1):
         with FlopCounterMode(display=False) as counter:
-            logits = machine.model.decode(tgt_ids[:, :t], memory, src_ids, cache=cache)
+            logits = loaded.model.decode(tgt_ids[:, :t], memory, src_ids, cache=cache)
         assert step.multiplications == counter.get_total_flops() // 2  # it counts the additions as well
         assert step.positions == logits.size(1)
 
 
 @pytest.mark.parametrize("cached", [True, False])
-def test_every_step_is_timed(machine: Machine, cached: bool) -> None:
-    seconds = timed(machine, SRC, TGT, cached)
+def test_every_step_is_timed(loaded: LoadedModel, cached: bool) -> None:
+    seconds = timed(loaded, SRC, TGT, cached)
     assert len(seconds) == len(TGT)
     assert min(seconds) > 0

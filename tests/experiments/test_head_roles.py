@@ -4,6 +4,7 @@ import json
 import random
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -29,12 +30,16 @@ from experiments.head_roles import (
     shares,
     uniform,
 )
+from model.build import build_model
 from model.checkpoint import SHIPPED, WEIGHTS, CheckpointError
-from model.config import ModelConfig
-from model.interventions import ATTENTIONS, Head, Interventions
+from model.config import PRESETS
+from model.describe import anatomy_of
+from model.interventions import Head, Interventions
+from model.loaded import LoadedModel, load_folder
 from model.tokenizer import EOS_ID, Token
-from model.trace import MAX_TOKENS, Machine, Trace, load_machine, trace
+from model.trace import MAX_TOKENS, Trace, trace
 from tests.oracle.forward import EOS, SOS, Forward, config, softmax, source_ids
+from tests.oracle.names import ATTENTIONS
 
 SENTENCES = (
     "I ate an apple",
@@ -47,13 +52,13 @@ PUNCTUATION = set(",.!?:;'\"-()*/_…‹›%&@#[]{}\\¿¡«»‘’“”")  # w
 
 
 @cache
-def machine() -> Machine:
-    return load_machine()
+def loaded() -> LoadedModel:
+    return load_folder()
 
 
 @cache
 def traced(text: str) -> Trace:
-    return trace(machine(), text)
+    return trace(loaded(), text)
 
 
 @cache
@@ -72,7 +77,7 @@ def label_probabilities(found: Forward) -> np.ndarray:
 @pytest.mark.parametrize("text", SENTENCES)
 def test_the_aligned_word_is_the_one_that_the_piece_cannot_do_without(text: str) -> None:
     one = traced(text)
-    found = aligned_words(machine(), one.src, one.labels)
+    found = aligned_words(loaded(), one.src, one.labels)
     pieces = {w: tuple(i for i, t in enumerate(one.src) if t.word == w) for w in {t.word for t in one.src} - {-1}}
     whole = label_probabilities(oracle(text))
     without = {word: label_probabilities(oracle(text, blocked=at)) for word, at in pieces.items()}
@@ -88,7 +93,7 @@ def test_the_aligned_word_is_the_one_that_the_piece_cannot_do_without(text: str)
 
 def test_each_german_word_comes_from_its_english_one() -> None:
     one = traced("I ate an apple")
-    found = aligned_words(machine(), one.src, one.labels)
+    found = aligned_words(loaded(), one.src, one.labels)
     first = {word: next(t.text for t in one.src if t.word == word) for word in found if word >= 0}
     german = {label.text: first.get(word) for label, word in zip(one.labels, found, strict=True)}
     assert german["Ich"] == "I"
@@ -128,7 +133,7 @@ def counts(kind: str, name: str, row: int, column: int, one: Trace, aligned: tup
 @pytest.mark.parametrize("kind", list(ATTENTIONS))
 def test_shares_are_what_loops_over_the_oracles_weights_give(kind: str, text: str) -> None:
     one = traced(text)
-    aligned = aligned_words(machine(), one.src, one.labels)
+    aligned = aligned_words(loaded(), one.src, one.labels)
     counted = head_places(one, kind, aligned)
     assert counted.keys() == SHARES[kind].keys()
     for layer in range(config()["n_layers"]):
@@ -148,7 +153,7 @@ def test_shares_are_what_loops_over_the_oracles_weights_give(kind: str, text: st
 @pytest.mark.parametrize("kind", list(ATTENTIONS))
 def test_equal_weights_give_the_share_of_the_places_that_count(kind: str, text: str) -> None:
     one = traced(text)
-    aligned = aligned_words(machine(), one.src, one.labels)
+    aligned = aligned_words(loaded(), one.src, one.labels)
     rows, columns = one.attention(kind, 0).shape[1:]
     weights = uniform(kind, rows, columns)
     seen = oracle(text)[ATTENTIONS[kind].format(0) + ".weights"][0] > 0
@@ -224,7 +229,7 @@ def heads_of(*names: str) -> tuple[Head, ...]:
 
 def subsets() -> list[tuple[Head, ...]]:
     """Whole layers, whole kinds, everything, and some drawn at random."""
-    heads, choose = all_heads(machine().config), random.Random(7)
+    heads, choose = all_heads(loaded().anatomy), random.Random(7)
     layer = [tuple(h for h in heads if (h.attention, h.layer) == (kind, 1)) for kind in ATTENTIONS]
     kind = tuple(h for h in heads if h.attention == "cross")
     return [*layer, kind, tuple(heads), *(tuple(choose.sample(heads, n)) for n in (1, 2, 3, 5, 8, 13))]
@@ -238,7 +243,7 @@ def places_off(heads: tuple[Head, ...]) -> tuple[tuple[str, int], ...]:
 @pytest.mark.parametrize("heads", subsets(), ids=lambda some: str(len(some)))
 def test_switching_heads_off_is_a_pass_without_them(heads: tuple[Head, ...], text: str) -> None:
     """Every tensor of the app's pass, and its greedy translation, against a pass computed from scratch."""
-    one = trace(machine(), text, interventions=Interventions(heads_off=heads))
+    one = trace(loaded(), text, interventions=Interventions(heads_off=heads))
     labels = [token.id for token in one.labels]
     expected = Forward(source_ids(text), labels, heads_off=places_off(heads))
     for name in (n for n in one.tensors if not n.endswith("mask")):
@@ -251,7 +256,7 @@ def test_switching_heads_off_is_a_pass_without_them(heads: tuple[Head, ...], tex
 
 def test_written_piece_by_piece_it_is_the_same() -> None:
     heads, text = heads_of("cross.2.0", "cross.2.2", "encoder.1.1"), SENTENCES[2]
-    one = trace(machine(), text, interventions=Interventions(heads_off=heads))
+    one = trace(loaded(), text, interventions=Interventions(heads_off=heads))
     labels: list[int] = []
     while labels[-1:] != [EOS]:
         logits = Forward(source_ids(text), [*labels, EOS], heads_off=places_off(heads)).logits[-1]
@@ -263,9 +268,9 @@ def test_written_piece_by_piece_it_is_the_same() -> None:
 
 @pytest.mark.parametrize("text", SENTENCES[:3])
 def test_each_head_switched_off_alone(text: str) -> None:
-    one, heads = traced(text), all_heads(machine().config)
+    one, heads = traced(text), all_heads(loaded().anatomy)
     ids = [[token.id for token in tokens] for tokens in (one.src, one.labels)]
-    found = log_probabilities_without(machine(), *ids, heads)
+    found = log_probabilities_without(loaded(), *ids, heads)
     assert found.shape == (len(heads), len(one.labels))
     for row, head in zip(found, heads, strict=True):
         expected = label_probabilities(oracle(text, heads_off=places_off((head,))))
@@ -276,7 +281,7 @@ def test_each_head_switched_off_alone(text: str) -> None:
 
 
 def test_the_shipped_measurement_is_of_the_shipped_model() -> None:
-    found = load_measured(machine().config)
+    found = load_measured(loaded().anatomy)
     assert found.n_sentences == 2000
     assert found.role(Head("encoder", 1, 1)) == "mostly the next piece"
     recorded = json.loads((SHIPPED / MEASURED).read_text())
@@ -339,7 +344,7 @@ def test_a_damaged_measurement_is_refused_in_words(
     damage(data)
     path.write_text(json.dumps(data))
     with pytest.raises(CheckpointError, match=says) as refused:
-        load_measured(machine().config, folder)
+        load_measured(loaded().anatomy, folder)
     assert str(path) in str(refused.value)
 
 
@@ -347,13 +352,13 @@ def test_a_damaged_measurement_is_refused_in_words(
 def test_so_is_a_file_that_is_none(content: bytes, folder: Path) -> None:
     (folder / MEASURED).write_bytes(content)
     with pytest.raises(CheckpointError, match=MEASURED):
-        load_measured(machine().config, folder)
+        load_measured(loaded().anatomy, folder)
     (folder / MEASURED).unlink()
     with pytest.raises(CheckpointError, match="is missing"):
-        load_measured(machine().config, folder)
+        load_measured(loaded().anatomy, folder)
 
 
 def test_it_must_fit_the_model(folder: Path) -> None:
     with pytest.raises(CheckpointError, match="every head"):
-        load_measured(ModelConfig(n_layers=2), folder)
-    assert isinstance(load_measured(ModelConfig(), folder), Measured)
+        load_measured(anatomy_of(build_model(replace(PRESETS["base"], n_layers=2))), folder)
+    assert isinstance(load_measured(loaded().anatomy, folder), Measured)

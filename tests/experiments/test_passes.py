@@ -7,18 +7,19 @@ from hypothesis import strategies as st
 
 from experiments.passes import MAX_SHUFFLED, forward, one_at_a_time, see_padding, shuffle
 from model.device import Device
+from model.families.encoder_decoder import EncoderDecoder
 from model.interventions import Interventions
+from model.loaded import LoadedModel
 from model.tokenizer import EOS_ID, PAD_ID, SOS_ID, Tokenizer, normalise
-from model.trace import MAX_TOKENS, Machine
-from model.transformer import EncoderDecoder
+from model.trace import MAX_TOKENS
 from tests.small import CONFIG
 
 SRC = (*range(7, 51, 4), EOS_ID)
 TGT = (SOS_ID, *range(83, 53, -5))
 
 
-def small_machine(model: EncoderDecoder, tokenizer: Tokenizer) -> Machine:
-    return Machine(CONFIG, model, model, tokenizer, Device(torch.device("cpu"), "CPU"))
+def small_machine(model: EncoderDecoder, tokenizer: Tokenizer) -> LoadedModel:
+    return LoadedModel(CONFIG, model, model, tokenizer, Device(torch.device("cpu"), "CPU"))
 
 
 def test_a_pass_over_ids_is_the_models_own(model: EncoderDecoder, tokenizer: Tokenizer) -> None:
@@ -33,9 +34,9 @@ def test_a_pass_over_ids_is_the_models_own(model: EncoderDecoder, tokenizer: Tok
 def test_padding_changes_nothing_behind_the_mask_and_something_without(
     model: EncoderDecoder, tokenizer: Tokenizer
 ) -> None:
-    machine = small_machine(model, tokenizer)
-    alone, longer = forward(machine, SRC, TGT), (*SRC, PAD_ID, PAD_ID, PAD_ID)
-    masked, seen = forward(machine, longer, TGT), forward(machine, longer, TGT, see_padding)
+    loaded = small_machine(model, tokenizer)
+    alone, longer = forward(loaded, SRC, TGT), (*SRC, PAD_ID, PAD_ID, PAD_ID)
+    masked, seen = forward(loaded, longer, TGT), forward(loaded, longer, TGT, see_padding)
     np.testing.assert_allclose(masked["logits"], alone["logits"], atol=1e-4)
     assert np.abs(seen["logits"] - alone["logits"]).max() > 0.01
     for name, weights in masked.items():
@@ -47,12 +48,12 @@ def test_padding_changes_nothing_behind_the_mask_and_something_without(
 def test_one_at_a_time_is_all_at_once_but_only_with_the_causal_mask(
     model: EncoderDecoder, tokenizer: Tokenizer
 ) -> None:
-    machine = small_machine(model, tokenizer)
-    alone = one_at_a_time(machine, SRC, TGT)
+    loaded = small_machine(model, tokenizer)
+    alone = one_at_a_time(loaded, SRC, TGT)
     assert alone.shape == (len(TGT), CONFIG.vocab_size)
-    np.testing.assert_allclose(forward(machine, SRC, TGT)["logits"], alone, atol=1e-4)
+    np.testing.assert_allclose(forward(loaded, SRC, TGT)["logits"], alone, atol=1e-4)
     off = Interventions(causal_mask_off=True).compile(CONFIG.d_k)
-    lifted = forward(machine, SRC, TGT, off)["logits"]
+    lifted = forward(loaded, SRC, TGT, off)["logits"]
     assert np.abs(lifted - alone)[:-1].max() > 0.01
 
 

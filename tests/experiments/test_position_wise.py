@@ -5,11 +5,11 @@ import torch
 
 from experiments.position_wise import each_row_alone
 from model.device import Device
+from model.families.encoder_decoder import EncoderDecoder
 from model.interventions import Block
+from model.loaded import LoadedModel
 from model.tap import Recorder
 from model.tokenizer import Tokenizer
-from model.trace import Machine
-from model.transformer import EncoderDecoder
 from tests.small import CONFIG, random_ids
 
 
@@ -17,16 +17,16 @@ from tests.small import CONFIG, random_ids
 def test_only_the_network_writes_the_same_for_a_row_alone(
     stack: str, model: EncoderDecoder, tokenizer: Tokenizer
 ) -> None:
-    machine, recorder = Machine(CONFIG, model, model, tokenizer, Device(torch.device("cpu"), "CPU")), Recorder()
+    loaded, recorder = LoadedModel(CONFIG, model, model, tokenizer, Device(torch.device("cpu"), "CPU")), Recorder()
     with torch.no_grad():
         model(random_ids(1, 7), random_ids(1, 5), recorder)
     path = f"{stack}.layers.1"
     found = {name: value[0].numpy() for name, value in recorder.tensors.items()}
     last = 1 if stack == "encoder" else 2
-    network = each_row_alone(machine, Block(stack, 1, "feed_forward"), found[f"{path}.add_norm_{last}.output"])
+    network = each_row_alone(loaded, Block(stack, 1, "feed_forward"), found[f"{path}.add_norm_{last}.output"])
     assert network == pytest.approx(found[f"{path}.feed_forward.output"], abs=1e-5)
     stream = found[f"{stack}.layers.0.add_norm_{last + 1}.output"]
-    attention = each_row_alone(machine, Block(stack, 1, "self_attn"), stream)
+    attention = each_row_alone(loaded, Block(stack, 1, "self_attn"), stream)
     layer = getattr(model, stack).layers[1].self_attn
     for row, written in zip(stream, attention, strict=True):
         alone = torch.tensor(row)[None, None]

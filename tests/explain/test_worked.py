@@ -7,9 +7,10 @@ import pytest
 
 from explain import DIGITS, Numbers, arrays, worked, worked_average, worked_group, worked_weight
 from figures.grouping import Group
-from model.interventions import ATTENTIONS, Interventions
+from model.interventions import Interventions
 from model.trace import Trace
 from tests.oracle.formula import agree
+from tests.oracle.names import ATTENTIONS
 from ui import engine
 
 HALF = 0.5 * 10**-DIGITS + 1e-9

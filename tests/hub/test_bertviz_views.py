@@ -10,7 +10,8 @@ import pytest
 
 from hub.attention import AttentionMaps, of_trace
 from hub.bertviz_views import HEAD_COLOURS, LINE_COLOURS, MAX_WEIGHTS, View, _page, draw, head_view, model_view
-from model.trace import load_machine, trace
+from model.loaded import load_folder
+from model.trace import trace
 
 HOSTILE = [
     "</script><script>alert(1)</script>", "<!--", "<img src=x onerror=alert(1)>", "\u2028", "PYTHON_PARAMS",
@@ -96,7 +97,7 @@ def test_another_version_of_bertviz_is_noticed() -> None:
 
 
 def test_our_own_model_in_all_three_kinds() -> None:
-    found = trace(load_machine(), "I ate an apple")
+    found = trace(load_folder(), "I ate an apple")
     for one in of_trace(found):
         data = parameters(page(head_view, one, layer=2))["attention"][0]
         assert (data["left_text"], data["right_text"]) == (list(one.rows), list(one.columns))

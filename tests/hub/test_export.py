@@ -17,8 +17,9 @@ from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 from hub.export import export, restore, sines_first
 from model.checkpoint import CONFIG, SHIPPED, TOKENIZER, WEIGHTS, CheckpointError
 from model.decoding import Beam, Greedy
+from model.loaded import LoadedModel, load_folder
 from model.tokenizer import EOS_ID, normalise
-from model.trace import MAX_TOKENS, Machine, load_machine, trace
+from model.trace import MAX_TOKENS, trace
 from model.translate import translate
 
 SENTENCES = (
@@ -31,8 +32,8 @@ SENTENCES = (
 
 
 @pytest.fixture(scope="module")
-def machine() -> Machine:
-    return load_machine()
+def loaded() -> LoadedModel:
+    return load_folder()
 
 
 @pytest.fixture(scope="module")
@@ -51,9 +52,9 @@ def theirs(folder: Path) -> Iterator[tuple[Any, Any]]:
 
 
 @pytest.mark.parametrize("sentence", SENTENCES)
-def test_the_logits_are_the_same(sentence: str, machine: Machine, theirs: tuple[Any, Any]) -> None:
+def test_the_logits_are_the_same(sentence: str, loaded: LoadedModel, theirs: tuple[Any, Any]) -> None:
     tokenizer, model = theirs
-    ours = trace(machine, sentence)
+    ours = trace(loaded, sentence)
     read = tokenizer(sentence, return_tensors="pt")
     assert read.input_ids[0].tolist() == [token.id for token in ours.src]
     logits = model(**read, decoder_input_ids=torch.tensor([[token.id for token in ours.tgt]])).logits[0]
@@ -62,21 +63,21 @@ def test_the_logits_are_the_same(sentence: str, machine: Machine, theirs: tuple[
 
 @pytest.mark.parametrize("beams", [1, 4])
 @pytest.mark.parametrize("sentence", SENTENCES[:4])
-def test_the_translations_are_the_same(sentence: str, beams: int, machine: Machine, theirs: tuple[Any, Any]) -> None:
+def test_the_translations_are_the_same(sentence: str, beams: int, loaded: LoadedModel, theirs: tuple[Any, Any]) -> None:
     """With α = 0 both searches rank by the plain sum of log-probabilities; both stop at four finished sentences."""
     tokenizer, model = theirs
     ids = model.generate(
         **tokenizer(sentence, return_tensors="pt"), num_beams=beams, length_penalty=0.0, early_stopping=True
     )
     decoding = Greedy(MAX_TOKENS) if beams == 1 else Beam(beams, length_penalty=0.0, max_steps=MAX_TOKENS)
-    assert tokenizer.decode(ids[0], skip_special_tokens=True).strip() == translate(machine, sentence, decoding)
+    assert tokenizer.decode(ids[0], skip_special_tokens=True).strip() == translate(loaded, sentence, decoding)
 
 
 @settings(max_examples=300, deadline=None)
 @given(text=st.text(max_size=30))
-def test_whatever_is_typed_becomes_the_same_ids(text: str, machine: Machine, theirs: tuple[Any, Any]) -> None:
+def test_whatever_is_typed_becomes_the_same_ids(text: str, loaded: LoadedModel, theirs: tuple[Any, Any]) -> None:
     text = text.encode(errors="ignore").decode()  # no tokenizer of theirs takes lone surrogates
-    ours = machine.tokenizer.encode(normalise(text))
+    ours = loaded.tokenizer.encode(normalise(text))
     found = theirs[0](text).input_ids
     assert found[-1] == EOS_ID
     if ours:  # of nothing, ours makes nothing, theirs one space

@@ -20,7 +20,8 @@ from hub.folders import ModelError, Settings
 from hub.hugging_face import OpenModel, kind_of, load
 from hub.reading import MAX_TEXT, N_PREDICTIONS, read
 from hub.shelf import READING_BYTES, Shelf
-from model.trace import load_machine, trace
+from model.loaded import load_folder
+from model.trace import trace
 from tests.hub.small_models import FAMILIES, make
 from ui.views.attention_kinds import groups_of
 from ui.views.external_models import shown_groups
@@ -156,7 +157,7 @@ def test_nothing_is_refused_in_one_sentence(settings: Settings) -> None:
 def test_our_own_model_reads_as_it_does_here(tmp_path: Path) -> None:
     export(tmp_path / "ours")
     reading = read(load("ours", Settings(tmp_path, False, 1)), SENTENCE)
-    own = trace(load_machine(), SENTENCE)
+    own = trace(load_folder(), SENTENCE)
     assert reading.written == own.translation
     assert [m.kind for m in reading.maps] == ["encoder", "decoder", "cross"]
     for maps in reading.maps:

@@ -42,7 +42,7 @@ def test_multi_head_equals_torch() -> None:
         x, memory, memory, key_padding_mask=~mask[:, 0, 0], need_weights=True, average_attn_weights=False
     )
     recorder = Recorder()
-    assert_close(ours(x, memory, mask, recorder), expected, atol=1e-6, rtol=1e-5)
+    assert_close(ours(x, memory, mask, tap=recorder), expected, atol=1e-6, rtol=1e-5)
     assert_close(recorder.tensors["weights"], expected_weights, atol=1e-6, rtol=1e-5)
 
 

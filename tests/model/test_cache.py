@@ -5,9 +5,8 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from model.cache import KeyValueCache
+from model.families.encoder_decoder import EncoderDecoder
 from model.tap import Recorder
-from model.transformer import EncoderDecoder
 from tests.small import CONFIG, TARGET
 
 
@@ -18,7 +17,7 @@ def test_step_by_step_equals_one_pass(
     model: EncoderDecoder, src_ids: Tensor, tgt_ids: Tensor, ends: range | tuple[int, ...]
 ) -> None:
     memory = model.encode(src_ids)
-    cache = KeyValueCache()
+    cache = model.new_cache()
     steps = [model.decode(tgt_ids[:, :end], memory, src_ids, cache=cache) for end in ends]
     assert_close(torch.cat(steps, dim=1), model(src_ids, tgt_ids), atol=1e-5, rtol=1e-5)
     assert cache.length == TARGET
@@ -27,7 +26,7 @@ def test_step_by_step_equals_one_pass(
 def test_a_step_computes_its_own_position_alone_but_attends_to_all(
     model: EncoderDecoder, src_ids: Tensor, tgt_ids: Tensor
 ) -> None:
-    memory, cache = model.encode(src_ids), KeyValueCache()
+    memory, cache = model.encode(src_ids), model.new_cache()
     model.decode(tgt_ids[:, :4], memory, src_ids, cache=cache)
     step, whole = Recorder(), Recorder()
     model.decode(tgt_ids[:, :5], memory, src_ids, step, cache)
@@ -39,20 +38,21 @@ def test_a_step_computes_its_own_position_alone_but_attends_to_all(
 
 
 def test_the_memory_is_projected_once(model: EncoderDecoder, src_ids: Tensor, tgt_ids: Tensor) -> None:
-    memory, cache = model.encode(src_ids), KeyValueCache()
+    memory, cache = model.encode(src_ids), model.new_cache()
     model.decode(tgt_ids[:, :1], memory, src_ids, cache=cache)
-    first = {path: k for path, (k, _) in cache.entries.items() if path.endswith("cross_attn")}
+    first = [layer.cross_attn.pair for layer in cache.layers]
+    assert None not in first
     assert len(first) == CONFIG.n_layers
     model.decode(tgt_ids[:, :2], memory, src_ids, cache=cache)
-    assert all(cache.entries[path][0] is k for path, k in first.items())
+    assert all(layer.cross_attn.pair is pair for layer, pair in zip(cache.layers, first, strict=True))
     model.decode(tgt_ids[:, :3], torch.randn_like(memory), src_ids, cache=cache)
-    assert all(cache.entries[path][0] is k for path, k in first.items())
+    assert all(layer.cross_attn.pair is pair for layer, pair in zip(cache.layers, first, strict=True))
 
 
 def test_selected_rows_go_on_as_if_they_had_been_alone(model: EncoderDecoder, src_ids: Tensor, tgt_ids: Tensor) -> None:
     """Beam search drops hypotheses 0 and 3 and doubles hypothesis 4."""
     rows = torch.tensor([4, 1, 4, 2])
-    memory, cache = model.encode(src_ids), KeyValueCache()
+    memory, cache = model.encode(src_ids), model.new_cache()
     model.decode(tgt_ids[:, :3], memory, src_ids, cache=cache)
     cache.select(rows)
     chosen = tgt_ids[rows]
@@ -64,7 +64,7 @@ def test_selected_rows_go_on_as_if_they_had_been_alone(model: EncoderDecoder, sr
 
 
 def test_the_cache_says_what_it_holds(model: EncoderDecoder, src_ids: Tensor, tgt_ids: Tensor) -> None:
-    cache = KeyValueCache()
+    cache = model.new_cache()
     assert (cache.shapes, cache.nbytes) == ({}, 0)
     model.decode(tgt_ids[:, :4], model.encode(src_ids), src_ids, cache=cache)
     heads, d_k, source = CONFIG.n_heads, CONFIG.d_k, src_ids.size(1)

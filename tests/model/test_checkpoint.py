@@ -10,8 +10,8 @@ from torch.testing import assert_close
 
 from model import checkpoint
 from model.checkpoint import CheckpointError
+from model.families.encoder_decoder import EncoderDecoder
 from model.tokenizer import Tokenizer
-from model.transformer import EncoderDecoder
 from tests.small import CONFIG, random_model
 
 
@@ -41,9 +41,9 @@ def test_the_twin_has_the_shape_but_not_the_weights(folder: Path) -> None:
     model, _ = checkpoint.load(folder)
     random_state = torch.random.get_rng_state()
     twin, again, other = (
-        checkpoint.load_twin(folder),
-        checkpoint.load_twin(folder),
-        checkpoint.load_twin(folder, seed=1),
+        checkpoint.load_untrained(folder),
+        checkpoint.load_untrained(folder),
+        checkpoint.load_untrained(folder, seed=1),
     )
     assert torch.equal(torch.random.get_rng_state(), random_state)
     assert not twin.training

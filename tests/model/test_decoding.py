@@ -16,11 +16,11 @@ from model.decoding import (
     Sampling,
     beam_steps,
     decoding_steps,
-    narrowed,
+    filter_logits,
 )
+from model.families.encoder_decoder import EncoderDecoder
 from model.interventions import Block, Head, Interventions, RowEdit, Unit
 from model.tokenizer import EOS_ID, PAD_ID, SOS_ID
-from model.transformer import EncoderDecoder
 from tests.small import random_ids
 
 STEPS = 7
@@ -116,11 +116,11 @@ def test_temperature_zero_and_top_k_one_and_top_p_zero_are_greedy(model: Encoder
 
 def test_narrowing_by_hand() -> None:
     p = torch.tensor([0.1, 0.4, 0.2, 0.3])
-    assert torch.allclose(narrowed(p.log(), 1, 0, 1.0), p)
-    assert torch.allclose(narrowed(p.log(), 1, 2, 1.0), torch.tensor([0, 4 / 7, 0, 3 / 7]))
-    assert torch.allclose(narrowed(p.log(), 1, 0, 0.6), torch.tensor([0, 4 / 7, 0, 3 / 7]))  # 0.4 < 0.6 ≤ 0.7
+    assert torch.allclose(filter_logits(p.log(), 1, 0, 1.0), p)
+    assert torch.allclose(filter_logits(p.log(), 1, 2, 1.0), torch.tensor([0, 4 / 7, 0, 3 / 7]))
+    assert torch.allclose(filter_logits(p.log(), 1, 0, 0.6), torch.tensor([0, 4 / 7, 0, 3 / 7]))  # 0.4 < 0.6 ≤ 0.7
     squared = p**2 / (p**2).sum()
-    assert torch.allclose(narrowed(p.log(), 0.5, 0, 1.0), squared)
+    assert torch.allclose(filter_logits(p.log(), 0.5, 0, 1.0), squared)
 
 
 def test_decoding_with_and_without_a_cache_agree(model: EncoderDecoder, source: Tensor) -> None:
@@ -146,7 +146,7 @@ CHANGES = (
 def test_with_a_change_inside_the_model_a_cache_gives_what_computing_anew_gives(
     model: EncoderDecoder, source: Tensor, change: Interventions
 ) -> None:
-    assert change.settled
+    assert change.cacheable
     tap = change.compile(14)  # d_k of the small model
     cached, anew = (NextToken(model, source, model.encode(source), tap, cached) for cached in (True, False))
     ids = random_ids(STEPS).tolist()
@@ -156,8 +156,8 @@ def test_with_a_change_inside_the_model_a_cache_gives_what_computing_anew_gives(
 
 
 def test_a_change_that_reaches_what_is_settled_is_known() -> None:
-    assert not Interventions(causal_mask_off=True).settled
-    assert not Interventions(rows=(RowEdit(Head("decoder", 0, 1), 0, (1.0,)),)).settled
+    assert not Interventions(causal_mask_off=True).cacheable
+    assert not Interventions(rows=(RowEdit(Head("decoder", 0, 1), 0, (1.0,)),)).cacheable
 
 
 def test_no_control_token_is_ever_written(model: EncoderDecoder, source: Tensor) -> None:

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from model.decoding import Beam, Decoding, Greedy, NextToken, Sampling, Step, decoding_steps, narrowed
+from model.decoding import Beam, Decoding, Greedy, NextToken, Sampling, Step, decoding_steps, filter_logits
+from model.loaded import LoadedModel, load_folder
 from model.tokenizer import EOS_ID
-from model.trace import MAX_TOKENS, Machine, load_machine
+from model.trace import MAX_TOKENS
 from tests.oracle import decode
 from tests.oracle.decode import Writer
 from tests.oracle.forward import source_ids
@@ -22,8 +23,8 @@ SENTENCES = (
 
 
 @pytest.fixture(scope="module")
-def machine() -> Machine:
-    return load_machine()
+def loaded() -> LoadedModel:
+    return load_folder()
 
 
 @cache
@@ -32,9 +33,9 @@ def writer(text: str) -> Writer:
 
 
 @torch.inference_mode()
-def steps(machine: Machine, text: str, decoding: Decoding) -> list[Step]:
+def steps(loaded: LoadedModel, text: str, decoding: Decoding) -> list[Step]:
     src_ids = torch.tensor([source_ids(text)])
-    return list(decoding_steps(NextToken(machine.model, src_ids, machine.model.encode(src_ids)), decoding))
+    return list(decoding_steps(NextToken(loaded.model, src_ids, loaded.model.encode(src_ids)), decoding))
 
 
 def prefixes(text: str) -> list[tuple[int, ...]]:
@@ -46,9 +47,9 @@ def prefixes(text: str) -> list[tuple[int, ...]]:
 
 @pytest.mark.parametrize("given", range(3))
 @pytest.mark.parametrize("text", SENTENCES)
-def test_greedy(machine: Machine, text: str, given: int) -> None:
+def test_greedy(loaded: LoadedModel, text: str, given: int) -> None:
     prefix = prefixes(text)[given]
-    found = steps(machine, text, Greedy(MAX_TOKENS, prefix))
+    found = steps(loaded, text, Greedy(MAX_TOKENS, prefix))
     assert found[-1].best.ids == decode.greedy(writer(text), prefix)
     assert found[-1].best.log_probability == pytest.approx(writer(text).total(found[-1].best.ids), abs=1e-3)
     for t, step in enumerate(found):
@@ -60,11 +61,11 @@ def test_greedy(machine: Machine, text: str, given: int) -> None:
 @pytest.mark.parametrize("size", [2, 5])
 @pytest.mark.parametrize("given", range(3))
 @pytest.mark.parametrize("text", SENTENCES[:3])
-def test_beam(machine: Machine, text: str, given: int, size: int) -> None:
+def test_beam(loaded: LoadedModel, text: str, given: int, size: int) -> None:
     prefix = prefixes(text)[given]
     search = decode.beam(writer(text), size, prefix)
     for alpha in (0.0, 0.6, 2.0):
-        found = steps(machine, text, Beam(size, alpha, MAX_TOKENS, prefix))
+        found = steps(loaded, text, Beam(size, alpha, MAX_TOKENS, prefix))
         assert found[-1].best.ids == search.best(alpha)
         if prefix[-1:] == (EOS_ID,):  # it was ended by hand: there is nothing to search
             continue
@@ -84,15 +85,15 @@ DRAWN = 12  # pieces: a hot sampler may never come to an end
 @pytest.mark.parametrize(("temperature", "top_k", "top_p"), NARROWINGS)
 @pytest.mark.parametrize(("text", "given", "seed"), [(SENTENCES[0], 0, 7), (SENTENCES[0], 1, 0), (SENTENCES[2], 0, 3)])
 def test_sampling(
-    machine: Machine, text: str, given: int, seed: int, temperature: float, top_k: int, top_p: float
+    loaded: LoadedModel, text: str, given: int, seed: int, temperature: float, top_k: int, top_p: float
 ) -> None:
     """The oracle's distribution with torch's own draw gives the same sentence for the same seed."""
     prefix = prefixes(text)[given]
-    found = steps(machine, text, Sampling(temperature, top_k, top_p, seed, DRAWN, prefix))
+    found = steps(loaded, text, Sampling(temperature, top_k, top_p, seed, DRAWN, prefix))
     generator, ids = torch.Generator().manual_seed(seed), prefix
     while ids[-1:] != (EOS_ID,) and len(ids) < DRAWN:
-        true = decode.narrowed(writer(text).scores(ids), temperature, top_k, top_p)
-        own = narrowed(torch.from_numpy(writer(text).scores(ids)).float(), temperature, top_k, top_p)
+        true = decode.filter_logits(writer(text).scores(ids), temperature, top_k, top_p)
+        own = filter_logits(torch.from_numpy(writer(text).scores(ids)).float(), temperature, top_k, top_p)
         np.testing.assert_allclose(own.numpy(), true, atol=1e-4)  # at the edge of top-p two may be equally likely
         ids = (*ids, int(torch.multinomial(torch.from_numpy(true).float(), 1, generator=generator)))
     assert found[-1].best.ids == ids

@@ -8,11 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from model.config import ModelConfig
-from model.interventions import NOTHING, SUBLAYERS, Block, Head, InterventionError, Interventions, RowEdit, Unit
+from model.describe import anatomy_of
+from model.families.encoder_decoder import EncoderDecoder
+from model.interventions import NOTHING, Block, Head, InterventionError, Interventions, RowEdit, Unit
 from model.tap import Recorder, no_tap
-from model.transformer import EncoderDecoder
-from tests.small import CONFIG
+from tests.small import CONFIG, random_model
+
+SUBLAYERS = {"encoder": ("self_attn", "feed_forward"), "decoder": ("self_attn", "cross_attn", "feed_forward")}
 
 heads = st.builds(Head, st.sampled_from(["encoder", "decoder", "cross"]), st.integers(0, 5), st.integers(0, 7))
 shares = st.lists(st.integers(0, 20), min_size=1, max_size=6).filter(any).map(lambda n: tuple(x / sum(n) for x in n))
@@ -59,7 +61,6 @@ def test_any_text_is_read_or_refused_in_words(text: str) -> None:
     ("text", "says"),
     [
         ("heads_off:cross.9", "cross.9"),
-        ("heads_off:sideways.0.0", "sideways.0.0"),
         ("melt", "melt"),
         ("scale_off;scale_off", "twice"),
         ("blocked:-1", "-1"),
@@ -68,8 +69,6 @@ def test_any_text_is_read_or_refused_in_words(text: str) -> None:
         ("rows:cross.0.0@1=a", "'a'"),
         ("rows:cross.0.0=1", "edited row"),
         ("units_off:encoder.2", "encoder.2"),
-        ("units_off:cross.2.1", "cross.2.1"),
-        ("blocks_off:encoder.1.cross_attn", "encoder.1.cross_attn"),
         ("blocks_off:decoder.1", "decoder.1"),
         ("relu_off:decoder.1.cross_attn", "no ReLU"),
         ("blocked:" + "+".join(map(str, range(65))), "64"),
@@ -85,36 +84,39 @@ def test_order_and_doubles_do_not_matter() -> None:
 
 
 def test_what_does_not_fit_the_model_is_refused() -> None:
-    config = ModelConfig(n_layers=3, n_heads=4, d_ff=64)
+    anatomy = anatomy_of(random_model())  # 2 layers, 3 heads, 53 hidden units
     for change, says in (
-        (Interventions(heads_off=(Head("cross", 3, 0),)), r"cross\.3\.0"),
+        (Interventions(heads_off=(Head("cross", 2, 0),)), r"^cross\.2\.0 does not exist: .* 1 and 2$"),
+        (Interventions(heads_off=(Head("cross", 1, 3),)), r"^cross\.1\.3 does not exist: .* 1 and 2$"),
+        (Interventions(heads_off=(Head("sideways", 0, 0),)), r"^sideways\.0\.0 does not exist in this model$"),
+        (Interventions(units_off=(Unit("cross", 1, 1),)), r"^cross\.1\.feed_forward does not exist in this model$"),
+        (Interventions(blocks_off=(Block("encoder", 1, "cross_attn"),)), r"^encoder\.1\.cross_attn does not exist"),
         (Interventions(blocked=(5,)), "the last of the sentence is 4"),
-        (Interventions(units_off=(Unit("encoder", 2, 64),)), r"encoder\.2\.64 .* 2 and 63"),
-        (Interventions(units_off=(Unit("encoder", 3, 0),)), r"encoder\.3\.0"),
-        (Interventions(relu_off=(Block("decoder", 3, "feed_forward"),)), "layers end at 2"),
-        (Interventions(blocks_off=(Block("decoder", 3, "cross_attn"),)), r"decoder\.3\.cross_attn"),
+        (Interventions(units_off=(Unit("encoder", 1, 53),)), r"encoder\.1\.53 .* 1 and 52"),
+        (Interventions(units_off=(Unit("encoder", 2, 0),)), r"encoder\.2\.feed_forward .* layers end at 1"),
+        (Interventions(relu_off=(Block("decoder", 2, "feed_forward"),)), "layers end at 1"),
+        (Interventions(blocks_off=(Block("decoder", 2, "cross_attn"),)), r"decoder\.2\.cross_attn"),
     ):
         with pytest.raises(InterventionError, match=says):
-            change.check(config, 5)
+            change.check(anatomy, 5)
     with pytest.raises(InterventionError, match="at least one"):
-        Interventions(blocked=(0, 1)).check(config, 2)
+        Interventions(blocked=(0, 1)).check(anatomy, 2)
     Interventions(
-        heads_off=(Head("cross", 2, 3),),
+        heads_off=(Head("cross", 1, 2),),
         blocked=(0, 4),
-        units_off=(Unit("decoder", 2, 63),),
-        relu_off=(Block("encoder", 2, "feed_forward"),),
-        blocks_off=(Block("decoder", 2, "cross_attn"),),
-    ).check(config, 5)
+        units_off=(Unit("decoder", 1, 52),),
+        relu_off=(Block("encoder", 1, "feed_forward"),),
+        blocks_off=(Block("decoder", 1, "cross_attn"),),
+    ).check(anatomy, 5)
 
 
 def test_nothing_compiles_to_the_tap_that_does_nothing() -> None:
-    assert NOTHING.compile(8) is no_tap
+    assert NOTHING.compile(anatomy_of(random_model())) is no_tap
     assert not NOTHING
 
 
 def run(model: EncoderDecoder, src_ids: Tensor, tgt_ids: Tensor, change: Interventions) -> dict[str, Tensor]:
-    d_k = model.encoder.layers[0].self_attn.split(torch.zeros(1, 1, model.embedding.matrix.embedding_dim)).size(-1)
-    recorder = Recorder(change.compile(d_k))
+    recorder = Recorder(change.compile(anatomy_of(model)))
     model(src_ids, tgt_ids, recorder)
     return recorder.tensors
 
@@ -192,5 +194,5 @@ def test_a_block_that_is_off_writes_nothing(
     block: Block, model: EncoderDecoder, src_ids: Tensor, tgt_ids: Tensor
 ) -> None:
     off = run(model, src_ids, tgt_ids, Interventions(blocks_off=(block,)))
-    assert not off[f"{block.path}.output"].any()
+    assert not off[f"{block.stack}.layers.0.{block.name}.output"].any()
     assert off["logits"].isfinite().all()

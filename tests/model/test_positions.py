@@ -51,13 +51,14 @@ def test_the_product_of_two_positions_depends_on_their_distance_alone() -> None:
 
 def test_embed_starts_where_it_is_told() -> None:
     positions = Sinusoidal(13, 42)
-    assert_close(positions.embed(5, start=7), sinusoidal_encoding(13, 42)[7:12], atol=0, rtol=0)
-    assert len(positions.embed(6, start=7)) == 6
+    x = torch.randn(3, 5, 42)
+    assert_close(positions.embed(x, start=7), x + sinusoidal_encoding(13, 42)[7:12], atol=0, rtol=0)
+    assert positions.embed(torch.randn(3, 6, 42), start=7).shape == (3, 6, 42)
 
 
 def test_beyond_the_prepared_length_both_numbers_are_named() -> None:
     with pytest.raises(ValueError, match=r"^14 tokens, but positions are prepared for 13$"):
-        Sinusoidal(13, 42).embed(7, start=7)
+        Sinusoidal(13, 42).embed(torch.randn(3, 7, 42), start=7)
 
 
 def test_the_encoding_is_not_saved_with_the_weights() -> None:

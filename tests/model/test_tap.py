@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from model.attention import scaled_dot_product_attention
+from model.families.encoder_decoder import EncoderDecoder
 from model.tap import Recorder, no_tap, under
-from model.transformer import EncoderDecoder
 from tests.small import BATCH, CONFIG, SOURCE, TARGET, random_ids
 
 
@@ -32,8 +32,11 @@ def documented_taps(documented: object, module: nn.Module | None = None) -> dict
         for name in re.sub(r"\(.*\)", "", group).split(", "):
             name = name.strip()
             if name.startswith("those of "):
-                assert name == "those of scaled_dot_product_attention"
-                taps |= documented_taps(scaled_dot_product_attention)
+                other = name.removeprefix("those of ")
+                if other == "scaled_dot_product_attention":
+                    taps |= documented_taps(scaled_dot_product_attention)
+                elif "Taps:" in (inspect.getdoc(scheme := type(getattr(module, other))) or ""):
+                    taps |= documented_taps(scheme)
             elif name.endswith(".*"):
                 assert module is not None
                 for path, part in parts(module, name.removesuffix(".*")).items():

@@ -15,25 +15,26 @@ from model.config import ModelConfig
 from model.decoding import Beam, Greedy, Sampling
 from model.device import Device
 from model.interventions import Head, InterventionError, Interventions
+from model.loaded import LoadedModel, load_folder
 from model.tokenizer import EOS_ID, SOS_ID, Tokenizer
-from model.trace import MAX_TOKENS, EmptySentenceError, Machine, Trace, load_machine, trace
+from model.trace import MAX_TOKENS, EmptySentenceError, Trace, trace
 
 
 @pytest.fixture(scope="module")
-def machine(tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> Machine:
-    folder: Path = tmp_path_factory.mktemp("machine")
+def loaded(tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> LoadedModel:
+    folder: Path = tmp_path_factory.mktemp("loaded")
     config = ModelConfig(tokenizer.vocab_size, d_model=42, n_heads=3, n_layers=2, d_ff=53)
     torch.manual_seed(5)
     checkpoint.save(folder, config, tokenizer, build_model(config).state_dict())
-    return load_machine(folder, Device(torch.device("cpu"), "CPU"))
+    return load_folder(folder, Device(torch.device("cpu"), "CPU"))
 
 
 def same(one: Trace, two: Trace) -> bool:
     return one.labels == two.labels and all(np.array_equal(one.tensors[n], two.tensors[n]) for n in one.tensors)
 
 
-def test_the_recorded_pass_shows_what_each_step_saw(machine: Machine) -> None:
-    result = trace(machine, "The cat sat.")
+def test_the_recorded_pass_shows_what_each_step_saw(loaded: LoadedModel) -> None:
+    result = trace(loaded, "The cat sat.")
     assert len(result.steps) == len(result.labels)
     for step, probability, label in zip(result.steps, result.probabilities, result.labels, strict=True):
         chosen = next(c for c in step.candidates if c.id == label.id)
@@ -42,60 +43,60 @@ def test_the_recorded_pass_shows_what_each_step_saw(machine: Machine) -> None:
     assert [t.id for t in result.tgt[1:]] == [t.id for t in result.labels[:-1]]
 
 
-def test_teacher_forcing_records_the_same_as_decoding(machine: Machine) -> None:
-    decoded = trace(machine, "The cat sat.", decoding=Greedy(6))
+def test_teacher_forcing_records_the_same_as_decoding(loaded: LoadedModel) -> None:
+    decoded = trace(loaded, "The cat sat.", decoding=Greedy(6))
     ids = torch.tensor([[SOS_ID, *[t.id for t in decoded.labels[:-1]]]])
     src_ids = torch.tensor([[t.id for t in decoded.src]])
     with torch.inference_mode():
-        logits = machine.model(src_ids, ids)[0]
+        logits = loaded.model(src_ids, ids)[0]
     assert np.allclose(decoded.tensors["logits"], logits.numpy(), atol=1e-5)
 
 
-def test_a_given_target_is_read_not_written(machine: Machine) -> None:
-    result = trace(machine, "The cat sat.", target="Die Katze saß.")
+def test_a_given_target_is_read_not_written(loaded: LoadedModel) -> None:
+    result = trace(loaded, "The cat sat.", target="Die Katze saß.")
     assert result.steps == ()
     assert result.translation == "Die Katze saß."
     assert result.labels[-1].id == EOS_ID
     assert all(0 < p < 1 for p in result.probabilities)
 
 
-def test_tensors_cannot_be_changed(machine: Machine) -> None:
-    result = trace(machine, "The cat.")
+def test_tensors_cannot_be_changed(loaded: LoadedModel) -> None:
+    result = trace(loaded, "The cat.")
     with pytest.raises(ValueError, match="read-only"):
         result.tensors["logits"][0, 0] = 1
     with pytest.raises(TypeError):
         result.tensors["logits"] = result.tensors["logits"]  # type: ignore[index]
 
 
-def test_shapes_are_those_of_one_sentence(machine: Machine) -> None:
-    result = trace(machine, "The cat.", target="Die Katze.")
+def test_shapes_are_those_of_one_sentence(loaded: LoadedModel) -> None:
+    result = trace(loaded, "The cat.", target="Die Katze.")
     s, t = len(result.src), len(result.tgt)
     assert result.attention("encoder", 1).shape == (3, s, s)
     assert result.attention("decoder", 1).shape == (3, t, t)
     assert result.attention("cross", 1).shape == (3, t, s)
-    assert result.tensors["logits"].shape == (t, machine.tokenizer.vocab_size)
+    assert result.tensors["logits"].shape == (t, loaded.tokenizer.vocab_size)
     assert result.tensors["encoder.embedding.positions"].shape == (s, 42)
 
 
-def test_nothing_to_translate_is_said(machine: Machine) -> None:
+def test_nothing_to_translate_is_said(loaded: LoadedModel) -> None:
     for text in ("", "   ", "\n\t", "\x00\x07"):
         with pytest.raises(EmptySentenceError, match="type a sentence"):
-            trace(machine, text)
+            trace(loaded, text)
 
 
-def test_a_long_text_is_cut_and_the_cut_counted(machine: Machine) -> None:
+def test_a_long_text_is_cut_and_the_cut_counted(loaded: LoadedModel) -> None:
     text = "the cat sat " * 200
-    result = trace(machine, text, decoding=Greedy(3))
-    n = len(machine.tokenizer.encode(text.strip()))
+    result = trace(loaded, text, decoding=Greedy(3))
+    n = len(loaded.tokenizer.encode(text.strip()))
     assert len(result.src) == MAX_TOKENS + 1
     assert result.n_cut == n - MAX_TOKENS
     assert text.startswith(result.text)
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=40))
-def test_any_text_gets_a_trace_or_is_called_empty(machine: Machine, text: str) -> None:
+def test_any_text_gets_a_trace_or_is_called_empty(loaded: LoadedModel, text: str) -> None:
     try:
-        result = trace(machine, text, decoding=Greedy(3))
+        result = trace(loaded, text, decoding=Greedy(3))
     except EmptySentenceError:
         return
     assert len(result.labels) == len(result.tgt)
@@ -103,41 +104,34 @@ def test_any_text_gets_a_trace_or_is_called_empty(machine: Machine, text: str) -
     assert np.allclose(rows, 1, atol=1e-5)
 
 
-def test_a_typed_control_token_is_text(machine: Machine) -> None:
-    result = trace(machine, "<sos> <pad> <eos>", decoding=Greedy(3))
+def test_a_typed_control_token_is_text(loaded: LoadedModel) -> None:
+    result = trace(loaded, "<sos> <pad> <eos>", decoding=Greedy(3))
     assert [t.id for t in result.src].count(EOS_ID) == 1
     assert result.text == "<sos> <pad> <eos>"
 
 
-def test_the_twin_has_other_weights_and_the_same_shapes(machine: Machine) -> None:
-    real, twin = (trace(machine, "The cat.", target="Die Katze.", twin=twin) for twin in (False, True))
-    assert {n: a.shape for n, a in real.tensors.items()} == {n: a.shape for n, a in twin.tensors.items()}
-    assert not np.allclose(real.tensors["logits"], twin.tensors["logits"])
-    assert same(twin, trace(machine, "The cat.", target="Die Katze.", twin=True))
-
-
-def test_interventions_reach_the_recording_and_the_decoding(machine: Machine) -> None:
+def test_interventions_reach_the_recording_and_the_decoding(loaded: LoadedModel) -> None:
     change = Interventions(heads_off=tuple(Head("cross", layer, h) for layer in range(2) for h in range(3)))
-    result = trace(machine, "The cat.", interventions=change)
+    result = trace(loaded, "The cat.", interventions=change)
     assert not result.attention("cross", 0, "heads").any()
     # Without a look at the source every source gets the same translation.
-    other = trace(machine, "A dog sat.", interventions=change)
+    other = trace(loaded, "A dog sat.", interventions=change)
     assert result.labels == other.labels
     with pytest.raises(InterventionError):
-        trace(machine, "The cat.", interventions=Interventions(heads_off=(Head("cross", 2, 0),)))
+        trace(loaded, "The cat.", interventions=Interventions(heads_off=(Head("cross", 2, 0),)))
 
 
-def test_eight_threads_get_what_each_gets_alone(machine: Machine) -> None:
+def test_eight_threads_get_what_each_gets_alone(loaded: LoadedModel) -> None:
     sentences = [f"The cat number {n} sat." for n in range(8)]
     methods = [Greedy(5), Beam(3, max_steps=5), Sampling(seed=3, max_steps=5)]
-    alone = [trace(machine, s, decoding=methods[i % 3]) for i, s in enumerate(sentences)]
+    alone = [trace(loaded, s, decoding=methods[i % 3]) for i, s in enumerate(sentences)]
     wrong: list[int] = []
     barrier = threading.Barrier(8)
 
     def work(i: int) -> None:
         barrier.wait()
         for _ in range(20):
-            again = trace(machine, sentences[i], decoding=methods[i % 3])
+            again = trace(loaded, sentences[i], decoding=methods[i % 3])
             wrong.extend([] if same(again, alone[i]) else [i])
 
     threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]

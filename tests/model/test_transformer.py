@@ -8,12 +8,13 @@ from torch.testing import assert_close
 from model.attention import MultiHeadAttention
 from model.build import build_model
 from model.config import PRESETS, ModelConfig
+from model.embedding import TokenEmbedding
+from model.families.encoder_decoder import EncoderDecoder
 from model.feed_forward import FeedForward
 from model.positions import Sinusoidal
 from model.residual import PostNorm
 from model.tap import Recorder
 from model.tokenizer import PAD_ID
-from model.transformer import EncoderDecoder, TokenEmbedding
 from tests.small import CONFIG, SOURCE, TARGET, random_ids
 
 
@@ -148,8 +149,8 @@ def test_dropout_works_in_training_and_only_there(model: EncoderDecoder, src_ids
 
 def test_dropout_falls_on_each_sublayer_and_on_the_embedding() -> None:
     """At probability 1 nothing of them is left."""
-    add_norm, x = PostNorm(42, dropout=1.0), torch.randn(2, 5, 42)
-    assert_close(add_norm(x, torch.randn(2, 5, 42)), nn.functional.layer_norm(x, (42,)))
+    add_norm, x = PostNorm(nn.LayerNorm(42), dropout=1.0), torch.randn(2, 5, 42)
+    assert_close(add_norm(x, lambda _: torch.randn(2, 5, 42)), nn.functional.layer_norm(x, (42,)))
     embedding = TokenEmbedding(nn.Embedding(11, 42), Sinusoidal(13, 42), dropout=1.0)
     assert not embedding(torch.tensor([[3, 5, 7]])).any()
 

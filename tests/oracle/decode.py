@@ -97,7 +97,7 @@ def beam(writer: Writer, size: int, prefix: Ids = ()) -> Search:
     return search
 
 
-def narrowed(scores: np.ndarray, temperature: float, top_k: int, top_p: float) -> np.ndarray:
+def filter_logits(scores: np.ndarray, temperature: float, top_k: int, top_p: float) -> np.ndarray:
     """What sampling draws from (V), given log-probabilities (V).
 
     Temperature: softmax(scores / T). Top-k (Fan et al. 2018): the k likeliest. Top-p (Holtzman et al. 2020, §3.1): the

@@ -4,31 +4,31 @@ import html
 import json
 import re
 from base64 import b64decode
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from streamlit.testing.v1 import AppTest
+from streamlit.util import calc_hash
 
 ROOT = Path(__file__).parents[2]
 ROUTER = ROOT / "pages" / "router" / "script.py"
 
 
-@cache
-def registered_pages() -> Any:
-    """The pages as the router announces them, in a session of its own."""
-    return AppTest.from_file(ROUTER, default_timeout=60).run()._registered_pages
+def address(page: Path) -> str:
+    """The address of the page in a file, or in a folder of several."""
+    return (page.parent.name if page.stem == "lesson" else page.stem).replace("_", "-")
 
 
-def opened(page: Path | None = None, **parameters: str | list[str]) -> AppTest:
-    """The home page, or another, after its first run with these parameters in the address."""
+def opened(page: Path | str | None = None, **parameters: str | list[str]) -> AppTest:
+    """The home page, or another (a lesson by its slug, any other by its file), after its first run with these
+    parameters in the address."""
     app = AppTest.from_file(ROUTER, default_timeout=60)
     app.query_params.update(parameters)
     if page:
         # Straight there, as by a link from outside: the home page would drop from the address what is its own default.
-        app._registered_pages = registered_pages()
-        app.switch_page(str(page))
+        # AppTest finds pages that are files, and only after a first run; Streamlit itself goes by the hash of the path.
+        app._page_hash = calc_hash(page if isinstance(page, str) else address(page))
     app.run()
     assert_sound(app)
     return app

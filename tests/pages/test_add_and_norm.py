@@ -10,16 +10,16 @@ from streamlit.testing.v1 import AppTest
 from torch.nn import functional
 
 from experiments.deep_stack import JOINTS, deep_run
+from experiments.examples import example_sentences
 from tests.oracle.forward import Forward, source_ids
 from tests.pages.kit import ROOT, component, markdown, opened, size, table, values
 from tests.truth.reading import numbers_in
 from ui import engine
-from ui.course.sentence import EXAMPLES, SURPRISES
 from ui.views.attention_kinds import READABLE
 
 PAGE = ROOT / "pages" / "blocks" / "add_and_norm.py"
 SENTENCE = "My dog likes the rain."
-OTHERS = [*(example.sentence for example in EXAMPLES), *SURPRISES]
+OTHERS = example_sentences(engine.model())
 PLACES = [
     ("Encoder", 1, "after self-attention", "encoder.layers.0.add_norm_1.sum"),
     ("Encoder", 3, "after feed-forward", "encoder.layers.2.add_norm_2.sum"),

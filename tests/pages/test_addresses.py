@@ -74,14 +74,14 @@ def address(app: AppTest) -> dict[str, Any]:
 
 def differences(app: AppTest, lesson: Lesson) -> list[str]:
     """In what the page differs from the one that its address opens; the first few."""
-    return compare(without_questions(opened(lesson.file, **address(app))), without_questions(app))[:3]
+    return compare(without_questions(opened(lesson.slug, **address(app))), without_questions(app))[:3]
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda one: one.slug)
 def test_an_address_reopens_its_page(lesson: Lesson) -> None:
-    app = opened(lesson.file)
+    app = opened(lesson.slug)
     tried: set[tuple[Any, Any]] = set()
     messages = []
 

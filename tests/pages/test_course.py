@@ -1,16 +1,16 @@
 """The frame of every lesson: questions, the navigation that counts them, and an address full of nonsense."""
 
 import re
-from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+import tests.course  # noqa: F401 - fills the course
 from tests.pages.kit import assert_sound, markdown, notices, opened
 from tests.truth.reading import elements
-from ui.course.lesson import lesson
+from ui.course.lesson import COURSE
 
-QUERY_KEY_VALUE = lesson("query-key-value")
+QUERY_KEY_VALUE = COURSE.lesson("query-key-value")
 PARTS_IN_THREE, THREE_MATRICES = 0, 1  # options of the poll there
 
 
@@ -22,22 +22,22 @@ def answer(app: AppTest, option: int, n: int = 0) -> None:
     app.button(key=f"{key}/check").click().run()
 
 
-def in_the_navigation(app: AppTest, file: Path) -> str:
-    (page,) = (p for p in app._registered_pages.values() if Path(p["script_path"]) == file)
+def in_the_navigation(app: AppTest, slug: str) -> str:
+    (page,) = (p for p in app._registered_pages.values() if p.get("url_pathname") == slug)
     return str(page["page_name"])
 
 
 def test_the_navigation_counts_an_answer_at_once() -> None:
-    app = opened(QUERY_KEY_VALUE.file)
-    assert in_the_navigation(app, QUERY_KEY_VALUE.file) == "Query, key, value"
+    app = opened(QUERY_KEY_VALUE.slug)
+    assert in_the_navigation(app, QUERY_KEY_VALUE.slug) == "Query, key, value"
     answer(app, THREE_MATRICES)
-    assert in_the_navigation(app, QUERY_KEY_VALUE.file) == "Query, key, value ✓ 1/3"
+    assert in_the_navigation(app, QUERY_KEY_VALUE.slug) == "Query, key, value ✓ 1/3"
     answer(app, PARTS_IN_THREE)  # the same question again
-    assert in_the_navigation(app, QUERY_KEY_VALUE.file) == "Query, key, value ✓ 1/3"
+    assert in_the_navigation(app, QUERY_KEY_VALUE.slug) == "Query, key, value ✓ 1/3"
 
 
 def test_only_the_first_answer_counts_but_every_answer_is_judged() -> None:
-    app = opened(QUERY_KEY_VALUE.file)
+    app = opened(QUERY_KEY_VALUE.slug)
     answer(app, PARTS_IN_THREE)
     (said,) = app.warning
     assert said.value.startswith(
@@ -50,7 +50,7 @@ def test_only_the_first_answer_counts_but_every_answer_is_judged() -> None:
 
 
 def test_several_right_answers_are_named() -> None:
-    app = opened(lesson("masking").file)
+    app = opened(COURSE.lesson("masking").slug)
     app.checkbox[0].check().run()
     app.button(key=app.checkbox[0].key.removesuffix("/0") + "/check").click().run()
     assert app.warning[0].value.startswith(
@@ -59,7 +59,7 @@ def test_several_right_answers_are_named() -> None:
 
 
 def test_another_head_takes_no_answer_away() -> None:
-    app = opened(QUERY_KEY_VALUE.file)
+    app = opened(QUERY_KEY_VALUE.slug)
     asked = app.radio[1].key
     app.radio[1].set_value(0)
     app.run()
@@ -71,7 +71,7 @@ def test_another_head_takes_no_answer_away() -> None:
 
 
 def test_another_sentence_asks_anew() -> None:
-    app = opened(QUERY_KEY_VALUE.file)
+    app = opened(QUERY_KEY_VALUE.slug)
     asked = app.radio[1].key
     app.radio[1].set_value(0)
     app.text_input(key="sentence").input("A dog sees a cat.").run()
@@ -86,13 +86,13 @@ def test_the_address_cannot_break_a_lesson(slug: str) -> None:
     values = ("", "0", "-1", "99", "1e9", "NaN", "<b>x", "9" * 500, "٣", "1.1", "true", "[1]")
     repeated = (["1", "2"], ["", ""], ["x", "1"], ["2.2", "99.99"])
     for value in (*values, *repeated):
-        opened(lesson(slug).file, **dict.fromkeys(keys, value))
+        opened(COURSE.lesson(slug).slug, **dict.fromkeys(keys, value))
 
 
 @pytest.mark.parametrize("slug", ["query-key-value", "scaled-dot-product", "self-attention", "masking"])
 def test_presenter_mode_shows_one_part_at_a_time(slug: str) -> None:
     parts = ["idea", "see", "do", "predict", "code"]
-    app = opened(lesson(slug).file, present="true")
+    app = opened(COURSE.lesson(slug).slug, present="true")
     for n, name in enumerate(parts, 1):
         assert [one.key for one in elements(app.main) if str(getattr(one, "key", "")).startswith("part_")] == [
             f"part_{name}"
@@ -122,7 +122,7 @@ HOSTILE = (
 @pytest.mark.parametrize("sentence", HOSTILE, ids=range(len(HOSTILE)))
 @pytest.mark.parametrize("slug", ["query-key-value", "scaled-dot-product", "self-attention", "masking"])
 def test_any_text_is_taken_and_stays_text(slug: str, sentence: str) -> None:
-    app = opened(lesson(slug).file, scale_off="true", mask_trial="Add padding")
+    app = opened(COURSE.lesson(slug).slug, scale_off="true", mask_trial="Add padding")
     app.text_input(key="sentence").input(sentence).run()
     assert_sound(app)
     assert app.text_input(key="sentence").value == sentence

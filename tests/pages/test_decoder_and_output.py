@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+import tests.course  # noqa: F401 - fills the course
 from tests.oracle.forward import SOS, Forward, config, embedding_matrix, softmax, source_ids, tokenizer
 from tests.pages.kit import component, markdown, opened, size, table, values
 from ui import engine
-from ui.course.lesson import lesson
+from ui.course.lesson import COURSE
 from ui.views.attention_kinds import READABLE
 
-PAGE = lesson("decoder-and-output").file
+PAGE = COURSE.lesson("decoder-and-output").slug
 APPLE = "I ate an apple"
 CATS = "The black cat fights the white cat."
 LONG = "My neighbour's cat sleeps. " * 30
@@ -196,7 +197,7 @@ def test_the_questions_are_graded_against_the_numbers(sentence: str) -> None:
         app.radio(key=key).set_value(answer)
         app.run()
         app.button(key=f"{key}/check").click().run()
-    assert len(app.success) == lesson("decoder-and-output").n_questions == 3
+    assert len(app.success) == 3
     assert not app.warning
     assert f"({len(run.labels)}, {config()['vocab_size']:,})" in app.success[0].value
 
@@ -214,4 +215,4 @@ def test_any_sentence(sentence: str, trial: str) -> None:
 
 
 def test_the_blocks_of_the_map_that_open_it() -> None:
-    assert lesson("decoder-and-output").blocks == ("decoder.stack", "output.linear", "output.softmax")
+    assert COURSE.lesson("decoder-and-output").blocks == ("decoder.stack", "output.linear", "output.softmax")

@@ -8,17 +8,18 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+import tests.course  # noqa: F401 - fills the course
 from tests.pages.kit import assert_sound, component, floats, markdown, opened, table, values
 from ui import engine
 from ui.controls.vocabulary_entry import EMBEDDINGS, entries, find
-from ui.course.lesson import lesson
+from ui.course.lesson import COURSE
 
-PAGE = lesson("embeddings").file
+PAGE = COURSE.lesson("embeddings").slug
 SENTENCE = "The black cat fights the white cat."
 
 
 def matrix(twin: bool = False) -> np.ndarray:
-    return engine.weights(twin)[EMBEDDINGS].astype(np.float64)
+    return engine.model("untrained" if twin else "translator").weights[EMBEDDINGS].astype(np.float64)
 
 
 def cosines_to(row: int, twin: bool = False) -> np.ndarray:

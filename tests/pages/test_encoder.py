@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from experiments.contextual_vectors import PARTNERS, everyday_words, partner
 from tests.oracle.forward import Array, Forward, config, source_ids, tokenizer
 from tests.pages.kit import ROOT, column_chart, component, markdown, notices, opened, values
 from ui import engine
-from ui.contexts import PARTNERS, everyday_words, partner
 from ui.views.attention_kinds import READABLE
 
 PAGE = ROOT / "pages" / "blocks" / "encoder.py"

@@ -6,13 +6,14 @@ from base64 import b64decode
 import numpy as np
 import pytest
 
+import tests.course  # noqa: F401 - fills the course
 from tests.oracle.forward import EOS, SOS, Forward, config, softmax, source_ids, tokenizer, weights
 from tests.pages.kit import component, markdown, opened, size, table, values
 from ui import engine
-from ui.course.lesson import lesson
+from ui.course.lesson import COURSE
 from ui.views.attention_kinds import READABLE
 
-PAGE = lesson("encoder-decoder-attention").file
+PAGE = COURSE.lesson("encoder-decoder-attention").slug
 APPLE = "I ate an apple"
 CATS = "The black cat fights the white cat."  # its German has words of several pieces
 LONG = "My neighbour's cat sleeps. " * 30
@@ -307,7 +308,7 @@ def test_the_questions_are_graded_against_the_numbers() -> None:
         app.radio(key=key).set_value(answer)
         app.run()
         app.button(key=f"{key}/check").click().run()
-    assert len(app.success) == lesson("encoder-decoder-attention").n_questions == 3
+    assert len(app.success) == 3
     assert not app.warning
     assert "K is (4, 5, 64)" in app.success[2].value
 
@@ -328,6 +329,6 @@ def test_a_state_that_makes_no_sense_is_left_alone() -> None:
 
 
 def test_the_map_opens_it_and_the_scaled_dot_product_stays_lit() -> None:
-    assert lesson("encoder-decoder-attention").blocks == ("decoder.cross_attn",)
-    assert lesson("scaled-dot-product").blocks == ()
-    assert "decoder.cross_attn" in lesson("scaled-dot-product").lit
+    assert COURSE.lesson("encoder-decoder-attention").blocks == ("decoder.cross_attn",)
+    assert COURSE.lesson("scaled-dot-product").blocks == ()
+    assert "decoder.cross_attn" in COURSE.lesson("scaled-dot-product").lit

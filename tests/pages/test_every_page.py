@@ -6,42 +6,55 @@ from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
+from streamlit.util import calc_hash
 
+from pages.course import ORDER
+from tests.course import LESSONS
 from tests.pages.kit import ROOT, ROUTER, opened
-from ui.course.lesson import LESSONS
 
-PAGES = sorted((ROOT / "pages").rglob("*.py"))
+FILES = sorted((ROOT / "pages").rglob("*.py"))
+OTHERS = [ROOT / "pages" / name for name in ("home.py", "about.py")] + sorted((ROOT / "pages" / "explore").glob("*.py"))
+PAGES: list[Path | str] = [*OTHERS, *(lesson.slug for lesson in LESSONS)]
 SENTENCES = ["I ate an apple", "x", "ภาษาไทย", "My neighbour's cat. " * 20]
 
 
-def name(page: Path) -> str:
-    return page.relative_to(ROOT / "pages").as_posix()
+def name(page: Path | str) -> str:
+    return page if isinstance(page, str) else page.stem
 
 
-def in_the_navigation() -> set[Path]:
-    """Files of the pages the router offers."""
+def named_by_the_router() -> set[Path]:
     text = ROUTER.read_text(encoding="utf-8")
-    named = [n.value for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Constant) and str(n.value).endswith(".py")]
-    return {ROOT / "pages" / n for n in named} | {lesson.file for lesson in LESSONS}
+    constants = [n.value for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Constant)]
+    return {ROOT / "pages" / str(n) for n in constants if str(n).endswith(".py")}
 
 
-def test_every_file_in_pages_is_in_the_navigation_and_the_other_way_round() -> None:
-    assert in_the_navigation() == set(PAGES)
+def test_every_page_is_in_the_navigation_and_the_other_way_round() -> None:
+    assert named_by_the_router() == set(OTHERS)
+
+
+def test_every_lesson_file_belongs_to_the_course() -> None:
+    """A lesson is a file, or a folder whose files are its own parts."""
+    lessons = {Path(*place.split(".")) for place in ORDER}
+    for file in FILES:
+        place = file.relative_to(ROOT / "pages")
+        if file in OTHERS or place.parts[0] in ("router", "course.py"):
+            continue
+        assert place.with_suffix("") in lessons or place.parent in lessons, place
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
-def test_a_page_runs_and_has_a_title(page: Path) -> None:
+def test_a_page_runs_and_has_a_title(page: Path | str) -> None:
     assert len(opened(page).title) == 1
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if p.name != "about.py"], ids=name)
-def test_a_page_takes_any_sentence(page: Path) -> None:
+@pytest.mark.parametrize("page", [p for p in PAGES if name(p) != "about"], ids=name)
+def test_a_page_takes_any_sentence(page: Path | str) -> None:
     for sentence in SENTENCES:
         opened(page, sentence=sentence)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
-def test_a_chart_has_a_text_and_a_table_of_its_numbers(page: Path) -> None:
+def test_a_chart_has_a_text_and_a_table_of_its_numbers(page: Path | str) -> None:
     """For those who cannot see it. The project's own components bring both."""
     app = opened(page)
     texts = [chart.proto.alt for chart in app.get("plotly_chart")]
@@ -53,7 +66,7 @@ def test_a_chart_has_a_text_and_a_table_of_its_numbers(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
-def test_an_empty_parameter_is_as_good_as_none(page: Path) -> None:
+def test_an_empty_parameter_is_as_good_as_none(page: Path | str) -> None:
     """Streamlit would empty a control that asks for a choice: use `ui.controls.segmented`."""
     keys = [group.key for group in opened(page).button_group if group.key and "/" not in group.key]
     for key in keys:
@@ -65,7 +78,8 @@ def test_the_sentence_follows_from_page_to_page() -> None:
     app = AppTest.from_file(ROUTER, default_timeout=60).run()
     app.text_input(key="sentence").input("A dog sees a cat.").run()
     for lesson in LESSONS[::-1]:
-        app.switch_page(str(lesson.file)).run()
+        app._page_hash = calc_hash(lesson.slug)
+        app.run()
         for box in app.text_input:
             if box.key == "sentence":
                 assert box.value == "A dog sees a cat."

@@ -10,12 +10,12 @@ import torch
 from PIL import Image
 from streamlit.testing.v1 import AppTest
 
+from experiments.examples import example_sentences
 from model.decoding import Greedy
 from model.interventions import Block, Interventions, Unit
 from tests.oracle.forward import Array, Forward, config, source_ids, weights
 from tests.pages.kit import ROOT, column_chart, component, markdown, opened, size, table, values
 from ui import engine
-from ui.course.sentence import EXAMPLES, SURPRISES
 from ui.views.attention_kinds import READABLE
 
 PAGE = ROOT / "pages" / "blocks" / "feed_forward.py"
@@ -108,7 +108,7 @@ def test_what_a_unit_looks_for() -> None:
     assert shown == pytest.approx(sorted(hidden[hidden > 0], reverse=True), abs=1e-4)
     everywhere: dict[str, float] = {}
     fires = pieces = 0
-    for sentence in [*(e.sentence for e in EXAMPLES), *SURPRISES]:
+    for sentence in example_sentences(engine.model()):
         unit = Changed(sentence)["encoder.layers.2.feed_forward.hidden"][:, 623]
         fires, pieces = fires + int((unit > 0).sum()), pieces + len(unit)
         for token, value in zip(engine.trace(sentence).src, unit, strict=True):
@@ -168,7 +168,7 @@ def test_the_translation_under_a_change_is_the_likeliest_under_the_oracle() -> N
     app = at("Encoder", 1, "We sat on the bank of the river.", leave_out="The whole network")
     said = re.search(r"Now it is \*\*(.*?)\*\*$", markdown(app), re.MULTILINE)
     assert said
-    labels = [*engine.machine().tokenizer.encode(said[1].replace("\\", "")), 2]
+    labels = [*engine.model().tokenizer.encode(said[1].replace("\\", "")), 2]
 
     class Other(Changed):
         def __init__(self) -> None:

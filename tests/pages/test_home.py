@@ -9,14 +9,18 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+import tests.course  # noqa: F401 - fills the course
 from model.checkpoint import SHIPPED
 from model.trace import MAX_TOKENS
 from tests.oracle.formula import agree
 from tests.pages.kit import assert_sound, component, markdown, notices, opened, translation, values
 from ui import engine
-from ui.course.lesson import lesson
-from ui.course.sentence import DEFAULT, EXAMPLES
+from ui.course.lesson import COURSE
+from ui.course.sentence import DEFAULT
 from ui.views.attention_kinds import KINDS, READABLE
+
+ABOUT = engine.model().about
+EXAMPLES, SURPRISES = ABOUT.examples, ABOUT.surprises
 
 SENTENCE = "The black cat fights the white cat."
 UNSEEN = "My neighbour's washing machine is unbelievably noisy."  # words of several pieces
@@ -216,7 +220,7 @@ def test_what_the_address_cannot_mean_is_the_default(parameters: dict[str, str])
 
 
 def test_the_badge_says_where_the_model_runs() -> None:
-    assert any(engine.machine().device.label in e.proto.body for e in opened().get("html"))
+    assert any(engine.model().device.label in e.proto.body for e in opened().get("html"))
 
 
 @pytest.mark.parametrize("chosen", [None, "decoder", "cross"])
@@ -225,6 +229,6 @@ def test_the_kind_of_attention_goes_along_to_a_lesson_only_if_somebody_chose_it(
     if chosen:
         at.get("button_group")[0].set_value(KINDS["encoder"].label).run()  # away from the page's own kind
         at.get("button_group")[0].set_value(KINDS[chosen].label).run()
-    at.switch_page(str(lesson("scaled-dot-product").file)).run()
+    at.switch_page(str(COURSE.lesson("scaled-dot-product").slug)).run()
     assert_sound(at)
     assert KINDS[chosen or "encoder"].name.lower() in component(at, "see_matrix")["title"]

@@ -10,8 +10,8 @@ import torch
 from streamlit.testing.v1 import AppTest
 from torch.utils.flop_counter import FlopCounterMode
 
+import tests.course  # noqa: F401 - fills the course
 from explain import worked_score
-from model.cache import KeyValueCache
 from tests.oracle import decode
 from tests.oracle.decode import Writer
 from tests.oracle.formula import agree
@@ -19,9 +19,9 @@ from tests.oracle.forward import EOS, SOS, Forward, source_ids, tokenizer
 from tests.pages.kit import assert_sound, component, markdown, opened, size, table
 from tests.truth.lessons.inference import check_theatre, text_of
 from ui import engine
-from ui.course.lesson import lesson
+from ui.course.lesson import COURSE
 
-PAGE = lesson("inference").file
+PAGE = COURSE.lesson("inference").slug
 SENTENCE = "The black cat fights the white cat."
 BEAM, SAMPLING, CACHE, AT_ONCE = "Beam search", "Sampling", "With and without cache", "All at once"
 
@@ -272,11 +272,11 @@ def test_sampling_keeps_and_draws_what_the_oracle_says(temperature: float, top_k
     )
     generator, ids = torch.Generator().manual_seed(seed), ()
     while ids[-1:] != (EOS,) and len(ids) < 100:
-        true = decode.narrowed(writer("I ate an apple").scores(ids), temperature, top_k, top_p)
+        true = decode.filter_logits(writer("I ate an apple").scores(ids), temperature, top_k, top_p)
         ids = (*ids, int(torch.multinomial(torch.from_numpy(true).float(), 1, generator=generator)))
     assert [card[0] for card in component(page, "drawn_steps")["cards"]] == [text_of(id) for id in ids]
     scores = writer("I ate an apple").scores(ids[:1])
-    probabilities, kept = np.exp(scores), decode.narrowed(scores, temperature, top_k, top_p)
+    probabilities, kept = np.exp(scores), decode.filter_logits(scores, temperature, top_k, top_p)
     (line,) = (m.value for m in page.markdown if m.value.startswith("At step 2 the sampler keeps"))
     found = re.search(r"keeps \*\*([\d,]+)\*\* of 8,000 .*: (<?[\d.]+) before, (<?[\d.]+) after", line)
     assert found
@@ -330,9 +330,9 @@ def test_an_address_that_asks_for_what_can_be_is_not_commented() -> None:
 @torch.no_grad()
 def counted(src: list[int], tgt: list[int], cached: bool) -> list[int]:
     """torch's own count of the multiplications of each step."""
-    model = engine.machine().model
+    model = engine.model().model
     src_ids, tgt_ids = torch.tensor([src]), torch.tensor([tgt])
-    memory, cache, found = model.encode(src_ids), KeyValueCache() if cached else None, []
+    memory, cache, found = model.encode(src_ids), model.new_cache() if cached else None, []
     for t in range(1, len(tgt) + 1):
         with FlopCounterMode(display=False) as counter:
             model.decode(tgt_ids[:, :t], memory, src_ids, cache=cache)
@@ -372,7 +372,7 @@ def test_all_at_once_is_one_by_one() -> None:
     alone, together = table(page, "", "runs of the decoder")
     assert (int(alone[1]), int(together[1])) == (len(tgt), 1)
     assert numeral(alone[3]) == sum(counted(src, tgt, True))
-    model = engine.machine().model
+    model = engine.model().model
     src_ids = torch.tensor([src])
     with torch.no_grad():
         memory = model.encode(src_ids)
@@ -418,7 +418,9 @@ def answer(page: AppTest, question: str, option: int) -> AppTest:
 
 def test_how_many_top_p_keeps_is_graded_live() -> None:
     page, ids = at(), greedy(SENTENCE)
-    counts = [int((decode.narrowed(writer(SENTENCE).scores(ids[:t]), 1.0, 0, 0.9) > 0).sum()) for t in range(len(ids))]
+    counts = [
+        int((decode.filter_logits(writer(SENTENCE).scores(ids[:t]), 1.0, 0, 0.9) > 0).sum()) for t in range(len(ids))
+    ]
     (radio,) = (r for r in page.radio if r.key.startswith("inference/nucleus/"))
     answer(page, "nucleus", [n.replace(",", "") for n in radio.options].index(str(max(counts))))
     assert page.success[0].value.startswith("Right.")

@@ -10,16 +10,17 @@ import torch
 from streamlit.testing.v1 import AppTest
 from torch.utils.flop_counter import FlopCounterMode
 
-import ui.views.heads
+import pages.attention.multi_head.measures
+import tests.course  # noqa: F401 - fills the course
 from model.attention import MultiHeadAttention
 from model.checkpoint import CheckpointError
 from tests.oracle.forward import EOS, Forward, config, softmax, source_ids, tokenizer
 from tests.pages.kit import column_chart, component, markdown, opened, size, table, values
 from tests.truth.lessons.multi_head import PATHS, measured_table, roles, shares_of_layer
 from ui import engine
-from ui.course.lesson import lesson
+from ui.course.lesson import COURSE
 
-PAGE = lesson("multi-head").file
+PAGE = COURSE.lesson("multi-head").slug
 SENTENCE = "The black cat fights the white cat."
 KINDS = {"Encoder": "encoder", "Masked decoder": "decoder", "Encoder-decoder": "cross"}
 SWITCHES = "Switch heads off"
@@ -129,8 +130,8 @@ def test_without_the_measured_shares_the_page_goes_on(monkeypatch: pytest.Monkey
     def refuse(*_: object) -> None:
         raise CheckpointError("The model file heads.json is <b>broken</b>.")
 
-    monkeypatch.setattr(ui.views.heads, "load_measured", refuse)
-    ui.views.heads.measured.cache_clear()
+    monkeypatch.setattr(pages.attention.multi_head.measures, "load_measured", refuse)
+    pages.attention.multi_head.measures.measured.cache_clear()
     try:
         app = opened(PAGE, sentence=SENTENCE)
         assert "cannot be shown. The model file heads.json is <b>broken</b>." in plain(app)
@@ -138,7 +139,7 @@ def test_without_the_measured_shares_the_page_goes_on(monkeypatch: pytest.Monkey
         assert values(app, "shares_here").shape == (5, 5)
         assert not [e for e in app.get("bidi_component") if e.key == "shares_measured"]
     finally:
-        ui.views.heads.measured.cache_clear()
+        pages.attention.multi_head.measures.measured.cache_clear()
 
 
 # --- heads off -------------------------------------------------------------------------------------------------------
@@ -333,7 +334,7 @@ def test_the_questions_are_graded_against_the_numbers(label: str) -> None:
     expected = changes()
     matters = [expected[KINDS[label], 2, head] for head in range(4)]
     right = [int(previous.argmax()), 1, int(np.argmin(matters))]
-    assert len(app.radio) == lesson("multi-head").n_questions
+    assert len(app.radio) == 3
     for key, answer in zip([radio.key for radio in app.radio], right, strict=True):
         app.radio(key=key).set_value(answer).run()
         app.button(key=f"{key}/check").click().run()

@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+import tests.course  # noqa: F401 - fills the course
 from tests.model.test_positions import TABLE
 from tests.oracle.forward import positions
 from tests.pages.kit import assert_sound, component, floats, markdown, notices, opened, size, table, values
 from ui import engine
-from ui.course.lesson import lesson
+from ui.course.lesson import COURSE
 
-PAGE = lesson("positional-encodings").file
+PAGE = COURSE.lesson("positional-encodings").slug
 SENTENCE = "The black cat fights the white cat."
 D_MODEL = 256
 
@@ -242,7 +243,7 @@ def test_one_word_has_no_other_order() -> None:
 def test_the_right_answers() -> None:
     page = opened(PAGE, sentence=SENTENCE)
     rights = "be the same numbers", f"position {int(np.argmax(np.sin(np.arange(8))))}", "the same"
-    assert len(page.radio) == lesson("positional-encodings").n_questions
+    assert len(page.radio) == 3
     for n, right in enumerate(rights):
         page.radio[n].set_value(next(i for i, option in enumerate(page.radio[n].options) if right in option)).run()
         [b for b in page.button if b.label == "Check my answer"][n].click().run()

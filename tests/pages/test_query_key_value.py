@@ -62,7 +62,7 @@ def test_other_matrices_on_the_same_input(kind: str, which: str) -> None:
     run, stack = oracle(SENTENCE), "encoder" if kind == "Encoder" else "decoder"
     path = f"{stack}.layers.1.{'cross' if kind == 'Encoder-decoder' else 'self'}_attn"
     identity = np.eye(config()["d_model"])
-    random = {letter: engine.weights(twin=True)[f"{path}.w_{letter}.weight"] for letter in "qk"}
+    random = {letter: engine.model("untrained").weights[f"{path}.w_{letter}.weight"] for letter in "qk"}
     expected = with_matrices(
         run, KIND[kind], 1, 2, random if which.startswith("Random") else {"q": identity, "k": identity}
     )
@@ -106,7 +106,7 @@ def test_the_questions_are_graded_against_the_numbers() -> None:
     app = opened(PAGE, sentence=SENTENCE, attention="Encoder", layer="2", head="1")
     run = oracle(SENTENCE)
     scores = run["encoder.layers.1.self_attn.scores"][0]
-    random = {one: engine.weights(twin=True)[f"encoder.layers.1.self_attn.w_{one}.weight"] for one in "qk"}
+    random = {one: engine.model("untrained").weights[f"encoder.layers.1.self_attn.w_{one}.weight"] for one in "qk"}
     kept = int((with_matrices(run, "encoder", 1, 0, random).argmax(-1) == scores.argmax(-1)).sum())
     poll, best, other = app.radio
     wanted = [

@@ -58,7 +58,7 @@ def test_a_hidden_piece_is_seen_by_nobody() -> None:
 def test_the_translation_without_it_is_the_likeliest_under_the_oracle() -> None:
     app = opened(PAGE, hide="4")
     said = markdown(app).split("Without apple: **")[1].split("**")[0].replace("\\", "")
-    ids = engine.machine().tokenizer.encode(said)
+    ids = engine.model().tokenizer.encode(said)
     run = oracle("I ate an apple", blocked=(3,), labels=[*ids, 2])
     assert run.is_greedy()
 

@@ -8,11 +8,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from tokenizers import Tokenizer as Backend
 
+import tests.course  # noqa: F401 - fills the course
 from model.checkpoint import SHIPPED
 from tests.pages.kit import assert_sound, component, markdown, opened, table
-from ui.course.lesson import lesson
+from ui.course.lesson import COURSE
 
-PAGE = lesson("tokenization").file
+PAGE = COURSE.lesson("tokenization").slug
 SENTENCE = "The unbelievable cat."
 FILE = SHIPPED / "tokenizer.json"
 LIBRARY = Backend.from_file(str(FILE))

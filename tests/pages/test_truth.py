@@ -12,13 +12,14 @@ import numpy as np
 import pytest
 
 from explain import RULES, arrays, worked
+from tests.course import LESSONS
 from tests.oracle.forward import Forward, config, softmax, source_ids, weights
 from tests.pages.kit import assert_sound, opened
 from tests.truth.cells import check_check, check_formula, check_grid, check_matrix, check_says, run_snippet, value_at
 from tests.truth.lessons import common, tokenization
 from tests.truth.reading import Seen, Words, close, part
 from ui import engine
-from ui.course.lesson import LESSONS, Lesson
+from ui.course.lesson import Lesson
 
 SENTENCES = (
     "I ate an apple",
@@ -55,7 +56,7 @@ def forward(text: str) -> Forward:
 
 def of_lesson(lesson: Lesson, what: str) -> Any:
     """What the lesson's own module in tests/truth/lessons, if it has one, holds under this name."""
-    name = f"tests.truth.lessons.{lesson.file.stem}"
+    name = f"tests.truth.lessons.{lesson.slug.replace('-', '_')}"
     return getattr(import_module(name), what, {}) if find_spec(name) else {}
 
 
@@ -73,7 +74,7 @@ def check_words(seen: Seen, oracle: Forward, done: set[int], words: Mapping[str,
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda one: one.slug)
 def test_every_number_of_see_and_check(lesson: Lesson) -> None:
-    app, choose = opened(lesson.file), random.Random(lesson.slug)
+    app, choose = opened(lesson.slug), random.Random(lesson.slug)
     n_matrices = n_formulas = 0
     for sentence in SENTENCES:
         app.text_input(key="sentence").input(sentence)
@@ -123,7 +124,7 @@ def test_every_tensor_of_a_sentence(sentence: str) -> None:
 
 
 def test_the_weights_that_the_app_shows_are_the_shipped_ones() -> None:
-    shown = engine.weights()
+    shown = engine.model().weights
     assert shown.keys() == weights().keys()
     for name, true in weights().items():
         assert np.array_equal(shown[name], true), name

@@ -17,7 +17,7 @@ from sacrebleu.metrics.chrf import CHRF
 from model import translate as translating
 from model.checkpoint import SHIPPED
 from model.decoding import Beam, Decoding, Greedy
-from model.trace import Machine, load_machine
+from model.loaded import LoadedModel, load_folder
 from tests.oracle.decode import Search, Writer, beam, greedy
 from tests.oracle.forward import tokenizer
 from tests.training.conftest import write_pairs
@@ -70,8 +70,8 @@ def chrf_by_hand(corpus: dict[str, list[str]]) -> float:
 
 
 @pytest.fixture
-def shipped() -> Machine:
-    return load_machine()
+def shipped() -> LoadedModel:
+    return load_folder()
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def echo(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Decoding]]:
     """A translator that gives back what it is given; what it was asked."""
     asked: list[tuple[str, Decoding]] = []
 
-    def translate(machine: Machine, sentence: str, decoding: Decoding) -> str:
+    def translate(loaded: LoadedModel, sentence: str, decoding: Decoding) -> str:
         asked.append((sentence, decoding))
         return sentence
 
@@ -87,7 +87,7 @@ def echo(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Decoding]]:
     return asked
 
 
-def test_the_scores_by_hand(shipped: Machine, echo: object) -> None:
+def test_the_scores_by_hand(shipped: LoadedModel, echo: object) -> None:
     figures = evaluate(shipped, BY_HAND, Greedy())
     assert figures["bleu"] == pytest.approx(bleu_by_hand(BY_HAND), abs=0.01)
     assert figures["chrf"] == pytest.approx(chrf_by_hand(BY_HAND), abs=0.01)
@@ -97,7 +97,7 @@ def test_the_scores_by_hand(shipped: Machine, echo: object) -> None:
         assert evaluate(shipped, without, Greedy())["bleu"] != figures["bleu"], "every reference counts"
 
 
-def test_perfect_and_hopeless_translations(shipped: Machine, echo: object) -> None:
+def test_perfect_and_hopeless_translations(shipped: LoadedModel, echo: object) -> None:
     perfect = evaluate(shipped, {h: ["Etwas anderes hier.", h] for h in BY_HAND}, Greedy())
     assert (perfect["bleu"], perfect["chrf"]) == (100, 100)
     hopeless = evaluate(shipped, {"xyz": ["Das ist ein Hund."]}, Greedy())
@@ -123,7 +123,7 @@ def oracle_translation(sentence: str, decoding: Decoding) -> str:
     return tokenizer().decode(ids, skip_special_tokens=True)
 
 
-def test_it_scores_what_the_oracles_search_writes(shipped: Machine) -> None:
+def test_it_scores_what_the_oracles_search_writes(shipped: LoadedModel) -> None:
     """Each sentence's first reference is greedy's translation, its second that of four beams."""
     groups = {s: [oracle_translation(s, Greedy()), oracle_translation(s, Beam(4))] for s in SENTENCES}
     assert all(first != second for first, second in groups.values())
@@ -142,7 +142,7 @@ def test_it_scores_what_the_oracles_search_writes(shipped: Machine) -> None:
     assert evaluate(shipped, groups, Beam(4))["bleu"] == 100, "the second reference counts"
 
 
-def test_the_english_is_changed_as_asked(shipped: Machine, echo: list[tuple[str, Decoding]]) -> None:
+def test_the_english_is_changed_as_asked(shipped: LoadedModel, echo: list[tuple[str, Decoding]]) -> None:
     groups = {"It's Tom's dog.": ["x"], "Go!": ["y"]}
     evaluate(shipped, groups, Beam(3, 0.5))
     evaluate(shipped, groups, Greedy(), typed=True)
@@ -180,7 +180,9 @@ def test_streams_by_hand() -> None:
     assert streams([["a", "b", "c"], ["d"], ["e", "f"]]) == [["a", "d", "e"], ["b", None, "f"], ["c", None, None]]
 
 
-def test_the_seconds_are_those_of_translating(shipped: Machine, echo: object, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_seconds_are_those_of_translating(
+    shipped: LoadedModel, echo: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ticks = iter([10.0, 13.54])
     monkeypatch.setattr(evaluation.time, "perf_counter", lambda: next(ticks))
     monkeypatch.setattr(evaluation, "track", lambda sources, *_, **__: sources)
@@ -200,12 +202,12 @@ def test_what_is_typed_reaches_the_evaluation(
     arguments: list[str], expected: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["evaluate", "test.tsv", *arguments])
-    monkeypatch.setattr(evaluation, "load_machine", lambda folder: ("machine of", folder))
+    monkeypatch.setattr(evaluation, "load_folder", lambda folder: ("machine of", folder))
     monkeypatch.setattr(evaluation, "references", lambda file, limit: ("groups of", file, limit))
 
-    def evaluated(machine: Any, groups: Any, decoding: Decoding, typed: bool) -> dict[str, object]:
+    def evaluated(loaded: Any, groups: Any, decoding: Decoding, typed: bool) -> dict[str, object]:
         folder, limit, wanted, is_typed = expected
-        assert machine == ("machine of", folder)
+        assert loaded == ("machine of", folder)
         assert groups == ("groups of", Path("test.tsv"), limit)
         assert (decoding, typed) == (wanted, is_typed)
         return {"bleu": 1.5, "bleu_signature": "b", "chrf_signature": "c"}

@@ -11,9 +11,10 @@ import pytest
 
 from experiments.head_roles import MEASURED, SHARES, aligned_words, head_places, load_measured
 from model.checkpoint import SHIPPED
-from model.interventions import ATTENTIONS
-from model.trace import load_machine, trace
+from model.loaded import load_folder
+from model.trace import trace
 from tests.oracle.forward import EOS, Forward, source_ids
+from tests.oracle.names import ATTENTIONS
 from training import heads as training
 
 PAIRS = [("I ate an apple", "x"), ("Go", "Los!"), ("Where is the dog, Tom?", "x"), ("Go", "Lauf!"), ("unread", "x")]
@@ -46,25 +47,25 @@ def test_the_command_writes_what_the_app_reads(
     assert written["model"]["sha256"] == hashlib.sha256((SHIPPED / "model.safetensors").read_bytes()).hexdigest()
     assert str(tmp_path) not in json.dumps(written)
 
-    machine = load_machine(folder)
-    found = load_measured(machine.config, folder)
+    loaded = load_folder(folder)
+    found = load_measured(loaded.config, folder)
     assert (found.file, found.n_sentences) == ("pairs.tsv", 3)
 
     sentences = [english for english, _ in PAIRS[:3]]
-    traces = [trace(machine, sentence) for sentence in sentences]
+    traces = [trace(loaded, sentence) for sentence in sentences]
     passes = [Forward(source_ids(s), [t.id for t in one.labels]) for s, one in zip(sentences, traces, strict=True)]
     assert written["rows"] == {
         "encoder": sum(len(p.ids["encoder"]) for p in passes),
         "decoder": sum(len(p.labels) for p in passes),
         "cross": sum(len(p.labels) for p in passes),
     }
-    aligned = [aligned_words(machine, one.src, one.labels) for one in traces]
+    aligned = [aligned_words(loaded, one.src, one.labels) for one in traces]
     assert written["unaligned"] == sum(words.count(-1) for words in aligned)
     for kind in ATTENTIONS:
-        for layer in range(machine.config.n_layers):
+        for layer in range(loaded.config.n_layers):
             maps = [p[f"{ATTENTIONS[kind].format(layer)}.weights"] for p in passes]
             rows = sum(m.shape[1] for m in maps)
-            for head in range(machine.config.n_heads):
+            for head in range(loaded.config.n_heads):
                 share = found.shares[f"{kind}.{layer}.{head}"]
                 if kind == "encoder":
                     assert share["next"] == pytest.approx(
@@ -83,9 +84,9 @@ def test_the_command_writes_what_the_app_reads(
             seen = [np.tri(*c.shape) if kind == "decoder" else np.ones(c.shape) for c in columns]
             even = sum((s / s.sum(-1, keepdims=True) * c).sum() for s, c in zip(seen, columns, strict=True)) / rows
             assert found.baselines[kind][name] == pytest.approx(even, abs=1e-4)
-            for layer in range(machine.config.n_layers):
+            for layer in range(loaded.config.n_layers):
                 maps = [p[f"{ATTENTIONS[kind].format(layer)}.weights"] for p in passes]
-                for head in range(machine.config.n_heads):
+                for head in range(loaded.config.n_heads):
                     share = sum((m[head] * c).sum() for m, c in zip(maps, columns, strict=True)) / rows
                     assert found.shares[f"{kind}.{layer}.{head}"][name] == pytest.approx(share, abs=1e-4)
     lengths = [len(p.ids["encoder"]) for p in passes]
@@ -111,7 +112,7 @@ def test_what_is_typed_reaches_the_measurement(monkeypatch: pytest.MonkeyPatch, 
 def test_the_command_that_is_written_down_has_no_limit_if_there_was_none(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(training, "measure", lambda machine, sentences: {"sentences": sentences})
+    monkeypatch.setattr(training, "measure", lambda loaded, sentences: {"sentences": sentences})
     file = tmp_path / "pairs.tsv"
     file.write_text("".join(f"{english}\t{german}\n" for english, german in PAIRS), encoding="utf-8")
     written = json.loads(training.write(folder, file, source="a book").read_text())

@@ -19,8 +19,8 @@ from model.build import build_model
 from model.checkpoint import SHIPPED
 from model.config import PRESETS
 from model.decoding import Beam, Decoding, Greedy
+from model.loaded import LoadedModel
 from model.tokenizer import Tokenizer
-from model.trace import Machine
 from tests.training.conftest import PAIRS, write_pairs
 from training import heads
 from training import publish as publishing
@@ -59,10 +59,10 @@ def scored(monkeypatch: pytest.MonkeyPatch) -> None:
     """Scores that differ with the decoding and the typing, for the groups of the test file alone."""
 
     def evaluate(
-        machine: Machine, groups: Mapping[str, list[str]], decoding: Decoding, typed: bool = False
+        loaded: LoadedModel, groups: Mapping[str, list[str]], decoding: Decoding, typed: bool = False
     ) -> dict[str, Any]:
         assert groups == {"Tom eats.": ["Tom isst."], "Go!": ["Geh!", "Los!"]}
-        assert machine.config.d_model == CONFIG.d_model
+        assert loaded.config.d_model == CONFIG.d_model
         bleu, chrf = SCORES[decoding][typed]
         return {"bleu": bleu, "chrf": chrf, "sentences": 1234, "bleu_signature": f"signed {decoding} {typed}"}
 

@@ -85,16 +85,16 @@ def test_the_command_writes_all_four_files(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(sys, "argv", ["vocabularies", str(first), str(second), "--out", str(out)])
     vocabularies.main()
     assert asked == [(PAIRS, PRESETS["base"].vocab_size)]
-    assert {path.stem for path in out.iterdir()} == {*backends, "english_words"}
+    assert {path.stem for path in out.iterdir()} == {*backends, "known_words"}
     for name, backend in backends.items():
         assert Backend.from_file(str(out / f"{name}.json")).get_vocab() == backend.get_vocab()
     words = "dog dogs don't i know runs sleeps the tom's"
-    assert (out / "english_words.txt").read_text(encoding="utf-8") == words.replace(" ", "\n") + "\n"
+    assert (out / "known_words.txt").read_text(encoding="utf-8") == words.replace(" ", "\n") + "\n"
 
 
 def test_the_shipped_vocabularies_have_the_models_size() -> None:
     folder = Path(__file__).parents[2] / "assets" / "vocabularies"
     for name in ("wordpiece", "unigram", "words"):
         assert Backend.from_file(str(folder / f"{name}.json")).get_vocab_size() == 8000
-    words = (folder / "english_words.txt").read_text(encoding="utf-8").splitlines()
+    words = (folder.parent / "models" / "translator" / "known_words.txt").read_text(encoding="utf-8").splitlines()
     assert words == sorted({word.lower() for word in words})

@@ -1,6 +1,8 @@
-"""The traces that all visitors share."""
+"""Models by name, and the results that all visitors share."""
 
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import cachetools
 import numpy as np
@@ -8,15 +10,14 @@ import pytest
 
 from model.decoding import Beam
 from model.interventions import Head, Interventions
+from model.loaded import LoadedModel, load_model
 from ui import engine
 
 
 @pytest.fixture
 def empty_cache(monkeypatch: pytest.MonkeyPatch) -> cachetools.LRUCache[object, object]:
-    cache: cachetools.LRUCache[object, object] = cachetools.LRUCache(
-        engine.CACHE_BYTES, getsizeof=lambda trace: trace.nbytes
-    )
-    monkeypatch.setattr(engine, "_cache", cache)
+    cache: cachetools.LRUCache[object, object] = cachetools.LRUCache(engine.CACHE_BYTES, getsizeof=engine.size_of)
+    monkeypatch.setattr(engine, "_results", cache)
     return cache
 
 
@@ -28,7 +29,7 @@ def test_a_trace_is_remembered_by_its_arguments(empty_cache: cachetools.LRUCache
         engine.trace("We saw a dog.", "Wir sahen einen Hund."),
         engine.trace("We saw a dog.", decoding=Beam(2)),
         engine.trace("We saw a dog.", interventions=Interventions(heads_off=frozenset({Head("encoder", 0, 0)}))),
-        engine.trace("We saw a dog.", twin=True),
+        engine.trace("We saw a dog.", name="untrained"),
     ]
     assert len(empty_cache) == 1 + len(others)
     assert all(other is not first for other in others)
@@ -43,7 +44,7 @@ def test_the_cache_holds_so_many_bytes_and_no_more(empty_cache: cachetools.LRUCa
 
 
 def test_a_trace_too_large_for_the_cache_is_returned_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "_cache", cachetools.LRUCache(10, getsizeof=lambda trace: trace.nbytes))
+    monkeypatch.setattr(engine, "_results", cachetools.LRUCache(10, getsizeof=engine.size_of))
     monkeypatch.setattr(engine, "CACHE_BYTES", 10)
     assert engine.trace("We saw a dog.").translation
 
@@ -64,17 +65,82 @@ def test_visitors_at_once_get_what_each_gets_alone(empty_cache: cachetools.LRUCa
         assert all(np.array_equal(other.tensors[name], one.tensors[name]) for name in one.tensors)
 
 
-@pytest.mark.parametrize("twin", [False, True])
-def test_the_weights_cannot_be_changed(twin: bool) -> None:
-    weights = engine.weights(twin)
-    name = "encoder.layers.0.self_attn.w_q.weight"
+@pytest.mark.parametrize("name", ["translator", "untrained"])
+def test_the_weights_cannot_be_changed(name: str) -> None:
+    weights = engine.model(name).weights
+    matrix = "encoder.layers.0.self_attn.w_q.weight"
     with pytest.raises(ValueError, match="read-only"):
-        weights[name][0, 0] = 1
+        weights[matrix][0, 0] = 1
     with pytest.raises(TypeError):
-        weights[name] = weights[name]
+        weights[matrix] = weights[matrix]
 
 
-def test_the_twin_has_other_weights_of_the_same_shapes() -> None:
-    real, twin = engine.weights(), engine.weights(twin=True)
-    assert {n: w.shape for n, w in real.items()} == {n: w.shape for n, w in twin.items()}
-    assert not np.array_equal(real["embedding.matrix.weight"], twin["embedding.matrix.weight"])
+def test_the_untrained_model_has_other_weights_of_the_same_shapes() -> None:
+    real, random = engine.model().weights, engine.model("untrained").weights
+    assert {n: w.shape for n, w in real.items()} == {n: w.shape for n, w in random.items()}
+    assert not np.array_equal(real["embedding.matrix.weight"], random["embedding.matrix.weight"])
+
+
+def count_rows(loaded: LoadedModel, src: tuple[int, ...], calls: list[int] | None = None) -> np.ndarray:
+    """An experiment that says how often it ran."""
+    RUNS.append(src)
+    return np.zeros(len(src))
+
+
+RUNS: list[tuple[int, ...]] = []
+
+
+def test_an_experiment_is_remembered_by_model_and_arguments(empty_cache: cachetools.LRUCache[object, object]) -> None:
+    RUNS.clear()
+    loaded, untrained = engine.model(), engine.model("untrained")
+    first = engine.run(count_rows, loaded, (1, 2))
+    assert engine.run(count_rows, loaded, (1, 2)) is first
+    engine.run(count_rows, loaded, (3,))
+    engine.run(count_rows, untrained, (1, 2))
+    assert RUNS == [(1, 2), (3,), (1, 2)]
+
+
+def test_every_experiment_holds_the_lock(empty_cache: cachetools.LRUCache[object, object]) -> None:
+    def locked(loaded: LoadedModel) -> bool:
+        return engine.model_lock.locked()
+
+    assert engine.run(locked, engine.model())
+    assert not engine.model_lock.locked()
+
+
+def test_an_experiment_that_fails_lets_the_lock_go_and_is_not_remembered() -> None:
+    def fails(loaded: LoadedModel) -> None:
+        raise RuntimeError("on purpose")
+
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="on purpose"):
+            engine.run(fails, engine.model())
+    assert not engine.model_lock.locked()
+
+
+def test_two_visitors_who_ask_for_one_model_get_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And two who ask for two models get both."""
+    monkeypatch.setattr(engine, "_models", cachetools.LRUCache(engine.MODEL_BYTES, getsizeof=lambda one: one.nbytes))
+    loads: list[str] = []
+
+    def slow(name: str) -> LoadedModel:
+        loads.append(name)
+        time.sleep(0.1)
+        return load_model(name)
+
+    monkeypatch.setattr(engine, "load_model", slow)
+    names = ["translator", "translator", "untrained", "translator"]
+    with ThreadPoolExecutor(4) as pool:
+        models = list(pool.map(engine.model, names))
+    assert [one.name for one in models] == names
+    assert models[0] is models[1] is models[3]
+    assert sorted(loads) == ["translator", "untrained"]
+
+
+def test_the_model_used_least_recently_leaves_when_bytes_are_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    size = engine.model().nbytes
+    monkeypatch.setattr(engine, "_models", cachetools.LRUCache(int(1.5 * size), getsizeof=lambda one: one.nbytes))
+    first = engine.model()
+    assert engine.model() is first
+    engine.model("untrained")
+    assert engine.model() is not first

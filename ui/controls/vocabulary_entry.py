@@ -3,8 +3,9 @@
 import functools
 
 from figures.embedding_space import Projection, nearest, principal_projection
+from model.loaded import TRANSLATOR
 from model.tokenizer import normalise
-from ui.engine import machine, weights
+from ui import engine
 
 EMBEDDINGS = "embedding.matrix.weight"  # the learned matrix: one row an entry
 NEIGHBOURS = 8
@@ -21,7 +22,7 @@ def spaced(text: str) -> str:
 @functools.cache
 def entries() -> tuple[str, ...]:
     """Every vocabulary entry as text, spaces made visible, by id."""
-    tokenizer = machine().tokenizer
+    tokenizer = engine.model().tokenizer
     return tuple(spaced(tokenizer.piece_text(i)) for i in range(tokenizer.vocab_size))
 
 
@@ -53,12 +54,12 @@ def hexadecimal(raw: bytes) -> str:
 
 
 @functools.lru_cache(512)
-def neighbours_of(entry: int, twin: bool = False) -> tuple[list[int], list[float]]:
-    """The entries whose embeddings are nearest to this one's, and their cosines; with `twin` in the random matrix."""
-    return nearest(weights(twin)[EMBEDDINGS], entry, NEIGHBOURS)
+def neighbours_of(entry: int, name: str = TRANSLATOR) -> tuple[list[int], list[float]]:
+    """The entries whose embeddings in a model are nearest to this one's, and their cosines."""
+    return nearest(engine.model(name).weights[EMBEDDINGS], entry, NEIGHBOURS)
 
 
 @functools.cache
 def projection() -> Projection:
     """The whole learned vocabulary in two dimensions, computed once."""
-    return principal_projection(weights()[EMBEDDINGS])
+    return principal_projection(engine.model().weights[EMBEDDINGS])

@@ -4,12 +4,12 @@ import streamlit as st
 
 from model.trace import Trace
 from ui.components.architecture import architecture
-from ui.course.lesson import LESSONS, Lesson, page_of
+from ui.course.lesson import COURSE, Lesson
 
 
 def course_map(key: str, *, trace: Trace | None = None, here: Lesson | None = None) -> None:
     """Draw the map and go where the learner clicks: alive with a trace, small and lit at `here` on a lesson."""
-    by_block = {block: lesson for lesson in LESSONS for block in lesson.blocks}
+    by_block = COURSE.by_block()
     opened = architecture(
         key=key,
         lit=(here.lit or here.blocks) if here else (),
@@ -18,4 +18,4 @@ def course_map(key: str, *, trace: Trace | None = None, here: Lesson | None = No
         compact=trace is None,
     )
     if opened:
-        st.switch_page(page_of(by_block[opened]))
+        st.switch_page(COURSE.page(by_block[opened]))

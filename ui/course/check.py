@@ -8,13 +8,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 import streamlit as st
 
-from explain import arrays, worked
-from model.trace import Array, Trace
+from explain import Blank, arrays, worked
+from model.anatomy import TOKEN_AXES
+from model.loaded import Array
+from model.trace import Trace
 from ui.components.matrix import Caption, Labels, Scale, matrix
 from ui.controls.address import read_pair, write_pair
 from ui.engine import numbers
 from ui.text import in_markdown, number
-from ui.views.attention_kinds import KINDS, READABLE, readable_part, tokens_of
+from ui.views.attention_kinds import KINDS, READABLE, readable_part
 from ui.views.worked_steps import show_steps
 
 _SHOWN = "checked"  # in the session: what the last checked matrix of this page showed
@@ -22,18 +24,18 @@ _SHOWN = "checked"  # in the session: what the last checked matrix of this page 
 
 @dataclass(frozen=True)
 class Shown:
-    """A matrix on the page: which tensor, which head of it (or None), the labels of what is shown, the chosen cell.
+    """A matrix on the page: which tensor of which trace, which head of it (or None), its labels, the chosen cell.
 
     at: the rows and the columns of the tensor that are shown
     """
 
+    trace: Trace
     name: str
     head: int | None
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     at: tuple[Sequence[int], Sequence[int]]
     cell: tuple[int, int]
-    twin: bool
 
     @property
     def index(self) -> tuple[int, ...]:
@@ -61,58 +63,76 @@ def checked_matrix(
     caption: Caption,
     *,
     head: int | None = None,
-    kind: str | None = None,
     labels: Labels = Labels(),
     part: Part = Part(),
     scale: Scale | None = None,
     start: tuple[int, int] | None = None,
-    twin: bool = False,
 ) -> Shown:
     """Draw a tensor of the trace, or one head of it, as a matrix whose cells Check works out.
 
-    Args: name: the tensor's, or that of another that `Numbers` can give; kind: of attention, for labels and masks;
-          labels: of all rows and columns, or of those that `part` chooses; by default the pieces', and the
-          dimensions' numbers; scale: default "weight" for weights, else "signed";
-          start: the cell until one is chosen, by default the largest; twin: the trace is the random-weights twin's
+    Args: name: the tensor's, or that of another that `Numbers` can give
+          labels: of all rows and columns, or of those that `part` chooses; by default what the model's anatomy says
+          the axes are: pieces, or the dimensions' numbers
+          scale: default "weight" for weights, else "signed"; start: the cell until one is chosen, else the largest
     Returns: what is shown, with the cell that is chosen
     """
-    rows, columns, describe = labels.rows, labels.columns, labels.describe
-    tensor = numbers(trace, twin)[name]
+    tensor = numbers(trace)[name]
     values = tensor if head is None else tensor[head]
-    what = name.rpartition(".")[2]
-    is_weight = what in ("weights", "average")
-    by_token = kind is not None and (is_weight or what in ("products", "scaled", "scores"))  # else by dimension
-    n_rows, n_cols = min(len(values), READABLE), min(values.shape[1], READABLE if by_token else part.n_columns or 10**9)
-    at = part.rows or range(n_rows), part.columns or range(n_cols)
-    hidden = None
-    if kind is not None:
-        row_tokens, column_tokens = tokens_of(trace, kind)
-        rows = rows or [(column_tokens if what in "kv" else row_tokens)[i].text for i in at[0]]
-        if by_token:
-            columns = columns or [column_tokens[j].text for j in at[1]]
-            describe = describe or (KINDS[kind].describe if is_weight else None)
-            if what in ("weights", "scores"):
-                hidden = np.isneginf(trace.tensors[f"{name.rpartition('.')[0]}.scores"][head or 0])[np.ix_(*at)]
-    rows = list(rows or [(trace.src if name.startswith("encoder") else trace.tgt)[i].text for i in at[0]])[: len(at[0])]
-    columns = list(columns or [str(j + 1) for j in at[1]])[: len(at[1])]
+    axes = numbers(trace).made(name).axes[-2:]
+    is_weight = name.endswith((".weights", ".average"))
+    n_rows = min(len(values), READABLE)
+    n_columns = min(values.shape[1], READABLE if axes[1] in TOKEN_AXES else part.n_columns or 10**9)
+    at = part.rows or range(n_rows), part.columns or range(n_columns)
+    rows = _texts(labels.rows, trace, axes[0], at[0])
+    columns = _texts(labels.columns, trace, axes[1], at[1])
     shown = values[np.ix_(*at)]
-    finite = np.where(np.isfinite(shown), shown, -np.inf if what == "weights" else 0)
-    cell = read_pair("cell", shown.shape, start or divmod(int(np.argmax(np.abs(finite))), shown.shape[1]))
+    cell = read_pair("cell", shown.shape, start or _largest(shown, is_weight))
     matrix(
         shown,
-        replace(labels, rows=rows, columns=columns, describe=describe),
+        replace(labels, rows=rows, columns=columns, describe=labels.describe or _describe(trace, name)),
         replace(caption, csv_name=_download_name(name, head, part)),
         key="see_matrix",
         scale=scale or Scale("weight" if is_weight else "signed"),
-        hidden=hidden,
+        hidden=_hidden(trace, name, head, at),
         selected=cell,
         on_select=lambda chosen: write_pair("cell", chosen),
     )
     if not (part.rows or part.columns) and shown.shape != values.shape:
         st.caption(readable_part(shown.shape, values.shape))
-    found = Shown(name, head, tuple(rows), tuple(columns), at, cell, twin)
-    st.session_state[_SHOWN] = found
-    return found
+    result = Shown(trace, name, head, tuple(rows), tuple(columns), at, cell)
+    st.session_state[_SHOWN] = result
+    return result
+
+
+def _texts(given: Sequence[str], trace: Trace, axis: str, at: Sequence[int]) -> list[str]:
+    """The labels of the places `at` along an axis: those given, or its pieces, or numbers from 1."""
+    if given:
+        return list(given)[: len(at)]
+    return [trace.tokens(axis)[i].text if axis in TOKEN_AXES else str(i + 1) for i in at]
+
+
+def _largest(shown: np.ndarray, is_weight: bool) -> tuple[int, int]:
+    finite = np.where(np.isfinite(shown), shown, -np.inf if is_weight else 0)
+    row, column = divmod(int(np.argmax(np.abs(finite))), shown.shape[1])
+    return row, column
+
+
+def _describe(trace: Trace, name: str) -> str | None:
+    """The sentence for one weight, by its kind of attention."""
+    path, _, what = name.rpartition(".")
+    if what not in ("weights", "average"):
+        return None
+    kinds = [kind for kind, layers in trace.model.anatomy.attentions.items() if path in {one.path for one in layers}]
+    return KINDS[kinds[0]].describe if kinds and kinds[0] in KINDS else None
+
+
+def _hidden(trace: Trace, name: str, head: int | None, at: tuple[Sequence[int], Sequence[int]]) -> np.ndarray | None:
+    """Which of the cells shown are masked; None where there is no mask."""
+    path, _, what = name.rpartition(".")
+    scores = trace.tensors.get(f"{path}.scores")
+    if scores is None or what not in ("weights", "scores", "average"):
+        return None
+    return np.isneginf(scores[head or 0])[np.ix_(*at)]
 
 
 def _download_name(name: str, head: int | None, part: Part) -> str:
@@ -126,19 +146,36 @@ def _download_name(name: str, head: int | None, part: Part) -> str:
 
 
 def check_cell(trace: Trace) -> None:
-    """How the cell chosen in See got its value, and a snippet that computes it again from downloaded numbers."""
+    """How the cell chosen in See got its value, a part of it to do by hand, and the code that computes it again."""
     shown: Shown = st.session_state[_SHOWN]
-    found = numbers(trace, shown.twin)
-    value = float(found[shown.name][shown.index])
+    known = numbers(shown.trace)
+    value = float(known[shown.name][shown.index])
     row, column = shown.cell
     st.markdown(
         f"**How did this {number(value)} come about?** Row **{in_markdown(shown.rows[row])}**, column "
         f"**{in_markdown(shown.columns[column])}**. Choose another cell by a click, or with the arrow keys and Enter."
     )
-    step = worked(found, shown.name, shown.index)
+    step = worked(known, shown.name, shown.index)
     show_steps([step])
     st.caption("Numbers are shown rounded and were computed unrounded.")
-    compute_it_yourself(arrays(found, [step]), step.snippet, value)
+    if step.blank:
+        fill_in(step.blank, key=f"{shown.name}/{shown.index}/{shown.trace.text}")
+    compute_it_yourself(arrays(known, [step]), step.snippet, value)
+
+
+def fill_in(blank: Blank, key: str) -> None:
+    """One step of the arithmetic for the learner to do by hand, judged to two decimals."""
+    with st.container(border=True, key="fill_in"):
+        st.markdown(rf"**Your turn.** What is $\displaystyle {blank.formula}$, to two decimals?")
+        given = st.number_input("Your number", value=None, format="%.2f", step=0.01, key=f"{key}/blank")
+        if given is None:
+            return
+        if abs(given - blank.answer) <= max(0.0051, 0.005 * abs(blank.answer)):
+            st.success(f"Right: it is {number(blank.answer)}.")
+        elif abs(given + blank.answer) <= 0.0051:
+            st.warning("The size is right, the sign is not. Minus times minus is plus.")
+        else:
+            st.warning("Not yet. Take the numbers as they stand, and round only at the end.")
 
 
 def npz(data: Mapping[str, Array]) -> bytes:

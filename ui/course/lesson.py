@@ -1,162 +1,87 @@
-"""The course: which lessons there are, in which order, and which block of the map each explains."""
+"""A lesson is one object, and the course an ordered list of them. `pages.course` makes the list and hands it over."""
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import streamlit as st
 from streamlit.navigation.page import Page
 
-PAGES = Path(__file__).parents[2] / "pages"
+from model.trace import Trace
+from ui.course.quiz import Question
+from ui.course.source import Code
+
+Part = Callable[[Trace], None]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Lesson:
-    """One page of the course.
+    """One page of the course. Its parts are functions of the visitor's sentence, sent through the model.
 
-    slug:    its address, and the name of its file (with _ for -)
-    asks:    the question it answers, for a learner who has not read it
-    blocks:  the blocks of the map that open it (see ui.components.architecture)
-    n_questions: how many questions its Predict part asks
-    lit:     the blocks lit while one reads it, if not the same
+    slug:     its address; title: its name in the navigation
+    asks:     the question it answers, for a learner who has not read it
+    idea:     two or three sentences and the equation
+    predict:  the questions, asked before anything is shown
+    controls: what See and Do depend on; drawn above them
+    see:      the real tensors; check: a cell of them worked out; do: something to change, before and after
+    code:     the functions that ran, the most important first
+    blocks:   the blocks of the map that open it; lit: those lit while one reads it, if not the same
     """
 
     slug: str
     title: str
-    section: str
     asks: str
-    blocks: tuple[str, ...]
-    n_questions: int
+    idea: Part
+    see: Part
+    do: Part
+    check: Part
+    predict: Callable[[Trace], Sequence[Question]]
+    code: Sequence[Code]
+    controls: Part | None = None
+    blocks: tuple[str, ...] = ()
     lit: tuple[str, ...] = ()
 
+
+class Course:
+    """The lessons in order, by section. Filled once, when the app starts."""
+
+    def __init__(self) -> None:
+        self.sections: dict[str, tuple[Lesson, ...]] = {}
+        self._pages: dict[str, Callable[[], None]] = {}
+
+    def fill(self, sections: Mapping[str, Sequence[Lesson]], show: Callable[[Lesson], None]) -> None:
+        """Set the lessons, and the function that draws one."""
+        self.sections = {title: tuple(lessons) for title, lessons in sections.items()}
+        self._pages = {lesson.slug: _page(lesson, show) for lesson in self.lessons}
+
     @property
-    def file(self) -> Path:
-        place = PAGES / self.section.lower() / self.slug.replace("-", "_")
-        return place / "lesson.py" if place.is_dir() else place.with_suffix(".py")
+    def lessons(self) -> tuple[Lesson, ...]:
+        return tuple(lesson for lessons in self.sections.values() for lesson in lessons)
+
+    def lesson(self, slug: str) -> Lesson:
+        """Raises: KeyError"""
+        return {lesson.slug: lesson for lesson in self.lessons}[slug]
+
+    def neighbours(self, current: Lesson) -> tuple[Lesson | None, Lesson | None]:
+        """The lessons before and after this one."""
+        lessons = self.lessons
+        at = lessons.index(current)
+        return lessons[at - 1] if at else None, lessons[at + 1] if at + 1 < len(lessons) else None
+
+    def by_block(self) -> dict[str, Lesson]:
+        """The lesson that each block of the map opens."""
+        return {block: lesson for lesson in self.lessons for block in lesson.blocks}
+
+    def page(self, lesson: Lesson, title: str = "") -> Page:
+        """A lesson as a page of the navigation; its title there may differ from visitor to visitor."""
+        return st.Page(self._pages[lesson.slug], title=title or lesson.title, url_path=lesson.slug)
 
 
-ALL_ATTENTION = ("encoder.self_attn", "decoder.self_attn", "decoder.cross_attn")
+def _page(lesson: Lesson, show: Callable[[Lesson], None]) -> Callable[[], None]:
+    def page() -> None:
+        show(lesson)
 
-LESSONS = (
-    Lesson("tokenization", "Tokenization", "Inputs", "How does a sentence become numbers?", ("tokenize",), 3),
-    Lesson(
-        "embeddings",
-        "Embeddings",
-        "Inputs",
-        "How does a number become a meaning?",
-        ("encoder.embedding", "decoder.embedding"),
-        3,
-    ),
-    Lesson(
-        "positional-encodings",
-        "Positional encodings",
-        "Inputs",
-        "How does the model know which word comes first?",
-        ("encoder.positions", "decoder.positions"),
-        3,
-    ),
-    Lesson(
-        "query-key-value", "Query, key, value", "Attention", "What does a piece ask, and what does it offer?", (), 3
-    ),
-    Lesson(
-        "scaled-dot-product",
-        "Scaled dot-product",
-        "Attention",
-        "How does a piece decide what to look at?",
-        (),
-        3,
-        lit=ALL_ATTENTION,
-    ),
-    Lesson(
-        "self-attention",
-        "Self-attention",
-        "Attention",
-        "What happens when a sentence looks at itself?",
-        ("encoder.self_attn",),
-        3,
-    ),
-    Lesson(
-        "masking",
-        "Masking",
-        "Attention",
-        "How is the decoder kept from seeing the future?",
-        ("decoder.self_attn",),
-        3,
-    ),
-    Lesson(
-        "multi-head",
-        "Multi-head attention",
-        "Attention",
-        "Why several heads, and what does each of them do?",
-        (),
-        3,
-        lit=ALL_ATTENTION,
-    ),
-    Lesson(
-        "encoder-decoder-attention",
-        "Encoder-decoder attention",
-        "Attention",
-        "How does the German know what the English says?",
-        ("decoder.cross_attn",),
-        3,
-    ),
-    Lesson(
-        "feed-forward",
-        "Feed-forward",
-        "Blocks",
-        "What happens to a piece once it has gathered what it needs?",
-        ("encoder.feed_forward", "decoder.feed_forward"),
-        3,
-    ),
-    Lesson(
-        "add-and-norm",
-        "Add & Norm",
-        "Blocks",
-        "Why is the input added back, and what is normalised?",
-        ("encoder.add_norm_1", "encoder.add_norm_2", "decoder.add_norm_1", "decoder.add_norm_2", "decoder.add_norm_3"),
-        3,
-    ),
-    Lesson(
-        "encoder",
-        "Encoder",
-        "Blocks",
-        "What does a word become once it has read its sentence?",
-        ("encoder.stack",),
-        3,
-    ),
-    Lesson(
-        "decoder-and-output",
-        "Decoder and output",
-        "Blocks",
-        "How does a vector become the next word?",
-        ("decoder.stack", "output.linear", "output.softmax"),
-        3,
-    ),
-    Lesson(
-        "inference",
-        "Inference",
-        "Inference",
-        "How does the model write, one piece at a time?",
-        (),
-        4,
-        lit=("decoder.embedding", "decoder.stack", "output.softmax"),
-    ),
-)
+    page.__name__ = lesson.slug.replace("-", "_")
+    return page
 
 
-def lesson(slug: str) -> Lesson:
-    """The lesson with this slug.
-
-    Raises: KeyError
-    """
-    return {lesson.slug: lesson for lesson in LESSONS}[slug]
-
-
-def neighbours(current: Lesson) -> tuple[Lesson | None, Lesson | None]:
-    """The lessons before and after this one."""
-    at = LESSONS.index(current)
-    return LESSONS[at - 1] if at else None, LESSONS[at + 1] if at + 1 < len(LESSONS) else None
-
-
-def page_of(item: Lesson, title: str = "") -> Page:
-    """A lesson as a page of the navigation; its title there may differ from visitor to visitor."""
-    return st.Page(item.file, title=title or item.title, url_path=item.slug)
+COURSE = Course()

@@ -2,19 +2,20 @@
 
 import functools
 import re
-from pathlib import Path
 
+from model.loaded import MODELS
 from model.trace import MAX_TOKENS, Trace
 
-ENGLISH_WORDS = Path(__file__).parents[2] / "assets" / "vocabularies" / "english_words.txt"
+WORDS = "known_words.txt"  # in a model's folder
 LONG_WORDS = 16  # 99% of the training sentences are shorter
 MAX_CHARS = 2000  # of the text that is read at all
 
 
 @functools.cache
-def english_words() -> frozenset[str]:
-    """Lower-case words that occur at least three times on the English side of the training data."""
-    return frozenset(ENGLISH_WORDS.read_text(encoding="utf-8").split())
+def known_words(name: str) -> frozenset[str]:
+    """Lower-case words that occur at least three times among what a model read in training; none if not listed."""
+    file = MODELS / name / WORDS
+    return frozenset(file.read_text(encoding="utf-8").split()) if file.exists() else frozenset()
 
 
 def cut_notice(typed: str, trace: Trace) -> str:
@@ -30,22 +31,30 @@ def cut_notice(typed: str, trace: Trace) -> str:
 
 def unlike_training(trace: Trace) -> str:
     """Why this sentence may be translated badly, in one sentence, or ''."""
-    found = re.findall(r"[^\W\d_]+(?:'[^\W\d_]+)?", trace.text)
+    typed = re.findall(r"[^\W\d_]+(?:'[^\W\d_]+)?", trace.text)
     pieces = [t for t in trace.src if t.word >= 0]
     single_bytes = sum(t.text.startswith("‹") and len(t.text) <= 4 for t in pieces)
     if single_bytes > len(pieces) / 2:
         return "Most of this text is in signs the model never learned: it reads them byte by byte and writes nonsense."
-    known = sum(word.lower() in english_words() or word.lower().split("'")[0] in english_words() for word in found)
-    if not found:
-        return "There are no words in this text; the model learned from everyday English sentences, so expect little."
-    if known < len(found) / 2:
+    about = trace.model.about
+    listed = known_words(about.untrained_like or trace.model.name)
+    if not listed:
+        return ""
+    known = sum(word.lower() in listed or word.lower().split("'")[0] in listed for word in typed)
+    if not typed:
         return (
-            f"{len(found) - known} of {len(found)} words hardly occur in the English sentences the model learned from "
-            "(another language, or rare words), so expect nonsense in German."
+            f"There are no words in this text; the model learned from everyday {about.source} sentences, so expect "
+            "little."
         )
-    if len(found) >= LONG_WORDS:
+    if known < len(typed) / 2:
         return (
-            f"This is long for this model: {len(found)} words, while 99% of the sentences it learned from have fewer "
-            f"than {LONG_WORDS}."
+            f"{len(typed) - known} of {len(typed)} words hardly occur in the {about.source} sentences the model "
+            f"learned "
+            f"from (another language, or rare words), so expect nonsense in {about.target}."
+        )
+    if len(typed) >= LONG_WORDS:
+        return (
+            f"This is long for this model: {len(typed)} words, while 99% of the sentences it learned from have fewer "
+            f"than {LONG_WORDS}; beyond that expect nonsense."
         )
     return ""

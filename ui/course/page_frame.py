@@ -4,7 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from ui.engine import machine
+from model.loaded import LoadedModel
 from ui.text import in_html
 
 STYLES = Path(__file__).parents[2] / "assets" / "styles.css"
@@ -15,10 +15,10 @@ def styles() -> None:
     st.html(STYLES)
 
 
-def badge() -> None:
+def badge(loaded: LoadedModel) -> None:
     """Where the model runs and how large it is; what went wrong on the way to a GPU, if anything."""
-    device = machine().device
-    where = in_html(f"{device.label} · {machine().n_parameters / 1e6:.1f} M parameters")
+    device = loaded.device
+    where = in_html(f"{device.label} · {loaded.n_parameters / 1e6:.1f} M parameters")
     st.html(f'<p class="tw-badge"><span aria-hidden="true">●</span> {where}</p>')
     if device.note:
         st.caption(in_html(device.note))

@@ -1,17 +1,15 @@
-"""Questions graded against live numbers or with the decks' answers; the score is kept for the visit."""
+"""Questions graded against live numbers or with the decks' answers, asked before anything is shown."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
 from model.tokenizer import Token
-from ui.course.lesson import LESSONS
+from ui.course.progress import answers, record, score, set_count
 from ui.text import in_markdown
-
-_ANSWERS = "answers"  # in the session: {(lesson, question): whether the first answer was right}
 
 
 @dataclass(frozen=True)
@@ -21,7 +19,8 @@ class Question:
     id:      its name within the lesson, the same for every sentence, so that it counts once
     text:    Markdown; options: Markdown, in the order shown
     correct: indices of the right options; several makes it a question with several answers
-    why:     Markdown, shown after answering
+    why:     Markdown, shown after any answer
+    wrong:   for each wrong option what is wrong with it, by its index, in Markdown
     """
 
     id: str
@@ -30,6 +29,7 @@ class Question:
     correct: frozenset[int]
     why: str
     several: bool = False
+    wrong: Mapping[int, str] = field(default_factory=dict, hash=False)
 
 
 def which_piece(id: str, text: str, values: NDArray[np.floating], pieces: Sequence[Token], why: str) -> Question:
@@ -37,63 +37,67 @@ def which_piece(id: str, text: str, values: NDArray[np.floating], pieces: Sequen
     largest = [int(n) for n in np.argsort(-values, kind="stable")[:4] if np.isfinite(values[n])]
     order = sorted(largest)
     options = tuple(f"{in_markdown(pieces[n].text)} (piece {n + 1})" for n in order)
-    return Question(id, text, options, frozenset({order.index(largest[0])}), why)
-
-
-def answers() -> dict[tuple[str, str], bool]:
-    """What this visitor has answered so far."""
-    found: dict[tuple[str, str], bool] = st.session_state.setdefault(_ANSWERS, {})
-    return found
-
-
-def answered(slug: str) -> int:
-    """How many questions of a lesson were answered."""
-    return sum(lesson == slug for lesson, _ in answers())
-
-
-def score() -> str:
-    """The visit's score in words, or ''."""
-    right, all_questions = sum(answers().values()), sum(lesson.n_questions for lesson in LESSONS)
-    return f"{right} right of {len(answers())} answered, {all_questions} questions in all" if answers() else ""
+    place = {n: rank for rank, n in enumerate(largest)}
+    nth = ("largest", "second largest", "third largest", "fourth largest")
+    wrong = {at: f"That piece has the {nth[place[n]]} value of all." for at, n in enumerate(order) if place[n]}
+    return Question(id, text, options, frozenset({order.index(largest[0])}), why, wrong=wrong)
 
 
 def quiz(slug: str, questions: Sequence[Question]) -> None:
-    """Ask a lesson's questions one below the other; each is graded when its button is pressed."""
-    for question in questions:
-        with st.container(border=True):
-            _ask(slug, question)
+    """Ask a lesson's questions, one at a time; each is graded when its button is pressed."""
+    set_count(slug, len(questions))
+    at = 0
+    if len(questions) > 1:
+        labels = [str(n + 1) for n in range(len(questions))]
+        # Not in the address: which question is open is nobody else's business.
+        at = labels.index(st.segmented_control("Question", labels, default="1", required=True, key=f"{slug}/at") or "1")
+    with st.container(border=True, key="question"):
+        _ask(slug, questions[at])
     if score():
-        st.caption(f"Your score on this visit: {score()}. The first answer to each question counts.")
+        st.caption(f"Your score: {score()}. You may answer again; the last answer counts.")
 
 
 def _ask(slug: str, question: Question) -> None:
     # The options belong to the key: a new sentence asks anew, with nothing chosen.
     key = f"{slug}/{question.id}/{hash((question.text, question.options))}"
     st.markdown(question.text)
+    chosen = _choose(question, key)
+    if st.button("Check my answer", key=f"{key}/check", disabled=not chosen):
+        before = answers().get((slug, question.id))
+        st.session_state[f"{key}/given"] = frozenset(chosen)
+        record(slug, question.id, chosen == question.correct)
+        if before != (chosen == question.correct):
+            st.rerun()  # the whole page, because the navigation counts the right answers
+    given = st.session_state.get(f"{key}/given")
+    if given is not None:
+        _judge(question, given)
+
+
+def _choose(question: Question, key: str) -> set[int]:
     labels = list(range(len(question.options)))
     if question.several:
         chosen = {i for i in labels if st.checkbox(question.options[i], key=f"{key}/{i}")}
         st.caption("More than one may be right.")
-    else:
-        one = st.radio(
-            "Your answer",
-            labels,
-            index=None,
-            format_func=lambda i: question.options[i],
-            key=key,
-            label_visibility="collapsed",
-        )
-        chosen = set() if one is None else {one}
-    if st.button("Check my answer", key=f"{key}/check", disabled=not chosen):
-        st.session_state[f"{key}/given"] = frozenset(chosen)
-        if (slug, question.id) not in answers():
-            answers()[slug, question.id] = chosen == question.correct
-            st.rerun()  # the whole page, because the navigation counts the answers
-    given = st.session_state.get(f"{key}/given")
-    if given is None:
-        return
+        return chosen
+    one = st.radio(
+        question.text,
+        labels,
+        index=None,
+        format_func=lambda i: question.options[i],
+        key=key,
+        label_visibility="collapsed",
+    )
+    return set() if one is None else {one}
+
+
+def _judge(question: Question, given: frozenset[int]) -> None:
+    """The verdict: for each wrong choice what is wrong with it, then why the right answer is right."""
     if given == question.correct:
         st.success(f"Right. {question.why}")
-    else:
-        right = " and ".join(f"“{question.options[i].rstrip('.')}”" for i in sorted(question.correct))
-        st.warning(f"Not quite. Right {'is' if len(question.correct) == 1 else 'are'} {right}. {question.why}")
+        return
+    right = " and ".join(f"“{question.options[i].rstrip('.')}”" for i in sorted(question.correct))
+    faults = [question.wrong[i] for i in sorted(given - question.correct) if i in question.wrong]
+    if not given - question.correct:
+        faults = ["What you chose is right, but something is missing."]
+    verdict = f"Right {'is' if len(question.correct) == 1 else 'are'} {right}."
+    st.warning(" ".join(["Not quite.", *faults, verdict, question.why]))

@@ -1,63 +1,61 @@
 """The sentence bar: the same on every page, one sentence everywhere, kept in the address."""
 
 import random
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import streamlit as st
 
+from model.checkpoint import CheckpointError
+from model.loaded import TRANSLATOR, LoadedModel, UnknownModelError
 from model.trace import EmptySentenceError, Trace
 from ui import engine
 from ui.course.notices import MAX_CHARS, cut_notice, unlike_training
 from ui.course.page_frame import badge
+from ui.text import in_markdown
 
 KEY = "sentence"  # of the text box, and of the parameter in the address
 DEFAULT = "I ate an apple"
 
 
-@dataclass(frozen=True)
-class Example:
-    """A sentence one click away, under a short label, and what it is for."""
-
-    label: str
-    sentence: str
-    why: str
-
-
-EXAMPLES = (
-    Example("I ate an apple", DEFAULT, "The standing example: German moves the verb to the end."),
-    Example("Who fights whom?", "The black cat fights the white cat.", "Word order: who fights whom?"),
-    Example("What is *it*?", "The animal didn't cross the street because it was too wide.", "What does “it” look at?"),
-    Example("Which bank?", "I put my money in the bank.", "One word, two meanings: money here, a river elsewhere."),
-)
-SURPRISES = (
-    "Where did you buy that red umbrella?",
-    "My sister wants to learn German this summer.",
-    "It's raining, so we should stay at home.",
-    "Can you open the window, please?",
-    "The old man reads a newspaper every morning.",
-    "We forgot to feed the neighbour's dog.",
-    "He plays basketball every Saturday.",
-    "They were waiting for the last train.",
-)
+MODEL = "model"  # the parameter in the address that names another model
 
 
 def _type(sentence: str) -> None:
     st.session_state[KEY] = sentence
 
 
-def _surprise() -> None:
-    _type(random.choice([s for s in SURPRISES if s != st.session_state.get(KEY)]))
+def _surprise(surprises: Sequence[str]) -> None:
+    _type(random.choice([s for s in surprises if s != st.session_state.get(KEY)]))
+
+
+def current_model() -> LoadedModel:
+    """The model that the address names, or the translator."""
+    try:
+        return engine.model(st.query_params.get(MODEL, TRANSLATOR))
+    except (UnknownModelError, CheckpointError):
+        return engine.model()
+
+
+def _model_notice() -> str:
+    """What is wrong with the model that the address asks for, in one sentence, or ''."""
+    name = st.query_params.get(MODEL, TRANSLATOR)
+    try:
+        engine.model(name)
+    except (UnknownModelError, CheckpointError) as error:
+        return f"{in_markdown(str(error))} The translator is shown instead."
+    return ""
 
 
 def sentence_bar() -> None:
     """The box, the examples and the badge: drawn before every page, so that the sentence stays in the address."""
+    about = current_model().about
     box, device = st.columns([5, 1.3], vertical_alignment="bottom")
     with box:
-        st.text_input("English sentence", DEFAULT, key=KEY, bind="query-params", live="300ms")
+        st.text_input(f"{about.source} sentence", DEFAULT, key=KEY, bind="query-params", live="300ms")
     with device:
-        badge()
+        badge(current_model())
     with st.container(horizontal=True, key="examples", gap="small"):
-        for n, example in enumerate(EXAMPLES):
+        for n, example in enumerate(about.examples):
             st.button(
                 example.label,
                 key=f"example{n}",
@@ -66,20 +64,20 @@ def sentence_bar() -> None:
                 args=(example.sentence,),
                 type="tertiary",
             )
-        st.button("Surprise me", key="surprise", on_click=_surprise, type="tertiary")
+        st.button("Surprise me", key="surprise", on_click=_surprise, args=(about.surprises,), type="tertiary")
 
 
 def sentence_trace() -> Trace:
     """The trace of what is in the box. Stops the page, saying why, if there is nothing to trace."""
     typed = (st.session_state.get(KEY) or "").strip()
     try:
-        trace = engine.trace(typed[:MAX_CHARS])
+        trace = engine.trace(typed[:MAX_CHARS], name=current_model().name)
     except EmptySentenceError as error:
         st.info(str(error))
         st.stop()
     # Drawn even when empty: a notice that comes or goes must not move what stands below, or it would be built anew.
     with st.container(key="notices"):
-        for notice in (cut_notice(typed, trace), unlike_training(trace)):
+        for notice in (_model_notice(), cut_notice(typed, trace), unlike_training(trace)):
             if notice:
                 st.info(notice)
         if trace.text.rstrip(".").lower() == DEFAULT.lower():

@@ -1,4 +1,4 @@
-"""The three kinds of attention: their names, how to read their maps, and what labels their rows and columns."""
+"""The kinds of attention: their names, how to read their maps, and what labels their rows and columns."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from figures.grouping import Group, pieces, words
+from model.loaded import Array
 from model.tokenizer import Token
-from model.trace import Array, Trace
+from model.trace import Trace
 from ui.controls.segmented import one_of
 
 READABLE = 40  # rows and columns; a larger map is cut to this part of it
@@ -15,30 +16,22 @@ READABLE = 40  # rows and columns; a larger map is cut to this part of it
 
 @dataclass(frozen=True)
 class Kind:
-    """One of the three kinds of attention: its names, and how to read its maps.
-
-    telling: the head (layer, head) to look at first, and what it looks at more than any other head of its kind,
-             measured over 2,000 sentences (assets/models/translator/heads.json)
-    """
+    """The words for one kind of attention: its names, and how to read its maps."""
 
     name: str
     label: str
     title: str
     how_to_read: str
     describe: str
-    telling: tuple[int, int]
-    looks_at: str
 
 
 KINDS = {
     "encoder": Kind(
         "Encoder self-attention",
         "Encoder",
-        "Where each English piece looks in its own sentence",
+        "Where each piece of your sentence looks in it",
         "A row is one piece of your sentence; its weights over all pieces add up to 1.",
         "“{row}” looks at “{column}”: {value}",
-        (1, 1),
-        "the next piece",
     ),
     "decoder": Kind(
         "Decoder masked self-attention",
@@ -46,17 +39,13 @@ KINDS = {
         "Where the decoder looks in what is already written",
         "A row is one piece the decoder has read; it sees itself and what came before, never what follows.",
         "after reading “{row}”, the decoder looks at “{column}”: {value}",
-        (2, 0),
-        "the piece just read",
     ),
     "cross": Kind(
         "Encoder-decoder attention",
         "Encoder-decoder",
-        "Where the model looks in your sentence for each German piece",
-        "A row is the piece about to be written; its weights over the English pieces add up to 1.",
+        "Where the model looks in your sentence for each piece it writes",
+        "A row is the piece about to be written; its weights over the pieces of your sentence add up to 1.",
         "before writing “{row}”, the model looks at “{column}”: {value}",
-        (2, 2),
-        "the word being translated",
     ),
 }
 
@@ -70,13 +59,8 @@ def choose_kind(kinds: Sequence[str] = tuple(KINDS), default: str = "encoder") -
 
 def tokens_of(trace: Trace, kind: str) -> tuple[Sequence[Token], Sequence[Token]]:
     """Tokens that label the rows and the columns of one kind of attention."""
-    match kind:
-        case "encoder":
-            return trace.src, trace.src
-        case "decoder":
-            return trace.tgt, trace.tgt
-        case _:
-            return trace.labels, trace.src
+    attention = trace.model.anatomy.attention(kind, 0)
+    return trace.tokens(attention.rows), trace.tokens(attention.columns)
 
 
 def head_title(kind: str, layer: int, head: int) -> str:
@@ -99,9 +83,4 @@ def groups_of(tokens: Sequence[Token], by_word: bool) -> list[Group]:
 
 def all_weights(trace: Trace, kind: str) -> Array:
     """The weights of every layer and head (L,H,T,S)."""
-    return np.stack([trace.attention(kind, layer) for layer in range(n_layers(trace))])
-
-
-def n_layers(trace: Trace) -> int:
-    """Layers of each stack."""
-    return sum(name.endswith(".cross_attn.weights") for name in trace.tensors)
+    return np.stack([trace.attention(kind, layer) for layer in range(len(trace.model.anatomy.attentions[kind]))])

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from explain import worked_average, worked_group, worked_weight
 from figures.grouping import Group, grouped
-from model.interventions import ATTENTIONS
 from model.trace import Trace
 from ui.components.head_grid import MEAN, head_grid
 from ui.components.matrix import Caption, Labels, matrix
@@ -99,27 +98,31 @@ def browse(
 def attention_maps(trace: Trace) -> None:
     """Overview, one map and one weight worked out; a click redraws these alone."""
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        kind = choose_kind(default="cross")
+        kinds = tuple(kind for kind in KINDS if kind in trace.model.anatomy.attentions)
+        kind = choose_kind(kinds, default=kinds[-1])
         by_word = st.toggle("Group pieces into words", key="words", bind="query-params")
         hide_eos = st.toggle("Hide <eos>", key="hide_eos", bind="query-params")
 
     rows, columns = (groups_of(tokens, by_word) for tokens in tokens_of(trace, kind))
     if hide_eos:
         rows, columns = ([g for g in groups if g.label != "<eos>"] or groups for groups in (rows, columns))
-    layer, head = KINDS[kind].telling
+    telling = (trace.model.about.telling or {}).get(kind)
     chosen = browse(
         all_weights(trace, kind),
         rows,
         columns,
         Caption(KINDS[kind].title, KINDS[kind].how_to_read, csv_name=f"attention {kind}"),
         describe=KINDS[kind].describe,
-        default=KINDS[kind].telling,
+        default=(telling.layer, telling.head) if telling else (0, MEAN),
         hidden=lambda layer: np.isneginf(trace.attention(kind, layer, "scores")[0]),
-        note=f"Layer {layer + 1}, head {head + 1} comes first: over many sentences, no other head looks so much at "
-        f"{KINDS[kind].looks_at}.",
+        note=f"Layer {telling.layer + 1}, head {telling.head + 1} comes first: over many sentences, no other "
+        f"head looks "
+        f"so much at {telling.looks_at}."
+        if telling
+        else "",
     )
     if hide_eos:
-        st.caption(in_markdown("Rows are not renormalised: what they lack to 1 went to <eos>."))
+        st.caption(in_markdown("Rows no longer add up to 1: the rest went to <eos>."))
     work_out(trace, kind, chosen, rows[chosen.cell[0]], columns[chosen.cell[1]])
 
 
@@ -134,7 +137,7 @@ def work_out(trace: Trace, kind: str, chosen: Chosen, row: Group, column: Group)
         steps = [worked_average(per_head, [f"head {h + 1}" for h in range(len(weights))], value)]
         more = "Choose one head in the overview to see how its weight comes from a query and a key."
     elif single:
-        path = ATTENTIONS[kind].format(layer)
+        path = trace.model.anatomy.attention(kind, layer).path
         steps = worked_weight(numbers(trace), path, (head, row.pieces[0], column.pieces[0]))
         d_k = trace.attention(kind, layer, "q").shape[-1]
         first = (

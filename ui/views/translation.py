@@ -10,13 +10,15 @@ from ui.text import in_html, in_markdown, piece
 
 
 def translation(trace: Trace) -> None:
-    """The German sentence as plain text in a container with the key `translation`, under a label."""
+    """What the model wrote as plain text in a container with the key `translation`, under a label."""
     with st.container(gap="xxsmall"):
-        st.html('<p class="tw-label" id="tw-german">German translation</p>')
+        label = in_html(f"{trace.model.about.target} translation")
+        st.html(f'<p class="tw-label" id="tw-written">{label}</p>')
         with st.container(key="translation"):
             # It can be reached by Tab, because a long one scrolls in its own box.
             st.html(
-                '<p class="tw-translation" lang="de" role="status" tabindex="0" aria-labelledby="tw-german">'
+                f'<p class="tw-translation" lang="{in_html(trace.model.about.language)}" role="status" tabindex="0" '
+                'aria-labelledby="tw-written">'
                 f"{in_html(trace.translation) or '(no words)'}</p>"
             )
     if not trace.finished:
@@ -31,7 +33,7 @@ def small(probability: float) -> str:
 def word_probabilities(trace: Trace) -> None:
     """Each word the model wrote, with the probability it gave it: the product over the word's pieces."""
     groups = words([token.text for token in trace.labels], [token.word for token in trace.labels])
-    chips = []
+    chips, language = [], in_html(trace.model.about.language)
     for group in groups:
         probabilities = [trace.probabilities[i] for i in group.pieces]
         p = math.prod(probabilities)
@@ -41,7 +43,7 @@ def word_probabilities(trace: Trace) -> None:
             texts = (f"{trace.labels[i].text} {small(q)}" for i, q in named)
             parts = f'<span class="tw-p">{in_html(" · ".join(texts))}</span>'
         chips.append(
-            f'<li><span class="tw-piece" lang="de">{in_html(piece(group.label))}</span>'
+            f'<li><span class="tw-piece" lang="{language}">{in_html(piece(group.label))}</span>'
             f'<span class="tw-bar" style="--p:{p:.4f}" aria-hidden="true"></span>'
             f'<span class="tw-p">{in_html(small(p))}</span>{parts}</li>'
         )

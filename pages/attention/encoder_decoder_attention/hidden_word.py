@@ -4,12 +4,14 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
+from experiments.head_roles import probabilities_hiding
+from experiments.passes import write_without
 from figures.grouping import Group, grouped, pieces
 from model.trace import Array, Trace
 from pages.attention.encoder_decoder_attention.view import View, is_word
-from ui import experiments
+from ui import engine
 from ui.components.matrix import Caption, Labels, matrix
-from ui.controls.head_control import choose_part
+from ui.controls.piece_control import choose_part
 from ui.text import bold, in_markdown, magnitude
 from ui.views.attention_kinds import READABLE, groups_of, readable_part
 
@@ -25,9 +27,10 @@ def hide(trace: Trace, view: View) -> None:
     words = source_words(trace)
     chosen = choose_part("Word to hide", [word.label for word in words], min(1, len(words) - 1), trace.text)
     with st.spinner("Hiding every word in turn …"):
-        _, probabilities = experiments.words_hidden(trace.src, trace.labels)
+        _, probabilities = engine.run(probabilities_hiding, trace.model, trace.src, trace.labels)
     name, before, after = in_markdown(words[chosen].label), probabilities[0], probabilities[chosen + 1]
-    written = experiments.written_without(tuple(token.id for token in trace.src), words[chosen].pieces)
+    ids = engine.run(write_without, trace.model, trace.src_ids, words[chosen].pieces)
+    written = trace.model.tokenizer.decode(ids)
     st.markdown(
         f"Translation before: {bold(trace.translation or '(nothing)')} Written without {name}: "
         f"{bold(written or '(nothing)')}"

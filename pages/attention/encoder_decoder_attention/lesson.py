@@ -30,13 +30,13 @@ from ui import engine
 from ui.components.head_grid import MEAN, head_grid
 from ui.components.matrix import Caption, Labels, matrix
 from ui.controls.address import read_pair, write_pair
-from ui.controls.head_control import choose_head, current_head
+from ui.controls.head_control import HeadControl
 from ui.controls.segmented import one_of
 from ui.course.check import check_cell, checked_matrix
-from ui.course.frame import show_lesson
+from ui.course.lesson import Lesson
 from ui.course.quiz import Question, which_piece
 from ui.text import in_markdown, magnitude, number
-from ui.views.attention_kinds import KINDS, READABLE, all_weights, n_layers, readable_part
+from ui.views.attention_kinds import KINDS, READABLE, all_weights, readable_part
 from ui.views.worked_steps import show_steps
 
 # Sentences whose German goes another way, under a short label.
@@ -74,13 +74,13 @@ def _choose(chosen: tuple[int, int]) -> None:
 
 
 def choose(trace: Trace) -> None:
-    choose_head((KIND,), KIND)
+    HeadControl((KIND,), KIND).draw(trace.model)
     one_of("Show", VIEWS, key=VIEW, wrap=True)
     st.toggle("Whole words", key=WORDS, bind="query-params")
 
 
 def see(trace: Trace) -> None:
-    view = current_view()
+    view = current_view(trace)
     head, which = view.head, view.which
     head_grid(
         all_weights(trace, KIND)[:, :, :READABLE, :READABLE],
@@ -95,10 +95,9 @@ def see(trace: Trace) -> None:
     else:
         cell = checked_matrix(
             trace,
-            view.tensor,
+            view.tensor(trace),
             Caption(title, how_to_read),
             head=head.head if which == ONE else None,
-            kind=KIND,
             start=first_cell(trace, view),
         ).cell
     what_it_shows(trace, view, cell[0])
@@ -167,7 +166,7 @@ def what_it_shows(trace: Trace, view: View, row: int) -> None:
 
 
 def check(trace: Trace) -> None:
-    view = current_view()
+    view = current_view(trace)
     if not view.by_word:
         check_cell(trace)
         return
@@ -196,11 +195,11 @@ def worked_words(trace: Trace, view: View, row: Group, column: Group) -> WorkedS
 
 def do(trace: Trace) -> None:
     trials = {"Write the German yourself": own, "Hide an English word": hide, "Change the memory": memory}
-    trials[one_of("Try", list(trials), key="cross_trial", wrap=True)](trace, current_view())
+    trials[one_of("Try", list(trials), key="cross_trial", wrap=True)](trace, current_view(trace))
 
 
 def predict(trace: Trace) -> Sequence[Question]:
-    head = current_head(KIND, (KIND,))
+    head = HeadControl((KIND,), KIND).value(trace.model)
     return largest(trace, head), SOURCES, kept(trace, head)
 
 
@@ -239,7 +238,7 @@ def kept(trace: Trace, head: Head) -> Question:
     short = engine.trace(trace.text, "")
     changed = max(
         float(np.abs(trace.attention(KIND, n, what) - short.attention(KIND, n, what)).max())
-        for n in range(n_layers(trace))
+        for n in range(len(trace.model.anatomy.stacks[-1].layers))
         for what in "kv"
     )
     n_heads, s, d_k = trace.attention(KIND, head.layer, "k").shape
@@ -260,13 +259,16 @@ def kept(trace: Trace, head: Head) -> Question:
     )
 
 
-show_lesson(
+LESSON = Lesson(
     "encoder-decoder-attention",
+    "Encoder-decoder attention",
+    asks="How does the German know what the English says?",
     idea=idea,
-    choose=choose,
+    controls=choose,
     see=see,
     do=do,
     check=check,
     predict=predict,
-    code=(DecoderLayer.forward, MultiHeadAttention.keys_values, MultiHeadAttention.attend),
+    code=(DecoderLayer.forward, MultiHeadAttention.forward),
+    blocks=("decoder.cross_attn",),
 )

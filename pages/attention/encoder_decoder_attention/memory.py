@@ -3,16 +3,15 @@
 import numpy as np
 import streamlit as st
 
-from explain import output_of
+from experiments.passes import read_from
 from model.interventions import Head
 from model.trace import MAX_TOKENS, Array, Trace
 from pages.attention.encoder_decoder_attention.view import KIND, View
-from ui import engine, experiments
+from ui import engine
 from ui.components.matrix import Caption, Labels, Scale, matrix
 from ui.controls.segmented import one_of
-from ui.engine import machine
 from ui.text import bold, magnitude
-from ui.views.attention_kinds import KINDS, n_layers
+from ui.views.attention_kinds import KINDS
 from ui.views.before_after import before_after
 
 
@@ -20,7 +19,7 @@ def memory(trace: Trace, view: View) -> None:
     """Which matrix the decoder layers read, and what would be if it were another."""
     names = list(sources(trace))
     short = [name.removeprefix("the ").replace(" layer", "") for name in names]
-    layers = [f"decoder {n + 1}" for n in range(n_layers(trace))]
+    layers = [f"decoder {n + 1}" for n in range(len(trace.model.anatomy.stacks[-1].layers))]
     st.markdown(
         "Which matrix does each decoder layer read? Multiply every candidate by this layer's own $W^K$ and $W^V$ and "
         "compare with the keys and values that it really used."
@@ -47,7 +46,7 @@ def memory(trace: Trace, view: View) -> None:
             )
     last = max(float(one[:, -1].max()) for one in found.values())
     rest = min(float(one[:, :-1].min()) for one in found.values())
-    s, d_model = trace.tensors[output_of("encoder", len(layers) - 1)].shape
+    s, d_model = trace.tensors[trace.model.anatomy.stack("encoder").writes].shape
     st.markdown(
         f"In the last column the largest difference is **{magnitude(last)}** (32-bit rounding), in the others it is "
         f"**{magnitude(rest)}** or more. So all {len(layers)} decoder layers read one and the same matrix "
@@ -58,18 +57,18 @@ def memory(trace: Trace, view: View) -> None:
 
 def sources(trace: Trace) -> dict[str, str]:
     """What might be the memory: everything the encoder holds after one of its layers, by what it is called."""
-    layers = range(n_layers(trace))
+    layers = range(len(trace.model.anatomy.stacks[-1].layers))
     return {"the embeddings": "encoder.embedding.output"} | {
-        f"encoder layer {n + 1}": output_of("encoder", n) for n in layers
+        f"encoder layer {n + 1}": trace.model.anatomy.layer("encoder", n).writes for n in layers
     }
 
 
 def differences(trace: Trace, letter: str) -> Array:
     """Largest difference between K (or V) of each decoder layer and X·W, for each X that might be the memory: (L,N)."""
     found = []
-    for layer in range(n_layers(trace)):
+    for layer in range(len(trace.model.anatomy.stacks[-1].layers)):
         head = Head(KIND, layer, 0)
-        own = engine.weights()[f"{head.path}.w_{letter}.weight"].T
+        own = engine.model().weights[f"{trace.path(head)}.w_{letter}.weight"].T
         true = np.concatenate(list(trace.attention(KIND, layer, letter)), axis=1)  # (S,d_model)
         found.append([np.abs(trace.tensors[name] @ own - true).max() for name in sources(trace).values()])
     return np.array(found)
@@ -81,7 +80,7 @@ def choose_memory(trace: Trace, view: View, names: list[str]) -> None:
     name = one_of("The decoder reads", names[:-1], key="memory", default=names[-2], wrap=True)
     src, tgt = (tuple(token.id for token in tokens) for tokens in (trace.src, trace.tgt))
     longest = min(2 * len(tgt) + 10, MAX_TOKENS)
-    reading = experiments.other_memory(src, tgt, names.index(name), longest)
+    reading = engine.run(read_from, trace.model, src, tgt, names.index(name), longest)
     rows, columns = view.groups(trace)
     before_after(
         (view.values(trace), view.values(trace, reading.weights)),
@@ -90,7 +89,7 @@ def choose_memory(trace: Trace, view: View, names: list[str]) -> None:
         how_to_read=f"{view.in_full}; 0 to 1 on both sides.",
         csv_name="weights",
     )
-    written = machine().tokenizer.decode(reading.ids)
+    written = engine.model().tokenizer.decode(reading.ids)
     cut = len(reading.ids) == longest
     st.markdown(
         f"Translation before: {bold(trace.translation or '(nothing)')} Reading {name}: {bold(written or '(nothing)')}"

@@ -11,7 +11,6 @@ from ui.components.matrix import Caption, Labels, matrix
 from ui.controls.address import write_pair
 from ui.course.notices import MAX_CHARS
 from ui.course.sentence import KEY as SENTENCE
-from ui.engine import machine
 from ui.text import magnitude, number
 from ui.views.attention_kinds import KINDS, READABLE
 from ui.views.bars import bars
@@ -52,7 +51,7 @@ def own(trace: Trace, view: View) -> None:
                 read(one, view, side, title)
     if after is not None:
         verdict(after)
-        if len(machine().tokenizer.encode(text)) > MAX_TOKENS:
+        if len(engine.model().tokenizer.encode(text)) > MAX_TOKENS:
             st.caption(f"Your German is longer than the model can take: only its first {MAX_TOKENS} pieces are read.")
 
 
@@ -105,7 +104,7 @@ def verdict(trace: Trace) -> None:
         f"together **{magnitude(float(given.prod()))}**; **{agreed} of {len(given)}** pieces are what the model would "
         f"have written there itself. {says}"
     )
-    tokenizer = machine().tokenizer
+    tokenizer = engine.model().tokenizer
     with st.expander("What the model would rather have written, piece by piece"):
         table(
             ("your piece", "its probability", "the likeliest piece", "its probability"),

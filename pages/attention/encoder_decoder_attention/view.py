@@ -9,7 +9,7 @@ from figures.grouping import Group, grouped
 from model.interventions import Head
 from model.tokenizer import EOS
 from model.trace import Array, Trace
-from ui.controls.head_control import current_head
+from ui.controls.head_control import HeadControl
 from ui.views.attention_kinds import READABLE, all_weights, groups_of, head_title, tokens_of
 
 KIND = "cross"
@@ -38,12 +38,11 @@ class View:
         """The same as the beginning of a sentence, the kind of attention named."""
         return head_title(KIND, self.head.layer, self.head.head) if self.which == ONE else self.title.capitalize()
 
-    @property
-    def tensor(self) -> str:
+    def tensor(self, trace: Trace) -> str:
         """Name of the tensor that holds it."""
         if self.which == ALL:
             return "decoder.cross_attn.average"
-        return f"{self.head.path}.{'average' if self.which == LAYER else 'weights'}"
+        return f"{trace.path(self.head)}.{'average' if self.which == LAYER else 'weights'}"
 
     def parts(self, weights: Array) -> dict[str, Array]:
         """The maps (T,S) that are averaged, by name, of weights (L,H,T,S); one head is by itself."""
@@ -72,11 +71,11 @@ class View:
         return grouped(self.by_pieces(trace, weights), *self.groups(trace))
 
 
-def current_view() -> View:
+def current_view(trace: Trace) -> View:
     """The view that See is set to, also where its controls are not on the page (presenter mode)."""
     which = st.session_state.get(VIEW) or st.query_params.get(VIEW)
     by_word = st.session_state.get(WORDS, st.query_params.get(WORDS) == "true")
-    return View(current_head(KIND, (KIND,)), which if which in VIEWS else ONE, bool(by_word))
+    return View(HeadControl((KIND,), KIND).value(trace.model), which if which in VIEWS else ONE, bool(by_word))
 
 
 def is_word(label: str) -> bool:

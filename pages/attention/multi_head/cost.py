@@ -4,17 +4,17 @@ import streamlit as st
 
 from model.attention import MultiHeadAttention
 from model.trace import Trace
-from ui.controls.head_control import current_head
+from ui import engine
+from ui.controls.head_control import HEAD
 from ui.controls.segmented import one_of
-from ui.engine import machine
 from ui.views.attention_kinds import KINDS, tokens_of
-from ui.views.heads import heads_in_words
+from ui.views.head_names import heads_in_words
 from ui.views.tables import markdown_table
 
 
 def cost(trace: Trace) -> None:
     """Multiplications of h narrow heads and of one wide one, on this sentence."""
-    config, head = machine().config, current_head()
+    config, head = engine.model().config, HEAD.value(trace.model)
     d_model = config.d_model
     rows, columns = tokens_of(trace, head.attention)
     t, s = len(rows), len(columns)

@@ -21,19 +21,20 @@ from model.interventions import Head
 from model.tokenizer import EOS, SOS
 from model.trace import Trace
 from pages.attention.multi_head.cost import cost, learned, multiplications
+from pages.attention.multi_head.measures import change_without, layer_of, measured, roles_here, shares_here
 from pages.attention.multi_head.ranking import ranking
 from pages.attention.multi_head.switching import switch_off
+from ui import engine
 from ui.components.head_grid import head_grid
 from ui.components.matrix import Caption, Labels, matrix
-from ui.controls.head_control import choose_head, current_head
+from ui.controls.head_control import HEAD
 from ui.controls.segmented import one_of
 from ui.course.check import Part, check_cell, checked_matrix
-from ui.course.frame import show_lesson
+from ui.course.lesson import Lesson
 from ui.course.quiz import Question
-from ui.engine import machine
 from ui.text import in_markdown, number
 from ui.views.attention_kinds import KINDS, READABLE
-from ui.views.heads import change_without, layer_of, measured, name_of, roles_here, shares_here, where
+from ui.views.head_names import name_of, where
 from ui.views.tables import table
 
 STAGES = EACH, SIDE_BY_SIDE, MIXED = "1 each head", "2 side by side", "3 after W^O"
@@ -53,7 +54,7 @@ MEANING = {
 
 
 def idea(trace: Trace) -> None:
-    config = machine().config
+    config = engine.model().config
     n_heads, d_k, d_model = config.n_heads, config.d_k, config.d_model
     st.markdown(
         "One softmax gives one mix, but a piece may need several things at once: the word before it, the verb it "
@@ -74,12 +75,12 @@ def idea(trace: Trace) -> None:
 
 
 def choose(trace: Trace) -> None:
-    choose_head()
+    HEAD.draw(trace.model)
     one_of("Step", STAGES, key="heads_stage", wrap=True, width="content")
 
 
 def see(trace: Trace) -> None:
-    head, stage = current_head(), st.session_state["heads_stage"]
+    head, stage = HEAD.value(trace.model), st.session_state["heads_stage"]
     {EACH: each_head, SIDE_BY_SIDE: side_by_side, MIXED: mixed}[stage](trace, head)
     n_heads, t, d_k = trace.attention(head.attention, head.layer, "q").shape
     d_model = n_heads * d_k
@@ -109,18 +110,17 @@ def each_head(trace: Trace, head: Head) -> None:
     )
     checked_matrix(
         trace,
-        f"{head.path}.weights",
+        f"{trace.path(head)}.weights",
         Caption(f"{KINDS[head.attention].title} ({name_of(head)})", KINDS[head.attention].how_to_read),
         head=head.head,
-        kind=head.attention,
     )
     what_they_do(trace, head, roles)
 
 
 def what_they_do(trace: Trace, head: Head, roles: Sequence[str]) -> None:
     """The labels of the layer's heads on this sentence and over the test set, and the shares that they come from."""
-    found, problem = measured()
-    of_layer = layer_of(head)
+    found, problem = measured(trace.model)
+    of_layer = layer_of(trace, head)
     lines = [[str(n + 1), role_here] for n, role_here in enumerate(roles)]
     titles = ["head", "on this sentence"]
     if found:
@@ -182,18 +182,17 @@ def side_by_side(trace: Trace, head: Head) -> None:
     first = firsts[windows.index(one_of("Dimensions of each head", windows, key="window", wrap=True))]
     inside = range(first, min(first + WINDOW, d_k))
     columns = [n * d_k + dimension for n in range(n_heads) for dimension in inside]
-    concat = trace.tensors[f"{head.path}.concat"]
+    concat = trace.tensors[f"{trace.path(head)}.concat"]
     # Until a cell is chosen: the largest of the chosen head.
     own = np.abs(concat[:READABLE, head.head * d_k + first :][:, : len(inside)])
     row, column = divmod(int(own.argmax()), len(inside))
     checked_matrix(
         trace,
-        f"{head.path}.concat",
+        f"{trace.path(head)}.concat",
         Caption(
             f"The heads' results side by side ({where(head)})",
             "A row is one piece. Lines divide the heads: what one head took away stands between two of them.",
         ),
-        kind=head.attention,
         labels=Labels(
             columns=[f"head {j // d_k + 1}: {j % d_k + 1}" for j in columns],
             describe="“{row}”, {column}: {value}",
@@ -210,12 +209,11 @@ def mixed(trace: Trace, head: Head) -> None:
     """What W^O makes of the concatenation."""
     checked_matrix(
         trace,
-        f"{head.path}.output",
+        f"{trace.path(head)}.output",
         Caption(
             f"After W^O ({where(head)})",
             "A row is one piece. Every number is mixed from all heads, so no column belongs to one of them.",
         ),
-        kind=head.attention,
         labels=Labels(describe="“{row}”, dimension {column}: {value}"),
         part=Part(n_columns=MIXED_COLUMNS),
     )
@@ -233,7 +231,7 @@ def do(trace: Trace) -> None:
 
 
 def predict(trace: Trace) -> Sequence[Question]:
-    head = current_head()
+    head = HEAD.value(trace.model)
     return previous(trace, head.layer), more(trace), matters(trace, head)
 
 
@@ -255,7 +253,7 @@ def previous(trace: Trace, layer: int) -> Question:
 
 def more(trace: Trace) -> Question:
     """What twice as many heads would cost in the encoder."""
-    config, t = machine().config, len(trace.src)
+    config, t = engine.model().config, len(trace.src)
     n_heads, d_k, d_model = config.n_heads, config.d_k, config.d_model
     to_learn = [learned(d_model, h) for h in (n_heads, 2 * n_heads)]
     totals = [sum(multiplications(t, t, d_model, h).values()) for h in (n_heads, 2 * n_heads)]
@@ -273,7 +271,7 @@ def more(trace: Trace) -> Question:
 
 def matters(trace: Trace, head: Head) -> Question:
     """Which head of a layer the translation needs most."""
-    changes = change_without(trace, layer_of(head))
+    changes = change_without(trace, layer_of(trace, head))
     names = tuple(f"head {n + 1}" for n in range(len(changes)))
     return Question(
         "matters",
@@ -286,13 +284,16 @@ def matters(trace: Trace, head: Head) -> Question:
     )
 
 
-show_lesson(
+LESSON = Lesson(
     "multi-head",
+    "Multi-head attention",
+    asks="Why several heads, and what does each of them do?",
     idea=idea,
-    choose=choose,
+    controls=choose,
     see=see,
     do=do,
     check=check_cell,
     predict=predict,
     code=(MultiHeadAttention, shares, places, role, aligned_words, log_probabilities_without),
+    lit=("encoder.self_attn", "decoder.self_attn", "decoder.cross_attn"),
 )

@@ -8,12 +8,12 @@ import streamlit as st
 from experiments.head_roles import all_heads
 from model.interventions import Head, InterventionError, Interventions
 from model.trace import Trace
+from pages.attention.multi_head.measures import change_without, layer_of, measured
 from ui import engine
 from ui.components.matrix import Caption, Labels, Scale, matrix
-from ui.engine import machine
 from ui.text import bold, magnitude, number
 from ui.views.attention_kinds import KINDS
-from ui.views.heads import change_without, layer_of, measured, name_of
+from ui.views.head_names import name_of
 from ui.views.tables import table
 
 RANKED = 5  # heads listed as those that matter most
@@ -22,7 +22,7 @@ WITHOUT = "without"  # the parameter in the address: the one head that the ranki
 
 
 def ranking(trace: Trace) -> None:
-    config = machine().config
+    config = engine.model().config
     st.markdown(
         f"Each of the {len(all_heads(config))} heads is switched off on its own, all others on, and the model reads "
         "its first translation again. How does the translation's log-probability change? (It is the sum of the "
@@ -34,7 +34,7 @@ def ranking(trace: Trace) -> None:
     chosen = chosen_head(order[0])
 
     # One row a layer; the heads of the three kinds of attention side by side.
-    rows = [[head for kind in KINDS for head in layer_of(Head(kind, n, 0))] for n in range(config.n_layers)]
+    rows = [[head for kind in KINDS for head in layer_of(trace, Head(kind, n, 0))] for n in range(config.n_layers)]
 
     def look_at(cell: tuple[int, int]) -> None:
         st.query_params[WITHOUT] = str(rows[cell[0]][cell[1]])
@@ -60,7 +60,7 @@ def ranking(trace: Trace) -> None:
         on_select=look_at,
     )
     without_one(trace, chosen, change_of[chosen])
-    those_that_matter(order[:RANKED], change_of)
+    those_that_matter(trace, order[:RANKED], change_of)
     better = sum(change > 0 for change in change_of.values())
     st.caption(
         f"Without {better} of the {len(change_of)} heads the translation even becomes more likely. A head that hardly "
@@ -73,8 +73,8 @@ def changes(trace: Trace) -> dict[Head, float]:
     """How the translation's log-probability changes, in nats, without each head of the model."""
     found: dict[Head, float] = {}
     for kind in KINDS:
-        for layer in range(machine().config.n_layers):
-            heads = layer_of(Head(kind, layer, 0))
+        for layer in range(engine.model().config.n_layers):
+            heads = layer_of(trace, Head(kind, layer, 0))
             found.update(zip(heads, change_without(trace, heads).tolist(), strict=True))
     return found
 
@@ -83,7 +83,7 @@ def chosen_head(otherwise: Head) -> Head:
     """The head that the ranking looks at, from the address."""
     try:
         head = Head.parse(st.query_params.get(WITHOUT, ""))
-        Interventions(heads_off=(head,)).check(machine().config, src_len=1)
+        Interventions(heads_off=(head,)).check(engine.model().anatomy, src_len=1)
     except InterventionError:
         return otherwise
     return head
@@ -104,11 +104,11 @@ def without_one(trace: Trace, head: Head, change: float) -> None:
     )
 
 
-def those_that_matter(heads: Sequence[Head], change_of: Mapping[Head, float]) -> None:
+def those_that_matter(trace: Trace, heads: Sequence[Head], change_of: Mapping[Head, float]) -> None:
     """Some heads, with the change without each and what it does."""
     st.markdown("**The heads that matter most here**")
     # What they do on this sentence is in See. To work it out here too, for other layers, takes as long as the ranking.
-    found, _ = measured()
+    found, _ = measured(trace.model)
     titles = ["head", "change", "times as likely"]
     lines = [
         [

@@ -5,14 +5,14 @@ import streamlit as st
 
 from model.interventions import Head, Interventions
 from model.trace import Trace
+from pages.attention.multi_head.measures import layer_of, probabilities_with, read_off, write_off
 from ui import engine
-from ui.controls.head_control import current_head
-from ui.engine import machine
+from ui.controls.head_control import HEAD
 from ui.text import in_markdown, magnitude, number
 from ui.views.attention_kinds import KINDS, READABLE
 from ui.views.bars import bars
 from ui.views.before_after import MOVED, pieces_before_after
-from ui.views.heads import heads_in_words, layer_of, probabilities_with, read_off, where, write_off
+from ui.views.head_names import heads_in_words, where
 
 
 def switch_off(trace: Trace) -> None:
@@ -21,10 +21,10 @@ def switch_off(trace: Trace) -> None:
         "Switch off as many heads as you like. What a head takes away becomes 0, for every piece and at every step; "
         "the others go on with what is left. A filled button is a head that is **off**."
     )
-    change, problem = read_off()
+    change, problem = read_off(trace.model)
     if problem:
         st.warning(in_markdown(f"All heads are on, because the address could not be followed: {problem}."))
-    choose_off(change.heads_off)
+    choose_off(trace, change.heads_off)
     after = engine.trace(trace.text, interventions=change) if change else None
     if after:
         whole_layers(change, after)
@@ -39,9 +39,9 @@ def switch_off(trace: Trace) -> None:
     moved(trace, change)
 
 
-def choose_off(off: tuple[Head, ...]) -> None:
+def choose_off(trace: Trace, off: tuple[Head, ...]) -> None:
     """A button for every head, the same layers and heads as in the address."""
-    config = machine().config
+    config = engine.model().config
     layers = [(kind, layer) for kind in KINDS for layer in range(config.n_layers)]
 
     def collect() -> None:
@@ -64,23 +64,23 @@ def choose_off(off: tuple[Head, ...]) -> None:
                     key=key,
                     on_change=collect,
                 )
-    here = current_head()
+    here = HEAD.value(trace.model)
     with st.container(horizontal=True, gap="small", key="off_buttons"):
         st.button(
             f"All heads of {where(here)} off",
             key="layer_off",
             help="The attention and the layer chosen in See.",
             on_click=write_off,
-            args=((*off, *layer_of(here)),),
+            args=((*off, *layer_of(trace, here)),),
         )
         st.button("All heads on", key="all_on", disabled=not off, on_click=write_off, args=((),))
 
 
 def whole_layers(change: Interventions, after: Trace) -> None:
     """What it means where no head of a layer is left."""
-    config, off = machine().config, set(change.heads_off)
+    config, off = engine.model().config, set(change.heads_off)
     for kind in KINDS:
-        empty = [n for n in range(config.n_layers) if off.issuperset(layer_of(Head(kind, n, 0)))]
+        empty = [n for n in range(config.n_layers) if off.issuperset(layer_of(after, Head(kind, n, 0)))]
         if not empty:
             continue
         largest = max(float(np.abs(after.attention(kind, layer, "output")).max()) for layer in empty)

@@ -4,11 +4,11 @@ import numpy as np
 import streamlit as st
 
 from experiments.cost import multiplications, timed, work
+from experiments.passes import one_at_a_time
 from figures.embedding_space import largest_difference
 from model.trace import Trace
 from pages.inference.inference import state
-from ui import engine, experiments
-from ui.engine import machine
+from ui import engine
 from ui.text import bold, in_markdown, magnitude, number, piece
 from ui.views.attention_kinds import READABLE
 from ui.views.column_chart import Series, column_chart
@@ -23,7 +23,7 @@ def with_and_without_cache(trace: Trace) -> None:
         "and values; without it, every step computes all positions anew, only to throw all but the last away."
     )
     src, tgt = state.ids(writing.src), state.ids(writing.tgt)
-    cached, anew = (work(machine().config, len(tgt), len(src), how) for how in (True, False))
+    cached, anew = (work(engine.model().config, len(tgt), len(src), how) for how in (True, False))
     products = [np.array([step.multiplications for step in run]) for run in (cached, anew)]
     sides, shown = ("with the cache", "without"), writing.labels[:READABLE]
     st.markdown("**Multiplications of each step, in millions**")
@@ -74,8 +74,8 @@ def measured(src: state.Ids, tgt: state.Ids) -> None:
     """Real time, on demand, since it takes some."""
     slot = "measured"
     if st.button("Measure the time on this machine, now", key="measure"):
-        with st.spinner("Writing it several times, with the cache and without…"), engine.turn:
-            times = {how: min(sum(timed(machine(), src, tgt, how)) for _ in range(RUNS)) for how in (True, False)}
+        with st.spinner("Writing it several times, with the cache and without…"), engine.model_lock:
+            times = {how: min(sum(timed(engine.model(), src, tgt, how)) for _ in range(RUNS)) for how in (True, False)}
         st.session_state[slot] = (src, tgt, times)
     known = st.session_state.get(slot)
     if not known or known[:2] != (src, tgt):
@@ -87,7 +87,8 @@ def measured(src: state.Ids, tgt: state.Ids) -> None:
         f"{times[False] / times[True]:.2f} times as long."
     )
     st.caption(
-        f"Measured on this machine ({in_markdown(machine().device.label)}), a moment ago: all {len(tgt)} steps, the "
+        f"Measured on this machine ({in_markdown(engine.model().device.label)}), a moment ago: all {len(tgt)} "
+        f"steps, the "
         f"fastest of {RUNS} runs. Another moment gives other numbers, and time does not follow multiplications "
         "exactly: every step also has a cost of its own, however little it computes."
     )
@@ -101,8 +102,8 @@ def all_at_once(trace: Trace) -> None:
         "In training the right translation is known, so the decoder reads all of it **in one pass** and predicts every "
         "piece at once: *teacher forcing*. Give it the translation it has just written, and compare."
     )
-    alone, together = experiments.step_by_step(src, tgt), writing.tensors["logits"]
-    config = machine().config
+    alone, together = engine.run(one_at_a_time, writing.model, src, tgt), writing.tensors["logits"]
+    config = engine.model().config
     table(
         ("", "runs of the decoder", "one after the other", "multiplications"),
         [

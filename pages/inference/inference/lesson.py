@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from model.cache import KeyValueCache
-from model.decoding import beam_steps, given_steps, greedy_steps, narrowed, sampling_steps
+from model.decoding import beam_steps, filter_logits, forced_prefix_steps, greedy_steps, sampling_steps
 from model.interventions import Head
 from model.tokenizer import EOS
 from model.trace import Trace
@@ -17,12 +17,12 @@ from pages.inference.inference.cost import all_at_once, with_and_without_cache
 from pages.inference.inference.sampling import narrowed_at, sampling
 from pages.inference.inference.stage import KIND, NUMBERS, OWN, SENTENCE, numbers_of_step, stage
 from pages.inference.inference.why import why
-from ui.controls.head_control import choose_head
+from ui import engine
+from ui.controls.head_control import HeadControl
 from ui.controls.segmented import one_of
 from ui.course.check import check_cell
-from ui.course.frame import show_lesson
+from ui.course.lesson import Lesson
 from ui.course.quiz import Question
-from ui.engine import machine
 from ui.text import bold, number, piece
 
 HEADS = "All heads of the layer, averaged", "The chosen head"
@@ -58,7 +58,7 @@ def see(trace: Trace) -> None:
             disabled=not any(state.yours(writing)),
         )
         st.markdown(state.ended(writing))
-    head = choose_head((KIND,), KIND)
+    head = HeadControl((KIND,), KIND).draw(trace.model)
     averaged = one_of("Attention of", HEADS, key="heads_of", wrap=True) == HEADS[0]
     with place:
         stage(writing, step, head, averaged)
@@ -100,7 +100,7 @@ def nucleus(trace: Trace) -> Question:
     counts = [int((narrowed_at(trace, n, 1.0, 0, NUCLEUS)[1] > 0).sum()) for n in range(len(trace.labels))]
     step = int(np.argmax(counts))
     right = counts[step]
-    size = machine().config.vocab_size
+    size = engine.model().config.vocab_size
     options = sorted({min(n, size) for n in (1, right, 2 * right + 1, 10 * right, size)})
     found = trace.steps[step].candidates
     return Question(
@@ -156,12 +156,15 @@ GPT = Question(
 )
 
 
-show_lesson(
+LESSON = Lesson(
     "inference",
+    "Inference",
+    asks="How does the model write, one piece at a time?",
     idea=idea,
     see=see,
     do=do,
     check=check,
     predict=predict,
-    code=(greedy_steps, beam_steps, narrowed, sampling_steps, given_steps, KeyValueCache),
+    code=(greedy_steps, beam_steps, filter_logits, sampling_steps, forced_prefix_steps, KeyValueCache),
+    lit=("decoder.embedding", "decoder.stack", "output.softmax"),
 )

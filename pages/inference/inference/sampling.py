@@ -4,7 +4,7 @@ import numpy as np
 import streamlit as st
 import torch
 
-from model.decoding import narrowed, writable
+from model.decoding import filter_logits, mask_special_tokens
 from model.trace import MAX_TOKENS, Trace
 from pages.inference.inference import state
 from pages.inference.inference.another import step_cards
@@ -84,5 +84,5 @@ def narrowed_at(
     writing: Trace, step: int, temperature: float, top_k: int, top_p: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """The model's probabilities (V) of a step, and what sampling draws from."""
-    row = writable(torch.from_numpy(writing.tensors["logits"][step : step + 1].copy()))[0]
-    return row.exp().numpy(), narrowed(row, temperature, top_k, top_p).numpy()
+    row = mask_special_tokens(torch.from_numpy(writing.tensors["logits"][step : step + 1].copy()))[0]
+    return row.exp().numpy(), filter_logits(row, temperature, top_k, top_p).numpy()

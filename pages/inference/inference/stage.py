@@ -5,10 +5,11 @@ import streamlit as st
 from model.interventions import Head
 from model.trace import Trace
 from pages.inference.inference import state
+from ui import engine
 from ui.components.matrix import Caption, Labels, Scale
 from ui.components.theatre import Scene, Strip, theatre
 from ui.course.check import Part, checked_matrix
-from ui.engine import machine, numbers
+from ui.engine import numbers
 from ui.text import piece
 from ui.views.attention_kinds import KINDS, READABLE
 
@@ -22,9 +23,9 @@ NUMBERS = PROBABILITIES, LOGITS, SENTENCE, OWN = (
 )
 
 
-def weights_name(kind: str, head: Head, averaged: bool) -> tuple[str, int | None]:
+def weights_name(writing: Trace, kind: str, head: Head, averaged: bool) -> tuple[str, int | None]:
     """Name of the weights that are shown, and the head of them, if they are not averaged."""
-    path = Head(kind, head.layer, head.head).path
+    path = writing.model.anatomy.attention(kind, head.layer).path
     return (f"{path}.average", None) if averaged else (f"{path}.weights", head.head)
 
 
@@ -37,7 +38,7 @@ def stage(writing: Trace, step: int, head: Head, averaged: bool) -> None:
     found = numbers(writing)
     maps = {}
     for kind in (KIND, "decoder"):
-        name, one = weights_name(kind, head, averaged)
+        name, one = weights_name(writing, kind, head, averaged)
         maps[kind] = found[name] if one is None else found[name][one]
     theatre(
         [
@@ -66,7 +67,7 @@ def stage(writing: Trace, step: int, head: Head, averaged: bool) -> None:
 
 def scene(writing: Trace, step: int, cross: list[float], own: list[float]) -> Scene:
     found = state.candidates(writing, step)
-    config = machine().config
+    config = engine.model().config
     n_read, n_source, n_bytes = state.cache_at(writing, step)
     pairs = config.n_layers * (n_read + n_source)
     new = pairs if step == 0 else config.n_layers
@@ -105,7 +106,7 @@ def numbers_of_step(writing: Trace, step: int, head: Head, averaged: bool, shown
         )
         return
     kind = KIND if shown == SENTENCE else "decoder"
-    name, one = weights_name(kind, head, averaged)
+    name, one = weights_name(writing, kind, head, averaged)
     columns = range(len(writing.src))[:READABLE] if shown == SENTENCE else range(step + 1)[-READABLE:]
     checked_matrix(
         writing,
@@ -116,6 +117,5 @@ def numbers_of_step(writing: Trace, step: int, head: Head, averaged: bool, shown
             KINDS[kind].how_to_read,
         ),
         head=one,
-        kind=kind,
         part=Part(rows=[step], columns=list(columns)),
     )

@@ -17,7 +17,6 @@ from model.tokenizer import EOS, EOS_ID, Token
 from model.trace import MAX_TOKENS, Array, Trace
 from ui import engine
 from ui.controls.address import read_count, write_count
-from ui.engine import machine
 from ui.text import bold, in_markdown, piece
 
 Ids = tuple[int, ...]
@@ -49,7 +48,7 @@ def read_prefix(text: str) -> tuple[Ids, str]:
     for part in asked.split(".")[: MAX_TOKENS + 1] if asked else ():
         try:
             longer = (*known, _number(part))
-            check_prefix(longer, machine().config.vocab_size, MAX_TOKENS)
+            check_prefix(longer, engine.model().config.vocab_size, MAX_TOKENS)
         except PrefixError as error:
             left_out = in_markdown(part[:20])
             return known, f"The address asks for the piece {left_out}, but {in_markdown(str(error))}. It is left out."
@@ -117,13 +116,12 @@ class Without:
     off: Array
 
 
-@functools.lru_cache(maxsize=256)
-def without_each(src: tuple[Token, ...], labels: tuple[Token, ...], words: tuple[int, ...]) -> Without:
-    """Measured for the last label, given those before it: each word and each decoder head taken away in turn."""
-    heads = tuple(head for head in all_heads(machine().config) if head.attention != "encoder")
-    with engine.turn:
-        _, hidden = log_probabilities_hiding(machine(), src, labels, words)
-        off = log_probabilities_without(machine(), ids(src), ids(labels), heads)
+def without_each(writing: Trace, step: int, words: tuple[int, ...]) -> Without:
+    """Measured for the piece of one step, given those before it: each word and each decoder head taken away in turn."""
+    heads = tuple(head for head in all_heads(writing.model.anatomy) if head.attention != "encoder")
+    labels = writing.labels[: step + 1]
+    _, hidden = engine.run(log_probabilities_hiding, writing.model, writing.src, labels, words)
+    off = engine.run(log_probabilities_without, writing.model, writing.src_ids, ids(labels), heads)
     return Without(words, np.exp(hidden[1:, -1]), heads, np.exp(off[:, -1]))
 
 
@@ -135,7 +133,7 @@ def cache_at(writing: Trace, step: int) -> tuple[int, int, int]:
     """
     kept = [
         (writing.attention("decoder", layer, what)[:, : step + 1], writing.attention("cross", layer, what))
-        for layer in range(machine().config.n_layers)
+        for layer in range(engine.model().config.n_layers)
         for what in "kv"
     ]
     own, source = kept[0]
@@ -156,7 +154,7 @@ def now(trace: Trace) -> tuple[Trace, int]:
 @functools.cache
 def text_of(id: int) -> str:
     """A vocabulary entry as it can be seen."""
-    (token,) = machine().tokenizer.tokens([id])
+    (token,) = engine.model().tokenizer.tokens([id])
     return piece(token.text)
 
 
@@ -181,4 +179,4 @@ def ended(writing: Trace) -> str:
 
 def as_text(one: Hypothesis) -> str:
     """A translation, finished or not."""
-    return machine().tokenizer.decode(one.ids) + ("" if one.finished else " …")
+    return engine.model().tokenizer.decode(one.ids) + ("" if one.finished else " …")

@@ -6,7 +6,7 @@ import streamlit as st
 from model.interventions import Head
 from model.trace import Trace
 from pages.inference.inference.state import Without, text_of, without_each
-from ui.engine import machine
+from ui import engine
 from ui.text import bold, chance, in_markdown, number, piece
 from ui.views.attention_kinds import KINDS
 
@@ -41,7 +41,7 @@ def why(writing: Trace, step: int) -> Head | None:
 
 
 def looked_at(writing: Trace, step: int) -> str:
-    layers = range(machine().config.n_layers)
+    layers = range(engine.model().config.n_layers)
     weights = np.stack([writing.attention("cross", layer)[:, step] for layer in layers])  # (L,H,S)
     mean = weights.mean((0, 1))
     most = int(mean.argmax())
@@ -54,9 +54,9 @@ def looked_at(writing: Trace, step: int) -> str:
 
 
 def read_from_cache(writing: Trace, step: int) -> str:
-    n, t, s = machine().config.n_layers, step + 1, len(writing.src)
+    n, t, s = engine.model().config.n_layers, step + 1, len(writing.src)
     own = np.mean([writing.attention("decoder", layer)[:, step, :t] for layer in range(n)], (0, 1))
-    most, n_heads = int(own.argmax()), n * machine().config.n_heads
+    most, n_heads = int(own.argmax()), n * engine.model().config.n_heads
     return (
         f"In each of {n} layers it read the keys and values of the {t} piece{'s' * (t > 1)} read so far and of the {s} "
         f"of your sentence: {n}\u00a0·\u00a0({t}\u00a0+\u00a0{s}) = {n * (t + s)} pairs, of which "
@@ -72,12 +72,14 @@ def read_from_cache(writing: Trace, step: int) -> str:
 
 def without(writing: Trace, step: int) -> Without:
     """What becomes of a step's piece without each head, and each word or, of many, each it looks at most."""
-    mean = np.mean([writing.attention("cross", layer)[:, step] for layer in range(machine().config.n_layers)], (0, 1))
+    mean = np.mean(
+        [writing.attention("cross", layer)[:, step] for layer in range(engine.model().config.n_layers)], (0, 1)
+    )
     shares: dict[int, float] = {}
     for token, weight in zip(writing.src, mean, strict=True):
         shares[token.word] = shares.get(token.word, 0.0) + float(weight)
     words = sorted(shares.keys() - {-1}, key=lambda word: -shares[word])[:MOST]
-    return without_each(writing.src, writing.labels[: step + 1], tuple(words))
+    return without_each(writing, step, tuple(words))
 
 
 def cause_of(writing: Trace, step: int, name: str) -> str:
@@ -89,7 +91,7 @@ def cause_of(writing: Trace, step: int, name: str) -> str:
     if after[least] >= before:
         which = "one word of yours" if all_words else f"one of the {MOST} words that it looks at most"
         return f"Hiding any {which} does not make {name} less likely: the German before it is enough."
-    word = machine().tokenizer.decode([token.id for token in writing.src if token.word == measured.words[least]])
+    word = engine.model().tokenizer.decode([token.id for token in writing.src if token.word == measured.words[least]])
     which = "other word of yours" if all_words else f"other of the {MOST} words that it looks at most"
     return (
         f"Hide the word {bold(word)} from the whole model, and the probability of {name} goes from {chance(before)} to "

@@ -4,7 +4,7 @@ import functools
 import json
 import math
 
-from tests.oracle.attention import groups, overview, weights_of, work_out
+from tests.oracle.attention import groups, overview, work_out
 from tests.oracle.claims import caption, chance, header, markdown, segmented, toggle, visible
 from tests.oracle.common import KINDS, Statements, asks_and_answers
 from tests.oracle.forward import FOLDER, config
@@ -118,17 +118,14 @@ def maps(page: Page) -> Statements:
     rows, columns = (groups(pieces, by_word, hide_eos) for pieces in asks_and_answers(page, kind))
     title, how_to_read = TITLES[kind]
     layer, head = telling(kind)
-    weights, masked = weights_of(page.oracle, kind)
     yield from overview(
         page,
-        weights,
-        masked,
+        page.oracle,
+        kind,
         rows,
         columns,
         title=title,
         how_to_read=how_to_read,
-        describe=KINDS[kind].describe,
-        csv_name=f"attention {kind}",
         default=telling(kind),
         note=f"Layer {layer + 1}, head {head + 1} comes first: over many sentences, no other head looks so much at "
         f"{LOOKS_AT[kind][1]}.",

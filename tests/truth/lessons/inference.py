@@ -44,8 +44,10 @@ def check_theatre(data: dict[str, Any], oracle: Forward) -> None:
         assert np.allclose(step["cross"], cross[t, :READABLE], atol=6e-5)
         assert np.allclose(step["self"], own[t, : t + 1], atol=6e-5)
         texts, shown = zip(*step["candidates"], strict=True)
-        writable = [id for id in np.argsort(-probabilities[t], kind="stable") if id >= EOS]  # not <pad>, not <sos>
-        best = writable[:N_CANDIDATES]
+        mask_special_tokens = [
+            id for id in np.argsort(-probabilities[t], kind="stable") if id >= EOS
+        ]  # not <pad>, not <sos>
+        best = mask_special_tokens[:N_CANDIDATES]
         assert np.allclose(shown[:N_CANDIDATES], probabilities[t, best], atol=2e-5)
         assert texts[step["chosen"]] == text_of(labels[t])
         assert close(shown[step["chosen"]], probabilities[t, labels[t]], 5)

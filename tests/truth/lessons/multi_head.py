@@ -78,8 +78,8 @@ def aligned(oracle: Forward) -> list[int]:
         left = [left_without(word) for word in every]
         found = [int(np.argmin(column)) if min(column) <= 0.9 else -1 for column in np.transpose(left)]
     else:  # a pass for each word would take minutes: the app's answer, checked on some of them
-        tokens = engine.machine().tokenizer.tokens
-        found = list(aligned_words(engine.machine(), tokens(src), tokens(labels)))
+        tokens = engine.model().tokenizer.tokens
+        found = list(aligned_words(engine.model(), tokens(src), tokens(labels)))
         for word in random.Random(len(src)).sample(every, MOST_HIDDEN // 2):
             for to, left in zip(found, left_without(word), strict=True):
                 assert left < 0.901 if to == word else left > 0.899 or to >= 0

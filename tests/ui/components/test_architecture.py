@@ -11,8 +11,8 @@ import pytest
 from figures.thumbnails import HIDDEN, bar_thumbnail, peak_thumbnail, value_thumbnail, weight_thumbnail
 from model.tokenizer import Token
 from model.trace import Trace
+from tests.course import LESSONS
 from ui.components.architecture import BLOCKS, IDS, architecture_data
-from ui.course.lesson import LESSONS
 
 VOCABULARY = """
     tokenize encoder.embedding encoder.positions encoder.self_attn encoder.add_norm_1 encoder.feed_forward

@@ -5,7 +5,9 @@ import pytest
 from model.trace import MAX_TOKENS
 from ui import engine
 from ui.course.notices import LONG_WORDS, MAX_CHARS, cut_notice, unlike_training
-from ui.course.sentence import EXAMPLES, SURPRISES
+
+ABOUT = engine.model().about
+EXAMPLES, SURPRISES = ABOUT.examples, ABOUT.surprises
 
 
 def notices(typed: str) -> list[str]:

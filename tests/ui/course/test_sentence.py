@@ -3,7 +3,10 @@
 import pytest
 
 from ui import engine
-from ui.course.sentence import DEFAULT, EXAMPLES, SURPRISES
+from ui.course.sentence import DEFAULT
+
+ABOUT = engine.model().about
+EXAMPLES, SURPRISES = ABOUT.examples, ABOUT.surprises
 
 SENTENCES = [*(example.sentence for example in EXAMPLES), *SURPRISES]
 

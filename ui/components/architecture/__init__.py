@@ -9,8 +9,9 @@ import streamlit as st
 
 from figures.thumbnails import Thumbnail, bar_thumbnail, peak_thumbnail, value_thumbnail, weight_thumbnail
 from model.config import PRESETS
+from model.loaded import Array
 from model.tokenizer import Token
-from model.trace import Array, Trace
+from model.trace import Trace
 from ui.components.shared.wire import as_text, browser_file, mount
 from ui.text import number, visible
 

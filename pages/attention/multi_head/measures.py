@@ -15,58 +15,37 @@ from experiments.head_roles import (
     shares,
     uniform,
 )
-from experiments.passes import forward
+from experiments.passes import changed_pass
 from figures.probabilities import probabilities_of
 from model.checkpoint import CheckpointError
 from model.interventions import Head, InterventionError, Interventions
-from model.tokenizer import SOS_ID, Token
-from model.trace import Array, Trace
+from model.loaded import Array, LoadedModel
+from model.tokenizer import SOS_ID
+from model.trace import Trace
 from ui import engine
-from ui.engine import machine
-from ui.views.attention_kinds import KINDS
 
 OFF = "off"  # the parameter in the address: heads like cross.2.1+encoder.0.3
 MAX_CHARS = 1000  # of it that are read
 
 
-def where(head: Head) -> str:
-    """Which layer of which attention, in words."""
-    return f"{KINDS[head.attention].name.lower()}, layer {head.layer + 1}"
-
-
-def name_of(head: Head) -> str:
-    """Which head, in words."""
-    return f"{where(head)}, head {head.head + 1}"
-
-
-def layer_of(head: Head) -> tuple[Head, ...]:
+def layer_of(trace: Trace, head: Head) -> tuple[Head, ...]:
     """All heads of a head's layer."""
-    return tuple(Head(head.attention, head.layer, n) for n in range(machine().config.n_heads))
+    attention = trace.model.anatomy.attention(head.attention, head.layer)
+    return tuple(Head(head.attention, head.layer, n) for n in range(attention.n_heads))
 
 
-def heads_in_words(n: int) -> str:
-    """How many heads: 1 head, 2 heads."""
-    return f"{n} head" if n == 1 else f"{n} heads"
-
-
-@functools.cache
-def measured() -> tuple[Measured | None, str]:
+@functools.lru_cache(8)
+def measured(loaded: LoadedModel) -> tuple[Measured | None, str]:
     """The shares over the test sentences, or None and what is wrong with their file."""
     try:
-        return load_measured(machine().config), ""
+        return load_measured(loaded.anatomy), ""
     except CheckpointError as error:
         return None, str(error)
 
 
-@functools.lru_cache(maxsize=256)
-def _aligned(src: tuple[Token, ...], labels: tuple[Token, ...]) -> tuple[int, ...]:
-    with engine.whole_turn():
-        return aligned_words(machine(), src, labels)
-
-
 def aligned(trace: Trace) -> tuple[int, ...]:
     """The source word behind each piece of the translation, or −1; one run for each word, remembered."""
-    return _aligned(trace.src, trace.labels)
+    return engine.run(aligned_words, trace.model, trace.src, trace.labels)
 
 
 def shares_here(trace: Trace, kind: str, layer: int) -> tuple[list[dict[str, float]], dict[str, float]]:
@@ -84,28 +63,18 @@ def roles_here(trace: Trace, kind: str, layer: int) -> list[str]:
     return [role(kind, head, equal) for head in heads]
 
 
-@functools.lru_cache(maxsize=256)
-def _without(src: tuple[int, ...], labels: tuple[int, ...], heads: tuple[Head, ...]) -> Array:
-    with engine.whole_turn():
-        return log_probabilities_without(machine(), src, labels, heads)
-
-
 def change_without(trace: Trace, heads: tuple[Head, ...]) -> Array:
     """How the log-probability of the translation (N, in nats) changes when each of N heads is switched off alone."""
     src, labels = ids_of(trace)
-    return _without(src, labels, heads).sum(-1, dtype=np.float64) - np.log(trace.probabilities).sum()
-
-
-@functools.lru_cache(maxsize=256)
-def _probabilities(src: tuple[int, ...], labels: tuple[int, ...], change: Interventions) -> Array:
-    with engine.turn:
-        found = forward(machine(), src, [SOS_ID, *labels[:-1]], change.compile(machine().config.d_k))
-    return probabilities_of(found["logits"], labels)
+    without = engine.run(log_probabilities_without, trace.model, src, labels, heads)
+    return without.sum(-1, dtype=np.float64) - np.log(trace.probabilities).sum()
 
 
 def probabilities_with(trace: Trace, change: Interventions) -> Array:
     """The probability (T) that a changed model gives each piece of the translation, given those before it."""
-    return _probabilities(*ids_of(trace), change)
+    src, labels = ids_of(trace)
+    tensors = engine.run(changed_pass, trace.model, src, (SOS_ID, *labels[:-1]), change, ("logits",))
+    return probabilities_of(tensors["logits"], labels)
 
 
 def ids_of(trace: Trace) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -113,14 +82,14 @@ def ids_of(trace: Trace) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return tuple(token.id for token in trace.src), tuple(token.id for token in trace.labels)
 
 
-def read_off() -> tuple[Interventions, str]:
+def read_off(loaded: LoadedModel) -> tuple[Interventions, str]:
     """The heads that the address switches off, and what is wrong with it, if anything."""
     text = st.query_params.get(OFF, "")[:MAX_CHARS].replace(" ", "+")  # a + typed by hand arrives as a space
     if not text:
         return Interventions(), ""
     try:
         change = Interventions(heads_off=Interventions.parse(f"heads_off:{text}").heads_off)
-        change.check(machine().config, src_len=1)
+        change.check(loaded.anatomy, src_len=1)
     except InterventionError as error:
         return Interventions(), str(error)
     return change, ""

@@ -1,0 +1,61 @@
+"""What a model is for, in words: the languages it works with, and sentences worth trying. Read from about.json."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+FILE = "about.json"
+
+
+@dataclass(frozen=True)
+class Example:
+    """A sentence one click away. says: the translation it is held to, or '' where the model is known to go wrong."""
+
+    label: str
+    sentence: str
+    why: str
+    says: str = ""
+
+
+@dataclass(frozen=True)
+class Telling:
+    """The head of one kind of attention to look at first, counted from 0, and what it looks at more than any other."""
+
+    layer: int
+    head: int
+    looks_at: str
+
+
+@dataclass(frozen=True)
+class About:
+    """A model in words.
+
+    examples, surprises: sentences one click away; everyday: sentences that lessons compare the visitor's with
+    source, target: what goes in and comes out, like "English" and "German"; language: the code of the second, like "de"
+    untrained_like: the name of the model whose shape this one has, with random weights from `seed`; '' if trained
+    """
+
+    title: str
+    source: str = "input"
+    target: str = "output"
+    language: str = ""
+    examples: tuple[Example, ...] = ()
+    surprises: tuple[str, ...] = ()
+    everyday: tuple[str, ...] = ()
+    telling: Mapping[str, Telling] | None = None
+    untrained_like: str = ""
+    seed: int = 0
+
+
+def load_about(folder: Path) -> About:
+    """Raises: OSError, ValueError, TypeError, KeyError for a file that is missing or damaged"""
+    data: dict[str, Any] = json.loads((folder / FILE).read_text(encoding="utf-8"))
+    data["examples"] = tuple(Example(**one) for one in data.get("examples", ()))
+    data |= {name: tuple(data.get(name, ())) for name in ("surprises", "everyday")}
+    data["telling"] = {
+        kind: Telling(one["layer"] - 1, one["head"] - 1, one["looks_at"])
+        for kind, one in data.get("telling", {}).items()
+    }
+    return About(**data)

@@ -1,0 +1,1 @@
+"""Parts put together, one file a family."""

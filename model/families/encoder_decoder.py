@@ -1,0 +1,57 @@
+"""The encoder-decoder: the Transformer of 2017 (Vaswani et al. 2017, §3)."""
+
+from torch import Tensor, nn
+
+from model.cache import KeyValueCache
+from model.embedding import TokenEmbedding
+from model.layers import Memory
+from model.masks import causal_mask, pad_mask
+from model.stacks import Decoder, Encoder
+from model.tap import Tap, no_tap, under
+
+
+class EncoderDecoder(nn.Module):
+    """The Transformer: source ids and the target so far in, one score for every vocabulary entry out.
+
+    Args:    src_ids (B,S), tgt_ids (B,T) integer; tgt_ids begin with <sos>; `pad_id` fills short rows of a batch
+    Returns: logits (B,T,vocab_size); row t scores the token that follows tgt_ids[:, t]
+    Taps:    encoder.embedding.*, encoder.*, decoder.embedding.*, decoder.*, logits (B,T,vocab_size)
+    Source:  Vaswani et al. 2017, §3, Figure 1; §3.4: both embeddings and the output share one matrix. Differs: none
+    """
+
+    def __init__(self, embedding: TokenEmbedding, encoder: Encoder, decoder: Decoder, pad_id: int) -> None:
+        super().__init__()
+        self.embedding = embedding
+        self.encoder = encoder
+        self.decoder = decoder
+        self.pad_id = pad_id
+
+    def new_cache(self) -> KeyValueCache:
+        """An empty cache that fits the decoder."""
+        return KeyValueCache(len(self.decoder.layers))
+
+    def encode(self, src_ids: Tensor, tap: Tap = no_tap) -> Tensor:
+        """memory (B,S,d_model) of src_ids (B,S)."""
+        tap = under("encoder", tap)
+        x = self.embedding(src_ids, under("embedding", tap))
+        return self.encoder(x, pad_mask(src_ids, self.pad_id), tap=tap)
+
+    def decode(
+        self, tgt_ids: Tensor, memory: Tensor, src_ids: Tensor, tap: Tap = no_tap, cache: KeyValueCache | None = None
+    ) -> Tensor:
+        """logits (B,t,vocab_size) of tgt_ids (B,T): of all t = T positions, or of the newest t that a cache lacks."""
+        start = cache.length if cache else 0
+        mask = causal_mask(tgt_ids.size(1), tgt_ids.device)[:, :, start:]  # (1,1,t,T)
+        inside = under("decoder", tap)
+        x = self.embedding(tgt_ids[:, start:], under("embedding", inside), start)
+        x = self.decoder(x, mask, Memory(memory, pad_mask(src_ids, self.pad_id)), cache, inside)
+        if cache:
+            cache.length = tgt_ids.size(1)
+        return self.output(x, tap)
+
+    def output(self, x: Tensor, tap: Tap = no_tap) -> Tensor:
+        """logits (B,T,vocab_size): x (B,T,d_model) times the transposed embedding matrix."""
+        return tap("logits", x @ self.embedding.matrix.weight.T)
+
+    def forward(self, src_ids: Tensor, tgt_ids: Tensor, tap: Tap = no_tap) -> Tensor:
+        return self.decode(tgt_ids, self.encode(src_ids, tap), src_ids, tap)

@@ -1,0 +1,109 @@
+"""Long work: progress, a place in line, a way to stop, and an end when nobody looks."""
+
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+from ui import queue
+from ui.queue import WORKERS, Job, Work, submit
+
+
+def until(condition: Callable[[], bool], job: Job, seconds: float = 10) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        job.look()
+        assert time.monotonic() < end, job.state
+        time.sleep(0.005)
+
+
+def steps(gate: threading.Event, n: int = 4) -> Work:
+    for i in range(n):
+        yield i / n
+        gate.wait(10)
+    return "result"
+
+
+def test_work_is_done_and_its_result_kept() -> None:
+    gate = threading.Event()
+    job = submit(lambda: steps(gate))
+    until(lambda: job.state == "running", job)
+    assert job.result is None
+    gate.set()
+    until(lambda: job.state == "done", job)
+    assert (job.result, job.progress, job.error) == ("result", 1.0, None)
+
+
+def test_progress_is_what_the_work_says() -> None:
+    gates = [threading.Event() for _ in range(3)]
+
+    def work() -> Work:
+        for share, gate in zip((0.25, 0.5, 7.0), gates, strict=True):
+            yield share
+            gate.wait(10)
+
+    job = submit(work)
+    for share, gate in zip((0.25, 0.5, 1.0), gates, strict=True):
+        until(lambda share=share: job.progress == share, job)
+        gate.set()
+    until(lambda: job.state == "done", job)
+
+
+def test_cancelled_work_stops_where_it_yields_next_and_cleans_up() -> None:
+    gate, closed = threading.Event(), threading.Event()
+
+    def work() -> Work:
+        try:
+            yield from steps(gate)
+        finally:
+            closed.set()
+
+    job = submit(work)
+    until(lambda: job.state == "running", job)
+    job.cancel()
+    gate.set()
+    until(lambda: job.state == "stopped", job)
+    assert closed.is_set()
+    assert job.result is None
+
+
+def test_no_more_than_so_many_run_and_the_others_know_their_place() -> None:
+    gate = threading.Event()
+    jobs = [submit(lambda: steps(gate)) for _ in range(WORKERS + 2)]
+    until(lambda: sum(job.look() == "running" for job in jobs) == WORKERS, jobs[0])
+    assert [job.state for job in jobs[WORKERS:]] == ["waiting", "waiting"]
+    assert [job.ahead for job in jobs[WORKERS:]] == [0, 1]
+    jobs[-1].cancel()
+    gate.set()
+    until(lambda: all(job.look() in ("done", "stopped") for job in jobs), jobs[0])
+    assert [job.state for job in jobs] == ["done"] * (WORKERS + 1) + ["stopped"]
+
+
+def test_work_that_fails_says_why_and_the_next_one_runs() -> None:
+    def fails() -> Work:
+        yield 0.5
+        raise ValueError("on purpose")
+
+    job = submit(fails)
+    until(lambda: job.state == "failed", job)
+    assert str(job.error) == "on purpose"
+    gate = threading.Event()
+    gate.set()
+    other = submit(lambda: steps(gate))
+    until(lambda: other.state == "done", other)
+
+
+def test_work_that_nobody_looks_at_stops_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queue, "PATIENCE_SECONDS", 0.05)
+
+    def forever() -> Work:
+        while True:
+            yield 0.0
+            time.sleep(0.01)
+
+    job = submit(forever)
+    end = time.monotonic() + 10
+    while job.state != "stopped":
+        assert time.monotonic() < end
+        time.sleep(0.01)

@@ -1,0 +1,53 @@
+"""Long work on a page: a button to start it, its progress or its place in line, a button to stop it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import streamlit as st
+
+from ui.queue import Job, Work, submit
+from ui.text import in_markdown
+
+REFRESH = 0.5  # seconds between two looks at a running job
+
+
+def background(key: str, label: str, about: object, work: Callable[[], Work]) -> Any:
+    """The result of long work for what it is `about` (a sentence, a setting), or None until there is one.
+
+    A result is kept for this visitor as long as it is about the same. Must be called within a fragment or a page, never
+    twice with one key.
+    """
+    slot = f"job/{key}"
+    job, of = st.session_state.get(slot, (None, None))
+    if of != about:
+        if job:
+            job.cancel()
+        job = None
+        st.session_state.pop(slot, None)
+    if job is None:
+        if st.button(label, key=f"{key}/start"):
+            st.session_state[slot] = submit(work), about
+            st.rerun()
+        return None
+    if job.look() in ("waiting", "running"):
+        _watch(key, job)
+        return None
+    if job.state == "done":
+        return job.result
+    st.info("Stopped. Nothing was kept." if job.state == "stopped" else f"It broke off: {in_markdown(str(job.error))}.")
+    if st.button("Start again", key=f"{key}/again"):
+        st.session_state[slot] = submit(work), about
+        st.rerun()
+    return None
+
+
+@st.fragment(run_every=REFRESH)
+def _watch(key: str, job: Job) -> None:
+    """Progress, and a way to stop; draws the page anew when the work ends."""
+    state = job.look()
+    if state not in ("waiting", "running"):
+        st.rerun()
+    says = f"{job.progress:.0%}" if state == "running" else f"Waiting: {job.ahead} ahead of you."
+    st.progress(job.progress, says)
+    if st.button("Stop", key=f"{key}/stop"):
+        job.cancel()

@@ -1,0 +1,37 @@
+"""Choosing a piece or a word of a sentence, kept in the address by its number."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from ui.controls.address import read_count, write_count
+from ui.text import visible
+
+
+def choose_part(label: str, texts: Sequence[str], default: int, of: str, name: str = "hide") -> int:
+    """Control for one piece or word of a sentence `of`; kept in the address, under this name, by its number."""
+    key = _part_key(name, of)
+
+    def write() -> None:
+        write_count(name, st.session_state[key] + 1, default + 1)
+
+    return st.selectbox(
+        label,
+        range(len(texts)),
+        index=current_part(len(texts), default, of, name),
+        format_func=lambda i: f"{i + 1} {visible(texts[i])}",
+        key=key,
+        on_change=write,
+        width=260,
+    )
+
+
+def current_part(n: int, default: int, of: str, name: str = "hide") -> int:
+    """Which of n parts `choose_part` is set to, also where that is not on the page (presenter mode)."""
+    in_address = (read_count(name, n + 1) or default + 1) - 1
+    return int(st.session_state.get(_part_key(name, of), in_address))
+
+
+def _part_key(name: str, of: str) -> str:
+    """The key belongs to the sentence: another one has other options."""
+    return f"{name}/{of}"
