@@ -1,5 +1,6 @@
 """Sentence pairs: read, varied, cut into batches of similar length."""
 
+import itertools
 import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -114,10 +115,12 @@ def epoch_loader(
     seed: int,
     epoch: int,
     max_len: int,
+    processes: int = 1,
 ) -> DataLoader[tuple[list[int], list[int]]]:
     """All pairs once, varied and shuffled by (seed, epoch) alone, so that a resumed run sees the same batches.
 
-    A pair with an empty side, or with one longer than the model takes, is left out.
+    A pair with an empty side, or with one longer than the model takes, is left out. Some batches come again if
+    several processes could not get equally many otherwise: one with fewer would keep the others waiting.
 
     Raises: ValueError if no pair is left
     """
@@ -130,6 +133,7 @@ def epoch_loader(
     if not encoded:
         raise ValueError(f"no pair has two sides of 1 to {max_len - 1} tokens")
     batches = length_batches([(len(s) + 1, len(t) + 1) for s, t in encoded], batch_tokens, rng)
+    batches += itertools.islice(itertools.cycle(batches[:]), -len(batches) % processes)
     # A generator of its own: drawing from the global one would shift the dropout of a resumed run.
     return DataLoader(
         encoded,  # type: ignore[arg-type]

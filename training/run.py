@@ -1,4 +1,4 @@
-"""A training run that keeps its state in a folder and goes on after a kill, as a generator."""
+"""A training run that keeps its state in a folder and goes on after a kill. It yields a record of every step."""
 
 import dataclasses
 import json
@@ -84,31 +84,15 @@ class Task:
     seed: int = 1
 
 
-def training_run(task: Task, save_every: int = 500) -> Iterator[Step | Evaluation]:
-    """Train until the recipe's last step, and keep in `task.out` the averaged weights that did best.
-
-    It goes on from the last saved state, if there is one. Closing the generator stops it; it then loses what it did
-    since the last Evaluation.
-
-    Args:   save_every: steps from one evaluation and saved state to the next; there is also one after the last step
-    Yields: a Step for every update, and an Evaluation once its weights and its state are saved
-    Raises: ValueError if a file holds no pair that the model can take; DivergedError
-    """
-    run = Run(task)
-    started = time.perf_counter()
-    for step in run.steps():
-        run.clock.seconds += time.perf_counter() - started
-        yield step
-        if step.step % save_every == 0 or step.step == task.recipe.steps:
-            yield run.evaluate()
-        started = time.perf_counter()  # neither the reader's time nor the evaluation counts
-
-
 class Run:
-    """A task under way: the learner, the data, and where it stands."""
+    """A task under way: the learner, the data, and where it stands: at the last saved state, if there is one.
+
+    Raises: ValueError if a file holds no pair
+    """
 
     def __init__(self, task: Task) -> None:
         self.task = task
+        self._state = task.out / "state"
         self.accelerator = Accelerator(
             mixed_precision=pick_precision(), dataloader_config=DataLoaderConfiguration(even_batches=False)
         )
@@ -123,10 +107,6 @@ class Run:
         self.accelerator.register_for_checkpointing(self.clock, self.learner.averaged)
         if state := complete_folder(self._state):
             self.accelerator.load_state(str(state))
-
-    @property
-    def _state(self) -> Path:
-        return self.task.out / "state"
 
     def _tokenizer(self) -> Tokenizer:
         """The run's own vocabulary, trained at the first start."""
@@ -145,7 +125,24 @@ class Run:
         model, optimizer = self.accelerator.prepare(learner.model, learner.optimizer)
         return Learner(model, learner.averaged, optimizer)
 
-    def steps(self) -> Iterator[Step]:
+    def records(self, save_every: int = 500) -> Iterator[Step | Evaluation]:
+        """Train until the recipe's last step, and keep in `task.out` the averaged weights that did best.
+
+        Closing the generator stops the run; it then loses what it did since the last Evaluation.
+
+        Args:   save_every: steps from one evaluation and saved state to the next; there is also one after the last step
+        Yields: a Step for every update, and an Evaluation once its weights and its state are saved
+        Raises: ValueError if the model can take none of the pairs; DivergedError
+        """
+        started = time.perf_counter()
+        for step in self._steps():
+            self.clock.seconds += time.perf_counter() - started
+            yield step
+            if step.step % save_every == 0 or step.step == self.task.recipe.steps:
+                yield self._evaluate()
+            started = time.perf_counter()  # neither the reader's time nor the evaluation counts
+
+    def _steps(self) -> Iterator[Step]:
         """The updates that are still to be made."""
         recipe, clock = self.task.recipe, self.clock
         loss = partial(batch_loss, label_smoothing=recipe.label_smoothing)
@@ -168,13 +165,14 @@ class Run:
                     self.task.seed,
                     clock.epoch,
                     self.config.max_len,
+                    self.accelerator.num_processes,
                 )
             )
             clock.batches_in_epoch = len(loader)
             yield from self.accelerator.skip_first_batches(loader, clock.batch) if clock.batch else loader
             clock.epoch, clock.batch = clock.epoch + 1, 0
 
-    def evaluate(self) -> Evaluation:
+    def _evaluate(self) -> Evaluation:
         """Validate the averaged weights, keep them if they are the best so far, and save the state."""
         clock, averaged = self.clock, self.learner.averaged.module
         batches = epoch_loader(
@@ -187,11 +185,11 @@ class Run:
         if self.accelerator.is_main_process:
             if is_best:
                 checkpoint.save(self.task.out, self.config, self.tokenizer, averaged.state_dict())
-            (self.task.out / FIGURES).write_text(json.dumps(self.figures(), indent=2) + "\n")
+            (self.task.out / FIGURES).write_text(json.dumps(self._figures(), indent=2) + "\n")
         self._save_state()
         return Evaluation(clock.step, loss, is_best, clock.epochs, clock.target_tokens, clock.seconds)
 
-    def figures(self) -> dict[str, Any]:
+    def _figures(self) -> dict[str, Any]:
         """What is known about the run; `training.publish` carries it over."""
         clock = self.clock
         return {

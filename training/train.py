@@ -10,13 +10,12 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from accelerate import PartialState
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from training.loop import DivergedError, Step
 from training.recipe import RECIPES
-from training.run import Evaluation, Task, training_run
+from training.run import Evaluation, Run, Task
 
 SHOW_EVERY = 20  # steps
 
@@ -61,9 +60,9 @@ def main() -> int:
     if arguments.steps:
         recipe = dataclasses.replace(recipe, steps=arguments.steps)
     task = Task(arguments.preset, arguments.data, arguments.valid, arguments.out, recipe, arguments.seed)
-    console = Console(quiet=not PartialState().is_main_process)
+    run = Run(task)
     try:
-        show(training_run(task, arguments.save_every), recipe.steps, console)
+        show(run.records(arguments.save_every), recipe.steps, Console(quiet=not run.accelerator.is_main_process))
     except DivergedError as error:
         print(error, file=sys.stderr)
         return 1

@@ -225,6 +225,26 @@ def test_a_pair_is_left_out_exactly_from_where_the_model_takes_no_more(tokenizer
     assert rows == {(1, 1), (1, 7), (7, 1), (7, 7)}
 
 
+@pytest.mark.parametrize(("processes", "n_batches"), [(1, 1), (2, 2), (3, 3)])
+def test_every_process_gets_as_many_batches_though_there_be_few(
+    tokenizer: Tokenizer, processes: int, n_batches: int
+) -> None:
+    loader = epoch_loader(PAIRS[:2], tokenizer, 300, NO_VARIATION, 1, 1, 256, processes)
+    batches = [batch["labels"].tolist() for batch in loader]
+    assert len(batches) == n_batches
+    assert all(batch == batches[0] for batch in batches)
+
+
+def test_a_batch_comes_again_only_if_processes_would_wait(tokenizer: Tokenizer) -> None:
+    alone = [batch["labels"].tolist() for batch in epoch_loader(PAIRS, tokenizer, 300, NO_VARIATION, 1, 1, 256)]
+    for processes in (2, 3, 5, 7):
+        loader = epoch_loader(PAIRS, tokenizer, 300, NO_VARIATION, 1, 1, 256, processes)
+        batches = [batch["labels"].tolist() for batch in loader]
+        assert len(batches) % processes == 0
+        assert len(batches) - len(alone) < processes
+        assert batches == [*alone, *alone[: len(batches) - len(alone)]]
+
+
 def test_no_pair_at_all_is_said(tokenizer: Tokenizer) -> None:
     with pytest.raises(ValueError, match=r"^no pair has two sides of 1 to 7 tokens$"):
         epoch_loader([("", "Ja."), ("Yes.", "")], tokenizer, 100, NO_VARIATION, 1, 1, max_len=8)

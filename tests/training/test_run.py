@@ -23,14 +23,14 @@ from training import run as running
 from training.data import Variation, epoch_loader
 from training.loop import Step
 from training.recipe import RECIPES, Recipe
-from training.run import Clock, Evaluation, Run, Task, training_run
+from training.run import Clock, Evaluation, Run, Task
 
 TINY = dataclasses.replace(RECIPES["tiny"], batch_tokens=50)  # 5 batches an epoch or so: runs cross its border
 
 
 def run(data: Path, out: Path, recipe: Recipe, save_every: int = 1000) -> dict[str, Any]:
     """Train to the end; returns the figures of the run."""
-    for _ in training_run(Task("tiny", [data], data, out, recipe), save_every):
+    for _ in Run(Task("tiny", [data], data, out, recipe)).records(save_every):
         pass
     return json.loads((out / "training.json").read_text())
 
@@ -144,7 +144,7 @@ def test_a_run_does_what_its_recipe_says(data: Path, tmp_path: Path) -> None:
     valid_pairs = [("Tom eats.", "Tom isst."), ("Go!", "Geh!")]
     more, valid = write_pairs(tmp_path / "more.tsv", more_pairs), write_pairs(tmp_path / "valid.tsv", valid_pairs)
     out = tmp_path / "out"
-    records = list(training_run(Task("tiny", [data, more], valid, out, RECIPE, SEED), save_every=5))
+    records = list(Run(Task("tiny", [data, more], valid, out, RECIPE, SEED)).records(save_every=5))
     assert [(type(record), record.step) for record in records] == [
         *[(Step, n) for n in range(1, 6)],
         (Evaluation, 5),
@@ -214,22 +214,22 @@ def test_a_killed_run_goes_on_to_exactly_the_same_weights(
 
 def test_a_run_goes_on_where_the_saved_state_was(data: Path, tmp_path: Path) -> None:
     task = Task("tiny", [data], data, tmp_path / "out", dataclasses.replace(TINY, steps=9))
-    records = training_run(task, save_every=3)
+    records = Run(task).records(save_every=3)
     assert [next(records).step for _ in range(6)] == [1, 2, 3, 3, 4, 5]
     records.close()
     spent = Run(task).clock
     assert (spent.step, spent.best_step) == (3, 3)
     assert spent.seconds > 0
-    assert [record.step for record in training_run(task, save_every=3)] == [4, 5, 6, 6, 7, 8, 9, 9]
-    assert list(training_run(task)) == [], "a run that has ended makes no further step"
+    assert [record.step for record in Run(task).records(save_every=3)] == [4, 5, 6, 6, 7, 8, 9, 9]
+    assert list(Run(task).records()) == [], "a run that has ended makes no further step"
     longer = dataclasses.replace(task, recipe=dataclasses.replace(task.recipe, steps=11))
-    assert [record.step for record in training_run(longer)] == [10, 11, 11]
+    assert [record.step for record in Run(longer).records()] == [10, 11, 11]
 
 
 @pytest.mark.parametrize("name", ["state", "state.old"])
 def test_the_state_is_found_after_a_kill_between_the_renames(data: Path, tmp_path: Path, name: str) -> None:
     task = Task("tiny", [data], data, tmp_path / "out", dataclasses.replace(TINY, steps=4))
-    list(training_run(task))
+    list(Run(task).records())
     (task.out / "state").rename(task.out / name)
     assert Run(task).clock.step == 4
 
@@ -238,7 +238,7 @@ def test_half_a_state_left_by_a_kill_is_overwritten(data: Path, tmp_path: Path) 
     task = Task("tiny", [data], data, tmp_path / "out", dataclasses.replace(TINY, steps=2))
     (task.out / "state.new").mkdir(parents=True)
     (task.out / "state.new" / "half").touch()
-    list(training_run(task))
+    list(Run(task).records())
     assert not (task.out / "state" / "half").exists()
     assert {path.name for path in task.out.iterdir()} == {
         "state", "training.json", "config.json", "tokenizer.json", "model.safetensors",
@@ -259,8 +259,8 @@ def test_half_a_vocabulary_left_by_a_kill_is_not_used(
     with monkeypatch.context() as patch:
         patch.setattr(Tokenizer, "save", half)
         with pytest.raises(Killed):
-            list(training_run(task))
-    assert len(list(training_run(task))) == 3
+            list(Run(task).records())
+    assert len(list(Run(task).records())) == 3
 
 
 def test_the_vocabulary_is_made_of_both_sides_of_the_training_pairs_alone(data: Path, tmp_path: Path) -> None:
@@ -279,7 +279,7 @@ def test_the_best_weights_are_kept_not_the_last(data: Path, tmp_path: Path, monk
     monkeypatch.setattr(running, "validation_loss", lambda *_: next(losses))
     monkeypatch.setattr(running.checkpoint, "save", lambda out, *_: saved.append(out))
     task = Task("tiny", [data], data, tmp_path / "out", dataclasses.replace(TINY, steps=4))
-    evaluations = [record for record in training_run(task, save_every=1) if isinstance(record, Evaluation)]
+    evaluations = [record for record in Run(task).records(save_every=1) if isinstance(record, Evaluation)]
     assert [evaluation.is_best for evaluation in evaluations] == [True, True, False, False]
     assert [evaluation.validation_loss for evaluation in evaluations] == [3, 1, 2, 1]
     assert saved == [task.out] * 2
@@ -291,7 +291,7 @@ def test_the_figures_of_a_run(data: Path, tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(running, "pick_precision", lambda: "bf16")
     out, recipe = tmp_path / "out", dataclasses.replace(RECIPE, steps=7)
     more = write_pairs(tmp_path / "more.tsv", [("Go!", "Geh!")])
-    *_, last = training_run(Task("tiny", [data, more], data, out, recipe, seed=3))
+    *_, last = Run(Task("tiny", [data, more], data, out, recipe, seed=3)).records()
     figures = json.loads((out / "training.json").read_text())
     tokenizer = checkpoint.load_tokenizer(out)
     epochs = [
@@ -340,7 +340,7 @@ def test_the_readers_time_and_the_evaluations_do_not_count(
     monkeypatch.setattr(running, "validation_loss", passing(100, validation_loss))
     task = Task("tiny", [data], data, tmp_path / "out", dataclasses.replace(TINY, steps=4))
     seconds = []
-    for record in training_run(task, save_every=2):
+    for record in Run(task).records(save_every=2):
         now += 1000
         seconds += [record.seconds] if isinstance(record, Evaluation) else []
     assert seconds == [14, 28]
@@ -358,7 +358,7 @@ def test_all_that_the_clock_holds_is_saved() -> None:
 def test_pairs_that_the_model_cannot_take_end_the_run_in_a_sentence(data: Path, tmp_path: Path) -> None:
     long = write_pairs(tmp_path / "long.tsv", [("word " * 300, "Wort")])
     with pytest.raises(ValueError, match=r"^no pair has two sides of 1 to 255 tokens$"):
-        list(training_run(Task("tiny", [long], data, tmp_path / "out", TINY)))
+        list(Run(Task("tiny", [long], data, tmp_path / "out", TINY)).records())
 
 
 @pytest.mark.parametrize(

@@ -1,25 +1,32 @@
 """The command: what it passes on, what it says, how it ends."""
 
+import contextlib
 import dataclasses
 import io
 import json
+import os
 import re
+import signal
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from accelerate import PartialState
 from rich.console import Console
 
 from model import checkpoint
 from tests.training.conftest import PAIRS
 from training import train as command
-from training.data import NO_VARIATION
+from training.data import NO_VARIATION, epoch_loader
 from training.loop import DivergedError, Step
 from training.recipe import RECIPES
-from training.run import Evaluation, Task
+from training.run import Evaluation, Run, Task
 from training.train import show
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -27,11 +34,15 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Task, int]]:
     """What the command asks of the run, which then does nothing."""
     calls: list[tuple[Task, int]] = []
 
-    def training_run(task: Task, save_every: int) -> Iterator[Any]:
-        calls.append((task, save_every))
-        return iter(())
+    class Idle(Run):
+        def __init__(self, task: Task) -> None:
+            self.task, self.accelerator = task, PartialState()
 
-    monkeypatch.setattr(command, "training_run", training_run)
+        def records(self, save_every: int = 500) -> Iterator[Any]:
+            calls.append((self.task, save_every))
+            return iter(())
+
+    monkeypatch.setattr(command, "Run", Idle)
     return calls
 
 
@@ -87,11 +98,36 @@ def test_progress_is_shown_as_the_run_makes_it() -> None:
     assert "step 42: validation loss 0.5000" in said
 
 
-def test_a_run_that_diverges_ends_in_a_sentence(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    def diverging(task: Task, save_every: int) -> Iterator[Step]:
+def test_a_run_that_diverges_ends_in_a_sentence(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    def diverging(run: Run, save_every: int) -> Iterator[Step]:
         yield Step(1, 1.0, 1.0, 1.0, 1)
         raise DivergedError("step 2: the loss is nan")
 
-    monkeypatch.setattr(command, "training_run", diverging)
-    assert call(monkeypatch, "tiny", "a.tsv", "--valid", "v.tsv", "--out", "o") == 1
+    monkeypatch.setattr(Run, "records", diverging)
+    assert call(monkeypatch, "tiny", data, "--valid", data, "--out", tmp_path / "out") == 1
     assert capsys.readouterr().err.endswith("step 2: the loss is nan\n")
+
+
+@pytest.mark.slow  # starts three processes, two of which load torch
+def test_two_processes_share_the_work(data: Path, tmp_path: Path) -> None:
+    """Each takes every other batch, so an epoch takes half as many steps; one of them speaks and writes."""
+    out = tmp_path / "out"
+    command = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2", "-m", "training.train"]
+    command += ["tiny", str(data), "--valid", str(data), "--out", str(out), "--steps"]
+    environment = os.environ | {"ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"}
+    with subprocess.Popen(
+        [*command, "4"], cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as launcher:
+        try:
+            said, _ = launcher.communicate(timeout=100)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(launcher.pid, signal.SIGKILL)  # the workers too
+    assert launcher.returncode == 0
+    assert said.count("validation loss") == 1
+    figures = json.loads((out / "training.json").read_text())
+    tokenizer, recipe = checkpoint.load_tokenizer(out), RECIPES["tiny"]
+    n_batches = len(epoch_loader(PAIRS, tokenizer, recipe.batch_tokens, NO_VARIATION, 1, 0, 256, processes=2))
+    assert figures["epochs"] == 4 / (n_batches / 2)
