@@ -33,4 +33,4 @@ def report(figures: Sequence[Figure]) -> None:
         print(f"{figure.name:<{width}}  {figure.value:10.2f} {figure.unit:<10}{bar}")
     found = {figure.name: round(figure.value, 4) for figure in figures}
     missed = [figure.name for figure in figures if figure.missed]
-    print(json.dumps({"figures": found, "missed": missed, "loaded": platform.platform()}))
+    print(json.dumps({"figures": found, "missed": missed, "machine": platform.platform()}))

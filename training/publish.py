@@ -2,7 +2,8 @@
 
 Makes assets/models/NAME (default: translator) from a training run's folder: weights, vocabulary and config; their
 scores (metrics.json), what each head looks at (heads.json), and the model card (README.md) with the measured figures.
-The card's words come from training/cards/NAME.md. A model of that name is replaced only once all this is there.
+The card's words come from training/cards/NAME.md. A model of that name is replaced only once all this is there; the
+other files of its folder stay.
 """
 
 import argparse
@@ -14,20 +15,20 @@ from typing import Any
 
 import torch
 
-from model.checkpoint import CONFIG, SHIPPED, TOKENIZER, WEIGHTS
+from model.about import FILE as ABOUT
+from model.checkpoint import CONFIG, TOKENIZER, WEIGHTS
 from model.decoding import Beam, Greedy
-from model.loaded import LoadedModel, load_folder
+from model.loaded import MODELS, TRANSLATOR, LoadedModel, load_folder
 from training import heads
 from training.evaluate import evaluate, references
 from training.folders import replace_folder
 from training.run import FIGURES
 
-MODELS = SHIPPED.parent
 CARDS = Path(__file__).parent / "cards"
 METRICS, CARD = "metrics.json", "README.md"
 
 
-def publish(run: Path, test: Path, name: str = SHIPPED.name, models: Path = MODELS) -> dict[str, Any]:
+def publish(run: Path, test: Path, name: str = TRANSLATOR, models: Path = MODELS) -> dict[str, Any]:
     """Copy, score and describe; returns what metrics.json holds.
 
     Raises: ValueError if the name is no plain folder name, or has no card
@@ -49,8 +50,18 @@ def publish(run: Path, test: Path, name: str = SHIPPED.name, models: Path = MODE
         card(words.read_text(encoding="utf-8"), loaded, metrics, fresh / WEIGHTS), encoding="utf-8"
     )
     heads.write(fresh, test)
+    keep_others(models / name, fresh)
     replace_folder(fresh, models / name)
     return metrics
+
+
+def keep_others(former: Path, fresh: Path) -> None:
+    """Copy what people wrote about the model, above all about.json, without which the app does not offer it."""
+    for path in former.glob("*"):
+        if not (fresh / path.name).exists():
+            shutil.copyfile(path, fresh / path.name)
+    if not (fresh / ABOUT).exists():
+        (fresh / ABOUT).write_text(json.dumps({"title": former.name}) + "\n")
 
 
 def scores(loaded: LoadedModel, test: Path) -> dict[str, Any]:
@@ -85,7 +96,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m training.publish", description=__doc__)
     parser.add_argument("run", type=Path, help="the folder given to training.train as --out")
     parser.add_argument("test", type=Path, help="a file of sentence pairs kept apart for scoring")
-    parser.add_argument("name", nargs="?", default=SHIPPED.name, help="folder in assets/models (default: translator)")
+    parser.add_argument("name", nargs="?", default=TRANSLATOR, help="folder in assets/models (default: translator)")
     arguments = parser.parse_args()
     torch.set_num_threads(1)  # sentence by sentence, more would only wait for one another
     print(json.dumps(publish(arguments.run, arguments.test, arguments.name)["test"], indent=2))

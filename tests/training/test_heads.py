@@ -48,7 +48,7 @@ def test_the_command_writes_what_the_app_reads(
     assert str(tmp_path) not in json.dumps(written)
 
     loaded = load_folder(folder)
-    found = load_measured(loaded.config, folder)
+    found = load_measured(loaded.anatomy, folder)
     assert (found.file, found.n_sentences) == ("pairs.tsv", 3)
 
     sentences = [english for english, _ in PAIRS[:3]]

@@ -19,7 +19,7 @@ from model.build import build_model
 from model.checkpoint import SHIPPED
 from model.config import PRESETS
 from model.decoding import Beam, Decoding, Greedy
-from model.loaded import LoadedModel
+from model.loaded import LoadedModel, load_folder, load_model
 from model.tokenizer import Tokenizer
 from tests.training.conftest import PAIRS, write_pairs
 from training import heads
@@ -34,7 +34,9 @@ SCORES = {
     Beam(4): {False: (41.25, 61.5), True: (31.75, 51.0)},
     Greedy(): {False: (21.5, 59.25)},
 }
-FILES = {"model.safetensors", "config.json", "tokenizer.json", "metrics.json", "README.md", "heads.json"}
+FILES = {
+    "model.safetensors", "config.json", "tokenizer.json", "metrics.json", "README.md", "heads.json", "about.json",
+}  # fmt: skip
 
 
 @pytest.fixture
@@ -87,7 +89,9 @@ def test_the_folder_holds_the_runs_model_and_what_was_measured(run: Path, file: 
         "greedy": (21.5, 59.25),
         "beam 4, as typed": (31.75, 51.0),
     }
-    measured = load_measured(checkpoint.load_config(folder), folder)
+    assert json.loads((folder / "about.json").read_text()) == {"title": "translator"}
+    assert load_model("translator", models).n_parameters > 0
+    measured = load_measured(load_folder(folder).anatomy, folder)
     assert (measured.file, measured.n_sentences) == ("held-out.tsv", 2)
 
 
@@ -135,6 +139,22 @@ def test_a_model_is_replaced_only_once_all_is_there(
 
 
 @pytest.mark.usefixtures("scored")
+def test_what_people_wrote_about_a_model_stays_and_what_was_measured_is_new(
+    run: Path, file: Path, tmp_path: Path
+) -> None:
+    former = tmp_path / "models" / "translator"
+    former.mkdir(parents=True)
+    (former / "about.json").write_text('{"title": "The best"}')
+    for name in ("known_words.txt", "README.md", "metrics.json", "heads.json"):
+        (former / name).write_text("former")
+    publish(run, file, models=former.parent)
+    assert {path.name for path in former.iterdir()} == FILES | {"known_words.txt"}
+    assert load_model("translator", former.parent).about.title == "The best"
+    kept = {path.name for path in former.iterdir() if path.read_bytes() == b"former"}
+    assert kept == {"known_words.txt"}
+
+
+@pytest.mark.usefixtures("scored")
 def test_another_name_has_its_own_folder_and_words(
     run: Path, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -175,7 +195,7 @@ def test_what_is_typed_reaches_the_publisher(
 
 def test_it_goes_into_the_apps_own_folder() -> None:
     assert publishing.MODELS == ROOT / "assets" / "models"
-    assert {path.name for path in (publishing.MODELS / "translator").iterdir()} == FILES
+    assert {path.name for path in (publishing.MODELS / "translator").iterdir()} == FILES | {"known_words.txt"}
 
 
 # --- the model that ships ---------------------------------------------------------------------------------------------
