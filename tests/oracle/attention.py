@@ -26,12 +26,12 @@ def regrouped(weights: Array, rows: Sequence[Word], columns: Sequence[Word]) -> 
     return np.stack([sum(added[..., i, :] for i in row.pieces) / len(row.pieces) for row in rows], -2)
 
 
-def selected_map(page: Page, default: tuple[int, int], name: str = "map") -> tuple[int, int]:
+def selected_map(page: Page, shape: Sequence[int], default: tuple[int, int], name: str = "map") -> tuple[int, int]:
     """Layer and head, from 0, of the address; there head 0 is the mean."""
     layer, _, head = page.state.get(name, "").partition(".")
     if layer.isdecimal() and head.isdecimal():
         pair = int(layer) - 1, int(head) - 1
-        if 0 <= pair[0] < config()["n_layers"] and MEAN <= pair[1] < config()["n_heads"]:
+        if 0 <= pair[0] < shape[0] and MEAN <= pair[1] < shape[1]:
             return pair
     return default
 
@@ -42,40 +42,45 @@ def which(layer: int, head: int) -> str:
 
 def overview(
     page: Page,
-    oracle: Forward,
-    kind: str,
+    weights: Array,
+    masked: Array,
     rows: Sequence[Word],
     columns: Sequence[Word],
     *,
     title: str,
     how_to_read: str,
+    describe: str,
+    csv_name: str,
     default: tuple[int, int],
     note: str = "",
+    prefix: str = "",
 ) -> Statements:
-    """Every map small, and the chosen one large."""
+    """Every map of weights (L,H,T,S) small, and the chosen one large; masked (T,S) is what no row may see.
+
+    Args: prefix: of the names in the address, where a page has two of them
+    """
     whole = len(rows), len(columns)
     rows, columns = rows[:READABLE], columns[:READABLE]
-    paths = [KINDS[kind].path.format(layer) for layer in range(config()["n_layers"])]
-    maps = np.stack([regrouped(oracle[f"{path}.weights"], rows, columns) for path in paths])
-    layer, head = selected_map(page, default)
+    maps = regrouped(weights, rows, columns)
+    layer, head = selected_map(page, maps.shape, default, f"{prefix}map")
     yield head_grid(maps, selected=(layer, head), title="Every layer and head")
     if note:
         yield caption(note)
-    masked = np.isneginf(oracle[f"{paths[layer]}.scores"][0])
+    values = chosen_map(maps, layer, head)
     yield matrix(
-        chosen_map(maps, layer, head),
+        values,
         [row.text for row in rows],
         [column.text for column in columns],
         title=f"{title} ({which(layer, head)})",
         how_to_read=how_to_read,
-        describe=KINDS[kind].describe,
+        describe=describe,
         # A word is hidden from another if every piece of it is hidden from every piece of the other.
         hidden=np.array([[masked[np.ix_(r.pieces, c.pieces)].all() for c in columns] for r in rows]),
-        selected=chosen_cell(page, chosen_map(maps, layer, head)),
-        csv_name=f"attention {kind} {which(layer, head)}",
+        selected=chosen_cell(page, values, f"{prefix}cell"),
+        csv_name=f"{csv_name} {which(layer, head)}",
     )
-    if maps.shape[2:] != whole:
-        sides = zip(maps.shape[2:], whole, ("rows", "columns"), strict=True)
+    if values.shape != whole:
+        sides = zip(values.shape, whole, ("rows", "columns"), strict=True)
         yield caption(f"Shown: {' and '.join(f'the first {s} of {w} {side}' for s, w, side in sides if s != w)}.")
 
 
@@ -83,16 +88,22 @@ def chosen_map(maps: Array, layer: int, head: int) -> Array:
     return maps[layer].mean(0) if head == MEAN else maps[layer, head]
 
 
-def chosen_cell(page: Page, values: Array) -> tuple[int, int]:
+def chosen_cell(page: Page, values: Array, name: str = "cell") -> tuple[int, int]:
     """The cell of the address, else the largest."""
-    return page.pair("cell", values.shape, divmod(int(values.astype(np.float32).argmax()), values.shape[1]))
+    return page.pair(name, values.shape, divmod(int(values.astype(np.float32).argmax()), values.shape[1]))
+
+
+def weights_of(oracle: Forward, kind: str) -> tuple[Array, Array]:
+    """The translator's weights (L,H,T,S) of one kind, and what its mask hides (T,S)."""
+    paths = [KINDS[kind].path.format(layer) for layer in range(config()["n_layers"])]
+    return np.stack([oracle[f"{path}.weights"] for path in paths]), np.isneginf(oracle[f"{paths[0]}.scores"][0])
 
 
 def work_out(
     page: Page, oracle: Forward, kind: str, rows: Sequence[Word], columns: Sequence[Word], default: tuple[int, int]
 ) -> Statements:
     """How the chosen weight came about."""
-    layer, head = selected_map(page, default)
+    layer, head = selected_map(page, weights_of(oracle, kind)[0].shape, default)
     path = KINDS[kind].path.format(layer)
     weights = oracle[f"{path}.weights"]
     each = regrouped(weights, rows[:READABLE], columns[:READABLE])

@@ -288,14 +288,14 @@ def plot(alt: str, traces: Sequence[dict[str, Any]], x: dict[str, Any], y: dict[
     return Statement("plot", {"alt": alt, "traces": list(traces), "layout": {"xaxis": x, "yaxis": y, **more}})
 
 
-# --- questions -------------------------------------------------------------------------------------------------------
+# --- what is answered ------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Question:
     """A question with its key.
 
-    right: indices of the right options; why: said with every answer; wrong: said instead for one wrong option
+    right: indices of the right options; why: said with every answer; wrong: what is said about each wrong option
     """
 
     text: str
@@ -313,3 +313,11 @@ def question(
     several = not isinstance(right, int | np.integer)
     keys = frozenset(right) if several else frozenset({int(right)})  # type: ignore[arg-type]
     return Question(text, list(options), keys, why, several, wrong or {})
+
+
+@dataclass(frozen=True)
+class FillIn:
+    """A step of the arithmetic that the learner does; judged to two decimals."""
+
+    formula: str
+    answer: float

@@ -9,7 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from tests.oracle.claims import caption, code, download, fold, markdown, matrix, number, segmented, table
+from tests.oracle.claims import (
+    FillIn,
+    Question,
+    caption,
+    code,
+    download,
+    fold,
+    markdown,
+    matrix,
+    number,
+    question,
+    segmented,
+    table,
+)  # fmt: skip
 from tests.oracle.forward import Array, Forward, config
 from tests.oracle.page import READABLE, Page, tensor
 from tests.oracle.statement import Statement
@@ -18,7 +31,7 @@ from tests.oracle.worked import Step, steps, worked
 
 ROOT = Path(__file__).parents[2]
 
-Statements = Iterator[Statement]
+Statements = Iterator[Statement | Question | FillIn]
 
 
 # --- kinds of attention ----------------------------------------------------------------------------------------------
@@ -230,6 +243,8 @@ def check_cell(shown: Shown) -> Statements:
     step = worked(shown.oracle, shown.name, shown.index)
     yield from steps(step)
     yield caption("Numbers are shown rounded and were computed unrounded.")
+    if step.blank:
+        yield FillIn(step.blank.formula, step.blank.answer)
     yield from compute_it_yourself(step, value)
 
 
@@ -289,12 +304,17 @@ def heads_before_after(
         yield caption(f"Shown: {' and '.join(parts)}.")
 
 
-def largest_of(values: Array, sequence: Sequence[Piece], n: int = 4) -> tuple[list[str], int]:
-    """Options of a question for the piece with the largest value (the n largest, as they stand), and the right one."""
+def which_piece(text: str, values: Array, sequence: Sequence[Piece], why: str) -> Question:
+    """Which piece has the largest value? Offered are the four largest, as they stand; −∞ is none of them."""
     finite = [i for i in range(len(values)) if np.isfinite(values[i])]
-    largest = sorted(finite, key=lambda i: (-np.float32(values[i]), i))[:n]
+    largest = sorted(finite, key=lambda i: (-np.float32(values[i]), i))[:4]
     order = sorted(largest)
-    return [f"{inline(sequence[i].text)} (piece {i + 1})" for i in order], order.index(largest[0])
+    wrong = {
+        order.index(i): f"That piece has the {nth} largest value of all."
+        for i, nth in zip(largest[1:], ("second", "third", "fourth"), strict=False)
+    }
+    options = [f"{inline(sequence[i].text)} (piece {i + 1})" for i in order]
+    return question(text, options, order.index(largest[0]), why, wrong)
 
 
 # --- the code that ran -----------------------------------------------------------------------------------------------

@@ -4,11 +4,10 @@ import functools
 import platform
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 from tests.oracle.claims import button, caption, info, link, markdown, number, text_box, toggle
 from tests.oracle.course import COURSE, place
-from tests.oracle.forward import EOS, MAX_PIECES, tidied, weights
+from tests.oracle.forward import EOS, FOLDER, MAX_PIECES, tidied, weights
 from tests.oracle.machine_map import small_map
 from tests.oracle.page import DEFAULT_SENTENCE, Page
 from tests.oracle.statement import Statement
@@ -16,7 +15,7 @@ from tests.oracle.words import encoded, raw
 
 Statements = Iterator[Statement]
 
-WORDS = Path(__file__).parents[2] / "assets" / "vocabularies" / "english_words.txt"
+WORDS = FOLDER / "known_words.txt"
 
 
 def bar(page: Page) -> Statements:
@@ -30,10 +29,15 @@ def bar(page: Page) -> Statements:
     millions = sum(w.size for w in weights().values()) / 1e6
     yield Statement("badge", f"● CPU · {platform.machine()} · {number(millions, 1)} M parameters")
     for name, why in (
-        ("I ate an apple", "The standing example: German moves the verb to the end."),
-        ("Who fights whom?", "Word order: who fights whom?"),
-        ("What is *it*?", "What does “it” look at?"),
-        ("Which bank?", "One word, two meanings: money here, a river elsewhere."),
+        ("I ate an apple", "German moves the verb to the end."),
+        ("Who sees whom?", "The same words in another order mean something else."),
+        ("A verb that splits", "German cuts the verb in two and puts the second half at the end."),
+        (
+            "Two meanings of “watch”",
+            "One word, two meanings: here a clock, in “We watch TV every evening.” something one does.",
+        ),
+        ("Word order", "Both clauses change their word order in German."),
+        ("A mistake", "An honest failure: “it” is the bag, so German needs “sie”. The model writes “es”."),
         ("Surprise me", ""),
     ):
         yield button(name, help=why)
@@ -47,7 +51,7 @@ def known_words() -> frozenset[str]:
 def notices(page: Page) -> Statements:
     """What is said about a sentence that is unlike those the model learned from."""
     if not tidied(page.sentence):
-        yield info("There is nothing to translate yet: type a sentence.")
+        yield info("There is nothing to read yet: type a sentence.")
         return
     n_pieces = len(encoded(tidied(page.sentence)))
     if n_pieces > MAX_PIECES or len(page.sentence) > 2000:
@@ -79,7 +83,7 @@ def unlike_training(page: Page) -> str:
     if len(words) >= 16:
         return (
             f"This is long for this model: {len(words)} words, while 99% of the sentences it learned from have fewer "
-            "than 16."
+            "than 16; beyond that expect nonsense."
         )
     return ""
 

@@ -73,14 +73,14 @@ def _element(element: Any, part: str) -> Iterator[Statement]:
     elif kind == "bidi_component":
         data = json.loads(proto.json)
         name = proto.component_name.rpartition(".")[2]
-        if name != "keys":  # listens to the keyboard, shows nothing
+        if name not in ("keys", "progress"):  # one listens to the keyboard, one writes a cookie; they show nothing
             yield Statement(name, _component(name, data), part)
     elif kind == "plotly_chart":
         yield Statement("plot", _plot(proto), part)
     elif kind == "page_link":
         yield Statement("link", {"label": _markdown(proto.label), "page": proto.page}, part)
     elif kind == "iframe":
-        yield Statement("iframe", {"srcdoc": proto.srcdoc, "src": proto.src}, part)
+        yield Statement(*_frame(proto), part)
     elif kind == "imgs":
         yield Statement("image", [_markdown(image.caption) for image in proto.imgs], part)
     elif proto is not None and hasattr(proto, "label"):
@@ -127,7 +127,8 @@ def _control(element: Any) -> dict[str, Any]:
     if getattr(proto, "options", None):
         found["options"] = [_markdown(getattr(one, "content", one)) for one in proto.options]
     elif element.type in ("slider", "number_input"):
-        found |= {"low": proto.min, "high": proto.max}
+        ends = {"low": ("min", "has_min"), "high": ("max", "has_max")}
+        found |= {end: getattr(proto, name) for end, (name, has) in ends.items() if getattr(proto, has, True)}
     if element.type not in ("button", "download_button", "link_button"):
         value = element.value
         if "options" in found:
@@ -259,6 +260,30 @@ def _component(name: str, data: dict[str, Any]) -> dict[str, Any]:
         found["maps"] = flat.reshape(data["layers"], -1, data["height"], data["width"]) / 255
         del found["height"], found["width"]
     return found
+
+
+def _frame(proto: Any) -> tuple[str, Any]:
+    """A page within the page: of BertViz what it is given to draw, and what its script writes beside it."""
+    given = re.search(r"const params = (\{.*\});", proto.srcdoc)
+    if not given:
+        return "iframe", {"alt": proto.alt, "srcdoc": proto.srcdoc, "src": proto.src}
+    found = json.loads(given[1])
+    (maps,) = found["attention"]
+    drawing = proto.srcdoc.rpartition(given[1])[2]
+    constants = {name: json.loads(value) for name, value in re.findall(r"const (COLOURS|MARKED) = (.*?);", drawing)}
+    return "bertviz", {
+        "alt": proto.alt,
+        "name": maps["name"],
+        "weights": np.array(maps["attn"]),
+        "rows": maps["left_text"],
+        "columns": maps["right_text"],
+        "layers": found["include_layers"],
+        "opens_on": found.get("layer"),
+        "heads": found.get("include_heads"),
+        "marked": constants.get("MARKED"),
+        "colours": constants.get("COLOURS"),
+        "writes": sorted(set(re.findall(r"\.text\(([^\n;]*?)\)\s*[;.\n]", drawing))),
+    }
 
 
 # Of a chart: only how it looks, never what it says.

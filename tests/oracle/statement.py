@@ -100,7 +100,7 @@ def plainly(content: Any) -> str:
             return _EXACT.sub(lambda found: "{" + found[1].rpartition("|")[2][:9] + "}", content)
         case np.ndarray():
             with np.printoptions(precision=4, threshold=12, edgeitems=2):
-                return f"array{content.shape} {content}".replace("\n", "")
+                return f"array{content.shape} {content!s:.200}".replace("\n", "")
         case Mapping():
             return "{" + ", ".join(f"{name}: {plainly(value)}" for name, value in content.items()) + "}"
         case list() | tuple():

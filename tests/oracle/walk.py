@@ -10,7 +10,7 @@ from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
-from tests.oracle.claims import Question, button, caption, control, markdown
+from tests.oracle.claims import FillIn, Question, button, caption, control, markdown, number, segmented
 from tests.oracle.frame import lesson_frame
 from tests.oracle.page import Page
 from tests.oracle.reader import blocks, read, read_block
@@ -43,9 +43,25 @@ def claimed(module: ModuleType, page: Page, part: str) -> Iterator[Statement]:
     make = getattr(module, part, lesson_frame if part == "frame" else lambda page: ())
     if part not in ("frame", "idea"):
         yield Statement("header", part.capitalize(), part)
-    for one in make(page):
-        for statement in asked(one) if isinstance(one, Question) else (one,):
-            yield replace(statement, part=part)
+    claims = list(make(page))
+    questions = [one for one in claims if isinstance(one, Question)]
+    if len(questions) > 1:
+        yield segmented("Question", range(1, len(questions) + 1), 1)
+    for one in claims:
+        if isinstance(one, Question):
+            # One at a time; the walk asks for the others.
+            yield from asked(one) if one is questions[0] else ()
+        else:
+            yield from blank(one) if isinstance(one, FillIn) else (replace(one, part=part),)
+
+
+def answered(app: AppTest, module: ModuleType, page: Page) -> list[str]:
+    """Answers everything that the page asks, in every way; messages for what is said otherwise than claimed."""
+    if not hasattr(module, "idea"):
+        return []
+    questions = [one for one in module.predict(page) if isinstance(one, Question)]
+    blanks = [one for one in module.check(page) if isinstance(one, FillIn)]
+    return [*answers(app, questions), *(message for one in blanks for message in filled_in(app, one))]
 
 
 # --- questions -------------------------------------------------------------------------------------------------------
@@ -61,59 +77,62 @@ def asked(question: Question) -> Iterator[Statement]:
             yield control("checkbox", option, value=False)
         yield caption("More than one may be right.")
     else:
-        yield control("radio", "Your answer", options=list(question.options), value=None)
+        yield control("radio", question.text, options=list(question.options), value=None)
     yield button(CHECK, disabled=True)
 
 
 def verdict(question: Question, chosen: frozenset[int]) -> Statement:
-    """What is said to an answer."""
+    """What is said to an answer: what is wrong with each wrong choice, what is right, and why."""
     if chosen == question.right:
         return Statement("success", f"Right. {question.why}")
+    faults = [question.wrong[i] for i in sorted(chosen - question.right) if i in question.wrong]
+    if chosen < question.right:
+        faults = ["What you chose is right, but something is missing."]
     right = " and ".join(f"“{question.options[i].rstrip('.')}”" for i in sorted(question.right))
     is_or_are = "is" if len(question.right) == 1 else "are"
-    return Statement("warning", f"Not quite. Right {is_or_are} {right}. {question.why}")
-
-
-def predicted(module: ModuleType, page: Page) -> list[Question]:
-    """The questions that a page must ask."""
-    return [one for one in module.predict(page) if isinstance(one, Question)]
+    return Statement("warning", " ".join(["Not quite.", *faults, f"Right {is_or_are} {right}.", question.why]))
 
 
 def answers(app: AppTest, questions: list[Question]) -> list[str]:
-    """Gives every possible answer to every question; messages for what is said otherwise than claimed."""
+    """Gives every possible answer to every question, the right one last."""
     messages = []
-    if len(question_blocks(app)) != len(questions):
-        return [f"{len(question_blocks(app))} questions are asked, {len(questions)} are claimed"]
     for n, question in enumerate(questions):
+        if len(questions) > 1:
+            _element(app, "part_predict", "button_group").set_value(str(n + 1)).run()
+        messages += compare(list(asked(question)), read_block(_block(app, "question"), "predict"))
         for chosen in possible_answers(question):
-            _choose(question_blocks(app)[n], chosen)
-            if _check(question_blocks(app)[n]).disabled:  # until something was chosen
+            _choose(_block(app, "question"), chosen)
+            if _element(app, "question", "button").disabled:  # until something was chosen
                 app.run()
-            _check(question_blocks(app)[n]).set_value(True)
+            _element(app, "question", "button").set_value(True)
             app.run()
-            said = [s for s in read_block(question_blocks(app)[n], "predict") if s.kind in ("success", "warning")]
+            said = [s for s in read_block(_block(app, "part_predict"), "predict") if s.kind in ("success", "warning")]
+            said += read_block(_block(app, "part_predict"), "predict")[-1:]
+            right = n + (chosen == question.right)
+            score = f"Your score: {right} right of {n + 1} answered. You may answer again; the last answer counts."
             messages += [
                 f"to “{question.text}”, answered {sorted(chosen)}: {message}"
-                for message in compare([verdict(question, chosen)], said)
+                for message in compare([verdict(question, chosen), caption(score)], said)
             ]
     return messages
 
 
 def possible_answers(question: Question) -> list[frozenset[int]]:
-    """Each option; where several may be chosen, also every two of them, all of them, and the right ones."""
-    every = frozenset(range(len(question.options)))
-    pairs = map(frozenset, itertools.combinations(sorted(every), 2))
-    return [*map(frozenset, zip(every, strict=True)), *([*pairs, every, question.right] if question.several else [])]
+    """Each option; where several may be chosen, also every two of them and all of them; the right ones last."""
+    every = range(len(question.options))
+    sizes = (1, 2, len(every)) if question.several else (1,)
+    found = [frozenset(chosen) for size in sizes for chosen in itertools.combinations(every, size)]
+    return [chosen for chosen in dict.fromkeys(found) if chosen != question.right] + [question.right]
 
 
-def question_blocks(app: AppTest) -> list[Any]:
-    """The containers that hold a question each."""
-    (part,) = (b for b in blocks(app.main) if getattr(b, "key", None) == "part_predict")
-    return [b for b in part.children.values() if any(c.type == "button" and c.label == CHECK for c in blocks(b))]
+def _block(app: AppTest, key: str) -> Any:
+    (found,) = (b for b in blocks(app.main) if getattr(b, "key", None) == key)
+    return found
 
 
-def _check(block: Any) -> Any:
-    return next(b for b in blocks(block) if b.type == "button")
+def _element(app: AppTest, key: str, kind: str) -> Any:
+    """The first element of a kind in the container with this key."""
+    return next(b for b in blocks(_block(app, key)) if b.type == kind)
 
 
 def _choose(block: Any, chosen: frozenset[int]) -> None:
@@ -123,3 +142,32 @@ def _choose(block: Any, chosen: frozenset[int]) -> None:
     if not boxes:
         radio = next(b for b in blocks(block) if b.type == "radio")
         radio.set_value(min(chosen))
+
+
+# --- a number to fill in ---------------------------------------------------------------------------------------------
+
+
+def blank(one: FillIn) -> Iterator[Statement]:
+    """The formula, and a box for its value."""
+    yield markdown(rf"**Your turn.** What is $\displaystyle {one.formula}$, to two decimals?")
+    yield control("number_input", "Your number", value=None)
+
+
+def filled_in(app: AppTest, one: FillIn) -> list[str]:
+    """Fills in the right number, the right size with the wrong sign, and something else."""
+    nearly = round(one.answer, 2)
+    tries = [
+        (nearly, Statement("success", f"Right: it is {number(one.answer)}.")),
+        (
+            nearly + max(0.02, 0.02 * abs(nearly)),
+            Statement("warning", "Not yet. Take the numbers as they stand, and round only at the end."),
+        ),
+    ]
+    if abs(nearly) > 0.02:
+        tries.append((-nearly, Statement("warning", "The size is right, the sign is not. Minus times minus is plus.")))
+    messages = []
+    for given, says in tries:
+        _element(app, "fill_in", "number_input").set_value(given).run()
+        said = read_block(_block(app, "fill_in"), "check")[2:]
+        messages += [f"to {one.formula}, filled in {given}: {message}" for message in compare([says], said)]
+    return messages

@@ -22,12 +22,21 @@ Index = tuple[int, ...]
 
 
 @dataclass(frozen=True)
+class Blank:
+    """A part of the arithmetic that the learner does: the formula, and what it comes to."""
+
+    formula: str
+    answer: float
+
+
+@dataclass(frozen=True)
 class Step:
-    """What is done, in words; the arithmetic (LaTeX); Python that does it again."""
+    """What is done, in words; the arithmetic (LaTeX); Python that does it again; a part of it to be done by hand."""
 
     says: str
     formula: str
     snippet: str = ""
+    blank: Blank | None = None
 
 
 def steps(*many: Step) -> list[Statement]:
@@ -71,6 +80,13 @@ def long_sum(left: Array, right: Array) -> tuple[str, str]:
     )
 
 
+def largest_product(left: Array, right: Array) -> Blank:
+    """The first product that a long sum writes out, of the numbers as they are shown."""
+    at = int(np.abs(left * right).argmax())
+    one, two = round(float(left[at]), 4), round(float(right[at]), 4)
+    return Blank(rf"{factor(left[at])}\cdot {factor(right[at])}", one * two)
+
+
 def reads(stack: str, layer: int) -> str:
     """What a layer reads."""
     return f"{stack}.embedding.output" if layer == 0 else writes(stack, layer - 1)
@@ -100,24 +116,28 @@ def projection(oracle: Forward, name: str, index: Index) -> Step:
         source = writes("encoder", config()["n_layers"] - 1)
     matrix, capital = f"{path}.w_{letter}.weight", letter.upper()
     column = head * oracle[name].shape[-1] + dimension
-    named, total = long_sum(oracle[source][row], oracle[matrix][column])
+    rows = oracle[source][row], oracle[matrix][column]
+    named, total = long_sum(*rows)
     return Step(
         f"Row {row + 1} of the input X times column {column + 1} of W^{capital} (head {head + 1}, "
         f"its dimension {dimension + 1}). {named}",
         rf"{letter}_{{{row + 1},{dimension + 1}}} = x_{{{row + 1}}} \cdot W^{capital}_{{:,{column + 1}}} = {total} = "
         + tex(oracle[name][index]),
         f't["{source}"][{row}] @ t["{matrix}[{column}]"]  # torch keeps W transposed: its rows are W\'s columns',
+        largest_product(*rows),
     )
 
 
 def product(oracle: Forward, name: str, index: Index) -> Step:
     head, row, column = index
     path = name.rpartition(".")[0]
-    named, total = long_sum(oracle[f"{path}.q"][head, row], oracle[f"{path}.k"][head, column])
+    pair = oracle[f"{path}.q"][head, row], oracle[f"{path}.k"][head, column]
+    named, total = long_sum(*pair)
     return Step(
         f"Multiply query {row + 1} and key {column + 1} element by element and add up. {named}",
         rf"q_{{{row + 1}}}\cdot k_{{{column + 1}}} = {total} = {tex(oracle[name][index])}",
         f't["{path}.q"][{head}, {row}] @ t["{path}.k"][{head}, {column}]',
+        largest_product(*pair),
     )
 
 
@@ -133,6 +153,7 @@ def divided(oracle: Forward, name: str, index: Index) -> Step:
         rf"\frac{{{tex(before)}}}{{\sqrt{{{d_k}}}}} = \frac{{{tex(before)}}}{{{tex(math.sqrt(d_k))}}} = "
         + tex(before / math.sqrt(d_k)),
         f"{source} / np.sqrt({d_k})",
+        Blank(f"{factor(before)} / {tex(math.sqrt(d_k))}", before / math.sqrt(d_k)),
     )
 
 
@@ -163,6 +184,7 @@ def softmaxed(oracle: Forward, name: str, index: Index) -> Step:
         + (f" ({len(rest)} of them in the last term)." if rest else "."),
         rf"\frac{{e^{{{tex(scores[column])}}}}}{{{' + '.join(terms)}}} = {tex(oracle[name][index])}",
         snippet,
+        Blank(f"e^{{{tex(scores[column])}}}", math.exp(round(scores[column], 4))),
     )
 
 
@@ -179,6 +201,7 @@ def weighted_sum(oracle: Forward, name: str, index: Index) -> Step:
         + (f" ({len(rest)} of them in the last term)." if len(rest) else "."),
         f"{' + '.join(terms)} = {tex(oracle[name][index])}",
         f't["{path}.weights"][{head}, {row}] @ t["{path}.v"][{head}, :, {dimension}]',
+        largest_product(weights, values),
     )
 
 
@@ -195,24 +218,27 @@ def laid_side_by_side(oracle: Forward, name: str, index: Index) -> Step:
     )
 
 
-def linear(oracle: Forward, source: str, matrix: str, bias: str, index: Index) -> tuple[str, str, str]:
-    """xW + b: what is written out; the sum; Python."""
+def linear(oracle: Forward, name: str, index: Index, what: str, source: str, matrix: str, letter: str) -> Step:
+    """xW + b. Args: what: the rows are; source: the tensor they are of; matrix: its path; letter: what W is called"""
     row, column = index
-    named, total = long_sum(oracle[source][row], oracle[matrix][column])
-    snippet = f't["{source}"][{row}] @ t["{matrix}[{column}]"]'
-    if bias:
+    bias, weight = f"{matrix}.bias", f"{matrix}.weight"
+    named, total = long_sum(oracle[source][row], oracle[weight][column])
+    snippet = f't["{source}"][{row}] @ t["{weight}[{column}]"]'
+    more = ", which mixes the heads" if letter == "W^O" else ""
+    if bias in oracle.w:
         total, snippet = f"{total} + {factor(oracle[bias][column])}", f'{snippet} + t["{bias}"][{column}]'
-    return named, total, snippet
+        more += f", plus the bias {letter.replace('W', 'b')} at the end"
+    return Step(
+        f"Row {row + 1} of {what} times column {column + 1} of {letter}{more}. {named}",
+        f"{total} = {tex(oracle[name][index])}",
+        snippet,
+        largest_product(oracle[source][row], oracle[weight][column]),
+    )
 
 
 def mixed(oracle: Forward, name: str, index: Index) -> Step:
     path = name.rpartition(".")[0]
-    named, total, snippet = linear(oracle, f"{path}.concat", f"{path}.w_o.weight", "", index)
-    return Step(
-        f"Row {index[0] + 1} of the concatenation times column {index[1] + 1} of W^O, which mixes the heads. {named}",
-        f"{total} = {tex(oracle[name][index])}",
-        snippet,
-    )
+    return linear(oracle, name, index, "the concatenation", f"{path}.concat", f"{path}.w_o", "W^O")
 
 
 def mean_of(values: Sequence[float], names: Sequence[str], snippet: str = "") -> Step:
@@ -253,13 +279,7 @@ def between_words(weights: Array, rows: Sequence[int], columns: Sequence[int]) -
 def widened(oracle: Forward, name: str, index: Index) -> Step:
     path, (stack, layer) = name.rpartition(".")[0], layer_of(name)
     source = f"{stack}.layers.{layer}.add_norm_{1 if stack == 'encoder' else 2}.output"
-    named, total, snippet = linear(oracle, source, f"{path}.w_1.weight", f"{path}.w_1.bias", index)
-    return Step(
-        f"Row {index[0] + 1} of what the feed-forward network reads times column {index[1] + 1} of W₁, plus this "
-        f"unit's bias b₁ at the end. {named}",
-        f"{total} = {tex(oracle[name][index])}",
-        snippet,
-    )
+    return linear(oracle, name, index, "what the feed-forward network reads", source, f"{path}.w_1", "W₁")
 
 
 def rectified(oracle: Forward, name: str, index: Index) -> Step:
@@ -270,18 +290,13 @@ def rectified(oracle: Forward, name: str, index: Index) -> Step:
         f"ReLU: {says}",
         rf"\max(0,\ {tex(before)}) \to {tex(max(0.0, before))}",
         f'max(0, t["{source}"]{at(index)})',
+        Blank(rf"\max(0,\ {tex(before)})", max(0.0, before)),
     )
 
 
 def narrowed(oracle: Forward, name: str, index: Index) -> Step:
     path = name.rpartition(".")[0]
-    named, total, snippet = linear(oracle, f"{path}.hidden", f"{path}.w_2.weight", f"{path}.w_2.bias", index)
-    return Step(
-        f"The hidden units of row {index[0] + 1} times column {index[1] + 1} of W₂, plus this dimension's bias b₂ at "
-        f"the end. {named}",
-        f"{total} = {tex(oracle[name][index])}",
-        snippet,
-    )
+    return linear(oracle, name, index, "the hidden units", f"{path}.hidden", f"{path}.w_2", "W₂")
 
 
 def stream_and_change(path: str) -> tuple[str, str]:
@@ -300,6 +315,7 @@ def added(oracle: Forward, name: str, index: Index) -> Step:
         "What the sub-layer read (the residual stream) plus what the sub-layer wrote.",
         f"{tex(stream)} + {factor(change)} = {tex(stream + change)}",
         " + ".join(f't["{one}"]{at(index)}' for one in names),
+        Blank(f"{tex(stream)} + {factor(change)}", stream + change),
     )
 
 
@@ -308,9 +324,8 @@ def normed(oracle: Forward, name: str, index: Index) -> Step:
     x = oracle[f"{path}.sum"][row]
     gamma, beta = oracle[f"{path}.norm.weight"][dimension], oracle[f"{path}.norm.bias"][dimension]
     return Step(
-        f"Add & Norm: from dimension {dimension + 1} of the sum (what the sub-layer read plus what it wrote) take the "
-        f"row's mean, divide by the row's standard deviation (over {len(x)} dimensions), then times γ, plus β, two "
-        "learned numbers of this dimension.",
+        f"Layer norm: from dimension {dimension + 1} of the row take the row's mean, divide by the row's standard "
+        f"deviation (over {len(x)} dimensions), then times γ, plus β, two learned numbers of this dimension.",
         rf"{factor(gamma)}\cdot\frac{{{tex(x[dimension])} - {factor(x.mean())}}}{{{tex(math.sqrt(x.var() + 1e-5))}}} "
         rf"+ {factor(beta)} = {tex(oracle[name][index])}",
         f'row = t["{path}.sum"][{row}]\n'
@@ -321,12 +336,15 @@ def normed(oracle: Forward, name: str, index: Index) -> Step:
 
 def logit(oracle: Forward, name: str, index: Index) -> Step:
     row, id = index
-    named, total, snippet = linear(oracle, writes("decoder", config()["n_layers"] - 1), EMBEDDING, "", index)
+    source = writes("decoder", config()["n_layers"] - 1)
+    rows = oracle[source][row], oracle[EMBEDDING][id]
+    named, total = long_sum(*rows)
     return Step(
         f"Row {row + 1} of the decoder's output times the embedding of entry {id}: the more alike the two, the larger "
         f"the logit. {named}",
         f"{total} = {tex(oracle['logits'][index])}",
-        snippet,
+        f't["{source}"][{row}] @ t["{EMBEDDING}[{id}]"]',
+        largest_product(*rows),
     )
 
 
@@ -362,6 +380,7 @@ def scaled_up(oracle: Forward, name: str, index: Index) -> Step:
         f"The embedding is multiplied by √d_model = √{d_model}, so that it is not drowned by the positions.",
         rf"\sqrt{{{d_model}}}\cdot {before} = {tex(root)}\cdot {before} = {tex(root * oracle[source][index])}",
         f't["{source}"]{at(index)} * np.sqrt({d_model})',
+        Blank(rf"{tex(root)}\cdot {before}", root * oracle[source][index]),
     )
 
 
@@ -386,6 +405,7 @@ def embedded(oracle: Forward, name: str, index: Index) -> Step:
         "The scaled embedding and the positional encoding are added, element by element.",
         f"{tex(one)} + {factor(two)} = {tex(one + two)}",
         " + ".join(f't["{n}"]{at(index)}' for n in names),
+        Blank(f"{tex(one)} + {factor(two)}", one + two),
     )
 
 

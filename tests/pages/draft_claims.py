@@ -15,7 +15,6 @@ from tests.oracle.reader import read
 from tests.oracle.statement import Statement
 from tests.oracle.walk import CHECK, PARTS
 from tests.pages.kit import opened
-from ui.course.lesson import lesson
 
 _CONTROLS = {
     "button_group": "segmented",
@@ -56,7 +55,7 @@ def claim(statement: Statement) -> str:
 
 
 def main(slug: str, *state: str) -> None:
-    found = read(opened(lesson(slug).file, **dict(pair.split("=", 1) for pair in state)))
+    found = read(opened(slug, **dict(pair.split("=", 1) for pair in state)))
     for part in PARTS:
         print(f"\n\ndef {part}(page: Page) -> Statements:")
         for one in found:

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from tests.course import LESSONS
 from tests.oracle.reader import blocks, read
 from tests.oracle.statement import Statement, compare
 from tests.pages.kit import assert_sound, opened
-from ui.course.lesson import LESSONS, Lesson
+from ui.course.lesson import Lesson
 
 OTHER_SENTENCE = "The animal didn't cross the street because it was too wide."
 CONTROLS = ("text_input", "toggle", "button_group", "selectbox", "slider", "checkbox", "radio", "number_input")

@@ -4,7 +4,7 @@ import functools
 import json
 import math
 
-from tests.oracle.attention import groups, overview, work_out
+from tests.oracle.attention import groups, overview, weights_of, work_out
 from tests.oracle.claims import caption, chance, header, markdown, segmented, toggle, visible
 from tests.oracle.common import KINDS, Statements, asks_and_answers
 from tests.oracle.forward import FOLDER, config
@@ -30,7 +30,7 @@ STATES = (
 
 TITLES = {
     "encoder": (
-        "Where each English piece looks in its own sentence",
+        "Where each piece of your sentence looks in it",
         "A row is one piece of your sentence; its weights over all pieces add up to 1.",
     ),
     "decoder": (
@@ -38,14 +38,14 @@ TITLES = {
         "A row is one piece the decoder has read; it sees itself and what came before, never what follows.",
     ),
     "cross": (
-        "Where the model looks in your sentence for each German piece",
-        "A row is the piece about to be written; its weights over the English pieces add up to 1.",
+        "Where the model looks in your sentence for each piece it writes",
+        "A row is the piece about to be written; its weights over the pieces of your sentence add up to 1.",
     ),
 }
 LOOKS_AT = {
     "encoder": ("next", "the next piece"),
     "decoder": ("itself", "the piece just read"),
-    "cross": ("aligned", "the word being translated"),
+    "cross": ("aligned", "the word behind the piece"),
 }
 
 
@@ -118,18 +118,21 @@ def maps(page: Page) -> Statements:
     rows, columns = (groups(pieces, by_word, hide_eos) for pieces in asks_and_answers(page, kind))
     title, how_to_read = TITLES[kind]
     layer, head = telling(kind)
+    weights, masked = weights_of(page.oracle, kind)
     yield from overview(
         page,
-        page.oracle,
-        kind,
+        weights,
+        masked,
         rows,
         columns,
         title=title,
         how_to_read=how_to_read,
+        describe=KINDS[kind].describe,
+        csv_name=f"attention {kind}",
         default=telling(kind),
         note=f"Layer {layer + 1}, head {head + 1} comes first: over many sentences, no other head looks so much at "
         f"{LOOKS_AT[kind][1]}.",
     )
     if hide_eos:
-        yield caption("Rows are not renormalised: what they lack to 1 went to <eos>.")
+        yield caption("Rows no longer add up to 1: the rest went to <eos>.")
     yield from work_out(page, page.oracle, kind, rows, columns, telling(kind))

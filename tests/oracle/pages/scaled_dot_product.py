@@ -15,9 +15,9 @@ from tests.oracle.common import (
     head,
     head_controls,
     heads_before_after,
-    largest_of,
     shown_tensor,
     tensor_matrix,
+    which_piece,
 )
 from tests.oracle.forward import Array, softmax
 from tests.oracle.page import Page
@@ -157,12 +157,11 @@ def predict(page: Page) -> Statements:
     asks, answers = asks_and_answers(page, chosen.kind)
     row = min(len(asks) - 1, len(asks) // 2)
     name, weights = inline(asks[row].text), page.oracle[f"{chosen.path}.weights"][chosen.head, row]
-    options, right = largest_of(weights, answers)
-    yield question(
+    yield which_piece(
         f"In layer {chosen.layer + 1}, head {chosen.head + 1} of the {KINDS[chosen.kind].name.lower()}: which piece gets "
         f"the largest weight in the row of **{name}** (row {row + 1})?",
-        options,
-        right,
+        weights,
+        answers,
         f"Its weight is {number(weights.max())}. Choose the cell in *See* to work it out.",
     )
     bare = page.reading(page.translation, scale_off=True)[f"{chosen.path}.weights"][chosen.head, row]

@@ -1,0 +1,203 @@
+"""What the page that compares two models must show."""
+
+import itertools
+
+import numpy as np
+
+from tests.oracle.attention import MEAN, selected_map, weights_of
+from tests.oracle.claims import button, caption, header, info, markdown, number, segmented, table, text_box, toggle
+from tests.oracle.common import KINDS, Statements
+from tests.oracle.decode import translated
+from tests.oracle.foreign import Maps, names, reading
+from tests.oracle.forward import SOS, Array, source_ids
+from tests.oracle.frame import bar
+from tests.oracle.page import Page
+from tests.oracle.pages.any_model import SPECIAL, browse, choice_of_model, shown_groups
+from tests.oracle.statement import Statement
+from tests.oracle.words import inline, pieces
+
+CATS = "The black cat fights the white cats."
+OURS = "this translator"
+STATES = (
+    {"sentence": CATS},
+    {
+        "sentence": CATS,
+        "right_model": "ours",
+        "second": "I ate an apple",
+        "left_map": "2.3",
+        "right_map": "3.1",
+        "words": "true",
+    },
+    {"sentence": CATS, "left_model": "bert", "right_model": "bert", "left_map": "2.3", "right_map": "1.2"},
+    {"sentence": CATS, "left_model": "bert", "right_model": "bert", "second": "I ate an apple and you ate a pear."},
+    {"sentence": CATS, "right_model": "gpt2", "left_kind": "Encoder-decoder", "left_map": "2.0", "right_cell": "3.2"},
+    {
+        "sentence": CATS,
+        "left_model": "bert",
+        "left_cell": "2.5",
+        "right_model": "this translator",
+        "hide_special": "true",
+    },
+    {"sentence": " "},
+)
+PLACES = (
+    "itself",
+    "the previous",
+    "the next",
+    "the first",
+    "the last",
+    "anything further left",
+    "anything further right",
+)
+
+
+def maps_of(name: str, sentence: str) -> tuple[Maps, ...]:
+    if name != OURS:
+        return reading(name, sentence).maps
+    oracle = translated(sentence)
+    src, labels = pieces(source_ids(sentence)), pieces(oracle.labels)
+    tgt = pieces([SOS, *oracle.labels[:-1]])
+    sides = {"encoder": (src, src), "decoder": (tgt, tgt), "cross": (labels, src)}
+    return tuple(Maps(kind, weights_of(oracle, kind)[0], *both) for kind, both in sides.items())
+
+
+def frame(page: Page) -> Statements:
+    yield from bar(page)
+    yield Statement("title", "Compare")
+    yield markdown("Two models on one sentence, or one model on two sentences: do their heads look at the same things?")
+    models = [OURS, *names()]
+    chosen = [page.state.get("left_model", OURS), page.state.get("right_model", names()[0])]
+    typed, second = page.sentence.strip(), page.state.get("second", "")
+    sentences = [typed, second or typed]
+    yield choice_of_model("First model", models, chosen[0])
+    if not typed:
+        yield info("There is nothing to read yet: type a sentence.")
+    yield choice_of_model("Second model", models, chosen[1])
+    yield text_box("Another sentence for the second (empty: the same)", second)
+    if not typed:
+        yield info("There is nothing to read yet: type a sentence.")
+        return
+    by_word, hide = page.switch("words"), page.switch("hide_special")
+    yield toggle("Group pieces into words", by_word)
+    yield toggle("Hide special pieces", hide, help=SPECIAL)
+    both = []
+    for side, name, model, sentence in zip(("left", "right"), ("First", "Second"), chosen, sentences, strict=True):
+        yield markdown(f"{name}: **{inline(model)}** on “{inline(sentence)}”")
+        by_label = {KINDS[maps.kind].label: maps for maps in maps_of(model, sentence)}
+        label = page.choice(f"{side}_kind", list(by_label), next(iter(by_label)))
+        yield segmented("Attention", list(by_label), label)
+        maps = by_label[label]
+        rows, columns = (shown_groups(one, by_word, hide) for one in (maps.rows, maps.columns))
+        yield from browse(page, maps, rows, columns, (0, 0), name=name, prefix=f"{side}_")
+        both.append((maps, selected_map(page, maps.weights.shape, (0, 0), f"{side}_map")))
+    yield from what_they_do(both)
+    yield from alike(both)
+    if by_word or hide:
+        yield caption("All of this counts the pieces as the models have them, whatever is grouped or hidden above.")
+
+
+Chosen = tuple[Maps, tuple[int, int]]
+
+
+def of_head(weights: Array, chosen: tuple[int, int]) -> Array:
+    layer, head = chosen
+    return weights[layer].mean(0) if head == MEAN else weights[layer, head]
+
+
+def shares(maps: Maps) -> Array:
+    """What share of its weight each head gives to which place (L,H,7), a mean over the rows."""
+    _, _, n_rows, n_columns = maps.weights.shape
+    found = np.zeros((*maps.weights.shape[:2], len(PLACES)))
+    for row, column in itertools.product(range(n_rows), range(n_columns)):
+        # In encoder-decoder attention a row's own place is as far into the sentence as it is into the translation.
+        own = round(row * (n_columns - 1) / max(1, n_rows - 1)) if maps.kind == "cross" else row
+        tests = [
+            column == own,
+            column == own - 1,
+            column == own + 1,
+            column == 0,
+            column == n_columns - 1,
+            column < own,
+        ]
+        found[:, :, tests.index(True) if any(tests) else 6] += maps.weights[:, :, row, column] / n_rows
+    return found
+
+
+def same_pieces(left: Maps, right: Maps) -> bool:
+    texts = [[[piece.text for piece in side] for side in (maps.rows, maps.columns)] for maps in (left, right)]
+    return texts[0] == texts[1]
+
+
+def likeness(left: Maps, right: Maps) -> Array:
+    """For every two heads (L,H,L,H) how much weight both give to the same cell, or else to the same place."""
+    if same_pieces(left, right):
+        one, two = left.weights, right.weights
+        return np.array([[np.minimum(head, two).sum(-1).mean(-1) for head in layer] for layer in one])
+    one, two = shares(left), shares(right)
+    return np.array([[np.minimum(head, two).sum(-1) for head in layer] for layer in one])
+
+
+def head_name(chosen: tuple[int, int]) -> str:
+    layer, head = chosen
+    return f"layer {layer + 1}, " + ("average" if head == MEAN else f"head {head + 1}")
+
+
+def what_they_do(both: list[Chosen]) -> Statements:
+    (left, one), (right, two) = both
+    columns = [of_head(shares(maps), chosen) for maps, chosen in both]
+    columns.append(np.minimum(*columns))
+    yield header("What these two heads do")
+    yield markdown("What share of its weight a head puts where, averaged over all rows:")
+    yield table(
+        ("a row looks at", f"first: {head_name(one)}", f"second: {head_name(two)}", "the smaller share"),
+        *((name, *(number(column[n], 3) for column in columns)) for n, name in enumerate(PLACES)),
+        ("together", *(number(column.sum(), 3) for column in columns)),
+    )
+    text = "A place counts once, under the first of these names that fits."
+    if "cross" in (left.kind, right.kind):
+        text += (
+            " In encoder-decoder attention “itself” is the place as far into the sentence as the row is into the "
+            "translation, which need not be where the row's own word stands."
+        )
+    if same_pieces(left, right) and MEAN not in (one[1], two[1]):
+        share = likeness(left, right)[one + two]
+        text += (
+            f" Both sides have the same pieces, so one can be stricter: cell by cell the two share {number(share, 3)}."
+        )
+    yield caption(text)
+
+
+def alike(both: list[Chosen]) -> Statements:
+    (left, one), (right, _) = both
+    table_of_all = likeness(left, right)
+    n_heads = table_of_all.shape[3]
+    flat = table_of_all.reshape(table_of_all.shape[0] * table_of_all.shape[1], -1)
+    yield header("Which heads do alike?")
+    yield markdown(
+        "Two heads are alike as far as they put the same weight on the same place: 1 is all of it, 0 none. "
+        + (
+            "Both sides have the same pieces here, so every cell counts."
+            if same_pieces(left, right)
+            else "The two sides have different pieces here, so what counts is the kind of place, as in the table above: "
+            "the smaller shares, added up."
+        )
+    )
+    if one[1] != MEAN:
+        partners = table_of_all[one]
+        partner = divmod(int(partners.argmax()), n_heads)
+        yield markdown(
+            f"Most like the first's {head_name(one)} is the second's {head_name(partner)}: "
+            f"**{number(partners.max(), 3)}**."
+        )
+        yield button("Show it above")
+    best = sorted(range(len(flat)), key=lambda n: -flat[n].max())[:8]
+    pairs = [(divmod(n, table_of_all.shape[1]), divmod(int(flat[n].argmax()), n_heads)) for n in best]
+    yield markdown(f"The {len(pairs)} heads of the first with the best partners in the second:")
+    yield table(
+        ("", "first", "second", "alike"),
+        *((str(n), head_name(a), head_name(b), number(table_of_all[a + b], 3)) for n, (a, b) in enumerate(pairs, 1)),
+    )
+    yield markdown("Show a pair in the maps above:")
+    for n, (a, b) in enumerate(pairs, 1):
+        yield button(str(n), help=f"{head_name(a)} and {head_name(b)}")
+    yield caption(f"Half of all pairs of heads are less alike than {number(np.median(flat), 3)}.")
