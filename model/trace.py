@@ -105,7 +105,7 @@ def trace(
     text = normalise(source)
     ids = tokenizer.encode(text)
     if not ids:
-        raise EmptySentenceError("There is nothing to read yet: type a sentence.")
+        raise EmptySentenceError("There is nothing to translate yet: type a sentence.")
     n_cut = max(0, len(ids) - MAX_TOKENS)
     if n_cut:
         ids = ids[:MAX_TOKENS]

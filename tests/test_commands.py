@@ -40,10 +40,13 @@ def test_translate_takes_lines_and_answers_each_with_one() -> None:
     assert "Hund" in answers[2]
 
 
+FOLDERS = ("assets", "experiments", "explain", "figures", "hub", "model", "pages", "training", "ui")
+
+
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """The app in a folder of its own, to be damaged."""
-    for name in ("app.py", ".streamlit", "assets", "figures", "model", "pages", "ui"):
+    for name in ("app.py", ".streamlit", *FOLDERS):
         source = ROOT / name
         if source.is_dir():
             shutil.copytree(source, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))

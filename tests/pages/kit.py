@@ -20,6 +20,12 @@ def address(page: Path) -> str:
     return (page.parent.name if page.stem == "lesson" else page.stem).replace("_", "-")
 
 
+def go_to(app: AppTest, slug: str) -> AppTest:
+    """As by a link within the app: the next run shows this page."""
+    app._page_hash = calc_hash(slug)
+    return app
+
+
 def opened(page: Path | str | None = None, **parameters: str | list[str]) -> AppTest:
     """The home page, or another (a lesson by its slug, any other by its file), after its first run with these
     parameters in the address."""
@@ -28,7 +34,7 @@ def opened(page: Path | str | None = None, **parameters: str | list[str]) -> App
     if page:
         # Straight there, as by a link from outside: the home page would drop from the address what is its own default.
         # AppTest finds pages that are files, and only after a first run; Streamlit itself goes by the hash of the path.
-        app._page_hash = calc_hash(page if isinstance(page, str) else address(page))
+        go_to(app, page if isinstance(page, str) else address(page))
     app.run()
     assert_sound(app)
     return app

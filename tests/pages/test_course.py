@@ -1,102 +1,184 @@
-"""The frame of every lesson: questions, the navigation that counts them, and an address full of nonsense."""
+"""The frame of every lesson: questions, progress, presenter mode, and an address full of nonsense."""
 
 import re
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-import tests.course  # noqa: F401 - fills the course
+from tests.course import LESSONS
 from tests.pages.kit import assert_sound, markdown, notices, opened
 from tests.truth.reading import elements
-from ui.course.lesson import COURSE
+from ui.course.lesson import Lesson
+from ui.course.progress import COOKIE, MAX_CHARS, read_progress
+from ui.course.quiz import Question
 
-QUERY_KEY_VALUE = COURSE.lesson("query-key-value")
-PARTS_IN_THREE, THREE_MATRICES = 0, 1  # options of the poll there
+EVERY = pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.slug)
 
 
-def answer(app: AppTest, option: int, n: int = 0) -> None:
-    """Choose an option of the n-th question with one answer, and have it checked."""
-    key = app.radio[n].key
-    app.radio[n].set_value(option)
+def page() -> None:
+    """Three questions of a made-up lesson, and what the navigation would say of it."""
+    import streamlit as st
+
+    from ui.course.progress import counted, written_progress
+    from ui.course.quiz import Question, quiz
+
+    questions = (
+        Question("one", "First?", ("red", "green"), frozenset({1}), "Because.", wrong={0: "Red is wrong."}),
+        Question("two", "Second?", ("a.", "b.", "c."), frozenset({0, 2}), "Both.", several=True, wrong={1: "Not b."}),
+        Question("three", "Third?", ("x", "y"), frozenset({0}), "So.", wrong={1: "Not y."}),
+    )
+    quiz("made-up", questions)
+    st.caption(f"nav:{counted('made-up')}|{written_progress()}")
+
+
+def asked() -> AppTest:
+    return AppTest.from_function(page, default_timeout=60).run()
+
+
+def turn_to(app: AppTest, n: int) -> AppTest:
+    """Open the n-th question, from 0."""
+    return app.button_group[0].set_value(str(n + 1)).run()
+
+
+def answer(app: AppTest, option: int) -> None:
+    """Choose an option of the question that is open, and have it checked."""
+    key = app.radio[0].key
+    app.radio[0].set_value(option)
     app.run()
     app.button(key=f"{key}/check").click().run()
 
 
-def in_the_navigation(app: AppTest, slug: str) -> str:
-    (page,) = (p for p in app._registered_pages.values() if p.get("url_pathname") == slug)
-    return str(page["page_name"])
+def counted(app: AppTest) -> str:
+    return next(text.value for text in app.caption if text.value.startswith("nav:"))
 
 
-def test_the_navigation_counts_an_answer_at_once() -> None:
-    app = opened(QUERY_KEY_VALUE.slug)
-    assert in_the_navigation(app, QUERY_KEY_VALUE.slug) == "Query, key, value"
-    answer(app, THREE_MATRICES)
-    assert in_the_navigation(app, QUERY_KEY_VALUE.slug) == "Query, key, value ✓ 1/3"
-    answer(app, PARTS_IN_THREE)  # the same question again
-    assert in_the_navigation(app, QUERY_KEY_VALUE.slug) == "Query, key, value ✓ 1/3"
+def test_one_question_is_open_at_a_time() -> None:
+    app = asked()
+    assert [text.value for text in app.markdown] == ["First?"]
+    assert [text.value for text in turn_to(app, 2).markdown] == ["Third?"]
+    assert list(app.radio[0].options) == ["x", "y"]
 
 
-def test_only_the_first_answer_counts_but_every_answer_is_judged() -> None:
-    app = opened(QUERY_KEY_VALUE.slug)
-    answer(app, PARTS_IN_THREE)
-    (said,) = app.warning
-    assert said.value.startswith(
-        "Not quite. Right is “The whole input is multiplied by three different learned matrices”. Nothing"
-    )
-    answer(app, THREE_MATRICES)
+def test_right_answers_are_counted_and_kept_for_the_browser() -> None:
+    app = asked()
+    assert counted(app) == "nav:|"
+    answer(app, 1)
+    assert app.success[0].value == "Right. Because."
+    assert counted(app) == "nav:\u00a01/3|made-up.one"
+    turn_to(app, 2)
+    answer(app, 0)
+    assert counted(app) == "nav:\u00a02/3|made-up.one~made-up.three"
+
+
+def test_a_wrong_answer_is_explained_and_may_be_corrected() -> None:
+    app = asked()
+    answer(app, 0)
+    assert app.warning[0].value == "Not quite. Red is wrong. Right is “green”. Because."
+    assert counted(app) == "nav:|"
+    assert any("0 right of 1 answered" in text.value for text in app.caption)
+    answer(app, 1)
     assert not app.warning
-    assert app.success[0].value.startswith("Right. Nothing")
-    assert any("0 right of 1 answered" in caption.value for caption in app.caption)
+    assert counted(app) == "nav:\u00a01/3|made-up.one"
+    answer(app, 0)  # the last answer counts
+    assert counted(app) == "nav:|"
 
 
-def test_several_right_answers_are_named() -> None:
-    app = opened(COURSE.lesson("masking").slug)
+def test_several_right_answers_are_named_and_each_wrong_one_is_explained() -> None:
+    app = turn_to(asked(), 1)
+    key = app.checkbox[0].key.removesuffix("/0")
+    app.checkbox[1].check().run()
+    app.button(key=f"{key}/check").click().run()
+    assert app.warning[0].value == "Not quite. Not b. Right are “a” and “c”. Both."
+    app.checkbox[1].uncheck().run()
     app.checkbox[0].check().run()
-    app.button(key=app.checkbox[0].key.removesuffix("/0") + "/check").click().run()
-    assert app.warning[0].value.startswith(
-        "Not quite. Right are “Their decoders run in parallel only in training” and “Several heads may find"
-    )
+    app.button(key=f"{key}/check").click().run()
+    assert app.warning[0].value.startswith("Not quite. What you chose is right, but something is missing.")
+    app.checkbox[2].check().run()
+    app.button(key=f"{key}/check").click().run()
+    assert app.success[0].value == "Right. Both."
+    assert counted(app) == "nav:\u00a01/3|made-up.two"
 
 
-def test_another_head_takes_no_answer_away() -> None:
-    app = opened(QUERY_KEY_VALUE.slug)
-    asked = app.radio[1].key
-    app.radio[1].set_value(0)
+def test_all_right_is_a_tick() -> None:
+    app = asked()
+    answer(app, 1)
+    app = turn_to(app, 2)
+    answer(app, 0)
+    app = turn_to(app, 1)
+    key = app.checkbox[0].key.removesuffix("/0")
+    app.checkbox[0].check()
+    app.checkbox[2].check()
     app.run()
-    next(group for group in app.button_group if group.key == "layer").set_value(1).run()
-    assert app.radio[1].key == asked
-    assert app.radio[1].value == 0
-    answer(app, 0, n=1)
-    assert len(app.success) + len(app.warning) == 1
+    app.button(key=f"{key}/check").click().run()
+    assert counted(app).startswith("nav:\u00a0✓|")
 
 
-def test_another_sentence_asks_anew() -> None:
-    app = opened(QUERY_KEY_VALUE.slug)
-    asked = app.radio[1].key
-    app.radio[1].set_value(0)
-    app.text_input(key="sentence").input("A dog sees a cat.").run()
-    assert app.radio[1].key != asked
-    assert app.radio[1].value is None
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("", {}),
+        ("masking.poll~encoder.apart", {("masking", "poll"): True, ("encoder", "apart"): True}),
+        ("<script>.x~a.b", {("a", "b"): True}),
+        ("a.b" + "~c.d" * MAX_CHARS, {("a", "b"): True, ("c", "d"): True}),
+        ("a..b~.~~a.b.c~A.b~ä.b", {}),
+    ],
+)
+def test_what_the_browser_kept_is_read_with_suspicion(text: str, kept: dict[tuple[str, str], bool]) -> None:
+    assert read_progress(text) == kept
+    assert re.fullmatch(r"\w+", COOKIE)
 
 
-@pytest.mark.parametrize("slug", ["query-key-value", "scaled-dot-product", "self-attention", "masking"])
-def test_the_address_cannot_break_a_lesson(slug: str) -> None:
-    keys = """attention layer head cell part matrices sure stage scale_off hide self_trial noun mask_stage mask_trial
-        pads present step""".split()
-    values = ("", "0", "-1", "99", "1e9", "NaN", "<b>x", "9" * 500, "٣", "1.1", "true", "[1]")
-    repeated = (["1", "2"], ["", ""], ["x", "1"], ["2.2", "99.99"])
-    for value in (*values, *repeated):
-        opened(COURSE.lesson(slug).slug, **dict.fromkeys(keys, value))
+@EVERY
+def test_each_wrong_option_has_its_own_explanation(lesson: Lesson) -> None:
+    for sentence in ("I ate an apple", "My neighbour's cat doesn't like the rain."):
+        app = opened(lesson.slug, sentence=sentence)
+        questions: tuple[Question, ...] = app.session_state["asked"][1]
+        assert len(questions) >= 2
+        assert len({question.id for question in questions}) == len(questions)
+        for question in questions:
+            wrong = set(range(len(question.options))) - question.correct
+            assert question.correct, question.id
+            assert set(question.wrong) == wrong, question.id
+            assert len(set(question.wrong.values())) == len(wrong) or len(wrong) < 2, question.id
+            assert re.fullmatch("[a-z0-9_-]{1,40}", question.id)
 
 
-@pytest.mark.parametrize("slug", ["query-key-value", "scaled-dot-product", "self-attention", "masking"])
-def test_presenter_mode_shows_one_part_at_a_time(slug: str) -> None:
-    parts = ["idea", "see", "do", "predict", "code"]
-    app = opened(COURSE.lesson(slug).slug, present="true")
+@EVERY
+def test_questions_come_before_what_would_answer_them(lesson: Lesson) -> None:
+    parts = [
+        str(node.key)
+        for node in elements(opened(lesson.slug).main)
+        if str(getattr(node, "key", "")).startswith("part_")
+    ]
+    assert parts == ["part_idea", "part_predict", "part_see", "part_check", "part_do", "part_code"]
+
+
+@EVERY
+def test_the_address_cannot_break_a_lesson(lesson: Lesson) -> None:
+    first = opened(lesson.slug)
+    keys = {
+        str(w.key) for w in (*first.button_group, *first.toggle, *first.slider, *first.selectbox, *first.number_input)
+    }
+    keys |= {"cell", "step", "at", "off", "unit", "hide", "model", "row"}
+    values = ("", "0", "-1", "1e9", "NaN", "<b>x", "9" * 500, "٣", "1.1", "true", ["2.2", "99.99"])
+    for value in values:
+        opened(lesson.slug, **dict.fromkeys(keys - {"sentence", "None"}, value))
+
+
+def test_an_unknown_model_in_the_address_is_said_in_one_sentence() -> None:
+    app = opened(LESSONS[-1].slug, model="<b>nobody</b>")
+    (said,) = [text for text in notices(app) if "no model named" in text]
+    assert said.endswith("The translator is shown instead.")
+    assert opened(LESSONS[-1].slug, model="untrained").title
+
+
+@EVERY
+def test_presenter_mode_shows_one_part_at_a_time(lesson: Lesson) -> None:
+    parts = ["idea", "predict", "see", "do", "code"]
+    app = opened(lesson.slug, present="true")
     for n, name in enumerate(parts, 1):
-        assert [one.key for one in elements(app.main) if str(getattr(one, "key", "")).startswith("part_")] == [
-            f"part_{name}"
-        ]
+        shown = [str(one.key) for one in elements(app.main) if str(getattr(one, "key", "")).startswith("part_")]
+        assert shown == [f"part_{name}"] + ["part_check"] * (name == "see")
         assert any(f"Part {n} of 5: **{name.capitalize()}**" in text.value for text in app.markdown)
         assert len(app.header) == 0
         if n < len(parts):
@@ -119,15 +201,14 @@ HOSTILE = (
 )
 
 
-@pytest.mark.parametrize("sentence", HOSTILE, ids=range(len(HOSTILE)))
-@pytest.mark.parametrize("slug", ["query-key-value", "scaled-dot-product", "self-attention", "masking"])
-def test_any_text_is_taken_and_stays_text(slug: str, sentence: str) -> None:
-    app = opened(COURSE.lesson(slug).slug, scale_off="true", mask_trial="Add padding")
-    app.text_input(key="sentence").input(sentence).run()
-    assert_sound(app)
-    assert app.text_input(key="sentence").value == sentence
-    said = markdown(app)
-    # What would act is escaped.
-    assert not re.search(r"<img|<script|\]\(javascript|(?<!\\):red\[", said)
-    cut = [text for text in notices(app) if "longer than the model can take" in text]
-    assert len(cut) == (len(sentence) > 2000)
+@EVERY
+def test_any_text_is_taken_and_stays_text(lesson: Lesson) -> None:
+    app = opened(lesson.slug)
+    for sentence in HOSTILE:
+        app.text_input(key="sentence").input(sentence).run()
+        assert_sound(app)
+        assert app.text_input(key="sentence").value == sentence
+        # What would act is escaped.
+        assert not re.search(r"<img|<script|\]\(javascript|(?<!\\):red\[", markdown(app))
+        cut = [text for text in notices(app) if "longer than the model can take" in text]
+        assert len(cut) == (len(sentence) > 2000)

@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
-from streamlit.util import calc_hash
 
 from pages.course import ORDER
 from tests.course import LESSONS
-from tests.pages.kit import ROOT, ROUTER, opened
+from tests.pages.kit import ROOT, ROUTER, go_to, opened
 
 FILES = sorted((ROOT / "pages").rglob("*.py"))
 OTHERS = [ROOT / "pages" / name for name in ("home.py", "about.py")] + sorted((ROOT / "pages" / "explore").glob("*.py"))
@@ -78,8 +77,7 @@ def test_the_sentence_follows_from_page_to_page() -> None:
     app = AppTest.from_file(ROUTER, default_timeout=60).run()
     app.text_input(key="sentence").input("A dog sees a cat.").run()
     for lesson in LESSONS[::-1]:
-        app._page_hash = calc_hash(lesson.slug)
-        app.run()
+        go_to(app, lesson.slug).run()
         for box in app.text_input:
             if box.key == "sentence":
                 assert box.value == "A dog sees a cat."

@@ -13,14 +13,14 @@ import tests.course  # noqa: F401 - fills the course
 from model.checkpoint import SHIPPED
 from model.trace import MAX_TOKENS
 from tests.oracle.formula import agree
-from tests.pages.kit import assert_sound, component, markdown, notices, opened, translation, values
+from tests.pages.kit import assert_sound, component, go_to, markdown, notices, opened, translation, values
 from ui import engine
-from ui.course.lesson import COURSE
 from ui.course.sentence import DEFAULT
 from ui.views.attention_kinds import KINDS, READABLE
 
 ABOUT = engine.model().about
-EXAMPLES, SURPRISES = ABOUT.examples, ABOUT.surprises
+EXAMPLES = ABOUT.examples
+TELLING = ABOUT.telling or {}
 
 SENTENCE = "The black cat fights the white cat."
 UNSEEN = "My neighbour's washing machine is unbelievably noisy."  # words of several pieces
@@ -126,7 +126,7 @@ def test_the_kind_is_chosen_on_the_page() -> None:
     at = opened(sentence=SENTENCE)
     at.get("button_group")[0].set_value("Encoder").run()
     assert_sound(at)
-    layer, head = KINDS["encoder"].telling
+    layer, head = TELLING["encoder"].layer, TELLING["encoder"].head
     assert np.array_equal(values(at), engine.trace(SENTENCE).attention("encoder", layer)[head])
 
 
@@ -141,10 +141,10 @@ def test_the_head_that_comes_first_is_the_one_that_looks_most_at_what_is_said(ki
     """`training.heads` measured it, under short names."""
     measured = json.loads((SHIPPED / "heads.json").read_text())["shares"]
     first = max((head for head in measured if head.startswith(kind)), key=lambda head: measured[head][share])
-    assert first == f"{kind}.{KINDS[kind].telling[0]}.{KINDS[kind].telling[1]}"
+    assert first == f"{kind}.{TELLING[kind].layer}.{TELLING[kind].head}"
     at = opened(sentence=SENTENCE, attention=KINDS[kind].label)
-    assert component(at, "heads")["selected"] == list(KINDS[kind].telling)
-    assert f"no other head looks so much at {KINDS[kind].looks_at}" in markdown(at)
+    assert component(at, "heads")["selected"] == [TELLING[kind].layer, TELLING[kind].head]
+    assert f"no other head looks so much at {TELLING[kind].looks_at}" in markdown(at)
 
 
 def test_the_average_of_a_layer_is_worked_out() -> None:
@@ -193,7 +193,7 @@ def test_hiding_eos_takes_its_row_and_column_and_says_what_that_does() -> None:
     data = component(at, "map")
     assert "<eos>" not in data["rows"] + data["columns"]
     assert np.array_equal(values(at), whole[:-1, :-1])
-    assert "not renormalised" in markdown(at)
+    assert "Rows no longer add up to 1: the rest went to" in markdown(at)
 
 
 @pytest.mark.parametrize(
@@ -229,6 +229,6 @@ def test_the_kind_of_attention_goes_along_to_a_lesson_only_if_somebody_chose_it(
     if chosen:
         at.get("button_group")[0].set_value(KINDS["encoder"].label).run()  # away from the page's own kind
         at.get("button_group")[0].set_value(KINDS[chosen].label).run()
-    at.switch_page(str(COURSE.lesson("scaled-dot-product").slug)).run()
+    go_to(at, "scaled-dot-product").run()
     assert_sound(at)
     assert KINDS[chosen or "encoder"].name.lower() in component(at, "see_matrix")["title"]
