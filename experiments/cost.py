@@ -57,3 +57,20 @@ def timed(loaded: LoadedModel, src: Sequence[int], tgt: Sequence[int], cached: b
         logits[0, -1].argmax().item()  # a step ends when its token is known
         seconds.append(time.perf_counter() - start)
     return tuple(seconds)
+
+
+@dataclass(frozen=True)
+class AttentionWork:
+    """Multiplications of one self-attention layer: in its four matrices, and in QKᵀ and weights times V."""
+
+    projections: int
+    products: int
+
+    @property
+    def total(self) -> int:
+        return self.projections + self.products
+
+
+def attention_work(d_model: int, n_pieces: int) -> AttentionWork:
+    """What one self-attention layer computes for T pieces, all heads together: 4·T·d² and 2·T²·d."""
+    return AttentionWork(4 * n_pieces * d_model**2, 2 * n_pieces**2 * d_model)

@@ -7,11 +7,11 @@ import pytest
 
 from tests.oracle.formula import agree
 from tests.oracle.forward import Forward, config, softmax, source_ids
-from tests.pages.kit import ROOT, component, markdown, opened, values
+from tests.pages.kit import component, markdown, opened, values
 from ui import engine
 from ui.views.attention_kinds import READABLE
 
-PAGE = ROOT / "pages" / "attention" / "query_key_value.py"
+PAGE = "query-key-value"
 SENTENCE = "The black cat fights the white cat."
 ORDERS = np.array([[3, 4], [1, 12], [8, 6], [2, 20]], float)  # items, day of May
 KIND = {"Encoder": "encoder", "Masked decoder": "decoder", "Encoder-decoder": "cross"}
