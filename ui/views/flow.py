@@ -15,7 +15,7 @@ Colour = Literal["query", "key", "value", "output", "plain"]
 class Box:
     """One box.
 
-    text:   what it is; under: small print, such as its shape
+    text:   what it is; raised: what stands above its end, as in W^Q; under: small print, such as its shape
     colour: that of queries, keys, values or results
     parts:  names of the columns that it is divided into, side by side
     size:   width and height in rem; by default as large as its text
@@ -26,6 +26,7 @@ class Box:
     colour: Colour = "plain"
     parts: tuple[str, ...] = ()
     size: tuple[float, float] = (0.0, 0.0)
+    raised: str = ""
 
 
 def flow(rows: Sequence[Sequence[Box | str]], label: str) -> None:
@@ -42,8 +43,9 @@ def _item(item: Box | str) -> str:
         return f"<em>{in_html(item)}</em>"
     width, height = item.size
     parts = "".join(f"<i>{in_html(part)}</i>" for part in item.parts)
+    raised = f"<sup>{in_html(item.raised)}</sup>" if item.raised else ""
     under = f"<small>{in_html(item.under)}</small>" if item.under else ""
     return (
-        f'<span class="{item.colour}"><s style="--w:{width:g};--h:{height:g}"><b>{in_html(piece(item.text))}</b>'
+        f'<span class="{item.colour}"><s style="--w:{width:g};--h:{height:g}"><b>{in_html(piece(item.text))}{raised}</b>'
         f"{parts}</s>{under}</span>"
     )

@@ -96,23 +96,26 @@ def products_as_boxes(trace: Trace, head: Head, part: str) -> None:
     n_heads, t, d_k = trace.tensors[f"{trace.path(head)}.q"].shape
     s, d_model = trace.tensors[f"{trace.path(head)}.k"].shape[1], n_heads * d_k
     names = tuple(f"head {n + 1}" for n in range(n_heads))
-    rows = []
-    for letter in "QKV" if part == "X" else part:
+    letters = "QKV" if part == "X" else part
+    source = {letter: "M" if head.attention == "cross" and letter != "Q" else "X" for letter in letters}
+
+    def row(letter: str) -> tuple[Box | str, ...]:
         n, colour = t if letter == "Q" else s, COLOURS[letter]
-        x = "M" if head.attention == "cross" and letter != "Q" else "X"
-        rows.append(
-            (
-                Box(x, f"({n}, {d_model})", size=(7, 2.4)),
-                "·",
-                Box(f"W^{letter}", f"({d_model}, {d_model})", colour, names, (11, 7)),
-                "=",
-                Box(letter, f"({n}, {d_model})", colour, names, (11, 2.4)),
-            )
+        return (
+            Box(source[letter], f"({n}, {d_model})", size=(4.5, 1.8)),
+            "·",
+            Box("W", f"({d_model}, {d_model})", colour, names, (9, 5), raised=letter),
+            "=",
+            Box(letter, f"({n}, {d_model})", colour, names, (9, 1.8)),
         )
-    flow(rows, f"{', '.join(f'{row[0].text} times {row[2].text} is {row[4].text}' for row in rows)}")  # type: ignore[union-attr]
+
+    flow(
+        [row(letter) for letter in letters],
+        "; ".join(f"{source[letter]} times W^{letter} is {letter}" for letter in letters),
+    )
     st.caption(
-        f"The {d_model} columns are divided among {n_heads} heads, {d_k} to each. Above, the matrix shows those of "
-        f"head {head.head + 1}: {d_k} numbers a piece."
+        f"The {d_model} columns are divided among {n_heads} heads, {d_k} to each."
+        + (f" The matrix above shows those of head {head.head + 1}." if part != "X" else "")
         + (" M is the encoder's output, from which the keys and values are made." if head.attention == "cross" else "")
     )
 

@@ -21,7 +21,7 @@ from ui.course.lesson import Lesson
 from ui.course.quiz import Question, which_piece
 from ui.text import in_markdown, number
 from ui.views.attention_kinds import KINDS, READABLE, tokens_of
-from ui.views.column_chart import Series, column_chart
+from ui.views.bars import bars
 from ui.views.head_names import name_of
 
 # The four steps: the tensor that each ends in, and its name.
@@ -93,16 +93,14 @@ def softmax_of_row(trace: Trace, head: Head, row: int) -> None:
         f"Row {row + 1}, **{in_markdown(rows[row].text)}**. e to a score is never negative, and it grows fast. Each is "
         f"divided by the sum of all, {number(float(powers.sum()))}."
     )
-    sets = {"score": scores, "e to the score": powers, "share": powers / powers.sum()}
+    sets = {"1. Score": scores, "2. e to the score": powers, "3. Share of the sum": powers / powers.sum()}
     for place, (name, values) in zip(st.columns(len(sets)), sets.items(), strict=True):
         with place:
-            column_chart(
-                names,
-                [Series(name, values[seen])],
-                axis=f"{list(sets).index(name) + 1}.",
-                alt=f"One column for each piece that row {row + 1} may look at: {name}.",
-                limit=1.0 if name == "share" else None,
+            st.markdown(name)
+            bars(
+                names, values[seen].tolist(), f"{name}, for each piece", limit=float(np.abs(values[seen]).max()) or 1.0
             )
+    st.caption("A negative score has no bar. The bars of each column have a scale of their own.")
 
 
 def do(trace: Trace) -> None:
@@ -175,8 +173,8 @@ def without(trace: Trace, head: Head) -> Question:
         ("grow towards 1", f"stay as it is, within {MOVED}", "shrink"),
         frozenset({right}),
         f"It was {number(now)} and becomes {number(then)}. Larger scores mean larger gaps between them, and the "
-        "softmax turns gaps into ratios. (The scale is off in every layer, so the scores themselves change too; that is why "
-        "a row may now and then go the other way.)",
+        "softmax turns gaps into ratios. (The scale is off in every layer, so the scores themselves change too; that "
+        "is why a row may now and then go the other way.)",
         wrong={n: text for n, text in enumerate(wrong) if n != right},
     )
 

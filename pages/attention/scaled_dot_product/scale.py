@@ -58,8 +58,8 @@ def without_scale(trace: Trace, head: Head) -> None:
     """The toggle, and what becomes of the weights, of the slope, and of the translation."""
     st.markdown(
         "**What harm do large scores do?** The softmax gives nearly everything to one piece and is *saturated*: its "
-        "slope is near 0, and training learns by the slope. So look at the model *before* training first. The trained "
-        "one has learned with the scale; without it, it simply breaks."
+        "slope is near 0, and training learns by the slope. So look at the model *before* training. What the trained "
+        "one does without the scale says less: it has learned with it."
     )
     where, off = MODEL.draw(), OFF.draw()
     name = trace.model.name if where == TRAINED else UNTRAINED
