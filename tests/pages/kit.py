@@ -74,6 +74,28 @@ def floats(numbers: Any) -> np.ndarray:
     return found.reshape([int(n) for n in numbers.get("shape", str(len(found))).split(",")])
 
 
+def verdict(app: AppTest, n: int, *chosen: int) -> str:
+    """What a lesson says to an answer to its n-th question (from 1); chosen: which options, by index."""
+    (numbers,) = (group for group in app.button_group if str(group.key).endswith("/at"))
+    numbers.set_value(str(n)).run()
+    for at in chosen:
+        if app.radio:
+            app.radio[0].set_value(at)
+        else:
+            app.checkbox[at].check()
+    app.run()
+    next(button for button in app.button if button.label == "Check my answer").click().run()
+    (said,) = (*app.success, *app.warning)
+    return str(said.value)
+
+
+def question_options(app: AppTest, n: int) -> list[str]:
+    """The options of a lesson's n-th question (from 1), of which one is right."""
+    (numbers,) = (group for group in app.button_group if str(group.key).endswith("/at"))
+    numbers.set_value(str(n)).run()
+    return list(app.radio[0].options)
+
+
 def notices(app: AppTest) -> list[str]:
     return [e.value for e in app.info]
 
@@ -99,6 +121,18 @@ def table(app: AppTest, *begins: str) -> list[list[str]]:
     ]
     (rows,) = (rows[1:] for rows in found if rows and tuple(rows[0][: len(begins)]) == begins)
     return rows
+
+
+def flow(app: AppTest, label: str = "") -> list[list[str]]:
+    """The rows of the picture of boxes whose label begins so: the texts of the boxes, and the signs between them."""
+    (body,) = (
+        e.proto.body for e in app.get("html") if e.proto.body.startswith(f'<figure class="tw-flow" aria-label="{label}')
+    )
+    rows = re.findall(r"<div>(.*?)</div>", body)
+    items = [re.findall(r"<em>(.*?)</em>|<span[^>]*>(.*?)</span>", row) for row in rows]
+    return [
+        [html.unescape(" ".join(re.sub(r"<[^>]*>", " ", sign or box).split())) for sign, box in row] for row in items
+    ]
 
 
 def column_chart(app: AppTest, alt: str) -> dict[str, list[float]]:

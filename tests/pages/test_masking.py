@@ -1,17 +1,18 @@
 """The lesson on masks, by what it would show; NumPy computes every number again."""
 
+import html
 import re
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-import tests.course  # noqa: F401 - fills the course
-from tests.pages.kit import component, markdown, opened, size, table, values
-from ui import engine, experiments
-from ui.course.lesson import COURSE
+from experiments.passes import forward
+from model.interventions import Interventions
+from tests.pages.kit import component, flow, markdown, opened, size, table, values, verdict
+from ui import engine
 
-PAGE = COURSE.lesson("masking").slug
+PAGE = "masking"
 SENTENCE = "The black cat fights the white cat."
 HEAD = "decoder.layers.1.self_attn"  # as in the address below: layer 2, head 3
 
@@ -49,11 +50,34 @@ def test_a_masked_cell_is_worked_out_too() -> None:
 
 def test_the_triangle() -> None:
     trace = engine.trace("I ate an apple")
-    lines = table(opened(PAGE), "row", "it sees")
-    assert [int(line[0]) for line in lines] == list(range(len(trace.tgt)))
-    assert lines[0][1] == "<sos>"
-    assert lines[2][1].split() == ["<sos>", trace.labels[0].text, trace.labels[1].text]
-    assert lines[-1][2] == "<eos>"
+    (body,) = (e.proto.body for e in opened(PAGE).get("html") if e.proto.body.startswith('<table class="tw-triangle"'))
+    lines = re.findall(r"<tr>(.*?)</tr>", body)[1:]
+    assert len(lines) == len(trace.tgt)
+    for i, line in enumerate(lines):
+        assert f'<th scope="row">{i + 1}</th>' in line
+        cells = [(kind, html.unescape(text)) for kind, text in re.findall(r'<td class="(\w+)">(.*?)</td>', line)]
+        seen = [("seen", token.text) for token in trace.tgt[: i + 1]]
+        hidden = [("hidden", "−∞")] * (len(trace.tgt) - i - 1)
+        assert cells == [*seen, *hidden, ("next", trace.labels[i].text)]
+
+
+def test_the_two_time_lines() -> None:
+    training, writing = flow(opened(PAGE, mask_trial="All at once or one by one"), "Training")
+    labels = [token.text for token in engine.trace("I ate an apple").labels]
+    assert training == ["Training:", f"1 run {' '.join(labels)} all {len(labels)} rows at once"]
+    inputs = ["1 input", *(f"{n} inputs" for n in range(2, len(labels) + 1))]
+    runs = [f"{text} run {n}, sees {inputs[n - 1]}" for n, text in enumerate(labels, 1)]
+    assert writing == ["Writing:", *(one for run in runs for one in ("→", run))]
+
+
+def test_what_training_minimises() -> None:
+    page, trace = at(mask_trial="All at once or one by one"), engine.trace(SENTENCE)
+    labels = [token.id for token in trace.labels]
+    losses = -np.log(softmax(trace.tensors["logits"])[np.arange(len(labels)), labels])
+    rows = table(page, "row", "right piece")
+    assert [row[1] for row in rows] == [token.text for token in trace.labels]
+    assert [float(row[3]) for row in rows] == pytest.approx(losses.tolist(), abs=5.1e-5)
+    assert f"The sum over all {len(losses)} rows is **{losses.sum():.4f}**." in markdown(page)
 
 
 def test_lifting_the_causal_mask_shows_the_future() -> None:
@@ -65,9 +89,10 @@ def test_lifting_the_causal_mask_shows_the_future() -> None:
     assert (after[future] > 0).all()
     np.testing.assert_allclose(after.sum(-1), 1, atol=1e-5)
     trace = engine.trace(SENTENCE)
-    ids = tuple(tuple(t.id for t in tokens) for tokens in (trace.src, trace.tgt))
     labels = [t.id for t in trace.labels]
-    logits = trace.tensors["logits"], experiments.causal_mask_lifted(*ids)["logits"]
+    change = Interventions(causal_mask_off=True).compile(trace.model.anatomy)
+    lifted = forward(trace.model, trace.src_ids, trace.tgt_ids, change)
+    logits = trace.tensors["logits"], lifted["logits"]
     means = [softmax(x)[np.arange(length), labels].mean() for x in logits]
     found = re.search(r"goes from \*\*([\d.]+)\*\* to \*\*([\d.]+)\*\*", markdown(page))
     assert found
@@ -110,14 +135,10 @@ def test_a_long_sentence_shows_a_part_and_says_which() -> None:
     assert f"Shown: the first 40 of {n} pieces. What is said below is about all." in markdown(page)
 
 
-def test_the_decks_quiz_and_the_poll() -> None:
+def test_the_questions() -> None:
     page = at()
-    page.radio[0].set_value(1).run()
-    page.radio[1].set_value(2).run()
-    for label in ("only in training", "Several heads"):
-        next(box for box in page.checkbox if label in box.label).check().run()
-    for n in range(3):
-        [b for b in page.button if b.label == "Check my answer"][n].click().run()
-    assert len(page.success) == 3
-    assert "e / (e + e) = 0.5" in page.success[0].value
-    assert f"{np.e / (2 * np.e + 1 / np.e + 1):.4f}" in page.success[0].value
+    alpha = verdict(page, 1, 1)
+    assert alpha.startswith("Right.")
+    assert "e / (e + e) = 0.5" in alpha
+    assert f"{np.e / (2 * np.e + 1 / np.e + 1):.4f}" in verdict(page, 1, 2)
+    assert verdict(page, 2, 2).startswith("Right. It is 1.0000")

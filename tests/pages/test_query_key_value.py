@@ -7,7 +7,7 @@ import pytest
 
 from tests.oracle.formula import agree
 from tests.oracle.forward import Forward, config, softmax, source_ids
-from tests.pages.kit import component, markdown, opened, values
+from tests.pages.kit import component, markdown, opened, question_options, values, verdict
 from ui import engine
 from ui.views.attention_kinds import READABLE
 
@@ -108,17 +108,29 @@ def test_the_questions_are_graded_against_the_numbers() -> None:
     scores = run["encoder.layers.1.self_attn.scores"][0]
     random = {one: engine.model("untrained").weights[f"encoder.layers.1.self_attn.w_{one}.weight"] for one in "qk"}
     kept = int((with_matrices(run, "encoder", 1, 0, random).argmax(-1) == scores.argmax(-1)).sum())
-    poll, best, other = app.radio
+    piece = f"(piece {scores[0].argmax() + 1})"
     wanted = [
-        next(i for i, text in enumerate(poll.options) if "three different learned matrices" in text),
-        next(i for i, text in enumerate(best.options) if text.endswith(f"(piece {scores[0].argmax() + 1})")),
+        next(i for i, text in enumerate(question_options(app, 1)) if "three different learned matrices" in text),
+        next(i for i, text in enumerate(question_options(app, 2)) if text.endswith(piece)),
         0 if kept == 0 else 1 if 2 * kept < len(scores) else 2,
     ]
-    for radio, right in zip((poll, best, other), wanted, strict=True):
-        key = radio.key
-        app.radio(key=key).set_value(right)
-        app.run()
-        app.button(key=f"{key}/check").click().run()
-        assert [s.value for s in app.success if s.value.startswith("Right.")]
-    assert len(app.success) == 3
-    assert not app.warning
+    for n, right in enumerate(wanted, 1):
+        assert verdict(app, n, right).startswith("Right.")
+
+
+def test_attentions_of_later_lessons_are_offered_only_to_who_asks_for_one() -> None:
+    def kinds(**parameters: str) -> list[str]:
+        app = opened(PAGE, **parameters)
+        return [group.value for group in app.button_group if group.key == "attention"]
+
+    assert kinds() == []
+    assert kinds(attention="Encoder") == []
+    assert kinds(attention="Masked decoder") == ["Masked decoder"]
+    assert kinds(attention="Encoder-decoder") == ["Encoder-decoder"]
+
+
+def test_who_chose_a_later_attention_finds_the_way_back() -> None:
+    app = opened(PAGE, attention="Masked decoder")
+    for kind in ("Encoder", "Encoder-decoder"):
+        app.button_group(key="attention").set_value(kind).run()
+        assert app.button_group(key="attention").value == kind

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from tests.oracle.forward import Forward, source_ids
-from tests.pages.kit import ROOT, component, markdown, opened, table, values
+from tests.pages.kit import component, flow, opened, question_options, table, values, verdict
 from ui import engine
 
-PAGE = ROOT / "pages" / "attention" / "scaled_dot_product.py"
+PAGE = "scaled-dot-product"
 SENTENCE = "The black cat fights the white cat."
 KINDS = {"Encoder": "encoder.layers.1.self_attn", "Masked decoder": "decoder.layers.1.self_attn",
          "Encoder-decoder": "decoder.layers.1.cross_attn"}  # fmt: skip
@@ -20,10 +20,36 @@ def oracle(scale_off: bool = False) -> Forward:
 
 
 def test_thinking_machines_comes_out_as_in_the_decks() -> None:
-    text = markdown(opened(PAGE))
-    assert "the products are 112 and 96" in text
-    assert "8 they are 14 and 12" in text
-    assert "**0.88** and **0.12**" in text
+    first, second, total = flow(opened(PAGE))
+    assert first == ["q₁ Thinking", "·", "k₁ Thinking", "= 112 → 112 / √64 = 14 → share 0.88 of", "v₁ Thinking"]
+    assert second == ["q₁ Thinking", "·", "k₂ Machines", "= 96 → 96 / √64 = 12 → share 0.12 of", "v₂ Machines"]
+    assert total == ["Added up:", "z₁ 0.88 v₁ + 0.12 v₂"]
+
+
+@pytest.mark.parametrize(("length", "times"), [("5", 2.02), ("100", 2.33), ("10000", 3.9)])
+def test_the_cost_of_a_text_twice_as_long(length: str, times: float) -> None:
+    d, t = 256, int(length)
+    whole = [4 * n * d**2 + 2 * n**2 * d for n in (t, 2 * t)]
+    matrices, products, together, memory = table(opened(PAGE, cost_length=length), "one attention layer")
+    assert [int(cell.replace(",", "")) for cell in together[1:3]] == whole
+    assert float(together[3]) == pytest.approx(whole[1] / whole[0], abs=0.005) == pytest.approx(times, abs=0.005)
+    assert (matrices[3], products[3], memory[3]) == ("2.00", "4.00", "4.00")
+
+
+def test_random_products_are_about_the_root_of_their_length() -> None:
+    rows = table(opened(PAGE), "length", "measured", "√d_k")
+    assert [row[0] for row in rows] == ["d_k = 4", "d_k = 16", "d_k = 64", "d_k = 256"]
+    for (_, measured, root), true in zip(rows, (2, 4, 8, 16), strict=True):
+        assert float(root) == true
+        assert float(measured) == pytest.approx(true, rel=0.03)
+
+
+def test_before_training_the_slope_is_lost_without_the_scale() -> None:
+    app = opened(PAGE, sentence=SENTENCE, layer="1", scale_model="The same model before training", scale_off="true")
+    *_, (_, with_scale, without) = table(app, "on average over the rows")
+    assert float(with_scale) > 2 * float(without)
+    raw = engine.trace(SENTENCE, engine.trace(SENTENCE).translation, name="untrained")
+    assert np.allclose(values(app, "do_before"), raw.attention("encoder", 0)[0], atol=1e-6)
 
 
 @pytest.mark.parametrize("kind", list(KINDS))
@@ -54,22 +80,12 @@ def test_the_questions_are_graded_against_the_numbers() -> None:
     app = opened(PAGE, sentence=SENTENCE, attention="Encoder", layer="2", head="3")
     before, after = (run[f"{KINDS['Encoder']}.weights"][2] for run in (oracle(), oracle(scale_off=True)))
     row = len(before) // 2
-    largest, scale = (radio.key for radio in app.radio)
-    options = app.radio(key=largest).options
     change = after[row].max() - before[row].max()
-    wanted = {
-        largest: next(i for i, o in enumerate(options) if o.endswith(f"(piece {before[row].argmax() + 1})")),
-        scale: 0 if change > 0.005 else 2 if change < -0.005 else 1,
-    }
-    for box in app.checkbox:
-        if box.key.endswith(("/1", "/3")):
-            app.checkbox(key=box.key).check()
-    app.run()
-    poll = app.checkbox[0].key.rpartition("/")[0]
-    app.button(key=f"{poll}/check").click().run()
-    for key, right in wanted.items():
-        app.radio(key=key).set_value(right)
-        app.run()
-        app.button(key=f"{key}/check").click().run()
-    assert len(app.success) == 3
-    assert not app.warning
+    piece = f"(piece {before[row].argmax() + 1})"
+    wanted = [
+        (1, 3),
+        (next(i for i, option in enumerate(question_options(app, 2)) if option.endswith(piece)),),
+        (0 if change > 0.005 else 2 if change < -0.005 else 1,),
+    ]
+    for n, right in enumerate(wanted, 1):
+        assert verdict(app, n, *right).startswith("Right.")

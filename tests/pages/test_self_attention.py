@@ -1,20 +1,18 @@
 """The lesson on self-attention: the maps, a hidden piece, and what it says about its two hard sentences."""
 
-import ast
 import re
 from base64 import b64decode
-from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pytest
 
+from pages.attention.self_attention import coreference
 from tests.oracle.forward import Forward, config, source_ids
-from tests.pages.kit import ROOT, component, markdown, opened, table, values
+from tests.pages.kit import component, markdown, opened, question_options, table, values, verdict
 from ui import engine
 from ui.views.attention_kinds import READABLE
 
-PAGE = ROOT / "pages" / "attention" / "self_attention.py"
+PAGE = "self-attention"
 WIDE = "The animal didn't cross the street because it was too wide."
 TIRED = "The animal didn't cross the street because it was too tired."
 MONEY = ["I put my money in the bank.", "The bank is closed today."]
@@ -57,7 +55,9 @@ def test_a_hidden_piece_is_seen_by_nobody() -> None:
 
 def test_the_translation_without_it_is_the_likeliest_under_the_oracle() -> None:
     app = opened(PAGE, hide="4")
-    said = markdown(app).split("Without apple: **")[1].split("**")[0].replace("\\", "")
+    (_, before), (name, said) = table(app, "", "translation")
+    assert before == engine.trace("I ate an apple").translation
+    assert name == "without piece 4, apple"
     ids = engine.model().tokenizer.encode(said)
     run = oracle("I ate an apple", blocked=(3,), labels=[*ids, 2])
     assert run.is_greedy()
@@ -87,7 +87,7 @@ def test_where_it_looks_is_told_as_it_is(noun: str) -> None:
         (cells,) = (cells for first, *cells in lines if first == f"too {name}")
         assert [float(cell) for cell in cells] == pytest.approx([w.mean() for w in found.values()], abs=6e-4)
     winners = ["street" if found["street"].mean() > found["animal"].mean() else "animal" for found in (wide, tired)]
-    assert (f"The {winners[0]} gets more **both times**" in text) == (winners[0] == winners[1])
+    assert (f"the {winners[0]} gets more **both times**" in text) == (winners[0] == winners[1])
     assert ("changes over with the meaning" in text) == (winners == ["street", "animal"])
     assert "Attention is not an explanation" in text
 
@@ -96,17 +96,13 @@ def test_where_it_looks_is_told_as_it_is(noun: str) -> None:
     ("averages", "said"),
     [
         (((0.2, 0.1), (0.1, 0.2)), "changes over with the meaning"),
-        (((0.2, 0.1), (0.2, 0.1)), "The street gets more **both times**"),
-        (((0.1, 0.2), (0.1, 0.2)), "The animal gets more **both times**"),
+        (((0.2, 0.1), (0.2, 0.1)), "On average the street gets more **both times**"),
+        (((0.1, 0.2), (0.1, 0.2)), "On average the animal gets more **both times**"),
         (((0.1, 0.2), (0.2, 0.1)), "the wrong way round"),
     ],
 )
 def test_the_verdict_follows_the_numbers(averages: tuple[tuple[float, float], ...], said: str) -> None:
-    name = "verdict"
-    (function,) = (n for n in ast.parse(PAGE.read_text()).body if isinstance(n, ast.FunctionDef) and n.name == name)
-    scope: dict[str, Any] = {"Sequence": Sequence}
-    exec(ast.unparse(function), scope)
-    assert said in scope[name](averages)
+    assert said in coreference.verdict(averages)
 
 
 def test_the_german_pronouns_are_judged() -> None:
@@ -115,9 +111,10 @@ def test_the_german_pronouns_are_judged() -> None:
         pronoun in re.findall(r"\w+", engine.trace(sentence).translation)
         for pronoun, sentence in (("sie", WIDE), ("es", TIRED))
     ]
-    said = {(True, True): "Right both times", (False, True): "Right with *tired*, wrong with *wide*",
-            (True, False): "Right with *wide*, wrong with *tired*", (False, False): "Wrong both times"}  # fmt: skip
-    assert [words for words in said.values() if words in markdown(app)] == [said[right[0], right[1]]]
+    said = [cells[-1] for cells in table(app, "too", "the model writes")]
+    assert said == ["right" if one else "wrong" for one in right]
+    texts = [cells[1] for cells in table(app, "too", "the model writes")]
+    assert texts == [engine.trace(sentence).translation for sentence in (WIDE, TIRED)]
 
 
 def test_the_two_banks() -> None:
@@ -173,16 +170,21 @@ def test_the_questions_are_graded_against_the_numbers() -> None:
     hard, pieces = weights(oracle(WIDE)), texts(WIDE)
     it, animal, street = (pieces.index(word) for word in ("it", "animal", "street"))
     more, n_heads = int((hard[:, :, it, animal] > hard[:, :, it, street]).sum()), hard[:, :, 0, 0].size
-    first, own, coreference = (radio.key for radio in app.radio)
-    options = app.radio(key=first).options
-    wanted = {
-        first: next(i for i, o in enumerate(options) if o.endswith(f"(piece {maps[1, 2, 0].argmax() + 1})")),
-        own: int(maps[1].diagonal(axis1=1, axis2=2).mean(-1).argmax()),
-        coreference: 0 if more == 0 else 1 if 2 * more < n_heads else 2,
-    }
-    for key, right in wanted.items():
-        app.radio(key=key).set_value(right)
-        app.run()
-        app.button(key=f"{key}/check").click().run()
-    assert len(app.success) == 3
-    assert not app.warning
+    piece = f"(piece {maps[1, 2, 0].argmax() + 1})"
+    wanted = [
+        next(i for i, option in enumerate(question_options(app, 1)) if option.endswith(piece)),
+        int(maps[1].diagonal(axis1=1, axis2=2).mean(-1).argmax()),
+        0 if more == 0 else 1 if 2 * more < n_heads else 2,
+    ]
+    for n, right in enumerate(wanted, 1):
+        assert verdict(app, n, right).startswith("Right.")
+
+
+def test_the_attentions_side_by_side() -> None:
+    rows = table(opened(PAGE), "attention", "queries from")
+    assert [row[1:4] for row in rows] == [
+        ["your sentence", "your sentence, the same vectors", "every piece"],
+        ["the translation so far", "the translation so far, the same vectors", "itself and what came before"],
+        ["the translation so far", "your sentence, as the encoder returns it", "every piece"],
+    ]
+    assert [row[4] for row in rows] == ["this one", "Masking", "Encoder-decoder attention"]

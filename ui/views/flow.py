@@ -43,9 +43,10 @@ def _item(item: Box | str) -> str:
         return f"<em>{in_html(item)}</em>"
     width, height = item.size
     parts = "".join(f"<i>{in_html(part)}</i>" for part in item.parts)
+    name = in_html(piece(item.text))
     raised = f"<sup>{in_html(item.raised)}</sup>" if item.raised else ""
     under = f"<small>{in_html(item.under)}</small>" if item.under else ""
     return (
-        f'<span class="{item.colour}"><s style="--w:{width:g};--h:{height:g}"><b>{in_html(piece(item.text))}{raised}</b>'
+        f'<span class="{item.colour}"><s style="--w:{width:g};--h:{height:g}"><b>{name}{raised}</b>'
         f"{parts}</s>{under}</span>"
     )
