@@ -205,6 +205,30 @@ def bars(names: Sequence[str], values: Sequence[float], label: str, limit: float
     )
 
 
+def box(
+    text: str,
+    under: str = "",
+    colour: str = "plain",
+    parts: Sequence[str] = (),
+    size: Sequence[float] = (0, 0),
+    raised: str = "",
+) -> dict[str, Any]:
+    """A box of `flow`: what it is, what stands above its end and below it, its colour, its parts, width and height."""
+    return {
+        "text": visible(text),
+        "raised": raised,
+        "under": under,
+        "colour": colour,
+        "parts": [visible(part) for part in parts],
+        "size": list(size),
+    }
+
+
+def flow(label: str, *rows: Sequence[Any]) -> Statement:
+    """Rows of boxes, with signs between them."""
+    return Statement("flow", {"label": label, "rows": [list(row) for row in rows]})
+
+
 def strips(names: Sequence[str], values: Array, label: str, width: int = 512) -> Statement:
     """A strip for each row of values (T,N): a tick two pixels wide for each value above 0, darker the larger it is."""
     strength = np.sqrt(np.maximum(values, 0) / max(values.max(initial=0), 1e-9))

@@ -109,6 +109,12 @@ def head(page: Page, kinds: Sequence[str] = tuple(KINDS), default: str = "encode
     return Head(kind, page.count("layer", n_layers, n_layers) - 1, page.count("head", n_heads, 1) - 1)
 
 
+def early_kinds(page: Page) -> Sequence[str]:
+    """What the first lessons on attention offer: the encoder's; the others to somebody who comes with one of them."""
+    later = [KINDS[kind].label for kind in ("decoder", "cross")]
+    return tuple(KINDS) if page.state.get("attention") in later else ("encoder",)
+
+
 LAYER_HELP = (
     "The same block stands several times, one after the other. Each of these layers reads what the one before wrote."
 )

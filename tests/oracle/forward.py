@@ -16,7 +16,10 @@ import numpy as np
 from safetensors.numpy import load_file
 from tokenizers import Tokenizer
 
+from tests.oracle.untrained import random_weights
+
 FOLDER = Path(__file__).parents[2] / "assets" / "models" / "translator"
+EMBEDDING = "embedding.matrix.weight"
 SOS, EOS = 1, 2
 MAX_PIECES = 100  # of a sentence, <eos> not counted
 QUOTES = {"‘": "'", "’": "'", "‚": "'", "`": "'", "´": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"'}
@@ -107,6 +110,7 @@ class Forward:
           blocked: source positions hidden from everybody
           heads_off: (path of the attention, head) whose result is 0
           scale_off, positions_off, causal_mask_off: what is left out
+          untrained: with random weights in place of those learned
     """
 
     def __init__(
@@ -119,9 +123,10 @@ class Forward:
         scale_off: bool = False,
         positions_off: bool = False,
         causal_mask_off: bool = False,
+        untrained: bool = False,
     ) -> None:
         self.tensors: dict[str, Array] = {}
-        self.w = weights()
+        self.w = random_weights(**config()) if untrained else weights()
         self.heads_off = heads_off
         self.scale_off, self.positions_off, self.causal_mask_off = scale_off, positions_off, causal_mask_off
         self.seen = np.array([j not in blocked for j in range(len(src))])[None]
@@ -144,7 +149,7 @@ class Forward:
 
     def embed(self, stack: str, ids: list[int]) -> Array:
         path, d_model = f"{stack}.embedding", config()["d_model"]
-        tokens = self.keep(f"{path}.tokens", embedding_matrix()[ids])
+        tokens = self.keep(f"{path}.tokens", self.w[EMBEDDING][ids])
         scaled = self.keep(f"{path}.scaled", tokens * math.sqrt(d_model))
         table = positions(len(ids), d_model) * (not self.positions_off)
         return self.keep(f"{path}.output", scaled + self.keep(f"{path}.positions", table))
@@ -183,11 +188,11 @@ class Forward:
         return x
 
     def decoder(self, tgt: list[int]) -> Array:
-        return self.decoder_states(tgt) @ embedding_matrix().T
+        return self.decoder_states(tgt) @ self.w[EMBEDDING].T
 
     def next_logits(self, tgt: list[int]) -> Array:
         """Logits (V) of the piece after the last one."""
-        return self.decoder_states(tgt)[-1] @ embedding_matrix().T
+        return self.decoder_states(tgt)[-1] @ self.w[EMBEDDING].T
 
     def decoder_states(self, tgt: list[int]) -> Array:
         x, size = self.embed("decoder", tgt), len(tgt)

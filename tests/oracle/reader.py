@@ -231,11 +231,48 @@ def _paragraph(body: str) -> tuple[str, Any]:
     return (f"{found[1]}", _text(found[2])) if found else ("html", body)
 
 
+_BOX = re.compile(
+    r"<em>(?P<sign>.*?)</em>"
+    r'|<span class="(?P<colour>\w+)"><s style="--w:(?P<width>[\d.]+);--h:(?P<height>[\d.]+)"><b>(?P<text>.*?)'
+    r"(?:<sup>(?P<raised>.*?)</sup>)?</b>(?P<parts>.*?)</s>(?:<small>(?P<under>.*?)</small>)?</span>",
+    re.DOTALL,
+)
+
+
+def _flow(body: str) -> tuple[str, Any]:
+    """Rows of boxes, and of signs between them."""
+
+    def item(found: re.Match[str]) -> Any:
+        if found["sign"] is not None:
+            return _text(found["sign"])
+        texts = {name: _text(found[name] or "") for name in ("text", "raised", "under")}
+        parts = [_text(part) for part in re.findall(r"<i>(.*?)</i>", found["parts"], re.DOTALL)]
+        size = [float(found["width"]), float(found["height"])]
+        return {**texts, "colour": found["colour"], "parts": parts, "size": size}
+
+    rows = re.findall(r"<div>(.*?)</div>", body, re.DOTALL)
+    assert all(not _BOX.sub("", row) for row in rows)
+    return "flow", {"label": _label(body), "rows": [[item(found) for found in _BOX.finditer(row)] for row in rows]}
+
+
+def _triangle(body: str) -> tuple[str, Any]:
+    """A table whose cells have a colour each, by what they are."""
+    rows = re.findall(r"<tr>(.*?)</tr>", body, re.DOTALL)
+    title = re.search(r"<caption>(.*?)</caption>", body, re.DOTALL)
+    cells = [re.findall(r"<(?:th scope=\"(\w+)\"|td class=\"(\w+)\")>(.*?)</t[hd]>", row, re.DOTALL) for row in rows]
+    return "triangle", {
+        "title": _text(title[1]) if title else "",
+        "rows": [[[scope or colour, _text(text)] for scope, colour, text in row] for row in cells],
+    }
+
+
 _FORMS: dict[str, Callable[[str], tuple[str, Any]]] = {
     r'<table class="tw-table"': _table,
     r'<table class="tw-words"': _word_table,
     r'<ol class="tw-(bars|pieces)"': _bars,
     r'<figure class="tw-columns': _columns,
+    r'<figure class="tw-flow"': _flow,
+    r'<table class="tw-triangle"': _triangle,
     r'<p class="tw-': _paragraph,
 }
 

@@ -1,0 +1,35 @@
+"""The weights of the model before training: the random numbers that torch draws from seed 0, in the order of a build.
+
+First every layer draws its own first numbers, as torch makes it; then each matrix is drawn anew by Xavier's rule, and
+at last the embedding.
+"""
+
+import functools
+
+import numpy as np
+import torch
+
+
+@functools.cache
+def random_weights(*, vocab_size: int, d_model: int, d_ff: int, n_layers: int, **_: float) -> dict[str, np.ndarray]:
+    """By name, as `safetensors` would hold them."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        made = {"embedding.matrix": torch.nn.Embedding(vocab_size, d_model)}
+        for stack, attentions in (("encoder", ("self_attn",)), ("decoder", ("self_attn", "cross_attn"))):
+            for n in range(n_layers):
+                path = f"{stack}.layers.{n}"
+                for attention in attentions:
+                    for letter in "qkvo":
+                        made[f"{path}.{attention}.w_{letter}"] = torch.nn.Linear(d_model, d_model, bias=False)
+                made[f"{path}.feed_forward.w_1"] = torch.nn.Linear(d_model, d_ff)
+                made[f"{path}.feed_forward.w_2"] = torch.nn.Linear(d_ff, d_model)
+        found = {f"{path}.{name}": p.data for path, one in made.items() for name, p in one.named_parameters()}
+        for matrix in [one for one in found.values() if one.dim() > 1]:
+            torch.nn.init.xavier_uniform_(matrix)
+        torch.nn.init.normal_(found["embedding.matrix.weight"], std=d_model**-0.5)
+    weights = {name: one.numpy().astype(np.float64) for name, one in found.items()}
+    for stack, count in (("encoder", 2), ("decoder", 3)):
+        for path in (f"{stack}.layers.{n}.add_norm_{i}.norm" for n in range(n_layers) for i in range(1, count + 1)):
+            weights |= {f"{path}.weight": np.ones(d_model), f"{path}.bias": np.zeros(d_model)}
+    return weights
