@@ -82,10 +82,14 @@ def replayed(piece: str) -> list[int]:
 
 def bytes_of(piece: str) -> bytes:
     """The bytes of a vocabulary entry, which spells each as one visible sign (Radford et al. 2019)."""
+    return bytes(_byte_table()[sign] for sign in piece)
+
+
+@functools.cache
+def _byte_table() -> dict[str, int]:
     plain = [*range(33, 127), *range(161, 173), *range(174, 256)]
     others = [byte for byte in range(256) if byte not in plain]
-    table = {chr(byte): byte for byte in plain} | {chr(256 + n): byte for n, byte in enumerate(others)}
-    return bytes(table[sign] for sign in piece)
+    return {chr(byte): byte for byte in plain} | {chr(256 + n): byte for n, byte in enumerate(others)}
 
 
 def softmax(scores: Array) -> Array:
@@ -93,6 +97,7 @@ def softmax(scores: Array) -> Array:
     return shifted / shifted.sum(-1, keepdims=True)
 
 
+@functools.cache
 def positions(length: int, d_model: int) -> Array:
     table = np.zeros((length, d_model))
     for pos in range(length):

@@ -51,7 +51,7 @@ def known_words() -> frozenset[str]:
 def notices(page: Page) -> Statements:
     """What is said about a sentence that is unlike those the model learned from."""
     if not tidied(page.sentence):
-        yield info("There is nothing to read yet: type a sentence.")
+        yield info("There is nothing to translate yet: type a sentence.")
         return
     n_pieces = len(encoded(tidied(page.sentence)))
     if n_pieces > MAX_PIECES or len(page.sentence) > 2000:
@@ -88,12 +88,27 @@ def unlike_training(page: Page) -> str:
     return ""
 
 
+STEPS = ("idea", "predict", "see", "do", "code")  # of presenter mode; Check stands beside See
+
+
+def presented(page: Page) -> int:
+    """Which step presenter mode shows."""
+    return page.count("step", len(STEPS), 1) - 1
+
+
 def lesson_frame(page: Page) -> Statements:
     """Everything on a lesson's page that is in none of its parts."""
     here = place(page.slug)
     yield from bar(page)
     yield from notices(page)
     yield Statement("title", here.title)
+    if page.switch("present"):
+        at = presented(page)
+        yield button("Back", disabled=at == 0)
+        yield button("Next", disabled=at == len(STEPS) - 1)
+        yield button("Reset", disabled=at == 0)
+        yield markdown(f"Part {at + 1} of {len(STEPS)}: **{STEPS[at].capitalize()}**")
+        return
     yield markdown(f"*{here.asks}*")
     yield small_map(here)
     at = COURSE.index(here)

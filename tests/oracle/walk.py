@@ -11,7 +11,7 @@ from typing import Any
 from streamlit.testing.v1 import AppTest
 
 from tests.oracle.claims import FillIn, Question, button, caption, control, markdown, number, segmented
-from tests.oracle.frame import lesson_frame
+from tests.oracle.frame import STEPS, lesson_frame, presented
 from tests.oracle.page import Page
 from tests.oracle.reader import blocks, read, read_block
 from tests.oracle.statement import Statement, compare
@@ -41,7 +41,10 @@ def unclaimed(app: AppTest, module: ModuleType, page: Page) -> list[str]:
 def claimed(module: ModuleType, page: Page, part: str) -> Iterator[Statement]:
     """Everything that a part of a page must show, its heading first; what is no lesson has a frame alone."""
     make = getattr(module, part, lesson_frame if part == "frame" else lambda page: ())
-    if part not in ("frame", "idea"):
+    if page.switch("present") and part != "frame":
+        if part not in (STEPS[presented(page)], "check" if STEPS[presented(page)] == "see" else ""):
+            return
+    elif part not in ("frame", "idea"):
         yield Statement("header", part.capitalize(), part)
     claims = list(make(page))
     questions = [one for one in claims if isinstance(one, Question)]
@@ -58,6 +61,8 @@ def claimed(module: ModuleType, page: Page, part: str) -> Iterator[Statement]:
 def answered(app: AppTest, module: ModuleType, page: Page) -> list[str]:
     """Answers everything that the page asks, in every way; messages for what is said otherwise than claimed."""
     if not hasattr(module, "idea"):
+        return []
+    if page.switch("present"):
         return []
     questions = [one for one in module.predict(page) if isinstance(one, Question)]
     blanks = [one for one in module.check(page) if isinstance(one, FillIn)]

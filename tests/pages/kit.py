@@ -4,12 +4,17 @@ import html
 import json
 import re
 from base64 import b64decode
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
+
+# Streamlit looks through every installed package for components whenever a page is opened: nine tenths of the time.
+manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
 
 ROOT = Path(__file__).parents[2]
 ROUTER = ROOT / "pages" / "router" / "script.py"
