@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 import tests.course  # noqa: F401 - fills the course
 from tests.oracle.forward import SOS, Forward, config, embedding_matrix, softmax, source_ids, tokenizer
-from tests.pages.kit import component, markdown, opened, size, table, values
+from tests.pages.kit import component, markdown, opened, size, table, values, verdict
 from ui import engine
 from ui.course.lesson import COURSE
 from ui.views.attention_kinds import READABLE
@@ -119,10 +119,12 @@ def test_what_every_layer_would_say(sentence: str) -> None:
     assert all(mark == "✓" for *_, mark in cells[-1])  # greedy: the last layer's first choice is what is written
     written = shares[:, np.arange(len(read)), run.labels]
     np.testing.assert_allclose(values(app, "lens_written"), written, atol=1e-5)
-    for n, (_, of_read, of_written, mean) in enumerate(table(app, "after", "just read")):
+    for n, (_, of_read, of_written, mean, length) in enumerate(table(app, "after", "just read")):
         assert of_read == f"{(first[n] == read).sum()} of {len(read)}"
         assert of_written == f"{(first[n] == run.labels).sum()} of {len(read)}"
         assert float(mean) == pytest.approx(written[n].mean(), abs=5.1e-4)
+        rows = run["decoder.embedding.output" if n == 0 else f"decoder.layers.{n - 1}.add_norm_3.output"]
+        assert float(length) == pytest.approx(np.linalg.norm(rows, axis=1).mean(), abs=0.051)
 
 
 @pytest.mark.parametrize(("name", "at"), [("embedding", 0), ("layer 1", 1), ("layer 2", 2)])
@@ -191,15 +193,10 @@ def test_the_questions_are_graded_against_the_numbers(sentence: str) -> None:
     row = int(softmax(run.logits)[np.arange(len(run.labels)), run.labels].argmin())
     first = int(of_layers(run)[1, row].argmax())
     read = [SOS, *run.labels][row]
-    shape, lens, constant = (radio.key for radio in app.radio)
-    right = {shape: 1, lens: 0 if first == read else 1 if first == run.labels[row] else 2, constant: 2}
-    for key, answer in right.items():
-        app.radio(key=key).set_value(answer)
-        app.run()
-        app.button(key=f"{key}/check").click().run()
-    assert len(app.success) == 3
-    assert not app.warning
-    assert f"({len(run.labels)}, {config()['vocab_size']:,})" in app.success[0].value
+    wanted = 1, 0 if first == read else 1 if first == run.labels[row] else 2, 2
+    said = [verdict(app, n, right) for n, right in enumerate(wanted, 1)]
+    assert all(text.startswith("Right.") for text in said)
+    assert f"({len(run.labels)}, {config()['vocab_size']:,})" in said[0]
 
 
 @pytest.mark.parametrize("trial", ["Stop at an earlier layer", "Temperature", "Push one entry"])
