@@ -1,7 +1,8 @@
 """What goes along from page to page: Streamlit forgets the values of widgets that the next page does not draw anew.
 
 Streamlit 1.67 itself takes along what stands in the address, but a default never stands there: a kind of attention that
-is one page's default and was chosen on purpose would be lost on the next. `persist_state` keeps it, but not in the address.
+is one page's default and was chosen on purpose would be lost on the next. `persist_state` keeps it, but not in the
+address.
 """
 
 from collections.abc import Iterable
