@@ -229,6 +229,20 @@ def flow(label: str, *rows: Sequence[Any]) -> Statement:
     return Statement("flow", {"label": label, "rows": [list(row) for row in rows]})
 
 
+def triangle(inputs: Sequence[str], predicted: Sequence[str], rows: Sequence[int], title: str) -> Statement:
+    """What each row (from 0) of a decoder sees, and what it predicts: cells with what they are."""
+    head = [["col", "row"], *(["col", visible(inputs[j])] for j in rows), ["col", "predicts"]]
+    lines = [
+        [
+            ["row", str(i + 1)],
+            *(["seen", visible(inputs[j])] if j <= i else ["hidden", "−∞"] for j in rows),
+            ["next", visible(predicted[i])],
+        ]
+        for i in rows
+    ]
+    return Statement("triangle", {"title": title, "rows": [head, *lines]})
+
+
 def strips(names: Sequence[str], values: Array, label: str, width: int = 512) -> Statement:
     """A strip for each row of values (T,N): a tick two pixels wide for each value above 0, darker the larger it is."""
     strength = np.sqrt(np.maximum(values, 0) / max(values.max(initial=0), 1e-9))
