@@ -20,7 +20,7 @@ from tests.oracle.untrained import random_weights
 
 FOLDER = Path(__file__).parents[2] / "assets" / "models" / "translator"
 EMBEDDING = "embedding.matrix.weight"
-SOS, EOS = 1, 2
+PAD, SOS, EOS = 0, 1, 2
 MAX_PIECES = 100  # of a sentence, <eos> not counted
 QUOTES = {"‘": "'", "’": "'", "‚": "'", "`": "'", "´": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"'}
 
@@ -115,7 +115,7 @@ class Forward:
           blocked: source positions hidden from everybody
           heads_off: (path of the attention, head) whose result is 0
           scale_off, positions_off, causal_mask_off: what is left out
-          untrained: with random weights in place of those learned
+          untrained: with random weights in place of those learned; pads: how many `<pad>` stand behind the source
     """
 
     def __init__(
@@ -129,7 +129,9 @@ class Forward:
         positions_off: bool = False,
         causal_mask_off: bool = False,
         untrained: bool = False,
+        pads: int = 0,
     ) -> None:
+        src = [*src, *[PAD] * pads]
         self.tensors: dict[str, Array] = {}
         self.w = random_weights(**config()) if untrained else weights()
         self.heads_off = heads_off
