@@ -1,0 +1,341 @@
+"""What the lesson on self-attention must show."""
+
+import itertools
+import re
+
+import numpy as np
+
+from tests.oracle.claims import (
+    button,
+    caption,
+    fold,
+    head_grid,
+    latex,
+    markdown,
+    matrix,
+    number,
+    question,
+    segmented,
+    select,
+    table,
+)
+from tests.oracle.common import (
+    Head,
+    Shown,
+    Statements,
+    check_cell,
+    code_part,
+    head,
+    head_controls,
+    heads_before_after,
+    numbers_of_figure,
+    shown_tensor,
+    tensor_matrix,
+    which_piece,
+)
+from tests.oracle.decode import german, translated
+from tests.oracle.forward import Array, Forward, config
+from tests.oracle.page import READABLE, Page
+from tests.oracle.words import inline, pieces, text_of, visible, words
+
+HIDE, IT, BANK = "Hide a piece", "What “it” means", "Two meanings of “bank”"
+WIDE = "The animal didn't cross the street because it was too wide."
+TIRED = "The animal didn't cross the street because it was too tired."
+MONEY = "I put my money in the bank.", "The bank is closed today."
+RIVER = "We sat on the bank of the river.", "The bank of the river was steep."
+STATES = (
+    {},
+    {"layer": "2", "head": "3", "hide": "4", "cell": "2.3"},
+    {"sentence": WIDE, "self_trial": IT, "head": "2"},
+    {"self_trial": IT, "noun": "animal", "layer": "1", "sentence": "Is it Tom's?"},
+    {"sentence": RIVER[0], "self_trial": BANK, "head": "4"},
+    {"sentence": "Go", "hide": "2"},
+    {"sentence": "Tom, Mary, " * 30, "hide": "9"},
+)
+
+
+def chosen_head(page: Page) -> Head:
+    return head(page, ("encoder",))
+
+
+def maps_of(oracle: Forward) -> Array:
+    """All weights (L,H,S,S) of the encoder."""
+    return np.stack([oracle[f"encoder.layers.{n}.self_attn.weights"] for n in range(config()["n_layers"])])
+
+
+def idea(page: Page) -> Statements:
+    yield markdown(
+        "In *self*-attention a sentence asks itself: :blue[**queries**], :orange[**keys**] and :green[**values**] are "
+        "all made from the same vectors X. Every piece may look at every piece, itself too, in one step and at any "
+        "distance, where a recurrent network hands on what it has read from piece to piece. Put together:"
+    )
+    yield latex(
+        r"\operatorname{SelfAttention}(X)=\operatorname{softmax}\!\left("
+        r"\frac{XW^Q\,(XW^K)^{\mathsf T}}{\sqrt{d_k}}\right)XW^V"
+    )
+    yield fold("The attentions of this model, side by side")
+    yield table(
+        ("attention", "queries from", "keys and values from", "a row may look at", "lesson"),
+        ("Encoder self-attention", "your sentence", "your sentence, the same vectors", "every piece", "this one"),
+        (
+            "Decoder masked self-attention",
+            "the translation so far",
+            "the translation so far, the same vectors",
+            "itself and what came before",
+            "Masking",
+        ),
+        (
+            "Encoder-decoder attention",
+            "the translation so far",
+            "your sentence, as the encoder returns it",
+            "every piece",
+            "Encoder-decoder attention",
+        ),
+    )
+
+
+def first_cell(page: Page, chosen: Head) -> tuple[int, int] | None:
+    """The row of “it”, if there is one."""
+    rows = [n for n, piece in enumerate(page.src[:READABLE]) if piece.text == "it"]
+    weights = page.oracle[f"{chosen.path}.weights"][chosen.head, :, :READABLE].astype(np.float32)
+    return (rows[0], int(weights[rows[0]].argmax())) if rows else None
+
+
+def shown(page: Page) -> Shown:
+    chosen = chosen_head(page)
+    start = first_cell(page, chosen)
+    return shown_tensor(page, f"{chosen.path}.weights", head=chosen.head, kind="encoder", start=start)
+
+
+def see(page: Page) -> Statements:
+    chosen, maps = chosen_head(page), maps_of(page.oracle)[:, :, :READABLE, :READABLE]
+    yield head_grid(
+        maps,
+        selected=(chosen.layer, chosen.head),
+        title="Every layer and head at a glance: click one to see it large",
+        mean=False,
+    )
+    yield from head_controls(page, ("encoder",))
+    lines = []
+    for layer, n in np.ndindex(*maps.shape[:2]):
+        row, column = divmod(int(maps[layer, n].astype(np.float32).argmax()), maps.shape[-1])
+        places = (f"{at + 1} {page.src[at].text}" for at in (row, column))
+        lines.append((str(layer + 1), str(n + 1), number(maps[layer, n].max(), 2), *places))
+    yield from numbers_of_figure(("layer", "head", "largest weight", "from", "to"), *lines)
+    yield from tensor_matrix(
+        shown(page),
+        title=f"Where each piece of your sentence looks in it (layer {chosen.layer + 1}, head {chosen.head + 1})",
+        how_to_read="A row is one piece of your sentence; its weights over all pieces add up to 1.",
+    )
+    row = shown(page).cell[0]
+    weights = page.oracle[f"{chosen.path}.weights"][chosen.head, row]
+    best = sorted(range(len(weights)), key=lambda j: (-np.float32(weights[j]), j))[:3]
+    looked = ", ".join(f"**{inline(page.src[j].text)}** (piece {j + 1}) {number(weights[j], 2)}" for j in best)
+    begins = f"The chosen row is piece {row + 1}, **{inline(page.src[row].text)}**. It looks "
+    yield markdown(
+        f"{begins}most at: {looked}. What is left goes to the others." if len(weights) > 3 else f"{begins}at: {looked}."
+    )
+
+
+def check(page: Page) -> Statements:
+    yield from check_cell(shown(page))
+
+
+def do(page: Page) -> Statements:
+    trial = page.choice("self_trial", [HIDE, IT, BANK], HIDE)
+    yield segmented("Try", [HIDE, IT, BANK], trial)
+    yield from {HIDE: hide, IT: what_it_means, BANK: two_banks}[trial](page)
+
+
+def hide(page: Page) -> Statements:
+    chosen, n = chosen_head(page), len(page.src)
+    yield markdown(
+        "Hide a piece: none may look at it any more, in any layer of the encoder or the decoder. Its share goes to the "
+        "others, and the translation has to do without it."
+    )
+    piece = page.count("hide", n, min(2, n - 1)) - 1
+    options = [f"{at} {visible(one.text)}" for at, one in enumerate(page.src, 1)]
+    yield select("Piece to hide", options, options[piece])
+    without, name = page.translated(blocked=(piece,)), page.src[piece].text
+    yield table(
+        ("", "translation"),
+        ("every piece may be seen", page.translation or "(nothing)"),
+        (f"without piece {piece + 1}, {name}", text_of(without.labels) or "(nothing)"),
+    )
+    yield from heads_before_after(
+        page,
+        (page.oracle, without),
+        ("Before: every piece may be seen", f"After: piece {piece + 1} is hidden"),
+        chosen,
+        instead="",
+    )
+    share = page.oracle[f"{chosen.path}.weights"][chosen.head, :, piece].mean()
+    yield caption(
+        f"Before, **{inline(name)}** got {number(share)} of a row on average in this head; now 0. It still has a row of "
+        "its own, and looks at the others."
+    )
+
+
+def of_it(sentence: str, *others: str) -> list[Array]:
+    """The weights (L,H) that “it” gives to these words: a word's pieces added up."""
+    oracle = translated(sentence)
+    groups = {word.text: word.pieces for word in words(pieces(oracle.ids["encoder"]))}
+    ((it,), maps) = groups["it"], maps_of(oracle)
+    return [sum(maps[:, :, it, j] for j in groups[other]) for other in others]
+
+
+def what_it_means(page: Page) -> Statements:
+    yield markdown(
+        f"*{WIDE}* Streets are wide, so *it* is the street. Write *tired* in place of *wide*, and *it* is the animal. "
+        "Books like to show a head that has understood this: its weight moves from one word to the other. Does it here? "
+        "This model is small and learned from short everyday sentences."
+    )
+    noun = page.choice("noun", ["street", "animal"], "street")
+    yield segmented("From “it” to", ["street", "animal"], noun)
+    wide, tired = (of_it(sentence, "street", "animal", "it") for sentence in (WIDE, TIRED))
+    winners = ["street" if shares[0].mean() > shares[1].mean() else "animal" for shares in (wide, tired)]
+    if winners[0] == winners[1]:
+        yield markdown(
+            f"On average the {winners[0]} gets more **both times**, though the meaning has changed: **the weights do not "
+            "follow it**. A single picture of the first sentence might have looked like understanding."
+        )
+    elif winners[0] == "street":
+        yield markdown(
+            "The larger share **changes over with the meaning**, from the street to the animal. Whether that is "
+            "understanding, the weights do not say."
+        )
+    else:
+        yield markdown("The larger share changes over **the wrong way round**: the weights do not follow the meaning.")
+    layers, heads = wide[0].shape
+    for shares, end in ((wide, "wide"), (tired, "tired")):
+        yield matrix(
+            shares[0 if noun == "street" else 1],
+            [f"layer {n}" for n in range(1, layers + 1)],
+            [f"head {n}" for n in range(1, heads + 1)],
+            title=f"… because it was too {end}",
+            how_to_read=f"The weight that “it” gives to “{noun}” in every head, 0 to 1 on both sides.",
+            describe=f"{{row}}, {{column}}: “it” gives “{noun}” {{value}}",
+            csv_name=f"it to {noun} … because it was too {end}",
+        )
+    yield table(
+        (f"“it” gives, on average over {layers * heads} heads", "to “street”", "to “animal”", "to itself"),
+        ("too wide", *(number(share.mean(), 3) for share in wide)),
+        ("too tired", *(number(share.mean(), 3) for share in tired)),
+    )
+    yield markdown(
+        "The German shows which one the model took: *sie* is the street (die Straße), *es* the animal (das Tier)."
+    )
+    yield table(
+        ("too", "the model writes", "its pronoun is"),
+        *(
+            (end, german(sentence), "right" if pronoun in re.findall(r"\w+", german(sentence)) else "wrong")
+            for end, sentence, pronoun in (("wide", WIDE, "sie"), ("tired", TIRED, "es"))
+        ),
+    )
+    yield markdown(
+        "**Attention is not an explanation.** A weight says how much of a value flows in here, in this head of this "
+        "layer. It does not say why, nor what becomes of it: from the second layer on, each vector already holds "
+        "something of the others. To learn what matters, change something and look at the result, as you did here with "
+        "one word."
+    )
+    yield button("Look at “it” under See")
+
+
+def states_of_bank(sentence: str) -> list[Array]:
+    """The vector of “bank” before the first layer and after each: the mean of its pieces'."""
+    oracle = translated(sentence)
+    (bank,) = (word.pieces for word in words(pieces(oracle.ids["encoder"])) if word.text == "bank")
+    names = ["encoder.embedding.tokens"]
+    names += [f"encoder.layers.{n}.add_norm_2.output" for n in range(config()["n_layers"])]
+    return [oracle[name][list(bank)].mean(0) for name in names]
+
+
+def two_banks(page: Page) -> Statements:
+    yield markdown(
+        f"The bank for money: *{MONEY[0]}* *{MONEY[1]}* The bank of a river: *{RIVER[0]}* *{RIVER[1]}* All four begin "
+        "with the same row of the embedding matrix. Then self-attention mixes in the neighbours. Do the two meanings "
+        "come apart?"
+    )
+    money, river = ([states_of_bank(sentence) for sentence in pair] for pair in (MONEY, RIVER))
+
+    def cosines(pairs: list[tuple[list[Array], list[Array]]]) -> list[float]:
+        each = [[a @ b / np.sqrt((a @ a) * (b @ b)) for a, b in zip(one, two, strict=True)] for one, two in pairs]
+        return list(np.mean(each, axis=0))
+
+    same = cosines([(money[0], money[1]), (river[0], river[1])])
+    other = cosines(list(itertools.product(money, river)))
+    yield markdown(
+        f"After the last layer the cosine is {number(same[-1], 2)} where the meaning is the same and "
+        f"{number(other[-1], 2)} where it is not. "
+        + (
+            "The vectors move apart as the sentences differ, hardly as the meanings do: this model **barely tells the "
+            "two banks apart**."
+            if same[-1] - other[-1] < 0.1
+            else "The meanings **come apart**: the vector of a word depends on its sentence."
+        )
+    )
+    yield matrix(
+        np.array([same, other]),
+        ["same meaning", "other meaning"],
+        ["embedding", *(f"after layer {n}" for n in range(1, len(same)))],
+        title="How alike the vectors of “bank” are",
+        how_to_read="Cosine of the angle between two of them, averaged over the pairs: 1 is the same direction, 0 is a "
+        "right angle.",
+        describe="{row}, {column}: {value}",
+        csv_name="cosines of bank",
+        scale="signed",
+        limit=1.0,
+    )
+    texts = german(MONEY[0]), german(RIVER[0])
+    yield markdown(
+        f"In German the money goes to *die Bank*, a river has *das Ufer*. The model writes: **{inline(texts[0])}** and "
+        f"**{inline(texts[1])}** "
+        + (
+            "It knows both."
+            if "Bank" in texts[0] and "Ufer" in texts[1]
+            else "It takes the river for a bank too (*Bank* is also a bench)."
+            if "Bank" in texts[0] and "Bank" in texts[1]
+            else "That is not what a person would write."
+        )
+    )
+    yield button("Look at “bank” under See")
+
+
+def predict(page: Page) -> Statements:
+    chosen = chosen_head(page)
+    weights = page.oracle[f"{chosen.path}.weights"]
+    first = weights[chosen.head, 0]
+    yield which_piece(
+        f"In layer {chosen.layer + 1}, head {chosen.head + 1}: what does the first piece, "
+        f"**{inline(page.src[0].text)}**, look at most?",
+        first,
+        page.src,
+        f"It gives it {number(first.max())} of its attention. Choose the cell in *See* to work it out.",
+    )
+    own = [float(np.mean([one[i, i] for i in range(len(one))])) for one in weights]
+    most = own.index(max(own))
+    yield question(
+        f"In which head of layer {chosen.layer + 1} do the pieces look most at themselves, on average?",
+        [f"head {n}" for n in range(1, len(own) + 1)],
+        most,
+        f"That is the diagonal of a map. On average it is {number(own[most])} in head {most + 1}.",
+        {n: f"In head {n + 1} it is {number(share)}." for n, share in enumerate(own) if n != most},
+    )
+    animal, street = of_it(WIDE, "animal", "street")
+    more, n_heads = int((animal > street).sum()), animal.size
+    right = 0 if not more else 1 if more < n_heads / 2 else 2
+    wrong = {0: "Some do.", 1: f"It is {more}.", 2: "They are fewer."}
+    yield question(
+        f"*{WIDE}* In how many of the {n_heads} heads does *it* give the animal more than the street?",
+        ("in none", "in some, but fewer than half", "in half of them or more"),
+        right,
+        f"In {more} of {n_heads}. Before you call that understanding, write *tired* in place of *wide* and see whether "
+        "the weights follow: it is one of the trials under *Do*.",
+        {n: text for n, text in wrong.items() if n != right},
+    )
+
+
+def code(page: Page) -> Statements:
+    yield from code_part(
+        ("model/layers.py", "EncoderLayer.forward"), ("model/attention.py", "MultiHeadAttention.forward")
+    )
