@@ -97,7 +97,8 @@ def _weights(cell: Cell) -> WorkedStep:
     terms = [rf"e^{{{tex(scores[j])}}}" for j in order]
     says = f"Softmax: e to this score, over the sum for all {len(seen)} positions that this row may see"
     if len(order) < len(seen):
-        terms.append(tex(float(np.exp(scores[seen]).sum() - np.exp(scores[order]).sum())))
+        # Added up by itself: next to a far larger term its last digits would be lost.
+        terms.append(tex(float(np.exp(scores[np.setdiff1d(seen, order)]).sum())))
         says += f" ({len(seen) - len(order)} of them in the last term)"
     return WorkedStep(
         says + ".",

@@ -7,9 +7,11 @@ import pytest
 from hub.export import export
 from tests.course import LESSONS
 from tests.hub.small_models import FAMILIES, make
+from tests.oracle.course import COURSE
 from tests.oracle.page import Page
 from tests.oracle.walk import State, answered, claims_of, unclaimed
 from tests.pages.kit import ROOT, opened
+from ui.course.lesson import COURSE as APP
 from ui.course.lesson import Lesson
 
 # While claims are still being written. What a lesson without them shows in See and Check, test_truth.py holds.
@@ -28,6 +30,11 @@ def test_every_statement_of_a_lesson_is_claimed(lesson: Lesson) -> None:
     # In presenter mode a part's controls may be on another part.
     others = [dict(module.STATES[1]) | {"present": "true", "step": step} for step in ("2", "3", "4")]
     check_page(lesson.slug, lesson.slug, *others)
+
+
+def test_the_navigation_lists_the_course_in_its_order() -> None:
+    shown = [(section, one.slug, one.title) for section, lessons in APP.sections.items() for one in lessons]
+    assert shown == [(place.section, place.slug, place.title) for place in COURSE]
 
 
 OTHERS = {"home": "home.py", "about": "about.py", "bertviz": "explore/bertviz.py"}

@@ -1,0 +1,68 @@
+"""Every kind of cell of every tensor: its words, its formula, its code and what is left to the learner, claimed by the
+oracle, which works each of them out from its own pass."""
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from explain import worked
+from model.interventions import Interventions
+from model.trace import Trace
+from tests.oracle.decode import translated
+from tests.oracle.forward import Forward, source_ids
+from tests.oracle.page import tensor
+from tests.oracle.statement import difference
+from tests.oracle.worked import typeset
+from tests.oracle.worked import worked as claimed
+from ui import engine
+
+SENTENCES = ("I ate an apple", "Zoë mag süße 🍎.", "The animal didn't cross the street because it was too wide.")
+CELLS = 6  # of each tensor
+AVERAGES = (
+    *(f"{stack}.layers.{n}.{kind}.average" for n in range(3) for stack, kind in (("encoder", "self_attn"),)),
+    *(f"decoder.layers.{n}.{kind}.average" for n in range(3) for kind in ("self_attn", "cross_attn")),
+    "decoder.cross_attn.average",
+)
+
+
+def wrong(numbers: Any, oracle: Forward, name: str, index: tuple[int, ...]) -> str:
+    """In what the step for a cell differs from the claim; '' if in nothing."""
+    step, claim = worked(numbers, name, index), claimed(oracle, name, index)
+    pairs: list[tuple[Any, Any]] = [
+        (claim.says, step.says),
+        (claim.formula, step.formula),
+        (claim.snippet, step.snippet),
+        (float(tensor(oracle, name)[index]), step.value),
+        (bool(claim.blank), bool(step.blank)),
+    ]
+    if claim.blank and step.blank:
+        pairs += [(claim.blank.formula, step.blank.formula), (claim.blank.answer, step.blank.answer)]
+    return next((d for one, two in pairs if (d := difference(one, two, f"{name}{index}"))), "")
+
+
+@pytest.mark.parametrize("sentence", SENTENCES, ids=range(len(SENTENCES)))
+def test_every_step_of_check(sentence: str) -> None:
+    trace, oracle = engine.trace(sentence), translated(sentence)
+    assert source_ids(sentence) == [token.id for token in trace.src]
+    assert oracle.labels == [token.id for token in trace.labels]
+    names = [name for name in trace.tensors if not name.endswith("mask")]
+    for name in (*names, "probabilities", *AVERAGES):
+        check(trace, oracle, name)
+
+
+def test_a_scale_that_is_off_is_said() -> None:
+    trace = engine.trace(SENTENCES[0], interventions=Interventions(scale_off=True))
+    check(trace, translated(SENTENCES[0], scale_off=True), "decoder.layers.1.self_attn.scaled")
+
+
+def check(trace: Trace, oracle: Forward, name: str) -> None:
+    numbers, choose = engine.numbers(trace), random.Random(name)
+    for _ in range(CELLS):
+        index = tuple(choose.randrange(size) for size in np.shape(numbers[name]))
+        assert not wrong(numbers, oracle, name, index)
+
+
+def test_matrices_in_words_are_typeset() -> None:
+    assert typeset("column 3 of W^Q") == "column 3 of $W^Q$"
