@@ -1,4 +1,4 @@
-"""What each attention head does, measured: where its weight goes, and what the translation loses without it.
+"""What each attention head does, measured by where its weight goes.
 
 A share is how much of a head's weight falls on certain columns, averaged over all rows. A row that has no such column
 (the first piece has none before it) counts as 0. Shares overlap, because the next piece may be a comma, so they need
@@ -20,18 +20,15 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
+from experiments.ablation import all_heads, log_probabilities_hiding, many_runs
 from model.anatomy import Anatomy
 from model.checkpoint import SHIPPED, WEIGHTS, CheckpointError, broken, in_project
 from model.interventions import Head
 from model.loaded import Array, LoadedModel
-from model.tap import Tap
 from model.tokenizer import EOS_ID, SOS_ID, SPECIALS, Token
 from model.trace import Trace
 
@@ -61,9 +58,8 @@ SHARES = {
 }
 MOSTLY, PARTLY = 0.5, 0.25  # shares from which a head is called after what it looks at
 ABOVE_UNIFORM = 1.5  # and as many times what equal weights would give
-SPREAD = "spread out"
+NONE = "none of these"
 NOTICEABLE = 0.1  # a piece is aligned to a word if its probability falls by at least this part without it
-BATCH = 16  # changed copies of a sentence that run through the model at once
 
 MEASURED = "heads.json"
 
@@ -90,21 +86,21 @@ def places(
     def everywhere(counts: NDArray[np.bool_]) -> NDArray[np.bool_]:
         return np.tile(counts, (t, 1))
 
-    found = {
+    counted = {
         "eos": everywhere(ids == EOS_ID),
         "sos": everywhere(ids == SOS_ID),
         "punctuation": everywhere(np.array([is_punctuation(token) for token in columns])),
     }
     if kind == "cross":
-        found |= {
+        counted |= {
             "aligned": source_word(aligned),
             "read": source_word([-1, *aligned[:-1]]),  # the first row has read `<sos>`
             "before": source_word(aligned, -1),
             "after": source_word(aligned, 1),
         }
     else:
-        found |= {"itself": neighbour(0), "previous": neighbour(-1), "next": neighbour(1)}
-    return {name: found[name] for name in SHARES[kind]}
+        counted |= {"itself": neighbour(0), "previous": neighbour(-1), "next": neighbour(1)}
+    return {name: counted[name] for name in SHARES[kind]}
 
 
 def is_punctuation(token: Token) -> bool:
@@ -131,16 +127,33 @@ def uniform(kind: str, n_rows: int, n_columns: int) -> Array:
     return (seen / seen.sum(-1, keepdims=True)).astype(np.float32)
 
 
-def role(kind: str, found: Mapping[str, float], baseline: Mapping[str, float]) -> str:
-    """What a head does, in words: "mostly the next piece", "partly <eos>", or "spread out".
+def evenness(kind: str, weights: Array) -> Array:
+    """How evenly each head spreads its weight, from 0 (all of it on one place) to 1 (the same on all).
+
+    The entropy of a row divided by that of equal weights, averaged over the rows that have a choice: the first row of
+    masked attention sees one place only. Without such a row it is 0.
+
+    Args:    weights (H,T,S)
+    Returns: (H)
+    """
+    seen = (uniform(kind, *weights.shape[-2:]) > 0).sum(-1)
+    chooses = seen > 1
+    if not chooses.any():
+        return np.zeros(len(weights), dtype=np.float32)
+    entropy = -(weights * np.log(np.where(weights > 0, weights, 1))).sum(-1)
+    return np.asarray((entropy[:, chooses] / np.log(seen[chooses])).mean(-1))
+
+
+def role(kind: str, held: Mapping[str, float], baseline: Mapping[str, float]) -> str:
+    """What a head does, in words: "mostly the next piece", "partly <eos>", or "none of these".
 
     It is named after the largest of the shares that reach PARTLY and are ABOVE_UNIFORM times the baseline.
     """
-    strong = [name for name in found if found[name] >= max(PARTLY, ABOVE_UNIFORM * baseline[name])]
+    strong = [name for name, share in held.items() if share >= max(PARTLY, ABOVE_UNIFORM * baseline[name])]
     if not strong:
-        return SPREAD
-    best = max(strong, key=lambda name: found[name])
-    return f"{'mostly' if found[best] >= MOSTLY else 'partly'} {SHARES[kind][best]}"
+        return NONE
+    best = max(strong, key=lambda name: held[name])
+    return f"{'mostly' if held[best] >= MOSTLY else 'partly'} {SHARES[kind][best]}"
 
 
 def head_places(trace: Trace, kind: str, aligned: Sequence[int] = ()) -> dict[str, NDArray[np.bool_]]:
@@ -161,104 +174,13 @@ def aligned_words(loaded: LoadedModel, src: Sequence[Token], labels: Sequence[To
 
     Returns: for each of T labels the `word` of its source tokens, or −1
     """
-    words, found = log_probabilities_hiding(loaded, src, labels)
-    fall = found[0] - found[1:]  # (words, T)
+    words, likely = log_probabilities_hiding(loaded, src, labels)
+    fall = likely[0] - likely[1:]  # (words, T)
     enough = fall.max(0) >= -math.log(1 - NOTICEABLE)
     return tuple(words[at] if is_enough else -1 for at, is_enough in zip(fall.argmax(0), enough, strict=True))
 
 
-@torch.inference_mode()
-def log_probabilities_hiding(
-    loaded: LoadedModel, src: Sequence[Token], labels: Sequence[Token], words: Sequence[int] | None = None
-) -> tuple[tuple[int, ...], Array]:
-    """How likely each target piece stays, in nats, with each of these source words, by default all, hidden in turn.
-
-    Nobody may attend to the hidden word's pieces, in no layer, and the target is read by teacher forcing.
-
-    Returns: the `word` of N source words; (N + 1, T), first with all words, then without each
-    """
-    words = tuple(sorted({token.word for token in src} - {-1}) if words is None else words)
-    ids, targets = [token.id for token in src], [token.id for token in labels]
-    hidden = torch.tensor([[False] * len(src), *[[token.word == word for token in src] for word in words]])
-    found = []
-    for some in hidden.to(loaded.device.torch).split(BATCH):
-
-        def hide(name: str, value: Tensor, some: Tensor = some) -> Tensor:
-            """Row b of the batch does without what row b of `some` (B,S) names."""
-            return value & ~some[:, None, None, :] if name in ("encoder.mask", "decoder.memory_mask") else value
-
-        found.append(_log_probabilities(loaded, ids, targets, len(some), hide))
-    return words, torch.cat(found).cpu().numpy()
-
-
-@torch.inference_mode()
-def log_probabilities_without(
-    loaded: LoadedModel, src: Sequence[int], labels: Sequence[int], heads: Sequence[Head]
-) -> Array:
-    """How likely each target piece stays, in nats, with each of these heads switched off on its own.
-
-    Args:    src (S) ids, `<eos>` last; labels (T) ids, read by teacher forcing; heads: N of them
-    Returns: (N,T), row n without head n
-    """
-    paths = {head: loaded.anatomy.attention(head.attention, head.layer).path for head in heads}
-    found = []
-    for start in range(0, len(heads), BATCH):
-        some = heads[start : start + BATCH]
-
-        def switch_off(name: str, value: Tensor, some: Sequence[Head] = some) -> Tensor:
-            """Row b of the batch does without the b-th of `some`."""
-            rows = [(b, head.head) for b, head in enumerate(some) if name == f"{paths[head]}.heads"]
-            if rows:
-                value = value.clone()
-                for b, head in rows:
-                    value[b, head] = 0
-            return value
-
-        in_encoder = any(head.attention == "encoder" for head in some)
-        found.append(_log_probabilities(loaded, src, labels, len(some), switch_off, encode_once=not in_encoder))
-    return torch.cat(found).cpu().numpy()
-
-
-def _log_probabilities(
-    loaded: LoadedModel, src: Sequence[int], labels: Sequence[int], n: int, tap: Tap, encode_once: bool = False
-) -> Tensor:
-    """(n,T) in nats: each label given those before it, in n copies of one sentence that the tap tells apart.
-
-    encode_once: the tap changes nothing in the encoder, so all copies read the memory of one
-    """
-    device = loaded.device.torch
-    src_ids, tgt_ids = (torch.tensor([[*ids]] * n, device=device) for ids in (src, [SOS_ID, *labels[:-1]]))
-    memory = loaded.model.encode(src_ids[:1] if encode_once else src_ids, tap).expand(n, -1, -1)
-    logits = loaded.model.decode(tgt_ids, memory, src_ids, tap)  # (n,T,V)
-    of_labels = logits[:, range(len(labels)), list(labels)]
-    return of_labels - logits.logsumexp(-1)
-
-
-def probabilities_hiding(
-    loaded: LoadedModel, src: tuple[Token, ...], labels: tuple[Token, ...]
-) -> tuple[tuple[int, ...], Array]:
-    """The `word` of N source words; each label's probability (N + 1, T), first with all words, then without each."""
-    words, log_probabilities = log_probabilities_hiding(loaded, src, labels)
-    return words, np.exp(log_probabilities)
-
-
-def many_runs(experiment: Any) -> None:
-    """Mark an experiment that runs the model dozens of times: the engine gives it every core."""
-    experiment.many_runs = True
-
-
-for _experiment in (aligned_words, log_probabilities_hiding, log_probabilities_without, probabilities_hiding):
-    many_runs(_experiment)
-
-
-def all_heads(anatomy: Anatomy) -> list[Head]:
-    """Every head of a model, by attention, layer and head."""
-    return [
-        Head(kind, layer, head)
-        for kind, attentions in anatomy.attentions.items()
-        for layer, attention in enumerate(attentions)
-        for head in range(attention.n_heads)
-    ]
+many_runs(aligned_words)
 
 
 @dataclass(frozen=True)
@@ -294,7 +216,7 @@ def load_measured(anatomy: Anatomy, folder: Path = SHIPPED) -> Measured:
     path = folder / MEASURED
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-        found = Measured(
+        measured = Measured(
             file=str(data["data"]["file"]),
             source=str(data["data"]["source"]),
             n_sentences=int(data["sentences"]),
@@ -302,9 +224,9 @@ def load_measured(anatomy: Anatomy, folder: Path = SHIPPED) -> Measured:
             baselines=_checked(data["uniform"]),
         )
         wanted = {str(head): SHARES[head.attention].keys() for head in all_heads(anatomy)}
-        if {head: row.keys() for head, row in found.shares.items()} != wanted:
+        if {head: row.keys() for head, row in measured.shares.items()} != wanted:
             raise ValueError("it does not hold the shares of every head of this model")
-        if {kind: row.keys() for kind, row in found.baselines.items()} != {k: s.keys() for k, s in SHARES.items()}:
+        if {kind: row.keys() for kind, row in measured.baselines.items()} != {k: s.keys() for k, s in SHARES.items()}:
             raise ValueError("it does not hold the baseline of every share")
         measured_on, present = str(data["model"]["sha256"]), fingerprint(folder / WEIGHTS)
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
@@ -314,7 +236,7 @@ def load_measured(anatomy: Anatomy, folder: Path = SHIPPED) -> Measured:
             f"{in_project(path)} was measured with other weights than those in {in_project(folder / WEIGHTS)}. "
             "To measure again, run: python -m training.heads TEST.tsv"
         )
-    return found
+    return measured
 
 
 def _checked(table: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:

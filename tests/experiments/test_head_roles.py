@@ -14,17 +14,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments.ablation import all_heads, log_probabilities_without
 from experiments.head_roles import (
     MEASURED,
+    NONE,
     SHARES,
-    SPREAD,
     Measured,
     aligned_words,
-    all_heads,
+    evenness,
     head_places,
     is_punctuation,
     load_measured,
-    log_probabilities_without,
     places,
     role,
     shares,
@@ -210,14 +210,25 @@ def test_a_special_token_is_no_punctuation() -> None:
     [
         ({"previous": 0.6, "itself": 0.3, "next": 0.1}, "mostly the previous piece"),
         ({"previous": 0.26, "itself": 0.24, "next": 0.1}, "partly the previous piece"),
-        ({"previous": 0.1, "itself": 0.4, "next": 0.2}, SPREAD),  # no more than 1.5 times the baseline
+        ({"previous": 0.1, "itself": 0.4, "next": 0.2}, NONE),  # no more than 1.5 times the baseline
         ({"previous": 0.26, "itself": 0.4, "next": 0.1}, "partly the previous piece"),
         ({"previous": 0.1, "itself": 0.46, "next": 0.45}, "partly the piece itself"),
-        ({"previous": 0.24, "itself": 0.24, "next": 0.24}, SPREAD),
+        ({"previous": 0.24, "itself": 0.24, "next": 0.24}, NONE),
     ],
 )
 def test_a_head_is_named_after_what_stands_out(found: dict[str, float], says: str) -> None:
     assert role("encoder", found, {"previous": 0.1, "itself": 0.3, "next": 0.1}) == says
+
+
+def test_how_evenly_a_head_spreads() -> None:
+    """Worked out by hand: of two places 0.9 and 0.1 have an entropy of 0.469 bits, of at most 1."""
+    rows = [[1.0, 0.0, 0.0, 0.0], [0.5, 0.5, 0.0, 0.0], [0.5, 0.5, 0.0, 0.0]]
+    assert evenness("encoder", np.array([rows])).tolist() == pytest.approx([(0 + 0.5 + 0.5) / 3])
+    # The first row of masked attention has no choice, so it does not count.
+    masked = [[1.0, 0.0, 0.0], [0.9, 0.1, 0.0], [1 / 3, 1 / 3, 1 / 3]]
+    alone = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    assert evenness("decoder", np.array([masked, alone])).tolist() == pytest.approx([(0.469 + 1) / 2, 0], abs=1e-4)
+    assert evenness("decoder", np.ones((2, 1, 1))).tolist() == [0, 0]
 
 
 # --- without heads -------------------------------------------------------------------------------------------------

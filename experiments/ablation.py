@@ -1,0 +1,110 @@
+"""What the model loses when a part is taken away: a source word hidden, an attention head switched off."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from model.anatomy import Anatomy
+from model.interventions import Head
+from model.loaded import Array, LoadedModel
+from model.tap import Tap
+from model.tokenizer import SOS_ID, Token
+
+BATCH = 16  # changed copies of a sentence that run through the model at once
+
+
+@torch.inference_mode()
+def log_probabilities_hiding(
+    loaded: LoadedModel, src: Sequence[Token], labels: Sequence[Token], words: Sequence[int] | None = None
+) -> tuple[tuple[int, ...], Array]:
+    """How likely each target piece stays, in nats, with each of these source words, by default all, hidden in turn.
+
+    Nobody may attend to the hidden word's pieces, in no layer, and the target is read by teacher forcing.
+
+    Returns: the `word` of N source words; (N + 1, T), first with all words, then without each
+    """
+    words = tuple(sorted({token.word for token in src} - {-1}) if words is None else words)
+    ids, targets = [token.id for token in src], [token.id for token in labels]
+    hidden = torch.tensor([[False] * len(src), *[[token.word == word for token in src] for word in words]])
+    batches = []
+    for some in hidden.to(loaded.device.torch).split(BATCH):
+
+        def hide(name: str, value: Tensor, some: Tensor = some) -> Tensor:
+            """Row b of the batch does without what row b of `some` (B,S) names."""
+            return value & ~some[:, None, None, :] if name in ("encoder.mask", "decoder.memory_mask") else value
+
+        batches.append(_log_probabilities(loaded, ids, targets, len(some), hide))
+    return words, torch.cat(batches).cpu().numpy()
+
+
+@torch.inference_mode()
+def log_probabilities_without(
+    loaded: LoadedModel, src: Sequence[int], labels: Sequence[int], heads: Sequence[Head]
+) -> Array:
+    """How likely each target piece stays, in nats, with each of these heads switched off on its own.
+
+    Args:    src (S) ids, `<eos>` last; labels (T) ids, read by teacher forcing; heads: N of them
+    Returns: (N,T), row n without head n
+    """
+    paths = {head: loaded.anatomy.attention(head.attention, head.layer).path for head in heads}
+    batches = []
+    for start in range(0, len(heads), BATCH):
+        some = heads[start : start + BATCH]
+
+        def switch_off(name: str, value: Tensor, some: Sequence[Head] = some) -> Tensor:
+            """Row b of the batch does without the b-th of `some`."""
+            rows = [(b, head.head) for b, head in enumerate(some) if name == f"{paths[head]}.heads"]
+            if rows:
+                value = value.clone()
+                for b, head in rows:
+                    value[b, head] = 0
+            return value
+
+        in_encoder = any(head.attention == "encoder" for head in some)
+        batches.append(_log_probabilities(loaded, src, labels, len(some), switch_off, encode_once=not in_encoder))
+    return torch.cat(batches).cpu().numpy()
+
+
+def _log_probabilities(
+    loaded: LoadedModel, src: Sequence[int], labels: Sequence[int], n: int, tap: Tap, encode_once: bool = False
+) -> Tensor:
+    """(n,T) in nats: each label given those before it, in n copies of one sentence that the tap tells apart.
+
+    encode_once: the tap changes nothing in the encoder, so all copies read the memory of one
+    """
+    device = loaded.device.torch
+    src_ids, tgt_ids = (torch.tensor([[*ids]] * n, device=device) for ids in (src, [SOS_ID, *labels[:-1]]))
+    memory = loaded.model.encode(src_ids[:1] if encode_once else src_ids, tap).expand(n, -1, -1)
+    logits = loaded.model.decode(tgt_ids, memory, src_ids, tap)  # (n,T,V)
+    of_labels = logits[:, range(len(labels)), list(labels)]
+    return of_labels - logits.logsumexp(-1)
+
+
+def probabilities_hiding(
+    loaded: LoadedModel, src: tuple[Token, ...], labels: tuple[Token, ...]
+) -> tuple[tuple[int, ...], Array]:
+    """The `word` of N source words; each label's probability (N + 1, T), first with all words, then without each."""
+    words, log_probabilities = log_probabilities_hiding(loaded, src, labels)
+    return words, np.exp(log_probabilities)
+
+
+def many_runs(experiment: Any) -> None:
+    """Mark an experiment that runs the model dozens of times: the engine gives it every core."""
+    experiment.many_runs = True
+
+
+for _experiment in (log_probabilities_hiding, log_probabilities_without, probabilities_hiding):
+    many_runs(_experiment)
+
+
+def all_heads(anatomy: Anatomy) -> list[Head]:
+    """Every head of a model, by attention, layer and head."""
+    return [
+        Head(kind, layer, head)
+        for kind, attentions in anatomy.attentions.items()
+        for layer, attention in enumerate(attentions)
+        for head in range(attention.n_heads)
+    ]
