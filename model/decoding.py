@@ -192,6 +192,8 @@ def filter_logits(log_probabilities: Tensor, temperature: float, top_k: int, top
     # A token stays if the ones before it have not yet reached p; so the first always stays.
     keep = ordered.cumsum(-1) - ordered < top_p
     keep[0] = True
+    if top_p >= 1:  # the sum of the others may round up to 1
+        keep[:] = True
     if top_k > 0:
         keep[top_k:] = False
     kept = torch.zeros_like(probabilities).scatter(0, order, ordered * keep)
