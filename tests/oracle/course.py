@@ -52,7 +52,7 @@ COURSE = (
         "Attention",
         "multi-head",
         "Multi-head attention",
-        "Why several heads, and what does each of them do?",
+        "Why several heads, and what does each of them look at?",
         lit=ATTENTIONS,
     ),
     Place(

@@ -45,6 +45,21 @@ def opened(page: Path | str | None = None, **parameters: str | list[str]) -> App
     return app
 
 
+def give_answer(app: AppTest, slug: str, n: int, *options: int) -> AppTest:
+    """Open the n-th question of a lesson, from 0, choose these options, and have the answer checked."""
+    next(group for group in app.button_group if group.key == f"{slug}/at").set_value(str(n + 1)).run()
+    boxes = [box for box in app.checkbox if (box.key or "").startswith(f"{slug}/")]
+    for option in options:
+        if boxes:
+            boxes[option].check()
+        else:
+            next(radio for radio in app.radio if radio.key.startswith(f"{slug}/")).set_value(option)
+    app.run()
+    next(button for button in app.button if button.label == "Check my answer").click().run()
+    assert_sound(app)
+    return app
+
+
 def assert_sound(app: AppTest) -> None:
     assert not [e.message for e in app.exception]
     assert not [e.value for e in app.error]

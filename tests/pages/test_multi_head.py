@@ -15,7 +15,7 @@ import tests.course  # noqa: F401 - fills the course
 from model.attention import MultiHeadAttention
 from model.checkpoint import CheckpointError
 from tests.oracle.forward import EOS, Forward, config, softmax, source_ids, tokenizer
-from tests.pages.kit import column_chart, component, markdown, opened, size, table, values
+from tests.pages.kit import column_chart, component, give_answer, markdown, opened, size, table, values
 from tests.truth.lessons.multi_head import PATHS, measured_table, roles, shares_of_layer
 from ui import engine
 from ui.course.lesson import COURSE
@@ -71,6 +71,16 @@ def plain(app: AppTest) -> str:
     return re.sub(r"\\(.)", r"\1", markdown(app)).replace("\u2060", "")
 
 
+def evenness(found: Forward, kind: str, layer: int) -> list[float]:
+    """Entropy over that of equal weights, row by row, of the rows that see more than one place."""
+    even = []
+    for head in found[f"{PATHS[kind].format(layer)}.weights"]:
+        rows = [row[: n + 1] if kind == "decoder" else row for n, row in enumerate(head)]
+        shares = [-sum(w * np.log(w) for w in row if w > 0) / np.log(len(row)) for row in rows if len(row) > 1]
+        even.append(float(np.mean(shares)) if shares else 0.0)
+    return even
+
+
 # --- See -------------------------------------------------------------------------------------------------------------
 
 
@@ -85,7 +95,9 @@ def test_every_head_has_its_label(label: str, sentence: str) -> None:
     assert (grid["layers"], grid["heads"], grid["selected"]) == (1, config()["n_heads"], [0, 1])
     assert np.allclose(values(app, "shares_here"), here, atol=1e-4)
     assert np.allclose(values(app, "shares_measured"), measured_table(kind, 2), atol=1e-6)
-    labels = [line[1:] for line in table(app, "head", "on this sentence")]
+    lines = table(app, "head", "looks here at")
+    assert [float(line[2]) for line in lines] == pytest.approx(evenness(oracle, kind, 2), abs=0.0051)
+    labels = [[line[1], line[3]] for line in lines]
     assert labels == [list(pair) for pair in zip(roles(here, kind), roles(measured_table(kind, 2), kind), strict=True)]
 
 
@@ -135,7 +147,7 @@ def test_without_the_measured_shares_the_page_goes_on(monkeypatch: pytest.Monkey
     try:
         app = opened(PAGE, sentence=SENTENCE)
         assert "cannot be shown. The model file heads.json is <b>broken</b>." in plain(app)
-        assert len(table(app, "head", "on this sentence")[0]) == 2
+        assert len(table(app, "head", "looks here at")[0]) == 3
         assert values(app, "shares_here").shape == (5, 5)
         assert not [e for e in app.get("bidi_component") if e.key == "shares_measured"]
     finally:
@@ -247,13 +259,13 @@ def test_an_address_that_cannot_be_followed_is_said_to_be_so(text: str) -> None:
 
 
 @cache
-def changes() -> dict[Off, float]:
-    whole = np.log(probabilities(first())).sum()
+def changes(sentence: str = SENTENCE) -> dict[Off, float]:
+    whole = np.log(probabilities(first(sentence))).sum()
     every = [(kind, layer, head) for kind in PATHS for layer in range(3) for head in range(4)]
     return {
         off: float(
             np.log(
-                probabilities(Forward(source_ids(SENTENCE), first().labels, heads_off=places([off])))
+                probabilities(Forward(source_ids(sentence), first(sentence).labels, heads_off=places([off])))
             ).sum()
             - whole
         )
@@ -327,21 +339,31 @@ def test_the_cost_is_what_pytorch_counts(label: str, n_heads: int) -> None:
 # --- Predict ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("label", ["Encoder", "Encoder-decoder"])
-def test_the_questions_are_graded_against_the_numbers(label: str) -> None:
-    app = opened(PAGE, sentence=SENTENCE, attention=label, layer="3")
-    previous = shares_of_layer(first(), "encoder", 2)[:-1, 0]
-    expected = changes()
-    matters = [expected[KINDS[label], 2, head] for head in range(4)]
-    right = [int(previous.argmax()), 1, int(np.argmin(matters))]
-    assert len(app.radio) == 3
-    for key, answer in zip([radio.key for radio in app.radio], right, strict=True):
-        app.radio(key=key).set_value(answer).run()
-        app.button(key=f"{key}/check").click().run()
-    assert len(app.success) == 3
-    assert "262,144 numbers before and 262,144 after" in app.success[1].value
-    for share, shown in zip(previous, re.findall(r"([\d.]+) in head", app.success[0].value), strict=True):
-        assert float(shown) == pytest.approx(share, abs=1e-4)
+@pytest.mark.parametrize("layer", ["1", "3"])
+@pytest.mark.parametrize("sentence", [SENTENCE, "I ate an apple"])
+def test_the_questions_are_graded_against_the_numbers(sentence: str, layer: str) -> None:
+    weights = first(sentence)[f"encoder.layers.{int(layer) - 1}.self_attn.weights"]
+    row = weights.shape[1] // 2
+    different = len(set(weights[:, row].argmax(-1).tolist()))
+    left = np.exp(min(changes(sentence).values()))
+    limits = [n for n, (low, high) in enumerate(((0.9, 9), (0.5, 0.9), (0.1, 0.5), (0, 0.1))) if low <= left < high]
+    app = opened(PAGE, sentence=sentence, layer=layer)
+    for n, right in enumerate((different - 1, 1, *limits)):
+        give_answer(app, PAGE, n, right)
+        assert len(app.success) == 1
+        said = app.success[0].value
+        if n == 0:
+            shown = [float(share) for share in re.findall(r"\(piece \d+, ([\d.]+)\)", said)]
+            assert shown == pytest.approx(weights[:, row].max(-1).tolist(), abs=0.0051)
+        if n == 1:
+            assert "262,144 numbers before and 262,144 after" in said
+        if n == 2:
+            assert size(re.findall(r"it is (\S.*?) times as likely", said)[0]) == pytest.approx(
+                left, rel=0.06, abs=6e-4
+            )
+            for wrong in {0, 1, 2, 3} - {right}:
+                give_answer(app, PAGE, n, wrong)
+                assert ("falls further" in app.warning[0].value) == (wrong < right)
 
 
 @pytest.mark.parametrize("sentence", ["Go", "ฉันชอบสุนัข", "<b>$x_1$</b> ‘curly’ *stars* | 3 : 4", "🐶" * 30])

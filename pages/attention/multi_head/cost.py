@@ -4,9 +4,8 @@ import streamlit as st
 
 from model.attention import MultiHeadAttention
 from model.trace import Trace
-from ui import engine
+from ui.controls.control import Choice
 from ui.controls.head_control import HEAD
-from ui.controls.segmented import one_of
 from ui.views.attention_kinds import KINDS, tokens_of
 from ui.views.head_names import heads_in_words
 from ui.views.tables import markdown_table
@@ -14,7 +13,7 @@ from ui.views.tables import markdown_table
 
 def cost(trace: Trace) -> None:
     """Multiplications of h narrow heads and of one wide one, on this sentence."""
-    config, head = engine.model().config, HEAD.value(trace.model)
+    config, head = trace.model.config, HEAD.value(trace.model)
     d_model = config.d_model
     rows, columns = tokens_of(trace, head.attention)
     t, s = len(rows), len(columns)
@@ -24,7 +23,7 @@ def cost(trace: Trace) -> None:
         f"{t} rows look at {s} columns."
     )
     choices = [n for n in (1, 2, 4, 8, 16, 32) if d_model % n == 0]
-    h = one_of("Heads", choices, key="n_heads", default=config.n_heads, wrap=True)
+    h = Choice("Heads", "n_heads", choices, config.n_heads).draw()
     counted = [multiplications(t, s, d_model, n) for n in (h, 1)]
     to_learn = [learned(d_model, n) for n in (h, 1)]
     width = d_model // h
@@ -47,9 +46,9 @@ def cost(trace: Trace) -> None:
         ],
     )
     st.caption(
-        "The same products, dealt out differently: more heads are narrower in the same measure. Only the softmax has "
-        "more to do, one row for each head, and that is little beside the rest. What more heads buy is more than one "
-        "pattern; what they cost is width: each compares pieces by fewer numbers."
+        "The same products, divided differently: with twice as many heads, each is half as wide. Only the softmax has "
+        "more to do, one row for each head, and that is little beside the rest. More heads give more patterns; the "
+        "price is width: each head compares pieces by fewer numbers."
     )
 
 

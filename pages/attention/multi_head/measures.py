@@ -5,12 +5,13 @@ import functools
 import numpy as np
 import streamlit as st
 
+from experiments.ablation import all_heads, log_probabilities_without
 from experiments.head_roles import (
     Measured,
     aligned_words,
+    evenness,
     head_places,
     load_measured,
-    log_probabilities_without,
     role,
     shares,
     uniform,
@@ -52,8 +53,8 @@ def shares_here(trace: Trace, kind: str, layer: int) -> tuple[list[dict[str, flo
     """The shares of every head of a layer on this sentence, and those of equal weights."""
     counted = head_places(trace, kind, aligned(trace) if kind == "cross" else ())
     weights = trace.attention(kind, layer)
-    found, equal = shares(weights, counted), shares(uniform(kind, *weights.shape[1:]), counted)
-    heads = [{name: float(share[head]) for name, share in found.items()} for head in range(len(weights))]
+    given, equal = shares(weights, counted), shares(uniform(kind, *weights.shape[1:]), counted)
+    heads = [{name: float(share[head]) for name, share in given.items()} for head in range(len(weights))]
     return heads, {name: float(share) for name, share in equal.items()}
 
 
@@ -63,23 +64,24 @@ def roles_here(trace: Trace, kind: str, layer: int) -> list[str]:
     return [role(kind, head, equal) for head in heads]
 
 
-def change_without(trace: Trace, heads: tuple[Head, ...]) -> Array:
-    """How the log-probability of the translation (N, in nats) changes when each of N heads is switched off alone."""
-    src, labels = ids_of(trace)
-    without = engine.run(log_probabilities_without, trace.model, src, labels, heads)
-    return without.sum(-1, dtype=np.float64) - np.log(trace.probabilities).sum()
+def evenness_here(trace: Trace, kind: str, layer: int) -> list[float]:
+    """How evenly every head of a layer spreads its weight on this sentence, from 0 to 1."""
+    return [float(one) for one in evenness(kind, trace.attention(kind, layer))]
+
+
+def change_without(trace: Trace) -> dict[Head, float]:
+    """How the log-probability of the translation (in nats) changes when each head of the model is off alone."""
+    heads = tuple(all_heads(trace.model.anatomy))
+    without = engine.run(log_probabilities_without, trace.model, trace.src_ids, trace.label_ids, heads)
+    changes = without.sum(-1, dtype=np.float64) - np.log(trace.probabilities).sum()
+    return dict(zip(heads, changes.tolist(), strict=True))
 
 
 def probabilities_with(trace: Trace, change: Interventions) -> Array:
     """The probability (T) that a changed model gives each piece of the translation, given those before it."""
-    src, labels = ids_of(trace)
-    tensors = engine.run(changed_pass, trace.model, src, (SOS_ID, *labels[:-1]), change, ("logits",))
+    labels = trace.label_ids
+    tensors = engine.run(changed_pass, trace.model, trace.src_ids, (SOS_ID, *labels[:-1]), change, ("logits",))
     return probabilities_of(tensors["logits"], labels)
-
-
-def ids_of(trace: Trace) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Ids of the source and of the translation."""
-    return tuple(token.id for token in trace.src), tuple(token.id for token in trace.labels)
 
 
 def read_off(loaded: LoadedModel) -> tuple[Interventions, str]:

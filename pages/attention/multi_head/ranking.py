@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import streamlit as st
 
-from experiments.head_roles import all_heads
 from model.interventions import Head, InterventionError, Interventions
+from model.loaded import LoadedModel
 from model.trace import Trace
 from pages.attention.multi_head.measures import change_without, layer_of, measured
 from ui import engine
@@ -22,19 +22,18 @@ WITHOUT = "without"  # the parameter in the address: the one head that the ranki
 
 
 def ranking(trace: Trace) -> None:
-    config = engine.model().config
+    change_of = change_without(trace)
     st.markdown(
-        f"Each of the {len(all_heads(config))} heads is switched off on its own, all others on, and the model reads "
-        "its first translation again. How does the translation's log-probability change? (It is the sum of the "
-        "logarithms of its pieces' probabilities: −0.69 is half as likely, −2.3 a tenth.)"
+        f"Each of the {len(change_of)} heads is switched off on its own, all others on, and the model reads "
+        "its first translation again. How does the translation's **log-probability** change? That is the sum of the "
+        "logarithms of its pieces' probabilities: −0.69 less means half as likely, −2.3 less a tenth."
     )
-    with st.spinner("Switching off one head after the other"):
-        change_of = changes(trace)
     order = sorted(change_of, key=lambda head: change_of[head])
-    chosen = chosen_head(order[0])
+    chosen = chosen_head(trace.model, order[0])
+    n_layers, n_heads = trace.model.config.n_layers, trace.model.config.n_heads
 
     # One row a layer; the heads of the three kinds of attention side by side.
-    rows = [[head for kind in KINDS for head in layer_of(trace, Head(kind, n, 0))] for n in range(config.n_layers)]
+    rows = [[head for kind in KINDS for head in layer_of(trace, Head(kind, n, 0))] for n in range(n_layers)]
 
     def look_at(cell: tuple[int, int]) -> None:
         st.query_params[WITHOUT] = str(rows[cell[0]][cell[1]])
@@ -42,11 +41,11 @@ def ranking(trace: Trace) -> None:
     matrix(
         [[change_of[head] for head in row] for row in rows],
         Labels(
-            [f"layer {n + 1}" for n in range(config.n_layers)],
+            [f"layer {n + 1}" for n in range(n_layers)],
             [f"{SHORT[head.attention]} {head.head + 1}" for head in rows[0]],
             describe="without {name}: {value}",
             names=[[name_of(head) for head in row] for row in rows],
-            group=config.n_heads,
+            group=n_heads,
         ),
         Caption(
             "How the log-probability changes without each head",
@@ -63,27 +62,17 @@ def ranking(trace: Trace) -> None:
     those_that_matter(trace, order[:RANKED], change_of)
     better = sum(change > 0 for change in change_of.values())
     st.caption(
-        f"Without {better} of the {len(change_of)} heads the translation even becomes more likely. A head that hardly "
-        "counts here may count in another sentence; and heads can stand in for one another, so that what two of them "
-        "do shows only when both are off."
+        f"Without {better} of the {len(change_of)} heads the translation even becomes more likely. Measured is this "
+        "sentence, and one head at a time: what two heads do between them, while each alone can be spared, does not "
+        "show here."
     )
 
 
-def changes(trace: Trace) -> dict[Head, float]:
-    """How the translation's log-probability changes, in nats, without each head of the model."""
-    found: dict[Head, float] = {}
-    for kind in KINDS:
-        for layer in range(engine.model().config.n_layers):
-            heads = layer_of(trace, Head(kind, layer, 0))
-            found.update(zip(heads, change_without(trace, heads).tolist(), strict=True))
-    return found
-
-
-def chosen_head(otherwise: Head) -> Head:
+def chosen_head(loaded: LoadedModel, otherwise: Head) -> Head:
     """The head that the ranking looks at, from the address."""
     try:
         head = Head.parse(st.query_params.get(WITHOUT, ""))
-        Interventions(heads_off=(head,)).check(engine.model().anatomy, src_len=1)
+        Interventions(heads_off=(head,)).check(loaded.anatomy, src_len=1)
     except InterventionError:
         return otherwise
     return head
@@ -91,7 +80,7 @@ def chosen_head(otherwise: Head) -> Head:
 
 def without_one(trace: Trace, head: Head, change: float) -> None:
     """What the model writes without one head."""
-    after = engine.trace(trace.text, interventions=Interventions(heads_off=(head,)))
+    after = engine.retrace(trace, interventions=Interventions(heads_off=(head,)))
     old, new = (bold(one.translation or "(nothing)") for one in (trace, after))
     st.markdown(
         f"Without **{name_of(head)}** (click another cell for another head) the translation is "
@@ -108,7 +97,7 @@ def those_that_matter(trace: Trace, heads: Sequence[Head], change_of: Mapping[He
     """Some heads, with the change without each and what it does."""
     st.markdown("**The heads that matter most here**")
     # What they do on this sentence is in See. To work it out here too, for other layers, takes as long as the ranking.
-    found, _ = measured(trace.model)
+    over_tests, _ = measured(trace.model)
     titles = ["head", "change", "times as likely"]
     lines = [
         [
@@ -118,7 +107,7 @@ def those_that_matter(trace: Trace, heads: Sequence[Head], change_of: Mapping[He
         ]
         for head in heads
     ]
-    if found:
-        titles.append(f"what it does over {found.n_sentences:,} test sentences")
-        lines = [[*line, found.role(head)] for line, head in zip(lines, heads, strict=True)]
+    if over_tests:
+        titles.append(f"looks at, over {over_tests.n_sentences:,} test sentences")
+        lines = [[*line, over_tests.role(head)] for line, head in zip(lines, heads, strict=True)]
     table(titles, lines)

@@ -25,7 +25,7 @@ def switch_off(trace: Trace) -> None:
     if problem:
         st.warning(in_markdown(f"All heads are on, because the address could not be followed: {problem}."))
     choose_off(trace, change.heads_off)
-    after = engine.trace(trace.text, interventions=change) if change else None
+    after = engine.retrace(trace, interventions=change) if change else None
     if after:
         whole_layers(change, after)
     left, right = st.columns(2, gap="large")
@@ -41,7 +41,7 @@ def switch_off(trace: Trace) -> None:
 
 def choose_off(trace: Trace, off: tuple[Head, ...]) -> None:
     """A button for every head, the same layers and heads as in the address."""
-    config = engine.model().config
+    config = trace.model.config
     layers = [(kind, layer) for kind in KINDS for layer in range(config.n_layers)]
 
     def collect() -> None:
@@ -78,7 +78,7 @@ def choose_off(trace: Trace, off: tuple[Head, ...]) -> None:
 
 def whole_layers(change: Interventions, after: Trace) -> None:
     """What it means where no head of a layer is left."""
-    config, off = engine.model().config, set(change.heads_off)
+    config, off = after.model.config, set(change.heads_off)
     for kind in KINDS:
         empty = [n for n in range(config.n_layers) if off.issuperset(layer_of(after, Head(kind, n, 0)))]
         if not empty:
@@ -86,11 +86,11 @@ def whole_layers(change: Interventions, after: Trace) -> None:
         largest = max(float(np.abs(after.attention(kind, layer, "output")).max()) for layer in empty)
         *most, last = (str(n + 1) for n in empty)
         layers = f"layers {', '.join(most)} and {last}" if most else f"layer {last}"
-        consequence = "In such a layer the pieces pass one another by: each keeps its own vector and learns nothing."
+        consequence = "Nothing comes out of this attention: each piece goes on with the vector that it had."
         if len(empty) == config.n_layers:
             consequence = {
-                "encoder": "So no English piece ever hears of another: the decoder gets single words and their places.",
-                "decoder": "So the decoder knows the last piece that it wrote and its place, but nothing before it.",
+                "encoder": "So no English piece learns of another: the decoder gets single pieces and their places.",
+                "decoder": "So the decoder knows the last piece that it read and its place, but nothing before it.",
                 "cross": "So the decoder learns nothing of your sentence: it writes the same after any other.",
             }[kind]
         st.info(

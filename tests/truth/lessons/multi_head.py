@@ -134,7 +134,7 @@ def role(kind: str, found: Sequence[float], equal: Sequence[float]) -> str:
     for said, share, base in zip(SAID[kind], found, equal, strict=True):
         if share >= 0.25 and share >= 1.5 * base and share > largest:
             best, largest = f"{'mostly' if share >= 0.5 else 'partly'} {said}", share
-    return best or "spread out"
+    return best or "none of these"
 
 
 def roles(table: np.ndarray, kind: str) -> list[str]:
