@@ -8,7 +8,7 @@ import pytest
 
 import tests.course  # noqa: F401 - fills the course
 from tests.oracle.forward import EOS, SOS, Forward, config, softmax, source_ids, tokenizer, weights
-from tests.pages.kit import component, markdown, opened, size, table, values
+from tests.pages.kit import component, give_answer, markdown, opened, size, table, values
 from ui import engine
 from ui.course.lesson import COURSE
 from ui.views.attention_kinds import READABLE
@@ -105,6 +105,13 @@ def test_how_far_it_is_an_alignment(words: str) -> None:
     what = "words" if words == "true" else "pieces of words"
     assert f"{len(lost)} of {len(rows)} German {what} have their largest weight" in markdown(app)
     assert lost
+    assert "Not everywhere" in markdown(app)
+
+
+def test_where_nothing_speaks_against_an_alignment_that_is_said() -> None:
+    text = markdown(opened(PAGE, layer="3", head="1"))
+    assert "**Is this an alignment?** 0 of 5 German pieces of words" in text
+    assert "It may be one here." in text
 
 
 # --- the learner's own German ----------------------------------------------------------------------------------------
@@ -127,8 +134,10 @@ def test_own_german_is_read_by_teacher_forcing() -> None:
     shown = [float(n) for n in re.findall(r'tw-bar-value">([\d.]+)<', bars)]
     assert shown == pytest.approx(list(given), abs=5.1e-5)
     text = markdown(app)
-    assert size(part(text, "has a probability of **")) == pytest.approx(np.exp(np.log(given).mean()), abs=5.1e-4)
-    assert size(part(text, "all of it together **")) == pytest.approx(given.prod(), abs=5.1e-4)
+    assert size(part(text, "If each had the same, that would be **")) == pytest.approx(
+        np.exp(np.log(given).mean()), abs=5.1e-4
+    )
+    assert size(part(text, "together have a probability of **")) == pytest.approx(given.prod(), abs=5.1e-4)
     first = run.logits.argmax(-1)
     assert f"**{(first == run.labels).sum()} of {len(given)}** pieces" in text
     assert "a likely translation" in text
@@ -147,7 +156,7 @@ def test_the_view_is_that_of_see() -> None:
     ("german", "says"),
     [
         ("Ich habe einen Apfel gegessen.", "a likely translation"),
-        ("Einen Apfel habe ich gegessen.", "put it differently"),
+        ("Einen Apfel habe ich gegessen.", "would have put **I ate an apple** differently"),
         (FRENCH, "does not take this for a translation"),
         ("Das Haus ist rot.", "does not take this for a translation"),
         ("ฉันชอบสุนัข", "does not take this for a translation"),
@@ -175,6 +184,8 @@ def test_pairs_are_one_click_away(label: str) -> None:
     german = app.text_input(key="german").value
     assert german
     assert "cell" not in app.query_params
+    if german != "Das Haus ist rot.":
+        assert f"**{app.text_input(key='sentence').value}**".replace(".", r"\.") in markdown(app)
     run = oracle(app.text_input(key="sentence").value, german)
     np.testing.assert_allclose(values(app, "do_after"), maps(run)[2, 0], atol=1e-5)
 
@@ -185,6 +196,20 @@ def test_sentences_with_another_order_are_one_click_away() -> None:
     assert app.text_input(key="sentence").value == "I'm calling my mother."
     assert app.text_input(key="german").value == ""
     assert values(app, "do_before").shape == (7, 7)
+
+
+def test_ones_own_sentence_comes_back() -> None:
+    app = opened(PAGE, sentence=CATS, german="Katzen.")
+    assert not [b for b in app.button if b.label == "Back to my own sentence"]
+    app.button(key="offer_Another tense").click().run()
+    app.button(key="offer_French").click().run()
+    assert "The sentence at the top is now **I ate an apple**" in markdown(app)
+    next(b for b in app.button if b.label == "Back to my own sentence").click().run()
+    assert [app.text_input(key=key).value for key in ("sentence", "german")] == [CATS, "Katzen."]
+    assert not [b for b in app.button if b.label == "Back to my own sentence"]
+    app.button(key="offer_French").click().run()
+    app.text_input(key="sentence").input("Go").run()
+    assert not [b for b in app.button if b.label == "Back to my own sentence"]
 
 
 # --- a hidden word ---------------------------------------------------------------------------------------------------
@@ -294,23 +319,20 @@ def test_another_memory(name: str, at: int) -> None:
 # --- questions -------------------------------------------------------------------------------------------------------
 
 
-def test_the_questions_are_graded_against_the_numbers() -> None:
-    app, every = opened(PAGE, layer="2", head="3"), maps(oracle())
-    largest, sources, kept = (radio.key for radio in app.radio)
-    best = int(every[1, 2, len(every[0, 0]) // 2].argmax())
-    options = app.radio(key=largest).options
-    right = {
-        largest: next(i for i, option in enumerate(options) if option.endswith(f"(piece {best + 1})")),
-        sources: 1,
-        kept: 1,
-    }
-    for key, answer in right.items():
-        app.radio(key=key).set_value(answer)
-        app.run()
-        app.button(key=f"{key}/check").click().run()
-    assert len(app.success) == 3
+@pytest.mark.parametrize("sentence", [APPLE, CATS])
+def test_the_questions_are_graded_against_the_numbers(sentence: str) -> None:
+    app, every = opened(PAGE, sentence=sentence, layer="2", head="3"), maps(oracle(sentence))
+    texts, _ = hidden_words(sentence)
+    longest = max(range(len(texts)), key=lambda n: (len(texts[n]), -n))
+    best = int(every[1, 2, len(every[0, 0]) // 2].argmax()), int(falls(sentence)[:, longest].argmax())
+    for n, piece in enumerate(best):
+        next(group for group in app.button_group if group.key == f"{PAGE}/at").set_value(str(n + 1)).run()
+        right = next(i for i, option in enumerate(app.radio[0].options) if option.endswith(f"(piece {piece + 1})"))
+        assert texts[longest] in app.radio[0].label or n == 0
+        assert len(give_answer(app, PAGE, n, right).success) == 1
+    assert f"K is (4, {every.shape[3]}, 64)" in give_answer(app, PAGE, 2, 1).success[0].value
+    assert len(give_answer(app, PAGE, 3, 1, 3).success) == 1
     assert not app.warning
-    assert "K is (4, 5, 64)" in app.success[2].value
 
 
 @pytest.mark.parametrize("trial", ["Write the German yourself", "Hide an English word", "Change the memory"])

@@ -8,35 +8,35 @@ import streamlit as st
 from explain import WorkedStep, worked_average, worked_group
 from figures.grouping import Group, grouped
 from model.attention import MultiHeadAttention
-from model.interventions import Head
 from model.layers import DecoderLayer
 from model.tokenizer import EOS
-from model.trace import Trace
+from model.trace import Array, Trace
 from pages.attention.encoder_decoder_attention.hidden_word import hide
 from pages.attention.encoder_decoder_attention.memory import memory
-from pages.attention.encoder_decoder_attention.own_german import offer, own
+from pages.attention.encoder_decoder_attention.offers import offers
+from pages.attention.encoder_decoder_attention.own_german import own
+from pages.attention.encoder_decoder_attention.questions import predict
 from pages.attention.encoder_decoder_attention.view import (
+    BY_WORD,
+    HEAD,
     KIND,
     LAYER,
     ONE,
-    VIEW,
-    VIEWS,
-    WORDS,
+    SHOW,
     View,
     current_view,
     is_word,
 )
-from ui import engine
 from ui.components.head_grid import MEAN, head_grid
 from ui.components.matrix import Caption, Labels, matrix
 from ui.controls.address import read_pair, write_pair
-from ui.controls.head_control import HeadControl
-from ui.controls.segmented import one_of
+from ui.controls.control import Choice
 from ui.course.check import check_cell, checked_matrix
 from ui.course.lesson import Lesson
-from ui.course.quiz import Question, which_piece
-from ui.text import in_markdown, magnitude, number
+from ui.text import in_markdown, number
 from ui.views.attention_kinds import KINDS, READABLE, all_weights, readable_part
+from ui.views.flow import Box, flow
+from ui.views.tables import markdown_table
 from ui.views.worked_steps import show_steps
 
 # Sentences whose German goes another way, under a short label.
@@ -46,6 +46,10 @@ ORDERS = {
     "Participle at the end": "I have never seen such a beautiful house.",
     "Time before place": "She will visit her grandmother in Berlin tomorrow.",
 }
+
+
+TRIALS = {"Write the German yourself": own, "Hide an English word": hide, "Change the memory": memory}
+TRIAL = Choice("Try", "cross_trial", list(TRIALS))
 
 
 def idea(trace: Trace) -> None:
@@ -59,24 +63,64 @@ def idea(trace: Trace) -> None:
         r"\operatorname{Attention}(X,M)=\operatorname{softmax}\!\left("
         r"\frac{XW^Q\,(MW^K)^{\mathsf T}}{\sqrt{d_k}}\right)MW^V"
     )
-    st.markdown("German often puts its words in another order. Four sentences in which it does:")
-    with st.container(horizontal=True, gap="small", key="word_orders"):
-        for label, sentence in ORDERS.items():
-            offer(label, sentence)
+    one_memory_for_all(trace)
+    with st.expander("The three attentions side by side"):
+        markdown_table(
+            ("", "queries from", "keys and values from", "a row may see"),
+            [
+                ("encoder self-attention", "the English", "the same English", "every English piece"),
+                ("masked self-attention", "the German so far", "the same German", "itself and what came before"),
+                ("encoder-decoder attention", "the German so far", "the English, as M", "every English piece"),
+            ],
+        )
+        st.caption(
+            "All three run the same code; what differs is where queries, keys and values come from, and the mask."
+        )
+    with st.expander("Sentences whose German goes another way"):
+        st.markdown("German often puts its words in another order. Each of these replaces the sentence at the top:")
+        offers({label: (sentence, "") for label, sentence in ORDERS.items()}, "word_orders")
+
+
+def one_memory_for_all(trace: Trace) -> None:
+    """The way from the encoder's last layer to every decoder layer, as a picture."""
+    encoder, decoder = (trace.model.anatomy.stack(name).layers for name in ("encoder", "decoder"))
+    s, d_model = trace.tensors[trace.model.anatomy.stack("encoder").writes].shape
+    way: list[Box | str] = []
+    for layer in encoder:
+        way += [Box(f"encoder layer {layer.index + 1}"), "→"]
+    flow(
+        [
+            [*way, Box("M", under=f"({s}, {d_model})", colour="output")],
+            *(
+                [
+                    "M →",
+                    Box("K", colour="key"),
+                    Box("V", colour="value"),
+                    "→",
+                    Box(f"decoder layer {layer.index + 1}"),
+                    "asks with its own",
+                    Box("Q", colour="query"),
+                ]
+                for layer in decoder
+            ),
+        ],
+        f"Only what encoder layer {len(encoder)} returns, M, goes on: each of the {len(decoder)} decoder layers makes "
+        "keys K and values V from it and asks with queries Q of its own.",
+    )
 
 
 def _choose(chosen: tuple[int, int]) -> None:
     """A click in the overview sets the same controls as a click on them."""
     layer, head = chosen
-    st.session_state["layer"], st.session_state[VIEW] = layer + 1, LAYER if head == MEAN else ONE
+    st.session_state["layer"], st.session_state[SHOW.key] = layer + 1, LAYER if head == MEAN else ONE
     if head != MEAN:
         st.session_state["head"] = head + 1
 
 
 def choose(trace: Trace) -> None:
-    HeadControl((KIND,), KIND).draw(trace.model)
-    one_of("Show", VIEWS, key=VIEW, wrap=True)
-    st.toggle("Whole words", key=WORDS, bind="query-params")
+    HEAD.draw(trace.model)
+    SHOW.draw()
+    BY_WORD.draw()
 
 
 def see(trace: Trace) -> None:
@@ -154,14 +198,25 @@ def what_it_shows(trace: Trace, view: View, row: int) -> None:
         f"**{in_markdown(columns[j].label)}** (column {j + 1}) {number(float(values[row, j]), 2)}" for j in best
     )
     st.markdown(f"Row {row + 1}: before writing **{in_markdown(rows[row].label)}**, it looks most at {looked}.")
-    told = [i for i, group in enumerate(rows) if is_word(group.label)]
-    lost = [i for i in told if not is_word(columns[int(values[i].argmax())].label)]
+    is_it_an_alignment(view, values, rows, columns)
+
+
+def is_it_an_alignment(view: View, values: Array, rows: Sequence[Group], columns: Sequence[Group]) -> None:
+    """How often the largest weight of a row cannot be a translation."""
+    of_words = [i for i, group in enumerate(rows) if is_word(group.label)]
+    lost = [i for i in of_words if not is_word(columns[int(values[i].argmax())].label)]
     what = "words" if view.by_word else "pieces of words"
+    answer = (
+        "There is no German word here to align."
+        if not of_words
+        else "Not everywhere: no translation has its source there."
+        if lost
+        else "It may be one here. But a weight says where the model reads, not which word a piece comes from."
+    )
     st.markdown(
-        f"**Is this an alignment?** {len(lost)} of {len(told)} German {what} have their largest weight on "
-        f"{in_markdown(EOS)} or on a punctuation mark, which they surely do not translate. A weight says where the "
-        "model reads, not what a word means; and the vector that it reads there already holds something of the other "
-        "words."
+        f"**Is this an alignment?** {len(lost)} of {len(of_words)} German {what} have their largest weight on "
+        f"{in_markdown(EOS)} or on a punctuation mark. {answer} *Hide an English word*, below, measures which word a "
+        "piece needs."
     )
 
 
@@ -194,69 +249,7 @@ def worked_words(trace: Trace, view: View, row: Group, column: Group) -> WorkedS
 
 
 def do(trace: Trace) -> None:
-    trials = {"Write the German yourself": own, "Hide an English word": hide, "Change the memory": memory}
-    trials[one_of("Try", list(trials), key="cross_trial", wrap=True)](trace, current_view(trace))
-
-
-def predict(trace: Trace) -> Sequence[Question]:
-    head = HeadControl((KIND,), KIND).value(trace.model)
-    return largest(trace, head), SOURCES, kept(trace, head)
-
-
-def largest(trace: Trace, head: Head) -> Question:
-    """Which English piece a head looks at most, in the middle of the translation."""
-    row = len(trace.labels) // 2
-    weights = trace.attention(KIND, head.layer)[head.head, row]
-    return which_piece(
-        "largest",
-        f"In layer {head.layer + 1}, head {head.head + 1}: which English piece does it look at most before writing "
-        f"**{in_markdown(trace.labels[row].text)}** (row {row + 1})?",
-        weights,
-        trace.src,
-        f"It gives it {number(float(weights.max()))} of its attention. Choose the cell in *See* to work it out.",
-    )
-
-
-SOURCES = Question(
-    "sources",
-    "In encoder-decoder attention, where do queries, keys and values come from?",
-    (
-        "Queries and keys from the decoder, values from the encoder.",
-        "Queries from the decoder, keys and values from the encoder's output.",
-        "Queries from the encoder, keys and values from the decoder.",
-        "All three from the encoder's output.",
-    ),
-    frozenset({1}),
-    "The one who writes asks; the English answers, both with what it can be found by and with what it hands over. Keys "
-    "and values always come from the same place, or a weight would pick the value of something else.",
-)
-
-
-def kept(trace: Trace, head: Head) -> Question:
-    """What becomes of the keys and values while the translation grows."""
-    # The same sentence with a translation of one piece, <eos>: are the keys others?
-    short = engine.trace(trace.text, "")
-    changed = max(
-        float(np.abs(trace.attention(KIND, n, what) - short.attention(KIND, n, what)).max())
-        for n in range(len(trace.model.anatomy.stacks[-1].layers))
-        for what in "kv"
-    )
-    n_heads, s, d_k = trace.attention(KIND, head.layer, "k").shape
-    return Question(
-        "kept",
-        "The decoder has written a piece and goes on to the next. What becomes of the keys and values of its "
-        "encoder-decoder attention?",
-        (
-            "They get one more row, for the piece just written.",
-            "They stay exactly as they are.",
-            "They are made anew and come out different, since the German has grown.",
-        ),
-        frozenset({1 if changed < 1e-4 else 2}),
-        f"They are made from the encoder's output alone: K is ({n_heads}, {s}, {d_k}), a row for each of the {s} "
-        "English pieces, however long the German. Compared with a German sentence of one piece, the keys and values "
-        f"here differ by {magnitude(changed)} at most. So a translator makes them once and keeps them; only the masked "
-        "self-attention's grow with every piece.",
-    )
+    TRIALS[TRIAL.draw()](trace, current_view(trace))
 
 
 LESSON = Lesson(

@@ -9,7 +9,7 @@ from model.trace import MAX_TOKENS, Array, Trace
 from pages.attention.encoder_decoder_attention.view import KIND, View
 from ui import engine
 from ui.components.matrix import Caption, Labels, Scale, matrix
-from ui.controls.segmented import one_of
+from ui.controls.control import Choice
 from ui.text import bold, magnitude
 from ui.views.attention_kinds import KINDS
 from ui.views.before_after import before_after
@@ -24,9 +24,9 @@ def memory(trace: Trace, view: View) -> None:
         "Which matrix does each decoder layer read? Multiply every candidate by this layer's own $W^K$ and $W^V$ and "
         "compare with the keys and values that it really used."
     )
-    found = {letter: differences(trace, letter) for letter in "kv"}
-    limit = max(float(one.max()) for one in found.values())
-    for column, (letter, one) in zip(st.columns(2, gap="medium"), found.items(), strict=True):
+    largest = {letter: differences(trace, letter) for letter in "kv"}
+    limit = max(float(one.max()) for one in largest.values())
+    for column, (letter, one) in zip(st.columns(2, gap="medium"), largest.items(), strict=True):
         capital = letter.upper()
         with column:
             matrix(
@@ -44,8 +44,8 @@ def memory(trace: Trace, view: View) -> None:
                 key=f"memory_{letter}",
                 scale=Scale("positive", limit=limit),
             )
-    last = max(float(one[:, -1].max()) for one in found.values())
-    rest = min(float(one[:, :-1].min()) for one in found.values())
+    last = max(float(one[:, -1].max()) for one in largest.values())
+    rest = min(float(one[:, :-1].min()) for one in largest.values())
     s, d_model = trace.tensors[trace.model.anatomy.stack("encoder").writes].shape
     st.markdown(
         f"In the last column the largest difference is **{magnitude(last)}** (32-bit rounding), in the others it is "
@@ -65,22 +65,21 @@ def sources(trace: Trace) -> dict[str, str]:
 
 def differences(trace: Trace, letter: str) -> Array:
     """Largest difference between K (or V) of each decoder layer and X·W, for each X that might be the memory: (L,N)."""
-    found = []
+    by_layer = []
     for layer in range(len(trace.model.anatomy.stacks[-1].layers)):
         head = Head(KIND, layer, 0)
-        own = engine.model().weights[f"{trace.path(head)}.w_{letter}.weight"].T
+        own = trace.model.weights[f"{trace.path(head)}.w_{letter}.weight"].T
         true = np.concatenate(list(trace.attention(KIND, layer, letter)), axis=1)  # (S,d_model)
-        found.append([np.abs(trace.tensors[name] @ own - true).max() for name in sources(trace).values()])
-    return np.array(found)
+        by_layer.append([np.abs(trace.tensors[name] @ own - true).max() for name in sources(trace).values()])
+    return np.array(by_layer)
 
 
 def choose_memory(trace: Trace, view: View, names: list[str]) -> None:
     """The decoder reading another matrix as its memory, before and after."""
     st.markdown("**What if it were another matrix?** Let the decoder read what the encoder held earlier:")
-    name = one_of("The decoder reads", names[:-1], key="memory", default=names[-2], wrap=True)
-    src, tgt = (tuple(token.id for token in tokens) for tokens in (trace.src, trace.tgt))
-    longest = min(2 * len(tgt) + 10, MAX_TOKENS)
-    reading = engine.run(read_from, trace.model, src, tgt, names.index(name), longest)
+    name = Choice("The decoder reads", "memory", names[:-1], names[-2]).draw()
+    longest = min(2 * len(trace.tgt) + 10, MAX_TOKENS)
+    reading = engine.run(read_from, trace.model, trace.src_ids, trace.tgt_ids, names.index(name), longest)
     rows, columns = view.groups(trace)
     before_after(
         (view.values(trace), view.values(trace, reading.weights)),
@@ -89,7 +88,7 @@ def choose_memory(trace: Trace, view: View, names: list[str]) -> None:
         how_to_read=f"{view.in_full}; 0 to 1 on both sides.",
         csv_name="weights",
     )
-    written = engine.model().tokenizer.decode(reading.ids)
+    written = trace.model.tokenizer.decode(reading.ids)
     cut = len(reading.ids) == longest
     st.markdown(
         f"Translation before: {bold(trace.translation or '(nothing)')} Reading {name}: {bold(written or '(nothing)')}"

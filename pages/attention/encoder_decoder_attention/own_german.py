@@ -5,18 +5,17 @@ import streamlit as st
 
 from model.tokenizer import normalise
 from model.trace import MAX_TOKENS, Trace
+from pages.attention.encoder_decoder_attention.offers import GERMAN, offers
 from pages.attention.encoder_decoder_attention.view import KIND, View
 from ui import engine
 from ui.components.matrix import Caption, Labels, matrix
-from ui.controls.address import write_pair
 from ui.course.notices import MAX_CHARS
-from ui.course.sentence import KEY as SENTENCE
-from ui.text import magnitude, number
+from ui.text import bold, magnitude, number
 from ui.views.attention_kinds import KINDS, READABLE
 from ui.views.bars import bars
 from ui.views.tables import table
 
-GERMAN = "german"  # key of the box, and of its parameter in the address
+LIKELY, UNLIKELY = 0.5, 0.02  # mean probabilities of a piece: from the one on, and below the other
 
 # An English sentence and German that the model would not have written, under a short label.
 PAIRS = {
@@ -30,18 +29,17 @@ PAIRS = {
 def own(trace: Trace, view: View) -> None:
     """The learner's own target, read by teacher forcing, beside the model's translation."""
     st.markdown(
-        "Put other German into the decoder's mouth. It reads your sentence piece by piece, as in training (*teacher "
-        "forcing*); at each piece you see where it looks, and how likely it found just this piece."
+        "Give the decoder other German to read than its own. At each piece you see where it looks, and how likely it "
+        "found just this piece. (To feed given pieces instead of the model's own is called *teacher forcing*; so it "
+        "was trained.) The examples change the English sentence at the top too:"
     )
-    with st.container(horizontal=True, gap="small", key="pairs"):
-        for label, (english, german) in PAIRS.items():
-            offer(label, english, german)
+    offers(PAIRS, "pairs")
     typed = st.text_input(
         "Your own German sentence", key=GERMAN, bind="query-params", live="300ms",
         placeholder="Leave it empty for the model's translation",
     )  # fmt: skip
     text = normalise((typed or "")[:MAX_CHARS])
-    after = engine.trace(trace.text, text) if text else None
+    after = engine.retrace(trace, text) if text else None
     sides = (("before", trace, "The model's translation"), ("after", after, "Your German"))
     for column, (side, one, title) in zip(st.columns(2, gap="large"), sides, strict=True):
         with column:
@@ -51,19 +49,8 @@ def own(trace: Trace, view: View) -> None:
                 read(one, view, side, title)
     if after is not None:
         verdict(after)
-        if len(engine.model().tokenizer.encode(text)) > MAX_TOKENS:
+        if len(trace.model.tokenizer.encode(text)) > MAX_TOKENS:
             st.caption(f"Your German is longer than the model can take: only its first {MAX_TOKENS} pieces are read.")
-
-
-def put(sentence: str, german: str) -> None:
-    st.session_state[SENTENCE], st.session_state[GERMAN] = sentence, german
-    write_pair("cell", None)
-
-
-def offer(label: str, sentence: str, german: str = "") -> None:
-    """A button that puts an English sentence into the bar, and German into its box."""
-    if st.button(label, key=f"offer_{label}", help=german or sentence, on_click=put, args=(sentence, german)):
-        st.rerun()  # the whole page: the sentence bar too
 
 
 def read(trace: Trace, view: View, side: str, title: str) -> None:
@@ -89,22 +76,23 @@ def verdict(trace: Trace) -> None:
     first = probabilities.argmax(-1)
     agreed = int(sum(token.id == best for token, best in zip(trace.labels, first, strict=True)))
     mean = float(np.exp(np.log(np.maximum(given, np.finfo(float).tiny)).mean()))
-    says = (
-        "To the model this is a likely translation."
-        if mean >= 0.5
-        else "The model would have put it differently, but it can follow: after an unexpected piece, the next ones are "
-        "likely again."
-        if mean >= 0.02
-        else "The model does not take this for a translation of your sentence: another meaning, another language, or "
-        "an order that it never met. It still looks somewhere, since every row must share out a weight of 1; but that "
-        "is no alignment."
-    )
+    english = bold(trace.text)
+    if mean >= LIKELY:
+        says = f"To the model this is a likely translation of {english} (a mean of {LIKELY} or more)."
+    elif mean >= UNLIKELY:
+        says = f"The model would have put {english} differently (a mean below {LIKELY})."
+    else:
+        says = (
+            f"The model does not take this for a translation of {english} (a mean below {UNLIKELY}). It still looks "
+            "somewhere, because every row must share out a weight of 1; but that is no alignment."
+        )
     st.markdown(
-        f"A piece of your German has a probability of **{magnitude(mean)}** on average (the geometric mean), all of it "
-        f"together **{magnitude(float(given.prod()))}**; **{agreed} of {len(given)}** pieces are what the model would "
-        f"have written there itself. {says}"
+        f"All {len(given)} pieces of your German together have a probability of "
+        f"**{magnitude(float(given.prod()))}**: their probabilities multiplied. If each had the same, that would be "
+        f"**{magnitude(mean)}** a piece, their (geometric) mean. **{agreed} of {len(given)}** pieces are what the "
+        f"model would have written there itself. {says}"
     )
-    tokenizer = engine.model().tokenizer
+    tokenizer = trace.model.tokenizer
     with st.expander("What the model would rather have written, piece by piece"):
         table(
             ("your piece", "its probability", "the likeliest piece", "its probability"),

@@ -3,18 +3,19 @@
 from dataclasses import dataclass
 
 import numpy as np
-import streamlit as st
 
 from figures.grouping import Group, grouped
 from model.interventions import Head
 from model.tokenizer import EOS
 from model.trace import Array, Trace
+from ui.controls.control import Choice, Switch
 from ui.controls.head_control import HeadControl
 from ui.views.attention_kinds import READABLE, all_weights, groups_of, head_title, tokens_of
 
 KIND = "cross"
 ONE, LAYER, ALL = VIEWS = "One head", "Layer average", "Full average"
-VIEW, WORDS = "view", "by_word"  # keys of the controls, and of their parameters in the address
+HEAD = HeadControl((KIND,), KIND)
+SHOW, BY_WORD = Choice("Show", "view", VIEWS), Switch("Whole words", "by_word")
 
 
 @dataclass(frozen=True)
@@ -73,9 +74,7 @@ class View:
 
 def current_view(trace: Trace) -> View:
     """The view that See is set to, also where its controls are not on the page (presenter mode)."""
-    which = st.session_state.get(VIEW) or st.query_params.get(VIEW)
-    by_word = st.session_state.get(WORDS, st.query_params.get(WORDS) == "true")
-    return View(HeadControl((KIND,), KIND).value(trace.model), which if which in VIEWS else ONE, bool(by_word))
+    return View(HEAD.value(trace.model), SHOW.value(), BY_WORD.value())
 
 
 def is_word(label: str) -> bool:
