@@ -1,6 +1,7 @@
 """The lesson on inference, by what it would show; searches and passes of the oracle compute every number again."""
 
 import re
+import time
 from functools import cache
 from typing import Any
 
@@ -16,7 +17,7 @@ from tests.oracle import decode
 from tests.oracle.decode import Writer
 from tests.oracle.formula import agree
 from tests.oracle.forward import EOS, SOS, Forward, source_ids, tokenizer
-from tests.pages.kit import assert_sound, component, markdown, opened, size, table
+from tests.pages.kit import assert_sound, component, give_answer, markdown, opened, size, table
 from tests.truth.lessons.inference import check_theatre, text_of
 from ui import engine
 from ui.course.lesson import COURSE
@@ -295,6 +296,13 @@ def test_the_edges_of_sampling_are_greedy_and_say_so() -> None:
         assert says in markdown(page)
 
 
+def test_drawing_from_everything_leaves_out_two_marks_alone() -> None:
+    text = markdown(at("I ate an apple", method=SAMPLING)).replace("\\", "")
+    assert "keeps **7,998** of 8,000 entries" in text
+    assert "only <pad> and <sos> are left out" in text
+    assert "are left out" not in markdown(at(method=SAMPLING, top_k="3"))
+
+
 def test_draw_again_takes_the_next_seed() -> None:
     page = at(method=SAMPLING)
     page.button(key="draw_again").click().run()
@@ -359,7 +367,12 @@ def test_work_with_and_without_the_cache() -> None:
 def test_time_is_measured_on_demand_for_this_translation() -> None:
     page = at("Go", method=CACHE)
     assert "Not measured yet" in markdown(page)
-    page.button(key="measure").click().run()
+    page.button(key="measure/start").click().run()
+    for _ in range(200):
+        if "Not measured yet" not in markdown(page):
+            break
+        time.sleep(0.1)
+        page.run()
     assert_sound(page)
     assert re.search(r"With the cache \*\*[\d.]+ ms\*\*, without it \*\*[\d.]+ ms\*\*", markdown(page))
     page.text_input(key="sentence").input("Stop").run()
@@ -408,22 +421,28 @@ def test_edge_sentences(sentence: str, method: str) -> None:
 # --- Predict ---------------------------------------------------------------------------------------------------------
 
 
-def answer(page: AppTest, question: str, option: int) -> AppTest:
-    (radio,) = (r for r in page.radio if r.key.startswith(f"inference/{question}/"))
-    radio.set_value(option).run()
-    page.button(key=f"{radio.key}/check").click().run()
-    assert_sound(page)
-    return page
+def asked(page: AppTest, n: int) -> str:
+    """The text of the n-th question, once it is open."""
+    next(group for group in page.button_group if group.key == f"{PAGE}/at").set_value(str(n + 1)).run()
+    return page.radio[0].label
 
 
-def test_how_many_top_p_keeps_is_graded_live() -> None:
-    page, ids = at(), greedy(SENTENCE)
-    counts = [
-        int((decode.filter_logits(writer(SENTENCE).scores(ids[:t]), 1.0, 0, 0.9) > 0).sum()) for t in range(len(ids))
-    ]
-    (radio,) = (r for r in page.radio if r.key.startswith("inference/nucleus/"))
-    answer(page, "nucleus", [n.replace(",", "") for n in radio.options].index(str(max(counts))))
-    assert page.success[0].value.startswith("Right.")
+@pytest.mark.parametrize("sentence", ["I ate an apple", SENTENCE, "Peter plays the lead role in a Broadway show."])
+def test_how_many_top_p_keeps_can_be_added_up(sentence: str) -> None:
+    page, ids = at(sentence), greedy(sentence)
+    text = asked(page, 0)
+    step, p = int(re.findall(r"At step (\d+)", text)[0]), float(re.findall(r"top-p ([\d.]+) keep", text)[0])
+    sure = [np.exp(writer(sentence).scores(ids[:t]).max()) for t in range(len(ids))]
+    assert step == int(np.argmin(sure)) + 1
+    scores = writer(sentence).scores(ids[: step - 1])
+    listed = [float(share) for share in re.findall(r"\*\* (0\.\d{3})", text)]
+    assert listed == pytest.approx(sorted(np.exp(scores))[::-1][:6], abs=5.1e-4)
+    kept = int((decode.filter_logits(scores, 1.0, 0, p) > 0).sum())
+    assert kept == next(n for n in range(1, 6) if sum(listed[:n]) >= p)
+    assert give_answer(page, PAGE, 0, kept - 1).success
+    for other in {1, 2, 3, 4, 5} - {kept}:
+        said = give_answer(page, PAGE, 0, other - 1).warning[0].value
+        assert ("which is less than" in said) == (other < kept)
 
 
 @pytest.mark.parametrize("sentence", ["I ate an apple", SENTENCE, "Peter plays the lead role in a Broadway show."])
@@ -431,11 +450,13 @@ def test_whether_a_beam_finds_a_likelier_sentence_is_graded_live(sentence: str) 
     search, own = decode.beam(writer(sentence), 5), greedy(sentence)
     best = max(search.finished, key=search.finished.__getitem__)
     right = 2 if best == own else 0 if search.finished[best] > writer(sentence).total(own) else 1
-    page = answer(at(sentence), "beam", right)
+    page = give_answer(at(sentence), PAGE, 1, right)
     assert page.success[0].value.startswith("Right.")
     assert f"{search.finished[best]:.2f}".replace("-", "−") in page.success[0].value
 
 
 def test_the_decks_questions() -> None:
-    assert answer(at(), "gpt", 2).success[0].value.startswith("Right.")
-    assert answer(at(), "parallel", 1).success[0].value.startswith("Right.")
+    page = at()
+    assert give_answer(page, PAGE, 2, 1).success[0].value.startswith("Right.")
+    assert give_answer(page, PAGE, 3, 2).success[0].value.startswith("Right.")
+    assert "no encoder" in page.radio[0].label

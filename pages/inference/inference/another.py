@@ -32,18 +32,17 @@ def step_cards(writing: Trace, step: int, key: str, title: str, marked: str) -> 
 def another_word(trace: Trace) -> None:
     writing, step = state.now(trace)
     st.markdown(
-        "Take another piece than the model would. It does not know that it was you: it reads your piece as if it were "
-        "its own, and goes on from there."
+        "Take another piece than the model would. It reads your piece as if it were its own, and goes on from there."
     )
     step_cards(writing, step, "word_steps", "The translation: choose a step", "chosen by you")
-    found = state.candidates(writing, step)
+    offered = state.candidates(writing, step)
     pieces(
-        [Card(state.text_of(id), (chance(p),), n) for n, (id, p) in enumerate(found)],
+        [Card(state.text_of(trace, id), (chance(p),), n) for n, (id, p) in enumerate(offered)],
         key="word_candidates",
         title=f"Step {step + 1}: choose what is written",
         how_to_read="The model's likeliest pieces and their probabilities.",
-        selected=[id for id, _ in found].index(writing.labels[step].id),
-        on_select=lambda n: state.choose(writing, step, found[n][0]),
+        selected=[id for id, _ in offered].index(writing.labels[step].id),
+        on_select=lambda n: state.choose(writing, step, offered[n][0]),
     )
     if not any(state.yours(writing)):
         st.info("So far every piece is the model's own. Choose another one to see what becomes of the sentence.")
@@ -63,8 +62,8 @@ def another_word(trace: Trace) -> None:
         [(str(n + 1), *written_at(trace, n), *written_at(writing, n)) for n in rows],
     )
     st.caption(
-        f"From the first step that differs. {state.ended(writing)} The log-probability is the sum over all pieces; "
-        "closer to 0 is likelier."
+        f"From the first step that differs. {state.ended(writing)} The log-probability is the sum of the logarithms "
+        "of the pieces' probabilities; closer to 0 is likelier."
     )
 
 

@@ -11,12 +11,15 @@ from model.trace import MAX_TOKENS, Trace
 from pages.inference.inference import state
 from pages.inference.inference.state import as_text, text_of
 from ui.components.beam_tree import Node, State, beam_tree
-from ui.controls.address import read_pair, said, write_pair
+from ui.controls.address import read_pair, write_pair
+from ui.controls.control import Number
 from ui.text import bold, in_markdown, number
 from ui.views.tables import table
 from ui.views.worked_steps import show_steps
 
 WIDEST = 6  # beam
+SIZE = Number("Beginnings kept", "beam", 1, WIDEST, 3)
+ALPHA = Number("Length penalty α", "alpha", 0.0, 2.0, 1.0, 0.1)
 
 
 def beam_search(trace: Trace) -> None:
@@ -28,13 +31,11 @@ def beam_search(trace: Trace) -> None:
     )
     left, right = st.columns(2, gap="medium")
     with left:
-        size = said("beam", lambda: st.slider("Beginnings kept", 1, WIDEST, 3, key="beam", bind="query-params"))
+        size = SIZE.draw()
     with right:
-        alpha = said(
-            "alpha", lambda: st.slider("Length penalty α", 0.0, 2.0, 1.0, 0.1, key="alpha", bind="query-params")
-        )
-    prefix, _ = state.read_prefix(trace.text)
-    steps = state.beam(trace.text, size, prefix)
+        alpha = ALPHA.draw()
+    prefix, _ = state.read_prefix(trace)
+    steps = state.beam(trace, size, prefix)
     columns = looked_at(steps)
     ranked = sorted(steps[-1].finished, key=lambda one: one.score(alpha), reverse=True)
     best = (ranked or steps[-1].hypotheses)[0]
@@ -43,7 +44,7 @@ def beam_search(trace: Trace) -> None:
     if row >= len(columns[column]):
         column, row = home
     beam_tree(
-        nodes(columns, steps),
+        nodes(trace, columns, steps),
         key="beam_tree",
         title=f"The search: {sum(map(len, columns))} extensions that came near, {len(ranked)} of them ended",
         how_to_read="Each number is the log-probability of the whole beginning up to there: closer to 0 is likelier. "
@@ -52,11 +53,11 @@ def beam_search(trace: Trace) -> None:
         on_select=lambda chosen: write_pair("node", chosen, home),
     )
     if ranked:
-        finished_table(ranked, alpha)
+        finished_table(trace, ranked, alpha)
     else:
         st.info(f"None of the beginnings came to an end within {MAX_TOKENS} pieces.")
     chosen = list(columns[column])[row]
-    st.markdown(f"**The score of** {in_markdown(as_text(chosen))}")
+    st.markdown(f"**The score of** {in_markdown(as_text(trace, chosen))}")
     show_steps(worked_score(piece_by_piece(chosen, steps), alpha))
     if not chosen.finished:
         st.caption("It has not ended, so it is not ranked; this is what its score would be up to here.")
@@ -75,12 +76,12 @@ def looked_at(steps: Sequence[Step]) -> list[dict[Hypothesis, State]]:
     return columns
 
 
-def nodes(columns: Sequence[dict[Hypothesis, State]], steps: Sequence[Step]) -> list[list[Node]]:
+def nodes(trace: Trace, columns: Sequence[dict[Hypothesis, State]], steps: Sequence[Step]) -> list[list[Node]]:
     """The same for the drawing."""
     return [
         [
             Node(
-                text_of(one.ids[-1]),
+                text_of(trace, one.ids[-1]),
                 one.log_probability,
                 what,
                 list(columns[t - 1]).index(steps[t - 1].hypotheses[one.parent]) if t else 0,
@@ -100,14 +101,14 @@ def piece_by_piece(one: Hypothesis, steps: Sequence[Step]) -> list[float]:
     return [after - before for before, after in pairwise([0.0, *totals])]
 
 
-def finished_table(ranked: Sequence[Hypothesis], alpha: float) -> None:
+def finished_table(trace: Trace, ranked: Sequence[Hypothesis], alpha: float) -> None:
     """What came to an end, best first, and what the length penalty does to the order."""
     table(
         ("place", "translation", "log P", "pieces", "divided by", "score"),
         [
             (
                 str(n),
-                as_text(one) or "(nothing)",
+                as_text(trace, one) or "(nothing)",
                 number(one.log_probability),
                 str(len(one.ids)),
                 number(((5 + len(one.ids)) / 6) ** alpha),
@@ -119,10 +120,11 @@ def finished_table(ranked: Sequence[Hypothesis], alpha: float) -> None:
     plain, strong = max(ranked, key=lambda one: one.score(0)), max(ranked, key=lambda one: one.score(2))
     says = "Here the winner is the same for α = 0 and α = 2."
     if plain != strong:
-        says = f"Here α decides: with α = 0 the winner is {bold(as_text(plain))}, with α = 2 {bold(as_text(strong))}."
+        first, last = (bold(as_text(trace, one)) for one in (plain, strong))
+        says = f"Here α decides: with α = 0 the winner is {first}, with α = 2 {last}."
     st.markdown(
-        "A longer sentence multiplies more probabilities, so its log-probability is lower for that alone. Dividing by "
-        f"a number that grows with the length makes up for it. {says}"
+        "A longer sentence multiplies more probabilities, each at most 1, so that alone makes it less likely. Dividing "
+        f"by a number that grows with the length makes up for it. {says}"
     )
     st.caption(
         "Beginnings of one step are equally long, so α never decides what is dropped on the way; it orders what has "

@@ -6,9 +6,12 @@ import streamlit as st
 from experiments.cost import multiplications, timed, work
 from experiments.passes import one_at_a_time
 from figures.embedding_space import largest_difference
+from model.loaded import LoadedModel
 from model.trace import Trace
 from pages.inference.inference import state
 from ui import engine
+from ui.controls.background import background
+from ui.queue import Work
 from ui.text import bold, in_markdown, magnitude, number, piece
 from ui.views.attention_kinds import READABLE
 from ui.views.column_chart import Series, column_chart
@@ -22,8 +25,8 @@ def with_and_without_cache(trace: Trace) -> None:
         "they are computed. With the **cache** each step computes its own position alone and reads the others' keys "
         "and values; without it, every step computes all positions anew, only to throw all but the last away."
     )
-    src, tgt = state.ids(writing.src), state.ids(writing.tgt)
-    cached, anew = (work(engine.model().config, len(tgt), len(src), how) for how in (True, False))
+    src, tgt = writing.src_ids, writing.tgt_ids
+    cached, anew = (work(writing.model.config, len(tgt), len(src), how) for how in (True, False))
     products = [np.array([step.multiplications for step in run]) for run in (cached, anew)]
     sides, shown = ("with the cache", "without"), writing.labels[:READABLE]
     st.markdown("**Multiplications of each step, in millions**")
@@ -62,48 +65,54 @@ def with_and_without_cache(trace: Trace) -> None:
     )
     st.caption(
         "Counted from the shapes of all matrix products of the decoder and the output; the encoder runs once either "
-        "way. The first step with the cache is dearer, because it also computes the keys and values of your sentence."
+        "way. The first step with the cache costs more, because it also computes the keys and values of your sentence."
     )
-    measured(src, tgt)
+    measured(writing)
 
 
 RUNS = 3  # of each, of which the fastest counts: others may use the machine too
 
 
-def measured(src: state.Ids, tgt: state.Ids) -> None:
+def timing(loaded: LoadedModel, src: state.Ids, tgt: state.Ids) -> Work:
+    """Yields its progress; returns the fastest seconds with the cache (True) and without (False)."""
+    seconds: dict[bool, list[float]] = {True: [], False: []}
+    for n in range(RUNS):
+        for cached, known in seconds.items():
+            with engine.model_lock:
+                known.append(sum(timed(loaded, src, tgt, cached)))
+            yield (n + 0.5 * (not cached) + 0.5) / RUNS
+    return {cached: min(known) for cached, known in seconds.items()}
+
+
+def measured(writing: Trace) -> None:
     """Real time, on demand, since it takes some."""
-    slot = "measured"
-    if st.button("Measure the time on this machine, now", key="measure"):
-        with st.spinner("Writing it several times, with the cache and without…"), engine.model_lock:
-            times = {how: min(sum(timed(engine.model(), src, tgt, how)) for _ in range(RUNS)) for how in (True, False)}
-        st.session_state[slot] = (src, tgt, times)
-    known = st.session_state.get(slot)
-    if not known or known[:2] != (src, tgt):
+    loaded, src, tgt = writing.model, writing.src_ids, writing.tgt_ids
+    label = "Measure the time on this machine, now"
+    times = background("measure", label, (loaded.name, src, tgt), lambda: timing(loaded, src, tgt))
+    if times is None:
         st.caption("Not measured yet for this translation.")
         return
-    times = known[2]
     st.markdown(
         f"With the cache **{times[True] * 1000:.1f} ms**, without it **{times[False] * 1000:.1f} ms**: "
         f"{times[False] / times[True]:.2f} times as long."
     )
     st.caption(
-        f"Measured on this machine ({in_markdown(engine.model().device.label)}), a moment ago: all {len(tgt)} "
-        f"steps, the "
-        f"fastest of {RUNS} runs. Another moment gives other numbers, and time does not follow multiplications "
-        "exactly: every step also has a cost of its own, however little it computes."
+        f"Measured on this machine ({in_markdown(loaded.device.label)}): all {len(tgt)} steps, the fastest of {RUNS} "
+        "runs. Another moment gives other numbers, and time does not follow multiplications exactly."
     )
 
 
 def all_at_once(trace: Trace) -> None:
     writing, step = state.now(trace)
-    src, tgt = state.ids(writing.src), state.ids(writing.tgt)
+    src, tgt = writing.src_ids, writing.tgt_ids
     t = len(tgt)
     st.markdown(
-        "In training the right translation is known, so the decoder reads all of it **in one pass** and predicts every "
-        "piece at once: *teacher forcing*. Give it the translation it has just written, and compare."
+        "In training the right translation is known. The decoder reads its pieces instead of its own (*teacher "
+        "forcing*), so it can read all of them **in one pass** and predict every piece at once. Give it the "
+        "translation that it has just written, and compare."
     )
     alone, together = engine.run(one_at_a_time, writing.model, src, tgt), writing.tensors["logits"]
-    config = engine.model().config
+    config = writing.model.config
     table(
         ("", "runs of the decoder", "one after the other", "multiplications"),
         [

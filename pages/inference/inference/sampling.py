@@ -10,9 +10,14 @@ from pages.inference.inference import state
 from pages.inference.inference.another import step_cards
 from pages.inference.inference.state import text_of
 from ui.controls.address import said
-from ui.text import bold, chance, piece
+from ui.controls.control import Number
+from ui.text import bold, chance, in_markdown, piece
 from ui.views.column_chart import Series, column_chart
 from ui.views.tables import numbers_of_figure
+
+TEMPERATURE = Number("Temperature", "temperature", 0.0, 2.0, 1.0, 0.1)
+TOP_K = Number("Top-k (0: all)", "top_k", 0, 50, 0)
+TOP_P = Number("Top-p", "top_p", 0.0, 1.0, 1.0, 0.05)
 
 
 def draw_again() -> None:
@@ -27,20 +32,17 @@ def sampling(trace: Trace) -> None:
     )
     first, second, third, fourth, fifth = st.columns([1, 1, 1, 0.6, 0.6], gap="medium", vertical_alignment="bottom")
     with first:
-        temperature = said(
-            "temperature",
-            lambda: st.slider("Temperature", 0.0, 2.0, 1.0, 0.1, key="temperature", bind="query-params"),
-        )
+        temperature = TEMPERATURE.draw()
     with second:
-        top_k = said("top_k", lambda: st.slider("Top-k (0: all)", 0, 50, 0, key="top_k", bind="query-params"))
+        top_k = TOP_K.draw()
     with third:
-        top_p = said("top_p", lambda: st.slider("Top-p", 0.0, 1.0, 1.0, 0.05, key="top_p", bind="query-params"))
+        top_p = TOP_P.draw()
     with fourth:
         seed = said("seed", lambda: st.number_input("Seed", 0, 9999, 0, key="seed", bind="query-params"))
     with fifth:
         st.button("Draw again", key="draw_again", on_click=draw_again)
-    prefix, _ = state.read_prefix(trace.text)
-    drawn = state.sampled(trace.text, temperature, top_k, top_p, seed, prefix)
+    prefix, _ = state.read_prefix(trace)
+    drawn = state.sampled(trace, temperature, top_k, top_p, seed, prefix)
     st.markdown(
         f"Drawn: {bold(drawn.translation or '(nothing)')} Greedy writes: "
         f"{bold(state.written(trace, prefix).translation or '(nothing)')}"
@@ -51,15 +53,15 @@ def sampling(trace: Trace) -> None:
     step_cards(drawn, step, "drawn_steps", "The drawn sentence: choose a step", "not the likeliest")
 
     probabilities, kept = narrowed_at(drawn, step, temperature, top_k, top_p)
-    found = [id for id, _ in state.candidates(drawn, step)]
-    names = [text_of(id) for id in found]
+    likeliest = [id for id, _ in state.candidates(drawn, step)]
+    names = [text_of(trace, id) for id in likeliest]
     sides = "the model's", "drawn from"
     column_chart(
         names,
-        [Series(side, values[found]) for side, values in zip(sides, (probabilities, kept), strict=True)],
+        [Series(side, values[likeliest]) for side, values in zip(sides, (probabilities, kept), strict=True)],
         axis="probability",
         limit=1.0,
-        alt=f"Step {step + 1}: two bars for each of {len(found)} pieces, its probability before and after narrowing.",
+        alt=f"Step {step + 1}: two bars for each of {len(names)} pieces, its probability before and after narrowing.",
     )
     label = drawn.labels[step]
     given = step < len(prefix)
@@ -71,11 +73,13 @@ def sampling(trace: Trace) -> None:
         + (" Temperature 0 leaves the likeliest alone: that is greedy." if temperature == 0 else "")
         + (" Top-p 0 keeps one: the likeliest always stays." if top_p == 0 and temperature > 0 else "")
     )
+    if temperature > 0 and top_k == 0 and top_p == 1:
+        st.caption(in_markdown("Nothing is narrowed: only <pad> and <sos> are left out, which are never written."))
     numbers_of_figure(
         ("piece", *sides),
         [
             (name, chance(float(probabilities[id])), chance(float(kept[id])))
-            for id, name in zip(found, names, strict=True)
+            for id, name in zip(likeliest, names, strict=True)
         ],
     )
 

@@ -5,9 +5,10 @@ import streamlit as st
 from model.interventions import Head
 from model.trace import Trace
 from pages.inference.inference import state
-from ui import engine
 from ui.components.matrix import Caption, Labels, Scale
 from ui.components.theatre import Scene, Strip, theatre
+from ui.controls.control import Choice
+from ui.controls.head_control import HeadControl
 from ui.course.check import Part, checked_matrix
 from ui.engine import numbers
 from ui.text import piece
@@ -15,12 +16,14 @@ from ui.views.attention_kinds import KINDS, READABLE
 
 KIND = "cross"
 # What of a step can be worked out, by label.
-NUMBERS = PROBABILITIES, LOGITS, SENTENCE, OWN = (
+WHAT = PROBABILITIES, LOGITS, SENTENCE, OWN = (
     "Probabilities",
     "Scores (logits)",
     "Looks at your sentence",
     "Looks at what it read",
 )
+NUMBERS = Choice("Numbers of this step", "numbers", WHAT)
+HEAD = HeadControl((KIND,), KIND)
 
 
 def weights_name(writing: Trace, kind: str, head: Head, averaged: bool) -> tuple[str, int | None]:
@@ -35,11 +38,11 @@ def which_head(head: Head, averaged: bool) -> str:
 
 def stage(writing: Trace, step: int, head: Head, averaged: bool) -> None:
     """The theatre: every step of the translation, played or stepped through."""
-    found = numbers(writing)
+    known = numbers(writing)
     maps = {}
     for kind in (KIND, "decoder"):
         name, one = weights_name(writing, kind, head, averaged)
-        maps[kind] = found[name] if one is None else found[name][one]
+        maps[kind] = known[name] if one is None else known[name][one]
     theatre(
         [
             scene(writing, t, maps[KIND][t, :READABLE].tolist(), maps["decoder"][t, : t + 1].tolist())
@@ -66,16 +69,16 @@ def stage(writing: Trace, step: int, head: Head, averaged: bool) -> None:
 
 
 def scene(writing: Trace, step: int, cross: list[float], own: list[float]) -> Scene:
-    found = state.candidates(writing, step)
-    config = engine.model().config
+    offered = state.candidates(writing, step)
+    config = writing.model.config
     n_read, n_source, n_bytes = state.cache_at(writing, step)
     pairs = config.n_layers * (n_read + n_source)
     new = pairs if step == 0 else config.n_layers
     return Scene(
         cross,
         own,
-        [(state.text_of(id), probability) for id, probability in found],
-        [id for id, _ in found].index(writing.labels[step].id),
+        [(state.text_of(writing, id), probability) for id, probability in offered],
+        [id for id, _ in offered].index(writing.labels[step].id),
         [(n_read, n_source)] * config.n_layers,
         f"Key-value cache after this step: {pairs} pairs, {new} of them new (outlined), {n_bytes:,} bytes. A "
         f"square is one piece's key (orange) and value (green): {config.n_heads} heads × {config.d_k} numbers each.",
@@ -84,8 +87,8 @@ def scene(writing: Trace, step: int, cross: list[float], own: list[float]) -> Sc
 
 def numbers_of_step(writing: Trace, step: int, head: Head, averaged: bool, shown: str) -> None:
     """One row of the step's numbers, each of which Check works out."""
-    read, found = piece(writing.tgt[step].text), state.candidates(writing, step)
-    at = [id for id, _ in found]
+    read = piece(writing.tgt[step].text)
+    at = [id for id, _ in state.candidates(writing, step)]
     if shown in (PROBABILITIES, LOGITS):
         likely = shown == PROBABILITIES
         what, how_to_read = (
@@ -99,7 +102,7 @@ def numbers_of_step(writing: Trace, step: int, head: Head, averaged: bool, shown
             writing,
             "probabilities" if likely else "logits",
             Caption(f"Step {step + 1}: {what}", how_to_read),
-            labels=Labels(rows=[f"after {read}"], columns=[state.text_of(id) for id in at]),
+            labels=Labels(rows=[f"after {read}"], columns=[state.text_of(writing, id) for id in at]),
             part=Part(rows=[step], columns=at),
             scale=Scale("weight" if likely else "signed"),
             start=(0, at.index(writing.labels[step].id)),

@@ -3,14 +3,13 @@
 The step and the chosen pieces live in the address, as `at=4` and `prefix=306.1201`, ids of the vocabulary.
 """
 
-import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import streamlit as st
 
-from experiments.head_roles import all_heads, log_probabilities_hiding, log_probabilities_without
+from experiments.ablation import all_heads, log_probabilities_hiding, log_probabilities_without
 from model.decoding import Beam, Greedy, Hypothesis, PrefixError, Sampling, Step, check_prefix
 from model.interventions import Head
 from model.tokenizer import EOS, EOS_ID, Token
@@ -34,21 +33,21 @@ def write_step(step: int) -> None:
     write_count(_STEP, step + 1, 1)
 
 
-def read_prefix(text: str) -> tuple[Ids, str]:
+def read_prefix(trace: Trace) -> tuple[Ids, str]:
     """The ids that the translation of this sentence is to begin with, and what was left out of them and why, or ''.
 
     Pieces chosen for one sentence mean nothing in another: they are forgotten when it changes.
     """
     before = st.session_state.get(_OF)
-    st.session_state[_OF] = text
-    if before not in (None, text):
+    st.session_state[_OF] = trace.text
+    if before not in (None, trace.text):
         write_prefix(())
     asked = st.query_params.get(_PREFIX, "")
     known: Ids = ()
     for part in asked.split(".")[: MAX_TOKENS + 1] if asked else ():
         try:
             longer = (*known, _number(part))
-            check_prefix(longer, engine.model().config.vocab_size, MAX_TOKENS)
+            check_prefix(longer, trace.model.config.vocab_size, MAX_TOKENS)
         except PrefixError as error:
             left_out = in_markdown(part[:20])
             return known, f"The address asks for the piece {left_out}, but {in_markdown(str(error))}. It is left out."
@@ -71,7 +70,7 @@ def write_prefix(prefix: Ids) -> None:
 
 def written(trace: Trace, prefix: Ids) -> Trace:
     """The sentence's trace with a translation that begins with the chosen pieces."""
-    return engine.trace(trace.text, decoding=Greedy(prefix=prefix)) if prefix else trace
+    return engine.retrace(trace, decoding=Greedy(prefix=prefix)) if prefix else trace
 
 
 def own_choice(step: Step) -> int:
@@ -93,13 +92,13 @@ def choose(writing: Trace, step: int, id: int) -> None:
     write_step(step)
 
 
-def beam(text: str, size: int, prefix: Ids) -> tuple[Step, ...]:
+def beam(trace: Trace, size: int, prefix: Ids) -> tuple[Step, ...]:
     """The steps of a beam search. The length penalty only orders what has finished, so it is left to the page."""
-    return engine.trace(text, decoding=Beam(size, prefix=prefix)).steps
+    return engine.retrace(trace, decoding=Beam(size, prefix=prefix)).steps
 
 
-def sampled(text: str, temperature: float, top_k: int, top_p: float, seed: int, prefix: Ids) -> Trace:
-    return engine.trace(text, decoding=Sampling(temperature, top_k, top_p, seed, prefix=prefix))
+def sampled(trace: Trace, temperature: float, top_k: int, top_p: float, seed: int, prefix: Ids) -> Trace:
+    return engine.retrace(trace, decoding=Sampling(temperature, top_k, top_p, seed, prefix=prefix))
 
 
 @dataclass(frozen=True)
@@ -133,7 +132,7 @@ def cache_at(writing: Trace, step: int) -> tuple[int, int, int]:
     """
     kept = [
         (writing.attention("decoder", layer, what)[:, : step + 1], writing.attention("cross", layer, what))
-        for layer in range(engine.model().config.n_layers)
+        for layer in range(writing.model.config.n_layers)
         for what in "kv"
     ]
     own, source = kept[0]
@@ -146,23 +145,22 @@ def ids(tokens: Sequence[Token]) -> Ids:
 
 def now(trace: Trace) -> tuple[Trace, int]:
     """The translation as the visitor has it, and the step that is shown, counted from 0."""
-    prefix, _ = read_prefix(trace.text)
+    prefix, _ = read_prefix(trace)
     writing = written(trace, prefix)
     return writing, read_step(len(writing.labels))
 
 
-@functools.cache
-def text_of(id: int) -> str:
-    """A vocabulary entry as it can be seen."""
-    (token,) = engine.model().tokenizer.tokens([id])
+def text_of(trace: Trace, id: int) -> str:
+    """An entry of the model's vocabulary as it can be seen."""
+    (token,) = trace.model.tokenizer.tokens([id])
     return piece(token.text)
 
 
 def candidates(writing: Trace, step: int) -> list[tuple[int, float]]:
     """Ids and probabilities of a step's likeliest pieces, best first, and of the one written if it is none of them."""
-    found = [(candidate.id, candidate.probability) for candidate in writing.steps[step].candidates]
+    likeliest = [(candidate.id, candidate.probability) for candidate in writing.steps[step].candidates]
     label = writing.labels[step].id
-    return found if label in dict(found) else [*found, (label, writing.probabilities[step])]
+    return likeliest if label in dict(likeliest) else [*likeliest, (label, writing.probabilities[step])]
 
 
 def ended(writing: Trace) -> str:
@@ -177,6 +175,6 @@ def ended(writing: Trace) -> str:
     return "Every piece so far is the model's own choice."
 
 
-def as_text(one: Hypothesis) -> str:
+def as_text(trace: Trace, one: Hypothesis) -> str:
     """A translation, finished or not."""
-    return engine.model().tokenizer.decode(one.ids) + ("" if one.finished else " …")
+    return trace.model.tokenizer.decode(one.ids) + ("" if one.finished else " …")
