@@ -32,7 +32,7 @@ def different(trace: Trace, layer: int) -> Question:
         for n, j in enumerate(most)
     ]
     wrong = {
-        n - 1: f"They look at {'more' if n < right else 'fewer'} different pieces than that."
+        n - 1: f"{n} is too few." if n < right else f"{n} is too many: some heads look at the same piece."
         for n in range(1, n_heads + 1)
         if n != right
     }
@@ -76,8 +76,6 @@ def matters(trace: Trace) -> Question:
     left = {head: math.exp(change) for head, change in change_of.items()}
     worst: Head = min(left, key=lambda head: left[head])
     right = sum(left[worst] < limit for limit in LIMITS)
-    further = f"It falls further: without {name_of(worst)} it is less likely than that."
-    less = "No single head costs as much as that on this sentence."
     return Question(
         "matters",
         f"The model has {len(left)} heads. Switch them off one at a time, all others on, and let it read the same "
@@ -93,5 +91,11 @@ def matters(trace: Trace) -> Question:
         f"Without {name_of(worst)} it is {magnitude(left[worst])} times as likely as before. Most heads cost far less: "
         f"the middle one of all {len(left)} leaves it {magnitude(float(np.median(list(left.values()))))} times as "
         "likely.",
-        wrong={n: further if n < right else less for n in range(len(LIMITS) + 1) if n != right},
+        wrong={
+            n: f"It falls further: below {LIMITS[n]}."
+            if n < right
+            else f"On this sentence no single head brings it below {LIMITS[n - 1]}."
+            for n in range(len(LIMITS) + 1)
+            if n != right
+        },
     )

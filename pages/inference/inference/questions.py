@@ -54,9 +54,9 @@ def nucleus(trace: Trace) -> Question:
         for one in trace.steps[step].candidates[:LISTED]
     )
     wrong = {
-        n - 1: f"Those {n} together have {number(float(sums[n - 1]), 3)}, which is less than {p}."
+        n - 1: f"The sum of the first {n} is {number(float(sums[n - 1]), 3)}, which is less than {p}."
         if n < right
-        else f"The first {right} reach {p} already; top-p keeps no more than it must."
+        else f"{n} is more than it needs: the sum of the first {right} reaches {p} already."
         for n in range(1, LISTED)
         if n != right
     }
@@ -79,9 +79,11 @@ def likelier(trace: Trace) -> Question:
     own, other = total(trace), likeliest.log_probability
     same = likeliest.ids == trace.label_ids
     right = 2 if same else 0 if other > own else 1
-    finds = "It finds the very same sentence here." if same else "It finds another sentence here."
     compared = f"{number(other, 2)} is {'closer to' if other > own else 'further from'} 0 than {number(own, 2)}."
-    wrong = {0: finds if same else compared, 1: finds if same else compared, 2: finds}
+    wrong = {0: compared, 1: compared, 2: "It finds another sentence here."}
+    if same:
+        finds = "It finds the very same sentence here, so it cannot be"
+        wrong = {0: f"{finds} likelier.", 1: f"{finds} less likely."}
     return Question(
         "beam",
         f"Beam search with {BEGINNINGS} beginnings looks further than greedy search. On this sentence, its likeliest "
