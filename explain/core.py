@@ -20,10 +20,14 @@ DIGITS = 4
 
 @dataclass(frozen=True)
 class Blank:
-    """A part of a step to be worked out by hand: the formula (LaTeX) without its result, and the result."""
+    """A part of a step to be worked out by hand: the formula (LaTeX) without its result, and the result.
+
+    digits: decimals to give; with 0 the answer is a whole number
+    """
 
     formula: str
     answer: float
+    digits: int = 2
 
 
 @dataclass(frozen=True)

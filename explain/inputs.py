@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from explain.core import Blank, Cell, Numbers, WorkedStep, dot_product, factor, rule, subscript, tex
+from explain.core import Blank, Cell, Numbers, WorkedStep, dot_product, factor, largest_product, rule, subscript, tex
 
 
 @rule("look_up")
@@ -17,8 +17,8 @@ def _looked_up(cell: Cell) -> WorkedStep:
     token = next(int(i) for i in candidates if np.array_equal(matrix[i], looked_up))
     value, source, others = cell.value, f"{name}[{token}]", len(matrix) - 1
     return WorkedStep(
-        f"The id is {token}, so this is column {dimension + 1} of row {token} of E (rows counted from 0). As a "
-        f"product with the one-hot vector: one of {len(matrix):,} terms counts, the others are multiplied by 0.",
+        f"The id is {token}, so this is dimension {dimension + 1} of the row of E that belongs to it. As a product "
+        f"with the one-hot vector: one of {len(matrix):,} terms counts, the others are multiplied by 0.",
         rf"1\cdot {factor(value)} + {others}\cdot 0 = {tex(value)}",
         value,
         f't["{source}"][{dimension}]',
@@ -45,15 +45,18 @@ def _position(cell: Cell) -> WorkedStep:
     position, dimension = cell.index
     d_model, value = cell.numbers[cell.name].shape[-1], cell.value
     even = dimension - dimension % 2
-    name = "cos" if dimension % 2 else "sin"
+    name, other = ("cos", "sin") if dimension % 2 else ("sin", "cos")
     angle = position / 10000 ** (even / d_model)
+    other_value = math.sin(angle) if dimension % 2 else math.cos(angle)  # the pair's other number, left to the learner
     return WorkedStep(
-        f"Position {position} (counted from 0), dimension {dimension} (from 0), "
-        f"which is {'odd: a cosine' if dimension % 2 else 'even: a sine'}; 2i = {even}. Angles are in radians.",
+        f"Here pos = {position}: the formula counts positions from 0. Dimension {dimension + 1} is the "
+        f"{'cosine' if dimension % 2 else 'sine'} of pair {even // 2 + 1}. The formula counts pairs from 0 too, so "
+        f"i = {even // 2} and 2i = {even}. Angles are in radians.",
         rf"\{name}\!\left(\frac{{{position}}}{{10000^{{{even}/{d_model}}}}}\right)"
         rf" = \{name}({tex(angle)}) = {tex(value)}",
         value,
         f"np.{name}({position} / 10000 ** ({even} / {d_model}))",
+        blank=Blank(rf"\{other}({tex(angle)})", other_value),
     )
 
 
@@ -108,4 +111,5 @@ def worked_cosine(numbers: Numbers, name: str, row: int, column: int) -> WorkedS
         f't = t["{name}"].astype(float)\na, b = t[{row}], t[{column}]\n'
         "(a @ b) / (np.linalg.norm(a) * np.linalg.norm(b))",
         (name,),
+        largest_product(left, right),
     )

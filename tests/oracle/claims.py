@@ -355,7 +355,8 @@ def question(
 
 @dataclass(frozen=True)
 class FillIn:
-    """A step of the arithmetic that the learner does; judged to two decimals."""
+    """A step of the arithmetic that the learner does; judged to two decimals, or exactly if the answer is whole."""
 
     formula: str
     answer: float
+    whole: bool = False

@@ -154,7 +154,8 @@ def _choose(block: Any, chosen: frozenset[int]) -> None:
 
 def blank(one: FillIn) -> Iterator[Statement]:
     """The formula, and a box for its value."""
-    yield markdown(rf"**Your turn.** What is $\displaystyle {one.formula}$, to two decimals?")
+    ends = "?" if one.whole else ", to two decimals?"
+    yield markdown(rf"**Your turn.** What is $\displaystyle {one.formula}${ends}")
     yield control("number_input", "Your number", value=None)
 
 
@@ -162,9 +163,9 @@ def filled_in(app: AppTest, one: FillIn) -> list[str]:
     """Fills in the right number, the right size with the wrong sign, and something else."""
     nearly = round(one.answer, 2)
     tries = [
-        (nearly, Statement("success", f"Right: it is {number(one.answer)}.")),
+        (nearly, Statement("success", f"Right: it is {number(one.answer, 0 if one.whole else 4)}.")),
         (
-            nearly + max(0.02, 0.02 * abs(nearly)),
+            nearly + (1 if one.whole else max(0.02, 0.02 * abs(nearly))),
             Statement("warning", "Not yet. Take the numbers as they stand, and round only at the end."),
         ),
     ]

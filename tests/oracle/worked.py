@@ -366,7 +366,7 @@ def looked_up(oracle: Forward, name: str, index: Index) -> Step:
     id, size = oracle.ids[name.partition(".")[0]][row], config()["vocab_size"]
     value = oracle[name][index]
     return Step(
-        f"The id is {id}, so this is column {dimension + 1} of row {id} of E (rows counted from 0). As a product with "
+        f"The id is {id}, so this is dimension {dimension + 1} of the row of E that belongs to it. As a product with "
         f"the one-hot vector: one of {size:,} terms counts, the others are multiplied by 0.",
         rf"1\cdot {factor(value)} + {size - 1}\cdot 0 = {tex(value)}",
         f't["{EMBEDDING}[{id}]"][{dimension}]',
@@ -390,11 +390,13 @@ def position(oracle: Forward, name: str, index: Index) -> Step:
     twice_i, wave = dimension - odd, "cos" if odd else "sin"
     angle = pos / 10000 ** (twice_i / d_model)
     return Step(
-        f"Position {pos} (counted from 0), dimension {dimension} (from 0), which is "
-        f"{'odd: a cosine' if odd else 'even: a sine'}; 2i = {twice_i}. Angles are in radians.",
+        f"Here pos = {pos}: the formula counts positions from 0. Dimension {dimension + 1} is the "
+        f"{'cosine' if odd else 'sine'} of pair {twice_i // 2 + 1}. The formula counts pairs from 0 too, so i = "
+        f"{twice_i // 2} and 2i = {twice_i}. Angles are in radians.",
         rf"\{wave}\!\left(\frac{{{pos}}}{{10000^{{{twice_i}/{d_model}}}}}\right) = \{wave}({tex(angle)}) = "
         + tex(math.cos(angle) if odd else math.sin(angle)),
         f"np.{wave}({pos} / 10000 ** ({twice_i} / {d_model}))",
+        Blank(rf"\{'sin' if odd else 'cos'}({tex(angle)})", math.sin(angle) if odd else math.cos(angle)),
     )
 
 
@@ -421,6 +423,7 @@ def cosine(oracle: Forward, source: str, row: int, column: int) -> Step:
         rf"{{{tex(lengths[0] * lengths[1])}}} = {tex(a @ b / (lengths[0] * lengths[1]))}",
         f't = t["{source}"].astype(float)\na, b = t[{row}], t[{column}]\n'
         "(a @ b) / (np.linalg.norm(a) * np.linalg.norm(b))",
+        largest_product(a, b),
     )
 
 

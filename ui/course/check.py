@@ -164,14 +164,23 @@ def check_cell(trace: Trace) -> None:
 
 
 def fill_in(blank: Blank, key: str) -> None:
-    """One step of the arithmetic for the learner to do by hand, judged to two decimals."""
+    """One step of the arithmetic for the learner to do by hand, judged to two decimals; whole numbers exactly."""
+    whole = blank.digits == 0
     with st.container(border=True, key="fill_in"):
-        st.markdown(rf"**Your turn.** What is $\displaystyle {blank.formula}$, to two decimals?")
-        given = st.number_input("Your number", value=None, format="%.2f", step=0.01, key=f"{key}/blank")
+        st.markdown(
+            rf"**Your turn.** What is $\displaystyle {blank.formula}$" + ("?" if whole else ", to two decimals?")
+        )
+        given = st.number_input(
+            "Your number",
+            value=None,
+            format=f"%.{blank.digits}f",
+            step=10.0**-blank.digits,
+            key=f"{key}/blank",
+        )
         if given is None:
             return
-        if abs(given - blank.answer) <= max(0.0051, 0.005 * abs(blank.answer)):
-            st.success(f"Right: it is {number(blank.answer)}.")
+        if abs(given - blank.answer) <= (0.5 if whole else max(0.0051, 0.005 * abs(blank.answer))):
+            st.success(f"Right: it is {number(blank.answer, 0 if whole else 4)}.")
         elif abs(given + blank.answer) <= 0.0051:
             st.warning("The size is right, the sign is not. Minus times minus is plus.")
         else:
