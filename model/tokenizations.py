@@ -23,14 +23,25 @@ class Cut:
 
     method:     the way of cutting; vocab_size: how many different pieces it knows, control tokens included
     pieces:     as they are written in its vocabulary, but a space is a space; `<unk>` where it knows none
+    text:       what was cut; back: what one gets when the pieces are put together again
     n_unknown:  how many of them are `<unk>`
-    rebuilt:    whether the text can be put together from the pieces again, unchanged
+    rebuilt:    whether nothing is unknown and the text comes back unchanged
     """
 
     method: str
     vocab_size: int
     pieces: tuple[str, ...]
-    rebuilt: bool
+    text: str
+    back: str
+
+    @property
+    def rebuilt(self) -> bool:
+        return self.back == self.text and not self.n_unknown
+
+    @property
+    def only_spaces_differ(self) -> bool:
+        """Whether what comes back is another text, but only by its spaces."""
+        return self.back != self.text and self.back.replace(" ", "") == self.text.replace(" ", "")
 
     @property
     def n_unknown(self) -> int:
@@ -57,12 +68,13 @@ def cuts(text: str, tokenizer: Tokenizer) -> tuple[Cut, ...]:
     signs = tuple(sign if sign in known else UNKNOWN for sign in text)
     return (
         _cut("Words", "words", text),
-        Cut("Characters", len(known) + 1, signs, UNKNOWN not in signs),
+        Cut("Characters", len(known) + 1, signs, text, "".join(signs)),
         Cut(
             "Byte-pair encoding",
             tokenizer.vocab_size,
             tuple(tokenizer.piece_text(i) for i in ids),
-            tokenizer.decode(ids) == text,
+            text,
+            tokenizer.decode(ids),
         ),
         _cut("WordPiece", "wordpiece", text),
         _cut("Unigram", "unigram", text),
@@ -74,5 +86,4 @@ def _cut(method: str, name: str, text: str) -> Cut:
     ids = backend.encode(text).ids
     pieces = tuple(str(backend.id_to_token(i)).replace("▁", " ") for i in ids)
     # Without skipping, a lost piece comes back as <unk> and not as nothing.
-    rebuilt = backend.decode(ids, skip_special_tokens=False) == text
-    return Cut(method, backend.get_vocab_size(), pieces, rebuilt)
+    return Cut(method, backend.get_vocab_size(), pieces, text, backend.decode(ids, skip_special_tokens=False))

@@ -38,6 +38,16 @@ def test_a_script_never_seen_is_lost_to_all_but_bytes() -> None:
         assert (cut.n_unknown == 0) == cut.rebuilt
 
 
+def test_what_comes_back_tells_spaces_from_signs() -> None:
+    found = by_method("don't")
+    assert found["Words"].back == "don ' t"
+    assert found["Words"].only_spaces_differ
+    assert not found["Words"].rebuilt
+    assert not found["Unigram"].only_spaces_differ
+    assert not by_method("Grüße")["Words"].only_spaces_differ
+    assert not by_method("<unk>")["WordPiece"].rebuilt  # typed, and lost all the same
+
+
 @given(st.text(max_size=50))
 @settings(max_examples=200)
 def test_any_text(text: str) -> None:

@@ -82,12 +82,24 @@ def lengths(text: str) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True)
 class Cut:
-    """A text cut in one way; comes_back: whether the text can be had from its pieces."""
+    """A text cut in one way, and what its pieces give together."""
 
     method: str
     vocab_size: int
     pieces: tuple[str, ...]
-    comes_back: bool
+    text: str
+    back: str
+
+    @property
+    def says(self) -> str:
+        """What the pieces give when they are put together again."""
+        if n_unknown := self.pieces.count(UNKNOWN):
+            return f"not the text: {n_unknown} unknown"
+        if self.back == self.text:
+            return "the same text"
+        spaces = str.maketrans("", "", " ")
+        same = self.back.translate(spaces) == self.text.translate(spaces)
+        return "the text with other spaces" if same else "another text"
 
 
 @functools.cache
@@ -108,7 +120,7 @@ def _library(method: str, name: str, text: str) -> Cut:
     # By their ids: the library itself writes an unknown piece as it stands in the text.
     pieces = tuple(vocabulary.id_to_token(id).replace("▁", " ") for id in ids)
     back = vocabulary.decode(ids, skip_special_tokens=False)
-    return Cut(method, vocabulary.get_vocab_size(), pieces, back == text)
+    return Cut(method, vocabulary.get_vocab_size(), pieces, text, back)
 
 
 def five_ways(text: str) -> list[Cut]:
@@ -116,8 +128,8 @@ def five_ways(text: str) -> list[Cut]:
     ids = encoded(text)
     return [
         _library("Words", "words", text),
-        Cut("Characters", len(signs()) + 1, single, UNKNOWN not in single),
-        Cut("Byte-pair encoding", tokenizer().get_vocab_size(), tuple(map(entry, ids)), text_of(ids) == text),
+        Cut("Characters", len(signs()) + 1, single, text, "".join(single)),
+        Cut("Byte-pair encoding", tokenizer().get_vocab_size(), tuple(map(entry, ids)), text, text_of(ids)),
         _library("WordPiece", "wordpiece", text),
         _library("Unigram", "unigram", text),
     ]

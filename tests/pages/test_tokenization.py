@@ -43,7 +43,7 @@ def test_the_pieces_and_the_way_back(sentence: str) -> None:
     assert raw.decode(errors="ignore") == f" {sentence}"[: len(raw.decode(errors="ignore"))]
     codes = [c.value for c in page.code]
     assert ast.literal_eval(codes[0]) == expected
-    assert "exactly the sentence they came from" in markdown(page)
+    assert "exactly the text that was cut" in markdown(page)
 
 
 def test_a_long_sentence_shows_a_readable_part_and_says_which() -> None:
@@ -77,6 +77,12 @@ def test_check_of_a_byte_and_of_the_end() -> None:
     assert "A single byte needs no rule" in markdown(page)
     page = opened(PAGE, sentence="cat", cell="1.2")
     assert "stands for no text" in markdown(page)
+
+
+def test_what_was_typed_is_compared_with_what_was_cut() -> None:
+    assert "was tidied" not in markdown(opened(PAGE, sentence="I ate an apple"))
+    for typed in ("“I ate”", "two  spaces", "e\u0301"):
+        assert "was tidied" in markdown(opened(PAGE, sentence=typed))
 
 
 def test_a_cell_that_does_not_exist_falls_back() -> None:
@@ -118,7 +124,7 @@ def test_one_click_examples_cut_in_five_ways() -> None:
         assert [row[0] for row in table(page, *HOW)] == list(rows)
         text = page.text_input(key="text").value or "I ate an apple"
         assert int(rows["Byte-pair encoding"][2]) == len(ids(text))
-        assert rows["Byte-pair encoding"][3] == "yes"
+        assert rows["Byte-pair encoding"][3] == "the same text"
         assert int(table(page, *CURVE)[-1][2]) == len(ids(text))
         assert int(table(page, *CURVE)[0][2]) == len(f" {text}".encode())
 
@@ -131,10 +137,11 @@ def test_what_is_unknown_does_not_come_back_and_words_forget_the_spaces() -> Non
         for method, _, n_pieces, back in table(page, *COUNTS):
             assert int(n_pieces) == shown[method].count(" · ") + 1
             n_unknown = shown[method].count("<unk>")
-            assert back == f"no, {n_unknown} unknown" if n_unknown else back in ("yes", "no, 0 unknown")
+            known = ("the same text", "the text with other spaces")
+            assert back == f"not the text: {n_unknown} unknown" if n_unknown else back in known
             found[text, method] = back
-    assert found["I ate an apple.", "Words"] == found["don't", "WordPiece"] == "no, 0 unknown"
-    assert all(back == "yes" for (_, method), back in found.items() if method == "Byte-pair encoding")
+    assert found["I ate an apple.", "Words"] == found["don't", "WordPiece"] == "the text with other spaces"
+    assert all(back == "the same text" for (_, method), back in found.items() if method == "Byte-pair encoding")
 
 
 @pytest.mark.parametrize("box", ["word", "text"])

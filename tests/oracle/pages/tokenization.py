@@ -1,8 +1,10 @@
 """What the lesson on tokenization must show."""
 
+import re
 from collections.abc import Sequence
 
 from tests.oracle.claims import (
+    FillIn,
     button,
     caption,
     cards,
@@ -14,7 +16,6 @@ from tests.oracle.claims import (
     plot,
     question,
     slider,
-    subheader,
     table,
     text_box,
 )
@@ -22,7 +23,7 @@ from tests.oracle.claims import (
     code as code_block,
 )
 from tests.oracle.common import Statements, code_part, numbers_of_figure
-from tests.oracle.forward import merges, tidied, tokenizer
+from tests.oracle.forward import MAX_PIECES, merges, tidied, tokenizer
 from tests.oracle.merging import Merge, five_ways, id_of, lengths, of_entry, replay, shown, words_of
 from tests.oracle.page import READABLE, Page
 from tests.oracle.statement import Statement
@@ -62,11 +63,10 @@ def idea(page: Page) -> Statements:
     assert tokenizer().get_vocab_size() == VOCABULARY
     assert len(merges()) == N_MERGES
     yield markdown(
-        "A network reckons with numbers, so a sentence has to become numbers first. It is cut into words, the words "
-        "into **pieces** (also called *tokens*), and every piece has a number, its **id**: its row in a fixed list of "
+        "A network works with numbers, so a sentence has to become numbers first. It is cut into words, the words "
+        "into **pieces** (also called *tokens*). Every piece has a number, its **id**: its place in a fixed list of "
         "8,000 pieces, the **vocabulary**. Frequent words are one piece. A word that is not in the list falls apart "
-        "into smaller pieces, in the end into single **bytes** (the numbers 0 to 255 in which computers store text), "
-        "so nothing is ever lost."
+        "into smaller pieces, in the end into single **bytes** (the numbers 0 to 255 in which computers store text)."
     )
     yield markdown(
         "Which pieces are in the list? Before the model was trained, **byte-pair encoding** read its sentences as "
@@ -115,8 +115,13 @@ def see(page: Page) -> Statements:
     assert text == page.text  # byte-level pieces lose nothing
     yield caption(
         f"{len(page.text)} characters, {n_of(len(page.text.encode()), 'byte')}, {n_of(len(ids) - 1, 'piece')} and "
-        "<eos>. Turned back into text, the ids give exactly the sentence they came from."
+        "<eos>. Turned back into text, the ids give exactly the text that was cut."
     )
+    if page.sentence != page.text and len(encoded(tidied(page.sentence))) <= MAX_PIECES:
+        yield caption(
+            "What you typed was tidied before it was cut, as the training text was: spaces in a row became one, "
+            "quotation marks straight, a letter and its accent one sign. That part does not come back."
+        )
 
 
 def check(page: Page) -> Statements:
@@ -126,7 +131,7 @@ def check(page: Page) -> Statements:
     if id < 3:
         yield markdown(
             "This one stands for no text. It is added behind every sentence, so that the model sees where it ends. "
-            f"The vocabulary begins with {len(NAMES)} such marks, and this is number {id}, counted from 0."
+            f"The vocabulary begins with {len(NAMES)} such marks, and their ids are 0 to {len(NAMES) - 1}."
         )
     else:
         yield markdown(f"It starts as {n_of(len(raw(id)), 'byte')}: `{hexadecimal(raw(id))}`.")
@@ -137,10 +142,15 @@ def check(page: Page) -> Statements:
             )
         )
         yield from steps(id_step(id, done))
+        if len(done) > 1:
+            part = done[-2]
+            yield markdown(f"Rule {part.rank:,} made **{shown(part.joined)}**. What is its id?")
+            yield FillIn(f"3 + 256 + {part.rank} - 1", id_of(part.joined), whole=True)
     if done:
         yield caption(
-            f"{len(done)} of the {N_MERGES:,} merge rules made this piece. Rule 1 joins the two neighbours that the "
-            "training text had most often; with those joined, rule 2 joins the next most frequent pair, and so on."
+            f"{len(done)} of the {N_MERGES:,} merge rules made this piece. Rule 1 joins the pair of neighbours that the "
+            "training text had most often. Then all pairs were counted anew: rule 2 joins the pair that was most "
+            "frequent by then, and so on."
         )
     yield fold("Compute it yourself")
     yield markdown("Download the model's own tokenizer, then run these lines in Python (`pip install tokenizers`).")
@@ -156,8 +166,8 @@ def id_step(id: int, done: Sequence[Merge]) -> Step:
     rank = done[-1].rank
     assert 3 + 256 + rank - 1 == id
     return Step(
-        f"The id of what rule {rank:,} makes: 3 marks and 256 bytes come first in the vocabulary, then one new piece "
-        "for each rule. Ids count from 0, rules from 1.",
+        f"Rule {rank:,} made this piece. The vocabulary begins with 3 marks and 256 bytes; then comes one new piece for "
+        "each rule. Ids count from 0, rules from 1, so 1 is taken away.",
         f"3 + 256 + {rank} - 1 = {id}",
     )
 
@@ -188,8 +198,12 @@ def hardest_word(page: Page) -> str:
 
 
 def do(page: Page) -> Statements:
+    yield fold("Build a word, merge by merge")
     yield from build_a_word(page)
+    yield fold("Five ways to cut a text")
     yield from five_cuts(page)
+    yield fold("Size against length")
+    yield from size_and_length(page)
 
 
 def build_a_word(page: Page) -> Statements:
@@ -197,7 +211,6 @@ def build_a_word(page: Page) -> Statements:
     word = tidied(typed) or hardest
     several = words_of(word[:40])
     done = replay(several[0])
-    yield subheader("Build a word, merge by merge")
     yield text_box("A word of yours", typed, placeholder=f"empty: “{visible(hardest[:40])}” of your sentence")
     if len(word) > 40:
         yield caption("Shown: the first word, and of it no more than 40 characters.")
@@ -253,9 +266,9 @@ def symbols(many: Sequence[str], marked: Sequence[int], title: str, how_to_read:
 HOW = {
     "Words": "At spaces and marks; each frequent word is a piece.",
     "Characters": "After every sign.",
-    "Byte-pair encoding": "Joins bytes by the merge rules above. This model's way.",
+    "Byte-pair encoding": "Joins bytes by the merge rules. This model's way.",
     "WordPiece": "In each word, the longest piece that fits, from the left; ## marks a piece inside a word.",
-    "Unigram": "Every piece has a probability; of all cuts the likeliest.",
+    "Unigram": "Every piece has a probability; the likeliest of all possible cuts is taken.",
 }
 
 
@@ -267,7 +280,6 @@ def five_cuts(page: Page) -> Statements:
     typed = page.state.get("text", "")
     whole = tidied(typed) or page.text
     text = whole[:200]
-    yield subheader("Five ways to cut the same text")
     yield text_box("A text of yours", typed, placeholder="empty: your sentence")
     for label, example in (
         ("Umlauts", "Schöne Grüße aus München"),
@@ -284,28 +296,33 @@ def five_cuts(page: Page) -> Statements:
         ("Method", "How it cuts", "This text, cut"), *((c.method, HOW[c.method], listed(c.pieces)) for c in cuts)
     )
     yield table(
-        ("Method", "Vocabulary", "Pieces", "Comes back"),
+        ("Method", "Vocabulary", "Pieces", "Put together again"),
         *(
             (
                 c.method,
                 f"{c.vocab_size:,}",
                 str(len(c.pieces)),
-                "yes" if c.comes_back else f"no, {c.pieces.count('<unk>')} unknown",
+                c.says,
             )
             for c in cuts
         ),
     )
     yield caption(
-        "All five learned from the same sentences. <unk> stands for what a vocabulary does not have, so its text does "
-        "not come back. Words and WordPiece forget the spaces, so a text with a full stop may not come back from them "
-        "either. Byte-pair encoding always has a piece: its smallest ones are the 256 bytes."
+        "All five learned from the same sentences. <unk> stands for what a vocabulary does not have: that part of the "
+        "text is lost. Words and WordPiece do not note where a space was. When they put the pieces together again, they "
+        "set a space between any two words or marks. Byte-pair encoding always has a piece, because its smallest ones "
+        "are the 256 bytes."
     )
-    curve = lengths(text)
+
+
+def size_and_length(page: Page) -> Statements:
+    curve = lengths((tidied(page.state.get("text", "")) or page.text)[:200])
     (_, most), (_, least) = curve[0], curve[-1]
     yield markdown(
-        f"**A larger vocabulary makes the sequence shorter.** With no merge at all this text is {n_of(most, 'piece')} "
-        f"long, one for each byte (and one for the space in front); with all {N_MERGES:,} merges it is {least}. Every "
-        "merge costs one row in the vocabulary. The line below is this text, cut with only the first merges known."
+        "A larger vocabulary makes the sequence shorter. The text is the one under *Five ways to cut a text*. With no "
+        f"merge it is {n_of(most, 'piece')} long, one for each byte (and one for the space in front). With all "
+        f"{N_MERGES:,} merges it is {least}. Every merge costs one row in the vocabulary. The line below is this text, "
+        "cut with only the first merges known."
     )
     sizes, pieces = [259 + n for n, _ in curve], [length for _, length in curve]
     blue = "#0072B2"
@@ -346,12 +363,24 @@ def five_cuts(page: Page) -> Statements:
 
 def predict(page: Page) -> Statements:
     now, loud = encoded(page.text), encoded(page.text.upper())
+    made = [entry(id).strip(" ") for id in range(259, VOCABULARY)]
+    small, capital = (
+        sum(bool(re.fullmatch(r"[^\W\d_]{2,}", one)) and one == case(one) != other(one) for one in made)
+        for case, other in ((str.lower, str.upper), (str.upper, str.lower))
+    )
+    both = f"It has {n_of(len(now), 'piece')} as it stands and {len(loud)} in capitals."
     yield question(
         f"Your sentence has {n_of(len(now), 'piece')}. Written in CAPITALS it has…",
         ("fewer", "just as many", "more"),
         1 + (len(loud) > len(now)) - (len(loud) < len(now)),
-        f"It has {n_of(len(loud), 'piece')}: {listed([entry(id) for id in loud])}. Capital letters are other bytes than "
-        "small ones, and the merges were learned from everyday text, which hardly ever shouts.",
+        f"In capitals it has {n_of(len(loud), 'piece')}: {listed([entry(id) for id in loud])}. Capital letters are "
+        f"other bytes than small ones, so other merge rules apply. Of the {N_MERGES:,} pieces that the rules made, "
+        f"{small:,} are two or more small letters and {capital:,} are two or more capitals.",
+        {
+            0: f"Capitals do not make it shorter. {both}",
+            1: f"The letters are the same to you, but not to the model. {both}",
+            2: f"Capitals do not always cost more. {both}",
+        },
     )
     words = dict.fromkeys(
         ("because", "apple", "sunflowers", "xylophone", "Saturday", "Straße", hardest_word(page)[:40])
@@ -365,21 +394,25 @@ def predict(page: Page) -> Statements:
         "Which of these words falls into the most pieces?",
         [inline(word) for word in options],
         options.index(best),
-        f"Pieces: {', '.join(f'{inline(word)} {counts[word]}' for word in options)}. What counts is how often its parts "
-        "were seen in training, not how long a word is.",
+        f"Pieces: {', '.join(f'{inline(word)} {counts[word]}' for word in options)}. Length alone does not decide. "
+        "There is a piece for letters that often stood together in the training text.",
+        {
+            n: f"{inline(word)} has {n_of(counts[word], 'piece')}: {listed([entry(id) for id in encoded(word)])}."
+            for n, word in enumerate(options)
+        },
     )
     ids = encoded("blorptangle")
     yield question(
-        "What does the model get for a word nobody has ever written, like *blorptangle*?",
-        (
-            "One id that means “unknown”.",
-            "A new id, added to the vocabulary.",
-            "The ids of several smaller pieces.",
-            "Nothing: the word is left out.",
-        ),
-        2,
-        f"It gets {n_of(len(ids), 'piece')}: {' · '.join(f'{name(id)} ({id})' for id in ids)}. Put together they are "
-        "“blorptangle” again.",
+        "The word *blorptangle* was made up for this question. How many pieces does the model make of it?",
+        ("1, which means “unknown”", str(len(ids)), "11, one for each letter"),
+        1,
+        f"It gets {n_of(len(ids), 'piece')}, each with its id: {' · '.join(f'{name(id)} ({id})' for id in ids)}. Put "
+        "together they are “blorptangle” again.",
+        {
+            0: "This vocabulary has no such piece, and needs none: any text is bytes, and every byte is a piece.",
+            2: "It starts as 12 bytes, 11 letters and a space in front. But some of these letters often stood together "
+            "in other words, so rules join them.",
+        },
     )
 
 
