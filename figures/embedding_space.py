@@ -1,13 +1,12 @@
-"""The learned space of the vocabulary: distances, angles, neighbours, and a map of it in two dimensions."""
+"""The learned space of the vocabulary: distances, angles, neighbours, and a picture of one neighbourhood."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from figures.chart import BLUE, layout
+from figures.chart import BLUE, GREY, layout
 
 Array = NDArray[np.floating]
 
@@ -35,6 +34,21 @@ def nearest(matrix: Array, row: int, count: int) -> tuple[list[int], list[float]
     return [int(i) for i in best], [float(found[i]) for i in best]
 
 
+def centred(matrix: Array) -> NDArray[np.float64]:
+    """Rows (V,D) without their mean row: what they have in common is gone."""
+    wide = np.asarray(matrix, dtype=np.float64)
+    return wide - wide.mean(0)
+
+
+def mean_cosine(matrix: Array) -> float:
+    """The mean cosine of all pairs of different rows (V,D), rows of zeros left out."""
+    unit = _unit(matrix)
+    # All pairs at once: the squared length of the sum of unit vectors is the sum of all their products.
+    count = int((np.linalg.norm(unit, axis=1) > 0.5).sum())
+    total = unit.sum(0)
+    return float((total @ total - count) / (count * (count - 1)))
+
+
 def one_hot(row: int, size: int) -> NDArray[np.float32]:
     """`size` zeros with a one at `row`."""
     vector = np.zeros(size, dtype=np.float32)
@@ -51,88 +65,73 @@ def largest_difference(left: Array, right: Array) -> float:
     return float(np.abs(np.asarray(left, dtype=np.float64) - np.asarray(right, dtype=np.float64)).max())
 
 
-@dataclass(frozen=True)
-class Projection:
-    """Rows seen from the two directions in which they differ most.
+def circle_order(rows: Array) -> list[int]:
+    """An order of rows (N,D) around a circle in which rows that point alike tend to stand side by side.
 
-    points: (V,2); shares: of the whole variance, what each direction keeps
+    Their order by angle, seen from the two directions in which they differ most (Pearson 1901).
     """
-
-    points: NDArray[np.float64]
-    shares: tuple[float, float]
-
-
-def principal_projection(matrix: Array) -> Projection:
-    """Principal component analysis of rows (V,D), two components; the largest part of each direction is positive.
-
-    Source: Pearson 1901
-    """
-    centred = np.asarray(matrix, dtype=np.float64) - np.asarray(matrix, dtype=np.float64).mean(0)
-    # The covariance is small (D,D); its eigenvectors are the directions, its eigenvalues the variances.
-    variances, directions = np.linalg.eigh(centred.T @ centred)
+    unit = centred(_unit(rows))
+    _, directions = np.linalg.eigh(unit.T @ unit)
     best = directions[:, [-1, -2]]
     best = best * np.sign(best[np.abs(best).argmax(0), [0, 1]])
-    shares = variances[[-1, -2]] / variances.sum()
-    return Projection(centred @ best, (float(shares[0]), float(shares[1])))
+    across, up = (unit @ best).T
+    return [int(i) for i in np.argsort(np.arctan2(across, up), kind="stable")]
 
 
-def space_map(projection: Projection, names: Sequence[str], lit: Sequence[int]) -> go.Figure:
-    """All rows as small points, those in `lit` large and named.
+def neighbour_ring(middle: str, names: Sequence[str], values: Sequence[float]) -> go.Figure:
+    """An entry in the middle, others around it: the larger the cosine (values), the nearer.
 
-    Args: names of all rows, shown on hover: any text
+    Args: names: of the others in their order around the circle, from the top clockwise: any text
     """
-    points = projection.points.astype(np.float32)
-    safe = np.array([plain(name) for name in names], dtype=object)  # of a list plotly would check every entry
-    chosen = list(lit)
-    dots = go.Scattergl(
-        x=points[:, 0],
-        y=points[:, 1],
-        mode="markers",
-        marker={"size": 3, "color": "rgba(128,138,150,0.35)"},
-        text=safe,
-        hovertemplate="%{text}<extra></extra>",
-        name="vocabulary",
-    )
-    named = go.Scattergl(
-        x=points[chosen, 0],
-        y=points[chosen, 1],
-        mode="markers",
-        marker={"size": 12, "color": BLUE, "line": {"width": 1, "color": "#ffffff"}},
-        text=safe[chosen],
-        hovertemplate="%{text}<extra></extra>",
-    )
-    # Names on plates of their own: dots cannot run through them, and they read the same on a white and a dark page.
-    plates = [
-        {
-            "x": x, "y": y, "text": name, "showarrow": False, "bgcolor": BLUE, "borderpad": 2,
-            "font": {"size": 13, "color": "#ffffff"},
-            **dict(zip(("xanchor", "yanchor", "xshift", "yshift"), _SIDES[side], strict=True)),
-        }
-        for (x, y), name, side in zip(points[chosen], safe[chosen], _free_sides(projection.points[chosen]), strict=True)
+    angles = 2 * np.pi * np.arange(len(names)) / max(len(names), 1)
+    distances = 1 - np.asarray(values, dtype=float)
+    end = max(float(distances.max(initial=0)), 0.5)
+    rings = [at for at in (0.2, 0.4, 0.6, 0.8) if at < end + 0.1]
+    x, y = distances * np.sin(angles), distances * np.cos(angles)
+    circle = np.linspace(0, 2 * np.pi, 73)
+    drawn = [
+        go.Scatter(
+            x=ring * np.sin(circle), y=ring * np.cos(circle), mode="lines", opacity=0.6, hoverinfo="skip",
+            line={"color": GREY, "width": 1, "dash": "dot"},
+        )
+        for ring in rings
     ]  # fmt: skip
-    x_axis, y_axis = (
-        {"title": {"text": f"{name} direction ({share:.1%} of the variance)"}, "zeroline": False}
-        for name, share in zip(("First", "Second"), projection.shares, strict=True)
+    around = go.Scatter(
+        x=x,
+        y=y,
+        mode="markers+text",
+        marker={"size": 8, "color": BLUE},
+        text=[plain(name) for name in names],
+        textposition=["middle right" if np.sin(a) >= 0 else "middle left" for a in angles],
+        textfont={"size": 13},
+        customdata=[f"{value:.4f}".replace("-", "−") for value in values],
+        hovertemplate="%{text}: cosine %{customdata}<extra></extra>",
+        cliponaxis=False,
     )
+    plate = {
+        "x": 0, "y": 0, "text": plain(middle), "showarrow": False, "bgcolor": BLUE, "borderpad": 3,
+        "font": {"size": 14, "color": "#ffffff"},
+    }  # fmt: skip
+    labels = [
+        {
+            "x": 0, "y": -ring, "text": f"cosine {1 - ring:.1f}", "showarrow": False, "yanchor": "top",
+            "font": {"size": 11, "color": GREY},
+        }
+        for ring in rings
+    ]  # fmt: skip
+    axis = {"visible": False, "range": [-end * 1.12, end * 1.12]}
     return go.Figure(
-        [dots, named],
-        layout(460, x_axis, y_axis, legend=False, zoom=True, annotations=plates),
+        [*drawn, around],
+        layout(
+            560,
+            axis | {"range": [-end * 1.45, end * 1.45]},
+            axis | {"scaleanchor": "x"},  # circles stay circles, so that distances are true
+            legend=False,
+            left=8,
+            bottom=8,
+            annotations=[*labels, plate],
+        ),
     )
-
-
-_SIDES = {
-    "above": ("center", "bottom", 0, 8),
-    "below": ("center", "top", 0, -8),
-    "right": ("left", "middle", 9, 0),
-    "left": ("right", "middle", -9, 0),
-}
-
-
-def _free_sides(points: NDArray[np.float64]) -> list[str]:
-    """For each point the side that faces away from the others, the near ones above all."""
-    gaps = points[:, None] - points
-    pushes = (gaps / np.maximum((gaps**2).sum(-1, keepdims=True), 1e-6)).sum(1)
-    return [("right" if x > 0 else "left") if abs(x) > abs(y) else ("above" if y >= 0 else "below") for x, y in pushes]
 
 
 def plain(text: str) -> str:

@@ -4,15 +4,16 @@ import numpy as np
 import pytest
 
 from figures.embedding_space import (
-    Projection,
+    centred,
+    circle_order,
     cosines,
     distance,
     largest_difference,
+    mean_cosine,
     nearest,
+    neighbour_ring,
     one_hot,
     plain,
-    principal_projection,
-    space_map,
 )
 
 ROWS, WIDTH = 53, 7
@@ -56,36 +57,42 @@ def test_one_hot_vectors_are_equally_far_apart_and_pick_rows(matrix: np.ndarray)
     assert largest_difference([1.0, -2.0], [1.5, 2.0]) == 4
 
 
-def test_the_projection_is_that_of_the_singular_value_decomposition(matrix: np.ndarray) -> None:
-    found = principal_projection(matrix)
-    centred = matrix.astype(float) - matrix.astype(float).mean(0)
-    u, s, vt = np.linalg.svd(centred, full_matrices=False)
-    for n in range(2):
-        sign = np.sign(vt[n][np.abs(vt[n]).argmax()])
-        np.testing.assert_allclose(found.points[:, n], sign * u[:, n] * s[n], atol=1e-8)
-        assert found.shares[n] == pytest.approx(s[n] ** 2 / (s**2).sum())
+def test_centred_rows_have_no_mean(matrix: np.ndarray) -> None:
+    np.testing.assert_allclose(centred(matrix).mean(0), 0, atol=1e-6)
+    np.testing.assert_allclose(centred(matrix)[3] - centred(matrix)[5], matrix[3] - matrix[5], atol=1e-5)
 
 
-def test_the_map_shows_every_row_and_names_those_that_are_lit(matrix: np.ndarray) -> None:
-    projection = principal_projection(matrix)
-    names = [f"<b>{i}</b>" for i in range(ROWS)]
-    figure = space_map(projection, names, lit=[2, 29])
-    everything, lit = figure.data
-    np.testing.assert_allclose(np.stack([everything.x, everything.y], 1), projection.points, rtol=1e-5, atol=1e-5)
-    plates = figure.layout.annotations
-    assert [plate.text for plate in plates] == ["&lt;b&gt;2&lt;/b&gt;", "&lt;b&gt;29&lt;/b&gt;"]
-    np.testing.assert_allclose([(plate.x, plate.y) for plate in plates], projection.points[[2, 29]], rtol=1e-5)
-    np.testing.assert_allclose(lit.x, projection.points[[2, 29], 0], rtol=1e-5)
-    assert f"{projection.shares[0]:.1%}" in figure.layout.xaxis.title.text
+def test_the_mean_cosine_of_all_pairs(matrix: np.ndarray) -> None:
+    both = cosines(matrix)
+    pairs = [both[i, j] for i in range(ROWS) for j in range(ROWS) if i != j]
+    assert mean_cosine(matrix) == pytest.approx(np.mean(pairs))
+    assert mean_cosine(np.array([[1.0, 0], [0, 2], [0, 0]])) == pytest.approx(0)  # a row of zeros is left out
 
 
-def test_names_stand_on_the_side_that_is_free() -> None:
-    points = np.array([[0.0, 0.0], [0.1, 0.01], [1.0, 1.0], [1.01, 1.1]])
-    figure = space_map(Projection(points, (0.5, 0.1)), list("abcd"), lit=[0, 1, 2, 3])
-    anchors = [(plate.xanchor, plate.yanchor) for plate in figure.layout.annotations]
-    assert anchors == [("right", "middle"), ("left", "middle"), ("center", "top"), ("center", "bottom")]
-    (alone,) = space_map(Projection(points, (0.5, 0.1)), list("abcd"), lit=[2]).layout.annotations
-    assert (alone.xanchor, alone.yanchor) == ("center", "bottom")
+def test_rows_around_a_circle_stand_in_its_order() -> None:
+    angles = np.array([0.3, 2.9, 1.2, 5.0, 4.1])
+    order = circle_order(np.stack([np.sin(angles), np.cos(angles)], 1))
+    sorted_angles = angles[order]
+    start = int(np.argmin(sorted_angles))
+    turned = np.roll(sorted_angles, -start)
+    backwards = np.roll(sorted_angles[::-1], -int(np.argmin(sorted_angles[::-1])))
+    assert (np.diff(turned) > 0).all() or (np.diff(backwards) > 0).all()
+
+
+def test_the_ring_shows_cosines_as_distances() -> None:
+    *rings, around = neighbour_ring("<b>", ["a", "b&", "c", "d"], [0.9, 0.5, 0.1, 0.7]).data
+    np.testing.assert_allclose(np.hypot(around.x, around.y), [0.1, 0.5, 0.9, 0.3])
+    np.testing.assert_allclose(around.x, [0, 0.5, 0, -0.3], atol=1e-12)  # from the top clockwise
+    np.testing.assert_allclose(around.y, [0.1, 0, -0.9, 0], atol=1e-12)
+    assert list(around.text) == ["a", "b&amp;", "c", "d"]
+    assert list(around.customdata) == ["0.9000", "0.5000", "0.1000", "0.7000"]
+    np.testing.assert_allclose([np.hypot(ring.x[0], ring.y[0]) for ring in rings], [0.2, 0.4, 0.6, 0.8])
+    figure = neighbour_ring("<b>", ["a"], [0.2])
+    assert figure.layout.yaxis.scaleanchor == "x"  # as far across as up
+    assert [one.text for one in figure.layout.annotations][-1] == "&lt;b&gt;"
+    assert [(one.text, -round(one.y, 1)) for one in figure.layout.annotations[:-1]] == [
+        ("cosine 0.8", 0.2), ("cosine 0.6", 0.4), ("cosine 0.4", 0.6), ("cosine 0.2", 0.8),
+    ]  # fmt: skip
 
 
 def test_plain_text_has_no_tags() -> None:

@@ -22,8 +22,10 @@ def matrix(twin: bool = False) -> np.ndarray:
     return engine.model("untrained" if twin else "translator").weights[EMBEDDINGS].astype(np.float64)
 
 
-def cosines_to(row: int, twin: bool = False) -> np.ndarray:
+def cosines_to(row: int, twin: bool = False, centre: bool = False) -> np.ndarray:
+    """The cosines of all rows to one; with the mean row taken away if centred."""
     wide = matrix(twin)
+    wide = wide - wide.mean(0) if centre else wide
     return wide @ wide[row] / (np.linalg.norm(wide, axis=1) * np.linalg.norm(wide[row]))
 
 
@@ -54,7 +56,7 @@ def test_the_product_with_one_hot_is_the_row() -> None:
     np.testing.assert_array_equal(product, row)
     np.testing.assert_array_equal(row, matrix()[id][:16].astype(np.float32))
     assert "Largest difference over all 256 dimensions: 0.0" in markdown(page)
-    assert f"has its 1 at place {id}" in markdown(page)
+    assert f"has its 1 at the place of id {id}" in markdown(page)
     assert f"1\\cdot {matrix()[id][4]:.4f}".replace("\\cdot -", "\\cdot (-") in markdown(page)
 
 
@@ -74,7 +76,7 @@ def test_neighbours_learned_and_random() -> None:
     dog = find("dog")[0]
     assert entries()[dog] == "␣dog"
     for twin, shown in zip((False, True), lists(page), strict=True):
-        found = cosines_to(dog, twin)
+        found = cosines_to(dog, twin, centre=True)
         found[dog] = -1
         best = np.argsort(-found)[:8]
         assert [name for name, _ in shown] == [entries()[i] for i in best]
@@ -100,7 +102,6 @@ def test_limits_are_said_and_what_was_typed_stays() -> None:
     page = opened(PAGE, sentence=many)
     whole = len(engine.trace(many).src)
     assert f"those among the first 40 of {whole} pieces" in markdown(page)
-    assert f"are named (the first 40 of {whole})" in markdown(page)
 
 
 def test_a_word_worth_finding_is_one_click_away() -> None:
@@ -111,24 +112,84 @@ def test_a_word_worth_finding_is_one_click_away() -> None:
         word = page.text_input(key="find").value
         if word:
             assert entries()[find(word)[0]] == f"␣{word}"
-            best = np.argsort(-cosines_to(find(word)[0]))[1:9]
+            best = np.argsort(-cosines_to(find(word)[0], centre=True))[1:9]
             assert [name for name, _ in lists(page)[0]] == [entries()[i] for i in best]
 
 
-def test_the_map_and_the_table_below_it_show_the_two_directions_of_largest_variance() -> None:
-    page = opened(PAGE, sentence=SENTENCE)
+def test_the_ring_and_the_table_below_it_show_the_thirty_nearest() -> None:
+    page = opened(PAGE, find="swim")
+    swim = find("swim")[0]
     (chart,) = (json.loads(c.proto.spec) for c in page.get("plotly_chart"))
-    dots = np.stack([floats(chart["data"][0][axis]) for axis in "xy"], axis=1)
-    centred = matrix() - matrix().mean(0)
-    directions = np.linalg.eigh(np.cov(centred.T))[1][:, [-1, -2]]
-    expected = centred @ directions
-    expected *= np.sign((expected * dots).sum(0))  # a direction has no front and back
-    np.testing.assert_allclose(dots, expected, atol=1e-5)
-    lit = list(dict.fromkeys(token.id for token in engine.trace(SENTENCE).src))
-    np.testing.assert_allclose(floats(chart["data"][1]["x"]), expected[lit, 0], atol=1e-5)
+    around = chart["data"][-1]
+    alike = cosines_to(swim, centre=True)
+    best = np.argsort(-alike)[1:31]
+    shown = dict(zip(around["text"], np.hypot(floats(around["x"]), floats(around["y"])), strict=True))
+    assert shown.keys() == {entries()[i] for i in best}
+    for i in best:
+        assert shown[entries()[i]] == pytest.approx(1 - alike[i], abs=1e-6)
+    assert [plate["text"] for plate in chart["layout"]["annotations"]][-1] == "␣swim"
     rows = table(page, "Piece", "Id")
-    assert [int(row[1]) for row in rows] == lit
-    np.testing.assert_allclose([[number(n) for n in row[2:]] for row in rows], expected[lit], atol=6e-4)
+    assert [int(row[1]) for row in rows] == best.tolist()
+    np.testing.assert_allclose([number(row[2]) for row in rows], alike[best], atol=6e-5)
+
+
+def test_it_opens_on_a_word_that_works_and_says_how_near_is_near() -> None:
+    rows = matrix() - matrix().mean(0)
+    units = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    sample = np.arange(0, len(units), 16)
+    alike = units[sample] @ units.T
+    alike[np.arange(len(sample)), sample] = -1
+    usual = alike.max(1)
+    verdicts = {}
+    for word in ("big", "king"):
+        page = opened(PAGE, **({} if word == "big" else {"find": word}))
+        assert lists(page)[0][0][0] == {"big": "␣large", "king": "␣apple"}[word]
+        as_near = int((usual >= lists(page)[0][0][1] - 5e-5).sum())
+        (said,) = re.findall(rf"Of {len(sample)} pieces from all over the vocabulary, (\d+) have", markdown(page))
+        assert abs(int(said) - as_near) <= 1
+        verdicts[word] = as_near
+        assert ("That is near" in markdown(page)) == (word == "big")
+        assert ("nothing special" in markdown(page)) == (word == "king")
+    assert verdicts["big"] < len(sample) / 4 < verdicts["king"]
+
+
+def test_unrelated_rows_have_no_cosine_of_zero() -> None:
+    units = matrix() / np.linalg.norm(matrix(), axis=1, keepdims=True)
+    total, n = units.sum(0), len(units)
+    mean = (total @ total - n) / (n * (n - 1))
+    assert f"a cosine of {mean:.2f} on average, not 0" in markdown(opened(PAGE, rows="3 cosines"))
+    assert round(mean, 2) == 0.14
+
+
+def test_the_decoders_side_is_shifted_by_sos() -> None:
+    trace = engine.trace(SENTENCE)
+    page = opened(PAGE, sentence=SENTENCE, stack="Decoder")
+    np.testing.assert_array_equal(values(page, "see_matrix"), matrix()[[token.id for token in trace.tgt]])
+    cards = component(page, "see_shift")["cards"]
+    assert [card[0] for card in cards] == ["<sos>", *(token.text for token in trace.labels[:-1])]
+    assert [card[1] for card in cards] == [[f"→ {token.text}"] for token in trace.labels]
+    page = opened(PAGE, sentence=SENTENCE, stack="Decoder", rows="3 cosines", cell="1.3")
+    expected = cosines_to(trace.tgt[0].id)[trace.tgt[2].id]
+    assert f"= {expected:.4f}$" in markdown(page)
+
+
+@pytest.mark.parametrize(
+    ("typed", "names"),
+    [("king", ["␣king"]), ("bank", ["␣bank", "␣Bank"]), ("Bank", ["␣Bank", "␣bank"]), ("swim", ["␣swim", "␣swimming"])],
+)
+def test_a_search_means_words_and_their_beginnings(typed: str, names: list[str]) -> None:
+    assert [entries()[i] for i in find(typed)] == names
+
+
+def test_what_stands_only_inside_is_found_if_nothing_else_is() -> None:
+    assert all("riday" in entries()[i] for i in find("riday"))
+    assert find("riday")
+
+
+def test_plays_is_one_row_and_three_vectors() -> None:
+    for _, looked_up, above in table(opened(PAGE), "Sentences"):
+        assert number(looked_up) == 1
+        assert number(above) < 0.95
 
 
 @pytest.mark.parametrize("entry", ["7", "99999999", "-x"])
@@ -147,15 +208,21 @@ def test_an_entry_chosen_is_kept_in_the_address() -> None:
     assert lists(again) == lists(page)
 
 
-def test_the_map_is_honest_about_what_it_keeps() -> None:
-    centred = matrix() - matrix().mean(0)
-    variances = np.linalg.eigvalsh(np.cov(centred.T))[::-1]
-    assert f"**{variances[:2].sum() / variances.sum():.1%}** of the variance" in markdown(opened(PAGE))
-
-
 def test_bank_is_one_row_in_both_sentences() -> None:
-    page = opened(PAGE)
-    radio = next(r for r in page.radio if "Yes" in r.options)
-    radio.set_value(0).run()
-    page.button(key=f"{radio.key}/check").click().run()
+    page = answered_right(PAGE, "Does *bank* have", "Yes")
     assert any("largest difference between the two rows is 0.0" in s.value for s in page.success)
+
+
+def answered_right(slug: str, asks: str, answer: str) -> AppTest:
+    """The page after its question that asks this was answered so."""
+    page = opened(slug)
+    (at,) = (g for g in page.button_group if str(g.key).endswith("/at"))
+    for n in ("1", "2", "3"):
+        at.set_value(n).run()
+        (radio,) = page.radio
+        if asks in radio.label:
+            radio.set_value(radio.options.index(answer)).run()
+            page.button(key=f"{radio.key}/check").click().run()
+            return page
+        (at,) = (g for g in page.button_group if str(g.key).endswith("/at"))
+    raise AssertionError(f"nothing asks {asks}")

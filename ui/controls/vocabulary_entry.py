@@ -1,8 +1,6 @@
-"""The vocabulary as a reader sees it: entries as text, and how to find one."""
+"""The vocabulary as a reader sees it: entries as text, how to find one, and which are its neighbours."""
 
-import functools
-
-from figures.embedding_space import Projection, nearest, principal_projection
+from experiments.vocabulary import entry_texts, neighbours
 from model.loaded import TRANSLATOR
 from model.tokenizer import normalise
 from ui import engine
@@ -10,8 +8,9 @@ from ui import engine
 EMBEDDINGS = "embedding.matrix.weight"  # the learned matrix: one row an entry
 NEIGHBOURS = 8
 
-FOUND = 12  # entries a search gives at most
+MOST = 12  # entries a search gives
 MAX_QUERY = 40  # characters of a search that are read
+_INSIDE = 9  # rank of an entry that holds what is searched for somewhere inside
 
 
 def spaced(text: str) -> str:
@@ -19,33 +18,29 @@ def spaced(text: str) -> str:
     return text.replace(" ", "␣")
 
 
-@functools.cache
-def entries() -> tuple[str, ...]:
-    """Every vocabulary entry as text, spaces made visible, by id."""
-    tokenizer = engine.model().tokenizer
-    return tuple(spaced(tokenizer.piece_text(i)) for i in range(tokenizer.vocab_size))
+def entries(name: str = TRANSLATOR) -> tuple[str, ...]:
+    """Every vocabulary entry of a model as text, spaces made visible, by id."""
+    return engine.run(entry_texts, engine.model(name))
 
 
-def find(typed: str) -> list[int]:
-    """Ids of the entries that a search means: those it names, then those it begins, then those it is a part of."""
-    query = spaced(normalise(typed)[:MAX_QUERY].strip()).casefold()
+def find(typed: str, name: str = TRANSLATOR) -> list[int]:
+    """Ids of the entries that a search means: those it names, then those it begins.
+
+    Those it is a part of come only where there are no others: who looks for *king* does not mean *talking*.
+    """
+    query = spaced(normalise(typed)[:MAX_QUERY].strip())
     if not query:
         return []
-
-    def match(entry: str) -> int | None:
+    small = query.casefold()
+    ranked = []
+    for id, entry in enumerate(entries(name)):
         bare = entry.removeprefix("␣")
-        for n, fits in enumerate((entry == f"␣{query}", entry == query, bare.startswith(query), query in entry)):
-            if fits:
-                return n
-        return None
-
-    ranked = [(n, i) for i, entry in enumerate(_casefolded()) if (n := match(entry)) is not None]
-    return [i for _, i in sorted(ranked)[:FOUND]]
-
-
-@functools.cache
-def _casefolded() -> tuple[str, ...]:
-    return tuple(entry.casefold() for entry in entries())
+        other = bare.casefold()
+        if small in entry.casefold():
+            named = (entry == f"␣{query}", entry == query, other == small, other.startswith(small))
+            ranked.append((named.index(True) if any(named) else _INSIDE, id))
+    best = [pair for pair in ranked if pair[0] < _INSIDE] or ranked
+    return [id for _, id in sorted(best)[:MOST]]
 
 
 def hexadecimal(raw: bytes) -> str:
@@ -53,13 +48,7 @@ def hexadecimal(raw: bytes) -> str:
     return raw.hex(" ").upper()
 
 
-@functools.lru_cache(512)
-def neighbours_of(entry: int, name: str = TRANSLATOR) -> tuple[list[int], list[float]]:
-    """The entries whose embeddings in a model are nearest to this one's, and their cosines."""
-    return nearest(engine.model(name).weights[EMBEDDINGS], entry, NEIGHBOURS)
-
-
-@functools.cache
-def projection() -> Projection:
-    """The whole learned vocabulary in two dimensions, computed once."""
-    return principal_projection(engine.model().weights[EMBEDDINGS])
+def neighbours_of(entry: int, name: str = TRANSLATOR, count: int = NEIGHBOURS) -> tuple[list[int], list[float]]:
+    """The entries whose embeddings in a model are nearest to this one's, the mean row taken away, and their cosines."""
+    ids, values = engine.run(neighbours, engine.model(name), entry, count)
+    return list(ids), list(values)
