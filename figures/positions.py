@@ -70,10 +70,11 @@ def rule_figure(values: Array, names: Sequence[str], limit: float) -> go.Figure:
 
 
 def encoding_heatmap(encoding: Array) -> go.Figure:
-    """Encodings (T,D) as colours from −1 to 1; positions downwards, dimensions to the right, both from 0."""
+    """Encodings (T,D) as colours from −1 to 1; positions downwards from 0, dimensions to the right from 1."""
     return go.Figure(
         go.Heatmap(
             z=np.round(encoding, 3).astype(np.float32),
+            x0=1,
             zmin=-1,
             zmax=1,
             # Transparent in the middle, so that it fits a light and a dark page.

@@ -80,3 +80,4 @@ def test_curves_and_colours_are_the_numbers() -> None:
     drawn = encoding_heatmap(values).data[0]
     assert np.asarray(drawn.z) == pytest.approx(values, abs=6e-4)
     assert (drawn.zmin, drawn.zmax) == (-1, 1)
+    assert drawn.x0 == 1  # dimensions count from 1

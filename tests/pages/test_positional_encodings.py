@@ -52,11 +52,11 @@ def test_the_matrix_is_the_formula(page: AppTest) -> None:
 
 
 def test_the_chosen_cell_is_worked_out() -> None:
-    text = markdown(opened(PAGE, sentence=SENTENCE, cell="4.6"))  # counted from 1: position 3, dimension 5
+    text = markdown(opened(PAGE, sentence=SENTENCE, cell="4.6"))  # both counted from 1 here: pos 3, dimension 6
     value = f"{positions(4, D_MODEL)[3, 5]:.4f}"
     assert value.startswith("-")
     row = engine.trace(SENTENCE).src[3].text
-    assert f"**How did this {value.replace('-', '−')} come about?** Row **3 {row}**, column **5**" in text
+    assert f"**How did this {value.replace('-', '−')} come about?** Row **3 {row}**, column **6**" in text
     angle = 3 / 10000 ** (4 / D_MODEL)
     assert rf"\cos\!\left(\frac{{3}}{{10000^{{4/256}}}}\right) = \cos({angle:.4f}) = {value}" in text
 
@@ -148,9 +148,9 @@ def test_the_clock_hands_are_the_formula(position: int) -> None:
     page = opened(PAGE, sentence=SENTENCE, position=str(position))
     figure, expected = chart(page, "clocks"), positions(100, D_MODEL)
     pairs = [int(title["text"].removeprefix("pair ")) for title in figure["layout"]["annotations"]]
-    assert pairs == [0, 1, 4, 8, 16, 32, 64, 127]
+    assert pairs == [1, 2, 4, 8, 16, 32, 64, 128]
     others = sorted({*range(len(engine.trace(SENTENCE).src)), position})
-    dimensions = np.array([[2 * pair, 2 * pair + 1] for pair in pairs])  # across the sine, up the cosine
+    dimensions = np.array([[2 * pair - 2, 2 * pair - 1] for pair in pairs])  # across the sine, up the cosine
     circles, thin, bold, tips = (np.stack([floats(t["x"]), floats(t["y"])], 1) for t in figure["data"])
     bold = bold.reshape(len(pairs), 3, 2)  # of each clock the middle, the tip, a gap
     middles = bold[:, 0]
@@ -162,8 +162,8 @@ def test_the_clock_hands_are_the_formula(position: int) -> None:
     rims = circles.reshape(len(pairs), -1, 2)[:, :-1] - middles[:, None]
     np.testing.assert_allclose(np.hypot(rims[..., 0], rims[..., 1]), 1)
     for pair, angle, sine, cosine in rows_of(page, "pair"):
-        assert angle == pytest.approx(position / 10000 ** (2 * pair / D_MODEL), abs=6e-5)
-        assert [sine, cosine] == pytest.approx(expected[position, [2 * int(pair), 2 * int(pair) + 1]], abs=6e-5)
+        assert angle == pytest.approx(position / 10000 ** ((2 * pair - 2) / D_MODEL), abs=6e-5)
+        assert [sine, cosine] == pytest.approx(expected[position, [2 * int(pair) - 2, 2 * int(pair) - 1]], abs=6e-5)
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_the_curve_of_a_simpler_rule_is_the_rule(rule: str, constant: str) -> No
 def test_the_curves_of_sine_and_cosine_are_the_formula() -> None:
     page = opened(PAGE, rule="sine and cosine")
     curves = chart(page, "candidate_figure")["data"]
-    dimensions = [int(curve["name"].removeprefix("dim ")) for curve in curves]
+    dimensions = [int(curve["name"].removeprefix("dimension ")) - 1 for curve in curves]
     shown = np.stack([floats(curve["y"]) for curve in curves], axis=1)
     np.testing.assert_allclose(shown, positions(21, D_MODEL)[1:, dimensions], atol=1e-6)
     np.testing.assert_allclose(np.array(rows_of(page, "t"))[:, 1:], shown, atol=6e-4)
@@ -197,7 +197,7 @@ def test_the_curves_of_sine_and_cosine_are_the_formula() -> None:
 def test_what_is_cut_is_said() -> None:
     many = " ".join([SENTENCE] * 9)
     n = len(engine.trace(many).src)
-    assert f"those of your sentence (the first 40 of {n})" in markdown(opened(PAGE, sentence=many))
+    assert f"those of the pieces (the first 40 of {n})" in markdown(opened(PAGE, sentence=many))
     page = opened(PAGE, sentence=many, positions_view="Products")
     assert values(page, "products").shape == (40, 40)
     assert f"the positions of the first 40 of {n} pieces" in markdown(page)
@@ -238,13 +238,51 @@ def test_the_shuffle_is_in_the_address(page: AppTest) -> None:
 
 def test_one_word_has_no_other_order() -> None:
     assert any("only one word" in notice for notice in notices(opened(PAGE, sentence="ภาษาไทย")))
+    page = opened(PAGE, sentence="ภาษาไทย", shuffle_of="Who fights whom?")
+    assert not [notice for notice in notices(page) if "only one word" in notice]
+    assert component(page, "do_before")["rows"][:3] == ["The", "black", "cat"]
+
+
+@pytest.mark.parametrize("off", ["true", "false"])
+@pytest.mark.parametrize("lifted", ["true", "false"])
+def test_it_is_the_mask_that_tells_the_decoder_the_order(off: str, lifted: str) -> None:
+    page = opened(PAGE, shuffle_in="the decoder", positions_off=off, mask_off=lifted)
+    moved = size(difference(page))
+    assert moved < 1e-4 if off == lifted == "true" else moved > 0.1
+    before, after = values(page, "do_before"), values(page, "do_after")
+    # <sos> stays in front; behind the mask it sees nothing else.
+    assert np.allclose(before[0], after[0], atol=1e-5) == (lifted == "false" or off == "true")
+
+
+def test_the_decoders_positions_are_those_of_its_own_inputs() -> None:
+    trace = engine.trace(SENTENCE)
+    page = opened(PAGE, sentence=SENTENCE, stack="Decoder", positions_tensor="Their sum")
+    shown = values(page, "see_matrix")
+    expected = trace.tensors["decoder.embedding.scaled"] + positions(len(trace.tgt), D_MODEL)
+    np.testing.assert_allclose(shown, expected[:, :10], atol=1e-5)
+    assert component(page, "see_matrix")["rows"] == [f"{n} {token.text}" for n, token in enumerate(trace.tgt)]
+
+
+def test_rotary_products_depend_on_the_distance_alone(page: AppTest) -> None:
+    trace = engine.trace(SENTENCE)
+    q, k = (trace.tensors[f"encoder.layers.0.self_attn.{name}"][0, 0].astype(np.float64) for name in "qk")
+    lines = [[size(cell) for cell in line] for line in table(page, "Position of q")]
+    for m, n, distance, product in lines:
+        angles = (n - m) / 10000 ** (np.arange(0, len(q), 2) / len(q))
+        # As complex numbers: a turn is a factor, and a dot product the real part.
+        turned = (q[::2] - 1j * q[1::2]) * (k[::2] + 1j * k[1::2]) * np.exp(1j * angles)
+        assert product == pytest.approx(turned.real.sum(), abs=1e-3)
+        assert distance == n - m
+    assert lines[1][3] == lines[2][3] != lines[0][3]
 
 
 def test_the_right_answers() -> None:
     page = opened(PAGE, sentence=SENTENCE)
-    rights = "be the same numbers", f"position {int(np.argmax(np.sin(np.arange(8))))}", "the same"
-    assert len(page.radio) == 3
-    for n, right in enumerate(rights):
-        page.radio[n].set_value(next(i for i, option in enumerate(page.radio[n].options) if right in option)).run()
-        [b for b in page.button if b.label == "Check my answer"][n].click().run()
-    assert [s.value.partition(".")[0] for s in page.success] == ["Right"] * 3
+    rights = "be the same numbers", f"(pos {int(np.argmax(np.sin(np.arange(8))))})", "the same"
+    for n, right in enumerate(rights, 1):
+        (at,) = (g for g in page.button_group if str(g.key).endswith("/at"))
+        at.set_value(str(n)).run()
+        (radio,) = page.radio
+        radio.set_value(next(i for i, option in enumerate(radio.options) if right in option)).run()
+        page.button(key=f"{radio.key}/check").click().run()
+        assert [s.value.partition(".")[0] for s in page.success] == ["Right"]
