@@ -29,7 +29,7 @@ def tied(text: str, seen: Seen, oracle: Forward) -> None:
     row = row_of(seen)
     id = oracle.ids["decoder"][row]
     assert np.array_equal(embedding_matrix()[id], oracle["decoder.embedding.tokens"][row])
-    expect(without_bold(text), [id, 0, id, oracle["logits"][row, id], 0])
+    expect(without_bold(text), [id, id, 0, oracle["logits"][row, id], 0])
 
 
 def shapes(text: str, seen: Seen, oracle: Forward) -> None:
