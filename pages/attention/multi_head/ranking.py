@@ -26,7 +26,7 @@ def ranking(trace: Trace) -> None:
     st.markdown(
         f"Each of the {len(change_of)} heads is switched off on its own, all others on, and the model reads "
         "its first translation again. How does the translation's **log-probability** change? That is the sum of the "
-        "logarithms of its pieces' probabilities: −0.69 less means half as likely, −2.3 less a tenth."
+        "logarithms of its pieces' probabilities: 0.69 less means half as likely, 2.3 less a tenth as likely."
     )
     order = sorted(change_of, key=lambda head: change_of[head])
     chosen = chosen_head(trace.model, order[0])

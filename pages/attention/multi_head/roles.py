@@ -117,7 +117,7 @@ def _often_said(over_tests: Measured) -> None:
             ("the word before", best("encoder", "previous")),
             ("the word after", best("encoder", "next")),
             ("the word to translate", best("cross", "aligned")),
-            ("what a pronoun stands for", "Not measured. The lesson Self-attention looks at one sentence."),
+            ("what a pronoun stands for", "Not counted here: the lesson Self-attention tries it."),
             ("parts of speech", "Not measured: the test sentences have no such marks."),
             ("meaning, comparisons, context", "Not measured, for the same reason."),
         ],
