@@ -21,7 +21,6 @@ from huggingface_hub import HfApi, get_session, hf_hub_url
 from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, HFValidationError, RepositoryNotFoundError
 
 from hub.folders import ModelError, Settings, folder_of, free_memory
-from hub.hugging_face import kind_of
 
 # In the top folder: configuration, vocabularies and the weights that transformers looks for. No code, no pickle.
 FILE = re.compile(r"\w[\w.-]{0,199}\.(json|txt|model|spm)|model(-\d{5}-of-\d{5})?\.safetensors", re.ASCII)
@@ -87,6 +86,8 @@ def look_up(name: str, settings: Settings) -> Offer:
     if all(file.name != "config.json" for file in files):
         raise ModelError(f"The model {name!r} has no config.json, so it cannot be opened.")
     if info.config and "model_type" in info.config:
+        from hub.hugging_face import kind_of  # slow to import
+
         kind_of(info.config)
     needed = 4 * info.safetensors.total if info.safetensors else sum(file.size for file in weights)
     if needed > (free := free_memory()):

@@ -177,3 +177,14 @@ def free_memory() -> int:
     except OSError:
         pass
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def check_memory(needed: int, freeable: int = 0) -> None:
+    """Args:   freeable: bytes that the app itself could free
+    Raises: ModelError if less memory than needed is free or could be freed
+    """
+    free = free_memory() + freeable
+    if needed > free:
+        raise ModelError(
+            f"The model needs {needed / 1e9:.1f} GB of memory and {free / 1e9:.1f} GB are free; choose a smaller one."
+        )

@@ -8,7 +8,7 @@ import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from safetensors.torch import load_file
@@ -33,20 +33,19 @@ from hub.folders import (
     ModelError,
     Settings,
     check_files,
+    check_memory,
     folder_of,
-    free_memory,
     n_numbers,
     read_config,
     read_generation_config,
     weight_files,
 )
+from hub.results import Kind, ModelFacts
 from hub.tokenizer_files import check_tokenizer
 
 # The page shows errors and progress; the library need not.
 logging.set_verbosity_error()
 logging.disable_progress_bar()
-
-Kind = Literal["encoder", "decoder", "encoder-decoder"]
 
 MAX_TOKENS = 128  # of a sentence, with its special tokens: more cannot be looked at
 MAX_LAYERS = 200  # of a model; the largest in use have 126, and thousands would take minutes to build
@@ -75,10 +74,7 @@ LOADERS: dict[Kind, Any] = {
 
 @dataclass(frozen=True)
 class OpenModel:
-    """A loaded model, shared by all threads and never changed.
-
-    predicts: whether the files hold the weights of the output layer, which turns vectors into predictions
-    """
+    """A loaded model, shared by all threads and never changed. predicts: see ModelFacts."""
 
     name: str
     kind: Kind
@@ -87,8 +83,15 @@ class OpenModel:
     predicts: bool
 
     @property
-    def n_parameters(self) -> int:
-        return sum(p.numel() for p in self.model.parameters())
+    def facts(self) -> ModelFacts:
+        return ModelFacts(
+            self.kind,
+            str(self.model.config.model_type),
+            sum(p.numel() for p in self.model.parameters()),
+            self.longest,
+            None if self.tokenizer.mask_token_id is None else str(self.tokenizer.mask_token),
+            self.predicts,
+        )
 
     @functools.cached_property
     def longest(self) -> int:
@@ -131,11 +134,9 @@ def load(name: str, settings: Settings, make_room: Callable[[int], None] | None 
         raise ModelError(f"There is no model {name!r} among those that the app may open.")
     try:
         return _load(name, folder, settings.root, make_room or check_memory)
-    except ModelError:
-        raise
     except Exception as error:  # the library raises many kinds of errors for files that do not fit together
-        reason = first_line(error).replace(str(folder), name)  # a visitor need not know where the folder is
-        raise ModelError(f"The model's files do not fit together: {reason}") from error
+        told = model_error(error, "The model's files do not fit together")
+        raise ModelError(str(told).replace(str(folder), name)) from error  # a visitor need not know where the folder is
 
 
 def _load(name: str, folder: Path, root: Path, make_room: Callable[[int], None]) -> OpenModel:
@@ -199,17 +200,11 @@ def _prepare(
     return tokenizer, plan
 
 
-def first_line(error: Exception) -> str:
-    """The first line of what a library says is wrong, short enough for a sentence."""
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)[:160]
-
-
-def check_memory(needed: int, freeable: int = 0) -> None:
-    """Args:   freeable: bytes that the app itself could free
-    Raises: ModelError if less memory than needed is free or could be freed
-    """
-    free = free_memory() + freeable
-    if needed > free:
-        raise ModelError(
-            f"The model needs {needed / 1e9:.1f} GB of memory and {free / 1e9:.1f} GB are free; choose a smaller one."
-        )
+def model_error(error: BaseException, what: str) -> ModelError:
+    """An error of a library as one sentence: what goes wrong, and the first line of what the library says."""
+    if isinstance(error, ModelError):
+        return error
+    if isinstance(error, MemoryError) or "allocate memory" in str(error):
+        return ModelError("The model needs more memory than is free; choose a smaller one.")
+    line = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    return ModelError(f"{what}: {line[:160]}")

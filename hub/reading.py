@@ -13,53 +13,14 @@ from transformers.convert_slow_tokenizer import bytes_to_unicode
 
 from hub.attention import AttentionMaps
 from hub.folders import ModelError
-from hub.hugging_face import OpenModel, first_line
+from hub.hugging_face import OpenModel, model_error
+from hub.results import MAX_WRITTEN, Covered, Prediction, Reading
 
-MAX_WRITTEN = 48  # tokens that a model may write
 N_PREDICTIONS = 10
 MAX_TEXT = 60  # characters of a token that are shown
 
 _SPACES = "Ġ▁"  # signs for a space in byte-level and SentencePiece vocabularies
 _BYTES = {sign: byte for byte, sign in bytes_to_unicode().items()}
-
-
-@dataclass(frozen=True)
-class Prediction:
-    """A token that may stand in one place, and its probability."""
-
-    text: str
-    probability: float
-
-
-@dataclass(frozen=True)
-class Covered:
-    """A token that was covered: its text, the probability that the model gives it, and its rank, from 1, among all."""
-
-    text: str
-    probability: float
-    rank: int
-    among: int
-
-
-@dataclass(frozen=True)
-class Reading:
-    """What a model did with one sentence.
-
-    tokens:      of the sentence, with special tokens; n_cut: how many more there were than the model or the page takes
-    maps:        attention of every layer and head, one entry for each kind
-    predicted:   what is predicted, in words; "" if nothing is
-    predictions: the likeliest tokens for it, likeliest first
-    written:     what an encoder-decoder writes for the sentence, or how a decoder continues it
-    covered:     the token that the visitor covered, if any
-    """
-
-    tokens: tuple[str, ...]
-    n_cut: int
-    maps: tuple[AttentionMaps, ...]
-    predicted: str
-    predictions: tuple[Prediction, ...]
-    written: str
-    covered: Covered | None = None
 
 
 def read(opened: OpenModel, sentence: str, hidden: int | None = None) -> Reading:
@@ -71,10 +32,8 @@ def read(opened: OpenModel, sentence: str, hidden: int | None = None) -> Reading
     """
     try:
         reading = _read(opened, sentence, hidden)
-    except ModelError:
-        raise
     except Exception as error:  # a model may load and still be broken: ids beyond its vocabulary, heads that do not fit
-        raise ModelError(f"The model fails on this sentence: {first_line(error)}") from error
+        raise model_error(error, "The model fails on this sentence") from error
     numbers = [*(maps.weights for maps in reading.maps), np.array([p.probability for p in reading.predictions])]
     if not all(np.isfinite(array).all() for array in numbers):
         raise ModelError("Some values that the model computes are not finite numbers, so there is nothing to show.")

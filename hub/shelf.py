@@ -1,65 +1,63 @@
 """The models in memory, and their latest readings."""
 
 import functools
+import tempfile
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import replace
+from pathlib import Path
+from typing import Protocol
 
 import cachetools
 
-from hub.folders import Settings, free_memory
-from hub.hugging_face import OpenModel, check_memory, load
-from hub.reading import Reading, read
+from hub.export import export
+from hub.folders import ModelError, Settings, check_memory, free_memory
+from hub.results import ModelFacts, Reading
+from hub.worker import ClosedError, Worker
 
 READINGS_BYTES = 64 * 2**20  # of readings that are kept, so that a click is answered quickly
 READING_BYTES = 2**14  # of a reading without its weights: the texts of its tokens
+OPENING = 2  # models at a time; others wait
+TRIES = 3  # to read with a model that others push out again
+OURS = "this translator"  # this project's own model; a folder cannot have this name
+OURS_FOLDER = "translator"
+
+
+class Opened(Protocol):
+    """An open model: a Worker, or in tests a model in this process."""
+
+    facts: ModelFacts
+    closed: bool
+
+    def read(self, sentence: str, hidden: int | None = None) -> Reading: ...
+    def close(self) -> None: ...
 
 
 class Shelf:
     """A limited number of models in memory, and their latest readings; the least recently used leaves first.
 
-    All threads share it. One model at a time is loaded and one at a time reads, so that two never compete for memory
-    or cores. A model in memory need not wait until another is loaded. A model that cannot be opened does not push out
-    another, except if its weights turn out not to fit at the very end.
+    All threads share it. A visitor never waits for the model of another, unless two are being opened already. A model
+    that cannot be opened does not push out another, except if its weights turn out not to fit at the very end.
     """
 
-    def __init__(self, size: int, load: Callable[[str, Callable[[int], None]], OpenModel]) -> None:
-        self._models: OrderedDict[str, OpenModel] = OrderedDict()  # least recently used first
+    def __init__(self, size: int, open_model: Callable[[str, Callable[[int], None]], Opened]) -> None:
+        self._models: OrderedDict[str, Opened] = OrderedDict()  # least recently used first
         self._size = size
         self._readings: cachetools.LRUCache[object, Reading] = cachetools.LRUCache(READINGS_BYTES, getsizeof=_size)
-        self._lock = threading.Lock()  # of models and readings; held only for a look
-        self._loading, self._reading = threading.Lock(), threading.Lock()
-        self._load = load
+        self._opening: dict[str, Future[Opened]] = {}
+        self._reserved: dict[str, int] = {}  # bytes for models that are being opened
+        self._lock = threading.Lock()  # of all of these; held only for a look
+        self._slots = threading.BoundedSemaphore(OPENING)
+        self._open_model = open_model
 
-    def get(self, name: str) -> OpenModel:
-        """The model of this name, loaded if it is not in memory.
+    def facts(self, name: str) -> ModelFacts:
+        """What is known of the model of this name, which is opened if it is not in memory.
 
         Raises: ModelError
         """
-        if (opened := self._in_memory(name)) is not None:
-            return opened
-        with self._loading:
-            if (opened := self._in_memory(name)) is None:
-                opened = self._load(name, self._make_room)
-                with self._lock:
-                    self._models[name] = opened
-            return opened
-
-    def _in_memory(self, name: str) -> OpenModel | None:
-        with self._lock:
-            if name in self._models:
-                self._models.move_to_end(name)
-            return self._models.get(name)
-
-    def _make_room(self, needed: int) -> None:
-        """Drop models before the next one is loaded, so that there are never more in memory than allowed.
-
-        Raises: ModelError, and drops none, if even without them there is not enough memory
-        """
-        with self._lock:
-            check_memory(needed, sum(4 * opened.n_parameters for opened in self._models.values()))
-            while self._models and (len(self._models) >= self._size or needed > free_memory()):
-                self._models.popitem(last=False)
+        return self._get(name).facts
 
     def read(self, name: str, sentence: str, hidden: int | None = None) -> Reading:
         """`hub.reading.read` with the model of this name; the result is remembered.
@@ -70,9 +68,7 @@ class Shelf:
         with self._lock:
             if key in self._readings:
                 return self._readings[key]
-        opened = self.get(name)
-        with self._reading:
-            reading = read(opened, sentence, hidden)
+        reading = self._read(name, sentence, hidden)
         if _size(reading) <= READINGS_BYTES:
             with self._lock:
                 self._readings[key] = reading
@@ -83,6 +79,60 @@ class Shelf:
         with self._lock:
             return list(self._models)
 
+    def _read(self, name: str, sentence: str, hidden: int | None) -> Reading:
+        for _ in range(TRIES):
+            try:
+                return self._get(name).read(sentence, hidden)
+            except ClosedError:  # it had to make room for another a moment ago
+                continue
+        raise ModelError("Too many visitors look at different models right now; try again in a moment.")
+
+    def _get(self, name: str) -> Opened:
+        with self._lock:
+            if name in self._models and not self._models[name].closed:
+                self._models.move_to_end(name)
+                return self._models[name]
+            self._models.pop(name, None)
+            opening = self._opening.get(name)
+            first = opening is None
+            if opening is None:
+                opening = self._opening[name] = Future()
+        if first:
+            self._open(name, opening)
+        return opening.result()
+
+    def _open(self, name: str, opening: Future[Opened]) -> None:
+        """Open a model for all who wait for it."""
+        try:
+            with self._slots:
+                opened = self._open_model(name, lambda needed: self._make_room(name, needed))
+        except BaseException as error:
+            opening.set_exception(error)
+        else:
+            with self._lock:
+                self._models[name] = opened
+            opening.set_result(opened)
+        finally:
+            with self._lock:
+                del self._opening[name]
+                self._reserved.pop(name, None)
+
+    def _make_room(self, name: str, needed: int) -> None:
+        """Close models before the next one is loaded, so that there are never more in memory than allowed.
+
+        Raises: ModelError, and closes none, if even without them there is not enough memory
+        """
+        while True:
+            with self._lock:
+                others = sum(self._reserved.values())
+                check_memory(needed + others, sum(4 * opened.facts.n_parameters for opened in self._models.values()))
+                full = len(self._models) + len(self._reserved) >= self._size
+                if not self._models or not (full or needed + others > free_memory()):
+                    self._reserved[name] = needed
+                    return
+                _, leaving = self._models.popitem(last=False)
+            leaving.close()  # without the lock: it may be reading
+
 
 def _size(reading: Reading) -> int:
     """About how many bytes a reading takes."""
@@ -92,4 +142,19 @@ def _size(reading: Reading) -> int:
 @functools.cache
 def shelf(settings: Settings) -> Shelf:
     """The shelf that all visitors share."""
-    return Shelf(settings.kept, lambda name, make_room: load(name, settings, make_room))
+    return Shelf(settings.kept, functools.partial(_open_in_worker, settings))
+
+
+def _open_in_worker(settings: Settings, name: str, make_room: Callable[[int], None]) -> Worker:
+    if name == OURS:
+        settings = replace(settings, root=Path(_exported().name))
+        return Worker(OURS_FOLDER, settings, make_room)
+    return Worker(name, settings, make_room)
+
+
+@functools.cache
+def _exported() -> tempfile.TemporaryDirectory[str]:
+    """A folder with this project's model in the Hugging Face format; it is removed when the app ends."""
+    folder = tempfile.TemporaryDirectory(prefix="exported-")
+    export(Path(folder.name) / OURS_FOLDER)
+    return folder

@@ -1,4 +1,4 @@
-"""Any Hugging Face model of the folder of models: its pieces, its attention, what it predicts."""
+"""A model in the Hugging Face format: its pieces, its attention, what it predicts."""
 
 from functools import partial
 
@@ -10,9 +10,8 @@ from hub.attention import AttentionMaps
 from hub.bertviz_views import draw
 from hub.downloads import Offer, fetch, is_being_fetched, look_up
 from hub.folders import ModelError, Settings, folder_of, listed
-from hub.hugging_face import OpenModel
-from hub.reading import MAX_WRITTEN, Reading
-from hub.shelf import Shelf, shelf
+from hub.results import MAX_WRITTEN, ModelFacts, Reading
+from hub.shelf import OURS, Shelf, shelf
 from ui.components.head_grid import MEAN
 from ui.controls.address import read_count, write_count
 from ui.controls.segmented import one_of
@@ -29,49 +28,52 @@ WHAT_IT_IS = {
     "decoder": "a **decoder**: it reads from left to right and says what comes next",
     "encoder-decoder": "an **encoder-decoder**: it reads one text and writes another",
 }
+WHAT_OURS_IS = (
+    "This is the app's own model, written in the format of Hugging Face by `python -m hub.export` and opened by their "
+    "library. So another program computes the numbers below, and they can be compared with those of the lessons."
+)
 N_PIECES = 2 * READABLE  # that are listed
 HOW_TO_ADD = (
-    "To add a model, put its folder (config.json, tokenizer, safetensors) into `models/` beside the app, or wherever "
-    "the setting `WALKTHROUGH_MODELS` points. This project's own model goes there by "
-    "`python -m hub.export models/walkthrough-en-de`."
+    "Put the folder of a model (config.json, tokenizer, safetensors) into `models/` beside the app, or into the folder "
+    "that the setting `WALKTHROUGH_MODELS` names."
 )
 HOW_TO_FETCH = (
-    "Or type the name of a model on the Hugging Face Hub, such as `google-bert/bert-base-uncased`: you see how large "
-    "it is, and nothing is fetched before you say so."
+    "Or type the name of a model on the Hugging Face Hub above, such as `google-bert/bert-base-uncased`. You see how "
+    "large it is, and nothing is fetched before you agree."
 )
 
 
-def open_model(settings: Settings, name: str) -> OpenModel | None:
-    """The model; None if it is not there yet, or not to be opened, which is said."""
+def open_model(settings: Settings, name: str) -> ModelFacts | None:
+    """What is known of a model; None, with a message on the page, if it is not here yet or cannot be opened."""
     try:
-        if folder_of(name, settings.root) is None:
-            offer(settings, name)
+        if name != OURS and folder_of(name, settings.root) is None:
+            offer_download(settings, name)
             return None
         with st.spinner(f"Opening {in_markdown(name)}…"):
-            return shelf(settings).get(name)
+            return shelf(settings).facts(name)
     except ModelError as error:
         st.warning(in_markdown(str(error)))
         return None
 
 
 @st.cache_data(ttl=300, max_entries=100, show_spinner="Asking the Hugging Face Hub…")
-def asked(settings: Settings, name: str) -> Offer:
-    """`look_up`, and not again for every click on the page."""
+def offer_of(settings: Settings, name: str) -> Offer:
+    """`look_up`, remembered, so that a click on the page does not ask the Hub again."""
     return look_up(name, settings)
 
 
-def offer(settings: Settings, name: str) -> None:
-    """Say how large a model is that is not there, and fetch it if the visitor says so.
+def offer_download(settings: Settings, name: str) -> None:
+    """Show how large a model is that is not here, and fetch it if the visitor agrees.
 
     Raises: ModelError
     """
-    offered = asked(settings, name)
-    size = f"{offered.size / 1e6:,.1f} MB"
-    st.info(f"The model {in_markdown(name)} is not here yet. To fetch it takes {size}.")
+    offer = offer_of(settings, name)
+    size = f"{offer.size / 1e6:,.1f} MB"
+    st.info(f"The model {in_markdown(name)} is not here yet. Its files are {size} large.")
     if st.button(f"Fetch {size}", key="fetch") or is_being_fetched(name, settings):
         bar = st.progress(0.0)
         try:
-            fetch(offered, settings, lambda part: show_progress(bar, part, size))
+            fetch(offer, settings, lambda part: show_progress(bar, part, size))
         except ModelError:
             bar.empty()
             raise
@@ -79,10 +81,10 @@ def offer(settings: Settings, name: str) -> None:
 
 
 def show_progress(bar: DeltaGenerator, part: float, size: str) -> None:
-    bar.progress(part, f"{part:.0%} of {size} are here. It goes on if you leave this page.")
+    bar.progress(part, f"{part:.0%} of {size} are here. The download goes on if you leave this page.")
 
 
-def covered(opened: OpenModel, reading: Reading) -> int | None:
+def choose_covered(facts: ModelFacts, reading: Reading) -> int | None:
     """Control for the piece to be covered; None for none. Kept in the address by its number."""
     key = f"cover/{reading.tokens}"
 
@@ -97,48 +99,45 @@ def covered(opened: OpenModel, reading: Reading) -> int | None:
         key=key,
         on_change=write,
         width=320,
-        help=f"The model then reads {in_markdown(opened.tokenizer.mask_token)} there, as it did in training. You can "
-        "also type that into the sentence yourself.",
+        help=f"The model then reads {in_markdown(facts.mask_token or '')} there, as it did in training. You can also "
+        "type that into the sentence yourself.",
     )
     return chosen - 1 if chosen else None
 
 
 @st.fragment
-def show(opened: OpenModel, models: Shelf, sentence: str) -> None:
+def show(facts: ModelFacts, name: str, models: Shelf, sentence: str) -> None:
     """Everything that a control of this page changes."""
     try:
-        reading = models.read(opened.name, sentence)
-        can_guess = opened.kind == "encoder" and opened.predicts and opened.tokenizer.mask_token_id is not None
-        if can_guess and (hidden := covered(opened, reading)) is not None:
-            reading = models.read(opened.name, sentence, hidden)
+        reading = models.read(name, sentence)
+        if facts.can_guess and (covered := choose_covered(facts, reading)) is not None:
+            reading = models.read(name, sentence, covered)
     except ModelError as error:
         st.warning(in_markdown(str(error)))
         return
-    tokens(opened, reading)
-    predictions(opened, reading)
-    attention(reading)
+    show_tokens(facts, reading)
+    show_predictions(facts, reading)
+    show_attention(reading)
 
 
-def tokens(opened: OpenModel, reading: Reading) -> None:
+def show_tokens(facts: ModelFacts, reading: Reading) -> None:
     st.markdown(
         f"The model cuts it into **{len(reading.tokens)} pieces** (*tokens*): "
         + " · ".join(in_markdown(token) for token in reading.tokens[:N_PIECES])
         + (" · …" if len(reading.tokens) > N_PIECES else "")
     )
     if reading.n_cut:
-        st.caption(f"The sentence is {reading.n_cut} pieces longer than the {opened.longest} that are read here.")
+        st.caption(f"The sentence is {reading.n_cut} pieces longer than the {facts.longest} that are read here.")
 
 
-def predictions(opened: OpenModel, reading: Reading) -> None:
-    if not opened.predicts:
-        st.info("The file holds no weights for the part that turns vectors into words, so this model predicts nothing.")
-    if opened.predicts and opened.kind != "encoder":
-        verb = "goes on" if opened.kind == "decoder" else "writes"
-        text = (
-            bold(reading.written) if reading.written.strip() else "nothing but special pieces, which have no letters."
-        )
+def show_predictions(facts: ModelFacts, reading: Reading) -> None:
+    if not facts.predicts:
+        st.info("The files hold no weights for the part that turns vectors into words, so this model predicts nothing.")
+    if facts.predicts and facts.kind != "encoder":
+        verb = "goes on" if facts.kind == "decoder" else "writes"
+        text = bold(reading.written) if reading.written.strip() else "only special pieces, which have no letters."
         st.markdown(f"The model {verb}: {text}")
-        st.caption(f"Always with the likeliest piece, {MAX_WRITTEN} pieces at most.")
+        st.caption(f"It always takes the likeliest piece, and stops after {MAX_WRITTEN} pieces at the latest.")
     if reading.predictions:
         st.subheader("What it thinks likely", anchor=False)
         st.markdown(f"Its ten likeliest guesses for {in_markdown(reading.predicted)}, with their probabilities:")
@@ -148,14 +147,14 @@ def predictions(opened: OpenModel, reading: Reading) -> None:
             "The likeliest pieces, with their probabilities",
         )
     if reading.covered:
-        hidden = reading.covered
+        covered = reading.covered
         st.markdown(
-            f"Covered was {bold(hidden.text)}: it gets {chance(hidden.probability)} and has rank {hidden.rank:,} among "
-            f"the {hidden.among:,} pieces that the model knows."
+            f"Covered was {bold(covered.text)}: it gets {chance(covered.probability)} and has rank {covered.rank:,} "
+            f"among the {covered.among:,} pieces that the model knows."
         )
 
 
-def attention(reading: Reading) -> None:
+def show_attention(reading: Reading) -> None:
     st.subheader("Where it looks", anchor=False)
     by_label = {KINDS[maps.kind].label: maps for maps in reading.maps}
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
@@ -169,7 +168,7 @@ def attention(reading: Reading) -> None:
     columns = shown_groups(maps.columns, maps.column_words, maps.column_wholes, by_word, hide)
     chosen = browse_maps(maps.kind, maps.weights, maps.hidden, rows, columns, default=(0, MEAN))
     if hide:
-        st.caption("Rows are not renormalised: what they lack to 1 went to special pieces.")
+        st.caption("Rows no longer add up to 1: the rest went to special pieces.")
     if st.toggle("Draw it with BertViz too", key="bertviz_too", bind="query-params"):
         shown = AttentionMaps(
             maps.kind,
@@ -184,23 +183,25 @@ def attention(reading: Reading) -> None:
 
 st.title("Any model", anchor=False)
 st.markdown(
-    "Send your sentence through another model and look at it in the same way: models in the format of Hugging Face, "
-    "where most public ones are found. Only their numbers are read (safetensors files); no code that comes with a "
+    "Send your sentence through another model and look at it in the same way. Most public models come in the format of "
+    "Hugging Face, and so do those here. Only their numbers are read (safetensors files); no code that comes with a "
     "model is run."
 )
 settings = Settings.of()
-names = listed(settings.root)
-name = choose_model("Model", names, "model", names[0] if names else None)
-with st.expander("How do I add a model?", expanded=not names):
+others = listed(settings.root)
+name = choose_model("Model", [OURS, *others], "model", others[0] if others else OURS)
+with st.expander("How do I add a model?", expanded=False):
     st.markdown(HOW_TO_ADD)
     if settings.downloads:
         st.markdown(HOW_TO_FETCH)
 sentence = (st.session_state.get(KEY) or "")[:MAX_CHARS].strip()
 if name and not sentence:
     st.info("There is nothing to read yet: type a sentence.")
-elif name and (opened := open_model(settings, name)):
+elif name and (facts := open_model(settings, name)):
     st.markdown(
-        f"**{in_markdown(name)}** is {WHAT_IT_IS[opened.kind]}. {opened.n_parameters:,} parameters, "
-        f"type {in_markdown(opened.model.config.model_type)}."
+        f"**{in_markdown(name)}** is {WHAT_IT_IS[facts.kind]}. {facts.n_parameters:,} parameters, "
+        f"type {in_markdown(facts.model_type)}."
     )
-    show(opened, shelf(settings), sentence)
+    if name == OURS:
+        st.markdown(WHAT_OURS_IS)
+    show(facts, name, shelf(settings), sentence)

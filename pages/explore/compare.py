@@ -1,4 +1,4 @@
-"""Two models on one sentence, or one model on two sentences, side by side; heads matched by what they look at."""
+"""Two models on one sentence, or one model on two sentences, side by side, and which of their heads are alike."""
 
 from dataclasses import dataclass
 
@@ -8,24 +8,27 @@ from numpy.typing import NDArray
 
 from hub.attention import AttentionMaps, of_trace
 from hub.folders import ModelError, Settings, listed
-from hub.shelf import shelf
+from hub.shelf import OURS, shelf
 from hub.similarity import PLACES, places, similarity
+from model.checkpoint import CheckpointError
+from model.loaded import TRANSLATOR, model_names
 from model.trace import EmptySentenceError
 from ui import engine
 from ui.controls.address import write_pair
 from ui.controls.segmented import one_of
 from ui.course.notices import MAX_CHARS
 from ui.course.sentence import KEY
-from ui.text import bold, in_markdown, number
+from ui.text import bold, in_markdown, number, visible
 from ui.views.attention_kinds import KINDS
 from ui.views.attention_maps import MEAN, Chosen, Place
 from ui.views.external_models import SPECIAL, browse_maps, choose_model, shown_groups
 from ui.views.tables import table
 
-OURS = "this translator"
 OPENS_ON = (0, 0)  # layer and head
 BEST = 8  # pairs of heads that are listed
 SIDES = {"left": "First", "right": "Second"}
+# By the name that is shown: the models that come with the app, the translator first.
+OWN_MODELS = {OURS if name == TRANSLATOR else name: name for name in (TRANSLATOR, *model_names())}
 
 
 @dataclass(frozen=True)
@@ -38,37 +41,52 @@ class Side:
 
 
 def maps_of(settings: Settings, name: str, sentence: str) -> Side | None:
-    """The attention of a model on a sentence; None, and a word why, if it cannot be had."""
+    """The attention of a model on a sentence; None, with a message on the page, if there is none."""
     try:
-        if name == OURS:
-            return Side(name, sentence, of_trace(engine.trace(sentence)))
+        if name in OWN_MODELS:
+            return Side(name, sentence, of_trace(engine.trace(sentence, name=OWN_MODELS[name])))
         with st.spinner(f"Reading with {in_markdown(name)}…"):
             return Side(name, sentence, shelf(settings).read(name, sentence).maps)
-    except (ModelError, EmptySentenceError) as error:
+    except (ModelError, EmptySentenceError, CheckpointError) as error:
         st.warning(in_markdown(str(error)))
         return None
 
 
 def choose(settings: Settings) -> dict[str, Side | None]:
     """Model and sentence of each side."""
-    names = [OURS, *listed(settings.root)]
-    typed = (st.session_state.get(KEY) or "")[:MAX_CHARS].strip()
-    found: dict[str, Side | None] = {}
+    others = [name for name in listed(settings.root) if name not in OWN_MODELS]
+    names = [*OWN_MODELS, *others]
+    sentence = (st.session_state.get(KEY) or "")[:MAX_CHARS].strip()
+    sides: dict[str, Side | None] = {}
+    left: str | None = None
     for column, side in zip(st.columns(2, gap="large"), SIDES, strict=True):
         with column:
-            other = next((name for name in names if side == "right" and name != OURS), OURS)
-            name = choose_model(f"{SIDES[side]} model", names, f"{side}_model", other)
+            default = others[0] if others and side == "right" else OURS
+            name = choose_model(f"{SIDES[side]} model", names, f"{side}_model", default)
             if side == "left":
-                sentence = typed
+                left = name
             else:
-                own = st.text_input(
-                    "Another sentence for the second (empty: the same)", key="second", bind="query-params", live="300ms"
-                )
-                sentence = (own or "")[:MAX_CHARS].strip() or typed
+                sentence = second_sentence(sentence, same_model=name == left)
             if not sentence:
                 st.info("There is nothing to read yet: type a sentence.")
-            found[side] = maps_of(settings, name, sentence) if name and sentence else None
-    return found
+            sides[side] = maps_of(settings, name, sentence) if name and sentence else None
+    return sides
+
+
+def second_sentence(first: str, same_model: bool) -> str:
+    """What the second model reads. If nothing is typed, another model reads the same, the same model something else."""
+    examples = (example.sentence for example in engine.model().about.examples)
+    otherwise = next((e for e in examples if e.rstrip(".") != first.rstrip(".")), first) if same_model else first
+    typed = st.text_input(
+        "Sentence for the second model",
+        key="second",
+        bind="query-params",
+        live="300ms",
+        placeholder=visible(otherwise),
+        help="While this is empty, another model reads the same sentence as the first, and the same model reads the "
+        "sentence that stands here in grey.",
+    )
+    return (typed or "")[:MAX_CHARS].strip() or otherwise
 
 
 @st.fragment
@@ -98,14 +116,14 @@ def compare(left: Side, right: Side) -> None:
                 )
     st.header("What these two heads do", anchor=False)
     what_they_do(shown["left"], shown["right"], chosen["left"], chosen["right"])
-    st.header("Which heads do alike?", anchor=False)
+    st.header("Which heads behave alike?", anchor=False)
     matched(shown["left"], shown["right"], chosen["left"])
     if by_word or hide:
-        st.caption("All of this counts the pieces as the models have them, whatever is grouped or hidden above.")
+        st.caption("These numbers count all pieces one by one, whatever is grouped or hidden above.")
 
 
 def what_they_do(left: AttentionMaps, right: AttentionMaps, one: Chosen, two: Chosen) -> None:
-    """Where the two chosen heads put their weight, and how much of it they share."""
+    """Where the two chosen heads put their weight, and how much of it they put in the same place."""
     shares = [shares_of(maps, chosen) for maps, chosen in ((left, one), (right, two))]
     both = np.minimum(*shares)
     lines = [(name, *map(number3, values)) for name, *values in zip(PLACES, *shares, both, strict=True)]
@@ -113,15 +131,15 @@ def what_they_do(left: AttentionMaps, right: AttentionMaps, one: Chosen, two: Ch
     st.markdown("What share of its weight a head puts where, averaged over all rows:")
     table(("a row looks at", f"first: {head_name(one)}", f"second: {head_name(two)}", "the smaller share"), lines)
     likeness, cell_by_cell = similarity(left, right)
-    text = "A place counts once, under the first of these names that fits."
+    text = "Each place counts once, in the first line that fits."
     if "cross" in (left.kind, right.kind):
         text += (
-            " In encoder-decoder attention “itself” is the place as far into the sentence as the row is into the "
-            "translation, which need not be where the row's own word stands."
+            " In encoder-decoder attention the row and the columns are different texts. There “itself” is the place "
+            "as far into the one as the row is into the other, whatever is written there."
         )
     if cell_by_cell and MEAN not in (one.head, two.head):
         alike = number3(likeness[one.layer, one.head, two.layer, two.head])
-        text += f" Both sides have the same pieces, so one can be stricter: cell by cell the two share {alike}."
+        text += f" Both sides have the same pieces, so every cell can be compared: then the two heads share {alike}."
     st.caption(text)
 
 
@@ -132,15 +150,15 @@ def shares_of(maps: AttentionMaps, chosen: Chosen) -> NDArray[np.floating]:
 
 
 def matched(left: AttentionMaps, right: AttentionMaps, chosen: Chosen) -> None:
-    """The likeliest partner of the chosen head, and the best pairs of all."""
+    """The head that is most like the chosen one, and the pairs that are most alike."""
     likeness, cell_by_cell = similarity(left, right)
     st.markdown(
-        "Two heads are alike as far as they put the same weight on the same place: 1 is all of it, 0 none. "
+        "Two heads are alike if they put the same weight in the same places: 1 means all of it, 0 means none. "
         + (
-            "Both sides have the same pieces here, so every cell counts."
+            "Both sides have the same pieces here, so every cell is compared."
             if cell_by_cell
-            else "The two sides have different pieces here, so what counts is the kind of place, as in the table "
-            "above: the smaller shares, added up."
+            else "The two sides have different pieces here, so the lines of the table above are compared: the smaller "
+            "shares, added up."
         )
     )
     n_heads = likeness.shape[3]
@@ -149,14 +167,14 @@ def matched(left: AttentionMaps, right: AttentionMaps, chosen: Chosen) -> None:
         partner = divmod(int(partners.argmax()), n_heads)
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(
-                f"Most like the first's {head_name(chosen)} is the second's {place(partner)}: "
+                f"Of the second model's heads, {place(partner)} is most like {head_name(chosen)} of the first: "
                 f"**{number3(partners.max())}**."
             )
             st.button("Show it above", key="show_partner", on_click=write_pair, args=("right_map", partner, OPENS_ON))
     flat = likeness.reshape(likeness.shape[0] * likeness.shape[1], -1)
     best = sorted(range(len(flat)), key=lambda i: -flat[i].max())[:BEST]
     pairs = [(divmod(i, likeness.shape[1]), divmod(int(flat[i].argmax()), n_heads)) for i in best]
-    st.markdown(f"The {len(pairs)} heads of the first with the best partners in the second:")
+    st.markdown(f"The {len(pairs)} heads of the first model that have the most similar head in the second:")
     lines = [(str(n), place(one), place(two), number3(likeness[one + two])) for n, (one, two) in enumerate(pairs, 1)]
     table(("", "first", "second", "alike"), lines)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -164,7 +182,7 @@ def matched(left: AttentionMaps, right: AttentionMaps, chosen: Chosen) -> None:
         for n, pair in enumerate(pairs, 1):
             names = " and ".join(map(place, pair))
             st.button(str(n), key=f"show_pair{n}", help=names, on_click=show_pair, args=pair)
-    st.caption(f"Half of all pairs of heads are less alike than {number3(np.median(flat))}.")
+    st.caption(f"For comparison: half of all pairs of heads are less alike than {number3(np.median(flat))}.")
 
 
 def show_pair(left: tuple[int, int], right: tuple[int, int]) -> None:
@@ -185,12 +203,10 @@ def number3(value: float | np.floating) -> str:
 
 
 st.title("Compare", anchor=False)
-st.markdown("Two models on one sentence, or one model on two sentences: do their heads look at the same things?")
+st.markdown("Two models read one sentence, or one model reads two: do their heads look at the same things?")
 settings = Settings.of()
 if not listed(settings.root):
-    st.caption(
-        "There is no other model here yet; the page *Any model* says how to add one. Until then, compare two sentences."
-    )
+    st.caption("Here one model reads two sentences. The page *Any model* says how to add other models to compare with.")
 sides = choose(settings)
 if sides["left"] and sides["right"]:
     compare(sides["left"], sides["right"])

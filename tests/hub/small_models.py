@@ -1,11 +1,18 @@
 """Small models of every family with random weights, made from their configurations and saved to folders."""
 
+import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import torch
 import transformers as hf
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+
+from hub.folders import Settings
+from hub.hugging_face import load
+from hub.reading import read
+from hub.results import Reading
 
 LINES = (
     "The black cat fights the white cat.",
@@ -110,6 +117,24 @@ FAMILIES: dict[str, tuple[Any, Any, dict[str, Any], Any]] = {
         unigram,
     ),
 }  # fmt: skip
+
+
+class InThisProcess:
+    """An open model for a shelf, without a worker. In one process, the library cannot load two at once."""
+
+    _lock = threading.Lock()
+
+    def __init__(self, name: str, settings: Settings, make_room: Callable[[int], None]) -> None:
+        with self._lock:
+            self.opened = load(name, settings, make_room)
+        self.facts, self.closed = self.opened.facts, False
+
+    def read(self, sentence: str, hidden: int | None = None) -> Reading:
+        with self._lock:
+            return read(self.opened, sentence, hidden)
+
+    def close(self) -> None:
+        self.closed = True
 
 
 def make(family: str, folder: Path) -> Path:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from safetensors.torch import save_file
 from transformers import BertForMaskedLM
 
-from hub import folders, hugging_face
+from hub import folders
 from hub.folders import (
     ModelError,
     Settings,
@@ -222,7 +222,7 @@ def test_what_load_refuses(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     save_file({"w": torch.zeros(3)}, root / "small" / "model.safetensors")
     with pytest.raises(ModelError, match="parts of the model are missing"):
         load("small", settings)
-    monkeypatch.setattr(hugging_face, "free_memory", lambda: 10)
+    monkeypatch.setattr(folders, "free_memory", lambda: 10)
     with pytest.raises(ModelError, match="GB of memory"):
         load("small", settings)
 

@@ -22,7 +22,7 @@ from hub.reading import MAX_TEXT, N_PREDICTIONS, read
 from hub.shelf import READING_BYTES, Shelf
 from model.loaded import load_folder
 from model.trace import trace
-from tests.hub.small_models import FAMILIES, make
+from tests.hub.small_models import FAMILIES, InThisProcess, make
 from ui.views.attention_kinds import groups_of
 from ui.views.external_models import shown_groups
 
@@ -202,7 +202,7 @@ def test_a_model_without_its_head_shows_attention_and_predicts_nothing(settings:
 def test_the_least_used_model_leaves_the_shelf(monkeypatch: pytest.MonkeyPatch) -> None:
     room = Room(monkeypatch, a=1, b=1, c=1)
     for name in ("a", "b", "a", "c", "a", "b"):
-        assert room.shelf.get(name).name == name
+        assert room.shelf.facts(name).name == name
     assert room.loaded == ["a", "b", "c", "b"]
     assert sorted(room.shelf.names()) == ["a", "b"]
 
@@ -290,7 +290,7 @@ class Room:
         self.shelf = Shelf(2, self.load)  # type: ignore[arg-type]
         self.needed = needed
         self.loaded: list[str] = []
-        for module in ("hugging_face", "shelf"):
+        for module in ("folders", "shelf"):
             monkeypatch.setattr(f"hub.{module}.free_memory", self.free)
 
     def free(self) -> int:
@@ -301,30 +301,31 @@ class Room:
             raise ModelError("damaged")
         make_room(4 * self.needed[name])
         self.loaded.append(name)
-        return SimpleNamespace(name=name, n_parameters=self.needed[name])
+        facts = SimpleNamespace(name=name, n_parameters=self.needed[name])
+        return SimpleNamespace(facts=facts, closed=False, close=lambda: None)
 
 
 def test_a_model_that_cannot_be_opened_drives_out_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     room = Room(monkeypatch, a=3, b=4, large=8, huge=11)
     for name in ("a", "b"):
-        room.shelf.get(name)
+        room.shelf.facts(name)
     with pytest.raises(ModelError, match="damaged"):
-        room.shelf.get("broken")
+        room.shelf.facts("broken")
     with pytest.raises(ModelError, match="GB of memory"):
-        room.shelf.get("huge")
+        room.shelf.facts("huge")
     assert sorted(room.shelf.names()) == ["a", "b"]
-    room.shelf.get("large")
+    room.shelf.facts("large")
     assert room.shelf.names() == ["large"]
 
 
 def test_a_loaded_model_need_not_wait_for_one_that_loads(settings: Settings) -> None:
     loading, go_on = threading.Event(), threading.Event()
 
-    def slow(name: str, make_room: Callable[[int], None]) -> OpenModel:
+    def slow(name: str, make_room: Callable[[int], None]) -> InThisProcess:
         if name == "t5":
             loading.set()
             assert go_on.wait(30)
-        return load(name, settings, make_room)
+        return InThisProcess(name, settings, make_room)
 
     shelf = Shelf(2, slow)
     first = shelf.read("bert", SENTENCE)
@@ -341,7 +342,7 @@ def test_a_loaded_model_need_not_wait_for_one_that_loads(settings: Settings) -> 
 def test_many_visitors_with_different_models_read_what_one_alone_reads(settings: Settings) -> None:
     names = ["bert", "gpt2", "t5", "no-such-model"] * 4
     alone = {name: read(load(name, settings), SENTENCE).maps[0].weights for name in names[:3]}
-    shelf = Shelf(2, lambda name, make_room: load(name, settings, make_room))
+    shelf = Shelf(2, lambda name, make_room: InThisProcess(name, settings, make_room))
 
     def visit(name: str) -> bool:
         try:
@@ -356,7 +357,7 @@ def test_many_visitors_with_different_models_read_what_one_alone_reads(settings:
 
 def test_readings_are_forgotten_by_their_size(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hub.shelf.READINGS_BYTES", 10 * READING_BYTES)
-    shelf = Shelf(1, lambda name, make_room: load(name, settings, make_room))
+    shelf = Shelf(1, lambda name, make_room: InThisProcess(name, settings, make_room))
     for n in range(30):
         shelf.read("bert", f"cat {n}")
     assert len(shelf._readings) < 10

@@ -15,8 +15,10 @@ from hub.folders import Settings
 from hub.hugging_face import load
 from hub.reading import read
 from hub.similarity import similarity
+from model.checkpoint import CheckpointError
 from tests.hub.small_models import FAMILIES, make
 from tests.pages.kit import ROOT, assert_sound, component, markdown, notices, opened, table, values
+from ui import engine
 
 ANY, COMPARE = (ROOT / "pages" / "explore" / name for name in ("any_model.py", "compare.py"))
 SENTENCE = "The black cat fights the white cat."
@@ -40,6 +42,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def _settings(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WALKTHROUGH_MODELS", str(root))
+    monkeypatch.setenv("WALKTHROUGH_KEPT", "12")  # opened once for all tests
 
 
 def warnings(app: AppTest) -> list[str]:
@@ -73,7 +76,7 @@ def test_kinds_grouping_hiding_and_bertviz() -> None:
         ANY, sentence=SENTENCE, model="ours", foreign_kind="Encoder-decoder", words="true", hide_special="true"
     )
     assert component(app, "map")["columns"] == ["The", "black", "cat", "fights", "the", "white", "cat", "."]
-    assert "Rows are not renormalised" in markdown(app)
+    assert "Rows no longer add up to 1" in markdown(app)
     assert not app.get("iframe")
     app.toggle(key="bertviz_too").set_value(True).run()
     assert_sound(app)
@@ -135,10 +138,28 @@ def test_a_bad_model_gets_one_clear_sentence(name: str, says: str, root: Path) -
         shutil.rmtree(root / bad)
 
 
-def test_without_models_the_page_says_how_to_add_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_models_the_page_shows_our_own_and_says_how_to_add_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("WALKTHROUGH_MODELS", str(tmp_path))
+    app = opened(ANY, sentence=SENTENCE, map="3.2")
+    assert app.selectbox(key="model_box").options == ["this translator"]
+    text = markdown(app)
+    assert "python -m hub.export" in text
+    assert "WALKTHROUGH_MODELS" in text
+    trace = engine.trace(SENTENCE)
+    assert "**this translator** is an **encoder-decoder**" in text
+    assert f"The model writes: **{trace.translation.replace('.', chr(92) + '.')}**" in text
+    assert np.allclose(values(app, "map"), trace.attention("encoder", 2)[1], atol=1e-5)
+    assert app.expander[0].proto.expanded is False
+
+
+def test_with_models_the_first_of_them_opens(root: Path) -> None:
     app = opened(ANY, sentence=SENTENCE)
-    assert "python -m hub.export" in markdown(app)
+    options = app.selectbox(key="model_box").options
+    assert options[0] == "this translator"
+    assert app.selectbox(key="model_box").value == options[1] == "albert"
+    assert "**albert** is an **encoder**" in markdown(app)
 
 
 def test_nothing_typed() -> None:
@@ -154,7 +175,7 @@ def test_a_long_sentence_is_cut_and_it_is_said() -> None:
 def test_two_models_on_one_sentence(root: Path) -> None:
     app = opened(COMPARE, sentence=SENTENCE, right_model="ours", left_map="2.3")
     assert "Both sides have the same pieces" in markdown(app)
-    assert re.search(r"is the second's layer 2, head 3: \*\*1\.000", markdown(app))
+    assert re.search(r"layer 2, head 3 is most like layer 2, head 3 of the first: \*\*1\.000", markdown(app))
     app.button(key="show_partner").click().run()
     assert_sound(app)
     assert app.query_params["right_map"] == "2.3"
@@ -215,6 +236,35 @@ def test_the_average_of_a_layer_is_described_too() -> None:
     (head,) = re.findall(r"<th>first: (.*?)</th>", " ".join(e.proto.body for e in app.get("html")))
     assert head == "layer 1, average"
     assert not [button for button in app.button if button.key == "show_partner"]
+
+
+def test_one_model_opens_on_two_sentences(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WALKTHROUGH_MODELS", str(tmp_path))
+    examples = [example.sentence for example in engine.model().about.examples]
+    for typed, other in ((SENTENCE, examples[0]), (examples[0], examples[1]), (examples[1], examples[0])):
+        app = opened(COMPARE, sentence=typed)
+        assert app.text_input(key="second").placeholder == other
+        assert values(app, "left_map").shape != values(app, "right_map").shape
+        assert "different pieces here" in markdown(app)
+        assert component(app, "right_map")["rows"][:-1] == [t.text for t in engine.trace(other).src][:-1]
+    app.text_input(key="second").set_value(examples[1]).run()  # whoever wants the same can have it
+    assert np.array_equal(values(app, "left_map"), values(app, "right_map"))
+    app.selectbox(key="right_model_box").set_value("untrained").run()
+    app.text_input(key="second").set_value("").run()
+    assert_sound(app)
+    assert app.text_input(key="second").placeholder == examples[1]  # another model reads the same
+    assert component(app, "left_map")["rows"] == component(app, "right_map")["rows"]
+    assert not np.allclose(values(app, "left_map"), values(app, "right_map"), atol=0.01)
+
+
+def test_an_own_model_that_is_half_there_gets_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise CheckpointError("The model file x is missing; run y.")
+
+    monkeypatch.setattr(engine, "trace", broken)
+    app = opened(COMPARE, sentence=SENTENCE, right_model="gpt2")
+    (warning,) = warnings(app)
+    assert "is missing" in warning
 
 
 def test_a_side_that_cannot_be_opened_says_so() -> None:

@@ -1,0 +1,248 @@
+"""Models in processes of their own: what they crash, hang or fill up is their own, and one sentence says so."""
+
+import base64
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hub import worker
+from hub.folders import HERE, ModelError, Settings
+from hub.hugging_face import load
+from hub.reading import read
+from hub.results import Reading
+from hub.shelf import OURS, Shelf, shelf
+from hub.worker import ClosedError, Worker
+from tests.hub.small_models import make
+
+SENTENCE = "The black cat fights the white cat."
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    root = tmp_path_factory.mktemp("models")
+    for family in ("bert", "gpt2", "t5"):
+        make(family, root / family)
+    return Settings(root, downloads=False, kept=2)
+
+
+def opened(name: str, settings: Settings) -> Worker:
+    return Worker(name, settings, lambda needed: None)
+
+
+def change(folder: Path, file: str, **entries: object) -> None:
+    path = folder / file
+    path.write_text(json.dumps((json.loads(path.read_text()) if path.exists() else {}) | entries))
+
+
+@pytest.fixture
+def hostile(settings: Settings, tmp_path: Path) -> Settings:
+    """Models that make the library panic, which is no Exception in Python, and that keep it busy without end."""
+    root = tmp_path / "hostile"
+    shutil.copytree(settings.root, root)
+    shutil.copytree(root / "bert", root / "panics")
+    rubbish = {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(bytes(64)).decode()}
+    change(root / "panics", "tokenizer.json", normalizer=rubbish)
+    shutil.copytree(root / "gpt2", root / "hangs")
+    change(root / "hangs", "generation_config.json", bad_words_ids=[[n % 300, 1, 2] for n in range(300_000)])
+    return Settings(root, downloads=False, kept=2)
+
+
+def processes_below(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def nursery() -> int:
+    assert worker._nursery._process is not None
+    return worker._nursery._process.pid
+
+
+def the_only_worker() -> int:
+    """Its process. Those of other tests may still be about to end."""
+    eventually(lambda: len(processes_below(nursery())) == 1)
+    return processes_below(nursery())[0]
+
+
+def eventually(condition: object) -> None:
+    deadline = time.monotonic() + 20
+    while not condition() and time.monotonic() < deadline:  # type: ignore[operator]
+        time.sleep(0.02)
+    assert condition()  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("family", ["bert", "gpt2", "t5"])
+def test_a_worker_reads_what_this_process_reads(family: str, settings: Settings) -> None:
+    one, here = opened(family, settings), load(family, settings)
+    assert one.facts == here.facts
+    for hidden in (None, 2):
+        theirs, ours = one.read(SENTENCE, hidden), read(here, SENTENCE, hidden)
+        assert (theirs.tokens, theirs.written, theirs.covered) == (ours.tokens, ours.written, ours.covered)
+        for left, right in zip(theirs.maps, ours.maps, strict=True):
+            assert np.array_equal(left.weights, right.weights)
+            assert (left.rows, left.row_words, left.column_wholes) == (right.rows, right.row_words, right.column_wholes)
+    one.close()
+
+
+def test_what_is_wrong_with_a_model_or_a_sentence_comes_as_it_is(settings: Settings) -> None:
+    with pytest.raises(ModelError, match=r"^There is no model 'three'"):
+        opened("three", settings)
+    one = opened("gpt2", settings)
+    with pytest.raises(ModelError, match="type a sentence"):
+        one.read("")
+    assert one.read("cat").tokens == ("cat",)
+    one.close()
+
+
+def test_a_closed_worker_ends_and_frees_its_memory(settings: Settings) -> None:
+    one = opened("bert", settings)
+    process = the_only_worker()
+    one.close()
+    one.close()
+    eventually(lambda: processes_below(nursery()) == [])
+    assert not Path(f"/proc/{process}").exists()
+    with pytest.raises(ClosedError):
+        one.read(SENTENCE)
+
+
+def test_without_room_nothing_is_loaded(settings: Settings) -> None:
+    asked: list[int] = []
+
+    def refuse(needed: int) -> None:
+        asked.append(needed)
+        raise ModelError("no room")
+
+    with pytest.raises(ModelError, match="no room"):
+        Worker("bert", settings, refuse)
+    n_parameters = load("bert", settings).facts.n_parameters
+    assert 4 * n_parameters <= asked[0] < 8 * n_parameters
+    eventually(lambda: processes_below(nursery()) == [])
+
+
+def test_a_panic_of_the_library_is_said_and_hurts_nobody(hostile: Settings) -> None:
+    bystander = opened("bert", hostile)
+    one = opened("panics", hostile)
+    for _ in range(2):
+        with pytest.raises(ModelError, match=r"^The library that reads the model fails: index out of bounds"):
+            one.read(SENTENCE)
+    one.close()
+    assert len(bystander.read(SENTENCE).tokens) > 3
+    bystander.close()
+
+
+def test_what_takes_too_long_is_stopped_and_hurts_nobody(hostile: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "READ_SECONDS", 2)
+    bystander, one = opened("bert", hostile), opened("hangs", hostile)
+    with ThreadPoolExecutor(1) as pool:
+        hanging = pool.submit(one.read, SENTENCE)
+        begun = time.monotonic()
+        assert len(bystander.read(SENTENCE).tokens) > 3
+        assert not hanging.done() or time.monotonic() - begun > 2
+        with pytest.raises(ModelError, match=r"^The model took longer than 2 seconds, so it was stopped\.$"):
+            hanging.result(30)
+    with pytest.raises(ClosedError):
+        one.read(SENTENCE)
+    bystander.close()
+
+
+def test_more_memory_than_is_free_is_not_taken(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "free_memory", lambda: worker.SPARE_BYTES)
+    with pytest.raises(ModelError, match=r"^The model needs more memory than is free; choose a smaller one\.$"):
+        opened("bert", settings)
+    monkeypatch.undo()
+    opened("bert", settings).close()
+
+
+def test_a_worker_that_is_killed_is_opened_again(settings: Settings) -> None:
+    books = Shelf(2, lambda name, make_room: Worker(name, settings, make_room))
+    books.facts("bert")
+    process = the_only_worker()
+    os.kill(process, signal.SIGKILL)
+    with pytest.raises(ModelError, match=r"^The model's files make the library that reads them crash\.$"):
+        books.read("bert", SENTENCE)
+    assert len(books.read("bert", SENTENCE).tokens) > 3
+    os.kill(nursery(), signal.SIGKILL)
+    worker._nursery._process.wait()  # type: ignore[union-attr]
+    assert books.read("gpt2", "cat").tokens == ("cat",)
+    for one in books._models.values():
+        one.close()
+
+
+@pytest.fixture
+def visited(settings: Settings) -> Iterator[Shelf]:
+    books = Shelf(1, lambda name, make_room: Worker(name, settings, make_room))
+    yield books
+    for one in books._models.values():
+        one.close()
+
+
+def test_visitors_with_different_models_and_room_for_one(visited: Shelf, settings: Settings) -> None:
+    models = {name: load(name, settings) for name in ("bert", "gpt2", "t5")}
+
+    def visit(name: str, sentence: str) -> Reading | ModelError:
+        try:
+            return visited.read(name, sentence)
+        except ModelError as error:
+            return error
+
+    visits = [(name, f"cat {n}") for n in range(3) for name in (*models, "no-such-model")]
+    with ThreadPoolExecutor(6) as pool:
+        results = list(pool.map(visit, *zip(*visits, strict=True)))
+    for (name, sentence), result in zip(visits, results, strict=True):
+        if name == "no-such-model":
+            assert "There is no model" in str(result)
+        elif isinstance(result, ModelError):
+            assert str(result) == "Too many visitors look at different models right now; try again in a moment."
+        else:
+            assert np.array_equal(result.maps[0].weights, read(models[name], sentence).maps[0].weights)
+    assert sum(isinstance(result, Reading) for result in results) >= 3
+    assert len(visited.names()) == 1
+    the_only_worker()
+
+
+def test_two_visitors_who_want_one_model_open_it_once(settings: Settings) -> None:
+    calls: list[str] = []
+
+    def open_model(name: str, make_room: object) -> Worker:
+        calls.append(name)
+        return Worker(name, settings, lambda needed: None)
+
+    books = Shelf(2, open_model)
+    with ThreadPoolExecutor(4) as pool:
+        facts = list(pool.map(books.facts, ["bert"] * 4))
+    assert calls == ["bert"]
+    assert len(set(facts)) == 1
+    books._models["bert"].close()
+
+
+def test_our_own_model_is_on_the_shelf(settings: Settings) -> None:
+    facts = shelf(settings).facts(OURS)
+    assert (facts.kind, facts.model_type, facts.predicts) == ("encoder-decoder", "marian", True)
+    assert shelf(settings).names() == [OURS]
+    shelf(settings)._models[OURS].close()
+
+
+APP = """
+import os, sys
+from pathlib import Path
+from hub.folders import Settings
+from hub import worker
+one = worker.Worker("gpt2", Settings(Path(sys.argv[1]), False, 1), lambda needed: None)
+print(worker._nursery._process.pid, flush=True)
+os._exit(0)
+"""
+
+
+def test_when_the_app_dies_nothing_is_left(settings: Settings) -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", APP, str(settings.root)], cwd=HERE, capture_output=True, text=True, check=True
+    )
+    eventually(lambda: not Path(f"/proc/{int(run.stdout)}/status").exists())
