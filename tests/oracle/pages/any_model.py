@@ -16,7 +16,7 @@ from tests.oracle.claims import (
     toggle,
 )
 from tests.oracle.common import KINDS, Statements
-from tests.oracle.foreign import Maps, Model, Reading, names, opened, reading, texts
+from tests.oracle.foreign import OURS, Maps, Model, Reading, names, opened, reading, texts
 from tests.oracle.frame import bar
 from tests.oracle.page import Page
 from tests.oracle.statement import Statement
@@ -38,6 +38,7 @@ STATES = (
     {"sentence": CATS, "model": "ours", "foreign_kind": "Masked decoder", "map": "3.2", "bertviz_too": "true"},
     {"sentence": CATS, "model": "t5", "bertviz_too": "true", "bertviz": "Model view", "map": "2.1"},
     {"sentence": CATS * 9, "model": "large", "bertviz_too": "true", "bertviz": "Model view", "map": "5.3"},
+    {"sentence": CATS, "model": OURS, "foreign_kind": "Encoder-decoder", "map": "3.1"},
     {"sentence": " ", "model": "bert"},
 )
 
@@ -66,17 +67,16 @@ def frame(page: Page) -> Statements:
     yield from bar(page)
     yield Statement("title", "Any model")
     yield markdown(
-        "Send your sentence through another model and look at it in the same way: models in the format of Hugging "
-        "Face, where most public ones are found. Only their numbers are read (safetensors files); no code that comes "
-        "with a model is run."
+        "Send your sentence through another model and look at it in the same way. Most public models come in the "
+        "format of Hugging Face, and so do those here. Only their numbers are read (safetensors files); no code that "
+        "comes with a model is run."
     )
     name = page.state.get("model", names()[0])
-    yield choice_of_model("Model", names(), name)
+    yield choice_of_model("Model", [OURS, *names()], name)
     yield fold("How do I add a model?")
     yield markdown(
-        "To add a model, put its folder (config.json, tokenizer, safetensors) into `models/` beside the app, or "
-        "wherever the setting `WALKTHROUGH_MODELS` points. This project's own model goes there by "
-        "`python -m hub.export models/walkthrough-en-de`."
+        "Put the folder of a model (config.json, tokenizer, safetensors) into `models/` beside the app, or into the "
+        "folder that the setting `WALKTHROUGH_MODELS` names."
     )
     if not page.sentence.strip():
         yield info("There is nothing to read yet: type a sentence.")
@@ -85,6 +85,12 @@ def frame(page: Page) -> Statements:
     yield markdown(
         f"**{name}** is {IS[model.kind]}. {model.n_parameters:,} parameters, type {model.model.config.model_type}."
     )
+    if name == OURS:
+        yield markdown(
+            "This is the app's own model, written in the format of Hugging Face by `python -m hub.export` and opened "
+            "by their library. So another program computes the numbers below, and they can be compared with those of "
+            "the lessons."
+        )
     yield from predictions(page, model)
     yield from attention(page, read(page, model))
 
@@ -118,8 +124,8 @@ def predictions(page: Page, model: Model) -> Statements:
     if model.kind != "encoder":
         verb = "goes on" if model.kind == "decoder" else "writes"
         written = f"**{inline(found.written)}**" if found.written.strip() else ""
-        yield markdown(f"The model {verb}: {written or 'nothing but special pieces, which have no letters.'}")
-        yield caption("Always with the likeliest piece, 48 pieces at most.")
+        yield markdown(f"The model {verb}: {written or 'only special pieces, which have no letters.'}")
+        yield caption("It always takes the likeliest piece, and stops after 48 pieces at the latest.")
     if found.predicted is None:
         return
     yield subheader("What it thinks likely")
@@ -166,7 +172,7 @@ def attention(page: Page, found: Reading) -> Statements:
     rows, columns = (shown_groups(pieces, by_word, hide) for pieces in (maps.rows, maps.columns))
     yield from browse(page, maps, rows, columns, default=(0, MEAN))
     if hide:
-        yield caption("Rows are not renormalised: what they lack to 1 went to special pieces.")
+        yield caption("Rows no longer add up to 1: the rest went to special pieces.")
     yield toggle("Draw it with BertViz too", page.switch("bertviz_too"))
     if page.switch("bertviz_too"):
         layer, head = selected_map(page, maps.weights.shape, (0, MEAN))

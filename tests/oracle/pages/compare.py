@@ -8,7 +8,7 @@ from tests.oracle.attention import MEAN, selected_map, weights_of
 from tests.oracle.claims import button, caption, header, info, markdown, number, segmented, table, text_box, toggle
 from tests.oracle.common import KINDS, Statements
 from tests.oracle.decode import translated
-from tests.oracle.foreign import Maps, names, reading
+from tests.oracle.foreign import OURS, Maps, names, reading
 from tests.oracle.forward import SOS, Array, source_ids
 from tests.oracle.frame import bar
 from tests.oracle.page import Page
@@ -16,8 +16,8 @@ from tests.oracle.pages.any_model import SPECIAL, browse, choice_of_model, shown
 from tests.oracle.statement import Statement
 from tests.oracle.words import inline, pieces
 
+UNTRAINED = "untrained"
 CATS = "The black cat fights the white cats."
-OURS = "this translator"
 STATES = (
     {"sentence": CATS},
     {
@@ -38,8 +38,13 @@ STATES = (
         "right_model": "this translator",
         "hide_special": "true",
     },
+    {"sentence": CATS, "right_model": OURS, "right_kind": "Masked decoder", "right_map": "3.1"},
+    {"sentence": "I ate an apple.", "left_model": "gpt2", "right_model": "gpt2"},
+    {"sentence": "Go", "left_model": UNTRAINED, "right_model": OURS, "left_map": "2.2"},
     {"sentence": " "},
 )
+# What one model reads beside the sentence: the first example that is another sentence.
+EXAMPLES = "I ate an apple", "The boy sees the girl."
 PLACES = (
     "itself",
     "the previous",
@@ -52,9 +57,9 @@ PLACES = (
 
 
 def maps_of(name: str, sentence: str) -> tuple[Maps, ...]:
-    if name != OURS:
+    if name not in (OURS, UNTRAINED):
         return reading(name, sentence).maps
-    oracle = translated(sentence)
+    oracle = translated(sentence, untrained=name == UNTRAINED)
     src, labels = pieces(source_ids(sentence)), pieces(oracle.labels)
     tgt = pieces([SOS, *oracle.labels[:-1]])
     sides = {"encoder": (src, src), "decoder": (tgt, tgt), "cross": (labels, src)}
@@ -64,16 +69,25 @@ def maps_of(name: str, sentence: str) -> tuple[Maps, ...]:
 def frame(page: Page) -> Statements:
     yield from bar(page)
     yield Statement("title", "Compare")
-    yield markdown("Two models on one sentence, or one model on two sentences: do their heads look at the same things?")
-    models = [OURS, *names()]
+    yield markdown("Two models read one sentence, or one model reads two: do their heads look at the same things?")
+    models = [OURS, UNTRAINED, *names()]
     chosen = [page.state.get("left_model", OURS), page.state.get("right_model", names()[0])]
     typed, second = page.sentence.strip(), page.state.get("second", "")
-    sentences = [typed, second or typed]
+    otherwise = typed
+    if chosen[0] == chosen[1]:
+        otherwise = next(one for one in EXAMPLES if one.rstrip(".") != typed.rstrip("."))
+    sentences = [typed, second or otherwise]
     yield choice_of_model("First model", models, chosen[0])
     if not typed:
         yield info("There is nothing to read yet: type a sentence.")
     yield choice_of_model("Second model", models, chosen[1])
-    yield text_box("Another sentence for the second (empty: the same)", second)
+    yield text_box(
+        "Sentence for the second model",
+        second,
+        placeholder=otherwise,
+        help="While this is empty, another model reads the same sentence as the first, and the same model reads the "
+        "sentence that stands here in grey.",
+    )
     if not typed:
         yield info("There is nothing to read yet: type a sentence.")
         return
@@ -93,7 +107,7 @@ def frame(page: Page) -> Statements:
     yield from what_they_do(both)
     yield from alike(both)
     if by_word or hide:
-        yield caption("All of this counts the pieces as the models have them, whatever is grouped or hidden above.")
+        yield caption("These numbers count all pieces one by one, whatever is grouped or hidden above.")
 
 
 Chosen = tuple[Maps, tuple[int, int]]
@@ -153,16 +167,17 @@ def what_they_do(both: list[Chosen]) -> Statements:
         *((name, *(number(column[n], 3) for column in columns)) for n, name in enumerate(PLACES)),
         ("together", *(number(column.sum(), 3) for column in columns)),
     )
-    text = "A place counts once, under the first of these names that fits."
+    text = "Each place counts once, in the first line that fits."
     if "cross" in (left.kind, right.kind):
         text += (
-            " In encoder-decoder attention “itself” is the place as far into the sentence as the row is into the "
-            "translation, which need not be where the row's own word stands."
+            " In encoder-decoder attention the row and the columns are different texts. There “itself” is the place as "
+            "far into the one as the row is into the other, whatever is written there."
         )
     if same_pieces(left, right) and MEAN not in (one[1], two[1]):
         share = likeness(left, right)[one + two]
         text += (
-            f" Both sides have the same pieces, so one can be stricter: cell by cell the two share {number(share, 3)}."
+            " Both sides have the same pieces, so every cell can be compared: then the two heads share "
+            f"{number(share, 3)}."
         )
     yield caption(text)
 
@@ -172,27 +187,27 @@ def alike(both: list[Chosen]) -> Statements:
     table_of_all = likeness(left, right)
     n_heads = table_of_all.shape[3]
     flat = table_of_all.reshape(table_of_all.shape[0] * table_of_all.shape[1], -1)
-    yield header("Which heads do alike?")
+    yield header("Which heads behave alike?")
     yield markdown(
-        "Two heads are alike as far as they put the same weight on the same place: 1 is all of it, 0 none. "
+        "Two heads are alike if they put the same weight in the same places: 1 means all of it, 0 means none. "
         + (
-            "Both sides have the same pieces here, so every cell counts."
+            "Both sides have the same pieces here, so every cell is compared."
             if same_pieces(left, right)
-            else "The two sides have different pieces here, so what counts is the kind of place, as in the table above: "
-            "the smaller shares, added up."
+            else "The two sides have different pieces here, so the lines of the table above are compared: the smaller "
+            "shares, added up."
         )
     )
     if one[1] != MEAN:
         partners = table_of_all[one]
         partner = divmod(int(partners.argmax()), n_heads)
         yield markdown(
-            f"Most like the first's {head_name(one)} is the second's {head_name(partner)}: "
+            f"Of the second model's heads, {head_name(partner)} is most like {head_name(one)} of the first: "
             f"**{number(partners.max(), 3)}**."
         )
         yield button("Show it above")
     best = sorted(range(len(flat)), key=lambda n: -flat[n].max())[:8]
     pairs = [(divmod(n, table_of_all.shape[1]), divmod(int(flat[n].argmax()), n_heads)) for n in best]
-    yield markdown(f"The {len(pairs)} heads of the first with the best partners in the second:")
+    yield markdown(f"The {len(pairs)} heads of the first model that have the most similar head in the second:")
     yield table(
         ("", "first", "second", "alike"),
         *((str(n), head_name(a), head_name(b), number(table_of_all[a + b], 3)) for n, (a, b) in enumerate(pairs, 1)),
@@ -200,4 +215,4 @@ def alike(both: list[Chosen]) -> Statements:
     yield markdown("Show a pair in the maps above:")
     for n, (a, b) in enumerate(pairs, 1):
         yield button(str(n), help=f"{head_name(a)} and {head_name(b)}")
-    yield caption(f"Half of all pairs of heads are less alike than {number(np.median(flat), 3)}.")
+    yield caption(f"For comparison: half of all pairs of heads are less alike than {number(np.median(flat), 3)}.")
