@@ -353,7 +353,7 @@ def on_page(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Settings:
 def test_the_page_asks_shows_the_size_and_fetches_when_told(hub: Hub, on_page: Settings, original: Path) -> None:
     app = opened(PAGE, sentence=SENTENCE)
     assert hub.asked == []
-    assert "you see how large it is" in markdown(app)
+    assert "You see how large it is" in markdown(app)
     app = opened(PAGE, sentence=SENTENCE, model=NAME, map="2.2")
     size = f"{sum((original / name).stat().st_size for name in READ_HERE) / 1e6:.1f} MB"
     assert any(size in notice for notice in notices(app))

@@ -35,6 +35,15 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     return Settings(root, downloads=False, kept=2)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _nursery_of_these_tests() -> Iterator[None]:
+    """A nursery without the workers of other tests."""
+    before, worker._nursery = worker._nursery, worker._Nursery()
+    yield
+    worker._nursery.stop()
+    worker._nursery = before
+
+
 def opened(name: str, settings: Settings) -> Worker:
     return Worker(name, settings, lambda needed: None)
 
