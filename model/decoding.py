@@ -32,7 +32,7 @@ class Greedy:
 
 @dataclass(frozen=True)
 class Sampling:
-    """Draw the next token from the distribution, filter_logits and sharpened.
+    """Draw the next token from the distribution, narrowed and sharpened.
 
     temperature: logits are divided by it; 0 means greedy
     top_k:       keep the k likeliest tokens; 0 keeps all
@@ -122,7 +122,7 @@ class NextToken:
     """Scores the token after each of several prefixes of one source sentence's translation.
 
     It keeps a key-value cache, by default only if nothing is tapped: a change may reach positions that a cache takes
-    for cacheable, and then every position has to be computed anew.
+    for settled, and then every position has to be computed anew.
     """
 
     def __init__(

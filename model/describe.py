@@ -53,7 +53,7 @@ def describe(module: Any, scribe: Scribe, *inputs: Any) -> Any:
 
     Raises: TypeError for a kind of module that has not been registered
     """
-    raise TypeError(f"nobody has described {type(module).__name__}; register a function with model.anatomy.describe")
+    raise TypeError(f"nobody has described {type(module).__name__}; register a function with model.describe.describe")
 
 
 @describe.register

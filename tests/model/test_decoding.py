@@ -18,6 +18,7 @@ from model.decoding import (
     decoding_steps,
     filter_logits,
 )
+from model.describe import anatomy_of
 from model.families.encoder_decoder import EncoderDecoder
 from model.interventions import Block, Head, Interventions, RowEdit, Unit
 from model.tokenizer import EOS_ID, PAD_ID, SOS_ID
@@ -147,7 +148,7 @@ def test_with_a_change_inside_the_model_a_cache_gives_what_computing_anew_gives(
     model: EncoderDecoder, source: Tensor, change: Interventions
 ) -> None:
     assert change.cacheable
-    tap = change.compile(14)  # d_k of the small model
+    tap = change.compile(anatomy_of(model))
     cached, anew = (NextToken(model, source, model.encode(source), tap, cached) for cached in (True, False))
     ids = random_ids(STEPS).tolist()
     for n in range(STEPS):
@@ -161,7 +162,7 @@ def test_a_change_that_reaches_what_is_settled_is_known() -> None:
 
 
 def test_no_control_token_is_ever_written(model: EncoderDecoder, source: Tensor) -> None:
-    change = Interventions(positions_off=True).compile(model.decoder.layers[0].self_attn.w_q.weight.size(0))
+    change = Interventions(positions_off=True).compile(anatomy_of(model))
     for tap_of in (lambda name, value: value, change):
         stepper = NextToken(model, source, model.encode(source), tap_of)
         for step in decoding_steps(stepper, Sampling(temperature=5.0, max_steps=STEPS)):

@@ -1,4 +1,4 @@
-"""The sinusoidal encoding: its table, and the properties that make it useful."""
+"""Position schemes: the sinusoidal table and its properties, rotary, and what attention does with a scheme."""
 
 import math
 
@@ -6,9 +6,14 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch import nn
 from torch.testing import assert_close
 
-from model.positions import Sinusoidal, rotation, sinusoidal_encoding
+from model.attention import MultiHeadAttention
+from model.cache import GrowingCache
+from model.masks import causal_mask
+from model.positions import Positions, Rotary, Sinusoidal, rotation, sinusoidal_encoding
+from model.tap import Recorder
 
 TABLE = """
 0.000  1.000  0.000  1.000  0.000
@@ -83,3 +88,80 @@ def test_one_rotation_moves_every_position(offset: float) -> None:
 def test_a_rotation_needs_pairs() -> None:
     with pytest.raises(ValueError, match=r"^d_model=5 is odd; sines and cosines come in pairs$"):
         rotation(1, 5)
+
+
+def turned_by_hand(x: torch.Tensor, start: int) -> torch.Tensor:
+    """Su et al. 2021, §3.2: each pair of numbers is a complex one; at position m it is multiplied with e^(i·m·θ)."""
+    pairs = torch.view_as_complex(x.double().unflatten(-1, (-1, 2)).contiguous())
+    d_k = x.size(-1)
+    theta = torch.tensor([10000 ** (-2 * i / d_k) for i in range(d_k // 2)], dtype=torch.float64)
+    positions = torch.arange(start, start + x.size(-2), dtype=torch.float64)
+    turned = pairs * torch.polar(torch.ones(1, 1, dtype=torch.float64), positions[:, None] * theta)
+    return torch.view_as_real(turned).flatten(-2).float()
+
+
+@pytest.mark.parametrize("start", [0, 7])
+@pytest.mark.parametrize("name", ["q", "k"])
+def test_rotary_turns_each_pair_by_its_angle(name: str, start: int) -> None:
+    x, recorder = torch.randn(2, 3, 5, 14), Recorder()
+    turned = Rotary().rotate(name, x, start, recorder)
+    assert_close(turned, turned_by_hand(x, start), atol=1e-5, rtol=1e-5)
+    assert turned is recorder.tensors[f"rotated_{name}"]
+    assert recorder.tensors.keys() == {f"rotated_{name}"}
+
+
+def test_rotary_products_depend_on_the_distance_alone() -> None:
+    q, k, rotary = torch.randn(1, 1, 1, 14), torch.randn(1, 1, 1, 14), Rotary()
+    products = [float((rotary.rotate("q", q, m + 3) * rotary.rotate("k", k, m)).sum()) for m in (0, 1, 8, 90)]
+    assert products == pytest.approx([products[0]] * 4, abs=1e-4)
+    other = float((rotary.rotate("q", q, 4) * rotary.rotate("k", k, 0)).sum())
+    assert other != pytest.approx(products[0], abs=1e-3)
+
+
+@pytest.mark.parametrize("scheme", [Positions(), Rotary()])
+def test_schemes_add_nothing_where_they_do_not_act(scheme: Positions) -> None:
+    x = torch.randn(2, 5, 42)
+    assert scheme.embed(x, 3) is x
+    assert scheme.bias(3, 5) is None
+    if not isinstance(scheme, Rotary):
+        assert scheme.rotate("q", x, 3) is x
+
+
+class Alibi(Positions):
+    """Press et al. 2022: minus a slope times the distance, one slope a head."""
+
+    def bias(self, n_queries: int, n_keys: int) -> torch.Tensor:
+        return alibi(n_keys)[:, n_keys - n_queries :]
+
+
+def alibi(length: int) -> torch.Tensor:
+    distance = torch.arange(length)[:, None] - torch.arange(length)
+    return -torch.tensor([0.5, 0.25, 0.125])[:, None, None] * distance.abs()
+
+
+@pytest.mark.parametrize("scheme", [Alibi(), Rotary()])
+def test_attention_uses_the_scheme(scheme: Positions) -> None:
+    """Beside torch's own attention, given turned queries and keys, and the bias as a mask of numbers."""
+    attention, x, mask = MultiHeadAttention(42, 3, scheme), torch.randn(2, 5, 42), causal_mask(5)
+    q, k, v = (attention.split(w(x)) for w in (attention.w_q, attention.w_k, attention.w_v))
+    if isinstance(scheme, Rotary):
+        q, k = turned_by_hand(q, 0), turned_by_hand(k, 0)
+        added = torch.zeros(3, 5, 5)
+    else:
+        added = alibi(5)
+    heads = nn.functional.scaled_dot_product_attention(q, k, v, added.masked_fill(~mask, -math.inf))
+    expected = attention.w_o(heads.transpose(1, 2).flatten(-2))
+    recorder = Recorder()
+    assert_close(attention(x, x, mask, tap=recorder), expected, atol=1e-5, rtol=1e-5)
+    if isinstance(scheme, Alibi):
+        assert_close(recorder.tensors["biased"], recorder.tensors["scaled"] + alibi(5))
+
+
+@pytest.mark.parametrize("scheme", [Alibi(), Rotary(), Positions()])
+def test_with_a_cache_each_query_stands_where_it_stands(scheme: Positions) -> None:
+    attention, x, cache = MultiHeadAttention(42, 3, scheme), torch.randn(2, 7, 42), GrowingCache()
+    steps = [
+        attention(x[:, start:end], x[:, start:end], causal_mask(end)[:, :, start:], cache)
+        for start, end in ((0, 3), (3, 4), (4, 7))
+    ]
+    assert_close(torch.cat(steps, dim=1), attention(x, x, causal_mask(7)), atol=1e-5, rtol=1e-5)

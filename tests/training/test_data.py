@@ -143,6 +143,11 @@ def test_collate_by_hand() -> None:
     assert {ids.dtype for ids in batch.values()} == {torch.int64}
 
 
+def test_a_long_pair_makes_its_own_batch_smaller_and_no_later_one() -> None:
+    batches = length_batches([(40, 2), *[(3, 3)] * 40], 60, random.Random(1))
+    assert sorted(map(len, batches)) == [1, 20, 20]
+
+
 def test_pairs_of_equal_length_meet_others_in_the_next_epoch() -> None:
     """Which pairs share a batch is drawn anew."""
     batches = [length_batches([(5, 5)] * 60, 30, random.Random(seed)) for seed in (1, 2)]
