@@ -16,6 +16,7 @@ class BeamTreeView {
     this.scroller = el("div", "scroller");
     this.heads = el("div", "heads");
     this.plane = el("div", "plane");
+    this.plane.dataset.arrows = "move"; // the presenter's keys leave it alone
     this.scroller.append(this.heads, this.plane);
     this.readout = el("p", "readout");
     setAttribute(this.readout, "aria-live", "polite");

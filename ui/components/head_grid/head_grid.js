@@ -10,6 +10,7 @@ class HeadGridView {
     this.title = el("figcaption", "title");
     this.title.id = "title";
     this.grid = el("div", "grid");
+    this.grid.dataset.arrows = "move"; // the presenter's keys leave it alone
     this.root.append(this.title, this.grid);
     host.append(this.root);
     this.selection = new Selection();
