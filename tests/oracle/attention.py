@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tests.oracle.claims import caption, head_grid, markdown, matrix, number
+from tests.oracle.claims import announcement, caption, head_grid, markdown, matrix, number
 from tests.oracle.common import KINDS, Statements
 from tests.oracle.forward import Array, Forward, config
 from tests.oracle.page import READABLE, Page
-from tests.oracle.words import Piece, Word, inline, words
+from tests.oracle.words import Piece, Word, inline, visible, words
 from tests.oracle.worked import Step, between_words, mean_of, steps, worked
 
 MEAN = -1  # in place of a head: the mean over the heads
@@ -114,6 +114,8 @@ def work_out(
         f"**How did this {number(values[cell])} come about?** Row **{inline(row.text)}**, column "
         f"**{inline(column.text)}**. Choose another cell of the map by a click, or with the arrow keys and Enter."
     )
+    place = f"row {visible(row.text)}, column {visible(column.text)}"
+    yield announcement(f"Now worked out: {place}, {number(values[cell])}.")
     if head == MEAN:
         names = [f"head {n + 1}" for n in range(len(weights))]
         yield from steps(mean_of([float(one[cell]) for one in each], names))

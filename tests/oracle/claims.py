@@ -24,6 +24,11 @@ def caption(text: str) -> Statement:
     return Statement("caption", text)
 
 
+def announcement(text: str) -> Statement:
+    """What a screen reader says when it changes."""
+    return Statement("announcement", {"text": text})
+
+
 def header(text: str) -> Statement:
     return Statement("header", text)
 

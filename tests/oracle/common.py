@@ -12,6 +12,7 @@ import numpy as np
 from tests.oracle.claims import (
     FillIn,
     Question,
+    announcement,
     caption,
     code,
     download,
@@ -26,7 +27,7 @@ from tests.oracle.claims import (
 from tests.oracle.forward import Array, Forward, config
 from tests.oracle.page import READABLE, Page, tensor
 from tests.oracle.statement import Statement
-from tests.oracle.words import Piece, inline
+from tests.oracle.words import Piece, inline, visible
 from tests.oracle.worked import Step, steps, worked
 
 ROOT = Path(__file__).parents[2]
@@ -246,6 +247,8 @@ def check_cell(shown: Shown) -> Statements:
         f"**How did this {number(value)} come about?** Row **{row}**, column **{column}**. Choose another cell by a "
         "click, or with the arrow keys and Enter."
     )
+    row, column = (side[n] for side, n in zip((shown.rows, shown.columns), shown.cell, strict=True))
+    yield announcement(f"Now worked out: row {visible(row)}, column {visible(column)}, {number(value)}.")
     step = worked(shown.oracle, shown.name, shown.index)
     yield from steps(step)
     yield caption("Numbers are shown rounded and were computed unrounded.")

@@ -12,10 +12,11 @@ from explain import Blank, arrays, worked
 from model.anatomy import TOKEN_AXES
 from model.loaded import Array
 from model.trace import Trace
+from ui.components.announcement import announce
 from ui.components.matrix import Caption, Labels, Scale, matrix
 from ui.controls.address import read_pair, write_pair
 from ui.engine import numbers
-from ui.text import in_markdown, number
+from ui.text import in_markdown, number, piece
 from ui.views.attention_kinds import KINDS, READABLE, readable_part
 from ui.views.worked_steps import show_steps
 
@@ -155,6 +156,8 @@ def check_cell(trace: Trace) -> None:
         f"**How did this {number(value)} come about?** Row **{in_markdown(shown.rows[row])}**, column "
         f"**{in_markdown(shown.columns[column])}**. Choose another cell by a click, or with the arrow keys and Enter."
     )
+    place = f"row {piece(shown.rows[row])}, column {piece(shown.columns[column])}"
+    announce(f"Now worked out: {place}, {number(value)}.", key="said_check")
     step = worked(known, shown.name, shown.index)
     show_steps([step])
     st.caption("Numbers are shown rounded and were computed unrounded.")

@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from explain import worked_average, worked_group, worked_weight
 from figures.grouping import Group, grouped
 from model.trace import Trace
+from ui.components.announcement import announce
 from ui.components.head_grid import MEAN, head_grid
 from ui.components.matrix import Caption, Labels, matrix
 from ui.controls.address import read_pair, write_pair
 from ui.engine import numbers
-from ui.text import in_markdown, number
+from ui.text import in_markdown, number, piece
 from ui.views.attention_kinds import KINDS, READABLE, all_weights, choose_kind, groups_of, readable_part, tokens_of
 from ui.views.worked_steps import show_steps
 
@@ -155,6 +156,8 @@ def work_out(trace: Trace, kind: str, chosen: Chosen, row: Group, column: Group)
             f"Row **{in_markdown(row.label)}**, column **{in_markdown(column.label)}**. "
             "Choose another cell of the map by a click, or with the arrow keys and Enter."
         )
+        place = f"row {piece(row.label)}, column {piece(column.label)}"
+        announce(f"Now worked out: {place}, {number(value)}.", key="said_worked")
         if first:
             st.markdown(first)
         show_steps(steps)
