@@ -1,11 +1,13 @@
 """The page that the browser tests of `matrix` and `head_grid` drive. Random but seeded numbers.
 
-Query parameters: `t`, `s` the size; `labels` short, long or hostile; `scale`; `masked`; `seed`; `heads` 1 to show them.
+Query parameters: `t`, `s` the size; `labels` short, long or hostile; `scale`; `masked`; `seed`; `heads` 1 to show them;
+`cell` the cell that is chosen at first, like 2,200.
 """
 
 import numpy as np
 import streamlit as st
 
+from ui.components.announcement import announce
 from ui.components.head_grid import head_grid
 from ui.components.matrix import Caption, Labels, Scale, matrix
 
@@ -63,6 +65,10 @@ if "heads" in params:
 else:
     right = st.container()
 
+if "cell" in params and "cell" not in st.session_state:
+    row, column = params["cell"].split(",")
+    st.session_state.cell = int(row), int(column)
+
 with right:
     chosen = matrix(
         values,
@@ -79,5 +85,6 @@ with right:
     )
     if chosen:
         st.session_state.cell = chosen
+    announce(f"The page chose {st.session_state.get('cell')}.", key="said_demo")
     st.write("Chosen:", str(chosen))
     st.write("Kept:", str(st.session_state.get("cell")))

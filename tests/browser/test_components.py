@@ -316,6 +316,108 @@ def test_a_phone_never_scrolls_sideways(demo: Callable[..., Page], new_page: Cal
     assert component["x"] + component["width"] <= PHONE["width"]
 
 
+def in_sight(page: Page, row: int, column: int) -> bool:
+    """Whether a cell lies in the part of the matrix that one sees, beside the labels of its rows."""
+    box, label = cell(page, row, column).bounding_box(), page.locator(".matrix tbody th").first.bounding_box()
+    scroller = page.locator(".matrix .scroller").bounding_box()
+    assert box
+    assert label
+    assert scroller
+    left, right = label["x"] + label["width"], scroller["x"] + scroller["width"]
+    return left - 1 <= box["x"] and box["x"] + box["width"] <= right + 1
+
+
+@pytest.mark.parametrize("size", ["t=3&s=300&cell=1,250", "t=6&s=400&cell=0,1", "t=6&s=400&cell=5,399"])
+def test_the_cell_chosen_at_first_is_in_sight_and_the_page_stays_where_it_is(
+    demo: Callable[..., Page], size: str
+) -> None:
+    page = demo(size)
+    row, column = (int(n) for n in size.rpartition("=")[2].split(","))
+    scroller = page.locator(".matrix .scroller")
+    assert scroller.evaluate("e => e.scrollWidth > e.clientWidth")
+    assert in_sight(page, row, column)
+    assert page.evaluate("document.querySelector('.stMain').scrollTop") == 0
+    at = scroller.evaluate("e => (e.scrollLeft = e.scrollLeft > 200 ? 0 : 500, e.scrollLeft)")
+    page.get_by_role("button", name="Other numbers").click()  # the same cell: whoever has scrolled stays there
+    expect(page.locator(".matrix")).to_have_attribute("data-updates", "2")
+    assert scroller.evaluate("e => e.scrollLeft") == at
+    page.get_by_role("button", name="Choose the first cell").click()
+    expect(cell(page, 0, 0)).to_have_attribute("aria-selected", "true")
+    assert in_sight(page, 0, 0)
+
+
+def test_a_click_does_not_scroll_the_matrix(demo: Callable[..., Page]) -> None:
+    page = demo("t=6&s=400&cell=0,0")
+    page.locator(".matrix .scroller").evaluate("e => (e.scrollLeft = 300)")
+    box = page.locator(".matrix .scroller").bounding_box()
+    assert box
+    page.mouse.click(box["x"] + box["width"] - 3, box["y"] + box["height"] / 2)  # a cell that is half in sight
+    expect(page.get_by_text(re.compile(r"Chosen: \(\d"))).to_be_visible()
+    assert page.locator(".matrix .scroller").evaluate("e => e.scrollLeft") == 300
+
+
+@pytest.mark.parametrize("query", ["heads=1&t=24&s=24&cell=4,7", "t=40&s=40&scale=signed", "t=30&s=30&masked=1"])
+def test_below_narrow_cells_stand_the_numbers_of_the_row_under_the_pointer(
+    demo: Callable[..., Page], query: str
+) -> None:
+    page = demo(query)
+    if page.locator(".matrix").get_attribute("data-mode") == "numbers":
+        page.set_viewport_size({"width": 820, "height": 900})
+    expect(page.locator(".matrix")).to_have_attribute("data-mode", "plain")
+    t, s = (int(n) for n in re.findall(r"\b[ts]=(\d+)", query))
+    values = np.random.default_rng(0).normal(size=(t, s)) * 3
+    seen = np.tril(np.ones((t, s), bool)) if "masked" in query else np.ones((t, s), bool)
+    if "signed" not in query:
+        values = np.where(seen, np.exp(values), 0)
+        values /= values.sum(-1, keepdims=True)
+    height = page.locator(".matrix table").bounding_box()
+
+    def numbers(row: int | None) -> list[str]:
+        if row is None:
+            return [""] * s
+        texts = [f"{v:.2f}".replace("-", "−") for v in values[row].astype(np.float32)]
+        texts = [text.lstrip("−") if float(text.replace("−", "-")) == 0 else text for text in texts]
+        return [text if there else "" for text, there in zip(texts, seen[row], strict=True)]
+
+    chosen = 4 if "cell" in query else None
+    row = page.locator(".matrix tfoot td")
+    expect(row).to_have_text(numbers(chosen))
+    cell(page, 9, 3).hover()
+    expect(row).to_have_text(numbers(9))
+    expect(page.locator(".matrix tfoot .near")).to_have_text(numbers(9)[3])
+    expect(page.locator(".matrix tfoot th")).to_have_text(page.locator(".matrix tbody th").nth(9).inner_text())
+    page.locator(".matrix .title").hover()
+    expect(row).to_have_text(numbers(chosen))
+    assert page.locator(".matrix table").bounding_box() == height
+    boxes = row.evaluate_all("es => es.map((e) => [e.scrollWidth - e.clientWidth, e.scrollHeight - e.clientHeight])")
+    assert max(max(over) for over in boxes) <= 1  # every number has room
+
+
+@pytest.mark.parametrize("query", ["", "t=12&s=12", "t=24&s=24&labels=long", "t=40&s=40", "t=20&s=256&scale=signed"])
+def test_a_finger_finds_every_cell(demo: Callable[..., Page], new_page: Callable[..., Page], query: str) -> None:
+    page = demo(query, on=new_page(viewport=PHONE, has_touch=True, is_mobile=True))
+    sizes = page.locator(".matrix tbody td").evaluate_all(
+        "es => es.map((e) => e.getBoundingClientRect()).map((b) => Math.min(b.width, b.height))"
+    )
+    assert min(sizes) >= 24
+    assert sideways(page) == []
+
+
+def test_an_announcement_changes_in_place(demo: Callable[..., Page]) -> None:
+    page = demo()
+    region = page.locator(".st-key-said_demo [aria-live=polite]")
+    expect(region).to_have_text("The page chose None.")
+    region.evaluate("e => (e.mine = true)")
+    before = page.get_by_text("Kept: None").bounding_box()
+    cell(page, 1, 3).click()
+    expect(region).to_have_text("The page chose (1, 3).")
+    assert region.evaluate("e => e.mine")
+    kept = page.get_by_text("Kept: (1, 3)").bounding_box()
+    assert before
+    assert kept
+    assert kept["y"] == before["y"]
+
+
 def test_column_labels_lie_within_the_figure(demo: Callable[..., Page]) -> None:
     for query in ("labels=long", "labels=long&t=20&s=20", "labels=long&t=40&s=40"):
         page = demo(query)

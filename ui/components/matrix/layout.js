@@ -1,12 +1,14 @@
 // Sizes in pixels that suit a matrix on the width there is. Needs text.js.
 
+const MOST = 40; // more columns than these are painted as one picture
+const FINGER = 24; // the least width and height of a cell where a finger points
 const EVERY = [1, 2, 5, 10, 16, 20, 32, 50, 64, 100, 128]; // of how many columns one is labelled
 const font = (size, family, weight = "") => `${weight} ${size}px ${family}`;
 
 /**
  * Sizes for a matrix on `room` pixels of width, where the browser's usual text is 16 · unit pixels.
  *
- * view: size, rowLabels, columnLabels, widest (the number that needs most room), family (the font), group
+ * view: size, rowLabels, columnLabels, widest (the number that needs most room), family (the font), group, touch
  */
 function plan(view, room, unit) {
   const px = (n) => Math.round(n * unit);
@@ -15,8 +17,10 @@ function plan(view, room, unit) {
   const rowWidth = Math.ceil(Math.min(widestRow + px(12), Math.max(px(48), room * 0.32)));
   const cells = planCells(view, room - rowWidth - 4, px);
   const head = planHead(view, cells.cell, px);
+  const readsRow = cells.mode !== "numbers" && cells.cell >= px(12);
   return {
     ...cells, ...head, rowWidth,
+    readHeight: readsRow ? Math.ceil(textWidth(view.widest, font(px(11), view.family, 600))) + px(6) : 0,
     rowFont: Math.min(rowFont, Math.max(px(10), cells.tall - 2)),
     rowEvery: Math.max(1, Math.ceil((10 * unit) / cells.tall)),
   };
@@ -26,23 +30,24 @@ function plan(view, room, unit) {
  * mode: "numbers" (a number in every cell), "plain" (colour alone), "tiny" (colour alone, cells touch);
  * cell and tall: width and height of a cell; gap: between two of them
  */
-function planCells({ size: [height, width], widest, family }, room, px) {
+function planCells({ size: [height, width], widest, family, touch }, room, px) {
+  const least = touch ? px(FINGER) : 0;
   const need = (size) => Math.ceil(textWidth(widest, font(size, family))) + px(size > 11 ? 10 : 7);
   let share = Math.floor((room - px(18)) / width);
   let numberFont = [px(13), px(12), px(11), px(10)].find((size) => need(size) <= share);
   if (!numberFont && width <= 6) numberFont = px(11);
-  if (width <= 16 && numberFont) {
-    const cell = Math.max(need(numberFont), Math.min(share, Math.max(px(48), need(px(13)))));
-    const tall = Math.max(px(height > 16 ? 20 : 26), Math.min(cell, px(48), Math.floor(px(440) / height)));
+  if (width <= MOST && numberFont) {
+    const cell = Math.max(least, need(numberFont), Math.min(share, Math.max(px(48), need(px(13)))));
+    const tall = Math.max(least, px(height > 16 ? 20 : 26), Math.min(cell, px(48), Math.floor(px(440) / height)));
     return { mode: "numbers", cell, tall, gap: 2, numberFont };
   }
-  if (width <= 40) {
+  if (width <= MOST) {
     share = Math.floor((room - px(24)) / width);
-    const cell = Math.max(px(12), Math.min(share, px(30), Math.max(Math.floor(px(560) / height), px(14))));
+    const cell = Math.max(least || px(12), Math.min(share, px(30), Math.max(Math.floor(px(560) / height), px(14))));
     return { mode: "plain", cell, tall: cell, gap: cell >= 16 ? 2 : 1, numberFont };
   }
-  const cell = Math.max(3, Math.min(share, px(12)));
-  const tall = Math.max(px(12), Math.min(px(28), Math.floor(px(320) / height)));
+  const cell = Math.max(least || 3, Math.min(share, px(12)));
+  const tall = Math.max(least || px(12), Math.min(px(28), Math.floor(px(320) / height)));
   return { mode: "tiny", cell, tall, gap: 0, numberFont };
 }
 

@@ -117,6 +117,7 @@ class MatrixView {
 
   choose(cell) {
     this.send(this.selection.choose(cell));
+    this.revealed = [cell, this.size[1] * this.sizes.cell, this.room - this.sizes.rowWidth].join(); // it is in sight
     this.table.mark(cell);
     this.table.rove(cell);
     this.read();
@@ -156,6 +157,7 @@ class MatrixView {
     const { data, table } = this;
     const palette = paletteOf(this.root);
     this.unit = this.measureUnit();
+    this.touch = matchMedia("(hover: none)").matches;
     this.family = getComputedStyle(this.root).fontFamily;
     const repaint = palette !== this.palette;
     this.palette = palette;
@@ -171,6 +173,8 @@ class MatrixView {
     this.dress(sizes, repaint);
     table.label(sizes, this);
 
+    this.reveal();
+
     const painted = sizes.mode === "tiny";
     if (painted) this.paint();
     const anew = repaint || this.scale !== data.scale;
@@ -185,10 +189,23 @@ class MatrixView {
     this.read();
   }
 
-  /** The numbers in the cells; none where there are too many columns for them. */
-  texts() {
-    if (this.size[1] > 16) return [];
-    return Array.from(this.values, (value, i) => (this.hidden?.[i] ? "" : numeral(value, this.data.digits)));
+  /** The numbers of all cells, from `start` until `end`. */
+  texts(start = 0, end = this.values.length) {
+    const { values, hidden, data } = this;
+    return Array.from(values.subarray(start, end), (value, i) => (hidden?.[start + i] ? "" : numeral(value, data.digits)));
+  }
+
+  /** Where the table is wider than its room, scroll inside it to a selection that the page has made. */
+  reveal() {
+    const { cell, rowWidth, overhang } = this.sizes;
+    const width = this.size[1] * cell;
+    const free = this.room - rowWidth;
+    const id = [this.chosen, width, free].join();
+    if (id === this.revealed || !this.chosen || width + overhang <= free) return;
+    this.revealed = id;
+    const left = this.chosen[1] * cell;
+    const { scrollLeft } = this.scroller;
+    if (left < scrollLeft || left + cell > scrollLeft + free) this.scroller.scrollLeft = left - (free - cell) / 2;
   }
 
   /** The focus stays on its cell, or on the one nearest to it in a smaller table. */
@@ -231,11 +248,12 @@ class MatrixView {
       this.root.dataset.mode = sizes.mode;
       this.root.dataset.angle = sizes.angle;
       this.root.dataset.every = sizes.every;
+      this.table.reading.hidden = !sizes.readHeight;
       const pixels = {
         cell: sizes.cell, tall: sizes.tall, gap: sizes.gap / 2, foot: sizes.foot, overhang: sizes.overhang,
         "number-font": sizes.numberFont ?? 0, "row-font": sizes.rowFont, "column-font": sizes.columnFont,
         "row-width": sizes.rowWidth, "head-height": sizes.headHeight,
-        "table-width": sizes.rowWidth + this.size[1] * sizes.cell,
+        "read-height": sizes.readHeight, "table-width": sizes.rowWidth + this.size[1] * sizes.cell,
       };
       for (const [name, value] of Object.entries(pixels)) set(`--${name}`, `${value}px`);
       set("--round", sizes.gap > 1 ? "4px" : sizes.gap ? "2px" : "0");
@@ -276,7 +294,13 @@ class MatrixView {
   /** The line below: the cell under the pointer, else the one with the focus, else the selected one. */
   read() {
     const cell = this.hover ?? this.focused ?? this.selection.cell;
-    if (!this.table.inside(cell)) {
+    const inside = this.table.inside(cell);
+    if (this.sizes.readHeight) {
+      const start = inside ? cell[0] * this.table.width : 0;
+      const texts = inside ? this.texts(start, start + this.table.width) : [];
+      this.table.readRow(inside ? this.rowLabels[cell[0]] : "", texts, cell?.[1]);
+    }
+    if (!inside) {
       this.readout.replaceChildren("Point at a cell to read its value.");
       this.readout.removeAttribute("title");
       return;

@@ -17,7 +17,11 @@ class Table {
     this.head.append(el("td", "corner"));
     head.append(this.head);
     this.body = el("tbody");
-    this.node.append(columns, head, this.body);
+    const foot = el("tfoot");
+    setAttribute(foot, "aria-hidden", "true"); // every cell says its number itself
+    foot.append((this.reading = el("tr")));
+    this.reading.append(el("th"));
+    this.node.append(columns, head, this.body, foot);
     this.height = this.width = 0;
     this.cells = []; // td elements, row by row
     this.shown = []; // what each cell shows: its level, or one of the four above
@@ -66,6 +70,7 @@ class Table {
     };
     this.mark(null);
     pad(this.head, width + 1, header("col"));
+    pad(this.reading, width + 1, () => el("td"));
     pad(this.body, height, row);
     const cells = [];
     const shown = [];
@@ -113,6 +118,16 @@ class Table {
       if (texts || this.numbered) setText(td, texts ? texts[i] : "");
     });
     this.numbered = Boolean(texts);
+  }
+
+  /** Write a row's label and numbers below the table, each in its column; empty without a row. */
+  readRow(label, texts, column) {
+    const [head, ...cells] = this.reading.children;
+    setText(head, label);
+    cells.forEach((td, j) => {
+      setText(td, texts[j] ?? "");
+      td.classList.toggle("near", j === column);
+    });
   }
 
   /** A line before the first column of every group of columns but the first. */
