@@ -160,11 +160,12 @@ class MapView {
     this.svg.addEventListener("pointerover", (event) => this.point(blockOf(event)));
     this.svg.addEventListener("pointerleave", () => this.point(null));
     this.svg.addEventListener("click", (event) => open(blockOf(event)));
-    this.svg.addEventListener("focusin", (event) => {
+    // On the figure: an <svg> that listens for the focus is itself a stop on the way of the Tab key.
+    this.root.addEventListener("focusin", (event) => {
       this.focused = blockOf(event);
       this.read();
     });
-    this.svg.addEventListener("focusout", () => {
+    this.root.addEventListener("focusout", () => {
       this.focused = null;
       this.read();
     });
