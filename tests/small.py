@@ -3,10 +3,14 @@
 import torch
 from torch import Tensor
 
+from model.about import About
 from model.build import build_model
 from model.config import ModelConfig
+from model.describe import anatomy_of
+from model.device import Device
 from model.families.encoder_decoder import EncoderDecoder
-from model.tokenizer import SPECIALS
+from model.loaded import LoadedModel
+from model.tokenizer import SPECIALS, Tokenizer
 
 CONFIG = ModelConfig(vocab_size=101, d_model=42, n_heads=3, n_layers=2, d_ff=53, max_len=37, dropout=0.1)  # d_k = 14
 BATCH, SOURCE, TARGET = 5, 11, 7
@@ -35,3 +39,9 @@ def random_model() -> EncoderDecoder:
 def random_ids(*shape: int) -> Tensor:
     """Ids of ordinary pieces: no special tokens."""
     return torch.randint(len(SPECIALS), CONFIG.vocab_size, shape)
+
+
+def small_loaded(model: EncoderDecoder, tokenizer: Tokenizer) -> LoadedModel:
+    """The small model with all that belongs to one, on the CPU."""
+    device = Device(torch.device("cpu"), "CPU")
+    return LoadedModel("small", CONFIG, model, tokenizer, device, About("small"), anatomy_of(model))

@@ -10,7 +10,7 @@ KEPT = (".hidden", ".sum", "add_norm_2.output")
 
 
 def test_a_batch_is_its_sentences_one_by_one() -> None:
-    for sentence, run in zip(SENTENCES, translate_together(engine.loaded(), SENTENCES, KEPT), strict=True):
+    for sentence, run in zip(SENTENCES, translate_together(engine.model(), SENTENCES, KEPT), strict=True):
         trace = engine.trace(sentence)
         assert run.src == trace.src
         assert run.tgt == trace.tgt

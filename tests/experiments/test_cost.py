@@ -5,11 +5,10 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from experiments.cost import timed, work
-from model.device import Device
 from model.families.encoder_decoder import EncoderDecoder
 from model.loaded import LoadedModel
 from model.tokenizer import EOS_ID, SOS_ID, Tokenizer
-from tests.small import CONFIG
+from tests.small import CONFIG, small_loaded
 
 SRC = (*range(7, 51, 4), EOS_ID)
 TGT = (SOS_ID, *range(83, 53, -5))
@@ -17,7 +16,7 @@ TGT = (SOS_ID, *range(83, 53, -5))
 
 @pytest.fixture
 def loaded(model: EncoderDecoder, tokenizer: Tokenizer) -> LoadedModel:
-    return LoadedModel(CONFIG, model, model, tokenizer, Device(torch.device("cpu"), "CPU"))
+    return small_loaded(model, tokenizer)
 
 
 @pytest.mark.parametrize("cached", [True, False])

@@ -6,20 +6,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.passes import MAX_SHUFFLED, forward, one_at_a_time, see_padding, shuffle
-from model.device import Device
 from model.families.encoder_decoder import EncoderDecoder
 from model.interventions import Interventions
 from model.loaded import LoadedModel
 from model.tokenizer import EOS_ID, PAD_ID, SOS_ID, Tokenizer, normalise
 from model.trace import MAX_TOKENS
-from tests.small import CONFIG
+from tests.small import CONFIG, small_loaded
 
 SRC = (*range(7, 51, 4), EOS_ID)
 TGT = (SOS_ID, *range(83, 53, -5))
 
 
 def small_machine(model: EncoderDecoder, tokenizer: Tokenizer) -> LoadedModel:
-    return LoadedModel(CONFIG, model, model, tokenizer, Device(torch.device("cpu"), "CPU"))
+    return small_loaded(model, tokenizer)
 
 
 def test_a_pass_over_ids_is_the_models_own(model: EncoderDecoder, tokenizer: Tokenizer) -> None:
@@ -52,7 +51,7 @@ def test_one_at_a_time_is_all_at_once_but_only_with_the_causal_mask(
     alone = one_at_a_time(loaded, SRC, TGT)
     assert alone.shape == (len(TGT), CONFIG.vocab_size)
     np.testing.assert_allclose(forward(loaded, SRC, TGT)["logits"], alone, atol=1e-4)
-    off = Interventions(causal_mask_off=True).compile(CONFIG.d_k)
+    off = Interventions(causal_mask_off=True).compile(loaded.anatomy)
     lifted = forward(loaded, SRC, TGT, off)["logits"]
     assert np.abs(lifted - alone)[:-1].max() > 0.01
 

@@ -4,20 +4,18 @@ import pytest
 import torch
 
 from experiments.position_wise import each_row_alone
-from model.device import Device
 from model.families.encoder_decoder import EncoderDecoder
 from model.interventions import Block
-from model.loaded import LoadedModel
 from model.tap import Recorder
 from model.tokenizer import Tokenizer
-from tests.small import CONFIG, random_ids
+from tests.small import random_ids, small_loaded
 
 
 @pytest.mark.parametrize("stack", ["encoder", "decoder"])
 def test_only_the_network_writes_the_same_for_a_row_alone(
     stack: str, model: EncoderDecoder, tokenizer: Tokenizer
 ) -> None:
-    loaded, recorder = LoadedModel(CONFIG, model, model, tokenizer, Device(torch.device("cpu"), "CPU")), Recorder()
+    loaded, recorder = small_loaded(model, tokenizer), Recorder()
     with torch.no_grad():
         model(random_ids(1, 7), random_ids(1, 5), recorder)
     path = f"{stack}.layers.1"
