@@ -39,7 +39,7 @@ def check_matrix(data: dict[str, Any], oracle: Forward, others: Mapping[str, Exp
     assert np.allclose(shown, true, atol=1e-4, rtol=1e-4), data["csv_name"]
     if data["hidden"]:
         hidden = np.frombuffer(b64decode(data["hidden"]), np.uint8).reshape(shown.shape).astype(bool)
-        scores = oracle[f"{place.name.rpartition('.')[0]}.scores"][place.head]
+        scores = oracle[f"{place.name.rpartition('.')[0]}.scores"][place.head or 0]
         assert np.array_equal(hidden, np.isneginf(scores[np.ix_(rows, columns)]))
     d_model, d_k = config()["d_model"], config()["d_model"] // config()["n_heads"]
     layer = place.layer + (2 if "add_norm" in place.name else 1)  # what one layer writes, the next one reads

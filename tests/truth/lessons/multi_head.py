@@ -166,17 +166,35 @@ def roles_shown(text: str, seen: Seen, oracle: Forward) -> None:
     """The labels of the layer's heads, of both kinds."""
     kind, layer = kind_and_layer(only_place(seen).name)
     head, _, *lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines()]
-    assert head == ["head", "on this sentence", f"over {measured()['sentences']:,} test sentences"]
+    assert head == ["head", "looks here at", "evenness", f"over {measured()['sentences']:,} test sentences"]
     here, tested = shares_of_layer(oracle, kind, layer), measured_table(kind, layer)
-    for n, (name, on_this, over_all) in enumerate(lines):
+    even = evenness(kind, oracle[f"{PATHS[kind].format(layer)}.weights"])
+    for n, (name, on_this, shown, over_all) in enumerate(lines):
         assert name == str(n + 1)
+        expect(shown.replace("\\", ""), [even[n]])
         assert on_this.replace("\\", "") == roles(here, kind)[n]
         assert over_all.replace("\\", "") == roles(tested, kind)[n]
 
 
-def what_a_share_is(text: str, seen: Seen, oracle: Forward) -> None:
-    kind, _ = kind_and_layer(only_place(seen).name)
-    expect(text, [0, 10, 0, 1] if kind == "cross" else [0, 1])
+def evenness(kind: str, maps: np.ndarray) -> list[float]:
+    """For each head the entropy of a row, to a base of as many places as it sees, averaged over rows that see two."""
+    sizes_of_rows = [t + 1 if kind == "decoder" else maps.shape[2] for t in range(maps.shape[1])]
+    rows = [t for t, size in enumerate(sizes_of_rows) if size > 1]
+    return [
+        sum(-sum(w * np.log(w) for w in one[t] if w > 0) / np.log(sizes_of_rows[t]) for t in rows) / max(1, len(rows))
+        for one in maps
+    ]
+
+
+def often_said(text: str, seen: Seen, oracle: Forward) -> None:
+    """The head of all layers with the largest share, and what equal weights give."""
+    data, numbers = measured(), [float(measured()["sentences"])]
+    for kind, share in (("encoder", "eos"), ("encoder", "previous"), ("encoder", "next"), ("cross", "aligned")):
+        shares = {name: row[share] for name, row in data["shares"].items() if name.startswith(kind)}
+        best = max(shares, key=lambda name: shares[name])
+        layer, head = map(int, best.split(".")[1:])
+        numbers += [layer + 1, head + 1, shares[best], data["uniform"][kind][share]]
+    expect(text.replace("\\", ""), numbers)
 
 
 def shapes(text: str, seen: Seen, oracle: Forward) -> None:
@@ -198,9 +216,12 @@ def GRID(seen: Seen) -> str:
 MATRICES = {r"shares (here|measured) \w+ layer \d+": shares_shown}
 
 WORDS: dict[str, Words] = {
-    r"\| head \| on this sentence": roles_shown,
-    "A share is how much": what_a_share_is,
-    "A head is called": fixed(0.5, 0.25, 1.5),
+    r"\| head \| looks here at": roles_shown,
+    r"\*Evenness\* is": fixed(0, 1),
+    r"\| said to be found by heads": often_said,
+    "A share is how much": fixed(0, 1),
+    "A row is the German piece": fixed(10, 0),
+    "The largest share gives the label": fixed(0.5, 0.25, 1.5),
     "Test sentences: ": lambda text, seen, oracle: expect(text.replace("\\", ""), [2.0]),
     r"Shapes: \d+ heads": shapes,
     r"The first \d+ of \d+ pieces": first_pieces,
