@@ -30,7 +30,7 @@ def word_grid(
         f'<tr><th scope="row">{in_html(piece(row))}</th>'
         + "".join(
             f'<td style="--p:{cell.share:.4f}"><b>{in_html(piece(cell.text))}</b> '
-            f"<small>{small(cell.share)} {in_html(cell.mark)}</small></td>"
+            f"<small>{in_html(small(cell.share))} {in_html(cell.mark)}</small></td>"
             for cell in line
         )
         + "</tr>"
