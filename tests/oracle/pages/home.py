@@ -25,6 +25,7 @@ STATES = (
     {"sentence": "Quokkas tergiversate 3 xylophones.", "attention": "Encoder"},
     {"sentence": "My neighbour's cat sleeps on the sofa all day long. " * 4, "map": "9.9", "cell": "99.1"},
     {"sentence": "2 + 2 = 4", "words": "true"},
+    {"sentence": "My neighbour's cat sleeps on the sofa all day long. " * 10},  # more than the model takes
     {"sentence": " "},
 )
 
