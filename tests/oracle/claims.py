@@ -205,8 +205,8 @@ def bars(names: Sequence[str], values: Sequence[float], label: str, limit: float
         {
             "label": label,
             "rows": [[visible(name), number(value)] for name, value in zip(names, values, strict=True)],
-            "bars": [min(1.0, max(0.0, value / limit)) for value in values],
-        },
+        }
+        | ({"bars": [min(1.0, max(0.0, value / limit)) for value in values]} if len(values) else {}),
     )
 
 

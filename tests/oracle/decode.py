@@ -41,9 +41,9 @@ class Writer:
         return sum(float(self.scores(ids[:t])[id]) for t, id in enumerate(ids))
 
 
-def greedy(writer: Writer, prefix: Ids = ()) -> Ids:
+def greedy(writer: Writer, prefix: Ids = (), most: int = LONGEST) -> Ids:
     ids = prefix
-    while ids[-1:] != (EOS,) and len(ids) < LONGEST:
+    while ids[-1:] != (EOS,) and len(ids) < most:
         ids = (*ids, int(writer.scores(ids).argmax()))
     return ids
 

@@ -115,6 +115,8 @@ class Forward:
           blocked: source positions hidden from everybody
           heads_off: (path of the attention, head) whose result is 0
           scale_off, positions_off, causal_mask_off: what is left out
+          blocks_off: paths of sub-layers that write 0; relu_off: paths of networks without their ReLU
+          units_off: (path of the network, hidden unit) that is 0
           untrained: with random weights in place of those learned; pads: how many `<pad>` stand behind the source
     """
 
@@ -128,6 +130,9 @@ class Forward:
         scale_off: bool = False,
         positions_off: bool = False,
         causal_mask_off: bool = False,
+        blocks_off: tuple[str, ...] = (),
+        relu_off: tuple[str, ...] = (),
+        units_off: tuple[tuple[str, int], ...] = (),
         untrained: bool = False,
         pads: int = 0,
     ) -> None:
@@ -136,6 +141,7 @@ class Forward:
         self.w = random_weights(**config()) if untrained else weights()
         self.heads_off = heads_off
         self.scale_off, self.positions_off, self.causal_mask_off = scale_off, positions_off, causal_mask_off
+        self.blocks_off, self.relu_off, self.units_off = blocks_off, relu_off, units_off
         self.seen = np.array([j not in blocked for j in range(len(src))])[None]
         self.memory = self.encoder(src)
         self.labels = labels
@@ -173,7 +179,7 @@ class Forward:
         on = np.array([(path, head) not in self.heads_off for head in range(len(q))])[:, None, None]
         heads = self.keep(f"{path}.heads", on * (self.keep(f"{path}.weights", softmax(scores)) @ v))
         concat = self.keep(f"{path}.concat", np.concatenate(list(heads), axis=1))
-        return self.keep(f"{path}.output", concat @ w["o"].T)
+        return self.keep(f"{path}.output", (path not in self.blocks_off) * (concat @ w["o"].T))
 
     def add_norm(self, path: str, x: Array, change: Array) -> Array:
         total = self.keep(f"{path}.sum", x + change)
@@ -183,8 +189,10 @@ class Forward:
 
     def feed_forward(self, path: str, x: Array) -> Array:
         before = self.keep(f"{path}.pre_activation", x @ self.w[f"{path}.w_1.weight"].T + self.w[f"{path}.w_1.bias"])
-        hidden = self.keep(f"{path}.hidden", np.maximum(before, 0))
-        return self.keep(f"{path}.output", hidden @ self.w[f"{path}.w_2.weight"].T + self.w[f"{path}.w_2.bias"])
+        on = np.array([(path, unit) not in self.units_off for unit in range(before.shape[1])])
+        hidden = self.keep(f"{path}.hidden", on * (before if path in self.relu_off else np.maximum(before, 0)))
+        output = hidden @ self.w[f"{path}.w_2.weight"].T + self.w[f"{path}.w_2.bias"]
+        return self.keep(f"{path}.output", (path not in self.blocks_off) * output)
 
     def encoder(self, src: list[int]) -> Array:
         x = self.embed("encoder", src)
