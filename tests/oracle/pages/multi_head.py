@@ -1,0 +1,696 @@
+"""What the lesson on several heads must show."""
+
+import functools
+import json
+import unicodedata
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tests.oracle.claims import (
+    Series,
+    bars,
+    box,
+    button,
+    caption,
+    columns,
+    control,
+    flow,
+    fold,
+    head_grid,
+    info,
+    latex,
+    magnitude,
+    markdown,
+    matrix,
+    number,
+    question,
+    segmented,
+    table,
+)  # fmt: skip
+from tests.oracle.common import (
+    KINDS,
+    Head,
+    Shown,
+    Statements,
+    asks_and_answers,
+    check_cell,
+    code_part,
+    head,
+    head_controls,
+    numbers_of_figure,
+    shown_tensor,
+    tensor_matrix,
+)
+from tests.oracle.decode import LONGEST, translated
+from tests.oracle.forward import EOS, FOLDER, SOS, Array, Forward, config, softmax, source_ids
+from tests.oracle.page import READABLE, Page
+from tests.oracle.statement import Statement
+from tests.oracle.words import Piece, inline, pieces, text_of, words
+
+EACH, SIDE_BY_SIDE, MIXED = "1 each head", "2 side by side", "3 after W^O"
+OFF, RANKING, COST = "Switch heads off", "Which head matters most", "Count the cost"
+LONG = "My neighbour's cat sleeps on the sofa all day long. " * 5
+STATES = (
+    {},
+    {"heads_stage": SIDE_BY_SIDE, "attention": "Encoder-decoder", "heads_trial": RANKING, "cell": "2.20"},
+    {"attention": "Encoder-decoder", "layer": "2", "head": "3", "off": "cross.2.1", "sentence": "Is it Tom's?"},
+    {"off": "+".join(f"{kind}.{layer}.{n}" for kind, layer in (("cross", 1), ("cross", 2)) for n in range(4))},
+    {"off": "+".join(f"cross.{layer}.{n}" for layer in range(3) for n in range(4)), "layer": "1"},
+    {"off": "+".join(f"{kind}.0.{n}" for kind in ("encoder", "decoder") for n in range(4)), "sentence": LONG},
+    {"attention": "Masked decoder", "heads_stage": MIXED, "heads_trial": COST, "n_heads": "1", "sentence": "Go"},
+    {"attention": "Masked decoder", "heads_trial": RANKING, "without": "encoder.1.2", "layer": "2"},
+    {"heads_stage": SIDE_BY_SIDE, "window": "33–48", "heads_trial": COST, "n_heads": "16", "sentence": LONG},
+    {"sentence": "Zoë mag süße Äpfel, oder?", "off": "nonsense", "heads_stage": MIXED},
+)
+
+# What each share counts, by the head of its column.
+SHARES = {
+    "encoder": {
+        "previous": "the previous piece",
+        "itself": "the piece itself",
+        "next": "the next piece",
+        "eos": "<eos>",
+        "punctuation": "punctuation",
+    },
+    "decoder": {
+        "previous": "the piece before the last",
+        "itself": "the last piece read",
+        "sos": "<sos>",
+        "punctuation": "punctuation",
+    },
+    "cross": {
+        "aligned": "the aligned word",
+        "read": "the word behind the last piece read",
+        "before": "the word before the aligned one",
+        "after": "the word after the aligned one",
+        "eos": "<eos>",
+        "punctuation": "punctuation",
+    },
+}
+
+
+def where(chosen: Head) -> str:
+    return f"{KINDS[chosen.kind].name.lower()}, layer {chosen.layer + 1}"
+
+
+def name_of(chosen: Head) -> str:
+    return f"{where(chosen)}, head {chosen.head + 1}"
+
+
+def in_words(n: int) -> str:
+    return "1 head" if n == 1 else f"{n} heads"
+
+
+def idea(page: Page) -> Statements:
+    h, d = config()["n_heads"], config()["d_model"]
+    d_k, t = d // h, len(page.src)
+    yield markdown(
+        "One softmax gives one mix, but a piece may need several things at once: the word before it, the verb it "
+        f"belongs to, the end of the sentence. So a layer has h = {h} **heads**. Each has its own :blue[$W^Q$], "
+        f":orange[$W^K$] and :green[$W^V$], which make vectors of only $d_k = d_{{model}} / h$ = {d} / {h} = {d_k} "
+        "numbers, and each head shares out its attention in its own way. Side by side their results are "
+        f"{d} numbers wide again, and one more learned matrix, $W^O$, mixes them."
+    )
+    yield latex(r"\mathrm{head}_i=\operatorname{Attention}(XW_i^Q,\,XW_i^K,\,XW_i^V)")
+    yield latex(r"\operatorname{MultiHead}(X)=\operatorname{Concat}(\mathrm{head}_1,\dots,\mathrm{head}_h)\,W^O")
+    names = [f"head {n}" for n in range(1, h + 1)]
+    yield flow(
+        f"The results of {h} heads, {d_k} numbers a piece, stand side by side, {d} numbers a piece. Times W^O they are "
+        f"the output, again {d} numbers a piece.",
+        [box(name, f"({t}, {d_k})", "value") for name in names],
+        [
+            "side by side:",
+            box("concatenated", f"({t}, {d})", "value", names),
+            "·",
+            box("W", f"({d}, {d})", raised="O"),
+            "=",
+            box("output", f"({t}, {d})", "output"),
+        ],
+    )
+    yield caption(
+        f"Shapes for your sentence of {t} pieces, in the encoder. X holds the vectors that come in, one row for each "
+        "piece. In encoder-decoder attention only the queries come from the decoder's X; keys and values are made from "
+        "what the encoder returned."
+    )
+
+
+# --- see -------------------------------------------------------------------------------------------------------------
+
+TITLES = {
+    "encoder": (
+        "Where each piece of your sentence looks in it",
+        "A row is one piece of your sentence; its weights over all pieces add up to 1.",
+    ),
+    "decoder": (
+        "Where the decoder looks in what is already written",
+        "A row is one piece the decoder has read; it sees itself and what came before, never what follows.",
+    ),
+    "cross": (
+        "Where the model looks in your sentence for each piece it writes",
+        "A row is the piece about to be written; its weights over the pieces of your sentence add up to 1.",
+    ),
+}
+
+
+def stage_of(page: Page) -> str:
+    return page.choice("heads_stage", [EACH, SIDE_BY_SIDE, MIXED], EACH)
+
+
+def width() -> int:
+    return config()["d_model"] // config()["n_heads"]
+
+
+def windows() -> list[str]:
+    return [f"{first + 1}–{first + 16}" for first in range(0, width(), 16)]
+
+
+def shown(page: Page) -> Shown:
+    chosen, stage, d_k = head(page), stage_of(page), width()
+    if stage == EACH:
+        return shown_tensor(page, f"{chosen.path}.weights", head=chosen.head, kind=chosen.kind)
+    if stage == MIXED:
+        describe = "“{row}”, dimension {column}: {value}"
+        return shown_tensor(page, f"{chosen.path}.output", kind=chosen.kind, n_columns=64, describe=describe)
+    first = 16 * windows().index(page.choice("window", windows(), windows()[0]))
+    at = [n * d_k + first + i for n in range(config()["n_heads"]) for i in range(16)]
+    own = page.oracle[f"{chosen.path}.heads"][chosen.head, :READABLE, first : first + 16]
+    row, column = divmod(int(np.abs(own).astype(np.float32).argmax()), 16)
+    return shown_tensor(
+        page,
+        f"{chosen.path}.concat",
+        kind=chosen.kind,
+        only_columns=at,
+        columns=[f"head {j // d_k + 1}: {j % d_k + 1}" for j in at],
+        start=(row, 16 * chosen.head + column),
+        describe="“{row}”, {column}: {value}",
+        group=16,
+    )
+
+
+def see(page: Page) -> Statements:
+    chosen, stage = head(page), stage_of(page)
+    yield from head_controls(page)
+    yield segmented("Step", [EACH, SIDE_BY_SIDE, MIXED], stage)
+    yield from {EACH: each_head, SIDE_BY_SIDE: side_by_side, MIXED: mixed}[stage](page, chosen)
+    h, t, d_k = page.oracle[f"{chosen.path}.q"].shape
+    d = h * d_k
+    yield caption(
+        f"Shapes: {h} heads of ({t}, {d_k}); side by side ({t}, {d}); times $W^O$ ({d}, {d}) again ({t}, {d})."
+    )
+
+
+def each_head(page: Page, chosen: Head) -> Statements:
+    here = shares_here(page, chosen)
+    maps = page.oracle[f"{chosen.path}.weights"][None, :, :READABLE, :READABLE]
+    yield head_grid(
+        maps,
+        selected=(0, chosen.head),
+        title=f"All heads of the {where(chosen)}: click one to see it large",
+        row_label="",
+        mean=False,
+        captions=[roles(chosen.kind, here)],
+    )
+    title, how_to_read = TITLES[chosen.kind]
+    yield from tensor_matrix(shown(page), title=f"{title} ({name_of(chosen)})", how_to_read=how_to_read)
+    tested, many = shares_tested(chosen.kind, chosen.layer), f"{measured()['sentences']:,}"
+    yield markdown("**What each head looks at, measured**")
+    even = evenness(chosen.kind, page.oracle[f"{chosen.path}.weights"])
+    both = zip(roles(chosen.kind, here), even, roles(chosen.kind, tested), strict=True)
+    yield table(
+        ("head", "looks here at", "evenness", f"over {many} test sentences"),
+        *((str(n), now, number(one, 2), over_all) for n, (now, one, over_all) in enumerate(both, 1)),
+    )
+    yield caption(
+        "*Evenness* is 0 where every row puts all its weight on one piece, and 1 where it gives the same to all. (It is "
+        "the entropy of a row divided by that of equal weights, averaged over the rows.)"
+    )
+    yield fold("The shares that these labels come from")
+    for title, values, name in (
+        ("Shares on this sentence", here, "here"),
+        (f"Shares over {many} test sentences", tested, "measured"),
+    ):
+        yield matrix(
+            values,
+            [*(f"head {n}" for n in range(1, len(values))), "equal weights"],
+            [{"eos": "<eos>", "sos": "<sos>"}.get(share, share) for share in SHARES[chosen.kind]],
+            title=title,
+            how_to_read="The last row is what a head without preferences would give.",
+            describe="{row}, share of “{column}”: {value}",
+            csv_name=f"shares {name} {chosen.kind} layer {chosen.layer + 1}",
+        )
+    yield from what_a_share_is(chosen.kind)
+    yield from often_said(many)
+
+
+def what_a_share_is(kind: str) -> Statements:
+    yield markdown(
+        "A share is how much of its weight a head gives to certain pieces, averaged over the rows of its map; a row "
+        "that has no such piece counts as 0. Shares overlap, so they need not add up to 1."
+    )
+    yield markdown(
+        {
+            "encoder": "*previous*, *itself* and *next* are the pieces before, at and after the row's own place.",
+            "decoder": "A row has just read its piece and is about to write the next one: *itself* is the piece just "
+            "read, *previous* the one before it. There is no *next*, because the causal mask hides it.",
+            "cross": "A row is the German piece about to be written.\n- *aligned*: the English word behind it. To find "
+            "it, each English word is hidden in turn. It is the word without which the German piece loses most of its "
+            "probability.\n- *before*, *after*: the English words next to that one.\n- *read*: the English word behind "
+            "the German piece written just before.\n\nA piece that loses less than 10% of its probability, whichever "
+            "word is hidden, has no such word and counts as 0.",
+        }[kind]
+    )
+    yield markdown(
+        "The largest share gives the label: *mostly* if it is at least 0.5, *partly* if it is at least 0.25. It must "
+        "also be at least 1.5 times as large as with equal weights. If no share is, the label is *none of these*: the "
+        "head looks at something that is not counted here."
+    )
+    data = measured()["data"]
+    yield caption(
+        f"Test sentences: the English of {data['file']}, each with the model's own translation. {data['source']}."
+    )
+
+
+def often_said(many: str) -> Statements:
+    def best(kind: str, share: str) -> str:
+        values = {name: row[share] for name, row in measured()["shares"].items() if name.startswith(f"{kind}.")}
+        most = max(values, key=lambda name: values[name])
+        _, layer, n = most.split(".")
+        return (
+            f"{name_of(Head(kind, int(layer), int(n)))}: {number(values[most], 2)} of its weight on "
+            f"{SHARES[kind][share]} (equal weights: {number(measured()['uniform'][kind][share], 2)})"
+        )
+
+    yield fold("What heads are often said to find")
+    yield table(
+        ("said to be found by heads", f"in this model, over {many} test sentences"),
+        ("where a sentence ends", best("encoder", "eos")),
+        ("the word before", best("encoder", "previous")),
+        ("the word after", best("encoder", "next")),
+        ("the word to translate", best("cross", "aligned")),
+        ("what a pronoun stands for", "Not counted here: the lesson Self-attention tries it."),
+        ("parts of speech", "Not measured: the test sentences have no such marks."),
+        ("meaning, comparisons, context", "Not measured, for the same reason."),
+    )
+    yield caption(
+        "In each row the head with the largest share. A share says where a head looks, not what it understands."
+    )
+
+
+def side_by_side(page: Page, chosen: Head) -> Statements:
+    yield segmented("Dimensions of each head", windows(), page.choice("window", windows(), windows()[0]))
+    yield from tensor_matrix(
+        shown(page),
+        title=f"The heads' results side by side ({where(chosen)})",
+        how_to_read="A row is one piece. Lines divide the heads: what one head took away stands between two of them.",
+    )
+    n = len(page.oracle[f"{chosen.path}.concat"])
+    if n > READABLE:
+        yield caption(f"The first {READABLE} of {n} pieces.")
+
+
+def mixed(page: Page, chosen: Head) -> Statements:
+    yield from tensor_matrix(
+        shown(page),
+        title=f"After W^O ({where(chosen)})",
+        how_to_read="A row is one piece. Every number is mixed from all heads, so no column belongs to one of them.",
+    )
+
+
+# --- what heads look at ----------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def measured() -> dict[str, Any]:
+    """What training measured over the test sentences, as it is shipped."""
+    return dict(json.loads((FOLDER / "heads.json").read_text()))
+
+
+def shares_tested(kind: str, layer: int) -> Array:
+    """A row for each head of a layer, and one for equal weights."""
+    rows = [measured()["shares"][f"{kind}.{layer}.{n}"] for n in range(config()["n_heads"])]
+    return np.array([[row[share] for share in SHARES[kind]] for row in (*rows, measured()["uniform"][kind])])
+
+
+@functools.lru_cache(64)
+def behind(src: tuple[int, ...], labels: tuple[int, ...]) -> tuple[int, ...]:
+    """The English word behind each German piece, −1 for none: that without which it keeps least of its probability."""
+    at = range(len(labels))
+
+    def log_probabilities(blocked: tuple[int, ...] = ()) -> Array:
+        return np.log(softmax(Forward(list(src), list(labels), blocked=blocked).logits)[at, list(labels)])
+
+    english = pieces(src)
+    hidden = [word.pieces for word in words(english) if english[word.pieces[0]].word >= 0]
+    falls = log_probabilities() - np.array([log_probabilities(one) for one in hidden])
+    return tuple(
+        english[hidden[n][0]].word if fall[n] >= -np.log(0.9) else -1
+        for fall, n in zip(falls.T, falls.argmax(0), strict=True)
+    )
+
+
+def is_punctuation(piece: Piece) -> bool:
+    text = piece.text.strip(" ")
+    return piece.id > EOS and bool(text) and all(unicodedata.category(sign)[0] == "P" for sign in text)
+
+
+def shares_here(page: Page, chosen: Head) -> Array:
+    """A row for each head of a layer, and one for equal weights, counted cell by cell."""
+    kind, maps = chosen.kind, page.oracle[f"{chosen.path}.weights"]
+    _, answers = asks_and_answers(page, kind)
+    word = behind(tuple(source_ids(page.sentence)), tuple(page.oracle.labels)) if kind == "cross" else ()
+
+    def counts(share: str, i: int, j: int) -> bool:
+        if share in ("eos", "sos"):
+            return answers[j].id == {"eos": EOS, "sos": SOS}[share]
+        if share == "punctuation":
+            return is_punctuation(answers[j])
+        if share in ("previous", "itself", "next"):
+            return j - i == {"previous": -1, "itself": 0, "next": 1}[share]
+        row, step = (i - 1, 0) if share == "read" else (i, {"aligned": 0, "before": -1, "after": 1}[share])
+        return row >= 0 and word[row] >= 0 and answers[j].word >= 0 and answers[j].word == word[row] + step
+
+    t, s = maps.shape[1:]
+    equal = np.tri(t) if kind == "decoder" else np.ones((t, s))
+    equal = equal / equal.sum(1, keepdims=True)
+    cells = {share: np.array([[counts(share, i, j) for j in range(s)] for i in range(t)]) for share in SHARES[kind]}
+    return np.array([[(one * cells[share]).sum() / t for share in SHARES[kind]] for one in (*maps, equal)])
+
+
+def roles(kind: str, shares: Array) -> list[str]:
+    """What each head is called after."""
+    names, equal, found = list(SHARES[kind].values()), shares[-1], []
+    for row in shares[:-1]:
+        large = [n for n in range(len(row)) if row[n] >= 0.25 and row[n] >= 1.5 * equal[n]]
+        best = max(large, key=lambda n: row[n], default=None)
+        found.append("none of these" if best is None else f"{'mostly' if row[best] >= 0.5 else 'partly'} {names[best]}")
+    return found
+
+
+def evenness(kind: str, maps: Array) -> list[float]:
+    """For each head the mean of its rows' entropies, each counted in logarithms to as many places as the row sees."""
+    places = [i + 1 if kind == "decoder" else maps.shape[2] for i in range(maps.shape[1])]
+    found = []
+    for one in maps:
+        each = [
+            -sum(w * np.log(w) for w in row if w > 0) / np.log(n) for row, n in zip(one, places, strict=True) if n > 1
+        ]
+        found.append(float(np.mean(each)) if each else 0.0)
+    return found
+
+
+# --- check and do ----------------------------------------------------------------------------------------------------
+
+
+def check(page: Page) -> Statements:
+    yield from check_cell(shown(page))
+
+
+def do(page: Page) -> Statements:
+    trial = page.choice("heads_trial", [OFF, RANKING, COST], OFF)
+    yield segmented("Try", [OFF, RANKING, COST], trial)
+    yield from {OFF: switch_off, RANKING: ranking, COST: cost}[trial](page)
+
+
+def heads_off(page: Page) -> tuple[Head, ...]:
+    """The heads that the address switches off."""
+    names = page.state.get("off", "").split("+")
+    every = {f"{one.kind}.{one.layer}.{one.head}": one for one in all_heads()}
+    return tuple(every[name] for name in names) if set(names) <= set(every) else ()
+
+
+def all_heads() -> list[Head]:
+    sizes = range(config()["n_layers"]), range(config()["n_heads"])
+    return [Head(kind, layer, n) for kind in KINDS for layer in sizes[0] for n in sizes[1]]
+
+
+def switch_off(page: Page) -> Statements:
+    yield markdown(
+        "Switch off as many heads as you like. What a head takes away becomes 0, for every piece and at every step; the "
+        "others go on with what is left. A filled button is a head that is **off**."
+    )
+    off, asked = heads_off(page), page.state.get("off", "")
+    if asked and not off:
+        yield Statement(
+            "warning",
+            f"All heads are on, because the address could not be followed: '{asked}' names no head; one is written "
+            "like cross.2.1.",
+        )
+    numbers = [str(n) for n in range(1, config()["n_heads"] + 1)]
+    for kind in KINDS:
+        for layer in range(config()["n_layers"]):
+            filled = [str(one.head + 1) for one in off if (one.kind, one.layer) == (kind, layer)]
+            yield control("button_group", f"{KINDS[kind].label}, layer {layer + 1}", options=numbers, value=filled)
+    yield button(f"All heads of {where(head(page))} off", "The attention and the layer chosen in See.")
+    yield button("All heads on", disabled=not off)
+    yield from whole_layers(off)
+    yield from written("All heads on", page.oracle)
+    if not off:
+        yield info("Switch a head off to fill this side.")
+        return
+    paths = tuple((one.path, one.head) for one in off)
+    yield from written(f"{in_words(len(off))} off", page.translated(heads_off=paths))
+    yield from moved(page, page.under(heads_off=paths), len(off))
+
+
+def whole_layers(off: Sequence[Head]) -> Statements:
+    h, n_layers = config()["n_heads"], config()["n_layers"]
+    for kind in KINDS:
+        empty = [n for n in range(n_layers) if sum((one.kind, one.layer) == (kind, n) for one in off) == h]
+        if not empty:
+            continue
+        names = [str(n + 1) for n in empty]
+        which = f"layer {names[0]}" if len(names) == 1 else f"layers {', '.join(names[:-1])} and {names[-1]}"
+        follows = "Nothing comes out of this attention: each piece goes on with the vector that it had."
+        if len(empty) == n_layers:
+            follows = {
+                "encoder": "So no English piece learns of another: the decoder gets single pieces and their places.",
+                "decoder": "So the decoder knows the last piece that it read and its place, but nothing before it.",
+                "cross": "So the decoder learns nothing of your sentence: it writes the same after any other.",
+            }[kind]
+        yield info(
+            f"**{KINDS[kind].name}, {which}: all {h} heads are off.** What comes out of $W^O$ is 0 (its largest number "
+            f"is {number(0)}), and Add & Norm goes on with what came in. {follows}"
+        )
+
+
+def written(title: str, oracle: Forward) -> Statements:
+    labels = pieces(oracle.labels)
+    probabilities = softmax(oracle["logits"])[np.arange(len(labels)), oracle.labels]
+    yield markdown(f"**{title}:** {inline(text_of(oracle.labels)) or '(nothing)'}")
+    texts = [piece.text for piece in labels[:READABLE]]
+    yield bars(texts, probabilities[:READABLE], f"{title}: probability of each piece written")
+    notes = [f"The first {READABLE} of {len(labels)} pieces."] * (len(labels) > READABLE)
+    if oracle.labels[-1] != EOS:
+        notes.append(f"It did not come to an end and was stopped after {LONGEST} pieces.")
+    if notes:
+        yield caption(" ".join(notes))
+
+
+def moved(page: Page, changed: Forward, n_off: int) -> Statements:
+    n, before = len(page.labels), page.probabilities
+    after = softmax(changed["logits"])[np.arange(n), page.oracle.labels]
+    names, cut = ("with all heads on", f"with {in_words(n_off)} off"), min(n, READABLE)
+    texts = [piece.text for piece in page.labels[:cut]]
+    yield markdown("**How likely each piece of the first translation still is**, given the pieces before it")
+    yield columns(
+        texts,
+        [Series(name, values[:cut]) for name, values in zip(names, (before, after), strict=True)],
+        alt=f"Two bars for each of {cut} pieces: its probability {names[0]}, and {names[1]}.",
+        axis="probability",
+        limit=1.0,
+    )
+    lines = zip(texts, before[:cut], after[:cut], strict=True)
+    yield from numbers_of_figure(
+        ("piece", *names, "change"), *((text, number(b), number(a), number(a - b)) for text, b, a in lines)
+    )
+    if n > cut:
+        yield caption(f"Shown: the first {cut} of {n} pieces. What is said below is about all.")
+    falls, rises = sum(after < before - 0.005), sum(after > before + 0.005)
+    yield markdown(
+        f"It falls for **{falls}** of {n} pieces and rises for **{rises}** (by more than 0.005). The whole translation, "
+        f"read piece by piece, is **{magnitude(np.prod(after / before))} times** as likely as before."
+    )
+
+
+@functools.lru_cache(16)
+def changes(sentence: str) -> dict[Head, float]:
+    """How the log-probability of the translation changes when a head is off alone."""
+    oracle = translated(sentence)
+    src, labels = source_ids(sentence), oracle.labels
+
+    def total(one: Forward) -> float:
+        return float(np.log(softmax(one.logits)[np.arange(len(labels)), labels]).sum())
+
+    return {one: total(Forward(src, labels, heads_off=((one.path, one.head),))) - total(oracle) for one in all_heads()}
+
+
+def ranking(page: Page) -> Statements:
+    change_of = changes(page.sentence)
+    n_heads, n_layers = config()["n_heads"], config()["n_layers"]
+    yield markdown(
+        f"Each of the {len(change_of)} heads is switched off on its own, all others on, and the model reads its first "
+        "translation again. How does the translation's **log-probability** change? That is the sum of the logarithms "
+        "of its pieces' probabilities: 0.69 less means half as likely, 2.3 less a tenth as likely."
+    )
+    order = sorted(change_of, key=lambda one: change_of[one])
+    named = {f"{one.kind}.{one.layer}.{one.head}": one for one in change_of}
+    chosen = named.get(page.state.get("without", ""), order[0])
+    rows = [[Head(kind, layer, n) for kind in KINDS for n in range(n_heads)] for layer in range(n_layers)]
+    short = {"encoder": "encoder", "decoder": "masked", "cross": "enc-dec"}
+    yield matrix(
+        np.array([[change_of[one] for one in row] for row in rows]),
+        [f"layer {n}" for n in range(1, n_layers + 1)],
+        [f"{short[one.kind]} {one.head + 1}" for one in rows[0]],
+        title="How the log-probability changes without each head",
+        how_to_read="Negative: less likely without it. Each column is a head: of the encoder, of the decoder's masked "
+        "self-attention, of encoder-decoder attention. A row is a layer.",
+        csv_name="change without each head",
+        scale="signed",
+        selected=(chosen.layer, list(KINDS).index(chosen.kind) * n_heads + chosen.head),
+        value_names=[[name_of(one) for one in row] for row in rows],
+        describe="without {name}: {value}",
+        group=n_heads,
+    )
+    without = page.translated(heads_off=((chosen.path, chosen.head),))
+    old, new = (inline(text) or "(nothing)" for text in (page.translation, text_of(without.labels)))
+    yield markdown(
+        f"Without **{name_of(chosen)}** (click another cell for another head) the translation is "
+        f"{magnitude(np.exp(change_of[chosen]))} times as likely. "
+        + (
+            f"The model still writes it: **{new}**"
+            if old == new
+            else f"Instead of **{old}** the model writes **{new}**"
+        )
+    )
+    yield markdown("**The heads that matter most here**")
+    yield table(
+        ("head", "change", "times as likely", f"looks at, over {measured()['sentences']:,} test sentences"),
+        *(
+            (
+                f"{KINDS[one.kind].label}, layer {one.layer + 1}, head {one.head + 1}",
+                number(change_of[one], 3),
+                magnitude(np.exp(change_of[one])),
+                roles(one.kind, shares_tested(one.kind, one.layer))[one.head],
+            )
+            for one in order[:5]
+        ),
+    )
+    better = sum(change > 0 for change in change_of.values())
+    yield caption(
+        f"Without {better} of the {len(change_of)} heads the translation even becomes more likely. Measured is this "
+        "sentence, and one head at a time: what two heads do between them, while each alone can be spared, does not "
+        "show here."
+    )
+
+
+def multiplied(t: int, s: int, h: int) -> list[int]:
+    """How often: for Q, K and V, for the products, for the sums of values, and by the last matrix."""
+    d = config()["d_model"]
+    return [(t + 2 * s) * d * d, h * t * s * (d // h), h * t * s * (d // h), t * d * d]
+
+
+def cost(page: Page) -> Statements:
+    chosen, d = head(page), config()["d_model"]
+    t, s = map(len, asks_and_answers(page, chosen.kind))
+    yield markdown(
+        f"Do several heads cost more than one? Choose how many heads share the same {d} numbers. Counted on your "
+        f"sentence, for one layer of the {KINDS[chosen.kind].name.lower()}: {t} rows look at {s} columns."
+    )
+    options = ["1", "2", "4", "8", "16", "32"]
+    h = int(page.choice("n_heads", options, str(config()["n_heads"])))
+    yield segmented("Heads", options, h)
+    many, one, d_k = multiplied(t, s, h), multiplied(t, s, 1), d // h
+    yield table(
+        ("multiplications", f"{in_words(h)} of {d_k}", f"1 head of {d}"),
+        ("Q, K and V from X", f"({t} + 2 · {s}) · {d} · {d} = {many[0]:,}", f"{one[0]:,}"),
+        ("queries times keys", f"{h} · {t} · {s} · {d_k} = {many[1]:,}", f"{one[1]:,}"),
+        ("weights times values", f"{h} · {t} · {s} · {d_k} = {many[2]:,}", f"{one[2]:,}"),
+        ("mixing by $W^O$", f"{t} · {d} · {d} = {many[3]:,}", f"{one[3]:,}"),
+        ("**all of them**", f"**{sum(many):,}**", f"**{sum(one):,}**"),
+        ("learned numbers in $W^Q, W^K, W^V, W^O$", f"{4 * d * d:,}", f"{4 * d * d:,}"),
+        ("softmax: e to the power of a score", f"{h} · {t} · {s} = {h * t * s:,}", f"{t * s:,}"),
+    )
+    yield caption(
+        "The same products, divided differently: with twice as many heads, each is half as wide. Only the softmax has "
+        "more to do, one row for each head, and that is little beside the rest. More heads give more patterns; the "
+        "price is width: each head compares pieces by fewer numbers."
+    )
+
+
+# --- predict ---------------------------------------------------------------------------------------------------------
+
+
+def predict(page: Page) -> Statements:
+    layer, row, h = head(page).layer, len(page.src) // 2, config()["n_heads"]
+    weights = page.oracle[f"encoder.layers.{layer}.self_attn.weights"][:, row]
+    most = [int(one.astype(np.float32).argmax()) for one in weights]
+    different = len(set(most))
+    looks = ", ".join(
+        f"head {n + 1} at {inline(page.src[j].text)} (piece {j + 1}, {number(weights[n, j], 2)})"
+        for n, j in enumerate(most)
+    )
+    yield question(
+        f"Layer {layer + 1} of the encoder has {h} heads. Look at one row, that of **{inline(page.src[row].text)}** "
+        f"(piece {row + 1}): each head has its largest weight on some piece. On how many different pieces are these?",
+        ("1: all heads on the same", *(str(n) for n in range(2, h)), f"{h}: each on another"),
+        different - 1,
+        f"Most of all, {looks}.",
+        {
+            n - 1: f"{n} is too few." if n < different else f"{n} is too many: some heads look at the same piece."
+            for n in range(1, h + 1)
+            if n != different
+        },
+    )
+    d, t = config()["d_model"], len(page.src)
+    learned, (before, after) = 4 * d * d, (sum(multiplied(t, t, n)) for n in (h, 2 * h))
+    yield question(
+        f"We give a layer {2 * h} heads of {d // h // 2} numbers instead of {h} of {d // h}. What becomes of the "
+        "numbers that it has to learn, and of its multiplications?",
+        ("Both double.", "Both stay the same.", "Both halve.", "The learned numbers stay, the work doubles."),
+        1,
+        f"It learns {learned:,} numbers before and {learned:,} after, and multiplies {before:,} times before and "
+        f"{after:,} after (in the encoder, on your sentence). Twice as many heads are half as wide.",
+        {
+            0: "They would, if the new heads were as wide as the old ones.",
+            2: "Each head is half as wide, but there are twice as many of them.",
+            3: "The work of one head halves with its width, just as the numbers do that it learns.",
+        },
+    )
+    yield matters(page)
+
+
+def matters(page: Page) -> Any:
+    left = {one: float(np.exp(change)) for one, change in changes(page.sentence).items()}
+    worst = min(left, key=lambda one: left[one])
+    limits = 0.9, 0.5, 0.1
+    right = next((n for n, limit in enumerate(limits) if left[worst] >= limit), len(limits))
+    return question(
+        f"The model has {len(left)} heads. Switch them off one at a time, all others on, and let it read the same "
+        "translation again. Without the head that costs most: how likely is the translation still, compared with "
+        "before?",
+        (
+            "At least 0.9 times as likely.",
+            "Less than 0.9 times, but at least half as likely.",
+            "Less than half, but at least a tenth as likely.",
+            "Less than a tenth as likely.",
+        ),
+        right,
+        f"Without {name_of(worst)} it is {magnitude(left[worst])} times as likely as before. Most heads cost far less: "
+        f"the middle one of all {len(left)} leaves it {magnitude(np.median(list(left.values())))} times as likely.",
+        {n: f"It falls further: below {limits[n]}." for n in range(right)}
+        | {
+            n: f"On this sentence no single head brings it below {limits[n - 1]}."
+            for n in range(right + 1, len(limits) + 1)
+        },
+    )
+
+
+def code(page: Page) -> Statements:
+    heads, ablation = "experiments/head_roles.py", "experiments/ablation.py"
+    yield from code_part(
+        ("model/attention.py", "MultiHeadAttention"),
+        *((heads, name) for name in ("shares", "places", "role", "evenness", "aligned_words")),
+        (ablation, "log_probabilities_without"),
+    )
