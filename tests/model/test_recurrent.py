@@ -1,0 +1,172 @@
+"""Recurrent networks against torch's own, against numbers worked out by hand, and their laws."""
+
+import functools
+import math
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.autograd.graph import Node
+from torch.testing import assert_close
+
+from model.readers import AttentionReader
+from model.recurrent import LSTMCell, Recurrent, RNNCell
+from model.tap import Recorder, Tap, no_tap
+from tests.model.test_tap import documented_taps
+
+B, T, D_IN, D_HIDDEN = 2, 7, 5, 11
+CELLS = (RNNCell, LSTMCell)
+
+
+def layer(cell: type[RNNCell] | type[LSTMCell]) -> Recurrent:
+    """Random weights, and random biases too: at 0 and 1 one could stand for the other unseen."""
+    made = Recurrent(cell(D_IN, D_HIDDEN))
+    nn.init.normal_(made.cell.w.bias)
+    return made
+
+
+def torchs(ours: Recurrent) -> nn.RNN | nn.LSTM:
+    """torch's layer with the same weights. It has a second bias, which is 0 here."""
+    theirs = (nn.RNN if isinstance(ours.cell, RNNCell) else nn.LSTM)(D_IN, D_HIDDEN, batch_first=True)
+    with torch.no_grad():
+        theirs.weight_ih_l0.copy_(ours.cell.w.weight)
+        theirs.weight_hh_l0.copy_(ours.cell.u.weight)
+        theirs.bias_ih_l0.copy_(ours.cell.w.bias)
+        theirs.bias_hh_l0.zero_()
+    return theirs
+
+
+@pytest.mark.parametrize("cell", CELLS)
+def test_equals_torch(cell: type[RNNCell] | type[LSTMCell]) -> None:
+    ours, x = layer(cell), torch.randn(B, T, D_IN)
+    expected, last = torchs(ours)(x)
+    recorder = Recorder()
+    assert_close(ours(x, recorder), expected, atol=1e-6, rtol=1e-5)
+    if cell is LSTMCell:
+        assert_close(recorder.tensors[f"steps.{T - 1}.cell"], last[1][0], atol=1e-6, rtol=1e-5)
+
+
+@pytest.mark.parametrize("cell", CELLS)
+def test_gradients_equal_torchs(cell: type[RNNCell] | type[LSTMCell]) -> None:
+    ours = layer(cell)
+    x = torch.randn(B, T, D_IN, requires_grad=True)
+    goal = torch.randn(B, T, D_HIDDEN)
+    expected, *_ = torch.autograd.grad((torchs(ours)(x)[0] * goal).sum(), x)
+    found, *_ = torch.autograd.grad((ours(x) * goal).sum(), x)
+    assert_close(found, expected, atol=1e-5, rtol=1e-5)
+
+
+def test_an_rnn_by_hand() -> None:
+    """One unit, W = 1, U = 2, b = 0: h₁ = tanh(0.5), h₂ = tanh(−1 + 2h₁)."""
+    ours = Recurrent(RNNCell(1, 1))
+    with torch.no_grad():
+        ours.cell.w.weight.fill_(1.0)
+        ours.cell.u.weight.fill_(2.0)
+        ours.cell.w.bias.zero_()
+    first = math.tanh(0.5)
+    expected = [first, math.tanh(-1 + 2 * first)]
+    assert ours(torch.tensor([[[0.5], [-1.0]]])).flatten().tolist() == pytest.approx(expected, abs=1e-6)
+
+
+def gated(i: float, f: float, g: float, o: float) -> Recurrent:
+    """One unit whose gates do not look at anything: only their biases count."""
+    ours = Recurrent(LSTMCell(1, 1))
+    with torch.no_grad():
+        for parameter in ours.parameters():
+            parameter.zero_()
+        ours.cell.w.bias.copy_(torch.tensor([i, f, g, o]))
+    return ours
+
+
+@pytest.mark.parametrize(
+    ("gates", "cells"),
+    [
+        ((50, 50, 50, 50), [1, 2, 3]),  # takes everything in, forgets nothing: the cell counts
+        ((50, -50, 50, 50), [1, 1, 1]),  # forgets everything before
+        ((-50, 50, 50, 50), [0, 0, 0]),  # takes nothing in
+        ((50, 50, -50, 50), [-1, -2, -3]),  # the candidate is −1
+    ],
+)
+def test_each_gate_of_an_lstm_by_hand(gates: tuple[float, ...], cells: list[float]) -> None:
+    recorder = Recorder()
+    shown = gated(*gates)(torch.zeros(1, 3, 1), recorder)
+    assert [recorder.tensors[f"steps.{t}.cell"].item() for t in range(3)] == pytest.approx(cells)
+    assert shown.flatten().tolist() == pytest.approx([math.tanh(c) for c in cells])
+
+
+def test_a_closed_output_gate_shows_nothing_and_loses_nothing() -> None:
+    recorder = Recorder()
+    assert gated(50, 50, 50, -50)(torch.zeros(1, 3, 1), recorder).abs().max() < 1e-6
+    assert recorder.tensors["steps.2.cell"].item() == pytest.approx(3)
+
+
+def test_an_untrained_lstm_keeps_most_of_its_cell() -> None:
+    """Its forget gate starts with a bias of 1 in every unit, the other biases within ±1/√d_in."""
+    i, f, g, o = LSTMCell(D_IN, D_HIDDEN).w.bias.chunk(4)
+    assert (f == 1).all()
+    for others in (i, g, o):
+        assert others.abs().max() <= D_IN**-0.5
+        assert others.std() > 0
+
+
+@pytest.mark.parametrize("cell", CELLS)
+def test_a_state_depends_on_what_came_before_it_and_on_nothing_after(cell: type[RNNCell] | type[LSTMCell]) -> None:
+    ours, x = layer(cell), torch.randn(B, T, D_IN)
+    states, changed = ours(x), x.clone()
+    changed[:, 3] += 1
+    after = ours(changed)
+    assert torch.equal(after[:, :3], states[:, :3])
+    assert all(not torch.allclose(after[:, t], states[:, t]) for t in range(3, T))
+
+
+@pytest.mark.parametrize("cell", CELLS)
+def test_taps_pass_at_every_step_as_documented(cell: type[RNNCell] | type[LSTMCell]) -> None:
+    recorder = Recorder()
+    layer(cell)(torch.randn(B, T, D_IN), recorder)
+    shapes = {"B,d_hidden": (B, D_HIDDEN), "B,4·d_hidden": (B, 4 * D_HIDDEN)}
+    documented = {name: shapes[symbols] for name, symbols in documented_taps(cell).items()}
+    expected = {f"steps.{t}.{name}": shape for t in range(T) for name, shape in documented.items()}
+    assert {name: tuple(value.shape) for name, value in recorder.tensors.items()} == expected
+
+
+@pytest.mark.parametrize("cell", CELLS)
+def test_a_value_changed_at_any_tap_changes_the_last_state(cell: type[RNNCell] | type[LSTMCell]) -> None:
+    ours, x, recorder = layer(cell), torch.randn(B, T, D_IN), Recorder()
+    states = ours(x, recorder)
+
+    def changing(changed: str) -> Tap:
+        return lambda name, value: value + 0.1 if name == changed else value
+
+    nothing_to_forget = "steps.0.forget_gate"  # the first step starts from a cell of zeros
+    for changed in recorder.tensors.keys() - {nothing_to_forget}:
+        assert not torch.equal(ours(x, changing(changed))[:, -1], states[:, -1]), changed
+    assert torch.equal(ours(x, no_tap), states)
+
+
+def test_nothing_stays_on_the_layer() -> None:
+    ours = layer(LSTMCell)
+    before = {name: set(vars(module)) for name, module in ours.named_modules()}
+    first: Tensor = ours(x := torch.randn(B, T, D_IN))
+    ours(torch.randn(B, T, D_IN))
+    assert torch.equal(ours(x), first)
+    assert {name: set(vars(module)) for name, module in ours.named_modules()} == before
+
+
+def longest_chain(node: Node) -> int:
+    """The most operations that had to wait for each other, by torch's record of what came from what."""
+
+    @functools.cache
+    def below(node: Node) -> int:
+        return 1 + max((below(earlier) for earlier, _ in node.next_functions if earlier is not None), default=0)
+
+    return below(node)
+
+
+def test_every_step_of_a_recurrent_layer_waits_for_the_one_before_and_no_row_of_attention_does() -> None:
+    for read, waits in ((layer(RNNCell), True), (layer(LSTMCell), True), (AttentionReader(D_IN + 1, 29), False)):
+        width = D_IN if waits else D_IN + 1
+        states = (read(torch.randn(1, length, width, requires_grad=True)) for length in (3, 4, 5, 13))
+        chains = [longest_chain(state.grad_fn) for state in states]
+        one_more = chains[1] - chains[0]
+        assert chains == [chains[0] + n * one_more for n in (0, 1, 2, 10)]
+        assert (one_more > 0) == waits
