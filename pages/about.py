@@ -16,8 +16,9 @@ config = engine.model().config
 st.markdown(
     "Every number in the lessons comes from one small Transformer, computed while you watch. It is an encoder-decoder "
     "as in *Attention Is All You Need* (Vaswani et al. 2017): layers normalised after each residual sum, ReLU, "
-    "sinusoidal positions, embeddings times √d_model, and an output that shares its matrix with the embeddings. (Under "
-    "*Explore*, other people's models speak for themselves.)"
+    "sinusoidal positions, embeddings times √d_model, and an output that shares its matrix with the embeddings. Only "
+    "*Before attention* has three small readers of its own, which learned from the English side of the same sentences. "
+    "(Under *Explore*, other people's models speak for themselves.)"
 )
 table(
     ("What", "How much"),

@@ -1,0 +1,152 @@
+"""Training the readers: the texts, the loss, a run that learns and that goes on after a kill."""
+
+import dataclasses
+import math
+import random
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import torch
+
+from model.readers import READERS, UNTRAINED, Readers, ReadersConfig, load_readers, untrained_readers
+from model.tokenizer import EOS_ID
+from training import distances
+from training import recurrent as training
+from training.recurrent import Texts
+
+CONFIG = ReadersConfig(vocab_size=43, d_model=18, max_len=64)
+RECIPE, TEXTS = training.readers_recipe(steps=23, warmup_steps=3), Texts(batch_size=4, max_tokens=17, joined=(1, 2))
+SENTENCES = [[3 + (7 * n + i) % 40 for i in range(2 + n % 5)] for n in range(30)]
+
+
+def test_a_text_is_a_sentence_with_perhaps_others_behind_it() -> None:
+    rows = training.join(SENTENCES, dataclasses.replace(TEXTS, joined=(1, 2, 2)), random.Random(0))
+    assert len(rows) == len(SENTENCES)
+    joined = 0
+    for sentence, row in zip(SENTENCES, rows, strict=True):
+        assert row[-1] == EOS_ID
+        assert row[: len(sentence)] == sentence
+        rest = row[len(sentence) : -1]
+        assert not rest or rest in SENTENCES
+        joined += bool(rest)
+    assert 15 <= joined <= 25
+
+
+def test_too_long_texts_are_left_out() -> None:
+    rows = training.join(SENTENCES, dataclasses.replace(TEXTS, joined=(1,), max_tokens=4), random.Random(0))
+    assert [row[:-1] for row in rows] == [sentence for sentence in SENTENCES if len(sentence) <= 4]
+
+
+def test_every_text_is_in_one_batch_and_every_batch_has_one_length() -> None:
+    rows = [[n, *[5] * (n % 3)] for n in range(30)]
+    batches = training.equal_length_batches(rows, 4, random.Random(0))
+    assert sorted(row for ids in batches for row in ids.tolist()) == sorted(rows)
+    assert Counter(len(ids) for ids in batches) == {4: 6, 2: 3}  # ten texts of each length
+    again = training.equal_length_batches(rows, 4, random.Random(1))
+    assert [ids.tolist() for ids in again] != [ids.tolist() for ids in batches]
+
+
+def test_an_epoch_depends_on_seed_and_number_alone() -> None:
+    def first(count: int, texts: Texts = TEXTS) -> list[object]:
+        batches = training.training_batches(SENTENCES, texts)
+        return [next(batches)["labels"].tolist() for _ in range(count)]
+
+    assert first(20) == first(20)
+    assert first(20) != first(20, dataclasses.replace(TEXTS, seed=2))
+    rows = training.join(SENTENCES, TEXTS, random.Random("1/0"))
+    in_epoch = len(training.equal_length_batches(rows, TEXTS.batch_size, random.Random(0)))
+    assert first(2 * in_epoch)[:in_epoch] != first(2 * in_epoch)[in_epoch:]
+
+
+def test_the_three_losses_are_added() -> None:
+    readers, ids = Readers(CONFIG), torch.tensor([[5, 6, 7, 2], [8, 9, 10, 2]])
+    expected = sum(training.recall_loss(readers(ids, name), ids).item() for name in READERS)
+    assert training.all_readers(readers, {"labels": ids}).item() == pytest.approx(expected)
+
+
+def test_the_loss_by_hand() -> None:
+    """A text of two tokens with probabilities 1/2 and 1/4: (ln 2 + ln 4) / 2. `<eos>`, at 1/8, does not count."""
+    logits = torch.tensor([[0.125, 0, 0.125, 0.5, 0.25]]).log()
+    assert training.recall_loss(logits, torch.tensor([[3, 4, 2]])).item() == pytest.approx(1.5 * math.log(2))
+
+
+def test_all_three_learn(tmp_path: Path) -> None:
+    recipe = dataclasses.replace(RECIPE, steps=400, peak_learning_rate=1e-2)
+    training.train(SENTENCES, CONFIG, tmp_path, recipe, TEXTS)
+    readers = load_readers(tmp_path).model
+    shares = training.recall(readers, SENTENCES, n_texts=5)
+    untrained = training.recall(Readers(CONFIG), SENTENCES, n_texts=5)
+    began_with = load_readers(tmp_path / UNTRAINED).model
+    for name, weight in untrained_readers(CONFIG).state_dict().items():
+        assert torch.equal(began_with.state_dict()[name], weight.half().float()), name
+    for name in READERS:
+        assert shares[name]["sentences"] > 0.9, name
+        assert untrained[name]["sentences"] < 0.5, name
+
+
+class Killed(Exception):
+    pass
+
+
+@pytest.mark.parametrize("killed_at", [4, 7, 16])
+def test_a_killed_run_goes_on_to_exactly_the_same_weights(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, killed_at: int
+) -> None:
+    """Saved every 5 steps, killed, started again: all weights equal to the last bit."""
+    whole, resumed = tmp_path / "whole", tmp_path / "resumed"
+    training.train(SENTENCES, CONFIG, whole, RECIPE, TEXTS, save_every=5)
+    losses, recall_loss = 0, training.recall_loss
+
+    def die(*arguments: torch.Tensor) -> torch.Tensor:
+        nonlocal losses
+        losses += 1
+        if losses > killed_at * len(READERS):
+            raise Killed
+        return recall_loss(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(training, "recall_loss", die)
+        with pytest.raises(Killed):
+            training.train(SENTENCES, CONFIG, resumed, RECIPE, TEXTS, save_every=5)
+    training.train(SENTENCES, CONFIG, resumed, RECIPE, TEXTS, save_every=5)
+    weights, same = (load_readers(folder).model.state_dict() for folder in (whole, resumed))
+    assert all(torch.equal(weights[name], same[name]) for name in weights)
+
+
+def test_a_window_is_a_run_of_tokens_from_the_sentences() -> None:
+    rng, joined = random.Random(0), [1, 2, 3, 4, 5, 6, 7]
+    for length in (1, 3, 20):
+        for _ in range(50):
+            row = training.window([joined], length, rng)
+            assert row[-1] == EOS_ID
+            assert len(row) == length + 1
+            start = row[0] - 1
+            assert row[:-1] == [(start + i) % 7 + 1 for i in range(length)]
+
+
+def test_recall_is_measured_on_the_parts_that_it_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stand-in remembers the first half of every text, so of its first quarter all and of its last nothing."""
+
+    def first_half(logits: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
+        length = ids.size(1) - 1
+        return (torch.arange(length) < length / 2).expand(len(ids), length)
+
+    monkeypatch.setattr(training, "remembered", first_half)
+    figures = training.recall(Readers(CONFIG), SENTENCES, n_texts=3)["lstm"]
+    assert figures["10"] == {"all": 0.5, "first quarter": 1.0, "last quarter": 0.0}
+    halves = [math.ceil(len(sentence) / 2) for sentence in SENTENCES]
+    assert figures["sentences"] == round(sum(halves) / sum(map(len, SENTENCES)), 3)
+
+
+def test_the_first_token_is_learned_where_it_is_near(monkeypatch: pytest.MonkeyPatch) -> None:
+    recipe = dataclasses.replace(RECIPE, steps=150, warmup_steps=10, peak_learning_rate=1e-2)
+    monkeypatch.setattr(distances, "RECIPE", recipe)
+    monkeypatch.setattr(distances, "ReadersConfig", lambda: CONFIG)
+    monkeypatch.setattr(distances, "N_TEST", 200)
+    for name in READERS:
+        assert distances.learn_the_first(name, 2, 1, SENTENCES, SENTENCES) > 0.9, name
+
+
+def test_a_guess_is_right_as_often_as_the_most_frequent_first_token() -> None:
+    assert distances.most_frequent(3, [[7, 7, 7, 8]]) == pytest.approx(0.75, abs=0.05)
