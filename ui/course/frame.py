@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 from streamlit.navigation.page import Page
 
+from model.checkpoint import CheckpointError
 from model.trace import Trace
 from ui.course.architecture_map import course_map
 from ui.course.lesson import COURSE, Lesson, Part
@@ -13,6 +14,7 @@ from ui.course.progress import counted, save_progress
 from ui.course.quiz import Question, quiz
 from ui.course.sentence import sentence_trace
 from ui.course.source import source
+from ui.text import in_markdown
 
 _ASKED = "asked"  # in the session: the lesson and the sentence last asked about, and the questions
 
@@ -94,7 +96,10 @@ def _part(name: str, part: Part, trace: Trace, headed: bool = True) -> None:
     with st.container(key=f"part_{name.lower()}"):
         if headed and name not in ("Idea", "See"):  # the title stands above one, the other has its own beside Check's
             st.header(name, anchor=name.lower())
-        part(trace)
+        try:
+            part(trace)
+        except CheckpointError as error:  # of a model that the lesson shows beside the visitor's own
+            st.error(in_markdown(str(error)))
 
 
 @st.fragment
