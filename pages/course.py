@@ -6,6 +6,7 @@ from ui.course.frame import show
 from ui.course.lesson import COURSE, Lesson
 
 ORDER = (
+    "inputs.before_attention",
     "inputs.tokenization",
     "inputs.embeddings",
     "inputs.positional_encodings",

@@ -1,12 +1,15 @@
 """The frame of every lesson: questions, progress, presenter mode, and an address full of nonsense."""
 
 import re
+from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from model import readers
+from model.checkpoint import CheckpointError
 from tests.course import LESSONS
-from tests.pages.kit import assert_sound, markdown, notices, opened
+from tests.pages.kit import ROUTER, assert_sound, go_to, markdown, notices, opened
 from tests.truth.reading import elements
 from ui.course.lesson import Lesson
 from ui.course.progress import COOKIE, MAX_CHARS, read_progress
@@ -212,3 +215,20 @@ def test_any_text_is_taken_and_stays_text(lesson: Lesson) -> None:
         assert not re.search(r"<img|<script|\]\(javascript|(?<!\\):red\[", markdown(app))
         cut = [text for text in notices(app) if "longer than the model can take" in text]
         assert len(cut) == (len(sentence) > 2000)
+
+
+def test_a_broken_model_that_only_one_lesson_needs_is_told_there_in_one_sentence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    app = AppTest.from_file(ROUTER, default_timeout=60)
+
+    def broken(*folder: Path) -> None:
+        raise CheckpointError("The model file <b>a_b</b> is missing.")
+
+    monkeypatch.setattr(readers, "load_readers", broken)
+    go_to(app, "before-attention").run()
+    assert not app.exception
+    said = {text.value.replace("\\", "") for text in app.error}
+    assert said == {"The model file <b>a_b</b> is missing."}
+    assert {header.value for header in app.header} >= {"Predict", "See", "Do", "Code"}
+    assert not opened("tokenization").error
