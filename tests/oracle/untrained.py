@@ -33,3 +33,18 @@ def random_weights(*, vocab_size: int, d_model: int, d_ff: int, n_layers: int, *
         for path in (f"{stack}.layers.{n}.add_norm_{i}.norm" for n in range(n_layers) for i in range(1, count + 1)):
             weights |= {f"{path}.weight": np.ones(d_model), f"{path}.bias": np.zeros(d_model)}
     return weights
+
+
+@functools.cache
+def random_stack(draw: int) -> tuple[np.ndarray, np.ndarray, list[dict[str, np.ndarray]]]:
+    """Rows that go in, rows that the output is multiplied by, and the matrices of 24 narrow layers, by Xavier's
+    rule."""
+    rows = torch.randn(2, 1, 8, 32, generator=torch.Generator().manual_seed(draw)).numpy().astype(np.float64)
+    random, layers = torch.Generator().manual_seed(draw), []
+    for _ in range(24):
+        shapes = dict.fromkeys("qkvo", (32, 32)) | {"1": (128, 32), "2": (32, 128)}
+        drawn = {name: torch.empty(shape) for name, shape in shapes.items()}
+        for one in drawn.values():
+            torch.nn.init.xavier_uniform_(one, generator=random)
+        layers.append({name: one.numpy().astype(np.float64) for name, one in drawn.items()})
+    return rows[0, 0], rows[1, 0], layers

@@ -1,0 +1,454 @@
+"""What the lesson on Add & Norm must show."""
+
+import numpy as np
+
+from tests.oracle.claims import (
+    Question,
+    Series,
+    button,
+    caption,
+    columns,
+    fold,
+    latex,
+    magnitude,
+    markdown,
+    matrix,
+    number,
+    plot,
+    question,
+    rounding,
+    segmented,
+    slider,
+    subheader,
+    table,
+)
+from tests.oracle.common import (
+    Shown,
+    Statements,
+    check_cell,
+    code_part,
+    numbers_of_figure,
+    shown_tensor,
+    tensor_matrix,
+)  # fmt: skip
+from tests.oracle.decode import translated
+from tests.oracle.deep_stack import BUILDS, deep_run
+from tests.oracle.forward import Array, config
+from tests.oracle.page import READABLE, Page
+from tests.oracle.pages.feed_forward import everyday
+from tests.oracle.statement import Statement
+from tests.oracle.words import Piece, inline
+from tests.oracle.worked import stream_and_change
+
+LONG = " ".join(["The animal didn't cross the street because it was too wide."] * 4)
+STEPS = ("1 x", "2 Sublayer(x)", "3 the sum", "4 the norm")
+NORMS = ("Batch norm: per feature", "Layer norm: per word")
+AFTER = {
+    "encoder": ("after self-attention", "after feed-forward"),
+    "decoder": ("after self-attention", "after encoder-decoder attention", "after feed-forward"),
+}
+STATES = (
+    {},
+    {
+        "stack": "Decoder", "layer": "1", "add_norm_decoder": AFTER["decoder"][1], "norm_step": STEPS[0],
+        "norm_kind": NORMS[1], "depth": "2", "cell": "2.5",
+    },
+    {"sentence": "Frobnicating quokkas!", "layer": "1", "add_norm_encoder": AFTER["encoder"][0], "norm_step": STEPS[2]},
+    {"sentence": "Go", "stack": "Decoder", "norm_step": STEPS[1], "draw": "4", "depth": "11", "cell": "1.9"},
+    {"sentence": LONG, "layer": "2", "draw": "8", "norm_kind": NORMS[1]},
+    {"stack": "Decoder", "add_norm_decoder": AFTER["decoder"][0], "layer": "2", "cell": "1.1"},
+)  # fmt: skip
+SHOWN = 16  # dimensions
+DEEPEST = 24
+
+
+def stack(page: Page) -> str:
+    return page.choice("stack", ("Encoder", "Decoder"), "Encoder").lower()
+
+
+def layer(page: Page) -> int:
+    """From 0."""
+    return page.count("layer", config()["n_layers"], config()["n_layers"]) - 1
+
+
+def after(page: Page) -> str:
+    return page.choice(f"add_norm_{stack(page)}", AFTER[stack(page)], AFTER[stack(page)][-1])
+
+
+def nth(page: Page) -> int:
+    """Which Add & Norm of its layer, from 1."""
+    return AFTER[stack(page)].index(after(page)) + 1
+
+
+def path(page: Page) -> str:
+    return f"{stack(page)}.layers.{layer(page)}.add_norm_{nth(page)}"
+
+
+def names(page: Page) -> list[str]:
+    """What comes in, what is written, their sum, what goes out."""
+    return [*stream_and_change(path(page)), f"{path(page)}.sum", f"{path(page)}.output"]
+
+
+def pieces(page: Page) -> tuple[Piece, ...]:
+    return page.src if stack(page) == "encoder" else page.tgt
+
+
+def idea(page: Page) -> Statements:
+    yield markdown(
+        "A layer is made of *sub-layers*: attention and feed-forward. A sub-layer does not replace what it reads. It "
+        "writes a *change*, and the change is **added** to what runs past it (the *residual*). Then each row is "
+        "**normalised**, whatever its size: its mean becomes 0 and its standard deviation 1. At last every dimension "
+        "is scaled and shifted by two learned numbers of its own, γ and β."
+    )
+    yield latex(
+        r"\begin{gathered}z=x+\operatorname{Sublayer}(x)\\"
+        r"\operatorname{LayerNorm}(z)_i=\gamma_i\,\frac{z_i-\mu}{\sqrt{\sigma^2+\varepsilon}}+\beta_i\\"
+        r"\mu=\tfrac1d\sum_i z_i\qquad\sigma^2=\tfrac1d\sum_i(z_i-\mu)^2\end{gathered}"
+    )
+    yield caption(
+        "σ² is the variance, and its root σ the standard deviation: one divides by σ, not by the root of σ, as some "
+        "slides have it. ε = 0.00001 keeps us from dividing by 0."
+    )
+
+
+def step(page: Page) -> str:
+    return page.choice("norm_step", STEPS, STEPS[3])
+
+
+def shown(page: Page) -> Shown:
+    name = names(page)[STEPS.index(step(page))]
+    return shown_tensor(page, name, describe="“{row}”, dimension {column}: {value}")
+
+
+def see(page: Page) -> Statements:
+    d_model = config()["d_model"]
+    yield segmented("Stack", ("Encoder", "Decoder"), stack(page).capitalize())
+    yield segmented("Layer", range(1, config()["n_layers"] + 1), layer(page) + 1)
+    yield segmented("Add & Norm", AFTER[stack(page)], after(page))
+    yield segmented("Step", STEPS, step(page))
+    title, how_to_read = {
+        STEPS[0]: (
+            "What comes in",
+            f"What the sub-layer reads also runs past it: the residual stream, {d_model} dimensions.",
+        ),
+        STEPS[1]: (
+            "What the sub-layer writes",
+            f"One row a piece, {d_model} dimensions; some rows are long, some short.",
+        ),
+        STEPS[2]: ("Added, number by number", "What came in is still there, with a change on top."),
+        STEPS[3]: (
+            "What goes out",
+            "Each row shifted and scaled: mean 0 and deviation 1, then times γ, plus β.",
+        ),
+    }[step(page)]
+    yield from tensor_matrix(
+        shown(page), title=f"{title} ({stack(page)}, layer {layer(page) + 1})", how_to_read=how_to_read
+    )
+    yield caption(f"Shapes: x, Sublayer(x), sum and output ({len(pieces(page))}, {d_model}); γ and β ({d_model}).")
+    texts = [piece.text for piece in pieces(page)[:READABLE]]
+    yield from (spread if step(page) == STEPS[3] else lengths)(page, texts)
+
+
+def length(rows: Array) -> Array:
+    return np.sqrt((rows**2).sum(1))
+
+
+def lengths(page: Page, texts: list[str]) -> Statements:
+    x, change, total = (page.oracle[name][:READABLE] for name in names(page)[:3])
+    one, two, along = length(x), length(change), (x * total).sum(1) / length(x) / length(total)
+    yield markdown("**How much comes in, and how much is written: the length of each row**")
+    yield columns(
+        texts,
+        [Series("comes in", one), Series("is written", two)],
+        alt=f"Two bars for each of {len(texts)} pieces: the length of the row that comes in and of what is written.",
+        axis="length",
+    )
+    yield from numbers_of_figure(
+        ("piece", "comes in", "is written", "written / comes in", "cosine of the sum and what came in"),
+        *(
+            (text, number(a, 2), number(b, 2), number(b / a, 2), number(c, 2))
+            for text, a, b, c in zip(texts, one, two, along, strict=True)
+        ),
+    )
+    yield caption(
+        "The length of a row is the root of the sum of its squares. On average the cosine between the sum and what "
+        f"came in is **{number(along.mean(), 2)}** (1 is the same direction, 0 a right angle), and what is written is "
+        f"**{number((two / one).mean(), 2)}** times as long as what came in."
+    )
+
+
+def per_word(rows: Array) -> Array:
+    return (rows - rows.mean(1, keepdims=True)) / np.sqrt(rows.var(1, keepdims=True) + 1e-5)
+
+
+def per_feature(rows: Array) -> Array:
+    return per_word(rows.T).T
+
+
+def spread(page: Page, texts: list[str]) -> Statements:
+    total, output = (page.oracle[name][:READABLE] for name in names(page)[2:])
+    series = [
+        Series(name, rows.mean(1), rows.std(1))
+        for name, rows in (("before", total), ("normalised", per_word(total)), ("after γ and β", output))
+    ]
+    yield markdown("**What the norm does to each row: its mean, and one standard deviation up and down**")
+    yield columns(
+        texts,
+        series,
+        alt=f"Three dots with bars for each of {len(texts)} pieces: mean and deviation before the norm, after it (0 "
+        "and 1 everywhere) and after γ and β.",
+        axis="mean ± standard deviation",
+    )
+    yield from numbers_of_figure(
+        ("mean ± deviation of", *(one.name for one in series)),
+        *(
+            (text, *(f"{number(one.values[n], 3)} ± {number(one.deviations[n], 3)}" for one in series))
+            for n, text in enumerate(texts)
+        ),
+    )
+    before, later = total.std(1), output.std(1)
+    yield caption(
+        f"Before, the deviations lie between **{number(before.min(), 2)}** and **{number(before.max(), 2)}**; "
+        "normalised, all are 1; γ and β, the same for every row, take them to between "
+        f"**{number(later.min(), 2)}** and **{number(later.max(), 2)}**."
+    )
+
+
+def check(page: Page) -> Statements:
+    yield from check_cell(shown(page))
+
+
+# --- a deep stack ----------------------------------------------------------------------------------------------------
+
+
+def do(page: Page) -> Statements:
+    yield from why_add_and_norm(page)
+    yield fold("After the sum, or before the sub-layer?")
+    yield markdown(
+        "This model normalises **after** the sum, as in 2017: *post-norm*. Most models since then normalise what goes "
+        "**into** the sub-layer instead: *pre-norm*, x + Sublayer(LayerNorm(x)). The stream then runs from bottom to "
+        "top without a norm on its way. Deep post-norm stacks need a *warm-up*: training has to begin with small "
+        f"steps, or it fails (Xiong et al. 2020). This model has {('no', 'one', 'two', 'three')[config()['n_layers']]} "
+        "layers, and a warm-up."
+    )
+    yield from two_norms(page)
+
+
+def size(value: float) -> str:
+    return number(value, 0) if 1000 <= value < 1e6 else magnitude(value)
+
+
+def why_add_and_norm(page: Page) -> Statements:
+    yield subheader("Why add, and why norm: a deep stack")
+    yield markdown(
+        "Training changes each layer by its *gradient*: how much the error at the top would change if the layer's "
+        "numbers did. It is handed down layer by layer. Here is a stack of encoder layers with random weights, as "
+        "training starts with, and the size of the gradient on its way down, in four builds."
+    )
+    depth, draw = page.count("depth", DEEPEST, DEEPEST), int(page.state.get("draw", "0"))
+    yield slider("Layers", 2.0, DEEPEST, depth)
+    yield button("Draw other random weights")
+    gradients, alike = ({build: deep_run(build, depth, draw)[n] for build in BUILDS} for n in (0, 1))
+    looks = (
+        ("#0072B2", "solid", "circle"),
+        ("#808a96", "dot", "diamond"),
+        ("#E69F00", "dash", "square"),
+        ("#CC79A7", "dashdot", "x"),
+    )
+    powers = range(-8, 11, 2)
+    yield plot(
+        "The size of the gradient at the input of every layer, on a logarithmic scale, for four builds: "
+        + ", ".join(f"{build} {size(values[0])} at the first layer" for build, values in gradients.items())
+        + "; 1 at the top.",
+        [
+            {
+                "type": "scatter",
+                "mode": "lines+markers",
+                "name": build,
+                "x": np.arange(1, depth + 2),
+                "y": np.array(values),
+                "line": {"color": colour, "dash": dash, "width": 2},
+                "marker": {"size": 6, "symbol": symbol},
+                "hovertemplate": f"layer %{{x}}: %{{y:.3g}}<extra>{build}</extra>",
+            }
+            for (build, values), (colour, dash, symbol) in zip(gradients.items(), looks, strict=True)
+        ],
+        x={"title": {"text": "input of layer (the last is the output)"}},
+        y={
+            "title": {"text": "size of the gradient"},
+            "type": "log",
+            "range": np.array([-8.5, 10]),
+            "tickvals": np.array([10.0**n for n in powers]),
+            "ticktext": [f"10<sup>{str(n).replace('-', '−')}</sup>" if n else "1" for n in powers],
+        },
+    )
+    at = min(3, depth)
+    yield table(
+        ("build", "gradient at layer 1 (at the top: 1)", f"how alike the rows are after layer {at}"),
+        *((build, size(values[0]), number(alike[build][at], 2)) for build, values in gradients.items()),
+    )
+    yield from numbers_of_figure(
+        ("input of layer", *BUILDS),
+        *(
+            ("output" if n == depth else str(n + 1), *(size(values[n]) for values in gradients.values()))
+            for n in range(depth + 1)
+        ),
+    )
+    yield caption(
+        "With **neither**, the gradient shrinks from layer to layer, and training moves a layer by its gradient. "
+        "**Adding** opens a way past every sub-layer; but then the rows grow with every layer, and so does the "
+        "gradient. The **norm** keeps sizes in check. Norm alone would do for the size, but look at the last column, "
+        "the mean cosine of two rows: without the residual all rows soon point the same way. It takes both."
+    )
+
+
+# --- layer norm and batch norm ---------------------------------------------------------------------------------------
+
+
+def batches(page: Page) -> list[Array]:
+    """The sums of the sentence beside three others, and beside three other ones: all words (N, d_model) of each."""
+    name = f"{path(page)}.sum"
+    others = [translated(one)[name] for one in everyday() if one != page.text]
+    return [np.concatenate([page.oracle[name], *some]) for some in (others[:3], others[3:6])]
+
+
+def two_norms(page: Page) -> Statements:
+    where = f"layer {layer(page) + 1} of the {stack(page)}"
+    kind, both = page.choice("norm_kind", NORMS, NORMS[0]), batches(page)
+    yield subheader("Per word or per feature: layer norm and batch norm")
+    yield markdown(
+        f"Take the sums of {where} (the Add & Norm chosen under See), before the norm. Your sentence stands in a batch "
+        "with 3 others. **Layer norm** normalises each word (or piece of one) by its own "
+        f"{config()['d_model']} numbers; **batch norm** each feature (dimension) over all words of the batch."
+    )
+    yield segmented("Normalise", NORMS, kind)
+    yield grid(kind == NORMS[1])
+    t, norm = len(pieces(page)), per_word if kind == NORMS[1] else per_feature
+    one, two = (norm(rows)[:t] for rows in both)
+    change = np.abs(two - one).max(0)
+    dimensions = sorted(np.argsort(-change, kind="stable")[:SHOWN])
+    seen = [rows[:READABLE, dimensions] for rows in (one, two)]
+    for title, values in zip(("Your sentence beside 3 others", "Beside 3 other ones"), seen, strict=True):
+        yield matrix(
+            values,
+            [piece.text for piece in pieces(page)[:READABLE]],
+            [str(d + 1) for d in dimensions],
+            title=title,
+            how_to_read=f"{kind}; the {SHOWN} dimensions that change most. γ = 1, β = 0.",
+            describe="“{row}”, dimension {column}: {value}",
+            scale="signed",
+            limit=max(np.abs(rows).max() for rows in seen),
+            csv_name=f"{kind.partition(':')[0]} {title}",
+        )
+    if t > READABLE:
+        yield caption(f"Shown: the first {READABLE} of {t} rows.")
+    most = rounding() if kind == NORMS[1] else magnitude(change.max())
+    yield markdown(
+        "The sentences beside it changed, yours did not. Largest difference between its vectors in the two batches: "
+        f"**{most}**."
+    )
+    yield table(
+        ("the first batch", "mean of a word", "deviation of a word", "mean of a feature", "deviation of a feature"),
+        *(
+            (name, *(span(values) for side in (rows, rows.T) for values in (side.mean(1), side.std(1))))
+            for name, rows in (
+                ("as it is", both[0]),
+                ("layer norm", per_word(both[0])),
+                ("batch norm", per_feature(both[0])),
+            )
+        ),
+    )
+    yield caption(
+        f"Smallest to largest over the {len(both[0])} pieces and {config()['d_model']} features of the batch; padding "
+        "is left out, or batch norm would count it too. Each norm sets two of the four columns to 0 and 1. Under batch "
+        "norm a word's vector depends on strangers, on how many there are and how long they are; under layer norm it "
+        "is the same alone, in any batch, in training and afterwards. That is why Transformers use layer norm."
+    )
+
+
+def span(values: Array) -> str:
+    low, high = values.min(), values.max()
+    return number(low, 2) if round(low, 2) == round(high, 2) else f"{number(low, 2)} … {number(high, 2)}"
+
+
+def grid(by_row: bool) -> Statement:
+    """Five words by eight features; one row or one column is marked."""
+    marked, plain = '<td class="on"></td>', '<td class=""></td>'
+    lines = [[marked if (n == 1 if by_row else m == 2) else plain for m in range(8)] for n in range(5)]
+    cells = "".join(f"<tr>{''.join(line)}</tr>" for line in lines)
+    what = "one row: all features of one word" if by_row else "one column: one feature of all words"
+    return Statement(
+        "html",
+        f'<figure class="tw-norm-grid" role="img" aria-label="A grid of words by features; marked is {what}.">'
+        f"<table>{cells}</table><figcaption>rows: words · columns: features · normalised together: {what}</figcaption>"
+        "</figure>",
+    )
+
+
+# --- questions -------------------------------------------------------------------------------------------------------
+
+
+def predict(page: Page) -> Statements:
+    yield mean_and_deviation(page)
+    one, two = (per_feature(rows)[: len(pieces(page))] for rows in batches(page))
+    yield question(
+        "Your sentence stays, the other sentences of the batch are replaced. Under which norm do your words' vectors "
+        "change?",
+        ("batch norm", "layer norm", "both", "neither"),
+        0,
+        f"The largest difference is {magnitude(np.abs(one - two).max())} under batch norm and {rounding()} under layer "
+        "norm, which looks at one word at a time.",
+        {
+            1: "Layer norm looks at one word at a time: it does not know who stands beside it.",
+            2: "Layer norm looks at one word at a time, so it cannot change.",
+            3: "Batch norm takes mean and deviation over all words of the batch, strangers included.",
+        },
+    )
+    neither, both = (deep_run(build, DEEPEST, 0)[0][0] for build in ("neither", "Add & Norm"))
+    assert neither < 1e-5
+    yield question(
+        f"A stack of {DEEPEST} layers with random weights and neither Add nor Norm. How large is the gradient at the "
+        "first layer, if it is 1 at the top?",
+        ("above 0.03", "between 0.00001 and 0.03", "below 0.00001"),
+        2,
+        f"It is {size(neither)}. With Add & Norm it is {size(both)}. Move the slider under *Do* and watch it fall with "
+        "every layer.",
+        {
+            0: "Nothing hands it down whole: each of the layers weakens it.",
+            1: f"Each layer weakens it, and there are {DEEPEST}: count again.",
+        },
+    )
+
+
+def mean_and_deviation(page: Page) -> Question:
+    total = page.oracle[f"{path(page)}.sum"]
+    row = int(total.std(1).argmax())
+    return question(
+        f"In layer {layer(page) + 1} of the {stack(page)}, Add & Norm {nth(page)}, the sum of "
+        f"**{inline(pieces(page)[row].text)}** has mean {number(total[row].mean(), 2)} and standard deviation "
+        f"{number(total[row].std(), 2)}. And after the norm, before γ and β?",
+        (
+            "mean 0, deviation 1",
+            "mean 1, deviation 1",
+            "mean 1, deviation 0",
+            "mean 0, deviation 0",
+        ),
+        0,
+        f"It has mean {number(0, 2)} and deviation {number(1, 2)}: the row's own mean is taken off, and what is left "
+        "is divided by the row's own deviation. (A “unit mean”, as one reads here and there, is a slip: the mean "
+        "becomes 0, the deviation 1.)",
+        {
+            1: "The mean is taken off, so it does not become 1.",
+            2: "It is the other way round: the deviation becomes 1, the mean does not.",
+            3: "Were the deviation 0, all numbers of the row would be the same.",
+        },
+    )
+
+
+def code(page: Page) -> Statements:
+    yield from code_part(
+        ("model/residual.py", "PostNorm"),
+        ("experiments/norm_comparison.py", "per_word"),
+        ("experiments/norm_comparison.py", "per_feature"),
+        *(("experiments/deep_stack.py", name) for name in ("NormOnly", "AddOnly", "Neither", "deep_run")),
+    )
