@@ -117,6 +117,7 @@ class Forward:
           scale_off, positions_off, causal_mask_off: what is left out
           blocks_off: paths of sub-layers that write 0; relu_off: paths of networks without their ReLU
           units_off: (path of the network, hidden unit) that is 0
+          memory_after: after how many layers of the encoder the decoder reads it; None: after all
           untrained: with random weights in place of those learned; pads: how many `<pad>` stand behind the source
     """
 
@@ -133,6 +134,7 @@ class Forward:
         blocks_off: tuple[str, ...] = (),
         relu_off: tuple[str, ...] = (),
         units_off: tuple[tuple[str, int], ...] = (),
+        memory_after: int | None = None,
         untrained: bool = False,
         pads: int = 0,
     ) -> None:
@@ -144,6 +146,9 @@ class Forward:
         self.blocks_off, self.relu_off, self.units_off = blocks_off, relu_off, units_off
         self.seen = np.array([j not in blocked for j in range(len(src))])[None]
         self.memory = self.encoder(src)
+        if memory_after is not None:
+            n = memory_after - 1
+            self.memory = self[f"encoder.layers.{n}.add_norm_2.output" if n >= 0 else "encoder.embedding.output"]
         self.labels = labels
         self.ids = {"encoder": src, "decoder": [SOS, *labels[:-1]]}
         self.logits = self.keep("logits", self.decoder([SOS, *labels[:-1]]))

@@ -141,6 +141,7 @@ def see(trace: Trace) -> None:
             trace,
             view.tensor(trace),
             Caption(title, how_to_read),
+            labels=Labels(describe=KINDS[KIND].describe),
             head=head.head if which == ONE else None,
             start=first_cell(trace, view),
         ).cell

@@ -1,0 +1,586 @@
+"""What the lesson on encoder-decoder attention must show."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from tests.oracle.attention import groups, regrouped
+from tests.oracle.claims import (
+    bars,
+    box,
+    button,
+    caption,
+    flow,
+    fold,
+    head_grid,
+    info,
+    latex,
+    magnitude,
+    markdown,
+    matrix,
+    number,
+    question,
+    rounding,
+    segmented,
+    select,
+    subheader,
+    table,
+    text_box,
+    toggle,
+)  # fmt: skip
+from tests.oracle.common import (
+    KINDS,
+    Head,
+    Shown,
+    Statements,
+    check_cell,
+    code_part,
+    head,
+    head_controls,
+    shown_tensor,
+    tensor_matrix,
+    which_piece,
+)
+from tests.oracle.forward import MAX_PIECES, Array, Forward, config, softmax, tidied
+from tests.oracle.page import READABLE, Page
+from tests.oracle.words import Word, encoded, inline, pieces, text_of, visible, words
+from tests.oracle.worked import between_words, mean_of, steps
+
+ONE, LAYER, ALL = "One head", "Layer average", "Full average"
+OWN, HIDE, MEMORY = "Write the German yourself", "Hide an English word", "Change the memory"
+LONG = "My neighbour's cat sleeps on the sofa all day long. " * 5
+STATES = (
+    {},
+    {"view": LAYER, "by_word": "true", "layer": "2", "cross_trial": HIDE, "cell": "1.2"},
+    {"view": ALL, "cross_trial": MEMORY, "sentence": "The animal didn't cross the street."},
+    {"view": LAYER, "cross_trial": MEMORY, "memory": "the embeddings", "by_word": "true", "layer": "1", "head": "2"},
+    {"view": ALL, "by_word": "true", "cross_trial": HIDE, "hide": "1", "sentence": "Zoë mag süße Äpfel, oder?"},
+    {"by_word": "true", "german": "Ich aß einen Apfel.", "head": "3"},
+    {"german": "Das Haus ist rot.", "view": LAYER, "cell": "2.3"},
+    {"german": "Das Haus ist rot. " * 25, "sentence": "Go"},
+    {"sentence": LONG, "cross_trial": HIDE, "hide": "4"},
+)
+
+
+def idea(page: Page) -> Statements:
+    yield markdown(
+        "This is where the two languages meet. Whatever the decoder is about to write, it asks with its "
+        ":blue[**query**]; the :orange[**keys**] and :green[**values**] that answer are made from the English side: "
+        "from M, the *final* output of the encoder, called the **memory**. Every decoder layer reads this same memory, "
+        "with matrices of its own."
+    )
+    yield latex(
+        r"\operatorname{Attention}(X,M)=\operatorname{softmax}\!\left("
+        r"\frac{XW^Q\,(MW^K)^{\mathsf T}}{\sqrt{d_k}}\right)MW^V"
+    )
+    n = config()["n_layers"]
+    way = [part for layer in range(1, n + 1) for part in (box(f"encoder layer {layer}"), "→")]
+    yield flow(
+        f"Only what encoder layer {n} returns, M, goes on: each of the {n} decoder layers makes keys K and values V "
+        "from it and asks with queries Q of its own.",
+        [*way, box("M", f"({len(page.src)}, {config()['d_model']})", "output")],
+        *(
+            [
+                "M →",
+                box("K", colour="key"),
+                box("V", colour="value"),
+                "→",
+                box(f"decoder layer {layer}"),
+                "asks with its own",
+                box("Q", colour="query"),
+            ]
+            for layer in range(1, n + 1)
+        ),
+    )
+    yield fold("The three attentions side by side")
+    yield table(
+        ("", "queries from", "keys and values from", "a row may see"),
+        ("encoder self-attention", "the English", "the same English", "every English piece"),
+        ("masked self-attention", "the German so far", "the same German", "itself and what came before"),
+        ("encoder-decoder attention", "the German so far", "the English, as M", "every English piece"),
+    )
+    yield caption(
+        "All three run the same code; what differs is where queries, keys and values come from, and the mask."
+    )
+    yield fold("Sentences whose German goes another way")
+    yield markdown("German often puts its words in another order. Each of these replaces the sentence at the top:")
+    yield button("Verb at the end", "I know that he is tired.")
+    yield button("Verb in two parts", "I'm calling my mother.")
+    yield button("Participle at the end", "I have never seen such a beautiful house.")
+    yield button("Time before place", "She will visit her grandmother in Berlin tomorrow.")
+
+
+# --- the map that is looked at ---------------------------------------------------------------------------------------
+
+
+def chosen_head(page: Page) -> Head:
+    return head(page, ("cross",), "cross")
+
+
+def view_of(page: Page) -> str:
+    return page.choice("view", [ONE, LAYER, ALL], ONE)
+
+
+def view_title(page: Page) -> str:
+    chosen = chosen_head(page)
+    return {
+        ONE: f"layer {chosen.layer + 1}, head {chosen.head + 1}",
+        LAYER: f"average of the heads of layer {chosen.layer + 1}",
+        ALL: "average of the heads of all layers",
+    }[view_of(page)]
+
+
+def in_full(page: Page) -> str:
+    title = view_title(page)
+    return chosen_head(page).title if view_of(page) == ONE else title[0].upper() + title[1:]
+
+
+def every_map(oracle: Forward) -> Array:
+    return np.stack([oracle[f"decoder.layers.{n}.cross_attn.weights"] for n in range(config()["n_layers"])])
+
+
+def by_pieces(page: Page, oracle: Forward | None = None) -> Array:
+    """The map (T,S) between pieces, of the page's pass or of another."""
+    chosen, maps = chosen_head(page), every_map(oracle or page.oracle)
+    view = view_of(page)
+    return maps.mean((0, 1)) if view == ALL else maps[chosen.layer].mean(0) if view == LAYER else maps[
+        chosen.layer, chosen.head
+    ]  # fmt: skip
+
+
+def rows_and_columns(page: Page, oracle: Forward | None = None) -> tuple[list[Word], list[Word]]:
+    grouped = page.switch("by_word")
+    german = pieces((oracle or page.oracle).labels)
+    return groups(german, grouped, False), groups(page.src, grouped, False)
+
+
+def looked_at(page: Page, oracle: Forward | None = None) -> Array:
+    """The same map between what the rows and the columns stand for."""
+    return regrouped(by_pieces(page, oracle), *rows_and_columns(page, oracle))
+
+
+def is_word(text: str) -> bool:
+    return text != "<eos>" and any(sign.isalnum() for sign in text)
+
+
+def first_cell(page: Page) -> tuple[int, int]:
+    """The largest weight from a word to a word, if there is one."""
+    rows, columns = (side[:READABLE] for side in rows_and_columns(page))
+    between = np.outer([is_word(row.text) for row in rows], [is_word(column.text) for column in columns])
+    values = looked_at(page)[: len(rows), : len(columns)].astype(np.float32) + between.astype(np.float32)
+    row, column = divmod(int(values.argmax()), len(columns))
+    return row, column
+
+
+def shown(page: Page) -> Shown:
+    chosen, view = chosen_head(page), view_of(page)
+    start = first_cell(page)
+    if view == ONE:
+        return shown_tensor(page, f"{chosen.path}.weights", head=chosen.head, kind="cross", start=start)
+    if view == ALL:
+        return shown_tensor(page, "decoder.cross_attn.average", kind="cross", start=start)
+    average = shown_tensor(page, f"{chosen.path}.average", kind="cross", start=start)
+    return replace(average, hidden=np.zeros(average.values.shape, bool))  # the mask hides nothing
+
+
+def cell_of(page: Page) -> tuple[int, int]:
+    rows, columns = rows_and_columns(page)
+    return page.pair("cell", (min(READABLE, len(rows)), min(READABLE, len(columns))), first_cell(page))
+
+
+def cut_to(shown: Sequence[int], whole: Sequence[int]) -> Statements:
+    sides = zip(shown, whole, ("rows", "columns"), strict=True)
+    parts = [f"the first {s} of {w} {side}" for s, w, side in sides if s != w]
+    if parts:
+        yield caption(f"Shown: {' and '.join(parts)}.")
+
+
+def see(page: Page) -> Statements:
+    chosen, view = chosen_head(page), view_of(page)
+    yield from head_controls(page, ("cross",), "cross")
+    yield segmented("Show", [ONE, LAYER, ALL], view)
+    yield toggle("Whole words", page.switch("by_word"))
+    yield head_grid(
+        every_map(page.oracle)[:, :, :READABLE, :READABLE],
+        selected={ONE: (chosen.layer, chosen.head), LAYER: (chosen.layer, -1), ALL: None}[view],
+        title="Every layer and head: click one to see it large",
+    )
+    title = f"Where the model looks in your sentence for each piece it writes ({view_title(page)})"
+    values, (rows, columns) = looked_at(page), rows_and_columns(page)
+    if page.switch("by_word"):
+        part = values[:READABLE, :READABLE]
+        yield matrix(
+            part,
+            [row.text for row in rows[:READABLE]],
+            [column.text for column in columns[:READABLE]],
+            title=title,
+            how_to_read="A row is one German word, the mean of its pieces; what an English word's pieces get is added "
+            "up.",
+            describe=KINDS["cross"].describe,
+            csv_name=f"words {view_title(page)}",
+            selected=cell_of(page),
+        )
+        yield from cut_to(part.shape, values.shape)
+    else:
+        yield from tensor_matrix(
+            shown(page),
+            title=title,
+            how_to_read="A row is the piece about to be written; its weights over the pieces of your sentence add up "
+            "to 1.",
+        )
+    yield from what_it_shows(page, values, rows, columns)
+    (h, t, d_k), s = page.oracle[f"{chosen.path}.q"].shape, len(page.src)
+    yield caption(
+        f"Shapes: Q `({h}, {t}, {d_k})` from the decoder; K and V `({h}, {s}, {d_k})` from the encoder; weights "
+        f"`({h}, {t}, {s})`, a row a German piece, a column an English one. No causal mask here: at every step the "
+        "whole English sentence may be seen."
+    )
+
+
+def what_it_shows(page: Page, values: Array, rows: Sequence[Word], columns: Sequence[Word]) -> Statements:
+    row = cell_of(page)[0]
+    order = sorted(range(len(columns)), key=lambda j: (-np.float32(values[row, j]), j))
+    looked = ", ".join(
+        f"**{inline(columns[j].text)}** (column {j + 1}) {number(values[row, j], 2)}"
+        for j in order[:3]
+        if values[row, j] >= 0.005
+    )
+    yield markdown(f"Row {row + 1}: before writing **{inline(rows[row].text)}**, it looks most at {looked}.")
+    of_words = [i for i, one in enumerate(rows) if is_word(one.text)]
+    lost = sum(not is_word(columns[int(values[i].argmax())].text) for i in of_words)
+    answer = (
+        "Not everywhere: no translation has its source there."
+        if lost
+        else "It may be one here. But a weight says where the model reads, not which word a piece comes from."
+    )
+    if not of_words:
+        answer = "There is no German word here to align."
+    what = "words" if page.switch("by_word") else "pieces of words"
+    yield markdown(
+        f"**Is this an alignment?** {lost} of {len(of_words)} German {what} have their largest weight on <eos> or on a "
+        f"punctuation mark. {answer} *Hide an English word*, below, measures which word a piece needs."
+    )
+
+
+def check(page: Page) -> Statements:
+    if not page.switch("by_word"):
+        yield from check_cell(shown(page))
+        return
+    (rows, columns), (i, j) = rows_and_columns(page), cell_of(page)
+    yield markdown(
+        f"**How did this {number(looked_at(page)[i, j])} come about?** Row **{inline(rows[i].text)}**, column "
+        f"**{inline(columns[j].text)}**. Choose another cell by a click, or with the arrow keys and Enter."
+    )
+    chosen, maps, view = chosen_head(page), every_map(page.oracle), view_of(page)
+    if view == ONE:
+        yield from steps(between_words(maps[chosen.layer, chosen.head], rows[i].pieces, columns[j].pieces))
+    else:
+        parts, name = (maps[chosen.layer], "head") if view == LAYER else (maps.mean(1), "the average of layer")
+        values = regrouped(parts, [rows[i]], [columns[j]])[:, 0, 0].tolist()
+        yield from steps(mean_of(values, [f"{name} {n}" for n in range(1, len(parts) + 1)]))
+    yield caption(
+        "Switch *Whole words* off to see how a weight comes from a query and a key. Numbers are shown rounded and were "
+        "computed unrounded."
+    )
+
+
+# --- do --------------------------------------------------------------------------------------------------------------
+
+
+def do(page: Page) -> Statements:
+    trial = page.choice("cross_trial", [OWN, HIDE, MEMORY], OWN)
+    yield segmented("Try", [OWN, HIDE, MEMORY], trial)
+    yield from {OWN: own, HIDE: hide, MEMORY: memory}[trial](page)
+
+
+def own(page: Page) -> Statements:
+    yield markdown(
+        "Give the decoder other German to read than its own. At each piece you see where it looks, and how likely it "
+        "found just this piece. (To feed given pieces instead of the model's own is called *teacher forcing*; so it "
+        "was trained.) The examples change the English sentence at the top too:"
+    )
+    yield button("Another tense", "I ate an apple → Ich aß einen Apfel.")
+    yield button("Another order", "He wants to learn German this summer. → Diesen Sommer will er Deutsch lernen.")
+    yield button("A wrong translation", "I ate an apple → Das Haus ist rot.")
+    yield button("French", "I ate an apple → J'ai mangé une pomme.")
+    typed = page.state.get("german", "")
+    yield text_box("Your own German sentence", typed, "Leave it empty for the model's translation")
+    yield from read(page, page.oracle, "The model's translation")
+    if not typed:
+        yield info("Type a German sentence, or choose one above, to fill this side.")
+        return
+    given = page.reading(typed)
+    yield from read(page, given, "Your German")
+    yield from verdict(page, given)
+    if len(encoded(tidied(typed))) > MAX_PIECES:
+        yield caption(f"Your German is longer than the model can take: only its first {MAX_PIECES} pieces are read.")
+
+
+def likely(oracle: Forward) -> Array:
+    """The probability of each piece that the decoder is given to write (T)."""
+    return softmax(oracle["logits"])[np.arange(len(oracle.labels)), oracle.labels]
+
+
+def read(page: Page, oracle: Forward, title: str) -> Statements:
+    rows, columns = rows_and_columns(page, oracle)
+    yield matrix(
+        looked_at(page, oracle)[:READABLE, :READABLE],
+        [row.text for row in rows[:READABLE]],
+        [column.text for column in columns[:READABLE]],
+        title=title,
+        how_to_read=f"{in_full(page)}; 0 to 1 on both sides.",
+        describe=KINDS["cross"].describe,
+        csv_name=f"weights {title}",
+    )
+    yield markdown("**How likely the model finds each piece, after those before it**")
+    labels = pieces(oracle.labels)
+    texts = [piece.text for piece in labels[:READABLE]]
+    yield bars(texts, likely(oracle)[:READABLE], f"Probability of each piece: {title}")
+    if len(labels) > READABLE:
+        yield caption(f"Shown: the first {READABLE} of {len(labels)} pieces.")
+
+
+def verdict(page: Page, oracle: Forward) -> Statements:
+    given, all_of_them = likely(oracle), softmax(oracle["logits"])
+    n, best = len(given), all_of_them.argmax(1)
+    mean = float(np.exp(np.log(given).mean()))
+    english = f"**{inline(page.text)}**"
+    if mean >= 0.5:
+        says = f"To the model this is a likely translation of {english} (a mean of 0.5 or more)."
+    elif mean >= 0.02:
+        says = f"The model would have put {english} differently (a mean below 0.5)."
+    else:
+        says = (
+            f"The model does not take this for a translation of {english} (a mean below 0.02). It still looks "
+            "somewhere, because every row must share out a weight of 1; but that is no alignment."
+        )
+    yield markdown(
+        f"All {n} pieces of your German together have a probability of **{magnitude(given.prod())}**: their "
+        f"probabilities multiplied. If each had the same, that would be **{magnitude(mean)}** a piece, their "
+        f"(geometric) mean. **{sum(best == oracle.labels)} of {n}** pieces are what the model would have written there "
+        f"itself. {says}"
+    )
+    yield fold("What the model would rather have written, piece by piece")
+    lines = zip(pieces(oracle.labels), given, best, all_of_them.max(1), strict=True)
+    yield table(
+        ("your piece", "its probability", "the likeliest piece", "its probability"),
+        *[(one.text, number(p), pieces([id])[0].text, number(q)) for one, p, id, q in lines][:READABLE],
+    )
+
+
+def source_words(page: Page) -> list[Word]:
+    return [word for word in words(page.src) if page.src[word.pieces[0]].word >= 0]
+
+
+def hide(page: Page) -> Statements:
+    yield markdown(
+        "What a German piece *needs* can be found out: hide an English word from both stacks, let the model read the "
+        "same translation again, and see which of its pieces become unlikely."
+    )
+    english, n = source_words(page), len(page.labels)
+    at = page.count("hide", len(english), min(2, len(english))) - 1
+    options = [f"{i} {visible(word.text)}" for i, word in enumerate(english, 1)]
+    yield select("Word to hide", options, options[at])
+    name, written = inline(english[at].text), text_of(page.translated(blocked=english[at].pieces).labels)
+    yield markdown(
+        f"Translation before: **{inline(page.translation) or '(nothing)'}** Written without {name}: "
+        f"**{inline(written) or '(nothing)'}**"
+    )
+    before = page.probabilities
+    falls = np.stack([before - likely(page.under(blocked=word.pieces)) for word in english], 1)
+    after = before - falls[:, at]
+    yield matrix(
+        np.stack([before, after])[:, :READABLE],
+        ["all words seen", "word hidden"],
+        [piece.text for piece in page.labels[:READABLE]],
+        title="The probability of each piece of the first translation",
+        how_to_read=f"Above: every word may be seen. Below: “{english[at].text}” is hidden.",
+        describe="“{column}”, {row}: {value}",
+        csv_name="probabilities",
+    )
+    if n > READABLE:
+        yield caption(f"Shown: the first {READABLE} of {n} pieces.")
+    hurt = int(falls[:, at].argmax())
+    yield markdown(
+        f"Without **{name}**, **{inline(page.labels[hurt].text)}** (piece {hurt + 1}) loses most: from "
+        f"{magnitude(before[hurt])} to {magnitude(after[hurt])}."
+        if falls[hurt, at] >= 0.05
+        else f"No piece needs **{name}**: none of the probabilities falls by 0.05 or more."
+    )
+    yield from looking_and_needing(page, english, falls)
+
+
+def looking_and_needing(page: Page, english: Sequence[Word], falls: Array) -> Statements:
+    yield subheader("Every word hidden in turn")
+    looks = by_pieces(page)
+    added = np.stack([looks[:, list(word.pieces)].sum(1) for word in english], 1)
+    loss = "How much less likely the row's piece gets without the column's word."
+    for verb, title, how_to_read, values in (
+        ("looks", "Where it looks", f"{in_full(page)}; weights from 0 to 1.", added),
+        ("needs", "What it needs", loss, falls),
+    ):
+        yield matrix(
+            values[:READABLE, :READABLE],
+            [piece.text for piece in page.labels[:READABLE]],
+            [word.text for word in english[:READABLE]],
+            title=title,
+            how_to_read=how_to_read,
+            describe=f"“{{row}}” {verb} “{{column}}”: {{value}}",
+            csv_name=title,
+        )
+    yield from cut_to([min(READABLE, size) for size in falls.shape], falls.shape)
+    told = [i for i, piece in enumerate(page.labels) if is_word(piece.text) and falls[i].max() >= 0.05]
+    looked, needed = looks.argmax(1), [english[j] for j in falls.argmax(1)]
+    other = [i for i in told if looked[i] not in needed[i].pieces]
+    says = f"**{len(told) - len(other)} of {len(told)}** pieces of words look most at the word that they need most."
+    if other:
+        i = other[0]
+        says += (
+            f" The first that does not is **{inline(page.labels[i].text)}**: it looks most at "
+            f"**{inline(page.src[looked[i]].text)}** and needs **{inline(needed[i].text)}**. Looking and needing are "
+            "not the same."
+        )
+    yield markdown(says)
+    yield caption("Counted are pieces of words that need some word, with a fall of 0.05 or more.")
+
+
+def memory(page: Page) -> Statements:
+    yield markdown(
+        "Which matrix does each decoder layer read? Multiply every candidate by this layer's own $W^K$ and $W^V$ and "
+        "compare with the keys and values that it really used."
+    )
+    n, oracle = config()["n_layers"], page.oracle
+    held = [oracle["encoder.embedding.output"]]
+    held += [oracle[f"encoder.layers.{layer}.add_norm_2.output"] for layer in range(n)]
+    differ = {}
+    for letter in "kv":
+        differ[letter] = np.zeros((n, n + 1))
+        for layer in range(n):
+            path = f"decoder.layers.{layer}.cross_attn"
+            used, w = np.concatenate(list(oracle[f"{path}.{letter}"]), 1), oracle[f"{path}.w_{letter}.weight"]
+            differ[letter][layer] = [np.abs(one @ w.T - used).max() for one in held]
+    for letter, values in differ.items():
+        name = letter.upper()
+        yield matrix(
+            values,
+            [f"decoder {layer}" for layer in range(1, n + 1)],
+            ["embeddings", *(f"encoder {layer}" for layer in range(1, n + 1))],
+            title=f"Largest difference from the layer's own {name}",
+            how_to_read=f"{name} of the row, minus the column times the row's W^{name}. 0 means: this is it.",
+            describe=f"{name} of {{row}} and {{column}} times W^{name} differ by {{value}} at most",
+            csv_name=f"differences of {name}",
+            scale="positive",
+            limit=max(one.max() for one in differ.values()),
+        )
+    yield markdown(
+        f"In the last column the largest difference is **{rounding()}** (32-bit rounding), in the others it is "
+        f"**{magnitude(min(one[:, :-1].min() for one in differ.values()))}** or more. So all {n} decoder layers read "
+        f"one and the same matrix `({len(page.src)}, {config()['d_model']})`, and it is what the *last* encoder layer "
+        "returns, not the layer beside them."
+    )
+    yield from another_memory(page)
+
+
+def another_memory(page: Page) -> Statements:
+    n = config()["n_layers"]
+    names = ["the embeddings", *(f"encoder layer {layer}" for layer in range(1, n))]
+    name = page.choice("memory", names, names[-1])
+    yield markdown("**What if it were another matrix?** Let the decoder read what the encoder held earlier:")
+    yield segmented("The decoder reads", names, name)
+    layer = names.index(name)
+    rows, columns = rows_and_columns(page)
+    for title, oracle in (
+        (f"It reads encoder layer {n}, as it learned", page.oracle),
+        (f"It reads {name}", page.under(memory_after=layer)),
+    ):
+        yield matrix(
+            looked_at(page, oracle)[:READABLE, :READABLE],
+            [row.text for row in rows[:READABLE]],
+            [column.text for column in columns[:READABLE]],
+            title=title,
+            how_to_read=f"{in_full(page)}; 0 to 1 on both sides.",
+            describe=KINDS["cross"].describe,
+            csv_name=f"weights {title}",
+        )
+    yield from cut_to([min(READABLE, len(side)) for side in (rows, columns)], (len(rows), len(columns)))
+    longest = min(2 * len(page.labels) + 10, MAX_PIECES)
+    ids = page.translated(memory_after=layer).labels[:longest]
+    yield markdown(
+        f"Translation before: **{inline(page.translation) or '(nothing)'}** Reading {name}: "
+        f"**{inline(text_of(ids)) or '(nothing)'}**"
+        + (f" … (stopped after {longest} pieces)" if len(ids) == longest else "")
+    )
+
+
+# --- predict ---------------------------------------------------------------------------------------------------------
+
+
+def predict(page: Page) -> Statements:
+    chosen, row = chosen_head(page), len(page.labels) // 2
+    weights = page.oracle[f"{chosen.path}.weights"][chosen.head, row]
+    yield which_piece(
+        f"The model writes **{inline(page.labels[row].text)}** (piece {row + 1} of the German). Which English piece "
+        f"does layer {chosen.layer + 1}, head {chosen.head + 1} look at most, just before?",
+        weights,
+        page.src,
+        f"It gives it {number(weights.max())} of its attention. Choose the cell in *See* to work it out.",
+    )
+    english = source_words(page)
+    lengths = [len(word.text) for word in english]
+    word = english[lengths.index(max(lengths))]
+    before, after = page.probabilities, likely(page.under(blocked=word.pieces))
+    most = int((before - after).argmax())
+    yield which_piece(
+        f"Hide **{inline(word.text)}** from the whole model and let it read the same translation again. Which German "
+        "piece loses most of its probability?",
+        before - after,
+        page.labels,
+        f"It goes from {magnitude(before[most])} to {magnitude(after[most])}. Under *Do* every word can be hidden in "
+        "turn.",
+    )
+    h, s, d_k = page.oracle[f"{chosen.path}.k"].shape
+    yield question(
+        "The decoder has written a piece and goes on to the next. What becomes of the keys and values of its "
+        "encoder-decoder attention?",
+        (
+            "They get one more row, for the piece just written.",
+            "They stay exactly as they are.",
+            "They are made anew and come out different, since the German has grown.",
+        ),
+        1,
+        f"They are made from the encoder's output alone: K is ({h}, {s}, {d_k}), a row for each of the {s} English "
+        "pieces, however long the German. Compared with a German sentence of one piece, the keys and values here "
+        f"differ by {rounding()} at most. So a translator makes them once and keeps them.",
+        {
+            0: "That happens in masked self-attention, whose keys and values come from the German.",
+            2: "There is no German in them: they are made from the encoder's output, which stays.",
+        },
+    )
+    yield question(
+        "About Transformers, which of these are true?",
+        (
+            "They can always be run in parallel.",
+            "Their decoders run in parallel only in training.",
+            "Q, K and V come from splitting the input into three parts.",
+            "Several heads may find different kinds of relations.",
+            (
+                "In encoder-decoder attention the decoder gives queries and keys, and only the values come from the "
+                "encoder."
+            ),
+        ),
+        [1, 3],
+        "In training the right translation is known, so all rows run side by side; a decoder that writes must wait for "
+        "its own last piece. Several heads have several maps, which need not agree.",
+        {
+            0: "A decoder that writes reads its own last piece, which does not exist before it is written.",
+            2: "Each is the whole input times a learned matrix; nothing is split.",
+            4: "Keys and values both come from the encoder's output; the decoder gives the queries.",
+        },
+    )
+
+
+def code(page: Page) -> Statements:
+    yield from code_part(
+        ("model/layers.py", "DecoderLayer.forward"), ("model/attention.py", "MultiHeadAttention.forward")
+    )
