@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from streamlit.components.v2 import manifest_scanner
+from streamlit.components.v2.bidi_component.main import _make_trigger_id
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
@@ -56,6 +57,17 @@ def give_answer(app: AppTest, slug: str, n: int, *options: int) -> AppTest:
             next(radio for radio in app.radio if radio.key.startswith(f"{slug}/")).set_value(option)
     app.run()
     next(button for button in app.button if button.label == "Check my answer").click().run()
+    assert_sound(app)
+    return app
+
+
+def choose_in(app: AppTest, element: Any, row: int, column: int) -> AppTest:
+    """A click on a cell of one of the project's components (AppTest knows none of them), as the browser reports it."""
+    states = app._tree.get_widget_states()
+    click = states.widgets.add()
+    click.id = _make_trigger_id(element.proto.id, "events")
+    click.json_trigger_value = json.dumps([{"event": "select", "value": [row, column, 1]}])
+    app._run(states)
     assert_sound(app)
     return app
 

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from tests.course import LESSONS
 from tests.oracle.reader import blocks, read
 from tests.oracle.statement import Statement, compare
-from tests.pages.kit import assert_sound, opened
+from tests.pages.kit import assert_sound, choose_in, component, opened
 from ui.course.lesson import Lesson
 
 OTHER_SENTENCE = "The animal didn't cross the street because it was too wide."
@@ -64,6 +64,26 @@ def other_values(element: Any) -> list[Any]:
             return [element.options[-1]]
 
 
+def figures(app: AppTest) -> list[Any]:
+    """Components with a cell that is chosen."""
+    found = [one for one in blocks(app.main) if one.type == "bidi_component" and one.proto.json]
+    return [one for one in found if component(app, one.key).get("selected") is not None]
+
+
+def other_cell(data: dict[str, Any]) -> tuple[int, int]:
+    """The first or the last cell of a matrix, an overview of heads, a row of cards or a tree."""
+    first = (0, 0)
+    if "rows" in data:
+        last = len(data["rows"]) - 1, len(data["columns"]) - 1
+    elif "layers" in data:
+        last = data["layers"] - 1, data["heads"] - 1
+    elif "cards" in data:
+        last = 0, len(data["cards"]) - 1
+    else:
+        last = len(data["columns"]) - 1, len(data["columns"][-1]) - 1
+    return first if data["selected"] == list(last) else last
+
+
 def address(app: AppTest) -> dict[str, Any]:
     """The address as it stands above the page: what the app writes, and what the browser writes for bound controls."""
     found = {name: values[0] if len(values) == 1 else values for name, values in app.query_params.items()}
@@ -101,6 +121,12 @@ def test_an_address_reopens_its_page(lesson: Lesson) -> None:
         app.run()
         assert_sound(app)
         messages += [f"after {key} was set to {value}: {m}" for m in differences(app, lesson)]
+    for key in [figure.key for figure in figures(app)]:
+        (figure,) = (one for one in figures(app) if one.key == key)
+        cell = other_cell(component(app, key))
+        choose_in(app, figure, *cell)
+        assert component(app, key)["selected"] == list(cell)
+        messages += [f"after {cell} was chosen in {key}: {m}" for m in differences(app, lesson)]
     app.text_input(key="sentence").set_value(OTHER_SENTENCE).run()
     messages += [f"after another sentence was typed: {message}" for message in differences(app, lesson)]
     assert not messages, "\n".join(["", *messages])
