@@ -8,7 +8,8 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import ROOT
 from tests.browser.kit import settled
-from ui.course.lesson import LESSONS, lesson
+from tests.course import LESSONS
+from ui.course.lesson import COURSE
 
 pytestmark = pytest.mark.browser
 
@@ -19,7 +20,7 @@ def url(serve: Callable[..., str]) -> str:
 
 
 def test_back_leads_to_the_page_before_as_it_was_left(page: Page, url: str) -> None:
-    first = lesson("query-key-value")
+    first = COURSE.lesson("query-key-value")
     after = LESSONS[LESSONS.index(first) + 1]
     page.goto(f"{url}/{first.slug}?sentence=A dog sees a cat.")
     settled(page)
