@@ -5,20 +5,22 @@ from typing import Any
 
 import numpy as np
 
-from tests.oracle.forward import Forward, config
+from tests.oracle.forward import Forward, config, positions
+from tests.truth.lessons.inference import text_of
 from tests.truth.reading import Expected, Seen, Words, close, expect, fixed, numbers_in
 from ui.views.attention_kinds import READABLE
 
 
 def products_of_positions(oracle: Forward, data: dict[str, Any]) -> np.ndarray:
-    table = oracle["encoder.embedding.positions"][: len(data["rows"])]
+    table = positions(len(data["rows"]), config()["d_model"])  # a short sentence is shown with a few positions more
     return table @ table.T
 
 
 def rotation(oracle: Forward, data: dict[str, Any]) -> np.ndarray:
     (step,) = (int(n) for n in re.findall(r"rotation by (\d+)", data["csv_name"]))
-    result = np.zeros((6, 6))
-    for i in range(3):
+    size = len(data["rows"])
+    result = np.zeros((size, size))
+    for i in range(size // 2):
         angle = step / 10000 ** (2 * i / config()["d_model"])
         result[2 * i : 2 * i + 2, 2 * i : 2 * i + 2] = [[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]]
     return result
@@ -42,11 +44,18 @@ def steps_on(text: str, seen: Seen, oracle: Forward) -> None:
     expect(lengths, [100, length, length, config()["d_model"] // 2, length])
 
 
+def unitary(text: str, seen: Seen, oracle: Forward) -> None:
+    """A rotation's eigenvalues all have size 1."""
+    sizes = [float(size) for size in re.findall(r"\*\*([\d.]+)\*\*", text)]
+    assert len(sizes) == 2
+    assert all(close(size, 1.0) for size in sizes)
+
+
 def clock_table(text: str, seen: Seen, oracle: Forward) -> None:
     (position,), d_model = seen.sliders, config()["d_model"]
     for line in text.splitlines()[2:]:
         pair, angle, sine, cosine = numbers_in(line.replace("\\", ""))
-        turned = position / 10000 ** (2 * pair / d_model)
+        turned = position / 10000 ** (2 * (pair - 1) / d_model)  # pairs count from 1
         assert close(angle % (2 * np.pi), turned % (2 * np.pi)) or close(angle, turned), line
         assert close(sine, np.sin(turned)), line
         assert close(cosine, np.cos(turned)), line
@@ -54,7 +63,11 @@ def clock_table(text: str, seen: Seen, oracle: Forward) -> None:
 
 def clock_caption(text: str, seen: Seen, oracle: Forward) -> None:
     length = len(oracle.ids["encoder"])
-    expect(text, [0, 1, 57, *([READABLE, length] if length > READABLE else [])])
+    expect(text, [1, 2, 1, 0, 1, 1, 57, 0, *([READABLE, length] if length > READABLE else [])])
+
+
+def written_pieces(text: str, seen: Seen, oracle: Forward) -> None:
+    expect(text, [READABLE, len(oracle.labels)])
 
 
 def readable_pieces(text: str, seen: Seen, oracle: Forward) -> None:
@@ -67,11 +80,23 @@ WORDS: dict[str, Words] = {
     r"\| pair \| angle": clock_table,
     "Each pair of dimensions is a clock hand": clock_caption,
     "Shown: the positions of": readable_pieces,
-    "In other words, M is unitary": fixed(1),
+    r"Shown: the first \d+ of \d+ pieces\.": written_pieces,
+    "A matrix that makes no vector longer": unitary,
     r"Orange is \+1, blue −1": fixed(1, -1),
 }
 MATRICES: dict[str, Expected] = {
     "products of positions": products_of_positions,
     r"rotation by \d+ positions": rotation,
 }
+
+
+def decoder_inputs(data: dict[str, Any], oracle: Forward) -> None:
+    """What goes into the decoder, shifted by `<sos>`: each card names the piece that is written there."""
+    written = [text_of(id) for id in oracle.labels][:READABLE]
+    read = ["<sos>", *written[:-1]]
+    assert [card[0] for card in data["cards"]] == read[: len(data["cards"])]
+    assert [card[1] for card in data["cards"]] == [[f"→ {one}"] for one in written[: len(data["cards"])]]
+
+
+OTHER = decoder_inputs
 CHARTS = {"clocks", "waves"}  # read and checked in tests/pages/test_positional_encodings.py

@@ -12,6 +12,7 @@ from figures.thumbnails import HIDDEN, bar_thumbnail, peak_thumbnail, value_thum
 from model.tokenizer import Token
 from model.trace import Trace
 from tests.course import LESSONS
+from ui import engine
 from ui.components.architecture import BLOCKS, IDS, architecture_data
 
 VOCABULARY = """
@@ -55,7 +56,16 @@ def made_up_trace(s: int, t: int, d_model: int = 256, vocab_size: int = 8000, he
         return tuple(Token(5 + i, "gegessen", i) for i in range(n))
 
     return Trace(
-        "text", 0, tokens(s), tokens(t), tokens(t), MappingProxyType(tensors), (), "Ich habe " * ceil(t / 2), True
+        engine.model(),
+        "text",
+        0,
+        tokens(s),
+        tokens(t),
+        tokens(t),
+        MappingProxyType(tensors),
+        (),
+        "Ich habe " * ceil(t / 2),
+        True,
     )
 
 
