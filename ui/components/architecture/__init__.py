@@ -1,8 +1,7 @@
 """The map: one drawing of the whole encoder-decoder, every block a way to its lesson."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import streamlit as st
