@@ -1,6 +1,8 @@
 """Training the readers: the texts, the loss, a run that learns and that goes on after a kill."""
 
 import dataclasses
+import itertools
+import json
 import math
 import random
 from collections import Counter
@@ -9,7 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from model.readers import READERS, UNTRAINED, Readers, ReadersConfig, load_readers, untrained_readers
+from model.readers import READERS, SHIPPED, UNTRAINED, Readers, ReadersConfig, load_readers, untrained_readers
 from model.tokenizer import EOS_ID
 from training import distances
 from training import recurrent as training
@@ -146,7 +148,67 @@ def test_the_first_token_is_learned_where_it_is_near(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(distances, "N_TEST", 200)
     for name in READERS:
         assert distances.learn_the_first(name, 2, 1, SENTENCES, SENTENCES) > 0.9, name
+        # Of pieces that it never met it knows nothing: what counts is how it does on the new texts.
+        seen, others = ([s for s in SENTENCES if max(s) < 30], [s for s in SENTENCES if min(s) >= 30])
+        assert distances.learn_the_first(name, 2, 1, seen, others) < 0.1, name
 
 
 def test_a_guess_is_right_as_often_as_the_most_frequent_first_token() -> None:
     assert distances.most_frequent(3, [[7, 7, 7, 8]]) == pytest.approx(0.75, abs=0.05)
+
+
+def test_the_shipped_figures_are_of_these_recipes() -> None:
+    metrics = json.loads((SHIPPED / "metrics.json").read_text())
+    assert metrics["training"]["recipe"] == training.recipe_figures(training.RECIPE)
+    assert metrics["training"]["texts"] == json.loads(json.dumps(dataclasses.asdict(Texts())))
+    assert list(metrics["test"]["recall"]) == list(READERS)
+    far = json.loads((SHIPPED / "distances.json").read_text())
+    expected = training.recipe_figures(distances.RECIPE) | {"batch_size": distances.BATCH_SIZE}
+    assert far.pop("recipe") == expected
+    assert list(far) == [str(distance) for distance in distances.DISTANCES]
+    assert all(len(runs[name]) == len(distances.SEEDS) for runs in far.values() for name in READERS)
+
+
+def test_the_shipped_card_says_the_shipped_figures() -> None:
+    metrics = json.loads((SHIPPED / "metrics.json").read_text())
+    card = (SHIPPED / "README.md").read_text(encoding="utf-8")
+    assert card == training.card(SHIPPED, metrics)
+    recall = metrics["test"]["recall"]["lstm"]
+    row = next(line for line in card.splitlines() if line.startswith("| LSTM"))
+    assert row.split(" | ")[1] == f"{recall['sentences']:.2f}"
+    ten = recall["10"]
+    assert row.split(" | ")[3] == f"{ten['all']:.2f}: {ten['first quarter']:.2f}, {ten['last quarter']:.2f}"
+
+
+def test_both_commands_write_what_they_promise(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, recall = tmp_path / "readers", training.recall
+    monkeypatch.setattr(training, "recall", lambda readers, sentences: recall(readers, sentences[:3], n_texts=2))
+    monkeypatch.setattr("sys.argv", ["", str(data), "--test", str(data), "--out", str(out), "--steps", "2"])
+    training.main()
+    assert {path.name for path in out.iterdir()} == {
+        "model.safetensors", "config.json", "metrics.json", "README.md", "untrained",
+    }  # fmt: skip
+    metrics = json.loads((out / "metrics.json").read_text())
+    assert metrics["training"]["sentences"] == metrics["test"]["sentences"] == 20
+    assert metrics["training"]["recipe"]["steps"] == 2
+
+    runs: list[tuple[str, int, int]] = []
+
+    def one_run(name: str, distance: int, seed: int, sentences: object, unseen: object) -> float:
+        runs.append((name, distance, seed))
+        return 0.25
+
+    monkeypatch.setattr(distances, "learn_the_first", one_run)
+    monkeypatch.setattr("sys.argv", ["", str(data), "--test", str(data), "--out", str(out)])
+    distances.main()
+    assert set(runs) == set(itertools.product(READERS, distances.DISTANCES, distances.SEEDS))
+    assert len(runs) == len(set(runs))
+    far = json.loads((out / "distances.json").read_text())
+    del far["5"]["lstm"][1:]  # as if it had been killed
+    (out / "distances.json").write_text(json.dumps(far))
+    runs.clear()
+    distances.main()
+    assert runs == [("lstm", 5, 2), ("lstm", 5, 3)]
+    capsys.readouterr()
