@@ -5,9 +5,10 @@ import time
 from collections.abc import Callable, Generator, Mapping
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from model.readers import READERS, Readers, ReadersConfig
+from model.recurrent import compiled
 
 LENGTHS = (8, 16, 32, 64, 128, 256, 512, 1024, 2048)  # positions, for measuring time
 
@@ -23,7 +24,7 @@ def reading_times(d_model: int) -> Generator[float, None, Mapping[str, tuple[flo
     """
     readers = Readers(ReadersConfig(vocab_size=1, d_model=d_model, max_len=max(LENGTHS)))
     ways: dict[str, Callable[[Tensor], object]] = {name: readers.get_submodule(name) for name in READERS}
-    ways["compiled"] = nn.LSTM(d_model, d_model, batch_first=True)
+    ways["compiled"] = compiled(readers.lstm)
     seconds: dict[str, tuple[float, ...]] = dict.fromkeys(ways, ())
     for done, (length, (name, read)) in enumerate(itertools.product(LENGTHS, ways.items())):
         yield done / (len(LENGTHS) * len(ways))

@@ -90,3 +90,18 @@ class Recurrent(nn.Module):
             state = self.cell(x_t, state, under(f"steps.{t}", tap))
             hidden.append(state[0])
         return torch.stack(hidden, dim=1)
+
+
+def compiled(layer: Recurrent) -> nn.RNN | nn.LSTM:
+    """torch's own layer with the same weights; its loop over steps is compiled.
+
+    Returns: a layer from x (B,T,d_in) to hidden (B,T,d_hidden) and the last state
+    """
+    cell = layer.cell
+    kind = nn.RNN if isinstance(cell, RNNCell) else nn.LSTM
+    theirs = kind(cell.w.in_features, cell.u.in_features, batch_first=True)
+    # torch keeps two biases, of which one is enough.
+    weights = (cell.w.weight, cell.u.weight, cell.w.bias, torch.zeros_like(cell.w.bias))
+    names = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
+    theirs.load_state_dict(dict(zip(names, weights, strict=True)))
+    return theirs

@@ -10,7 +10,7 @@ from torch.autograd.graph import Node
 from torch.testing import assert_close
 
 from model.readers import AttentionReader
-from model.recurrent import LSTMCell, Recurrent, RNNCell
+from model.recurrent import LSTMCell, Recurrent, RNNCell, compiled
 from model.tap import Recorder, Tap, no_tap
 from tests.model.test_tap import documented_taps
 
@@ -25,21 +25,10 @@ def layer(cell: type[RNNCell] | type[LSTMCell]) -> Recurrent:
     return made
 
 
-def torchs(ours: Recurrent) -> nn.RNN | nn.LSTM:
-    """torch's layer with the same weights. It has a second bias, which is 0 here."""
-    theirs = (nn.RNN if isinstance(ours.cell, RNNCell) else nn.LSTM)(D_IN, D_HIDDEN, batch_first=True)
-    with torch.no_grad():
-        theirs.weight_ih_l0.copy_(ours.cell.w.weight)
-        theirs.weight_hh_l0.copy_(ours.cell.u.weight)
-        theirs.bias_ih_l0.copy_(ours.cell.w.bias)
-        theirs.bias_hh_l0.zero_()
-    return theirs
-
-
 @pytest.mark.parametrize("cell", CELLS)
 def test_equals_torch(cell: type[RNNCell] | type[LSTMCell]) -> None:
     ours, x = layer(cell), torch.randn(B, T, D_IN)
-    expected, last = torchs(ours)(x)
+    expected, last = compiled(ours)(x)
     recorder = Recorder()
     assert_close(ours(x, recorder), expected, atol=1e-6, rtol=1e-5)
     if cell is LSTMCell:
@@ -51,7 +40,7 @@ def test_gradients_equal_torchs(cell: type[RNNCell] | type[LSTMCell]) -> None:
     ours = layer(cell)
     x = torch.randn(B, T, D_IN, requires_grad=True)
     goal = torch.randn(B, T, D_HIDDEN)
-    expected, *_ = torch.autograd.grad((torchs(ours)(x)[0] * goal).sum(), x)
+    expected, *_ = torch.autograd.grad((compiled(ours)(x)[0] * goal).sum(), x)
     found, *_ = torch.autograd.grad((ours(x) * goal).sum(), x)
     assert_close(found, expected, atol=1e-5, rtol=1e-5)
 
