@@ -145,7 +145,7 @@ def predict(trace: Trace) -> Sequence[Question]:
 LESSON = Lesson(
     "before-attention",
     "Before attention",
-    asks="How did networks read before attention, and what was lost on the way?",
+    asks="How did networks read before attention?",
     idea=idea,
     see=see,
     do=do,

@@ -17,12 +17,7 @@ class Place:
 
 ATTENTIONS = "encoder.self_attn decoder.self_attn decoder.cross_attn"
 COURSE = (
-    Place(
-        "Inputs",
-        "before-attention",
-        "Before attention",
-        "How did networks read before attention, and what was lost on the way?",
-    ),
+    Place("Inputs", "before-attention", "Before attention", "How did networks read before attention?"),
     Place("Inputs", "tokenization", "Tokenization", "How does a sentence become numbers?", "tokenize"),
     Place(
         "Inputs",
