@@ -58,6 +58,7 @@ STATES = (
     {"view": ALL, "by_word": "true", "cross_trial": HIDE, "hide": "1", "sentence": "Zoë mag süße Äpfel, oder?"},
     {"by_word": "true", "german": "Ich aß einen Apfel.", "head": "3"},
     {"german": "Das Haus ist rot.", "view": LAYER, "cell": "2.3"},
+    {"sentence": "The quokkas were tergiversating."},  # the longest word comes after others of several pieces
     {"german": "Das Haus ist rot. " * 25, "sentence": "Go"},
     {"sentence": LONG, "cross_trial": HIDE, "hide": "4"},
 )
