@@ -25,4 +25,4 @@ st.markdown(
 attention_maps(trace)
 st.header("The machine, with your sentence in it", anchor=False)
 st.markdown("Your pieces enter at the bottom, the translation leaves at the top. Open a block to read its lesson.")
-course_map("machine", trace=trace)
+course_map("machine", trace)

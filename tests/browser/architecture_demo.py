@@ -1,12 +1,16 @@
 """The page that the browser tests of the map drive, with the shipped model.
 
-Query parameters: `sentence`; `compact` 1; `plain` 1 for no sentence; `lit` block ids joined by commas; `links` none.
+Query parameters: `sentence`; `compact` 1; `plain` 1 for no sentence; `lit` block ids joined by commas; `links` none;
+`model` toy for a decoder alone of random weights, with its norms first.
 """
 
 import streamlit as st
 
-from ui.components.architecture import IDS, architecture
-from ui.engine import trace
+from model.decoding import Greedy
+from model.trace import trace as trace_anew
+from tests.house.toy import toy
+from ui import engine
+from ui.components.architecture import architecture, block_ids
 
 st.set_page_config(page_title="The map", layout="wide")
 
@@ -22,7 +26,7 @@ LINKS = {
     "decoder.cross_attn": "Encoder-decoder attention",
     "encoder.stack": "The encoder",
 }
-assert LINKS.keys() <= {*IDS}
+assert LINKS.keys() <= {*block_ids(engine.model())}
 
 
 def shown(key: str) -> None:
@@ -31,14 +35,20 @@ def shown(key: str) -> None:
         if st.button("Other sentence"):
             other = {ANIMALS: "I ate an apple."}
             st.session_state.sentence = other.get(st.session_state.get("sentence"), ANIMALS)
+        if st.button("Other model"):
+            st.session_state.model = "toy"
     sentence = st.session_state.get("sentence", params.get("sentence", "I ate an apple."))
+    model = toy() if "toy" in (params.get("model"), st.session_state.get("model")) else engine.model()
+    trace = trace_anew(toy(), sentence, decoding=Greedy(max_steps=20)) if model is toy() else engine.trace(sentence)
+    links = {block: title for block, title in LINKS.items() if block in block_ids(model)}
     left, right = st.columns([7, 2])
     with left, st.container(width=240 if "compact" in params else "stretch"):
         opened = architecture(
+            model,
             key=key,
             lit=tuple(filter(None, params.get("lit", "").split(","))),
-            links=None if params.get("links") == "none" else LINKS,
-            trace=None if "plain" in params else trace(sentence),
+            links=None if params.get("links") == "none" else links,
+            trace=None if "plain" in params else trace,
             compact="compact" in params,
             on_open=lambda block: st.session_state.update(called=[*st.session_state.get("called", []), block]),
         )

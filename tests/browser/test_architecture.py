@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -10,11 +11,15 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.kit import axe_faults, own_text, settled
-from ui.components.architecture import BLOCKS, IDS
+from tests.house.toy import toy
+from ui import engine
+from ui.components.architecture.plan import plan_of
 from ui.engine import trace
 
 pytestmark = pytest.mark.browser
 
+TRANSLATOR = engine.model()
+PLANS = {"translator": plan_of(TRANSLATOR.anatomy, TRANSLATOR.about), "toy": plan_of(toy().anatomy, toy().about)}
 DEMO = Path(__file__).with_name("architecture_demo.py")
 LINKED = [
     *("tokenize", "encoder.embedding", "encoder.positions", "encoder.self_attn", "encoder.stack"),
@@ -60,27 +65,131 @@ def focused(page: Page) -> str | None:
     )
 
 
-def test_every_block_is_drawn_and_described(page: Page, shown) -> None:
-    the_map = shown(page)
+@pytest.mark.parametrize("model", PLANS)
+def test_every_block_is_drawn_and_described(page: Page, shown, model: str) -> None:
+    the_map = shown(page, model=model)
     expect(the_map).to_have_attribute("aria-label", "Map of the Transformer")
     drawn = the_map.locator("g.block").evaluate_all("nodes => nodes.map(n => n.dataset.block)")
-    assert tuple(drawn) == IDS
-    for each in BLOCKS:
+    assert tuple(drawn) == PLANS[model].ids
+    for each in PLANS[model].blocks:
         expect(block(the_map, each.id)).to_be_visible()
         text = the_map.locator("#" + block(the_map, each.id).get_attribute("aria-describedby"))
-        assert each.does.partition(" {")[0] in text.text_content()
+        assert each.words.does in text.text_content()
 
 
-def test_tab_goes_from_bottom_to_top_and_meets_links_alone(page: Page, shown) -> None:
+def body(the_map: Locator, name: str) -> dict[str, float]:
+    """The box of a block as drawn, or of the frame of a stack."""
+    box = the_map.locator(f'rect.floor[data-block="{name}"], g[data-block="{name}"]:not(.stack) .body').bounding_box()
+    assert box
+    return box | {"bottom": box["y"] + box["height"], "right": box["x"] + box["width"]}
+
+
+@pytest.mark.parametrize("compact", ["", "1"])
+@pytest.mark.parametrize("model", PLANS)
+def test_blocks_stand_one_on_the_other_and_a_layer_in_its_frame(page: Page, shown, model: str, compact: str) -> None:
+    the_map = shown(page, model=model, **({"compact": compact} if compact else {}))
+    columns = PLANS[model].columns
+    for column in columns:
+        ids = [each.id for each in (*column.inputs, *column.layer, *column.outputs)]
+        boxes = [body(the_map, name) for name in ids]
+        for lower, upper in pairwise(boxes):
+            assert upper["bottom"] < lower["y"]
+            assert upper["x"] == pytest.approx(lower["x"], abs=0.1)
+        frame = body(the_map, column.frame.id)
+        inside = [frame["y"] < box["y"] and box["bottom"] < frame["bottom"] for box in boxes]
+        assert inside == [each in column.layer for each in (*column.inputs, *column.layer, *column.outputs)]
+        assert all(frame["x"] < box["x"] and box["right"] < frame["right"] for box in boxes)
+    frames = [body(the_map, column.frame.id) for column in columns]
+    assert all(left["right"] < right["x"] for left, right in pairwise(frames))
+
+
+# The corners of every line, from its start to the tip of its arrow, on the screen.
+CORNERS = """node => {
+  const zoom = node.querySelector("svg").getScreenCTM();
+  const point = ([x, y]) => [x * zoom.a + zoom.e, y * zoom.d + zoom.f];
+  const parts = (d) => d.split("M").filter(Boolean);
+  return [...node.querySelectorAll(".wires .line")].flatMap((path, k) => {
+    const tips = parts(path.nextSibling.getAttribute("d")).map((d) => d.split("L")[0].trim().split(/[ ,]/).map(Number));
+    return parts(path.getAttribute("d")).map((d, i) => {
+      const start = d.split("L")[0].split(/[ ,]/).map(Number);
+      return { memory: path.classList.contains("memory"), from: point(start), to: point(tips[i]) };
+    });
+  });
+}"""
+
+
+@pytest.mark.parametrize("model", PLANS)
+def test_lines_lead_from_where_the_data_say_to_where_they_say(page: Page, shown, model: str) -> None:
+    the_map = shown(page, model=model)
+    plan = PLANS[model]
+    lines = the_map.evaluate(CORNERS)
+
+    def led(start: tuple[float, float], end: tuple[float, float], memory: bool = False) -> bool:
+        near = [np.allclose([*line["from"], *line["to"]], [*start, *end], atol=1.5) for line in lines]
+        return any(fits and line["memory"] == memory for fits, line in zip(near, lines, strict=True))
+
+    for i, column in enumerate(plan.columns):
+        blocks = [*column.inputs, *column.layer, *column.outputs]
+        boxes = {each.id: body(the_map, each.id) for each in blocks}
+        for lower, upper in pairwise(blocks):
+            middle = boxes[lower.id]["x"] + boxes[lower.id]["width"] / 2
+            assert led((middle, boxes[lower.id]["y"]), (middle, boxes[upper.id]["bottom"])), upper.id
+        left = i == 0 and len(plan.columns) > 1
+        for first, last in column.past:
+            middle = boxes[first]["x"] + boxes[first]["width"] / 2
+            (line,) = (
+                line
+                for line in lines
+                if abs(line["from"][0] - middle) < 1 and 0 < line["from"][1] - boxes[first]["bottom"] < 14
+                if abs(line["to"][0] - boxes[last]["x" if left else "right"]) < 1
+            )
+            assert line["to"][1] == pytest.approx(boxes[last]["y"] + boxes[last]["height"] / 2, abs=1)
+    for source, fed in plan.feeds:
+        (column,) = (column for column in plan.columns if column.frame.id == source)
+        top, to = body(the_map, column.layer[-1].id), body(the_map, fed)
+        start = top["x"] + top["width"] / 2, top["y"]
+        assert led(start, (to["x"], to["y"] + to["height"] / 2), memory=True)
+    assert sum(line["memory"] for line in lines) == len(plan.feeds)
+    n_blocks = sum(len((*c.inputs, *c.layer, *c.outputs)) for c in plan.columns)
+    assert len(lines) == n_blocks + sum(len(c.past) for c in plan.columns) + len(plan.feeds) + 1  # and up to the text
+
+
+def test_another_model_in_the_same_place_is_drawn_anew(page: Page, shown) -> None:
+    the_map = shown(page)
+    the_map.evaluate("node => (node.mine = true)")
+    page.get_by_text("Other model").click()
+    expect(the_map.locator("g.block")).to_have_count(len(PLANS["toy"].ids))
+    drawn = the_map.locator("g.block").evaluate_all("nodes => nodes.map(n => n.dataset.block)")
+    assert tuple(drawn) == PLANS["toy"].ids
+    assert the_map.evaluate("node => node.mine")
+    block(the_map, "decoder.self_attn").hover()
+    assert told(the_map).startswith("Decoder masked self-attention, layer 2.")
+
+
+def test_tab_enters_once_and_arrows_go_from_bottom_to_top_and_meet_links_alone(page: Page, shown) -> None:
     the_map = shown(page)
     block(the_map, LINKED[0]).focus()
     order = [focused(page)]
     for _ in LINKED[1:]:
-        page.keyboard.press("Tab")
+        page.keyboard.press("ArrowUp")
         order.append(focused(page))
     assert order == LINKED
+    for key, name in (
+        *(("ArrowUp", LINKED[-1]), ("ArrowDown", LINKED[-2]), ("Home", LINKED[0]), ("End", LINKED[-1])),
+        *(("ArrowDown", "decoder.self_attn"), ("ArrowLeft", "encoder.self_attn"), ("ArrowRight", "decoder.self_attn")),
+        ("ArrowRight", "decoder.self_attn"),
+    ):
+        page.keyboard.press(key)
+        assert focused(page) == name
+    expect(the_map.locator("[tabindex='0']")).to_have_count(1)
     page.keyboard.press("Tab")
     assert focused(page) is None
+    page.keyboard.press("Shift+Tab")
+    assert focused(page) == "decoder.self_attn"
+    page.keyboard.press("Shift+Tab")
+    assert focused(page) is None
+    page.keyboard.press("Tab")
+    assert focused(page) == "decoder.self_attn"
     assert block(the_map, "output.softmax").get_attribute("role") == "img"
     label = block(the_map, "encoder.self_attn").get_attribute("aria-label")
     assert label == "Encoder self-attention, layer 3, opens: Scaled dot-product attention"
@@ -263,9 +372,9 @@ LETTERING = """node => {
 }"""
 
 
-@pytest.mark.parametrize("sentence", ["I", LONG])
-def test_all_labels_are_readable_and_nothing_scrolls_sideways(page: Page, shown, sentence: str) -> None:
-    the_map = shown(page, sentence=sentence)
+@pytest.mark.parametrize(("model", "sentence"), [("translator", "I"), ("translator", LONG), ("toy", "I")])
+def test_all_labels_are_readable_and_nothing_scrolls_sideways(page: Page, shown, model: str, sentence: str) -> None:
+    the_map = shown(page, sentence=sentence, model=model)
     for width, height in ((1280, 720), (820, 900), (390, 844), (320, 700)):
         page.set_viewport_size({"width": width, "height": height})
         page.wait_for_function(
@@ -281,12 +390,14 @@ def test_all_labels_are_readable_and_nothing_scrolls_sideways(page: Page, shown,
         assert svg["x"] + svg["width"] <= width
 
 
-def test_the_labels_of_the_small_map_are_readable(page: Page, shown) -> None:
-    assert shown(page, compact="1").evaluate(LETTERING) == []
+@pytest.mark.parametrize("model", PLANS)
+def test_the_labels_of_the_small_map_are_readable(page: Page, shown, model: str) -> None:
+    assert shown(page, compact="1", model=model).evaluate(LETTERING) == []
 
 
 @pytest.mark.parametrize(
-    ("theme", "query"), [("light", {}), ("dark", {}), ("dark", {"lit": "encoder.self_attn", "compact": "1"})]
+    ("theme", "query"),
+    [("light", {}), ("dark", {}), ("dark", {"lit": "encoder.self_attn", "compact": "1"}), ("light", {"model": "toy"})],
 )
 def test_axe_finds_nothing_serious(new_page, shown, theme: str, query: dict[str, str]) -> None:
     page = new_page(color_scheme=theme)

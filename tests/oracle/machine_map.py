@@ -155,6 +155,40 @@ BLOCKS = (
 )
 
 
+# From bottom to top, the blocks of a layer; a residual runs past each pair.
+LAYERS = {
+    "encoder": (("self_attn", "add_norm_1"), ("feed_forward", "add_norm_2")),
+    "decoder": (("self_attn", "add_norm_1"), ("cross_attn", "add_norm_2"), ("feed_forward", "add_norm_3")),
+}
+
+
+def stacks(source: list[str], target: list[str]) -> dict[str, Any]:
+    """What stands where: both stacks with their tokens, and which reads the other."""
+    return {
+        "stacks": [
+            {
+                "frame": f"{name}.stack",
+                "side": side,
+                "tokens": tokens,
+                "inputs": [f"{name}.embedding", f"{name}.positions"],
+                "layer": [f"{name}.{part}" for pair in LAYERS[name] for part in pair],
+                "outputs": ["output.linear", "output.softmax"] if side == "target" else [],
+                "past": [[f"{name}.{part}" for part in pair] for pair in LAYERS[name]],
+            }
+            for name, side, tokens in (("encoder", "source", source), ("decoder", "target", target))
+        ],
+        "feeds": [["encoder.stack", "decoder.cross_attn"]],
+    }
+
+
+def colour(id: str) -> str:
+    """Blocks of a kind have one colour; whatever norms has that of norms."""
+    what = id.rpartition(".")[2]
+    if what.endswith("_attn"):
+        return "attention"
+    return "norm" if what.startswith("add_norm") else {"tokenize": "tokens"}.get(what, what)
+
+
 def opens(here: Place | None = None) -> dict[str, str]:
     """The lesson that each block opens, but not the one that one is in."""
     return {block: lesson.title for lesson in COURSE if lesson != here for block in lesson.opens.split()}
@@ -175,6 +209,7 @@ def small_map(here: Place) -> Statement:
             "blocks": [
                 {
                     "id": block.id,
+                    "colour": colour(block.id),
                     "name": block.name,
                     "label": block.short,
                     "does": "",
@@ -185,9 +220,8 @@ def small_map(here: Place) -> Statement:
             ],
             "compact": True,
             "live": False,
-            "source": ["English"],
-            "target": ["German so far"],
-            "translation": "translation",
+            **stacks(["English"], ["German so far"]),
+            "output": "translation",
             "hint": hint,
         },
     )
@@ -201,6 +235,7 @@ def large_map(page: Page) -> Statement:
             "blocks": [
                 {
                     "id": block.id,
+                    "colour": colour(block.id),
                     "name": block.name
                     + (f", layer {N}" if ".layers." in block.tensor and "stack" not in block.id else ""),
                     "label": block.label,
@@ -213,9 +248,8 @@ def large_map(page: Page) -> Statement:
             ],
             "compact": False,
             "live": True,
-            "source": _texts(page.src),
-            "target": _texts(page.tgt),
-            "translation": visible(page.translation) or "(nothing)",
+            **stacks(_texts(page.src), _texts(page.tgt)),
+            "output": visible(page.translation) or "(nothing)",
             "hint": "Point at a block to see its numbers; choose it to open its lesson.",
         },
     )

@@ -65,7 +65,7 @@ def show(lesson: Lesson) -> None:
         st.markdown(f"*{lesson.asks}*")
         _part("Idea", lesson.idea, trace)
     with right:
-        course_map("map_here", here=lesson)
+        course_map("map_here", trace, here=lesson)
     _fragment("Predict", predict, trace)
     _bench(see_and_check, lesson.do, trace)
     _part("Code", code, trace)

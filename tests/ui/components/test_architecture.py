@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from figures.thumbnails import HIDDEN, bar_thumbnail, peak_thumbnail, value_thumbnail, weight_thumbnail
+from model.loaded import load_model
 from model.tokenizer import Token
 from model.trace import Trace
 from tests.course import LESSONS
-from ui import engine
-from ui.components.architecture import BLOCKS, IDS, architecture_data
+from ui.components.architecture import architecture_data, block_ids
+from ui.components.architecture.plan import plan_of
 
 VOCABULARY = """
     tokenize encoder.embedding encoder.positions encoder.self_attn encoder.add_norm_1 encoder.feed_forward
@@ -23,6 +24,9 @@ VOCABULARY = """
 """.split()
 
 random = np.random.default_rng(7)
+
+MODEL = load_model()
+IDS = block_ids(MODEL)
 
 
 def made_up_trace(s: int, t: int, d_model: int = 256, vocab_size: int = 8000, heads: int = 4, layers: int = 3) -> Trace:
@@ -56,7 +60,7 @@ def made_up_trace(s: int, t: int, d_model: int = 256, vocab_size: int = 8000, he
         return tuple(Token(5 + i, "gegessen", i) for i in range(n))
 
     return Trace(
-        engine.model(),
+        MODEL,
         "text",
         0,
         tokens(s),
@@ -70,7 +74,7 @@ def made_up_trace(s: int, t: int, d_model: int = 256, vocab_size: int = 8000, he
 
 
 def blocks_of(trace: Trace | None, **options) -> dict[str, dict]:
-    data = architecture_data(**({"lit": (), "links": {}, "trace": trace, "compact": False} | options))
+    data = architecture_data(MODEL, **({"lit": (), "links": {}, "trace": trace, "compact": False} | options))
     return {block["id"]: block for block in data["blocks"]}
 
 
@@ -81,19 +85,6 @@ def pixels_of(block: dict) -> np.ndarray:
 
 def test_the_map_has_every_block_from_bottom_to_top() -> None:
     assert list(IDS) == VOCABULARY
-
-
-@pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.id)
-def test_every_block_is_documented(block) -> None:
-    assert block.name
-    assert block.does.endswith(".")
-    assert block.does.count(". ") == 0, "one sentence"
-    assert (block.label and block.short) or block.id == "tokenize"
-    assert (block.tensor != "") == (block.id != "tokenize")
-
-
-def test_names_differ() -> None:
-    assert len({block.name for block in BLOCKS}) == len(BLOCKS)
 
 
 def test_lessons_name_blocks_of_the_map() -> None:
@@ -182,7 +173,7 @@ def test_blocks_tell_shape_and_range_of_the_last_layers_tensor() -> None:
 def test_pictures_are_those_of_the_blocks_own_tensor() -> None:
     trace = made_up_trace(5, 7)
     blocks = blocks_of(trace)
-    for block in BLOCKS:
+    for block in plan_of(MODEL.anatomy, MODEL.about).blocks:
         assert ("picture" in blocks[block.id]) == bool(block.picture)
     for stack in ("encoder", "decoder"):
         own = trace.tensors[f"{stack}.layers.2.feed_forward.output"]
@@ -199,7 +190,7 @@ def test_pictures_are_those_of_the_blocks_own_tensor() -> None:
 @pytest.mark.parametrize("n", [1, 6, 20, 30, 40, 60, 64, 100])
 def test_the_message_stays_small(n: int) -> None:
     links = dict.fromkeys(IDS, "Scaled dot-product attention")
-    data = architecture_data(lit=(), links=links, trace=made_up_trace(n + 1, n + 1), compact=False)
+    data = architecture_data(MODEL, lit=(), links=links, trace=made_up_trace(n + 1, n + 1), compact=False)
     assert len(json.dumps(data, ensure_ascii=False).encode()) < 33_000
     pictures = sum(len(block["picture"]["pixels"]) for block in data["blocks"] if "picture" in block)
     assert pictures < 26_000
@@ -213,23 +204,23 @@ def test_without_a_sentence_and_in_the_small_map_there_are_no_numbers() -> None:
 
 def test_lit_blocks_are_said_in_words() -> None:
     lit = ("encoder.self_attn", "decoder.stack")
-    data = architecture_data(lit=lit, links={}, trace=None, compact=True)
+    data = architecture_data(MODEL, lit=lit, links={}, trace=None, compact=True)
     assert data["hint"] == "You are here: Self-attention; Decoder ×3."
     assert [block["id"] for block in data["blocks"] if block["lit"]] == list(lit)
     norms = [block for block in IDS if "add_norm" in block]
-    data = architecture_data(lit=norms, links={}, trace=None, compact=True)
+    data = architecture_data(MODEL, lit=norms, links={}, trace=None, compact=True)
     assert data["hint"] == "You are here: Add & norm."
 
 
 def test_a_block_that_does_not_exist_is_named() -> None:
     with pytest.raises(ValueError, match=r"The map has no block 'encoder\.attn', 'x'; it has tokenize, encoder\."):
-        architecture_data(lit=("x",), links={"encoder.attn": "…"}, trace=None, compact=False)
+        architecture_data(MODEL, lit=("x",), links={"encoder.attn": "…"}, trace=None, compact=False)
 
 
 def test_invisible_characters_of_a_piece_are_shown() -> None:
     trace = made_up_trace(2, 2)
     odd = (Token(9, "\u202egnp", 0), Token(8, "", -1))
     trace = Trace(**{**{f: getattr(trace, f) for f in trace.__dataclass_fields__}, "src": odd, "translation": ""})
-    data = architecture_data(lit=(), links={}, trace=trace, compact=False)
-    assert data["source"] == ["‹U+202E›gnp", "␣"]
-    assert data["translation"] == "(nothing)"
+    data = architecture_data(MODEL, lit=(), links={}, trace=trace, compact=False)
+    assert data["stacks"][0]["tokens"] == ["‹U+202E›gnp", "␣"]
+    assert data["output"] == "(nothing)"

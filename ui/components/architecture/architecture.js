@@ -1,18 +1,23 @@
+// The map of a whole model as one drawing. Needs colour.js, shared.js and the other scripts of this folder.
+
 class MapView {
   constructor(host) {
     this.root = el("figure", "map");
     this.root.setAttribute("role", "group");
     this.root.setAttribute("aria-label", "Map of the Transformer");
+    this.root.setAttribute("aria-description", "Arrow keys move from block to block.");
+    this.root.dataset.arrows = "move"; // the presenter's keys leave it alone
     this.svg = draw("svg", { role: "none" });
     this.back = draw("g", { "aria-hidden": "true" });
     this.lines = draw("g", { class: "wires", "aria-hidden": "true" });
     this.marks = draw("g", { class: "marks", "aria-hidden": "true" });
     this.front = draw("g");
     this.out = draw("text", { class: "translation", "text-anchor": "middle" });
+    this.paths = ["line", "head", "line memory", "head memory"].map((name) => draw("path", { class: name }));
+    this.lines.append(...this.paths);
     this.svg.append(this.back, this.lines, this.marks, this.front, this.out);
     this.about = el("div", "about");
     this.idle = el("p", "idle");
-    this.about.append(this.idle);
     this.root.append(this.svg, this.about);
     host.append(this.root);
     this.selection = new Selection();
@@ -37,6 +42,7 @@ class MapView {
     // On the figure: an <svg> that listens for the focus is itself a stop on the way of the Tab key.
     this.root.addEventListener("focusin", (event) => {
       this.focused = blockOf(event);
+      if (this.focused) this.rove(this.focused.id);
       this.read();
     });
     this.root.addEventListener("focusout", () => {
@@ -44,10 +50,40 @@ class MapView {
       this.read();
     });
     this.svg.addEventListener("keydown", (event) => {
-      if (event.key !== "Enter" && event.key !== " ") return;
+      const block = blockOf(event);
+      const to = this.neighbour(block, event.key);
+      if (event.ctrlKey || event.altKey || event.metaKey) return;
+      if (to) to.group.focus();
+      else if (event.key === "Enter" || event.key === " ") open(block);
+      else return;
       event.preventDefault();
-      open(blockOf(event));
     });
+  }
+
+  /** The block that a key leads to: up and down in the order of the data, left and right to the nearest at that side. */
+  neighbour(block, key) {
+    const stops = [...this.blocks.values()].filter(({ opens }) => opens);
+    const at = stops.indexOf(block);
+    const line = { ArrowUp: at + 1, ArrowDown: at - 1, Home: 0, End: stops.length - 1 }[key];
+    if (at < 0 || line !== undefined) return stops[Math.max(0, Math.min(line, stops.length - 1))];
+    if (key !== "ArrowLeft" && key !== "ArrowRight") return null;
+    const spot = ({ group }) => {
+      const { x, y, width, height } = group.getBBox();
+      return [x + width / 2, y + height / 2];
+    };
+    const [x, y] = spot(block);
+    const there = stops.filter((stop) => (spot(stop)[0] - x) * (key === "ArrowLeft" ? -1 : 1) > 20);
+    return there.sort((a, b) => Math.abs(spot(a)[1] - y) - Math.abs(spot(b)[1] - y))[0] ?? block;
+  }
+
+  /** Of all blocks that open something, make one the block that Tab enters: this, else the one before, else the first. */
+  rove(id = this.roving) {
+    const stops = [...this.blocks.values()].filter(({ opens }) => opens);
+    const one = stops.find((stop) => stop.id === id) ?? stops[0];
+    this.roving = one?.id;
+    for (const block of this.blocks.values()) {
+      put(block.group, { tabindex: !block.opens ? null : block === one ? "0" : "-1" });
+    }
   }
 
   point(block) {
@@ -73,7 +109,7 @@ class MapView {
     const before = this.room;
     this.unit = parseFloat(style.fontSize) / 16 || 1;
     this.room = Math.floor((this.root.clientWidth || 560) / this.unit);
-    this.family = style.fontFamily;
+    this.lettering = new Lettering(style.fontFamily);
     this.palette = paletteOf(this.root);
     return this.room !== before;
   }
@@ -83,42 +119,54 @@ class MapView {
     this.selection.adopt(null, data.seen);
     this.root.classList.toggle("compact", data.compact);
     this.measure(); // before anything is written, so that the browser need not lay out the page twice
-    if (!this.blocks.size) data.blocks.forEach((block, index) => this.build(block, index));
+    this.build(data);
     for (const block of data.blocks) this.dress(this.blocks.get(block.id), block);
+    this.rove();
     setText(this.idle, data.hint);
     this.read();
     this.draw();
   }
 
-  build({ id }, index) {
-    const kind = id.endsWith("stack") ? "stack" : id.endsWith("_attn") ? "attention" : id.replace(/^.*\./, "").replace(/_\d$/, "");
-    const group = draw("g", { class: `block ${kind}`, "data-block": id });
+  /** The elements of all blocks, anew if another model has others. */
+  build({ blocks, stacks }) {
+    const shape = JSON.stringify([blocks.map(({ id, colour }) => [id, colour]), stacks.length]);
+    if (shape === this.shape) return;
+    this.shape = shape;
+    this.pointed = this.focused = this.reading = null;
+    this.back.replaceChildren();
+    this.front.replaceChildren();
+    this.about.replaceChildren(this.idle);
+    this.blocks = new Map(blocks.map((block, index) => [block.id, this.element(block, index, stacks.length)]));
+  }
+
+  element({ id, colour }, index, n) {
+    const group = draw("g", { class: `block ${colour}`, "data-block": id });
     const text = el("p");
     text.id = `about-${index}`;
-    const block = { id, index, kind, group, text, parts: [group] };
-    block.halo = draw("rect", { class: "halo" });
-    block.body = draw("rect", { class: "body" });
-    group.append(block.halo, block.body);
-    if (kind === "stack") {
+    const block = { id, index, colour, group, text, parts: [group] };
+    // Tokens lie below every stack, everything else in one place.
+    const rects = (name) => Array.from({ length: colour === "tokens" ? n : 1 }, () => draw("rect", { class: name }));
+    block.halos = rects("halo");
+    block.bodies = rects("body");
+    group.append(...block.halos, ...block.bodies);
+    if (colour === "stack") {
       block.floor = draw("rect", { class: "floor", "data-block": id });
       block.parts.push(block.floor);
       this.back.append(block.floor);
     }
-    if (kind === "tokenize") {
-      block.halo2 = draw("rect", { class: "halo" });
-      block.body2 = draw("rect", { class: "body" });
+    if (colour === "tokens") {
       block.title = draw("title");
       block.chips = draw("g");
-      group.append(block.halo2, block.body2, block.chips, block.title);
+      group.append(block.chips, block.title);
     } else {
       block.label = draw("text", { class: "label" });
       block.image = draw("image", { preserveAspectRatio: "none" });
       block.bars = draw("path", { class: "bars" });
       group.append(block.label, block.image, block.bars);
     }
-    this.blocks.set(id, block);
     this.front.append(group);
     this.about.append(text);
+    return block;
   }
 
   /** Names, role and texts of a block; all that does not depend on the width. */
@@ -128,7 +176,6 @@ class MapView {
     block.data = data;
     put(block.group, {
       role: data.opens ? "link" : "img",
-      tabindex: data.opens ? "0" : null,
       "aria-label": [data.name, here, data.opens && `opens: ${data.opens}`].filter(Boolean).join(", "),
       "aria-describedby": data.does ? block.text.id : null,
       "aria-current": data.lit ? "true" : null,
@@ -148,64 +195,32 @@ class MapView {
     block.text.replaceChildren(...words);
   }
 
-  textWidth(text, size, weight = 400) {
-    pen.font = `${weight} ${size}px ${this.family}`;
-    return pen.measureText(text).width;
-  }
-
-  /** `text`, cut to `width` with an ellipsis. */
-  cut(text, width, size, weight) {
-    if (this.textWidth(text, size, weight) <= width) return text;
-    const letters = Array.from(text);
-    let low = 0;
-    for (let high = letters.length; low < high; ) {
-      const middle = (low + high + 1) >> 1;
-      if (this.textWidth(letters.slice(0, middle).join("").trimEnd() + "…", size, weight) <= width) low = middle;
-      else high = middle - 1;
-    }
-    return letters.slice(0, low).join("").trimEnd() + "…";
-  }
-
   draw() {
     const { data, palette, room } = this;
-    const most = data.compact ? SIZES.compact.most : data.live ? SIZES.full.most : 480;
-    const map = plan(Math.max(data.compact ? 200 : 280, Math.min(room, most)), data.compact);
+    const map = layOut(data, widthFor(data, room));
     this.root.dataset.theme = palette.dark ? "dark" : "light";
     put(this.svg, { viewBox: `0 0 ${map.width} ${map.height}`, width: map.width * this.unit, height: map.height * this.unit });
-
-    const wire = wires(map);
-    const [flow, heads] = wire.flow;
-    const [memory, memoryHeads] = wire.memory;
-    if (!this.paths) {
-      this.paths = ["line", "head", "line memory", "head memory"].map((name) => draw("path", { class: name }));
-      this.lines.append(...this.paths);
-    }
-    [flow, heads, memory, memoryHeads].forEach((d, i) => put(this.paths[i], { d }));
-
+    const wire = wires(map, data.feeds);
+    [...wire.flow, ...wire.memory].forEach((d, i) => put(this.paths[i], { d }));
     for (const block of this.blocks.values()) {
-      if (block.kind === "tokenize") this.pieces(block, map);
-      else if (block.kind === "stack") this.frame(block, map);
-      else this.block(block, map, palette);
+      if (block.colour === "tokens") this.tokens(block, map);
+      else if (block.colour === "stack") this.frame(block, map);
+      else this.block(block, map);
     }
-    this.translation(map);
-    this.legend(map, palette, wire);
+    this.output(map);
+    this.mark(map, wire.arrivals);
   }
 
-  place(rect, { x, y, w, h }, round, grow = 0) {
-    put(rect, { x: x - grow, y: y - grow, width: w + 2 * grow, height: h + 2 * grow, rx: round + grow });
-  }
-
-  block(block, map, palette) {
-    const { s } = map;
-    const box = map.at[block.id];
-    const picture = block.data.picture;
-    this.place(block.body, box, s.round);
-    this.place(block.halo, box, s.round, 3);
+  block(block, { s, at }) {
+    const box = at[block.id];
+    const { picture, label } = block.data;
+    place(block.bodies[0], box, s.round);
+    place(block.halos[0], box, s.round, 3);
     const room = s.font * 7.6; // the longest word, "Encoder-decoder"
-    const lines = this.wrap(block.data.label, picture ? room : box.w - 8, s.font);
+    const lines = this.lettering.wrap(label, picture ? room : box.w - 8, s.font);
     const middle = box.y + box.h / 2 - ((lines.length - 1) * s.line) / 2;
     const x = picture ? box.x + 9 : box.x + box.w / 2;
-    this.lettering(block.label, lines, x, middle, s, picture ? "start" : "middle");
+    this.write(block.label, lines, x, middle, s, picture ? "start" : "middle");
     block.image.style.display = picture && picture.kind !== "bars" ? "" : "none";
     block.bars.style.display = picture?.kind === "bars" ? "" : "none";
     if (!picture) return;
@@ -213,10 +228,10 @@ class MapView {
     const space = { x: box.x + 9 + room + 7, y: box.y + inset, h: box.h - 2 * inset };
     space.w = box.x + box.w - inset - space.x;
     if (picture.kind === "bars") put(block.bars, { d: bars(bytesOf(picture.pixels), space) });
-    else this.picture(block, picture, space, palette);
+    else this.picture(block, picture, space);
   }
 
-  lettering(text, lines, x, middle, s, anchor) {
+  write(text, lines, x, middle, s, anchor) {
     put(text, { "text-anchor": anchor, "font-size": s.font });
     while (text.children.length > lines.length) text.lastChild.remove();
     while (text.children.length < lines.length) text.append(draw("tspan"));
@@ -226,18 +241,9 @@ class MapView {
     });
   }
 
-  wrap(text, width, size) {
-    const lines = [];
-    for (const word of text.split(" ")) {
-      const longer = lines.length ? `${lines.at(-1)} ${word}` : word;
-      if (lines.length && this.textWidth(longer, size) <= width) lines[lines.length - 1] = longer;
-      else lines.push(word);
-    }
-    return lines;
-  }
-
   /** A tensor: weights as squares in their proportions, values over all the space. */
-  picture(block, { kind, pixels, height, width }, space, palette) {
+  picture(block, { kind, pixels, height, width }, space) {
+    const { palette } = this;
     const id = [palette.id, kind, height, width, pixels].join("|");
     if (id !== block.painted) {
       block.painted = id;
@@ -252,96 +258,56 @@ class MapView {
     block.image.classList.toggle("soft", kind === "weight" && Math.max(width, height) <= 16);
   }
 
-  /** The frame around a layer, and its name on the frame's upper edge at the outer corner. */
-  frame(block, { s, at }) {
+  /** The frame around a layer, and its name on the frame's upper edge, away from where other stacks are fed. */
+  frame(block, { s, at, columns }) {
     const box = at[block.id];
-    this.place(block.floor, box, s.round + 4);
+    place(block.floor, box, s.round + 4);
     const size = s.font < 11 ? 9.5 : s.small;
-    const width = this.textWidth(block.data.label, size, 600) + s.pill * 0.8;
-    const outer = block.id.startsWith("encoder") ? box.x + 8 : s.font < 11 ? box.x + box.w - 6 - width : box.x + 8;
-    const pill = { x: outer, y: box.y - s.pill / 2, w: width, h: s.pill };
-    this.place(block.body, pill, s.pill / 2);
-    this.place(block.halo, pill, s.pill / 2, 3);
-    this.lettering(block.label, [block.data.label], pill.x + width / 2, box.y, { ...s, font: size }, "middle");
+    const width = this.lettering.width(block.data.label, size, 600) + s.pill * 0.8;
+    const right = s.font < 11 && columns.find(({ stack }) => stack.frame === block.id).side > 0;
+    const x = right ? box.x + box.w - 6 - width : box.x + 8;
+    const pill = { x, y: box.y - s.pill / 2, w: width, h: s.pill };
+    place(block.bodies[0], pill, s.pill / 2);
+    place(block.halos[0], pill, s.pill / 2, 3);
+    this.write(block.label, [block.data.label], pill.x + width / 2, box.y, { ...s, font: size }, "middle");
   }
 
-  /** The pieces of both sentences as chips, as many as there is room for. */
-  pieces(block, { s, pieces, left, right }) {
-    const { source, target, live } = this.data;
-    const chips = [];
-    const lay = (texts, box, centre, side) => {
-      const size = s.small;
-      const [gap, inside, tall] = [4, live ? 5 : 7, live ? 17 : Math.min(s.pieces, 20)];
-      const rows = live ? 2 : 1;
-      const more = (n) => this.textWidth(`+${n}`, size) + 2 * inside;
-      const wide = (text) => this.textWidth(text, size) + 2 * inside;
-      const lines = [[]];
-      let used = 0;
-      for (let i = 0; i < texts.length; i++) {
-        const text = this.cut(texts[i], box.w - 2 * inside, size);
-        const w = wide(text);
-        const rest = texts.length - i - 1;
-        const spare = lines.length === rows && rest ? gap + more(rest) : 0;
-        if (used + w + spare > box.w && lines.length < rows && used) {
-          lines.push([]);
-          used = 0;
-          i -= 1;
-          continue;
-        }
-        if (used + w + spare > box.w && (used || rest)) {
-          lines.at(-1).push([`+${rest + 1}`, more(rest + 1)]);
-          break;
-        }
-        lines.at(-1).push([text, w]);
-        used += w + gap;
-      }
-      lines.forEach((line, i) => {
-        const total = line.reduce((sum, [, w]) => sum + w + gap, -gap);
-        let x = Math.max(box.x, Math.min(centre - total / 2, box.x + box.w - total));
-        const y = box.y + i * (tall + gap) + (live ? 1 : 0);
-        for (const [text, w] of line) {
-          const chip = draw("rect", { class: `chip ${side}` });
-          this.place(chip, { x, y, w, h: tall }, 4);
-          const words = draw("text", { class: side, "text-anchor": "middle", "font-size": size });
-          put(words, { x: x + w / 2, y: y + tall / 2 + size * 0.35 });
-          words.textContent = text;
-          chips.push(chip, words);
-          x += w + gap;
-        }
-      });
-      return { x: box.x, y: box.y - 2, w: box.w, h: lines.length * (tall + gap) + 1 };
-    };
-    const areas = [lay(source, pieces[0], left, "source"), lay(target, pieces[1], right, "target")];
-    block.chips.replaceChildren(...chips);
-    this.place(block.body, areas[0], 5);
-    this.place(block.body2, areas[1], 5);
-    this.place(block.halo, areas[0], 5);
-    this.place(block.halo2, areas[1], 5);
-    setText(block.title, live ? `${source.join(" ")}\n${target.join(" ")}` : "");
+  tokens(block, { s, columns }) {
+    const { live } = this.data;
+    const rows = columns.map((column) => chips(column, live, s, this.lettering));
+    block.chips.replaceChildren(...rows.flatMap(({ nodes }) => nodes));
+    rows.forEach(({ area }, i) => {
+      place(block.bodies[i], area, 5);
+      place(block.halos[i], area, 5);
+    });
+    setText(block.title, live ? columns.map(({ stack }) => stack.tokens.join(" ")).join("\n") : "");
   }
 
-  translation({ s, right, width }) {
-    const { translation, live } = this.data;
+  /** What the model writes, above the stack that writes it. */
+  output({ s, columns, width }) {
+    const { output, live } = this.data;
+    const writer = columns.find(({ stack }) => stack.outputs.length);
     const size = live ? 14 : s.small;
-    const shown = this.cut(translation, width - 8, size, live ? 600 : 400);
-    const half = this.textWidth(shown, size, live ? 600 : 400) / 2 + 3;
-    put(this.out, { x: Math.max(half, Math.min(right, width - half)), y: s.top - (live ? 6 : 5), "font-size": size, "font-weight": live ? 600 : 400 });
-    if (this.out.dataset.text === translation && this.out.dataset.shown === shown) return;
-    Object.assign(this.out.dataset, { text: translation, shown });
+    const weight = live ? 600 : 400;
+    const shown = writer ? this.lettering.cut(output, width - 8, size, weight) : "";
+    const half = this.lettering.width(shown, size, weight) / 2 + 3;
+    const x = Math.max(half, Math.min(writer?.middle ?? 0, width - half));
+    put(this.out, { x, y: s.top - (live ? 6 : 5), "font-size": size, "font-weight": weight });
+    if (this.out.dataset.text === output && this.out.dataset.shown === shown) return;
+    Object.assign(this.out.dataset, { text: output, shown });
     this.out.textContent = shown;
-    if (shown !== translation) {
+    if (shown !== output) {
       const title = draw("title");
-      title.textContent = translation;
+      title.textContent = output;
       this.out.append(title);
     }
   }
 
-  legend(map, palette, wire) {
-    const { live } = this.data;
-    const id = [live, map.width, palette.id].join("|");
-    if (id === this.legendDrawn) return;
-    this.legendDrawn = id;
-    this.marks.replaceChildren(...legendMarks(map, palette, wire, live));
+  mark(map, arrivals) {
+    const id = JSON.stringify([map.legend, map.width, this.palette.id, arrivals]);
+    if (id === this.marked) return;
+    this.marked = id;
+    this.marks.replaceChildren(...legend(map, arrivals, this.palette, this.lettering));
   }
 }
 

@@ -1,4 +1,4 @@
-// Small pictures of tensors, painted pixel by pixel.
+// Tensors made small. Needs colour.js.
 
 const sheet = document.createElement("canvas");
 

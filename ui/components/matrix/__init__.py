@@ -16,7 +16,7 @@ _KINDS = ("weight", "signed", "positive")
 _DESCRIBE = "“{row}” → “{column}”: {value}"
 _component = st.components.v2.component(
     "transformer_walkthrough.matrix",
-    css=browser_file("matrix/matrix.css", "matrix/readout.css"),
+    css=browser_file("matrix/matrix.css", "matrix/foot.css"),
     js=browser_file(
         *("shared/colour.js", "shared/shared.js", "matrix/text.js", "matrix/layout.js", "matrix/table.js"),
         *("matrix/figure.js", "matrix/files.js", "matrix/matrix.js"),
