@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import load_file
 from torch.testing import assert_close
 
 from model import checkpoint
@@ -27,6 +28,7 @@ def test_a_model_survives_the_disk(tmp_path: Path, tokenizer: Tokenizer, model: 
     assert checkpoint.load_config(tmp_path) == CONFIG
     assert loaded_tokenizer.encode("The cat didn't.") == tokenizer.encode("The cat didn't.")
     assert loaded.state_dict().keys() == model.state_dict().keys()
+    assert {weight.dtype for weight in load_file(tmp_path / checkpoint.WEIGHTS).values()} == {torch.float16}
     for name, weight in model.state_dict().items():
         assert_close(loaded.state_dict()[name], weight, atol=1e-7, rtol=2**-11)  # half a unit of fp16's last place
 

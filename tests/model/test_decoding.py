@@ -189,6 +189,14 @@ def test_a_given_beginning_is_kept_and_the_method_goes_on_from_it(
 
 
 @pytest.mark.parametrize("method", METHODS)
+def test_a_beginning_may_be_as_long_as_a_translation(
+    model: EncoderDecoder, source: Tensor, method: type[Decoding]
+) -> None:
+    steps = list(decoding_steps(next_token(model, source), method(max_steps=3, prefix=(41, 83, 67))))
+    assert [step.best.ids for step in steps] == [(41,), (41, 83), (41, 83, 67)]
+
+
+@pytest.mark.parametrize("method", METHODS)
 def test_a_given_end_ends_the_sentence_at_once(model: EncoderDecoder, source: Tensor, method: type[Decoding]) -> None:
     *_, last = decoding_steps(next_token(model, source), method(max_steps=STEPS, prefix=(41, EOS_ID)))
     assert last.best.ids == (41, EOS_ID)

@@ -12,7 +12,7 @@ from model.describe import anatomy_of
 from model.families.encoder_decoder import EncoderDecoder
 from model.interventions import NOTHING, Block, Head, InterventionError, Interventions, RowEdit, Unit
 from model.tap import Recorder, no_tap
-from tests.small import CONFIG, random_model
+from tests.small import CONFIG, SOURCE, TARGET, random_model
 
 SUBLAYERS = {"encoder": ("self_attn", "feed_forward"), "decoder": ("self_attn", "cross_attn", "feed_forward")}
 
@@ -157,6 +157,48 @@ def test_each_change_does_what_it_says(model: EncoderDecoder, src_ids: Tensor, t
     assert torch.allclose(off[f"{cross}.heads"][0, 2, 3], 0.25 * values[0] + 0.75 * values[1], atol=1e-6)
     assert torch.equal(off[f"{cross}.weights"][0, 1], plain[f"{cross}.weights"][0, 1])
     assert math.isclose(off[f"{cross}.weights"][0, 2].sum(-1).mean().item(), 1, abs_tol=1e-5)
+
+
+def test_several_changes_of_one_attention_all_happen(model: EncoderDecoder, src_ids: Tensor, tgt_ids: Tensor) -> None:
+    """Two heads off, and two rows replaced in the third, the last row among them."""
+    t, s = tgt_ids.size(1), src_ids.size(1)
+    first, last = (1.0,) + (0.0,) * (s - 1), (0.0,) * (s - 1) + (1.0,)
+    change = Interventions(
+        heads_off=(Head("cross", 1, 0), Head("cross", 1, 2)),
+        rows=(RowEdit(Head("cross", 1, 1), 0, last), RowEdit(Head("cross", 1, 1), t - 1, first)),
+    )
+    off = run(model, src_ids, tgt_ids, change)
+    path = "decoder.layers.1.cross_attn"
+    assert off[f"{path}.heads"].abs().amax((0, 2, 3)).gt(0).tolist() == [False, True, False]
+    weights, plain = off[f"{path}.weights"], run(model, src_ids, tgt_ids, NOTHING)[f"{path}.weights"]
+    assert weights[:, 1, 0].tolist() == [list(last)] * len(weights)
+    assert weights[:, 1, t - 1].tolist() == [list(first)] * len(weights)
+    assert torch.equal(weights[:, 1, 1 : t - 1], plain[:, 1, 1 : t - 1])
+
+
+@pytest.mark.parametrize(
+    ("row", "n_shares", "fits"), [(TARGET - 1, SOURCE, True), (TARGET, SOURCE, False), (0, SOURCE - 1, False)]
+)
+def test_a_row_that_does_not_fit_is_left_out(
+    model: EncoderDecoder, src_ids: Tensor, tgt_ids: Tensor, row: int, n_shares: int, fits: bool
+) -> None:
+    edit = RowEdit(Head("cross", 0, 1), row, (1.0,) + (0.0,) * (n_shares - 1))
+    changed = run(model, src_ids, tgt_ids, Interventions(rows=(edit,)))
+    plain = run(model, src_ids, tgt_ids, NOTHING)
+    assert torch.equal(changed["logits"], plain["logits"]) == (not fits)
+
+
+@pytest.mark.parametrize(
+    ("total", "is_read"), [(0.98, False), (0.995, True), (1.005, True), (1.02, False), (1.05, False)]
+)
+def test_shares_may_be_rounded_and_no_more(total: float, is_read: bool) -> None:
+    text = f"rows:cross.0.0@1={total - 0.25:.4f},0.25"
+    if is_read:
+        (edit,) = Interventions.parse(text).rows
+        assert edit.weights == pytest.approx(((total - 0.25) / total, 0.25 / total))
+    else:
+        with pytest.raises(InterventionError, match="add up to"):
+            Interventions.parse(text)
 
 
 def test_changes_of_the_feed_forward_network(model: EncoderDecoder, src_ids: Tensor, tgt_ids: Tensor) -> None:

@@ -14,7 +14,7 @@ from model.build import build_model
 from model.config import ModelConfig
 from model.decoding import Beam, Greedy, Sampling
 from model.device import Device
-from model.interventions import Head, InterventionError, Interventions
+from model.interventions import Head, InterventionError, Interventions, RowEdit
 from model.loaded import LoadedModel, load_folder
 from model.tokenizer import EOS_ID, SOS_ID, Tokenizer
 from model.trace import MAX_TOKENS, EmptySentenceError, Trace, trace
@@ -60,6 +60,24 @@ def test_a_given_target_is_read_not_written(loaded: LoadedModel) -> None:
     assert all(0 < p < 1 for p in result.probabilities)
 
 
+def test_a_given_target_is_tidied_and_cut_and_ends(loaded: LoadedModel) -> None:
+    result = trace(loaded, "The cat sat.", target="  Die “Katze”  saß. ")
+    assert result.translation == 'Die "Katze" saß.'
+    long = trace(loaded, "The cat sat.", target="Katze " * 300)
+    assert len(long.labels) == MAX_TOKENS + 1
+    assert long.labels[-1].id == EOS_ID
+    assert long.finished
+
+
+def test_a_translation_ends_at_the_limit_and_is_then_not_finished(loaded: LoadedModel) -> None:
+    def keep_writing(tokens: int) -> Trace:
+        return trace(loaded, "The cat sat.", decoding=Greedy(max_steps=tokens))
+
+    assert len(keep_writing(3).labels) == 3
+    assert not keep_writing(3).finished
+    assert len(keep_writing(MAX_TOKENS + 20).labels) == MAX_TOKENS
+
+
 def test_tensors_cannot_be_changed(loaded: LoadedModel) -> None:
     result = trace(loaded, "The cat.")
     with pytest.raises(ValueError, match="read-only"):
@@ -91,6 +109,8 @@ def test_a_long_text_is_cut_and_the_cut_counted(loaded: LoadedModel) -> None:
     assert len(result.src) == MAX_TOKENS + 1
     assert result.n_cut == n - MAX_TOKENS
     assert text.startswith(result.text)
+    assert loaded.tokenizer.encode(result.text) == [token.id for token in result.src[:-1]]
+    assert len(result.text) < len(text) / 2
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=40))
@@ -119,6 +139,30 @@ def test_interventions_reach_the_recording_and_the_decoding(loaded: LoadedModel)
     assert result.labels == other.labels
     with pytest.raises(InterventionError):
         trace(loaded, "The cat.", interventions=Interventions(heads_off=(Head("cross", 2, 0),)))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        Interventions(causal_mask_off=True),
+        Interventions(rows=(RowEdit(Head("decoder", 1, 2), 4, (0.0, 0.0, 0.0, 0.0, 1.0)),)),
+        Interventions(rows=(RowEdit(Head("cross", 0, 1), 2, (0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0)),)),
+    ],
+    ids=str,
+)
+def test_a_change_that_reaches_back_is_computed_anew_at_every_step(loaded: LoadedModel, change: Interventions) -> None:
+    """Beside a search written out: after each token the whole prefix goes through the changed model."""
+    sentence = "The cat sat."
+    tap = change.compile(loaded.anatomy)
+    result = trace(loaded, sentence, decoding=Greedy(8), interventions=change)
+    src_ids = torch.tensor([[t.id for t in result.src]])
+    prefix: list[int] = []
+    with torch.inference_mode():
+        for step in result.steps:
+            logits = loaded.model(src_ids, torch.tensor([[SOS_ID, *prefix]]), tap)[0, -1]
+            expected = logits.softmax(-1)[step.candidates[0].id].item()
+            assert step.candidates[0].probability == pytest.approx(expected, rel=1e-4)
+            prefix = list(step.best.ids)
 
 
 def test_eight_threads_get_what_each_gets_alone(loaded: LoadedModel) -> None:

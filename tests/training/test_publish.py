@@ -226,6 +226,14 @@ def test_the_shipped_card_says_what_the_shipped_figures_say(metrics: dict[str, A
         assert f"Signature: `{row['bleu_signature']}`" in card
 
 
+def test_publishing_writes_the_shipped_card_from_the_shipped_figures(metrics: dict[str, Any]) -> None:
+    weights = SHIPPED / "model.safetensors"
+    words = (publishing.CARDS / "translator.md").read_text(encoding="utf-8")
+    written = publishing.card(words, load_folder(SHIPPED), metrics, weights)
+    assert written == (SHIPPED / "README.md").read_text(encoding="utf-8")
+    assert f" weights as fp16 safetensors ({weights.stat().st_size / 1_000_000:.1f} MB).\n" in written
+
+
 def test_the_readme_says_the_shipped_scores(metrics: dict[str, Any]) -> None:
     readme, test = (ROOT / "README.md").read_text(encoding="utf-8"), metrics["test"]
     beam, typed, greedy = test["beam 4"], test["beam 4, as typed"], test["greedy"]
