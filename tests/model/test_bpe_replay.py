@@ -83,6 +83,16 @@ def test_each_merge_joins_the_earliest_learned_pair(tokenizer: Tokenizer) -> Non
         assert not set(pairs) & set(rules)
 
 
+def test_of_two_equal_pairs_the_left_one_is_joined_first() -> None:
+    """“aaaaa” with the rule a+a, then aa+aa: a space apart, aa aa a, then aaaa a."""
+    merges = Merges(Tokenizer.train(["aaaa"] * 9, 262))
+    (word,) = merges.words("aaaaa")
+    done = merges.replay(word)
+    before = [[merges.tokenizer.piece_text(id) for id in merge.before] for merge in done]
+    assert before[0] == [" ", *"aaaaa"]
+    assert [(merge.at, merges.tokenizer.piece_text(merge.joined)) for merge in done][:2] == [(1, "aa"), (2, "aa")]
+
+
 def test_a_piece_is_made_from_its_own_bytes(tokenizer: Tokenizer) -> None:
     merges = Merges(tokenizer)
     for id in range(tokenizer.vocab_size):

@@ -68,3 +68,41 @@ def test_the_weights_cannot_be_changed() -> None:
 def test_every_example_says_what_it_is_held_to(example) -> None:  # type: ignore[no-untyped-def]
     written = trace(load_model(TRANSLATOR), example.sentence).translation
     assert not example.says or written.rstrip(".") == example.says.rstrip("."), written
+
+
+def test_layers_and_heads_of_the_words_count_from_1_and_of_the_code_from_0() -> None:
+    written = json.loads((MODELS / TRANSLATOR / FILE).read_text(encoding="utf-8"))["telling"]
+    telling = load_model(TRANSLATOR).about.telling
+    assert telling is not None
+    assert {kind: (one.layer + 1, one.head + 1, one.looks_at) for kind, one in telling.items()} == {
+        kind: (one["layer"], one["head"], one["looks_at"]) for kind, one in written.items()
+    }
+
+
+def test_the_untrained_model_keeps_the_languages_but_no_telling_head() -> None:
+    trained, untrained = load_model(TRANSLATOR).about, load_model(UNTRAINED).about
+    assert (untrained.source, untrained.target, untrained.examples) == (
+        trained.source,
+        trained.target,
+        trained.examples,
+    )
+    assert untrained.title != trained.title
+    assert (trained.telling is None, untrained.telling) == (False, None)
+
+
+def test_the_seed_in_the_words_decides_on_the_random_weights(tmp_path: Path) -> None:
+    shutil.copytree(MODELS / TRANSLATOR, tmp_path / TRANSLATOR)
+    for seed in (0, 1):
+        (tmp_path / f"seed-{seed}").mkdir()
+        words = {"title": "Random", "untrained_like": TRANSLATOR, "seed": seed}
+        (tmp_path / f"seed-{seed}" / FILE).write_text(json.dumps(words))
+    same, other = (load_model(f"seed-{seed}", tmp_path).weights for seed in (0, 1))
+    shipped, name = load_model(UNTRAINED).weights, "encoder.layers.0.self_attn.w_q.weight"
+    assert np.array_equal(same[name], shipped[name])
+    assert not np.array_equal(other[name], shipped[name])
+
+
+def test_the_bytes_and_the_parameters_are_counted() -> None:
+    loaded = load_model(TRANSLATOR)
+    assert loaded.n_parameters == sum(weight.size for weight in loaded.weights.values())
+    assert loaded.nbytes == 4 * loaded.n_parameters  # float32
