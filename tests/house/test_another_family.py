@@ -12,6 +12,7 @@ from model.decoding import Beam, Greedy
 from model.interventions import Block, Head, Interventions, Unit
 from model.trace import Trace, trace
 from tests.house.toy import D_FF, D_MODEL, N_HEADS, N_LAYERS, toy
+from ui.components.architecture import architecture_data
 
 SENTENCE = "The cat sat on the mat."
 D_K = D_MODEL // N_HEADS
@@ -82,6 +83,16 @@ def test_changes_reach_it() -> None:
     ahead = traced(interventions=Interventions(causal_mask_off=True))
     assert (ahead.attention("decoder", 0) > 0).all()
     assert len(toy().anatomy.attentions["decoder"]) == N_LAYERS
+
+
+def test_the_map_draws_its_one_stack() -> None:
+    plain = architecture_data(toy(), lit=(), links={}, trace=traced(), compact=False)
+    assert len(plain["stacks"]) == 1
+    assert plain["feeds"] == []
+    names = " ".join(block["name"] for block in plain["blocks"])
+    assert "Decoder masked self-attention" in names
+    assert "Encoder" not in names
+    assert all("picture" in block for block in plain["blocks"] if "attention, layer" in block["name"])
 
 
 def page() -> None:
