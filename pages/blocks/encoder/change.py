@@ -9,7 +9,7 @@ from model.trace import Trace
 from ui import engine
 from ui.components.matrix import Labels
 from ui.controls.address import read_pair, write_pair
-from ui.text import in_markdown, number, visible
+from ui.text import in_markdown, number, piece
 from ui.views.attention_kinds import READABLE
 from ui.views.before_after import before_after
 
@@ -53,7 +53,7 @@ def choose_change(trace: Trace) -> tuple[int, str]:
 
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         st.selectbox(
-            "Replace the piece", range(n), index=row, format_func=lambda i: f"{i + 1} {visible(own[i].text)}",
+            "Replace the piece", range(n), index=row, format_func=lambda i: f"{i + 1} {piece(own[i].text)}",
             key=keys[0], on_change=write_row, width=220,
         )  # fmt: skip
         st.selectbox("by", options, index=options.index(word), key=keys[1], on_change=write_word, width=220)
