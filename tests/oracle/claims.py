@@ -67,7 +67,11 @@ def link(label: str, page: str) -> Statement:
 
 def control(type: str, label: str, **more: Any) -> Statement:
     """A control; help, placeholder and disabled only where there are any."""
-    shown = {name: value for name, value in more.items() if name == "value" or value not in ("", False, None)}
+    shown = {
+        name: value
+        for name, value in more.items()
+        if name == "value" or (value not in ("", None) and value is not False)
+    }
     return Statement("control", {"type": type, "label": label, **shown})
 
 

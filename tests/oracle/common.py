@@ -202,8 +202,10 @@ def shown_tensor(
     rows = rows or [(page.src if name.startswith("encoder") else page.tgt)[i].text for i in at[0]]
     columns = columns or [str(j + 1) for j in at[1]]
     hidden = None
-    if kind is not None and what in ("weights", "scores"):
-        hidden = np.isneginf(oracle[f"{name.rpartition('.')[0]}.scores"][head or 0])[np.ix_(*at)]
+    # All heads have the same mask; an average over several layers has none.
+    mask = f"{name.rpartition('.')[0]}.scores"
+    if kind is not None and what in ("weights", "scores", "average") and mask in oracle.tensors:
+        hidden = np.isneginf(oracle[mask][head or 0])[np.ix_(*at)]
     values = whole[np.ix_(*at)]
     # The largest; of equal ones the first. The app computes in float32, where more are equal.
     sizes = np.abs(np.where(np.isfinite(values), values, 0)).astype(np.float32)

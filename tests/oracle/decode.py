@@ -66,8 +66,12 @@ def penalised(total: float, length: int, alpha: float) -> float:
 
 @dataclass
 class Search:
-    """A beam search: the unfinished kept after each step, and all that finished, with their log-probabilities."""
+    """A beam search, each translation with its log-probability.
 
+    looked_at: of each step twice as many extensions as are kept, best first; kept: the unfinished after each step
+    """
+
+    looked_at: list[dict[Ids, float]] = field(default_factory=list)
     kept: list[dict[Ids, float]] = field(default_factory=list)
     finished: dict[Ids, float] = field(default_factory=dict)
 
@@ -88,7 +92,8 @@ def beam(writer: Writer, size: int, prefix: Ids = ()) -> Search:
             scores = total + writer.scores(ids)
             # No more than twice `size` extensions of one prefix can matter.
             extensions += [(float(scores[id]), (*ids, int(id))) for id in np.argsort(-scores)[: 2 * size]]
-        extensions.sort(reverse=True)
+        extensions = sorted(extensions, reverse=True)[: 2 * size]
+        search.looked_at.append({ids: total for total, ids in extensions})
         search.finished |= {ids: total for total, ids in extensions[:size] if ids[-1] == EOS}
         kept = dict([(ids, total) for total, ids in extensions if ids[-1] != EOS][:size])
         search.kept.append(kept)

@@ -37,8 +37,11 @@ def beam_search(trace: Trace) -> None:
     prefix, _ = state.read_prefix(trace)
     steps = state.beam(trace, size, prefix)
     columns = looked_at(steps)
-    ranked = sorted(steps[-1].finished, key=lambda one: one.score(alpha), reverse=True)
-    best = (ranked or steps[-1].hypotheses)[0]
+    last = steps[-1]
+    # One that the visitor ended was never searched for.
+    ended = last.finished or [one for one in last.hypotheses if one.finished]
+    ranked = sorted(ended, key=lambda one: one.score(alpha), reverse=True)
+    best = (ranked or last.hypotheses)[0]
     home = len(best.ids) - 1, [one.ids for one in columns[len(best.ids) - 1]].index(best.ids)
     column, row = read_pair("node", (len(columns), 2 * WIDEST), home)
     if row >= len(columns[column]):

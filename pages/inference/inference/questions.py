@@ -110,6 +110,6 @@ def gpt(trace: Trace) -> Question:
         wrong={
             0: f"That is less than one row of the embedding here, {trace.model.config.d_model} numbers.",
             1: f"The small model here has more: {here}.",
-            3: "That is the size of GPT-3, two years later: 175 billion (Brown et al. 2020).",
+            3: "GPT-3 came near that, two years later: 175 billion (Brown et al. 2020).",
         },
     )

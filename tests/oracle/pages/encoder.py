@@ -459,10 +459,7 @@ def travels(page: Page) -> object:
 
 def how_alike(one: Sentence, two: Sentence, ids: tuple[int, ...], pair: str) -> object:
     top, others = rows_of(one, two, ids)[-1], different(one, two)[-1]
-    if np.isnan(others):
-        right = 3
-    else:
-        right = 0 if top > 0.8 else 1 if top > others + 0.1 else 2
+    right = 3 if np.isnan(others) else 0 if top > 0.8 else 1 if top > others + 0.1 else 2
     compared = f"; two different words of these sentences have {number(others, 2)} on average." if right < 3 else "."
     return question(
         f"{pair} After the last layer its two vectors are…",

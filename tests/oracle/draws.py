@@ -1,0 +1,17 @@
+"""What a seed draws: torch's random numbers, which nobody can compute on paper, over the oracle's own probabilities."""
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+
+from tests.oracle.decode import LONGEST, Ids
+from tests.oracle.forward import EOS
+
+
+def sampled(shares: Callable[[Ids], np.ndarray], seed: int, prefix: Ids = ()) -> Ids:
+    """A translation drawn piece by piece. shares: of every entry (V), after what is written so far."""
+    generator, ids = torch.Generator().manual_seed(seed), prefix
+    while ids[-1:] != (EOS,) and len(ids) < LONGEST:
+        ids = (*ids, int(torch.multinomial(torch.from_numpy(shares(ids)).float(), 1, generator=generator)))
+    return ids
