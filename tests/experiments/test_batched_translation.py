@@ -1,8 +1,13 @@
 """Sentences run together are as if run one by one."""
 
 import numpy as np
+import pytest
 
+from experiments import batched_translation
 from experiments.batched_translation import translate_together
+from model import trace as tracing
+from model.loaded import load_folder
+from model.tokenizer import EOS_ID
 from ui import engine
 
 SENTENCES = ("Go", "I ate an apple", "The black cat fights the white cat.", "ฉันชอบสุนัข")
@@ -18,3 +23,17 @@ def test_a_batch_is_its_sentences_one_by_one() -> None:
         for name, values in run.tensors.items():
             assert values.shape == trace.tensors[name].shape
             np.testing.assert_allclose(values, trace.tensors[name], atol=2e-3, rtol=1e-3)
+
+
+def test_a_sentence_that_does_not_end_in_time_is_cut_like_one_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With room for five pieces: all sentences but the first are still being written, and sources are cut too."""
+    for module in (batched_translation, tracing):
+        monkeypatch.setattr(module, "MAX_TOKENS", 5)
+    loaded, finished = load_folder(), []
+    for sentence, run in zip(SENTENCES, translate_together(loaded, SENTENCES, KEPT), strict=True):
+        alone = tracing.trace(loaded, sentence)
+        assert (run.src, run.tgt) == (alone.src, alone.tgt)
+        finished.append(alone.labels[-1].id == EOS_ID)
+        for name, values in run.tensors.items():
+            np.testing.assert_allclose(values, alone.tensors[name], atol=2e-3, rtol=1e-3)
+    assert finished == [True, False, False, False]

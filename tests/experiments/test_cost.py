@@ -4,7 +4,8 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from experiments.cost import timed, work
+from experiments.cost import attention_work, timed, work
+from model.attention import MultiHeadAttention
 from model.families.encoder_decoder import EncoderDecoder
 from model.loaded import LoadedModel
 from model.tokenizer import EOS_ID, SOS_ID, Tokenizer
@@ -36,3 +37,17 @@ def test_every_step_is_timed(loaded: LoadedModel, cached: bool) -> None:
     seconds = timed(loaded, SRC, TGT, cached)
     assert len(seconds) == len(TGT)
     assert min(seconds) > 0
+
+
+@pytest.mark.parametrize("n_pieces", [1, 5, 31])
+@torch.no_grad()
+def test_one_attention_layer_by_torchs_count(n_pieces: int) -> None:
+    attention, x = MultiHeadAttention(42, 3), torch.randn(1, n_pieces, 42)
+    with FlopCounterMode(display=False) as counter:
+        attention(x, x)
+    counts = counter.get_flop_counts()
+    found = attention_work(42, n_pieces)
+    in_matrices = sum(sum(counts[f"MultiHeadAttention.w_{letter}"].values()) for letter in "qkvo")
+    assert found.projections == in_matrices // 2
+    assert found.total == counter.get_total_flops() // 2
+    assert found.products == found.total - found.projections

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments import head_roles
 from experiments.ablation import all_heads, log_probabilities_without
 from experiments.head_roles import (
     MEASURED,
@@ -98,6 +99,16 @@ def test_each_german_word_comes_from_its_english_one() -> None:
     german = {label.text: first.get(word) for label, word in zip(one.labels, found, strict=True)}
     assert german["Ich"] == "I"
     assert german["Apfel"] == "apple"
+
+
+@pytest.mark.parametrize(("left", "word"), [(0.89, 4), (0.902, -1), (1.0, -1), (1.3, -1)])
+def test_a_piece_is_aligned_once_a_tenth_of_its_probability_is_lost(
+    monkeypatch: pytest.MonkeyPatch, left: float, word: int
+) -> None:
+    """Word 4 leaves this part of a piece's probability, word 2 a little more; the second piece is about word 2."""
+    likely = np.log([[0.5, 0.4], [0.5 * (left + 0.01), 0.1], [0.5 * left, 0.4]])
+    monkeypatch.setattr(head_roles, "log_probabilities_hiding", lambda *_: ((2, 4), likely))
+    assert aligned_words(loaded(), (), ()) == (word, 2)
 
 
 # --- shares --------------------------------------------------------------------------------------------------------
