@@ -33,6 +33,6 @@ def pick_device() -> Device:
         device = torch.device(kind)
         if not (fault := _works(device)):
             name = torch.cuda.get_device_name() if kind == "cuda" else "Apple GPU"
-            return Device(device, f"GPU · {name}", " ".join(notes))
+            return Device(device, f"GPU · {name}")
         notes.append(f"The GPU ({kind}) could not be used: {fault}. The model runs on the CPU instead.")
     return Device(torch.device("cpu"), f"CPU · {platform.machine()}", " ".join(notes))

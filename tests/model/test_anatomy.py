@@ -1,14 +1,19 @@
 """The anatomy of the translator's family, by hand; and by running the model: what a tap is said to read, it reads."""
 
 import itertools
+from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from model.anatomy import Anatomy, Attention
-from model.describe import anatomy_of, describe
+from model.anatomy import Anatomy, Attention, Made
+from model.attention import MultiHeadAttention
+from model.describe import Scribe, anatomy_of, describe
 from model.families.encoder_decoder import EncoderDecoder
+from model.feed_forward import FeedForward, GatedFeedForward
+from model.layers import EncoderLayer
+from model.residual import PostNorm, PreNorm, SandwichNorm
 from model.tap import Recorder
 from tests.small import CONFIG, SOURCE, TARGET, random_model
 
@@ -128,6 +133,70 @@ def test_every_weight_is_used_where_it_is_said_to_be(
             weight -= 0.5
         plain = recorded(model, src_ids, tgt_ids)  # there and back rounds a little
         assert first == user
+
+
+@pytest.mark.parametrize(
+    ("activation", "operation"),
+    [(nn.ReLU(), "relu"), (nn.SiLU(), "silu"), (nn.GELU(), "gelu"), (nn.GELU(approximate="tanh"), "gelu_tanh")],
+)
+def test_each_activation_is_told_apart(activation: nn.Module, operation: str) -> None:
+    for network, activated in ((FeedForward, "hidden"), (GatedFeedForward, "gate")):
+        scribe = Scribe("network")
+        assert describe(network(42, 53, activation), scribe, "x") == "network.output"
+        expected = Made(operation, ("network.pre_activation",), (), ("tgt", "d_ff"))
+        assert scribe.tensors[f"network.{activated}"] == expected
+
+
+def layer_normed(residual: nn.Module) -> EncoderLayer:
+    attention, network = MultiHeadAttention(42, 3), FeedForward(42, 53)
+    return EncoderLayer(attention, residual, network, PostNorm(nn.LayerNorm(42)))
+
+
+@pytest.mark.parametrize(
+    ("residual", "expected"),
+    [
+        (
+            PostNorm(nn.LayerNorm(42)),
+            {
+                "sum": ("add_residual", ("x", "self_attn.output"), ()),
+                "output": ("layer_norm", ("add_norm_1.sum",), ("norm.weight", "norm.bias")),
+            },
+        ),
+        (
+            PreNorm(nn.RMSNorm(42)),
+            {
+                "normed": ("rms_norm", ("x",), ("norm.weight",)),
+                "output": ("add_residual", ("x", "self_attn.output"), ()),
+            },
+        ),
+        (
+            SandwichNorm(nn.LayerNorm(42), nn.RMSNorm(42)),
+            {
+                "normed": ("layer_norm", ("x",), ("norm.weight", "norm.bias")),
+                "renormed": ("rms_norm", ("self_attn.output",), ("norm_after.weight",)),
+                "output": ("add_residual", ("x", "add_norm_1.renormed"), ()),
+            },
+        ),
+    ],
+    ids=["post", "pre", "sandwich"],
+)
+def test_each_residual_by_hand(residual: nn.Module, expected: dict[str, tuple[str, tuple[str, ...], Any]]) -> None:
+    """What its sub-layer reads, and how the sub-layer's output joins the stream; each norm with its own weights."""
+    scribe, one = Scribe(), layer_normed(residual)
+    layer = describe(one, scribe, ("encoder", 0), "x", False)
+    found = {name.removeprefix("add_norm_1."): made for name, made in scribe.tensors.items() if "add_norm_1." in name}
+    assert {name: (made.operation, made.reads) for name, made in found.items()} == {
+        name: (operation, reads) for name, (operation, reads, _) in expected.items()
+    }
+    for name, (_, _, weights) in expected.items():
+        assert found[name].weights == tuple(f"add_norm_1.{weight}" for weight in weights)
+    used = {weight for made in scribe.tensors.values() for weight in made.weights}
+    assert used == dict(one.named_parameters()).keys()
+    attention = layer.sublayers[0]
+    assert attention.reads == ("x" if isinstance(residual, PostNorm) else "add_norm_1.normed")
+    assert (attention.stream, attention.result) == ("x", "add_norm_1.output")
+    norms = {PostNorm: "after", PreNorm: "before", SandwichNorm: "both"}
+    assert attention.norm == norms[type(residual)]
 
 
 def test_a_module_that_nobody_described_is_named() -> None:

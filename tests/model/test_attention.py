@@ -56,6 +56,16 @@ def test_each_row_of_weights_adds_up_to_one_over_permitted_keys() -> None:
     assert (weights.masked_select(mask) > 0).all()
 
 
+def test_a_masked_key_gets_nothing_however_low_the_others_score() -> None:
+    """The permitted scores are −10⁶ each; a mask that only subtracts much would let the forbidden key win."""
+    q, k, v = torch.full((1, 1, 1, 1), 1000.0), torch.full((1, 1, 3, 1), -1000.0), torch.eye(3)[None, None]
+    k[0, 0, 1] = 1000
+    mask, recorder = torch.tensor([True, False, True]), Recorder()
+    heads = scaled_dot_product_attention(q, k, v, mask, recorder)
+    assert recorder.tensors["scores"].flatten().tolist() == [-1e6, -math.inf, -1e6]
+    assert heads.flatten().tolist() == [0.5, 0, 0.5]
+
+
 def test_the_worked_example_of_the_illustrated_transformer() -> None:
     """q₁·k₁ = 112 and q₁·k₂ = 96; with d_k = 64 divided by 8: 14 and 12; after the softmax 0.88 and 0.12."""
     q, k, v = torch.zeros(1, 1, 1, 64), torch.zeros(1, 1, 2, 64), torch.zeros(1, 1, 2, 64)
@@ -98,6 +108,7 @@ def test_splitting_and_joining_heads_is_lossless() -> None:
 def test_masks_by_hand() -> None:
     ids = torch.tensor([[5, 6, PAD_ID], [7, PAD_ID, PAD_ID]])
     assert pad_mask(ids, PAD_ID).tolist() == [[[[True, True, False]]], [[[True, False, False]]]]
+    assert pad_mask(ids, 6).tolist() == [[[[True, False, True]]], [[[True, True, True]]]]  # another sign may be the one
     assert causal_mask(3).tolist() == [[[[True, False, False], [True, True, False], [True, True, True]]]]
 
 

@@ -21,6 +21,7 @@ from model.decoding import (
 from model.describe import anatomy_of
 from model.families.encoder_decoder import EncoderDecoder
 from model.interventions import Block, Head, Interventions, RowEdit, Unit
+from model.tap import Recorder, Tap, no_tap
 from model.tokenizer import EOS_ID, PAD_ID, SOS_ID
 from tests.small import random_ids
 
@@ -131,6 +132,23 @@ def test_decoding_with_and_without_a_cache_agree(model: EncoderDecoder, source: 
     assert uncached.cache is None
     for one, two in zip(cached, decoding_steps(uncached, Beam(3, max_steps=STEPS)), strict=True):
         assert [h.ids for h in one.hypotheses] == [h.ids for h in two.hypotheses]
+
+
+@pytest.mark.parametrize(
+    ("tap", "asked", "kept"),
+    [
+        (no_tap, None, True),
+        (Recorder(), None, False),
+        (no_tap, False, False),
+        (no_tap, True, True),
+        (Recorder(), True, True),
+        (Recorder(), False, False),
+    ],
+)
+def test_a_cache_is_kept_if_asked_for_or_else_where_nothing_is_tapped(
+    model: EncoderDecoder, source: Tensor, tap: Tap, asked: bool | None, kept: bool
+) -> None:
+    assert (NextToken(model, source, model.encode(source), tap, asked).cache is not None) == kept
 
 
 CHANGES = (

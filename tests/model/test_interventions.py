@@ -1,6 +1,7 @@
 """Changes as data: what is written is read back, what does not fit is refused, what is compiled does what it says."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -157,6 +158,17 @@ def test_each_change_does_what_it_says(model: EncoderDecoder, src_ids: Tensor, t
     assert torch.allclose(off[f"{cross}.heads"][0, 2, 3], 0.25 * values[0] + 0.75 * values[1], atol=1e-6)
     assert torch.equal(off[f"{cross}.weights"][0, 1], plain[f"{cross}.weights"][0, 1])
     assert math.isclose(off[f"{cross}.weights"][0, 2].sum(-1).mean().item(), 1, abs_tol=1e-5)
+
+
+def test_blocked_are_tokens_of_the_source_and_not_of_the_target() -> None:
+    """Also in a family whose decoder has a padding mask of its own."""
+    anatomy = anatomy_of(random_model())
+    target = replace(anatomy.tensors["decoder.memory_mask"], axes=("one", "one", "tgt"))
+    tap = Interventions(blocked=(1,)).compile(replace(anatomy, tensors={**anatomy.tensors, "decoder.mask": target}))
+    seen = torch.ones(1, 1, 1, 3, dtype=torch.bool)
+    assert tap("decoder.mask", seen).all()
+    for name in ("encoder.mask", "decoder.memory_mask"):
+        assert tap(name, seen).flatten().tolist() == [True, False, True]
 
 
 def test_several_changes_of_one_attention_all_happen(model: EncoderDecoder, src_ids: Tensor, tgt_ids: Tensor) -> None:

@@ -13,6 +13,7 @@ from model.readers import (
     READERS,
     Readers,
     ReadersConfig,
+    learned_distances,
     load_readers,
     named_tokens,
     ranks,
@@ -153,6 +154,25 @@ def test_the_anatomy_knows_every_value_but_logits_and_gradients(loaded: LoadedMo
             assert trace.tensors[name].shape == tuple(sizes[axis] for axis in one.axes), name
         assert all(read in made for read in one.reads), name
         assert all(weight in loaded.weights for weight in one.weights), name
+
+
+def test_the_shipped_readers_have_the_sizes_that_training_takes() -> None:
+    assert load_readers().config == ReadersConfig()
+
+
+@pytest.mark.parametrize("content", [None, "{", "no figures"])
+def test_figures_that_cannot_be_read_are_told_in_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str | None
+) -> None:
+    monkeypatch.setattr("model.readers.SHIPPED", tmp_path)
+    if content is not None:
+        (tmp_path / "distances.json").write_text(content)
+    learned_distances.cache_clear()
+    try:
+        with pytest.raises(CheckpointError, match=r"distances\.json (is missing|cannot be read .*)\. .*git checkout"):
+            learned_distances()
+    finally:
+        learned_distances.cache_clear()
 
 
 def test_ranks_and_memory_by_hand() -> None:

@@ -33,6 +33,7 @@ def test_a_script_never_seen_is_lost_to_all_but_bytes() -> None:
     found = by_method("ฉันชอบสุนัข")
     assert found["Words"].pieces == found["WordPiece"].pieces == (UNKNOWN,)
     assert found["Characters"].n_unknown == 11
+    assert found["Words"].back == found["WordPiece"].back == UNKNOWN  # not nothing: one sees that something is lost
     for method, cut in found.items():
         assert cut.rebuilt == (method == "Byte-pair encoding")
         assert (cut.n_unknown == 0) == cut.rebuilt

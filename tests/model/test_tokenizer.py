@@ -146,6 +146,12 @@ def test_normalising_twice_is_normalising_once(text: str) -> None:
     assert "  " not in once
 
 
+def test_half_a_character_of_another_encoding_is_dropped(tokenizer: Tokenizer) -> None:
+    """A lone surrogate is no character, and no text that holds one can be written as bytes."""
+    assert normalise("a\ud800b \udfffc") == "ab c"
+    assert tokenizer.decode(tokenizer.encode(normalise("x\ud83d"))) == "x"
+
+
 def test_normalising_by_hand() -> None:
     assert normalise("It’s  late,\tshe\n\nsaid. \x07") == "It's late, she said."
     assert normalise("‘a’ ‚b‘ `c´ “d” „e“ «f»") == "'a' 'b' 'c' \"d\" \"e\" \"f\""

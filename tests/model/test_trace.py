@@ -86,6 +86,15 @@ def test_tensors_cannot_be_changed(loaded: LoadedModel) -> None:
         result.tensors["logits"] = result.tensors["logits"]  # type: ignore[index]
 
 
+def test_what_is_recorded_outlives_the_pass(loaded: LoadedModel) -> None:
+    """A trace holds its own numbers: it shares no memory with the model, nor one tensor of it with another."""
+    tensors = trace(loaded, "The cat.", target="Die Katze.").tensors
+    of_model = [value.numpy() for value in (*loaded.model.parameters(), *loaded.model.buffers())]
+    for name, tensor in tensors.items():
+        assert tensor.flags.owndata, name
+        assert not any(np.shares_memory(tensor, value) for value in of_model), name
+
+
 def test_shapes_are_those_of_one_sentence(loaded: LoadedModel) -> None:
     result = trace(loaded, "The cat.", target="Die Katze.")
     s, t = len(result.src), len(result.tgt)

@@ -11,7 +11,7 @@ from model.config import PRESETS, ModelConfig
 from model.embedding import TokenEmbedding
 from model.families.encoder_decoder import EncoderDecoder
 from model.feed_forward import FeedForward
-from model.positions import Sinusoidal
+from model.positions import Sinusoidal, sinusoidal_encoding
 from model.residual import PostNorm
 from model.tap import Recorder
 from model.tokenizer import PAD_ID
@@ -153,6 +153,16 @@ def test_dropout_falls_on_each_sublayer_and_on_the_embedding() -> None:
     assert_close(add_norm(x, lambda _: torch.randn(2, 5, 42)), nn.functional.layer_norm(x, (42,)))
     embedding = TokenEmbedding(nn.Embedding(11, 42), Sinusoidal(13, 42), dropout=1.0)
     assert not embedding(torch.tensor([[3, 5, 7]])).any()
+
+
+def test_the_embedding_is_recorded_whole_and_dropped_after() -> None:
+    embedding = TokenEmbedding(nn.Embedding(11, 42), Sinusoidal(13, 42), dropout=0.5)
+    ids, recorder = torch.randint(11, (3, 13)), Recorder()
+    states, whole = embedding(ids, recorder), recorder.tensors["output"]
+    assert_close(whole, embedding.matrix(ids) * 42**0.5 + sinusoidal_encoding(13, 42))
+    kept = states != 0
+    assert_close(states[kept], 2 * whole[kept])
+    assert 0.45 < kept.float().mean() < 0.55
 
 
 def test_one_matrix_serves_both_embeddings_and_the_output(model: EncoderDecoder) -> None:

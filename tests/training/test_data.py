@@ -105,8 +105,8 @@ def test_variations_of_one_sentence_come_together() -> None:
 
 
 def test_any_pair_may_be_joined_to_any_other() -> None:
-    pairs = [(f"e{n}", f"d{n}") for n in range(7)] * 300
-    varied = Variation(0, 0, 0, 0, join=1).apply(pairs, random.Random(1))
+    pairs, rng = [(f"e{n}", f"d{n}") for n in range(7)], random.Random(1)
+    varied = [pair for _ in range(300) for pair in Variation(0, 0, 0, 0, join=1).apply(pairs, rng)]
     assert {english for english, _ in varied} == {f"e{n} e{m}" for n in range(7) for m in range(7)}
     assert all(german == english.replace("e", "d") for english, german in varied)
 
@@ -148,6 +148,15 @@ def test_a_long_pair_makes_its_own_batch_smaller_and_no_later_one() -> None:
     assert sorted(map(len, batches)) == [1, 20, 20]
 
 
+def test_a_batch_is_alike_in_its_targets_whatever_the_sources() -> None:
+    """The target is where a padded row costs most: each of its positions goes through the output matrix."""
+    rng = random.Random(3)
+    lengths = [(rng.randint(3, 40), rng.randint(3, 40)) for _ in range(2003)]
+    for batch in length_batches(lengths, 400, rng):
+        targets = [lengths[i][1] for i in batch]
+        assert max(targets) - min(targets) <= 2
+
+
 def test_pairs_of_equal_length_meet_others_in_the_next_epoch() -> None:
     """Which pairs share a batch is drawn anew."""
     batches = [length_batches([(5, 5)] * 60, 30, random.Random(seed)) for seed in (1, 2)]
@@ -171,6 +180,7 @@ def test_an_epoch_depends_on_seed_and_number_alone(tokenizer: Tokenizer) -> None
     assert load(tokenizer, epoch=4) == batches
     assert load(tokenizer, epoch=5) != batches
     assert load(tokenizer, epoch=4, seed=2) != batches
+    assert load(tokenizer, epoch=11, seed=1) != load(tokenizer, epoch=1, seed=11)
 
 
 def test_an_epoch_holds_every_pair_once(tokenizer: Tokenizer) -> None:

@@ -7,6 +7,7 @@ import math
 import random
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -47,6 +48,14 @@ def test_every_text_is_in_one_batch_and_every_batch_has_one_length() -> None:
     assert Counter(len(ids) for ids in batches) == {4: 6, 2: 3}  # ten texts of each length
     again = training.equal_length_batches(rows, 4, random.Random(1))
     assert [ids.tolist() for ids in again] != [ids.tolist() for ids in batches]
+
+
+def test_texts_of_one_length_meet_others_in_the_next_epoch() -> None:
+    """Which texts share a batch is drawn anew."""
+    rows = [[n, 5] for n in range(30)]
+    batches = [training.equal_length_batches(rows, 5, random.Random(seed)) for seed in (1, 2)]
+    first, second = ({frozenset(ids[:, 0].tolist()) for ids in found} for found in batches)
+    assert first != second
 
 
 def test_an_epoch_depends_on_seed_and_number_alone() -> None:
@@ -114,6 +123,23 @@ def test_a_killed_run_goes_on_to_exactly_the_same_weights(
     training.train(SENTENCES, CONFIG, resumed, RECIPE, TEXTS, save_every=5)
     weights, same = (load_readers(folder).model.state_dict() for folder in (whole, resumed))
     assert all(torch.equal(weights[name], same[name]) for name in weights)
+
+
+def test_processor_time_before_a_kill_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a clock that goes on 3 seconds with each batch: 10 steps, then a new start for the other 13."""
+    now, recall_loss = 0.0, training.all_readers
+
+    def slow(readers: Any, batch: Any) -> torch.Tensor:
+        nonlocal now
+        now += 3
+        return recall_loss(readers, batch)
+
+    monkeypatch.setattr(training.time, "process_time", lambda: now)
+    monkeypatch.setattr(training, "all_readers", slow)
+    ten = dataclasses.replace(RECIPE, steps=10)
+    assert training.train(SENTENCES, CONFIG, tmp_path, ten, TEXTS, save_every=5) == 30
+    now = 1000.0  # another process, another clock
+    assert training.train(SENTENCES, CONFIG, tmp_path, RECIPE, TEXTS, save_every=5) == 30 + 39
 
 
 def test_a_window_is_a_run_of_tokens_from_the_sentences() -> None:

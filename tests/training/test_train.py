@@ -98,6 +98,21 @@ def test_progress_is_shown_as_the_run_makes_it() -> None:
     assert "step 42: validation loss 0.5000" in said
 
 
+def test_the_bar_of_a_resumed_run_starts_where_the_run_stands(monkeypatch: pytest.MonkeyPatch) -> None:
+    bars: list[tuple[float | None, int]] = []
+    add_task = command.Progress.add_task
+
+    def watched(self: Any, description: str, **more: Any) -> Any:
+        bars.append((more["total"], more["completed"]))
+        return add_task(self, description, **more)
+
+    monkeypatch.setattr(command.Progress, "add_task", watched)
+    for first in (1, 31):
+        records = [Step(n, loss=1, gradient_norm=1, learning_rate=1, target_tokens=1) for n in (first, first + 1)]
+        show(records, 90, Console(file=io.StringIO()))
+    assert bars == [(90, 0), (90, 30)]
+
+
 def test_a_run_that_diverges_ends_in_a_sentence(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
