@@ -76,6 +76,9 @@ def _element(element: Any, part: str) -> Iterator[Statement]:
             yield Statement(name, _component(name, json.loads(proto.json)), part)
     elif kind == "plotly_chart":
         yield Statement("plot", _plot(proto), part)
+    elif kind == "dataframe":
+        data = element.value
+        yield Statement("dataframe", {"columns": list(data.columns), "values": data.to_numpy(dtype=float)}, part)
     elif kind == "page_link":
         yield Statement("link", {"label": _markdown(proto.label), "page": proto.page}, part)
     elif kind == "iframe":

@@ -84,7 +84,7 @@ def chance(probability: float, digits: int = 4) -> str:
 
 def magnitude(value: float) -> str:
     """A number of any size: 0.123, or 1.2 · 10⁻⁷."""
-    if value == 0 or 1e-3 <= abs(value) < 1e6:
+    if math.isinf(value) or value == 0 or 1e-3 <= abs(value) < 1e6:
         return number(value, 3)
     power = math.floor(math.log10(abs(value)))
     if round(abs(value) / 10.0**power, 1) >= 10:

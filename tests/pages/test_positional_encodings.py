@@ -238,9 +238,15 @@ def test_the_shuffle_is_in_the_address(page: AppTest) -> None:
 
 def test_one_word_has_no_other_order() -> None:
     assert any("only one word" in notice for notice in notices(opened(PAGE, sentence="ภาษาไทย")))
-    page = opened(PAGE, sentence="ภาษาไทย", shuffle_of="Who fights whom?")
+    page = opened(PAGE, sentence="ภาษาไทย", shuffle_of="Who sees whom?")
     assert not [notice for notice in notices(page) if "only one word" in notice]
-    assert component(page, "do_before")["rows"][:3] == ["The", "black", "cat"]
+    assert component(page, "do_before")["rows"][:3] == ["The", "white", "dog"]
+
+
+def test_the_example_is_one_that_the_model_masters() -> None:
+    page = opened(PAGE, shuffle_of="Who sees whom?")
+    first = next(m.value for m in page.markdown if "** → " in m.value)
+    assert first.replace("\\", "") == "**The white dog sees the black cat.** → Der weiße Hund sieht die schwarze Katze."
 
 
 @pytest.mark.parametrize("off", ["true", "false"])

@@ -20,9 +20,9 @@ from ui.views.before_after import before_after
 LOST = 30  # pieces after which a translation without positions is cut: it may never end
 FEW = 10  # dimensions shown at once, so that their numbers can be read
 SEEDS = 999
-CATS = "The black cat fights the white cat."
+ANIMALS = "The white dog sees the black cat."
 
-SENTENCE = Choice("Words of", "shuffle_of", ("your sentence", "Who fights whom?"))
+SENTENCE = Choice("Words of", "shuffle_of", ("your sentence", "Who sees whom?"))
 STACK = Choice("Read by", "shuffle_in", ("the encoder", "the decoder"))
 POSITIONS_OFF = Switch("Leave the positions out", "positions_off")
 MASK_OFF = Switch("Lift the causal mask", "mask_off")
@@ -50,11 +50,11 @@ def do(trace: Trace) -> None:
         off = POSITIONS_OFF.draw()
         lifted = MASK_OFF.draw() if stack == "the decoder" else False
         st.button("Shuffle again", on_click=write_count, args=("shuffle", (seed + 1) % SEEDS))
-    base = trace if which == SENTENCE.options[0] else engine.trace(CATS, name=trace.model.name)
+    base = trace if which == SENTENCE.options[0] else engine.trace(ANIMALS, name=trace.model.name)
     text = base.text if stack == "the encoder" else base.translation
     order = shuffle(trace.model.tokenizer, text, seed)
     if order is None:
-        st.info("There is only one word here, so no other order. Choose *Who fights whom?*, or type two words.")
+        st.info("There is only one word here, so no other order. Choose *Who sees whom?*, or type two words.")
         return
     if stack == "the encoder":
         in_the_encoder(base, order, off)
@@ -89,8 +89,8 @@ def in_the_encoder(base: Trace, order: Shuffle, off: bool) -> None:
     )
     if not one.finished:
         st.caption(
-            f"The translation is cut after {LOST} pieces. The decoder has lost its positions too, and it does not come "
-            "to an end."
+            f"The translation is cut after {LOST} pieces. The decoder has lost its positions too, and by then it has "
+            "not come to an end."
         )
 
 
