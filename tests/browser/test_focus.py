@@ -42,9 +42,10 @@ def test_every_stop_of_the_tab_key_is_seen(new_page: Callable[..., Page], url: s
     stops = []
     for _ in range(70):
         page.keyboard.press("Tab")
-        stops.append(page.evaluate(FOCUSED))
-        if stops[-1]["tag"] == "body":
+        stop = page.evaluate(FOCUSED)
+        if stop["tag"] == "body":  # past the last stop of the page
             break
+        stops.append(stop)
     assert len(stops) > 40
     assert not [stop for stop in stops if stop["tag"] == "svg"], "a drawing without a name is no stop"
     # A box for text or a number shows its focus by its border.

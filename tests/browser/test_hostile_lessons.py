@@ -34,9 +34,10 @@ def parameters() -> list[str]:
     source = "\n".join(path.read_text(encoding="utf-8") for path in files)
     keys = re.findall(r'\bkey=f?"(\w+)', source)
     read = re.findall(r'\b(?:read|write)_\w+\(\s*"(\w+)"', source)
+    controls = re.findall(r'\b(?:Choice|Switch|Number)\(\s*f?"[^"]*",\s*f?"(\w+)', source)
     asked = re.findall(r'query_params(?:\.\w+\(|\[)\s*"(\w+)"', source)
     constants = re.findall(r'"([a-z_]+)"', "\n".join(re.findall(r'^[A-Z_, ]+ = (".*)$', source, re.MULTILINE)))
-    found = {*keys, *read, *asked, *constants}
+    found = {*keys, *read, *controls, *asked, *constants}
     found |= {f"{name}{n}" for name in found if name.endswith("_") for n in range(4)}  # constant_{n}
     return sorted(found - {"sentence", "present"})
 

@@ -39,7 +39,7 @@ def do(trace: Trace) -> None:
         f"{number(engine.run(mean_cosines, trace.model)[1], 2)} on average."
     )
     entry = choose_entry(trace)
-    nearest, ring, senses = st.tabs(["The nearest", f"The {AROUND} nearest, drawn", "One word, three sentences"])
+    nearest, ring, senses = st.tabs(["The nearest", f"{AROUND} drawn", "One word, three sentences"])
     with nearest:
         neighbours(trace, entry)
     with ring:

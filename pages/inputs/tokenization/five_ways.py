@@ -90,7 +90,7 @@ def sizes(trace: Trace) -> None:
     rules, base = merges(trace), FIRST_MERGED
     lengths = rules.lengths(text_to_cut(trace))
     st.markdown(
-        "A larger vocabulary makes the sequence shorter. The text is the one under *Five ways to cut a text*. "
+        "A larger vocabulary makes the sequence shorter. The text is the one under *Five ways to cut*. "
         f"With no merge it is {n_pieces(lengths[0][1])} long, one for each byte (and one for the space in front). "
         f"With all {len(rules):,} merges it is {lengths[-1][1]}. Every merge costs one row in the vocabulary. The line "
         "below is this text, cut with only the first merges known."

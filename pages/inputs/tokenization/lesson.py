@@ -188,7 +188,7 @@ def snippet(text: str, rules: Merges, token_id: int) -> str:
 
 
 def do(trace: Trace) -> None:
-    trials = {"Build a word, merge by merge": replay, "Five ways to cut a text": compare, "Size against length": sizes}
+    trials = {"Merge by merge": replay, "Five ways to cut": compare, "Length": sizes}
     for tab, trial in zip(st.tabs(list(trials)), trials.values(), strict=True):
         with tab:
             trial(trace)

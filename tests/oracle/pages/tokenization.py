@@ -198,11 +198,11 @@ def hardest_word(page: Page) -> str:
 
 
 def do(page: Page) -> Statements:
-    yield fold("Build a word, merge by merge")
+    yield fold("Merge by merge")
     yield from build_a_word(page)
-    yield fold("Five ways to cut a text")
+    yield fold("Five ways to cut")
     yield from five_cuts(page)
-    yield fold("Size against length")
+    yield fold("Length")
     yield from size_and_length(page)
 
 
@@ -319,7 +319,7 @@ def size_and_length(page: Page) -> Statements:
     curve = lengths((tidied(page.state.get("text", "")) or page.text)[:200])
     (_, most), (_, least) = curve[0], curve[-1]
     yield markdown(
-        "A larger vocabulary makes the sequence shorter. The text is the one under *Five ways to cut a text*. With no "
+        "A larger vocabulary makes the sequence shorter. The text is the one under *Five ways to cut*. With no "
         f"merge it is {n_of(most, 'piece')} long, one for each byte (and one for the space in front). With all "
         f"{N_MERGES:,} merges it is {least}. Every merge costs one row in the vocabulary. The line below is this text, "
         "cut with only the first merges known."
