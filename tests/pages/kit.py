@@ -4,6 +4,7 @@ import html
 import json
 import re
 from base64 import b64decode
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -179,6 +180,18 @@ def column_chart(app: AppTest, alt: str) -> dict[str, list[float]]:
         html.unescape(name): [float(to) for to in re.findall(rf'<i class="\w+ s{n}" style="[^"]*--to:([\d.]+)', body)]
         for n, name in enumerate(names)
     }
+
+
+def elements(node: Any) -> Iterator[Any]:
+    """A container or element and everything in it, in order."""
+    yield node
+    for child in getattr(node, "children", {}).values():
+        yield from elements(child)
+
+
+def numbers_in(text: str) -> list[float]:
+    found = re.findall(r"[-−]?\d[\d,]*(?:\.\d+)?", text)
+    return [float(number.replace("−", "-").replace(",", "")) for number in found]
 
 
 def size(text: str) -> float:

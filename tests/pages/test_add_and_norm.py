@@ -12,8 +12,7 @@ from torch.nn import functional
 from experiments.deep_stack import JOINTS, deep_run
 from experiments.examples import example_sentences
 from tests.oracle.forward import Forward, source_ids
-from tests.pages.kit import ROOT, component, markdown, opened, size, table, values, verdict
-from tests.truth.reading import numbers_in
+from tests.pages.kit import ROOT, component, markdown, numbers_in, opened, size, table, values, verdict
 from ui import engine
 from ui.views.attention_kinds import READABLE
 

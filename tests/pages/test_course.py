@@ -9,8 +9,7 @@ from streamlit.testing.v1 import AppTest
 from model import readers
 from model.checkpoint import CheckpointError
 from tests.course import LESSONS
-from tests.pages.kit import ROUTER, assert_sound, go_to, markdown, notices, opened
-from tests.truth.reading import elements
+from tests.pages.kit import ROUTER, assert_sound, elements, go_to, markdown, notices, opened
 from ui.course.lesson import Lesson
 from ui.course.progress import COOKIE, MAX_CHARS, read_progress
 from ui.course.quiz import Question

@@ -1,4 +1,4 @@
-"""The lesson on inference, by what it would show; searches and passes of the oracle compute every number again."""
+"""The lesson on inference, by what it would show; searches of the oracle compute its numbers again."""
 
 import re
 import time
@@ -16,9 +16,9 @@ from explain import worked_score
 from tests.oracle import decode
 from tests.oracle.decode import Writer
 from tests.oracle.formula import agree
-from tests.oracle.forward import EOS, SOS, Forward, source_ids, tokenizer
+from tests.oracle.forward import EOS, SOS, source_ids, tokenizer
+from tests.oracle.words import pieces, visible
 from tests.pages.kit import assert_sound, component, give_answer, markdown, opened, size, table
-from tests.truth.lessons.inference import check_theatre, text_of
 from ui import engine
 from ui.course.lesson import COURSE
 
@@ -45,6 +45,12 @@ def at(sentence: str = SENTENCE, **parameters: str) -> AppTest:
     return opened(PAGE, sentence=sentence, **parameters)
 
 
+def text_of(id: int) -> str:
+    """A piece as it is shown."""
+    (piece,) = pieces([id])
+    return visible(piece.text)
+
+
 def numeral(text: str) -> float:
     return float(text.replace("−", "-").replace(",", ""))
 
@@ -59,15 +65,6 @@ def second(text: str, step: int) -> int:
 
 
 # --- See: the theatre ------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("heads", ["All heads of the layer, averaged", "The chosen head"])
-def test_the_theatre_shows_every_step_of_greedy_search(heads: str) -> None:
-    data = component(at(heads_of=heads, layer="2", head="3", at="4"), "theatre")
-    assert "layer 2, " + ("head 3" if "chosen" in heads else "average of its heads") in data["source_name"]
-    assert data["step"] == 3
-    assert not any(data["yours"])
-    check_theatre(data, Forward(source_ids(SENTENCE), list(greedy(SENTENCE))))
 
 
 def test_the_head_it_needs_most_is_one_click_away() -> None:
@@ -90,7 +87,6 @@ def test_a_chosen_piece_is_written_and_the_model_goes_on_from_it(given: int) -> 
     assert data["target"] == ["<sos>", *map(text_of, expected)]
     assert data["yours"] == [False] * (given + 1) + [True] + [False] * (len(expected) - given - 1)
     assert data["steps"][given]["candidates"][0][0] == text_of(greedy(SENTENCE)[given])
-    check_theatre(data, Forward(source_ids(SENTENCE), list(expected)))
     text = markdown(page)
     assert "- **Score.** You chose it: its score" in text
     ours, own = table(page, "", "translation"), greedy(SENTENCE)

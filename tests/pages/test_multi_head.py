@@ -15,8 +15,8 @@ import tests.course  # noqa: F401 - fills the course
 from model.attention import MultiHeadAttention
 from model.checkpoint import CheckpointError
 from tests.oracle.forward import EOS, Forward, config, softmax, source_ids, tokenizer
+from tests.pages.head_shares import PATHS, measured_table, roles, shares_of_layer
 from tests.pages.kit import column_chart, component, give_answer, markdown, opened, size, table, values
-from tests.truth.lessons.multi_head import PATHS, measured_table, roles, shares_of_layer
 from ui import engine
 from ui.course.lesson import COURSE
 

@@ -1,4 +1,4 @@
-"""What the lesson on multi-head attention shows: the shares of its heads, counted again cell by cell."""
+"""The shares of a layer's heads, counted again cell by cell, and the roles that they give."""
 
 import json
 import random
@@ -11,8 +11,6 @@ import numpy as np
 
 from experiments.head_roles import aligned_words
 from tests.oracle.forward import EOS, FOLDER, SOS, Forward, config, softmax, tidied, tokenizer
-from tests.truth.lessons.common import sizes
-from tests.truth.reading import Seen, Words, expect, fixed, only_place, place_of
 from ui import engine
 
 PATHS = {
@@ -141,88 +139,7 @@ def roles(table: np.ndarray, kind: str) -> list[str]:
     return [role(kind, row, table[-1]) for row in table[:-1]]
 
 
-def kind_and_layer(path: str) -> tuple[str, int]:
-    stack, _, layer, attention = path.split(".")[:4]
-    return ("cross" if attention == "cross_attn" else stack), int(layer)
-
-
 def measured_table(kind: str, layer: int) -> np.ndarray:
     data, n_heads = measured(), config()["n_heads"]
     rows = [data["shares"][f"{kind}.{layer}.{head}"] for head in range(n_heads)]
     return np.array([list(row.values()) for row in (*rows, data["uniform"][kind])])
-
-
-def shares_shown(oracle: Forward, data: dict[str, Any]) -> np.ndarray:
-    """The matrix of shares, on the sentence or over the test set."""
-    _, where, kind, _, layer = data["csv_name"].split()
-    assert data["columns"] == NAMES[kind]
-    assert data["rows"][-1] == "equal weights"
-    if where == "here":
-        return shares_of_layer(oracle, kind, int(layer) - 1)
-    return measured_table(kind, int(layer) - 1)
-
-
-def roles_shown(text: str, seen: Seen, oracle: Forward) -> None:
-    """The labels of the layer's heads, of both kinds."""
-    kind, layer = kind_and_layer(only_place(seen).name)
-    head, _, *lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines()]
-    assert head == ["head", "looks here at", "evenness", f"over {measured()['sentences']:,} test sentences"]
-    here, tested = shares_of_layer(oracle, kind, layer), measured_table(kind, layer)
-    even = evenness(kind, oracle[f"{PATHS[kind].format(layer)}.weights"])
-    for n, (name, on_this, shown, over_all) in enumerate(lines):
-        assert name == str(n + 1)
-        expect(shown.replace("\\", ""), [even[n]])
-        assert on_this.replace("\\", "") == roles(here, kind)[n]
-        assert over_all.replace("\\", "") == roles(tested, kind)[n]
-
-
-def evenness(kind: str, maps: np.ndarray) -> list[float]:
-    """For each head the entropy of a row, to a base of as many places as it sees, averaged over rows that see two."""
-    sizes_of_rows = [t + 1 if kind == "decoder" else maps.shape[2] for t in range(maps.shape[1])]
-    rows = [t for t, size in enumerate(sizes_of_rows) if size > 1]
-    return [
-        sum(-sum(w * np.log(w) for w in one[t] if w > 0) / np.log(sizes_of_rows[t]) for t in rows) / max(1, len(rows))
-        for one in maps
-    ]
-
-
-def often_said(text: str, seen: Seen, oracle: Forward) -> None:
-    """The head of all layers with the largest share, and what equal weights give."""
-    data, numbers = measured(), [float(measured()["sentences"])]
-    for kind, share in (("encoder", "eos"), ("encoder", "previous"), ("encoder", "next"), ("cross", "aligned")):
-        shares = {name: row[share] for name, row in data["shares"].items() if name.startswith(kind)}
-        best = max(shares, key=lambda name: shares[name])
-        layer, head = map(int, best.split(".")[1:])
-        numbers += [layer + 1, head + 1, shares[best], data["uniform"][kind][share]]
-    expect(text.replace("\\", ""), numbers)
-
-
-def shapes(text: str, seen: Seen, oracle: Forward) -> None:
-    path = only_place(seen).name.rpartition(".")[0]
-    t, _, d_k = sizes(path, oracle)
-    n_heads, d_model = len(oracle[f"{path}.heads"]), oracle[f"{path}.concat"].shape[1]
-    expect(text, [n_heads, t, d_k, t, d_model, d_model, d_model, t, d_model])
-
-
-def first_pieces(text: str, seen: Seen, oracle: Forward) -> None:
-    (data,) = (d for d in seen.matrices if place_of(d))
-    expect(text, [len(data["rows"]), len(only_place(seen).whole(oracle))])
-
-
-def GRID(seen: Seen) -> str:
-    return only_place(seen).name.rpartition(".")[0]
-
-
-MATRICES = {r"shares (here|measured) \w+ layer \d+": shares_shown}
-
-WORDS: dict[str, Words] = {
-    r"\| head \| looks here at": roles_shown,
-    r"\*Evenness\* is": fixed(0, 1),
-    r"\| said to be found by heads": often_said,
-    "A share is how much": fixed(0, 1),
-    "A row is the German piece": fixed(10, 0),
-    "The largest share gives the label": fixed(0.5, 0.25, 1.5),
-    "Test sentences: ": lambda text, seen, oracle: expect(text.replace("\\", ""), [2.0]),
-    r"Shapes: \d+ heads": shapes,
-    r"The first \d+ of \d+ pieces": first_pieces,
-}
