@@ -63,8 +63,8 @@ def model_names(root: Path = MODELS) -> tuple[str, ...]:
     return tuple(sorted(path.parent.name for path in root.glob(f"*/{FILE}")))
 
 
-def load_folder(folder: Path = checkpoint.SHIPPED, device: Device | None = None, name: str = "") -> LoadedModel:
-    """The trained model in a folder, ready to run; without an about.json it has no title and no examples.
+def load_folder(folder: Path = checkpoint.SHIPPED, device: Device | None = None) -> LoadedModel:
+    """The trained model in a folder, ready to run; without an about.json its title is the folder's name.
 
     Raises: checkpoint.CheckpointError, naming the file and the repair
     """
@@ -72,7 +72,7 @@ def load_folder(folder: Path = checkpoint.SHIPPED, device: Device | None = None,
     model, tokenizer = checkpoint.load(folder)
     about = _about(folder) if (folder / FILE).exists() else About(folder.name)
     config, network = checkpoint.load_config(folder), model.to(device.torch)
-    return LoadedModel(name or folder.name, config, network, tokenizer, device, about, anatomy_of(model))
+    return LoadedModel(folder.name, config, network, tokenizer, device, about, anatomy_of(model))
 
 
 def load_model(name: str = TRANSLATOR, root: Path = MODELS, device: Device | None = None) -> LoadedModel:

@@ -187,7 +187,7 @@ def recall(readers: Readers, sentences: Sequence[Ids], n_texts: int = 1000) -> d
         hits = torch.cat([remembered(readers(ids, name), ids)[0] for ids in whole])
         figures[name] = {"sentences": share(hits)}
         for length, ids in windows.items():
-            quarter, hits = max(1, length // 4), remembered(readers(ids, name), ids)
+            quarter, hits = length // 4, remembered(readers(ids, name), ids)
             parts = {"all": hits, "first quarter": hits[:, :quarter], "last quarter": hits[:, -quarter:]}
             figures[name][str(length)] = {part: share(of_part) for part, of_part in parts.items()}
     return figures

@@ -36,6 +36,13 @@ def test_it_is_traced_and_goes_on_writing() -> None:
     assert trace(toy(), SENTENCE, decoding=Beam(2, max_steps=12)).labels
 
 
+def test_what_is_given_comes_behind_the_text() -> None:
+    ids, given = toy().tokenizer.encode(SENTENCE), (101, 77, 30)
+    one = trace(toy(), SENTENCE, decoding=Greedy(max_steps=15, prefix=given))
+    assert one.label_ids[: len(ids) + 3] == (*ids, *given)
+    assert len(one.labels) == 15
+
+
 def test_with_a_cache_it_writes_what_it_writes_without() -> None:
     model, ids = toy().model, torch.tensor([[1, *toy().tokenizer.encode(SENTENCE)]])
     whole = model.decode(ids, None, ids)

@@ -199,6 +199,14 @@ def test_each_residual_by_hand(residual: nn.Module, expected: dict[str, tuple[st
     assert attention.norm == norms[type(residual)]
 
 
+@pytest.mark.parametrize("causal", [False, True])
+def test_the_mask_and_not_the_stacks_name_makes_an_attention_a_decoders(causal: bool) -> None:
+    scribe = Scribe("text.layers.0", tokens="src")
+    describe(layer_normed(PostNorm(nn.LayerNorm(42))), scribe, ("text", 0), "x", causal)
+    kind = "decoder" if causal else "encoder"
+    assert scribe.attentions == {kind: [Attention(kind, 0, "text.layers.0.self_attn", 3, 14, "src", "src", causal)]}
+
+
 def test_a_module_that_nobody_described_is_named() -> None:
     with pytest.raises(TypeError, match=r"^nobody has described Bilinear; register a function"):
         describe(torch.nn.Bilinear(2, 3, 5), None)

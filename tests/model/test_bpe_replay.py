@@ -93,6 +93,12 @@ def test_of_two_equal_pairs_the_left_one_is_joined_first() -> None:
     assert [(merge.at, merges.tokenizer.piece_text(merge.joined)) for merge in done][:2] == [(1, "aa"), (2, "aa")]
 
 
+def test_no_merge_makes_a_control_token(shipped: Tokenizer) -> None:
+    """Though the signs of its name could be merged: `<pad>` is one entry, and no text is ever cut to it."""
+    assert merges_of(shipped).pieces("<pad>") == shipped.encode("<pad>")
+    assert [merges_of(shipped).of_piece(id) for id in range(len(SPECIALS))] == [(), (), ()]
+
+
 def test_a_piece_is_made_from_its_own_bytes(tokenizer: Tokenizer) -> None:
     merges = Merges(tokenizer)
     for id in range(tokenizer.vocab_size):

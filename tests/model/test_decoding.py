@@ -125,6 +125,14 @@ def test_narrowing_by_hand() -> None:
     assert torch.allclose(filter_logits(p.log(), 0.5, 0, 1.0), squared)
 
 
+def test_no_limit_leaves_nothing_out_though_the_first_rounds_up_to_one() -> None:
+    """1 − 3·10⁻⁹ is 1 in single precision. What is left out has to be asked for."""
+    log_probabilities = torch.tensor([-20.0, 0.0, -21.0]).log_softmax(-1)
+    assert log_probabilities[1].exp() == 1
+    assert (filter_logits(log_probabilities, temperature=1.0, top_k=0, top_p=1.0) > 0).all()
+    assert (filter_logits(log_probabilities, temperature=1.0, top_k=0, top_p=0.9) > 0).tolist() == [False, True, False]
+
+
 def test_decoding_with_and_without_a_cache_agree(model: EncoderDecoder, source: Tensor) -> None:
     """An intervention that changes nothing switches the cache off and must leave the beam as it is."""
     cached = list(decoding_steps(next_token(model, source), Beam(3, max_steps=STEPS)))

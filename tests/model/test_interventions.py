@@ -1,6 +1,8 @@
 """Changes as data: what is written is read back, what does not fit is refused, what is compiled does what it says."""
 
+import gc
 import math
+import weakref
 from dataclasses import replace
 
 import pytest
@@ -13,7 +15,7 @@ from model.describe import anatomy_of
 from model.families.encoder_decoder import EncoderDecoder
 from model.interventions import NOTHING, Block, Head, InterventionError, Interventions, RowEdit, Unit
 from model.tap import Recorder, no_tap
-from tests.small import CONFIG, SOURCE, TARGET, random_model
+from tests.small import CONFIG, SOURCE, TARGET, random_ids, random_model
 
 SUBLAYERS = {"encoder": ("self_attn", "feed_forward"), "decoder": ("self_attn", "cross_attn", "feed_forward")}
 
@@ -169,6 +171,23 @@ def test_blocked_are_tokens_of_the_source_and_not_of_the_target() -> None:
     assert tap("decoder.mask", seen).all()
     for name in ("encoder.mask", "decoder.memory_mask"):
         assert tap(name, seen).flatten().tolist() == [True, False, True]
+
+
+def test_a_network_without_its_relu_keeps_nothing_after_the_pass() -> None:
+    """What it remembers from one tap to the next may be large; it goes with the pass."""
+    model, kept = random_model(), []
+    tap = Interventions(relu_off=(Block("encoder", 0, "feed_forward"),)).compile(anatomy_of(model))
+
+    def watched(name: str, value: Tensor) -> Tensor:
+        if name.endswith("pre_activation"):
+            kept.append(weakref.ref(value))
+        return tap(name, value)
+
+    with torch.no_grad():
+        model(random_ids(1, 5), random_ids(1, 3), watched)
+    gc.collect()
+    assert len(kept) == 2 * CONFIG.n_layers
+    assert [one() for one in kept] == [None] * len(kept)
 
 
 def test_several_changes_of_one_attention_all_happen(model: EncoderDecoder, src_ids: Tensor, tgt_ids: Tensor) -> None:

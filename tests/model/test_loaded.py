@@ -9,13 +9,34 @@ import pytest
 
 from model.about import FILE
 from model.checkpoint import CONFIG, TOKENIZER, WEIGHTS, CheckpointError
-from model.loaded import MODELS, TRANSLATOR, UNTRAINED, UnknownModelError, load_model, model_names
+from model.loaded import MODELS, TRANSLATOR, UNTRAINED, UnknownModelError, load_folder, load_model, model_names
 from model.trace import trace
 
 
 def test_every_folder_with_words_about_it_is_a_model() -> None:
     assert {TRANSLATOR, UNTRAINED} <= set(model_names())
     assert all((MODELS / name / FILE).exists() for name in model_names())
+
+
+def test_names_come_in_alphabetical_order_however_the_disk_lists_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("b", "c", "a"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / FILE).write_text("{}")
+    (tmp_path / "no-words-about-it").mkdir()
+    glob = Path.glob
+    for backwards in (False, True):
+        monkeypatch.setattr(Path, "glob", lambda *a, b=backwards: iter(sorted(glob(*a), reverse=b)))
+        assert model_names(tmp_path) == ("a", "b", "c")
+
+
+def test_a_folder_without_words_about_it_is_called_by_its_name(tmp_path: Path) -> None:
+    for file in (CONFIG, TOKENIZER, WEIGHTS):
+        (tmp_path / "fresh").mkdir(exist_ok=True)
+        shutil.copyfile(MODELS / TRANSLATOR / file, tmp_path / "fresh" / file)
+    loaded = load_folder(tmp_path / "fresh")
+    assert (loaded.name, loaded.about.title, loaded.about.examples) == ("fresh", "fresh", ())
 
 
 def test_an_unknown_name_is_quoted_and_the_known_ones_are_listed() -> None:

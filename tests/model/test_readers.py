@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 from numpy.testing import assert_allclose
+from safetensors.torch import load_file
 from torch import Tensor
 
 from model.checkpoint import CheckpointError
@@ -92,6 +93,7 @@ def test_an_odd_width_is_named() -> None:
 
 def test_saved_and_loaded_they_read_alike(readers: Readers, ids: Tensor, tmp_path: Path) -> None:
     save_readers(tmp_path, CONFIG, readers)
+    assert {weight.dtype for weight in load_file(tmp_path / "model.safetensors").values()} == {torch.float16}
     loaded = load_readers(tmp_path)
     assert loaded.config == CONFIG
     network = loaded.model

@@ -101,6 +101,12 @@ def test_words_by_hand(tokenizer: Tokenizer) -> None:
     }
 
 
+def test_only_spaces_are_taken_from_the_ends_of_a_piece(tokenizer: Tokenizer) -> None:
+    """A model may write a line break or a tab: then that is what its piece holds."""
+    texts = [token.text for sign in "\n\t\u00a0 " for token in tokenizer.tokens(tokenizer.encode(f"a{sign}")[1:])]
+    assert texts == ["\n", "\t", "‹C2›", "‹A0›", " "]
+
+
 @given(st.data())
 @settings(max_examples=300)
 def test_words_of_whatever_a_model_may_write(tokenizer: Tokenizer, data: st.DataObject) -> None:

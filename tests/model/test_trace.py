@@ -18,6 +18,7 @@ from model.interventions import Head, InterventionError, Interventions, RowEdit
 from model.loaded import LoadedModel, load_folder
 from model.tokenizer import EOS_ID, SOS_ID, Tokenizer
 from model.trace import MAX_TOKENS, EmptySentenceError, Trace, trace
+from tests.oracle.decode import Writer, beam, greedy
 
 
 @pytest.fixture(scope="module")
@@ -103,6 +104,24 @@ def test_shapes_are_those_of_one_sentence(loaded: LoadedModel) -> None:
     assert result.attention("cross", 1).shape == (3, t, s)
     assert result.tensors["logits"].shape == (t, loaded.tokenizer.vocab_size)
     assert result.tensors["encoder.embedding.positions"].shape == (s, 42)
+
+
+def test_the_bytes_of_every_tensor_are_counted(loaded: LoadedModel) -> None:
+    """4 bytes a number; the masks are made of truth values, which take one."""
+    result = trace(loaded, "The cat.", target="Die Katze.")
+    sizes = [tensor.size * (1 if name.endswith("mask") else 4) for name, tensor in result.tensors.items()]
+    assert result.nbytes == sum(sizes)
+
+
+@pytest.mark.parametrize("decoding", [Greedy(), Beam(2), Beam(4)])
+def test_the_best_finished_translation_is_the_one_recorded(decoding: Greedy | Beam) -> None:
+    """Beside the oracle's searches; when a beam ends, others are still being written."""
+    text = "Is that so bad?"
+    result, writer = trace(load_folder(), text, decoding=decoding), Writer(text)
+    expected = beam(writer, decoding.size).best(1) if isinstance(decoding, Beam) else greedy(writer)
+    assert result.label_ids == expected
+    assert result.finished
+    assert bool(result.steps[-1].hypotheses)
 
 
 def test_nothing_to_translate_is_said(loaded: LoadedModel) -> None:

@@ -22,8 +22,15 @@ LENGTHS = st.lists(st.tuples(st.integers(1, 60), st.integers(1, 60)), max_size=1
 def test_pairs_are_read_and_normalised(tmp_path: Path) -> None:
     first, second = tmp_path / "a.tsv", tmp_path / "b.tsv"
     first.write_text("It’s  late.\tEs ist spät.\nYes.\tJa.\n", encoding="utf-8")
-    second.write_text("No.\tNein.", encoding="utf-8")
-    assert read_pairs([first, second]) == [("It's late.", "Es ist spät."), ("Yes.", "Ja."), ("No.", "Nein.")]
+    second.write_text("No.\t„Nein“.", encoding="utf-8")
+    assert read_pairs([first, second]) == [("It's late.", "Es ist spät."), ("Yes.", "Ja."), ("No.", '"Nein".')]
+
+
+def test_a_pair_ends_at_the_end_of_its_line_and_nowhere_else(tmp_path: Path) -> None:
+    """Unicode has other signs that end a line or a paragraph; inside a sentence they are spaces."""
+    path = tmp_path / "a.tsv"
+    path.write_text("One\u2028two.\tEins\x0bzwei.\nThree.\tDrei\u2029vier.\n", encoding="utf-8")
+    assert read_pairs([path]) == [("One two.", "Eins zwei."), ("Three.", "Drei vier.")]
 
 
 def test_a_line_without_a_tab_is_named(tmp_path: Path) -> None:

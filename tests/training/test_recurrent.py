@@ -167,6 +167,11 @@ def test_recall_is_measured_on_the_parts_that_it_names(monkeypatch: pytest.Monke
     assert figures["sentences"] == round(sum(halves) / sum(map(len, SENTENCES)), 3)
 
 
+def test_a_share_has_three_digits() -> None:
+    assert training.share(torch.tensor([True, False, False])) == 0.333
+    assert training.share(torch.tensor([[True, False], [True, True], [True, True]])) == 0.833
+
+
 def test_the_first_token_is_learned_where_it_is_near(monkeypatch: pytest.MonkeyPatch) -> None:
     recipe = dataclasses.replace(RECIPE, steps=150, warmup_steps=10, peak_learning_rate=1e-2)
     monkeypatch.setattr(distances, "RECIPE", recipe)
