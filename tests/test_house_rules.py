@@ -54,10 +54,7 @@ def test_no_call_of_a_page_takes_too_many_arguments() -> None:
         for path in tracked(".py")
         if place(path).startswith(("ui/", "pages/"))
         for node in nodes(path)
-        if isinstance(node, ast.Call)
-        and len(node.args) + len(node.keywords) > ARGUMENTS
-        # A lesson is declared once, part by part.
-        and not (isinstance(node.func, ast.Name) and node.func.id == "Lesson")
+        if isinstance(node, ast.Call) and len(node.args) + len(node.keywords) > ARGUMENTS
     ]
     assert found == []
 

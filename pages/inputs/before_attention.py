@@ -14,7 +14,7 @@ from ui.components.matrix import Caption
 from ui.controls.background import background
 from ui.controls.control import Choice
 from ui.course.check import Part, check_cell, checked_matrix
-from ui.course.lesson import Lesson
+from ui.course.lesson import Bench, Lesson
 from ui.course.quiz import Question
 from ui.text import magnitude, number
 from ui.views.column_chart import Series, column_chart
@@ -147,9 +147,7 @@ LESSON = Lesson(
     "Before attention",
     asks="How did networks read before attention?",
     idea=idea,
-    see=see,
-    do=do,
-    check=check,
     predict=predict,
+    bench=Bench(see=see, check=check, do=do),
     code=(RNNCell, LSTMCell, Recurrent, readers.AttentionReader),
 )

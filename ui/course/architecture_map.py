@@ -14,7 +14,7 @@ def course_map(key: str, trace: Trace, here: Lesson | None = None) -> None:
     opened = architecture(
         trace.model,
         key=key,
-        lit=[block for block in (here.lit or here.blocks) if block in ids] if here else (),
+        lit=[block for block in (here.on_map.lit or here.on_map.opens) if block in ids] if here else (),
         links={block: one.title for block, one in by_block.items() if one != here and block in ids},
         trace=trace,
         compact=here is not None,

@@ -8,7 +8,7 @@ from streamlit.navigation.page import Page
 from model.checkpoint import CheckpointError
 from model.trace import Trace
 from ui.course.architecture_map import course_map
-from ui.course.lesson import COURSE, Lesson, Part
+from ui.course.lesson import COURSE, Bench, Lesson, Part
 from ui.course.presenter import KEY, stepper
 from ui.course.progress import counted, save_progress
 from ui.course.quiz import Question, quiz
@@ -45,14 +45,14 @@ def show(lesson: Lesson) -> None:
         quiz(lesson.slug, questions(lesson, trace))
 
     def see_and_check(trace: Trace) -> None:
-        _see_and_check(lesson, trace, headed=not presenting)
+        _see_and_check(lesson.bench, trace, headed=not presenting)
 
     def code(trace: Trace) -> None:
         source(*lesson.code)
 
     if presenting:
         parts: dict[str, Part] = {
-            "Idea": lesson.idea, "Predict": predict, "See": see_and_check, "Do": lesson.do, "Code": code,
+            "Idea": lesson.idea, "Predict": predict, "See": see_and_check, "Do": lesson.bench.do, "Code": code,
         }  # fmt: skip
         with st.container(horizontal=True, vertical_alignment="center", gap="large", key="presenter_head"):
             st.title(lesson.title, anchor=False, width="content")
@@ -67,29 +67,29 @@ def show(lesson: Lesson) -> None:
     with right:
         course_map("map_here", trace, here=lesson)
     _fragment("Predict", predict, trace)
-    _bench(see_and_check, lesson.do, trace)
+    _bench(see_and_check, lesson.bench.do, trace)
     _part("Code", code, trace)
     _way_on(lesson)
     save_progress()
 
 
-def _see_and_check(lesson: Lesson, trace: Trace, headed: bool) -> None:
+def _see_and_check(bench: Bench, trace: Trace, headed: bool) -> None:
     def heading(name: str) -> None:
         if headed:  # in presenter mode the stepper names the part
             st.header(name, anchor=name.lower())
 
-    if lesson.controls:
+    if bench.controls:
         heading("See")
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="choose"):
-            lesson.controls(trace)
+            bench.controls(trace)
     left, right = st.columns([1.15, 1], gap="large")
     with left:
-        if not lesson.controls:
+        if not bench.controls:
             heading("See")
-        lesson.see(trace)
+        bench.see(trace)
     with right, st.container(key="part_check"):
         heading("Check")
-        lesson.check(trace)
+        bench.check(trace)
 
 
 def _part(name: str, part: Part, trace: Trace, headed: bool = True) -> None:

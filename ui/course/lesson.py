@@ -13,6 +13,28 @@ from ui.course.source import Code
 Part = Callable[[Trace], None]
 
 
+@dataclass(frozen=True)
+class Bench:
+    """What a learner works at: these parts share their controls, so they are redrawn together.
+
+    see:      the real tensors; check: a cell of them worked out; do: something to change, before and after
+    controls: what they depend on; drawn above them
+    """
+
+    see: Part
+    check: Part
+    do: Part
+    controls: Part | None = None
+
+
+@dataclass(frozen=True)
+class OnMap:
+    """opens: the blocks of the map that open a lesson; lit: those lit while one reads it, if not the same."""
+
+    opens: tuple[str, ...] = ()
+    lit: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, eq=False)
 class Lesson:
     """One page of the course. Its parts are functions of the visitor's sentence, sent through the model.
@@ -21,24 +43,19 @@ class Lesson:
     asks:     the question it answers, for a learner who has not read it
     idea:     two or three sentences and the equation
     predict:  the questions, asked before anything is shown
-    controls: what See and Do depend on; drawn above them
-    see:      the real tensors; check: a cell of them worked out; do: something to change, before and after
+    bench:    See, Check and Do
     code:     the functions that ran, the most important first
-    blocks:   the blocks of the map that open it; lit: those lit while one reads it, if not the same
+    on_map:   its place on the map
     """
 
     slug: str
     title: str
     asks: str
     idea: Part
-    see: Part
-    do: Part
-    check: Part
     predict: Callable[[Trace], Sequence[Question]]
+    bench: Bench
     code: Sequence[Code]
-    controls: Part | None = None
-    blocks: tuple[str, ...] = ()
-    lit: tuple[str, ...] = ()
+    on_map: OnMap = OnMap()
 
 
 class Course:
@@ -69,7 +86,7 @@ class Course:
 
     def by_block(self) -> dict[str, Lesson]:
         """The lesson that each block of the map opens."""
-        return {block: lesson for lesson in self.lessons for block in lesson.blocks}
+        return {block: lesson for lesson in self.lessons for block in lesson.on_map.opens}
 
     def page(self, lesson: Lesson, title: str = "") -> Page:
         """A lesson as a page of the navigation; its title there may differ from visitor to visitor."""

@@ -32,7 +32,7 @@ from ui.components.matrix import Caption, Labels, matrix
 from ui.controls.address import read_pair, write_pair
 from ui.controls.control import Choice
 from ui.course.check import check_cell, checked_matrix
-from ui.course.lesson import Lesson
+from ui.course.lesson import Bench, Lesson, OnMap
 from ui.text import in_markdown, number
 from ui.views.attention_kinds import KINDS, READABLE, all_weights, readable_part
 from ui.views.flow import Box, flow
@@ -258,11 +258,8 @@ LESSON = Lesson(
     "Encoder-decoder attention",
     asks="How does the German know what the English says?",
     idea=idea,
-    controls=choose,
-    see=see,
-    do=do,
-    check=check,
     predict=predict,
+    bench=Bench(controls=choose, see=see, check=check, do=do),
     code=(DecoderLayer.forward, MultiHeadAttention.forward),
-    blocks=("decoder.cross_attn",),
+    on_map=OnMap(opens=("decoder.cross_attn",)),
 )

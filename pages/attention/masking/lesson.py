@@ -18,7 +18,7 @@ from ui.components.matrix import Caption
 from ui.controls.control import Choice
 from ui.controls.head_control import HeadControl
 from ui.course.check import check_cell, checked_matrix
-from ui.course.lesson import Lesson
+from ui.course.lesson import Bench, Lesson, OnMap
 from ui.course.quiz import Question
 from ui.text import in_markdown, number
 
@@ -146,11 +146,8 @@ LESSON = Lesson(
     "Masking",
     asks="How is the decoder kept from seeing the future?",
     idea=idea,
-    controls=choose,
-    see=see,
-    do=do,
-    check=check_cell,
     predict=predict,
+    bench=Bench(controls=choose, see=see, check=check_cell, do=do),
     code=(causal_mask, pad_mask, scaled_dot_product_attention, one_at_a_time),
-    blocks=("decoder.self_attn",),
+    on_map=OnMap(opens=("decoder.self_attn",)),
 )

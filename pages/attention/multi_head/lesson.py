@@ -19,7 +19,7 @@ from ui.components.matrix import Caption, Labels
 from ui.controls.control import Choice
 from ui.controls.head_control import HEAD
 from ui.course.check import Part, check_cell, checked_matrix
-from ui.course.lesson import Lesson
+from ui.course.lesson import Bench, Lesson, OnMap
 from ui.views.attention_kinds import KINDS, READABLE
 from ui.views.flow import Box, flow
 from ui.views.head_names import name_of, where
@@ -165,11 +165,8 @@ LESSON = Lesson(
     "Multi-head attention",
     asks="Why several heads, and what does each of them look at?",
     idea=idea,
-    controls=choose,
-    see=see,
-    do=do,
-    check=check_cell,
     predict=predict,
+    bench=Bench(controls=choose, see=see, check=check_cell, do=do),
     code=(MultiHeadAttention, shares, places, role, evenness, aligned_words, log_probabilities_without),
-    lit=("encoder.self_attn", "decoder.self_attn", "decoder.cross_attn"),
+    on_map=OnMap(lit=("encoder.self_attn", "decoder.self_attn", "decoder.cross_attn")),
 )

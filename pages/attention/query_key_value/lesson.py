@@ -16,7 +16,7 @@ from ui.components.matrix import Caption, Labels
 from ui.controls.control import Choice
 from ui.controls.head_control import EARLY_HEAD as HEAD
 from ui.course.check import Part, check_cell, checked_matrix
-from ui.course.lesson import Lesson
+from ui.course.lesson import Bench, Lesson
 from ui.course.quiz import Question, which_piece
 from ui.text import in_markdown, number
 from ui.views.attention_kinds import KINDS, READABLE, tokens_of
@@ -273,10 +273,7 @@ LESSON = Lesson(
     "Query, key, value",
     asks="What does a piece ask, and what does it offer?",
     idea=idea,
-    controls=choose,
-    see=see,
-    do=do,
-    check=check_cell,
     predict=predict,
+    bench=Bench(controls=choose, see=see, check=check_cell, do=do),
     code=(MultiHeadAttention.forward, MultiHeadAttention.split),
 )

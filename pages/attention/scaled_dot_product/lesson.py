@@ -17,7 +17,7 @@ from ui.components.matrix import Caption
 from ui.controls.control import Choice
 from ui.controls.head_control import EARLY_HEAD as HEAD
 from ui.course.check import check_cell, checked_matrix
-from ui.course.lesson import Lesson
+from ui.course.lesson import Bench, Lesson, OnMap
 from ui.course.quiz import Question, which_piece
 from ui.text import in_markdown, number
 from ui.views.attention_kinds import KINDS, READABLE, tokens_of
@@ -184,11 +184,8 @@ LESSON = Lesson(
     "Scaled dot-product",
     asks="How does a piece decide what to look at?",
     idea=idea,
-    controls=choose,
-    see=see,
-    do=do,
-    check=check_cell,
     predict=predict,
+    bench=Bench(controls=choose, see=see, check=check_cell, do=do),
     code=(scaled_dot_product_attention, MultiHeadAttention),
-    lit=("encoder.self_attn", "decoder.self_attn", "decoder.cross_attn"),
+    on_map=OnMap(lit=("encoder.self_attn", "decoder.self_attn", "decoder.cross_attn")),
 )

@@ -20,7 +20,7 @@ from ui.components.matrix import Caption
 from ui.controls.control import Choice
 from ui.controls.piece_control import choose_part
 from ui.course.check import check_cell, checked_matrix
-from ui.course.lesson import Lesson
+from ui.course.lesson import Bench, Lesson, OnMap
 from ui.course.quiz import Question, which_piece
 from ui.text import in_markdown, number
 from ui.views.attention_kinds import KINDS, READABLE, all_weights
@@ -191,11 +191,8 @@ LESSON = Lesson(
     "Self-attention",
     asks="What happens when a sentence looks at itself?",
     idea=idea,
-    controls=choose,
-    see=see,
-    do=do,
-    check=check_cell,
     predict=predict,
+    bench=Bench(controls=choose, see=see, check=check_cell, do=do),
     code=(EncoderLayer.forward, MultiHeadAttention.forward),
-    blocks=("encoder.self_attn",),
+    on_map=OnMap(opens=("encoder.self_attn",)),
 )

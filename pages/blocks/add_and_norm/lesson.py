@@ -20,7 +20,7 @@ from ui.components.matrix import Caption, Labels
 from ui.controls.control import Choice
 from ui.controls.layer_control import LAYER, title_of, tokens_of_layer
 from ui.course.check import check_cell, checked_matrix
-from ui.course.lesson import Lesson
+from ui.course.lesson import Bench, Lesson, OnMap
 from ui.text import number
 from ui.views.attention_kinds import READABLE
 from ui.views.column_chart import Series, column_chart
@@ -148,16 +148,16 @@ LESSON = Lesson(
     "Add & Norm",
     asks="Why is the input added back, and what is normalised?",
     idea=idea,
-    see=see,
-    do=do,
-    check=check_cell,
     predict=predict,
+    bench=Bench(see=see, check=check_cell, do=do),
     code=(PostNorm, per_word, per_feature, NormOnly, AddOnly, Neither, deep_run),
-    blocks=(
-        "encoder.add_norm_1",
-        "encoder.add_norm_2",
-        "decoder.add_norm_1",
-        "decoder.add_norm_2",
-        "decoder.add_norm_3",
+    on_map=OnMap(
+        opens=(
+            "encoder.add_norm_1",
+            "encoder.add_norm_2",
+            "decoder.add_norm_1",
+            "decoder.add_norm_2",
+            "decoder.add_norm_3",
+        )
     ),
 )

@@ -18,7 +18,7 @@ from ui.controls.control import Choice
 from ui.controls.piece_control import choose_part, current_part
 from ui.controls.vocabulary_entry import EMBEDDINGS, entries
 from ui.course.check import Part, check_cell, checked_matrix
-from ui.course.lesson import Lesson
+from ui.course.lesson import Bench, Lesson, OnMap
 from ui.text import in_markdown, magnitude, number, piece
 from ui.views.bars import bars
 
@@ -136,11 +136,8 @@ LESSON = Lesson(
     "Decoder and output",
     asks="How does a vector become the next word?",
     idea=idea,
-    controls=choose,
-    see=see,
-    do=do,
-    check=check_cell,
     predict=predict,
+    bench=Bench(controls=choose, see=see, check=check_cell, do=do),
     code=(DecoderLayer.forward, EncoderDecoder.output, filter_logits),
-    blocks=("decoder.stack", "output.linear", "output.softmax"),
+    on_map=OnMap(opens=("decoder.stack", "output.linear", "output.softmax")),
 )

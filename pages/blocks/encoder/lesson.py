@@ -14,7 +14,7 @@ from pages.blocks.encoder.two_sentences import two_sentences
 from ui.components.matrix import Caption, Labels, Scale, matrix
 from ui.controls.control import Choice
 from ui.course.check import check_cell, checked_matrix
-from ui.course.lesson import Lesson
+from ui.course.lesson import Bench, Lesson, OnMap
 from ui.text import number
 from ui.views.attention_kinds import READABLE
 from ui.views.tables import table
@@ -96,10 +96,8 @@ LESSON = Lesson(
     "Encoder",
     asks="What does a word become once it has read its sentence?",
     idea=idea,
-    see=see,
-    do=do,
-    check=check_cell,
     predict=predict,
+    bench=Bench(see=see, check=check_cell, do=do),
     code=(Encoder, EncoderLayer, alike, travelled),
-    blocks=("encoder.stack",),
+    on_map=OnMap(opens=("encoder.stack",)),
 )

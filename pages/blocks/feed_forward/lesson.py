@@ -15,7 +15,7 @@ from ui.components.matrix import Caption, Labels
 from ui.controls.control import Choice
 from ui.controls.layer_control import LAYER, title_of, tokens_of_layer
 from ui.course.check import Part, check_cell, checked_matrix
-from ui.course.lesson import Lesson
+from ui.course.lesson import Bench, Lesson, OnMap
 from ui.text import in_markdown, number
 from ui.views.activation_strip import raster
 from ui.views.attention_kinds import READABLE
@@ -142,10 +142,8 @@ LESSON = Lesson(
     "Feed-forward",
     asks="What happens to a piece once it has gathered what it needs?",
     idea=idea,
-    see=see,
-    do=do,
-    check=check_cell,
     predict=predict,
+    bench=Bench(see=see, check=check_cell, do=do),
     code=(FeedForward, each_row_alone),
-    blocks=("encoder.feed_forward", "decoder.feed_forward"),
+    on_map=OnMap(opens=("encoder.feed_forward", "decoder.feed_forward")),
 )

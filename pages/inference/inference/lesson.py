@@ -17,7 +17,7 @@ from pages.inference.inference.stage import HEAD, KIND, NUMBERS, OWN, SENTENCE, 
 from pages.inference.inference.why import why
 from ui.controls.control import Choice
 from ui.course.check import check_cell
-from ui.course.lesson import Lesson
+from ui.course.lesson import Bench, Lesson, OnMap
 
 AVERAGED, ONE = "All heads of the layer, averaged", "The chosen head"
 HEADS = Choice("Attention of", "heads_of", (AVERAGED, ONE))
@@ -91,10 +91,8 @@ LESSON = Lesson(
     "Inference",
     asks="How does the model write, one piece at a time?",
     idea=idea,
-    see=see,
-    do=do,
-    check=check,
     predict=predict,
+    bench=Bench(see=see, check=check, do=do),
     code=(greedy_steps, beam_steps, filter_logits, sampling_steps, forced_prefix_steps, KeyValueCache),
-    lit=("decoder.embedding", "decoder.stack", "output.softmax"),
+    on_map=OnMap(lit=("decoder.embedding", "decoder.stack", "output.softmax")),
 )

@@ -25,7 +25,7 @@ from ui.controls.address import read_pair, write_pair
 from ui.controls.control import Choice
 from ui.controls.stack_control import STACK
 from ui.course.check import check_cell, checked_matrix, compute_it_yourself, fill_in
-from ui.course.lesson import Lesson
+from ui.course.lesson import Bench, Lesson, OnMap
 from ui.text import in_markdown, number
 from ui.views.attention_kinds import READABLE
 from ui.views.decoder_inputs import shifted_inputs
@@ -199,11 +199,8 @@ LESSON = Lesson(
     "Embeddings",
     asks="How does a number become a meaning?",
     idea=idea,
-    controls=controls,
-    see=see,
-    do=do,
-    check=check,
     predict=predict,
+    bench=Bench(controls=controls, see=see, check=check, do=do),
     code=(TokenEmbedding.forward, cosines, centred, nearest, circle_order),
-    blocks=("encoder.embedding", "decoder.embedding"),
+    on_map=OnMap(opens=("encoder.embedding", "decoder.embedding")),
 )

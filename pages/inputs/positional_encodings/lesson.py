@@ -16,7 +16,7 @@ from ui.components.matrix import Caption, Labels
 from ui.controls.control import Choice
 from ui.controls.stack_control import STACK
 from ui.course.check import Part, check_cell, checked_matrix
-from ui.course.lesson import Lesson
+from ui.course.lesson import Bench, Lesson, OnMap
 from ui.course.quiz import Question
 from ui.text import in_markdown, number
 from ui.views.decoder_inputs import shifted_inputs
@@ -159,11 +159,8 @@ LESSON = Lesson(
     "Positional encodings",
     asks="How does the model know which word comes first?",
     idea=idea,
-    controls=controls,
-    see=see,
-    do=do,
-    check=check,
     predict=predict,
+    bench=Bench(controls=controls, see=see, check=check, do=do),
     code=(sinusoidal_encoding, Sinusoidal, rotation, Rotary, shuffle),
-    blocks=("encoder.positions", "decoder.positions"),
+    on_map=OnMap(opens=("encoder.positions", "decoder.positions")),
 )

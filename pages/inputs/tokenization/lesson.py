@@ -18,7 +18,7 @@ from ui.components.pieces import pieces
 from ui.controls.address import read_pair, write_pair
 from ui.controls.vocabulary_entry import hexadecimal
 from ui.course.check import fill_in
-from ui.course.lesson import Lesson
+from ui.course.lesson import Bench, Lesson, OnMap
 from ui.course.sentence import KEY
 from ui.text import in_markdown, visible
 from ui.views.attention_kinds import READABLE
@@ -199,10 +199,8 @@ LESSON = Lesson(
     "Tokenization",
     asks="How does a sentence become numbers?",
     idea=idea,
-    see=see,
-    do=do,
-    check=check,
     predict=predict,
+    bench=Bench(see=see, check=check, do=do),
     code=(Tokenizer.encode, Tokenizer.tokens, normalise, Merges),
-    blocks=("tokenize",),
+    on_map=OnMap(opens=("tokenize",)),
 )

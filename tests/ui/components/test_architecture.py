@@ -88,7 +88,7 @@ def test_the_map_has_every_block_from_bottom_to_top() -> None:
 
 
 def test_lessons_name_blocks_of_the_map() -> None:
-    assert {block for lesson in LESSONS for block in lesson.blocks} <= {*IDS}
+    assert {block for lesson in LESSONS for block in lesson.on_map.opens} <= {*IDS}
 
 
 @pytest.mark.parametrize("shape", [(7, 256), (1, 1), (41, 256), (20, 64), (5, 1024)])
