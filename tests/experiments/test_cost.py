@@ -1,11 +1,16 @@
 """What each step of writing costs, against torch's own count of operations."""
 
+import itertools
+
 import pytest
 import torch
+from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
+from experiments import cost
 from experiments.cost import attention_work, timed, work
 from model.attention import MultiHeadAttention
+from model.cache import KeyValueCache
 from model.families.encoder_decoder import EncoderDecoder
 from model.loaded import LoadedModel
 from model.tokenizer import EOS_ID, SOS_ID, Tokenizer
@@ -33,10 +38,26 @@ def test_multiplications_are_those_that_torch_counts(loaded: LoadedModel, cached
 
 
 @pytest.mark.parametrize("cached", [True, False])
-def test_every_step_is_timed(loaded: LoadedModel, cached: bool) -> None:
-    seconds = timed(loaded, SRC, TGT, cached)
-    assert len(seconds) == len(TGT)
-    assert min(seconds) > 0
+def test_every_step_is_timed(loaded: LoadedModel, cached: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a clock that goes on a second with each position computed, and some more between two steps."""
+    now, decode = 0.0, loaded.model.decode
+
+    def slow(tgt_ids: Tensor, memory: Tensor, src_ids: Tensor, cache: KeyValueCache | None) -> Tensor:
+        nonlocal now
+        logits = decode(tgt_ids, memory, src_ids, cache=cache)
+        assert torch.equal(logits.argmax(-1), decode(tgt_ids, memory, src_ids).argmax(-1)[:, -logits.size(1) :])
+        now += logits.size(1)
+        return logits
+
+    def read_clock() -> float:
+        nonlocal now
+        now += 100 if next(between) else 0
+        return now
+
+    between = itertools.cycle((True, False))
+    monkeypatch.setattr(loaded.model, "decode", slow)
+    monkeypatch.setattr(cost.time, "perf_counter", read_clock)
+    assert timed(loaded, SRC, TGT, cached) == tuple(1 if cached else t for t in range(1, len(TGT) + 1))
 
 
 @pytest.mark.parametrize("n_pieces", [1, 5, 31])
