@@ -63,6 +63,21 @@ def test_every_sublayer_by_hand(anatomy: Anatomy) -> None:
         assert anatomy.stack(stack).writes == stream
 
 
+def test_what_is_not_there_is_an_error(anatomy: Anatomy) -> None:
+    for look_up in (
+        lambda: anatomy.stack("text"),
+        lambda: anatomy.layer("text", 0),
+        lambda: anatomy.sublayer("encoder", 0, "cross_attn"),
+        lambda: anatomy.attention("text", 0),
+        lambda: anatomy.attention_at("encoder.layers.0.cross_attn"),
+    ):
+        with pytest.raises(KeyError):
+            look_up()
+    for look_up in (lambda: anatomy.layer("encoder", 2), lambda: anatomy.attention("cross", 2)):
+        with pytest.raises(IndexError):
+            look_up()
+
+
 SIZES = {
     "head": CONFIG.n_heads,
     "src": SOURCE,

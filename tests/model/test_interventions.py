@@ -82,6 +82,17 @@ def test_what_cannot_be_read_is_quoted(text: str, says: str) -> None:
         Interventions.parse(text)
 
 
+def test_tokens_are_counted_from_0() -> None:
+    with pytest.raises(InterventionError, match=r"^blocked tokens count from 0, got -2$"):
+        Interventions(blocked=(3, -1, -2))
+
+
+def test_a_network_may_have_as_many_units_as_five_digits_count() -> None:
+    assert Unit.parse("encoder.2.12345") == Unit("encoder", 2, 12345)
+    with pytest.raises(InterventionError, match=r"^'encoder\.2\.123456' names no hidden unit; "):
+        Unit.parse("encoder.2.123456")
+
+
 def test_order_and_doubles_do_not_matter() -> None:
     assert Interventions(blocked=(3, 1, 3)) == Interventions(blocked=(1, 3))
 
