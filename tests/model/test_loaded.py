@@ -42,6 +42,8 @@ def test_a_folder_without_words_about_it_is_called_by_its_name(tmp_path: Path) -
 def test_an_unknown_name_is_quoted_and_the_known_ones_are_listed() -> None:
     with pytest.raises(UnknownModelError, match=r"^There is no model named '\.\./x'; there are .*translator.*\.$"):
         load_model("../x")
+    with pytest.raises(UnknownModelError, match=r"^There is no model named 'x{40}'; there are "):
+        load_model("x" * 1000)
 
 
 def test_the_untrained_model_has_the_shape_of_the_translator_and_random_weights() -> None:

@@ -57,6 +57,9 @@ def test_a_given_target_is_read_not_written(loaded: LoadedModel) -> None:
     result = trace(loaded, "The cat sat.", target="Die Katze saß.")
     assert result.steps == ()
     assert result.translation == "Die Katze saß."
+    ids = loaded.tokenizer.encode("Die Katze saß.")
+    assert len(set(ids)) == len(ids)  # so that a shift shows
+    assert (result.tgt_ids, result.label_ids) == ((SOS_ID, *ids), (*ids, EOS_ID))
     assert result.labels[-1].id == EOS_ID
     assert all(0 < p < 1 for p in result.probabilities)
 

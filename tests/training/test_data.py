@@ -69,6 +69,7 @@ def test_joined_pairs_are_joined_on_both_sides() -> None:
         (Variation(0, 1, 0, 0, 0), "Tom's Dog is ill!", "tom's dog is ill!"),
         (Variation(0, 0, 1, 0, 0), "Tom's Dog is ill!", "Tom's Dog is ill"),
         (Variation(0, 0, 1, 0, 0), "Really?!", "Really"),
+        (Variation(0, 0, 1, 0, 0), "Well,", "Well,"),  # no mark that ends a sentence
         (Variation(0, 0, 1, 0, 0), "...", "..."),  # never nothing at all
         (Variation(0, 0, 0, 1, 0), "Tom's Dog is ill!", "Toms Dog is ill!"),
     ],

@@ -145,7 +145,7 @@ def test_it_scores_what_the_oracles_search_writes(shipped: LoadedModel) -> None:
 def test_the_english_is_changed_as_asked(shipped: LoadedModel, echo: list[tuple[str, Decoding]]) -> None:
     groups = {"It's Tom's dog.": ["x"], "Go!": ["y"]}
     evaluate(shipped, groups, Beam(3, 0.5))
-    evaluate(shipped, groups, Greedy(), typed=True)
+    assert evaluate(shipped, groups, Greedy(), typed=True)["sentences"] == 2
     assert echo == [
         ("It's Tom's dog.", Beam(3, 0.5)),
         ("Go!", Beam(3, 0.5)),
