@@ -11,6 +11,7 @@ from tests.oracle.page import Page
 from tests.oracle.statement import Statement
 
 STATES = ({},)
+STACKS = ("encoder", "decoder")
 
 
 def frame(page: Page) -> Statements:
@@ -27,15 +28,38 @@ def frame(page: Page) -> Statements:
         "with the embeddings. Only *Before attention* has three small readers of its own, which learned from the English "
         "side of the same sentences. (Under *Explore*, other people's models speak for themselves.)"
     )
+    d_model = weights()["encoder.layers.0.self_attn.w_k.weight"].shape[1]
+    n_layers = {sum(f"{stack}.layers.{n}.self_attn.w_k.weight" in weights() for n in range(99)) for stack in STACKS}
+    measured = json.loads((FOLDER / "metrics.json").read_text(encoding="utf-8"))
+    training = measured["training"]
     yield table(
-        ("What", "How much"),
-        ("Parameters (learned numbers)", f"{n_parameters:,}"),
-        ("Layers", f"{sizes['n_layers']} in the encoder, {sizes['n_layers']} in the decoder"),
-        ("Width (d_model)", str(weights()["encoder.layers.0.self_attn.w_k.weight"].shape[1])),
-        ("Heads", f"{sizes['n_heads']}, each {d_k} wide (d_k)"),
-        ("Feed-forward width (d_ff)", str(d_ff)),
-        ("Vocabulary", f"{sizes['vocab_size']:,} pieces, shared by English and German (byte-level BPE)"),
-        ("Runs on", f"CPU · {platform.machine()}"),
+        ("What", "This model", "The paper's base model", "Its big model"),
+        ("Parameters (learned numbers)", f"{n_parameters:,}", "65 million", "213 million"),
+        ("Layers (N), in the encoder and in the decoder", *map(str, n_layers), "6", "6"),
+        ("Width (d_model)", str(d_model), "512", "1,024"),
+        ("Heads (h)", str(d_model // d_k), "8", "16"),
+        ("Width of a head (d_k)", str(d_k), "64", "64"),
+        ("Feed-forward width (d_ff)", f"{d_ff:,}", "2,048", "4,096"),
+        (
+            "Vocabulary, shared by both languages",
+            f"{len(weights()['embedding.matrix.weight']):,} pieces",
+            "about 37,000 pieces",
+            "about 37,000 pieces",
+        ),
+        ("Sentence pairs it learned from", f"{training['pairs']:,}", "about 4.5 million", "about 4.5 million"),
+        ("Training steps", f"{training['steps']:,}", "100,000", "300,000"),
+        (
+            "Training took",
+            f"{round(training['seconds'] / 60)} minutes on a CPU",
+            "12 hours on 8 P100 GPUs",
+            "3.5 days on 8 P100 GPUs",
+        ),
+        ("BLEU, English to German", f"{round(measured['test']['beam 4']['bleu'], 1)}", "27.3", "28.4"),
+    )
+    yield caption(
+        "The two columns on the right: Vaswani et al. 2017, §5 and Tables 2 and 3. Do not compare the last row: the "
+        "paper's sentences come from the news, these are short and from everyday life. "
+        f"This model runs here on: CPU · {platform.machine()}."
     )
     card = (FOLDER / "README.md").read_text(encoding="utf-8")
     assert card.startswith("# Model card\n")
