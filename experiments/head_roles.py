@@ -170,7 +170,7 @@ def head_places(trace: Trace, kind: str, aligned: Sequence[int] = ()) -> dict[st
 def aligned_words(loaded: LoadedModel, src: Sequence[Token], labels: Sequence[Token]) -> tuple[int, ...]:
     """The source word behind each target piece: the one without which the piece becomes least likely.
 
-    A piece whose probability never falls by NOTICEABLE of it is aligned to no word: the German alone suffices for it.
+    A piece whose probability never falls by NOTICEABLE of it is aligned to no word: what is written suffices.
 
     Returns: for each of T labels the `word` of its source tokens, or −1
     """

@@ -179,11 +179,7 @@ def our_tokenizer(path: Path) -> Tokenizer:
 
 
 def card(folder: Path) -> str:
-    """The model card, with the header that the Hub reads and a note on how to use the folder."""
-    header = (
-        "---\nlanguage:\n- en\n- de\nlicense: mit\nlibrary_name: transformers\npipeline_tag: translation\n"
-        "datasets:\n- tatoeba\nmetrics:\n- bleu\n- chrf\n---\n"
-    )
+    """The model card, which begins with the header that the Hub reads, and a note on how to use the folder."""
     use = (
         "\n## How to use this folder\n"
         "```python\n"
@@ -196,7 +192,7 @@ def card(folder: Path) -> str:
         "Greedy decoding (`num_beams=1`) writes what Transformer Walkthrough writes. Its beam search divides scores by "
         "((5 + length)/6)^α, this library's by length^α; with `length_penalty=0` the two are one.\n"
     )
-    return header + (folder / CARD).read_text(encoding="utf-8") + use
+    return (folder / CARD).read_text(encoding="utf-8") + use
 
 
 def export(target: Path, source: Path = SHIPPED) -> None:

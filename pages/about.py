@@ -49,8 +49,8 @@ st.caption(
     f"This model runs here on: {engine.model().device.label}."
 )
 
-# The model card, without its title.
-st.markdown((CARD / "README.md").read_text(encoding="utf-8").partition("\n")[2])
+# The model card, without the header that the Hub reads and without its title.
+st.markdown((CARD / "README.md").read_text(encoding="utf-8").partition("# Model card\n")[2])
 st.caption(
     "BLEU and chrF compare a translation with those that people wrote, from 0 to 100: BLEU by the runs of up to four "
     "words that agree, chrF by the runs of up to six letters."

@@ -62,9 +62,10 @@ def frame(page: Page) -> Statements:
         f"This model runs here on: CPU · {platform.machine()}."
     )
     card = (FOLDER / "README.md").read_text(encoding="utf-8")
-    assert card.startswith("# Model card\n")
+    _, title, card = card.partition("\n# Model card\n")
+    assert title
     check_card(card, n_parameters)
-    yield markdown(card.partition("\n")[2].strip())
+    yield markdown(card.strip())
     yield caption(
         "BLEU and chrF compare a translation with those that people wrote, from 0 to 100: BLEU by the runs of up to "
         "four words that agree, chrF by the runs of up to six letters."
