@@ -15,7 +15,7 @@ from ui.course.lesson import COURSE as APP
 from ui.course.lesson import Lesson
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda one: one.slug)
 def test_every_statement_of_a_lesson_is_claimed(lesson: Lesson) -> None:
     module = claims_of(lesson.slug)

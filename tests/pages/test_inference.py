@@ -360,8 +360,12 @@ def test_work_with_and_without_the_cache() -> None:
     assert numeral(memory[1]) == 2 * 4 * 3 * (t + len(src)) * 256
 
 
-def test_time_is_measured_on_demand_for_this_translation() -> None:
-    page = at("Go", method=CACHE)
+def test_time_is_measured_on_demand_for_this_translation(monkeypatch: pytest.MonkeyPatch) -> None:
+    def seconds(_: Any, src: tuple[int, ...], tgt: tuple[int, ...], cached: bool) -> tuple[float, ...]:
+        return (0.002 if cached else 0.005,) * len(tgt)
+
+    monkeypatch.setattr("pages.inference.inference.cost.timed", seconds)
+    page, n_steps = at("Go", method=CACHE), len(greedy("Go"))
     assert "Not measured yet" in markdown(page)
     page.button(key="measure/start").click().run()
     for _ in range(200):
@@ -370,7 +374,9 @@ def test_time_is_measured_on_demand_for_this_translation() -> None:
         time.sleep(0.1)
         page.run()
     assert_sound(page)
-    assert re.search(r"With the cache \*\*[\d.]+ ms\*\*, without it \*\*[\d.]+ ms\*\*", markdown(page))
+    said = f"With the cache **{2 * n_steps}.0 ms**, without it **{5 * n_steps}.0 ms**: 2.50 times as long."
+    assert said in markdown(page)
+    assert f"all {n_steps} steps, the fastest of 3 runs" in markdown(page)
     page.text_input(key="sentence").input("Stop").run()
     assert "Not measured yet" in markdown(page)
 

@@ -77,7 +77,8 @@ STATES = (
     {"at": "4", "heads_of": ONE, "layer": "2", "head": "3", "numbers": SENTENCE, "method": BEAM, "node": "2.4"},
     {"sentence": CAT, "prefix": begins("Der schwarze Hund"), "at": "3", "numbers": LOGITS, "cell": "1.3"},
     {"sentence": CAT, "prefix": begins("Ich", EOS), "at": "2", "method": BEAM, "beam": "1"},
-    {"sentence": CAT, "method": BEAM, "beam": "5", "alpha": "0.0", "at": "5", "numbers": OWN},
+    # Here α decides.
+    {"sentence": "I put my money in the bank.", "method": BEAM, "beam": "5", "alpha": "0.0", "at": "5", "numbers": OWN},
     {"method": SAMPLING, "seed": "4", "at": "2", "numbers": OWN, "cell": "1.2"},
     {
         "sentence": "Zoë mag <b> Äpfel.",
