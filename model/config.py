@@ -19,7 +19,7 @@ class ModelConfig:
     dropout: float = 0.1
 
     def __post_init__(self) -> None:
-        if self.d_model % self.n_heads:
+        if self.n_heads < 1 or self.d_model % self.n_heads:
             raise ValueError(f"d_model={self.d_model} is not divisible by n_heads={self.n_heads}")
         if self.d_model % 2:
             raise ValueError(f"d_model={self.d_model} is odd; sines and cosines come in pairs")

@@ -62,7 +62,7 @@ def hostile(settings: Settings, tmp_path: Path) -> Settings:
     rubbish = {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(bytes(64)).decode()}
     change(root / "panics", "tokenizer.json", normalizer=rubbish)
     shutil.copytree(root / "gpt2", root / "hangs")
-    change(root / "hangs", "generation_config.json", bad_words_ids=[[n % 300, 1, 2] for n in range(300_000)])
+    change(root / "hangs", "generation_config.json", bad_words_ids=[[n % 300, 1, 2] for n in range(1_500_000)])
     return Settings(root, downloads=False, kept=2)
 
 

@@ -190,6 +190,8 @@ def test_every_preset_builds_and_gives_finite_logits_of_about_unit_size(preset: 
 def test_a_config_names_the_numbers_that_do_not_fit() -> None:
     with pytest.raises(ValueError, match=r"^d_model=42 is not divisible by n_heads=5$"):
         ModelConfig(d_model=42, n_heads=5)
+    with pytest.raises(ValueError, match=r"^d_model=42 is not divisible by n_heads=0$"):
+        ModelConfig(d_model=42, n_heads=0)
     with pytest.raises(ValueError, match=r"^d_model=33 is odd; sines and cosines come in pairs$"):
         ModelConfig(d_model=33, n_heads=3)
     assert ModelConfig(d_model=42, n_heads=3).d_k == 14

@@ -212,4 +212,4 @@ def test_any_sentence(sentence: str, trial: str) -> None:
 
 
 def test_the_blocks_of_the_map_that_open_it() -> None:
-    assert COURSE.lesson("decoder-and-output").blocks == ("decoder.stack", "output.linear", "output.softmax")
+    assert COURSE.lesson("decoder-and-output").on_map.opens == ("decoder.stack", "output.linear", "output.softmax")
