@@ -353,4 +353,4 @@ def test_a_state_that_makes_no_sense_is_left_alone() -> None:
 def test_the_map_opens_it_and_the_scaled_dot_product_stays_lit() -> None:
     assert COURSE.lesson("encoder-decoder-attention").on_map.opens == ("decoder.cross_attn",)
     assert COURSE.lesson("scaled-dot-product").on_map.opens == ()
-    assert "decoder.cross_attn" in COURSE.lesson("scaled-dot-product").lit
+    assert "decoder.cross_attn" in COURSE.lesson("scaled-dot-product").on_map.lit
