@@ -5,31 +5,32 @@ from importlib import import_module
 from ui.course.frame import show
 from ui.course.lesson import COURSE, Lesson
 
-ORDER = (
-    "inputs.before_attention",
-    "inputs.tokenization",
-    "inputs.embeddings",
-    "inputs.positional_encodings",
-    "attention.query_key_value",
-    "attention.scaled_dot_product",
-    "attention.self_attention",
-    "attention.masking",
-    "attention.multi_head",
-    "attention.encoder_decoder_attention",
-    "blocks.feed_forward",
-    "blocks.add_and_norm",
-    "blocks.encoder",
-    "blocks.decoder_and_output",
-    "inference.inference",
-)
+# Each with its icon in the navigation, by its name among Material Symbols, a font that Streamlit brings along.
+ORDER = {
+    "inputs.before_attention": "history",
+    "inputs.tokenization": "content_cut",
+    "inputs.embeddings": "scatter_plot",
+    "inputs.positional_encodings": "format_list_numbered",
+    "attention.query_key_value": "key",
+    "attention.scaled_dot_product": "grid_on",
+    "attention.self_attention": "all_inclusive",
+    "attention.masking": "visibility_off",
+    "attention.multi_head": "device_hub",
+    "attention.encoder_decoder_attention": "sync_alt",
+    "blocks.feed_forward": "bolt",
+    "blocks.add_and_norm": "add",
+    "blocks.encoder": "input",
+    "blocks.decoder_and_output": "output",
+    "inference.inference": "play_arrow",
+}
 
 
 def fill_course() -> None:
     """Hand the lessons to the frame, by section."""
-    sections: dict[str, list[Lesson]] = {}
-    for place in ORDER:
+    sections: dict[str, list[tuple[Lesson, str]]] = {}
+    for place, icon in ORDER.items():
         section, _, _ = place.partition(".")
-        sections.setdefault(section.capitalize(), []).append(import_module(f"pages.{place}").LESSON)
+        sections.setdefault(section.capitalize(), []).append((import_module(f"pages.{place}").LESSON, icon))
     COURSE.fill(sections, show)
 
 

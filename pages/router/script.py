@@ -7,6 +7,7 @@ import streamlit as st
 import pages.course  # noqa: F401 - fills the course
 from ui.controls.persist import restore
 from ui.course.frame import course_pages
+from ui.course.lesson import COURSE
 from ui.course.page_frame import styles
 from ui.course.presenter import presenter_switch
 from ui.course.sentence import sentence_bar
@@ -14,23 +15,27 @@ from ui.engine import freeze_gc
 
 PAGES = Path(__file__).parents[1]
 
-st.set_page_config(page_title="Transformer Walkthrough", page_icon="🔎", layout="wide", initial_sidebar_state=240)
+NAME = "Transformer Walkthrough"
+
+st.set_page_config(page_title=NAME, page_icon="🔎", layout="wide", initial_sidebar_state=240)
 styles()
 page = st.navigation(
     {
         "Start": [
-            st.Page(PAGES / "home.py", title="Translate", default=True),
+            st.Page(PAGES / "home.py", title="Translate", icon=":material/translate:", default=True),
         ],
         **course_pages(),
         "Explore": [
-            st.Page(PAGES / "explore/bertviz.py", title="BertViz", url_path="bertviz"),
-            st.Page(PAGES / "explore/any_model.py", title="Any model", url_path="any-model"),
-            st.Page(PAGES / "explore/compare.py", title="Compare", url_path="compare"),
+            st.Page(PAGES / "explore/bertviz.py", title="BertViz", icon=":material/timeline:", url_path="bertviz"),
+            st.Page(PAGES / "explore/any_model.py", title="Any model", icon=":material/apps:", url_path="any-model"),
+            st.Page(PAGES / "explore/compare.py", title="Compare", icon=":material/compare:", url_path="compare"),
         ],
-        "More": [st.Page(PAGES / "about.py", title="About the model")],
+        "More": [st.Page(PAGES / "about.py", title="About the model", icon=":material/info:")],
     },
     expanded=True,
 )
+if page.url_path:
+    st.set_page_config(page_title=f"{COURSE.title(page.url_path) or page.title} · {NAME}")
 restore(page.url_path)
 presenter_switch()
 sentence_bar()

@@ -101,17 +101,20 @@ def lesson_frame(page: Page) -> Statements:
     here = place(page.slug)
     yield from bar(page)
     yield from notices(page)
+    at = COURSE.index(here)
+    if not page.switch("present"):
+        bars = [["here"] if n == at else [] for n in range(len(COURSE))]
+        yield Statement("course", {"words": f"Lesson {at + 1} of {len(COURSE)}", "bars": bars})
     yield Statement("title", here.title)
     if page.switch("present"):
-        at = presented(page)
-        yield button("Back", disabled=at == 0)
-        yield button("Next", disabled=at == len(STEPS) - 1)
-        yield button("Reset", disabled=at == 0)
-        yield markdown(f"Part {at + 1} of {len(STEPS)}: **{STEPS[at].capitalize()}**")
+        step = presented(page)
+        yield button("Back", disabled=step == 0)
+        yield button("Next", disabled=step == len(STEPS) - 1)
+        yield button("Reset", disabled=step == 0)
+        yield markdown(f"Part {step + 1} of {len(STEPS)}: **{STEPS[step].capitalize()}**")
         return
     yield markdown(f"*{here.asks}*")
     yield small_map(here)
-    at = COURSE.index(here)
     if at:
         yield link(f"← {COURSE[at - 1].title}", COURSE[at - 1].slug)
     if at + 1 < len(COURSE):

@@ -165,6 +165,12 @@ def _label(body: str) -> str:
     return html.unescape(found[1]) if found else ""
 
 
+def _course_line(body: str) -> tuple[str, Any]:
+    """The words, and for each lesson whether it is done and whether one is there."""
+    bars = [sorted(marks.split()) for marks in re.findall(r'<i class="([^"]*)"></i>', body)]
+    return "course", {"words": _text(body), "bars": bars}
+
+
 def _table(body: str) -> tuple[str, Any]:
     rows = re.findall(r"<tr>(.*?)</tr>", body, re.DOTALL)
     return "table", [[_text(cell) for cell in re.findall(r"<t[hd]>(.*?)</t[hd]>", row, re.DOTALL)] for row in rows]
@@ -275,6 +281,7 @@ _FORMS: dict[str, Callable[[str], tuple[str, Any]]] = {
     r'<figure class="tw-columns': _columns,
     r'<figure class="tw-flow"': _flow,
     r'<table class="tw-triangle"': _triangle,
+    r'<p class="tw-course"': _course_line,
     r'<p class="tw-': _paragraph,
 }
 

@@ -115,6 +115,21 @@ def test_all_right_is_a_tick() -> None:
     assert counted(app).startswith("nav:\u00a0✓|")
 
 
+def test_the_line_over_the_course_shows_where_one_is_and_what_is_done() -> None:
+    app = opened("tokenization")
+    app.session_state["answers"] = {("masking", "a"): True, ("encoder", "a"): True, ("encoder", "b"): False}
+    app.session_state["question_counts"] = {"masking": 1, "encoder": 2}
+    app.run()
+    (line,) = [e.proto.body for e in app.get("html") if e.proto.body.startswith('<p class="tw-course"')]
+    slugs = [lesson.slug for lesson in LESSONS]
+    marks = dict(zip(slugs, re.findall('<i class="([^"]*)">', line), strict=True))
+    assert {slug: each.split() for slug, each in marks.items() if each} == {
+        "tokenization": ["here"],
+        "masking": ["done"],
+    }
+    assert f">Lesson 2 of {len(slugs)} · all questions answered right in 1<" in line
+
+
 @pytest.mark.parametrize(
     ("text", "kept"),
     [

@@ -11,6 +11,7 @@ from ui.course.architecture_map import course_map
 from ui.course.lesson import COURSE, Bench, Lesson, Part
 from ui.course.presenter import KEY, stepper
 from ui.course.progress import counted, save_progress
+from ui.course.progress_line import progress_line
 from ui.course.quiz import Question, quiz
 from ui.course.sentence import sentence_trace
 from ui.course.source import source
@@ -61,6 +62,7 @@ def show(lesson: Lesson) -> None:
         return
     left, right = st.columns([2.7, 1], gap="large")
     with left:
+        progress_line(lesson)
         st.title(lesson.title, anchor=False)
         st.markdown(f"*{lesson.asks}*")
         _part("Idea", lesson.idea, trace)

@@ -52,10 +52,21 @@ def right_in(slug: str) -> int:
 
 def counted(slug: str) -> str:
     """For the navigation: a tick when every question was answered right, else how many were."""
-    right, of = right_in(slug), st.session_state.get(_COUNTS, {}).get(slug, 0)
+    right, of = right_in(slug), _count(slug)
     if not right:
         return ""
-    return "\u00a0✓" if of and right >= of else f"\u00a0{right}/{of}" if of else f"\u00a0{right}"
+    return "\u00a0✓" if all_right(slug) else f"\u00a0{right}/{of}" if of else f"\u00a0{right}"
+
+
+def _count(slug: str) -> int:
+    """How many questions a lesson asks; 0 if it has not been opened yet."""
+    counts: dict[str, int] = st.session_state.get(_COUNTS, {})
+    return counts.get(slug, 0)
+
+
+def all_right(slug: str) -> bool:
+    """Whether every question of a lesson was answered right. False for one not opened since the app was."""
+    return 0 < _count(slug) <= right_in(slug)
 
 
 def score() -> str:
