@@ -97,3 +97,4 @@ def test_the_sentence_goes_from_lesson_to_lesson(page: Page, url: str) -> None:
         drawn(page)
         expect(page.get_by_label("English sentence")).to_have_value(SENTENCE)
         expect(page).to_have_url(re.compile("sentence="))
+        expect(page).to_have_title(f"{lesson.title} · Transformer Walkthrough")
