@@ -130,12 +130,13 @@ def worked(numbers: Numbers, name: str, index: tuple[int, ...]) -> WorkedStep:
 
     Raises: KeyError if no rule knows how this tensor is made
     """
-    cell = Cell(numbers, name, index)
     try:
-        rule_of = RULES[cell.made.operation]
+        operation = numbers.made(name).operation
     except KeyError:
         raise KeyError(f"no rule works out {name!r}") from None
-    return rule_of(cell)
+    if operation not in RULES:
+        raise KeyError(f"no rule works out {name!r}: explain/ has none for {operation!r}")
+    return RULES[operation](Cell(numbers, name, index))
 
 
 def tex(value: float, digits: int = DIGITS) -> str:

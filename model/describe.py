@@ -83,7 +83,7 @@ def _(module: nn.SiLU, scribe: Scribe, what: str, x: str) -> str:
 
 @describe.register
 def _(module: Positions, scribe: Scribe, what: str, x: str, axes: tuple[str, ...]) -> str:
-    """Adds nothing to embeddings and turns no query or key."""
+    """What a scheme makes of x where `what` is "embed", "q", "k" or "bias"; without a scheme nothing."""
     return x
 
 
@@ -94,7 +94,7 @@ def _(module: Sinusoidal, scribe: Scribe, what: str, x: str, axes: tuple[str, ..
 
 @describe.register
 def _(module: Rotary, scribe: Scribe, what: str, x: str, axes: tuple[str, ...]) -> str:
-    return x if what == "embed" else scribe.put(f"rotated_{what}", Made("rotate", (x,), (), axes))
+    return x if what in ("embed", "bias") else scribe.put(f"rotated_{what}", Made("rotate", (x,), (), axes))
 
 
 @describe.register
@@ -116,7 +116,8 @@ def _(module: MultiHeadAttention, scribe: Scribe, kind: str, x: str, memory: str
     grid = ("head", rows, columns)
     products = scribe.put("products", Made("dot", (q, k), (), grid))
     scaled = scribe.put("scaled", Made("divide_by_sqrt_d_k", (products, q), (), grid))
-    scores = scribe.put("scores", Made("mask", (scaled,), (), grid))
+    biased = describe(module.positions, scribe, "bias", scaled, grid)
+    scores = scribe.put("scores", Made("mask", (biased,), (), grid))
     weights = scribe.put("weights", Made("softmax", (scores,), (), grid))
     heads = scribe.put("heads", Made("weighted_sum", (weights, v), (), ("head", rows, "d_k")))
     concat = scribe.put("concat", Made("concatenate", (heads,), (), (rows, "d_model")))

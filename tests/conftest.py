@@ -10,6 +10,7 @@ from torch import Tensor
 from model.families.encoder_decoder import EncoderDecoder
 from model.tokenizer import PAD_ID, Tokenizer
 from tests.small import BATCH, SENTENCES, SOURCE, TARGET, random_ids, random_model
+from tests.variants import VARIANTS
 
 # No deadline: a busy machine is no defect. The same examples every time: a failure can be repeated.
 settings.register_profile("repeatable", deadline=None, derandomize=True)
@@ -39,6 +40,12 @@ def same_random_numbers() -> Iterator[None]:
 @pytest.fixture
 def model() -> EncoderDecoder:
     return random_model()
+
+
+@pytest.fixture(params=VARIANTS)
+def any_model(request: pytest.FixtureRequest) -> EncoderDecoder:
+    """The small model with each variant of a part in turn."""
+    return VARIANTS[request.param]()
 
 
 @pytest.fixture

@@ -13,9 +13,11 @@ from model.describe import Scribe, anatomy_of, describe
 from model.families.encoder_decoder import EncoderDecoder
 from model.feed_forward import FeedForward, GatedFeedForward
 from model.layers import EncoderLayer
+from model.readers import load_readers
 from model.residual import PostNorm, PreNorm, SandwichNorm
 from model.tap import Recorder
 from tests.small import CONFIG, SOURCE, TARGET, random_model
+from tests.variants import VARIANTS
 
 
 @pytest.fixture(scope="module")
@@ -98,9 +100,10 @@ def recorded(model: EncoderDecoder, src_ids: Tensor, tgt_ids: Tensor) -> dict[st
 
 
 def test_every_tap_is_known_and_its_axes_have_the_right_sizes(
-    anatomy: Anatomy, model: EncoderDecoder, src_ids: Tensor, tgt_ids: Tensor
+    any_model: EncoderDecoder, src_ids: Tensor, tgt_ids: Tensor
 ) -> None:
-    tensors = recorded(model, src_ids, tgt_ids)
+    anatomy = anatomy_of(any_model)
+    tensors = recorded(any_model, src_ids, tgt_ids)
     assert tensors.keys() == anatomy.tensors.keys()
     for name, tensor in tensors.items():
         shape = tensor.shape if name.endswith("positions") else tensor.shape[1:]
@@ -108,13 +111,14 @@ def test_every_tap_is_known_and_its_axes_have_the_right_sizes(
 
 
 def test_a_value_is_made_of_what_it_is_said_to_read_and_of_nothing_else(
-    anatomy: Anatomy, model: EncoderDecoder, src_ids: Tensor, tgt_ids: Tensor
+    any_model: EncoderDecoder, src_ids: Tensor, tgt_ids: Tensor
 ) -> None:
     """Change any one value: of those made in one step from others, just those that read it are made anew.
 
     All others that change do so because something that they read has changed.
     """
-    plain = recorded(model, src_ids, tgt_ids)
+    anatomy = anatomy_of(any_model)
+    plain = recorded(any_model, src_ids, tgt_ids)
     masks = {name for name, made in anatomy.tensors.items() if made.operation.endswith("mask")}
     for changed in plain.keys() - masks - {name for name in plain if name.endswith(("scores", "weights"))}:
 
@@ -122,7 +126,7 @@ def test_a_value_is_made_of_what_it_is_said_to_read_and_of_nothing_else(
             return value + torch.linspace(1, 2, value.size(-1)) if name == changed else value
 
         recorder = Recorder(shift)
-        model(src_ids[:1], tgt_ids[:1], recorder)
+        any_model(src_ids[:1], tgt_ids[:1], recorder)
         moved = {name for name, value in recorder.tensors.items() if not torch.equal(value, plain[name])}
         for name in moved - {changed}:
             assert set(anatomy.tensors[name].reads) & moved, f"{name} changes with {changed} alone"
@@ -132,21 +136,22 @@ def test_a_value_is_made_of_what_it_is_said_to_read_and_of_nothing_else(
 
 
 def test_every_weight_is_used_where_it_is_said_to_be(
-    anatomy: Anatomy, model: EncoderDecoder, src_ids: Tensor, tgt_ids: Tensor
+    any_model: EncoderDecoder, src_ids: Tensor, tgt_ids: Tensor
 ) -> None:
+    anatomy = anatomy_of(any_model)
     used = set(itertools.chain.from_iterable(made.weights for made in anatomy.tensors.values()))
-    assert used == dict(model.named_parameters()).keys()
-    plain = recorded(model, src_ids, tgt_ids)
+    assert used == dict(any_model.named_parameters()).keys()
+    plain = recorded(any_model, src_ids, tgt_ids)
     for parameter in sorted(used - {"embedding.matrix.weight"}):
         (user,) = (name for name, made in anatomy.tensors.items() if parameter in made.weights)
         with torch.no_grad():
-            weight = model.get_parameter(parameter)
+            weight = any_model.get_parameter(parameter)
             weight += 0.5
             first = next(
-                name for name, v in recorded(model, src_ids, tgt_ids).items() if not torch.equal(v, plain[name])
+                name for name, v in recorded(any_model, src_ids, tgt_ids).items() if not torch.equal(v, plain[name])
             )
             weight -= 0.5
-        plain = recorded(model, src_ids, tgt_ids)  # there and back rounds a little
+        plain = recorded(any_model, src_ids, tgt_ids)  # there and back rounds a little
         assert first == user
 
 
@@ -220,6 +225,13 @@ def test_the_mask_and_not_the_stacks_name_makes_an_attention_a_decoders(causal: 
     describe(layer_normed(PostNorm(nn.LayerNorm(42))), scribe, ("text", 0), "x", causal)
     kind = "decoder" if causal else "encoder"
     assert scribe.attentions == {kind: [Attention(kind, 0, "text.layers.0.self_attn", 3, 14, "src", "src", causal)]}
+
+
+def test_every_kind_of_module_that_is_described_is_part_of_a_model_that_tests_try() -> None:
+    tried = {type(part) for make in VARIANTS.values() for part in make().modules()}
+    tried |= {type(part) for part in load_readers().model.modules()}
+    ours = {kind for kind in describe.registry if kind.__module__.startswith(("model.", "torch."))}
+    assert ours - tried == set(), "add a model that has it to tests/variants.py"
 
 
 def test_a_module_that_nobody_described_is_named() -> None:

@@ -14,12 +14,12 @@ from tests.small import CONFIG, TARGET
     "ends", [range(1, TARGET + 1), (1, 4, 7), (7,)], ids=["one by one", "three by three", "at once"]
 )
 def test_step_by_step_equals_one_pass(
-    model: EncoderDecoder, src_ids: Tensor, tgt_ids: Tensor, ends: range | tuple[int, ...]
+    any_model: EncoderDecoder, src_ids: Tensor, tgt_ids: Tensor, ends: range | tuple[int, ...]
 ) -> None:
-    memory = model.encode(src_ids)
-    cache = model.new_cache()
-    steps = [model.decode(tgt_ids[:, :end], memory, src_ids, cache=cache) for end in ends]
-    assert_close(torch.cat(steps, dim=1), model(src_ids, tgt_ids), atol=1e-5, rtol=1e-5)
+    memory = any_model.encode(src_ids)
+    cache = any_model.new_cache()
+    steps = [any_model.decode(tgt_ids[:, :end], memory, src_ids, cache=cache) for end in ends]
+    assert_close(torch.cat(steps, dim=1), any_model(src_ids, tgt_ids), atol=1e-5, rtol=1e-5)
     assert cache.length == TARGET
 
 

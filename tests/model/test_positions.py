@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 from torch import nn
 from torch.testing import assert_close
 
+from model.anatomy import Made
 from model.attention import MultiHeadAttention
 from model.cache import GrowingCache
+from model.describe import Scribe, describe
 from model.masks import causal_mask
 from model.positions import Positions, Rotary, Sinusoidal, rotation, sinusoidal_encoding
 from model.tap import Recorder
@@ -140,6 +142,11 @@ class Alibi(Positions):
         return alibi(n_keys)[:, n_keys - n_queries :]
 
 
+@describe.register
+def _(scheme: Alibi, scribe: Scribe, what: str, x: str, axes: tuple[str, ...]) -> str:
+    return scribe.put("biased", Made("add_bias", (x,), (), axes)) if what == "bias" else x
+
+
 def alibi(length: int) -> torch.Tensor:
     distance = torch.arange(length)[:, None] - torch.arange(length)
     return -torch.tensor([0.5, 0.25, 0.125])[:, None, None] * distance.abs()
@@ -161,6 +168,15 @@ def test_attention_uses_the_scheme(scheme: Positions) -> None:
     assert_close(attention(x, x, mask, tap=recorder), expected, atol=1e-5, rtol=1e-5)
     if isinstance(scheme, Alibi):
         assert_close(recorder.tensors["biased"], recorder.tensors["scaled"] + alibi(5))
+
+
+def test_a_scheme_that_adds_to_the_scores_is_described() -> None:
+    attention, x, recorder, scribe = MultiHeadAttention(42, 3, Alibi()), torch.randn(1, 5, 42), Recorder(), Scribe()
+    attention(x, x, causal_mask(5), tap=recorder)
+    describe(attention, scribe, "decoder", "x", "x", ("tgt", "tgt", True))
+    assert scribe.tensors.keys() == recorder.tensors.keys()
+    assert scribe.tensors["biased"] == Made("add_bias", ("scaled",), (), ("head", "tgt", "tgt"))
+    assert scribe.tensors["scores"].reads == ("biased",)
 
 
 @pytest.mark.parametrize("scheme", [Alibi(), Rotary(), Positions()])

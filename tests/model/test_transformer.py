@@ -83,41 +83,41 @@ def test_embedding_by_hand(model: EncoderDecoder) -> None:
     assert_close(recorder.tensors["encoder.embedding.output"][0, 0], expected)
 
 
-def test_the_future_changes_nothing(model: EncoderDecoder, src_ids: Tensor, tgt_ids: Tensor) -> None:
-    logits = model(src_ids, tgt_ids)
+def test_the_future_changes_nothing(any_model: EncoderDecoder, src_ids: Tensor, tgt_ids: Tensor) -> None:
+    logits = any_model(src_ids, tgt_ids)
     for t in range(TARGET - 1):
         changed = tgt_ids.clone()
         changed[:, t + 1 :] = random_ids(*changed[:, t + 1 :].shape)
-        after = model(src_ids, changed)
+        after = any_model(src_ids, changed)
         assert_close(after[:, : t + 1], logits[:, : t + 1], atol=1e-5, rtol=1e-5)
         assert not torch.allclose(after[:, t + 1], logits[:, t + 1], atol=1e-2)
 
 
-def test_every_earlier_word_matters(model: EncoderDecoder, src_ids: Tensor, tgt_ids: Tensor) -> None:
+def test_every_earlier_word_matters(any_model: EncoderDecoder, src_ids: Tensor, tgt_ids: Tensor) -> None:
     """The counterpart of the law above: it also holds for a model that reads nothing."""
-    last = model(src_ids, tgt_ids)[:, -1]
+    last = any_model(src_ids, tgt_ids)[:, -1]
     for t in range(TARGET):
         changed = tgt_ids.clone()
         changed[:, t] = (changed[:, t] + 1) % CONFIG.vocab_size
-        assert not torch.allclose(model(src_ids, changed)[:, -1], last, atol=1e-3)
+        assert not torch.allclose(any_model(src_ids, changed)[:, -1], last, atol=1e-3)
     for s in range(SOURCE):
         changed = src_ids.clone()
         changed[0, s] = (changed[0, s] + 1) % CONFIG.vocab_size
-        assert not torch.allclose(model(changed, tgt_ids)[0, -1], last[0], atol=1e-3)
+        assert not torch.allclose(any_model(changed, tgt_ids)[0, -1], last[0], atol=1e-3)
 
 
-def test_padding_changes_nothing(model: EncoderDecoder, src_ids: Tensor, tgt_ids: Tensor) -> None:
-    logits = model(src_ids, tgt_ids)
+def test_padding_changes_nothing(any_model: EncoderDecoder, src_ids: Tensor, tgt_ids: Tensor) -> None:
+    logits = any_model(src_ids, tgt_ids)
     for row, (source, target) in enumerate(zip(src_ids, tgt_ids, strict=True)):
-        alone = model(source[source != PAD_ID][None], target[None])
+        alone = any_model(source[source != PAD_ID][None], target[None])
         assert_close(alone[0], logits[row], atol=1e-5, rtol=1e-5)
 
 
 def test_padding_of_the_target_changes_nothing_before_it(
-    model: EncoderDecoder, src_ids: Tensor, tgt_ids: Tensor
+    any_model: EncoderDecoder, src_ids: Tensor, tgt_ids: Tensor
 ) -> None:
     padded = nn.functional.pad(tgt_ids, (0, 4), value=PAD_ID)
-    assert_close(model(src_ids, padded)[:, :TARGET], model(src_ids, tgt_ids), atol=1e-5, rtol=1e-5)
+    assert_close(any_model(src_ids, padded)[:, :TARGET], any_model(src_ids, tgt_ids), atol=1e-5, rtol=1e-5)
 
 
 def test_without_positions_shuffling_in_is_shuffling_out(model: EncoderDecoder) -> None:

@@ -1,0 +1,66 @@
+"""Every rule of Check, on random cells of a model that needs it: its formula and its lines come to the number."""
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from explain import RULES, Numbers, arrays, worked
+from model.describe import anatomy_of
+from model.readers import load_readers, trace_readers
+from model.tap import Recorder
+from tests.explain.test_worked import HALF, some_cells
+from tests.oracle.formula import agree
+from tests.small import SOURCE, TARGET, random_ids
+from tests.variants import VARIANTS
+
+# Made by `Numbers` from the tensors of any trace; tried in test_worked.py and test_steps_are_claimed.py.
+OF_NUMBERS = {"average", "softmax_of_logits"}
+
+
+@cache
+def numbers_of(variant: str) -> Numbers:
+    """The numbers of one sentence, and the parameters, of a small model."""
+    with torch.random.fork_rng(devices=[]), torch.no_grad():
+        torch.manual_seed(23)
+        model, recorder = VARIANTS[variant](), Recorder()
+        model(random_ids(1, SOURCE), random_ids(1, TARGET), recorder)
+    tensors = {name: value[0].numpy() if value.dim() > 2 else value.numpy() for name, value in recorder.tensors.items()}
+    weights = {name: value.detach().numpy() for name, value in model.named_parameters()}
+    return Numbers(tensors, weights, anatomy_of(model))
+
+
+@cache
+def numbers_of_readers() -> Numbers:
+    readers = load_readers()
+    trace = trace_readers(readers, "a text", (5, 17, 23, 5, 40, 41, 2))
+    return Numbers(trace.tensors, readers.weights, readers.anatomy)
+
+
+def operations(numbers: Numbers) -> set[str]:
+    return {made.operation for name, made in numbers.anatomy.tensors.items() if name in numbers.tensors}
+
+
+def test_every_rule_is_needed_by_a_model_that_tests_try() -> None:
+    tried = set().union(*map(operations, map(numbers_of, VARIANTS)), operations(numbers_of_readers()))
+    assert RULES.keys() - tried - OF_NUMBERS == set(), "add a model that needs it to tests/variants.py"
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_every_cell_is_worked_out(variant: str) -> None:
+    numbers = numbers_of(variant)
+    for name, made in numbers.anatomy.tensors.items():
+        if made.operation.endswith("_mask"):
+            continue
+        for index in some_cells(numbers[name].shape):
+            step = worked(numbers, name, index)
+            value = numbers[name][index]
+            assert step.value == pytest.approx(value, rel=1e-6), (name, index)
+            if np.isfinite(value):
+                assert agree(step.formula) == pytest.approx(value, abs=HALF), (name, index)
+            *lines, last = step.snippet.splitlines()
+            scope: dict[str, Any] = {"np": np, "t": arrays(numbers, [step])}
+            exec("\n".join(lines), scope)
+            assert eval(last, scope) == pytest.approx(value, rel=1e-4, abs=1e-4), (name, index)
