@@ -99,4 +99,4 @@ def place(slug: str) -> Place:
     for one in COURSE:
         if one.slug == slug:
             return one
-    raise KeyError(f"{slug} has no place in tests/oracle/course.py")
+    raise KeyError(f"{slug} has no Place in tests/oracle/course.py: list it in its order, as the navigation shows it")

@@ -3,15 +3,7 @@
 import math
 import re
 
-_KNOWN = {
-    "sin": math.sin,
-    "cos": math.cos,
-    "tanh": math.tanh,
-    "sqrt": math.sqrt,
-    "exp": math.exp,
-    "max": max,
-    "inf": math.inf,
-}
+_KNOWN = {name: getattr(math, name) for name in ("sin", "cos", "tanh", "sqrt", "exp", "inf")} | {"max": max}
 _ROUNDED = re.compile(r"\d+\.\d+")  # a number that was shortened
 
 
@@ -58,13 +50,5 @@ def _as_python(latex: str) -> str:
         code = re.sub(r"\\sqrt\{([^{}]*)\}", r"sqrt(\1)", code)
         code = re.sub(r"\be\^\{([^{}]*)\}", r"exp(\1)", code)
         code = re.sub(r"(\d)\^\{([^{}]*)\}", r"\1**(\2)", code)
-    for old, new in {
-        r"\cdot": "*",
-        r"\infty": "inf",
-        r"\sin": "sin",
-        r"\cos": "cos",
-        r"\tanh": "tanh",
-        r"\max": "max",
-    }.items():
-        code = code.replace(old, new)
+    code = re.sub(r"\\(sin|cos|tanh|max)", r"\1", code.replace(r"\cdot", "*").replace(r"\infty", "inf"))
     return re.sub(r"\\left|\\right|\\[!,;: ]", "", code).strip()

@@ -1,21 +1,40 @@
 """Writes the first draft of a lesson's claims: everything that its page shows in one state, as claims to be judged.
 
-    python -m tests.pages.draft_claims scaled-dot-product stage="4 times V"
+    python -m tests.pages.draft_claims scaled-dot-product stage="4 times V" > tests/oracle/pages/scaled_dot_product.py
 
-Every number and every name of a piece in it is a copy: replace each by a computation from the oracle.
+The draft runs, and nearly all of it holds in this state; the test says what does not, the arrays first, which are left
+out. Every number and every name of a piece in it is a copy: replace each by a computation from the oracle.
 """
 
+import inspect
+import re
 import sys
 import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from streamlit.testing.v1 import AppTest
 
+from tests.oracle import claims
 from tests.oracle.reader import read
 from tests.oracle.statement import Statement
-from tests.oracle.walk import CHECK, PARTS
-from tests.pages.kit import opened
+from tests.oracle.walk import PARTS
+from tests.pages.kit import ROOT, opened
+from ui.course.lesson import COURSE
+from ui.course.quiz import Question
 
+HEAD = '''"""What the lesson {slug} must show."""
+
+from tests.oracle import claims
+from tests.oracle.common import Statements, check_cell, code_part, shown_tensor, tensor_matrix
+from tests.oracle.page import Page
+from tests.oracle.statement import Statement
+
+# Two at least; see tests/oracle/README.md for which.
+STATES = ({state}, {{"sentence": "Go"}})
+'''
 _CONTROLS = {
     "button_group": "segmented",
     "toggle": "toggle",
@@ -27,42 +46,110 @@ _CONTROLS = {
 }
 
 
-def literal(text: str, indent: int) -> str:
-    """A text as Python, wrapped; raw if it is a formula."""
-    prefix = "r" if "\\" in text and "\n" not in text else ""
-    lines = textwrap.wrap(text, 100, drop_whitespace=False, break_long_words=False) if "\n" not in text else []
-    quoted = [prefix + (f'"{line}"' if prefix and '"' not in line else repr(line)) for line in lines] or [repr(text)]
-    joined = f"\n{' ' * indent}".join(quoted)
-    return f"(\n{' ' * indent}{joined}\n{' ' * (indent - 4)})" if len(quoted) > 1 else quoted[0]
+def literal(value: Any) -> str:
+    """A value as Python; an array left out; a long text wrapped, raw if it is a formula."""
+    if isinstance(value, np.ndarray):
+        return f'"an array {value.shape}, to be computed"'
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key!r}: {literal(one)}" for key, one in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(literal, value)) + "]"
+    if not isinstance(value, str):
+        return repr(value)
+    lines = textwrap.wrap(value, 100, drop_whitespace=False, break_long_words=False) if "\n" not in value else []
+    raw = "\\" in value and "\n" not in value and '"' not in value
+    quoted = [f'r"{line}"' if raw else repr(line) for line in lines] or [repr(value)]
+    return "\n            ".join(["(", *quoted]) + "\n        )" if len(quoted) > 1 else quoted[0]
 
 
-def written(value: Any) -> str:
-    return f"...  # array{value.shape}" if isinstance(value, np.ndarray) else repr(value)
+def call(make: str, *values: Any, **named: Any) -> str:
+    given = [literal(value) for value in values] + [f"{name}={literal(value)}" for name, value in named.items()]
+    return f"    yield {make}({', '.join(given)})"
 
 
 def claim(statement: Statement) -> str:
-    content = statement.content
-    if statement.kind == "control":
-        given = {name: value for name, value in content.items() if name != "type"}
-        name = _CONTROLS.get(content["type"], f"control({content['type']!r}, ")
-        return f"yield {name}({', '.join(f'{k}={v!r}' for k, v in given.items())})"
-    if isinstance(content, str):
-        return f"yield {statement.kind}({literal(content, 8).removeprefix('(').removesuffix(')')})"
-    if statement.kind == "table":
-        return "yield table(\n" + "".join(f"        {tuple(row)!r},\n" for row in content) + "    )"
-    fields = content if isinstance(content, dict) else {"content": content}
-    return f"yield {statement.kind}(\n" + "".join(f"        {n}={written(v)},\n" for n, v in fields.items()) + "    )"
+    kind, content = statement.kind, statement.content
+    if kind == "control":
+        named = {name: value for name, value in content.items() if name != "type"}
+        if content["type"] in _CONTROLS:
+            return call(f"claims.{_CONTROLS[content['type']]}", **named)
+        return call("claims.control", content["type"], **named)
+    function = getattr(claims, kind, None)
+    if function and isinstance(content, str):
+        return call(f"claims.{kind}", content)
+    if function and kind == "table":
+        return call("claims.table", *map(tuple, content))
+    if function and kind == "link":
+        return call("claims.link", **content)
+    return call("Statement", kind, content)  # for a figure claims.py may have a function, made from what it shows
 
 
-def main(slug: str, *state: str) -> None:
-    found = read(opened(slug, **dict(pair.split("=", 1) for pair in state)))
-    for part in PARTS:
-        print(f"\n\ndef {part}(page: Page) -> Statements:")
-        for one in found:
-            asks = isinstance(one.content, dict) and one.content.get("label") in (CHECK, "Your answer")
-            if one.part == part and (one.kind, one.content) != ("header", part.capitalize()):
-                print(f"    {'# of a question: ' if asks else ''}{claim(one)}")
+def tensor_of(statement: Statement) -> str | None:
+    """The tensor that a matrix shows, if See and Check know it by name: as a call of `shown_tensor`."""
+    if statement.kind != "matrix":
+        return None
+    name, _, head = str(statement.content["csv_name"]).partition(" head ")
+    if not re.fullmatch(r"(encoder|decoder|logits|probabilities)[\w.]*", name) or not (head or "0").isdecimal():
+        return None
+    kind = {"encoder.self": "encoder", "decoder.self": "decoder", "decoder.cross": "cross"}
+    found = re.search(r"(encoder|decoder)\.layers\.\d+\.(self|cross)_attn", name)
+    more = f", head={int(head) - 1}" if head else ""
+    more += f', kind="{kind[".".join(found.groups())]}"' if found else ""
+    columns = statement.content["columns"]
+    more += f", n_columns={len(columns)}" if columns == [str(n + 1) for n in range(len(columns))] else ""
+    return f'shown_tensor(page, "{name}"{more})'
+
+
+def question(one: Question) -> str:
+    def read_as(text: str) -> str:
+        return text if "$" in text else re.sub(r"\\([^\w\s])", r"\1", text)  # escapes are gone when a page is read
+
+    right: Any = sorted(one.correct) if one.several else min(one.correct)
+    wrong = {n: read_as(text) for n, text in one.wrong.items()}
+    return call(
+        "claims.question",
+        read_as(one.text),
+        list(map(read_as, one.options)),
+        right=right,
+        why=read_as(one.why),
+        wrong=wrong,
+    )
+
+
+def part_of_draft(part: str, shown: Sequence[Statement], slug: str, app: AppTest) -> Iterator[str]:
+    if part == "predict":
+        yield from map(question, app.session_state["asked"][1])
+        return
+    if part == "code":
+        objects = [inspect.unwrap(one) for one in COURSE.lesson(slug).code]
+        places = ((Path(inspect.getfile(one)).relative_to(ROOT).as_posix(), one.__qualname__) for one in objects)
+        yield f"    yield from code_part({', '.join(map(repr, places))})"
+        return
+    tensors = [tensor for one in shown if one.part == "see" and (tensor := tensor_of(one))]
+    statements = [one for one in shown if one.part == part and (one.kind, one.content) != ("header", part.capitalize())]
+    for one in statements:
+        if part == "check" and tensors and one.kind == "markdown" and one.content.startswith("**How did this"):
+            yield f"    yield from check_cell({tensors[-1]})"
+            return
+        if part == "see" and (tensor := tensor_of(one)):
+            named = ", ".join(f"{n}={literal(one.content[n])}" for n in ("title", "how_to_read"))
+            yield f"    yield from tensor_matrix({tensor}, {named})"
+        elif not (
+            part == "see" and tensors and str(one.content).startswith("Shown: the first")
+        ):  # said with its matrix
+            yield claim(one)
+
+
+def draft(slug: str, **state: str) -> str:
+    app = opened(slug, **state)
+    shown = read(app)
+    parts = (
+        f"\n\ndef {part}(page: Page) -> Statements:\n"
+        + ("\n".join(part_of_draft(part, shown, slug, app)) or "    yield from ()")
+        for part in PARTS
+    )
+    return HEAD.format(slug=slug, state=state) + "\n".join(parts)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    print(draft(sys.argv[1], **dict(pair.split("=", 1) for pair in sys.argv[2:])))

@@ -1,6 +1,7 @@
 """Nothing is shown that no oracle claims: every statement of every lesson, computed again by tests/oracle."""
 
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -10,6 +11,7 @@ from tests.hub.small_models import FAMILIES, make
 from tests.oracle.course import COURSE
 from tests.oracle.page import Page
 from tests.oracle.walk import State, answered, claims_of, unclaimed
+from tests.pages.draft_claims import draft
 from tests.pages.kit import ROOT, opened
 from ui.course.lesson import COURSE as APP
 from ui.course.lesson import Lesson
@@ -20,11 +22,20 @@ from ui.course.lesson import Lesson
 def test_every_statement_of_a_lesson_is_claimed(lesson: Lesson) -> None:
     module = claims_of(lesson.slug)
     assert module, (
-        f"nobody claims what {lesson.slug} shows: write tests/oracle/pages/{lesson.slug.replace('-', '_')}.py"
+        f"nobody claims what {lesson.slug} shows: write tests/oracle/pages/{lesson.slug.replace('-', '_')}.py; "
+        f"python -m tests.pages.draft_claims {lesson.slug} writes a draft"
     )
+    assert len(module.STATES) > 1, "STATES are the addresses to try: two at least"
     # In presenter mode a part's controls may be on another part.
     others = [dict(module.STATES[1]) | {"present": "true", "step": step} for step in ("2", "3", "4")]
     check_page(lesson.slug, lesson.slug, *others)
+
+
+def test_a_draft_of_claims_runs_and_leaves_out_arrays_alone() -> None:
+    module = ModuleType("draft")
+    exec(draft("scaled-dot-product"), vars(module))
+    messages = unclaimed(opened("scaled-dot-product"), module, Page("scaled-dot-product", module.STATES[0]))
+    assert [one for one in messages if "to be computed" not in one] == []
 
 
 def test_the_navigation_lists_the_course_in_its_order() -> None:
