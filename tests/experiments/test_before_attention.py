@@ -50,4 +50,6 @@ def test_the_fastest_of_four_runs_counts(monkeypatch: pytest.MonkeyPatch) -> Non
         hook.remove()
     assert seconds == dict.fromkeys((*READERS, "compiled"), (4, 8))
     assert shares == [n / 8 for n in range(8)]
+    assert isinstance(ways[-1], nn.LSTM)
+    assert torch.equal(ways[-1].weight_ih_l0, ways[READERS.index("lstm")].get_parameter("cell.w.weight"))
     assert read == [(way, (1, length, 6)) for length in (3, 7) for way in ways for _ in range(4)]

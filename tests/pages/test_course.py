@@ -145,6 +145,26 @@ def test_what_the_browser_kept_is_read_with_suspicion(text: str, kept: dict[tupl
     assert re.fullmatch(r"\w+", COOKIE)
 
 
+def questions_on(app: AppTest, slug: str) -> list[tuple[str, ...]]:
+    """What a lesson asks, one question after the other, each with its options."""
+    (numbers,) = (group for group in app.button_group if group.key == f"{slug}/at")
+    found = []
+    for n in list(numbers.options):
+        next(group for group in app.button_group if group.key == f"{slug}/at").set_value(n).run()
+        (radio,) = (radio for radio in app.radio if str(radio.key).startswith(f"{slug}/"))
+        found.append((radio.label, *radio.options))
+    return found
+
+
+@pytest.mark.parametrize("slug", ["self-attention", "decoder-and-output"])
+def test_another_sentence_brings_the_questions_that_its_own_page_asks(slug: str) -> None:
+    sentence = "We sat on the bank of the river."
+    app = opened(slug, sentence="The white dog sees the black cat.")
+    before = questions_on(app, slug)
+    app.text_input(key="sentence").set_value(sentence).run()
+    assert questions_on(app, slug) == questions_on(opened(slug, sentence=sentence), slug) != before
+
+
 @EVERY
 def test_each_wrong_option_has_its_own_explanation(lesson: Lesson) -> None:
     for sentence in ("I ate an apple", "My neighbour's cat doesn't like the rain."):
