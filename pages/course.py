@@ -1,8 +1,9 @@
 """The course: every lesson in order. A lesson's section is the folder it lies in."""
 
+from collections.abc import Callable
 from importlib import import_module
 
-from ui.course.frame import show
+from pages.lesson_page import show
 from ui.course.lesson import COURSE, Lesson
 
 # Each with its icon in the navigation, by its name among Material Symbols, a font that Streamlit brings along.
@@ -31,7 +32,17 @@ def fill_course() -> None:
     for place, icon in ORDER.items():
         section, _, _ = place.partition(".")
         sections.setdefault(section.capitalize(), []).append((import_module(f"pages.{place}").LESSON, icon))
-    COURSE.fill(sections, show)
+    COURSE.fill(sections, page_of)
+
+
+def page_of(lesson: Lesson) -> Callable[[], None]:
+    """The function that draws a lesson, under a name of its own, by which Streamlit tells pages apart."""
+
+    def page() -> None:
+        show(lesson)
+
+    page.__name__ = lesson.slug.replace("-", "_")
+    return page
 
 
 fill_course()

@@ -5,8 +5,8 @@ from pathlib import Path
 import streamlit as st
 
 import pages.course  # noqa: F401 - fills the course
+from pages.lesson_page import course_pages
 from ui.controls.persist import restore
-from ui.course.frame import course_pages
 from ui.course.lesson import COURSE
 from ui.course.page_frame import styles
 from ui.course.presenter import presenter_switch

@@ -66,10 +66,12 @@ class Course:
         self._pages: dict[str, Callable[[], None]] = {}
         self._icons: dict[str, str] = {}
 
-    def fill(self, sections: Mapping[str, Sequence[tuple[Lesson, str]]], show: Callable[[Lesson], None]) -> None:
-        """Set the lessons, each with the name of its icon (Material Symbols), and the function that draws one."""
+    def fill(
+        self, sections: Mapping[str, Sequence[tuple[Lesson, str]]], page_of: Callable[[Lesson], Callable[[], None]]
+    ) -> None:
+        """Set the lessons, each with the name of its icon (Material Symbols), and what makes a page of a lesson."""
         self.sections = {title: tuple(lesson for lesson, _ in pairs) for title, pairs in sections.items()}
-        self._pages = {lesson.slug: _page(lesson, show) for lesson in self.lessons}
+        self._pages = {lesson.slug: page_of(lesson) for lesson in self.lessons}
         self._icons = {lesson.slug: f":material/{icon}:" for pairs in sections.values() for lesson, icon in pairs}
 
     @property
@@ -102,14 +104,6 @@ class Course:
     def title(self, slug: str) -> str:
         """The title of the lesson at this address, without what the navigation adds to it; '' if it is no lesson."""
         return next((lesson.title for lesson in self.lessons if lesson.slug == slug), "")
-
-
-def _page(lesson: Lesson, show: Callable[[Lesson], None]) -> Callable[[], None]:
-    def page() -> None:
-        show(lesson)
-
-    page.__name__ = lesson.slug.replace("-", "_")
-    return page
 
 
 COURSE = Course()

@@ -1,4 +1,7 @@
-"""The frame of a lesson: sentence bar, place on the map, the six parts, the way on."""
+"""The page of any lesson: place in the course and on the map, the six parts, the way on.
+
+It stands here, not in `ui`, so that calls go one way: from pages to the lesson's own parts, and from those to `ui`.
+"""
 
 from collections.abc import Sequence
 
