@@ -13,10 +13,12 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import ROOT
 from tests.browser.kit import settled
+from ui.engine import trace
 
 pytestmark = pytest.mark.browser
 
 COMPONENTS, MAP = (Path(__file__).with_name(f"{name}_demo.py") for name in ("components", "architecture"))
+SENTENCE = "I put my money in the bank."
 SVG = "{http://www.w3.org/2000/svg}"
 # The colours in the middle of the cells of a picture that is cut into `height` rows and `width` columns.
 MIDDLES = """async (node, [height, width]) => {
@@ -49,11 +51,11 @@ def demo(serve: Callable[..., str], page: Page) -> Callable[[str], Page]:
 
 
 @pytest.fixture
-def inference(serve: Callable[..., str], page: Page) -> Callable[[str], Page]:
-    """inference(query) → the lesson, drawn."""
+def lesson(serve: Callable[..., str], page: Page) -> Callable[..., Page]:
+    """lesson(slug, query) → the lesson, drawn."""
 
-    def go(query: str) -> Page:
-        page.goto(f"{serve(ROOT / 'app.py')}/inference?sentence=I put my money in the bank.&{query}")
+    def go(slug: str, query: str = "") -> Page:
+        page.goto(f"{serve(ROOT / 'app.py')}/{slug}?sentence={SENTENCE}&{query}")
         expect(page.locator(".st-key-way_on")).to_be_visible(timeout=30_000)
         return settled(page)
 
@@ -87,6 +89,23 @@ def test_the_saved_picture_marks_the_chosen_cell(demo: Callable[[str], Page]) ->
         assert float(ring[side]) == pytest.approx(float(marked[side]), abs=3), side
 
 
+@pytest.mark.parametrize("scale", ["weight", "signed"])
+def test_the_legend_of_the_saved_picture_runs_from_low_to_high(demo: Callable[[str], Page], scale: str) -> None:
+    texts = [
+        (float(node.attrib["x"]), str(node.text))
+        for node in ElementTree.fromstring(saved(demo(f"scale={scale}"), "SVG")).iter(f"{SVG}text")
+    ]
+    *_, low, high = [text for _, text in texts]
+    assert texts[-2][0] < texts[-1][0]
+    assert (low, high) == (("0", "1") if scale == "weight" else (f"−{high}", low.removeprefix("−")))
+
+
+def test_masked_cells_alone_are_hatched(demo: Callable[[str], Page]) -> None:
+    images = demo("t=5&s=7&masked=1").locator(".matrix tbody td")
+    hatched = images.evaluate_all("cells => cells.map((cell) => getComputedStyle(cell).backgroundImage !== 'none')")
+    assert hatched == (~np.tri(5, 7, dtype=bool)).ravel().tolist()
+
+
 def test_every_small_map_is_that_of_its_head_with_rows_downwards(demo: Callable[[str], Page]) -> None:
     t, s = 6, 9
     random = np.random.default_rng(0)
@@ -94,8 +113,9 @@ def test_every_small_map_is_that_of_its_head_with_rows_downwards(demo: Callable[
     weights = np.exp(random.normal(size=(3, 4, t, s)) * 3)
     weights /= weights.sum(-1, keepdims=True)
     weights = np.concatenate([weights, weights.mean(1, keepdims=True)], axis=1).reshape(-1, t * s)
-    canvases = demo(f"heads=1&t={t}&s={s}").locator(".heads canvas").all()
-    for canvas, one in zip(canvases, weights, strict=True):
+    canvases = demo(f"heads=1&t={t}&s={s}").locator(".heads canvas")
+    expect(canvases).to_have_count(15)
+    for canvas, one in zip(canvases.all(), weights, strict=True):
         greys = colours(canvas, t, s) @ [0.2126, 0.7152, 0.0722]
         in_order = greys[np.argsort(one)]
         assert (np.diff(in_order) <= 3).all()  # the larger, the darker
@@ -141,9 +161,10 @@ def test_the_maps_legend_names_the_ends_of_its_colours(serve: Callable[..., str]
     assert high_red > high_blue
 
 
-def test_the_tree_says_what_became_of_each_beginning(inference: Callable[[str], Page]) -> None:
+def test_the_tree_says_what_became_of_each_beginning(lesson: Callable[..., Page]) -> None:
     """Struck out: dropped. Thick frame: ended."""
-    page = inference("method=Beam search")
+    page = lesson("inference", "method=Beam search")
+    expect(page.locator(".st-key-beam_tree .node[aria-pressed=true]")).to_have_count(1)
     nodes = page.locator(".st-key-beam_tree .node").evaluate_all(
         """nodes => nodes.map((node) => [
             node.title.split(": ").at(-1).split(",")[0],
@@ -158,8 +179,8 @@ def test_the_tree_says_what_became_of_each_beginning(inference: Callable[[str], 
         assert (frame > thin) == (said == "ended here")
 
 
-def test_a_piece_of_the_theatre_leads_to_the_step_that_wrote_it(inference: Callable[[str], Page]) -> None:
-    theatre = inference("at=5").locator(".st-key-theatre")
+def test_a_piece_of_the_theatre_leads_to_the_step_that_wrote_it(lesson: Callable[..., Page]) -> None:
+    theatre = lesson("inference", "at=5").locator(".st-key-theatre")
     pieces = theatre.locator(".strip").last.locator("button")
     for n in (4, 2, 1):  # pieces further on cannot be seen yet
         pieces.nth(n).click()
@@ -167,8 +188,8 @@ def test_a_piece_of_the_theatre_leads_to_the_step_that_wrote_it(inference: Calla
         expect(pieces.nth(n)).to_have_attribute("aria-current", "step")
 
 
-def test_the_newest_pairs_of_the_cache_stand_out(inference: Callable[[str], Page]) -> None:
-    theatre = inference("").locator(".st-key-theatre")
+def test_the_newest_pairs_of_the_cache_stand_out(lesson: Callable[..., Page]) -> None:
+    theatre = lesson("inference").locator(".st-key-theatre")
     read, source = (theatre.locator(".cache .pairs").nth(n) for n in (0, 1))
     fresh = "rows => rows.map((pair) => pair.classList.contains('fresh'))"
     expect(read.locator(".pair")).to_have_count(1)
@@ -180,3 +201,67 @@ def test_the_newest_pairs_of_the_cache_stand_out(inference: Callable[[str], Page
     expect(theatre.locator(".count")).to_have_text(re.compile("^Step 3 of "))
     assert read.locator(".pair").evaluate_all(fresh) == [False, False, True]
     assert source.locator(".pair").evaluate_all(fresh) == [False] * n_source
+
+
+def test_the_theatre_shows_the_weights_of_its_step(lesson: Callable[..., Page]) -> None:
+    theatre = lesson("inference", "at=3&layer=2").locator(".st-key-theatre")
+    expect(theatre.locator(".count")).to_have_text(re.compile("^Step 3 of "))
+    traced = trace(SENTENCE)
+    for strip, kind, n in zip(theatre.locator(".strip").all(), ("cross", "decoder"), (len(traced.src), 3), strict=True):
+        shown = strip.locator(".small").all_inner_texts()[:n]
+        mean = traced.attention(kind, 1)[:, 2, :n].mean(0)
+        assert [float(text.lstrip("<")) for text in shown] == pytest.approx(mean, abs=0.0101)
+    read = " ".join(theatre.locator(".strip").last.locator(".text").all_text_contents()[:3])
+    expect(theatre.get_by_text("The likeliest pieces after")).to_contain_text(f"after “{read}”, with")
+
+
+def test_the_map_draws_each_probability_as_a_bar(serve: Callable[..., str], page: Page) -> None:
+    page.goto(f"{serve(MAP)}/?sentence={SENTENCE}")
+    bars = page.locator('.map [data-block="output.softmax"] .bars')
+    expect(bars).to_have_attribute("d", re.compile("^M"), timeout=60_000)
+    drawn = np.array([float(height) for height in re.findall(r"v-([\d.]+)", bars.get_attribute("d") or "")])
+    probabilities = np.array(trace(SENTENCE).probabilities)
+    high = drawn.max() / probabilities.max()
+    assert drawn == pytest.approx(probabilities * high, abs=max(1.0, 0.01 * high))
+    assert np.ptp(drawn) > 0.2 * high
+
+
+def test_a_bar_is_as_long_as_its_number_says(lesson: Callable[..., Page]) -> None:
+    bars = lesson("decoder-and-output").locator("[aria-label^='The ten likeliest next pieces'] li")
+    expect(bars).to_have_count(10)
+    for bar in bars.all():
+        fill = bar.locator(".tw-bar-room").evaluate("e => getComputedStyle(e).backgroundImage")
+        (part,) = re.findall(r"([\d.]+)%", fill)
+        assert float(part) / 100 == pytest.approx(float(bar.locator(".tw-bar-value").inner_text()), abs=6e-5)
+
+
+@pytest.mark.parametrize("step", ["2 Sublayer(x)", "4 the norm"])
+def test_columns_reach_from_where_they_begin_to_where_they_end(lesson: Callable[..., Page], step: str) -> None:
+    """Bars, and lines around a dot; one series beside the other."""
+    chart = lesson("add-and-norm", f"norm_step={step}").locator(".tw-columns").first
+    columns = chart.evaluate(
+        """chart => [...chart.querySelectorAll("li")].map((li) => [...li.querySelectorAll("i")].map((mark) => {
+            const room = li.getBoundingClientRect(), box = mark.getBoundingClientRect();
+            return [
+                (room.bottom - box.bottom) / room.height, (room.bottom - box.top) / room.height, box.left - room.left,
+                ...["--from", "--to"].map((name) => Number(mark.style.getPropertyValue(name))),
+            ];
+        }))"""
+    )
+    assert len(columns) == len(trace(SENTENCE).src)
+    for column in columns:
+        for low, high, _, start, end in column:
+            assert (low, high) == pytest.approx((start, end), abs=0.01)
+        lefts = [mark[2] for mark in column]
+        assert lefts == sorted(lefts)
+        assert len({round(left) for left in lefts}) == len(lefts)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_boxes_have_the_colours_of_the_words(lesson: Callable[..., Page], page: Page, scheme: Any) -> None:
+    """A query is blue, a key is orange, a value is green."""
+    page.emulate_media(color_scheme=scheme)
+    boxes = lesson("query-key-value", "part=X").locator(".tw-flow")
+    colour = "box => getComputedStyle(box).borderTopColor.match(/[\\d.]+/g).slice(0, 3).map(Number)"
+    for kind, largest in (("query", 2), ("key", 0), ("value", 1)):
+        assert int(np.argmax(boxes.locator(f".{kind} s").first.evaluate(colour))) == largest, kind
