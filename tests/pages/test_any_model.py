@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from hub import downloads
+from hub.downloads import Offer, RemoteFile
 from hub.export import export
 from hub.folders import Settings
 from hub.hugging_face import load
@@ -271,3 +273,16 @@ def test_a_side_that_cannot_be_opened_says_so() -> None:
     app = opened(COMPARE, sentence=SENTENCE, right_model="../secret")
     (warning,) = warnings(app)
     assert "name" in warning
+
+
+def test_before_a_model_is_fetched_its_size_is_said_in_megabytes_of_a_million_bytes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    name = "somebody/a-model-not-here"
+    files = {"model.safetensors": 1_234_500_000, "config.json": 67_000}
+    offer = Offer(name, "0" * 40, tuple(RemoteFile(file, size, "0" * 40) for file, size in files.items()))
+    monkeypatch.setenv("WALKTHROUGH_DOWNLOADS", "yes")
+    monkeypatch.setattr(downloads, "look_up", lambda *_: offer)
+    app = opened(ANY, sentence=SENTENCE, model=name)
+    assert any("Its files are 1,234.6 MB large." in notice for notice in notices(app))
+    assert app.button(key="fetch").label == "Fetch 1,234.6 MB"
