@@ -19,7 +19,7 @@ from hub.worker import ClosedError, Worker
 
 READINGS_BYTES = 64 * 2**20  # of readings that are kept, so that a click is answered quickly
 READING_BYTES = 2**14  # of a reading without its weights: the texts of its tokens
-OPENING = 2  # models at a time; others wait
+OPENING = 2  # models at a time, but never more than there is room for; others wait
 TRIES = 3  # to read with a model that others push out again
 OURS = "this translator"  # this project's own model; a folder cannot have this name
 OURS_FOLDER = "translator"
@@ -49,7 +49,7 @@ class Shelf:
         self._opening: dict[str, Future[Opened]] = {}
         self._reserved: dict[str, int] = {}  # bytes for models that are being opened
         self._lock = threading.Lock()  # of all of these; held only for a look
-        self._slots = threading.BoundedSemaphore(OPENING)
+        self._slots = threading.BoundedSemaphore(min(OPENING, size))
         self._open_model = open_model
 
     def facts(self, name: str) -> ModelFacts:
@@ -106,11 +106,11 @@ class Shelf:
         try:
             with self._slots:
                 opened = self._open_model(name, lambda needed: self._make_room(name, needed))
+                with self._lock:  # before the next one is opened, which may have to push this one out
+                    self._models[name] = opened
         except BaseException as error:
             opening.set_exception(error)
         else:
-            with self._lock:
-                self._models[name] = opened
             opening.set_result(opened)
         finally:
             with self._lock:
