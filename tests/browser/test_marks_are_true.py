@@ -1,0 +1,96 @@
+"""What a component marks, joins by a line, names or colours is the right thing: read back from the page."""
+
+import re
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import ROOT
+from tests.browser.kit import own_text, settled
+
+pytestmark = pytest.mark.browser
+
+COMPONENTS, MAP = (Path(__file__).with_name(f"{name}_demo.py") for name in ("components", "architecture"))
+SENTENCE = "I put my money in the bank."
+
+
+@pytest.fixture
+def inference(serve: Callable[..., str], page: Page) -> Callable[[str, str], Locator]:
+    """inference(query, key) → a component of the lesson, drawn."""
+
+    def go(query: str, key: str) -> Locator:
+        page.goto(f"{serve(ROOT / 'app.py')}/inference?sentence={SENTENCE}&{query}")
+        expect(page.locator(".st-key-way_on")).to_be_visible(timeout=30_000)
+        settled(page)
+        return page.locator(f".st-key-{key}")
+
+    return go
+
+
+@pytest.mark.parametrize(("layer", "head"), [(1, 3), (2, 0), (0, 4)])
+def test_the_headers_of_the_chosen_head_stand_out(serve: Callable[..., str], page: Page, layer: int, head: int) -> None:
+    page.goto(f"{serve(COMPONENTS)}/?heads=1")
+    heads = page.locator(".heads button")
+    heads.nth(layer * 5 + head).click()  # four heads and their average
+    settled(page)
+    marked = page.locator(".heads span.selected")
+    expect(marked).to_have_count(2)
+    name = "average" if head == 4 else f"head {head + 1}"
+    assert [own_text(one) for one in marked.all()] == [name, f"layer {layer + 1}"]
+
+
+def test_lines_of_the_tree_lead_from_the_beginning_to_what_extends_it(inference: Callable[..., Locator]) -> None:
+    """Whichever node is chosen: each line of its way starts at the right edge of one node and ends at the next."""
+    tree = inference("method=Beam search", "beam_tree")
+    rows = set()
+    for node in tree.locator(".node[style*='left: 15.6rem']").all():  # of the third step
+        node.click()
+        expect(node).to_have_attribute("aria-pressed", "true")
+        way = tree.locator(".node.on").evaluate_all(
+            "nodes => nodes.map((node) => [parseFloat(node.style.left), parseFloat(node.style.top)])"
+        )
+        assert len(way) == 3
+        lines = [line.get_attribute("d") or "" for line in tree.locator("path.on").all()]
+        ends = [[float(n) for n in re.findall(r"[\d.]+", line)] for line in lines]
+        middle = 1.1  # of a node's height, in rem
+        expected = [[x, y + middle, u, v + middle] for (x, y), (u, v) in pairwise(way)]
+        np.testing.assert_allclose([[end[0] - 6.6, *end[1:2], *end[-2:]] for end in ends], expected, atol=1e-6)
+        rows.add(tuple(y for _, y in way))
+    assert any(len(set(tops)) > 1 for tops in rows)  # a way that leads from one row to another
+
+
+def test_a_piece_of_the_theatre_says_in_which_step_it_was_written(inference: Callable[..., Locator]) -> None:
+    pieces = inference("at=3", "theatre").locator(".strip").last.locator("button")
+    titles = [piece.get_attribute("title") for piece in pieces.all()]
+    assert titles == ["the start sign", *(f"written in step {n}" for n in range(1, len(titles)))]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_letters_beside_the_arrows_have_the_colours_of_the_words(
+    serve: Callable[..., str], page: Page, scheme: Any
+) -> None:
+    """On the map too a query is blue, a key is orange, a value is green."""
+    page.emulate_media(color_scheme=scheme)
+    page.goto(serve(MAP))
+    page.locator(".map svg .block").last.wait_for(timeout=60_000)
+    settled(page)
+    for letter, largest in (("Q", 2), ("K", 0), ("V", 1)):
+        mark = page.locator(".map .marks text").get_by_text(letter, exact=True)
+        fill = mark.evaluate("text => getComputedStyle(text).fill.match(/[\\d.]+/g).slice(0, 3).map(Number)")
+        assert int(np.argmax(fill)) == largest, letter
+
+
+def test_the_readout_names_the_head_of_the_cell(serve: Callable[..., str], page: Page) -> None:
+    """A row is a layer; side by side stand the four heads of the encoder, of the decoder, and of what joins the two."""
+    page.goto(f"{serve(ROOT / 'app.py')}/multi-head?sentence={SENTENCE}&heads_trial=Which head matters most")
+    ranking = page.locator(".st-key-ranking")
+    ranking.locator("tbody td").last.wait_for(timeout=60_000)
+    settled(page)
+    for row, column, name in ((0, 2, "layer 1, head 3: "), (2, 5, "layer 3, head 2: "), (1, 11, "layer 2, head 4: ")):
+        ranking.locator("tbody tr").nth(row).locator("td").nth(column).hover()
+        expect(ranking.locator(".readout")).to_contain_text(name)
