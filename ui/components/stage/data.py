@@ -1,0 +1,114 @@
+"""What the stage sends to the browser, once for a sentence: every number it draws, and the story."""
+
+import zlib
+from base64 import b64encode
+from collections.abc import Mapping
+from dataclasses import asdict
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+
+from figures.statistics import softmax
+from model.loaded import Array
+from model.trace import Trace
+from ui.components.stage.parts import Panel, panels_of, tensor_names
+from ui.components.stage.story import given_rows, story
+from ui.text import piece
+
+N_CANDIDATES = 5
+
+
+def stage_data(trace: Trace, links: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """What the browser gets to play the ride of a sentence: see `stage`.
+
+    Args:    links: the blocks that have a lesson, by the id the map gives them, and its title
+    Returns: a dict for JSON:
+             id, another one for every sentence and model; text, translation
+             panels: stacks with their tokens, the ids of these, and their blocks; every block names its tensors by
+             their numbers in `tensors`, and its lesson
+             tensors: name and shape of each; numbers: all of them in float16, see `packed`
+             steps: for each piece written the likeliest candidates with their probabilities, and which was taken
+             moments: see `story.Moment`
+    """
+    panels = panels_of(trace.model.anatomy, trace.model.about)
+    names = tensor_names(panels)
+    numbers = packed([trace.tensors[name] for name in names])
+    identity = "\0".join((trace.model.name, trace.text, *map(str, trace.label_ids), numbers))
+    return {
+        "id": sha256(identity.encode()).hexdigest()[:16],
+        "text": piece(trace.text),
+        "given": given_rows(trace),
+        "panels": [_panel(trace, panel, names, panels, links or {}) for panel in panels],
+        "tensors": [[name, list(trace.tensors[name].shape)] for name in names],
+        "numbers": numbers,
+        "steps": _steps(trace),
+        "moments": [asdict(moment) for moment in story(trace)],
+    }
+
+
+def packed(arrays: list[Array]) -> str:
+    """Arrays in float16, one after the other: first every number's high byte, then every low one; deflated, base64.
+
+    Signs and exponents vary little, so a plane of them packs well; the low bytes hardly do.
+    """
+    numbers = np.concatenate([np.asarray(array, np.float32).ravel() for array in arrays]).astype("<f2")
+    planes = numbers.view(np.uint8).reshape(-1, 2)
+    return b64encode(zlib.compress(planes[:, 1].tobytes() + planes[:, 0].tobytes(), 6)).decode("ascii")
+
+
+def unpacked(text: str) -> Array:
+    """The numbers of `packed`, one after the other, in float32."""
+    from base64 import b64decode
+
+    high, low = np.frombuffer(zlib.decompress(b64decode(text)), np.uint8).reshape(2, -1)
+    return np.stack([low, high], 1).copy().view("<f2").ravel().astype(np.float32)
+
+
+def _panel(
+    trace: Trace, panel: Panel, names: tuple[str, ...], panels: tuple[Panel, ...], links: Mapping[str, str]
+) -> dict[str, Any]:
+    number = {name: n for n, name in enumerate(names)} | {"": -1}
+    stack = {one.name: n for n, one in enumerate(panels)} | {"": -1}
+    tokens = trace.tokens(panel.tokens)
+    return {
+        "name": panel.name,
+        "side": "source" if panel.tokens == "src" else "target",
+        "tokens": [piece(token.text) for token in tokens],
+        "ids": [token.id + 1 for token in tokens],
+        "parts": [
+            {
+                "id": part.id,
+                "kind": part.kind,
+                "layer": part.layer,
+                "label": part.label,
+                "result": number[part.result],
+                "added": number[part.added],
+                "weights": number[part.weights],
+                "memory": stack[part.memory],
+                "causal": part.causal,
+                "lesson": links.get(part.id, ""),
+            }
+            for part in panel.parts
+        ],
+    }
+
+
+def _steps(trace: Trace) -> list[dict[str, Any]]:
+    """The likeliest pieces of every step; the one that was taken is among them."""
+    steps = []
+    shares = softmax(trace.tensors["logits"].astype(np.float64))
+    for row, label in zip(shares, trace.labels, strict=True):
+        best = [int(id) for id in np.argsort(-row, kind="stable")[:N_CANDIDATES]]
+        if label.id not in best:
+            best[-1] = label.id
+        texts = trace.model.tokenizer.tokens(best)
+        steps.append(
+            {
+                "candidates": [
+                    [piece(token.text), round(float(row[token.id]), 6)] for token in texts
+                ],
+                "chosen": best.index(label.id),
+            }
+        )
+    return steps

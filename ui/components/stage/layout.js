@@ -1,0 +1,96 @@
+// Where everything stands: panels in the picture, blocks and rows of columns in a panel, columns in a row.
+
+const PAD = 10;
+const NARROW = 600;
+const ROOMY = 35; // pixels a piece needs to be written flat
+
+/** The panels of a picture of this size, each with the room for its columns. */
+function panelsOf(data, view) {
+  const n = data.panels.length;
+  const narrow = view.width < NARROW;
+  const gutter = narrow ? 16 : 40;
+  const each = narrow ? (view.height - gutter * (n - 1)) / n : (view.width - gutter * (n - 1)) / n;
+  return data.panels.map((panel, i) => {
+    const box = narrow
+      ? { x: 0, y: (n - 1 - i) * (each + gutter), w: view.width, h: each } // what is read first stands below
+      : { x: i * (each + gutter), y: 0, w: each, h: view.height };
+    return { ...box, ...columnsOf(data, panel, box) };
+  });
+}
+
+/** How wide a column is, how many there is room for, and how much height is left for the blocks. */
+function columnsOf(data, panel, box) {
+  const inner = box.w - 2 * PAD;
+  const d = data.tensors[panel.parts[0].result].shape[1];
+  const across = d <= 64 ? 4 : d <= 512 ? 8 : 16; // cells of a column in a row
+  const down = Math.ceil(d / across);
+  const count = panel.tokens.length;
+  const fit = Math.min(24, Math.max(1, Math.floor(inner / (2 * across + 1))));
+  const shown = Math.min(count, fit);
+  const pitch = Math.min(inner / shown, 66);
+  const flat = pitch >= ROOMY;
+  const pieceHeight = flat ? 25 : 56;
+  const room = box.h - PAD - 18 - pieceHeight - 14;
+  const thin = Math.max(11, Math.min(17, room / (panel.parts.length * 2.1)));
+  const free = room - thin * panel.parts.length;
+    const ch = Math.max(1, Math.min(4, Math.floor((free - Math.max(66, 0.3 * free)) / 2 / down))); // two rows, and room between
+  const cw = Math.max(1, Math.min(ch + 1, Math.floor((pitch - 1) / across)));
+  return {
+    ...{ inner, across, down, count, shown, pitch, flat, thin, cw, ch, room },
+    tile: { w: across * cw, h: down * ch },
+    left: box.x + PAD + (inner - shown * pitch) / 2,
+    pieces: { y: box.y + box.h - PAD - pieceHeight, h: pieceHeight },
+    base: box.y + box.h - PAD - pieceHeight - 8,
+  };
+}
+
+/** Where the blocks (y, h) and the rows of columns (y) of a panel are while these are open. Blocks lie bottom to top. */
+function stacked(box, open) {
+  const rows = open.levels.map((visible) => visible * (box.tile.h + 6));
+  const sum = (list) => list.reduce((a, b) => a + b, 0);
+  const free = box.room - box.thin * rows.length - sum(rows);
+  const rest = Math.max(0, 1 - sum(open.parts)) / rows.length;
+  const blocks = [];
+  const levels = [];
+  let y = box.base;
+  open.parts.forEach((part, n) => {
+    const h = box.thin + free * (part + rest);
+    y -= h;
+    blocks.push({ y, h });
+    y -= rows[n];
+    levels.push({ y: y + 3 });
+  });
+  return { blocks, levels };
+}
+
+/** The first token that a panel shows at time t, if it has room for some only: the window follows what is spoken of. */
+function windowAt(data, view, panel, box, t) {
+  const last = Math.max(0, box.count - box.shown);
+  if (!last) return 0;
+  if (view.windows?.[panel] != null) return Math.min(last, Math.max(0, view.windows[panel]));
+  const at = momentAt(data, t);
+  const first = (n) => {
+    const focus = focusIn(data, view, panel, n);
+    return Math.min(last, Math.max(0, focus - Math.floor(box.shown / 2)));
+  };
+  const u = between((t - data.moments[at].start) / data.moments[at].seconds, 0, 0.4);
+  return mixed(first(Math.max(0, at - 1)), first(at), u);
+}
+
+/** The token of a panel that a moment is about. */
+function focusIn(data, view, panel, n) {
+  for (let i = n; i >= 0; i--) {
+    const moment = data.moments[i];
+    if (moment.panel === panel) return Math.max(0, moment.step >= 0 ? moment.step : moment.focus);
+    const part = data.panels[moment.panel].parts[moment.part];
+    if (part.memory === panel && moment.focus >= 0) {
+      const weights = data.tensors[part.weights];
+      const columns = data.panels[panel].tokens.map((_, c) => weightOf(weights, headOf(view, moment), moment.focus, c));
+      return columns.indexOf(Math.max(...columns));
+    }
+  }
+  return 0;
+}
+
+/** The head shown in a moment: the one that was chosen for its block, or the one that the story speaks of. */
+const headOf = (view, moment) => view.heads?.[`${moment.panel}.${moment.part}`] ?? moment.head;

@@ -1,0 +1,63 @@
+// The numbers of a sentence, as they came: float16, high bytes first, deflated.
+
+/** One float16 as a number. */
+function half(high, low) {
+  const exponent = (high >> 2) & 31;
+  const fraction = ((high & 3) << 8) | low;
+  const sign = high & 128 ? -1 : 1;
+  if (exponent === 31) return fraction ? NaN : sign * Infinity;
+  return exponent ? sign * 2 ** (exponent - 15) * (1 + fraction / 1024) : (sign * fraction) / 2 ** 24;
+}
+
+async function inflate(base64) {
+  const stream = new Blob([bytesOf(base64)]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+/** What 98 of 100 of the values do not exceed in size: colours are full from there on. */
+function limitOf(values) {
+  const sizes = Float32Array.from(values, Math.abs).sort();
+  return sizes[Math.floor(0.98 * (sizes.length - 1))] || 1;
+}
+
+/** The data with its tensors unpacked: name, shape, values, and the limit of their colours. */
+async function unpack(data) {
+  const bytes = await inflate(data.numbers);
+  const n = bytes.length / 2;
+  let at = 0;
+  const tensors = data.tensors.map(([name, shape]) => {
+    const values = new Float32Array(shape.reduce((a, b) => a * b, 1));
+    for (let i = 0; i < values.length; i++, at++) values[i] = half(bytes[at], bytes[n + at]);
+    return { name, shape, values, limit: limitOf(values) };
+  });
+  for (const { parts } of data.panels)
+    parts.forEach((part, n) => {
+      if (part.kind !== "positions") return;
+      const together = [parts[n - 1].result, part.added, part.result].map((one) => tensors[one]); // they are compared
+      const limit = Math.max(...together.map((one) => one.limit));
+      together.forEach((one) => (one.limit = limit));
+    });
+  return { ...data, tensors, moments: timed(data) };
+}
+
+/** The vector (d) of a row of a tensor (T,d). */
+function vectorOf(tensor, row) {
+  const width = tensor.shape[1];
+  return tensor.values.subarray(row * width, (row + 1) * width);
+}
+
+/** A weight of a tensor (H,T,S). */
+function weightOf(tensor, head, row, column) {
+  const [, rows, columns] = tensor.shape;
+  return tensor.values[(head * rows + row) * columns + column];
+}
+
+/** Three significant digits and a true minus sign. */
+function shortNumber(value) {
+  const size = Math.abs(value);
+  if (!Number.isFinite(value)) return Number.isNaN(value) ? "?" : value > 0 ? "∞" : "−∞";
+  const text = size === 0 ? "0" : size < 0.001 ? size.toExponential(0) : size.toPrecision(3);
+  return (value < 0 ? "−" : "") + text;
+}
+
+const percentOf = (share) => (share > 0 && share < 0.005 ? "<1%" : `${Math.round(100 * share)}%`);

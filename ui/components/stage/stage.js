@@ -1,0 +1,278 @@
+// The stage: a sentence on its way through the whole machine. Everything it shows is in `data`; playing asks for nothing.
+
+const CAMERA_MS = 350;
+
+class Stage {
+  constructor(host) {
+    this.root = el("section", "stage");
+    setAttribute(this.root, "role", "group");
+    setAttribute(this.root, "aria-label", "The machine at work on your sentence");
+    this.picture = el("div", "picture");
+    this.canvas = el("canvas");
+    setAttribute(this.canvas, "role", "img");
+    this.picture.append(this.canvas);
+    this.proxies = new Proxies(this);
+    this.card = new Card(this);
+    this.inside = new Inside(this);
+    this.controls = new Controls(this);
+    this.list = new StoryList(this);
+    this.picture.append(this.proxies.root, this.inside.root);
+    this.root.append(this.picture, this.card.root, this.controls.root, this.list.root);
+    host.append(this.root);
+
+    Object.assign(this, { t: 0, speed: 1, playing: false, stops: true, captions: true, heads: {}, windows: [], focus: null });
+    this.painter = new Painter(this.canvas);
+    this.calm = matchMedia("(prefers-reduced-motion: reduce)");
+    this.leave = listen(this);
+    this.root.scene = (t = this.t) => this.data && numbersOf(sceneAt(this.data, t, this.view()), this.data);
+    this.root.ride = this;
+  }
+
+  close() {
+    this.closed = true;
+    this.setPlaying(false);
+    this.leave();
+    this.root.remove();
+  }
+
+  /** A new sentence starts anew, paused; nothing of the old one is drawn while its numbers are unpacked. */
+  async update(given) {
+    if (given.id === this.id) return;
+    this.id = given.id;
+    this.setPlaying(false);
+    this.data = null;
+    this.inside.shut(false);
+    this.painter.pen.clearRect(0, 0, this.canvas.width, this.canvas.height);
+    const data = await unpack(given);
+    if (given.id !== this.id || this.closed) return;
+    Object.assign(this, { data, t: 0, heads: {}, windows: [], focus: null });
+    setAttribute(this.canvas, "aria-label", `The machine, with the numbers of: ${data.text}`);
+    this.controls.renew(data);
+    this.list.renew(data);
+    this.dress();
+    this.root.dataset.id = data.id;
+  }
+
+  /** Take up the colours of the theme. */
+  dress() {
+    if (!this.data) return;
+    const palette = paletteOf(this.root);
+    setAttribute(this.root, "data-theme", palette.dark ? "dark" : "light");
+    this.painter.renew(this.data, palette);
+    this.draw();
+  }
+
+  view() {
+    const { clientWidth: width, clientHeight: height } = this.canvas;
+    return { width, height, heads: this.heads, focus: this.focus, windows: this.windows };
+  }
+
+  draw() {
+    if (!this.data || !this.canvas.clientWidth) return;
+    const view = this.view();
+    this.painter.fit(view.width, view.height, devicePixelRatio || 1);
+    this.scene = sceneAt(this.data, this.t, view);
+    this.painter.paint(this.scene, this.camera);
+    this.controls.show(this);
+    this.card.show(this);
+    if (!this.playing) this.proxies.show(this.scene, this.data);
+  }
+
+  // --- time ----------------------------------------------------------------------------------------------------------
+
+  go(t) {
+    this.t = Math.min(lengthOf(this.data), Math.max(0, t));
+    this.draw();
+  }
+
+  toggle() {
+    if (!this.data) return;
+    if (!this.playing && this.t >= lengthOf(this.data)) this.t = 0;
+    if (this.calm.matches) return this.step(1);
+    this.setPlaying(!this.playing);
+  }
+
+  setPlaying(on) {
+    this.playing = on;
+    this.root.classList.toggle("playing", on);
+    cancelAnimationFrame(this.frame);
+    if (on) {
+      this.inside.shut();
+      this.last = null;
+      this.frame = requestAnimationFrame((now) => this.tick(now));
+    }
+    this.draw();
+  }
+
+  tick(now) {
+    const passed = this.last === null ? 0 : Math.min(100, now - this.last) / 1000;
+    this.last = now;
+    const before = this.t;
+    let t = before + passed * this.speed;
+    const ends = stopsOf(this.data).map((n) => this.data.moments[n].end);
+    const stop = ends.find((end) => end > before + 1e-6 && end <= t);
+    const halt = stop !== undefined && this.stops;
+    if (halt) t = stop;
+    const over = t >= lengthOf(this.data);
+    if (halt || over) {
+      this.t = Math.min(t, lengthOf(this.data));
+      return this.setPlaying(false);
+    }
+    this.go(t);
+    this.frame = requestAnimationFrame((later) => this.tick(later));
+  }
+
+  /** To the end of the next moment, or of the one before. */
+  step(by) {
+    const ends = [0, ...this.data.moments.map((moment) => moment.end)];
+    this.to(ends, by);
+  }
+
+  /** To the next stop, or to the one before. */
+  stop(by) {
+    this.to([0, ...stopsOf(this.data).map((n) => this.data.moments[n].end)], by);
+  }
+
+  to(times, by) {
+    if (this.playing) this.setPlaying(false);
+    const next = by > 0 ? times.find((t) => t > this.t + 1e-6) : times.findLast((t) => t < this.t - 1e-6);
+    if (next !== undefined) this.go(next);
+  }
+
+  // --- switches ------------------------------------------------------------------------------------------------------
+
+  setStops(on) {
+    this.stops = on;
+    this.draw();
+  }
+
+  setCaptions(on) {
+    this.captions = on;
+    this.root.classList.toggle("silent", !on);
+    this.draw();
+  }
+
+  chooseHead(head) {
+    const { attention } = this.scene;
+    if (attention) this.heads[`${attention.panel}.${attention.part}`] = head;
+    this.draw();
+  }
+
+  /** Move the window over the pieces of a panel. */
+  shift(panel, by) {
+    const box = this.scene.boxes[panel];
+    this.windows[panel] = Math.min(box.count - box.shown, Math.max(0, Math.round(box.first) + by));
+    this.draw();
+  }
+
+  fullScreen() {
+    if (document.fullscreenElement) document.exitFullscreen();
+    else this.root.requestFullscreen?.();
+  }
+
+  // --- inside --------------------------------------------------------------------------------------------------------
+
+  /** Step inside what stands at a place of the picture. */
+  enter(what) {
+    if (!what || !this.data) return;
+    this.setPlaying(false);
+    this.inside.open(what);
+    this.moveCamera(what.rect);
+  }
+
+  /** Move the camera to a part of the picture, or back to all of it. */
+  moveCamera(rect) {
+    const { width, height } = this.view();
+    const k = rect ? Math.min(5, Math.max(1.4, (0.6 * height) / Math.max(20, rect.h))) : 1;
+    const clamp = (value, most) => Math.min(most, Math.max(0, value));
+    const to = rect
+      ? { k, x: clamp(rect.x + rect.w / 2 - width / k / 2, width - width / k), y: clamp(rect.y + rect.h / 2 - height / k / 2, height - height / k) }
+      : { k: 1, x: 0, y: 0 };
+    const from = this.camera ?? { k: 1, x: 0, y: 0 };
+    cancelAnimationFrame(this.zooming);
+    const began = performance.now();
+    const move = (now) => {
+      const u = this.calm.matches ? 1 : ease((now - began) / CAMERA_MS);
+      this.camera = { k: mixed(from.k, to.k, u), x: mixed(from.x, to.x, u), y: mixed(from.y, to.y, u) };
+      this.draw();
+      if (u < 1 && !this.closed) this.zooming = requestAnimationFrame(move);
+    };
+    if (from.k !== to.k || from.x !== to.x || from.y !== to.y) this.zooming = requestAnimationFrame(move);
+  }
+}
+
+/** The pointer, the keys, the size, the theme, and whether anyone looks. Returns a function that ends all that. */
+function listen(stage) {
+  const { canvas, root } = stage;
+  const resize = new ResizeObserver(() => stage.draw());
+  resize.observe(canvas);
+  const scheme = matchMedia("(prefers-color-scheme: dark)");
+  const dress = () => stage.dress();
+  const hide = () => document.hidden && stage.playing && stage.setPlaying(false);
+  const press = (event) => pressed(stage, event);
+  const place = (event) => {
+    const box = canvas.getBoundingClientRect();
+    return [event.clientX - box.x, event.clientY - box.y];
+  };
+  const over = (event) => {
+    if (!stage.data || stage.inside.shown) return;
+    const what = thingAt(stage.scene, ...place(event));
+    canvas.style.cursor = what ? "pointer" : "";
+    const focus = what?.token !== undefined ? { panel: what.panel, token: what.token } : null;
+    if (JSON.stringify(focus) === JSON.stringify(stage.focus)) return;
+    stage.focus = focus;
+    if (!stage.playing) stage.draw();
+  };
+  const leave = () => {
+    stage.focus = null;
+    if (!stage.playing) stage.draw();
+  };
+  canvas.addEventListener("pointermove", over);
+  canvas.addEventListener("pointerleave", leave);
+  canvas.addEventListener("click", (event) => stage.data && stage.enter(thingAt(stage.scene, ...place(event))));
+  scheme.addEventListener("change", dress);
+  document.addEventListener("visibilitychange", hide);
+  document.addEventListener("keydown", press, true);
+  root.addEventListener("fullscreenchange", () => stage.draw());
+  return () => {
+    resize.disconnect();
+    cancelAnimationFrame(stage.zooming);
+    scheme.removeEventListener("change", dress);
+    document.removeEventListener("visibilitychange", hide);
+    document.removeEventListener("keydown", press, true);
+  };
+}
+
+/** Keys act when the focus is on the stage or on nothing, never while one types. */
+function pressed(stage, event) {
+  if (!stage.data || event.ctrlKey || event.altKey || event.metaKey) return;
+  const path = event.composedPath();
+  const here = path.includes(stage.root);
+  const nowhere = document.activeElement === document.body || document.activeElement === null;
+  if (!here && !nowhere) return;
+  const target = path[0];
+  if (target.matches?.("select, textarea, input:not([type=range])")) return;
+  if (event.key === "Escape" && stage.inside.shown) stage.inside.shut();
+  else if (here && stage.inside.root.contains(target)) return;
+  else if (here && target.matches?.("[data-arrows], [data-arrows] *")) return;
+  else if (event.key === " " && target.matches?.("button, summary")) return;
+  else if (!act(stage, event.key)) return;
+  event.preventDefault();
+  event.stopPropagation();
+}
+
+function act(stage, key) {
+  const keys = {
+    " ": () => stage.toggle(),
+    ArrowRight: () => stage.step(1),
+    ArrowLeft: () => stage.step(-1),
+    PageDown: () => stage.stop(1),
+    PageUp: () => stage.stop(-1),
+    Home: () => stage.go(0),
+    End: () => stage.go(lengthOf(stage.data)),
+  };
+  keys[key]?.();
+  return key in keys;
+}
+
+export default mount(Stage);

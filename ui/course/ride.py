@@ -1,0 +1,58 @@
+"""The ride of the visitor's sentence through the machine; any of its numbers worked out, and the lesson behind it."""
+
+import streamlit as st
+
+from explain import worked
+from model.anatomy import TOKEN_AXES
+from model.trace import Trace
+from ui.components.announcement import announce
+from ui.components.stage import Cell, stage
+from ui.components.stage.parts import panels_of
+from ui.course.lesson import COURSE
+from ui.engine import numbers
+from ui.text import in_markdown, number, piece
+from ui.views.worked_steps import show_steps
+
+_ASKED = "ride.asked"  # in the session: the text of a trace, and the number of it that was asked about
+
+
+@st.fragment
+def ride(trace: Trace) -> None:
+    """The stage, and below it the number that was asked about last, as long as the sentence is the same."""
+    links = {block: lesson.title for block, lesson in COURSE.by_block().items()}
+    cell = stage(trace, key="stage", links=links)
+    if cell:
+        st.session_state[_ASKED] = trace.model.name, trace.text, cell
+    match st.session_state.get(_ASKED):
+        case [trace.model.name, trace.text, asked]:
+            with st.container(border=True, key="asked"):
+                work_out(trace, asked)
+
+
+def work_out(trace: Trace, cell: Cell) -> None:
+    """How one number came about, and the lesson on the block that made it."""
+    known = numbers(trace)
+    name, index = cell
+    value = float(known[name][index])
+    axes = known.made(name).axes
+    at = ", ".join(_place(trace, axis, i) for axis, i in zip(axes, index, strict=True))
+    st.markdown(f"**How did this {number(value)} come about?** {in_markdown(name)}, {at}.")
+    announce(f"Worked out below: {number(value)}.", key="said_asked")
+    show_steps([worked(known, name, index)])
+    lesson = COURSE.by_block().get(_block(trace, name))
+    if lesson:
+        st.page_link(COURSE.page(lesson), label=f"The lesson: {lesson.title}", icon=":material/arrow_forward:")
+    st.caption("Numbers are shown rounded and were computed unrounded.")
+
+
+def _place(trace: Trace, axis: str, at: int) -> str:
+    """One index in words: the piece, or what is counted and its number from 1."""
+    if axis in TOKEN_AXES:
+        return f"**{in_markdown(piece(trace.tokens(axis)[at].text))}** ({at + 1})"
+    return f"{ {'head': 'head', 'd_model': 'dimension'}.get(axis, axis)} {at + 1}"
+
+
+def _block(trace: Trace, name: str) -> str:
+    """The block of the stage that a tensor belongs to."""
+    parts = [part for panel in panels_of(trace.model.anatomy, trace.model.about) for part in panel.parts]
+    return next((part.id for part in parts if name in (part.result, part.added, part.weights)), "")
