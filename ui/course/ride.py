@@ -41,7 +41,7 @@ def work_out(trace: Trace, cell: Cell) -> None:
     show_steps([worked(known, name, index)])
     lesson = COURSE.by_block().get(_block(trace, name))
     if lesson:
-        st.page_link(COURSE.page(lesson), label=f"The lesson: {lesson.title}", icon=":material/arrow_forward:")
+        st.page_link(COURSE.page(lesson), label=f"The lesson: {lesson.title} →")
     st.caption("Numbers are shown rounded and were computed unrounded.")
 
 

@@ -10,10 +10,10 @@ from ui.components.shared.wire import browser_file
 from ui.components.stage.data import stage_data
 
 _FILES = ("numbers", "timeline", "layout", "scene", "draw", "controls", "card", "inside", "stage")
+CODE = ("shared/colour.js", "shared/shared.js", *(f"stage/{name}.js" for name in _FILES))
+STYLES = ("stage/stage.css", "stage/inside.css")
 _component = st.components.v2.component(
-    "transformer_walkthrough.stage",
-    css=browser_file("stage/stage.css", "stage/inside.css"),
-    js=browser_file("shared/colour.js", "shared/shared.js", *(f"stage/{name}.js" for name in _FILES)),
+    "transformer_walkthrough.stage", css=browser_file(*STYLES), js=browser_file(*CODE)
 )
 
 Cell = tuple[str, tuple[int, ...]]

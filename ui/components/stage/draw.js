@@ -70,6 +70,7 @@ class Painter {
     this.lines(scene);
     for (const block of scene.blocks) this.label(scene, block);
     for (const tile of scene.tiles) this.tile(scene, tile);
+    this.memory(scene);
     this.marked(scene);
     for (const piece of scene.pieces) this.piece(piece);
     this.bars(scene);
@@ -197,7 +198,11 @@ class Painter {
       pen.stroke();
       pen.globalAlpha = alpha;
     }
-    if (flat) this.text(text, x + w / 2, y + h / 2 + 0.5, { size: 13, most: frame < 0.9 ? 0 : w - 6 });
+    if (flat) {
+      pen.font = `400 13px ${this.family}`;
+      const size = pen.measureText(text).width > w - 6 ? 11 : 13;
+      this.text(text, x + w / 2, y + h / 2 + 0.5, { size, most: frame < 0.9 ? 0 : w - 3 });
+    }
     else this.upright(text, x + w / 2, y + h - 5 - (1 - frame) * (h / 2 - 5), frame < 0.9 ? 0 : h - 8, frame, small);
     if (showId > 0.01) {
       pen.globalAlpha = alpha * showId;
@@ -300,14 +305,19 @@ class Painter {
       pen.stroke();
       pen.setLineDash([]);
     }
-    const from = scene.pipes[0];
-    if (from?.filled > 0) {
-      pen.globalAlpha = from.filled;
-      const [x, y] = from.points[1];
-      pen.save();
-      pen.translate(x, y - 8);
-      this.text("memory", 0, 0, { size: 11.5, weight: 650, colour: this.roles.memory });
-      pen.restore();
+  }
+
+  /** A frame around the columns that are the memory. */
+  memory(scene) {
+    const { pen } = this;
+    for (const { frame, filled } of scene.pipes.slice(0, 1)) {
+      pen.globalAlpha = Math.min(1, 3 * filled) * frame.alpha;
+      if (pen.globalAlpha < 0.01) continue;
+      this.rect(frame.x, frame.y, frame.w, frame.h, 6);
+      pen.lineWidth = 2;
+      pen.strokeStyle = this.roles.memory;
+      pen.stroke();
+      this.text("memory", frame.x + frame.w, frame.y - 10, { size: 12, weight: 700, align: "right", colour: this.roles.memory });
     }
   }
 

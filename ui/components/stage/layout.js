@@ -9,14 +9,21 @@ function panelsOf(data, view) {
   const n = data.panels.length;
   const narrow = view.width < NARROW;
   const gutter = narrow ? 16 : 40;
-  const each = narrow ? (view.height - gutter * (n - 1)) / n : (view.width - gutter * (n - 1)) / n;
+  if (!narrow) {
+    const w = (view.width - gutter * (n - 1)) / n;
+    return data.panels.map((panel, i) => withColumns(data, panel, { x: i * (w + gutter), y: 0, w, h: view.height }));
+  }
+  const shares = data.panels.map(({ parts }) => 150 + 11 * parts.length); // the more blocks, the higher
+  const unit = (view.height - gutter * (n - 1)) / shares.reduce((a, b) => a + b, 0);
+  let y = view.height + gutter;
   return data.panels.map((panel, i) => {
-    const box = narrow
-      ? { x: 0, y: (n - 1 - i) * (each + gutter), w: view.width, h: each } // what is read first stands below
-      : { x: i * (each + gutter), y: 0, w: each, h: view.height };
-    return { ...box, ...columnsOf(data, panel, box) };
+    const h = shares[i] * unit;
+    y -= h + gutter; // what is read first stands below
+    return withColumns(data, panel, { x: 0, y, w: view.width, h });
   });
 }
+
+const withColumns = (data, panel, box) => ({ ...box, ...columnsOf(data, panel, box) });
 
 /** How wide a column is, how many there is room for, and how much height is left for the blocks. */
 function columnsOf(data, panel, box) {
@@ -27,7 +34,7 @@ function columnsOf(data, panel, box) {
   const count = panel.tokens.length;
   const fit = Math.min(24, Math.max(1, Math.floor(inner / (2 * across + 1))));
   const shown = Math.min(count, fit);
-  const pitch = Math.min(inner / shown, 66);
+  const pitch = Math.min(inner / shown, Math.max(66, inner / 9));
   const flat = pitch >= ROOMY;
   const pieceHeight = flat ? 25 : 56;
   const room = box.h - PAD - 18 - pieceHeight - 14;

@@ -52,11 +52,12 @@ function weightOf(tensor, head, row, column) {
   return tensor.values[(head * rows + row) * columns + column];
 }
 
-/** Three significant digits and a true minus sign. */
+/** Three significant digits, at most four decimals, and a true minus sign. */
 function shortNumber(value) {
   const size = Math.abs(value);
   if (!Number.isFinite(value)) return Number.isNaN(value) ? "?" : value > 0 ? "∞" : "−∞";
-  const text = size === 0 ? "0" : size < 0.001 ? size.toExponential(0) : size.toPrecision(3);
+  if (size > 0 && size < 0.00005) return value < 0 ? ">−0.0001" : "<0.0001";
+  const text = size === 0 ? "0" : size < 0.001 ? size.toFixed(4) : size < 1000 ? size.toPrecision(3) : size.toFixed(0);
   return (value < 0 ? "−" : "") + text;
 }
 

@@ -172,7 +172,7 @@ function addLines(scene, data, view, moment, part, u, open) {
         ...{ panel: moment.panel, part: moment.part, memory: !own, side: own || below ? -1 : 1 },
         ...{ x1: columnX(from, column), y1, x2: columnX(box, row), y2: box.levels[moment.part].y + box.tile.h + 2 },
         width: Math.max(0.5, weight * wide),
-        alpha: open * (strong ? 0.95 : row < rows[0] ? 0.16 : focus < 0 ? 0.5 : 0.2),
+        alpha: open ** 2 * (strong ? 0.95 : row < rows[0] ? 0.16 : focus < 0 ? 0.5 : 0.2),
         dot: row < rows[0] ? 0 : grown.dot,
       });
     }
@@ -236,9 +236,10 @@ function addPipes(scene, data) {
       const side = from.x + from.w < to.x;
       const gate = side ? (from.x + from.w + to.x) / 2 : 4;
       const points = side
-        ? [[from.x + from.w - 1, top], [gate, top], [gate, y], [to.x + PAD, y]]
+        ? [[from.x + from.w - PAD + 1, top], [gate, top], [gate, y], [to.x + PAD, y]]
         : [[from.x + PAD, top], [gate, top], [gate, y], [to.x + PAD, y]];
-      scene.pipes.push({ points, filled: between((scene.t - start) / seconds, 0.25, 0.95), reads: scene.moment.panel === p && scene.moment.part === n });
+      const frame = { x: from.x + PAD, y: from.levels.at(-1).y - 3, w: from.inner, h: from.tile.h + 6, alpha: from.open.levels.at(-1) };
+      scene.pipes.push({ points, frame, filled: between((scene.t - start) / seconds, 0.25, 0.95), reads: scene.moment.panel === p && scene.moment.part === n });
     }),
   );
 }
@@ -262,10 +263,10 @@ function addBars(scene, data) {
   if (open < 0.05) return;
   const grown = shown.kind === "end" ? 1 : between(u, 0.2, 0.6);
   const taken = shown.kind === "end" ? 1 : between(u, 0.65, 0.85);
-  const height = Math.min(26, (block.h - box.thin - 10) / step.candidates.length);
+  const height = Math.min(34, (block.h - box.thin - 10) / step.candidates.length);
   step.candidates.forEach(([text, share], i) => {
     const chosen = i === step.chosen;
-    scene.bars.push({ text, share, chosen, taken, step: shown.step, x: box.x + PAD, y: block.y + box.thin + 4 + i * height, w: box.inner, h: height, grown, alpha: open * (chosen ? 1 : 1 - 0.35 * taken) });
+    scene.bars.push({ text, share, chosen, taken, step: shown.step, x: box.x + PAD, y: block.y + box.thin + 4 + i * height, w: box.inner, h: height, grown, alpha: open ** 3 * (chosen ? 1 : 1 - 0.35 * taken) });
   });
   scene.compared = { x: columnX(box, shown.step), y: box.levels.at(-2).y - 3, to: block.y + block.h - 6, grown: between(u, 0, 0.25), alpha: open * Number(inWindow(box, shown.step)) };
 }

@@ -59,12 +59,21 @@ class Stage {
     const palette = paletteOf(this.root);
     setAttribute(this.root, "data-theme", palette.dark ? "dark" : "light");
     this.painter.renew(this.data, palette);
+    this.fit();
     this.draw();
   }
 
   view() {
     const { clientWidth: width, clientHeight: height } = this.canvas;
     return { width, height, heads: this.heads, focus: this.focus, windows: this.windows };
+  }
+
+  /** As high as the first screen has room for. */
+  fit() {
+    if (document.fullscreenElement) return;
+    const top = this.root.getBoundingClientRect().top + (document.querySelector("[data-testid=stMain]")?.scrollTop ?? 0);
+    const room = innerHeight - top - this.controls.root.offsetHeight - 22;
+    this.root.style.setProperty("--height", `${Math.min(900, Math.max(350, room))}px`);
   }
 
   draw() {
@@ -90,6 +99,7 @@ class Stage {
     if (!this.playing && this.t >= lengthOf(this.data)) this.t = 0;
     if (this.calm.matches) return this.step(1);
     this.setPlaying(!this.playing);
+    if (this.playing && this.view().width < NARROW) this.root.scrollIntoView({ block: "start", behavior: "smooth" });
   }
 
   setPlaying(on) {
@@ -204,8 +214,13 @@ class Stage {
 /** The pointer, the keys, the size, the theme, and whether anyone looks. Returns a function that ends all that. */
 function listen(stage) {
   const { canvas, root } = stage;
-  const resize = new ResizeObserver(() => stage.draw());
+  const size = () => {
+    stage.fit();
+    stage.draw();
+  };
+  const resize = new ResizeObserver(size);
   resize.observe(canvas);
+  addEventListener("resize", size);
   const scheme = matchMedia("(prefers-color-scheme: dark)");
   const dress = () => stage.dress();
   const hide = () => document.hidden && stage.playing && stage.setPlaying(false);
@@ -236,6 +251,7 @@ function listen(stage) {
   root.addEventListener("fullscreenchange", () => stage.draw());
   return () => {
     resize.disconnect();
+    removeEventListener("resize", size);
     cancelAnimationFrame(stage.zooming);
     scheme.removeEventListener("change", dress);
     document.removeEventListener("visibilitychange", hide);
