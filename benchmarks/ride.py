@@ -1,7 +1,7 @@
-"""The ride on the home page: frames while it plays, bytes of its code and data, and how soon its first picture is there.
+"""The ride on the home page: frames while it plays, bytes of code and data, time to the first picture.
 
-One sentence of 20 tokens, with a translation of about as many. Every page is opened anew for its first picture, turn and
-turn about with an empty one, in one browser.
+One sentence of 20 tokens, with a translation of about as many. Every page is opened anew for its first picture, turn
+and turn about with an empty one, in one browser.
 """
 
 import itertools

@@ -49,7 +49,7 @@ def _place(trace: Trace, axis: str, at: int) -> str:
     """One index in words: the piece, or what is counted and its number from 1."""
     if axis in TOKEN_AXES:
         return f"**{in_markdown(piece(trace.tokens(axis)[at].text))}** ({at + 1})"
-    return f"{ {'head': 'head', 'd_model': 'dimension'}.get(axis, axis)} {at + 1}"
+    return f"{ {'head': 'head', 'd_model': 'dimension'}.get(axis, axis) } {at + 1}"
 
 
 def _block(trace: Trace, name: str) -> str:

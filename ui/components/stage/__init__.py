@@ -9,9 +9,9 @@ from model.trace import Trace
 from ui.components.shared.wire import browser_file
 from ui.components.stage.data import stage_data
 
-_FILES = ("numbers", "timeline", "layout", "scene", "draw", "controls", "card", "inside", "stage")
+_FILES = ("numbers", "timeline", "layout", "scene", "strokes", "draw", "controls", "card", "reach", "inside", "stage")
 CODE = ("shared/colour.js", "shared/shared.js", *(f"stage/{name}.js" for name in _FILES))
-STYLES = ("stage/stage.css", "stage/inside.css")
+STYLES = ("stage/stage.css", "stage/controls.css", "stage/inside.css", "stage/screens.css")
 _component = st.components.v2.component(
     "transformer_walkthrough.stage", css=browser_file(*STYLES), js=browser_file(*CODE)
 )
@@ -27,14 +27,16 @@ def stage(trace: Trace, *, key: str, links: Mapping[str, str] | None = None) -> 
     """
     data = stage_data(trace, links)
     sent = _component(key=key, data=data, on_select_change=lambda: None)
-    return asked(trace, data["tensors"], sent.get("select"))
+    return asked(data["tensors"], sent.get("select"))
 
 
-def asked(trace: Trace, tensors: list[list[Any]], sent: object) -> Cell | None:
+def asked(tensors: list[list[Any]], sent: object) -> Cell | None:
     """What the browser asks about. What it sends is checked, not believed."""
-    match sent:
-        case [int(number), *index] if 0 <= number < len(tensors) and all(type(i) is int for i in index):
-            name, shape = tensors[number]
-            if len(index) == len(shape) and all(0 <= i < size for i, size in zip(index, shape, strict=True)):
-                return name, tuple(index)
-    return None
+    if not isinstance(sent, list) or not sent or not all(type(n) is int for n in sent):
+        return None
+    number, *index = sent
+    if not 0 <= number < len(tensors):
+        return None
+    name, shape = tensors[number]
+    fits = len(index) == len(shape) and all(0 <= i < size for i, size in zip(index, shape, strict=True))
+    return (name, tuple(index)) if fits else None

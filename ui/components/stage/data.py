@@ -1,7 +1,7 @@
 """What the stage sends to the browser, once for a sentence: every number it draws, and the story."""
 
 import zlib
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from dataclasses import asdict
 from hashlib import sha256
@@ -59,8 +59,6 @@ def packed(arrays: list[Array]) -> str:
 
 def unpacked(text: str) -> Array:
     """The numbers of `packed`, one after the other, in float32."""
-    from base64 import b64decode
-
     high, low = np.frombuffer(zlib.decompress(b64decode(text)), np.uint8).reshape(2, -1)
     return np.stack([low, high], 1).copy().view("<f2").ravel().astype(np.float32)
 
@@ -105,9 +103,7 @@ def _steps(trace: Trace) -> list[dict[str, Any]]:
         texts = trace.model.tokenizer.tokens(best)
         steps.append(
             {
-                "candidates": [
-                    [piece(token.text), round(float(row[token.id]), 6)] for token in texts
-                ],
+                "candidates": [[piece(token.text), round(float(row[token.id]), 6)] for token in texts],
                 "chosen": best.index(label.id),
             }
         )

@@ -98,5 +98,7 @@ def _top(stack: Stack, column: Column) -> list[Part]:
     if stack.writes != stack.layers[-1].writes:
         parts.append(Part(f"{stack.name}.stack", "norm", 0, "Last norm", stack.writes))
     if column.outputs:
+        *norms, _, _ = column.outputs  # the last two make scores and probabilities
+        parts += [Part(block.id, "norm", 0, "Last norm", block.tensor) for block in norms]
         parts.append(Part(column.outputs[-1].id, "output", 0, "Next piece", ""))
     return parts

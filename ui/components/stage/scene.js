@@ -238,7 +238,7 @@ function addPipes(scene, data) {
       const points = side
         ? [[from.x + from.w - PAD + 1, top], [gate, top], [gate, y], [to.x + PAD, y]]
         : [[from.x + PAD, top], [gate, top], [gate, y], [to.x + PAD, y]];
-      const frame = { x: from.x + PAD, y: from.levels.at(-1).y - 3, w: from.inner, h: from.tile.h + 6, alpha: from.open.levels.at(-1) };
+      const frame = { x: from.x + PAD, y: from.levels.at(-1).y - 3, w: from.inner, h: from.tile.h + 6, alpha: from.open.levels.at(-1), title: from.y + 14 };
       scene.pipes.push({ points, frame, filled: between((scene.t - start) / seconds, 0.25, 0.95), reads: scene.moment.panel === p && scene.moment.part === n });
     }),
   );

@@ -16,7 +16,8 @@ class Stage {
     this.inside = new Inside(this);
     this.controls = new Controls(this);
     this.list = new StoryList(this);
-    this.picture.append(this.proxies.root, this.inside.root);
+    this.shifts = new Shifts(this);
+    this.picture.append(this.proxies.root, this.shifts.root, this.inside.root);
     this.root.append(this.picture, this.card.root, this.controls.root, this.list.root);
     host.append(this.root);
 
@@ -84,6 +85,7 @@ class Stage {
     this.painter.paint(this.scene, this.camera);
     this.controls.show(this);
     this.card.show(this);
+    this.shifts.show(this.scene, this.data);
     if (!this.playing) this.proxies.show(this.scene, this.data);
   }
 
@@ -97,7 +99,7 @@ class Stage {
   toggle() {
     if (!this.data) return;
     if (!this.playing && this.t >= lengthOf(this.data)) this.t = 0;
-    if (this.calm.matches) return this.step(1);
+    if (this.calm.matches) return this.stop(1);
     this.setPlaying(!this.playing);
     if (this.playing && this.view().width < NARROW) this.root.scrollIntoView({ block: "start", behavior: "smooth" });
   }
@@ -264,8 +266,7 @@ function pressed(stage, event) {
   if (!stage.data || event.ctrlKey || event.altKey || event.metaKey) return;
   const path = event.composedPath();
   const here = path.includes(stage.root);
-  const nowhere = document.activeElement === document.body || document.activeElement === null;
-  if (!here && !nowhere) return;
+  if (!here && !(onNothing() && stage.root.getBoundingClientRect().bottom > 120)) return;
   const target = path[0];
   if (target.matches?.("select, textarea, input:not([type=range])")) return;
   if (event.key === "Escape" && stage.inside.shown) stage.inside.shut();
@@ -275,6 +276,12 @@ function pressed(stage, event) {
   else if (!act(stage, event.key)) return;
   event.preventDefault();
   event.stopPropagation();
+}
+
+/** Whether the focus is on nothing in particular: a click on the page itself gives it to the part that scrolls. */
+function onNothing() {
+  const { activeElement, body } = document;
+  return !activeElement || activeElement === body || activeElement.matches("[data-testid=stMain], main");
 }
 
 function act(stage, key) {

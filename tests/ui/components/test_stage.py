@@ -1,0 +1,236 @@
+"""What the stage sends to the browser: every number of the trace, and a story that says nothing else."""
+
+import json
+import re
+from functools import cache
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from model.anatomy import Anatomy
+from model.decoding import Greedy
+from model.loaded import LoadedModel
+from model.trace import Trace, trace
+from tests.house.toy import toy
+from tests.oracle.decode import translated
+from ui import engine
+from ui.components.shared.wire import browser_file
+from ui.components.stage import CODE, STYLES, asked
+from ui.components.stage.data import packed, stage_data, unpacked
+from ui.components.stage.looks import n_words, percent
+from ui.components.stage.parts import panels_of, tensor_names
+from ui.components.stage.story import WORDS_A_CAPTION, Moment, length, story
+
+SENTENCES = (
+    "The girl sees the boy.",
+    "Hi",
+    "I did not buy the bag because it was too expensive.",
+    "😀 שלום <b>",
+)
+LONG = "the cat sees a big dog and " * 20  # more than the model takes
+
+
+@cache
+def one_stack() -> Trace:
+    return trace(toy(), "The cat sat on the mat.", decoding=Greedy(max_steps=14))
+
+
+def arrays(data: dict) -> dict[str, np.ndarray]:
+    numbers, at = unpacked(data["numbers"]), 0
+    found = {}
+    for name, shape in data["tensors"]:
+        size = int(np.prod(shape))
+        found[name] = numbers[at : at + size].reshape(shape)
+        at += size
+    assert at == numbers.size
+    return found
+
+
+@pytest.mark.parametrize("sentence", SENTENCES)
+def test_every_number_is_that_of_an_independent_pass_to_float16(sentence: str) -> None:
+    one = engine.trace(sentence)
+    oracle = translated(sentence)
+    for name, shown in arrays(stage_data(one)).items():
+        true = oracle[name]
+        assert shown.shape == true.shape, name
+        assert np.allclose(shown, true, rtol=2**-11, atol=2e-4), name
+
+
+def test_a_model_of_one_stack_is_sent_whole_too() -> None:
+    one = one_stack()
+    data = stage_data(one)
+    for name, shown in arrays(data).items():
+        assert np.array_equal(shown, one.tensors[name].astype(np.float16).astype(np.float32)), name
+    (panel,) = data["panels"]
+    assert [part["kind"] for part in panel["parts"]][:2] == ["embedding", "attention"]
+    assert all(part["causal"] for part in panel["parts"] if part["kind"] == "attention")
+    assert panel["parts"][-1]["kind"] == "output"
+
+
+def test_the_rows_of_columns_follow_one_another_as_the_model_computes() -> None:
+    """What a part reads is what the part below it made, by the anatomy's own account."""
+    for loaded in (engine.model(), toy()):
+        anatomy = loaded.anatomy
+        for panel in panels_of(anatomy, loaded.about):
+            for below, part in pairwise(panel.parts):
+                if part.kind != "output":
+                    assert below.result in ancestors(anatomy, part.result), part
+            assert not panel.writes or panel.parts[-2].result in anatomy.tensors["logits"].reads
+
+
+def ancestors(anatomy: Anatomy, name: str) -> set[str]:
+    """All that a tensor is made from, however far back."""
+    found, left = set(), [name]
+    while left:
+        for one in anatomy.tensors[left.pop()].reads:
+            if one in anatomy.tensors and one not in found:
+                found.add(one)
+                left.append(one)
+    return found
+
+
+def test_what_is_packed_comes_back_in_order() -> None:
+    first, second = np.array([[1.5, -2.25], [0.0, 65504.0]]), np.array([6.104e-05, -1e-7, np.inf])
+    assert np.array_equal(
+        unpacked(packed([first, second])), np.array([1.5, -2.25, 0, 65504, 2**-14, -2 * 2**-24, np.inf])
+    )
+
+
+@pytest.mark.parametrize("sentence", SENTENCES)
+def test_candidates_are_the_likeliest_pieces_with_the_oracles_probabilities(sentence: str) -> None:
+    logits = translated(sentence)["logits"]
+    shares = np.exp(logits - logits.max(-1, keepdims=True))
+    shares /= shares.sum(-1, keepdims=True)
+    one = engine.trace(sentence)
+    for row, step, label in zip(shares, stage_data(one)["steps"], one.labels, strict=True):
+        best = sorted(row, reverse=True)[:5]
+        given = [p for _, p in step["candidates"]]
+        assert sorted(given, reverse=True)[:4] == pytest.approx(best[:4], abs=2e-4)
+        assert given[step["chosen"]] == pytest.approx(row[label.id], abs=2e-4)
+
+
+@pytest.mark.parametrize("sentence", SENTENCES)
+def test_every_share_that_the_story_tells_is_the_oracles(sentence: str) -> None:
+    """“In head 2, “sees” takes 55% from “girl””: there is such a weight in that head of the part that works."""
+    one, oracle = engine.trace(sentence), translated(sentence)
+    panels = panels_of(one.model.anatomy, one.model.about)
+    told = 0
+    for moment in story(one):
+        part = panels[moment.panel].parts[moment.part]
+        told_share = re.search(
+            r"takes (more than 99%|less than 1%|\d+%) from (.*?)[.,]? ?(?:The|and|$)", moment.caption
+        )
+        if moment.kind == "write":
+            told_share = re.search(r"took most, (more than 99%|\d+%), from", moment.caption)
+        if not told_share:
+            continue
+        told += 1
+        weights = oracle[part.weights][moment.head, moment.focus]
+        columns = one.tokens("src" if part.memory or moment.panel == 0 else "tgt")
+        text = moment.caption.split(" from ")[-1]
+        named = {n for n, token in enumerate(columns) if token.text.strip() and token.text[:20] in text}
+        named |= {moment.focus} if "itself" in text else set()
+        assert any(close(weights[n], told_share[1]) for n in named or range(len(columns))), moment
+    assert told > 3
+
+
+def close(weight: float, said: str) -> bool:
+    if said.startswith("more"):
+        return weight > 0.994
+    return weight < 0.011 if said.startswith("less") else abs(weight - int(said[:-1]) / 100) < 0.0055
+
+
+@pytest.mark.parametrize("sentence", SENTENCES)
+def test_the_story_is_short_and_in_order(sentence: str) -> None:
+    one = engine.trace(sentence)
+    moments = story(one)
+    assert [m.stop for m in moments if m.stop] == [
+        "pieces", "vectors", "attention", "memory", "reading", "next piece", "end",
+    ]  # fmt: skip
+    for moment in moments:
+        assert n_words(moment.caption) <= WORDS_A_CAPTION, moment.caption
+        assert moment.seconds > 0
+    assert [m.step for m in moments if m.panel == 1] == sorted(m.step for m in moments if m.panel == 1)
+    assert {m.step for m in moments if m.panel == 1} == set(range(len(one.labels)))
+    # Every block works at least once, and in the first step of the decoder in order.
+    for n, panel in enumerate(panels_of(one.model.anatomy, one.model.about)):
+        works = [m.part for m in moments if m.panel == n and m.kind in ("block", "choose") and m.step <= 0]
+        assert sorted(set(works)) == list(range(len(panel.parts)))
+        assert works == sorted(works)
+
+
+def test_the_ride_takes_about_twenty_seconds_whatever_the_length() -> None:
+    lengths = [length(story(engine.trace(sentence))) for sentence in (*SENTENCES, LONG)]
+    assert min(lengths) > 18
+    assert length(story(engine.trace(SENTENCES[0]))) < 24
+    assert max(lengths) < 42
+
+
+def test_an_interrupted_translation_says_that_it_was_stopped() -> None:
+    one = trace(engine.model(), "I ate an apple", decoding=Greedy(max_steps=2))
+    last = story(one)[-1]
+    assert last.caption == "It was stopped after 2 steps; it had not written <eos>, the end sign."
+    assert len(stage_data(one)["steps"]) == 2
+
+
+def test_a_translation_of_one_piece_has_an_end_and_a_given_one_candidates() -> None:
+    one = trace(engine.model(), "I ate an apple", decoding=Greedy(max_steps=1))
+    assert [m.kind for m in story(one)][-2:] == ["choose", "end"]
+    given = trace(engine.model(), "I ate an apple", target="Ich sehe")
+    for step, label in zip(stage_data(given)["steps"], given.labels, strict=True):
+        assert step["candidates"][step["chosen"]][0] == ((label.text.strip(" ") and label.text) or "␣")
+
+
+def test_the_id_is_another_for_every_sentence_and_the_same_for_the_same() -> None:
+    ids = [stage_data(engine.trace(sentence))["id"] for sentence in SENTENCES]
+    assert len(set(ids)) == len(SENTENCES)
+    assert stage_data(engine.trace(SENTENCES[0]))["id"] == ids[0]
+
+
+def test_hostile_text_stays_text() -> None:
+    data = stage_data(engine.trace("a\u202eb </script><img src=x onerror=alert(1)>"))
+    assert "\u202e" not in json.dumps(data, ensure_ascii=False)
+
+
+def sentence_of(n: int, loaded: LoadedModel) -> str:
+    from benchmarks.ride import long_trace
+
+    return long_trace().text if n == 20 else loaded.about.examples[0].sentence
+
+
+def test_code_and_data_are_small_enough() -> None:
+    assert sum(len(browser_file(*files).encode()) for files in (CODE, STYLES)) <= 120_000
+    one = engine.trace(sentence_of(20, engine.model()))
+    assert (len(one.src), abs(len(one.tgt) - 20) <= 1) == (20, True)
+    assert len(json.dumps(stage_data(one)).encode()) <= 300_000
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [None, 3, "x", [], ["0", 1], [-1, 0, 0], [0, 0], [0, 0, 9999], [0, -1, 0], [9999, 0, 0], [0, 0.5, 1], [0, True, 1]],
+)
+def test_what_the_browser_sends_is_checked(sent: object) -> None:
+    tensors = stage_data(engine.trace(SENTENCES[0]))["tensors"]
+    assert asked(tensors, sent) is None
+    assert asked(tensors, [1, 2, 3]) == (tensors[1][0], (2, 3))
+
+
+def test_percent() -> None:
+    shown = [percent(share) for share in (0, 0.004, 0.0151, 0.5, 0.994, 0.9951, 1)]
+    assert shown == ["0%", "less than 1%", "2%", "50%", "99%", "more than 99%", "100%"]
+
+
+def test_names_are_drawn_once() -> None:
+    names = tensor_names(panels_of(engine.model().anatomy, engine.model().about))
+    assert len(names) == len(set(names))
+    assert all(name in engine.trace(SENTENCES[0]).tensors for name in names)
+
+
+def test_a_moment_speaks_of_a_row_that_is_there() -> None:
+    def focus(moment: Moment, one: Trace) -> bool:
+        tokens = (one.src, one.tgt)[moment.panel] if len(one.model.anatomy.stacks) == 2 else one.tgt
+        return moment.focus < len(tokens) and moment.focus <= max(moment.step, len(one.src))
+
+    for one in (*map(engine.trace, (*SENTENCES, LONG)), one_stack()):
+        assert all(focus(moment, one) for moment in story(one))

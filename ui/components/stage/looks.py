@@ -1,0 +1,95 @@
+"""Which weights of an attention tell most, and how captions name pieces and shares."""
+
+import unicodedata
+from dataclasses import dataclass
+
+import numpy as np
+
+from model.anatomy import Attention
+from model.tokenizer import Token
+from model.trace import Trace
+from ui.components.stage.parts import Part
+from ui.text import piece
+
+SPECIAL = ("<pad>", "<sos>", "<eos>", "<unk>")
+
+
+@dataclass(frozen=True)
+class Look:
+    """One place of one head's weights: row and column, counted from 0, and the weight there."""
+
+    head: int
+    row: int
+    column: int
+    weight: float
+
+
+def attention_of(trace: Trace, part: Part) -> Attention:
+    return trace.model.anatomy.attention_at(part.weights.removesuffix(".weights"))
+
+
+def sides(trace: Trace, part: Part) -> tuple[tuple[Token, ...], tuple[Token, ...]]:
+    """The tokens that look, and those that are looked at. A row is the token just read, not the one to be written."""
+    attention = attention_of(trace, part)
+    return trace.tokens("tgt" if attention.rows == "labels" else attention.rows), trace.tokens(attention.columns)
+
+
+def look_of(trace: Trace, part: Part, row: int | None = None) -> Look:
+    """What the story says of an attention, or of one of its rows.
+
+    The head is the one that the model's description says tells most, if it is of this layer. Else it is the one with
+    the largest weight from a word to another word or, of one row, to a word.
+    """
+    weights = trace.tensors[part.weights]
+    attention = attention_of(trace, part)
+    rows, columns = sides(trace, part)
+    known = (trace.model.about.telling or {}).get(attention.kind)
+    heads = [known.head] if known and known.layer == attention.layer else list(range(len(weights)))
+    if row is not None:
+        to_words = [head for head in heads if is_word(columns[int(weights[head, row].argmax())])]
+        head = max(to_words or heads, key=lambda h: float(weights[h, row].max()))
+        column = int(weights[head, row].argmax())
+        return Look(head, row, column, float(weights[head, row, column]))
+    words = np.array([[is_word(a) and is_word(b) and a.text != b.text for b in columns] for a in rows])
+    shown = np.where(words, weights, 0) if words.any() else weights
+    head = max(heads, key=lambda h: float(shown[h].max()))
+    at, column = divmod(int(shown[head].argmax()), weights.shape[2])
+    return Look(head, at, column, float(weights[head, at, column]))
+
+
+def says(trace: Trace, part: Part, look: Look) -> str:
+    """“In head 2, “sees” takes 55% from “girl”.”"""
+    rows, columns = sides(trace, part)
+    whom = "itself" if look.row == look.column and not part.memory else named(columns[look.column])
+    return f"In head {look.head + 1}, {named(rows[look.row])} takes {percent(look.weight)} from {whom}."
+
+
+def is_word(token: Token) -> bool:
+    """Whether a token is (part of) a word, not a sign that the model itself adds and not punctuation."""
+    return has_letters(token.text) and token.text not in SPECIAL
+
+
+def has_letters(text: str) -> bool:
+    return any(unicodedata.category(c)[0] in "LN" for c in text)
+
+
+def n_words(caption: str) -> int:
+    return sum(map(has_letters, caption.split()))
+
+
+def percent(share: float) -> str:
+    """A share in whole percent; what that would show as 0 or as all is not."""
+    if 0 < share < 0.01:
+        return "less than 1%"
+    return "more than 99%" if 0.995 <= share < 1 else f"{share:.0%}"
+
+
+def named(token: Token) -> str:
+    """A token as a caption names it: short enough, and visible."""
+    text = piece(token.text)
+    text = text if len(text) <= 24 else f"{text[:23]}…"
+    return text if token.text in SPECIAL else f"“{text}”"
+
+
+def counted(n: int, thing: str) -> str:
+    return f"{n} {thing}{'s' * (n != 1)}"
