@@ -9,6 +9,7 @@ import html
 import io
 import json
 import re
+import zlib
 from base64 import b64decode
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -301,11 +302,28 @@ def _component(name: str, data: dict[str, Any]) -> dict[str, Any]:
         if small := block.get("picture"):
             pixels = np.frombuffer(b64decode(small["pixels"]), np.uint8)
             small["pixels"] = pixels.reshape(small["height"], small["width"]).astype(float)
+    if name == "stage":
+        _unpack_stage(found)
     if name == "head_grid":
         flat = np.frombuffer(b64decode(data["maps"]), np.uint8)
         found["maps"] = flat.reshape(data["layers"], -1, data["height"], data["width"]) / 255
         del found["height"], found["width"]
     return found
+
+
+def _unpack_stage(found: dict[str, Any]) -> None:
+    """The numbers of the stage by name; float16 in two planes, high bytes first. Its id and times show nothing."""
+    planes = np.frombuffer(zlib.decompress(b64decode(found["numbers"])), np.uint8).reshape(2, -1)
+    numbers = np.ascontiguousarray(planes[::-1].T).view("<f2").ravel().astype(float)
+    at, by_name = 0, {}
+    for name, shape in found.pop("tensors"):
+        size = int(np.prod(shape))
+        by_name[name] = numbers[at : at + size].reshape(shape)
+        at += size
+    found["numbers"] = by_name
+    del found["id"]
+    for moment in found["moments"]:
+        del moment["seconds"]
 
 
 def _frame(proto: Any) -> tuple[str, Any]:

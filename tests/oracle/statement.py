@@ -51,6 +51,13 @@ class Steps:
     step: float
 
 
+@dataclass(frozen=True)
+class Halves:
+    """Numbers that are sent with the 11 binary digits of float16; it stands in place of an array."""
+
+    values: np.ndarray
+
+
 def number(value: float, digits: int = 4, minus: str = "−") -> str:
     """An exact number to stand in a claimed text, shown with so many decimals; rounding is left to the comparison."""
     return f"{_OPEN}{minus}|{digits}|{float(value)!r}{_CLOSE}"
@@ -105,7 +112,7 @@ def plainly(content: Any) -> str:
             return "{" + ", ".join(f"{name}: {plainly(value)}" for name, value in content.items()) + "}"
         case list() | tuple():
             return "[" + ", ".join(map(plainly, content)) + "]"
-        case Steps():
+        case Steps() | Halves():
             return plainly(content.values)
         case _:
             return repr(content)
@@ -122,6 +129,10 @@ def difference(claimed: Any, shown: Any, at: str = "") -> str:
             shown = np.asarray(shown)
             close = shown.shape == claimed.values.shape
             close = close and np.abs(shown - claimed.values).max(initial=0) <= 0.51 * claimed.step + 1e-4
+            return "" if close else _array_difference(claimed.values, shown, at)
+        case Halves():
+            shown = np.asarray(shown)
+            close = shown.shape == claimed.values.shape and np.allclose(shown, claimed.values, rtol=2**-11, atol=ATOL)
             return "" if close else _array_difference(claimed.values, shown, at)
         case Mapping():
             return _mapping_difference(claimed, shown, at)

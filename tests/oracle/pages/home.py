@@ -11,6 +11,7 @@ from tests.oracle.forward import FOLDER, config
 from tests.oracle.frame import bar, notices
 from tests.oracle.machine_map import large_map
 from tests.oracle.page import Page
+from tests.oracle.stage import stage
 from tests.oracle.statement import Statement
 from tests.oracle.words import words
 
@@ -64,31 +65,26 @@ def telling(kind: str) -> tuple[int, int]:
 def frame(page: Page) -> Statements:
     yield from bar(page)
     yield Statement("title", "Transformer Walkthrough")
-    yield markdown(
-        "Type an English sentence above. A real Transformer translates it here and now; every number is yours to inspect."
-    )
     yield from notices(page)
     if not page.sentence.strip():
         return
-    yield from translation(page)
+    yield Statement("label", "German translation")
+    yield Statement("translation", visible(page.translation) or "(no words)")
+    yield stage(page)
+    yield header("How sure it was")
+    yield from certainty(page)
     yield header("Where it looked")
     yield markdown(
-        "The **encoder** reads your sentence, the **decoder** writes German. Both work by looking at pieces; how much "
-        "they look at each is a weight from 0 to 1, their **attention**. They look many times: in "
-        f"{config()['n_layers']} **layers**, one after the other, with {config()['n_heads']} **heads** side by side in "
-        "each."
+        f"The **encoder** reads, the **decoder** writes. Each looks in {config()['n_layers']} **layers**, one after the "
+        f"other, with {config()['n_heads']} **heads** side by side; how much it looks at a piece is a weight from 0 to 1."
     )
     yield from maps(page)
     yield header("The machine, with your sentence in it")
-    yield markdown(
-        "Your pieces enter at the bottom, the translation leaves at the top. Open a block to read its lesson."
-    )
+    yield markdown("Open a block to read its lesson.")
     yield large_map(page)
 
 
-def translation(page: Page) -> Statements:
-    yield Statement("label", "German translation")
-    yield Statement("translation", visible(page.translation) or "(no words)")
+def certainty(page: Page) -> Statements:
     rows, shares = [], []
     for word in words(page.labels):
         each = [float(page.probabilities[n]) for n in word.pieces]

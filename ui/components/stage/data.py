@@ -100,10 +100,10 @@ def _steps(trace: Trace) -> list[dict[str, Any]]:
         best = [int(id) for id in np.argsort(-row, kind="stable")[:N_CANDIDATES]]
         if label.id not in best:
             best[-1] = label.id
-        texts = trace.model.tokenizer.tokens(best)
+        token = {id: trace.model.tokenizer.tokens([id])[0] for id in best}  # each by itself: they are no text
         steps.append(
             {
-                "candidates": [[piece(token.text), round(float(row[token.id]), 6)] for token in texts],
+                "candidates": [[piece(token[id].text), round(float(row[id]), 6)] for id in best],
                 "chosen": best.index(label.id),
             }
         )

@@ -1,0 +1,328 @@
+"""The stage on the home page: every number that it draws, and its story, computed once more."""
+
+import unicodedata
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tests.oracle.claims import number
+from tests.oracle.forward import config
+from tests.oracle.machine_map import opens
+from tests.oracle.page import Page
+from tests.oracle.statement import Halves, Statement
+from tests.oracle.words import Piece, pieces, visible
+
+N = config()["n_layers"]
+SIZES = config()["vocab_size"], config()["d_model"]
+PARTS = {"encoder": ("self_attn", "feed_forward"), "decoder": ("self_attn", "cross_attn", "feed_forward")}
+# As measured over many sentences (assets/models/translator/about.json), counted from 0.
+TELLING = {"encoder": (1, 1), "decoder": (2, 0), "cross": (2, 2)}
+LABELS = {
+    "embedding": "Token embedding",
+    "positions": "+ Positions",
+    "encoder.self_attn": "Self-attention",
+    "decoder.self_attn": "Masked self-attention",
+    "decoder.cross_attn": "Reads the memory",
+    "feed_forward": "Feed-forward",
+    "output": "Next piece",
+}
+
+
+class Block:
+    """One block of the machine: where it is, and which tensors it reads and makes."""
+
+    def __init__(self, stack: str, name: str, layer: int = 0) -> None:
+        self.stack, self.name, self.layer = stack, name, layer
+        at = f"{stack}.layers.{layer - 1}"
+        n = PARTS[stack].index(name) + 1 if layer else 0
+        self.result = {
+            "embedding": f"{stack}.embedding.scaled",
+            "positions": f"{stack}.embedding.output",
+            "output": "",
+        }.get(name, f"{at}.add_norm_{n}.output")
+        self.added = f"{stack}.embedding.positions" if name == "positions" else ""
+        self.weights = f"{at}.{name}.weights" if name.endswith("_attn") else ""
+        self.kind = "attention" if self.weights else name
+        self.id = "output.softmax" if name == "output" else f"{stack}.{name}"
+        self.attention = "cross" if name == "cross_attn" else stack
+
+    @property
+    def label(self) -> str:
+        return LABELS.get(self.id) or LABELS[self.name]
+
+
+def blocks(stack: str) -> list[Block]:
+    layers = [Block(stack, name, layer) for layer in range(1, N + 1) for name in PARTS[stack]]
+    return [
+        Block(stack, "embedding"),
+        Block(stack, "positions"),
+        *layers,
+        *[Block(stack, "output")] * (stack == "decoder"),
+    ]
+
+
+STACKS = {stack: blocks(stack) for stack in ("encoder", "decoder")}
+
+
+def shown(text: str) -> str:
+    return visible(text) if text.strip(" ") else "␣"
+
+
+def stage(page: Page) -> Statement:
+    every = [block for of in STACKS.values() for block in of]
+    names = [*(b.added for b in every), *(b.result for b in every), *(b.weights for b in every)]
+    names = [name for name in dict.fromkeys(names) if name]
+    return Statement(
+        "stage",
+        {
+            "text": shown(page.text),
+            "given": 1,
+            "panels": [panel(stack, text, names) for stack, text in (("encoder", page.src), ("decoder", page.tgt))],
+            "numbers": {name: Halves(page.oracle[name]) for name in names},
+            "steps": steps(page),
+            "moments": Story(page).moments,
+        },
+    )
+
+
+def panel(stack: str, tokens: Sequence[Piece], names: list[str]) -> dict[str, Any]:
+    def at(name: str) -> int:
+        return names.index(name) if name else -1
+
+    return {
+        "name": stack,
+        "side": "source" if stack == "encoder" else "target",
+        "tokens": [shown(piece.text) for piece in tokens],
+        "ids": [piece.id + 1 for piece in tokens],
+        "parts": [
+            {
+                "id": block.id,
+                "kind": block.kind,
+                "layer": block.layer,
+                "label": block.label,
+                "result": at(block.result),
+                "added": at(block.added),
+                "weights": at(block.weights),
+                "memory": 0 if block.name == "cross_attn" else -1,
+                "causal": block.id == "decoder.self_attn",
+                "lesson": opens().get(block.id, ""),
+            }
+            for block in STACKS[stack]
+        ],
+    }
+
+
+def probabilities(page: Page) -> np.ndarray:
+    logits = page.oracle["logits"]
+    powers = np.exp(logits - logits.max(-1, keepdims=True))
+    return powers / powers.sum(-1, keepdims=True)
+
+
+def steps(page: Page) -> list[dict[str, Any]]:
+    found = []
+    for row, label in zip(probabilities(page), page.labels, strict=True):
+        best = list(np.argsort(-row)[:5])
+        if label.id not in best:
+            best[-1] = label.id
+        found.append(
+            {
+                "candidates": [[shown(pieces([int(id)])[0].text), float(row[id])] for id in best],
+                "chosen": best.index(label.id),
+            }
+        )
+    return found
+
+
+def letters(piece: Piece) -> bool:
+    """Whether a piece is of a word: has a letter or a digit, and is no mark of the model's."""
+    return piece.id > 2 and any(unicodedata.category(c)[0] in "LN" for c in piece.text)
+
+
+def quoted(piece: Piece) -> str:
+    text = shown(piece.text)
+    text = text if len(text) <= 24 else text[:23] + "…"
+    return text if piece.id <= 2 else f"“{text}”"
+
+
+def share(p: float) -> str:
+    if p < 0.01:
+        return "less than 1%"
+    return "more than 99%" if 0.995 <= p < 1 else f"{number(100 * p, 0)}%"
+
+
+class Story:
+    """Moment by moment."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.moments: list[dict[str, Any]] = []
+        self.chosen = probabilities(page)[np.arange(len(page.labels)), [piece.id for piece in page.labels]]
+        self.cut()
+        self.encode()
+        self.write_first()
+        for step in range(1, len(page.labels)):
+            self.write(step)
+        self.stop()
+
+    def add(
+        self,
+        kind: str,
+        caption: str,
+        stop: str = "",
+        *,
+        stack: int = 0,
+        part: int = 0,
+        step: int = -1,
+        look: tuple[int, int, int, float] | None = None,
+        half: int = 0,
+    ) -> None:
+        head, focus = (look[0], look[1]) if look else (0, -1)
+        places = {"panel": stack, "part": part, "step": step, "head": head, "focus": focus, "half": half}
+        self.moments.append({"kind": kind, "caption": caption, "stop": stop, **places})
+
+    def look(self, block: Block, row: int | None = None) -> tuple[int, int, int, float]:
+        """Head, row, column and weight of what is told of an attention."""
+        weights = self.page.oracle[block.weights]
+        rows = self.page.src if block.attention == "encoder" else self.page.tgt
+        columns = self.page.tgt if block.attention == "decoder" else self.page.src
+        layer, head = TELLING[block.attention]
+        heads = [head] if layer == block.layer - 1 else list(range(len(weights)))
+        places = [(h, r, c) for h in heads for r in range(len(rows)) for c in range(len(columns))]
+        if row is not None:
+            best = [(h, row, int(weights[h, row].argmax())) for h in heads]
+            places = [place for place in best if letters(columns[place[2]])] or best
+        else:
+            words = [
+                (h, r, c)
+                for h, r, c in places
+                if letters(rows[r]) and letters(columns[c]) and rows[r].text != columns[c].text
+            ]
+            places = words or places
+        place = max(places, key=lambda at: weights[at])
+        return (*place, float(weights[place]))
+
+    def takes(self, block: Block, look: tuple[int, int, int, float]) -> str:
+        head, row, column, weight = look
+        rows = self.page.src if block.attention == "encoder" else self.page.tgt
+        columns = self.page.tgt if block.attention == "decoder" else self.page.src
+        whom = "itself" if row == column and block.attention != "cross" else quoted(columns[column])
+        return f"In head {head + 1}, {quoted(rows[row])} takes {share(weight)} from {whom}."
+
+    def cut(self) -> None:
+        src = self.page.src
+        words = [piece for piece in src if letters(piece)] or list(src)
+        example = words[min(1, len(words) - 1)]
+        count = f"{len(src)} piece" + "s" * (len(src) != 1)
+        self.add(
+            "pieces",
+            f"The text is cut into {count}. Each has a number from 1 to {SIZES[0]:,}: {quoted(example)} is "
+            f"{example.id + 1:,}. <eos> marks the end.",
+            "pieces",
+        )
+
+    def encode(self) -> None:
+        d = SIZES[1]
+        for at, block in enumerate(STACKS["encoder"]):
+            if block.name == "embedding":
+                said = (
+                    f"Each piece becomes a vector: {d} learned numbers, drawn as one column. Blue is "
+                    "below zero, orange above."
+                )
+                self.add("block", said, part=at)
+            elif block.name == "positions":
+                said = (
+                    f"To each column {d} more numbers are added. They depend only on where the piece "
+                    "stands: first, second, third."
+                )
+                self.add("block", said, "vectors", part=at)
+            elif block.name == "self_attn":
+                look = self.look(block)
+                takes = self.takes(block, look)
+                if block.layer > 1:
+                    said = f"Layer {block.layer} looks and mixes again, with weights of its own. {takes}"
+                    self.add("block", said, part=at, look=look)
+                    continue
+                said = f"Self-attention: each piece looks at all pieces. {takes} The thicker the line, the more."
+                self.add("block", said, "attention", part=at, look=look, half=1)
+                said = (
+                    "The columns are mixed in these shares, in every head, and the mix is added to "
+                    "what each column was."
+                )
+                self.add("block", said, part=at, look=look, half=2)
+            elif block.layer == 1:
+                said = (
+                    "Feed-forward: each column goes through a small network by itself. No lines: "
+                    "here no piece sees another."
+                )
+                self.add("block", said, part=at)
+            else:
+                self.add("block", f"Layer {block.layer}, feed-forward: each column by itself.", part=at)
+        n = len(self.page.src)
+        columns = f"{n} column" + "s" * (n != 1)
+        self.add(
+            "memory",
+            f"After {N} layers the encoder is done. Its {columns}, one for each piece, are the memory: all that the "
+            "decoder sees of the sentence.",
+            "memory",
+            part=len(STACKS["encoder"]) - 1,
+        )
+
+    def write_first(self) -> None:
+        for at, block in enumerate(STACKS["decoder"][:-1]):
+            look = self.look(block, 0) if block.weights else None
+            stop = ""
+            if not block.layer:
+                said = (
+                    "The decoder writes the translation, piece by piece. It begins with <sos>, the "
+                    "start sign, which becomes a column too."
+                )
+            elif not look:
+                said = f"Layer {block.layer}, feed-forward: the column by itself."
+            elif block.layer == 1 and block.name == "cross_attn":
+                stop = "reading"
+                said = (
+                    f"Now it reads the memory. In head {look[0] + 1} it takes {share(look[3])} from "
+                    f"{quoted(self.page.src[look[2]])}, and adds what it read to its column."
+                )
+            elif block.layer == 1:
+                said = "Masked self-attention: the decoder looks only at what is written so far. That is <sos> alone."
+            else:
+                what = "reads the memory again" if block.name == "cross_attn" else "looks at what is written"
+                said = f"Layer {block.layer} {what}, with weights of its own."
+            self.add("block", said, stop, stack=1, part=at, step=0, look=look)
+        said = (
+            f"The last column is compared with all {SIZES[0]:,} pieces. {quoted(self.page.labels[0])} gets "
+            f"{share(self.chosen[0])} and is taken."
+        )
+        self.add("choose", said, "next piece", stack=1, part=len(STACKS["decoder"]) - 1, step=0)
+
+    def write(self, step: int) -> None:
+        decoder = STACKS["decoder"]
+        if step == 1:
+            said = (
+                f"{quoted(self.page.tgt[1])} is written, and becomes the next input. From now on "
+                "the decoder sees it, too."
+            )
+            self.add("feed", said, stack=1, step=1)
+            look = self.look(decoder[2], 1)
+            said = f"It looks at what is written, never at what comes later. {self.takes(decoder[2], look)}"
+            self.add("block", said, stack=1, part=2, step=1, look=look)
+        layer = TELLING["cross"][0] + 1
+        part = next(n for n, block in enumerate(decoder) if block.name == "cross_attn" and block.layer == layer)
+        look = self.look(decoder[part], step)
+        said = (
+            f"Then {quoted(self.page.labels[step])}, with {share(self.chosen[step])}. It took most, {share(look[3])}, "
+            f"from {quoted(self.page.src[look[2]])} (layer {layer}, head {look[0] + 1})."
+        )
+        self.add("write", said, stack=1, part=part, step=step, look=look)
+
+    def stop(self) -> None:
+        n = len(self.page.labels)
+        count = f"{n} step" + "s" * (n != 1)
+        said = f"It was stopped after {count}; it had not written <eos>, the end sign."
+        if self.page.labels[-1].text == "<eos>":
+            said = (
+                f"<eos>, the end sign, is taken with {share(self.chosen[-1])}. So the decoder stops: done in {count}."
+            )
+        self.add("end", said, "end", stack=1, part=len(STACKS["decoder"]) - 1, step=n - 1)
