@@ -7,7 +7,7 @@ class Inside {
     this.ride = ride;
     this.root = el("div", "inside");
     this.root.hidden = true;
-    setAttribute(this.root, "role", "dialog");
+    setAttribute(this.root, "role", "group");
     const bar = el("div", "bar");
     this.title = el("h3");
     this.back = el("button", "back", "← Back");
