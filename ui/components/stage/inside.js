@@ -113,7 +113,7 @@ class Inside {
     this.heads.replaceChildren(...Array.from({ length: tensor.shape[0] }, (_, n) => this.head(n, n === head, given)));
     const top = el("tr");
     setAttribute(top, "role", "row");
-    top.append(el("td"), ...columns.map((text) => {
+    top.append(el("th", "", "looks at →"), ...columns.map((text) => {
       const label = el("th", "column");
       label.scope = "col";
       label.append(el("span", "", text));

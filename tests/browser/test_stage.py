@@ -1,0 +1,341 @@
+"""The ride in a real Chromium: what is drawn is what the model computed, and every way to steer it."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import ROOT
+from tests.browser.kit import axe_faults, settled, sideways
+from tests.oracle.decode import translated
+
+pytestmark = pytest.mark.browser
+expect.set_options(timeout=20_000)
+
+DEMO = ROOT / "tests" / "browser" / "stage_demo.py"
+SENTENCE = "The girl sees the boy."
+FULL = "the cat sees a big dog and " * 20  # more than the model takes
+
+
+@pytest.fixture(scope="module")
+def url(serve: Callable[..., str]) -> str:
+    return serve(DEMO)
+
+
+def opened(page: Page, url: str, sentence: str = SENTENCE, **more: str) -> Page:
+    page.goto(f"{url}/?sentence={sentence}" + "".join(f"&{name}={value}" for name, value in more.items()))
+    drawn(page)
+    return settled(page)
+
+
+def drawn(page: Page) -> None:
+    page.locator(".stage[data-id]").wait_for()
+
+
+def root(page: Page) -> Locator:
+    return page.locator(".stage")
+
+
+def ask(page: Page, script: str, argument: object = None) -> Any:
+    """Run a script on the stage's root element, `stage`, and its `ride`."""
+    return root(page).evaluate(f"(stage, arg) => {{ const {{ ride }} = stage; {script} }}", argument)
+
+
+def time_of(page: Page) -> float:
+    return float(ask(page, "return ride.t"))
+
+
+def caption(page: Page) -> str:
+    return page.locator(".caption").inner_text()
+
+
+def runs(page: Page) -> str:
+    return settled(page).get_by_text("Runs:").inner_text()
+
+
+def length(page: Page) -> float:
+    return float(ask(page, "return ride.data.moments.at(-1).end"))
+
+
+def test_every_column_and_line_is_drawn_with_the_models_own_numbers(page: Page, url: str) -> None:
+    opened(page, url)
+    oracle = translated(SENTENCE)
+    seen: set[str] = set()
+    for share in np.linspace(0.02, 1, 41):
+        scene = ask(page, "return stage.scene(arg)", float(share) * length(page))
+        for tile in scene["tiles"]:
+            seen.add(tile["name"])
+            assert np.allclose(tile["values"], oracle[tile["name"]][tile["token"]], rtol=2**-11, atol=2e-4)
+        for line in scene["lines"]:
+            seen.add(line["name"])
+            weight = oracle[line["name"]][line["head"], line["row"], line["column"]]
+            assert line["weight"] == pytest.approx(weight, rel=2**-11, abs=2e-4)
+        for bar in scene["bars"]:
+            logits = oracle["logits"][bar["step"]]
+            shares = np.exp(logits - logits.max()) / np.exp(logits - logits.max()).sum()
+            assert np.isclose(shares, bar["share"], atol=2e-4).any()
+    assert {
+        "encoder.embedding.positions",
+        "encoder.layers.2.add_norm_2.output",
+        "decoder.layers.2.cross_attn.weights",
+    } <= seen
+    assert len(seen) > 25
+
+
+def test_the_same_time_is_the_same_picture_however_one_came_there(page: Page, url: str) -> None:
+    opened(page, url)
+    first = ask(page, "ride.go(arg); return stage.scene()", 5.2)
+    ask(page, "ride.go(19); ride.go(2); ride.step(1)")
+    assert ask(page, "ride.go(arg); return stage.scene()", 5.2) == first
+
+
+def test_each_line_is_as_wide_as_its_weight_and_faint_ones_are_left_out(page: Page, url: str) -> None:
+    opened(page, url)
+    stop = ask(page, "return ride.data.moments.find((m) => m.stop === 'attention').end")
+    lines = ask(page, "return stage.scene(arg).lines", stop)
+    heavy = [line for line in lines if line["weight"] > 0.2]
+    ratios = [line["width"] / line["weight"] for line in heavy]
+    assert ratios == pytest.approx([ratios[0]] * len(ratios))
+    assert min(line["weight"] for line in lines) >= 0.01
+    weights = translated(SENTENCE)["encoder.layers.0.self_attn.weights"][lines[0]["head"]]
+    assert len(lines) == (weights >= 0.01).sum()
+
+
+def test_it_plays_to_each_stop_and_asks_nothing_of_the_server(page: Page, url: str) -> None:
+    opened(page, url)
+    before = runs(page)
+    sent: list[object] = []
+    page.on("websocket", lambda socket: socket.on("framesent", sent.append))
+    ask(page, "ride.speed = 4")
+    stops = ask(page, "return ride.data.moments.filter((m) => m.stop).map((m) => m.end)")
+    for stop in stops:
+        page.get_by_role("button", name=re.compile("^(Play|Go on)$")).click()
+        expect(page.get_by_role("button", name="Pause")).to_have_count(0)
+        assert time_of(page) == pytest.approx(stop)
+    expect(page.get_by_role("button", name="Play again")).to_be_visible()
+    assert "<eos>, the end sign, is taken" in caption(page)
+    page.get_by_role("button", name="Stops").click()
+    page.get_by_role("button", name="Play again").click()
+    page.get_by_role("button", name="Pause").wait_for()
+    page.get_by_role("button", name="Pause").click()
+    paused = time_of(page)
+    page.wait_for_timeout(200)
+    assert time_of(page) == paused
+    assert not sent
+    assert runs(page) == before
+
+
+def test_keys_steer_it(page: Page, url: str) -> None:
+    opened(page, url)
+    ends = [0.0, *ask(page, "return ride.data.moments.map((m) => m.end)")]
+    stops = ask(page, "return ride.data.moments.filter((m) => m.stop).map((m) => m.end)")
+    page.evaluate("() => document.activeElement.blur()")
+    for key, expected in (
+        ("ArrowRight", ends[1]),
+        ("ArrowRight", ends[2]),
+        ("ArrowLeft", ends[1]),
+        ("PageDown", stops[1]),
+        ("PageDown", stops[2]),
+        ("PageUp", stops[1]),
+        ("End", ends[-1]),
+        ("ArrowRight", ends[-1]),
+        ("Home", 0.0),
+    ):
+        page.keyboard.press(key)
+        assert time_of(page) == pytest.approx(expected), key
+    page.keyboard.press("Space")
+    page.get_by_role("button", name="Pause").wait_for()
+    page.keyboard.press("Space")
+    page.get_by_role("button", name="Go on").wait_for()
+    stood = time_of(page)
+    page.get_by_role("textbox").focus()
+    page.keyboard.press("End")
+    page.keyboard.press("Space")
+    page.keyboard.press("ArrowLeft")
+    assert time_of(page) == stood
+
+
+def test_the_time_line_says_where_it_is(page: Page, url: str) -> None:
+    opened(page, url)
+    line = page.get_by_role("slider")
+    line.fill("3")  # the third stop
+    assert time_of(page) == pytest.approx(ask(page, "return ride.data.moments.find((m) => m.stop === 'attention').end"))
+    assert "Self-attention" in (line.get_attribute("aria-valuetext") or "")
+    page.get_by_role("button", name="Go to the stop: memory").click()
+    assert "the memory" in caption(page)
+    page.get_by_role("button", name="Captions").click()
+    expect(page.locator(".caption")).to_be_hidden()
+
+
+def test_one_steps_inside_a_column_reads_a_number_and_asks(page: Page, url: str) -> None:
+    opened(page, url)
+    ask(page, "ride.go(ride.data.moments.find((m) => m.stop === 'attention').end)")
+    place = ask(page, "return ride.scene.tiles.find((t) => t.token === 1 && t.alpha > 0.9)")
+    box = page.locator(".picture canvas").bounding_box()
+    assert box
+    page.mouse.click(box["x"] + place["x"] + 4, box["y"] + place["y"] + 4)
+    page.get_by_role("grid").wait_for()
+    values = translated(SENTENCE)["encoder.embedding.output"][1]
+    cells = page.get_by_role("gridcell").all_inner_texts()
+    assert [float(text.replace("−", "-")) for text in cells] == pytest.approx(list(values), rel=6e-3, abs=6e-4)
+    page.get_by_role("gridcell").first.click()
+    page.keyboard.press("ArrowDown")
+    expect(page.locator(".foot p")).to_contain_text("Number 17 of 256")
+    page.get_by_role("button", name="How is it worked out?").click()
+    expect(page.get_by_text("Asked:")).to_contain_text("('encoder.embedding.output', (1, 16))")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("grid")).to_have_count(0)
+
+
+def test_a_block_opens_as_the_weights_of_the_head_that_is_shown(page: Page, url: str) -> None:
+    opened(page, url)
+    ask(page, "ride.go(ride.data.moments.find((m) => m.stop === 'attention').end)")
+    page.locator(".card").get_by_role("button", name="Head 3").click()
+    assert {line["head"] for line in ask(page, "return stage.scene().lines")} == {2}
+    page.get_by_role("button", name="Step inside").click()
+    page.get_by_role("grid").wait_for()
+    weights = translated(SENTENCE)["encoder.layers.0.self_attn.weights"][2]
+    cells = page.get_by_role("gridcell").all_inner_texts()
+    shown = [0.0 if text.startswith("<") else float(text) for text in cells]
+    assert shown == pytest.approx(list(weights.ravel()), rel=6e-3, abs=1e-4)
+    page.get_by_role("button", name="Back").click()
+    expect(page.get_by_role("grid")).to_have_count(0)
+    assert ask(page, "return ride.inside.shown") is False
+
+
+def test_the_keyboard_reaches_columns_and_blocks(page: Page, url: str) -> None:
+    opened(page, url)
+    ask(page, "ride.go(ride.data.moments.find((m) => m.stop === 'memory').end)")
+    proxies = page.get_by_role("toolbar").get_by_role("button")
+    assert proxies.evaluate_all("all => all.filter((one) => one.tabIndex === 0).length") == 1
+    proxies.first.focus()
+    page.keyboard.press("End")
+    expect(proxies.last).to_be_focused()
+    assert "Column of <eos>" in (proxies.last.get_attribute("aria-label") or "")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("grid")).to_be_visible()
+
+
+def test_the_story_is_a_list_whose_items_lead_to_their_moments(page: Page, url: str) -> None:
+    opened(page, url)
+    page.get_by_text("The story as a list").click()
+    items = page.locator(".story li button")
+    assert items.count() == ask(page, "return ride.data.moments.length")
+    items.nth(4).click()
+    assert time_of(page) == pytest.approx(ask(page, "return ride.data.moments[4].end"))
+    assert caption(page) == items.nth(4).inner_text()
+
+
+def test_another_sentence_starts_anew_with_its_own_numbers(page: Page, url: str) -> None:
+    opened(page, url)
+    old = root(page).get_attribute("data-id")
+    ask(page, "ride.stops = false; ride.toggle()")
+    page.get_by_role("textbox").fill("I like dogs.")
+    page.get_by_role("textbox").press("Enter")
+    page.wait_for_function(
+        "old => [...document.querySelectorAll('.st-key-stage *')].find((one) => one.shadowRoot)"
+        ".shadowRoot.querySelector('.stage').dataset.id !== old",
+        arg=old,
+    )
+    assert time_of(page) == 0
+    assert ask(page, "return ride.playing") is False
+    oracle = translated("I like dogs.")
+    scene = ask(page, "return stage.scene(arg)", 6.0)
+    assert scene["tiles"]
+    for tile in scene["tiles"]:
+        assert np.allclose(tile["values"], oracle[tile["name"]][tile["token"]], rtol=2**-11, atol=2e-4)
+
+
+def test_less_motion_steps_from_stop_to_stop(new_page: Callable[..., Page], url: str) -> None:
+    page = opened(new_page(reduced_motion="reduce"), url)
+    page.get_by_role("button", name="Play").click()
+    assert ask(page, "return [ride.playing, ride.t === ride.data.moments[0].end]") == [False, True]
+    page.get_by_role("button", name="Step inside").click()
+    assert ask(page, "return stage.getAnimations({ subtree: true }).length") == 0
+
+
+def test_a_tab_in_the_background_pauses(page: Page, url: str) -> None:
+    opened(page, url)
+    ask(page, "ride.toggle()")
+    page.evaluate(
+        """() => {
+            Object.defineProperty(document, "hidden", { value: true, configurable: true });
+            document.dispatchEvent(new Event("visibilitychange"));
+        }"""
+    )
+    assert ask(page, "return ride.playing") is False
+
+
+@pytest.mark.parametrize("sentence", ["Hi", "😀", "שלום עולם", "a <b>b</b> </script>", FULL])
+def test_odd_sentences_are_drawn(page: Page, url: str, sentence: str) -> None:
+    faults: list[str] = []
+    page.on("pageerror", lambda fault: faults.append(str(fault)))
+    opened(page, url, sentence)
+    for share in np.linspace(0, 1, 25):
+        scene = ask(page, "ride.go(arg); return stage.scene()", float(share) * length(page))
+        for one in (*scene["tiles"], *scene["pieces"], *scene["blocks"]):
+            assert np.isfinite([one["x"], one["y"], one["w"], one["h"]]).all()
+            assert one["h"] >= 0
+        assert all(tile["w"] >= 8 for tile in scene["tiles"])  # a number is at least a pixel
+    assert not faults
+
+
+def test_long_sentences_show_a_window_that_arrows_move(page: Page, url: str) -> None:
+    opened(page, url, FULL)
+    ask(page, "ride.go(ride.data.moments.find((m) => m.stop === 'vectors').end)")
+    shown = {tile["token"] for tile in ask(page, "return stage.scene().tiles")}
+    assert 10 < len(shown) <= 24
+    page.get_by_title("Show later pieces of the encoder").click()
+    moved = {tile["token"] for tile in ask(page, "return stage.scene().tiles")}
+    assert min(moved) > min(shown)
+    assert len(moved) == len(shown)
+
+
+@pytest.mark.parametrize("more", [{"steps": "1"}, {"steps": "3"}, {"toy": "1"}])
+def test_interrupted_translations_and_other_models_ride_to_the_end(page: Page, url: str, more: dict[str, str]) -> None:
+    faults: list[str] = []
+    page.on("pageerror", lambda fault: faults.append(str(fault)))
+    opened(page, url, "The cat sat.", **more)
+    for share in np.linspace(0, 1, 25):
+        ask(page, "ride.go(arg)", float(share) * length(page))
+    assert "end" in caption(page)
+    assert not faults
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(new_page: Callable[..., Page], url: str, scheme: str) -> None:
+    page = opened(new_page(color_scheme=scheme), url)
+    assert not axe_faults(page, ".st-key-stage")
+    ask(page, "ride.go(ride.data.moments.find((m) => m.stop === 'attention').end)")
+    assert not axe_faults(page, ".st-key-stage")
+    page.get_by_role("button", name="Step inside").click()
+    page.get_by_role("grid").wait_for()
+    page.wait_for_timeout(500)
+    assert not axe_faults(page, ".st-key-stage")
+
+
+def test_on_a_phone_the_panels_stack_and_nothing_scrolls_sideways(new_page: Callable[..., Page], url: str) -> None:
+    page = opened(new_page(viewport={"width": 390, "height": 844}), url)
+    encoder, decoder = ask(page, "return ride.scene.boxes.map(({ x, y, w, h }) => ({ x, y, w, h }))")
+    assert decoder["y"] + decoder["h"] <= encoder["y"]
+    assert encoder["w"] == decoder["w"] > 300
+    ask(page, "ride.go(arg)", 14)
+    assert not sideways(page)
+    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("button", name="Pause").wait_for()
+
+
+def test_on_the_first_screen_of_home_stands_the_whole_stage(page: Page, serve: Callable[..., str]) -> None:
+    page.goto(serve(ROOT / "app.py"))
+    drawn(page)
+    settled(page)
+    expect(page.locator(".transport")).to_be_in_viewport(ratio=1)
+    ask(page, "ride.go(ride.data.moments.find((m) => m.stop === 'attention').end)")
+    page.get_by_role("button", name="Step inside").click()
+    page.get_by_role("button", name="How is it worked out?").click()
+    worked = page.locator(".st-key-asked")
+    expect(worked).to_contain_text("How did this")
+    expect(worked.get_by_role("link")).to_contain_text("Self-attention")
