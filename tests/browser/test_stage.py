@@ -201,7 +201,7 @@ def test_a_block_opens_as_the_weights_of_the_head_that_is_shown(page: Page, url:
     cells = page.get_by_role("gridcell").all_inner_texts()
     shown = [0.0 if text.startswith("<") else float(text) for text in cells]
     assert shown == pytest.approx(list(weights.ravel()), rel=6e-3, abs=1e-4)
-    page.get_by_role("button", name="Back").click()
+    page.get_by_role("button", name="← Back").click()
     expect(page.get_by_role("grid")).to_have_count(0)
     assert ask(page, "return ride.inside.shown") is False
 

@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 import tests.course  # noqa: F401 - fills the course
 from model.checkpoint import SHIPPED
 from model.trace import MAX_TOKENS
+from tests.oracle.decode import translated
 from tests.oracle.formula import agree
 from tests.pages.kit import assert_sound, component, go_to, markdown, notices, opened, translation, values
 from ui import engine
@@ -232,3 +233,27 @@ def test_the_kind_of_attention_goes_along_to_a_lesson_only_if_somebody_chose_it(
     go_to(at, "scaled-dot-product").run()
     assert_sound(at)
     assert KINDS[chosen or "encoder"].name.lower() in component(at, "see_matrix")["title"]
+
+
+@pytest.mark.parametrize(
+    ("name", "index", "lesson"),
+    [
+        ("encoder.layers.0.self_attn.weights", (1, 2, 3), "Self-attention"),
+        ("encoder.embedding.output", (1, 17), "Positional encodings"),
+        ("decoder.layers.2.cross_attn.weights", (2, 1, 1), "Encoder-decoder attention"),
+        ("decoder.layers.1.add_norm_3.output", (0, 255), "Feed-forward"),
+    ],
+)
+def test_a_number_of_the_ride_is_worked_out_and_leads_to_its_lesson(
+    name: str, index: tuple[int, ...], lesson: str
+) -> None:
+    at = opened(sentence=SENTENCE)
+    assert not [block for block in at.get("page_link") if "The lesson" in block.proto.label]
+    at.session_state["ride.asked"] = ("translator", engine.trace(SENTENCE).text, (name, index))
+    assert_sound(at.run())
+    value = float(translated(SENTENCE)[name][index])
+    assert f"How did this {value:.4f} come about" in markdown(at).replace("−", "-")
+    assert any(agree(formula) == pytest.approx(value, abs=2e-4) for formula in formulas(at))
+    assert next(block.proto.label for block in at.get("page_link")) == f"The lesson: {lesson} →"
+    at.text_input(key="sentence").input("I like dogs.").run()
+    assert not at.get("page_link")
