@@ -26,13 +26,13 @@ class Card {
     const at = stops.filter((n) => data.moments[n].end <= t + 0.02).length;
     const here = stops.find((n) => n >= scene.n);
     setText(this.count, t === 0 ? "" : `${Math.min(stops.length, at + (data.moments[stops[at - 1]]?.end >= t - 0.02 ? 0 : 1))} of ${stops.length} · ${data.moments[here ?? stops.at(-1)].stop}`);
-    const invite = "Press play, or the space bar, and watch your sentence go through the whole machine. Every number is real.";
+    const invite = "Press play, or the space bar, and watch your sentence go through the whole machine. Every number drawn is the model's own.";
     setText(this.caption, captions ? (t === 0 ? invite : scene.moment.caption) : "");
     this.showHeads(scene, data);
     this.enter.hidden = t === 0 || playing;
     const { part, panel } = scene.moment;
     const tensor = data.tensors[data.panels[panel].parts[Math.max(0, part)].result] ?? data.tensors[data.panels[panel].parts[part - 1].result];
-    const limit = shortNumber(tensor.limit);
+    const limit = shortNumber(limitOf(tensor));
     this.scale.hidden = t === 0;
     setText(this.scaleText, `−${limit} to ${limit} and beyond`);
     setAttribute(this.scale, "title", "Colours of the numbers in the newest row of columns");

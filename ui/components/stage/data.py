@@ -54,7 +54,7 @@ def packed(arrays: list[Array]) -> str:
     """
     numbers = np.concatenate([np.asarray(array, np.float32).ravel() for array in arrays]).astype("<f2")
     planes = numbers.view(np.uint8).reshape(-1, 2)
-    return b64encode(zlib.compress(planes[:, 1].tobytes() + planes[:, 0].tobytes(), 6)).decode("ascii")
+    return b64encode(zlib.compress(planes[:, 1].tobytes() + planes[:, 0].tobytes(), 1)).decode("ascii")
 
 
 def unpacked(text: str) -> Array:
@@ -97,7 +97,8 @@ def _steps(trace: Trace) -> list[dict[str, Any]]:
     steps = []
     shares = softmax(trace.tensors["logits"].astype(np.float64))
     for row, label in zip(shares, trace.labels, strict=True):
-        best = [int(id) for id in np.argsort(-row, kind="stable")[:N_CANDIDATES]]
+        top = np.argpartition(-row, N_CANDIDATES)[:N_CANDIDATES]
+        best = sorted(map(int, top), key=lambda id: -float(row[id]))
         if label.id not in best:
             best[-1] = label.id
         token = {id: trace.model.tokenizer.tokens([id])[0] for id in best}  # each by itself: they are no text

@@ -39,7 +39,8 @@ class Painter extends Strokes {
   /** All columns of a tensor side by side, a pixel a number. */
   sheet(tensor, box) {
     if (this.sheets.has(tensor)) return this.sheets.get(tensor);
-    const { values, shape, limit } = this.data.tensors[tensor];
+    const { values, shape } = this.data.tensors[tensor];
+    const limit = limitOf(this.data.tensors[tensor]);
     const [rows, d] = shape;
     const { across, down } = box;
     const sheet = document.createElement("canvas");
@@ -171,8 +172,7 @@ class Painter extends Strokes {
       pen.globalAlpha = alpha;
     }
     if (flat) {
-      pen.font = `400 13px ${this.family}`;
-      const size = pen.measureText(text).width > w - 6 ? 11 : 13;
+      const size = this.widthOf(text) > w - 6 ? 11 : 13;
       this.text(text, x + w / 2, y + h / 2 + 0.5, { size, most: frame < 0.9 ? 0 : w - 3 });
     }
     else this.upright(text, x + w / 2, y + h - 5 - (1 - frame) * (h / 2 - 5), frame < 0.9 ? 0 : h - 8, frame, small);

@@ -90,6 +90,7 @@ class Inside {
     setAttribute(this.root, "aria-label", this.title.textContent);
     this.heads.replaceChildren();
     const values = vectorOf(tensor, token);
+    const limit = limitOf(tensor);
     const rows = [];
     for (let first = 0; first < values.length; first += ACROSS) {
       const row = el("tr");
@@ -97,7 +98,7 @@ class Inside {
       const label = el("th", "", `${first + 1}`);
       label.scope = "row";
       row.append(label);
-      for (let i = first; i < Math.min(first + ACROSS, values.length); i++) row.append(this.cell(values[i], levelOf(values[i], "signed", tensor.limit), palette.scales.signed, [number, token, i]));
+      for (let i = first; i < Math.min(first + ACROSS, values.length); i++) row.append(this.cell(values[i], levelOf(values[i], "signed", limit), palette.scales.signed, [number, token, i]));
       rows.push(row);
     }
     this.fill(rows, largest(values));

@@ -14,13 +14,19 @@ async function inflate(base64) {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-/** What 98 of 100 of the values do not exceed in size: colours are full from there on. */
-function limitOf(values) {
-  const sizes = Float32Array.from(values, Math.abs).sort();
-  return sizes[Math.floor(0.98 * (sizes.length - 1))] || 1;
+/** What 98 of 100 of the values do not exceed in size: colours are full from there on. Found when first needed. */
+function limitOf(tensor) {
+  if (tensor.limit) return tensor.limit;
+  const most = ({ values }) => {
+    const sizes = Float32Array.from(values, Math.abs).sort();
+    return sizes[Math.floor(0.98 * (sizes.length - 1))] || 1;
+  };
+  const limit = Math.max(...tensor.compared.map(most));
+  for (const one of tensor.compared) one.limit = limit;
+  return limit;
 }
 
-/** The data with its tensors unpacked: name, shape, values, and the limit of their colours. */
+/** The data with its tensors unpacked: name, shape, values. */
 async function unpack(data) {
   const bytes = await inflate(data.numbers);
   const n = bytes.length / 2;
@@ -28,14 +34,15 @@ async function unpack(data) {
   const tensors = data.tensors.map(([name, shape]) => {
     const values = new Float32Array(shape.reduce((a, b) => a * b, 1));
     for (let i = 0; i < values.length; i++, at++) values[i] = half(bytes[at], bytes[n + at]);
-    return { name, shape, values, limit: limitOf(values) };
+    const tensor = { name, shape, values };
+    tensor.compared = [tensor]; // those whose colours have one limit
+    return tensor;
   });
   for (const { parts } of data.panels)
     parts.forEach((part, n) => {
       if (part.kind !== "positions") return;
-      const together = [parts[n - 1].result, part.added, part.result].map((one) => tensors[one]); // they are compared
-      const limit = Math.max(...together.map((one) => one.limit));
-      together.forEach((one) => (one.limit = limit));
+      const together = [parts[n - 1].result, part.added, part.result].map((one) => tensors[one]);
+      together.forEach((one) => (one.compared = together));
     });
   return { ...data, tensors, moments: timed(data) };
 }

@@ -6,7 +6,7 @@ const FAINTEST = 0.01; // weights below it have no line
  * The picture at time t: lists of things with their places, in CSS pixels.
  *
  * view: width, height; heads: chosen heads by "panel.part"; focus: { panel, token } under the pointer; windows: the first
- * token shown of each panel, where someone has moved it
+ * token shown of each panel, where someone has moved it; widthOf: how wide a piece is when it is written
  */
 function sceneAt(data, t, view) {
   const n = momentAt(data, t);
@@ -18,7 +18,7 @@ function sceneAt(data, t, view) {
     const open = openness(data, panel, t);
     Object.assign(box, stacked(box, open), { open, first: windowAt(data, view, panel, box, t), active: moment.panel === panel });
     addBlocks(scene, data, panel);
-    addPieces(scene, data, panel);
+    addPieces(scene, data, view, panel);
     addColumns(scene, data, panel);
   });
   const works = [n - 1, n].filter((one) => one >= 0);
@@ -53,11 +53,11 @@ function birthOfPiece(data, panel, token) {
   return token < data.given ? { n, from: 0, to: 0.3 } : { n, from: 0, to: quick ? 0.25 : 0.55, flies: true };
 }
 
-function addPieces(scene, data, panel) {
+function addPieces(scene, data, view, panel) {
   const box = scene.boxes[panel];
   const { tokens, ids } = data.panels[panel];
   const cutting = data.moments[0].panel === panel ? between(scene.t / data.moments[0].end, 0.15, 0.75) : 1;
-  const joined = cutting < 1 ? joinedX(box, tokens) : null;
+  const joined = cutting < 1 ? joinedX(box, tokens, view) : null;
   const showId = data.moments[0].panel === panel ? between(scene.t / data.moments[0].end, 0.6, 0.9) : 0;
   const later = data.moments.find((m) => m.kind === "block");
   const id = showId * (1 - between(scene.t, later.start + 0.2, later.start + 0.6));
@@ -85,8 +85,8 @@ function addPieces(scene, data, panel) {
 }
 
 /** Middles of the pieces while they are still one text. */
-function joinedX(box, tokens) {
-  const widths = tokens.map((text) => 7.4 * [...text].length + 5);
+function joinedX(box, tokens, { widthOf = (text) => 7.4 * [...text].length }) {
+  const widths = tokens.map((text) => widthOf(text) + 4);
   const total = widths.reduce((a, b) => a + b, 0);
   const fit = Math.min(1, box.inner / total);
   let x = box.x + PAD + (box.inner - fit * total) / 2;

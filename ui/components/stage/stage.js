@@ -66,7 +66,8 @@ class Stage {
 
   view() {
     const { clientWidth: width, clientHeight: height } = this.canvas;
-    return { width, height, heads: this.heads, focus: this.focus, windows: this.windows };
+    const widthOf = (text) => this.painter.widthOf(text);
+    return { width, height, heads: this.heads, focus: this.focus, windows: this.windows, widthOf };
   }
 
   /** As high as the first screen has room for. */

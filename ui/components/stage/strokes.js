@@ -16,6 +16,12 @@ class Strokes {
     pen.fillText(shown, x, y);
   }
 
+  /** How wide a piece is, written large. */
+  widthOf(text) {
+    this.pen.font = `400 13px ${this.family}`;
+    return this.pen.measureText(text).width;
+  }
+
   cut(text, most) {
     if (this.pen.measureText(text).width <= most) return text;
     const letters = [...text];
