@@ -123,7 +123,7 @@ class Stage {
     const before = this.t;
     let t = before + passed * this.speed;
     const ends = stopsOf(this.data).map((n) => this.data.moments[n].end);
-    const stop = ends.find((end) => end > before + 1e-6 && end <= t);
+    const stop = ends.find((end) => end > before && end <= t + 1e-6); // sums of times are a hair off
     const halt = stop !== undefined && this.stops;
     if (halt) t = stop;
     const over = t >= lengthOf(this.data);
