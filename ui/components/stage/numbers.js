@@ -26,15 +26,10 @@ function limitOf(tensor) {
   return limit;
 }
 
-/** The data with its tensors unpacked: name, shape, values. */
-async function unpack(data) {
-  const bytes = await inflate(data.numbers);
-  const n = bytes.length / 2;
-  let at = 0;
+/** The data with its tensors by name and shape, still without values: enough to draw the machine at rest. */
+function shaped(data) {
   const tensors = data.tensors.map(([name, shape]) => {
-    const values = new Float32Array(shape.reduce((a, b) => a * b, 1));
-    for (let i = 0; i < values.length; i++, at++) values[i] = half(bytes[at], bytes[n + at]);
-    const tensor = { name, shape, values };
+    const tensor = { name, shape, values: null };
     tensor.compared = [tensor]; // those whose colours have one limit
     return tensor;
   });
@@ -45,6 +40,17 @@ async function unpack(data) {
       together.forEach((one) => (one.compared = together));
     });
   return { ...data, tensors, moments: timed(data) };
+}
+
+/** Unpack the values of all tensors. */
+async function fill(data) {
+  const bytes = await inflate(data.numbers);
+  const n = bytes.length / 2;
+  let at = 0;
+  for (const tensor of data.tensors) {
+    tensor.values = new Float32Array(tensor.shape.reduce((a, b) => a * b, 1));
+    for (let i = 0; i < tensor.values.length; i++, at++) tensor.values[i] = half(bytes[at], bytes[n + at]);
+  }
 }
 
 /** The vector (d) of a row of a tensor (T,d). */

@@ -43,8 +43,9 @@ class Stage {
     this.setPlaying(false);
     this.data = null;
     this.inside.shut(false);
-    this.painter.pen.clearRect(0, 0, this.canvas.width, this.canvas.height);
-    const data = await unpack(given);
+    const data = shaped(given);
+    this.outline(data);
+    await fill(data);
     if (given.id !== this.id || this.closed) return;
     Object.assign(this, { data, t: 0, heads: {}, windows: [], focus: null });
     setAttribute(this.canvas, "aria-label", `The machine, with the numbers of: ${data.text}`);
@@ -52,6 +53,18 @@ class Stage {
     this.list.renew(data);
     this.dress();
     this.root.dataset.id = data.id;
+  }
+
+  /** The machine at rest, with no number in it: what is seen while the numbers are unpacked. */
+  outline(data) {
+    Object.assign(this, { heads: {}, windows: [], focus: null, camera: undefined });
+    this.painter.renew(data, paletteOf(this.root));
+    this.fit();
+    const view = this.view();
+    if (!view.width) return;
+    this.painter.fit(view.width, view.height, devicePixelRatio || 1);
+    this.painter.paint(sceneAt(data, 0, view));
+    this.root.dataset.outline = data.id;
   }
 
   /** Take up the colours of the theme. */
