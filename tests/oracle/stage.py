@@ -94,7 +94,7 @@ def panel(stack: str, tokens: Sequence[Piece], names: list[str]) -> dict[str, An
         "name": stack,
         "side": "source" if stack == "encoder" else "target",
         "tokens": [shown(piece.text) for piece in tokens],
-        "ids": [piece.id + 1 for piece in tokens],
+        "ids": [piece.id for piece in tokens],
         "parts": [
             {
                 "id": block.id,
@@ -216,8 +216,9 @@ class Story:
         count = f"{len(src)} piece" + "s" * (len(src) != 1)
         self.add(
             "pieces",
-            f"The text is cut into {count}. Each has a number from 1 to {SIZES[0]:,}: {quoted(example)} is "
-            f"{example.id + 1:,}. <eos> marks the end.",
+            f"The text is cut into {count}. Each has a number from 0 to {SIZES[0] - 1:,}: "
+            f"{quoted(example)} is "
+            f"{example.id:,}. <eos> marks the end.",
             "pieces",
         )
 

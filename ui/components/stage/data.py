@@ -73,7 +73,7 @@ def _panel(
         "name": panel.name,
         "side": "source" if panel.tokens == "src" else "target",
         "tokens": [piece(token.text) for token in tokens],
-        "ids": [token.id + 1 for token in tokens],
+        "ids": [token.id for token in tokens],
         "parts": [
             {
                 "id": part.id,

@@ -66,7 +66,7 @@ class _Story:
         self.panels = panels_of(trace.model.anatomy, trace.model.about)
         self.writer = next(n for n, panel in enumerate(self.panels) if panel.writes)
         self.parts = self.panels[self.writer].parts
-        self.entries = f"{trace.model.tokenizer.vocab_size:,}"
+        self.n_entries = trace.model.tokenizer.vocab_size
 
     def start(self) -> Iterator[Moment]:
         """The text is cut into pieces."""
@@ -78,8 +78,8 @@ class _Story:
         example = words[min(1, len(words) - 1)]
         sign = " <eos> marks the end." if tokens[-1].text == "<eos>" else ""
         said = (
-            f"The text is cut into {counted(len(tokens), 'piece')}. Each has a number from 1 to {self.entries}: "
-            f"{named(example)} is {example.id + 1:,}.{sign}"
+            f"The text is cut into {counted(len(tokens), 'piece')}. "
+            f"Each has a number from 0 to {self.n_entries - 1:,}: {named(example)} is {example.id:,}.{sign}"
         )
         yield Moment("pieces").lasts(1.3, said, "pieces")
 
@@ -158,7 +158,7 @@ class _Story:
                 yield self.first_block(here, part, at == reads)
         label = self.trace.labels[moment.step]
         said = (
-            f"The last column is compared with all {self.entries} pieces. {named(label)} gets "
+            f"The last column is compared with all {self.n_entries:,} pieces. {named(label)} gets "
             f"{percent(self.trace.probabilities[moment.step])} and is taken."
         )
         yield replace(moment, kind="choose", part=len(self.parts) - 1).lasts(1.4, said, "next piece")
