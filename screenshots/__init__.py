@@ -1,0 +1,1 @@
+"""The pictures in the README, taken by one command: `python -m screenshots`."""
