@@ -48,7 +48,9 @@ def test_lines_of_the_tree_lead_from_the_beginning_to_what_extends_it(inference:
     """Whichever node is chosen: each line of its way starts at the right edge of one node and ends at the next."""
     tree = inference("method=Beam search", "beam_tree")
     rows = set()
-    for node in tree.locator(".node[style*='left: 15.6rem']").all():  # of the third step
+    third = tree.locator(".node[style*='left: 15.6rem']")  # of the third step
+    expect(third.first).to_be_visible(timeout=60_000)
+    for node in third.all():
         node.click()
         expect(node).to_have_attribute("aria-pressed", "true")
         way = tree.locator(".node.on").evaluate_all(
@@ -66,6 +68,7 @@ def test_lines_of_the_tree_lead_from_the_beginning_to_what_extends_it(inference:
 
 def test_a_piece_of_the_theatre_says_in_which_step_it_was_written(inference: Callable[..., Locator]) -> None:
     pieces = inference("at=3", "theatre").locator(".strip").last.locator("button")
+    expect(pieces.first).to_be_visible(timeout=60_000)
     titles = [piece.get_attribute("title") for piece in pieces.all()]
     assert titles == ["the start sign", *(f"written in step {n}" for n in range(1, len(titles)))]
 
