@@ -10,12 +10,12 @@ from streamlit.navigation.page import Page
 
 from model.checkpoint import CheckpointError
 from model.trace import Trace
-from ui.course.architecture_map import course_map
 from ui.course.lesson import COURSE, Bench, Lesson, Part
 from ui.course.presenter import KEY, stepper
 from ui.course.progress import counted, save_progress
 from ui.course.progress_line import progress_line
 from ui.course.quiz import Question, quiz
+from ui.course.ride import you_are_here
 from ui.course.sentence import sentence_trace
 from ui.course.source import source
 from ui.text import in_markdown
@@ -45,6 +45,13 @@ def show(lesson: Lesson) -> None:
     trace = sentence_trace()
     presenting = bool(st.session_state.get(KEY))
 
+    def idea(trace: Trace) -> None:
+        left, right = st.columns([1, 1.4], gap="large")
+        with left:
+            lesson.idea(trace)
+        with right:
+            you_are_here(lesson, trace, large=True)
+
     def predict(trace: Trace) -> None:
         quiz(lesson.slug, questions(lesson, trace))
 
@@ -56,21 +63,21 @@ def show(lesson: Lesson) -> None:
 
     if presenting:
         parts: dict[str, Part] = {
-            "Idea": lesson.idea, "Predict": predict, "See": see_and_check, "Do": lesson.bench.do, "Code": code,
+            "Idea": idea, "Predict": predict, "See": see_and_check, "Do": lesson.bench.do, "Code": code,
         }  # fmt: skip
         with st.container(horizontal=True, vertical_alignment="center", gap="large", key="presenter_head"):
             st.title(lesson.title, anchor=False, width="content")
             name = list(parts)[stepper(list(parts))]
         _fragment(name, parts[name], trace, headed=False)
         return
-    left, right = st.columns([2.7, 1], gap="large")
+    left, right = st.columns([1.25, 1], gap="large")
     with left:
         progress_line(lesson)
         st.title(lesson.title, anchor=False)
         st.markdown(f"*{lesson.asks}*")
         _part("Idea", lesson.idea, trace)
     with right:
-        course_map("map_here", trace, here=lesson)
+        you_are_here(lesson, trace)
     _fragment("Predict", predict, trace)
     _bench(see_and_check, lesson.bench.do, trace)
     _part("Code", code, trace)

@@ -13,6 +13,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, ViewportSize
 
 import pages.course  # noqa: F401 - fills the course
+from benchmarks.ride import FIND
 from benchmarks.serving import ROOT, chromium, serve
 from ui.course.lesson import COURSE
 
@@ -27,11 +28,7 @@ SECONDS, FRAMES_A_SECOND, WIDTH = 20, 8, 900  # of the animated picture
 QUALITY = 50
 MAX_BYTES = 3_000_000
 
-RIDE = """() => {
-    const host = [...document.querySelectorAll(".st-key-stage *")].find((node) => node.shadowRoot);
-    const root = host?.shadowRoot.querySelector(".stage");
-    return root?.dataset.id ? root.ride : null;
-}"""
+RIDE = f"({FIND})().ride"
 QUIET = """(seconds) => new Promise((done) => {
     let timer;
     const wait = () => { clearTimeout(timer); timer = setTimeout(done, 1000 * seconds); };
@@ -54,11 +51,11 @@ def opened(browser: Browser, url: str, slug: str) -> Page:
 def ride(page: Page) -> list[Image.Image]:
     """The stage of the home page from the first moment to the last, in even steps."""
     stage = page.locator(".st-key-stage")
-    length = page.evaluate(f"() => ({RIDE})().data.moments.at(-1).end")
+    length = page.evaluate(f"() => {RIDE}.data.moments.at(-1).end")
     frames = []
     count = SECONDS * FRAMES_A_SECOND
     for n in range(count):
-        page.evaluate(f"(t) => ({RIDE})().go(t)", length * n / (count - 1))
+        page.evaluate(f"(t) => {RIDE}.go(t)", length * n / (count - 1))
         frame = Image.open(BytesIO(stage.screenshot())).convert("RGB")
         frames.append(frame.resize((WIDTH, round(frame.height * WIDTH / frame.width)), Image.Resampling.LANCZOS))
     return frames

@@ -14,7 +14,7 @@ from ui.components.matrix import Caption
 from ui.controls.background import background
 from ui.controls.control import Choice
 from ui.course.check import Part, check_cell, checked_matrix
-from ui.course.lesson import Bench, Lesson
+from ui.course.lesson import Bench, Lesson, OnMap
 from ui.course.quiz import Question
 from ui.text import magnitude, number
 from ui.views.column_chart import Series, column_chart
@@ -150,4 +150,5 @@ LESSON = Lesson(
     predict=predict,
     bench=Bench(see=see, check=check, do=do),
     code=(RNNCell, LSTMCell, Recurrent, readers.AttentionReader),
+    on_map=OnMap(plays=("encoder.self_attn",)),
 )

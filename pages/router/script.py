@@ -17,8 +17,6 @@ PAGES = Path(__file__).parents[1]
 
 NAME = "Transformer Walkthrough"
 
-st.set_page_config(page_title=NAME, page_icon="🔎", layout="wide", initial_sidebar_state=240)
-styles()
 page = st.navigation(
     {
         "Start": [
@@ -34,8 +32,13 @@ page = st.navigation(
     },
     expanded=True,
 )
-if page.url_path:
-    st.set_page_config(page_title=f"{COURSE.title(page.url_path) or page.title} · {NAME}")
+st.set_page_config(
+    page_title=f"{COURSE.title(page.url_path) or page.title} · {NAME}" if page.url_path else NAME,
+    page_icon="🔎",
+    layout="wide",
+    initial_sidebar_state=240,
+)
+styles()
 restore(page.url_path)
 presenter_switch()
 sentence_bar()

@@ -10,7 +10,9 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import ROOT
 from tests.browser.kit import axe_faults, settled, sideways
+from tests.course import LESSONS
 from tests.oracle.decode import translated
+from tests.oracle.words import pieces
 
 pytestmark = pytest.mark.browser
 expect.set_options(timeout=20_000)
@@ -86,10 +88,13 @@ def test_every_column_and_line_is_drawn_with_the_models_own_numbers(page: Page, 
 
 
 def test_the_same_time_is_the_same_picture_however_one_came_there(page: Page, url: str) -> None:
+    """Twice from a fresh page, forwards and backwards: nothing is left to chance or to the way."""
     opened(page, url)
-    first = ask(page, "ride.go(arg); return stage.scene()", 5.2)
-    ask(page, "ride.go(19); ride.go(2); ride.step(1)")
-    assert ask(page, "ride.go(arg); return stage.scene()", 5.2) == first
+    times = [float(share) * length(page) for share in np.linspace(0, 1, 61)]
+    forwards = [ask(page, "ride.go(arg); return stage.scene()", time) for time in times]
+    opened(page, url)
+    backwards = [ask(page, "ride.go(arg); return stage.scene()", time) for time in reversed(times)]
+    assert backwards[::-1] == forwards
 
 
 def test_each_line_is_as_wide_as_its_weight_and_faint_ones_are_left_out(page: Page, url: str) -> None:
@@ -305,6 +310,73 @@ def test_interrupted_translations_and_other_models_ride_to_the_end(page: Page, u
     assert not faults
 
 
+CLIPS = {lesson.on_map.plays or lesson.on_map.opens: lesson.slug for lesson in LESSONS}
+
+
+@pytest.mark.parametrize("plays", CLIPS, ids=CLIPS.values())
+def test_a_lessons_clip_is_a_stretch_of_the_ride_with_all_its_numbers(
+    plays: tuple[str, ...], new_page: Callable[..., Page], url: str
+) -> None:
+    shown = """return [...stage.scene(arg).tiles.map((one) => [one.name, one.token, one.reveal, ...one.values]),
+        ...stage.scene(arg).lines.map((one) => [one.name, one.head, one.row, one.column, one.weight]),
+        ...stage.scene(arg).bars.map((one) => [one.text, one.share]), [stage.scene(arg).caption]]"""
+    whole, small = opened(new_page(), url), opened(new_page(), url, plays=",".join(plays))
+    first, last, opens_at = ask(small, "return [ride.from, ride.to, ride.t]")
+    assert first < opens_at <= last
+    for time in np.linspace(first, last, 9)[1:]:
+        assert ask(small, shown, float(time)) == ask(whole, shown, float(time))
+    assert len(ask(small, shown, opens_at)) > 1 or plays == ("pieces",)
+    ask(small, "ride.speed = 4")
+    small.get_by_role("button", name="Play", exact=True).click()
+    small.get_by_role("button", name="Play again").wait_for()
+    assert time_of(small) == last
+    ask(small, "ride.go(0)")
+    assert time_of(small) == first
+
+
+def test_a_clip_opens_the_whole_machine_where_it_stands(page: Page, url: str) -> None:
+    opened(page, url, plays="encoder.self_attn")
+    page.get_by_role("button", name="The whole machine").click()
+    expect(page.get_by_text("Asked:")).to_contain_text("3")
+    opened(page, url, start="3")
+    assert time_of(page) == pytest.approx(ask(page, "return ride.data.moments[3].end"))
+    assert "Self-attention: each piece looks at all pieces." in caption(page)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_clip_is_accessible_and_leaves_the_page_its_keys(
+    new_page: Callable[..., Page], url: str, scheme: str
+) -> None:
+    page = opened(new_page(color_scheme=scheme), url, plays="decoder.cross_attn")
+    assert not axe_faults(page, ".st-key-stage")
+    stood = time_of(page)
+    page.evaluate("() => document.activeElement.blur()")
+    for key in ("Space", "PageDown", "ArrowRight", "Home"):
+        page.keyboard.press(key)
+    assert time_of(page) == stood
+    assert not ask(page, "return ride.playing")
+    page = opened(page, url, plays="decoder.cross_attn", large="1")
+    page.evaluate("() => document.activeElement.blur()")
+    for key in ("PageDown", "ArrowRight", "Home"):  # the presenter's, who goes on to the next part
+        page.keyboard.press(key)
+    assert time_of(page) == stood
+    page.keyboard.press("Space")
+    page.get_by_role("button", name="Pause").wait_for()
+
+
+def test_large_type_enlarges_the_picture_and_keeps_its_places(page: Page, url: str) -> None:
+    opened(page, url)
+    page.add_style_tag(content="html { font-size: 20px; }")
+    ask(page, "ride.fit(); ride.go(ride.data.moments.find((m) => m.stop === 'attention').end)")
+    assert ask(page, "return ride.zoom") == pytest.approx(1.25)
+    tile = ask(page, "return ride.scene.tiles.find((t) => t.token === 1 && t.alpha > 0.9)")
+    box = page.locator(".picture canvas").bounding_box()
+    assert box
+    page.mouse.click(box["x"] + 1.25 * (tile["x"] + 4), box["y"] + 1.25 * (tile["y"] + 4))
+    page.get_by_role("grid").wait_for()
+    expect(page.locator(".inside h3")).to_contain_text(ask(page, "return ride.data.panels[0].tokens[1]"))
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_serious(new_page: Callable[..., Page], url: str, scheme: str) -> None:
     page = opened(new_page(color_scheme=scheme), url)
@@ -339,3 +411,34 @@ def test_on_the_first_screen_of_home_stands_the_whole_stage(page: Page, serve: C
     worked = page.locator(".st-key-asked")
     expect(worked).to_contain_text("How did this")
     expect(worked.get_by_role("link")).to_contain_text("Self-attention")
+
+
+def test_in_a_lesson_the_machine_stands_at_its_block_and_opens_whole(page: Page, serve: Callable[..., str]) -> None:
+    page.goto(f"{serve(ROOT / 'app.py')}/encoder-decoder-attention?sentence={SENTENCE}")
+    drawn(page)
+    settled(page)
+    expect(page.locator(".clip .transport")).to_be_in_viewport(ratio=1)
+    assert "Now it reads the memory." in caption(page)
+    page.get_by_role("button", name="The whole machine").click()
+    dialog = page.get_by_role("dialog")
+    dialog.locator(".stage[data-id]").wait_for()
+    assert "Now it reads the memory." in dialog.locator(".caption").inner_text()
+    expect(dialog.locator(".transport")).to_be_in_viewport(ratio=1)
+    dialog.get_by_role("button", name="Step inside").click()
+    dialog.get_by_role("grid").wait_for()
+    dialog.get_by_role("button", name="How is it worked out?").click()
+    expect(dialog.locator(".st-key-asked")).to_contain_text("How did this")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+
+
+def test_the_theatre_opens_the_machine_at_its_step(page: Page, serve: Callable[..., str]) -> None:
+    page.goto(f"{serve(ROOT / 'app.py')}/inference?sentence={SENTENCE}&at=3")
+    drawn(page)
+    settled(page)
+    page.get_by_role("button", name="Watch this step in the machine").click()
+    dialog = page.get_by_role("dialog")
+    dialog.locator(".stage[data-id]").wait_for()
+    third = pieces([translated(SENTENCE).labels[2]])[0].text
+    expect(dialog.locator(".caption")).to_contain_text(f"Then “{third}”, with ")

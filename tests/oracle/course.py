@@ -5,26 +5,27 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Place:
-    """A lesson's place. opens: blocks of the map that lead to it; lit: those that it lights, if others."""
+    """A lesson's place. opens: blocks of the map that lead to it; plays: what the stage beside it plays."""
 
     section: str
     slug: str
     title: str
     asks: str
     opens: str = ""
-    lit: str = ""
+    plays: str = ""
 
 
-ATTENTIONS = "encoder.self_attn decoder.self_attn decoder.cross_attn"
+SELF = "encoder.self_attn"
 COURSE = (
-    Place("Inputs", "before-attention", "Before attention", "How did networks read before attention?"),
-    Place("Inputs", "tokenization", "Tokenization", "How does a sentence become numbers?", "tokenize"),
+    Place("Inputs", "before-attention", "Before attention", "How did networks read before attention?", plays=SELF),
+    Place("Inputs", "tokenization", "Tokenization", "How does a sentence become numbers?", "tokenize", "pieces"),
     Place(
         "Inputs",
         "embeddings",
         "Embeddings",
         "How does a number become a meaning?",
         "encoder.embedding decoder.embedding",
+        "encoder.embedding",
     ),
     Place(
         "Inputs",
@@ -32,29 +33,44 @@ COURSE = (
         "Positional encodings",
         "How does the model know which word comes first?",
         "encoder.positions decoder.positions",
+        "encoder.positions",
     ),
-    Place("Attention", "query-key-value", "Query, key, value", "What does a piece ask, and what does it offer?"),
+    Place(
+        "Attention",
+        "query-key-value",
+        "Query, key, value",
+        "What does a piece ask, and what does it offer?",
+        plays=SELF,
+    ),
     Place(
         "Attention",
         "scaled-dot-product",
         "Scaled dot-product",
         "How does a piece decide what to look at?",
-        lit=ATTENTIONS,
+        plays=SELF,
     ),
     Place(
         "Attention",
         "self-attention",
         "Self-attention",
         "What happens when a sentence looks at itself?",
-        "encoder.self_attn",
+        SELF,
+        SELF,
     ),
-    Place("Attention", "masking", "Masking", "How is the decoder kept from seeing the future?", "decoder.self_attn"),
+    Place(
+        "Attention",
+        "masking",
+        "Masking",
+        "How is the decoder kept from seeing the future?",
+        "decoder.self_attn",
+        "masked",
+    ),
     Place(
         "Attention",
         "multi-head",
         "Multi-head attention",
         "Why several heads, and what does each of them look at?",
-        lit=ATTENTIONS,
+        plays=SELF,
     ),
     Place(
         "Attention",
@@ -62,6 +78,7 @@ COURSE = (
         "Encoder-decoder attention",
         "How does the German know what the English says?",
         "decoder.cross_attn",
+        "reading",
     ),
     Place(
         "Blocks",
@@ -69,6 +86,7 @@ COURSE = (
         "Feed-forward",
         "What happens to a piece once it has gathered what it needs?",
         "encoder.feed_forward decoder.feed_forward",
+        "encoder.feed_forward",
     ),
     Place(
         "Blocks",
@@ -76,21 +94,30 @@ COURSE = (
         "Add & Norm",
         "Why is the input added back, and what is normalised?",
         "encoder.add_norm_1 encoder.add_norm_2 decoder.add_norm_1 decoder.add_norm_2 decoder.add_norm_3",
+        "layers of the encoder",
     ),
-    Place("Blocks", "encoder", "Encoder", "What does a word become once it has read its sentence?", "encoder.stack"),
+    Place(
+        "Blocks",
+        "encoder",
+        "Encoder",
+        "What does a word become once it has read its sentence?",
+        "encoder.stack",
+        "encoder",
+    ),
     Place(
         "Blocks",
         "decoder-and-output",
         "Decoder and output",
         "How does a vector become the next word?",
         "decoder.stack output.linear output.softmax",
+        "first step",
     ),
     Place(
         "Inference",
         "inference",
         "Inference",
         "How does the model write, one piece at a time?",
-        lit="decoder.embedding decoder.stack output.softmax",
+        plays="writing",
     ),
 )
 

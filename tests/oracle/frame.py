@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from tests.oracle.claims import button, caption, info, link, markdown, number, text_box, toggle
 from tests.oracle.course import COURSE, place
 from tests.oracle.forward import EOS, FOLDER, MAX_PIECES, tidied, weights
-from tests.oracle.machine_map import small_map
 from tests.oracle.page import DEFAULT_SENTENCE, Page
+from tests.oracle.stage import clip
 from tests.oracle.statement import Statement
 from tests.oracle.words import encoded, raw
 
@@ -112,9 +112,11 @@ def lesson_frame(page: Page) -> Statements:
         yield button("Next", disabled=step == len(STEPS) - 1)
         yield button("Reset", disabled=step == 0)
         yield markdown(f"Part {step + 1} of {len(STEPS)}: **{STEPS[step].capitalize()}**")
+        if STEPS[step] == "idea":
+            yield clip(page, here.plays, small=False)
         return
     yield markdown(f"*{here.asks}*")
-    yield small_map(here)
+    yield clip(page, here.plays, small=True)
     if at:
         yield link(f"← {COURSE[at - 1].title}", COURSE[at - 1].slug)
     if at + 1 < len(COURSE):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tests.oracle.claims import Steps, number
-from tests.oracle.course import COURSE, Place
+from tests.oracle.course import COURSE
 from tests.oracle.forward import Array, config
 from tests.oracle.page import Page, tensor
 from tests.oracle.statement import Statement
@@ -189,42 +189,9 @@ def colour(id: str) -> str:
     return "norm" if what.startswith("add_norm") else {"tokenize": "tokens"}.get(what, what)
 
 
-def opens(here: Place | None = None) -> dict[str, str]:
-    """The lesson that each block opens, but not the one that one is in."""
-    return {block: lesson.title for lesson in COURSE if lesson != here for block in lesson.opens.split()}
-
-
-def small_map(here: Place) -> Statement:
-    """The map beside a lesson: its own blocks lit."""
-    lit = (here.lit or here.opens).split()
-    names = dict.fromkeys(block.label or block.name for block in BLOCKS if block.id in lit)
-    hint = (
-        f"You are here: {'; '.join(names)}."
-        if lit
-        else "Point at a block to see what it is; choose it to open its lesson."
-    )
-    return Statement(
-        "architecture",
-        {
-            "blocks": [
-                {
-                    "id": block.id,
-                    "colour": colour(block.id),
-                    "name": block.name,
-                    "label": block.short,
-                    "does": "",
-                    "lit": block.id in lit,
-                    "opens": opens(here).get(block.id),
-                }
-                for block in BLOCKS
-            ],
-            "compact": True,
-            "live": False,
-            **stacks(["English"], ["German so far"]),
-            "output": "translation",
-            "hint": hint,
-        },
-    )
+def opens() -> dict[str, str]:
+    """The lesson that each block opens."""
+    return {block: lesson.title for lesson in COURSE for block in lesson.opens.split()}
 
 
 def large_map(page: Page) -> Statement:

@@ -70,25 +70,99 @@ def shown(text: str) -> str:
 
 
 def stage(page: Page) -> Statement:
+    moments = Story(page).moments
+    return drawn(page, moments, (0, len(moments) - 1), tensors(), {"start": None}, opens())
+
+
+def clip(page: Page, plays: str, small: bool) -> Statement:
+    """The stage of a lesson: one stretch of the story, and only the numbers that it shows."""
+    moments = Story(page).moments
+    first, last = stretch(moments, plays)
+    at = {one["panel"]: (one["panel"], one["part"]) for one in moments[:first]}  # what stands open when it begins
+    works = {*at.values(), *((one["panel"], one["part"]) for one in moments[first : last + 1])}
+    stacks = list(STACKS.values())
+    seen = [block for stack, part in works for block in stacks[stack][max(0, part - 1) : part + 1]]
+    if any(block.name == "cross_attn" for block in (stacks[stack][part] for stack, part in works)):
+        seen.append(stacks[0][-1])
+    names = [name for name in tensors() if any(name in (b.added, b.result, b.weights) for b in seen)]
+    return drawn(page, moments, (first, last), names, {"start": None, "small": small}, {})
+
+
+def stretch(moments: Sequence[dict[str, Any]], plays: str) -> tuple[int, int]:
+    """Numbers of the first and last moment, for what a Place of the course says that its lesson plays."""
+
+    def at(kind: str, stack: int = 0, name: str = "", layer: int = 0) -> list[int]:
+        """Moments of a kind; of blocks, those of one name and layer."""
+        found = [n for n, one in enumerate(moments) if (one["kind"], one["panel"]) == (kind, stack)]
+        if not name:
+            return found
+        block = (("encoder", "decoder")[stack], name, layer)
+        return [n for n in found if _block(moments[n]) == block]
+
+    match plays:
+        case "pieces":
+            return 0, 0
+        case "encoder.embedding" | "encoder.positions":
+            (n,) = at("block", 0, plays.split(".")[1])
+            return n, n
+        case "encoder.self_attn" | "encoder.feed_forward":
+            found = at("block", 0, plays.split(".")[1], 1)
+            return found[0], found[-1]
+        case "layers of the encoder":
+            return at("block", 0, "self_attn", 1)[0], at("memory")[0] - 1
+        case "encoder":
+            return 1, at("memory")[0]
+        case "masked":  # where there is a past, if there is one
+            n = at("block", 1, "self_attn", 1)[-1]
+            return n, n
+        case "reading":
+            n = at("block", 1, "cross_attn", 1)[0]
+            return n, n
+        case "first step":
+            return at("block", 1, "self_attn", 1)[0], at("choose", 1)[0]
+        case "writing":
+            return at("choose", 1)[0], len(moments) - 1
+    raise KeyError(plays)
+
+
+def _block(moment: dict[str, Any]) -> tuple[str, str, int]:
+    block = list(STACKS.values())[moment["panel"]][moment["part"]]
+    return block.stack, block.name, block.layer
+
+
+def tensors() -> list[str]:
     every = [block for of in STACKS.values() for block in of]
     names = [*(b.added for b in every), *(b.result for b in every), *(b.weights for b in every)]
-    names = [name for name in dict.fromkeys(names) if name]
+    return [name for name in dict.fromkeys(names) if name]
+
+
+def drawn(
+    page: Page,
+    moments: list[dict[str, Any]],
+    clip: tuple[int, int],
+    names: list[str],
+    more: dict[str, Any],
+    links: dict[str, str],
+) -> Statement:
+    sides = (("encoder", page.src), ("decoder", page.tgt))
     return Statement(
         "stage",
         {
             "text": shown(page.text),
+            "clip": list(clip),
             "given": 1,
-            "panels": [panel(stack, text, names) for stack, text in (("encoder", page.src), ("decoder", page.tgt))],
+            "panels": [panel(stack, text, names, links) for stack, text in sides],
             "numbers": {name: Halves(page.oracle[name]) for name in names},
             "steps": steps(page),
-            "moments": Story(page).moments,
+            "moments": moments,
+            **more,
         },
     )
 
 
-def panel(stack: str, tokens: Sequence[Piece], names: list[str]) -> dict[str, Any]:
+def panel(stack: str, tokens: Sequence[Piece], names: list[str], links: dict[str, str]) -> dict[str, Any]:
     def at(name: str) -> int:
-        return names.index(name) if name else -1
+        return names.index(name) if name in names else -1
 
     return {
         "name": stack,
@@ -106,7 +180,7 @@ def panel(stack: str, tokens: Sequence[Piece], names: list[str]) -> dict[str, An
                 "weights": at(block.weights),
                 "memory": 0 if block.name == "cross_attn" else -1,
                 "causal": block.id == "decoder.self_attn",
-                "lesson": opens().get(block.id, ""),
+                "lesson": links.get(block.id, ""),
             }
             for block in STACKS[stack]
         ],

@@ -29,10 +29,14 @@ class Bench:
 
 @dataclass(frozen=True)
 class OnMap:
-    """opens: the blocks of the map that open a lesson; lit: those lit while one reads it, if not the same."""
+    """Where a lesson is in the machine.
+
+    opens: the blocks of the map that open the lesson
+    plays: what the small stage beside it plays, if not those: see `ui.components.stage.story.clip_of`
+    """
 
     opens: tuple[str, ...] = ()
-    lit: tuple[str, ...] = ()
+    plays: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,9 +6,10 @@ from explain import worked
 from model.anatomy import TOKEN_AXES
 from model.trace import Trace
 from ui.components.announcement import announce
-from ui.components.stage import Cell, stage
+from ui.components.stage import Cell, clip, stage
 from ui.components.stage.parts import panels_of
-from ui.course.lesson import COURSE
+from ui.components.stage.story import moment_of, story
+from ui.course.lesson import COURSE, Lesson
 from ui.engine import numbers
 from ui.text import in_markdown, number, piece
 from ui.views.worked_steps import show_steps
@@ -17,16 +18,38 @@ _ASKED = "ride.asked"  # in the session: the text of a trace, and the number of 
 
 
 @st.fragment
-def ride(trace: Trace) -> None:
-    """The stage, and below it the number that was asked about last, as long as the sentence is the same."""
+def ride(trace: Trace, start: int | None = None) -> None:
+    """The stage, and below it the number that was asked about last, as long as the sentence is the same.
+
+    Args: start: the moment that it stands at when it appears
+    """
     links = {block: lesson.title for block, lesson in COURSE.by_block().items()}
-    cell = stage(trace, key="stage", links=links)
+    cell = stage(trace, key="stage", links=links, start=start)
     if cell:
         st.session_state[_ASKED] = trace.model.name, trace.text, cell
     match st.session_state.get(_ASKED):
         case [trace.model.name, trace.text, asked]:
             with st.container(border=True, key="asked"):
                 work_out(trace, asked)
+
+
+@st.fragment
+def you_are_here(lesson: Lesson, trace: Trace, large: bool = False) -> None:
+    """The machine at the block that a lesson is about, small and to play; the whole of it in a dialog."""
+    moment = clip(trace, key="here", shows=lesson.on_map.plays or lesson.on_map.opens, large=large)
+    if moment is not None:
+        whole_machine(trace, moment)
+
+
+@st.dialog("The whole machine", width="large")
+def whole_machine(trace: Trace, moment: int) -> None:
+    """The ride of a trace, stopped at one of its moments."""
+    ride(trace, moment)
+
+
+def watch_step(trace: Trace, step: int) -> None:
+    """The whole machine at the moment in which the piece of a step is taken."""
+    whole_machine(trace, moment_of(story(trace), step))
 
 
 def work_out(trace: Trace, cell: Cell) -> None:

@@ -16,7 +16,7 @@ from ui.components.matrix import Caption, Labels
 from ui.controls.control import Choice
 from ui.controls.head_control import EARLY_HEAD as HEAD
 from ui.course.check import Part, check_cell, checked_matrix
-from ui.course.lesson import Bench, Lesson
+from ui.course.lesson import Bench, Lesson, OnMap
 from ui.course.quiz import Question, which_piece
 from ui.text import in_markdown, number
 from ui.views.attention_kinds import KINDS, READABLE, tokens_of
@@ -276,4 +276,5 @@ LESSON = Lesson(
     predict=predict,
     bench=Bench(controls=choose, see=see, check=check_cell, do=do),
     code=(MultiHeadAttention.forward, MultiHeadAttention.split),
+    on_map=OnMap(plays=("encoder.self_attn",)),
 )

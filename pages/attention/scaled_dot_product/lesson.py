@@ -187,5 +187,5 @@ LESSON = Lesson(
     predict=predict,
     bench=Bench(controls=choose, see=see, check=check_cell, do=do),
     code=(scaled_dot_product_attention, MultiHeadAttention),
-    on_map=OnMap(lit=("encoder.self_attn", "decoder.self_attn", "decoder.cross_attn")),
+    on_map=OnMap(plays=("encoder.self_attn",)),
 )

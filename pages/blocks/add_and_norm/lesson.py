@@ -158,6 +158,7 @@ LESSON = Lesson(
             "decoder.add_norm_1",
             "decoder.add_norm_2",
             "decoder.add_norm_3",
-        )
+        ),
+        plays=("encoder.self_attn", "encoder.feed_forward"),
     ),
 )

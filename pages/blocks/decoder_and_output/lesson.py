@@ -139,5 +139,8 @@ LESSON = Lesson(
     predict=predict,
     bench=Bench(controls=choose, see=see, check=check_cell, do=do),
     code=(DecoderLayer.forward, EncoderDecoder.output, filter_logits),
-    on_map=OnMap(opens=("decoder.stack", "output.linear", "output.softmax")),
+    on_map=OnMap(
+        opens=("decoder.stack", "output.linear", "output.softmax"),
+        plays=("decoder.self_attn", "decoder.cross_attn", "decoder.feed_forward", "choose"),
+    ),
 )

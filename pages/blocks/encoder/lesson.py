@@ -99,5 +99,8 @@ LESSON = Lesson(
     predict=predict,
     bench=Bench(see=see, check=check_cell, do=do),
     code=(Encoder, EncoderLayer, alike, travelled),
-    on_map=OnMap(opens=("encoder.stack",)),
+    on_map=OnMap(
+        opens=("encoder.stack",),
+        plays=("encoder.embedding", "encoder.positions", "encoder.self_attn", "encoder.feed_forward", "memory"),
+    ),
 )

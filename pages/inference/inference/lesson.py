@@ -18,6 +18,7 @@ from pages.inference.inference.why import why
 from ui.controls.control import Choice
 from ui.course.check import check_cell
 from ui.course.lesson import Bench, Lesson, OnMap
+from ui.course.ride import watch_step
 
 AVERAGED, ONE = "All heads of the layer, averaged", "The chosen head"
 HEADS = Choice("Attention of", "heads_of", (AVERAGED, ONE))
@@ -60,6 +61,8 @@ def see(trace: Trace) -> None:
             args=((),),
             disabled=not any(state.yours(writing)),
         )
+        if st.button("Watch this step in the machine", key="watch_step", icon=":material/play_circle:"):
+            watch_step(writing, step)
         st.markdown(state.ended(writing))
     head = HEAD.draw(trace.model)
     averaged = HEADS.draw() == AVERAGED
@@ -94,5 +97,5 @@ LESSON = Lesson(
     predict=predict,
     bench=Bench(see=see, check=check, do=do),
     code=(greedy_steps, beam_steps, filter_logits, sampling_steps, forced_prefix_steps, KeyValueCache),
-    on_map=OnMap(lit=("decoder.embedding", "decoder.stack", "output.softmax")),
+    on_map=OnMap(plays=("choose", "feed", "decoder.self_attn", "write", "end")),
 )

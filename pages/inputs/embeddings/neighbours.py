@@ -39,7 +39,7 @@ def do(trace: Trace) -> None:
         f"{number(engine.run(mean_cosines, trace.model)[1], 2)} on average."
     )
     entry = choose_entry(trace)
-    nearest, ring, senses = st.tabs(["The nearest", f"{AROUND} drawn", "One word, three sentences"])
+    nearest, ring, senses = st.tabs(["The nearest", "As a picture", "One word, three sentences"])
     with nearest:
         neighbours(trace, entry)
     with ring:
@@ -142,7 +142,7 @@ def drawn(trace: Trace, entry: int) -> None:
     st.markdown(
         f"**{in_markdown(names[entry])}** is in the middle. The nearer a piece stands, the larger its cosine: this "
         "distance is exact. Around the circle, pieces with like rows stand side by side, as far as a circle allows: "
-        "256 dimensions do not fit on a page.".replace("256", str(trace.model.config.d_model))
+        f"{trace.model.config.d_model} dimensions do not fit on a page."
     )
     st.plotly_chart(
         neighbour_ring(names[entry], [names[ids[n]] for n in order], [values[n] for n in order]),

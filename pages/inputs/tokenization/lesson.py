@@ -188,7 +188,7 @@ def snippet(text: str, rules: Merges, token_id: int) -> str:
 
 
 def do(trace: Trace) -> None:
-    trials = {"Merge by merge": replay, "Five ways to cut": compare, "Length": sizes}
+    trials = {"Merge by merge": replay, "Five ways to cut": compare, "Vocabulary size": sizes}
     for tab, trial in zip(st.tabs(list(trials)), trials.values(), strict=True):
         with tab:
             trial(trace)
@@ -202,5 +202,5 @@ LESSON = Lesson(
     predict=predict,
     bench=Bench(see=see, check=check, do=do),
     code=(Tokenizer.encode, Tokenizer.tokens, normalise, Merges),
-    on_map=OnMap(opens=("tokenize",)),
+    on_map=OnMap(opens=("tokenize",), plays=("pieces",)),
 )

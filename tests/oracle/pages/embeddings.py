@@ -218,7 +218,7 @@ def do(page: Page) -> Statements:
     entry = yield from choose(page)
     yield fold("The nearest")
     yield from nearest(entry)
-    yield fold("30 drawn")
+    yield fold("As a picture")
     yield from ring(entry)
     yield fold("One word, three sentences")
     yield from three_sentences()

@@ -28,6 +28,7 @@ STATES = (
     {"sentence": "2 + 2 = 4", "words": "true"},
     {"sentence": "My neighbour's cat sleeps on the sofa all day long. " * 10},  # more than the model takes
     {"sentence": " "},
+    {"sentence": "The girl sees the boy.", "present": "true"},
 )
 
 TITLES = {
@@ -71,6 +72,8 @@ def frame(page: Page) -> Statements:
     yield Statement("label", "German translation")
     yield Statement("translation", visible(page.translation) or "(no words)")
     yield stage(page)
+    if page.switch("present"):
+        return
     yield header("How sure it was")
     yield from certainty(page)
     yield header("Where it looked")

@@ -198,6 +198,7 @@ def see(page: Page) -> Statements:
         yield caption(f"Shown: the first {READABLE} of {len(writing.src)} pieces of your sentence.")
     yield from why(writing, step)
     yield button("Back to the model's own choice", disabled=not any(writing.yours))
+    yield button("Watch this step in the machine")
     yield markdown(how_it_went(writing))
     yield from head_controls(page, ("cross",), "cross")
     yield segmented("Attention of", (AVERAGED, ONE), heads_of(page))

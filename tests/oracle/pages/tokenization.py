@@ -202,7 +202,7 @@ def do(page: Page) -> Statements:
     yield from build_a_word(page)
     yield fold("Five ways to cut")
     yield from five_cuts(page)
-    yield fold("Length")
+    yield fold("Vocabulary size")
     yield from size_and_length(page)
 
 

@@ -75,7 +75,7 @@ function mount(View) {
       view.updates = 0;
       views.set(parentElement, view);
     }
-    view.send = (choice) => setTriggerValue("select", choice);
+    view.send = (choice, what = "select") => setTriggerValue(what, choice);
     view.update(data);
     view.root.dataset.updates = ++view.updates;
     view.root.dataset.ms = (performance.now() - start).toFixed(2);

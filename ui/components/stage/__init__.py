@@ -1,6 +1,6 @@
 """The stage: the whole machine at work on one sentence, to play, to stop, and to step into."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import streamlit as st
@@ -9,7 +9,20 @@ from model.trace import Trace
 from ui.components.shared.wire import browser_file
 from ui.components.stage.data import stage_data
 
-_FILES = ("numbers", "timeline", "layout", "scene", "strokes", "draw", "controls", "card", "reach", "inside", "stage")
+_FILES = (
+    "numbers",
+    "timeline",
+    "layout",
+    "scene",
+    "strokes",
+    "draw",
+    "controls",
+    "card",
+    "reach",
+    "inside",
+    "listen",
+    "stage",
+)
 CODE = ("shared/colour.js", "shared/shared.js", *(f"stage/{name}.js" for name in _FILES))
 STYLES = ("stage/stage.css", "stage/controls.css", "stage/inside.css", "stage/screens.css")
 _component = st.components.v2.component(
@@ -19,15 +32,28 @@ _component = st.components.v2.component(
 Cell = tuple[str, tuple[int, ...]]
 
 
-def stage(trace: Trace, *, key: str, links: Mapping[str, str] | None = None) -> Cell | None:
+def stage(trace: Trace, *, key: str, links: Mapping[str, str] | None = None, start: int | None = None) -> Cell | None:
     """Draw the machine with a sentence in it. It plays in the browser; the page hears only what one asks about.
 
     Args:    links: the blocks that have a lesson, by the id that the map gives them, and its title
+             start: the moment that it stands at when it appears, counted from 0; without it, at the beginning
     Returns: the number that someone asked about to start this run: its tensor's name and its place there, from 0
     """
-    data = stage_data(trace, links)
+    data = stage_data(trace, links) | {"start": start}
     sent = _component(key=key, data=data, on_select_change=lambda: None)
     return asked(data["tensors"], sent.get("select"))
+
+
+def clip(trace: Trace, *, key: str, shows: Collection[str], large: bool = False) -> int | None:
+    """Draw the machine small, at the stretch of the story that shows these things, and play that alone.
+
+    Args:    shows: ids of blocks and kinds of moments: see `story.clip_of`; large: it has the screen for itself
+    Returns: the moment at which someone asked, to start this run, for the whole machine; counted from 0
+    """
+    data = stage_data(trace, shows=shows) | {"start": None, "small": not large}
+    sent = _component(key=key, data=data, on_whole_change=lambda: None)
+    whole = sent.get("whole")
+    return whole if type(whole) is int and 0 <= whole < len(data["moments"]) else None
 
 
 def asked(tensors: list[list[Any]], sent: object) -> Cell | None:

@@ -21,7 +21,7 @@ class Card {
     this.ride = ride;
   }
 
-  show({ scene, data, playing, t, captions }) {
+  show({ scene, data, playing, t, captions, clip }) {
     const stops = stopsOf(data);
     const at = stops.filter((n) => data.moments[n].end <= t + 0.02).length;
     const here = stops.find((n) => n >= scene.n);
@@ -29,7 +29,7 @@ class Card {
     const invite = "Press play, or the space bar, and watch your sentence go through the whole machine. Every number drawn is the model's own.";
     setText(this.caption, captions ? (t === 0 ? invite : scene.moment.caption) : "");
     this.showHeads(scene, data);
-    this.enter.hidden = t === 0 || playing;
+    this.enter.hidden = t === 0 || playing || clip;
     const { part, panel } = scene.moment;
     const tensor = data.tensors[data.panels[panel].parts[Math.max(0, part)].result] ?? data.tensors[data.panels[panel].parts[part - 1].result];
     const limit = shortNumber(limitOf(tensor));
@@ -81,7 +81,7 @@ class StoryList {
         const item = el("li");
         const button = el("button", "", moment.caption);
         button.type = "button";
-        button.addEventListener("click", () => this.ride.to([moment.end], moment.end > this.ride.t ? 1 : -1));
+        button.addEventListener("click", () => this.ride.leap([moment.end], moment.end > this.ride.t ? 1 : -1));
         item.append(button);
         return item;
       }),

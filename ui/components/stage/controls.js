@@ -30,7 +30,10 @@ class Controls {
     this.stops = this.toggle("Stops", "Pause at each of the named stops", () => ride.setStops(!ride.stops));
     this.captions = this.toggle("Captions", "Show the captions", () => ride.setCaptions(!ride.captions));
     this.full = this.button("small", "Full screen", () => ride.fullScreen(), "M4 9V4h5M15 4h5v5M20 15v5h-5M9 20H4v-5");
-    this.root.append(this.play, this.back, this.next, this.line, this.speed, this.stops, this.captions, this.full);
+    this.whole = el("button", "toggle whole", "The whole machine");
+    this.whole.type = "button";
+    this.whole.addEventListener("click", () => ride.whole());
+    this.root.append(this.play, this.back, this.next, this.line, this.speed, this.stops, this.captions, this.full, this.whole);
   }
 
   button(kind, name, act, path = "") {
@@ -79,21 +82,22 @@ class Controls {
     );
   }
 
-  show({ t, data, playing, stops, captions }) {
+  show({ t, from, to, data, playing, stops, captions, clip, fresh }) {
     const length = lengthOf(data);
     const value = placeOf(data, t);
     this.range.value = value;
     this.range.style.setProperty("--done", value / this.range.max);
     const moment = data.moments[momentAt(data, t)];
     setAttribute(this.range, "aria-valuetext", `${t.toFixed(1)} of ${length.toFixed(1)} seconds. ${moment.caption}`);
-    const over = t >= length;
-    const name = playing ? "Pause" : over ? "Play again" : t > 0 ? "Go on" : "Play";
+    const over = t >= to;
+    const name = playing ? "Pause" : fresh ? "Play" : over ? "Play again" : t > from ? "Go on" : "Play";
     if (this.play.title !== name) {
       setAttribute(this.play, "aria-label", name);
       setAttribute(this.play, "title", name);
       setAttribute(this.play.firstChild.firstChild, "d", playing ? "M6 4h4v16H6zM14 4h4v16h-4z" : "M7 4l13 8-13 8z");
     }
-    this.back.disabled = t <= 0;
+    this.whole.hidden = !clip;
+    this.back.disabled = t <= from;
     this.next.disabled = over;
     setAttribute(this.stops, "aria-pressed", String(stops));
     setAttribute(this.captions, "aria-pressed", String(captions));

@@ -1,8 +1,8 @@
 """What the stage sends to the browser, once for a sentence: every number it draws, and the story."""
 
 import zlib
-from base64 import b64decode, b64encode
-from collections.abc import Mapping
+from base64 import b64encode
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from hashlib import sha256
 from typing import Any
@@ -13,18 +13,20 @@ from figures.statistics import softmax
 from model.loaded import Array
 from model.trace import Trace
 from ui.components.stage.parts import Panel, panels_of, tensor_names
-from ui.components.stage.story import given_rows, story
+from ui.components.stage.story import Moment, clip_of, given_rows, story
 from ui.text import piece
 
 N_CANDIDATES = 5
 
 
-def stage_data(trace: Trace, links: Mapping[str, str] | None = None) -> dict[str, Any]:
+def stage_data(trace: Trace, links: Mapping[str, str] | None = None, shows: Collection[str] = ()) -> dict[str, Any]:
     """What the browser gets to play the ride of a sentence: see `stage`.
 
     Args:    links: the blocks that have a lesson, by the id the map gives them, and its title
+             shows: of a clip, what it shows (see `clip_of`); only the numbers of that are sent
     Returns: a dict for JSON:
-             id, another one for every sentence and model; text, translation
+             id, another one for every sentence, model and clip; text
+             clip: numbers of the first and last moment that are played
              panels: stacks with their tokens, the ids of these, and their blocks; every block names its tensors by
              their numbers in `tensors`, and its lesson
              tensors: name and shape of each; numbers: all of them in float16, see `packed`
@@ -32,19 +34,36 @@ def stage_data(trace: Trace, links: Mapping[str, str] | None = None) -> dict[str
              moments: see `story.Moment`
     """
     panels = panels_of(trace.model.anatomy, trace.model.about)
+    moments = story(trace)
+    clip = clip_of(moments, panels, shows) if shows else (0, len(moments) - 1)
     names = tensor_names(panels)
+    if shows:
+        seen = _seen(panels, moments, *clip)
+        names = tuple(name for name in names if name in seen)
     numbers = packed([trace.tensors[name] for name in names])
-    identity = "\0".join((trace.model.name, trace.text, *map(str, trace.label_ids), numbers))
+    identity = "\0".join((trace.model.name, trace.text, *map(str, (*trace.label_ids, *clip)), numbers))
     return {
         "id": sha256(identity.encode()).hexdigest()[:16],
         "text": piece(trace.text),
+        "clip": clip,
         "given": given_rows(trace),
         "panels": [_panel(trace, panel, names, panels, links or {}) for panel in panels],
         "tensors": [[name, list(trace.tensors[name].shape)] for name in names],
         "numbers": numbers,
         "steps": _steps(trace),
-        "moments": [asdict(moment) for moment in story(trace)],
+        "moments": [asdict(moment) for moment in moments],
     }
+
+
+def _seen(panels: Sequence[Panel], moments: Sequence[Moment], first: int, last: int) -> set[str]:
+    """The tensors seen in these moments: of their blocks, of those open before them, and of the memory they read."""
+    before = {moment.panel: moment for moment in moments[:first]}.values()
+    parts = []
+    for moment in (*before, *moments[first : last + 1]):
+        own = panels[moment.panel].parts
+        parts += own[max(0, moment.part - 1) : moment.part + 1]
+        parts += [panel.parts[-1] for panel in panels if panel.name == own[moment.part].memory]
+    return {name for part in parts for name in (part.added, part.result, part.weights)}
 
 
 def packed(arrays: list[Array]) -> str:
@@ -57,16 +76,10 @@ def packed(arrays: list[Array]) -> str:
     return b64encode(zlib.compress(planes[:, 1].tobytes() + planes[:, 0].tobytes(), 1)).decode("ascii")
 
 
-def unpacked(text: str) -> Array:
-    """The numbers of `packed`, one after the other, in float32."""
-    high, low = np.frombuffer(zlib.decompress(b64decode(text)), np.uint8).reshape(2, -1)
-    return np.stack([low, high], 1).copy().view("<f2").ravel().astype(np.float32)
-
-
 def _panel(
     trace: Trace, panel: Panel, names: tuple[str, ...], panels: tuple[Panel, ...], links: Mapping[str, str]
 ) -> dict[str, Any]:
-    number = {name: n for n, name in enumerate(names)} | {"": -1}
+    number = {name: n for n, name in enumerate(names)}
     stack = {one.name: n for n, one in enumerate(panels)} | {"": -1}
     tokens = trace.tokens(panel.tokens)
     return {
@@ -80,9 +93,9 @@ def _panel(
                 "kind": part.kind,
                 "layer": part.layer,
                 "label": part.label,
-                "result": number[part.result],
-                "added": number[part.added],
-                "weights": number[part.weights],
+                "result": number.get(part.result, -1),
+                "added": number.get(part.added, -1),
+                "weights": number.get(part.weights, -1),
                 "memory": stack[part.memory],
                 "causal": part.causal,
                 "lesson": links.get(part.id, ""),

@@ -96,8 +96,7 @@ class Painter extends Strokes {
     const { pen } = this;
     const { kind } = this.data.panels[panel].parts[part];
     const [solid, pale, rim] = this.tints[kind];
-    const { thin } = scene.boxes[panel];
-    const bar = Math.min(h, mixed(h, thin, open));
+    const bar = barOf(scene.boxes[panel], h, open);
     pen.globalAlpha = 1;
     if (open > 0.01) {
       this.rect(x, y + 1, w, h - 2, 5);
@@ -117,13 +116,15 @@ class Painter extends Strokes {
   /** What stands on a block: in the middle of a closed one, at the upper edge of an open one, before its lines. */
   label(scene, { panel, part, x, y, w, h, open, works }) {
     const { label, layer } = this.data.panels[panel].parts[part];
-    const bar = Math.min(h, mixed(h, scene.boxes[panel].thin, open));
-    const size = Math.max(9.5, Math.min(12, bar - 3));
+    const bar = barOf(scene.boxes[panel], h, open);
+    if (bar < 11) return;
+    const size = Math.max(10.5, Math.min(12, bar - 2));
+    const short = w < 250; // room for the number of the layer only
     const middle = y + bar / 2 + 0.5;
     this.pen.globalAlpha = 1;
     const halo = open > 0.5 ? this.tints[this.data.panels[panel].parts[part].kind][0] : "";
-    if (layer) this.text(`layer ${layer}`, x + 7, middle, { size, align: "left", colour: this.palette.muted, halo });
-    this.text(label, x + w / 2, middle, { size, weight: works ? 650 : 400, most: w - 2 * 48, halo });
+    if (layer) this.text(short ? `${layer}` : `layer ${layer}`, x + 7, middle, { size, align: "left", colour: this.palette.muted, halo });
+    this.text(label, x + w / 2, middle, { size, weight: works ? 650 : 400, most: w - 2 * (short ? 18 : 48), halo });
   }
 
   slot({ x, y, w, h, alpha }) {
@@ -193,3 +194,6 @@ class Painter extends Strokes {
     pen.restore();
   }
 }
+
+/** How high the coloured edge of a block is: of a closed one all of it. */
+const barOf = (box, h, open) => Math.min(h, mixed(h, box.bar, open));

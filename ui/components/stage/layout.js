@@ -7,11 +7,11 @@ const ROOMY = 35; // pixels a piece needs to be written flat
 /** The panels of a picture of this size, each with the room for its columns. */
 function panelsOf(data, view) {
   const n = data.panels.length;
-  const narrow = view.width < NARROW;
-  const gutter = narrow ? 16 : 40;
+  const narrow = view.width < NARROW && !view.small;
+  const gutter = view.small ? 18 : narrow ? 16 : 40;
   if (!narrow) {
     const w = (view.width - gutter * (n - 1)) / n;
-    return data.panels.map((panel, i) => withColumns(data, panel, { x: i * (w + gutter), y: 0, w, h: view.height }));
+    return data.panels.map((panel, i) => withColumns(data, panel, { x: i * (w + gutter), y: 0, w, h: view.height }, view.small));
   }
   const shares = data.panels.map(({ parts }) => 150 + 11 * parts.length); // the more blocks, the higher
   const unit = (view.height - gutter * (n - 1)) / shares.reduce((a, b) => a + b, 0);
@@ -23,10 +23,10 @@ function panelsOf(data, view) {
   });
 }
 
-const withColumns = (data, panel, box) => ({ ...box, ...columnsOf(data, panel, box) });
+const withColumns = (data, panel, box, small) => ({ ...box, ...columnsOf(data, panel, box, small) });
 
 /** How wide a column is, how many there is room for, and how much height is left for the blocks. */
-function columnsOf(data, panel, box) {
+function columnsOf(data, panel, box, small = false) {
   const inner = box.w - 2 * PAD;
   const d = data.tensors[panel.parts[0].result].shape[1];
   const across = d <= 64 ? 4 : d <= 512 ? 8 : 16; // cells of a column in a row
@@ -38,12 +38,13 @@ function columnsOf(data, panel, box) {
   const flat = pitch >= ROOMY;
   const pieceHeight = flat ? 25 : 56;
   const room = box.h - PAD - 18 - pieceHeight - 14;
-  const thin = Math.max(11, Math.min(17, room / (panel.parts.length * 2.1)));
+  const bar = Math.max(13, Math.min(17, room / (panel.parts.length * 2.1))); // of an open block
+  const thin = small ? 7 : bar; // a closed block; in a small picture only the open one has room for its name
   const free = room - thin * panel.parts.length;
-    const ch = Math.max(1, Math.min(4, Math.floor((free - Math.max(66, 0.3 * free)) / 2 / down))); // two rows, and room between
+  const ch = Math.max(1, Math.min(4, Math.floor((free - Math.max(66, 0.3 * free)) / 2 / down))); // two rows, and room between
   const cw = Math.max(1, Math.min(ch + 1, Math.floor((pitch - 1) / across)));
   return {
-    ...{ inner, across, down, count, shown, pitch, flat, thin, cw, ch, room },
+    ...{ inner, across, down, count, shown, pitch, flat, bar, thin, cw, ch, room },
     tile: { w: across * cw, h: down * ch },
     left: box.x + PAD + (inner - shown * pitch) / 2,
     pieces: { y: box.y + box.h - PAD - pieceHeight, h: pieceHeight },
@@ -92,6 +93,7 @@ function focusIn(data, view, panel, n) {
     const part = data.panels[moment.panel].parts[moment.part];
     if (part.memory === panel && moment.focus >= 0) {
       const weights = data.tensors[part.weights];
+      if (!weights) continue; // not of this clip
       const columns = data.panels[panel].tokens.map((_, c) => weightOf(weights, headOf(view, moment), moment.focus, c));
       return columns.indexOf(Math.max(...columns));
     }

@@ -11,8 +11,6 @@ from model.trace import Trace
 from ui.components.stage.parts import Part
 from ui.text import piece
 
-SPECIAL = ("<pad>", "<sos>", "<eos>", "<unk>")
-
 
 @dataclass(frozen=True)
 class Look:
@@ -66,15 +64,7 @@ def says(trace: Trace, part: Part, look: Look) -> str:
 
 def is_word(token: Token) -> bool:
     """Whether a token is (part of) a word, not a sign that the model itself adds and not punctuation."""
-    return has_letters(token.text) and token.text not in SPECIAL
-
-
-def has_letters(text: str) -> bool:
-    return any(unicodedata.category(c)[0] in "LN" for c in text)
-
-
-def n_words(caption: str) -> int:
-    return sum(map(has_letters, caption.split()))
+    return token.word >= 0 and any(unicodedata.category(c)[0] in "LN" for c in token.text)
 
 
 def percent(share: float) -> str:
@@ -88,7 +78,7 @@ def named(token: Token) -> str:
     """A token as a caption names it: short enough, and visible."""
     text = piece(token.text)
     text = text if len(text) <= 24 else f"{text[:23]}…"
-    return text if token.text in SPECIAL else f"“{text}”"
+    return f"“{text}”" if token.word >= 0 else text
 
 
 def counted(n: int, thing: str) -> str:

@@ -36,7 +36,7 @@ function shaped(data) {
   for (const { parts } of data.panels)
     parts.forEach((part, n) => {
       if (part.kind !== "positions") return;
-      const together = [parts[n - 1].result, part.added, part.result].map((one) => tensors[one]);
+      const together = [parts[n - 1].result, part.added, part.result].map((one) => tensors[one]).filter(Boolean); // a clip may lack some
       together.forEach((one) => (one.compared = together));
     });
   return { ...data, tensors, moments: timed(data) };

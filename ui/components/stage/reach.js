@@ -30,6 +30,12 @@ function whatWorks(scene, data) {
   return blockThing(scene, scene.blocks.find((one) => one.panel === panel && one.part === part));
 }
 
+/** What one reads when the pointer rests on a block that has a lesson. */
+function toLesson(data, { panel, part }) {
+  const { lesson } = data.panels[panel].parts[part];
+  return lesson && `${titleOf(data, panel, part)}. Its lesson: ${lesson}`;
+}
+
 /** Buttons that stand, unseen, where the picture has something to step into. One tab stop; arrows move between them. */
 class Proxies {
   constructor(ride) {

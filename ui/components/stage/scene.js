@@ -216,8 +216,7 @@ function addPositions(scene, data, moment, part, u, open) {
     const below = data.panels[moment.panel].parts[moment.part - 1].result;
     const shift = (1 - between(u, 0.02, 0.3)) * 26;
     scene.tiles.push({ ...base, level: moment.part - 1, tensor: below, x, y: mixed(from, to, rise), alpha: open * gone * Number(u > 0.3) });
-    const half = 0.6 * mixed(1, 0, rise);
-    scene.tiles.push({ ...base, level: moment.part, tensor: part.added, added: true, x: x + shift, y: mixed(middle, to, rise), alpha: open * gone * between(u, 0.02, 0.3) * (1 - 0.5 * (1 - half / 0.6)) });
+    scene.tiles.push({ ...base, level: moment.part, tensor: part.added, added: true, x: x + shift, y: mixed(middle, to, rise), alpha: open * gone * between(u, 0.02, 0.3) * (1 - 0.5 * rise) });
   }
 }
 
@@ -263,10 +262,10 @@ function addBars(scene, data) {
   if (open < 0.05) return;
   const grown = shown.kind === "end" ? 1 : between(u, 0.2, 0.6);
   const taken = shown.kind === "end" ? 1 : between(u, 0.65, 0.85);
-  const height = Math.min(34, (block.h - box.thin - 10) / step.candidates.length);
+  const height = Math.min(34, (block.h - box.bar - 10) / step.candidates.length);
   step.candidates.forEach(([text, share], i) => {
     const chosen = i === step.chosen;
-    scene.bars.push({ text, share, chosen, taken, step: shown.step, x: box.x + PAD, y: block.y + box.thin + 4 + i * height, w: box.inner, h: height, grown, alpha: open ** 3 * (chosen ? 1 : 1 - 0.35 * taken) });
+    scene.bars.push({ text, share, chosen, taken, step: shown.step, x: box.x + PAD, y: block.y + box.bar + 4 + i * height, w: box.inner, h: height, grown, alpha: open ** 3 * (chosen ? 1 : 1 - 0.35 * taken) });
   });
   scene.compared = { x: columnX(box, shown.step), y: box.levels.at(-2).y - 3, to: block.y + block.h - 6, grown: between(u, 0, 0.25), alpha: open * Number(inWindow(box, shown.step)) };
 }

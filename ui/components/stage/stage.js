@@ -1,12 +1,14 @@
 // The stage: a sentence on its way through the whole machine. Everything it shows is in `data`; playing asks for nothing.
 
 const CAMERA_MS = 350;
+const BASE = 15.2; // pixels of the type beside a picture that is drawn as large as it is laid out
 
 class Stage {
   constructor(host) {
     this.root = el("section", "stage");
     setAttribute(this.root, "role", "group");
     setAttribute(this.root, "aria-label", "The machine at work on your sentence");
+    this.zoom = 1;
     this.picture = el("div", "picture");
     this.canvas = el("canvas");
     setAttribute(this.canvas, "role", "img");
@@ -40,6 +42,10 @@ class Stage {
   async update(given) {
     if (given.id === this.id) return;
     this.id = given.id;
+    this.clip = given.small !== undefined;
+    this.small = given.small ?? false;
+    this.root.classList.toggle("clip", this.clip);
+    this.root.classList.toggle("tiny", this.small);
     this.setPlaying(false);
     this.data = null;
     this.inside.shut(false);
@@ -47,7 +53,8 @@ class Stage {
     this.outline(data);
     await fill(data);
     if (given.id !== this.id || this.closed) return;
-    Object.assign(this, { data, t: 0, heads: {}, windows: [], focus: null });
+    const [first, last] = data.clip.map((n) => data.moments[n]);
+    Object.assign(this, { data, from: first.start, to: last.end, t: openingTime(data, given.start, this.clip), fresh: this.clip });
     setAttribute(this.canvas, "aria-label", `The machine, with the numbers of: ${data.text}`);
     this.controls.renew(data);
     this.list.renew(data);
@@ -62,7 +69,7 @@ class Stage {
     this.fit();
     const view = this.view();
     if (!view.width) return;
-    this.painter.fit(view.width, view.height, devicePixelRatio || 1);
+    this.painter.fit(view.width, view.height, this.ratio());
     this.painter.paint(sceneAt(data, 0, view));
     this.root.dataset.outline = data.id;
   }
@@ -80,40 +87,50 @@ class Stage {
   view() {
     const { clientWidth: width, clientHeight: height } = this.canvas;
     const widthOf = (text) => this.painter.widthOf(text);
-    return { width, height, heads: this.heads, focus: this.focus, windows: this.windows, widthOf };
+    return { width: width / this.zoom, height: height / this.zoom, small: this.small, heads: this.heads, focus: this.focus, windows: this.windows, widthOf };
   }
 
-  /** As high as the first screen has room for. */
+  /** As high as the first screen, or a dialog, has room for; drawn as large as the type beside it. */
   fit() {
-    if (document.fullscreenElement) return;
+    this.zoom = Math.max(1, parseFloat(getComputedStyle(this.root).fontSize) / BASE);
+    for (const { root } of [this.proxies, this.shifts]) root.style.zoom = this.zoom;
+    if (document.fullscreenElement || this.small) return;
+    const dialog = this.root.getRootNode().host.closest("[role=dialog]");
+    if (dialog) return this.root.style.setProperty("--height", `${Math.max(350, 0.82 * innerHeight - 230)}px`);
     const top = this.root.getBoundingClientRect().top + (document.querySelector("[data-testid=stMain]")?.scrollTop ?? 0);
     const room = innerHeight - top - this.controls.root.offsetHeight - 22;
     this.root.style.setProperty("--height", `${Math.min(900, Math.max(350, room))}px`);
   }
 
+  /** Pixels of the screen for one of the layout. */
+  ratio() {
+    return (devicePixelRatio || 1) * this.zoom;
+  }
+
   draw() {
     if (!this.data || !this.canvas.clientWidth) return;
     const view = this.view();
-    this.painter.fit(view.width, view.height, devicePixelRatio || 1);
+    this.painter.fit(view.width, view.height, this.ratio());
     this.scene = sceneAt(this.data, this.t, view);
     this.painter.paint(this.scene, this.camera);
     this.controls.show(this);
     this.card.show(this);
     this.shifts.show(this.scene, this.data);
-    if (!this.playing) this.proxies.show(this.scene, this.data);
+    if (!this.playing && !this.clip) this.proxies.show(this.scene, this.data);
   }
 
   // --- time ----------------------------------------------------------------------------------------------------------
 
   go(t) {
-    this.t = Math.min(lengthOf(this.data), Math.max(0, t));
+    this.t = Math.min(this.to, Math.max(this.from, t));
+    this.fresh = false;
     this.draw();
   }
 
   toggle() {
     if (!this.data) return;
-    if (!this.playing && this.t >= lengthOf(this.data)) this.t = 0;
-    if (this.calm.matches) return this.stop(1);
+    if (!this.playing && (this.fresh || this.t >= this.to)) this.go(this.from);
+    if (this.calm.matches) return this.clip ? this.step(1) : this.stop(1);
     this.setPlaying(!this.playing);
     if (this.playing && this.view().width < NARROW) this.root.scrollIntoView({ block: "start", behavior: "smooth" });
   }
@@ -137,11 +154,11 @@ class Stage {
     let t = before + passed * this.speed;
     const ends = stopsOf(this.data).map((n) => this.data.moments[n].end);
     const stop = ends.find((end) => end > before && end <= t + 1e-6); // sums of times are a hair off
-    const halt = stop !== undefined && this.stops;
+    const halt = stop !== undefined && this.stops && !this.clip;
     if (halt) t = stop;
-    const over = t >= lengthOf(this.data);
+    const over = t >= this.to;
     if (halt || over) {
-      this.t = Math.min(t, lengthOf(this.data));
+      this.t = Math.min(t, this.to);
       return this.setPlaying(false);
     }
     this.go(t);
@@ -151,15 +168,15 @@ class Stage {
   /** To the end of the next moment, or of the one before. */
   step(by) {
     const ends = [0, ...this.data.moments.map((moment) => moment.end)];
-    this.to(ends, by);
+    this.leap(ends, by);
   }
 
   /** To the next stop, or to the one before. */
   stop(by) {
-    this.to([0, ...stopsOf(this.data).map((n) => this.data.moments[n].end)], by);
+    this.leap([0, ...stopsOf(this.data).map((n) => this.data.moments[n].end)], by);
   }
 
-  to(times, by) {
+  leap(times, by) {
     if (this.playing) this.setPlaying(false);
     const next = by > 0 ? times.find((t) => t > this.t + 1e-6) : times.findLast((t) => t < this.t - 1e-6);
     if (next !== undefined) this.go(next);
@@ -191,6 +208,12 @@ class Stage {
     this.draw();
   }
 
+  /** Ask the page for the whole machine, at what is shown here. */
+  whole() {
+    this.setPlaying(false);
+    this.send(this.scene.n, "whole");
+  }
+
   fullScreen() {
     if (document.fullscreenElement) document.exitFullscreen();
     else this.root.requestFullscreen?.();
@@ -201,6 +224,7 @@ class Stage {
   /** Step inside what stands at a place of the picture. */
   enter(what) {
     if (!what || !this.data) return;
+    if (this.clip) return this.whole();
     this.setPlaying(false);
     this.inside.open(what);
     this.moveCamera(what.rect);
@@ -227,89 +251,11 @@ class Stage {
   }
 }
 
-/** The pointer, the keys, the size, the theme, and whether anyone looks. Returns a function that ends all that. */
-function listen(stage) {
-  const { canvas, root } = stage;
-  const size = () => {
-    stage.fit();
-    stage.draw();
-  };
-  const resize = new ResizeObserver(size);
-  resize.observe(canvas);
-  addEventListener("resize", size);
-  const scheme = matchMedia("(prefers-color-scheme: dark)");
-  const dress = () => stage.dress();
-  const hide = () => document.hidden && stage.playing && stage.setPlaying(false);
-  const press = (event) => pressed(stage, event);
-  const place = (event) => {
-    const box = canvas.getBoundingClientRect();
-    return [event.clientX - box.x, event.clientY - box.y];
-  };
-  const over = (event) => {
-    if (!stage.data || stage.inside.shown) return;
-    const what = thingAt(stage.scene, ...place(event));
-    canvas.style.cursor = what ? "pointer" : "";
-    const focus = what?.token !== undefined ? { panel: what.panel, token: what.token } : null;
-    if (JSON.stringify(focus) === JSON.stringify(stage.focus)) return;
-    stage.focus = focus;
-    if (!stage.playing) stage.draw();
-  };
-  const leave = () => {
-    stage.focus = null;
-    if (!stage.playing) stage.draw();
-  };
-  canvas.addEventListener("pointermove", over);
-  canvas.addEventListener("pointerleave", leave);
-  canvas.addEventListener("click", (event) => stage.data && stage.enter(thingAt(stage.scene, ...place(event))));
-  scheme.addEventListener("change", dress);
-  document.addEventListener("visibilitychange", hide);
-  document.addEventListener("keydown", press, true);
-  root.addEventListener("fullscreenchange", () => stage.draw());
-  return () => {
-    resize.disconnect();
-    removeEventListener("resize", size);
-    cancelAnimationFrame(stage.zooming);
-    scheme.removeEventListener("change", dress);
-    document.removeEventListener("visibilitychange", hide);
-    document.removeEventListener("keydown", press, true);
-  };
-}
-
-/** Keys act when the focus is on the stage or on nothing, never while one types. */
-function pressed(stage, event) {
-  if (!stage.data || event.ctrlKey || event.altKey || event.metaKey) return;
-  const path = event.composedPath();
-  const here = path.includes(stage.root);
-  if (!here && !(onNothing() && stage.root.getBoundingClientRect().bottom > 120)) return;
-  const target = path[0];
-  if (target.matches?.("select, textarea, input:not([type=range])")) return;
-  if (event.key === "Escape" && stage.inside.shown) stage.inside.shut();
-  else if (here && stage.inside.root.contains(target)) return;
-  else if (here && target.matches?.("[data-arrows], [data-arrows] *")) return;
-  else if (event.key === " " && target.matches?.("button, summary")) return;
-  else if (!act(stage, event.key)) return;
-  event.preventDefault();
-  event.stopPropagation();
-}
-
-/** Whether the focus is on nothing in particular: a click on the page itself gives it to the part that scrolls. */
-function onNothing() {
-  const { activeElement, body } = document;
-  return !activeElement || activeElement === body || activeElement.matches("[data-testid=stMain], main");
-}
-
-function act(stage, key) {
-  const keys = {
-    " ": () => stage.toggle(),
-    ArrowRight: () => stage.step(1),
-    ArrowLeft: () => stage.step(-1),
-    PageDown: () => stage.stop(1),
-    PageUp: () => stage.stop(-1),
-    Home: () => stage.go(0),
-    End: () => stage.go(lengthOf(stage.data)),
-  };
-  keys[key]?.();
-  return key in keys;
+/** Where a ride stands when it appears: a clip at the longest of its moments, which has most to show. */
+function openingTime(data, start, clip) {
+  if (!clip) return start === null ? 0 : data.moments[start].end;
+  const moments = data.moments.slice(data.clip[0], data.clip[1] + 1);
+  return moments.reduce((best, one) => (one.seconds > best.seconds ? one : best)).end;
 }
 
 export default mount(Stage);

@@ -1,14 +1,14 @@
 """The story of one sentence on its way through a model: moment by moment, told with its own numbers."""
 
-import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
+from model.tokenizer import EOS_ID
 from model.trace import Trace
 from ui.components.stage.looks import attention_of, counted, is_word, look_of, named, percent, says
 from ui.components.stage.parts import Panel, Part, panels_of
 
-WORDS_A_CAPTION = 25
 WRITING_SECONDS = 3.0  # for all steps but the first two
 
 
@@ -46,9 +46,25 @@ def story(trace: Trace) -> list[Moment]:
     return [*told.start(), *told.readers(), *told.writing()]
 
 
-def length(moments: list[Moment]) -> float:
-    """Seconds that the moments take at normal speed."""
-    return math.fsum(moment.seconds for moment in moments)
+def clip_of(moments: Sequence[Moment], panels: Sequence[Panel], shows: Collection[str]) -> tuple[int, int]:
+    """The longest stretch of a story that shows these things, by the numbers of its first and last moment.
+
+    Args: shows: ids of blocks, and kinds of moments that are not about one block ("pieces", "memory", "choose", …)
+    """
+
+    def is_shown(moment: Moment) -> bool:
+        return (panels[moment.panel].parts[moment.part].id if moment.kind == "block" else moment.kind) in shows
+
+    stretches = [list(run) for found, run in groupby(range(len(moments)), lambda n: is_shown(moments[n])) if found]
+    if not stretches:  # a model that has no such block: all of it
+        return 0, len(moments) - 1
+    longest = max(stretches, key=lambda run: sum(moments[n].seconds for n in run))
+    return longest[0], longest[-1]
+
+
+def moment_of(moments: Sequence[Moment], step: int) -> int:
+    """The number of the moment in which the piece of a step is taken."""
+    return next(n for n, moment in enumerate(moments) if moment.step == step and moment.kind in ("choose", "write"))
 
 
 def given_rows(trace: Trace) -> int:
@@ -76,7 +92,7 @@ class _Story:
             tokens = tokens[1 : given_rows(self.trace)]
         words = [token for token in tokens if is_word(token)] or list(tokens)
         example = words[min(1, len(words) - 1)]
-        sign = " <eos> marks the end." if tokens[-1].text == "<eos>" else ""
+        sign = " <eos> marks the end." if tokens[-1].id == EOS_ID else ""
         said = (
             f"The text is cut into {counted(len(tokens), 'piece')}. "
             f"Each has a number from 0 to {self.n_entries - 1:,}: {named(example)} is {example.id:,}.{sign}"
@@ -142,7 +158,7 @@ class _Story:
             yield from self.later_step(Moment("write", panel=self.writer, step=step), step == first + 1, last - first)
         steps = counted(last - first + 1, "step")
         said = f"It was stopped after {steps}; it had not written <eos>, the end sign."
-        if self.trace.labels[last].text == "<eos>":
+        if self.trace.labels[last].id == EOS_ID:
             share = percent(self.trace.probabilities[last])
             said = f"<eos>, the end sign, is taken with {share}. So the decoder stops: done in {steps}."
         yield Moment("end", panel=self.writer, part=len(self.parts) - 1, step=last).lasts(0.8, said, "end")
