@@ -216,6 +216,7 @@ class Run:
             shutil.rmtree(fresh, ignore_errors=True)
         self.accelerator.wait_for_everyone()
         self.accelerator.save_state(str(fresh))
+        self.accelerator.wait_for_everyone()  # the others may still write to it
         if self.accelerator.is_main_process:
             replace_folder(fresh, self._state)
         self.accelerator.wait_for_everyone()

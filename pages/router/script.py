@@ -17,6 +17,9 @@ PAGES = Path(__file__).parents[1]
 
 NAME = "Transformer Walkthrough"
 
+# Before the navigation: else Streamlit takes the icon of the page for the tab, and fetches it from the internet.
+st.set_page_config(page_title=NAME, page_icon="🔎", layout="wide", initial_sidebar_state=240)
+styles()
 page = st.navigation(
     {
         "Start": [
@@ -32,13 +35,8 @@ page = st.navigation(
     },
     expanded=True,
 )
-st.set_page_config(
-    page_title=f"{COURSE.title(page.url_path) or page.title} · {NAME}" if page.url_path else NAME,
-    page_icon="🔎",
-    layout="wide",
-    initial_sidebar_state=240,
-)
-styles()
+if page.url_path:
+    st.set_page_config(page_title=f"{COURSE.title(page.url_path) or page.title} · {NAME}")
 restore(page.url_path)
 presenter_switch()
 sentence_bar()

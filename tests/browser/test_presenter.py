@@ -123,6 +123,7 @@ def test_the_remote_control_works_after_a_click(clicked: str, page: Page, url: s
         at(step)
         keys, other = ((back, forward), step - 1) if step == 5 else ((forward, back), step + 1)
         control(page).first.click()
+        page.wait_for_timeout(400)  # as nobody is quicker: of a click and a key at once Streamlit hears one
         settled(page)
         page.keyboard.press(keys[0])
         at(other)

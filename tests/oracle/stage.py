@@ -166,6 +166,7 @@ def panel(stack: str, tokens: Sequence[Piece], names: list[str], links: dict[str
 
     return {
         "name": stack,
+        "width": SIZES[1],
         "side": "source" if stack == "encoder" else "target",
         "tokens": [shown(piece.text) for piece in tokens],
         "ids": [piece.id for piece in tokens],

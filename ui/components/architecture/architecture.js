@@ -30,7 +30,6 @@ class MapView {
 
   close() {
     this.watch.disconnect();
-    this.root.remove();
   }
 
   listen() {

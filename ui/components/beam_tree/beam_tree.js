@@ -27,10 +27,6 @@ class BeamTreeView {
     this.plane.addEventListener("keydown", (event) => this.move(event));
   }
 
-  close() {
-    this.root.remove();
-  }
-
   update(data) {
     setText(this.title, data.title);
     setText(this.how, data.how_to_read);

@@ -26,7 +26,6 @@ class HeadGridView {
 
   close() {
     this.watch.disconnect();
-    this.root.remove();
   }
 
   listen() {

@@ -48,7 +48,6 @@ class MatrixView {
   close() {
     this.watch.disconnect();
     document.fonts.removeEventListener("loadingdone", this.fontsCame);
-    this.root.remove();
   }
 
   /** What the colours mean, and the downloads. */

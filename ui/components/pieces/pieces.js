@@ -55,8 +55,6 @@ class PiecesView {
       if (button.tagName === "BUTTON") setAttribute(button, "aria-pressed", String(n === chosen));
     });
   }
-
-  close() {}
 }
 
 export default mount(PiecesView);

@@ -80,7 +80,8 @@ function mount(View) {
     view.root.dataset.updates = ++view.updates;
     view.root.dataset.ms = (performance.now() - start).toFixed(2);
     return () => {
-      view.close();
+      view.close?.();
+      view.root.remove();
       views.delete(parentElement);
     };
   };

@@ -84,6 +84,7 @@ def _panel(
     tokens = trace.tokens(panel.tokens)
     return {
         "name": panel.name,
+        "width": trace.tensors[panel.parts[0].result].shape[-1],
         "side": "source" if panel.tokens == "src" else "target",
         "tokens": [piece(token.text) for token in tokens],
         "ids": [token.id for token in tokens],

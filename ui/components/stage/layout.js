@@ -10,8 +10,14 @@ function panelsOf(data, view) {
   const narrow = view.width < NARROW && !view.small;
   const gutter = view.small ? 18 : narrow ? 16 : 40;
   if (!narrow) {
-    const w = (view.width - gutter * (n - 1)) / n;
-    return data.panels.map((panel, i) => withColumns(data, panel, { x: i * (w + gutter), y: 0, w, h: view.height }, view.small));
+    const shares = view.small ? inClip(data) : data.panels.map(() => 1);
+    const unit = (view.width - gutter * (n - 1)) / shares.reduce((a, b) => a + b, 0);
+    let x = -gutter;
+    return data.panels.map((panel, i) => {
+      const w = shares[i] * unit;
+      x += gutter + (i ? shares[i - 1] * unit : 0);
+      return withColumns(data, panel, { x, y: 0, w, h: view.height }, view.small);
+    });
   }
   const shares = data.panels.map(({ parts }) => 150 + 11 * parts.length); // the more blocks, the higher
   const unit = (view.height - gutter * (n - 1)) / shares.reduce((a, b) => a + b, 0);
@@ -23,12 +29,19 @@ function panelsOf(data, view) {
   });
 }
 
+/** How much of the width of a small picture each panel gets: more, where something happens. */
+function inClip(data) {
+  const moments = data.moments.slice(data.clip[0], data.clip[1] + 1);
+  const works = (n) => moments.some((m) => m.panel === n || data.panels[m.panel].parts[m.part].memory === n);
+  return data.panels.map((_, n) => (works(n) ? 1.35 : 1));
+}
+
 const withColumns = (data, panel, box, small) => ({ ...box, ...columnsOf(data, panel, box, small) });
 
 /** How wide a column is, how many there is room for, and how much height is left for the blocks. */
 function columnsOf(data, panel, box, small = false) {
   const inner = box.w - 2 * PAD;
-  const d = data.tensors[panel.parts[0].result].shape[1];
+  const d = panel.width;
   const across = d <= 64 ? 4 : d <= 512 ? 8 : 16; // cells of a column in a row
   const down = Math.ceil(d / across);
   const count = panel.tokens.length;

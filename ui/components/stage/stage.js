@@ -35,7 +35,6 @@ class Stage {
     this.closed = true;
     this.setPlaying(false);
     this.leave();
-    this.root.remove();
   }
 
   /** A new sentence starts anew, paused; nothing of the old one is drawn while its numbers are unpacked. */

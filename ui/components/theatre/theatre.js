@@ -62,7 +62,6 @@ class TheatreView {
   close() {
     clearTimeout(this.timer);
     this.scheme.removeEventListener("change", this.repaint);
-    this.root.remove();
   }
 
   control(sign, name, act) {
