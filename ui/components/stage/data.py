@@ -12,7 +12,7 @@ import numpy as np
 from figures.statistics import softmax
 from model.loaded import Array
 from model.trace import Trace
-from ui.components.stage.parts import Panel, panels_of, tensor_names
+from ui.components.stage.parts import Panel, Part, panels_of, tensor_names
 from ui.components.stage.story import Moment, clip_of, given_rows, story
 from ui.text import piece
 
@@ -58,7 +58,7 @@ def stage_data(trace: Trace, links: Mapping[str, str] | None = None, shows: Coll
 def _seen(panels: Sequence[Panel], moments: Sequence[Moment], first: int, last: int) -> set[str]:
     """The tensors seen in these moments: of their blocks, of those open before them, and of the memory they read."""
     before = {moment.panel: moment for moment in moments[:first]}.values()
-    parts = []
+    parts: list[Part] = []
     for moment in (*before, *moments[first : last + 1]):
         own = panels[moment.panel].parts
         parts += own[max(0, moment.part - 1) : moment.part + 1]
