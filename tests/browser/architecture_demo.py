@@ -1,6 +1,6 @@
 """The page that the browser tests of the map drive, with the shipped model.
 
-Query parameters: `sentence`; `compact` 1; `plain` 1 for no sentence; `lit` block ids joined by commas; `links` none;
+Query parameters: `sentence`; `plain` 1 for no sentence; `links` none;
 `model` toy for a decoder alone of random weights, with its norms first.
 """
 
@@ -42,14 +42,12 @@ def shown(key: str) -> None:
     trace = trace_anew(toy(), sentence, decoding=Greedy(max_steps=20)) if model is toy() else engine.trace(sentence)
     links = {block: title for block, title in LINKS.items() if block in block_ids(model)}
     left, right = st.columns([7, 2])
-    with left, st.container(width=240 if "compact" in params else "stretch"):
+    with left:
         opened = architecture(
             model,
             key=key,
-            lit=tuple(filter(None, params.get("lit", "").split(","))),
             links=None if params.get("links") == "none" else links,
             trace=None if "plain" in params else trace,
-            compact="compact" in params,
             on_open=lambda block: st.session_state.update(called=[*st.session_state.get("called", []), block]),
         )
     with right:

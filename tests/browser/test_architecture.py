@@ -84,10 +84,9 @@ def body(the_map: Locator, name: str) -> dict[str, float]:
     return box | {"bottom": box["y"] + box["height"], "right": box["x"] + box["width"]}
 
 
-@pytest.mark.parametrize("compact", ["", "1"])
 @pytest.mark.parametrize("model", PLANS)
-def test_blocks_stand_one_on_the_other_and_a_layer_in_its_frame(page: Page, shown, model: str, compact: str) -> None:
-    the_map = shown(page, model=model, **({"compact": compact} if compact else {}))
+def test_blocks_stand_one_on_the_other_and_a_layer_in_its_frame(page: Page, shown, model: str) -> None:
+    the_map = shown(page, model=model)
     columns = PLANS[model].columns
     for column in columns:
         ids = [each.id for each in (*column.inputs, *column.layer, *column.outputs)]
@@ -296,27 +295,6 @@ def test_another_sentence_is_drawn_in_place_and_the_focus_stays(page: Page, show
     assert chips == [token.text for token in again.src]
 
 
-def test_where_you_are_is_drawn_and_said(page: Page, shown) -> None:
-    the_map = shown(page, lit="encoder.self_attn,output.softmax", compact="1")
-    assert told(the_map) == "You are here: Self-attention; Softmax."
-    here = block(the_map, "encoder.self_attn")
-    expect(here).to_have_attribute("aria-current", "true")
-    assert "you are here" in here.get_attribute("aria-label")
-    assert "you are here" in block(the_map, "output.softmax").get_attribute("aria-label")
-    assert "you are here" not in block(the_map, "decoder.self_attn").get_attribute("aria-label")
-    expect(here.locator(".body")).to_have_css("stroke", "rgb(230, 159, 0)")
-    here.hover()
-    assert told(the_map) == "Encoder self-attention. You are here. Opens: Scaled dot-product attention."
-
-
-def test_the_small_map_fits_the_side_of_a_page(page: Page, shown) -> None:
-    the_map = shown(page, compact="1", lit="encoder.self_attn,decoder.self_attn")
-    box = the_map.bounding_box()
-    assert box["width"] <= 240
-    assert box["height"] <= 420
-    assert the_map.locator("image:visible").count() == 0
-
-
 def test_without_links_nothing_takes_the_focus(page: Page, shown) -> None:
     the_map = shown(page, links="none", plain="1")
     assert the_map.locator("[tabindex]").count() == 0
@@ -390,14 +368,9 @@ def test_all_labels_are_readable_and_nothing_scrolls_sideways(page: Page, shown,
         assert svg["x"] + svg["width"] <= width
 
 
-@pytest.mark.parametrize("model", PLANS)
-def test_the_labels_of_the_small_map_are_readable(page: Page, shown, model: str) -> None:
-    assert shown(page, compact="1", model=model).evaluate(LETTERING) == []
-
-
 @pytest.mark.parametrize(
     ("theme", "query"),
-    [("light", {}), ("dark", {}), ("dark", {"lit": "encoder.self_attn", "compact": "1"}), ("light", {"model": "toy"})],
+    [("light", {}), ("dark", {}), ("light", {"model": "toy"})],
 )
 def test_axe_finds_nothing_serious(new_page, shown, theme: str, query: dict[str, str]) -> None:
     page = new_page(color_scheme=theme)

@@ -93,7 +93,7 @@ def test_changes_reach_it() -> None:
 
 
 def test_the_map_draws_its_one_stack() -> None:
-    plain = architecture_data(toy(), lit=(), links={}, trace=traced(), compact=False)
+    plain = architecture_data(toy(), links={}, trace=traced())
     assert len(plain["stacks"]) == 1
     assert plain["feeds"] == []
     names = " ".join(block["name"] for block in plain["blocks"])

@@ -21,12 +21,11 @@ NETWORK = "Works on every vector by itself with a small network of two layers."
 
 @dataclass(frozen=True)
 class Block:
-    """id; what a screen reader calls it; its label in the large and in the small map; what it does; its tensor."""
+    """id; what a screen reader calls it; its label; what it does; its tensor."""
 
     id: str
     name: str
     label: str
-    short: str
     does: str
     tensor: str = ""
 
@@ -40,7 +39,6 @@ def _add_norm(stack: str, n: int, after: str, what: str) -> Block:
         f"{stack}.add_norm_{n}",
         f"{stack.capitalize()} add & norm after {after}",
         "Add & norm",
-        "Add & norm",
         SUM.format(what),
         _layer(stack, f"add_norm_{n}.output"),
     )
@@ -53,14 +51,12 @@ def _inputs(stack: str, pieces: str, whole: str) -> list[Block]:
             f"{stack}.embedding",
             f"{name} token embedding",
             "Token embedding",
-            "Embedding",
             f"Looks up the learned vector of every {pieces}.",
             f"{stack}.embedding.scaled",
         ),
         Block(
             f"{stack}.positions",
             f"{name} positions",
-            "+ Positions",
             "+ Positions",
             WAVES.format(whole),
             f"{stack}.embedding.positions",
@@ -73,7 +69,6 @@ def _feed_forward(stack: str) -> Block:
         f"{stack}.feed_forward",
         f"{stack.capitalize()} feed-forward",
         "Feed-forward",
-        "Feed-forward",
         NETWORK,
         _layer(stack, "feed_forward.output"),
     )
@@ -84,14 +79,12 @@ BLOCKS = (
         "tokenize",
         "Tokenization",
         "",
-        "",
         "Cuts text into pieces that the model knows by number; the decoder reads what is written so far, after <sos>.",
     ),
     *_inputs("encoder", "English piece", "sentence"),
     Block(
         "encoder.self_attn",
         "Encoder self-attention",
-        "Self-attention",
         "Self-attention",
         "Every English piece gathers what it needs from all pieces of the sentence.",
         _layer("encoder", "self_attn.weights"),
@@ -103,7 +96,6 @@ BLOCKS = (
         "encoder.stack",
         f"Encoder, {N} layers",
         f"Encoder ×{N}",
-        f"Enc ×{N}",
         f"Runs {N} layers of this build one after the other; the decoder reads what the last one returns.",
         _layer("encoder", "add_norm_2.output"),
     ),
@@ -111,7 +103,6 @@ BLOCKS = (
     Block(
         "decoder.self_attn",
         "Decoder masked self-attention",
-        "Masked self-attention",
         "Masked self-attention",
         "Every German piece gathers from itself and the pieces before it, never from those that follow.",
         _layer("decoder", "self_attn.weights"),
@@ -121,7 +112,6 @@ BLOCKS = (
         "decoder.cross_attn",
         "Encoder-decoder attention",
         "Encoder-decoder attention",
-        "Enc-dec attention",
         "Every German piece asks with its query; the encoder's English pieces answer with keys and values.",
         _layer("decoder", "cross_attn.weights"),
     ),
@@ -132,7 +122,6 @@ BLOCKS = (
         "decoder.stack",
         f"Decoder, {N} layers",
         f"Decoder ×{N}",
-        f"Dec ×{N}",
         f"Runs {N} layers of this build one after the other; each of them reads the encoder's result.",
         _layer("decoder", "add_norm_3.output"),
     ),
@@ -140,13 +129,11 @@ BLOCKS = (
         "output.linear",
         "Linear output",
         "Linear (tied)",
-        "Linear (tied)",
         "Compares every vector with the embedding of each vocabulary entry: one score for each.",
         "logits",
     ),
     Block(
         "output.softmax",
-        "Softmax",
         "Softmax",
         "Softmax",
         "Turns the scores into probabilities; the next piece of the translation is chosen by them.",
@@ -207,13 +194,11 @@ def large_map(page: Page) -> Statement:
                     + (f", layer {N}" if ".layers." in block.tensor and "stack" not in block.id else ""),
                     "label": block.label,
                     "does": block.does,
-                    "lit": False,
                     "opens": opens().get(block.id),
                     **numbers(page, block),
                 }
                 for block in BLOCKS
             ],
-            "compact": False,
             "live": True,
             **stacks(_texts(page.src), _texts(page.tgt)),
             "output": visible(page.translation) or "(nothing)",

@@ -74,7 +74,7 @@ def made_up_trace(s: int, t: int, d_model: int = 256, vocab_size: int = 8000, he
 
 
 def blocks_of(trace: Trace | None, **options) -> dict[str, dict]:
-    data = architecture_data(MODEL, **({"lit": (), "links": {}, "trace": trace, "compact": False} | options))
+    data = architecture_data(MODEL, **({"links": {}, "trace": trace} | options))
     return {block["id"]: block for block in data["blocks"]}
 
 
@@ -190,37 +190,27 @@ def test_pictures_are_those_of_the_blocks_own_tensor() -> None:
 @pytest.mark.parametrize("n", [1, 6, 20, 30, 40, 60, 64, 100])
 def test_the_message_stays_small(n: int) -> None:
     links = dict.fromkeys(IDS, "Scaled dot-product attention")
-    data = architecture_data(MODEL, lit=(), links=links, trace=made_up_trace(n + 1, n + 1), compact=False)
+    data = architecture_data(MODEL, links=links, trace=made_up_trace(n + 1, n + 1))
     assert len(json.dumps(data, ensure_ascii=False).encode()) < 33_000
     pictures = sum(len(block["picture"]["pixels"]) for block in data["blocks"] if "picture" in block)
     assert pictures < 26_000
 
 
-def test_without_a_sentence_and_in_the_small_map_there_are_no_numbers() -> None:
-    for blocks in (blocks_of(None), blocks_of(made_up_trace(3, 5), compact=True)):
-        assert not [block for block in blocks.values() if "numbers" in block or "picture" in block]
-        assert blocks["encoder.stack"]["label"].endswith(" ×3")
-
-
-def test_lit_blocks_are_said_in_words() -> None:
-    lit = ("encoder.self_attn", "decoder.stack")
-    data = architecture_data(MODEL, lit=lit, links={}, trace=None, compact=True)
-    assert data["hint"] == "You are here: Self-attention; Decoder ×3."
-    assert [block["id"] for block in data["blocks"] if block["lit"]] == list(lit)
-    norms = [block for block in IDS if "add_norm" in block]
-    data = architecture_data(MODEL, lit=norms, links={}, trace=None, compact=True)
-    assert data["hint"] == "You are here: Add & norm."
+def test_without_a_sentence_there_are_no_numbers() -> None:
+    blocks = blocks_of(None)
+    assert not [block for block in blocks.values() if "numbers" in block or "picture" in block]
+    assert blocks["encoder.stack"]["label"].endswith(" ×3")
 
 
 def test_a_block_that_does_not_exist_is_named() -> None:
     with pytest.raises(ValueError, match=r"The map has no block 'encoder\.attn', 'x'; it has tokenize, encoder\."):
-        architecture_data(MODEL, lit=("x",), links={"encoder.attn": "…"}, trace=None, compact=False)
+        architecture_data(MODEL, links={"encoder.attn": "…", "x": "…"}, trace=None)
 
 
 def test_invisible_characters_of_a_piece_are_shown() -> None:
     trace = made_up_trace(2, 2)
     odd = (Token(9, "\u202egnp", 0), Token(8, "", -1))
     trace = Trace(**{**{f: getattr(trace, f) for f in trace.__dataclass_fields__}, "src": odd, "translation": ""})
-    data = architecture_data(MODEL, lit=(), links={}, trace=trace, compact=False)
+    data = architecture_data(MODEL, links={}, trace=trace)
     assert data["stacks"][0]["tokens"] == ["‹U+202E›gnp", "␣"]
     assert data["output"] == "(nothing)"

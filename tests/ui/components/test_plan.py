@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -170,7 +169,7 @@ def test_every_block_says_what_it_is_in_one_sentence(name: str) -> None:
         assert says.does.endswith(".")
         assert says.does.count(". ") == 0, "one sentence"
         assert not re.search(r"[{}]", "".join(says))
-        assert (says.label != "" and says.short != "") == (block.id != "tokenize")
+        assert (says.label != "") == (block.id != "tokenize")
         assert (block.tensor != "") == (block.id != "tokenize")
     assert len({block.words.name for block in plan.blocks}) == len(plan.blocks)
     assert len({*plan.ids}) == len(plan.ids)
@@ -180,7 +179,7 @@ def test_every_block_says_what_it_is_in_one_sentence(name: str) -> None:
 @every_model
 def test_a_sentence_is_drawn_whatever_the_model(name: str) -> None:
     model, plan, run = one(name)
-    data = architecture_data(model, lit=(), links={}, trace=run, compact=False)
+    data = architecture_data(model, links={}, trace=run)
     blocks = {block["id"]: block for block in data["blocks"]}
     for block in plan.blocks:
         assert ("picture" in blocks[block.id]) == bool(block.picture)
@@ -200,7 +199,7 @@ def test_the_colours_of_all_kinds_are_known_to_the_style_sheet_and_the_layout() 
     for colour in {one.colour for one in words.WORDS.values()}:
         assert re.search(rf"^\.{colour}\b", css, re.MULTILINE), colour
         if colour not in ("tokens", "stack"):
-            assert len(re.findall(rf"\b{colour}: \d+", layout)) == 3, colour
+            assert len(re.findall(rf"\b{colour}: \d+", layout)) == 2, colour
 
 
 def test_a_decoder_alone_with_its_norms_first() -> None:
@@ -225,7 +224,7 @@ def test_a_decoder_alone_with_its_norms_first() -> None:
         ("decoder.add_norm_2.norm", "decoder.add_norm_2"),
     )
     assert plan.feeds == ()
-    assert (column.pieces, column.short, plan.output) == ("pieces so far", "pieces so far", "text")
+    assert (column.pieces, plan.output) == ("pieces so far", "text")
     assert run.src == ()
 
 
@@ -238,7 +237,7 @@ def test_norms_before_and_after_stand_around_the_sub_layer() -> None:
         *("Norm", "Feed-forward", "Norm", "Add"),
     ]
     frame = plan.columns[0].frame.words
-    assert (frame.name, frame.label, frame.short) == ("Encoder, 1 layer", "Encoder ×1", "Enc ×1")
+    assert (frame.name, frame.label) == ("Encoder, 1 layer", "Encoder ×1")
 
 
 def test_positions_that_are_not_added_are_no_block() -> None:
@@ -250,10 +249,8 @@ def test_positions_that_are_not_added_are_no_block() -> None:
 
 
 def test_the_languages_are_the_models_own() -> None:
-    model, plan, _ = one("norm last")
+    _, plan, _ = one("norm last")
     assert [column.pieces for column in plan.columns] == ["Klingon pieces", "Latin pieces so far"]
     does = " ".join(block.words.does for block in plan.blocks)
     assert "the encoder's Klingon pieces answer" in does
     assert not re.search("English|German", does)
-    nameless = plan_of(model.anatomy, replace(model.about, source="input", target="output"))
-    assert [column.short for column in nameless.columns] == ["input", "output so far"]

@@ -1,6 +1,6 @@
 """The map: one drawing of a whole model, made from its anatomy, every block a way to its lesson."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
@@ -9,7 +9,7 @@ from model.loaded import LoadedModel
 from model.tokenizer import Token
 from model.trace import Trace
 from ui.components.architecture.pictures import numbers_of
-from ui.components.architecture.plan import Block, Column, Plan, plan_of
+from ui.components.architecture.plan import Block, Column, plan_of
 from ui.components.shared.wire import browser_file, mount
 from ui.text import visible
 
@@ -33,10 +33,8 @@ def architecture(
     model: LoadedModel,
     *,
     key: str,
-    lit: Collection[str] = (),
     links: Mapping[str, str] | None = None,
     trace: Trace | None = None,
-    compact: bool = False,
     on_open: Callable[[str], None] | None = None,
 ) -> str | None:
     """Draw the map of a model; return the id of the block that the learner opened to start this run.
@@ -45,17 +43,15 @@ def architecture(
         if opened:
             st.switch_page(...)
 
-    Args:    lit the ids of the blocks that this page explains: "you are here"
-             links the blocks that open something, and its title; all others are drawn, but cannot be chosen
+    Args:    links the blocks that open something, and its title; all others are drawn, but cannot be chosen
              trace a sentence that went through the model, whose pieces and tensors the map shows
-             compact the small map for the side of a page: no tensors, 220 to 260 pixels wide
              on_open called before the script runs
     Returns: the block's id, once, in the run that opening it started; None in all others
-    Raises:  ValueError, naming them, if lit or links hold ids that no block has
+    Raises:  ValueError, naming them, if links hold ids that no block has
     """
     links = links or {}
     ids = block_ids(model)
-    data = architecture_data(model, lit=lit, links=links, trace=trace, compact=compact)
+    data = architecture_data(model, links=links, trace=trace)
     opened = mount(
         _component,
         key,
@@ -66,22 +62,19 @@ def architecture(
     return ids[opened[0]] if opened else None
 
 
-def architecture_data(
-    model: LoadedModel, *, lit: Collection[str], links: Mapping[str, str], trace: Trace | None, compact: bool
-) -> dict[str, Any]:
+def architecture_data(model: LoadedModel, *, links: Mapping[str, str], trace: Trace | None) -> dict[str, Any]:
     """What the browser gets to draw the map: see `architecture`.
 
     Returns: a dict for JSON:
-             blocks, each with its id, colour and texts, whether it is lit and what it opens; with a sentence its
+             blocks, each with its id, colour and texts, and what it opens; with a sentence its
              numbers and its picture, base64 of one byte a pixel (see `figures.thumbnails`)
              stacks from left to right: ids of blocks from bottom to top, see `plan.Column`, and the tokens below them
              feeds, pairs of ids: a stack's frame and the block of another stack that reads its output
              output, the text above the last stack
     """
     plan = plan_of(model.anatomy, model.about)
-    if unknown := sorted({*lit, *links} - {*plan.ids}):
+    if unknown := sorted({*links} - {*plan.ids}):
         raise ValueError(f"The map has no block {', '.join(map(repr, unknown))}; it has {', '.join(plan.ids)}.")
-    shown = None if compact else trace
     blocks = []
     for block in plan.blocks:
         words = block.words
@@ -89,34 +82,31 @@ def architecture_data(
             {
                 "id": block.id,
                 "colour": words.colour,
-                "name": f"{words.name}, layer {block.layer}" if shown and block.layer else words.name,
-                "label": words.short if compact else words.label,
-                "does": "" if compact else words.does,
-                "lit": block.id in lit,
+                "name": f"{words.name}, layer {block.layer}" if trace and block.layer else words.name,
+                "label": words.label,
+                "does": words.does,
                 "opens": links.get(block.id),
-                **(numbers_of(block, plan, shown) if shown else {}),
+                **(numbers_of(block, plan, trace) if trace else {}),
             }
         )
     return {
         "blocks": blocks,
-        "stacks": [_stack(column, shown, compact) for column in plan.columns],
+        "stacks": [_stack(column, trace) for column in plan.columns],
         "feeds": [list(feed) for feed in plan.feeds],
-        "output": (visible(shown.translation) or "(nothing)") if shown else plan.output,
-        "compact": compact,
-        "live": shown is not None,
-        "hint": _hint(plan, lit, links, shown is not None),
+        "output": (visible(trace.translation) or "(nothing)") if trace else plan.output,
+        "live": trace is not None,
+        "hint": _hint(links, trace is not None),
     }
 
 
-def _stack(column: Column, shown: Trace | None, compact: bool) -> dict[str, Any]:
+def _stack(column: Column, trace: Trace | None) -> dict[str, Any]:
     def ids(blocks: Sequence[Block]) -> list[str]:
         return [block.id for block in blocks]
 
-    placeholder = column.short if compact else column.pieces
     return {
         "frame": column.frame.id,
         "side": "source" if column.tokens == "src" else "target",
-        "tokens": _texts(shown.tokens(column.tokens)) if shown else [placeholder],
+        "tokens": _texts(trace.tokens(column.tokens)) if trace else [column.pieces],
         "inputs": ids(column.inputs),
         "layer": ids(column.layer),
         "outputs": ids(column.outputs),
@@ -124,11 +114,8 @@ def _stack(column: Column, shown: Trace | None, compact: bool) -> dict[str, Any]
     }
 
 
-def _hint(plan: Plan, lit: Collection[str], links: Mapping[str, str], alive: bool) -> str:
+def _hint(links: Mapping[str, str], alive: bool) -> str:
     """The line below the map while no block is pointed at."""
-    names = dict.fromkeys(block.words.label or block.words.name for block in plan.blocks if block.id in lit)
-    if names:
-        return f"You are here: {'; '.join(names)}."
     see = "Point at a block to see its numbers" if alive else "Point at a block to see what it is"
     return f"{see}; choose it to open its lesson." if links else f"{see}."
 

@@ -116,7 +116,6 @@ class MapView {
   update(data) {
     this.data = data;
     this.selection.adopt(null, data.seen);
-    this.root.classList.toggle("compact", data.compact);
     this.measure(); // before anything is written, so that the browser need not lay out the page twice
     this.build(data);
     for (const block of data.blocks) this.dress(this.blocks.get(block.id), block);
@@ -170,24 +169,18 @@ class MapView {
 
   /** Names, role and texts of a block; all that does not depend on the width. */
   dress(block, data) {
-    const here = data.lit ? "you are here" : "";
     block.opens = data.opens;
     block.data = data;
     put(block.group, {
       role: data.opens ? "link" : "img",
-      "aria-label": [data.name, here, data.opens && `opens: ${data.opens}`].filter(Boolean).join(", "),
+      "aria-label": [data.name, data.opens && `opens: ${data.opens}`].filter(Boolean).join(", "),
       "aria-describedby": data.does ? block.text.id : null,
-      "aria-current": data.lit ? "true" : null,
     });
-    block.parts.forEach((part) => {
-      part.classList.toggle("opens", Boolean(data.opens));
-      part.classList.toggle("lit", data.lit);
-    });
-    const said = JSON.stringify([data.name, here, data.does, data.numbers, data.opens]);
+    block.parts.forEach((part) => part.classList.toggle("opens", Boolean(data.opens)));
+    const said = JSON.stringify([data.name, data.does, data.numbers, data.opens]);
     if (said === block.said) return;
     block.said = said;
     const words = [el("strong", "", `${data.name}. `)];
-    if (here) words.push(el("span", "here", "You are here. "));
     if (data.does) words.push(`${data.does} `);
     if (data.numbers) words.push(el("span", "numbers", `${data.numbers} `));
     if (data.opens) words.push(el("span", "opening", `Opens: ${data.opens}.`));

@@ -13,20 +13,15 @@ const SIZES = {
     top: 22, exit: 13, enter: 11, step: 12, head: 15, foot: 14, pill: 17, near: 9, far: 19, tokens: 40, leave: 11,
     tall: { softmax: 36, linear: 30, norm: 26, add: 26, attention: 46, feed_forward: 32, positions: 30, embedding: 30 },
   },
-  compact: {
-    font: 10, line: 11, small: 10, most: 260, edge: 2, lane: 9, pad: 5, gutter: 18, round: 4,
-    top: 16, exit: 9, enter: 8, step: 8, head: 11, foot: 10, pill: 14, near: 6, far: 13, tokens: 17, leave: 8,
-    tall: { softmax: 19, linear: 19, norm: 17, add: 17, attention: 28, feed_forward: 19, positions: 19, embedding: 19 },
-  },
 };
 const LEGEND = 76; // pixels of height that the colour scales take one above the other
 const LONE = 0.56; // of the width that two stacks take, for one
 
 /** Width of the drawing in `room` pixels. */
-function widthFor({ compact, live, stacks }, room) {
+function widthFor({ live, stacks }, room) {
   const share = stacks.length > 1 ? 1 : LONE;
-  const most = compact ? SIZES.compact.most : live ? SIZES.full.most : 480;
-  return Math.max((compact ? 200 : 280) * share, Math.min(room, most * share));
+  const most = live ? SIZES.full.most : 480;
+  return Math.max(280 * share, Math.min(room, most * share));
 }
 
 /**
@@ -35,7 +30,7 @@ function widthFor({ compact, live, stacks }, room) {
  */
 function layOut(data, width) {
   const n = data.stacks.length;
-  const s = data.compact ? SIZES.compact : width / n < 220 ? SIZES.narrow : SIZES.full;
+  const s = width / n < 220 ? SIZES.narrow : SIZES.full;
   const frame = (width - 2 * s.edge - (n - 1) * s.gutter) / n;
   const at = {};
   const colours = Object.fromEntries(data.blocks.map(({ id, colour }) => [id, colour]));

@@ -38,14 +38,13 @@ class Block:
 class Column:
     """One stack of the map; every list goes from bottom to top.
 
-    tokens: the axis of its tokens; pieces: what these are, where no sentence is shown; short: in the small map
+    tokens: the axis of its tokens; pieces: what these are, where no sentence is shown
     inputs: blocks below the layers; layer: blocks of a layer; frame: around them; outputs: blocks above
     past:   for each residual, the ids of the block below which it leaves and of the one where it is added
     """
 
     tokens: str
     pieces: str
-    short: str
     inputs: tuple[Block, ...]
     layer: tuple[Block, ...]
     frame: Block
@@ -105,10 +104,8 @@ def _piece(anatomy: Anatomy, about: About, stack: Stack) -> str:
 
 
 def _cases(word: str, name: str) -> dict[str, str]:
-    """A stack's name, whole and cut, small and as a title begins: stack, Stack, sta, Sta."""
-    cut, cut_name = word[:3], name[:3]
-    small = {word: name, cut: cut_name}
-    return small | {word.capitalize(): name.capitalize(), cut.capitalize(): cut_name.capitalize()}
+    """A stack's name, small and as a title begins: stack, Stack."""
+    return {word: name, word.capitalize(): name.capitalize()}
 
 
 class _StackPlan:
@@ -150,11 +147,9 @@ class _StackPlan:
     def column(self) -> Column:
         parts = [tuple(self._sublayer(sublayer)) for sublayer in self.layer.sublayers]
         so_far = "" if self.stack.tokens == "src" else " so far"
-        language = self.fill["piece"].removesuffix("piece").strip() or "pieces"
         return Column(
             tokens=self.stack.tokens,
             pieces=f"{self.fill['piece']}s{so_far}",
-            short=f"{language}{so_far}",
             inputs=tuple(self._inputs()),
             layer=tuple(block for part in parts for block in part),
             frame=Block(f"{self.stack.name}.stack", "stack", self.fill, self.stack.writes),

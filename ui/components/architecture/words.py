@@ -8,32 +8,29 @@ class Words(NamedTuple):
 
     colour: which of the map's colours it has; with it goes its height
     name:   what the line below the map and a screen reader call it
-    label:  what stands in the drawing; short: in the small map
+    label:  what stands in the drawing
     does:   what it does, in one plain sentence
     """
 
     colour: str
     name: str
     label: str
-    short: str
     does: str
 
 
 SUM = "Adds {what} to what was there before"
 
 WORDS = {
-    "tokens": Words("tokens", "Tokenization", "", "", "Cuts text into pieces that the model knows by number; {reads}."),
+    "tokens": Words("tokens", "Tokenization", "", "Cuts text into pieces that the model knows by number; {reads}."),
     "embedding": Words(
         "embedding",
         "{Stack} token embedding",
         "Token embedding",
-        "Embedding",
         "Looks up the learned vector of every {piece_so_far}.",
     ),
     "sinusoid": Words(
         "positions",
         "{Stack} positions",
-        "+ Positions",
         "+ Positions",
         "Adds to every vector a pattern of waves that tells its place in the {whole}.",
     ),
@@ -41,13 +38,11 @@ WORDS = {
         "positions",
         "{Stack} positions",
         "+ Positions",
-        "+ Positions",
         "Adds to every vector another one that tells its place in the {whole}.",
     ),
     "self": Words(
         "attention",
         "{Stack} self-attention",
-        "Self-attention",
         "Self-attention",
         "Every {piece} gathers what it needs from all pieces of the {whole}.",
     ),
@@ -55,20 +50,17 @@ WORDS = {
         "attention",
         "{Stack} masked self-attention",
         "Masked self-attention",
-        "Masked self-attention",
         "Every {piece} gathers from itself and the pieces before it, never from those that follow.",
     ),
     "cross": Words(
         "attention",
         "{Other}-{stack} attention",
         "{Other}-{stack} attention",
-        "{Oth}-{sta} attention",
         "Every {piece} asks with its query; the {other}'s {other_piece}s answer with keys and values.",
     ),
     "feed_forward": Words(
         "feed_forward",
         "{Stack} feed-forward",
-        "Feed-forward",
         "Feed-forward",
         "Works on every vector by itself with a small network of two layers.",
     ),
@@ -76,41 +68,34 @@ WORDS = {
         "norm",
         "{Stack} add & norm after {sublayer}",
         "Add & norm",
-        "Add & norm",
         SUM + ", and brings every vector back to one scale.",
     ),
     "norm": Words(
         "norm",
         "{Stack} norm before {sublayer}",
         "Norm",
-        "Norm",
         "Brings every vector to one scale before the next block reads it.",
     ),
     "norm_after": Words(
-        "norm", "{Stack} norm after {sublayer}", "Norm", "Norm", "Brings {what} to one scale before it is added."
+        "norm", "{Stack} norm after {sublayer}", "Norm", "Brings {what} to one scale before it is added."
     ),
-    "add": Words("add", "{Stack} add after {sublayer}", "Add", "Add", SUM + "."),
+    "add": Words("add", "{Stack} add after {sublayer}", "Add", SUM + "."),
     "stack": Words(
         "stack",
         "{Stack}, {layers}",
         "{Stack} ×{n}",
-        "{Sta} ×{n}",
         "Runs {layers} of this build one after the other{then}.",
     ),
-    "last_norm": Words("norm", "Last norm", "Norm", "Norm", "Brings every vector to one scale a last time."),
+    "last_norm": Words("norm", "Last norm", "Norm", "Brings every vector to one scale a last time."),
     "tied": Words(
         "linear",
         "Linear output",
         "Linear (tied)",
-        "Linear (tied)",
         "Compares every vector with the embedding of each vocabulary entry: one score for each.",
     ),
-    "linear": Words(
-        "linear", "Linear output", "Linear", "Linear", "Makes one score for each vocabulary entry of every vector."
-    ),
+    "linear": Words("linear", "Linear output", "Linear", "Makes one score for each vocabulary entry of every vector."),
     "softmax": Words(
         "softmax",
-        "Softmax",
         "Softmax",
         "Softmax",
         "Turns the scores into probabilities; the next piece of the {output} is chosen by them.",
