@@ -1,5 +1,7 @@
 """Home: a sentence goes in and rides through the machine; below it, every head's weights and the map."""
 
+import time
+
 import streamlit as st
 
 from model.trace import Trace
@@ -10,6 +12,10 @@ from ui.course.ride import ride
 from ui.course.sentence import sentence_trace
 from ui.views.attention_maps import attention_maps
 from ui.views.translation import translation, word_probabilities
+
+
+HEAD_START = 0.5  # seconds in which a browser draws the machine before it is given the rest of the page to draw
+_GIVEN = "home.given"  # in the session: the rest was given once; from then on there is little to draw anew
 
 
 def more(trace: Trace) -> None:
@@ -35,4 +41,7 @@ with st.container(key="home_translation"):
     translation(trace)
 ride(trace)
 if not st.session_state.get(KEY):  # a presenter's machine has the screen for itself
+    if _GIVEN not in st.session_state:
+        time.sleep(HEAD_START)
+        st.session_state[_GIVEN] = True
     more(trace)
