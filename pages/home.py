@@ -13,7 +13,6 @@ from ui.course.sentence import sentence_trace
 from ui.views.attention_maps import attention_maps
 from ui.views.translation import translation, word_probabilities
 
-
 HEAD_START = 0.5  # seconds in which a browser draws the machine before it is given the rest of the page to draw
 _GIVEN = "home.given"  # in the session: the rest was given once; from then on there is little to draw anew
 

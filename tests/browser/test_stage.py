@@ -1,5 +1,6 @@
 """The ride in a real Chromium: what is drawn is what the model computed, and every way to steer it."""
 
+import itertools
 import re
 from collections.abc import Callable
 from typing import Any
@@ -157,7 +158,7 @@ def test_keys_steer_it(page: Page, url: str) -> None:
         "({ ride }) => new Promise((go) => { const f = () => (ride.t > 0 ? go() : setTimeout(f, 5)); f(); })"
     )
     page.keyboard.press("Space")
-    page.get_by_role("button", name="Go on").wait_for()
+    page.get_by_role("button", name="Go on", exact=True).wait_for()
     stood = time_of(page)
     page.get_by_role("textbox").focus()
     page.keyboard.press("End")
@@ -214,6 +215,34 @@ def test_a_block_opens_as_the_weights_of_the_head_that_is_shown(page: Page, url:
     assert ask(page, "return ride.inside.shown") is False
 
 
+def test_the_likeliest_pieces_open_and_say_how_likely_each_is(page: Page, url: str) -> None:
+    opened(page, url)
+    ask(page, "ride.go(ride.data.moments.find((m) => m.stop === 'next piece').end)")
+    page.get_by_role("button", name="Step inside").click()
+    page.get_by_role("grid").wait_for()
+    logits = translated(SENTENCE)["logits"][0]
+    shares = np.exp(logits - logits.max()) / np.exp(logits - logits.max()).sum()
+    best = [int(id) for id in np.argsort(-shares)[:5]]
+    assert page.get_by_role("rowheader").all_inner_texts() == [pieces([id])[0].text for id in best]
+    cells = [float(text) for text in page.get_by_role("gridcell").all_inner_texts()]
+    assert cells == pytest.approx([shares[id] for id in best], rel=6e-3, abs=1e-4)
+    page.get_by_role("gridcell").nth(1).click()
+    page.get_by_role("button", name="How is it worked out?").click()
+    expect(page.get_by_text("Asked:")).to_contain_text(f"('probabilities', (0, {best[1]}))")
+
+
+def test_a_stop_leaves_in_sight_what_was_said_on_the_way_there(page: Page, url: str) -> None:
+    opened(page, url)
+    stops = ask(page, "return ride.data.moments.flatMap((m, n) => (m.stop ? [n] : []))")
+    said = ask(page, "return ride.data.moments.map((m) => m.caption)")
+    for before, stop in itertools.pairwise([-1, *stops]):
+        ask(page, "ride.go(ride.data.moments[arg].end)", stop)
+        assert caption(page) == said[stop]
+        earlier = [text for text in dict.fromkeys(said[before + 1 : stop]) if text != said[stop]]
+        shown = page.locator(".earlier")
+        assert (shown.inner_text().split("\n") if shown.is_visible() else []) == earlier
+
+
 def test_the_keyboard_reaches_columns_and_blocks(page: Page, url: str) -> None:
     opened(page, url)
     ask(page, "ride.go(ride.data.moments.find((m) => m.stop === 'memory').end)")
@@ -259,8 +288,15 @@ def test_another_sentence_starts_anew_with_its_own_numbers(page: Page, url: str)
 
 def test_less_motion_steps_from_stop_to_stop(new_page: Callable[..., Page], url: str) -> None:
     page = opened(new_page(reduced_motion="reduce"), url)
+    captions = [text for text, _ in itertools.groupby(ask(page, "return ride.data.moments.map((m) => m.caption)"))]
     page.get_by_role("button", name="Play").click()
-    assert ask(page, "return [ride.playing, ride.t === ride.data.moments[0].end]") == [False, True]
+    seen = [caption(page)]
+    for _ in captions[1:]:
+        page.locator(".card").get_by_role("button", name="Go on").click()
+        assert not ask(page, "return ride.playing")
+        seen.append(caption(page))
+    assert seen == captions
+    ask(page, "ride.go(ride.data.moments.find((m) => m.stop === 'attention').end)")
     page.get_by_role("button", name="Step inside").click()
     assert ask(page, "return stage.getAnimations({ subtree: true }).length") == 0
 
@@ -343,7 +379,7 @@ def test_a_clip_opens_the_whole_machine_where_it_stands(page: Page, url: str) ->
     expect(page.get_by_text("Asked:")).to_contain_text("3")
     opened(page, url, start="3")
     assert time_of(page) == pytest.approx(ask(page, "return ride.data.moments[3].end"))
-    assert "Self-attention: each piece looks at all pieces." in caption(page)
+    assert "Self-attention: each piece looks at all pieces, in 4 ways at once" in caption(page)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -399,7 +435,7 @@ def test_on_a_phone_the_panels_stack_and_nothing_scrolls_sideways(new_page: Call
     assert encoder["w"] == decoder["w"] > 300
     ask(page, "ride.go(arg)", 14)
     assert not sideways(page)
-    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("button", name="Go on", exact=True).click()
     page.get_by_role("button", name="Pause").wait_for()
 
 
@@ -413,6 +449,8 @@ def test_on_the_first_screen_of_home_stands_the_whole_stage(page: Page, serve: C
     page.get_by_role("button", name="How is it worked out?").click()
     worked = page.locator(".st-key-asked")
     expect(worked).to_contain_text("How did this")
+    expect(worked).to_contain_text("Encoder, layer 1, self-attention, how much one piece takes from another: head 2,")
+    expect(worked).to_be_in_viewport(ratio=0.9)
     expect(worked.get_by_role("link")).to_contain_text("Self-attention")
 
 

@@ -15,6 +15,7 @@ from tests.oracle.words import Piece, pieces, visible
 
 N = config()["n_layers"]
 SIZES = config()["vocab_size"], config()["d_model"]
+HEADS = config()["n_heads"]
 PARTS = {"encoder": ("self_attn", "feed_forward"), "decoder": ("self_attn", "cross_attn", "feed_forward")}
 # As measured over many sentences (assets/models/translator/about.json), counted from 0.
 TELLING = {"encoder": (1, 1), "decoder": (2, 0), "cross": (2, 2)}
@@ -202,7 +203,7 @@ def steps(page: Page) -> list[dict[str, Any]]:
             best[-1] = label.id
         found.append(
             {
-                "candidates": [[shown(pieces([int(id)])[0].text), float(row[id])] for id in best],
+                "candidates": [[shown(pieces([int(id)])[0].text), float(row[id]), int(id)] for id in best],
                 "chosen": best.index(label.id),
             }
         )
@@ -302,8 +303,8 @@ class Story:
         for at, block in enumerate(STACKS["encoder"]):
             if block.name == "embedding":
                 said = (
-                    f"Each piece becomes a vector: {d} learned numbers, drawn as one column. Blue is "
-                    "below zero, orange above."
+                    f"The encoder reads. Each piece becomes a vector: {d} learned numbers, drawn as one column. "
+                    "Blue is below zero, orange above."
                 )
                 self.add("block", said, part=at)
             elif block.name == "positions":
@@ -319,11 +320,11 @@ class Story:
                     said = f"Layer {block.layer} looks and mixes again, with weights of its own. {takes}"
                     self.add("block", said, part=at, look=look)
                     continue
-                said = f"Self-attention: each piece looks at all pieces. {takes} The thicker the line, the more."
+                said = f"Self-attention: each piece looks at all pieces, in {HEADS} ways at once, the heads. {takes}"
                 self.add("block", said, "attention", part=at, look=look, half=1)
                 said = (
-                    "The columns are mixed in these shares, in every head, and the mix is added to "
-                    "what each column was."
+                    "The thicker the line, the larger the share. In these shares each head mixes the columns; the mix "
+                    "is added to what each column was."
                 )
                 self.add("block", said, part=at, look=look, half=2)
             elif block.layer == 1:
@@ -353,19 +354,18 @@ class Story:
                     "The decoder writes the translation, piece by piece. It begins with <sos>, the "
                     "start sign, which becomes a column too."
                 )
+            elif block.layer > 1:
+                said = "Layers 2 and 3 do the same again, with weights of their own."
             elif not look:
-                said = f"Layer {block.layer}, feed-forward: the column by itself."
-            elif block.layer == 1 and block.name == "cross_attn":
+                said = "Then feed-forward: the column by itself."
+            elif block.name == "cross_attn":
                 stop = "reading"
                 said = (
                     f"Now it reads the memory. In head {look[0] + 1} it takes {share(look[3])} from "
                     f"{quoted(self.page.src[look[2]])}, and adds what it read to its column."
                 )
-            elif block.layer == 1:
-                said = "Masked self-attention: the decoder looks only at what is written so far. That is <sos> alone."
             else:
-                what = "reads the memory again" if block.name == "cross_attn" else "looks at what is written"
-                said = f"Layer {block.layer} {what}, with weights of its own."
+                said = "Masked self-attention: the decoder looks only at what is written so far. That is <sos> alone."
             self.add("block", said, stop, stack=1, part=at, step=0, look=look)
         said = (
             f"The last column is compared with all {SIZES[0]:,} pieces. {quoted(self.page.labels[0])} gets "

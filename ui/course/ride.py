@@ -2,12 +2,12 @@
 
 import streamlit as st
 
-from explain import worked
+from explain import worked, worked_weight
 from model.anatomy import TOKEN_AXES
 from model.trace import Trace
 from ui.components.announcement import announce
 from ui.components.stage import Cell, clip, stage
-from ui.components.stage.parts import panels_of
+from ui.components.stage.parts import Part, panels_of
 from ui.components.stage.story import moment_of, story
 from ui.course.lesson import COURSE, Lesson
 from ui.engine import numbers
@@ -26,9 +26,9 @@ def ride(trace: Trace, start: int | None = None) -> None:
     links = {block: lesson.title for block, lesson in COURSE.by_block().items()}
     cell = stage(trace, key="stage", links=links, start=start)
     if cell:
-        st.session_state[_ASKED] = trace.model.name, trace.text, cell
+        st.session_state[_ASKED] = trace.model.name, trace.text, trace.label_ids, cell
     match st.session_state.get(_ASKED):
-        case [trace.model.name, trace.text, asked]:
+        case [trace.model.name, trace.text, trace.label_ids, asked]:
             with st.container(border=True, key="asked"):
                 work_out(trace, asked)
 
@@ -41,9 +41,14 @@ def you_are_here(lesson: Lesson, trace: Trace, large: bool = False) -> None:
         whole_machine(trace, moment)
 
 
-@st.dialog("The whole machine", width="large")
 def whole_machine(trace: Trace, moment: int) -> None:
-    """The ride of a trace, stopped at one of its moments."""
+    """The ride of a trace in a dialog, stopped at one of its moments."""
+    st.session_state.pop(_ASKED, None)  # what was asked on another page is not asked here
+    _dialog(trace, moment)
+
+
+@st.dialog("The whole machine", width="large")
+def _dialog(trace: Trace, moment: int) -> None:
     ride(trace, moment)
 
 
@@ -57,25 +62,42 @@ def work_out(trace: Trace, cell: Cell) -> None:
     known = numbers(trace)
     name, index = cell
     value = float(known[name][index])
-    axes = known.made(name).axes
+    part, what = _origin(trace, name)
+    axes = ("labels", "entry") if name == "probabilities" else known.made(name).axes
     at = ", ".join(_place(trace, axis, i) for axis, i in zip(axes, index, strict=True))
-    st.markdown(f"**How did this {number(value)} come about?** {in_markdown(name)}, {at}.")
+    st.markdown(f"**How did this {number(value)} come about?** {what}: {at}.")
     announce(f"Worked out below: {number(value)}.", key="said_asked")
-    show_steps([worked(known, name, index)])
-    lesson = COURSE.by_block().get(_block(trace, name))
+    if part and part.weights == name and len(index) == 3:
+        show_steps(worked_weight(known, name.removesuffix(".weights"), index))
+    else:
+        show_steps([worked(known, name, index)])
+    lesson = COURSE.by_block().get(part.id) if part else None
     if lesson:
         st.page_link(COURSE.page(lesson), label=f"The lesson: {lesson.title} →")
-    st.caption("Numbers are shown rounded and were computed unrounded.")
+    st.caption(f"In the code this is `{name}`. Numbers are shown rounded and were computed unrounded.")
 
 
 def _place(trace: Trace, axis: str, at: int) -> str:
     """One index in words: the piece, or what is counted and its number from 1."""
+    if axis == "entry":
+        return f"**{in_markdown(piece(trace.model.tokenizer.tokens([at])[0].text))}**"
     if axis in TOKEN_AXES:
-        return f"**{in_markdown(piece(trace.tokens(axis)[at].text))}** ({at + 1})"
-    return f"{ {'head': 'head', 'd_model': 'dimension'}.get(axis, axis) } {at + 1}"
+        said = f"**{in_markdown(piece(trace.tokens(axis)[at].text))}** ({at + 1})"
+        return f"step {at + 1}" if axis == "labels" else said
+    return f"{ {'head': 'head', 'd_model': 'number'}.get(axis, axis) } {at + 1}"
 
 
-def _block(trace: Trace, name: str) -> str:
-    """The block of the stage that a tensor belongs to."""
-    parts = [part for panel in panels_of(trace.model.anatomy, trace.model.about) for part in panel.parts]
-    return next((part.id for part in parts if name in (part.result, part.added, part.weights)), "")
+def _origin(trace: Trace, name: str) -> tuple[Part | None, str]:
+    """The block of the stage that a tensor belongs to, and what the tensor is, in words."""
+    for panel in panels_of(trace.model.anatomy, trace.model.about):
+        for part in panel.parts:
+            where = f"{panel.name.capitalize()}, {f'layer {part.layer}, ' if part.layer else ''}{part.label.lower()}"
+            if name == part.weights:
+                return part, f"{where}, how much one piece takes from another"
+            if name == part.added:
+                return part, f"{where}, what is added"
+            if name == part.result:
+                return part, f"{where}, the column after it"
+            if part.kind == "output" and name == "probabilities":
+                return part, f"{where}, how likely it is"
+    return None, ""

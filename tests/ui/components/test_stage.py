@@ -119,7 +119,7 @@ def test_candidates_are_the_likeliest_pieces_with_the_oracles_probabilities(sent
     one = engine.trace(sentence)
     for row, step, label in zip(shares, stage_data(one)["steps"], one.labels, strict=True):
         best = sorted(row, reverse=True)[:5]
-        given = [p for _, p in step["candidates"]]
+        given = [p for _, p, _ in step["candidates"]]
         assert sorted(given, reverse=True)[:4] == pytest.approx(best[:4], abs=2e-4)
         assert given[step["chosen"]] == pytest.approx(row[label.id], abs=2e-4)
 
@@ -223,12 +223,28 @@ def test_code_and_data_are_small_enough() -> None:
 
 @pytest.mark.parametrize(
     "sent",
-    [None, 3, "x", [], ["0", 1], [-1, 0, 0], [0, 0], [0, 0, 9999], [0, -1, 0], [9999, 0, 0], [0, 0.5, 1], [0, True, 1]],
+    [
+        None,
+        3,
+        "x",
+        [],
+        ["0", 1],
+        [-1, 0, 8000],
+        [-1, 5, 0],
+        [-2, 0, 0],
+        [0, 0],
+        [0, 0, 9999],
+        [0, -1, 0],
+        [9999, 0, 0],
+        [0, 0.5, 1],
+        [0, True, 1],
+    ],
 )
 def test_what_the_browser_sends_is_checked(sent: object) -> None:
     tensors = stage_data(engine.trace(SENTENCES[0]))["tensors"]
-    assert asked(tensors, sent) is None
-    assert asked(tensors, [1, 2, 3]) == (tensors[1][0], (2, 3))
+    assert asked(tensors, sent, (5, 8000)) is None
+    assert asked(tensors, [1, 2, 3], (5, 8000)) == (tensors[1][0], (2, 3))
+    assert asked(tensors, [-1, 4, 7999], (5, 8000)) == ("probabilities", (4, 7999))
 
 
 def test_percent() -> None:

@@ -41,7 +41,8 @@ def stage(trace: Trace, *, key: str, links: Mapping[str, str] | None = None, sta
     """
     data = stage_data(trace, links) | {"start": start}
     sent = _component(key=key, data=data, on_select_change=lambda: None)
-    return asked(data["tensors"], sent.get("select"))
+    size = trace.model.tokenizer.vocab_size
+    return asked(data["tensors"], sent.get("select"), (len(trace.labels), size))
 
 
 def clip(trace: Trace, *, key: str, shows: Collection[str], large: bool = False) -> int | None:
@@ -56,13 +57,16 @@ def clip(trace: Trace, *, key: str, shows: Collection[str], large: bool = False)
     return whole if type(whole) is int and 0 <= whole < len(data["moments"]) else None
 
 
-def asked(tensors: list[list[Any]], sent: object) -> Cell | None:
-    """What the browser asks about. What it sends is checked, not believed."""
+def asked(tensors: list[list[Any]], sent: object, probabilities: tuple[int, int]) -> Cell | None:
+    """What the browser asks about. What it sends is checked, not believed.
+
+    Args: tensors: name and shape of each that was sent; probabilities: the shape of those, which are not sent
+    """
     if not isinstance(sent, list) or not sent or not all(type(n) is int for n in sent):
         return None
     number, *index = sent
-    if not 0 <= number < len(tensors):
+    if not -1 <= number < len(tensors):
         return None
-    name, shape = tensors[number]
+    name, shape = tensors[number] if number >= 0 else ("probabilities", probabilities)
     fits = len(index) == len(shape) and all(0 <= i < size for i, size in zip(index, shape, strict=True))
     return (name, tuple(index)) if fits else None

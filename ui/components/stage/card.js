@@ -5,6 +5,7 @@ class Card {
     this.root = el("aside", "card");
     setAttribute(this.root, "aria-label", "What happens");
     this.count = el("p", "count");
+    this.earlier = el("div", "earlier");
     this.caption = el("p", "caption");
     setAttribute(this.caption, "aria-live", "polite");
     this.heads = el("div", "heads");
@@ -14,14 +15,17 @@ class Card {
     this.enter = el("button", "enter", "Step inside");
     this.enter.type = "button";
     this.enter.addEventListener("click", () => ride.enter(whatWorks(ride.scene, ride.data)));
+    this.onward = el("button", "enter onward");
+    this.onward.type = "button";
+    this.onward.addEventListener("click", () => ride.toggle());
     this.scale = el("p", "scale");
     this.scaleText = el("span");
     this.scale.append(el("i", "ramp"), this.scaleText);
-    this.root.append(this.count, this.caption, this.heads, this.look, this.enter, this.scale);
+    this.root.append(this.count, this.earlier, this.caption, this.heads, this.look, this.onward, this.enter, this.scale);
     this.ride = ride;
   }
 
-  show({ scene, data, playing, t, captions, clip }) {
+  show({ scene, data, playing, t, to, captions, clip, inside }) {
     const stops = stopsOf(data);
     const at = stops.filter((n) => data.moments[n].end <= t + 0.02).length;
     const here = stops.find((n) => n >= scene.n);
@@ -29,13 +33,26 @@ class Card {
     const invite = "Press play, or the space bar, and watch your sentence go through the whole machine. Every number drawn is the model's own.";
     setText(this.caption, captions ? (t === 0 ? invite : scene.moment.caption) : "");
     this.showHeads(scene, data);
-    this.enter.hidden = t === 0 || playing || clip;
+    const still = t > 0 && !playing && !clip;
+    this.showEarlier(data, scene.n, still && captions ? stops.findLast((n) => n < scene.n) ?? -1 : scene.n);
+    this.enter.hidden = !still || inside.shown || scene.moment.kind === "pieces";
+    this.onward.hidden = !still || inside.shown;
+    setText(this.onward, t >= to ? "Watch again" : "Go on →");
     const { part, panel } = scene.moment;
     const tensor = data.tensors[data.panels[panel].parts[Math.max(0, part)].result] ?? data.tensors[data.panels[panel].parts[part - 1].result];
     const limit = shortNumber(limitOf(tensor));
-    this.scale.hidden = t === 0;
+    this.scale.hidden = !scene.tiles.length;
     setText(this.scaleText, `−${limit} to ${limit} and beyond`);
     setAttribute(this.scale, "title", "Colours of the numbers in the newest row of columns");
+  }
+
+  /** What was said since moment `from`, before moment `to`: a stop leaves time to read it. */
+  showEarlier(data, to, from) {
+    const said = new Set(data.moments.slice(from + 1, to).map((moment) => moment.caption));
+    said.delete(data.moments[to].caption);
+    const text = [...said].join("\n");
+    this.earlier.hidden = !text;
+    setText(this.earlier, text);
   }
 
   showHeads(scene, data) {

@@ -30,7 +30,7 @@ def stage_data(trace: Trace, links: Mapping[str, str] | None = None, shows: Coll
              panels: stacks with their tokens, the ids of these, and their blocks; every block names its tensors by
              their numbers in `tensors`, and its lesson
              tensors: name and shape of each; numbers: all of them in float16, see `packed`
-             steps: for each piece written the likeliest candidates with their probabilities, and which was taken
+             steps: for each piece written the likeliest candidates, their probabilities and ids, and which was taken
              moments: see `story.Moment`
     """
     panels = panels_of(trace.model.anatomy, trace.model.about)
@@ -118,7 +118,7 @@ def _steps(trace: Trace) -> list[dict[str, Any]]:
         token = {id: trace.model.tokenizer.tokens([id])[0] for id in best}  # each by itself: they are no text
         steps.append(
             {
-                "candidates": [[piece(token[id].text), round(float(row[id]), 6)] for id in best],
+                "candidates": [[piece(token[id].text), round(float(row[id]), 6), id] for id in best],
                 "chosen": best.index(label.id),
             }
         )

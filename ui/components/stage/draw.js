@@ -179,7 +179,7 @@ class Painter extends Strokes {
     else this.upright(text, x + w / 2, y + h - 5 - (1 - frame) * (h / 2 - 5), frame < 0.9 ? 0 : h - 8, frame, small);
     if (showId > 0.01) {
       pen.globalAlpha = alpha * showId;
-      if (flat) this.text(id.toLocaleString("en"), x + w / 2, y - 9, { size: 11, colour: this.palette.muted });
+      if (flat) this.text(id.toLocaleString("en"), x + w / 2, y - 9, { size: 11, colour: this.palette.text, halo: this.palette.ground });
       else this.upright(id.toLocaleString("en"), x + w / 2, y - 5, 60);
     }
   }

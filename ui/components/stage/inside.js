@@ -1,6 +1,7 @@
-// Inside: the numbers of one column, or the weights of one head, to read and to ask about.
+// Inside: the numbers of one column, the weights of one head, or the likeliest pieces, to read and to ask about.
 
 const ACROSS = 16; // numbers of a vector in a row
+const PROBABILITIES = -1; // as the number of a tensor: it is too large to be sent, a step has one for every piece
 
 class Inside {
   constructor(ride) {
@@ -25,7 +26,7 @@ class Inside {
     setAttribute(this.says, "aria-live", "polite");
     this.ask = el("button", "ask", "How is it worked out?");
     this.ask.type = "button";
-    this.ask.addEventListener("click", () => ride.send(this.asked));
+    this.ask.addEventListener("click", () => ride.ask(this.asked));
     foot.append(this.says, this.ask);
     this.root.append(bar, this.scroll, foot);
     this.table.addEventListener("click", (event) => this.choose(event.target.closest("td")));
@@ -33,7 +34,7 @@ class Inside {
   }
 
   get shown() {
-    return !this.root.hidden;
+    return !this.root.hidden && !this.leaving;
   }
 
   /** Show what was stepped into; the panel grows out of its place in the picture. */
@@ -43,7 +44,7 @@ class Inside {
     this.from = what.rect;
     this.opener = this.ride.proxies.root.getRootNode().activeElement;
     this.show(given);
-    this.root.hidden = false;
+    this.root.hidden = this.leaving = false;
     this.animate(what.rect, false);
     this.back.focus({ preventScroll: true });
   }
@@ -64,8 +65,8 @@ class Inside {
       const moment = data.moments.find((one) => one.panel === what.panel && one.part === what.part) ?? { head: 0 };
       return { kind: "weights", panel: what.panel, part: what.part, tensor: part.weights, head: same ? attention.head : moment.head, row: same ? attention.row : row };
     }
-    const level = part.result < 0 ? what.part - 1 : what.part;
-    return { kind: "vector", panel: what.panel, token: row, level, tensor: parts[level].result };
+    if (part.kind === "output") return { kind: "candidates", step: this.ride.scene.bars[0]?.step ?? row };
+    return { kind: "vector", panel: what.panel, token: row, level: what.part, tensor: part.result };
   }
 
   rowIn(panel, data) {
@@ -77,6 +78,7 @@ class Inside {
   show(given) {
     const { data } = this.ride;
     this.given = given;
+    if (given.kind === "candidates") return this.candidates(given, data, paletteOf(this.root));
     const tensor = data.tensors[given.tensor];
     const palette = paletteOf(this.root);
     if (given.kind === "vector") this.vector(given, data, tensor, palette);
@@ -102,6 +104,23 @@ class Inside {
       rows.push(row);
     }
     this.fill(rows, largest(values));
+  }
+
+  /** The likeliest pieces of a step, with their probabilities. */
+  candidates({ step }, data, palette) {
+    const { candidates, chosen } = data.steps[step];
+    setText(this.title, `Step ${step + 1}: the likeliest pieces, and how likely each is`);
+    setAttribute(this.root, "aria-label", this.title.textContent);
+    this.heads.replaceChildren();
+    const rows = candidates.map(([text, share, id], n) => {
+      const row = el("tr", n === chosen ? "marked" : "");
+      setAttribute(row, "role", "row");
+      const label = el("th", "", text);
+      label.scope = "row";
+      row.append(label, this.cell(share, levelOf(share, "weight", 1), palette.scales.weight, [PROBABILITIES, step, id]));
+      return row;
+    });
+    this.fill(rows, chosen);
   }
 
   weights(given, data, tensor, palette) {
@@ -175,6 +194,7 @@ class Inside {
     this.asked = cell.index;
     const { given } = this;
     const shown = cell.textContent;
+    if (given.kind === "candidates") return setText(this.says, `${cell.parentElement.cells[0].textContent}: ${shown}`);
     if (given.kind === "vector") return setText(this.says, `Number ${cell.index[2] + 1} of ${data.tensors[given.tensor].shape[1]}: ${shown}`);
     const [, head, row, column] = cell.index;
     const { memory } = data.panels[given.panel].parts[given.part];
@@ -205,11 +225,16 @@ class Inside {
   /** Back to the whole machine. */
   shut(moving = true) {
     if (!this.shown) return;
-    const done = () => (this.root.hidden = true);
+    this.leaving = true;
+    const done = () => {
+      if (this.leaving) this.root.hidden = true; // else it was opened again meanwhile
+      this.leaving = false;
+    };
     const play = moving && this.animate(this.from, true);
     if (play) play.onfinish = done;
     else done();
     this.ride.moveCamera(null);
+    this.ride.draw();
     if (moving) (this.opener ?? this.ride.controls.play).focus?.({ preventScroll: true });
   }
 }

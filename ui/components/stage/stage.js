@@ -96,6 +96,10 @@ class Stage {
     if (document.fullscreenElement || this.small) return;
     const dialog = this.root.getRootNode().host.closest("[role=dialog]");
     if (dialog) return this.root.style.setProperty("--height", `${Math.max(350, 0.82 * innerHeight - 230)}px`);
+    if (this.root.clientWidth < NARROW) {
+      const rest = this.controls.root.offsetHeight + this.card.root.offsetHeight + 96; // the page's header, and gaps
+      return this.root.style.setProperty("--height", `${Math.max(420, innerHeight - rest)}px`);
+    }
     const top = this.root.getBoundingClientRect().top + (document.querySelector("[data-testid=stMain]")?.scrollTop ?? 0);
     const room = innerHeight - top - this.controls.root.offsetHeight - 22;
     this.root.style.setProperty("--height", `${Math.min(900, Math.max(350, room))}px`);
@@ -129,9 +133,9 @@ class Stage {
   toggle() {
     if (!this.data) return;
     if (!this.playing && (this.fresh || this.t >= this.to)) this.go(this.from);
-    if (this.calm.matches) return this.clip ? this.step(1) : this.stop(1);
+    if (this.calm.matches) return this.read();
     this.setPlaying(!this.playing);
-    if (this.playing && this.view().width < NARROW) this.root.scrollIntoView({ block: "start", behavior: "smooth" });
+    if (this.playing && !this.small && this.view().width < NARROW) this.root.scrollIntoView({ block: "start", behavior: "smooth" });
   }
 
   setPlaying(on) {
@@ -170,6 +174,12 @@ class Stage {
     this.leap(ends, by);
   }
 
+  /** To where something else is said: how it goes on without motion. */
+  read() {
+    const { moments } = this.data;
+    this.leap(moments.filter((one, n) => one.caption !== moments[n + 1]?.caption).map((one) => one.end), 1);
+  }
+
   /** To the next stop, or to the one before. */
   stop(by) {
     this.leap([0, ...stopsOf(this.data).map((n) => this.data.moments[n].end)], by);
@@ -205,6 +215,28 @@ class Stage {
     const box = this.scene.boxes[panel];
     this.windows[panel] = Math.min(box.count - box.shown, Math.max(0, Math.round(box.first) + by));
     this.draw();
+  }
+
+  /** Ask the page how a number came about, and bring the answer into sight. */
+  ask(cell) {
+    if (document.fullscreenElement) document.exitFullscreen();
+    const answer = () => document.querySelector(".st-key-asked");
+    const before = answer()?.textContent;
+    this.send(cell);
+    const until = performance.now() + 8000;
+    const look = () => {
+      if (this.closed || performance.now() > until) return;
+      if (answer() && answer().textContent !== before) this.bring(answer());
+      else setTimeout(look, 100);
+    };
+    look();
+  }
+
+  /** Scroll to a part of the page while it still grows. */
+  bring(node) {
+    const watch = new ResizeObserver(() => node.scrollIntoView({ block: "nearest", behavior: this.calm.matches ? "auto" : "smooth" }));
+    watch.observe(node);
+    setTimeout(() => watch.disconnect(), 3000);
   }
 
   /** Ask the page for the whole machine, at what is shown here. */

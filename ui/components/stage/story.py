@@ -97,7 +97,7 @@ class _Story:
             f"The text is cut into {counted(len(tokens), 'piece')}. "
             f"Each has a number from 0 to {self.n_entries - 1:,}: {named(example)} is {example.id:,}.{sign}"
         )
-        yield Moment("pieces").lasts(1.3, said, "pieces")
+        yield Moment("pieces").lasts(1.2, said, "pieces")
 
     def readers(self) -> Iterator[Moment]:
         """Every stack that runs before the one that writes."""
@@ -117,8 +117,9 @@ class _Story:
         d_model = self.trace.tensors[panel.parts[0].result].shape[-1]
         match part.kind:
             case "embedding":
-                said = f"Each piece becomes a vector: {d_model} learned numbers, drawn as one column. "
-                yield moment.lasts(1.0, said + "Blue is below zero, orange above.")
+                reads = f"The {panel.name} reads. " if len(self.panels) > 1 else ""
+                said = f"{reads}Each piece becomes a vector: {d_model} learned numbers, drawn as one column. "
+                yield moment.lasts(1.2, said + "Blue is below zero, orange above.")
             case "positions":
                 said = f"To each column {d_model} more numbers are added. They depend only on where the piece stands: "
                 yield moment.lasts(1.5, said + "first, second, third.", "vectors")
@@ -142,11 +143,12 @@ class _Story:
         look = look_of(self.trace, part)
         moment = replace(moment, head=look.head, focus=look.row)
         whom = "itself and those before it" if part.causal else "all pieces"
-        told = says(self.trace, part, look)
-        said = f"Self-attention: each piece looks at {whom}. {told} The thicker the line, the more."
+        n_heads = len(self.trace.tensors[part.weights])
+        ways = f", in {n_heads} ways at once, the heads" if n_heads > 1 else ""
+        said = f"Self-attention: each piece looks at {whom}{ways}. {says(self.trace, part, look)}"
         yield replace(moment, half=1).lasts(1.8, said, "attention")
-        said = "The columns are mixed in these shares, in every head, and the mix is added to what each column was."
-        yield replace(moment, half=2).lasts(1.0, said)
+        said = "The thicker the line, the larger the share. In these shares each head mixes the columns; the mix is "
+        yield replace(moment, half=2).lasts(1.0, said + "added to what each column was.")
 
     # --- the stack that writes ------------------------------------------------------------------------------------
 
@@ -183,21 +185,24 @@ class _Story:
         """One block of a decoder that reads a memory, at work on its first row."""
         if part.kind in ("embedding", "positions"):
             said = "The decoder writes the translation, piece by piece. It begins with <sos>, the start sign, which "
-            return moment.lasts(0.6 if part.kind == "embedding" else 0.4, said + "becomes a column too.")
-        if part.kind != "attention":
-            what = "feed-forward: the column by itself" if part.kind == "feed_forward" else "a last norm"
-            return moment.lasts(0.3, f"Layer {part.layer}, {what}." if part.layer else f"Then {what}.")
-        look = look_of(self.trace, part, moment.step)
-        moment = replace(moment, head=look.head, focus=moment.step)
+            return moment.lasts(0.6, said + "becomes a column too.")
+        look = look_of(self.trace, part, moment.step) if part.kind == "attention" else None
+        moment = replace(moment, head=look.head, focus=moment.step) if look else moment
+        if part.layer > 1:
+            last = max(part.layer for part in self.parts)
+            others = "Layer 2 does" if last == 2 else f"Layers 2 {'and' if last == 3 else 'to'} {last} do"
+            return moment.lasts(
+                0.25, f"{others} the same again, with weights of {'its' if last == 2 else 'their'} own."
+            )
+        if not look:
+            said = "Then feed-forward: the column by itself." if part.layer else "Then a last norm."
+            return moment.lasts(0.4, said)
         if reads:
             column = named(self.trace.src[look.column])
             said = f"Now it reads the memory. In head {look.head + 1} it takes {percent(look.weight)} from {column}, "
             return moment.lasts(1.6, said + "and adds what it read to its column.", "reading")
-        if part.layer == 1 and not part.memory:
-            said = "Masked self-attention: the decoder looks only at what is written so far. That is <sos> alone."
-            return moment.lasts(0.8, said)
-        what = "reads the memory again" if part.memory else "looks at what is written"
-        return moment.lasts(0.3, f"Layer {part.layer} {what}, with weights of its own.")
+        said = "Masked self-attention: the decoder looks only at what is written so far. That is <sos> alone."
+        return moment.lasts(0.8, said)
 
     def later_step(self, moment: Moment, slow: bool, n_left: int) -> Iterator[Moment]:
         """A piece that was written becomes the next input, and another one is written."""
