@@ -37,23 +37,23 @@ TRIAL = Choice("Try", "mask_trial", tuple(TRIALS))
 
 def idea(trace: Trace) -> None:
     st.markdown(
-        "A mask says which pairs may meet at all. Where they may not, the score is replaced by −∞ before the softmax, "
-        "and since e to the −∞ is 0, the weight is exactly 0 after it: nothing flows."
+        "While the decoder learns, the right translation lies open before it. So that no piece can look ahead, a "
+        "**causal mask** M turns the score of every later piece into −∞. The softmax then gives that piece a weight "
+        "of exactly 0: nothing flows."
     )
-    # Two formulas, because one would be torn apart on a phone.
-    with st.container(horizontal=True, horizontal_alignment="center", gap="large", key="mask_formulas"):
-        st.latex(r"\operatorname{softmax}\!\left(\frac{QK^{\mathsf T}}{\sqrt{d_k}}+M\right)", width="content")
-        st.latex(
-            r"M_{ij}=\begin{cases}0&\text{if row }i\text{ may see }j\\-\infty&\text{otherwise}\end{cases}",
-            width="content",
+    st.latex(r"\operatorname{softmax}\!\left(\frac{QK^{\mathsf T}}{\sqrt{d_k}}+M\right)")
+    with st.expander("What each row sees, and a second mask for padding"):
+        st.markdown(
+            "Row i of the decoder sees the inputs 1 to i, the first of them `<sos>`, and predicts piece i of the "
+            "translation."
         )
-    st.markdown(
-        "- The **causal mask** hides the future: while the decoder learns to predict a piece, it must not read that "
-        "piece. Row i sees the inputs 1 to i, the first of them `<sos>`, and predicts piece i of the translation.\n"
-        "- The **padding mask** hides `<pad>`. Many sentences go through the model together, in one array of numbers, "
-        "and this filler brings them to one length. No piece may look at it."
-    )
-    draw_triangle(trace)
+        draw_triangle(trace)
+        st.markdown("M is added to the scores, and e to the −∞ is 0:")
+        st.latex(r"M_{ij}=\begin{cases}0&\text{if row }i\text{ may see }j\\-\infty&\text{otherwise}\end{cases}")
+        st.markdown(
+            "A second mask, the **padding mask**, hides `<pad>`. Many sentences go through the model together, in one "
+            "array of numbers, and this filler brings them to one length. No piece may look at it."
+        )
 
 
 def choose(trace: Trace) -> None:

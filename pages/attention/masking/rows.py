@@ -24,7 +24,7 @@ def draw_triangle(trace: Trace) -> None:
         [token.text for token in trace.tgt],
         [token.text for token in trace.labels],
         rows,
-        "Each row sees the inputs in blue and predicts the piece at its end",
+        "Each row sees the coloured inputs and predicts the piece at its end",
     )
     _note_cut(trace, rows)
 

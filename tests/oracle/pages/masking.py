@@ -68,25 +68,30 @@ def drawn(page: Page) -> tuple[list[int], Statements]:
 
 def idea(page: Page) -> Statements:
     yield markdown(
-        "A mask says which pairs may meet at all. Where they may not, the score is replaced by −∞ before the softmax, "
-        "and since e to the −∞ is 0, the weight is exactly 0 after it: nothing flows."
+        "While the decoder learns, the right translation lies open before it. So that no piece can look ahead, a "
+        "**causal mask** M turns the score of every later piece into −∞. The softmax then gives that piece a weight "
+        "of exactly 0: nothing flows."
     )
     yield latex(r"\operatorname{softmax}\!\left(\frac{QK^{\mathsf T}}{\sqrt{d_k}}+M\right)")
-    yield latex(r"M_{ij}=\begin{cases}0&\text{if row }i\text{ may see }j\\-\infty&\text{otherwise}\end{cases}")
+    yield fold("What each row sees, and a second mask for padding")
     yield markdown(
-        "- The **causal mask** hides the future: while the decoder learns to predict a piece, it must not read that "
-        "piece. Row i sees the inputs 1 to i, the first of them `<sos>`, and predicts piece i of the translation.\n"
-        "- The **padding mask** hides `<pad>`. Many sentences go through the model together, in one array of numbers, "
-        "and this filler brings them to one length. No piece may look at it."
+        "Row i of the decoder sees the inputs 1 to i, the first of them `<sos>`, and predicts piece i of the "
+        "translation."
     )
     rows, cut = drawn(page)
     yield triangle(
         [piece.text for piece in page.tgt],
         [piece.text for piece in page.labels],
         rows,
-        "Each row sees the inputs in blue and predicts the piece at its end",
+        "Each row sees the coloured inputs and predicts the piece at its end",
     )
     yield from cut
+    yield markdown("M is added to the scores, and e to the −∞ is 0:")
+    yield latex(r"M_{ij}=\begin{cases}0&\text{if row }i\text{ may see }j\\-\infty&\text{otherwise}\end{cases}")
+    yield markdown(
+        "A second mask, the **padding mask**, hides `<pad>`. Many sentences go through the model together, in one "
+        "array of numbers, and this filler brings them to one length. No piece may look at it."
+    )
 
 
 def shown(page: Page) -> Shown:
