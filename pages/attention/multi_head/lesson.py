@@ -33,17 +33,27 @@ MIXED_COLUMNS = 64  # of the d_model after W^O, as many as are shown
 
 
 def idea(trace: Trace) -> None:
+    n_heads = trace.model.config.n_heads
+    st.markdown(
+        "A piece may need several things at once: the word before it, its verb, the end of the sentence. So a layer "
+        f"has h = {n_heads} **heads**, and each looks in its own way. Their results stand side by side, and one more "
+        "learned matrix mixes them:"
+    )
+    st.latex(r"\operatorname{Concat}(\mathrm{head}_1,\dots,\mathrm{head}_h)\,W^O")
+    with st.expander("What one head is made of, with the shapes"):
+        one_head(trace)
+
+
+def one_head(trace: Trace) -> None:
+    """The matrices of a head, and how wide its result is."""
     config = trace.model.config
     n_heads, d_k, d_model = config.n_heads, config.d_k, config.d_model
     st.markdown(
-        "One softmax gives one mix, but a piece may need several things at once: the word before it, the verb it "
-        f"belongs to, the end of the sentence. So a layer has h = {n_heads} **heads**. Each has its own "
-        ":blue[$W^Q$], :orange[$W^K$] and :green[$W^V$], which make vectors of only $d_k = d_{model} / h$ = "
-        f"{d_model} / {n_heads} = {d_k} numbers, and each head shares out its attention in its own way. Side by side "
-        f"their results are {d_model} numbers wide again, and one more learned matrix, $W^O$, mixes them."
+        "Each head has its own :blue[$W^Q$], :orange[$W^K$] and :green[$W^V$]. They make vectors of only "
+        f"$d_k = d_{{model}} / h$ = {d_model} / {n_heads} = {d_k} numbers:"
     )
     st.latex(r"\mathrm{head}_i=\operatorname{Attention}(XW_i^Q,\,XW_i^K,\,XW_i^V)")
-    st.latex(r"\operatorname{MultiHead}(X)=\operatorname{Concat}(\mathrm{head}_1,\dots,\mathrm{head}_h)\,W^O")
+    st.markdown(f"Side by side the results are {d_model} numbers wide again, and $W^O$ mixes them:")
     names = [f"head {n + 1}" for n in range(n_heads)]
     t = len(trace.src)
     flow(

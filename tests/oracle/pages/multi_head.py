@@ -107,14 +107,18 @@ def idea(page: Page) -> Statements:
     h, d = config()["n_heads"], config()["d_model"]
     d_k, t = d // h, len(page.src)
     yield markdown(
-        "One softmax gives one mix, but a piece may need several things at once: the word before it, the verb it "
-        f"belongs to, the end of the sentence. So a layer has h = {h} **heads**. Each has its own :blue[$W^Q$], "
-        f":orange[$W^K$] and :green[$W^V$], which make vectors of only $d_k = d_{{model}} / h$ = {d} / {h} = {d_k} "
-        "numbers, and each head shares out its attention in its own way. Side by side their results are "
-        f"{d} numbers wide again, and one more learned matrix, $W^O$, mixes them."
+        "A piece may need several things at once: the word before it, its verb, the end of the sentence. So a layer "
+        f"has h = {h} **heads**, and each looks in its own way. Their results stand side by side, and one more learned "
+        "matrix mixes them:"
+    )
+    yield latex(r"\operatorname{Concat}(\mathrm{head}_1,\dots,\mathrm{head}_h)\,W^O")
+    yield fold("What one head is made of, with the shapes")
+    yield markdown(
+        "Each head has its own :blue[$W^Q$], :orange[$W^K$] and :green[$W^V$]. They make vectors of only "
+        f"$d_k = d_{{model}} / h$ = {d} / {h} = {d_k} numbers:"
     )
     yield latex(r"\mathrm{head}_i=\operatorname{Attention}(XW_i^Q,\,XW_i^K,\,XW_i^V)")
-    yield latex(r"\operatorname{MultiHead}(X)=\operatorname{Concat}(\mathrm{head}_1,\dots,\mathrm{head}_h)\,W^O")
+    yield markdown(f"Side by side the results are {d} numbers wide again, and $W^O$ mixes them:")
     names = [f"head {n}" for n in range(1, h + 1)]
     yield flow(
         f"The results of {h} heads, {d_k} numbers a piece, stand side by side, {d} numbers a piece. Times W^O they are "
