@@ -54,16 +54,14 @@ TRIAL = Choice("Try", "cross_trial", list(TRIALS))
 
 def idea(trace: Trace) -> None:
     st.markdown(
-        "This is where the two languages meet. Whatever the decoder is about to write, it asks with its "
-        ":blue[**query**]; the :orange[**keys**] and :green[**values**] that answer are made from the English side: "
-        "from M, the *final* output of the encoder, called the **memory**. Every decoder layer reads this same memory, "
-        "with matrices of its own."
+        "Before each piece it writes, the decoder looks at the English. Its :blue[**query**] is made from X, the "
+        "German so far. The :orange[**keys**] and :green[**values**] that answer are made from M, the **memory**: "
+        "what the encoder's last layer puts out."
     )
-    st.latex(
-        r"\operatorname{Attention}(X,M)=\operatorname{softmax}\!\left("
-        r"\frac{XW^Q\,(MW^K)^{\mathsf T}}{\sqrt{d_k}}\right)MW^V"
-    )
-    one_memory_for_all(trace)
+    st.latex(r"\operatorname{softmax}\!\left(\frac{XW^Q\,(MW^K)^{\mathsf T}}{\sqrt{d_k}}\right)MW^V")
+    with st.expander("One memory for every decoder layer"):
+        st.markdown("Every decoder layer reads the same memory, with matrices of its own.")
+        one_memory_for_all(trace)
     with st.expander("The three attentions side by side"):
         markdown_table(
             ("", "queries from", "keys and values from", "a row may see"),
@@ -90,7 +88,7 @@ def one_memory_for_all(trace: Trace) -> None:
         way += [Box(f"encoder layer {layer.index + 1}"), "→"]
     flow(
         [
-            [*way, Box("M", under=f"({s}, {d_model})", colour="output")],
+            [*way, Box("M", under=f"({s}, {d_model})", colour="value")],
             *(
                 [
                     "M →",

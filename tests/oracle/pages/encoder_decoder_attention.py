@@ -66,21 +66,19 @@ STATES = (
 
 def idea(page: Page) -> Statements:
     yield markdown(
-        "This is where the two languages meet. Whatever the decoder is about to write, it asks with its "
-        ":blue[**query**]; the :orange[**keys**] and :green[**values**] that answer are made from the English side: "
-        "from M, the *final* output of the encoder, called the **memory**. Every decoder layer reads this same memory, "
-        "with matrices of its own."
+        "Before each piece it writes, the decoder looks at the English. Its :blue[**query**] is made from X, the "
+        "German so far. The :orange[**keys**] and :green[**values**] that answer are made from M, the **memory**: "
+        "what the encoder's last layer puts out."
     )
-    yield latex(
-        r"\operatorname{Attention}(X,M)=\operatorname{softmax}\!\left("
-        r"\frac{XW^Q\,(MW^K)^{\mathsf T}}{\sqrt{d_k}}\right)MW^V"
-    )
+    yield latex(r"\operatorname{softmax}\!\left(\frac{XW^Q\,(MW^K)^{\mathsf T}}{\sqrt{d_k}}\right)MW^V")
+    yield fold("One memory for every decoder layer")
+    yield markdown("Every decoder layer reads the same memory, with matrices of its own.")
     n = config()["n_layers"]
     way = [part for layer in range(1, n + 1) for part in (box(f"encoder layer {layer}"), "→")]
     yield flow(
         f"Only what encoder layer {n} returns, M, goes on: each of the {n} decoder layers makes keys K and values V "
         "from it and asks with queries Q of its own.",
-        [*way, box("M", f"({len(page.src)}, {config()['d_model']})", "output")],
+        [*way, box("M", f"({len(page.src)}, {config()['d_model']})", "value")],
         *(
             [
                 "M →",
