@@ -42,23 +42,31 @@ STEP = Choice("Step", "ff_step", list(STEPS), default="3 ReLU")
 
 
 def idea(trace: Trace) -> None:
+    config = trace.model.config
+    st.markdown(
+        "Attention has mixed the pieces. Now a small network works on **each piece by itself**. It widens the piece's "
+        f"vector x from {config.d_model} numbers to {config.d_ff:,} **hidden units**, sets the negative ones to 0 (the "
+        f"**ReLU**), and narrows the rest to {config.d_model} numbers again."
+    )
+    st.latex(r"\operatorname{FFN}(x)=\operatorname{ReLU}(xW_1+b_1)\,W_2+b_2")
+    with st.expander("The weights, and what is special about the ReLU"):
+        weights_and_relu(trace)
+
+
+def weights_and_relu(trace: Trace) -> None:
+    """How large the network is, and what its ReLU does."""
     config, weights = trace.model.config, trace.model.weights
     own = sum(w.size for name, w in weights.items() if ".feed_forward." in name)
     st.markdown(
-        "Attention has mixed the pieces. Now a small network works on **each row by itself**, with the same weights at "
-        f"every position: it widens the row from d_model = {config.d_model} to d_ff = {config.d_ff:,} **hidden units** "
-        "(four times as many), sets every negative unit to 0 (the **ReLU**), and narrows the rest back to "
-        f"{config.d_model}."
+        f"The weights W₁, b₁, W₂ and b₂ are the same at every position; each layer has its own. There are d_ff = "
+        f"{config.d_ff:,} hidden units, four times d_model = {config.d_model}. The networks hold "
+        f"**{own / sum(w.size for w in weights.values()):.0%}** of all {trace.model.n_parameters / 1e6:.1f} million "
+        "parameters, the numbers that the model has learned."
     )
-    st.latex(
-        r"\begin{gathered}\operatorname{FFN}(x)=\operatorname{ReLU}(xW_1+b_1)\,W_2+b_2\\"
-        r"\operatorname{ReLU}(z)=\max(0,z)\end{gathered}"
-    )
+    st.latex(r"\operatorname{ReLU}(z)=\max(0,z)")
     st.markdown(
         "The ReLU is the only place in the model where a single number is changed by a rule that is no straight line; "
-        "softmax and norm treat a row as a whole. The networks hold "
-        f"**{own / sum(w.size for w in weights.values()):.0%}** of all {trace.model.n_parameters / 1e6:.1f} "
-        "million parameters."
+        "softmax and norm treat a row as a whole."
     )
 
 

@@ -12,6 +12,7 @@ from tests.oracle.claims import (
     bars,
     caption,
     columns,
+    fold,
     latex,
     magnitude,
     markdown,
@@ -81,20 +82,24 @@ def idea(page: Page) -> Statements:
     d_model, d_ff = config()["d_model"], config()["d_ff"]
     assert d_ff == 4 * d_model
     yield markdown(
-        "Attention has mixed the pieces. Now a small network works on **each row by itself**, with the same weights at "
-        f"every position: it widens the row from d_model = {d_model} to d_ff = {d_ff:,} **hidden units** (four times "
-        f"as many), sets every negative unit to 0 (the **ReLU**), and narrows the rest back to {d_model}."
+        "Attention has mixed the pieces. Now a small network works on **each piece by itself**. It widens the piece's "
+        f"vector x from {d_model} numbers to {d_ff:,} **hidden units**, sets the negative ones to 0 (the "
+        f"**ReLU**), and narrows the rest to {d_model} numbers again."
     )
-    yield latex(
-        r"\begin{gathered}\operatorname{FFN}(x)=\operatorname{ReLU}(xW_1+b_1)\,W_2+b_2\\"
-        r"\operatorname{ReLU}(z)=\max(0,z)\end{gathered}"
-    )
+    yield latex(r"\operatorname{FFN}(x)=\operatorname{ReLU}(xW_1+b_1)\,W_2+b_2")
     total = sum(w.size for w in weights().values())
     own = 2 * config()["n_layers"] * (2 * d_model * d_ff + d_ff + d_model)
+    yield fold("The weights, and what is special about the ReLU")
+    yield markdown(
+        "The weights W₁, b₁, W₂ and b₂ are the same at every position; each layer has its own. There are d_ff = "
+        f"{d_ff:,} hidden units, four times d_model = {d_model}. The networks hold "
+        f"**{number(100 * own / total, 0)}%** of all {number(total / 1e6, 1)} million parameters, the numbers that the "
+        "model has learned."
+    )
+    yield latex(r"\operatorname{ReLU}(z)=\max(0,z)")
     yield markdown(
         "The ReLU is the only place in the model where a single number is changed by a rule that is no straight line; "
-        f"softmax and norm treat a row as a whole. The networks hold **{number(100 * own / total, 0)}%** of all "
-        f"{number(total / 1e6, 1)} million parameters."
+        "softmax and norm treat a row as a whole."
     )
 
 
