@@ -41,22 +41,26 @@ STEP = Choice("Step", "norm_step", list(STEPS), default="4 the norm")
 
 def idea(trace: Trace) -> None:
     st.markdown(
-        "A layer is made of *sub-layers*: attention and feed-forward. A sub-layer does not replace what it reads. It "
-        "writes a *change*, and the change is **added** to what runs past it (the *residual*). Then each row is "
-        "**normalised**, whatever its size: its mean becomes 0 and its standard deviation 1. At last every "
-        "dimension is "
-        "scaled and shifted by two learned numbers of its own, γ and β."
+        "Attention and feed-forward, the *sub-layers*, do not replace what they read. Each writes a *change*, which "
+        "is **added** to what came in, x. So a way past it stays open. Then each row is **normalised**, which keeps "
+        "sizes in check, and scaled and shifted by learned numbers, γ and β."
     )
-    st.latex(
-        r"\begin{gathered}z=x+\operatorname{Sublayer}(x)\\"
-        r"\operatorname{LayerNorm}(z)_i=\gamma_i\,\frac{z_i-\mu}{\sqrt{\sigma^2+\varepsilon}}+\beta_i\\"
-        r"\mu=\tfrac1d\sum_i z_i\qquad\sigma^2=\tfrac1d\sum_i(z_i-\mu)^2\end{gathered}"
-    )
-    st.caption(
-        "σ² is the variance, and its root σ the standard deviation: one divides by σ, not by the root of σ, as "
-        "some slides "
-        "have it. ε = 0.00001 keeps us from dividing by 0."
-    )
+    st.latex(r"\operatorname{LayerNorm}\bigl(x+\operatorname{Sublayer}(x)\bigr)")
+    with st.expander("How a row is normalised"):
+        st.markdown(
+            "What runs past the sub-layer, x, is called the *residual*. The sum z is one row of d numbers. Their mean "
+            "μ is taken off, and the rest is divided by their standard deviation σ, which says how far the numbers "
+            "lie from their mean. Then every dimension is scaled by a γ and shifted by a β of its own."
+        )
+        st.latex(
+            r"\begin{gathered}z=x+\operatorname{Sublayer}(x)\\"
+            r"\operatorname{LayerNorm}(z)_i=\gamma_i\,\frac{z_i-\mu}{\sqrt{\sigma^2+\varepsilon}}+\beta_i\\"
+            r"\mu=\tfrac1d\sum_i z_i\qquad\sigma^2=\tfrac1d\sum_i(z_i-\mu)^2\end{gathered}"
+        )
+        st.caption(
+            "σ² is the variance, and its root σ the standard deviation: one divides by σ, not by the root of σ, as "
+            "some slides have it. ε = 0.00001 keeps us from dividing by 0."
+        )
 
 
 def see(trace: Trace) -> None:

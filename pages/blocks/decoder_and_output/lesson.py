@@ -32,21 +32,23 @@ DIMENSIONS = 64  # of the decoder's output that are shown
 def idea(trace: Trace) -> None:
     t, v = trace.tensors["logits"].shape
     st.markdown(
-        "A decoder layer has three sub-layers: **masked self-attention** (what is written so far), **encoder-decoder "
-        "attention** (what your sentence says) and **feed-forward**, each followed by Add & Norm. "
-        f"After the last of {len(trace.model.anatomy.stack('decoder').layers)} layers, each of the T positions "
-        f"holds one vector, a row of Y. Two "
-        "steps are left: **Linear** compares it with every entry of the vocabulary, one score or *logit* for each; "
-        "**softmax** turns the scores of a row into probabilities of the next piece."
+        "At each position the decoder ends with one vector, a row of Y. **Linear** compares it with every row of E, "
+        "the embeddings of the vocabulary: each entry gets a score, its *logit*. **Softmax** turns the scores into "
+        "probabilities of the next piece."
     )
-    st.latex(
-        r"Z=Y\,E^{\mathsf T}\qquad P=\operatorname{softmax}(Z)\in\mathbb{R}^{T\times V}\qquad "
-        rf"T={t},\; V={f'{v:,}'.replace(',', '{,}')}"
-    )
-    st.markdown(
-        "E is the embedding matrix, the same one that turns pieces into vectors: the output is *tied* to the input. "
-        "A logit is large where the decoder's vector points the way the entry's embedding does."
-    )
+    st.latex(r"P=\operatorname{softmax}(Y\,E^{\mathsf T})")
+    with st.expander("The decoder's layers, and why the output is called tied"):
+        st.markdown(
+            f"Each of the {len(trace.model.anatomy.stack('decoder').layers)} decoder layers has three sub-layers: "
+            "**masked self-attention** (what is written so far), **encoder-decoder attention** (what your sentence "
+            "says) and **feed-forward**, each followed by Add & Norm. After the last one, Y holds a row for each of "
+            f"the T = {t} positions."
+        )
+        st.markdown(
+            f"E is the embedding matrix, with a row for each of the V = {v:,} entries. It is the same one that turns "
+            "pieces into vectors: the output is *tied* to the input. A logit is large where the decoder's vector "
+            "points the way the entry's embedding does."
+        )
 
 
 def current_row(trace: Trace) -> int:

@@ -23,16 +23,20 @@ from ui.views.tables import table
 def idea(trace: Trace) -> None:
     n = len(trace.model.anatomy.stack("encoder").layers)
     st.markdown(
-        f"The encoder is one layer after another, {n} here: self-attention, Add & Norm, feed-forward, Add & Norm, and "
-        "again with weights of their own. A word starts with a vector from the look-up, which is the same in every "
-        "sentence. In each layer every position sees **all** positions, before and after, and takes something of them "
-        "in. What leaves the top, the *memory* that the decoder reads, stands for the word **in this sentence**: a "
-        "*contextual representation*."
+        "A word comes in as a vector that knows nothing of its neighbours. In each of the "
+        f"{n} layers every piece looks at **all** pieces and takes something from them. What leaves the top, the "
+        "*memory* that the decoder reads, stands for the word **in this sentence**."
     )
-    st.latex(
-        r"\begin{gathered}X^{(0)}=\text{embedding}+\text{positions}\\"
-        rf"X^{{(n)}}=\operatorname{{EncoderLayer}}_n\!\left(X^{{(n-1)}}\right),\quad n=1\dots {n}\end{{gathered}}"
-    )
+    with st.expander("The layers, one after another"):
+        st.markdown(
+            "Each layer is self-attention, Add & Norm, feed-forward, Add & Norm, with weights of its own. Layer n "
+            "makes its rows from those of the layer before; the first one begins with the look-up and the positions:"
+        )
+        st.latex(
+            r"\begin{gathered}X^{(0)}=\text{embedding}+\text{positions}\\"
+            rf"X^{{(n)}}=\operatorname{{EncoderLayer}}_n\!\left(X^{{(n-1)}}\right),\quad n=1\dots {n}\end{{gathered}}"
+        )
+        st.markdown("A vector that depends on the whole sentence is called a *contextual representation*.")
 
 
 def see(trace: Trace) -> None:

@@ -34,16 +34,21 @@ TRIAL = Choice("Try", "method", list(TRIALS))
 
 def idea(trace: Trace) -> None:
     st.markdown(
-        "The encoder reads your sentence once. Then the decoder writes the German one piece at a time: it reads "
-        f"`<sos>` and all that is written so far, gives every entry of the vocabulary a probability, one of them is "
-        f"taken and put behind the rest, and it all begins again, until the piece taken is `{EOS}`, the end."
+        "The encoder reads your sentence once. The decoder reads `<sos>` and all that is written so far, and gives "
+        "every piece of the vocabulary a probability. One piece is taken and put behind the rest, and it all begins "
+        f"again, until the piece taken is `{EOS}`, the end."
     )
-    st.latex(r"P(y\mid x)=\prod_{t=1}^{T} P(y_t\mid y_1,\dots,y_{t-1},\,x)")
-    st.markdown(
-        "How one piece is *taken* is not learned; it is up to us. **Greedy**: always the likeliest. **Beam search**: "
-        "keep several beginnings and see which turns out best. **Sampling**: draw at random, as often as the "
-        "probabilities say."
-    )
+    with st.expander("How a piece is taken, and how likely a whole translation is"):
+        st.markdown(
+            "How one piece is *taken* is not learned; it is up to us. **Greedy**: always the likeliest. **Beam "
+            "search**: keep several beginnings and see which turns out best. **Sampling**: draw at random, as often as "
+            "the probabilities say."
+        )
+        st.markdown(
+            "The probability of a whole translation y of a sentence x is the product of those of its T pieces, each "
+            "given what stands before it:"
+        )
+        st.latex(r"P(y\mid x)=\prod_{t=1}^{T} P(y_t\mid y_1,\dots,y_{t-1},\,x)")
 
 
 def see(trace: Trace) -> None:

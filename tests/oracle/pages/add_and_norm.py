@@ -95,10 +95,16 @@ def pieces(page: Page) -> tuple[Piece, ...]:
 
 def idea(page: Page) -> Statements:
     yield markdown(
-        "A layer is made of *sub-layers*: attention and feed-forward. A sub-layer does not replace what it reads. It "
-        "writes a *change*, and the change is **added** to what runs past it (the *residual*). Then each row is "
-        "**normalised**, whatever its size: its mean becomes 0 and its standard deviation 1. At last every dimension "
-        "is scaled and shifted by two learned numbers of its own, γ and β."
+        "Attention and feed-forward, the *sub-layers*, do not replace what they read. Each writes a *change*, which "
+        "is **added** to what came in, x. So a way past it stays open. Then each row is **normalised**, which keeps "
+        "sizes in check, and scaled and shifted by learned numbers, γ and β."
+    )
+    yield latex(r"\operatorname{LayerNorm}\bigl(x+\operatorname{Sublayer}(x)\bigr)")
+    yield fold("How a row is normalised")
+    yield markdown(
+        "What runs past the sub-layer, x, is called the *residual*. The sum z is one row of d numbers. Their mean μ is "
+        "taken off, and the rest is divided by their standard deviation σ, which says how far the numbers lie from "
+        "their mean. Then every dimension is scaled by a γ and shifted by a β of its own."
     )
     yield latex(
         r"\begin{gathered}z=x+\operatorname{Sublayer}(x)\\"

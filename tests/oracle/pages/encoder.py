@@ -65,16 +65,20 @@ STATES = (
 
 def idea(page: Page) -> Statements:
     yield markdown(
-        f"The encoder is one layer after another, {N} here: self-attention, Add & Norm, feed-forward, Add & Norm, and "
-        "again with weights of their own. A word starts with a vector from the look-up, which is the same in every "
-        "sentence. In each layer every position sees **all** positions, before and after, and takes something of them "
-        "in. What leaves the top, the *memory* that the decoder reads, stands for the word **in this sentence**: a "
-        "*contextual representation*."
+        "A word comes in as a vector that knows nothing of its neighbours. In each of the "
+        f"{N} layers every piece looks at **all** pieces and takes something from them. What leaves the top, the "
+        "*memory* that the decoder reads, stands for the word **in this sentence**."
+    )
+    yield fold("The layers, one after another")
+    yield markdown(
+        "Each layer is self-attention, Add & Norm, feed-forward, Add & Norm, with weights of its own. Layer n makes "
+        "its rows from those of the layer before; the first one begins with the look-up and the positions:"
     )
     yield latex(
         r"\begin{gathered}X^{(0)}=\text{embedding}+\text{positions}\\X^{(n)}="
         rf"\operatorname{{EncoderLayer}}_n\!\left(X^{{(n-1)}}\right),\quad n=1\dots {N}\end{{gathered}}"
     )
+    yield markdown("A vector that depends on the whole sentence is called a *contextual representation*.")
 
 
 def cosine(a: Array, b: Array) -> float:

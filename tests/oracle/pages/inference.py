@@ -18,6 +18,7 @@ from tests.oracle.claims import (
     columns,
     control,
     factor,
+    fold,
     info,
     latex,
     markdown,
@@ -172,16 +173,21 @@ def step_of(page: Page, writing: Writing) -> int:
 
 def idea(page: Page) -> Statements:
     yield markdown(
-        "The encoder reads your sentence once. Then the decoder writes the German one piece at a time: it reads "
-        "`<sos>` and all that is written so far, gives every entry of the vocabulary a probability, one of them is "
-        "taken and put behind the rest, and it all begins again, until the piece taken is `<eos>`, the end."
+        "The encoder reads your sentence once. The decoder reads `<sos>` and all that is written so far, and gives "
+        "every piece of the vocabulary a probability. One piece is taken and put behind the rest, and it all begins "
+        "again, until the piece taken is `<eos>`, the end."
     )
-    yield latex(r"P(y\mid x)=\prod_{t=1}^{T} P(y_t\mid y_1,\dots,y_{t-1},\,x)")
+    yield fold("How a piece is taken, and how likely a whole translation is")
     yield markdown(
         "How one piece is *taken* is not learned; it is up to us. **Greedy**: always the likeliest. **Beam search**: "
         "keep several beginnings and see which turns out best. **Sampling**: draw at random, as often as the "
         "probabilities say."
     )
+    yield markdown(
+        "The probability of a whole translation y of a sentence x is the product of those of its T pieces, each given "
+        "what stands before it:"
+    )
+    yield latex(r"P(y\mid x)=\prod_{t=1}^{T} P(y_t\mid y_1,\dots,y_{t-1},\,x)")
 
 
 # --- See: the theatre ------------------------------------------------------------------------------------------------
