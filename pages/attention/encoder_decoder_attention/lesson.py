@@ -96,7 +96,7 @@ def one_memory_for_all(trace: Trace) -> None:
                     Box("V", colour="value"),
                     "→",
                     Box(f"decoder layer {layer.index + 1}"),
-                    "asks with its own",
+                    "with its own",
                     Box("Q", colour="query"),
                 ]
                 for layer in decoder

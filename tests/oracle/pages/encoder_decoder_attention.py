@@ -86,7 +86,7 @@ def idea(page: Page) -> Statements:
                 box("V", colour="value"),
                 "→",
                 box(f"decoder layer {layer}"),
-                "asks with its own",
+                "with its own",
                 box("Q", colour="query"),
             ]
             for layer in range(1, n + 1)
