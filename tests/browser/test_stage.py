@@ -14,6 +14,7 @@ from tests.browser.kit import axe_faults, settled, sideways
 from tests.course import LESSONS
 from tests.oracle.decode import translated
 from tests.oracle.words import pieces
+from tests.oracle.words import text_of as text_of
 
 pytestmark = pytest.mark.browser
 expect.set_options(timeout=20_000)
@@ -229,6 +230,16 @@ def test_the_likeliest_pieces_open_and_say_how_likely_each_is(page: Page, url: s
     page.get_by_role("gridcell").nth(1).click()
     page.get_by_role("button", name="How is it worked out?").click()
     expect(page.get_by_text("Asked:")).to_contain_text(f"('probabilities', (0, {best[1]}))")
+
+
+def test_the_translation_grows_as_it_is_written(page: Page, url: str) -> None:
+    opened(page, url)
+    shown = ask(page, "return ride.data.moments.map((m) => [m.kind, m.step, stage.scene(m.end).written])")
+    labels = translated(SENTENCE).labels
+    written = 0
+    for kind, step, text in shown:
+        written = step + 1 if kind in ("choose", "write", "end") else written
+        assert text == (text_of(labels[:written]) if written else "")
 
 
 def test_a_stop_leaves_in_sight_what_was_said_on_the_way_there(page: Page, url: str) -> None:

@@ -11,7 +11,7 @@ from tests.oracle.forward import config
 from tests.oracle.machine_map import opens
 from tests.oracle.page import Page
 from tests.oracle.statement import Halves, Statement
-from tests.oracle.words import Piece, pieces, visible
+from tests.oracle.words import Piece, pieces, text_of, visible
 
 N = config()["n_layers"]
 SIZES = config()["vocab_size"], config()["d_model"]
@@ -197,7 +197,7 @@ def probabilities(page: Page) -> np.ndarray:
 
 def steps(page: Page) -> list[dict[str, Any]]:
     found = []
-    for row, label in zip(probabilities(page), page.labels, strict=True):
+    for n, (row, label) in enumerate(zip(probabilities(page), page.labels, strict=True), 1):
         best = list(np.argsort(-row)[:5])
         if label.id not in best:
             best[-1] = label.id
@@ -205,6 +205,7 @@ def steps(page: Page) -> list[dict[str, Any]]:
             {
                 "candidates": [[shown(pieces([int(id)])[0].text), float(row[id]), int(id)] for id in best],
                 "chosen": best.index(label.id),
+                "written": visible(text_of([piece.id for piece in page.labels[:n]])),
             }
         )
     return found

@@ -14,7 +14,7 @@ from model.loaded import Array
 from model.trace import Trace
 from ui.components.stage.parts import Panel, Part, panels_of, tensor_names
 from ui.components.stage.story import Moment, clip_of, given_rows, story
-from ui.text import piece
+from ui.text import piece, visible
 
 N_CANDIDATES = 5
 
@@ -30,7 +30,8 @@ def stage_data(trace: Trace, links: Mapping[str, str] | None = None, shows: Coll
              panels: stacks with their tokens, the ids of these, and their blocks; every block names its tensors by
              their numbers in `tensors`, and its lesson
              tensors: name and shape of each; numbers: all of them in float16, see `packed`
-             steps: for each piece written the likeliest candidates, their probabilities and ids, and which was taken
+             steps: for each piece written the likeliest candidates, their probabilities and ids, and which was taken;
+             the text written by then
              moments: see `story.Moment`
     """
     panels = panels_of(trace.model.anatomy, trace.model.about)
@@ -110,7 +111,7 @@ def _steps(trace: Trace) -> list[dict[str, Any]]:
     """The likeliest pieces of every step; the one that was taken is among them."""
     steps = []
     shares = softmax(trace.tensors["logits"].astype(np.float64))
-    for row, label in zip(shares, trace.labels, strict=True):
+    for n, (row, label) in enumerate(zip(shares, trace.labels, strict=True), 1):
         top = np.argpartition(-row, N_CANDIDATES)[:N_CANDIDATES]
         best = sorted(map(int, top), key=lambda id: -float(row[id]))
         if label.id not in best:
@@ -120,6 +121,7 @@ def _steps(trace: Trace) -> list[dict[str, Any]]:
             {
                 "candidates": [[piece(token[id].text), round(float(row[id]), 6), id] for id in best],
                 "chosen": best.index(label.id),
+                "written": visible(trace.model.tokenizer.decode(trace.label_ids[:n])),
             }
         )
     return steps

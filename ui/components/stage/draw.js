@@ -90,6 +90,16 @@ class Painter extends Strokes {
     pen.strokeStyle = box.active ? this.side(side, 0.6) : this.faint(0.14);
     pen.stroke();
     this.text(name.toUpperCase(), box.x + PAD + 2, box.y + 14, { size: 11, weight: 700, align: "left", colour: this.roles[side] });
+    if (this.data.panels[n].parts.at(-1).kind === "output") this.written(scene.written, box, side);
+  }
+
+  /** What is written so far, in the upper corner of the panel that writes; of a long text the end. */
+  written(text, box, side) {
+    const most = box.w - 110;
+    this.pen.font = `650 13px ${this.family}`;
+    let shown = text;
+    while (shown && this.pen.measureText(`…${shown}`).width > most) shown = shown.slice(shown.search(/\s|$/) + 1);
+    if (shown) this.text(shown === text ? text : `…${shown}`, box.x + box.w - PAD, box.y + 14, { size: 13, weight: 650, align: "right", colour: this.roles[side] });
   }
 
   block(scene, { panel, part, x, y, w, h, open, works }) {
@@ -124,7 +134,7 @@ class Painter extends Strokes {
     this.pen.globalAlpha = 1;
     const halo = open > 0.5 ? this.tints[this.data.panels[panel].parts[part].kind][0] : "";
     if (layer) this.text(short ? `${layer}` : `layer ${layer}`, x + 7, middle, { size, align: "left", colour: this.palette.muted, halo });
-    this.text(label, x + w / 2, middle, { size, weight: works ? 650 : 400, most: w - 2 * (short ? 18 : 48), halo });
+    this.text(label, x + w / 2, middle, { size, weight: works ? 650 : 400, most: w - 2 * (short ? 14 : 48), halo });
   }
 
   slot({ x, y, w, h, alpha }) {

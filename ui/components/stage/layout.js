@@ -65,15 +65,18 @@ function columnsOf(data, panel, box, small = false) {
   };
 }
 
-/** Where the blocks (y, h) and the rows of columns (y) of a panel are while these are open. Blocks lie bottom to top. */
-function stacked(box, open) {
+/**
+ * Where the blocks (y, h) and the rows of columns (y) of a panel are while these are open. Blocks lie bottom to top;
+ * `below` pixels are left free under them.
+ */
+function stacked(box, open, below) {
   const rows = open.levels.map((visible) => visible * (box.tile.h + 6));
   const sum = (list) => list.reduce((a, b) => a + b, 0);
-  const free = box.room - box.thin * rows.length - sum(rows);
+  const free = box.room - below - box.thin * rows.length - sum(rows);
   const rest = Math.max(0, 1 - sum(open.parts)) / rows.length;
   const blocks = [];
   const levels = [];
-  let y = box.base;
+  let y = box.base - below;
   open.parts.forEach((part, n) => {
     const h = box.thin + free * (part + rest);
     y -= h;

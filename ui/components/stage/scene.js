@@ -16,7 +16,8 @@ function sceneAt(data, t, view) {
   const scene = { t, n, moment, u, boxes, blocks: [], pieces: [], tiles: [], slots: [], lines: [], beams: [], bars: [], pipes: [] };
   boxes.forEach((box, panel) => {
     const open = openness(data, panel, t);
-    Object.assign(box, stacked(box, open), { open, first: windowAt(data, view, panel, box, t), active: moment.panel === panel });
+    const below = panel === data.moments[0].panel ? idsShown(data, t) * (box.flat ? 12 : 34) : 0;
+    Object.assign(box, stacked(box, open, below), { open, first: windowAt(data, view, panel, box, t), active: moment.panel === panel });
     addBlocks(scene, data, panel);
     addPieces(scene, data, view, panel);
     addColumns(scene, data, panel);
@@ -25,6 +26,7 @@ function sceneAt(data, t, view) {
   for (const one of works) addWork(scene, data, view, one);
   addPipes(scene, data);
   addBars(scene, data);
+  scene.written = writtenAt(data, t);
   return scene;
 }
 
@@ -58,9 +60,7 @@ function addPieces(scene, data, view, panel) {
   const { tokens, ids } = data.panels[panel];
   const cutting = data.moments[0].panel === panel ? between(scene.t / data.moments[0].end, 0.15, 0.75) : 1;
   const joined = cutting < 1 ? joinedX(box, tokens, view) : null;
-  const showId = data.moments[0].panel === panel ? between(scene.t / data.moments[0].end, 0.6, 0.9) : 0;
-  const later = data.moments.find((m) => m.kind === "block");
-  const id = showId * (1 - between(scene.t, later.start + 0.2, later.start + 0.6));
+  const id = data.moments[0].panel === panel ? idsShown(data, scene.t) : 0;
   tokens.forEach((text, token) => {
     if (!inWindow(box, token)) return;
     const { n, from, to, flies } = birthOfPiece(data, panel, token);
@@ -82,6 +82,12 @@ function addPieces(scene, data, view, panel) {
     const cut = panel === data.moments[0].panel ? cutting : 1;
     scene.pieces.push({ panel, token, text, x: x - w / 2, y, w, h: box.pieces.h, alpha: flies ? Math.min(1, 3 * age) : age, frame: cut, id: ids[token], showId: id, flat: box.flat, small: joined?.fit ?? 1 });
   });
+}
+
+/** How much of the pieces' ids is seen at time t: they come when the text is cut, and go when columns take their place. */
+function idsShown(data, t) {
+  const later = data.moments.find((m) => m.kind === "block");
+  return between(t / data.moments[0].end, 0.6, 0.9) * (1 - between(t, later.start + 0.2, later.start + 0.6));
 }
 
 /** Middles of the pieces while they are still one text. */
@@ -270,10 +276,18 @@ function addBars(scene, data) {
   scene.compared = { x: columnX(box, shown.step), y: box.levels.at(-2).y - 3, to: block.y + block.h - 6, grown: between(u, 0, 0.25), alpha: open * Number(inWindow(box, shown.step)) };
 }
 
+/** The text that is written at time t. */
+function writtenAt(data, t) {
+  const shown = data.moments.findLast((m) => m.start < t && ["choose", "write", "end"].includes(m.kind));
+  if (!shown) return "";
+  const taken = shown.kind === "end" || (t - shown.start) / shown.seconds > 0.75;
+  return data.steps[shown.step - Number(!taken)]?.written ?? "";
+}
+
 /** The scene with the numbers it shows: for every column its values, for every line its weight. */
 function numbersOf(scene, data) {
   const tiles = scene.tiles.map((tile) => ({ ...tile, name: data.tensors[tile.tensor].name, values: [...vectorOf(data.tensors[tile.tensor], tile.token)] }));
   const lines = scene.lines.map((line) => ({ ...line, name: data.tensors[line.tensor].name }));
   const { t, n, moment, blocks, pieces, bars } = scene;
-  return { id: data.id, t, n, moment, blocks, pieces, bars, tiles, lines, caption: moment.caption };
+  return { id: data.id, t, n, moment, blocks, pieces, bars, tiles, lines, caption: moment.caption, written: scene.written };
 }
