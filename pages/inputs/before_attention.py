@@ -42,19 +42,25 @@ def shares(read: Trace, name: str) -> np.ndarray:
 
 def idea(trace: Trace) -> None:
     st.markdown(
-        "Before attention, a network read a sentence as we read aloud: one piece after the other. A **recurrent "
-        "network** (RNN) carries a vector along, its *state* h. At piece t it makes a new state from the piece's "
-        "vector x and the state before; W, U and b are learned:"
+        "Before attention, a network read a sentence as we read aloud: one *piece* (a word or a part of one) after the "
+        "other. Such a **recurrent network** (RNN) carries a list of numbers along, its **state**, and makes a new one "
+        "at every piece. **Self-attention** carries nothing along: every piece reads all pieces directly."
     )
-    st.latex(r"h_t=\tanh(Wx_t+Uh_{t-1}+b)")
-    st.markdown(
-        "An **LSTM** carries a second vector, its *cell*. *Gates*, numbers between 0 and 1, decide what the cell "
-        "keeps, takes in and shows. In the first neural translators, the last state was all that the half that writes "
-        "got of the sentence. **Self-attention** carries nothing along: every piece reads all pieces directly."
-    )
+    with st.expander("How an RNN makes its next state, and what an LSTM adds"):
+        st.markdown(
+            "A list of numbers is called a *vector*. At piece t, an RNN makes a new state h from the piece's vector x "
+            "and the state before. The numbers in W, U and b are learned:"
+        )
+        st.latex(r"h_t=\tanh(Wx_t+Uh_{t-1}+b)")
+        st.markdown(
+            "An **LSTM** is an RNN that carries a second vector, its *cell*. *Gates*, numbers between 0 and 1, decide "
+            "what the cell keeps, takes in and shows. In the first neural translators, the half that writes got only "
+            "the last state of the sentence."
+        )
 
 
 def see(trace: Trace) -> None:
+    st.markdown("**How much of each piece is left at the end?**")
     weights = WEIGHTS.draw()
     read = reading(trace, weights)
     column_chart(
@@ -69,11 +75,15 @@ def see(trace: Trace) -> None:
     first = ", ".join(f"{title} {magnitude(float(shares(read, name)[0]))}" for name, title in NAMES.items())
     named = ", ".join(f"{title} {readers.named_tokens(read, name)}" for name, title in NAMES.items())
     st.caption(
-        "**How much of each piece is left at the end?** Nudge a piece's vector: how far does the last state move? The "
-        f"columns are lengths of gradients. The first piece, {weights}: {first}. Training asks the readers to name, "
-        "from the last state alone, the pieces of a text. Of the "
-        f"{len({token.id for token in trace.src[:-1]})} different ones in yours they name, {weights}: {named}."
+        "Nudge a piece's vector: how far does the last state move? The readers are an RNN, an LSTM (an RNN that "
+        f"carries a second vector) and self-attention. The first piece, {weights}: {first}."
     )
+    with st.expander("What the columns are, and what the readers are trained for"):
+        st.markdown(
+            "The columns are lengths of gradients. Training asks the readers to name, from the last state alone, the "
+            f"pieces of a text. Of the {len({token.id for token in trace.src[:-1]})} different ones in yours they "
+            f"name, {weights}: {named}."
+        )
 
 
 def check(trace: Trace) -> None:

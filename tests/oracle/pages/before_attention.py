@@ -27,20 +27,26 @@ def chosen(page: Page) -> tuple[str, Reading]:
 
 def idea(page: Page) -> Statements:
     yield claims.markdown(
-        "Before attention, a network read a sentence as we read aloud: one piece after the other. A **recurrent network** "
-        "(RNN) carries a vector along, its *state* h. At piece t it makes a new state from the piece's vector x and the "
-        "state before; W, U and b are learned:"
+        "Before attention, a network read a sentence as we read aloud: one *piece* (a word or a part of one) after the "
+        "other. Such a **recurrent network** (RNN) carries a list of numbers along, its **state**, and makes a new one at "
+        "every piece. **Self-attention** carries nothing along: every piece reads all pieces directly."
+    )
+    yield claims.fold("How an RNN makes its next state, and what an LSTM adds")
+    yield claims.markdown(
+        "A list of numbers is called a *vector*. At piece t, an RNN makes a new state h from the piece's vector x and the "
+        "state before. The numbers in W, U and b are learned:"
     )
     yield claims.latex(r"h_t=\tanh(Wx_t+Uh_{t-1}+b)")
     yield claims.markdown(
-        "An **LSTM** carries a second vector, its *cell*. *Gates*, numbers between 0 and 1, decide what the cell keeps, "
-        "takes in and shows. In the first neural translators, the last state was all that the half that writes got of "
-        "the sentence. **Self-attention** carries nothing along: every piece reads all pieces directly."
+        "An **LSTM** is an RNN that carries a second vector, its *cell*. *Gates*, numbers between 0 and 1, decide what the "
+        "cell keeps, takes in and shows. In the first neural translators, the half that writes got only the last state of "
+        "the sentence."
     )
 
 
 def see(page: Page) -> Statements:
     weights, reading = chosen(page)
+    yield claims.markdown("**How much of each piece is left at the end?**")
     yield claims.segmented("Weights", WEIGHTS, weights)
     pieces = [piece.text for piece in page.src]
     yield claims.columns(
@@ -55,10 +61,13 @@ def see(page: Page) -> Statements:
     first = ", ".join(f"{title} {claims.magnitude(reading.shares(name)[0])}" for name, title in READERS.items())
     names = ", ".join(f"{title} {named(reading.w, reading.ids, name)}" for name, title in READERS.items())
     yield claims.caption(
-        "**How much of each piece is left at the end?** Nudge a piece's vector: how far does the last state move? The "
-        f"columns are lengths of gradients. The first piece, {weights}: {first}. Training asks the readers to name, from "
-        f"the last state alone, the pieces of a text. Of the {len(set(reading.ids[:-1]))} different ones in yours they "
-        f"name, {weights}: {names}."
+        "Nudge a piece's vector: how far does the last state move? The readers are an RNN, an LSTM (an RNN that carries a "
+        f"second vector) and self-attention. The first piece, {weights}: {first}."
+    )
+    yield claims.fold("What the columns are, and what the readers are trained for")
+    yield claims.markdown(
+        "The columns are lengths of gradients. Training asks the readers to name, from the last state alone, the pieces "
+        f"of a text. Of the {len(set(reading.ids[:-1]))} different ones in yours they name, {weights}: {names}."
     )
 
 
