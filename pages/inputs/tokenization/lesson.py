@@ -28,26 +28,27 @@ from ui.views.worked_steps import show_steps
 def idea(trace: Trace) -> None:
     tokenizer = trace.model.tokenizer
     st.markdown(
-        "A network works with numbers, so a sentence has to become numbers first. It is cut into words, the words "
-        "into **pieces** (also called *tokens*). Every piece has a number, its **id**: its place in a fixed list of "
-        f"{tokenizer.vocab_size:,} pieces, the **vocabulary**. Frequent words are one piece. A word that is not in "
-        "the list falls apart into smaller pieces, in the end into single **bytes** (the numbers 0 to 255 in which "
-        "computers store text)."
+        "A network works with numbers. So your sentence is cut into words, and the words into **pieces** (also called "
+        f"*tokens*). Every piece has a number, its **id**: its place in a fixed list of {tokenizer.vocab_size:,} "
+        "pieces, the **vocabulary**."
     )
-    st.markdown(
-        "Which pieces are in the list? Before the model was trained, **byte-pair encoding** read its sentences as "
-        "bytes and joined the two neighbours that occurred most often, again and again. That made "
-        f"{len(merges(trace)):,} **merge rules**. A new sentence is cut by the same rules, in the same order."
-    )
-    st.latex(
-        r"\text{sentence}\;\to\;\text{words}\;\to\;\text{pieces}\;\to\;\text{ids}\in"
-        rf"\{{0,\dots,{tokenizer.vocab_size - 1}\}}"
-    )
-    pad, sos, eos = (f"**{in_markdown(name)}** ({tokenizer.backend.token_to_id(name)})" for name in SPECIALS)
-    st.markdown(
-        f"Three ids stand for no text: {sos} starts a translation, {eos} ends a sentence, and {pad} fills up the "
-        "shorter of several sentences that are computed together."
-    )
+    st.latex(r"\text{sentence}\to\text{words}\to\text{pieces}\to\text{ids}")
+    with st.expander("Where the list comes from"):
+        st.markdown(
+            "Frequent words are one piece. A word that is not in the list falls apart into smaller pieces, in the end "
+            "into single **bytes** (the numbers 0 to 255 in which computers store text)."
+        )
+        st.markdown(
+            "The list was made before the model was trained. **Byte-pair encoding** read the training sentences as "
+            "bytes and joined the two neighbours that occurred most often, again and again. That made "
+            f"{len(merges(trace)):,} **merge rules**. A new sentence is cut by the same rules, in the same order."
+        )
+        pad, sos, eos = (f"**{in_markdown(name)}** ({tokenizer.backend.token_to_id(name)})" for name in SPECIALS)
+        st.markdown(
+            f"The ids go from 0 to {tokenizer.vocab_size - 1:,}. Three of them stand for no text: {sos} starts a "
+            f"translation, {eos} ends a sentence, and {pad} fills up the shorter of several sentences that are "
+            "computed together."
+        )
 
 
 def see(trace: Trace) -> None:

@@ -63,24 +63,25 @@ def idea(page: Page) -> Statements:
     assert tokenizer().get_vocab_size() == VOCABULARY
     assert len(merges()) == N_MERGES
     yield markdown(
-        "A network works with numbers, so a sentence has to become numbers first. It is cut into words, the words "
-        "into **pieces** (also called *tokens*). Every piece has a number, its **id**: its place in a fixed list of "
-        "8,000 pieces, the **vocabulary**. Frequent words are one piece. A word that is not in the list falls apart "
-        "into smaller pieces, in the end into single **bytes** (the numbers 0 to 255 in which computers store text)."
+        "A network works with numbers. So your sentence is cut into words, and the words into **pieces** (also called "
+        f"*tokens*). Every piece has a number, its **id**: its place in a fixed list of {VOCABULARY:,} pieces, the "
+        "**vocabulary**."
+    )
+    yield latex(r"\text{sentence}\to\text{words}\to\text{pieces}\to\text{ids}")
+    yield fold("Where the list comes from")
+    yield markdown(
+        "Frequent words are one piece. A word that is not in the list falls apart into smaller pieces, in the end into "
+        "single **bytes** (the numbers 0 to 255 in which computers store text)."
     )
     yield markdown(
-        "Which pieces are in the list? Before the model was trained, **byte-pair encoding** read its sentences as "
-        "bytes and joined the two neighbours that occurred most often, again and again. That made "
+        "The list was made before the model was trained. **Byte-pair encoding** read the training sentences as bytes and "
+        "joined the two neighbours that occurred most often, again and again. That made "
         f"{N_MERGES:,} **merge rules**. A new sentence is cut by the same rules, in the same order."
     )
-    yield latex(
-        r"\text{sentence}\;\to\;\text{words}\;\to\;\text{pieces}\;\to\;\text{ids}\in"
-        rf"\{{0,\dots,{VOCABULARY - 1}\}}"
-    )
     yield markdown(
-        f"Three ids stand for no text: **<sos>** ({id_of('<sos>')}) starts a translation, **<eos>** "
-        f"({id_of('<eos>')}) ends a sentence, and **<pad>** ({id_of('<pad>')}) fills up the shorter of several "
-        "sentences that are computed together."
+        f"The ids go from 0 to {VOCABULARY - 1:,}. Three of them stand for no text: **<sos>** ({id_of('<sos>')}) starts a "
+        f"translation, **<eos>** ({id_of('<eos>')}) ends a sentence, and **<pad>** ({id_of('<pad>')}) fills up the "
+        "shorter of several sentences that are computed together."
     )
 
 
