@@ -39,20 +39,25 @@ FIRST = 16  # dimensions of the look-up shown both ways
 def idea(trace: Trace) -> None:
     size, d_model = embedding_matrix(trace.model).shape
     st.markdown(
-        "An id, a piece's number in the vocabulary, says nothing about meaning. Its **one-hot vector** "
-        f"({size:,} numbers, all 0 but a single 1 at the id's place) says no more. So the model keeps a learned matrix "
-        f"**E** with one row of d_model = {d_model} numbers for every piece, the piece's **embedding**, and looks the "
-        "row up. Training sets these numbers; pieces that are used alike often end up with rows that are alike."
+        "A piece's id is only its place in the vocabulary and says nothing about meaning. So the model looks up a row "
+        f"of {d_model} learned numbers for every piece, its **embedding**. Pieces that are used alike often end up "
+        "with rows that are alike."
     )
-    st.latex(
-        r"x = \sqrt{d_{\text{model}}}\cdot \text{onehot}(\text{id})\cdot E"
-        rf" = \sqrt{{{d_model}}}\cdot E_{{\text{{id}}}}\,"
-    )
-    st.markdown(
-        f"The encoder and the decoder look up in the same E: {trace.model.about.source} and "
-        f"{trace.model.about.target} share one vocabulary. The row is multiplied by √{d_model} = {d_model**0.5:g}, so "
-        "that its numbers are not small beside what is added next, the position."
-    )
+    with st.expander("The look-up as a formula"):
+        st.markdown(
+            f"The rows stand in a matrix **E**: {size:,} rows of d_model = {d_model} numbers. Training sets these "
+            f"numbers. One can write an id as a **one-hot vector**: {size:,} numbers, all 0 but a single 1 at the id's "
+            "place. This vector times E is the row of the id. Then the row is multiplied by √d_model:"
+        )
+        st.latex(
+            r"\begin{aligned}x&=\sqrt{d_{\text{model}}}\cdot \text{onehot}(\text{id})\cdot E\\"
+            rf"&=\sqrt{{{d_model}}}\cdot E_{{\text{{id}}}}\end{{aligned}}"
+        )
+        st.markdown(
+            f"√{d_model} is {d_model**0.5:g}. With this factor the numbers are not small beside what is added next, "
+            f"the position. The encoder and the decoder look up in the same E: {trace.model.about.source} and "
+            f"{trace.model.about.target} share one vocabulary."
+        )
 
 
 def controls(trace: Trace) -> None:

@@ -44,7 +44,8 @@ def one_hot_question(loaded: LoadedModel) -> Question:
     alike = engine.run(cosines_of, loaded, (dog,), (cat, because))[0]
     return Question(
         "one-hot",
-        "As one-hot vectors: which lies nearer to *dog*, *cat* or *because*?",
+        "As a *one-hot vector*, a piece is a long row of 0 with a single 1 at the place of its id. Which of these "
+        "vectors lies nearer to that of *dog*: that of *cat* or that of *because*?",
         ("cat", "because", "neither: both are equally far"),
         frozenset({0 if near < far else 1 if near > far else 2}),
         f"Both distances are √(1² + 1²) = {number(near)}: two one-hot vectors differ in exactly two places. The rows "

@@ -72,19 +72,23 @@ def pieces(page: Page) -> tuple[Piece, ...]:
 def idea(page: Page) -> Statements:
     size, width = weights()[MATRIX].shape
     yield markdown(
-        "An id, a piece's number in the vocabulary, says nothing about meaning. Its **one-hot vector** "
-        f"({size:,} numbers, all 0 but a single 1 at the id's place) says no more. So the model keeps a learned matrix "
-        f"**E** with one row of d_model = {width} numbers for every piece, the piece's **embedding**, and looks the row "
-        "up. Training sets these numbers; pieces that are used alike often end up with rows that are alike."
+        "A piece's id is only its place in the vocabulary and says nothing about meaning. So the model looks up a row of "
+        f"{width} learned numbers for every piece, its **embedding**. Pieces that are used alike often end up with rows "
+        "that are alike."
+    )
+    yield fold("The look-up as a formula")
+    yield markdown(
+        f"The rows stand in a matrix **E**: {size:,} rows of d_model = {width} numbers. Training sets these "
+        f"numbers. One can write an id as a **one-hot vector**: {size:,} numbers, all 0 but a single 1 at the id's place. "
+        "This vector times E is the row of the id. Then the row is multiplied by √d_model:"
     )
     yield latex(
-        r"x = \sqrt{d_{\text{model}}}\cdot \text{onehot}(\text{id})\cdot E"
-        rf" = \sqrt{{{width}}}\cdot E_{{\text{{id}}}}\,"
+        r"\begin{aligned}x&=\sqrt{d_{\text{model}}}\cdot \text{onehot}(\text{id})\cdot E\\"
+        rf"&=\sqrt{{{width}}}\cdot E_{{\text{{id}}}}\end{{aligned}}"
     )
     yield markdown(
-        "The encoder and the decoder look up in the same E: English and German share one vocabulary. The row is "
-        f"multiplied by √{width} = {math.isqrt(width)}, so that its numbers are not small beside what is added next, "
-        "the position."
+        f"√{width} is {math.isqrt(width)}. With this factor the numbers are not small beside what is added next, the "
+        "position. The encoder and the decoder look up in the same E: English and German share one vocabulary."
     )
 
 
@@ -353,7 +357,8 @@ def three_sentences() -> Statements:
 def predict(page: Page) -> Statements:
     dog, cat, because = (encoded(word)[0] for word in ("dog", "cat", "because"))
     yield question(
-        "As one-hot vectors: which lies nearer to *dog*, *cat* or *because*?",
+        "As a *one-hot vector*, a piece is a long row of 0 with a single 1 at the place of its id. Which of these "
+        "vectors lies nearer to that of *dog*: that of *cat* or that of *because*?",
         ("cat", "because", "neither: both are equally far"),
         2,
         f"Both distances are √(1² + 1²) = {number(math.sqrt(2))}: two one-hot vectors differ in exactly two places. The "
