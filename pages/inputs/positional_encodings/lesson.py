@@ -33,24 +33,28 @@ NUMBERS = Choice("Numbers", "positions_tensor", tuple(TENSORS))
 def idea(trace: Trace) -> None:
     d_model = trace.model.config.d_model
     st.markdown(
-        "In the encoder, pieces look at one another (that is *attention*, the next lessons), and nothing in that says "
-        "which piece comes first: *cat fights dog* and *dog fights cat* hold the same pieces. So a vector that depends "
-        "only on the position, its **encoding**, is added to every embedding. It must tell the **order**, be "
-        "**unique** for every position (so it must not repeat), and stay **bounded**, however long the sentence is."
+        "The words *cat fights dog* and *dog fights cat* are the same pieces, and so the same embeddings. To tell the "
+        "two apart, the model adds to every embedding numbers that depend only on the position: its **encoding**. "
+        "They are sines and cosines of the position."
     )
-    st.latex(
-        r"\begin{aligned}PE_{(pos,\,2i)}&=\sin\!\left(pos\,/\,10000^{2i/d_{model}}\right)\\"
-        r"PE_{(pos,\,2i+1)}&=\cos\!\left(pos\,/\,10000^{2i/d_{model}}\right)\end{aligned}"
-    )
-    st.markdown(
-        f"*pos* is the position; the d_model = {d_model} numbers come in pairs *i*, a sine and a cosine each, and "
-        "every pair turns more slowly than the one before. The formula counts *pos* and *i* from 0. Dimensions "
-        "count from 1 here: 1 and 2 are the first pair."
-    )
-    with st.expander("Would something simpler do? Try it"):
-        candidates(trace)
-    with st.expander("A table small enough to check by hand: five dimensions"):
+    with st.expander("The formula, and a table small enough to check by hand"):
+        st.latex(
+            r"\begin{aligned}PE_{(pos,\,2i)}&=\sin\!\left(pos\,/\,10000^{2i/d_{model}}\right)\\"
+            r"PE_{(pos,\,2i+1)}&=\cos\!\left(pos\,/\,10000^{2i/d_{model}}\right)\end{aligned}"
+        )
+        st.markdown(
+            f"*pos* is the position; the d_model = {d_model} numbers come in pairs *i*, a sine and a cosine each, and "
+            "every pair turns more slowly than the one before. The formula counts *pos* and *i* from 0. Dimensions "
+            "count from 1 here: 1 and 2 are the first pair."
+        )
         small_table()
+    with st.expander("Would something simpler do? Try it"):
+        st.markdown(
+            "In the encoder, pieces look at one another (that is *attention*, the next lessons), and nothing in that "
+            "says which piece comes first. So an encoding must tell the **order**, be **unique** for every position "
+            "(so it must not repeat), and stay **bounded**, however long the sentence is."
+        )
+        candidates(trace)
     with st.expander("Other ways to tell a model about order"):
         kinds(trace)
 

@@ -120,11 +120,11 @@ def d_model() -> int:
 
 def idea(page: Page) -> Statements:
     yield markdown(
-        "In the encoder, pieces look at one another (that is *attention*, the next lessons), and nothing in that says "
-        "which piece comes first: *cat fights dog* and *dog fights cat* hold the same pieces. So a vector that depends "
-        "only on the position, its **encoding**, is added to every embedding. It must tell the **order**, be "
-        "**unique** for every position (so it must not repeat), and stay **bounded**, however long the sentence is."
+        "The words *cat fights dog* and *dog fights cat* are the same pieces, and so the same embeddings. To tell the two "
+        "apart, the model adds to every embedding numbers that depend only on the position: its **encoding**. They are sines "
+        "and cosines of the position."
     )
+    yield fold("The formula, and a table small enough to check by hand")
     yield latex(
         r"\begin{aligned}PE_{(pos,\,2i)}&=\sin\!\left(pos\,/\,10000^{2i/d_{model}}\right)\\"
         r"PE_{(pos,\,2i+1)}&=\cos\!\left(pos\,/\,10000^{2i/d_{model}}\right)\end{aligned}"
@@ -134,10 +134,14 @@ def idea(page: Page) -> Statements:
         "every pair turns more slowly than the one before. The formula counts *pos* and *i* from 0. Dimensions count "
         "from 1 here: 1 and 2 are the first pair."
     )
-    yield fold("Would something simpler do? Try it")
-    yield from simpler_rules(page)
-    yield fold("A table small enough to check by hand: five dimensions")
     yield from small_table()
+    yield fold("Would something simpler do? Try it")
+    yield markdown(
+        "In the encoder, pieces look at one another (that is *attention*, the next lessons), and nothing in that says "
+        "which piece comes first. So an encoding must tell the **order**, be **unique** for every position (so it must "
+        "not repeat), and stay **bounded**, however long the sentence is."
+    )
+    yield from simpler_rules(page)
     yield fold("Other ways to tell a model about order")
     yield from other_ways(page)
 
