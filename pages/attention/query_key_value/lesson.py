@@ -41,13 +41,21 @@ MATRICES = Choice("In place of the learned matrices", "matrices", (RANDOM, NONE)
 
 def idea(trace: Trace) -> None:
     st.markdown(
-        "A database hands out a *value* when a *query* equals one of its *keys*. Attention does the same with vectors, "
-        "but softly: a query matches every key a little, and the answer is a mix of all values. Each piece of your "
-        "sentence makes its own :blue[**query**] (what it looks for), :orange[**key**] (what it can be found by) and "
-        ":green[**value**] (what it hands over), by multiplying its vector with three learned matrices:"
+        "A piece that looks at the others asks with its :blue[**query**]: what it looks for. Every piece answers with "
+        "its :orange[**key**], what it can be found by, and hands over its :green[**value**]. The better a key fits "
+        "the query, the more of its value is taken."
     )
-    st.latex(r"Q = XW^Q \qquad K = XW^K \qquad V = XW^V")
+    with st.expander("How a vector becomes a query, a key and a value"):
+        st.markdown(
+            "The vectors of your sentence are the rows of X, one for each piece. The model multiplies X by three "
+            "learned matrices W. The rows of Q are the queries, those of K the keys, those of V the values:"
+        )
+        st.latex(r"Q = XW^Q \quad K = XW^K \quad V = XW^V")
     with st.expander("Hard and soft look-up in a small database"):
+        st.markdown(
+            "A database hands out a *value* when a *query* equals one of its *keys*. Attention does the same with "
+            "vectors, but softly: a query matches every key a little, and the answer is a mix of all values."
+        )
         look_up()
 
 

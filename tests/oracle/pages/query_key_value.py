@@ -76,13 +76,21 @@ def inputs(chosen: Head) -> tuple[str, str]:
 
 def idea(page: Page) -> Statements:
     yield markdown(
-        "A database hands out a *value* when a *query* equals one of its *keys*. Attention does the same with vectors, "
-        "but softly: a query matches every key a little, and the answer is a mix of all values. Each piece of your "
-        "sentence makes its own :blue[**query**] (what it looks for), :orange[**key**] (what it can be found by) and "
-        ":green[**value**] (what it hands over), by multiplying its vector with three learned matrices:"
+        "A piece that looks at the others asks with its :blue[**query**]: what it looks for. Every piece answers with its "
+        ":orange[**key**], what it can be found by, and hands over its :green[**value**]. The better a key fits the query, "
+        "the more of its value is taken."
     )
-    yield latex(r"Q = XW^Q \qquad K = XW^K \qquad V = XW^V")
+    yield fold("How a vector becomes a query, a key and a value")
+    yield markdown(
+        "The vectors of your sentence are the rows of X, one for each piece. The model multiplies X by three learned "
+        "matrices W. The rows of Q are the queries, those of K the keys, those of V the values:"
+    )
+    yield latex(r"Q = XW^Q \quad K = XW^K \quad V = XW^V")
     yield fold("Hard and soft look-up in a small database")
+    yield markdown(
+        "A database hands out a *value* when a *query* equals one of its *keys*. Attention does the same with vectors, "
+        "but softly: a query matches every key a little, and the answer is a mix of all values."
+    )
     yield from look_up(page)
 
 
