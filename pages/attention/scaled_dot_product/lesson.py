@@ -48,15 +48,22 @@ def about(step: str, d_k: int) -> tuple[str, str]:
 
 def idea(trace: Trace) -> None:
     st.markdown(
-        "Every piece asks a question (its :blue[**query**]), holds up a label (its :orange[**key**]) and carries "
-        "content (its :green[**value**]). How well a question matches a label decides how much of that content flows: "
-        "a piece's new vector is the average of all values, weighted by how well query and key match."
+        "How well a :blue[**query**] fits a :orange[**key**] is one number, their **score**: the product of the two, "
+        "divided by √d_k (d_k counts the numbers of a key). The **softmax** turns a row of scores into shares that add "
+        "up to 1. With these shares the :green[**values**] are mixed:"
     )
     st.latex(r"\operatorname{Attention}(Q,K,V)=\operatorname{softmax}\!\left(\frac{QK^{\mathsf T}}{\sqrt{d_k}}\right)V")
-    st.markdown(
-        "QKᵀ holds the product of every query with every key, and d_k is how many numbers a key has. The *softmax* "
-        "turns a row of scores into shares that add up to 1: e to each score, divided by the sum of these."
-    )
+    with st.expander("The formula in words"):
+        st.markdown(
+            "Every piece asks a question (its query), holds up a label (its key) and carries content (its value). How "
+            "well a question matches a label decides how much of that content flows: a piece's new vector is the "
+            "average of all values, weighted by how well query and key match."
+        )
+        st.markdown(
+            "The queries, keys and values of a sentence are the rows of Q, K and V. QKᵀ holds the product of every "
+            "query with every key: number times number, all added up. The softmax takes e to each score and divides "
+            "it by the sum of these."
+        )
     with st.expander("A first example with round numbers: *Thinking Machines*"):
         thinking_machines()
 

@@ -57,16 +57,23 @@ STEPS = {"1 QKᵀ": "products", "2 divided by √d_k": "scaled", "3 softmax": "w
 
 def idea(page: Page) -> Statements:
     yield markdown(
-        "Every piece asks a question (its :blue[**query**]), holds up a label (its :orange[**key**]) and carries "
-        "content (its :green[**value**]). How well a question matches a label decides how much of that content flows: "
-        "a piece's new vector is the average of all values, weighted by how well query and key match."
+        "How well a :blue[**query**] fits a :orange[**key**] is one number, their **score**: the product of the two, "
+        "divided by √d_k (d_k counts the numbers of a key). The **softmax** turns a row of scores into shares that add "
+        "up to 1. With these shares the :green[**values**] are mixed:"
     )
     yield latex(
         r"\operatorname{Attention}(Q,K,V)=\operatorname{softmax}\!\left(\frac{QK^{\mathsf T}}{\sqrt{d_k}}\right)V"
     )
+    yield fold("The formula in words")
     yield markdown(
-        "QKᵀ holds the product of every query with every key, and d_k is how many numbers a key has. The *softmax* "
-        "turns a row of scores into shares that add up to 1: e to each score, divided by the sum of these."
+        "Every piece asks a question (its query), holds up a label (its key) and carries content (its value). How "
+        "well a question matches a label decides how much of that content flows: a piece's new vector is the average "
+        "of all values, weighted by how well query and key match."
+    )
+    yield markdown(
+        "The queries, keys and values of a sentence are the rows of Q, K and V. QKᵀ holds the product of every query "
+        "with every key: number times number, all added up. The softmax takes e to each score and divides it by the "
+        "sum of these."
     )
     yield fold("A first example with round numbers: *Thinking Machines*")
     yield markdown(
@@ -287,9 +294,9 @@ def predict(page: Page) -> Statements:
             "Scaling is there for numerical stability.",
         ),
         [1, 3],
-        "A row of weights belongs to one query, which meets every key. *Numerical stability* is the usual name for what "
-        "the scale is good for: it keeps the scores at a moderate size. Without it the softmax saturates: one weight "
-        "takes nearly all, the slope is nearly 0, and training hardly gets on.",
+        "A row of weights belongs to one query, which meets every key. *Numerical stability* is the usual name for "
+        "what the scale is good for: it keeps the scores at a moderate size. Without it the softmax saturates: one "
+        "weight takes nearly all, the slope is nearly 0, and training hardly gets on.",
         {
             0: "It is the other way round: who asks brings the query; the keys belong to those that are looked at.",
             2: "The softmax does that, with or without the scale.",
@@ -314,9 +321,9 @@ def predict(page: Page) -> Statements:
         f"(row {row + 1}; {where}) will…",
         ("grow towards 1", "stay as it is, within 0.005", "shrink"),
         right,
-        f"It was {number(weights.max())} and becomes {number(bare.max())}. Larger scores mean larger gaps between them, "
-        "and the softmax turns gaps into ratios. (The scale is off in every layer, so the scores themselves change "
-        "too; that is why a row may now and then go the other way.)",
+        f"It was {number(weights.max())} and becomes {number(bare.max())}. Larger scores mean larger gaps between "
+        "them, and the softmax turns gaps into ratios. (The scale is off in every layer, so the scores themselves "
+        "change too; that is why a row may now and then go the other way.)",
         {n: text for n, text in wrong.items() if n != right},
     )
 
