@@ -31,15 +31,13 @@ from ui.views.tables import numbers_of_figure, table
 def idea(trace: Trace) -> None:
     st.markdown(
         "In *self*-attention a sentence asks itself: :blue[**queries**], :orange[**keys**] and :green[**values**] are "
-        "all made from the same vectors X. Every piece may look at every piece, itself too, in one step and at any "
-        "distance, where a recurrent network hands on what it has read from piece to piece. Put together:"
+        "all made from the same X, the vectors of its own pieces. Every piece may look at every piece, itself too, in "
+        "one step and at any distance. Put together:"
     )
-    st.latex(
-        r"\operatorname{SelfAttention}(X)=\operatorname{softmax}\!\left("
-        r"\frac{XW^Q\,(XW^K)^{\mathsf T}}{\sqrt{d_k}}\right)XW^V"
-    )
+    st.latex(r"\operatorname{softmax}\!\left(\frac{XW^Q\,(XW^K)^{\mathsf T}}{\sqrt{d_k}}\right)XW^V")
     with st.expander("The attentions of this model, side by side"):
         three_attentions(trace)
+        st.caption("A recurrent network has none of these: it hands on what it has read from piece to piece.")
 
 
 def _choose(chosen: tuple[int, int]) -> None:

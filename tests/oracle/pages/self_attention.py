@@ -66,13 +66,10 @@ def maps_of(oracle: Forward) -> Array:
 def idea(page: Page) -> Statements:
     yield markdown(
         "In *self*-attention a sentence asks itself: :blue[**queries**], :orange[**keys**] and :green[**values**] are "
-        "all made from the same vectors X. Every piece may look at every piece, itself too, in one step and at any "
-        "distance, where a recurrent network hands on what it has read from piece to piece. Put together:"
+        "all made from the same X, the vectors of its own pieces. Every piece may look at every piece, itself too, in "
+        "one step and at any distance. Put together:"
     )
-    yield latex(
-        r"\operatorname{SelfAttention}(X)=\operatorname{softmax}\!\left("
-        r"\frac{XW^Q\,(XW^K)^{\mathsf T}}{\sqrt{d_k}}\right)XW^V"
-    )
+    yield latex(r"\operatorname{softmax}\!\left(\frac{XW^Q\,(XW^K)^{\mathsf T}}{\sqrt{d_k}}\right)XW^V")
     yield fold("The attentions of this model, side by side")
     yield table(
         ("attention", "queries from", "keys and values from", "a row may look at", "lesson"),
@@ -92,6 +89,7 @@ def idea(page: Page) -> Statements:
             "Encoder-decoder attention",
         ),
     )
+    yield caption("A recurrent network has none of these: it hands on what it has read from piece to piece.")
 
 
 def first_cell(page: Page, chosen: Head) -> tuple[int, int] | None:
