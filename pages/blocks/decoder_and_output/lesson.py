@@ -116,13 +116,13 @@ def tied(trace: Trace, row: int) -> None:
     matrix_e = trace.model.weights[EMBEDDINGS]
     same = float(np.abs(matrix_e[token.id] - trace.tensors["decoder.embedding.tokens"][row]).max())
     vector = trace.tensors[trace.model.anatomy.stack("decoder").writes][row]
-    st.markdown(
-        f"**Tied.** The piece just read, **{in_markdown(token.text)}**, has the id {token.id}: it came in as row "
-        f"{token.id} of E (rows of E count from 0, like ids). Were the model to write the same piece again, its logit "
-        f"would be {number(float(matrix_e[token.id] @ vector))}: this position's vector times that very row. "
-        f"The largest "
-        f"difference between the row that came in and the row used here is {magnitude(same)}."
-    )
+    with st.expander("Tied: the same matrix on the way in and on the way out"):
+        st.markdown(
+            f"The piece just read, **{in_markdown(token.text)}**, has the id {token.id}: it came in as row {token.id} "
+            "of E (rows of E count from 0, like ids). Were the model to write the same piece again, its logit would be "
+            f"{number(float(matrix_e[token.id] @ vector))}: this position's vector times that very row. The largest "
+            f"difference between the row that came in and the row used here is {magnitude(same)}."
+        )
     st.caption(
         f"Shapes: Y ({t}, {len(vector)}), Eᵀ ({len(vector)}, {v:,}), logits and probabilities ({t}, {v:,}), a row a "
         "position."

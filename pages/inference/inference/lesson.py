@@ -69,8 +69,9 @@ def see(trace: Trace) -> None:
         if st.button("Watch this step in the machine", key="watch_step", icon=":material/play_circle:"):
             watch_step(writing, step)
         st.markdown(state.ended(writing))
-    head = HEAD.draw(trace.model)
-    averaged = HEADS.draw() == AVERAGED
+    with st.expander("Which attention the shades show"):
+        head = HEAD.draw(trace.model)
+        averaged = HEADS.draw() == AVERAGED
     with theatre:
         stage(writing, step, head, averaged)
     numbers_of_step(writing, step, head, averaged, NUMBERS.draw())

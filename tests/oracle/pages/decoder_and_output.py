@@ -135,8 +135,9 @@ def see(page: Page) -> Statements:
     )
     again = page.oracle["logits"][row, read.id]
     came_in, used = page.oracle["decoder.embedding.tokens"][row], page.oracle[EMBEDDING][read.id]
+    yield fold("Tied: the same matrix on the way in and on the way out")
     yield markdown(
-        f"**Tied.** The piece just read, **{inline(read.text)}**, has the id {read.id}: it came in as row {read.id} of "
+        f"The piece just read, **{inline(read.text)}**, has the id {read.id}: it came in as row {read.id} of "
         "E (rows of E count from 0, like ids). Were the model to write the same piece again, its logit would be "
         f"{number(again)}: this position's vector times that very row. The largest difference between the row that "
         f"came in and the row used here is {magnitude(np.abs(came_in - used).max())}."

@@ -206,6 +206,7 @@ def see(page: Page) -> Statements:
     yield button("Back to the model's own choice", disabled=not any(writing.yours))
     yield button("Watch this step in the machine")
     yield markdown(how_it_went(writing))
+    yield fold("Which attention the shades show")
     yield from head_controls(page, ("cross",), "cross")
     yield segmented("Attention of", (AVERAGED, ONE), heads_of(page))
     yield segmented("Numbers of this step", NUMBERS, numbers_of(page))
