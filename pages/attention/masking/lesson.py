@@ -106,17 +106,17 @@ def alpha() -> Question:
     lines = (f"| {i} | " + " | ".join(number(s, 0) for s in row) + " |" for i, row in enumerate(QUIZ_SCORES, 1))
     return Question(
         "alpha",
-        "Four tokens have these scaled scores, a row a query:\n\n"
+        "Four pieces have these scaled scores, a row for each query:\n\n"
         "| | 1 | 2 | 3 | 4 |\n|---|---|---|---|---|\n"
         + "\n".join(lines)
         + "\n\nWhat is the weight $\\alpha_{2,2}$ in *masked* self-attention?",
         ("0", "0.5", "e / (2e + e⁻¹ + 1)", "1"),
         frozenset({right}),
-        f"Row 2 sees the tokens 1 and 2 only, and their scores are both 1: e / (e + e) = {number(weights[1, 1], 1)}.",
+        f"Row 2 sees the pieces 1 and 2 only, and their scores are both 1: e / (e + e) = {number(weights[1, 1], 1)}.",
         wrong={
-            0: "That is the weight of a hidden token. But row 2 may see token 2, itself.",
+            0: "That is the weight of a hidden piece. But row 2 may see piece 2, itself.",
             2: f"That is the weight without the mask: {number(values[2])}.",
-            3: "It would be, if row 2 saw itself alone. It sees token 1 too.",
+            3: "It would be, if row 2 saw itself alone. It sees piece 1 too.",
         },
     )
 
