@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.browser.conftest import ROOT, offline
 from tests.browser.kit import settled
 from tests.oracle.forward import tokenizer
+from tests.oracle.frame import EMPTY
 from ui.views.attention_kinds import READABLE
 
 pytestmark = pytest.mark.browser
@@ -95,7 +96,7 @@ def test_whatever_is_typed_is_answered_and_stays(text: str, open_page: Page) -> 
     sound(page)
     assert box.input_value() == kept
     if not text.strip("\x00 "):
-        assert page.locator(".stAlert").all_inner_texts() == ["There is nothing to translate yet: type a sentence."]
+        assert page.locator(".stAlert").all_inner_texts() == [EMPTY]
     if len(text) > 1000:
         expect(page.locator(".stAlert").first).to_contain_text("reads only the first")
 

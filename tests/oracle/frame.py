@@ -16,6 +16,10 @@ from tests.oracle.words import encoded, raw
 Statements = Iterator[Statement]
 
 WORDS = FOLDER / "known_words.txt"
+EMPTY = (
+    "There is nothing to translate yet: type a sentence. Or take one of the examples: the model translates it, and you "
+    "watch it work."
+)
 
 
 def bar(page: Page) -> Statements:
@@ -51,7 +55,7 @@ def known_words() -> frozenset[str]:
 def notices(page: Page) -> Statements:
     """What is said about a sentence that is unlike those the model learned from."""
     if not tidied(page.sentence):
-        yield info("There is nothing to translate yet: type a sentence.")
+        yield info(EMPTY)
         return
     n_pieces = len(encoded(tidied(page.sentence)))
     if n_pieces > MAX_PIECES or len(page.sentence) > 2000:

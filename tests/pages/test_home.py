@@ -14,6 +14,8 @@ from model.checkpoint import SHIPPED
 from model.trace import MAX_TOKENS
 from tests.oracle.decode import translated
 from tests.oracle.formula import agree
+from tests.oracle.frame import EMPTY
+from tests.oracle.words import encoded, pieces
 from tests.pages.kit import assert_sound, component, go_to, markdown, notices, opened, translation, values
 from ui import engine
 from ui.course.sentence import DEFAULT
@@ -91,7 +93,7 @@ def test_an_empty_sentence_is_answered_with_one_sentence(sentence: str) -> None:
     at = opened()
     at.text_input(key="sentence").input(sentence).run()
     assert_sound(at)
-    assert notices(at) == ["There is nothing to translate yet: type a sentence."]
+    assert notices(at) == [EMPTY]
     assert not at.get("bidi_component")
     at.text_input(key="sentence").input(SENTENCE).run()
     assert translation(at)
@@ -235,24 +237,65 @@ def test_the_kind_of_attention_goes_along_to_a_lesson_only_if_somebody_chose_it(
     assert KINDS[chosen or "encoder"].name.lower() in component(at, "see_matrix")["title"]
 
 
+TAKES = "how much one piece takes from another"
+
+
 @pytest.mark.parametrize(
-    ("name", "index", "lesson"),
+    ("name", "index", "said", "lesson"),
     [
-        ("encoder.layers.0.self_attn.weights", (1, 2, 3), "Self-attention"),
-        ("encoder.embedding.output", (1, 17), "Positional encodings"),
-        ("decoder.layers.2.cross_attn.weights", (2, 1, 1), "Encoder-decoder attention"),
-        ("decoder.layers.1.add_norm_3.output", (0, 255), "Feed-forward"),
+        (
+            "encoder.layers.0.self_attn.weights",
+            (1, 2, 3),
+            f"Encoder, layer 1, self-attention, {TAKES}: head 2, **{{src[2]}}** (3), **{{src[3]}}** (4).",
+            "Self-attention",
+        ),
+        (
+            "encoder.embedding.output",
+            (1, 17),
+            "Encoder, + positions, the column after it: **{src[1]}** (2), number 18.",
+            "Positional encodings",
+        ),
+        (
+            "decoder.layers.2.cross_attn.weights",
+            (2, 1, 1),
+            f"Decoder, layer 3, reads the memory, {TAKES}: head 3, **{{tgt[1]}}** (2), **{{src[1]}}** (2).",
+            "Encoder-decoder attention",
+        ),
+        (
+            "decoder.layers.1.add_norm_3.output",
+            (0, 255),
+            "Decoder, layer 2, feed-forward, the column after it: **\\<sos\\>** (1), number 256.",
+            "Feed-forward",
+        ),
+        (
+            "probabilities",
+            (1, 300),
+            "Decoder, next piece, how likely it is: step 2, **{entry[300]}**.",
+            "Decoder and output",
+        ),
     ],
 )
 def test_a_number_of_the_ride_is_worked_out_and_leads_to_its_lesson(
-    name: str, index: tuple[int, ...], lesson: str
+    name: str, index: tuple[int, ...], said: str, lesson: str
 ) -> None:
     at = opened(sentence=SENTENCE)
     assert not [block for block in at.get("page_link") if "The lesson" in block.proto.label]
-    at.session_state["ride.asked"] = ("translator", engine.trace(SENTENCE).text, (name, index))
+    one = engine.trace(SENTENCE)
+    at.session_state["ride.asked"] = ("translator", one.text, one.label_ids, (name, index))
     assert_sound(at.run())
-    value = float(translated(SENTENCE)[name][index])
+    oracle = translated(SENTENCE)
+    if name == "probabilities":
+        powers = np.exp(oracle["logits"] - oracle["logits"].max(-1, keepdims=True))
+        value = float((powers / powers.sum(-1, keepdims=True))[index])
+    else:
+        value = float(oracle[name][index])
     assert f"How did this {value:.4f} come about" in markdown(at).replace("−", "-")
+    texts = {
+        "src": [piece.text for piece in pieces([*encoded(SENTENCE), 2])],
+        "tgt": [piece.text for piece in pieces([1, *oracle.labels])],
+        "entry": {300: pieces([300])[0].text},
+    }
+    assert said.format(**texts) in markdown(at)
     assert any(agree(formula) == pytest.approx(value, abs=2e-4) for formula in formulas(at))
     assert next(block.proto.label for block in at.get("page_link")) == f"The lesson: {lesson} →"
     at.text_input(key="sentence").input("I like dogs.").run()

@@ -63,7 +63,7 @@ def work_out(trace: Trace, cell: Cell) -> None:
     name, index = cell
     value = float(known[name][index])
     part, what = _origin(trace, name)
-    axes = ("labels", "entry") if name == "probabilities" else known.made(name).axes
+    axes = ("step", "entry") if name == "probabilities" else known.made(name).axes
     at = ", ".join(_place(trace, axis, i) for axis, i in zip(axes, index, strict=True))
     st.markdown(f"**How did this {number(value)} come about?** {what}: {at}.")
     announce(f"Worked out below: {number(value)}.", key="said_asked")
@@ -81,9 +81,8 @@ def _place(trace: Trace, axis: str, at: int) -> str:
     """One index in words: the piece, or what is counted and its number from 1."""
     if axis == "entry":
         return f"**{in_markdown(piece(trace.model.tokenizer.tokens([at])[0].text))}**"
-    if axis in TOKEN_AXES:
-        said = f"**{in_markdown(piece(trace.tokens(axis)[at].text))}** ({at + 1})"
-        return f"step {at + 1}" if axis == "labels" else said
+    if axis in TOKEN_AXES:  # a row stands on the stage for the piece just read, not for the one to be written
+        return f"**{in_markdown(piece(trace.tokens('tgt' if axis == 'labels' else axis)[at].text))}** ({at + 1})"
     return f"{ {'head': 'head', 'd_model': 'number'}.get(axis, axis) } {at + 1}"
 
 

@@ -73,7 +73,7 @@ def sentence_trace() -> Trace:
     try:
         trace = engine.trace(typed[:MAX_CHARS], name=current_model().name)
     except EmptySentenceError as error:
-        st.info(str(error))
+        st.info(f"{error} Or take one of the examples: the model translates it, and you watch it work.")
         st.stop()
     # Drawn even when empty: a notice that comes or goes must not move what stands below, or it would be built anew.
     with st.container(key="notices"):
