@@ -110,7 +110,7 @@ COURSE = (
         "Decoder and output",
         "How does a vector become the next word?",
         "decoder.stack output.linear output.softmax",
-        "first step",
+        "choice",
     ),
     Place(
         "Inference",

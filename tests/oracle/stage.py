@@ -119,8 +119,9 @@ def stretch(moments: Sequence[dict[str, Any]], plays: str) -> tuple[int, int]:
         case "reading":
             n = at("block", 1, "cross_attn", 1)[0]
             return n, n
-        case "first step":
-            return at("block", 1, "self_attn", 1)[0], at("choose", 1)[0]
+        case "choice":  # of the first piece, after the last block
+            (n,) = at("choose", 1)
+            return n - 1, n
         case "writing":
             return at("choose", 1)[0], len(moments) - 1
     raise KeyError(plays)

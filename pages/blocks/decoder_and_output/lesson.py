@@ -143,6 +143,6 @@ LESSON = Lesson(
     code=(DecoderLayer.forward, EncoderDecoder.output, filter_logits),
     on_map=OnMap(
         opens=("decoder.stack", "output.linear", "output.softmax"),
-        plays=("decoder.self_attn", "decoder.cross_attn", "decoder.feed_forward", "choose"),
+        plays=("decoder.feed_forward", "choose"),
     ),
 )

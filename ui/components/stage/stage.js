@@ -53,7 +53,7 @@ class Stage {
     await fill(data);
     if (given.id !== this.id || this.closed) return;
     const [first, last] = data.clip.map((n) => data.moments[n]);
-    Object.assign(this, { data, from: first.start, to: last.end, t: openingTime(data, given.start, this.clip), fresh: this.clip });
+    Object.assign(this, { data, from: first.start, to: last.end, t: this.clip ? last.end : given.start === null ? 0 : data.moments[given.start].end, fresh: this.clip });
     setAttribute(this.canvas, "aria-label", `The machine, with the numbers of: ${data.text}`);
     this.controls.renew(data);
     this.list.renew(data);
@@ -280,13 +280,6 @@ class Stage {
     };
     if (from.k !== to.k || from.x !== to.x || from.y !== to.y) this.zooming = requestAnimationFrame(move);
   }
-}
-
-/** Where a ride stands when it appears: a clip at the longest of its moments, which has most to show. */
-function openingTime(data, start, clip) {
-  if (!clip) return start === null ? 0 : data.moments[start].end;
-  const moments = data.moments.slice(data.clip[0], data.clip[1] + 1);
-  return moments.reduce((best, one) => (one.seconds > best.seconds ? one : best)).end;
 }
 
 export default mount(Stage);
