@@ -386,6 +386,7 @@ def test_a_lessons_clip_is_a_stretch_of_the_ride_with_all_its_numbers(
 
 def test_a_clip_opens_the_whole_machine_where_it_stands(page: Page, url: str) -> None:
     opened(page, url, plays="encoder.self_attn")
+    ask(page, "ride.go(ride.data.moments[3].end)")
     page.get_by_role("button", name="The whole machine").click()
     expect(page.get_by_text("Asked:")).to_contain_text("3")
     opened(page, url, start="3")
