@@ -1,5 +1,6 @@
 """The stage on the home page: every number that it draws, and its story, computed once more."""
 
+import functools
 import unicodedata
 from collections.abc import Sequence
 from typing import Any
@@ -70,14 +71,21 @@ def shown(text: str) -> str:
     return visible(text) if text.strip(" ") else "␣"
 
 
+@functools.lru_cache(maxsize=32)
+def told(sentence: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The story of a sentence, and the likeliest pieces of each step. They are the same on every page."""
+    page = Page("", {"sentence": sentence})
+    return Story(page).moments, steps(page)
+
+
 def stage(page: Page) -> Statement:
-    moments = Story(page).moments
+    moments, _ = told(page.sentence)
     return drawn(page, moments, (0, len(moments) - 1), tensors(), {"start": None}, opens())
 
 
 def clip(page: Page, plays: str, small: bool) -> Statement:
     """The stage of a lesson: one stretch of the story, and only the numbers that it shows."""
-    moments = Story(page).moments
+    moments, _ = told(page.sentence)
     first, last = stretch(moments, plays)
     at = {one["panel"]: (one["panel"], one["part"]) for one in moments[:first]}  # what stands open when it begins
     works = {*at.values(), *((one["panel"], one["part"]) for one in moments[first : last + 1])}
@@ -155,7 +163,7 @@ def drawn(
             "given": 1,
             "panels": [panel(stack, text, names, links) for stack, text in sides],
             "numbers": {name: Halves(page.oracle[name]) for name in names},
-            "steps": steps(page),
+            "steps": told(page.sentence)[1],
             "moments": moments,
             **more,
         },
