@@ -137,6 +137,9 @@ def walk(page: Page, turn: int, words: Iterator[str]) -> Iterator[tuple[str, flo
             return
         used.add(fresh.name)
         yield fresh.name, use(page, fresh, turn, next(words))
+        if page.get_by_role("dialog").count():  # it stands over the other controls
+            page.keyboard.press("Escape")
+            page.get_by_role("dialog").wait_for(state="detached")
 
 
 def times_at(

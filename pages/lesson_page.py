@@ -78,8 +78,10 @@ def show(lesson: Lesson) -> None:
         _part("Idea", lesson.idea, trace)
     with right:
         you_are_here(lesson, trace)
-    _fragment("Predict", predict, trace)
+    asked = st.container()  # above See, but made after it: some questions are answered by running the model many times
     _bench(see_and_check, lesson.bench.do, trace)
+    with asked:
+        _fragment("Predict", predict, trace)
     _part("Code", code, trace)
     _way_on(lesson)
     save_progress()

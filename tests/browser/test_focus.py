@@ -38,7 +38,7 @@ def test_every_stop_of_the_tab_key_is_seen(new_page: Callable[..., Page], url: s
     page = new_page(color_scheme=scheme)
     page.goto(f"{url}/scaled-dot-product")
     settled(page)
-    page.locator(".map .block").first.wait_for()
+    page.locator(".stage[data-id]").wait_for()
     stops = []
     for _ in range(70):
         page.keyboard.press("Tab")
