@@ -105,7 +105,8 @@ def write_without(loaded: LoadedModel, src: Sequence[int], hidden: Sequence[int]
 
     src_ids = torch.tensor([list(src)], device=loaded.device.torch)
     memory = loaded.model.encode(src_ids, hide)
-    *_, last = decoding_steps(NextToken(loaded.model, src_ids, memory, hide), Greedy(MAX_TOKENS))
+    # The tap changes what may be looked at, the same at every step: what the cache keeps stays true.
+    *_, last = decoding_steps(NextToken(loaded.model, src_ids, memory, hide, cached=True), Greedy(MAX_TOKENS))
     return last.best.ids
 
 
