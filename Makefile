@@ -22,7 +22,7 @@ check: lint  ## Lint, types and unit tests: not the slow ones, nor those of whol
 	$(BIN)/pytest -n 2 --dist loadfile -m "not browser and not slow" --ignore tests/pages
 
 test: env-dev chromium  ## All tests, in a real browser too
-	CHROMIUM="$(CHROMIUM)" $(BIN)/pytest -n 3 --dist loadfile  # one more than the cores of CI: browser tests mostly wait
+	CHROMIUM="$(CHROMIUM)" $(BIN)/pytest -n 2 --dist loadfile
 
 bench: env-dev  ## This project beside its peers, as ratios
 	$(BIN)/python -m benchmarks
