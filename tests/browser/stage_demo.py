@@ -1,7 +1,8 @@
 """The page that the browser tests of the stage drive.
 
 Query parameters: `sentence`; `steps`, after which the translation is interrupted; `toy` for a model of one stack;
-`start`, the moment it stands at; `plays`, what a clip shows, joined by commas, and `large`, if it fills the screen.
+`start`, the moment it stands at; `plays`, what a clip shows, joined by commas, `near`, how it ends, and `large`, if it
+fills the screen.
 """
 
 import streamlit as st
@@ -20,7 +21,8 @@ st.session_state["runs"] = st.session_state.get("runs", 0) + 1
 one = trace(model, sentence, decoding=Greedy(max_steps=int(params.get("steps", "14"))))
 if "plays" in params:
     with st.container(width="stretch" if "large" in params else 420):
-        asked = clip(one, key="stage", shows=params["plays"].split(","), large="large" in params)
+        view = st.text_input("Near", params.get("near", "")) or None
+        asked = clip(one, key="stage", shows=params["plays"].split(","), view=view, large="large" in params)
 else:
     asked = stage(one, key="stage", start=int(params["start"]) if "start" in params else None)
 st.write("Asked:", str(asked))

@@ -388,11 +388,72 @@ def test_a_lessons_clip_is_a_stretch_of_the_ride_with_all_its_numbers(
     assert time_of(small) == first
 
 
+NEAR = {
+    "project": {"x", "q", "k", "v"},
+    "score": {"q", "k", "scaled", "weights"},
+    "mix": {"v", "weights", "heads"},
+    "heads": {"weights", "heads", "made"},
+    "mask": {"x", "weights"},
+    "norm": {"x", "made", "sum", "normed"},
+}
+
+
+def test_from_near_every_number_is_the_models(page: Page, url: str) -> None:
+    faults: list[str] = []
+    page.on("pageerror", lambda fault: faults.append(str(fault)))
+    for plays in ("encoder.self_attn", "decoder.self_attn"):
+        opened(page, url, plays=plays)
+        for view in NEAR:
+            if (view == "mask") == (plays == "decoder.self_attn"):
+                page.get_by_label("Near").fill(view)
+                page.get_by_label("Near").press("Enter")
+                is_shown_from_near(page, view)
+    assert not faults
+
+
+def is_shown_from_near(page: Page, view: str) -> None:
+    oracle = translated(SENTENCE)
+    ask(
+        page,
+        """return new Promise((go) => {
+            const look = () => (ride.data?.near?.view === arg ? go() : setTimeout(look, 20));
+            look();
+        })""",
+        view,
+    )
+    assert ask(page, "return stage.scene(ride.to - 3.9).near.alpha") < 0.1
+    scene = ask(page, "return stage.scene()")
+    named = ask(page, "return arg.map((what) => ride.data.tensors[ride.data.near[what]].name)", [*NEAR[view]])
+    near = scene["near"]
+    assert (near["alpha"], scene["tiles"], scene["lines"]) == (1, [], [])
+    for one in near["columns"]:
+        assert one["grown"] == 1
+        assert np.allclose(one["values"], oracle[one["name"]][tuple(one["index"])], rtol=2**-11, atol=2e-4)
+    weighed = [one for one in (*near["lines"], *near["bars"], *near["crosses"]) if one["name"]]
+    for one in weighed:
+        column = one.get("column", one.get("token"))
+        weight = oracle[one["name"]][one["head"], one["row"], column]
+        assert one["weight"] == pytest.approx(weight, rel=2**-11, abs=2e-4)
+    assert all(one["weight"] == 0 for one in near["crosses"])
+    lines = [one for one in near["lines"] if one["name"] and one["weight"] > 0.1]
+    assert len({round(one["width"] / one["weight"], 3) for one in lines}) <= 1
+    scores = [one for one in near["texts"] if one["name"]]
+    for one in scores:
+        shown = float(one["text"].replace("−", "-"))
+        assert shown == pytest.approx(oracle[one["name"]][tuple(one["index"])], abs=0.051)
+    seen = {one["name"] for one in (*near["columns"], *weighed, *scores)}
+    assert seen == set(named)
+    assert bool(near["crosses"]) == (view == "mask")
+
+
 def test_a_clip_opens_the_whole_machine_where_it_stands(page: Page, url: str) -> None:
     opened(page, url, plays="encoder.self_attn")
     ask(page, "ride.go(ride.data.moments[3].end)")
     page.get_by_role("button", name="The whole machine").click()
     expect(page.get_by_text("Asked:")).to_contain_text("3")
+    opened(page, url, plays="encoder.self_attn", near="mix")  # the ride has no such moment: it stands at the one before
+    page.get_by_role("button", name="The whole machine").click()
+    expect(page.get_by_text("Asked:")).to_contain_text("4")
     opened(page, url, start="3")
     assert time_of(page) == pytest.approx(ask(page, "return ride.data.moments[3].end"))
     assert "Self-attention: each piece looks at all pieces, in 4 ways at once" in caption(page)

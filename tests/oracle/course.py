@@ -5,7 +5,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Place:
-    """A lesson's place. opens: blocks of the map that lead to it; plays: what the stage beside it plays."""
+    """A lesson's place.
+
+    opens: blocks of the map that lead to it; plays: what the stage beside it plays; near: what that ends in
+    """
 
     section: str
     slug: str
@@ -13,6 +16,7 @@ class Place:
     asks: str
     opens: str = ""
     plays: str = ""
+    near: str = ""
 
 
 SELF = "encoder.self_attn"
@@ -41,6 +45,7 @@ COURSE = (
         "Query, key, value",
         "What does a piece ask, and what does it offer?",
         plays=SELF,
+        near="project",
     ),
     Place(
         "Attention",
@@ -48,6 +53,7 @@ COURSE = (
         "Scaled dot-product",
         "How does a piece decide what to look at?",
         plays=SELF,
+        near="score",
     ),
     Place(
         "Attention",
@@ -56,6 +62,7 @@ COURSE = (
         "What happens when a sentence looks at itself?",
         SELF,
         SELF,
+        "mix",
     ),
     Place(
         "Attention",
@@ -64,6 +71,7 @@ COURSE = (
         "How is the decoder kept from seeing the future?",
         "decoder.self_attn",
         "masked",
+        "mask",
     ),
     Place(
         "Attention",
@@ -71,6 +79,7 @@ COURSE = (
         "Multi-head attention",
         "Why several heads, and what does each of them look at?",
         plays=SELF,
+        near="heads",
     ),
     Place(
         "Attention",
@@ -94,7 +103,8 @@ COURSE = (
         "Add & Norm",
         "Why is the input added back, and what is normalised?",
         "encoder.add_norm_1 encoder.add_norm_2 decoder.add_norm_1 decoder.add_norm_2 decoder.add_norm_3",
-        "layers of the encoder",
+        SELF,
+        "norm",
     ),
     Place(
         "Blocks",

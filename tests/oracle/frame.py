@@ -117,10 +117,10 @@ def lesson_frame(page: Page) -> Statements:
         yield button("Reset", disabled=step == 0)
         yield markdown(f"Part {step + 1} of {len(STEPS)}: **{STEPS[step].capitalize()}**")
         if STEPS[step] == "idea":
-            yield clip(page, here.plays, small=False)
+            yield clip(page, here.plays, here.near, small=False)
         return
     yield markdown(f"*{here.asks}*")
-    yield clip(page, here.plays, small=True)
+    yield clip(page, here.plays, here.near, small=True)
     if at:
         yield link(f"← {COURSE[at - 1].title}", COURSE[at - 1].slug)
     if at + 1 < len(COURSE):

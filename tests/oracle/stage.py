@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.oracle import stage_near
 from tests.oracle.claims import number
 from tests.oracle.forward import config
 from tests.oracle.machine_map import opens
@@ -80,11 +81,11 @@ def told(sentence: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
 
 def stage(page: Page) -> Statement:
     moments, _ = told(page.sentence)
-    return drawn(page, moments, (0, len(moments) - 1), tensors(), {"start": None}, opens())
+    return drawn(page, moments, (0, len(moments) - 1), tensors(), {"start": None, "near": None}, opens())
 
 
-def clip(page: Page, plays: str, small: bool) -> Statement:
-    """The stage of a lesson: one stretch of the story, and only the numbers that it shows."""
+def clip(page: Page, plays: str, view: str, small: bool) -> Statement:
+    """The stage of a lesson: one stretch of the story, perhaps a block from near, and only the numbers it shows."""
     moments, _ = told(page.sentence)
     first, last = stretch(moments, plays)
     at = {one["panel"]: (one["panel"], one["part"]) for one in moments[:first]}  # what stands open when it begins
@@ -94,7 +95,27 @@ def clip(page: Page, plays: str, small: bool) -> Statement:
     if any(block.name == "cross_attn" for block in (stacks[stack][part] for stack, part in works)):
         seen.append(stacks[0][-1])
     names = [name for name in tensors() if any(name in (b.added, b.result, b.weights) for b in seen)]
-    return drawn(page, moments, (first, last), names, {"start": None, "small": small}, {})
+    more = {"start": None, "small": small, "near": None}
+    if view:
+        at = moments[last]
+        moment, reads, spreads = near(page, view, stacks[at["panel"]][at["part"]])
+        names = list(dict.fromkeys([*names, *reads.values()]))
+        more["near"] = {"view": view, "spreads": spreads, **{what: names.index(name) for what, name in reads.items()}}
+        last += 1
+        moments = [*moments[:last], {**at, "kind": "near", "stop": "", "half": 0, **moment}, *moments[last:]]
+    return drawn(page, moments, (first, last), names, more, {})
+
+
+def near(page: Page, view: str, block: Block) -> tuple[dict[str, Any], dict[str, str], list[str]]:
+    """What a block of layer 1 shows from near: its moment's head, row and caption, its tensors, and spreads."""
+    weights = page.oracle[block.weights]
+    stream = f"{block.stack}.embedding.output"
+    reads = stage_near.reads_of(view, f"{block.stack}.layers.0", block.name, stream)
+    place = stage_near.divided(weights, stage_near.may_be_shown(page, view, weights, letters))
+    head, row = place or Story(page).look(block)[:2]
+    spreads = stage_near.spreads_of(page, reads, row) if view == "norm" else []
+    caption = stage_near.said(page, view, (head, row), weights, (quoted, share), spreads)
+    return {"head": head, "focus": row, "caption": caption}, reads, spreads
 
 
 def stretch(moments: Sequence[dict[str, Any]], plays: str) -> tuple[int, int]:
@@ -117,8 +138,6 @@ def stretch(moments: Sequence[dict[str, Any]], plays: str) -> tuple[int, int]:
         case "encoder.self_attn" | "encoder.feed_forward":
             found = at("block", 0, plays.split(".")[1], 1)
             return found[0], found[-1]
-        case "layers of the encoder":
-            return at("block", 0, "self_attn", 1)[0], at("memory")[0] - 1
         case "encoder":
             return 1, at("memory")[0]
         case "masked":  # where there is a past, if there is one

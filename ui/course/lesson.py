@@ -7,6 +7,7 @@ import streamlit as st
 from streamlit.navigation.page import Page
 
 from model.trace import Trace
+from ui.components.stage.near import View
 from ui.course.quiz import Question
 from ui.course.source import Code
 
@@ -33,10 +34,12 @@ class OnMap:
 
     opens: the blocks of the map that open the lesson
     plays: what the small stage beside it plays, if not those: see `ui.components.stage.story.clip_of`
+    near:  how it shows the last of them from near at its end, if it does: see `ui.components.stage.near`
     """
 
     opens: tuple[str, ...] = ()
     plays: tuple[str, ...] = ()
+    near: View | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -36,7 +36,8 @@ def ride(trace: Trace, start: int | None = None) -> None:
 @st.fragment
 def you_are_here(lesson: Lesson, trace: Trace, large: bool = False) -> None:
     """The machine at the block that a lesson is about, small and to play; the whole of it in a dialog."""
-    moment = clip(trace, key="here", shows=lesson.on_map.plays or lesson.on_map.opens, large=large)
+    place = lesson.on_map
+    moment = clip(trace, key="here", shows=place.plays or place.opens, view=place.near, large=large)
     if moment is not None:
         whole_machine(trace, moment)
 

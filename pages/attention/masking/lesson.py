@@ -149,5 +149,5 @@ LESSON = Lesson(
     predict=predict,
     bench=Bench(controls=choose, see=see, check=check_cell, do=do),
     code=(causal_mask, pad_mask, scaled_dot_product_attention, one_at_a_time),
-    on_map=OnMap(opens=("decoder.self_attn",)),
+    on_map=OnMap(opens=("decoder.self_attn",), near="mask"),
 )

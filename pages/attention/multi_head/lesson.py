@@ -178,5 +178,5 @@ LESSON = Lesson(
     predict=predict,
     bench=Bench(controls=choose, see=see, check=check_cell, do=do),
     code=(MultiHeadAttention, shares, places, role, evenness, aligned_words, log_probabilities_without),
-    on_map=OnMap(plays=("encoder.self_attn",)),
+    on_map=OnMap(plays=("encoder.self_attn",), near="heads"),
 )

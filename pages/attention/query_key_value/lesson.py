@@ -284,5 +284,5 @@ LESSON = Lesson(
     predict=predict,
     bench=Bench(controls=choose, see=see, check=check_cell, do=do),
     code=(MultiHeadAttention.forward, MultiHeadAttention.split),
-    on_map=OnMap(plays=("encoder.self_attn",)),
+    on_map=OnMap(plays=("encoder.self_attn",), near="project"),
 )

@@ -194,5 +194,5 @@ LESSON = Lesson(
     predict=predict,
     bench=Bench(controls=choose, see=see, check=check_cell, do=do),
     code=(scaled_dot_product_attention, MultiHeadAttention),
-    on_map=OnMap(plays=("encoder.self_attn",)),
+    on_map=OnMap(plays=("encoder.self_attn",), near="score"),
 )

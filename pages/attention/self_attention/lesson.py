@@ -192,5 +192,5 @@ LESSON = Lesson(
     predict=predict,
     bench=Bench(controls=choose, see=see, check=check_cell, do=do),
     code=(EncoderLayer.forward, MultiHeadAttention.forward),
-    on_map=OnMap(opens=("encoder.self_attn",)),
+    on_map=OnMap(opens=("encoder.self_attn",), near="mix"),
 )

@@ -163,6 +163,7 @@ LESSON = Lesson(
             "decoder.add_norm_2",
             "decoder.add_norm_3",
         ),
-        plays=("encoder.self_attn", "encoder.feed_forward"),
+        plays=("encoder.self_attn",),
+        near="norm",
     ),
 )

@@ -6,6 +6,7 @@ import zlib
 from base64 import b64decode
 from functools import cache
 from itertools import pairwise
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from ui.components.shared.wire import browser_file
 from ui.components.stage import CODE, STYLES, asked
 from ui.components.stage.data import packed, stage_data
 from ui.components.stage.looks import percent
+from ui.components.stage.near import View
 from ui.components.stage.parts import panels_of, tensor_names
 from ui.components.stage.story import Moment, story
 
@@ -182,6 +184,17 @@ def test_the_ride_takes_about_twenty_seconds_whatever_the_length() -> None:
     assert max(lengths) < 42
 
 
+def test_only_an_attention_is_seen_from_near_and_only_what_it_has() -> None:
+    one = engine.trace(SENTENCES[0])
+    assert stage_data(one, shows=["encoder.feed_forward"], view="mix")["near"] is None
+    assert stage_data(one)["near"] is None
+    data = stage_data(one, shows=["encoder.self_attn"], view="norm")
+    first, last = data["clip"]
+    assert [moment["kind"] for moment in data["moments"][first : last + 2]] == ["block", "block", "near", "block"]
+    before_norm = stage_data(one_stack(), shows=["decoder.self_attn"], view="norm")
+    assert before_norm["near"] is None
+
+
 def test_an_interrupted_translation_says_that_it_was_stopped() -> None:
     one = trace(engine.model(), "I ate an apple", decoding=Greedy(max_steps=2))
     last = story(one)[-1]
@@ -219,6 +232,8 @@ def test_code_and_data_are_small_enough() -> None:
     one = engine.trace(sentence_of(20, engine.model()))
     assert (len(one.src), abs(len(one.tgt) - 20) <= 1) == (20, True)
     assert len(json.dumps(stage_data(one)).encode()) <= 300_000
+    for view in get_args(View):
+        assert len(json.dumps(stage_data(one, shows=["encoder.self_attn"], view=view)).encode()) <= 300_000
 
 
 @pytest.mark.parametrize(

@@ -8,14 +8,17 @@ import streamlit as st
 from model.trace import Trace
 from ui.components.shared.wire import browser_file
 from ui.components.stage.data import stage_data
+from ui.components.stage.near import View
 
 _FILES = (
     "numbers",
     "timeline",
     "layout",
     "scene",
+    "near",
     "strokes",
     "draw",
+    "near_draw",
     "controls",
     "card",
     "reach",
@@ -45,16 +48,22 @@ def stage(trace: Trace, *, key: str, links: Mapping[str, str] | None = None, sta
     return asked(data["tensors"], sent.get("select"), (len(trace.labels), size))
 
 
-def clip(trace: Trace, *, key: str, shows: Collection[str], large: bool = False) -> int | None:
+def clip(
+    trace: Trace, *, key: str, shows: Collection[str], view: View | None = None, large: bool = False
+) -> int | None:
     """Draw the machine small, at the stretch of the story that shows these things, and play that alone.
 
     Args:    shows: ids of blocks and kinds of moments: see `story.clip_of`; large: it has the screen for itself
+             view: how it shows the last of these blocks from near: see `near.Near`
     Returns: the moment at which someone asked, to start this run, for the whole machine; counted from 0
     """
-    data = stage_data(trace, shows=shows) | {"start": None, "small": not large}
+    data = stage_data(trace, shows=shows, view=view) | {"start": None, "small": not large}
     sent = _component(key=key, data=data, on_whole_change=lambda: None)
     whole = sent.get("whole")
-    return whole if type(whole) is int and 0 <= whole < len(data["moments"]) else None
+    if type(whole) is not int or not 0 <= whole < len(data["moments"]):
+        return None
+    beyond = data["near"] is not None and whole >= data["clip"][1]  # the ride itself has no such moment
+    return whole - 1 if beyond else whole
 
 
 def asked(tensors: list[list[Any]], sent: object, probabilities: tuple[int, int]) -> Cell | None:

@@ -12,6 +12,7 @@ import numpy as np
 from figures.statistics import softmax
 from model.loaded import Array
 from model.trace import Trace
+from ui.components.stage.near import Near, View, near_of
 from ui.components.stage.parts import Panel, Part, panels_of, tensor_names
 from ui.components.stage.story import Moment, clip_of, given_rows, story
 from ui.text import piece, visible
@@ -19,11 +20,14 @@ from ui.text import piece, visible
 N_CANDIDATES = 5
 
 
-def stage_data(trace: Trace, links: Mapping[str, str] | None = None, shows: Collection[str] = ()) -> dict[str, Any]:
+def stage_data(
+    trace: Trace, links: Mapping[str, str] | None = None, shows: Collection[str] = (), view: View | None = None
+) -> dict[str, Any]:
     """What the browser gets to play the ride of a sentence: see `stage`.
 
     Args:    links: the blocks that have a lesson, by the id the map gives them, and its title
              shows: of a clip, what it shows (see `clip_of`); only the numbers of that are sent
+             view: of a clip, how it shows its last block from near, one moment more at its end
     Returns: a dict for JSON:
              id, another one for every sentence, model and clip; text
              clip: numbers of the first and last moment that are played
@@ -33,14 +37,22 @@ def stage_data(trace: Trace, links: Mapping[str, str] | None = None, shows: Coll
              steps: for each piece written the likeliest candidates, their probabilities and ids, and which was taken;
              the text written by then
              moments: see `story.Moment`
+             near: of a clip that ends near, the view and the numbers of its tensors; else None
     """
     panels = panels_of(trace.model.anatomy, trace.model.about)
     moments = story(trace)
     clip = clip_of(moments, panels, shows) if shows else (0, len(moments) - 1)
     names = tensor_names(panels)
+    near = None
     if shows:
         seen = _seen(panels, moments, *clip)
+        last = moments[clip[1]]
+        near = near_of(trace, view, panels[last.panel].parts[last.part], last) if view else None
         names = tuple(name for name in names if name in seen)
+    if near:
+        names = tuple(dict.fromkeys((*names, *near.reads.values())))
+        clip = clip[0], clip[1] + 1
+        moments.insert(clip[1], near.moment)
     numbers = packed([trace.tensors[name] for name in names])
     identity = "\0".join((trace.model.name, trace.text, *map(str, (*trace.label_ids, *clip)), numbers))
     return {
@@ -53,7 +65,13 @@ def stage_data(trace: Trace, links: Mapping[str, str] | None = None, shows: Coll
         "numbers": numbers,
         "steps": _steps(trace),
         "moments": [asdict(moment) for moment in moments],
+        "near": _near(near, names) if near else None,
     }
+
+
+def _near(near: Near, names: tuple[str, ...]) -> dict[str, Any]:
+    numbers = {what: names.index(name) for what, name in near.reads.items()}
+    return {"view": near.view, "spreads": near.spreads, **numbers}
 
 
 def _seen(panels: Sequence[Panel], moments: Sequence[Moment], first: int, last: int) -> set[str]:

@@ -2,8 +2,8 @@
 
 const rolesOf = (dark) =>
   dark
-    ? { source: "#56b4e9", target: "#e09cc0", memory: "#2bc79b", focus: "#e69f00" }
-    : { source: "#0072b2", target: "#a3467a", memory: "#00795a", focus: "#b36b00" };
+    ? { source: "#56b4e9", target: "#e09cc0", memory: "#2bc79b", focus: "#e69f00", query: "#56b4e9", key: "#e69f00", value: "#2bc79b", output: "#e09cc0" }
+    : { source: "#0072b2", target: "#a3467a", memory: "#00795a", focus: "#b36b00", query: "#0072b2", key: "#9a6700", value: "#00795a", output: "#a3467a" };
 const HUES = { embedding: "#e2607c", positions: "#8f72d8", attention: "#ef8b17", feed_forward: "#2f93d0", norm: "#a2b318", output: "#27a566" };
 
 class Painter extends Strokes {

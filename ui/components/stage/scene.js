@@ -27,7 +27,18 @@ function sceneAt(data, t, view) {
   addPipes(scene, data);
   addBars(scene, data);
   scene.written = writtenAt(data, t);
+  if (moment.kind === "near") comeNear(scene, data, view);
   return scene;
+}
+
+/** A block from near; once the picture is there, nothing else is seen. */
+function comeNear(scene, data, view) {
+  scene.near = nearAt(data, scene.moment, scene.u, view);
+  scene.camera = approach(scene, scene.u, view);
+  const { panel, part, focus } = scene.moment;
+  const { weights } = data.panels[panel].parts[part];
+  if (scene.near.view !== "norm" && scene.near.view !== "heads") scene.attention = { panel, part, tensor: weights, head: scene.near.head, row: focus };
+  if (scene.near.alpha === 1) for (const list of ["tiles", "slots", "lines", "beams", "bars", "pieces", "pipes"]) scene[list] = [];
 }
 
 /** The middle of a token's column, and whether the window shows it. */
@@ -289,5 +300,6 @@ function numbersOf(scene, data) {
   const tiles = scene.tiles.map((tile) => ({ ...tile, name: data.tensors[tile.tensor].name, values: [...vectorOf(data.tensors[tile.tensor], tile.token)] }));
   const lines = scene.lines.map((line) => ({ ...line, name: data.tensors[line.tensor].name }));
   const { t, n, moment, blocks, pieces, bars } = scene;
-  return { id: data.id, t, n, moment, blocks, pieces, bars, tiles, lines, caption: moment.caption, written: scene.written };
+  const near = scene.near && nearNumbers(scene.near);
+  return { id: data.id, t, n, moment, blocks, pieces, bars, tiles, lines, near, caption: moment.caption, written: scene.written };
 }

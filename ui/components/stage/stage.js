@@ -25,6 +25,7 @@ class Stage {
 
     Object.assign(this, { t: 0, speed: 1, playing: false, stops: true, captions: true, heads: {}, windows: [], focus: null });
     this.painter = new Painter(this.canvas);
+    this.nearPainter = new NearPainter(this.painter);
     this.calm = matchMedia("(prefers-reduced-motion: reduce)");
     this.leave = listen(this);
     this.root.scene = (t = this.t) => this.data && numbersOf(sceneAt(this.data, t, this.view()), this.data);
@@ -79,6 +80,7 @@ class Stage {
     const palette = paletteOf(this.root);
     setAttribute(this.root, "data-theme", palette.dark ? "dark" : "light");
     this.painter.renew(this.data, palette);
+    this.nearPainter.renew();
     this.fit();
     this.draw();
   }
@@ -115,7 +117,8 @@ class Stage {
     const view = this.view();
     this.painter.fit(view.width, view.height, this.ratio());
     this.scene = sceneAt(this.data, this.t, view);
-    this.painter.paint(this.scene, this.camera);
+    if (this.scene.near?.alpha !== 1) this.painter.paint(this.scene, this.scene.camera ?? this.camera);
+    if (this.scene.near) this.nearPainter.paint(this.scene.near);
     this.controls.show(this);
     this.card.show(this);
     this.shifts.show(this.scene, this.data);

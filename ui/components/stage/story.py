@@ -17,7 +17,7 @@ class Moment:
     """A stretch of the ride in which one thing happens.
 
     kind:    pieces (the text is cut), block (a block works), memory (it flows across), choose (one piece is taken),
-             feed (it becomes the next input), write (a whole step at once), end
+             feed (it becomes the next input), write (a whole step at once), end; of a clip also near (see `near.py`)
     seconds: how long it takes at normal speed; caption: what is said; stop: its name, if the ride stops behind it
     panel, part: the block that works, both counted from 0
     step:    the row of the stack that writes, from 0, that the moment works on; -1 while nothing is written

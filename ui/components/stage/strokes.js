@@ -37,28 +37,32 @@ class Strokes {
   lines(scene) {
     const { pen } = this;
     pen.lineCap = "butt";
-    for (const line of [...scene.lines].sort((a, b) => a.strong - b.strong)) {
-      const colour = line.memory ? this.roles.memory : this.roles[this.data.panels[line.panel].side];
-      const [c1, c2] = controls(line);
-      pen.globalAlpha = line.alpha;
-      pen.strokeStyle = colour;
-      pen.lineWidth = line.width;
+    for (const line of [...scene.lines].sort((a, b) => a.strong - b.strong))
+      this.line(line, line.memory ? this.roles.memory : this.roles[this.data.panels[line.panel].side]);
+  }
+
+  /** One line as far as it has grown, and the dot on it. */
+  line(line, colour, alpha = 1) {
+    const { pen } = this;
+    const [c1, c2] = controls(line);
+    pen.globalAlpha = alpha * line.alpha;
+    pen.strokeStyle = colour;
+    pen.lineWidth = line.width;
+    pen.beginPath();
+    if (line.grown >= 1) {
+      pen.moveTo(line.x1, line.y1);
+      pen.bezierCurveTo(...c1, ...c2, line.x2, line.y2);
+    } else {
+      pen.moveTo(line.x2, line.y2);
+      for (let i = 1; i <= 12; i++) pen.lineTo(...along(line, c1, c2, 1 - (line.grown * i) / 12));
+    }
+    pen.stroke();
+    if (line.dot > 0 && line.weight > 0.04) {
+      pen.globalAlpha = alpha * (line.strong ? 1 : 0.55);
+      pen.fillStyle = colour;
       pen.beginPath();
-      if (line.grown >= 1) {
-        pen.moveTo(line.x1, line.y1);
-        pen.bezierCurveTo(...c1, ...c2, line.x2, line.y2);
-      } else {
-        pen.moveTo(line.x2, line.y2);
-        for (let i = 1; i <= 12; i++) pen.lineTo(...along(line, c1, c2, 1 - (line.grown * i) / 12));
-      }
-      pen.stroke();
-      if (line.dot > 0 && line.weight > 0.04) {
-        pen.globalAlpha = line.strong ? 1 : 0.55;
-        pen.fillStyle = colour;
-        pen.beginPath();
-        pen.arc(...along(line, c1, c2, ease(line.dot)), Math.max(1.5, line.width / 2 + 1), 0, 7);
-        pen.fill();
-      }
+      pen.arc(...along(line, c1, c2, ease(line.dot)), Math.max(1.5, line.width / 2 + 1), 0, 7);
+      pen.fill();
     }
   }
 

@@ -1,0 +1,151 @@
+"""A block seen from near: what it does with the numbers of one piece. The clip of a lesson may come to rest there."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from model.anatomy import SubLayer
+from model.loaded import Array
+from model.tokenizer import Token
+from model.trace import Trace
+from ui.components.stage.looks import Look, attention_of, counted, is_word, look_of, named, percent, sides
+from ui.components.stage.parts import Part
+from ui.components.stage.story import Moment
+from ui.text import number
+
+SECONDS = 4.0
+View = Literal["project", "score", "mix", "heads", "mask", "norm"]
+
+
+@dataclass(frozen=True)
+class Near:
+    """What is seen of one row of an attention, or of the Add & Norm behind it.
+
+    view:   project (a column becomes a query, a key and a value), score (the query meets the keys), mix (of the
+            values), heads (all of them side by side), mask (what the row may not see), norm (Add & Norm)
+    moment: its place in the story, its head, its row, and what is said
+    reads:  the tensors that are drawn, by what they are in the picture
+    spreads: of norm, the standard deviation of the row before and after it
+    """
+
+    view: View
+    moment: Moment
+    reads: Mapping[str, str]
+    spreads: tuple[str, ...] = ()
+
+
+def near_of(trace: Trace, view: View, part: Part, moment: Moment) -> Near | None:
+    """The block of a moment from near, or None if it is no attention or has nothing of the kind."""
+    if part.kind != "attention":
+        return None
+    path = attention_of(trace, part).path
+    layers = [layer for stack in trace.model.anatomy.stacks for layer in stack.layers]
+    sublayer = next(one for layer in layers for one in layer.sublayers if one.path == path)
+    if view == "norm" and sublayer.norm != "after":
+        return None
+    look = _shared(trace, part, view)
+    here = Moment(
+        "near", SECONDS, panel=moment.panel, part=moment.part, step=moment.step, head=look.head, focus=look.row
+    )
+    reads = _reads(view, sublayer)
+    spreads = tuple(_spread(trace, reads[what], look.row) for what in ("sum", "normed")) if view == "norm" else ()
+    return Near(view, here.lasts(SECONDS, _said(trace, view, part, look, spreads)), reads, spreads)
+
+
+def _spread(trace: Trace, name: str, row: int) -> str:
+    return number(float(np.std(trace.tensors[name][row].astype(np.float64))), 2)
+
+
+def _shared(trace: Trace, part: Part, view: View) -> Look:
+    """The row that divides its attention most evenly between two: its second largest weight is the largest of all.
+
+    Only rows of whole words are asked that look most at another word. To see a mask, it is one of the first half but
+    not the first: something stands before it and behind it.
+    """
+    rows, columns = sides(trace, part)
+    weights = trace.tensors[part.weights]
+    most = weights.argmax(-1)
+    if view == "mask":
+        asked = np.broadcast_to([0 < n <= len(rows) // 2 for n in range(len(rows))], most.shape)
+    else:
+        whole = [is_word(a) and sum(a.word == b.word for b in rows) == 1 for a in rows]
+        other = np.array([[is_word(b) and a.text != b.text for b in columns] for a in rows])
+        asked = np.where(whole, other[np.arange(len(rows)), most], False)
+    if not asked.any():
+        return look_of(trace, part)
+    second = np.where(asked, np.sort(weights, -1)[..., -2], -1.0)
+    head, row = divmod(int(second.argmax()), len(rows))
+    column = int(most[head, row])
+    return Look(head, row, column, float(weights[head, row, column]))
+
+
+def _reads(view: View, sublayer: SubLayer) -> dict[str, str]:
+    path = sublayer.path
+    inside = {name: f"{path}.{name}" for name in ("q", "k", "v", "scaled", "weights", "heads")}
+    of = {
+        "project": ("q", "k", "v"),
+        "score": ("q", "k", "scaled", "weights"),
+        "mix": ("v", "weights", "heads"),
+        "heads": ("weights", "heads"),
+        "mask": ("weights",),
+        "norm": (),
+    }[view]
+    reads = {name: inside[name] for name in of}
+    if view in ("project", "mask"):
+        reads["x"] = sublayer.reads
+    if view == "heads":
+        reads["made"] = sublayer.writes
+    if view == "norm":
+        added = f"{sublayer.path.rpartition('.')[0]}.{sublayer.residual}.sum"
+        reads |= {"x": sublayer.stream, "made": sublayer.writes, "sum": added, "normed": sublayer.result}
+    return reads
+
+
+def _said(trace: Trace, view: View, part: Part, look: Look, spreads: tuple[str, ...]) -> str:
+    rows, columns = sides(trace, part)
+    who, head = named(rows[look.row]), look.head + 1
+    weights = trace.tensors[part.weights]
+    most = _most(weights[look.head, look.row], columns)
+    attention = attention_of(trace, part)
+    match view:
+        case "project":
+            return (
+                f"From the column of {who}, head {head} makes three shorter ones: a query, a key and a value, "
+                f"{attention.d_k} numbers each."
+            )
+        case "score":
+            return (
+                f"In head {head}, the query of {who} meets every key: a score each. Softmax turns the scores into "
+                f"weights: {most[0]}."
+            )
+        case "mix":
+            return f"{who} takes a share of every value: {', '.join(most)}. Added up, they make a new column."
+        case "heads":
+            return (
+                f"{counted(len(weights), 'head')} at work for {who}, each with weights of its own. What they make, "
+                "side by side, becomes one column again."
+            )
+        case "mask":
+            return f"{who} may look at {_seen(look.row)}. {_hidden(len(columns) - look.row - 1)}"
+    return (
+        f"Add: what attention made for {who} joins the column that ran past it. Norm: the sum is brought to one scale. "
+        f"Its spread (standard deviation) was {spreads[0]}; now it is {spreads[1]}."
+    )
+
+
+def _most(weights: Array, columns: Sequence[Token]) -> list[str]:
+    """The two largest weights of a row in words."""
+    largest = np.argsort(-weights, kind="stable")[:2]
+    return [f"{percent(float(weights[n]))} from {named(columns[n])}" for n in largest]
+
+
+def _seen(row: int) -> str:
+    return f"itself and {counted(row, 'piece')} before it" if row else "itself alone"
+
+
+def _hidden(n: int) -> str:
+    if not n:
+        return "Nothing comes after it."
+    return f"The {n} after it are hidden: weight 0%." if n > 1 else "The one after it is hidden: weight 0%."
