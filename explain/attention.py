@@ -184,7 +184,11 @@ def _rotated(cell: Cell) -> WorkedStep:
 
 def worked_weight(numbers: Numbers, path: str, index: tuple[int, int, int]) -> list[WorkedStep]:
     """From a query and a key to one weight (head, row, column) of the attention at `path`, all steps in a row."""
-    steps = [worked(numbers, f"{path}.{what}", index) for what in ("products", "scaled")]
+    steps = [
+        worked(numbers, name, index)
+        for name in (f"{path}.{what}" for what in ("products", "scaled", "biased"))
+        if name in numbers.tensors
+    ]
     masked = np.isneginf(numbers[f"{path}.scores"][index])
     return [*steps, worked(numbers, f"{path}.{'scores' if masked else 'weights'}", index)]
 

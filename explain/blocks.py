@@ -6,9 +6,6 @@ import numpy as np
 
 from explain.core import Blank, Cell, WorkedStep, factor, linear, rule, subscript, tex
 
-NORM_EPSILON = 1e-5  # torch's, added to a variance so that nothing is divided by 0
-RMS_EPSILON = float(np.finfo(np.float32).eps)  # torch's default for nn.RMSNorm
-
 # What a learned matrix is called in the formulas, and what is multiplied by it, by its name in the model.
 MATRICES = {
     "w_1": ("W₁", "what the feed-forward network reads"),
@@ -131,7 +128,8 @@ def _layer_norm(cell: Cell) -> WorkedStep:
     names = *cell.made.reads, *cell.made.weights
     x = cell.read()[row]
     gamma, beta = (float(cell.numbers[name][dimension]) for name in cell.made.weights)
-    mean, deviation = float(x.mean()), math.sqrt(x.var() + NORM_EPSILON)
+    (epsilon,) = cell.made.constants
+    mean, deviation = float(x.mean()), math.sqrt(x.var() + epsilon)
     value = cell.value
     return WorkedStep(
         f"Layer norm: from dimension {dimension + 1} of the row take the "
@@ -141,7 +139,7 @@ def _layer_norm(cell: Cell) -> WorkedStep:
         rf"= {tex(value)}",
         value,
         f'row = t["{names[0]}"][{row}]\n'
-        f't["{names[1]}"][{dimension}] * (row[{dimension}] - row.mean()) / np.sqrt(row.var() + {NORM_EPSILON})'
+        f't["{names[1]}"][{dimension}] * (row[{dimension}] - row.mean()) / np.sqrt(row.var() + {epsilon})'
         f' + t["{names[2]}"][{dimension}]',
         names,
     )
@@ -152,14 +150,15 @@ def _rms_norm(cell: Cell) -> WorkedStep:
     row, dimension = cell.index
     (source,), (name,) = cell.made.reads, cell.made.weights
     x, gamma = cell.read()[row], float(cell.numbers[name][dimension])
-    size = math.sqrt(float((x**2).mean()) + RMS_EPSILON)
+    (epsilon,) = cell.made.constants
+    size = math.sqrt(float((x**2).mean()) + epsilon)
     return WorkedStep(
         f"RMS norm: divide dimension {dimension + 1} of the row by the root of the mean square of its {len(x)} "
         "numbers, then times γ, a learned number of this dimension.",
         rf"{factor(gamma)}\cdot\frac{{{tex(x[dimension])}}}{{{tex(size)}}} = {tex(cell.value)}",
         cell.value,
         f'row = t["{source}"][{row}].astype(float)\n'
-        f't["{name}"][{dimension}] * row[{dimension}] / np.sqrt((row**2).mean() + {RMS_EPSILON})',
+        f't["{name}"][{dimension}] * row[{dimension}] / np.sqrt((row**2).mean() + {epsilon})',
         (source, name),
     )
 

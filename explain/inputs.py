@@ -4,7 +4,19 @@ import math
 
 import numpy as np
 
-from explain.core import Blank, Cell, Numbers, WorkedStep, dot_product, factor, largest_product, rule, subscript, tex
+from explain.core import (
+    DIGITS,
+    Blank,
+    Cell,
+    Numbers,
+    WorkedStep,
+    dot_product,
+    factor,
+    largest_product,
+    rule,
+    subscript,
+    tex,
+)
 
 
 @rule("look_up")
@@ -68,6 +80,27 @@ def _embedded(cell: Cell) -> WorkedStep:
 @rule("add_residual")
 def _added(cell: Cell) -> WorkedStep:
     return _sum(cell, "What the sub-layer read (the residual stream) plus what the sub-layer wrote.")
+
+
+@rule("add_bias")
+def _biased(cell: Cell) -> WorkedStep:
+    return _sum(cell, "The score plus what the position scheme adds for the distance between query and key.")
+
+
+@rule("add_weighted_residual")
+def _added_to_weighted(cell: Cell) -> WorkedStep:
+    stream, written = (cell.read(n)[cell.index] for n in (0, 1))
+    (alpha,), at = cell.made.constants, subscript(cell.index)
+    term = rf"{tex(alpha)}\cdot {factor(stream)}"
+    return WorkedStep(
+        f"What the sub-layer read (the residual stream), times α = {tex(alpha)}, plus what the sub-layer wrote. α "
+        "belongs to the depth of the stack.",
+        rf"{term} + {factor(written)} = {tex(cell.value)}",
+        cell.value,
+        f'{alpha} * t["{cell.made.reads[0]}"]{at} + t["{cell.made.reads[1]}"]{at}',
+        cell.made.reads,
+        Blank(term, round(alpha, DIGITS) * round(float(stream), DIGITS)),
+    )
 
 
 def _sum(cell: Cell, says: str) -> WorkedStep:

@@ -21,12 +21,14 @@ class Made:
     operation: what is done; `explain` has a rule for each
     reads:     names of the tensors it is made from; weights: names of the learned parameters
     axes:      what its axes count, the batch left out
+    constants: numbers that it needs and that are not learned, like the ε of a norm
     """
 
     operation: str
     reads: tuple[str, ...] = ()
     weights: tuple[str, ...] = ()
     axes: tuple[str, ...] = ()
+    constants: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ def scaled_dot_product_attention(
     """Scaled dot-product attention: softmax(QKᵀ/√d_k)V.
 
     Args:    q (B,H,T,d_k); k, v (B,H,S,d_k); mask broadcastable to (B,H,T,S), True = may attend;
-             bias (H,T,S) of a relative position scheme, added to the scaled products
+             bias (1,H,T,S) of a relative position scheme, added to the scaled products
     Returns: heads (B,H,T,d_k)
     Taps:    products (QKᵀ), scaled, scores (after the mask), weights: all (B,H,T,S); heads (B,H,T,d_k)
     Raises:  ValueError, naming both sizes, if q and k differ in d_k
@@ -74,6 +74,6 @@ class MultiHeadAttention(nn.Module):
         n_queries, n_keys = q.size(-2), k.size(-2)
         q = self.positions.rotate("q", q, n_keys - n_queries, tap)  # with a cache, the queries are the newest positions
         k = self.positions.rotate("k", k, 0, tap)
-        heads = scaled_dot_product_attention(q, k, v, mask, tap, self.positions.bias(n_queries, n_keys))
+        heads = scaled_dot_product_attention(q, k, v, mask, tap, self.positions.bias(n_queries, n_keys, tap))
         concat = tap("concat", heads.transpose(1, 2).flatten(-2))  # (B,T,d_model)
         return tap("output", self.w_o(concat))

@@ -1,28 +1,44 @@
-"""The numbers that define a model. Only `model.build` reads them."""
+"""The numbers and names that define a model. Only `model.build` reads them."""
 
 from dataclasses import dataclass
+
+# The kinds of each part that `model.build` knows.
+CHOICES: dict[str, tuple[str, ...]] = {
+    "positions": ("sinusoidal", "learned", "relative", "rotary", "alibi", "none"),
+    "norm": ("layer", "rms"),
+    "norm_place": ("post", "pre", "sandwich", "deep"),
+    "activation": ("relu", "gelu", "gelu_tanh", "silu", "swiglu", "geglu"),
+}
 
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """Sizes of an encoder-decoder Transformer (Vaswani et al. 2017, §3 and Table 3).
+    """Sizes and parts of an encoder-decoder Transformer (Vaswani et al. 2017, §3 and Table 3).
 
-    Raises: ValueError, naming the numbers, if `d_model` is odd or not divisible by `n_heads`.
+    Raises: ValueError, naming the numbers, if `d_model` is odd or not divisible by `n_heads`; naming the choices, if
+            there is no such part
     """
 
     vocab_size: int = 8000
     d_model: int = 256
     n_heads: int = 4
     n_layers: int = 3  # in the encoder, and as many again in the decoder
-    d_ff: int = 1024
-    max_len: int = 256  # longest sequence, in tokens, that positions are prepared for
+    d_ff: int = 1024  # of a network without a gate; one with a gate gets 2/3 of it, so that it has as many weights
+    max_len: int = 256  # longest sequence, in tokens, that positions are prepared for and training takes
     dropout: float = 0.1
+    positions: str = "sinusoidal"
+    norm: str = "layer"
+    norm_place: str = "post"
+    activation: str = "relu"
 
     def __post_init__(self) -> None:
         if self.n_heads < 1 or self.d_model % self.n_heads:
             raise ValueError(f"d_model={self.d_model} is not divisible by n_heads={self.n_heads}")
         if self.d_model % 2:
             raise ValueError(f"d_model={self.d_model} is odd; sines and cosines come in pairs")
+        for name, choices in CHOICES.items():
+            if (value := getattr(self, name)) not in choices:
+                raise ValueError(f"there is no {name}={value!r}; choose one of {', '.join(choices)}")
 
     @property
     def d_k(self) -> int:
@@ -37,4 +53,8 @@ PRESETS: dict[str, ModelConfig] = {
     "tiny": ModelConfig(vocab_size=500, d_model=32, n_heads=2, n_layers=1, d_ff=64),
     # Transformer-Tiny of Wu et al. 2021 (ACL), the published Multi30k baseline.
     "multi30k": ModelConfig(vocab_size=10000, d_model=128, n_heads=4, n_layers=4, d_ff=256, dropout=0.3),
+    # Two million parameters, so that many can be trained alike and shipped: half the translator's width, d_ff = 4 ·
+    # d_model as in the paper. No pair of its training data but one is longer than max_len, so that a sentence of a
+    # hundred tokens is longer than all that it has seen.
+    "sibling": ModelConfig(d_model=128, n_heads=4, n_layers=2, d_ff=512, max_len=64),
 }

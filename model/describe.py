@@ -8,6 +8,7 @@ from functools import singledispatch
 from types import MappingProxyType
 from typing import Any
 
+import torch
 from torch import nn
 
 from model.anatomy import Anatomy, Attention, Layer, Made, Stack, SubLayer
@@ -16,8 +17,8 @@ from model.embedding import TokenEmbedding
 from model.families.encoder_decoder import EncoderDecoder
 from model.feed_forward import FeedForward, GatedFeedForward
 from model.layers import DecoderLayer, EncoderLayer
-from model.positions import Positions, Rotary, Sinusoidal
-from model.residual import PostNorm, PreNorm, SandwichNorm
+from model.positions import Alibi, Learned, Positions, RelativeBias, Rotary, Sinusoidal, alibi_slopes
+from model.residual import DeepNorm, PostNorm, PreNorm, SandwichNorm
 from model.stacks import Decoder, Encoder
 
 
@@ -27,6 +28,7 @@ class Scribe:
 
     path: str = ""
     tokens: str = "tgt"  # the axis of the rows that pass
+    module: str = ""  # path of the module, where its taps have another: both stacks share one embedding
     tensors: dict[str, Made] = field(default_factory=dict)
     attentions: dict[str, list[Attention]] = field(default_factory=dict)
     stacks: list[Stack] = field(default_factory=list)
@@ -34,13 +36,24 @@ class Scribe:
     def name(self, what: str) -> str:
         return f"{self.path}.{what}" if self.path else what
 
+    def weight(self, name: str) -> str:
+        return f"{self.module}.{name}" if self.module else self.name(name)
+
     def under(self, path: str) -> "Scribe":
         return replace(self, path=self.name(path))
 
-    def made(self, what: str, operation: str, *reads: str, weights: tuple[str, ...] = (), last: str = "d_model") -> str:
+    def made(
+        self,
+        what: str,
+        operation: str,
+        *reads: str,
+        weights: tuple[str, ...] = (),
+        last: str = "d_model",
+        constants: tuple[float, ...] = (),
+    ) -> str:
         """Write down a value with one row a token, under this path; returns its name."""
-        self.tensors[self.name(what)] = Made(operation, reads, tuple(map(self.name, weights)), (self.tokens, last))
-        return self.name(what)
+        names = tuple(map(self.weight, weights))
+        return self.put(what, Made(operation, reads, names, (self.tokens, last), constants))
 
     def put(self, what: str, made: Made) -> str:
         self.tensors[self.name(what)] = made
@@ -58,12 +71,13 @@ def describe(module: Any, scribe: Scribe, *inputs: Any) -> Any:
 
 @describe.register
 def _(module: nn.LayerNorm, scribe: Scribe, what: str, x: str) -> str:
-    return scribe.made(what, "layer_norm", x, weights=("norm.weight", "norm.bias"))
+    return scribe.made(what, "layer_norm", x, weights=("norm.weight", "norm.bias"), constants=(module.eps,))
 
 
 @describe.register
 def _(module: nn.RMSNorm, scribe: Scribe, what: str, x: str) -> str:
-    return scribe.made(what, "rms_norm", x, weights=("norm.weight",))
+    epsilon = torch.finfo(module.weight.dtype).eps if module.eps is None else module.eps  # torch's default
+    return scribe.made(what, "rms_norm", x, weights=("norm.weight",), constants=(epsilon,))
 
 
 @describe.register
@@ -98,10 +112,33 @@ def _(module: Rotary, scribe: Scribe, what: str, x: str, axes: tuple[str, ...]) 
 
 
 @describe.register
+def _(module: Learned, scribe: Scribe, what: str, x: str, axes: tuple[str, ...]) -> str:
+    return scribe.made("positions", "learned_position", weights=("positions.table.weight",)) if what == "embed" else x
+
+
+@describe.register
+def _(module: RelativeBias, scribe: Scribe, what: str, x: str, axes: tuple[str, ...]) -> str:
+    if what != "bias":
+        return x
+    table = (scribe.weight("positions.table.weight"),)
+    bias = scribe.put("bias", Made("bias_of_bucket", (), table, axes, (float(module.causal),)))
+    return scribe.put("biased", Made("add_bias", (x, bias), (), axes))
+
+
+@describe.register
+def _(module: Alibi, scribe: Scribe, what: str, x: str, axes: tuple[str, ...]) -> str:
+    if what != "bias":
+        return x
+    bias = scribe.put("bias", Made("bias_of_distance", (), (), axes, alibi_slopes(len(module.slopes))))
+    return scribe.put("biased", Made("add_bias", (x, bias), (), axes))
+
+
+@describe.register
 def _(module: TokenEmbedding, scribe: Scribe, matrix: str) -> str:
     tokens = scribe.put("tokens", Made("look_up", (), (matrix,), (scribe.tokens, "d_model")))
     scaled = scribe.made("scaled", "times_sqrt_d_model", tokens)
-    positions = describe(module.positions, scribe, "embed", scaled, ())
+    shared = replace(scribe, module=matrix.removesuffix(".matrix.weight"))
+    positions = describe(module.positions, shared, "embed", scaled, ())
     return scribe.made("output", *(("add_positions", scaled, positions) if positions != scaled else ("copy", scaled)))
 
 
@@ -164,6 +201,12 @@ def _(module: PostNorm, scribe: Scribe, stream: str, output: str) -> tuple[str, 
 
 
 @describe.register
+def _(module: DeepNorm, scribe: Scribe, stream: str, output: str) -> tuple[str, str]:
+    total = scribe.made("sum", "add_weighted_residual", stream, output, constants=(module.alpha,))
+    return describe(module.norm, scribe, "output", total), "after"
+
+
+@describe.register
 def _(module: PreNorm, scribe: Scribe, stream: str, output: str) -> tuple[str, str]:
     return scribe.made("output", "add_residual", stream, output), "before"
 
@@ -223,6 +266,8 @@ def describe_stack(module: Encoder | Decoder, scribe: Scribe, name: str, x: str,
     for n, layer in enumerate(module.layers):
         layers.append(describe(layer, scribe.under(f"layers.{n}"), (name, n), stream, reads))
         stream = layers[-1].writes
+    if module.norm:
+        stream = describe(module.norm, scribe, "normed", stream)
     scribe.stacks.append(Stack(name, scribe.tokens, f"{name}.embedding", x, tuple(layers), stream))
     return stream
 

@@ -119,10 +119,10 @@ class Interventions:
     rows:            attention rows replaced
     blocked:         source tokens (by index from 0) that nobody may attend to
     units_off:       hidden units of feed-forward networks that are set to 0
-    relu_off:        feed-forward networks that go without their ReLU
+    relu_off:        feed-forward networks that go without their ReLU, or whichever activation they have
     blocks_off:      sub-layers that write 0, so that what they read runs on past them unchanged
     scale_off:       no division by √d_k
-    positions_off:   no positional encodings
+    positions_off:   no positional encodings, no turning of queries and keys, no bias for distance
     causal_mask_off: the decoder sees the whole target
     """
 
@@ -232,7 +232,8 @@ def _check_block(anatomy: Anatomy, block: Block) -> SubLayer:
 class _Change:
     """The tap of some interventions.
 
-    Without an activation it puts what went into it in the place of what came out, so it remembers that one value.
+    To leave out an activation, or the turning of queries and keys, it puts what went in in the place of what came
+    out; so it remembers that value until then.
     """
 
     def __init__(self, change: Interventions, anatomy: Anatomy) -> None:
@@ -251,15 +252,19 @@ class _Change:
         self.edits: dict[str, list[RowEdit]] = {}
         for edit in change.rows:
             self.edits.setdefault(head_path(edit.head), []).append(edit)
-        self.before_activation: dict[str, Tensor] = {}
+        self.before: dict[str, Tensor] = {}  # what went in, by where it is put
 
     def __call__(self, name: str, value: Tensor) -> Tensor:
         path, _, what = name.rpartition(".")
         match what:
             case "scaled" if self.change.scale_off and path in self.attentions:
                 return value * math.sqrt(self.attentions[path].d_k)
-            case "positions" if self.change.positions_off:
+            case "positions" | "bias" if self.change.positions_off:
                 return torch.zeros_like(value)
+            case "q" | "k" if self.change.positions_off:
+                self.before[f"{path}.rotated_{what}"] = value
+            case "rotated_q" | "rotated_k":
+                return self.before.pop(name, value)
             case "mask" | "memory_mask":
                 return self.mask(name, value)
             case "weights" if path in self.edits:
@@ -268,9 +273,11 @@ class _Change:
                 value = value.clone()
                 value[:, self.heads[path]] = 0
             case "pre_activation" if path in self.linear:
-                self.before_activation[path] = value
+                self.before[path] = value
+            case "gate":
+                return self.before.pop(path, value)
             case "hidden" if path in self.linear or path in self.units:
-                value = self.before_activation.pop(path, value).clone()
+                value = self.before.pop(path, value).clone()
                 value[..., self.units.get(path, [])] = 0
             case "output" if path in self.silent:
                 return torch.zeros_like(value)

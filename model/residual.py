@@ -1,6 +1,7 @@
 """How a sub-layer's result joins the stream that runs past it (Vaswani et al. 2017, §3.1)."""
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from torch import Tensor, nn
 
@@ -66,3 +67,38 @@ class SandwichNorm(nn.Module):
         normed = tap("normed", self.norm(x))
         renormed = tap("renormed", self.norm_after(sublayer(normed)))
         return tap("output", x + self.dropout(renormed))
+
+
+class DeepNorm(nn.Module):
+    """Add & Norm for very deep stacks: Norm(α·x + Dropout(Sublayer(x))), with α above 1 the stream weighs more.
+
+    Args:    x (B,T,d_model); sublayer: a function of x
+    Returns: (B,T,d_model)
+    Taps:    sum, output (B,T,d_model)
+    Source:  Wang et al. 2022 (DeepNet), §4.1 and Figure 2; see `deep_norm_constants`. Differs: none
+    """
+
+    def __init__(self, norm: nn.Module, alpha: float, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.norm = norm
+        self.alpha = alpha
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor, sublayer: SubLayer, tap: Tap = no_tap) -> Tensor:
+        total = tap("sum", self.alpha * x + self.dropout(sublayer(x)))
+        return tap("output", self.norm(total))
+
+
+class DeepNormConstants(NamedTuple):
+    """α weighs the stream; β scales the matrices W^V, W^O, W₁ and W₂ when they are drawn."""
+
+    alpha: float
+    beta: float
+
+
+def deep_norm_constants(n_encoder: int, n_decoder: int) -> tuple[DeepNormConstants, DeepNormConstants]:
+    """What Wang et al. 2022 (DeepNet), Figure 2, give for encoder and decoder, by their numbers of layers N and M."""
+    depth = (n_encoder**4 * n_decoder) ** (1 / 16)
+    encoder = DeepNormConstants(0.81 * depth, 0.87 / depth)
+    decoder = DeepNormConstants((3 * n_decoder) ** (1 / 4), (12 * n_decoder) ** (-1 / 4))
+    return encoder, decoder

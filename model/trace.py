@@ -17,6 +17,12 @@ from model.tokenizer import EOS_ID, SOS_ID, Token, normalise
 MAX_TOKENS = 100  # of a source or target sentence, `<eos>` not counted
 
 
+def most_tokens(loaded: LoadedModel) -> int:
+    """How many tokens of a text a model takes, `<eos>` not counted: MAX_TOKENS, or fewer if its positions end."""
+    longest = loaded.model.embedding.positions.max_len
+    return MAX_TOKENS if longest is None else min(MAX_TOKENS, longest - 1)
+
+
 class EmptySentenceError(ValueError):
     """Nothing is left of the sentence to translate; the message says so."""
 
@@ -26,15 +32,15 @@ class Trace:
     """Everything that happened to one sentence.
 
     model:        the model that it went through
-    text:         the source as the model read it (quotes straightened, spaces joined, cut at MAX_TOKENS)
-    n_cut:        source tokens beyond MAX_TOKENS, which were left out
+    text:         the source as the model read it (quotes straightened, spaces joined, cut at `most_tokens`)
+    n_cut:        source tokens beyond that, which were left out
     src:          source tokens, ending in `<eos>`; none for a decoder alone    (S)
     tgt:          the decoder's input tokens, beginning with `<sos>`; a decoder alone reads the text here    (T)
     labels:       what the decoder wrote, or was given to write, after each    (T)
     tensors:      every tapped value by name, batch axis removed, read-only; see the Taps of each module
     steps:        the decoding, one step a token; empty when a target was given
     translation:  the target as text
-    finished:     False if the translation stopped at MAX_TOKENS without `<eos>`
+    finished:     False if the translation stopped at its longest without `<eos>`
     """
 
     model: LoadedModel
@@ -106,9 +112,10 @@ def trace(
     ids = tokenizer.encode(text)
     if not ids:
         raise EmptySentenceError("There is nothing to translate yet: type a sentence.")
-    n_cut = max(0, len(ids) - MAX_TOKENS)
+    limit = most_tokens(loaded)
+    n_cut = max(0, len(ids) - limit)
     if n_cut:
-        ids = ids[:MAX_TOKENS]
+        ids = ids[:limit]
         text = tokenizer.decode(ids)
     src = [*ids, EOS_ID] if anatomy.reads_source else []
     if not anatomy.reads_source:
@@ -144,12 +151,12 @@ def _run(
     memory = model.encode(src_ids, recorder)
     steps: tuple[Step, ...] = ()
     if target is None:
-        decoding = replace(decoding, max_steps=min(decoding.max_steps, MAX_TOKENS))
+        decoding = replace(decoding, max_steps=min(decoding.max_steps, most_tokens(loaded)))
         next_token = NextToken(model, src_ids, memory, recorder.change, cached=interventions.cacheable)
         steps = tuple(decoding_steps(next_token, decoding))
         labels = list(steps[-1].best.ids)
     else:
-        labels = [*loaded.tokenizer.encode(normalise(target))[:MAX_TOKENS], EOS_ID]
+        labels = [*loaded.tokenizer.encode(normalise(target))[: most_tokens(loaded)], EOS_ID]
     # One pass over the whole target records what every step saw: the causal mask makes the two the same.
     model.decode(torch.tensor([[SOS_ID, *labels[:-1]]], device=device), memory, src_ids, recorder)
     return labels, steps

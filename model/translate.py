@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Iterable
+from dataclasses import replace
 
 import torch
 
@@ -10,18 +11,19 @@ from model.checkpoint import CheckpointError
 from model.decoding import Beam, Decoding, Greedy, NextToken, decoding_steps
 from model.loaded import LoadedModel, load_folder
 from model.tokenizer import EOS_ID, normalise
-from model.trace import MAX_TOKENS
+from model.trace import most_tokens
 
 
 @torch.inference_mode()
 def translate(loaded: LoadedModel, sentence: str, decoding: Decoding) -> str:
-    """The German of an English sentence; '' for one with no text in it. Text beyond MAX_TOKENS tokens is left out."""
-    ids = loaded.tokenizer.encode(normalise(sentence))[:MAX_TOKENS]
+    """The German of an English sentence; '' for one with no text in it. Text beyond `most_tokens` is left out."""
+    limit = most_tokens(loaded)
+    ids = loaded.tokenizer.encode(normalise(sentence))[:limit]
     if not ids:
         return ""
     src_ids = torch.tensor([[*ids, EOS_ID]], device=loaded.device.torch)
     next_token = NextToken(loaded.model, src_ids, loaded.model.encode(src_ids))
-    *_, last = decoding_steps(next_token, decoding)
+    *_, last = decoding_steps(next_token, replace(decoding, max_steps=min(decoding.max_steps, limit)))
     return loaded.tokenizer.decode(last.best.ids)
 
 

@@ -1,55 +1,43 @@
-"""The small model again and again, each time with another variant of a part. A new variant gets a line in VARIANTS.
+"""The small model again and again, each time with other parts. A new variant of a part gets into a line of VARIANTS.
 
 What holds for every model is tried on each of them (`any_model`): taps, anatomy, future, padding, cache; so is every
-rule of Check (`tests/explain/test_every_rule.py`).
+rule of Check (`tests/explain/test_every_rule.py`). One line tries several new parts, since each line costs seconds.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from torch import nn
 
-from model.attention import MultiHeadAttention
+from model.build import build_model
 from model.families.encoder_decoder import EncoderDecoder
-from model.feed_forward import FeedForward, GatedFeedForward
-from model.positions import Positions, Rotary
-from model.residual import PostNorm, PreNorm, SandwichNorm
 from tests.small import CONFIG, random_model
 
-Make = Callable[[], nn.Module]
-D, D_FF = CONFIG.d_model, CONFIG.d_ff
+GATED_D_FF = 80  # two thirds of it are CONFIG.d_ff
 
 
-def with_parts(
-    residual: Make | None = None, feed_forward: Make | None = None, positions: Callable[[], Positions] | None = None
-) -> EncoderDecoder:
-    """The small model with other residuals and feed-forward networks.
-
-    positions: a scheme that works within self-attention, in place of the sinusoids
-    """
-    model = random_model()
-    if positions:
-        model.embedding.positions = Positions()
-    for layer in (*model.encoder.layers, *model.decoder.layers):
-        for name, _ in list(layer.named_children()):
-            if residual and name.startswith("add_norm"):
-                setattr(layer, name, residual())
-        if feed_forward:
-            layer.feed_forward = feed_forward()
-        if positions:
-            layer.self_attn = MultiHeadAttention(D, CONFIG.n_heads, positions())
+def with_parts(**parts: str | int) -> EncoderDecoder:
+    """The small model with other parts, by their names in ModelConfig."""
+    model = build_model(replace(CONFIG, **parts))  # type: ignore[arg-type]
     for name, parameter in model.named_parameters():
         if parameter.dim() == 1:  # γ and β at 1 and 0 could stand for each other unseen
             nn.init.normal_(parameter, mean=1.0 if name.endswith("weight") else 0.0, std=0.3)
+        elif ".positions." in name:
+            nn.init.normal_(parameter)
     return model.eval()
 
 
 VARIANTS: dict[str, Callable[[], EncoderDecoder]] = {
     "as in the paper": random_model,
-    "norm before, RMS norm": lambda: with_parts(residual=lambda: PreNorm(nn.RMSNorm(D))),
-    "norm before and after": lambda: with_parts(residual=lambda: SandwichNorm(nn.LayerNorm(D), nn.RMSNorm(D))),
-    "RMS norm after": lambda: with_parts(residual=lambda: PostNorm(nn.RMSNorm(D))),
-    "GELU": lambda: with_parts(feed_forward=lambda: FeedForward(D, D_FF, nn.GELU())),
-    "GELU with tanh": lambda: with_parts(feed_forward=lambda: FeedForward(D, D_FF, nn.GELU(approximate="tanh"))),
-    "SwiGLU": lambda: with_parts(feed_forward=lambda: GatedFeedForward(D, D_FF)),
-    "rotary positions": lambda: with_parts(positions=Rotary),
+    "rotary, RMS norm before, SwiGLU": lambda: with_parts(
+        positions="rotary", norm="rms", norm_place="pre", activation="swiglu", d_ff=GATED_D_FF
+    ),
+    "relative positions, norm before and after, GELU": lambda: with_parts(
+        positions="relative", norm_place="sandwich", activation="gelu"
+    ),
+    "ALiBi, RMS norm after, GELU with tanh": lambda: with_parts(positions="alibi", norm="rms", activation="gelu_tanh"),
+    "learned positions, DeepNorm, Swish": lambda: with_parts(positions="learned", norm_place="deep", activation="silu"),
+    "no positions, RMS norm before and after, GEGLU": lambda: with_parts(
+        positions="none", norm="rms", norm_place="sandwich", activation="geglu", d_ff=GATED_D_FF
+    ),
 }

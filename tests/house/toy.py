@@ -27,6 +27,7 @@ from model.tokenizer import Tokenizer
 from tests.small import SENTENCES
 
 N_LAYERS, D_MODEL, N_HEADS, D_FF = 2, 24, 3, 29
+EPSILON = 1e-5
 
 
 class DecoderOnly(nn.Module):
@@ -40,14 +41,14 @@ class DecoderOnly(nn.Module):
             [
                 EncoderLayer(
                     MultiHeadAttention(D_MODEL, N_HEADS, rotary),
-                    PreNorm(nn.RMSNorm(D_MODEL)),
+                    PreNorm(nn.RMSNorm(D_MODEL, EPSILON)),
                     GatedFeedForward(D_MODEL, D_FF),
-                    PreNorm(nn.RMSNorm(D_MODEL)),
+                    PreNorm(nn.RMSNorm(D_MODEL, EPSILON)),
                 )
                 for _ in range(N_LAYERS)
             ]
         )
-        self.norm = nn.RMSNorm(D_MODEL)
+        self.norm = nn.RMSNorm(D_MODEL, EPSILON)
 
     def new_cache(self) -> KeyValueCache:
         return KeyValueCache(N_LAYERS)
@@ -74,7 +75,7 @@ def _(module: DecoderOnly, scribe: Scribe) -> None:
     x = describe(module.embedding, decoder.under("embedding"), matrix)
     decoder.put("mask", Made("causal_mask", (), (), ("one", "tgt", "tgt")))
     x = describe_stack(module.decoder, decoder, "decoder", x, True)
-    x = decoder.put("normed", Made("rms_norm", (x,), ("norm.weight",), ("tgt", "d_model")))
+    x = decoder.put("normed", Made("rms_norm", (x,), ("norm.weight",), ("tgt", "d_model"), (EPSILON,)))
     scribe.put("logits", Made("compare_with_embeddings", (x,), (matrix,), ("tgt", "vocab")))
 
 

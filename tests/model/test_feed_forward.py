@@ -4,6 +4,9 @@ import pytest
 import torch
 from torch import nn
 from torch.testing import assert_close
+from transformers import LlamaConfig, T5Config
+from transformers.models.llama.modeling_llama import LlamaMLP
+from transformers.models.t5.modeling_t5 import T5DenseGatedActDense
 
 from model.feed_forward import FeedForward, GatedFeedForward
 from model.tap import Recorder
@@ -33,6 +36,22 @@ def test_gated_network_by_hand() -> None:
     for name, tensor in {"pre_activation": before, "gate": gate, "value": value, "hidden": gate * value}.items():
         assert_close(recorder.tensors[name], tensor, atol=1e-5, rtol=1e-5)
     assert {name for name, _ in network.named_parameters()} == {"w_1.weight", "v.weight", "w_2.weight"}
+
+
+def test_gated_networks_are_those_of_llama_and_t5() -> None:
+    x = torch.randn(B, T, D_MODEL)
+    llama = LlamaMLP(LlamaConfig(hidden_size=D_MODEL, intermediate_size=D_FF, hidden_act="silu"))
+    config = T5Config(d_model=D_MODEL, d_ff=D_FF, dropout_rate=0, feed_forward_proj="gated-gelu")
+    config.dense_act_fn = "gelu"  # T5 has the one with tanh
+    t5 = T5DenseGatedActDense(config)
+    for theirs, names, activation in (
+        (llama, ("gate_proj", "up_proj", "down_proj"), nn.SiLU()),
+        (t5, ("wi_0", "wi_1", "wo"), nn.GELU()),
+    ):
+        ours = GatedFeedForward(D_MODEL, D_FF, activation)
+        for linear, name in zip((ours.w_1, ours.v, ours.w_2), names, strict=True):
+            linear.weight = getattr(theirs, name).weight
+        assert_close(ours(x), theirs(x), atol=1e-6, rtol=1e-5)
 
 
 @pytest.mark.parametrize("network", [FeedForward, GatedFeedForward])

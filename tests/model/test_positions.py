@@ -8,11 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 from torch.testing import assert_close
+from transformers.models.roformer.modeling_roformer import RoFormerSelfAttention
 
-from model.anatomy import Made
 from model.attention import MultiHeadAttention
 from model.cache import GrowingCache
-from model.describe import Scribe, describe
 from model.masks import causal_mask
 from model.positions import Positions, Rotary, Sinusoidal, rotation, sinusoidal_encoding
 from model.tap import Recorder
@@ -63,9 +62,10 @@ def test_embed_starts_where_it_is_told() -> None:
     assert positions.embed(torch.randn(3, 6, 42), start=7).shape == (3, 6, 42)
 
 
-def test_beyond_the_prepared_length_both_numbers_are_named() -> None:
-    with pytest.raises(ValueError, match=r"^14 tokens, but positions are prepared for 13$"):
-        Sinusoidal(13, 42).embed(torch.randn(3, 7, 42), start=7)
+def test_beyond_the_prepared_length_the_formula_goes_on() -> None:
+    positions, x = Sinusoidal(13, 42), torch.randn(3, 7, 42)
+    assert_close(positions.embed(x, start=7), x + sinusoidal_encoding(99, 42)[7:14], atol=0, rtol=0)
+    assert positions.encoding.shape == (13, 42)
 
 
 def test_the_encoding_is_not_saved_with_the_weights() -> None:
@@ -135,51 +135,7 @@ def test_schemes_add_nothing_where_they_do_not_act(scheme: Positions) -> None:
         assert scheme.rotate("q", x, 3) is x
 
 
-class Alibi(Positions):
-    """Press et al. 2022: minus a slope times the distance, one slope a head."""
-
-    def bias(self, n_queries: int, n_keys: int) -> torch.Tensor:
-        return alibi(n_keys)[:, n_keys - n_queries :]
-
-
-@describe.register
-def _(scheme: Alibi, scribe: Scribe, what: str, x: str, axes: tuple[str, ...]) -> str:
-    return scribe.put("biased", Made("add_bias", (x,), (), axes)) if what == "bias" else x
-
-
-def alibi(length: int) -> torch.Tensor:
-    distance = torch.arange(length)[:, None] - torch.arange(length)
-    return -torch.tensor([0.5, 0.25, 0.125])[:, None, None] * distance.abs()
-
-
-@pytest.mark.parametrize("scheme", [Alibi(), Rotary()])
-def test_attention_uses_the_scheme(scheme: Positions) -> None:
-    """Beside torch's own attention, given turned queries and keys, and the bias as a mask of numbers."""
-    attention, x, mask = MultiHeadAttention(42, 3, scheme), torch.randn(2, 5, 42), causal_mask(5)
-    q, k, v = (attention.split(w(x)) for w in (attention.w_q, attention.w_k, attention.w_v))
-    if isinstance(scheme, Rotary):
-        q, k = turned_by_hand(q, 0), turned_by_hand(k, 0)
-        added = torch.zeros(3, 5, 5)
-    else:
-        added = alibi(5)
-    heads = nn.functional.scaled_dot_product_attention(q, k, v, added.masked_fill(~mask, -math.inf))
-    expected = attention.w_o(heads.transpose(1, 2).flatten(-2))
-    recorder = Recorder()
-    assert_close(attention(x, x, mask, tap=recorder), expected, atol=1e-5, rtol=1e-5)
-    if isinstance(scheme, Alibi):
-        assert_close(recorder.tensors["biased"], recorder.tensors["scaled"] + alibi(5))
-
-
-def test_a_scheme_that_adds_to_the_scores_is_described() -> None:
-    attention, x, recorder, scribe = MultiHeadAttention(42, 3, Alibi()), torch.randn(1, 5, 42), Recorder(), Scribe()
-    attention(x, x, causal_mask(5), tap=recorder)
-    describe(attention, scribe, "decoder", "x", "x", ("tgt", "tgt", True))
-    assert scribe.tensors.keys() == recorder.tensors.keys()
-    assert scribe.tensors["biased"] == Made("add_bias", ("scaled",), (), ("head", "tgt", "tgt"))
-    assert scribe.tensors["scores"].reads == ("biased",)
-
-
-@pytest.mark.parametrize("scheme", [Alibi(), Rotary(), Positions()])
+@pytest.mark.parametrize("scheme", [Positions(), Rotary()])
 def test_with_a_cache_each_query_stands_where_it_stands(scheme: Positions) -> None:
     attention, x, cache = MultiHeadAttention(42, 3, scheme), torch.randn(2, 7, 42), GrowingCache()
     steps = [
@@ -187,3 +143,26 @@ def test_with_a_cache_each_query_stands_where_it_stands(scheme: Positions) -> No
         for start, end in ((0, 3), (3, 4), (4, 7))
     ]
     assert_close(torch.cat(steps, dim=1), attention(x, x, causal_mask(7)), atol=1e-5, rtol=1e-5)
+
+
+def test_attention_turns_queries_and_keys() -> None:
+    """Beside torch's own attention, given queries and keys that were turned by hand."""
+    attention, x, mask = MultiHeadAttention(42, 3, Rotary()), torch.randn(2, 5, 42), causal_mask(5)
+    q, k, v = (attention.split(w(x)) for w in (attention.w_q, attention.w_k, attention.w_v))
+    heads = nn.functional.scaled_dot_product_attention(turned_by_hand(q, 0), turned_by_hand(k, 0), v, mask)
+    expected = attention.w_o(heads.transpose(1, 2).flatten(-2))
+    assert_close(attention(x, x, mask), expected, atol=1e-5, rtol=1e-5)
+
+
+def test_rotary_turns_as_roformer_does() -> None:
+    q, k = torch.randn(2, 3, 5, 14), torch.randn(2, 3, 5, 14)
+    angle = torch.arange(5)[:, None] / 10000 ** (torch.arange(0, 14, 2) / 14)
+    table = torch.cat([angle.sin(), angle.cos()], dim=-1)[None, None]
+    theirs = RoFormerSelfAttention.apply_rotary_position_embeddings(table, q, k)
+    for name, x, expected in zip("qk", (q, k), theirs, strict=True):
+        assert_close(Rotary().rotate(name, x), expected, atol=1e-5, rtol=1e-5)
+
+
+def test_rotary_needs_pairs() -> None:
+    with pytest.raises(ValueError, match=r"^d_k=7 is odd; rotary positions turn pairs of dimensions$"):
+        Rotary().rotate("q", torch.randn(1, 2, 3, 7))

@@ -21,7 +21,7 @@ def taps_line(documented: object) -> str:
     section = re.search(r"^Taps: +(.*?)(?=\n\w+:|\Z)", docstring, re.DOTALL | re.MULTILINE)
     assert section, f"{documented} documents no taps"
     # A parenthesis without a comma is a remark, not a shape.
-    return re.sub(r"\([^,()]*\)|: all", "", " ".join(section[1].split()))
+    return re.sub(r"\([^,()]*\)|: all|: the scores with it", "", " ".join(section[1].split()))
 
 
 def documented_taps(documented: object, module: nn.Module | None = None) -> dict[str, str]:
@@ -31,6 +31,10 @@ def documented_taps(documented: object, module: nn.Module | None = None) -> dict
         shape = re.search(r"\((.*)\)", group)
         for name in re.sub(r"\(.*\)", "", group).split(", "):
             name = name.strip()
+            if condition := re.match(r"with (\w+): ", name):
+                if getattr(module, condition[1]) is None:
+                    continue
+                name = name.removeprefix(condition[0])
             if name.startswith("those of "):
                 other = name.removeprefix("those of ")
                 if other == "scaled_dot_product_attention":

@@ -1,0 +1,184 @@
+"""All combinations of the parts that a config can name: they build, run, run with a cache, and tell what they tap."""
+
+import itertools
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import nn
+from torch.testing import assert_close
+
+from model import build
+from model.build import build_model
+from model.config import CHOICES, ModelConfig
+from model.decoding import Beam, Greedy, NextToken, decoding_steps
+from model.describe import anatomy_of
+from model.families.encoder_decoder import EncoderDecoder
+from model.interventions import Block, Interventions
+from model.positions import RelativeBias
+from model.residual import deep_norm_constants
+from model.tap import Recorder
+from model.tokenizer import Tokenizer
+from model.trace import most_tokens, trace
+from model.translate import translate
+from tests.small import CONFIG, SENTENCES, random_ids, small_loaded
+
+TINY = replace(CONFIG, d_model=12, n_layers=1, d_ff=11)
+COMBINATIONS = list(itertools.product(*CHOICES.values()))
+
+
+def named(parts: tuple[str, ...]) -> ModelConfig:
+    return replace(TINY, **dict(zip(CHOICES, parts, strict=True)))  # type: ignore[arg-type]
+
+
+def test_a_part_that_is_not_there_is_named_with_those_that_are() -> None:
+    for name, choices in CHOICES.items():
+        with pytest.raises(ValueError, match=rf"^there is no {name}='batch'; choose one of {', '.join(choices)}$"):
+            ModelConfig(**{name: "batch"})
+
+
+def test_build_knows_the_choices_and_no_others() -> None:
+    tables = (build.POSITIONS, build.NORMS, build.PLACES, build.NETWORKS)
+    assert [tuple(table) for table in tables] == list(CHOICES.values())
+
+
+def test_every_combination_runs_with_a_cache_as_without_and_taps_what_it_tells() -> None:
+    src_ids, tgt_ids, rows = random_ids(3, 5), random_ids(3, 4), torch.tensor([2, 0])
+    for parts in COMBINATIONS:
+        model, recorder = build_model(named(parts)).eval(), Recorder()
+        with torch.no_grad():
+            whole, cache = model(src_ids, tgt_ids, recorder), model.new_cache()
+            memory = model.encode(src_ids)
+            begun = model.decode(tgt_ids[:, :3], memory, src_ids, cache=cache)
+            cache.select(rows)
+            last = model.decode(tgt_ids[rows], memory[rows], src_ids[rows], cache=cache)
+        assert_close(begun, whole[:, :3], atol=1e-5, rtol=1e-5)
+        assert_close(last, whole[rows, 3:], atol=1e-5, rtol=1e-5, msg=lambda m, parts=parts: f"{parts}: {m}")
+        assert recorder.tensors.keys() == anatomy_of(model).tensors.keys(), parts
+        assert whole.isfinite().all()
+
+
+def test_gated_networks_have_as_many_parameters_as_others() -> None:
+    sizes = {
+        activation: sum(p.numel() for p in build_model(ModelConfig(activation=activation)).parameters())
+        for activation in CHOICES["activation"]
+    }
+    assert sizes["swiglu"] == sizes["geglu"]
+    assert len(set(sizes.values())) == 2
+    assert sizes["swiglu"] == pytest.approx(sizes["relu"], rel=0.001)
+
+
+@pytest.mark.parametrize("place", CHOICES["norm_place"])
+def test_a_stack_ends_in_a_norm(place: str) -> None:
+    """Whatever joins the stream, what leaves a stack has rows of mean 0 and deviation 1."""
+    model, recorder = build_model(replace(TINY, norm_place=place)).eval(), Recorder()
+    memory = model.encode(random_ids(2, 5), recorder)
+    model.decode(random_ids(2, 4), memory, random_ids(2, 5), recorder)
+    for stack in anatomy_of(model).stacks:
+        rows = recorder.tensors[stack.writes]
+        assert_close(rows.mean(-1), torch.zeros(rows.shape[:-1]), atol=1e-5, rtol=0)
+        assert_close(rows.var(-1, unbiased=False), torch.ones(rows.shape[:-1]), atol=1e-2, rtol=0)
+
+
+def test_norms_have_the_epsilon_of_layer_norm() -> None:
+    for norm in CHOICES["norm"]:
+        model = build_model(replace(TINY, norm=norm, norm_place="sandwich"))
+        norms = [part for part in model.modules() if isinstance(part, nn.LayerNorm | nn.RMSNorm)]
+        assert {part.eps for part in norms} == {1e-5}
+        assert len(norms) == 2 * (2 + 3) + 2
+
+
+def test_deep_norm_draws_smaller_matrices_but_for_queries_and_keys() -> None:
+    """Wang et al. 2022, Figure 2: Xavier's with a gain of β for W^V, W^O, W₁ and W₂, of 1 for W^Q and W^K."""
+    model = build_model(replace(CONFIG, norm_place="deep", d_model=84, n_heads=7))
+    betas = dict(zip(("encoder", "decoder"), (c.beta for c in deep_norm_constants(2, 2)), strict=True))
+    n_scaled = 0
+    for name, weight in model.named_parameters():
+        if weight.dim() > 1 and "embedding" not in name:
+            is_scaled = not name.endswith(("w_q.weight", "w_k.weight"))
+            limit = math.sqrt(6 / sum(weight.shape)) * (betas[name.split(".")[0]] if is_scaled else 1)
+            assert 0.98 * limit < weight.abs().max() <= limit * 1.0001, name
+            n_scaled += is_scaled
+    assert n_scaled == 2 * (2 + 2) + 2 * (2 + 2 + 2)
+
+
+def test_the_relative_bias_looks_both_ways_in_the_encoder_alone() -> None:
+    model = build_model(replace(TINY, positions="relative"))
+    causal = {name: part.causal for name, part in model.named_modules() if isinstance(part, RelativeBias)}
+    assert causal == {
+        "encoder.layers.0.self_attn.positions": False,
+        "decoder.layers.0.self_attn.positions": True,
+    }
+
+
+def scrambled(positions: str) -> EncoderDecoder:
+    """A model whose tables are not nearly 0, as fresh ones are."""
+    model = build_model(replace(TINY, positions=positions)).eval()
+    for name, parameter in model.named_parameters():
+        if ".positions." in name:
+            nn.init.normal_(parameter)
+    return model
+
+
+@pytest.mark.parametrize("positions", CHOICES["positions"])
+def test_without_positions_the_order_of_the_source_is_lost(positions: str) -> None:
+    """With any scheme two orders of the source differ; without one, or with it switched off, they do not."""
+    model, src_ids, tgt_ids = scrambled(positions), random_ids(1, 6), random_ids(1, 4)
+    off = Interventions(positions_off=True)
+
+    def differ(change: Interventions) -> bool:
+        tap = change.compile(anatomy_of(model))
+        one, other = (model.encode(ids, tap).mean(1) for ids in (src_ids, src_ids[:, [2, 0, 1, 5, 3, 4]]))
+        return not torch.allclose(one, other, atol=1e-5)
+
+    assert differ(Interventions()) == (positions != "none")
+    assert not differ(off)
+    assert model(src_ids, tgt_ids, off.compile(anatomy_of(model))).isfinite().all()
+
+
+def test_alibi_in_an_encoder_cannot_tell_a_text_from_its_mirror_image() -> None:
+    model, src_ids = scrambled("alibi"), random_ids(1, 6)
+    assert_close(model.encode(src_ids.flip(1)), model.encode(src_ids).flip(1), atol=1e-5, rtol=1e-5)
+
+
+def test_an_activation_can_be_left_out_of_a_gated_network() -> None:
+    model, recorder = build_model(replace(TINY, activation="swiglu")).eval(), Recorder()
+    block = Block("encoder", 0, "feed_forward")
+    recorder = Recorder(Interventions(relu_off=(block,)).compile(anatomy_of(model)))
+    model.encode(random_ids(1, 5), recorder)
+    before, gate, value, hidden = (
+        recorder.tensors[f"encoder.layers.0.feed_forward.{name}"]
+        for name in ("pre_activation", "gate", "value", "hidden")
+    )
+    assert torch.equal(gate, before)
+    assert torch.equal(hidden, before * value)
+
+
+@pytest.mark.parametrize("positions", CHOICES["positions"])
+def test_all_but_learned_positions_go_beyond_the_prepared_length(positions: str) -> None:
+    model = build_model(replace(TINY, positions=positions, max_len=9)).eval()
+    long = random_ids(1, 10)
+    if positions == "learned":
+        with pytest.raises(ValueError, match=r"^10 tokens, but this model has learned a vector for 9 positions only$"):
+            model(long, long)
+        assert model(long[:, :9], long[:, :9]).isfinite().all()
+    else:
+        assert model(long, long).isfinite().all()
+
+
+def test_a_text_is_cut_where_learned_positions_end() -> None:
+    tokenizer = Tokenizer.train(SENTENCES, vocab_size=331)
+    config = replace(TINY, vocab_size=tokenizer.vocab_size, positions="learned", max_len=9)
+    loaded = small_loaded(build_model(config).eval().requires_grad_(False), tokenizer)
+    assert most_tokens(loaded) == 8
+    text = " ".join(["the cat sat"] * 9)
+    for decoding in (Greedy(), Beam(2)):
+        one = trace(loaded, text, decoding=decoding)
+        assert (len(one.src), one.n_cut) == (9, len(tokenizer.encode(text)) - 8)
+        assert len(one.labels) <= 9
+        assert isinstance(translate(loaded, text, decoding), str)
+    assert len(trace(loaded, text, text).labels) == 9
+    src_ids = random_ids(1, 5)
+    *_, last = decoding_steps(NextToken(loaded.model, src_ids, loaded.model.encode(src_ids)), Greedy(9))
+    assert len(last.best.ids) <= 9
