@@ -1,9 +1,7 @@
 """How the numbers of position schemes other than the sinusoids came about: learned vectors, and biases for distance."""
 
-import torch
-
 from explain.core import DIGITS, Blank, Cell, WorkedStep, rule, tex
-from model.positions import MAX_DISTANCE, N_BUCKETS, relative_bucket
+from model.positions import MAX_DISTANCE, N_BUCKETS, bucket_of
 
 
 @rule("learned_position")
@@ -21,10 +19,10 @@ def _position(cell: Cell) -> WorkedStep:
 
 
 @rule("bias_of_bucket")
-def _bias_of_bucket(cell: Cell) -> WorkedStep:
+def _bias_ofbucket_of(cell: Cell) -> WorkedStep:
     head, row, column = cell.index
     (table,), causal = cell.made.weights, bool(cell.made.constants[0])
-    bucket = _bucket(column - row, causal)
+    bucket = bucket_of(column - row, causal)
     return WorkedStep(
         f"{_stands(row, column)} {_shares(column - row, causal)} Head {head + 1} has learned the number for that. It "
         f"is in row {bucket + 1} of {N_BUCKETS} in the table.",
@@ -33,10 +31,6 @@ def _bias_of_bucket(cell: Cell) -> WorkedStep:
         f't["{table}[{bucket}]"][{head}]',
         (f"{table}[{bucket}]",),
     )
-
-
-def _bucket(offset: int, causal: bool) -> int:
-    return int(relative_bucket(torch.tensor(offset), causal))
 
 
 def _stands(row: int, column: int) -> str:
@@ -51,11 +45,11 @@ def _shares(offset: int, causal: bool) -> str:
     """Which distances have the same number as this one."""
     if causal and offset > 0:
         return "The mask hides it, so there is no number for it; it is given that of distance 0."
-    bucket, side = _bucket(offset, causal), 1 if offset > 0 else -1
-    alike = [d for d in range(2 * MAX_DISTANCE) if _bucket(side * d, causal) == bucket]
+    bucket, side = bucket_of(offset, causal), 1 if offset > 0 else -1
+    alike = [d for d in range(2 * MAX_DISTANCE) if bucket_of(side * d, causal) == bucket]
     if len(alike) == 1:
         return "So short a distance has a number to itself."
-    if bucket == _bucket(side * 2 * MAX_DISTANCE, causal):
+    if bucket == bucket_of(side * 2 * MAX_DISTANCE, causal):
         return f"All distances from {alike[0]} on share one number."
     return f"The distances from {alike[0]} to {alike[-1]} share one number."
 

@@ -23,7 +23,7 @@ from torch import Tensor
 from model import checkpoint
 from model.build import build_model
 from model.checkpoint import CONFIG, SHIPPED, TOKENIZER, WEIGHTS, CheckpointError
-from model.config import ModelConfig
+from model.config import CHOICES, ModelConfig
 from model.tokenizer import EOS, EOS_ID, PAD, PAD_ID, SOS, SOS_ID, STRAIGHT_QUOTES, Tokenizer
 from model.trace import MAX_TOKENS
 
@@ -85,6 +85,10 @@ def sines_first(d_model: int) -> Tensor:
 
 
 def their_config(config: ModelConfig) -> dict[str, object]:
+    """Raises: ValueError, naming the part, if it has none of Marian's"""
+    for name, (the_papers, *_) in CHOICES.items():
+        if (value := getattr(config, name)) != the_papers:
+            raise ValueError(f"Marian has no {name}={value!r}, only {the_papers!r}")
     stacks = {
         f"{stack}_{what}": value
         for stack in ("encoder", "decoder")
@@ -125,7 +129,8 @@ def our_config(theirs: dict[str, object]) -> ModelConfig:
         "d_ff": "encoder_ffn_dim",
         "max_len": "max_position_embeddings",
     }
-    ours = {field.name: theirs[renamed.get(field.name, field.name)] for field in dataclasses.fields(ModelConfig)}
+    sizes = [field.name for field in dataclasses.fields(ModelConfig) if field.name not in CHOICES]
+    ours = {name: theirs[renamed.get(name, name)] for name in sizes}  # the parts are those of the paper
     return ModelConfig(**ours)  # type: ignore[arg-type]
 
 
@@ -198,16 +203,17 @@ def card(folder: Path) -> str:
 def export(target: Path, source: Path = SHIPPED) -> None:
     """Write a trained model of this project as a folder for transformers.
 
-    Raises: CheckpointError if a file of the source is missing or damaged
+    Raises: CheckpointError if a file of the source is missing or damaged; ValueError for a model with other parts
     """
     model, tokenizer = checkpoint.load(source)
     config = checkpoint.load_config(source)
+    described = their_config(config)
     theirs = {their_name(n): w for n, w in reorder(model.state_dict(), sines_first(config.d_model)).items()}
     for name in [n for n in theirs if n.endswith("_proj.weight")]:
         theirs[name.replace("weight", "bias")] = torch.zeros(config.d_model)
     target.mkdir(parents=True, exist_ok=True)
     for file, content in (
-        (CONFIG, their_config(config)),
+        (CONFIG, described),
         ("generation_config.json", GENERATION),
         ("tokenizer_config.json", TOKENIZER_CONFIG),
     ):

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-# The kinds of each part that `model.build` knows.
+# The kinds of each part that `model.build` knows; those of Vaswani et al. 2017 come first.
 CHOICES: dict[str, tuple[str, ...]] = {
     "positions": ("sinusoidal", "learned", "relative", "rotary", "alibi", "none"),
     "norm": ("layer", "rms"),

@@ -162,6 +162,11 @@ def relative_bucket(offset: Tensor, causal: bool) -> Tensor:
     return first + torch.where(distance < n_exact, distance, shared.clamp(max=n_buckets - 1))
 
 
+def bucket_of(offset: int, causal: bool) -> int:
+    """The bucket of one offset, as a number."""
+    return int(relative_bucket(torch.tensor(offset), causal))
+
+
 class RelativeBias(Positions):
     """Adds a learned number to each score, one for each head and bucket of distances.
 

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from safetensors.torch import load_file
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
-from hub.export import export, restore, sines_first
+from hub.export import export, restore, sines_first, their_config
 from model.checkpoint import CONFIG, SHIPPED, TOKENIZER, WEIGHTS, CheckpointError
+from model.config import ModelConfig
 from model.decoding import Beam, Greedy
 from model.loaded import LoadedModel, load_folder
 from model.tokenizer import EOS_ID, normalise
@@ -109,3 +110,8 @@ def test_the_command(tmp_path: Path) -> None:
     )
     assert "Written to" in run.stdout
     assert "BLEU" in (tmp_path / "out" / "README.md").read_text()
+
+
+def test_only_a_model_with_marians_parts_can_be_exported() -> None:
+    with pytest.raises(ValueError, match=r"^Marian has no positions='rotary', only 'sinusoidal'$"):
+        their_config(ModelConfig(positions="rotary"))

@@ -30,6 +30,7 @@ from tests.house.toy import toy
 from tests.small import SENTENCES
 from ui.components.architecture import architecture_data, block_ids, words
 from ui.components.architecture.plan import Column, Plan, plan_of
+from ui.components.stage.parts import panels_of
 
 D_MODEL, N_HEADS, D_FF = 24, 3, 29
 
@@ -47,7 +48,11 @@ def sandwich() -> nn.Module:
 
 
 def two_stacks(
-    residual: Callable[[], nn.Module], n_encoder: int, n_decoder: int, rotary: Positions | None = None
+    residual: Callable[[], nn.Module],
+    n_encoder: int,
+    n_decoder: int,
+    rotary: Positions | None = None,
+    last_norm: Callable[[], nn.Module | None] = lambda: None,
 ) -> LoadedModel:
     """An encoder-decoder of random weights, its stacks of different heights."""
     torch.manual_seed(3)
@@ -62,12 +67,15 @@ def two_stacks(
     places = Positions() if rotary else Sinusoidal(64, D_MODEL)
     model = EncoderDecoder(
         TokenEmbedding(nn.Embedding(tokenizer.vocab_size, D_MODEL), places, 0.0),
-        Encoder([EncoderLayer(attention(), residual(), feed_forward(), residual()) for _ in range(n_encoder)]),
+        Encoder(
+            [EncoderLayer(attention(), residual(), feed_forward(), residual()) for _ in range(n_encoder)], last_norm()
+        ),
         Decoder(
             [
                 DecoderLayer(attention(), residual(), attention(), residual(), feed_forward(), residual())
                 for _ in range(n_decoder)
-            ]
+            ],
+            last_norm(),
         ),
         PAD_ID,
     ).eval()
@@ -85,6 +93,7 @@ MODELS: dict[str, Callable[[], LoadedModel]] = {
     "norm first": lambda: two_stacks(pre, 3, 1),
     "norm before and after": lambda: two_stacks(sandwich, 1, 1),
     "rotary": lambda: two_stacks(pre, 2, 2, Rotary()),
+    "last norms": lambda: two_stacks(pre, 2, 1, last_norm=lambda: nn.RMSNorm(D_MODEL)),
 }
 
 
@@ -133,7 +142,8 @@ def test_what_runs_past_is_added_where_the_line_ends(name: str) -> None:
             made = run.tensors[inside.tensor.replace(".weights", ".output")]
             total = end.tensor.replace(".output", ".sum") if end.kind == "add_norm" else end.tensor
             np.testing.assert_allclose(run.tensors[total], run.tensors[below] + made, atol=1e-5)
-        assert column.frame.tensor == column.layer[-1].tensor
+        expected = "encoder.normed" if name == "last norms" and not column.outputs else column.layer[-1].tensor
+        assert column.frame.tensor == expected
         assert len(column.past) == sum(block.kind in ("add", "add_norm") for block in blocks)
 
 
@@ -226,6 +236,19 @@ def test_a_decoder_alone_with_its_norms_first() -> None:
     assert plan.feeds == ()
     assert (column.pieces, plan.output) == ("pieces so far", "text")
     assert run.src == ()
+
+
+def test_last_norms_are_drawn_or_told() -> None:
+    _, plan, _ = one("last norms")
+    encoder, decoder = plan.columns
+    assert (encoder.outputs, encoder.frame.tensor) == ((), "encoder.normed")
+    assert "the decoder reads what a last norm makes of it" in encoder.frame.words.does
+    assert (decoder.outputs[0].id, decoder.outputs[0].tensor) == ("output.normed", "decoder.normed")
+    panels = panels_of(one("last norms")[0].anatomy, one("last norms")[0].about)
+    assert [[part.result for part in panel.parts if part.kind == "norm"] for panel in panels] == [
+        ["encoder.normed"],
+        ["decoder.normed"],
+    ]
 
 
 def test_norms_before_and_after_stand_around_the_sub_layer() -> None:

@@ -115,6 +115,7 @@ class _StackPlan:
         self.anatomy, self.about, self.stack = anatomy, about, stack
         self.layer = stack.layers[-1]
         self.n = len(stack.layers)
+        self.has_last_norm = stack.writes != self.layer.writes
         self.source = {sublayer.name: self._source(stack, sublayer) for sublayer in self.layer.sublayers}
         piece, output = _piece(anatomy, about, stack), _output(anatomy)
         given = stack.tokens == "src"
@@ -141,19 +142,23 @@ class _StackPlan:
             for other in self.anatomy.stacks
             if any(self._source(other, sublayer) is self.stack for sublayer in other.layers[-1].sublayers)
         ]
-        then = [f"; the {reader} reads what the last one returns" for reader in readers]
+        returns = "a last norm makes of it" if self.has_last_norm else "the last one returns"
+        then = [f"; the {reader} reads what {returns}" for reader in readers]
         return "".join([*then, *(f"; each of them reads the {s.name}'s result" for s in self.source.values() if s)])
 
     def column(self) -> Column:
         parts = [tuple(self._sublayer(sublayer)) for sublayer in self.layer.sublayers]
         so_far = "" if self.stack.tokens == "src" else " so far"
+        outputs = tuple(self._outputs())
         return Column(
             tokens=self.stack.tokens,
             pieces=f"{self.fill['piece']}s{so_far}",
             inputs=tuple(self._inputs()),
             layer=tuple(block for part in parts for block in part),
-            frame=Block(f"{self.stack.name}.stack", "stack", self.fill, self.stack.writes),
-            outputs=tuple(self._outputs()),
+            frame=Block(
+                f"{self.stack.name}.stack", "stack", self.fill, self.layer.writes if outputs else self.stack.writes
+            ),
+            outputs=outputs,
             past=tuple((part[0].id, part[-1].id) for part in parts),
         )
 
@@ -198,9 +203,9 @@ class _StackPlan:
         yield block(around, "add_norm" if sublayer.norm == "after" else "add", sublayer.result)
 
     def _outputs(self) -> Iterator[Block]:
-        """From what the stack returns to the probabilities, if this is the stack that the scores are made from."""
+        """From what the last layer returns to the probabilities, if this is the stack that the scores are made from."""
         path, name = ["logits"], "logits"
-        while name != self.stack.writes:
+        while name != self.layer.writes:
             made = self.anatomy.tensors.get(name)
             if made is None or not made.reads:
                 return

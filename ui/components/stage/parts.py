@@ -95,7 +95,7 @@ def _layers(anatomy: Anatomy, stack: Stack) -> list[Part]:
 def _top(stack: Stack, column: Column) -> list[Part]:
     """What stands above the layers: a last norm, if there is one, and the output of the stack that writes."""
     parts = []
-    if stack.writes != stack.layers[-1].writes:
+    if stack.writes != stack.layers[-1].writes and not column.outputs:
         parts.append(Part(f"{stack.name}.stack", "norm", 0, "Last norm", stack.writes))
     if column.outputs:
         *norms, _, _ = column.outputs  # the last two make scores and probabilities
