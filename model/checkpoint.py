@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import torch
@@ -27,7 +28,12 @@ def save(folder: Path, config: ModelConfig, tokenizer: Tokenizer, weights: dict[
     folder.mkdir(parents=True, exist_ok=True)
     (folder / CONFIG).write_text(json.dumps(dataclasses.asdict(config), indent=2) + "\n")
     tokenizer.save(folder / TOKENIZER)
-    save_file({name: w.detach().cpu().half().contiguous() for name, w in weights.items()}, folder / WEIGHTS)
+    save_weights(folder / WEIGHTS, weights)
+
+
+def save_weights(path: Path, weights: Mapping[str, torch.Tensor]) -> None:
+    """Write weights alone, rounded to fp16."""
+    save_file({name: w.detach().cpu().half().contiguous() for name, w in weights.items()}, path)
 
 
 def load(folder: Path = SHIPPED) -> tuple[EncoderDecoder, Tokenizer]:

@@ -6,7 +6,7 @@ import platform
 import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from accelerate.utils import DataLoaderConfiguration, set_seed
 
 from model import checkpoint
 from model.build import build_model
-from model.config import PRESETS
+from model.config import PRESETS, ModelConfig
 from model.tokenizer import Tokenizer
 from training.data import NO_VARIATION, epoch_loader, read_pairs
 from training.folders import complete_folder, replace_folder
@@ -27,6 +27,7 @@ from training.recipe import Recipe
 
 FIGURES = "training.json"
 VALIDATION_TOKENS = 3000  # in a batch
+SAVE_SECONDS = 60.0  # at most between two saved states: what a kill may cost
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,7 @@ class Task:
     """What a run trains: a preset, by a recipe, on files of sentence pairs.
 
     valid: pairs to choose the best weights by; out: the folder for them and for the state to resume from
+    parts: fields of ModelConfig in which the model differs from the preset
     """
 
     preset: str
@@ -82,6 +84,12 @@ class Task:
     out: Path
     recipe: Recipe
     seed: int = 1
+    parts: Mapping[str, str] = field(default_factory=dict)
+
+    def config(self, vocab_size: int) -> ModelConfig:
+        """Of the model. vocab_size: little data fills no large vocabulary, so it may be less than the preset's."""
+        changes: dict[str, Any] = {"vocab_size": vocab_size, **self.parts}
+        return dataclasses.replace(PRESETS[self.preset], **changes)
 
 
 class Run:
@@ -100,8 +108,7 @@ class Run:
         task.out.mkdir(parents=True, exist_ok=True)
         self.pairs, self.valid_pairs = read_pairs(task.data), read_pairs([task.valid])
         self.tokenizer = self._tokenizer()
-        # Little data fills no large vocabulary.
-        self.config = dataclasses.replace(PRESETS[task.preset], vocab_size=self.tokenizer.vocab_size)
+        self.config = task.config(self.tokenizer.vocab_size)
         self.learner = self._learner()
         self.clock = Clock()
         self.accelerator.register_for_checkpointing(self.clock, self.learner.averaged)
@@ -109,7 +116,7 @@ class Run:
             self.accelerator.load_state(str(state))
 
     def _tokenizer(self) -> Tokenizer:
-        """The run's own vocabulary, trained at the first start."""
+        """The vocabulary in the run's folder; if there is none yet, one is trained."""
         path = self.task.out / checkpoint.TOKENIZER
         if self.accelerator.is_main_process and not path.exists():
             unfinished = path.with_suffix(".new")
@@ -128,18 +135,23 @@ class Run:
     def records(self, save_every: int = 500) -> Iterator[Step | Evaluation]:
         """Train until the recipe's last step, and keep in `task.out` the averaged weights that did best.
 
-        Closing the generator stops the run; it then loses what it did since the last Evaluation.
+        Closing the generator stops the run; it then loses what it did since its state was saved: at an Evaluation, and
+        every SAVE_SECONDS if it is one process.
 
         Args:   save_every: steps from one evaluation and saved state to the next; there is also one after the last step
         Yields: a Step for every update, and an Evaluation once its weights and its state are saved
         Raises: ValueError if the model can take none of the pairs; DivergedError
         """
-        started = time.perf_counter()
+        started = saved = time.perf_counter()
         for step in self._steps():
             self.clock.seconds += time.perf_counter() - started
             yield step
             if step.step % save_every == 0 or step.step == self.task.recipe.steps:
                 yield self._evaluate()
+                saved = time.perf_counter()
+            elif self.accelerator.num_processes == 1 and time.perf_counter() - saved >= SAVE_SECONDS:
+                self._save_state()  # several processes, each with a clock of its own, would not do so at one step
+                saved = time.perf_counter()
             started = time.perf_counter()  # neither the reader's time nor the evaluation counts
 
     def _steps(self) -> Iterator[Step]:
@@ -194,6 +206,7 @@ class Run:
         clock = self.clock
         return {
             "preset": self.task.preset,
+            "parts": dict(self.task.parts),
             "data": ", ".join(path.name for path in self.task.data),
             "pairs": len(self.pairs),
             "steps": clock.step,

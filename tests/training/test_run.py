@@ -304,6 +304,7 @@ def test_the_figures_of_a_run(data: Path, tmp_path: Path, monkeypatch: pytest.Mo
     assert last.epochs == pytest.approx(1 + (7 - len(epochs[0])) / len(epochs[1]))
     assert figures == {
         "preset": "tiny",
+        "parts": {},
         "data": "pairs.tsv, more.tsv",
         "pairs": 21,
         "steps": 7,
@@ -345,6 +346,36 @@ def test_the_readers_time_and_the_evaluations_do_not_count(
         seconds += [record.seconds] if isinstance(record, Evaluation) else []
     assert seconds == [14, 28]
     assert json.loads((task.out / "training.json").read_text())["seconds"] == 28
+
+
+def test_the_state_is_saved_at_least_once_a_minute(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Steps of 25 seconds: the state is saved after the third, the fifth (an evaluation), the eighth."""
+    now = 0.0
+    batch_loss = running.batch_loss
+
+    def slow(*args: Any, **kwargs: Any) -> Any:
+        nonlocal now
+        now += 25
+        return batch_loss(*args, **kwargs)
+
+    monkeypatch.setattr(running.time, "perf_counter", lambda: now)
+    monkeypatch.setattr(running, "batch_loss", slow)
+    task = Task("tiny", [data], data, tmp_path / "out", dataclasses.replace(TINY, steps=9))
+    saved_at = {}
+    records = Run(task).records(save_every=5)
+    for record in itertools.islice(records, 9):
+        saved_at[record.step] = Run(task).clock.step
+    assert saved_at == {1: 0, 2: 0, 3: 0, 4: 3, 5: 5, 6: 5, 7: 5, 8: 5}
+
+
+def test_parts_make_another_model_of_the_preset(data: Path, tmp_path: Path) -> None:
+    parts = {"positions": "learned", "activation": "swiglu"}
+    task = Task("tiny", [data], data, tmp_path / "out", dataclasses.replace(TINY, steps=1), parts=parts)
+    list(Run(task).records())
+    config = checkpoint.load_config(task.out)
+    assert config == dataclasses.replace(PRESETS["tiny"], vocab_size=config.vocab_size, **parts)
+    assert json.loads((task.out / "training.json").read_text())["parts"] == parts
+    checkpoint.load(task.out)
 
 
 def test_all_that_the_clock_holds_is_saved() -> None:
