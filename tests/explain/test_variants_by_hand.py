@@ -12,7 +12,16 @@ READS = {"one": np.array([[-1.0, 1.0], [3.0, 4.0]]), "two": np.array([[2.0, 2.0]
 OF_TWO = ("multiply", "add_bias", "add_weighted_residual")
 QUERIES = np.zeros((2, 3, 4))
 QUERIES[1, 2] = 1, 2, 3, 4
-CONSTANTS = {"rms_norm": (0.0,), "add_weighted_residual": (1.5,), "bias_of_distance": (0.5, 0.25)}
+CONSTANTS = {
+    "rms_norm": (0.25,),
+    "layer_norm": (0.75,),
+    "add_weighted_residual": (1.5,),
+    "bias_of_distance": (0.5, 0.25),
+}
+LAYER_NORM = (
+    "Layer norm: from dimension 2 of the row take the row's mean, divide by the row's standard deviation (over 2 "
+    "dimensions), then times γ, plus β, two learned numbers of this dimension."
+)
 ROOT_MEAN_SQUARE = (
     "RMS norm: divide dimension 2 of the row by the root of the mean square of its 2 numbers, then times γ, a learned "
     "number of this dimension."
@@ -30,6 +39,7 @@ def numbers(operation: str, value: float, index: tuple[int, ...], reads: dict[st
     made = np.zeros(next(iter(reads.values())).shape)
     made[index] = value
     weights = {"norm.weight": np.array([1.0, 2.0])} if "norm" in operation else {}
+    weights |= {"norm.bias": np.array([0.5, 1.0])} if operation == "layer_norm" else {}
     constants = CONSTANTS.get(operation, ())
     anatomy = Anatomy((), MappingProxyType({"made": Made(operation, tuple(reads), tuple(weights), (), constants)}), {})
     return Numbers({**reads, "made": made}, weights, anatomy)
@@ -82,7 +92,13 @@ def rotated(pair: str, angle: str) -> str:
             "rms_norm",
             (1, 1),
             ROOT_MEAN_SQUARE,
-            r"2.0000\cdot\frac{4.0000}{3.5355} = 2.2627",
+            r"2.0000\cdot\frac{4.0000}{3.5707} = 2.2404",
+        ),
+        (
+            "layer_norm",
+            (1, 1),
+            LAYER_NORM,
+            r"2.0000\cdot\frac{4.0000 - 3.5000}{1.0000} + 1.0000 = 2.0000",
         ),
         (
             "add_bias",
