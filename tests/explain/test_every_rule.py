@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from explain import RULES, Numbers, arrays, worked
+from explain import RULES, Numbers, arrays, worked, worked_weight
 from model.describe import anatomy_of
 from model.readers import load_readers, trace_readers
 from model.tap import Recorder
@@ -64,3 +64,16 @@ def test_every_cell_is_worked_out(variant: str) -> None:
             scope: dict[str, Any] = {"np": np, "t": arrays(numbers, [step])}
             exec("\n".join(lines), scope)
             assert eval(last, scope) == pytest.approx(value, rel=1e-4, abs=1e-4), (name, index)
+
+
+@pytest.mark.parametrize(
+    ("variant", "steps"),
+    [
+        ("as in the paper", ["products", "scaled", "weights"]),
+        ("ALiBi, RMS norm after, GELU with tanh", ["products", "scaled", "biased", "weights"]),
+    ],
+)
+def test_a_weight_is_told_with_what_a_position_scheme_adds(variant: str, steps: list[str]) -> None:
+    numbers, path, index = numbers_of(variant), "encoder.layers.1.self_attn", (2, 5, 3)
+    told = [step.value for step in worked_weight(numbers, path, index)]
+    assert told == [numbers[f"{path}.{step}"][index] for step in steps]
