@@ -80,8 +80,9 @@ class Log:
             row = {"step": record.step, "loss": record.validation_loss}
             self.rows["validation"].append(row)
         elif record.step % LOG_EVERY == 0 or record.step == 1:
-            names = ("step", "loss", "gradient_norm", "learning_rate")
-            self.rows["steps"].append({name: float(f"{getattr(record, name):.5g}") for name in names})
+            names = ("loss", "gradient_norm", "learning_rate")
+            rounded = {name: float(f"{getattr(record, name):.5g}") for name in names}
+            self.rows["steps"].append({"step": record.step, **rounded})
         else:
             return
         fresh = self.path.with_suffix(".new")
