@@ -70,14 +70,14 @@ def show(lesson: Lesson) -> None:
             name = list(parts)[stepper(list(parts))]
         _fragment(name, parts[name], trace, headed=False)
         return
-    left, right = st.columns([1.25, 1], gap="large")
-    with left:
-        progress_line(lesson)
-        st.title(lesson.title, anchor=False)
-        st.markdown(f"*{lesson.asks}*")
+    with st.container(key="opening"):  # assets/styles.css puts the picture beside the other two, where there is room
+        with st.container():
+            progress_line(lesson)
+            st.title(lesson.title, anchor=False)
+            st.markdown(f"*{lesson.asks}*")
+        with st.container():
+            you_are_here(lesson, trace)
         _part("Idea", lesson.idea, trace)
-    with right:
-        you_are_here(lesson, trace)
     asked = st.container()  # above See, but made after it: some questions are answered by running the model many times
     _bench(see_and_check, lesson.bench.do, trace)
     with asked:

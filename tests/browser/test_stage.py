@@ -2,7 +2,7 @@
 
 import itertools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -405,14 +405,14 @@ def test_from_near_every_number_is_the_models(page: Page, url: str) -> None:
         opened(page, url, plays=plays)
         for view in NEAR:
             if (view == "mask") == (plays == "decoder.self_attn"):
-                page.get_by_label("Near").fill(view)
-                page.get_by_label("Near").press("Enter")
+                comes_near(page, view)
                 is_shown_from_near(page, view)
     assert not faults
 
 
-def is_shown_from_near(page: Page, view: str) -> None:
-    oracle = translated(SENTENCE)
+def comes_near(page: Page, view: str) -> None:
+    page.get_by_label("Near").fill(view)
+    page.get_by_label("Near").press("Enter")
     ask(
         page,
         """return new Promise((go) => {
@@ -421,6 +421,10 @@ def is_shown_from_near(page: Page, view: str) -> None:
         })""",
         view,
     )
+
+
+def is_shown_from_near(page: Page, view: str) -> None:
+    oracle = translated(SENTENCE)
     assert ask(page, "return stage.scene(ride.to - 3.9).near.alpha") < 0.1
     scene = ask(page, "return stage.scene()")
     named = ask(page, "return arg.map((what) => ride.data.tensors[ride.data.near[what]].name)", [*NEAR[view]])
@@ -459,19 +463,84 @@ def test_a_clip_opens_the_whole_machine_where_it_stands(page: Page, url: str) ->
     assert "Self-attention: each piece looks at all pieces, in 4 ways at once" in caption(page)
 
 
+READABLE, VISIBLE = 4.5, 3.0  # WCAG: of text, and of marks that mean something
+
+# Every text of the picture as it is painted now: what it is painted on, its colour and how opaque it is.
+TEXTS = r"""
+    const { painter } = ride;
+    const { pen } = painter;
+    const ground = painter.palette.ground.match(/\d+/g).map(Number);
+    const painted = [];
+    painter.text = function (text, x, y, style = {}) {
+        const at = pen.getTransform().transformPoint({ x, y });
+        const [r, g, b, a] = pen.getImageData(Math.round(at.x), Math.round(at.y), 1, 1).data;
+        const alpha = pen.globalAlpha;
+        Object.getPrototypeOf(painter).text.call(painter, text, x, y, style);
+        const halo = style.halo && style.halo.match(/\d+/g).map(Number);
+        const under = [r, g, b].map((v, i) => v + (1 - a / 255) * (ground[i] - v));
+        painted.push([String(text), halo || under, pen.fillStyle, alpha]);
+    };
+    for (const time of arg) ride.go(time);
+    delete painter.text;
+    return painted;
+"""
+# The colours of marks, and the grounds that they stand on.
+MARKS = """
+    const { roles, tints, palette } = ride.painter;
+    const panel = ride.painter.faint(0.022);
+    const marks = Object.entries(roles).map(([name, colour]) => [name, colour, panel]);
+    for (const [kind, [, pale, rim]] of Object.entries(tints)) marks.push([kind, rim, pale]);
+    for (const side of ["source", "target", "memory"]) marks.push([side, roles[side], tints.attention[1]]);
+    return [...marks, ...[ride.painter.unchosen, roles.target].map((colour) => ["bar", colour, tints.output[1]])];
+"""
+
+
+def rgb(colour: str) -> list[int]:
+    if colour.startswith("#"):
+        return [int(colour[n : n + 2], 16) for n in (1, 3, 5)]
+    return [int(n) for n in re.findall(r"\d+", colour)[:3]]
+
+
+def contrast(one: Sequence[float], other: Sequence[float]) -> float:
+    """As WCAG 2.2 defines it."""
+
+    def luminance(colour: Sequence[float]) -> float:
+        linear = [v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in (c / 255 for c in colour)]
+        return float(np.dot(linear, [0.2126, 0.7152, 0.0722]))
+
+    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def too_pale(page: Page, times: list[float]) -> list[str]:
+    """Texts of the picture at these times that cannot be read, and marks that cannot be seen."""
+    faults = set()
+    for text, ground, colour, alpha in ask(page, TEXTS, times):
+        ink = [g + alpha * (c - g) for g, c in zip(ground, rgb(colour), strict=True)]
+        if contrast(ink, ground) < READABLE:
+            faults.add(f"{text}: {contrast(ink, ground):.2f}")
+    for name, colour, ground in ask(page, MARKS):
+        if contrast(rgb(colour), rgb(ground)) < VISIBLE:
+            faults.add(f"mark {name}: {contrast(rgb(colour), rgb(ground)):.2f}")
+    return sorted(faults)
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_clip_is_accessible_and_leaves_the_page_its_keys(
     new_page: Callable[..., Page], url: str, scheme: str
 ) -> None:
-    page = opened(new_page(color_scheme=scheme), url, plays="decoder.cross_attn")
+    page = opened(new_page(color_scheme=scheme), url, plays="encoder.self_attn")
     assert not axe_faults(page, ".st-key-stage")
+    for view in NEAR:
+        comes_near(page, view)
+        assert not too_pale(page, [time_of(page)]), view
     stood = time_of(page)
     page.evaluate("() => document.activeElement.blur()")
     for key in ("Space", "PageDown", "ArrowRight", "Home"):
         page.keyboard.press(key)
     assert time_of(page) == stood
     assert not ask(page, "return ride.playing")
-    page = opened(page, url, plays="decoder.cross_attn", large="1")
+    page = opened(page, url, plays="encoder.self_attn", near="norm", large="1")
     page.evaluate("() => document.activeElement.blur()")
     for key in ("PageDown", "ArrowRight", "Home"):  # the presenter's, who goes on to the next part
         page.keyboard.press(key)
@@ -497,6 +566,8 @@ def test_large_type_enlarges_the_picture_and_keeps_its_places(page: Page, url: s
 def test_axe_finds_nothing_serious(new_page: Callable[..., Page], url: str, scheme: str) -> None:
     page = opened(new_page(color_scheme=scheme), url)
     assert not axe_faults(page, ".st-key-stage")
+    ends = ask(page, "return ride.data.moments.filter((m) => m.stop || m.kind === 'write').map((m) => m.end)")
+    assert not too_pale(page, [0.0, *ends])
     ask(page, "ride.go(ride.data.moments.find((m) => m.stop === 'attention').end)")
     assert not axe_faults(page, ".st-key-stage")
     page.get_by_role("button", name="Step inside").click()

@@ -21,7 +21,7 @@ def presenter_switch() -> bool:
         # What is not needed from the back row gives its place to the figure.
         st.html(
             "<style>html { font-size: 20px; } .st-key-examples, .tw-badge, .st-key-sentence label { display: none; } "
-            "@media (min-width: 641px) { .stMainBlockContainer { padding-top: 0.8rem; } }</style>"
+            "@media (min-width: 641px) { .stMainBlockContainer { padding-top: 0.8rem; max-width: 1720px; } }</style>"
         )
     else:
         write_count("step", 1, 1)  # how far one has stepped means nothing in a whole lesson

@@ -6,6 +6,15 @@ const rolesOf = (dark) =>
     : { source: "#0072b2", target: "#a3467a", memory: "#00795a", focus: "#b36b00", query: "#0072b2", key: "#9a6700", value: "#00795a", output: "#a3467a" };
 const HUES = { embedding: "#e2607c", positions: "#8f72d8", attention: "#ef8b17", feed_forward: "#2f93d0", norm: "#a2b318", output: "#27a566" };
 
+/** What stands on a block that is too narrow for its name. */
+const BRIEF = { "Masked self-attention": "Masked attention", "Reads the memory": "Reads memory" };
+
+/** The first colour on the way from one to another that can be seen on a ground. */
+function seen(from, to, ground) {
+  const shares = Array.from({ length: 21 }, (_, n) => n / 20);
+  return mix(from, to, shares.find((share) => contrast(mix(from, to, share), ground) >= 3.4) ?? 1);
+}
+
 class Painter extends Strokes {
   constructor(canvas) {
     super();
@@ -26,8 +35,12 @@ class Painter extends Strokes {
     const text = parseColour(palette.text);
     const tint = (hue, share) => cssColour(mix(ground, parseColour(hue), share).map(Math.round));
     this.faint = (share) => cssColour(mix(ground, text, share).map(Math.round));
-    this.tints = Object.fromEntries(Object.entries(HUES).map(([kind, hue]) => [kind, [tint(hue, palette.dark ? 0.2 : 0.13), tint(hue, palette.dark ? 0.07 : 0.05), tint(hue, 0.5)]]));
+    const pale = (hue) => mix(ground, parseColour(hue), palette.dark ? 0.07 : 0.05);
+    const rim = (hue) => cssColour(seen(parseColour(hue), text, pale(hue)).map(Math.round));
+    this.tints = Object.fromEntries(Object.entries(HUES).map(([kind, hue]) => [kind, [tint(hue, palette.dark ? 0.2 : 0.13), cssColour(pale(hue).map(Math.round)), rim(hue)]]));
     this.side = (side, share) => tint(this.roles[side], share);
+    const target = parseColour(this.roles.target);
+    this.unchosen = cssColour(seen(mix(ground, target, 0.45), target, pale(HUES.output)).map(Math.round));
   }
 
   fit(width, height, ratio) {
@@ -134,7 +147,11 @@ class Painter extends Strokes {
     this.pen.globalAlpha = 1;
     const halo = open > 0.5 ? this.tints[this.data.panels[panel].parts[part].kind][0] : "";
     if (layer) this.text(short ? `${layer}` : `layer ${layer}`, x + 7, middle, { size, align: "left", colour: this.palette.muted, halo });
-    this.text(label, x + w / 2, middle, { size, weight: works ? 650 : 400, most: w - 2 * (short ? 14 : 48), halo });
+    const most = w - 2 * (short ? 16 : 48);
+    const weight = works ? 650 : 400;
+    this.pen.font = `${weight} ${size}px ${this.family}`;
+    const fits = this.pen.measureText(label).width <= most;
+    this.text(fits ? label : BRIEF[label] ?? label, x + w / 2, middle, { size, weight, most, halo });
   }
 
   slot({ x, y, w, h, alpha }) {
@@ -168,7 +185,7 @@ class Painter extends Strokes {
     this.pen.stroke();
   }
 
-  piece({ panel, text, x, y, w, h, alpha, frame, id, showId, flat, small }) {
+  piece({ panel, text, x, y, w, h, alpha, frame, id, showId, flat, small, size = 1 }) {
     const { pen } = this;
     const { side } = this.data.panels[panel];
     pen.globalAlpha = alpha;
@@ -183,8 +200,8 @@ class Painter extends Strokes {
       pen.globalAlpha = alpha;
     }
     if (flat) {
-      const size = this.widthOf(text) > w - 6 ? 11 : 13;
-      this.text(text, x + w / 2, y + h / 2 + 0.5, { size, most: frame < 0.9 ? 0 : w - 3 });
+      const type = size * (size * this.widthOf(text) > w - 6 ? 11 : 13);
+      this.text(text, x + w / 2, y + h / 2 + 0.5, { size: type, most: frame < 0.9 ? 0 : w - 3 });
     }
     else this.upright(text, x + w / 2, y + h - 5 - (1 - frame) * (h / 2 - 5), frame < 0.9 ? 0 : h - 8, frame, small);
     if (showId > 0.01) {

@@ -109,7 +109,7 @@ class Inside {
   /** The likeliest pieces of a step, with their probabilities. */
   candidates({ step }, data, palette) {
     const { candidates, chosen } = data.steps[step];
-    setText(this.title, `Step ${step + 1}: the likeliest pieces, and how likely each is`);
+    setText(this.title, `Step ${step + 1}: the likeliest pieces, and how likely each is. 0.25 is 25%`);
     setAttribute(this.root, "aria-label", this.title.textContent);
     this.heads.replaceChildren();
     const rows = candidates.map(([text, share, id], n) => {
@@ -128,7 +128,7 @@ class Inside {
     const { memory } = data.panels[panel].parts[part];
     const rows = data.panels[panel].tokens;
     const columns = data.panels[memory < 0 ? panel : memory].tokens;
-    setText(this.title, `${titleOf(data, panel, part)}: who looks (row) at whom (column)`);
+    setText(this.title, `${titleOf(data, panel, part)}: who looks (row) at whom (column). 0.25 is 25%`);
     setAttribute(this.root, "aria-label", this.title.textContent);
     this.heads.replaceChildren(...Array.from({ length: tensor.shape[0] }, (_, n) => this.head(n, n === head, given)));
     const top = el("tr");
@@ -174,7 +174,7 @@ class Inside {
     setAttribute(cell, "role", "gridcell");
     cell.tabIndex = -1;
     if (level >= 0) cell.style.cssText = `background:${scale.css[level]};color:${scale.ink[level]}`;
-    cell.index = index;
+    Object.assign(cell, { index, value });
     return cell;
   }
 
@@ -194,12 +194,13 @@ class Inside {
     this.asked = cell.index;
     const { given } = this;
     const shown = cell.textContent;
-    if (given.kind === "candidates") return setText(this.says, `${cell.parentElement.cells[0].textContent}: ${shown}`);
+    const share = percentOf(cell.value);
+    if (given.kind === "candidates") return setText(this.says, `${cell.parentElement.cells[0].textContent}: ${shown}, or ${share}`);
     if (given.kind === "vector") return setText(this.says, `Number ${cell.index[2] + 1} of ${data.tensors[given.tensor].shape[1]}: ${shown}`);
     const [, head, row, column] = cell.index;
     const { memory } = data.panels[given.panel].parts[given.part];
     const columns = data.panels[memory < 0 ? given.panel : memory].tokens;
-    setText(this.says, `Head ${head + 1}: ${data.panels[given.panel].tokens[row]} takes ${shown} from ${columns[column]}`);
+    setText(this.says, `Head ${head + 1}: ${data.panels[given.panel].tokens[row]} takes ${shown}, or ${share}, from ${columns[column]}`);
   }
 
   press(event) {

@@ -27,6 +27,13 @@ function label(near, text, x, y, more = {}) {
   near.texts.push({ text, x, y, size: 12 * near.size, align: "center", weight: 400, alpha: 1, ...more });
 }
 
+/** What is left out, in the upper corner; below the title, if there is no room beside it. */
+function aside(near, text) {
+  const { width, size } = near;
+  const beside = width > 420 * size;
+  label(near, text, beside ? width - 8 : 8, (beside ? 12 : 28) * size, { align: beside ? "right" : "left", size: 11 * size, muted: true });
+}
+
 /** A column of numbers, its middle at x and its foot at y. Returns its box. */
 function column(near, tensor, index, x, y, { across, cell, role = "", grown = 1, alpha = 1, tall = cell }) {
   const width = near.data.tensors[tensor].shape.at(-1);
@@ -51,13 +58,13 @@ function row(near, around, left = 8) {
   const h = 23 * size;
   const places = Array.from({ length: fit }, (_, i) => ({ token: first + i, x: left + (i + 0.5) * pitch + (room - fit * pitch) / 2 }));
   for (const { token, x } of places) {
-    const box = { panel: moment.panel, token, text: wordAt(near, token), x: x - pitch / 2 + 2, y: near.height - h - 3, w: pitch - 4, h };
-    near.pieces.push({ ...box, alpha: 1, frame: 1, flat: true, small: 1, id: 0, showId: 0 });
+    const box = { panel: moment.panel, token, text: wordAt(near, token), x: x - pitch / 2 + 2, y: near.height - h - 6, w: pitch - 4, h };
+    near.pieces.push({ ...box, alpha: 1, frame: 1, flat: true, small: 1, id: 0, showId: 0, size });
   }
   const [before, after] = [first, count - first - fit];
   const more = [before && `${before} before`, after && `${after} after`].filter(Boolean).join(", ");
-  if (more) label(near, `not shown: ${more}`, width - 8, 12 * size, { align: "right", size: 11 * size, muted: true });
-  return { places, pitch, top: near.height - h - 3 };
+  if (more) aside(near, `not shown: ${more}`);
+  return { places, pitch, top: near.height - h - 6 };
 }
 
 const heaviest = (near, row = near.row, head = near.head) => {
@@ -72,8 +79,8 @@ function nearProject(near, v) {
   const { width, height, size } = near;
   const middle = width / 2;
   const cell = Math.max(2, Math.floor(3 * size));
-  near.pieces.push({ panel: near.moment.panel, token: near.row, text: wordAt(near, near.row), x: middle - 42 * size, y: height - 26 * size, w: 84 * size, h: 23 * size, alpha: 1, frame: 1, flat: true, small: 1, id: 0, showId: 0 });
-  const x = column(near, near.x, [near.row], middle, height - 32 * size, { across: 8, cell: cell + 1, tall: cell });
+  near.pieces.push({ panel: near.moment.panel, token: near.row, text: wordAt(near, near.row), x: middle - 42 * size, y: height - 30 * size, w: 84 * size, h: 23 * size, alpha: 1, frame: 1, flat: true, small: 1, id: 0, showId: 0, size });
+  const x = column(near, near.x, [near.row], middle, height - 36 * size, { across: 8, cell: cell + 1, tall: cell });
   label(near, `${near.data.tensors[near.x].shape[1]} numbers`, x.x + x.w + 8, x.y + x.h / 2, { align: "left", size: 11 * size, muted: true });
   const told = { q: ["query", "what it looks for"], k: ["key", "how it is found"], v: ["value", "what it hands over"] };
   Object.entries(told).forEach(([what, [role, says]], n) => {
@@ -160,7 +167,8 @@ function nearHeads(near, v) {
   const { tokens } = data.panels[near.moment.panel];
   const wide = width / n;
   const cell = Math.max(2, Math.floor(Math.min(4.6 * size, (wide - 12) / 8)));
-  const made = column(near, near.made, [near.row], width / 2, 30 * size + 8 * cell, { across: 32, cell, role: "", grown: between(v, 0.7, 0.95) });
+  const top = (width > 420 * size ? 30 : 42) * size; // below what `aside` says
+  const made = column(near, near.made, [near.row], width / 2, top + 8 * cell, { across: 32, cell, role: "", grown: between(v, 0.7, 0.95) });
   const foot = made.y + made.h + 34 * size + 8 * cell;
   const lines = Math.min(tokens.length, Math.floor((height - foot - 30 * size) / (15 * size)));
   label(near, `new, for ${wordAt(near, near.row)}`, 8, made.y + made.h / 2, { align: "left", weight: 700, role: near.side, alpha: between(v, 0.7, 0.95), most: made.x - 12 });
@@ -180,16 +188,16 @@ function nearHeads(near, v) {
     column(near, near.heads, [head, near.row], x, foot, { across: 8, cell, role: "output", grown: between(v, 0.4, 0.6) });
     line(near, x, foot - 8 * cell - 3, width / 2 + (x - width / 2) * ((32 * cell) / width), made.y + made.h + 3, { width: 3, role: "output", grown: between(v, 0.58, 0.75) });
   }
-  if (lines < tokens.length) label(near, `the ${lines} largest weights of ${tokens.length}`, width - 8, 12 * size, { align: "right", size: 11 * size, muted: true });
+  if (lines < tokens.length) aside(near, `the ${lines} largest weights of ${tokens.length}`);
 }
 
 /** Row after row: what is written later is hidden. */
 function nearMask(near, v) {
   const { size } = near;
   const own = Math.min(near.row, Math.floor(between(v, 0, 0.85) * (near.row + 1)));
-  const { places, top } = row(near, near.row);
-  const cell = Math.max(2, Math.floor(3.2 * size));
-  const foot = top - 6;
+  const { places, pitch, top } = row(near, near.row);
+  const cell = Math.max(2, Math.floor(Math.min((pitch - 12) / 8, 0.013 * near.height)));
+  const foot = top - 8;
   const upper = foot - 32 * cell;
   const goal = 66 * size;
   const who = places.find((one) => one.token === own) ?? places[0];
@@ -200,7 +208,7 @@ function nearMask(near, v) {
     const shape = column(near, near.x, [token], x, foot, { across: 8, cell, alpha: hidden ? 0.22 : 1 });
     if (hidden) near.crosses.push({ token, x: shape.x - 3, y: shape.y, w: shape.w + 6, h: shape.h, name: near.weights, weight, head: near.head, row: own });
     label(near, hidden ? "hidden" : percentOf(weight), x, upper - 10 * size, { size: (hidden ? 11 : 12) * size, muted: hidden, weight: weight > 0.2 ? 700 : 400 });
-    near.pieces.find((one) => one.token === token).alpha = hidden ? 0.55 : 1;
+    near.pieces.find((one) => one.token === token).alpha = hidden ? 0.75 : 1;
     if (hidden || weight < FAINTEST) continue;
     line(near, x, upper - 19 * size, who.x, goal + 3, { width: Math.max(1, 12 * size * weight), weight, name: near.weights, head: near.head, row: own, column: token });
   }
@@ -225,7 +233,9 @@ function nearNorm(near, v) {
   label(near, "attention", (at(0) + at(1)) / 2, middle - 11 * size, { size: 11 * size });
   near.lines.push({ bent: [[at(0), x.y - 4], [at(0), over], [at(2) - half - 12 * size, over], [at(2) - half - 12 * size, middle - 9 * size]], width: 4, role: near.side, alpha: 0.9, grown: between(v, 0.12, 0.42) });
   label(near, "runs past it", (at(0) + at(2)) / 2 - 10 * size, over - 9 * size, { size: 11 * size });
-  label(near, "+", at(2) - half - 12 * size, middle, { size: 20 * size, weight: 700, alpha: grown[1] });
+  const plus = at(2) - half - 12 * size;
+  line(near, at(1) + half, middle, plus - 9 * size, middle, { arrow: true, grown: between(v, 0.32, 0.42) });
+  label(near, "+", plus, middle, { size: 22 * size, weight: 700, alpha: grown[1] });
   line(near, at(2) + half, middle, at(3) - half, middle, { arrow: true, grown: between(v, 0.62, 0.74) });
   const told = [wordAt(near, near.row), "from attention", "sum", "normalised"];
   told.forEach((text, n) => label(near, text, at(n), foot + 13 * size, { weight: 700, size: 12 * size, alpha: Math.min(1, 4 * grown[n]), most: 0.27 * width }));

@@ -37,8 +37,8 @@ class Near:
 
 
 def near_of(trace: Trace, view: View, part: Part, moment: Moment) -> Near | None:
-    """The block of a moment from near, or None if it is no attention or has nothing of the kind."""
-    if part.kind != "attention":
+    """The block of a moment from near, or None if it is no attention of a text to itself or has nothing of the kind."""
+    if part.kind != "attention" or part.memory:
         return None
     path = attention_of(trace, part).path
     layers = [layer for stack in trace.model.anatomy.stacks for layer in stack.layers]

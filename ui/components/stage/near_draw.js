@@ -25,9 +25,16 @@ class NearPainter {
     const { pen, ratio, palette } = painter;
     if (near.alpha < 0.01) return;
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    pen.imageSmoothingEnabled = false;
     pen.globalAlpha = near.alpha;
     pen.fillStyle = palette.ground;
     pen.fillRect(0, 0, near.width, near.height);
+    painter.rect(0.5, 0.5, near.width - 1, near.height - 1, 12);
+    pen.fillStyle = painter.faint(0.022);
+    pen.fill();
+    pen.lineWidth = 1;
+    pen.strokeStyle = painter.side(near.side, 0.6);
+    pen.stroke();
     for (const one of near.lines) this.line(one, near.alpha);
     for (const one of near.columns) this.column(near, one);
     for (const one of near.bars) this.bar(near, one);

@@ -78,4 +78,8 @@ function shortNumber(value) {
   return (value < 0 ? "−" : "") + text;
 }
 
-const percentOf = (share) => (share > 0 && share < 0.005 ? "<1%" : `${Math.round(100 * share)}%`);
+/** A share in whole percent; what that would show as 0 or as all is not. */
+function percentOf(share) {
+  if (share > 0 && share < 0.01) return "<1%";
+  return share >= 0.995 && share < 1 ? ">99%" : `${Math.round(100 * share)}%`;
+}

@@ -112,6 +112,7 @@ class Shifts {
 
   show(scene, data) {
     if (this.root.children.length !== 2 * data.panels.length) this.build(data);
+    this.root.hidden = scene.near?.alpha > 0.5; // a block from near has a window of its own
     scene.boxes.forEach((box, panel) => {
       const last = box.count - box.shown;
       const [back, on] = [...this.root.children].slice(2 * panel, 2 * panel + 2);

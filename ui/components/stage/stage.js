@@ -98,13 +98,14 @@ class Stage {
     if (document.fullscreenElement || this.small) return;
     const dialog = this.root.getRootNode().host.closest("[role=dialog]");
     if (dialog) return this.root.style.setProperty("--height", `${Math.max(350, 0.82 * innerHeight - 230)}px`);
-    if (this.root.clientWidth < NARROW) {
+    if (this.root.clientWidth < NARROW && !this.clip) {
       const rest = this.controls.root.offsetHeight + this.card.root.offsetHeight + 96; // the page's header, and gaps
       return this.root.style.setProperty("--height", `${Math.max(420, innerHeight - rest)}px`);
     }
     const top = this.root.getBoundingClientRect().top + (document.querySelector("[data-testid=stMain]")?.scrollTop ?? 0);
-    const room = innerHeight - top - this.controls.root.offsetHeight - 22;
-    this.root.style.setProperty("--height", `${Math.min(900, Math.max(350, room))}px`);
+    const said = this.clip ? this.card.root.offsetHeight : 0; // of a ride it stands beside the picture
+    const room = innerHeight - top - this.controls.root.offsetHeight - said - 22 - (said && 10);
+    this.root.style.setProperty("--height", `${Math.min(900, Math.max(this.clip ? 300 : 350, room))}px`);
   }
 
   /** Pixels of the screen for one of the layout. */

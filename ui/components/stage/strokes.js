@@ -163,7 +163,7 @@ class Strokes {
         pen.fill();
       }
       this.text(text, x + name - 6, y + h / 2 + 0.5, { size, weight: chosen && taken > 0.5 ? 700 : 400, align: "right", most: name - 10 });
-      pen.fillStyle = chosen && taken > 0.5 ? this.roles.target : this.side("target", 0.45);
+      pen.fillStyle = chosen && taken > 0.5 ? this.roles.target : this.unchosen;
       this.rect(x + name, top, Math.max(1.5, long * share * grown), thick, 3);
       pen.fill();
       this.text(percentOf(share), x + name + long * share * grown + 7, y + h / 2 + 0.5, { size, align: "left" });
