@@ -352,8 +352,8 @@ class Story:
                 said = f"Self-attention: each piece looks at all pieces, in {HEADS} ways at once, the heads. {takes}"
                 self.add("block", said, "attention", part=at, look=look, half=1)
                 said = (
-                    "The thicker the line, the larger the share. In these shares each head mixes the columns; the mix "
-                    "is added to what each column was."
+                    "In these shares each head mixes the columns. Add & Norm: the mix joins what each column was, and "
+                    "the sum is brought to one scale."
                 )
                 self.add("block", said, part=at, look=look, half=2)
             elif block.layer == 1:

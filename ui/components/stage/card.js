@@ -78,7 +78,8 @@ class Card {
     const faint = weights.filter((weight) => weight > 0 && weight < FAINTEST).length;
     const row = data.panels[attention.panel].tokens[attention.row];
     const shares = best.filter(([weight]) => weight >= FAINTEST).map(([weight, c]) => `${columns[c]} ${percentOf(weight)}`);
-    setText(this.look, `Head ${attention.head + 1}, ${row} ← ${shares.join(", ")}.${faint ? ` ${faint} below 1% not drawn.` : ""}`);
+    const thick = scene.lines.length ? " The thicker a line, the larger the share." : "";
+    setText(this.look, `Head ${attention.head + 1}, ${row} ← ${shares.join(", ")}.${thick}${faint ? ` ${faint} below 1% not drawn.` : ""}`);
   }
 }
 

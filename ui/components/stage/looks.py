@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from model.anatomy import Attention
+from model.anatomy import Attention, SubLayer
 from model.tokenizer import Token
 from model.trace import Trace
 from ui.components.stage.parts import Part
@@ -24,6 +24,13 @@ class Look:
 
 def attention_of(trace: Trace, part: Part) -> Attention:
     return trace.model.anatomy.attention_at(part.weights.removesuffix(".weights"))
+
+
+def sublayer_of(trace: Trace, part: Part) -> SubLayer:
+    """The sub-layer that an attention is, with its residual."""
+    path = attention_of(trace, part).path
+    layers = [layer for stack in trace.model.anatomy.stacks for layer in stack.layers]
+    return next(one for layer in layers for one in layer.sublayers if one.path == path)
 
 
 def sides(trace: Trace, part: Part) -> tuple[tuple[Token, ...], tuple[Token, ...]]:

@@ -10,7 +10,7 @@ from model.anatomy import SubLayer
 from model.loaded import Array
 from model.tokenizer import Token
 from model.trace import Trace
-from ui.components.stage.looks import Look, attention_of, counted, is_word, look_of, named, percent, sides
+from ui.components.stage.looks import Look, attention_of, counted, is_word, look_of, named, percent, sides, sublayer_of
 from ui.components.stage.parts import Part
 from ui.components.stage.story import Moment
 from ui.text import number
@@ -40,9 +40,7 @@ def near_of(trace: Trace, view: View, part: Part, moment: Moment) -> Near | None
     """The block of a moment from near, or None if it is no attention of a text to itself or has nothing of the kind."""
     if part.kind != "attention" or part.memory:
         return None
-    path = attention_of(trace, part).path
-    layers = [layer for stack in trace.model.anatomy.stacks for layer in stack.layers]
-    sublayer = next(one for layer in layers for one in layer.sublayers if one.path == path)
+    sublayer = sublayer_of(trace, part)
     if view == "norm" and sublayer.norm != "after":
         return None
     look = _shared(trace, part, view)

@@ -37,7 +37,8 @@ function comeNear(scene, data, view) {
   scene.camera = approach(scene, scene.u, view);
   const { panel, part, focus } = scene.moment;
   const { weights } = data.panels[panel].parts[part];
-  if (scene.near.view !== "norm" && scene.near.view !== "heads") scene.attention = { panel, part, tensor: weights, head: scene.near.head, row: focus };
+  const headless = ["norm", "heads"].includes(scene.near.view);
+  scene.attention = headless ? undefined : { panel, part, tensor: weights, head: scene.near.head, row: focus };
   if (scene.near.alpha === 1) for (const list of ["tiles", "slots", "lines", "beams", "bars", "pieces", "pipes"]) scene[list] = [];
 }
 
@@ -149,11 +150,12 @@ function addWork(scene, data, view, n) {
   const part = data.panels[moment.panel].parts[moment.part];
   const open = scene.boxes[moment.panel].open.parts[moment.part];
   const u = Math.min(1, (scene.t - moment.start) / moment.seconds);
-  if (open < 0.03 || !["block", "write", "feed"].includes(moment.kind)) return;
+  if (open < 0.03 || !["block", "write", "feed", "near"].includes(moment.kind)) return;
   if (n !== scene.n && data.moments[scene.n].part === moment.part && data.moments[scene.n].panel === moment.panel) return;
   if (part.kind === "attention") addLines(scene, data, view, moment, part, u, open);
   else if (part.kind === "positions") addPositions(scene, data, moment, part, u, open);
   else addBeams(scene, data, moment, part, u, open);
+  if (moment.half === 2) addPassing(scene, data, moment, u, open);
 }
 
 /** The rows that a moment works on. */
@@ -199,6 +201,7 @@ function addLines(scene, data, view, moment, part, u, open) {
 
 /** How far the lines of an attention have grown, and where what they carry is. */
 function growth(moment, u) {
+  if (moment.kind === "near") return { line: 1, dot: 0 };
   if (moment.half === 1) return { line: between(u, 0.2, 0.65), dot: 0 };
   if (moment.half === 2) return { line: 1, dot: u < 0.85 ? u / 0.85 : 0 };
   if (moment.kind === "write") return { line: between(u, 0.2, 0.5), dot: 0 };
@@ -234,6 +237,18 @@ function addPositions(scene, data, moment, part, u, open) {
     const shift = (1 - between(u, 0.02, 0.3)) * 26;
     scene.tiles.push({ ...base, level: moment.part - 1, tensor: below, x, y: mixed(from, to, rise), alpha: open * gone * Number(u > 0.3) });
     scene.tiles.push({ ...base, level: moment.part, tensor: part.added, added: true, x: x + shift, y: mixed(middle, to, rise), alpha: open * gone * between(u, 0.02, 0.3) * (1 - 0.5 * rise) });
+  }
+}
+
+/** What each column was runs past the attention and joins what it made. */
+function addPassing(scene, data, moment, u, open) {
+  const box = scene.boxes[moment.panel];
+  const from = data.panels[moment.panel].parts[moment.part - 1].result;
+  const y = mixed(box.levels[moment.part - 1].y, box.levels[moment.part].y, between(u, 0.1, 0.6));
+  const alpha = 0.75 * open * between(u, 0.05, 0.15) * (1 - between(u, 0.6, 0.8));
+  for (const token of rowsOf(scene, data, moment)) {
+    if (!inWindow(box, token) || alpha < 0.02) continue;
+    scene.tiles.push({ panel: moment.panel, token, level: moment.part - 1, tensor: from, added: true, x: columnX(box, token) - box.tile.w / 2, y, ...box.tile, alpha, reveal: 1 });
   }
 }
 

@@ -6,7 +6,7 @@ from itertools import groupby
 
 from model.tokenizer import EOS_ID
 from model.trace import Trace
-from ui.components.stage.looks import attention_of, counted, is_word, look_of, named, percent, says
+from ui.components.stage.looks import attention_of, counted, is_word, look_of, named, percent, says, sublayer_of
 from ui.components.stage.parts import Panel, Part, panels_of
 
 WRITING_SECONDS = 3.0  # for all steps but the first two
@@ -147,8 +147,12 @@ class _Story:
         ways = f", in {n_heads} ways at once, the heads" if n_heads > 1 else ""
         said = f"Self-attention: each piece looks at {whom}{ways}. {says(self.trace, part, look)}"
         yield replace(moment, half=1).lasts(1.8, said, "attention")
-        said = "The thicker the line, the larger the share. In these shares each head mixes the columns; the mix is "
-        yield replace(moment, half=2).lasts(1.0, said + "added to what each column was.")
+        said = "In these shares each head mixes the columns. "
+        if sublayer_of(self.trace, part).norm == "after":
+            said += "Add & Norm: the mix joins what each column was, and the sum is brought to one scale."
+        else:
+            said += "The mix is added to what each column was."
+        yield replace(moment, half=2).lasts(1.0, said)
 
     # --- the stack that writes ------------------------------------------------------------------------------------
 
