@@ -4,8 +4,8 @@ const PAD = 10;
 const NARROW = 600;
 const ROOMY = 35; // pixels a piece needs to be written flat
 
-/** The panels of a picture of this size, each with the room for its columns. */
-function panelsOf(data, view) {
+/** The panels of a picture of this size at time t, each with the room for its columns. */
+function panelsOf(data, view, t) {
   const n = data.panels.length;
   const narrow = view.width < NARROW && !view.small;
   const gutter = view.small ? 18 : narrow ? 16 : 40;
@@ -19,7 +19,10 @@ function panelsOf(data, view) {
       return withColumns(data, panel, { x, y: 0, w, h: view.height }, view.small);
     });
   }
-  const shares = data.panels.map(({ parts }) => 150 + 11 * parts.length); // the more blocks, the higher
+  const begins = data.moments.find(({ step }) => step >= 0).start;
+  const writing = between(t, begins, begins + 0.6);
+  const works = ({ parts }) => (parts.at(-1).kind === "output" ? writing : 1 - writing);
+  const shares = data.panels.map((panel) => 150 + 11 * panel.parts.length + 100 * works(panel)); // what works needs more
   const unit = (view.height - gutter * (n - 1)) / shares.reduce((a, b) => a + b, 0);
   let y = view.height + gutter;
   return data.panels.map((panel, i) => {
@@ -49,10 +52,11 @@ function columnsOf(data, panel, box, small = false) {
   const shown = Math.min(count, fit);
   const pitch = Math.min(inner / shown, Math.max(66, inner / 9));
   const flat = pitch >= ROOMY;
-  const pieceHeight = flat ? 25 : 56;
+  const pieceHeight = flat ? 25 : box.h < 330 && !small ? 46 : 56;
   const room = box.h - PAD - 18 - pieceHeight - 14;
   const bar = Math.max(13, Math.min(17, room / (panel.parts.length * 2.1))); // of an open block
-  const thin = small ? 7 : bar; // a closed block; in a small picture only the open one has room for its name
+  const crowded = room < 13 * panel.parts.length + 2 * (down + 6) + 60;
+  const thin = small || crowded ? 7 : bar; // a closed block; where there is little room only an open one has a name
   const free = room - thin * panel.parts.length;
   const ch = Math.max(1, Math.min(4, Math.floor((free - Math.max(66, 0.3 * free)) / 2 / down))); // two rows, and room between
   const cw = Math.max(1, Math.min(ch + 1, Math.floor((pitch - 1) / across)));

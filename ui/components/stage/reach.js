@@ -123,7 +123,7 @@ class Shifts {
   }
 
   place(button, box, hidden, text, x) {
-    button.hidden = box.count === box.shown;
+    button.hidden = box.count === box.shown || box.w < 200; // what is said of the panel needs the room
     if (button.hidden) return;
     button.disabled = hidden <= 0;
     setText(button, hidden > 0 ? text : "");

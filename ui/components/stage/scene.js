@@ -12,7 +12,7 @@ function sceneAt(data, t, view) {
   const n = momentAt(data, t);
   const moment = data.moments[n];
   const u = (t - moment.start) / moment.seconds;
-  const boxes = panelsOf(data, view);
+  const boxes = panelsOf(data, view, t);
   const scene = { t, n, moment, u, boxes, blocks: [], pieces: [], tiles: [], slots: [], lines: [], beams: [], bars: [], pipes: [] };
   boxes.forEach((box, panel) => {
     const open = openness(data, panel, t);

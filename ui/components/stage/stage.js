@@ -99,8 +99,8 @@ class Stage {
     const dialog = this.root.getRootNode().host.closest("[role=dialog]");
     if (dialog) return this.root.style.setProperty("--height", `${Math.max(350, 0.82 * innerHeight - 230)}px`);
     if (this.root.clientWidth < NARROW && !this.clip) {
-      const rest = this.controls.root.offsetHeight + this.card.root.offsetHeight + 96; // the page's header, and gaps
-      return this.root.style.setProperty("--height", `${Math.max(420, innerHeight - rest)}px`);
+      const rest = this.controls.root.offsetHeight + 290; // the page's header, what is said while it plays, and gaps
+      return this.root.style.setProperty("--height", `${Math.max(510, innerHeight - rest)}px`);
     }
     const top = this.root.getBoundingClientRect().top + (document.querySelector("[data-testid=stMain]")?.scrollTop ?? 0);
     const said = this.clip ? this.card.root.offsetHeight : 0; // of a ride it stands beside the picture
