@@ -93,7 +93,7 @@ def chromium_path() -> str:
 
     Raises: RuntimeError if there is none
     """
-    names = (os.environ.get("CHROMIUM"), "chromium", "chromium-browser", "google-chrome")
+    names = (os.environ.get("CHROMIUM"), "chromium", "chromium-browser", "google-chrome", "chromium-headless-shell")
     found = next((path for path in map(shutil.which, filter(None, names)) if path), None)
     if not found:
         raise RuntimeError("No Chromium found: install one, or name it in the environment variable CHROMIUM.")

@@ -58,15 +58,19 @@ def claimed(module: ModuleType, page: Page, part: str) -> Iterator[Statement]:
             yield from blank(one) if isinstance(one, FillIn) else (replace(one, part=part),)
 
 
-def answered(app: AppTest, module: ModuleType, page: Page) -> list[str]:
-    """Answers everything that the page asks, in every way; messages for what is said otherwise than claimed."""
+def answered(app: AppTest, module: ModuleType, page: Page, nth: int = 0) -> list[str]:
+    """Answers everything that the page asks; messages for what is said otherwise than claimed.
+
+    In the first state that is tried (nth = 0) in every way; in a later one with one wrong answer, another in each, and
+    the right one. So every answer is given in some state, and the right one, which the key decides, in all.
+    """
     if not hasattr(module, "idea"):
         return []
     if page.switch("present"):
         return []
     questions = [one for one in module.predict(page) if isinstance(one, Question)]
     blanks = [one for one in module.check(page) if isinstance(one, FillIn)]
-    return [*answers(app, questions), *(message for one in blanks for message in filled_in(app, one))]
+    return [*answers(app, questions, nth), *(message for one in blanks for message in filled_in(app, one))]
 
 
 # --- questions -------------------------------------------------------------------------------------------------------
@@ -98,14 +102,16 @@ def verdict(question: Question, chosen: frozenset[int]) -> Statement:
     return Statement("warning", " ".join(["Not quite.", *faults, f"Right {is_or_are} {right}.", question.why]))
 
 
-def answers(app: AppTest, questions: list[Question]) -> list[str]:
-    """Gives every possible answer to every question, the right one last."""
+def answers(app: AppTest, questions: list[Question], nth: int) -> list[str]:
+    """Gives every possible answer to every question, or (nth > 0) the nth wrong one, the right one last."""
     messages = []
     for n, question in enumerate(questions):
         if len(questions) > 1:
             _element(app, "part_predict", "button_group").set_value(str(n + 1)).run()
         messages += compare(list(asked(question)), read_block(_block(app, "question"), "predict"))
-        for chosen in possible_answers(question):
+        *wrong, right_one = possible_answers(question)
+        tried = [wrong[nth % len(wrong)]] if nth else wrong
+        for chosen in (*tried, right_one):
             _choose(_block(app, "question"), chosen)
             if _element(app, "question", "button").disabled:  # until something was chosen
                 app.run()

@@ -80,9 +80,9 @@ def check_page(name: str, page: str | Path, *others: State) -> None:
     """Opens a page in every state of its claims, and in others, and answers what it asks."""
     module = claims_of(name)
     wrong: dict[str, list[State]] = {}  # by message: the states in which it holds
-    for state in (*module.STATES, *others):
+    for nth, state in enumerate((*module.STATES, *others)):
         app, about = opened(page, **state), Page(name, state)
-        for message in unclaimed(app, module, about) or answered(app, module, about):
+        for message in unclaimed(app, module, about) or answered(app, module, about, nth):
             wrong.setdefault(message, []).append(state)
     assert not wrong, "".join(
         f"\n{message}\n    with {dict(states[0])}" + f" and {len(states) - 1} more" * (len(states) > 1)
