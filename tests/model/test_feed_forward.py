@@ -40,7 +40,7 @@ def test_gated_network_by_hand() -> None:
 
 def test_gated_networks_are_those_of_llama_and_t5() -> None:
     x = torch.randn(B, T, D_MODEL)
-    llama = LlamaMLP(LlamaConfig(hidden_size=D_MODEL, intermediate_size=D_FF, hidden_act="silu"))
+    llama = LlamaMLP(LlamaConfig(hidden_size=D_MODEL, num_attention_heads=1, intermediate_size=D_FF))
     config = T5Config(d_model=D_MODEL, d_ff=D_FF, dropout_rate=0, feed_forward_proj="gated-gelu")
     config.dense_act_fn = "gelu"  # T5 has the one with tanh
     t5 = T5DenseGatedActDense(config)

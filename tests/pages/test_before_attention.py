@@ -15,5 +15,6 @@ def test_times_are_measured_for_every_length_and_reader() -> None:
     lengths, *milliseconds = zip(*(map(size, row) for row in table(app, "pieces", "RNN", "LSTM")), strict=True)
     assert lengths == tuple(2**n for n in range(3, 12))
     assert len(milliseconds) == 4
-    for times in milliseconds:  # 2048 pieces against 8
-        assert times[-1] > 5 * times[0] > 0
+    assert min(map(min, milliseconds)) > 0
+    for times in milliseconds[:2]:  # an RNN and an LSTM take 256 times as many steps for 2048 pieces as for 8
+        assert times[-1] > 5 * times[0]
