@@ -16,9 +16,11 @@ ALLOWED = {
     "explain": "model figures numpy",
     "experiments": "model figures numpy torch",
     "figures": "numpy plotly",
-    "hub": "model numpy torch tokenizers transformers bertviz captum safetensors cachetools huggingface_hub rich",
+    "hub": "model processes numpy torch tokenizers transformers bertviz captum safetensors cachetools huggingface_hub "
+    "rich",
     "model": "numpy torch tokenizers safetensors",
-    "training": "model experiments torch tokenizers safetensors accelerate sacrebleu rich",
+    "processes": "",
+    "training": "model experiments processes torch tokenizers safetensors accelerate sacrebleu rich",
 }
 # May import anything; nothing else imports pages, whose own parts may import each other.
 FREE = {"benchmarks", "screenshots", "tests"}

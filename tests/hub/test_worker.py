@@ -22,6 +22,7 @@ from hub.reading import read
 from hub.results import Reading
 from hub.shelf import OURS, Shelf, shelf
 from hub.worker import ClosedError, Worker
+from processes.nursery import Nursery
 from tests.hub.small_models import make
 
 SENTENCE = "The black cat fights the white cat."
@@ -38,7 +39,7 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
 @pytest.fixture(scope="module", autouse=True)
 def _nursery_of_these_tests() -> Iterator[None]:
     """A nursery without the workers of other tests."""
-    before, worker._nursery = worker._nursery, worker._Nursery()
+    before, worker._nursery = worker._nursery, Nursery("hub.worker")
     yield
     worker._nursery.stop()
     worker._nursery = before

@@ -1,0 +1,100 @@
+"""Processes that are split off from a warm one, each with a pipe to the app: `python -m processes.nursery MODULE FD`.
+
+A nursery is a process that has imported what is slow to import. For each pipe that the app sends it, it splits off
+(forks) a child, which starts at once and shares its memory. What a child breaks or fills up is its own.
+
+MODULE has two functions: `warm_up()` imports what is slow, once; `serve(app)` does a child's work at one end of a pipe.
+"""
+
+import atexit
+import gc
+import importlib
+import os
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+# Only a process with one thread can be split safely.
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
+
+
+class Nursery:
+    """The process that splits off children; started when it is first needed, and again if it has died."""
+
+    def __init__(self, module: str) -> None:
+        """Args: module: by its full name, with `warm_up` and `serve`"""
+        self._module = module
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._control: socket.socket | None = None
+
+    def split_off(self) -> Connection:
+        """The app's end of the pipe to a new child. Raises: OSError if no process can be started"""
+        ours, theirs = Pipe()
+        with self._lock, theirs:
+            try:
+                if self._process is None or self._control is None or self._process.poll() is not None:
+                    self._start()
+                assert self._control is not None
+                socket.send_fds(self._control, [b"fork"], [theirs.fileno()])
+            except OSError:
+                ours.close()
+                raise
+        return ours
+
+    def _start(self) -> None:
+        if self._control is not None:
+            self._control.close()
+        self._control, theirs = socket.socketpair()
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "processes.nursery", self._module, str(theirs.fileno())],
+                pass_fds=[theirs.fileno()],
+                cwd=ROOT,
+                stdin=subprocess.DEVNULL,
+                env=os.environ | ONE_THREAD,
+            )
+        atexit.register(self.stop)
+
+    def stop(self) -> None:
+        """End the nursery. Children end by themselves, when the app closes their pipes."""
+        if self._process is not None and self._control is not None:
+            self._control.close()
+            self._process.wait()
+        self._process = self._control = None
+
+
+def nurse(module_name: str, control: socket.socket) -> None:
+    """Warm up, then split off a child for each pipe that arrives, until the app has gone."""
+    module = importlib.import_module(module_name)
+    module.warm_up()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # leaves no zombies
+    gc.freeze()  # pages of memory that nobody writes to are shared with all children
+    while True:
+        message, pipes, _, _ = socket.recv_fds(control, 16, 1)
+        if not message:
+            return
+        if os.fork() == 0:
+            control.close()
+            module.serve(Connection(pipes[0]))
+            os._exit(0)
+        os.close(pipes[0])
+
+
+def limit_memory(more: int) -> None:
+    """Let this process take so many bytes more; if memory runs out all the same, the system ends this process first."""
+    status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    taken = int(status["VmData"].split()[0]) * 1024
+    resource.setrlimit(resource.RLIMIT_DATA, (taken + more, taken + more))
+    Path("/proc/self/oom_score_adj").write_text("1000")
+
+
+if __name__ == "__main__":
+    nurse(sys.argv[1], socket.socket(fileno=int(sys.argv[2])))
