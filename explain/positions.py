@@ -24,8 +24,8 @@ def _bias_ofbucket_of(cell: Cell) -> WorkedStep:
     (table,), causal = cell.made.weights, bool(cell.made.constants[0])
     bucket = bucket_of(column - row, causal)
     return WorkedStep(
-        f"{_stands(row, column)} {_shares(column - row, causal)} Head {head + 1} has learned the number for that. It "
-        f"is in row {bucket + 1} of {N_BUCKETS} in the table.",
+        f"{_stands(row, column)} {_shares(column - row, causal)} The number "
+        f"of head {head + 1} for that is in row {bucket + 1} of {N_BUCKETS} in the table.",
         rf"r_{{{bucket + 1}}} = {tex(cell.value)}",
         cell.value,
         f't["{table}[{bucket}]"][{head}]',

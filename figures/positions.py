@@ -143,3 +143,39 @@ def clock_figure(turned: Array, chosen: int, titles: Sequence[str]) -> go.Figure
             ],
         ),
     )
+
+
+def distance_figure(distances: Array, products: Array, chosen: int, unturned: float) -> go.Figure:
+    """The product (N) of a turned query and key by their distance (N), the chosen one marked; not turned: dashed."""
+    x = {"title": "position of the key minus that of the query", "zeroline": False}
+    y = {"title": "query · key", "zeroline": True}
+    at = int(np.flatnonzero(distances == chosen)[0])
+    return go.Figure(
+        [
+            go.Scatter(
+                x=distances,
+                y=products,
+                name="turned",
+                mode="lines",
+                line={"color": BLUE, "width": 2},
+                hovertemplate="distance %{x}: %{y:.3f}<extra></extra>",
+            ),
+            go.Scatter(
+                x=distances[[0, -1]],
+                y=[unturned, unturned],
+                name="not turned",
+                mode="lines",
+                line={"color": GREY, "dash": "dash", "width": 2},
+                hoverinfo="skip",
+            ),
+            go.Scatter(
+                x=[chosen],
+                y=products[[at]],
+                name="your distance",
+                mode="markers",
+                marker={"color": ORANGE, "size": 11},
+                hovertemplate="distance %{x}: %{y:.3f}<extra></extra>",
+            ),
+        ],
+        layout(280, x, y),
+    )

@@ -23,6 +23,7 @@ ORDER = {
     "blocks.encoder": "input",
     "blocks.decoder_and_output": "output",
     "inference.inference": "play_arrow",
+    "variants.positions_six_ways": "rotate_right",
 }
 
 

@@ -17,6 +17,7 @@ import cachetools
 import numpy as np
 import torch
 
+from experiments.exchange import Exchange, exchanged_pass
 from explain import Numbers
 from model.decoding import Decoding, Greedy
 from model.interventions import NOTHING, Interventions
@@ -134,6 +135,12 @@ def retrace(
 ) -> Trace:
     """The same sentence through the same model once more, under a change."""
     return trace(of.text, target, decoding, interventions, of.model.name)
+
+
+def with_parts(of: Trace, *exchanges: Exchange) -> Trace:
+    """The same sentence and translation, read by the model with some of its parts exchanged."""
+    other, tensors = run(exchanged_pass, of.model, exchanges, of.src_ids, of.tgt_ids)
+    return dataclasses.replace(of, model=other, tensors=tensors)
 
 
 def numbers(of: Trace) -> Numbers:

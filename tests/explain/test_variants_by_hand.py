@@ -184,4 +184,4 @@ def test_a_learned_position_is_read_from_the_table() -> None:
 def test_a_bias_is_read_from_the_table_by_its_distance(query: int, key: int, causal: int, row: int, says: str) -> None:
     """16 · 8^(15/16) = 112.3: from there on all distances are in the last of 32 buckets."""
     told = of_table("bias_of_bucket", (1, query, key), row, (float(causal),))
-    assert told == f"{says} Head 2 has learned the number for that. It is in row {row + 1} of 32 in the table."
+    assert told == f"{says} The number of head 2 for that is in row {row + 1} of 32 in the table."

@@ -129,6 +129,14 @@ COURSE = (
         "How does the model write, one piece at a time?",
         plays="writing",
     ),
+    Place(
+        "Variants",
+        "positions-six-ways",
+        "Positions, six ways",
+        "How else can a model learn what stands where?",
+        plays=SELF,
+        near="score",
+    ),
 )
 
 

@@ -131,12 +131,13 @@ def projection(oracle: Forward, name: str, index: Index) -> Step:
 def product(oracle: Forward, name: str, index: Index) -> Step:
     head, row, column = index
     path = name.rpartition(".")[0]
-    pair = oracle[f"{path}.q"][head, row], oracle[f"{path}.k"][head, column]
+    names = [f"{path}.{'rotated_' * (f'{path}.rotated_q' in oracle.tensors)}{letter}" for letter in "qk"]
+    pair = oracle[names[0]][head, row], oracle[names[1]][head, column]
     named, total = long_sum(*pair)
     return Step(
         f"Multiply query {row + 1} and key {column + 1} element by element and add up. {named}",
         rf"q_{{{row + 1}}}\cdot k_{{{column + 1}}} = {total} = {tex(oracle[name][index])}",
-        f't["{path}.q"][{head}, {row}] @ t["{path}.k"][{head}, {column}]',
+        f't["{names[0]}"][{head}, {row}] @ t["{names[1]}"][{head}, {column}]',
         largest_product(*pair),
     )
 

@@ -1,0 +1,121 @@
+"""A trained model with one of its parts exchanged for a variant: what the same weights then compute.
+
+The model was trained with the part that it had. What a variant would be worth after training with it, this cannot show.
+"""
+
+import copy
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import nn
+
+from experiments.passes import Ids, forward
+from model.attention import MultiHeadAttention
+from model.build import NETWORKS, PLACES
+from model.config import ModelConfig
+from model.decoding import Greedy
+from model.describe import anatomy_of
+from model.feed_forward import GatedFeedForward
+from model.loaded import Array, LoadedModel
+from model.positions import N_BUCKETS, Alibi, Positions, RelativeBias, Rotary
+from model.residual import deep_norm_constants
+from model.trace import Trace, trace
+
+SEED = 0  # of the weights that a variant needs and the model does not have
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """One part put in the place of another.
+
+    part: a name in PARTS; path: of the attention, network or Add & Norm that it belongs to;
+    kind: a name in POSITIONS, in `model.build.NETWORKS`, or norm and place like "rms post"
+    """
+
+    part: str
+    path: str
+    kind: str
+
+
+def drawn_bias(n_heads: int) -> RelativeBias:
+    """T5's bias for an encoder, with a table drawn at random: its numbers have a standard deviation of 1."""
+    scheme = RelativeBias(n_heads, causal=False)
+    random = torch.Generator().manual_seed(SEED)
+    scheme.table.weight = nn.Parameter(torch.randn(N_BUCKETS, n_heads, generator=random))
+    return scheme
+
+
+POSITIONS: dict[str, Callable[[int], Positions]] = {
+    "rotary": lambda n_heads: Rotary(),
+    "relative": drawn_bias,
+    "alibi": Alibi,
+}
+
+
+def _positions(attention: Any, kind: str, config: ModelConfig) -> nn.Module:
+    other = MultiHeadAttention(config.d_model, config.n_heads, POSITIONS[kind](config.n_heads))
+    other.w_q, other.w_k, other.w_v, other.w_o = attention.w_q, attention.w_k, attention.w_v, attention.w_o
+    return other
+
+
+def _network(network: Any, kind: str, config: ModelConfig) -> nn.Module:
+    """Another activation between the same matrices; a gate, which takes a third, gets three drawn at random."""
+    other = NETWORKS[kind](config.d_model, config.d_ff)
+    if not isinstance(other, GatedFeedForward):
+        other.w_1, other.w_2 = network.w_1, network.w_2
+        return other
+    random = torch.Generator().manual_seed(SEED)
+    for matrix in other.parameters():
+        nn.init.xavier_uniform_(matrix, generator=random)
+    return other
+
+
+def _add_norm(residual: Any, kind: str, config: ModelConfig) -> nn.Module:
+    """The norm of another kind or at another place; it has the γ that was learned, and the β if it takes one."""
+    norm, place = kind.split()
+    learned: nn.LayerNorm = residual.norm
+
+    def joined() -> nn.Module:
+        if norm == "layer":
+            return learned
+        other = nn.RMSNorm(learned.normalized_shape, learned.eps)
+        other.weight = learned.weight
+        return other
+
+    alpha = deep_norm_constants(config.n_layers, config.n_layers)[0].alpha
+    return PLACES[place].residual(joined, alpha, 0.0)
+
+
+PARTS: dict[str, Callable[[Any, str, ModelConfig], nn.Module]] = {
+    "positions": _positions,
+    "network": _network,
+    "add_norm": _add_norm,
+}
+
+
+def exchanged(loaded: LoadedModel, exchanges: tuple[Exchange, ...]) -> LoadedModel:
+    """The model with some of its parts exchanged. It shares all other weights with the model; none is copied."""
+    shared = {id(one): one for one in (*loaded.model.parameters(), *loaded.model.buffers())}
+    network = copy.deepcopy(loaded.model, shared)
+    for exchange in exchanges:
+        parent, _, name = exchange.path.rpartition(".")
+        part = PARTS[exchange.part](network.get_submodule(exchange.path), exchange.kind, loaded.config)
+        setattr(network.get_submodule(parent), name, part)
+    network = network.eval().requires_grad_(False).to(loaded.device.torch)
+    name = " with ".join([loaded.name, *(f"{one.kind} in {one.path}" for one in exchanges)])
+    return replace(loaded, name=name, model=network, anatomy=anatomy_of(network))
+
+
+def exchanged_pass(
+    loaded: LoadedModel, exchanges: tuple[Exchange, ...], src: Ids, tgt: Ids
+) -> tuple[LoadedModel, Mapping[str, Array]]:
+    """The model with exchanged parts, and every value that it computes for a sentence and a given translation."""
+    other = exchanged(loaded, exchanges)
+    return other, forward(other, src, tgt)
+
+
+def translate_exchanged(loaded: LoadedModel, exchanges: tuple[Exchange, ...], text: str, most: int) -> Trace:
+    """What the model with exchanged parts writes for a text by itself, up to `most` tokens."""
+    return trace(exchanged(loaded, exchanges), text, None, Greedy(max_steps=most))
