@@ -20,7 +20,7 @@ ALLOWED = {
     "rich",
     "model": "numpy torch tokenizers safetensors",
     "processes": "",
-    "training": "model experiments processes torch tokenizers safetensors accelerate sacrebleu rich",
+    "training": "model experiments processes numpy torch tokenizers safetensors accelerate sacrebleu rich",
 }
 # May import anything; nothing else imports pages, whose own parts may import each other.
 FREE = {"benchmarks", "screenshots", "tests"}

@@ -10,23 +10,27 @@ import random
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from string import ascii_lowercase
 
+import numpy as np
 import torch
 from tokenizers import Tokenizer as Backend
 from tokenizers import decoders, models
 from torch import Tensor, nn
 
 from model.about import About
+from model.anatomy import Made
 from model.build import build_model
 from model.config import CHOICES, ModelConfig
 from model.describe import anatomy_of
 from model.device import Device
 from model.families.encoder_decoder import EncoderDecoder
 from model.loaded import Array, LoadedModel
+from model.tap import Recorder
 from model.tokenizer import EOS_ID, PAD_ID, SOS_ID, SPECIALS, Tokenizer
+from model.trace import Trace, trace
 from training.data import NO_VARIATION
 from training.loop import Batch, DivergedError, OneDevice, Step, new_learner, training_steps
 from training.loss import batch_loss
@@ -38,6 +42,7 @@ TASKS: Mapping[str, Callable[[str], str]] = {
     "sort": lambda letters: "".join(sorted(letters)),
 }
 MAX_LETTERS = 8
+EXAMPLE = "pictures"  # no letter twice, so that a map shows which one is looked at
 STEPS, BATCH_SIZE = 1200, 64
 MAX_LAYERS = 6
 BLIND_GUESS = math.log(len(SPECIALS) + len(ascii_lowercase))  # nats: every token as likely as any other
@@ -178,6 +183,7 @@ class Report:
     right:          share of the held-out texts whose whole answer is right, up to its end
     gradient_norms: by part of the model, at the last step, before the gradient was clipped
     weights:        by name, as they are now
+    maps:           attention weights (L,H,T,S) while EXAMPLE is read, by kind: "encoder", "decoder", "cross"
     """
 
     step: int
@@ -185,6 +191,7 @@ class Report:
     right: float
     gradient_norms: Mapping[str, float]
     weights: Mapping[str, Array]
+    maps: Mapping[str, Array]
 
 
 @torch.no_grad()
@@ -202,6 +209,18 @@ def measured(model: EncoderDecoder, batch: Batch) -> tuple[float, float]:
     return loss, hits.all(-1).float().mean().item()
 
 
+@torch.no_grad()
+def attention_maps(model: EncoderDecoder, batch: Batch) -> dict[str, Array]:
+    """Attention weights (L,H,T,S) of a batch of one, by kind."""
+    recorder = Recorder()
+    model.eval()(batch["src_ids"], batch["tgt_ids"], recorder)
+    attentions = anatomy_of(model).attentions
+    return {
+        kind: torch.cat([recorder.tensors[f"{one.path}.weights"] for one in layers]).numpy()
+        for kind, layers in attentions.items()
+    }
+
+
 def reports(choice: Choice, is_due: Callable[[Step], bool]) -> Iterator[Report]:
     """Train, and report the random weights, then whenever a report is due, and after the last step.
 
@@ -214,7 +233,8 @@ def reports(choice: Choice, is_due: Callable[[Step], bool]) -> Iterator[Report]:
 
     def report(step: int) -> Report:
         weights = {name: value.numpy().copy() for name, value in model.state_dict().items()}
-        return Report(step, *measured(model, held_out_batch), watch.gradient_norms, weights)
+        maps = attention_maps(model, batch_of([EXAMPLE], choice.task))
+        return Report(step, *measured(model, held_out_batch), watch.gradient_norms, weights, maps)
 
     yield report(0)
     loss, recipe = partial(batch_loss, label_smoothing=0.0), choice.recipe
@@ -237,6 +257,16 @@ def loaded(choice: Choice, weights: Mapping[str, Array]) -> LoadedModel:
     network = model.eval().requires_grad_(False)
     cpu = Device(torch.device("cpu"), "CPU")
     return LoadedModel("toy", choice.config, network, letters_tokenizer(), cpu, about, anatomy_of(network))
+
+
+def answered(model: LoadedModel, task: str, text: str) -> Trace:
+    """A text and its right answer through a toy model, with every number, and "losses" (T,1) of the right letters."""
+    read = trace(model, text, target=TASKS[task](text))
+    labels = tuple(float(id) for id in read.label_ids)
+    losses = Made("cross_entropy", ("logits",), (), ("labels", "one"), labels)
+    anatomy = replace(model.anatomy, tensors={**model.anatomy.tensors, "losses": losses})
+    costs = -np.log(np.array(read.probabilities))[:, None]
+    return replace(read, model=replace(model, anatomy=anatomy), tensors={**read.tensors, "losses": costs})
 
 
 # --- the command ------------------------------------------------------------------------------------------------------

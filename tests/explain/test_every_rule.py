@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from explain import RULES, Numbers, arrays, worked, worked_weight
+from model.build import build_model
 from model.describe import anatomy_of
 from model.readers import load_readers, trace_readers
 from model.tap import Recorder
@@ -15,9 +16,11 @@ from tests.explain.test_worked import HALF, some_cells
 from tests.oracle.formula import agree
 from tests.small import SOURCE, TARGET, random_ids
 from tests.variants import VARIANTS
+from training.toy import Choice, answered, loaded
 
 # Made by `Numbers` from the tensors of any trace; tried in test_worked.py and test_steps_are_claimed.py.
 OF_NUMBERS = {"average", "softmax_of_logits"}
+TOY = "a toy model and its loss"
 
 
 @cache
@@ -39,18 +42,30 @@ def numbers_of_readers() -> Numbers:
     return Numbers(trace.tensors, readers.weights, readers.anatomy)
 
 
+@cache
+def numbers_of_toy() -> Numbers:
+    """A text of a toy model's task, and its loss."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(23)
+        weights = {name: value.numpy() for name, value in build_model(Choice().config).state_dict().items()}
+    trace = answered(loaded(Choice(), weights), "sort", "cab")
+    return Numbers(trace.tensors, trace.model.weights, trace.model.anatomy)
+
+
 def operations(numbers: Numbers) -> set[str]:
     return {made.operation for name, made in numbers.anatomy.tensors.items() if name in numbers.tensors}
 
 
 def test_every_rule_is_needed_by_a_model_that_tests_try() -> None:
-    tried = set().union(*map(operations, map(numbers_of, VARIANTS)), operations(numbers_of_readers()))
+    tried = set().union(
+        *map(operations, map(numbers_of, VARIANTS)), operations(numbers_of_readers()), operations(numbers_of_toy())
+    )
     assert RULES.keys() - tried - OF_NUMBERS == set(), "add a model that needs it to tests/variants.py"
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", [*VARIANTS, TOY])
 def test_every_cell_is_worked_out(variant: str) -> None:
-    numbers = numbers_of(variant)
+    numbers = numbers_of_toy() if variant == TOY else numbers_of(variant)
     for name, made in numbers.anatomy.tensors.items():
         if made.operation.endswith("_mask"):
             continue

@@ -3,7 +3,10 @@
 import math
 import re
 
-_KNOWN = {name: getattr(math, name) for name in ("sin", "cos", "tanh", "sqrt", "exp", "inf")} | {"max": max}
+_KNOWN = {name: getattr(math, name) for name in ("sin", "cos", "tanh", "sqrt", "exp", "inf")} | {
+    "max": max,
+    "ln": math.log,
+}
 _ROUNDED = re.compile(r"\d+\.\d+")  # a number that was shortened
 
 
@@ -50,5 +53,5 @@ def _as_python(latex: str) -> str:
         code = re.sub(r"\\sqrt\{([^{}]*)\}", r"sqrt(\1)", code)
         code = re.sub(r"\be\^\{([^{}]*)\}", r"exp(\1)", code)
         code = re.sub(r"(\d)\^\{([^{}]*)\}", r"\1**(\2)", code)
-    code = re.sub(r"\\(sin|cos|tanh|max)", r"\1", code.replace(r"\cdot", "*").replace(r"\infty", "inf"))
+    code = re.sub(r"\\(sin|cos|tanh|max|ln)", r"\1", code.replace(r"\cdot", "*").replace(r"\infty", "inf"))
     return re.sub(r"\\left|\\right|\\[!,;: ]", "", code).strip()

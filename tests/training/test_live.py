@@ -1,0 +1,131 @@
+"""A live training: what it reports, how it ends, and that it leaves nothing running."""
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from processes.nursery import Nursery
+from training import live, toy
+from training.live import LiveTraining
+from training.toy import Choice, Report
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _nursery_of_these_tests() -> Iterator[None]:
+    """A nursery without the processes of other tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        nursery = Nursery("training.live")
+        patch.setattr(live, "_nursery", nursery)
+        yield
+        nursery.stop()
+
+
+def nursery() -> int:
+    assert live._nursery._process is not None
+    return live._nursery._process.pid
+
+
+def children() -> list[int]:
+    pid = nursery()
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def eventually(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert condition()
+
+
+def begun() -> tuple[LiveTraining, Iterator[float]]:
+    """A training that has reported the random weights and something learned."""
+    training = LiveTraining(Choice("copy", n_layers=3))
+    work = training.run()
+    while len(training.reports) < 2:
+        next(work)
+    return training, work
+
+
+def test_a_training_tells_how_it_goes_and_is_the_one_that_the_loop_makes() -> None:
+    training, work = begun()
+    assert training.ended == ""
+    first, second = training.reports
+    assert (first.step, first.weights, first.maps) == (0, {}, {})
+    assert second.step > 0
+    assert {kind: maps.shape for kind, maps in second.maps.items()} == dict.fromkeys(
+        ("encoder", "decoder", "cross"), (3, 2, 9, 9)
+    )
+    same = toy.reports(training.choice, lambda step: step.step == second.step)
+    _, here = next(same), next(same)
+    assert here.loss == pytest.approx(second.loss, rel=1e-3)
+    for kind, maps in here.maps.items():
+        assert np.allclose(maps, second.maps[kind], atol=1e-3)
+    work.close()  # type: ignore[attr-defined]
+
+
+def test_a_stopped_training_says_so_keeps_its_model_and_leaves_nothing_running() -> None:
+    training, work = begun()
+    eventually(lambda: len(children()) == 1)
+    (process,) = children()
+    assert os.getpriority(os.PRIO_PROCESS, process) == live.NICENESS
+    assert Path(f"/proc/{process}/oom_score_adj").read_text().strip() == "1000"
+    work.close()  # type: ignore[attr-defined]
+    assert training.ended == "You stopped the training. The model stays as it is now."
+    assert training.reports[-1].weights
+    eventually(lambda: children() == [])
+
+
+def test_a_learning_rate_of_ten_is_told_in_one_sentence_and_good_weights_are_kept() -> None:
+    training = LiveTraining(Choice(learning_rate=10.0))
+    for _ in training.run():
+        pass
+    assert training.ended.startswith("The training diverged and was stopped at step ")
+    assert training.ended.endswith("a lower learning rate may help. The last model that you saw is kept.")
+    assert all(np.isfinite(value).all() for value in training.reports[-1].weights.values())
+    eventually(lambda: children() == [])
+
+
+def test_a_process_that_is_killed_is_told_and_the_next_training_runs() -> None:
+    training, work = begun()
+    eventually(lambda: len(children()) == 1)
+    os.kill(children()[0], signal.SIGKILL)
+    for _ in work:
+        pass
+    assert training.ended.startswith("The training's process ended too early")
+    os.kill(nursery(), signal.SIGKILL)
+    live._nursery._process.wait()  # type: ignore[union-attr]
+    again, work = begun()
+    assert again.ended == ""
+    work.close()  # type: ignore[attr-defined]
+
+
+def test_without_a_process_one_sentence_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> None:
+        raise OSError("no more processes")
+
+    monkeypatch.setattr(live._nursery, "split_off", refuse)
+    training = LiveTraining(Choice())
+    assert list(training.run()) == []
+    assert training.ended == "The server cannot start a process for a training; try again later."
+
+
+def test_when_its_time_is_up_it_ends_with_what_it_has() -> None:
+    sent: list[Report] = []
+    ended = live.train(Choice(), sent.append, seconds=time.process_time() + 0.3)
+    assert ended == "The training has used its 60 seconds of processor time, so it ends with what it has."
+    assert 0 < sent[-1].step < toy.STEPS
+    assert sent[-1].weights
+
+
+def test_a_training_without_an_app_ends() -> None:
+    """As when the server is restarted: the pipe closes."""
+    process = live._nursery.split_off()
+    process.send(Choice())
+    eventually(lambda: len(children()) == 1)
+    process.close()
+    eventually(lambda: children() == [])
