@@ -24,6 +24,7 @@ ORDER = {
     "blocks.decoder_and_output": "output",
     "inference.inference": "play_arrow",
     "variants.positions_six_ways": "rotate_right",
+    "variants.activations_and_gates": "show_chart",
 }
 
 

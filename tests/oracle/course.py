@@ -137,6 +137,13 @@ COURSE = (
         plays=SELF,
         near="score",
     ),
+    Place(
+        "Variants",
+        "activations-and-gates",
+        "Activations and gates",
+        "What bends the numbers between two matrices?",
+        plays="encoder.feed_forward",
+    ),
 )
 
 

@@ -5,15 +5,17 @@ The weights that the translator does not have are drawn by torch from seed 0, in
 
 import functools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import torch
 
-from tests.oracle.forward import Array, Forward, config, softmax, split_heads
+from tests.oracle.decode import Writer, greedy
+from tests.oracle.forward import EOS, Array, Forward, config, softmax, split_heads
 from tests.oracle.page import Page
 from tests.oracle.statement import factor, tex
-from tests.oracle.worked import RULES, Blank, Index, Step, at
+from tests.oracle.worked import RULES, Blank, Index, Step, at, layer_of, linear, rectified
 
 N_BUCKETS = 32
 
@@ -40,6 +42,27 @@ class Variant(Forward):
         weights = self.keep(f"{path}.weights", softmax(self.keep(f"{path}.scores", np.where(allowed, scaled, -np.inf))))
         concat = self.keep(f"{path}.concat", np.concatenate(list(self.keep(f"{path}.heads", weights @ v)), axis=1))
         return self.keep(f"{path}.output", concat @ w["o"].T)
+
+    def feed_forward(self, path: str, x: Array) -> Array:
+        if path not in self.kinds:
+            return super().feed_forward(path, x)
+        kind = self.kinds[path]
+        if kind not in GATES:
+            before = x @ self.w[f"{path}.w_1.weight"].T + self.w[f"{path}.w_1.bias"]
+            hidden = self.keep(f"{path}.hidden", CURVES[kind](self.keep(f"{path}.pre_activation", before)))
+            return self.keep(f"{path}.output", hidden @ self.w[f"{path}.w_2.weight"].T + self.w[f"{path}.w_2.bias"])
+        self.w = self.w | {f"{path}.{name}.weight": drawn for name, drawn in gated_matrices().items()}
+        before = self.keep(f"{path}.pre_activation", x @ self.w[f"{path}.w_1.weight"].T)
+        gate = self.keep(f"{path}.gate", CURVES[GATES[kind]](before))
+        hidden = self.keep(f"{path}.hidden", gate * self.keep(f"{path}.value", x @ self.w[f"{path}.v.weight"].T))
+        return self.keep(f"{path}.output", hidden @ self.w[f"{path}.w_2.weight"].T)
+
+
+def rewritten(page: Page, most: int, **kinds: str) -> tuple[int, ...]:
+    """What greedy search writes for the page's sentence under exchanged parts, at most so many pieces."""
+    writer = Writer(page.sentence)
+    writer.passes = Variant(page.oracle.ids["encoder"], [EOS], {p.replace("__", "."): k for p, k in kinds.items()})
+    return greedy(writer, most=most)
 
 
 def variant(page: Page, **kinds: str) -> Variant:
@@ -161,5 +184,85 @@ def bias(oracle: Forward, name: str, index: Index) -> Step:
     )
 
 
+# --- activations -----------------------------------------------------------------------------------------------------
+
+
+@np.vectorize
+def normal_share(z: float) -> float:
+    """Φ: the share of a standard normal distribution below z."""
+    return 0.5 * math.erfc(-z / math.sqrt(2))
+
+
+CURVES: dict[str, Callable[[Array], Array]] = {
+    "relu": lambda z: np.where(z > 0, z, 0 * z),
+    "gelu": lambda z: z * normal_share(z),
+    "gelu_tanh": lambda z: 0.5 * z * (1 + np.tanh(np.sqrt(2 / np.pi) * (z + 0.044715 * z**3))),
+    "silu": lambda z: z / (1 + np.exp(-z)),
+}
+GATES = {"swiglu": "silu", "geglu": "gelu"}
+
+
+def slope(kind: str, z: Array) -> Array:
+    """By complex steps (Squire and Trapp 1998); of the ReLU and of Φ, which take no complex numbers, by formula."""
+    if kind == "relu":
+        return (z > 0).astype(float)
+    if kind == "gelu":
+        return normal_share(z) + z * np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi)
+    return np.imag(CURVES[kind](z + 1e-30j)) / 1e-30
+
+
+@functools.cache
+def gated_matrices() -> dict[str, Array]:
+    """Xavier's rule, from seed 0: two matrices into two thirds of the units, and one back."""
+    d_model, units = config()["d_model"], round(config()["d_ff"] * 2 / 3)
+    drawn = {"w_1": torch.empty(units, d_model), "v": torch.empty(units, d_model), "w_2": torch.empty(d_model, units)}
+    random = torch.Generator().manual_seed(0)
+    return {
+        name: torch.nn.init.xavier_uniform_(one, generator=random).numpy().astype(float) for name, one in drawn.items()
+    }
+
+
+def activated(oracle: Forward, name: str, index: Index) -> Step:
+    path, what = name.rpartition(".")[::2]
+    kind = oracle.kinds.get(path, "relu") if isinstance(oracle, Variant) else "relu"
+    if kind == "relu":
+        return rectified(oracle, name, index)
+    if kind in GATES and what == "hidden":
+        pair = [oracle[f"{path}.{one}"][index] for one in ("gate", "value")]
+        return Step(
+            "The gate decides how much of the value passes: the two are multiplied, number by number.",
+            rf"{factor(pair[0])}\cdot {factor(pair[1])} = {tex(pair[0] * pair[1])}",
+            " * ".join(f't["{path}.{one}"]{at(index)}' for one in ("gate", "value")),
+        )
+    kind, before = GATES.get(kind, kind), f't["{path}.pre_activation"]{at(index)}'
+    x, result = float(oracle[f"{path}.pre_activation"][index]), tex(oracle[name][index])
+    if kind == "silu":
+        return Step(
+            "Swish: the number times its own sigmoid. Large numbers pass, very negative ones become nearly 0.",
+            rf"\frac{{{tex(x)}}}{{1 + e^{{{tex(-x)}}}}} = {result}",
+            f"x = {before}\nx / (1 + np.exp(-x))",
+        )
+    if kind == "gelu":
+        return Step(
+            "GELU: the number times Φ of it, the share of a standard normal distribution that lies below it.",
+            rf"{tex(x)}\cdot\Phi({tex(x)}) = {factor(x)}\cdot {tex(float(normal_share(x)))} = {result}",
+            f"import math\nx = {before}\nx * (1 + math.erf(x / math.sqrt(2))) / 2",
+        )
+    return Step(
+        "GELU, with a hyperbolic tangent in place of the exact share.",
+        rf"0.5\cdot {factor(x)}\cdot(1 + \tanh({tex(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))})) = {result}",
+        f"x = {before}\n0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))",
+    )
+
+
+def passed(oracle: Forward, name: str, index: Index) -> Step:
+    """The value that a gate lets through."""
+    stack, layer = layer_of(name)
+    source = f"{stack}.layers.{layer}.add_norm_{1 if stack == 'encoder' else 2}.output"
+    return linear(oracle, name, index, "what the feed-forward network reads", source, f"{name[:-6]}.v", "V")
+
+
+_NETWORK = r"(?:encoder|decoder)\.layers\.\d+\.feed_forward\."
 _SELF = r"(?:encoder|decoder)\.layers\.\d+\.self_attn\."
 RULES |= {_SELF + r"rotated_[qk]": rotated, _SELF + "bias": bias, _SELF + "biased": biased}
+RULES |= {_NETWORK + "hidden": activated, _NETWORK + "gate": activated, _NETWORK + "value": passed}

@@ -1,0 +1,251 @@
+"""Lesson: the curve between the two matrices of a feed-forward network, and what a gate adds."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import streamlit as st
+
+from experiments.activations import CURVES, GATES, curve, share_at_rest
+from experiments.exchange import Exchange, translate_exchanged
+from figures.activations import activation_figure
+from figures.feed_forward import strongest_units
+from figures.probabilities import probabilities_of
+from model.anatomy import Layer
+from model.feed_forward import FeedForward, GatedFeedForward
+from model.loaded import Array
+from model.trace import Trace
+from ui import engine
+from ui.components.matrix import Caption, Labels
+from ui.controls.control import Choice
+from ui.controls.layer_control import LAYER, phrase_of, tokens_of_layer
+from ui.course.check import Part, check_cell, checked_matrix
+from ui.course.lesson import Bench, Lesson, OnMap
+from ui.course.quiz import Question
+from ui.text import bold, number
+from ui.views.attention_kinds import READABLE
+from ui.views.before_after import pieces_before_after
+from ui.views.tables import markdown_table, numbers_of_figure, table
+
+KINDS = {
+    "ReLU": "relu", "GELU": "gelu", "GELU (tanh)": "gelu_tanh", "Swish": "silu", "SwiGLU": "swiglu", "GEGLU": "geglu",
+}  # fmt: skip
+ACTIVATION = Choice("Activation", "activation", tuple(KINDS), default="GELU")
+INSIDE = Choice("What to work out", "gate_step", ("hidden", "gate", "value"))
+WHERE = Choice("Exchange it in", "exchange_in", ("all networks", "this network"))
+SMALL = 0.01  # an output below it, in size, is counted as nearly at rest
+LOST = 5  # so many pieces longer than before, a translation is cut
+SAME = 0.02  # mean probabilities that differ by less are called the same
+FORMULAS = (
+    ("ReLU", r"$\max(0,z)$", "the original Transformer; this model"),
+    ("GELU", r"$z\cdot\Phi(z)$", "BERT"),
+    ("GELU (tanh)", r"$0.5\,z\,\bigl(1+\tanh(\sqrt{2/\pi}\,(z+0.044715\,z^3))\bigr)$", "GPT-2"),
+    ("Swish (SiLU)", r"$z\,/\,(1+e^{-z})$", "as the gate of SwiGLU"),
+    ("SwiGLU", r"$\operatorname{Swish}(xW_1)\odot xV$", "Llama"),
+    ("GEGLU", r"$\operatorname{GELU}(xW_1)\odot xV$", "T5, version 1.1"),
+)
+
+
+def network(layer: Layer) -> str:
+    return f"{layer.stack}.layers.{layer.index}.feed_forward"
+
+
+def with_activation(trace: Trace, name: str, paths: Sequence[str]) -> Trace:
+    """The sentence and its translation, read with another activation in these networks."""
+    return engine.with_parts(trace, *(Exchange("network", path, KINDS[name]) for path in paths))
+
+
+def all_networks(trace: Trace) -> list[str]:
+    return [network(layer) for stack in trace.model.anatomy.stacks for layer in stack.layers]
+
+
+def idea(trace: Trace) -> None:
+    st.markdown(
+        "Between its two matrices a feed-forward network bends every number by a curve, the **activation**. The ReLU "
+        "cuts off all below 0. Later curves bend **smoothly**. A **gate** goes further: the bent numbers multiply a "
+        "second set of numbers, so one half decides how much of the other passes."
+    )
+    with st.expander("The formulas"):
+        markdown_table(("Activation", "Formula", "Used by"), FORMULAS)
+        st.markdown(
+            "Φ(z) is the share of a standard normal distribution that lies below z. ⊙ multiplies two rows number by "
+            "number. A gate needs a third matrix, V; so that the network stays as large, it gets two thirds of the "
+            "units."
+        )
+        st.caption(
+            "Some slides write SwiGLU as x ⊙ σ(Wx + b). That is a plain gate on x itself; in SwiGLU the gate is Swish, "
+            "and what passes through it is xV."
+        )
+
+
+def controls(trace: Trace) -> None:
+    LAYER.draw(trace.model)
+    ACTIVATION.draw()
+
+
+def see(trace: Trace) -> None:
+    layer, name = LAYER.value(trace.model), ACTIVATION.value()
+    path, gated = network(layer), KINDS[name] in GATES
+    other, place = with_activation(trace, name, [path]), st.container()
+    what = INSIDE.draw() if gated else "hidden"
+    hidden = other.tensors[f"{path}.hidden"]
+    units = strongest_units(hidden[:READABLE], 16) or [0]
+    values = other.tensors[f"{path}.{what}"][:READABLE, units]
+    shown = checked_matrix(
+        other,
+        f"{path}.{what}",
+        Caption(f"After the activation: {name}" if what == "hidden" else f"{name}: {what}", "A column is one unit."),
+        labels=Labels(columns=[str(unit + 1) for unit in units], describe="“{row}”, unit {column}: {value}"),
+        part=Part(columns=units),
+        start=divmod(int(values.argmin()), len(units)),  # the curves differ where numbers are small
+    )
+    with place:
+        row = shown.cell[0]
+        curve_with_dots(name, other.tensors[f"{path}.pre_activation"][row], hidden[row])
+        st.caption(
+            f"Each dot is one of {hidden.shape[1]:,} units of {phrase_of(layer)} for "
+            f"{bold(tokens_of_layer(trace, layer)[row].text)}. "
+            + (
+                "This model has learned no gate: its three matrices are drawn at random here. A dot leaves the curve, "
+                "because what passes the gate is multiplied by xV."
+                if gated
+                else "What goes in are the translator's own numbers. Choose another row below."
+            )
+        )
+    resting(trace, layer, row)
+
+
+def curve_with_dots(name: str, before: Array, after: Array) -> None:
+    """The curve over all numbers that go in, and at least from −4 to 4."""
+    low, high = min(-4.0, float(np.floor(before.min()))), max(4.0, float(np.ceil(before.max())))
+    z = np.linspace(low, high, 201)
+    values, slopes = curve(KINDS[name], z)
+    title = f"{name}'s gate" if KINDS[name] in GATES else name
+    st.plotly_chart(
+        activation_figure(z, values, slopes, (before, after), title),
+        key="activation_curve",
+        config={"displayModeBar": False},
+        alt=f"The curve of {title} and its slope from {number(low, 0)} to {number(high, 0)}, with {len(before)} units "
+        "as dots.",
+    )
+    points = np.array([-3.0, -2, -1, 0, 1, 2, 3])
+    numbers_of_figure(
+        ("before", title, "slope"),
+        [tuple(number(float(n), 3) for n in line) for line in zip(points, *curve(KINDS[name], points), strict=True)],
+    )
+
+
+def resting(trace: Trace, layer: Layer, row: int) -> None:
+    """How many units rest for a piece under each activation."""
+    before = trace.tensors[f"{network(layer)}.pre_activation"][row]
+    outputs = {name: curve(kind, before)[0] for name, kind in KINDS.items() if kind in CURVES}
+    table(
+        ("activation", f"units whose output is smaller than {SMALL:g} in size"),
+        [(name, f"{share_at_rest(output, SMALL):.1%}") for name, output in outputs.items()],
+    )
+    st.caption(
+        f"The translator's own numbers go into all four. Under the ReLU {share_at_rest(outputs['ReLU']):.1%} of the "
+        "units rest: output and slope are exactly 0, so they add nothing and learn nothing from this piece. The other "
+        "curves come close to 0 without a corner."
+    )
+
+
+def do(trace: Trace) -> None:
+    name, layer = ACTIVATION.value(), LAYER.value(trace.model)
+    st.subheader("Exchange the activation of the trained model", anchor=False)
+    st.markdown(
+        "The translator was trained with ReLU. Here another curve takes its place afterwards, with no training."
+    )
+    if KINDS[name] in GATES:
+        st.info("A gate needs a third matrix, which this model has not learned. Choose one of the first four.")
+        return
+    paths = all_networks(trace) if WHERE.draw() == WHERE.options[0] else [network(layer)]
+    later = probabilities_with(trace, name, paths)
+    before = probabilities_of(trace.tensors["logits"], list(trace.label_ids))
+    pieces_before_after(trace.labels, before, later, ("with ReLU", f"with {name}"))
+    most = len(trace.labels) + LOST
+    exchanges = tuple(Exchange("network", path, KINDS[name]) for path in paths)
+    other = engine.run(translate_exchanged, trace.model, exchanges, trace.text, most)
+    st.markdown(
+        f"On average the probability goes from **{number(float(before.mean()))}** to "
+        f"**{number(float(later.mean()))}**. The translation was {bold(trace.translation or '(nothing)')} Now it is "
+        f"{bold(other.translation or '(nothing)')}" + ("" if other.finished else f" (cut after {most} pieces)")
+    )
+    st.caption(
+        "This says how far the new curve is from the old one for these weights, not which of them is better: a model "
+        "trained with it would have learned other weights."
+    )
+
+
+def probabilities_with(trace: Trace, name: str, paths: Sequence[str]) -> Array:
+    """The probability of each piece of the translation (T) with another activation in these networks."""
+    return probabilities_of(with_activation(trace, name, paths).tensors["logits"], list(trace.label_ids))
+
+
+def predict(trace: Trace) -> Sequence[Question]:
+    return below_zero(), which_is_nearer(trace), how_many_units(trace)
+
+
+def below_zero() -> Question:
+    relu, gelu = (float(curve(kind, np.array([-1.0]))[0][0]) for kind in ("relu", "gelu"))
+    return Question(
+        "below",
+        "A unit gets −1. Which activation gives a number below 0?",
+        ("ReLU", "GELU", "both", "neither"),
+        frozenset({1}),
+        f"ReLU gives {number(relu, 2)}, GELU {number(gelu, 2)}: it dips below 0 before it comes to rest.",
+        wrong={
+            0: "The ReLU cuts off all that is negative.",
+            2: "The ReLU gives 0 for every negative number.",
+            3: "GELU is −1 times the share of the normal distribution below −1, and that is not 0.",
+        },
+    )
+
+
+def which_is_nearer(trace: Trace) -> Question:
+    gelu, swish = (float(probabilities_with(trace, name, all_networks(trace)).mean()) for name in ("GELU", "Swish"))
+    right = 2 if abs(gelu - swish) < SAME else 0 if gelu > swish else 1
+    wrong = (
+        "With Swish its mean probability is higher.",
+        "With GELU its mean probability is higher.",
+        f"They differ by {number(abs(gelu - swish), 2)}.",
+    )
+    return Question(
+        "nearer",
+        "The trained translator gets another curve in all its networks, without more training. With which is your "
+        f"translation likelier? (The same: the mean probability differs by less than {SAME:g}.)",
+        ("with GELU", "with Swish", "the same"),
+        frozenset({right}),
+        f"The mean probability of its pieces is {number(gelu, 2)} with GELU and {number(swish, 2)} with Swish. At −2 "
+        f"GELU gives {number(float(curve('gelu', np.array([-2.0]))[0][0]), 2)}, Swish "
+        f"{number(float(curve('silu', np.array([-2.0]))[0][0]), 2)}, the ReLU 0.",
+        wrong={n: text for n, text in enumerate(wrong) if n != right},
+    )
+
+
+def how_many_units(trace: Trace) -> Question:
+    d_ff = trace.model.config.d_ff
+    fewer = round(2 * d_ff / 3)
+    return Question(
+        "units",
+        f"A network without a gate has {d_ff:,} units and two matrices. How many units may one with a gate have, for "
+        "about as many weights?",
+        (f"{d_ff:,}", f"{fewer:,}", f"{d_ff // 2:,}"),
+        frozenset({1}),
+        f"It has three matrices, so two thirds of the units: 3 · {fewer:,} is about 2 · {d_ff:,}.",
+        wrong={
+            0: "Then its three matrices would hold half as many weights again.",
+            2: "It has three matrices, not four.",
+        },
+    )
+
+
+LESSON = Lesson(
+    "activations-and-gates",
+    "Activations and gates",
+    asks="What bends the numbers between two matrices?",
+    idea=idea,
+    predict=predict,
+    bench=Bench(controls=controls, see=see, check=check_cell, do=do),
+    code=(FeedForward, GatedFeedForward, curve),
+    on_map=OnMap(plays=("encoder.feed_forward",)),
+)

@@ -1,0 +1,268 @@
+"""What the lesson on activations and gates must show."""
+
+import numpy as np
+
+from tests.oracle import claims
+from tests.oracle.claims import number
+from tests.oracle.common import (
+    Shown,
+    Statements,
+    check_cell,
+    code_part,
+    numbers_of_figure,
+    shown_tensor,
+    tensor_matrix,
+)  # fmt: skip
+from tests.oracle.forward import EOS, Array, Forward, config, softmax
+from tests.oracle.page import READABLE, Page
+from tests.oracle.pages.feed_forward import path, phrase, pieces, place
+from tests.oracle.variants import CURVES, GATES, Variant, rewritten, slope, variant
+from tests.oracle.words import inline, text_of
+
+LONG = " ".join(["The animal didn't cross the street because it was too wide."] * 4)
+KINDS = {
+    "ReLU": "relu", "GELU": "gelu", "GELU (tanh)": "gelu_tanh", "Swish": "silu", "SwiGLU": "swiglu", "GEGLU": "geglu",
+}  # fmt: skip
+WHERE = ("all networks", "this network")
+STATES = (
+    {},
+    {"activation": "SwiGLU", "stack": "Decoder", "layer": "1", "gate_step": "gate", "cell": "2.3"},
+    {"activation": "Swish", "sentence": "Frobnicating quokkas!", "layer": "2", "exchange_in": WHERE[1], "cell": "3.2"},
+    {"activation": "GELU (tanh)", "sentence": "Go", "stack": "Decoder"},
+    {"activation": "ReLU", "sentence": LONG, "exchange_in": WHERE[1]},
+    {"activation": "GEGLU", "gate_step": "value", "sentence": "Go"},
+    {"activation": "GEGLU"},
+)
+SMALL, LOST, SAME = 0.01, 5, 0.02
+
+
+def activation(page: Page) -> str:
+    return page.choice("activation", list(KINDS), "GELU")
+
+
+def named(path: str) -> str:
+    return path.replace(".", "__")
+
+
+def everywhere() -> list[str]:
+    return [f"{stack}.layers.{n}.feed_forward" for stack in ("encoder", "decoder") for n in range(config()["n_layers"])]
+
+
+def with_activation(page: Page, name: str, paths: list[str]) -> Variant:
+    return variant(page, **{named(one): KINDS[name] for one in paths})
+
+
+def here(page: Page) -> Variant:
+    return with_activation(page, activation(page), [path(page)])
+
+
+def idea(page: Page) -> Statements:
+    yield claims.markdown(
+        "Between its two matrices a feed-forward network bends every number by a curve, the **activation**. The ReLU "
+        "cuts off all below 0. Later curves bend **smoothly**. A **gate** goes further: the bent numbers multiply a "
+        "second set of numbers, so one half decides how much of the other passes."
+    )
+    yield claims.fold("The formulas")
+    yield claims.table(
+        ("Activation", "Formula", "Used by"),
+        ("ReLU", r"$\max(0,z)$", "the original Transformer; this model"),
+        ("GELU", r"$z\cdot\Phi(z)$", "BERT"),
+        ("GELU (tanh)", r"$0.5\,z\,\bigl(1+\tanh(\sqrt{2/\pi}\,(z+0.044715\,z^3))\bigr)$", "GPT-2"),
+        ("Swish (SiLU)", r"$z\,/\,(1+e^{-z})$", "as the gate of SwiGLU"),
+        ("SwiGLU", r"$\operatorname{Swish}(xW_1)\odot xV$", "Llama"),
+        ("GEGLU", r"$\operatorname{GELU}(xW_1)\odot xV$", "T5, version 1.1"),
+    )
+    yield claims.markdown(
+        "Φ(z) is the share of a standard normal distribution that lies below z. ⊙ multiplies two rows number by number. "
+        "A gate needs a third matrix, V; so that the network stays as large, it gets two thirds of the units."
+    )
+    yield claims.caption(
+        "Some slides write SwiGLU as x ⊙ σ(Wx + b). That is a plain gate on x itself; in SwiGLU the gate is Swish, and "
+        "what passes through it is xV."
+    )
+
+
+def shown(page: Page) -> Shown:
+    what = (
+        page.choice("gate_step", ("hidden", "gate", "value"), "hidden")
+        if KINDS[activation(page)] in GATES
+        else "hidden"
+    )
+    hidden = here(page)[f"{path(page)}.hidden"][:READABLE]
+    units: list[int] = []
+    for row in hidden:
+        best = np.argsort(-row, kind="stable")[: max(1, 16 // len(hidden))]
+        units += [int(unit) for unit in best if row[unit] > 0 and unit not in units]
+    values = here(page)[f"{path(page)}.{what}"][:READABLE, units]
+    row, column = divmod(int(values.argmin()), len(units))
+    return shown_tensor(
+        page,
+        f"{path(page)}.{what}",
+        rows=[piece.text for piece in pieces(page)[:READABLE]],
+        only_columns=units,
+        start=(row, column),
+        oracle=here(page),
+        describe="“{row}”, unit {column}: {value}",
+    )
+
+
+def see(page: Page) -> Statements:
+    (stack, layer), name, view = place(page), activation(page), shown(page)
+    yield claims.segmented("Stack", ("Encoder", "Decoder"), stack.capitalize())
+    yield claims.segmented("Layer", range(1, config()["n_layers"] + 1), layer + 1)
+    yield claims.segmented("Activation", list(KINDS), name)
+    gated, row, oracle = KINDS[name] in GATES, view.cell[0], here(page)
+    before, after = (oracle[f"{path(page)}.{what}"][row] for what in ("pre_activation", "hidden"))
+    yield from curve_with_dots(name, before, after)
+    yield claims.caption(
+        f"Each dot is one of {len(before):,} units of {phrase(page)} for **{inline(pieces(page)[row].text)}**. "
+        + (
+            "This model has learned no gate: its three matrices are drawn at random here. A dot leaves the curve, "
+            "because what passes the gate is multiplied by xV."
+            if gated
+            else "What goes in are the translator's own numbers. Choose another row below."
+        )
+    )
+    what = view.name.rpartition(".")[2]
+    if gated:
+        yield claims.segmented("What to work out", ("hidden", "gate", "value"), what)
+    title = f"After the activation: {name}" if what == "hidden" else f"{name}: {what}"
+    yield from tensor_matrix(view, title=title, how_to_read="A column is one unit.")
+    own = page.oracle[f"{path(page)}.pre_activation"][row]
+    outputs = {one: CURVES[kind](own) for one, kind in KINDS.items() if kind in CURVES}
+    small = {one: number(100 * (abs(output) < SMALL).mean(), 1) for one, output in outputs.items()}
+    yield claims.table(
+        ("activation", f"units whose output is smaller than {SMALL:g} in size"),
+        *((one, f"{share}%") for one, share in small.items()),
+    )
+    yield claims.caption(
+        f"The translator's own numbers go into all four. Under the ReLU {number(100 * (own <= 0).mean(), 1)}% of the "
+        "units rest: output and slope are exactly 0, so they add nothing and learn nothing from this piece. The other "
+        "curves come close to 0 without a corner."
+    )
+
+
+def curve_with_dots(name: str, before: Array, after: Array) -> Statements:
+    kind = GATES.get(KINDS[name], KINDS[name])
+    low, high = min(-4, np.floor(before.min())), max(4, np.ceil(before.max()))
+    z, title = np.linspace(low, high, 201), f"{name}'s gate" if KINDS[name] in GATES else name
+    line = {"type": "scatter", "mode": "lines", "x": z, "hoverinfo": "skip"}
+    yield claims.plot(
+        f"The curve of {title} and its slope from {number(low, 0)} to {number(high, 0)}, with {len(before)} units as "
+        "dots.",
+        [
+            line | {"name": title, "y": CURVES[kind](z), "line": {"color": "#0072B2", "width": 2}},
+            line | {"name": "its slope", "y": slope(kind, z), "line": {"color": "#808a96", "width": 2, "dash": "dash"}},
+            {
+                "type": "scatter",
+                "mode": "markers",
+                "name": "units",
+                "x": before,
+                "y": after,
+                "marker": {"color": "#E69F00", "size": 5, "opacity": 0.5},
+                "hovertemplate": "%{x:.2f} → %{y:.2f}<extra></extra>",
+            },
+        ],
+        x={"title": {"text": "before the activation"}},
+        y={"title": {"text": "after it"}},
+    )
+    points = np.arange(-3.0, 4)
+    lines = zip(points, CURVES[kind](points), slope(kind, points), strict=True)
+    yield from numbers_of_figure(("before", title, "slope"), *(tuple(number(n, 3) for n in line) for line in lines))
+
+
+def check(page: Page) -> Statements:
+    yield from check_cell(shown(page))
+
+
+def written(page: Page, oracle: Forward) -> Array:
+    return softmax(oracle["logits"])[np.arange(len(page.labels)), page.oracle.labels]
+
+
+def do(page: Page) -> Statements:
+    name = activation(page)
+    yield claims.subheader("Exchange the activation of the trained model")
+    yield claims.markdown(
+        "The translator was trained with ReLU. Here another curve takes its place afterwards, with no training."
+    )
+    if KINDS[name] in GATES:
+        yield claims.info(
+            "A gate needs a third matrix, which this model has not learned. Choose one of the first four."
+        )
+        return
+    where = page.choice("exchange_in", WHERE, WHERE[0])
+    yield claims.segmented("Exchange it in", WHERE, where)
+    paths = everywhere() if where == WHERE[0] else [path(page)]
+    one, two = page.probabilities, written(page, with_activation(page, name, paths))
+    texts, names = [piece.text for piece in page.labels[:READABLE]], ("with ReLU", f"with {name}")
+    yield claims.columns(
+        texts,
+        [claims.Series(label, values[:READABLE]) for label, values in zip(names, (one, two), strict=True)],
+        alt=f"Two bars for each of {len(texts)} pieces: its probability {names[0]}, and {names[1]}.",
+        axis="probability",
+        limit=1.0,
+    )
+    yield from numbers_of_figure(
+        ("piece", *names, "change"),
+        *((text, number(a), number(b), number(b - a)) for text, a, b in zip(texts, one, two, strict=False)),
+    )
+    if len(one) > READABLE:
+        yield claims.caption(f"Shown: the first {READABLE} of {len(one)} pieces. What is said below is about all.")
+    most = len(one) + LOST
+    anew = rewritten(page, most, **{named(p): KINDS[name] for p in paths})
+    yield claims.markdown(
+        f"On average the probability goes from **{number(one.mean())}** to **{number(two.mean())}**. The translation was "
+        f"**{inline(page.translation or '(nothing)')}** Now it is **{inline(text_of(list(anew)) or '(nothing)')}**"
+        + ("" if anew[-1:] == (EOS,) else f" (cut after {most} pieces)")
+    )
+    yield claims.caption(
+        "This says how far the new curve is from the old one for these weights, not which of them is better: a model "
+        "trained with it would have learned other weights."
+    )
+
+
+def predict(page: Page) -> Statements:
+    relu, gelu = (CURVES[kind](np.array(-1.0)) for kind in ("relu", "gelu"))
+    yield claims.question(
+        "A unit gets −1. Which activation gives a number below 0?",
+        ("ReLU", "GELU", "both", "neither"),
+        [(True, False), (False, True), (True, True), (False, False)].index((bool(relu < 0), bool(gelu < 0))),
+        f"ReLU gives {number(relu, 2)}, GELU {number(gelu, 2)}: it dips below 0 before it comes to rest.",
+        {
+            0: "The ReLU cuts off all that is negative.",
+            2: "The ReLU gives 0 for every negative number.",
+            3: "GELU is −1 times the share of the normal distribution below −1, and that is not 0.",
+        },
+    )
+    gelu, swish = (written(page, with_activation(page, name, everywhere())).mean() for name in ("GELU", "Swish"))
+    right = 2 if abs(gelu - swish) < SAME else 0 if gelu > swish else 1
+    wrong = (
+        "With Swish its mean probability is higher.",
+        "With GELU its mean probability is higher.",
+        f"They differ by {number(abs(gelu - swish), 2)}.",
+    )
+    at_2 = [CURVES[kind](np.array(-2.0)) for kind in ("gelu", "silu")]
+    yield claims.question(
+        "The trained translator gets another curve in all its networks, without more training. With which is your "
+        f"translation likelier? (The same: the mean probability differs by less than {SAME:g}.)",
+        ("with GELU", "with Swish", "the same"),
+        right,
+        f"The mean probability of its pieces is {number(gelu, 2)} with GELU and {number(swish, 2)} with Swish. At −2 "
+        f"GELU gives {number(at_2[0], 2)}, Swish {number(at_2[1], 2)}, the ReLU 0.",
+        {n: text for n, text in enumerate(wrong) if n != right},
+    )
+    d_ff = config()["d_ff"]
+    fewer = round(d_ff * 2 / 3)
+    yield claims.question(
+        f"A network without a gate has {d_ff:,} units and two matrices. How many units may one with a gate have, for "
+        "about as many weights?",
+        (f"{d_ff:,}", f"{fewer:,}", f"{d_ff // 2:,}"),
+        1,
+        f"It has three matrices, so two thirds of the units: 3 · {fewer:,} is about 2 · {d_ff:,}.",
+        {0: "Then its three matrices would hold half as many weights again.", 2: "It has three matrices, not four."},
+    )
+
+
+def code(page: Page) -> Statements:
+    names = ("FeedForward", "GatedFeedForward")
+    yield from code_part(*(("model/feed_forward.py", n) for n in names), ("experiments/activations.py", "curve"))
