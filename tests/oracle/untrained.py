@@ -48,3 +48,17 @@ def random_stack(draw: int) -> tuple[np.ndarray, np.ndarray, list[dict[str, np.n
             torch.nn.init.xavier_uniform_(one, generator=random)
         layers.append({name: one.numpy().astype(np.float64) for name, one in drawn.items()})
     return rows[0, 0], rows[1, 0], layers
+
+
+def drawn_table(rows: int, columns: int) -> np.ndarray:
+    """Numbers with mean 0 and deviation 1, from seed 0."""
+    return torch.randn(rows, columns, generator=torch.Generator().manual_seed(0)).numpy().astype(np.float64)
+
+
+def drawn_matrices(shapes: dict[str, tuple[int, int]]) -> dict[str, np.ndarray]:
+    """Matrices by Xavier's rule, one after the other, from seed 0."""
+    random = torch.Generator().manual_seed(0)
+    return {
+        name: torch.nn.init.xavier_uniform_(torch.empty(shape), generator=random).numpy().astype(np.float64)
+        for name, shape in shapes.items()
+    }

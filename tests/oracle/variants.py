@@ -9,12 +9,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import torch
 
 from tests.oracle.decode import Writer, greedy
 from tests.oracle.forward import EOS, Array, Forward, config, softmax, split_heads
 from tests.oracle.page import Page
 from tests.oracle.statement import factor, tex
+from tests.oracle.untrained import drawn_matrices, drawn_table
 from tests.oracle.worked import RULES, Blank, Index, Step, at, layer_of, linear, rectified
 
 N_BUCKETS = 32
@@ -98,7 +98,7 @@ def bucket(offset: int) -> int:
 
 @functools.cache
 def bucket_table() -> Array:
-    return torch.randn(N_BUCKETS, config()["n_heads"], generator=torch.Generator().manual_seed(0)).numpy().astype(float)
+    return drawn_table(N_BUCKETS, config()["n_heads"])
 
 
 def relative_bias(length: int) -> Array:
@@ -215,11 +215,7 @@ def slope(kind: str, z: Array) -> Array:
 def gated_matrices() -> dict[str, Array]:
     """Xavier's rule, from seed 0: two matrices into two thirds of the units, and one back."""
     d_model, units = config()["d_model"], round(config()["d_ff"] * 2 / 3)
-    drawn = {"w_1": torch.empty(units, d_model), "v": torch.empty(units, d_model), "w_2": torch.empty(d_model, units)}
-    random = torch.Generator().manual_seed(0)
-    return {
-        name: torch.nn.init.xavier_uniform_(one, generator=random).numpy().astype(float) for name, one in drawn.items()
-    }
+    return drawn_matrices({"w_1": (units, d_model), "v": (units, d_model), "w_2": (d_model, units)})
 
 
 def activated(oracle: Forward, name: str, index: Index) -> Step:
