@@ -25,6 +25,7 @@ ORDER = {
     "inference.inference": "play_arrow",
     "variants.positions_six_ways": "rotate_right",
     "variants.activations_and_gates": "show_chart",
+    "training.train_it_yourself": "model_training",
 }
 
 

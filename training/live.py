@@ -29,7 +29,7 @@ REPORT_SECONDS = 0.2
 NICENESS = 19  # the lowest priority there is: pages go first
 
 DONE = "The training is over."
-STOPPED = "You stopped the training. The model stays as it is now."
+STOPPED = "The training was stopped. The model stays as it is now."
 OUT_OF_TIME = f"The training has used its {CPU_SECONDS} seconds of processor time, so it ends with what it has."
 NO_PROCESS = "The server cannot start a process for a training; try again later."
 DIED = "The training's process ended too early, perhaps for lack of memory. The last model that you saw is kept."

@@ -160,7 +160,7 @@ class Watch(OneDevice):
 def parts_of(model: EncoderDecoder) -> dict[str, nn.Module]:
     """The embedding and every layer, by names that count from 1."""
     stacks = (("encoder", model.encoder), ("decoder", model.decoder))
-    layers = {f"{name} layer {n}": layer for name, stack in stacks for n, layer in enumerate(stack.layers, 1)}
+    layers = {f"{name} {n}": layer for name, stack in stacks for n, layer in enumerate(stack.layers, 1)}
     return {"embedding": model.embedding, **layers}
 
 

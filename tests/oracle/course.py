@@ -144,6 +144,13 @@ COURSE = (
         "What bends the numbers between two matrices?",
         plays="encoder.feed_forward",
     ),
+    Place(
+        "Training",
+        "train-it-yourself",
+        "Train it yourself",
+        "How does a model learn from its mistakes?",
+        plays="writing",
+    ),
 )
 
 

@@ -75,7 +75,7 @@ def test_a_stopped_training_says_so_keeps_its_model_and_leaves_nothing_running()
     assert os.getpriority(os.PRIO_PROCESS, process) == live.NICENESS
     assert Path(f"/proc/{process}/oom_score_adj").read_text().strip() == "1000"
     work.close()  # type: ignore[attr-defined]
-    assert training.ended == "You stopped the training. The model stays as it is now."
+    assert training.ended == "The training was stopped. The model stays as it is now."
     assert training.reports[-1].weights
     eventually(lambda: children() == [])
 

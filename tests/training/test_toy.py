@@ -97,7 +97,7 @@ def test_gradient_norms_by_part_make_up_the_norm_of_all() -> None:
     batch_loss(model, batch_of(held_out()[:7], "sort"), 0.0).backward()
     norms = toy.gradient_norms(model)
     assert list(norms) == [
-        "embedding", "encoder layer 1", "encoder layer 2", "decoder layer 1", "decoder layer 2",
+        "embedding", "encoder 1", "encoder 2", "decoder 1", "decoder 2",
     ]  # fmt: skip
     whole = torch.cat([p.grad.flatten() for p in model.parameters() if p.grad is not None]).norm().item()
     assert np.sqrt(sum(norm**2 for norm in norms.values())) == pytest.approx(whole, rel=1e-5)

@@ -1,0 +1,107 @@
+"""The learner's own training on the page: it moves, it stops, and what it leaves is worked out and tried."""
+
+import time
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from processes.nursery import Nursery
+from tests.pages.kit import assert_sound, component, markdown, notices, opened, table, values
+from training import live
+from training.toy import TASKS
+
+SLUG = "train-it-yourself"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _nursery_of_these_tests() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        nursery = Nursery("training.live")
+        patch.setattr(live, "_nursery", nursery)
+        yield
+        nursery.stop()
+
+
+def button(app: AppTest, label: str) -> object:
+    return next(one for one in app.button if one.label == label)
+
+
+def until(app: AppTest, says: str) -> AppTest:
+    """Look again and again, as the page does by itself."""
+    end = time.monotonic() + 60
+    while says not in "\n".join([markdown(app), *notices(app)]):
+        assert time.monotonic() < end, markdown(app)
+        time.sleep(0.1)
+        app.run()
+    assert_sound(app)
+    return app
+
+
+def test_a_training_moves_stops_is_worked_out_and_tried() -> None:
+    app = opened(SLUG, task="copy", letters="Cab 1")
+    assert "Train a model first" in markdown(app)
+    button(app, "Start").click().run()
+    until(app, "**Step ")
+    curves = [e.proto.body for e in app.get("html") if '<figure class="tw-curve"' in e.proto.body]
+    assert len(curves) == 2
+    grid = component(app, "toy_maps")
+    assert (grid["layers"], grid["heads"], grid["height"], grid["width"]) == (1, 2, 9, 9)
+    end = time.monotonic() + 60
+    while "Step 0 of" in markdown(app):
+        assert time.monotonic() < end
+        app.run()
+    button(app, "Stop").click().run()
+    until(app, "The training was stopped. The model stays as it is now.")
+    # Check: each loss is minus the logarithm of what the matrix of probabilities says of the right letter.
+    losses = values(app, "see_matrix")[:, 0]
+    app.button_group(key="inside").set_value("Probabilities").run()
+    assert_sound(app)
+    shown, data = values(app, "see_matrix"), component(app, "see_matrix")
+    right = [data["columns"].index(letter) for letter in data["rows"]]
+    assert "".join(data["rows"][:-1]) == "pictures"
+    assert np.allclose(losses, -np.log(shown[np.arange(9), right]), rtol=1e-4)
+    assert np.allclose(shown.sum(1), 1, atol=1e-5)
+    # Do: the letters that can be read, and what is right.
+    assert "so it reads “cab”" in markdown(app)
+    (said,) = (e.value for e in app.markdown if e.value.startswith("cab →"))
+    assert "That is right." in said or f"Right is **{TASKS['copy']('cab')}**." in said
+    assert len(table(app, "written")[0]) == 1 + len(component(app, "own_map")["rows"])
+
+
+def test_another_choice_forgets_the_training() -> None:
+    app = opened(SLUG)
+    button(app, "Start").click().run()
+    until(app, "**Step ")
+    app.button_group(key="task").set_value("sort").run()
+    assert_sound(app)
+    assert [one.label for one in app.button if one.label in ("Start", "Stop")] == ["Start"]
+
+
+def test_a_learning_rate_of_ten_is_said_in_one_sentence() -> None:
+    app = opened(SLUG, rate="10")
+    button(app, "Start").click().run()
+    until(app, "The training diverged and was stopped at step")
+    (said,) = (text for text in notices(app) if "diverged" in text)
+    assert "a lower learning rate may help" in said.replace("\\", "")
+
+
+@pytest.mark.parametrize(
+    ("typed", "says"),
+    [
+        ("ÄÖ 12!", "The model knows the letters a to z alone: type one to 8 of them."),
+        ("abcdefghij", "so it reads “abcdefgh”"),
+        ("<script>", "so it reads “script”"),
+    ],
+)
+def test_letters_that_cannot_be_read_are_told(typed: str, says: str) -> None:
+    app = opened(SLUG, letters=typed)
+    assert says in "\n".join([markdown(app), *notices(app)])
+
+
+def test_an_address_that_asks_for_what_cannot_be_gets_the_default() -> None:
+    app = opened(SLUG, task="shuffle", depth="99", n_heads="3", positions="up", rate="1e9")
+    chosen = {group.key: group.value for group in app.button_group}
+    wanted = {"task": "reverse", "depth": 1, "n_heads": 2, "positions": "sinusoidal", "rate": "0.003"}
+    assert {key: chosen[key] for key in wanted} == wanted
