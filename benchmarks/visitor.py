@@ -70,6 +70,11 @@ class Visitor:
                         answer.error = ForwardMsg.ScriptFinishedStatus.Name(reply.script_finished)
                     answer.seconds = time.perf_counter() - start
                     return answer
+                case _:
+                    self._note(reply)
+
+    def _note(self, reply: ForwardMsg) -> None:
+        """Look at a message that is no part of the page."""
 
     def _read(self, reply: ForwardMsg, answer: Answer) -> None:
         element = reply.delta.new_element

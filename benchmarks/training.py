@@ -1,0 +1,121 @@
+"""Ten learners who train a model each on one server: what others wait for an answer meanwhile, and what it costs."""
+
+import asyncio
+import time
+from contextlib import AsyncExitStack, suppress
+
+import psutil
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from websockets.asyncio.client import connect
+
+from benchmarks.report import Figure, percentile, report
+from benchmarks.sentences import sentences
+from benchmarks.serving import Server, serve
+from benchmarks.visitor import Answer, Visitor, visitor
+from ui.queue import WORKERS
+
+PAGE = "train-it-yourself"
+LEARNERS, SENTENCES = 10, 40
+SLOWER_BAR, MEMORY_BAR_MB = 1.5, 300.0
+
+
+class Learner(Visitor):
+    """A visitor of the lesson, whose browser draws the moving part of the page as often as the page asks for."""
+
+    start_button = ""
+    fragment, interval = "", 1.0
+
+    def _read(self, reply: ForwardMsg, answer: Answer) -> None:
+        button = reply.delta.new_element.button
+        if button.label == "Start":
+            self.start_button = button.id
+        super()._read(reply, answer)
+
+    def _note(self, reply: ForwardMsg) -> None:
+        if reply.WhichOneof("type") == "auto_rerun":
+            self.fragment, self.interval = reply.auto_rerun.fragment_id, reply.auto_rerun.interval
+
+    async def open_lesson(self) -> None:
+        await self._run(self._message())
+
+    def _message(self) -> BackMsg:
+        message = BackMsg()
+        message.rerun_script.page_name = PAGE
+        return message
+
+    async def train(self) -> None:
+        """Press the button, then look on."""
+        message = self._message()
+        state = message.rerun_script.widget_states.widgets.add()
+        state.id, state.trigger_value = self.start_button, True
+        await self._run(message)
+        while True:
+            await asyncio.sleep(self.interval)
+            message = self._message()
+            message.rerun_script.fragment_id, message.rerun_script.is_auto_rerun = self.fragment, True
+            await self._run(message)
+
+
+async def _waits(someone: Visitor, n: int, seed: int) -> list[float]:
+    """How long each of n new sentences takes."""
+    new, seconds = sentences(seed), []
+    for _ in range(n):
+        answer = await someone.type(next(new))
+        assert not answer.error, answer.error
+        seconds.append(answer.seconds)
+        await asyncio.sleep(0.1)
+    return seconds
+
+
+def trainings(server: Server) -> list[psutil.Process]:
+    """The processes that train: grandchildren of the server's."""
+    return [child for nursery in psutil.Process(server.process.pid).children() for child in nursery.children()]
+
+
+async def _crowd(server: Server, learners: int, n: int) -> tuple[list[float], list[float], list[int], list[float]]:
+    """Waits before and during the trainings; how many ran at a time; the private memory of each, in 10⁶ bytes."""
+    async with AsyncExitStack() as stack:
+        someone = await stack.enter_async_context(visitor(server.stream))
+        await _waits(someone, n // 2, seed=1)  # to warm up
+        before = await _waits(someone, n, seed=2)
+        people = []
+        for _ in range(learners):
+            connection = await stack.enter_async_context(connect(server.stream, max_size=None, open_timeout=60))
+            people.append(Learner(connection))
+            await people[-1].open_lesson()
+        tasks = [asyncio.create_task(one.train()) for one in people]
+        end = time.monotonic() + 60
+        while len(trainings(server)) < min(WORKERS, learners) and time.monotonic() < end:
+            await asyncio.sleep(0.2)
+        await asyncio.sleep(2)
+        running, memory = [len(trainings(server))], []
+        for process in trainings(server):
+            with suppress(psutil.NoSuchProcess):
+                memory.append(process.memory_full_info().uss / 1e6)
+        during = await _waits(someone, n, seed=3)
+        running.append(len(trainings(server)))
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    return before, during, running, memory
+
+
+def measure(learners: int = LEARNERS, n: int = SENTENCES) -> list[Figure]:
+    with serve() as server:
+        before, during, running, memory = asyncio.run(_crowd(server, learners, n))
+    name = f"training: {learners} learners"
+    slower = percentile(during, 50) / percentile(before, 50)
+    return [
+        Figure(f"{name}, at a time", max(running), "", WORKERS),
+        Figure(f"{name}, others wait, median before", percentile(before, 50), "s"),
+        Figure(f"{name}, others wait, median meanwhile", percentile(during, 50), "s"),
+        Figure(f"{name}, times as long", slower, "", SLOWER_BAR),
+        Figure(f"{name}, others wait, p95 before", percentile(before, 95), "s"),
+        Figure(f"{name}, others wait, p95 meanwhile", percentile(during, 95), "s"),
+        Figure(f"{name}, memory of one beyond the warm process", max(memory), "MB", MEMORY_BAR_MB),
+    ]
+
+
+if __name__ == "__main__":
+    report(measure())
