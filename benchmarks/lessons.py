@@ -76,6 +76,7 @@ def use(page: Page, control: Control, turn: int, word: str) -> float:
     place = page.locator(f".{control.key}")
 
     def click(targets: Locator, n: int = 0) -> float:
+        targets.first.wait_for()  # a component may just be drawing itself anew
         return last_change(page, "click", targets.nth(n % targets.count()).click)
 
     match control.kind:

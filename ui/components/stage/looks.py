@@ -1,5 +1,6 @@
 """Which weights of an attention tell most, and how captions name pieces and shares."""
 
+import functools
 import unicodedata
 from dataclasses import dataclass
 
@@ -69,6 +70,7 @@ def says(trace: Trace, part: Part, look: Look) -> str:
     return f"In head {look.head + 1}, {named(rows[look.row])} takes {percent(look.weight)} from {whom}."
 
 
+@functools.lru_cache(10_000)
 def is_word(token: Token) -> bool:
     """Whether a token is (part of) a word, not a sign that the model itself adds and not punctuation."""
     return token.word >= 0 and any(unicodedata.category(c)[0] in "LN" for c in token.text)
