@@ -15,6 +15,15 @@ def per_word(rows: Array) -> Array:
     return functional.layer_norm(torch.tensor(rows), rows.shape[-1:]).numpy()
 
 
+def per_word_rms(rows: Array) -> Array:
+    """RMS norm: each row (one word) is divided by the root of the mean of its squares.
+
+    Args:    rows (N,D); γ = 1
+    Source:  Zhang and Sennrich 2019, Eq. 4, with the ε of `per_word`
+    """
+    return functional.rms_norm(torch.tensor(rows), rows.shape[-1:], eps=1e-5).numpy()
+
+
 def per_feature(rows: Array) -> Array:
     """Batch norm: each column (one feature) gets mean 0 and standard deviation 1, over all words of the batch.
 

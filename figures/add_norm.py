@@ -22,8 +22,30 @@ def gradient_lines(sizes: Mapping[str, Sequence[float]]) -> go.Figure:
 
     The scale is the same for every depth, so that depths can be compared.
     """
+    powers = range(-8, 11, 2)
+    x = {"title": "input of layer (the last is the output)", "zeroline": False}
+    y = {
+        "type": "log",
+        "range": [-8.5, 10],
+        "tickvals": [10.0**n for n in powers],
+        "ticktext": ["1" if n == 0 else f"10<sup>{n}</sup>".replace("-", "−") for n in powers],
+        "title": "size of the gradient",
+        "zeroline": False,
+    }
+    return go.Figure(_lines(sizes), layout(340, x, y))
+
+
+def layer_lines(sizes: Mapping[str, Sequence[float]]) -> go.Figure:
+    """The length of the gradient of each layer's matrices, for several stacks, from 0."""
+    x = {"title": "layer", "zeroline": False}
+    y = {"title": "length of the gradient", "rangemode": "tozero"}
+    return go.Figure(_lines(sizes), layout(320, x, y))
+
+
+def _lines(sizes: Mapping[str, Sequence[float]]) -> list[go.Scatter]:
+    """A line for each stack over its layers, from 1."""
     styles = ((BLUE, "solid", "circle"), (GREY, "dot", "diamond"), (ORANGE, "dash", "square"), (PURPLE, "dashdot", "x"))
-    traces = [
+    return [
         go.Scatter(
             x=list(range(1, len(values) + 1)),
             y=list(values),
@@ -35,14 +57,3 @@ def gradient_lines(sizes: Mapping[str, Sequence[float]]) -> go.Figure:
         )
         for (name, values), (colour, dash, symbol) in zip(sizes.items(), styles, strict=False)
     ]
-    powers = range(-8, 11, 2)
-    x = {"title": "input of layer (the last is the output)", "zeroline": False}
-    y = {
-        "type": "log",
-        "range": [-8.5, 10],
-        "tickvals": [10.0**n for n in powers],
-        "ticktext": ["1" if n == 0 else f"10<sup>{n}</sup>".replace("-", "−") for n in powers],
-        "title": "size of the gradient",
-        "zeroline": False,
-    }
-    return go.Figure(traces, layout(340, x, y))

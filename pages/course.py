@@ -25,6 +25,7 @@ ORDER = {
     "inference.inference": "play_arrow",
     "variants.positions_six_ways": "rotate_right",
     "variants.activations_and_gates": "show_chart",
+    "variants.where_to_normalise": "balance",
     "training.train_it_yourself": "model_training",
 }
 

@@ -145,6 +145,14 @@ COURSE = (
         plays="encoder.feed_forward",
     ),
     Place(
+        "Variants",
+        "where-to-normalise",
+        "Where to normalise, and how",
+        "Where may a norm stand, and what does its place change?",
+        plays=SELF,
+        near="norm",
+    ),
+    Place(
         "Training",
         "train-it-yourself",
         "Train it yourself",

@@ -15,7 +15,19 @@ from tests.oracle.forward import EOS, Array, Forward, config, softmax, split_hea
 from tests.oracle.page import Page
 from tests.oracle.statement import factor, tex
 from tests.oracle.untrained import drawn_matrices, drawn_table
-from tests.oracle.worked import RULES, Blank, Index, Step, at, layer_of, linear, rectified
+from tests.oracle.worked import (
+    RULES,
+    Blank,
+    Index,
+    Step,
+    added,
+    at,
+    layer_of,
+    linear,
+    normed,
+    rectified,
+    stream_and_change,
+)
 
 N_BUCKETS = 32
 
@@ -56,6 +68,38 @@ class Variant(Forward):
         gate = self.keep(f"{path}.gate", CURVES[GATES[kind]](before))
         hidden = self.keep(f"{path}.hidden", gate * self.keep(f"{path}.value", x @ self.w[f"{path}.v.weight"].T))
         return self.keep(f"{path}.output", hidden @ self.w[f"{path}.w_2.weight"].T)
+
+    def encoder(self, src: list[int]) -> Array:
+        x = self.embed("encoder", src)
+        for n in range(config()["n_layers"]):
+            path = f"encoder.layers.{n}"
+            x = self.joined(
+                f"{path}.add_norm_1", x, lambda y, p=path: self.attention(f"{p}.self_attn", y, y, self.seen)
+            )
+            x = self.joined(f"{path}.add_norm_2", x, lambda y, p=path: self.feed_forward(f"{p}.feed_forward", y))
+        return x
+
+    def attend(self, path: str, x: Array) -> Array:
+        return self.attention(path, x, x, self.seen)
+
+    def joined(self, path: str, x: Array, sublayer: Callable[[Array], Array]) -> Array:
+        """A sub-layer of the encoder with the norm that it has."""
+        if path not in self.kinds:
+            return self.add_norm(path, x, sublayer(x))
+        norm, place = self.kinds[path].split()
+        gamma = self.w[f"{path}.norm.weight"]
+        beta = self.w[f"{path}.norm.bias"] * (norm == "layer")
+
+        def normed(rows: Array) -> Array:
+            return gamma * NORMS[norm](rows) + beta
+
+        if place in ("pre", "sandwich"):
+            change = sublayer(self.keep(f"{path}.normed", normed(x)))
+            if place == "sandwich":
+                change = self.keep(f"{path}.renormed", normed(change))
+            return self.keep(f"{path}.output", x + change)
+        factor = alpha() if place == "deep" else 1.0
+        return self.keep(f"{path}.output", normed(self.keep(f"{path}.sum", factor * x + sublayer(x))))
 
 
 def rewritten(page: Page, most: int, **kinds: str) -> tuple[int, ...]:
@@ -258,7 +302,79 @@ def passed(oracle: Forward, name: str, index: Index) -> Step:
     return linear(oracle, name, index, "what the feed-forward network reads", source, f"{name[:-6]}.v", "V")
 
 
+# --- norms -----------------------------------------------------------------------------------------------------------
+
+
+def per_word(rows: Array) -> Array:
+    return (rows - rows.mean(1, keepdims=True)) / np.sqrt(rows.var(1, keepdims=True) + 1e-5)
+
+
+def per_word_rms(rows: Array) -> Array:
+    return rows / np.sqrt((rows**2).mean(1, keepdims=True) + 1e-5)
+
+
+NORMS: dict[str, Callable[[Array], Array]] = {"layer": per_word, "rms": per_word_rms}
+
+
+def alpha() -> float:
+    """DeepNorm's α in an encoder that a decoder reads. Wang et al. 2022, Figure 2: 0.81 (N⁴M)^(1/16)."""
+    return 0.81 * (config()["n_layers"] ** 5) ** (1 / 16)
+
+
+def norm_reads(oracle: Forward, name: str) -> str:
+    """What the norm reads that makes a tensor; the tensor itself if no norm makes it."""
+    path, what = name.rpartition(".")[::2]
+    stream, change = stream_and_change(path)
+    return {"output": f"{path}.sum", "normed": stream, "renormed": change}.get(what, name)
+
+
+def normalised(oracle: Forward, name: str, index: Index) -> Step:
+    path, (row, dimension) = name.rpartition(".")[0], index
+    kind = oracle.kinds.get(path, "layer post") if isinstance(oracle, Variant) else "layer post"
+    if kind == "layer post":
+        return normed(oracle, name, index)
+    source, weights = norm_reads(oracle, name), f"{path}.norm" + "_after" * name.endswith(".renormed")
+    x, gamma = oracle[source][row], oracle[f"{path}.norm.weight"][dimension]
+    if kind.startswith("rms"):
+        return Step(
+            f"RMS norm: divide dimension {dimension + 1} of the row by the root of the mean square of its {len(x)} "
+            "numbers, then times γ, a learned number of this dimension.",
+            rf"{factor(gamma)}\cdot\frac{{{tex(x[dimension])}}}{{{tex(math.sqrt((x**2).mean() + 1e-5))}}} = "
+            + tex(oracle[name][index]),
+            f'row = t["{source}"][{row}].astype(float)\n'
+            f't["{weights}.weight"][{dimension}] * row[{dimension}] / np.sqrt((row**2).mean() + 1e-05)',
+        )
+    beta = oracle[f"{path}.norm.bias"][dimension]
+    return Step(
+        f"Layer norm: from dimension {dimension + 1} of the row take the row's mean, divide by the row's standard "
+        f"deviation (over {len(x)} dimensions), then times γ, plus β, two learned numbers of this dimension.",
+        rf"{factor(gamma)}\cdot\frac{{{tex(x[dimension])} - {factor(x.mean())}}}{{{tex(math.sqrt(x.var() + 1e-5))}}} "
+        rf"+ {factor(beta)} = {tex(oracle[name][index])}",
+        f'row = t["{source}"][{row}]\n'
+        f't["{weights}.weight"][{dimension}] * (row[{dimension}] - row.mean()) / np.sqrt(row.var() + 1e-05)'
+        f' + t["{weights}.bias"][{dimension}]',
+    )
+
+
+def summed(oracle: Forward, name: str, index: Index) -> Step:
+    path = name.removesuffix(".sum")
+    if not (isinstance(oracle, Variant) and oracle.kinds.get(path, "").endswith("deep")):
+        return added(oracle, name, index)
+    names = stream_and_change(path)
+    stream, change = (oracle[one][index] for one in names)
+    term = rf"{tex(alpha())}\cdot {factor(stream)}"
+    return Step(
+        f"What the sub-layer read (the residual stream), times α = {tex(alpha())}, plus what the sub-layer wrote. α "
+        "belongs to the depth of the stack.",
+        rf"{term} + {factor(change)} = {tex(oracle[name][index])}",
+        f'{alpha()} * t["{names[0]}"]{at(index)} + t["{names[1]}"]{at(index)}',
+        Blank(term, round(alpha(), 4) * round(float(stream), 4)),
+    )
+
+
+_NORM = r"(?:encoder|decoder)\.layers\.\d+\.add_norm_\d\."
 _NETWORK = r"(?:encoder|decoder)\.layers\.\d+\.feed_forward\."
 _SELF = r"(?:encoder|decoder)\.layers\.\d+\.self_attn\."
 RULES |= {_SELF + r"rotated_[qk]": rotated, _SELF + "bias": bias, _SELF + "biased": biased}
+RULES |= {_NORM + "sum": summed} | {_NORM + what: normalised for what in ("output", "normed", "renormed")}
 RULES |= {_NETWORK + "hidden": activated, _NETWORK + "gate": activated, _NETWORK + "value": passed}

@@ -1,0 +1,260 @@
+"""What the lesson on the place and the kind of a norm must show."""
+
+import numpy as np
+
+from tests.oracle import claims
+from tests.oracle.claims import number
+from tests.oracle.common import (
+    Shown,
+    Statements,
+    check_cell,
+    code_part,
+    numbers_of_figure,
+    shown_tensor,
+    tensor_matrix,
+)  # fmt: skip
+from tests.oracle.forward import EOS, config, softmax
+from tests.oracle.norm_places import PLACES, place_run
+from tests.oracle.page import Page
+from tests.oracle.variants import Variant, norm_reads, per_word, per_word_rms, rewritten, variant
+from tests.oracle.words import inline, text_of
+
+LONG = " ".join(["The animal didn't cross the street because it was too wide."] * 4)
+NORMS = {"LayerNorm": "layer", "RMSNorm": "rms"}
+KEYS = dict(zip(PLACES, ("post", "pre", "sandwich", "deep"), strict=True))
+AROUND = ("feed-forward", "self-attention")
+RATES = ("0.00001", "0.0001", "0.001")
+SHOWS = {
+    "Post-norm": {"after the norm": "output", "the sum": "sum"},
+    "Pre-norm": {"after the norm": "normed"},
+    "Sandwich": {"after the second norm": "renormed", "after the first norm": "normed"},
+    "DeepNorm": {"after the norm": "output", "the sum": "sum"},
+}
+STATES = (
+    {},
+    {"norm_place": "DeepNorm", "norm_shows_deep": "the sum", "layer": "1", "places_depth": "2", "cell": "2.3"},
+    {"norm_place": "Pre-norm", "norm_kind_of": "LayerNorm", "norm_around": AROUND[1], "sentence": "Frobnicating quokkas!"},
+    {"norm_place": "Sandwich", "places_rate": RATES[0], "places_draw": "3", "sentence": "Go", "cell": "1.9"},
+    {"norm_place": "Sandwich", "norm_shows_sandwich": "after the first norm", "norm_kind_of": "LayerNorm", "layer": "2"},
+    {"norm_kind_of": "LayerNorm", "places_rate": RATES[2], "places_depth": "11", "sentence": LONG, "cell": "40.16"},
+)  # fmt: skip
+DEEPEST, LOST = 24, 5
+
+
+def place(page: Page) -> str:
+    return page.choice("norm_place", PLACES, "Post-norm")
+
+
+def norm(page: Page) -> str:
+    return page.choice("norm_kind_of", list(NORMS), "RMSNorm")
+
+
+def layer(page: Page) -> int:
+    return page.count("layer", config()["n_layers"], config()["n_layers"])
+
+
+def path(page: Page) -> str:
+    around = page.choice("norm_around", AROUND, AROUND[0])
+    return f"encoder.layers.{layer(page) - 1}.add_norm_{2 - AROUND.index(around)}"
+
+
+def kinds(page: Page) -> dict[str, str]:
+    return {path(page).replace(".", "__"): f"{NORMS[norm(page)]} {KEYS[place(page)]}"}
+
+
+def other(page: Page) -> Variant:
+    return variant(page, **kinds(page))
+
+
+def idea(page: Page) -> Statements:
+    yield claims.markdown(
+        "A norm may stand **after** the sum, as in 2017, or **before** the sub-layer, as in most models since. It may "
+        "also stand at both ends of the sub-layer, or the stream may count for more in the sum. The norm itself may be "
+        "simpler: RMSNorm takes no mean off."
+    )
+    yield claims.fold("The four places")
+    yield claims.table(
+        ("Place", "Formula", "Used by"),
+        ("Post-norm", r"$\operatorname{Norm}(x+\operatorname{Sublayer}(x))$", "the original Transformer; this model"),
+        ("Pre-norm", r"$x+\operatorname{Sublayer}(\operatorname{Norm}(x))$", "GPT-2, Llama"),
+        ("Sandwich", r"$x+\operatorname{Norm}(\operatorname{Sublayer}(\operatorname{Norm}(x)))$", "CogView"),
+        ("DeepNorm", r"$\operatorname{LayerNorm}(\alpha x+\operatorname{Sublayer}(x))$", "DeepNet, with 1,000 layers"),
+    )
+    yield claims.caption("α is above 1 and grows with the depth. DeepNorm also begins with smaller weights.")
+    yield claims.fold("The two norms")
+    yield claims.latex(
+        r"\begin{aligned}\operatorname{LayerNorm}(x)_i&=\gamma_i\,\frac{x_i-\mu}{\sqrt{\sigma^2+\varepsilon}}"
+        r"+\beta_i\\\operatorname{RMSNorm}(x)_i&=\gamma_i\,\frac{x_i}{\sqrt{\tfrac1d\sum_j x_j^2+\varepsilon}}"
+        r"\end{aligned}"
+    )
+    yield claims.caption(
+        "μ is the mean of the row and σ² its variance. One divides by σ, the root of the variance; some slides have the "
+        "root of σ. RMS is the root of the mean square; RMSNorm has no β. ε = 0.00001 keeps us from dividing by 0."
+    )
+
+
+def label(page: Page) -> str:
+    labels = list(SHOWS[place(page)])
+    return page.choice(f"norm_shows_{KEYS[place(page)]}", labels, labels[0])
+
+
+def shown(page: Page) -> Shown:
+    return shown_tensor(
+        page,
+        f"{path(page)}.{SHOWS[place(page)][label(page)]}",
+        n_columns=16,
+        oracle=other(page),
+        describe="“{row}”, dimension {column}: {value}",
+    )
+
+
+def see(page: Page) -> Statements:
+    yield claims.segmented("Layer", range(1, config()["n_layers"] + 1), layer(page))
+    yield claims.segmented("Around", AROUND, page.choice("norm_around", AROUND, AROUND[0]))
+    yield claims.segmented("Norm", list(NORMS), norm(page))
+    yield claims.segmented("Place", PLACES, place(page))
+    yield claims.segmented("Show", list(SHOWS[place(page)]), label(page))
+    view, oracle = shown(page), other(page)
+    title = f"{place(page)} with {norm(page)}: {label(page)}"
+    yield from tensor_matrix(view, title=title, how_to_read="One row a piece; the first 16 dimensions.")
+    before = oracle[norm_reads(oracle, view.name)][[view.cell[0]]]
+    rows = {"before the norm": before, "LayerNorm": per_word(before), "RMSNorm": per_word_rms(before)}
+    yield claims.table(
+        ("the row, without γ and β", "mean", "deviation", "RMS"),
+        *(
+            (name, number(one.mean(), 3), number(one.std(), 3), number(np.sqrt((one**2).mean()), 3))
+            for name, one in rows.items()
+        ),
+    )
+    one, two = (rows[name][0] for name in NORMS)
+    along = one @ two / np.sqrt((one @ one) * (two @ two))
+    yield claims.caption(
+        f"The row of **{inline(page.src[view.cell[0]].text)}**. LayerNorm makes the mean 0 and the deviation 1, RMSNorm "
+        f"the RMS 1. The two results differ by at most **{number(abs(one - two).max(), 3)}** in a dimension; their "
+        f"cosine is **{number(along, 4)}**."
+    )
+
+
+def check(page: Page) -> Statements:
+    yield from check_cell(shown(page))
+
+
+def percent(share: float) -> str:
+    return f"{number(100 * share, 1)}%"
+
+
+def do(page: Page) -> Statements:
+    yield from deep_stack(page)
+    yield claims.subheader("Exchange one norm of the trained model")
+    most, labels = len(page.labels) + LOST, page.oracle.labels
+    before, later = (
+        softmax(one["logits"])[np.arange(len(labels)), labels].mean() for one in (page.oracle, other(page))
+    )
+    anew = rewritten(page, most, **kinds(page))
+    yield claims.markdown(
+        f"The chosen Add & Norm becomes **{place(page)} with {norm(page)}**, with the γ it has learned and no training. "
+        f"The mean probability of the translation's pieces goes from **{number(before)}** to **{number(later)}**. The "
+        f"translation was **{inline(page.translation or '(nothing)')}** Now it is "
+        f"**{inline(text_of(list(anew)) or '(nothing)')}**"
+        + ("" if anew[-1:] == (EOS,) else f" (cut after {most} pieces)")
+    )
+    yield claims.caption(
+        "The model was trained with post-norm and LayerNorm; another norm would have led to other weights."
+    )
+
+
+def deep_stack(page: Page) -> Statements:
+    yield claims.subheader("A deep stack before training")
+    yield claims.markdown(
+        "Encoder layers with random weights, the same at all four places; DeepNorm makes some of them smaller. The "
+        "*gradient* of a layer says how the loss changes with its weights, and a step of training moves the weights "
+        "against it. How long is the gradient, and how far does **one step** move what the stack puts out?"
+    )
+    depth, draw = page.count("places_depth", DEEPEST, DEEPEST), page.count("places_draw", 3, 1)
+    rate = page.choice("places_rate", RATES, RATES[1])
+    yield claims.slider("Layers", 2.0, DEEPEST, depth)
+    yield claims.segmented("Size of the step", RATES, rate)
+    yield claims.segmented("Random weights", (1, 2, 3), draw)
+    runs = {name: place_run(name, depth, float(rate), draw - 1) for name in PLACES}
+    looks = (
+        ("#0072B2", "solid", "circle"),
+        ("#808a96", "dot", "diamond"),
+        ("#E69F00", "dash", "square"),
+        ("#CC79A7", "dashdot", "x"),
+    )
+    yield claims.plot(
+        f"The length of the gradient of each of {depth} layers, for four places of the norm: "
+        + ", ".join(
+            f"{name} {number(sizes[0], 0)} at the first and {number(sizes[-1], 0)} at the last"
+            for name, (sizes, _) in runs.items()
+        )
+        + ".",
+        [
+            {
+                "type": "scatter",
+                "mode": "lines+markers",
+                "name": name,
+                "x": np.arange(1, depth + 1),
+                "y": np.array(sizes),
+                "line": {"color": colour, "dash": dash, "width": 2},
+                "marker": {"size": 6, "symbol": symbol},
+                "hovertemplate": f"layer %{{x}}: %{{y:.3g}}<extra>{name}</extra>",
+            }
+            for (name, (sizes, _)), (colour, dash, symbol) in zip(runs.items(), looks, strict=True)
+        ],
+        x={"title": {"text": "layer"}},
+        y={"title": {"text": "length of the gradient"}, "rangemode": "tozero"},
+    )
+    yield claims.table(
+        ("place", "gradient, layer 1", f"gradient, layer {depth}", "one step moves the output by"),
+        *((name, number(sizes[0], 0), number(sizes[-1], 0), percent(moved)) for name, (sizes, moved) in runs.items()),
+    )
+    yield claims.caption(
+        "How far the output moves is a share of its own length. In a post-norm stack of 2 layers this step moves it by "
+        f"{percent(place_run('Post-norm', 2, float(rate), draw - 1)[1])}, in one of {depth} by "
+        f"{percent(runs['Post-norm'][1])}. A **warm-up** begins training with steps so small that little moves, "
+        "which deep post-norm stacks need (Xiong et al. 2020). Choose a step a tenth as large and read the row again."
+    )
+    yield from numbers_of_figure(
+        ("layer", *runs),
+        *((str(n + 1), *(number(sizes[n], 1) for sizes, _ in runs.values())) for n in range(depth)),
+    )
+
+
+def predict(page: Page) -> Statements:
+    row = np.array([[1.0, 3.0]])
+    yield claims.question(
+        "A row of two numbers is (1, 3). What does RMSNorm make of it, with γ = 1?",
+        [f"({number(a, 2)}, {number(b, 2)})" for a, b in (per_word(row)[0], per_word_rms(row)[0], row[0] / row.sum())],
+        1,
+        "The squares are 1 and 9, their mean is 5, and both numbers are divided by √5 = 2.24.",
+        {0: "That is LayerNorm: it takes the mean, 2, off first.", 2: "That divides by the sum of the row."},
+    )
+    moved = {name: place_run(name, DEEPEST, float(RATES[1]), 0)[1] for name in PLACES}
+    options = ("Post-norm", "Pre-norm", "DeepNorm")
+    right = int(np.argmax([moved[name] for name in options]))
+    yield claims.question(
+        f"Three stacks of {DEEPEST} layers have random weights. Each takes one step of training, of the same size. In "
+        "which does the output move furthest?",
+        options,
+        right,
+        ", ".join(f"{name} {percent(share)}" for name, share in moved.items()) + " of the output's own length.",
+        {n: f"There it moves by {percent(moved[name])} of its length." for n, name in enumerate(options) if n != right},
+    )
+    few, many = place_run("Post-norm", 2, float(RATES[1]), 0)[1], moved["Post-norm"]
+    right = 0 if many < 2 * few else 1 if many <= 10 * few else 2
+    yield claims.question(
+        f"A post-norm stack has {DEEPEST} layers in place of 2. How far does the same step move its output?",
+        ("less than twice as far", "2 to 10 times as far", "more than 10 times as far"),
+        right,
+        f"By {percent(many)} in place of {percent(few)} of its length: {number(many / few, 0)} times as far.",
+        {n: f"It is {number(many / few, 0)} times as far." for n in range(3) if n != right},
+    )
+
+
+def code(page: Page) -> Statements:
+    yield from code_part(
+        *(("model/residual.py", name) for name in ("PreNorm", "PostNorm", "SandwichNorm", "DeepNorm")),
+        ("experiments/norm_comparison.py", "per_word_rms"),
+        *(("experiments/norm_places.py", name) for name in ("Stack", "place_run")),
+    )
