@@ -232,13 +232,18 @@ def deeper() -> Question:
     few, many = at_start("post", 2).moved, at_start("post", MAX_DEPTH).moved
     options = ("less than twice as far", "2 to 10 times as far", "more than 10 times as far")
     right = 0 if many < 2 * few else 1 if many <= 10 * few else 2
+    says = (
+        f"Twice as far would be {2 * few:.1%}.",
+        f"10 times as far would be {10 * few:.1%}.",
+        f"More than 10 times as far would be above {10 * few:.1%}.",
+    )
     return Question(
         "deeper",
         f"A post-norm stack has {MAX_DEPTH} layers in place of 2. How far does the same step move its output?",
         options,
         frozenset({right}),
         f"By {many:.1%} in place of {few:.1%} of its length: {number(many / few, 0)} times as far.",
-        wrong={n: f"It is {number(many / few, 0)} times as far." for n in {0, 1, 2} - {right}},
+        wrong={n: text for n, text in enumerate(says) if n != right},
     )
 
 

@@ -243,12 +243,17 @@ def predict(page: Page) -> Statements:
     )
     few, many = place_run("Post-norm", 2, float(RATES[1]), 0)[1], moved["Post-norm"]
     right = 0 if many < 2 * few else 1 if many <= 10 * few else 2
+    says = (
+        f"Twice as far would be {percent(2 * few)}.",
+        f"10 times as far would be {percent(10 * few)}.",
+        f"More than 10 times as far would be above {percent(10 * few)}.",
+    )
     yield claims.question(
         f"A post-norm stack has {DEEPEST} layers in place of 2. How far does the same step move its output?",
         ("less than twice as far", "2 to 10 times as far", "more than 10 times as far"),
         right,
         f"By {percent(many)} in place of {percent(few)} of its length: {number(many / few, 0)} times as far.",
-        {n: f"It is {number(many / few, 0)} times as far." for n in range(3) if n != right},
+        {n: text for n, text in enumerate(says) if n != right},
     )
 
 
