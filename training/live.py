@@ -1,9 +1,9 @@
-"""A toy training in a process of its own, with limits, which the app watches: whatever it does, pages stay quick.
+"""A training in a process of its own, with limits, which the app watches: whatever it does, pages stay quick.
 
 App and process talk through a pipe:
 
     app        process
-    Choice     Report      again and again
+    Task       report      again and again
                str         how it ended, in one sentence
 
 Who closes the pipe ends the training.
@@ -13,15 +13,15 @@ import contextlib
 import os
 import resource
 import time
-from collections.abc import Callable, Generator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
+from typing import Any, Generic, Protocol, TypeVar
 
 import torch
 
 from processes.nursery import Nursery, limit_memory
 from training.loop import DivergedError, Step
-from training.toy import Choice, Report, reports
 
 CPU_SECONDS = 60
 MEMORY_BYTES = 300 * 2**20  # beyond what the libraries take
@@ -29,16 +29,38 @@ REPORT_SECONDS = 0.2
 NICENESS = 19  # the lowest priority there is: pages go first
 
 DONE = "The training is over."
-STOPPED = "The training was stopped. The model stays as it is now."
+STOPPED = "The training was stopped. What you saw last is kept."
 OUT_OF_TIME = f"The training has used its {CPU_SECONDS} seconds of processor time, so it ends with what it has."
 NO_PROCESS = "The server cannot start a process for a training; try again later."
-DIED = "The training's process ended too early, perhaps for lack of memory. The last model that you saw is kept."
+DIED = "The training's process ended too early, perhaps for lack of memory. What you saw last is kept."
 
 _nursery = Nursery("training.live")
 
 
+class Report(Protocol):
+    """How a training stands after some steps. light(): what is kept of it when a newer one has come"""
+
+    @property
+    def step(self) -> int: ...
+    def light(self) -> Any: ...
+
+
+class Task(Protocol):
+    """What can be trained live: `training.toy.Choice`, `training.teaching.Teaching`. It travels to the process.
+
+    reports: train; report at the start, when `is_due` says so, and at the end. May raise DivergedError
+    """
+
+    @property
+    def n_steps(self) -> int: ...
+    def reports(self, is_due: Callable[[Step], bool]) -> Iterator[Report]: ...
+
+
 def warm_up() -> None:
-    """All that is slow to import is imported above."""
+    """Import what is slow to import, once for all trainings."""
+    import training.teaching
+    import training.toy  # noqa: F401
+
     torch.set_num_threads(1)
 
 
@@ -52,7 +74,7 @@ def serve(app: Connection) -> None:
         app.send(train(app.recv(), app.send))
 
 
-def train(choice: Choice, send: Callable[[Report], None], seconds: float = CPU_SECONDS) -> str:
+def train(task: Task, send: Callable[[Report], None], seconds: float = CPU_SECONDS) -> str:
     """Train, and send a report about REPORT_SECONDS after the other. Returns how it ended, in one sentence."""
     sent = time.monotonic()
 
@@ -63,25 +85,28 @@ def train(choice: Choice, send: Callable[[Report], None], seconds: float = CPU_S
         return time.monotonic() - sent > REPORT_SECONDS or time_is_up()
 
     try:
-        for report in reports(choice, is_due):
+        for report in task.reports(is_due):
             send(report)
             sent = time.monotonic()
             if time_is_up():
                 return OUT_OF_TIME
     except DivergedError as error:
-        return f"The training diverged and was stopped at {error}. The last model that you saw is kept."
+        return f"The training diverged and was stopped at {error}. What you saw last is kept."
     return DONE
 
 
+Told = TypeVar("Told", bound=Report)
+
+
 @dataclass(eq=False)
-class LiveTraining:
+class LiveTraining(Generic[Told]):
     """A training as the app sees it: one visitor's own.
 
-    reports: so far; only the last one has weights and maps; ended: how it ended, in one sentence, or ''
+    reports: so far, all but the last one light; ended: how it ended, in one sentence, or ''
     """
 
-    choice: Choice
-    reports: list[Report] = field(default_factory=list)
+    task: Task
+    reports: list[Told] = field(default_factory=list)
     ended: str = ""
 
     def run(self) -> Generator[float, None, None]:
@@ -96,21 +121,21 @@ class LiveTraining:
             return
         self.ended = ""
         try:
-            process.send(self.choice)
+            process.send(self.task)
             while not self.ended:
                 if process.poll(REPORT_SECONDS):
                     self._take(process.recv())
-                yield self.reports[-1].step / self.choice.recipe.steps if self.reports else 0.0
+                yield self.reports[-1].step / self.task.n_steps if self.reports else 0.0
         except (EOFError, OSError):
             self.ended = DIED
         finally:
             process.close()
             self.ended = self.ended or STOPPED
 
-    def _take(self, message: Report | str) -> None:
+    def _take(self, message: Told | str) -> None:
         if isinstance(message, str):
             self.ended = message
             return
         if self.reports:
-            self.reports[-1] = replace(self.reports[-1], weights={}, maps={})
+            self.reports[-1] = self.reports[-1].light()
         self.reports.append(message)

@@ -29,9 +29,9 @@ from model.device import Device
 from model.families.encoder_decoder import EncoderDecoder
 from model.loaded import Array, LoadedModel
 from model.tap import Recorder
-from model.tokenizer import EOS_ID, PAD_ID, SOS_ID, SPECIALS, Tokenizer
+from model.tokenizer import PAD_ID, SOS_ID, SPECIALS, Tokenizer
 from model.trace import Trace, trace
-from training.data import NO_VARIATION
+from training.data import NO_VARIATION, collate
 from training.loop import Batch, DivergedError, OneDevice, Step, new_learner, training_steps
 from training.loss import batch_loss
 from training.recipe import Recipe
@@ -85,6 +85,13 @@ class Choice:
             variation=NO_VARIATION,
         )  # fmt: skip
 
+    @property
+    def n_steps(self) -> int:
+        return STEPS
+
+    def reports(self, is_due: Callable[[Step], bool]) -> Iterator["Report"]:
+        return reports(self, is_due)
+
 
 # --- the texts --------------------------------------------------------------------------------------------------------
 
@@ -119,20 +126,9 @@ def letters_tokenizer() -> Tokenizer:
 
 
 def batch_of(texts: Sequence[str], task: str) -> Batch:
-    """Texts and their answers as a batch: src_ids, tgt_ids and labels, all (B, longest + 1), filled up with padding."""
-    tokenizer = letters_tokenizer()
-    sources = tokenizer.encode_batch(texts)
-    answers = tokenizer.encode_batch([TASKS[task](text) for text in texts])
-    width = max(map(len, sources)) + 1
-
-    def rows(many: Iterable[list[int]]) -> Tensor:
-        return torch.tensor([[*ids, *[PAD_ID] * (width - len(ids))] for ids in many])
-
-    return {
-        "src_ids": rows([*ids, EOS_ID] for ids in sources),
-        "tgt_ids": rows([SOS_ID, *ids] for ids in answers),
-        "labels": rows([*ids, EOS_ID] for ids in answers),
-    }
+    """Texts and their right answers as a batch, see `training.data.collate`."""
+    encode = letters_tokenizer().encode_batch
+    return collate(list(zip(encode(texts), encode([TASKS[task](text) for text in texts]), strict=True)))
 
 
 def batches(task: str, seed: int) -> Iterator[Batch]:
@@ -192,6 +188,10 @@ class Report:
     gradient_norms: Mapping[str, float]
     weights: Mapping[str, Array]
     maps: Mapping[str, Array]
+
+    def light(self) -> "Report":
+        """The report as it is kept when a newer one has come: without what is large."""
+        return replace(self, weights={}, maps={})
 
 
 @torch.no_grad()

@@ -42,9 +42,9 @@ def eventually(condition: Callable[[], bool]) -> None:
     assert condition()
 
 
-def begun() -> tuple[LiveTraining, Iterator[float]]:
+def begun() -> tuple[LiveTraining[Report], Iterator[float]]:
     """A training that has reported the random weights and something learned."""
-    training = LiveTraining(Choice("copy", n_layers=3))
+    training = LiveTraining[Report](Choice("copy", n_layers=3))
     work = training.run()
     while len(training.reports) < 2:
         next(work)
@@ -60,7 +60,7 @@ def test_a_training_tells_how_it_goes_and_is_the_one_that_the_loop_makes() -> No
     assert {kind: maps.shape for kind, maps in second.maps.items()} == dict.fromkeys(
         ("encoder", "decoder", "cross"), (3, 2, 9, 9)
     )
-    same = toy.reports(training.choice, lambda step: step.step == second.step)
+    same = training.task.reports(lambda step: step.step == second.step)
     _, here = next(same), next(same)
     assert here.loss == pytest.approx(second.loss, rel=1e-3)
     for kind, maps in here.maps.items():
@@ -75,17 +75,17 @@ def test_a_stopped_training_says_so_keeps_its_model_and_leaves_nothing_running()
     assert os.getpriority(os.PRIO_PROCESS, process) == live.NICENESS
     assert Path(f"/proc/{process}/oom_score_adj").read_text().strip() == "1000"
     work.close()  # type: ignore[attr-defined]
-    assert training.ended == "The training was stopped. The model stays as it is now."
+    assert training.ended == "The training was stopped. What you saw last is kept."
     assert training.reports[-1].weights
     eventually(lambda: children() == [])
 
 
 def test_a_learning_rate_of_ten_is_told_in_one_sentence_and_good_weights_are_kept() -> None:
-    training = LiveTraining(Choice(learning_rate=10.0))
+    training = LiveTraining[Report](Choice(learning_rate=10.0))
     for _ in training.run():
         pass
     assert training.ended.startswith("The training diverged and was stopped at step ")
-    assert training.ended.endswith("a lower learning rate may help. The last model that you saw is kept.")
+    assert training.ended.endswith("a lower learning rate may help. What you saw last is kept.")
     assert all(np.isfinite(value).all() for value in training.reports[-1].weights.values())
     eventually(lambda: children() == [])
 
@@ -109,7 +109,7 @@ def test_without_a_process_one_sentence_says_so(monkeypatch: pytest.MonkeyPatch)
         raise OSError("no more processes")
 
     monkeypatch.setattr(live._nursery, "split_off", refuse)
-    training = LiveTraining(Choice())
+    training = LiveTraining[Report](Choice())
     assert list(training.run()) == []
     assert training.ended == "The server cannot start a process for a training; try again later."
 

@@ -6,8 +6,9 @@ import streamlit as st
 
 from model.trace import Trace
 from pages.training.train_it_yourself.choosing import MAPS, controls, examples
-from pages.training.train_it_yourself.own_letters import do, model_of
-from pages.training.train_it_yourself.watching import trained, watch
+from pages.training.train_it_yourself.own_letters import own_letters
+from pages.training.train_it_yourself.teach import teach
+from pages.training.train_it_yourself.tiny import learned, watch_it_learn
 from training.loop import training_steps
 from training.loss import batch_loss
 from training.schedule import learning_rate_factor
@@ -20,6 +21,8 @@ from ui.course.quiz import Question
 from ui.engine import model_lock
 
 LOSS, PROBABILITY = "Loss of each letter", "Probabilities"
+TRIALS = {"Your own letters": own_letters, "Teach the translator": teach}
+TRIAL = Choice("Try", "trial", tuple(TRIALS))
 TENSOR = Choice("What to work out", "inside", (LOSS, PROBABILITY))
 
 
@@ -45,7 +48,7 @@ def idea(trace: Trace) -> None:
 def see(trace: Trace) -> None:
     examples()
     MAPS.draw()
-    watch()
+    watch_it_learn()
     with st.expander("What the pictures show"):
         st.markdown(
             f"**Held-out texts** are {len(held_out())} texts that the model is measured on and never trained on. "
@@ -58,12 +61,12 @@ def see(trace: Trace) -> None:
 
 
 def check(trace: Trace) -> None:
-    inside, training = TENSOR.draw(), trained()
-    if training is None:
+    inside, model = TENSOR.draw(), learned()
+    if model is None:
         st.caption("Train a model first: press *Start*. Then you can work out here how its loss came about.")
         return
     with model_lock:
-        read = answered(model_of(training), training.choice.task, EXAMPLE)
+        read = answered(model[1], model[0].task, EXAMPLE)
     rows = tuple(token.text for token in read.labels)
     if inside == LOSS:
         caption = Caption("Loss of each letter", f"A row for each letter of the right answer to {EXAMPLE}.")
@@ -73,6 +76,10 @@ def check(trace: Trace) -> None:
         caption = Caption("Probabilities", "A row for each letter of the right answer, a column for each piece.")
         checked_matrix(read, "probabilities", caption, labels=Labels(rows, columns), scale=Scale("positive", limit=1))
     check_cell(read)
+
+
+def do(trace: Trace) -> None:
+    TRIALS[TRIAL.draw()](trace)
 
 
 def predict(trace: Trace) -> Sequence[Question]:

@@ -1,16 +1,14 @@
-"""Do: the learner's own letters, through the model that they trained."""
+"""The learner's own letters, through the model that they trained."""
 
 import re
 
 import streamlit as st
 
 from model.decoding import Greedy
-from model.loaded import LoadedModel
 from model.trace import Trace
 from model.trace import trace as trace_anew
-from pages.training.train_it_yourself.watching import trained
-from training.live import LiveTraining
-from training.toy import MAX_LETTERS, TASKS, loaded
+from pages.training.train_it_yourself.tiny import learned
+from training.toy import MAX_LETTERS, TASKS
 from ui.components.matrix import Caption, Labels, matrix
 from ui.engine import model_lock
 from ui.text import chance, in_markdown
@@ -25,11 +23,7 @@ def readable(typed: str) -> str:
     return "".join(re.findall("[a-z]", typed[:1000].lower()))[:MAX_LETTERS]
 
 
-def model_of(training: LiveTraining) -> LoadedModel:
-    return loaded(training.choice, training.reports[-1].weights)
-
-
-def do(trace: Trace) -> None:
+def own_letters(trace: Trace) -> None:
     st.markdown("**Your own letters, through your own model**")
     typed = st.text_input("Letters", key="letters", bind="query-params", live="300ms", placeholder=FIRST) or FIRST
     letters = readable(typed)
@@ -38,13 +32,14 @@ def do(trace: Trace) -> None:
         return
     if letters != typed:
         st.caption(f"The model knows the letters a to z and takes at most {MAX_LETTERS}, so it reads “{letters}”.")
-    training = trained()
-    if training is None:
+    model = learned()
+    if model is None:
         st.caption("Train a model first: press *Start* in See. It then reads these letters here.")
         return
+    choice, network = model
     with model_lock:
-        read = trace_anew(model_of(training), letters, decoding=Greedy(max_steps=MOST))
-    answer, right = read.translation, TASKS[training.choice.task](letters)
+        read = trace_anew(network, letters, decoding=Greedy(max_steps=MOST))
+    answer, right = read.translation, TASKS[choice.task](letters)
     verdict = "That is right." if answer == right else f"Right is **{right}**."
     st.markdown(f"{letters} → **{in_markdown(answer or '(nothing)')}** {verdict}")
     pieces = [token.text for token in read.labels]
@@ -52,7 +47,7 @@ def do(trace: Trace) -> None:
     says = "before writing “{row}”, the model looks at “{column}”: {value}"
     how = "A row is a letter about to be written. Shown is the last layer, the mean of its heads."
     matrix(
-        read.attention("cross", training.choice.n_layers - 1).mean(0),
+        read.attention("cross", choice.n_layers - 1).mean(0),
         Labels(pieces, [token.text for token in read.src], describe=says),
         Caption("Where it looks in your letters", how),
         key="own_map",

@@ -1,68 +1,77 @@
-"""The visitor's own training: start it, watch it, stop it."""
+"""A training of the visitor's own: start it, watch it, stop it."""
+
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import streamlit as st
 
-from pages.training.train_it_yourself.choosing import KINDS, MAPS, chosen
-from training.live import CPU_SECONDS, LiveTraining
-from training.toy import BLIND_GUESS, STEPS
-from ui.components.head_grid import head_grid
+from training.live import CPU_SECONDS, LiveTraining, Task
 from ui.queue import WORKERS, Job, submit
-from ui.text import magnitude, number
+from ui.text import magnitude
 from ui.views.column_chart import Series, column_chart
 from ui.views.line_chart import line_chart
 
-SLOT = "toy_training"  # in the session: the job and the training
 REFRESH = 0.4  # seconds between two looks
+NOTE = (
+    f"A training takes at most {CPU_SECONDS} seconds of processor time. {WORKERS} trainings run at a time on this "
+    "server, and the others wait. Each tab of your browser trains a model of its own. A training stops when you change "
+    "what you chose for it, and soon after you leave this page."
+)
+
+Mine = tuple[Job, LiveTraining[Any]]
 
 
-def current() -> tuple[Job, LiveTraining] | None:
-    """The training with what is chosen now, if there is one. One with something else is stopped and forgotten."""
-    mine: tuple[Job, LiveTraining] | None = st.session_state.get(SLOT)
-    if mine and mine[1].choice != chosen():
+def current(slot: str, task: Task) -> Mine | None:
+    """The visitor's training of just this task, if there is one. One of another task is stopped and forgotten.
+
+    Args: slot: its name in the session
+    """
+    mine: Mine | None = st.session_state.get(slot)
+    if mine and mine[1].task != task:
         mine[0].cancel()
-        del st.session_state[SLOT]
+        del st.session_state[slot]
         return None
     return mine
 
 
-def trained() -> LiveTraining | None:
-    """The training, if it has ended and left a model."""
-    mine = current()
+def trained(slot: str, task: Task) -> LiveTraining[Any] | None:
+    """The training of this task, if it has ended and left something."""
+    mine = current(slot, task)
     if mine and mine[0].look() not in ("waiting", "running") and mine[1].reports:
         return mine[1]
     return None
 
 
-def start() -> None:
-    training = LiveTraining(chosen())
-    st.session_state[SLOT] = submit(training.run), training
+def _start(slot: str, task: Task) -> None:
+    training = LiveTraining[Any](task)
+    st.session_state[slot] = submit(training.run), training
 
 
-def watch() -> None:
-    """A button to start, or how the training goes, or how it ended."""
-    mine = current()
+def watch(slot: str, task: Task, draw: Callable[[LiveTraining[Any]], None], label: str = "Start") -> None:
+    """A button to start, or how the training goes, or how it ended.
+
+    Args: draw: shows what has been reported; called again and again while the training runs; label: of the button
+    """
+    mine = current(slot, task)
     if mine is None:
-        st.button("Start", key="start", type="primary", on_click=start)
-        st.caption(
-            f"A training takes at most {CPU_SECONDS} seconds of processor time. {WORKERS} trainings run at a time on "
-            "this server, and the others wait. Each tab of your browser trains a model of its own. A training stops "
-            "when you choose something else above, and soon after you leave this page."
-        )
+        st.button(label, key=f"{slot}/start", type="primary", on_click=_start, args=(slot, task))
+        st.caption(NOTE)
         return
     job, training = mine
     if job.look() in ("waiting", "running"):
-        _watch(job, training)
+        _watch(slot, mine, draw)
         return
     st.info(training.ended or "The training was stopped before it began.")
-    st.button("Start again", key="start_again", on_click=start)
+    st.button(f"{label} again", key=f"{slot}/again", on_click=_start, args=(slot, task))
     if training.reports:
-        pictures(training)
+        draw(training)
 
 
 @st.fragment(run_every=REFRESH)
-def _watch(job: Job, training: LiveTraining) -> None:
+def _watch(slot: str, mine: Mine, draw: Callable[[LiveTraining[Any]], None]) -> None:
     """How the training goes, and a way to stop it; draws the page anew when it ends."""
+    job, training = mine
     state = job.look()
     if state not in ("waiting", "running"):
         st.rerun()
@@ -70,43 +79,30 @@ def _watch(job: Job, training: LiveTraining) -> None:
         st.progress(0.0, f"Waiting: {job.ahead} ahead of you.")
     else:
         st.progress(job.progress, f"{job.progress:.0%}" if training.reports else "Starting.")
-    st.button("Stop", key="stop", on_click=job.cancel)
+    st.button("Stop", key=f"{slot}/stop", on_click=job.cancel)
     if training.reports:
-        pictures(training)
+        draw(training)
 
 
-def pictures(training: LiveTraining) -> None:
-    """Loss and share of right answers so far; the last report's attention maps and gradient norms."""
+def gradients(report: Any) -> None:
+    """The length of the gradient of each part at the last step, as columns."""
+    if norms := report.gradient_norms:
+        column_chart(
+            list(norms),
+            [Series("gradient", np.array(list(norms.values())))],
+            alt=f"Length of the gradient of each part at step {report.step}",
+            axis=f"length of the gradient at step {report.step}, layer by layer",
+        )
+
+
+def loss_curve(training: LiveTraining[Any], top: float) -> None:
+    """The loss over the steps so far; the scale reaches to `top`, or further if need be."""
     so_far = list(training.reports)  # it grows meanwhile
     last = so_far[-1]
-    st.markdown(
-        f"**Step {last.step} of {STEPS}:** loss {magnitude(last.loss)}, "
-        f"{number(100 * last.right, 1)}% of the held-out texts exactly right"
+    line_chart(
+        [one.step for one in so_far],
+        [one.loss for one in so_far],
+        alt=f"The loss over the steps; at step {last.step} it is {magnitude(last.loss)}",
+        axis="loss, in nats a piece",
+        ends=(training.task.n_steps, top),
     )
-    steps = [one.step for one in so_far]
-    left, right = st.columns(2)
-    with left:
-        line_chart(
-            steps,
-            [one.loss for one in so_far],
-            alt=f"The loss over the steps; at step {last.step} it is {magnitude(last.loss)}",
-            axis="loss, in nats a letter",
-            ends=(STEPS, BLIND_GUESS),
-        )
-    with right:
-        line_chart(
-            steps,
-            [100 * one.right for one in so_far],
-            alt=f"The share of right texts over the steps; at step {last.step} it is {number(100 * last.right, 1)}%",
-            axis="texts exactly right, in %",
-            ends=(STEPS, 100),
-        )
-    maps = last.maps[KINDS[MAPS.value()]]
-    head_grid(maps, key="toy_maps", selected=None, title=f"{MAPS.value()} attention at step {last.step}")
-    if last.gradient_norms:
-        column_chart(
-            list(last.gradient_norms),
-            [Series("gradient", np.array(list(last.gradient_norms.values())))],
-            alt=f"Length of the gradient of each part at step {last.step}",
-            axis=f"length of the gradient at step {last.step}, layer by layer",
-        )

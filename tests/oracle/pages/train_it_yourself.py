@@ -6,16 +6,38 @@ import re
 
 from tests.oracle import claims
 from tests.oracle.common import Statements, code_part
+from tests.oracle.forward import tidied
 from tests.oracle.page import Page
+from tests.oracle.statement import Statement
+from tests.oracle.words import encoded
 
 TASKS = ["reverse", "copy", "sort"]
 POSITIONS = ["sinusoidal", "learned", "relative", "rotary", "alibi", "none"]
+PAIRS = (
+    ("I ate an apple.", "Ich habe den Apfel verputzt."),
+    ("The cat sleeps.", "Die Mieze pennt."),
+    ("Good morning.", "Moin."),
+    ("I am tired.", "Ich bin hundemüde."),
+    ("He has no money.", "Er ist pleite."),
+)
 STATES = (
     {},
     {"task": "copy", "depth": "3", "n_heads": "8", "positions": "none", "rate": "10", "inside": "Probabilities"},
     {"task": "sort", "maps": "Encoder", "letters": "Wörter 12345 and more"},
+    {"trial": "Teach the translator"},
+    {"trial": "Teach the translator", "english_2": PAIRS[0][0], "german_2": PAIRS[0][1]},
+    {"trial": "Teach the translator", "english_4": "very " * 100 + "good.", "present": "true", "step": "4"},
+    {"trial": "Teach the translator", "german_3": " "},
     {"task": "none", "depth": "4", "n_heads": "0", "rate": "1e9", "maps": "Masked decoder", "letters": "123"},
 )
+
+
+def note() -> Statement:
+    return claims.caption(
+        "A training takes at most 60 seconds of processor time. 2 trainings run at a time on this server, and the others "
+        "wait. Each tab of your browser trains a model of its own. A training stops when you change what you chose for it, "
+        "and soon after you leave this page."
+    )
 
 
 def idea(page: Page) -> Statements:
@@ -51,11 +73,7 @@ def see(page: Page) -> Statements:
     kinds = ["Encoder-decoder", "Encoder", "Masked decoder"]
     yield claims.segmented("Attention to watch", kinds, page.choice("maps", kinds, "Encoder-decoder"))
     yield claims.button("Start")
-    yield claims.caption(
-        "A training takes at most 60 seconds of processor time. 2 trainings run at a time on this server, and the others "
-        "wait. Each tab of your browser trains a model of its own. A training stops when you choose something else above, "
-        "and soon after you leave this page."
-    )
+    yield note()
     yield claims.fold("What the pictures show")
     yield claims.markdown(
         "**Held-out texts** are 200 texts that the model is measured on and never trained on. A text counts as right if "
@@ -73,6 +91,13 @@ def check(page: Page) -> Statements:
 
 
 def do(page: Page) -> Statements:
+    trials = ["Your own letters", "Teach the translator"]
+    trial = page.choice("trial", trials, trials[0])
+    yield claims.segmented("Try", trials, trial)
+    yield from own_letters(page) if trial == trials[0] else teach(page)
+
+
+def own_letters(page: Page) -> Statements:
     yield claims.markdown("**Your own letters, through your own model**")
     typed = page.state.get("letters", "")
     yield claims.text_box("Letters", typed, placeholder="learning")
@@ -83,6 +108,30 @@ def do(page: Page) -> Statements:
     if letters != (typed or "learning"):
         yield claims.caption(f"The model knows the letters a to z and takes at most 8, so it reads “{letters}”.")
     yield claims.caption("Train a model first: press *Start* in See. It then reads these letters here.")
+
+
+def teach(page: Page) -> Statements:
+    yield claims.markdown(
+        "**Teach a copy of the translator, and see what else changes.** It learns your pairs alone, all of them in every "
+        "one of 40 steps. Below them you see sentences that it does not learn."
+    )
+    pairs = []
+    for n, (source, target) in enumerate(PAIRS, 1):
+        pairs.append((page.state.get(f"english_{n}", source), page.state.get(f"german_{n}", target)))
+        yield claims.text_box(f"English {n}", pairs[-1][0])
+        yield claims.text_box(f"German {n}", pairs[-1][1])
+    for n, pair in enumerate(pairs, 1):
+        for side, text in zip(("English", "German"), pair, strict=True):
+            if not (count := len(encoded(tidied(text)))):
+                yield claims.info(f"Pair {n} has no {side}: write both sides.")
+                return
+            if count > 60:
+                yield claims.info(f"The {side} of pair {n} has {count} pieces: write at most 60.")
+                return
+    if len(set(pairs)) < len(pairs):
+        yield claims.caption("A pair that stands there more than once is learned as one.")
+    yield claims.button("Teach")
+    yield note()
 
 
 def predict(page: Page) -> Statements:

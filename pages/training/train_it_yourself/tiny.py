@@ -1,0 +1,48 @@
+"""The tiny model: its training, and what it has learned."""
+
+import streamlit as st
+
+from model.loaded import LoadedModel
+from pages.training.train_it_yourself.choosing import KINDS, MAPS, chosen
+from pages.training.train_it_yourself.watching import gradients, loss_curve, trained, watch
+from training.live import LiveTraining
+from training.toy import BLIND_GUESS, STEPS, Choice, Report, loaded
+from ui.components.head_grid import head_grid
+from ui.text import magnitude, number
+from ui.views.line_chart import line_chart
+
+SLOT = "tiny_training"
+
+
+def watch_it_learn() -> None:
+    watch(SLOT, chosen(), pictures)
+
+
+def learned() -> tuple[Choice, LoadedModel] | None:
+    """What was chosen and the model that came of it, if its training has ended."""
+    training = trained(SLOT, chosen())
+    return (chosen(), loaded(chosen(), training.reports[-1].weights)) if training else None
+
+
+def pictures(training: LiveTraining[Report]) -> None:
+    """Loss and share of right answers so far; the last report's attention maps and gradients."""
+    so_far = list(training.reports)  # it grows meanwhile
+    last = so_far[-1]
+    right = number(100 * last.right, 1)
+    st.markdown(
+        f"**Step {last.step} of {STEPS}:** loss {magnitude(last.loss)}, {right}% of the held-out texts exactly right"
+    )
+    left_side, right_side = st.columns(2)
+    with left_side:
+        loss_curve(training, BLIND_GUESS)
+    with right_side:
+        line_chart(
+            [one.step for one in so_far],
+            [100 * one.right for one in so_far],
+            alt=f"The share of right texts over the steps; at step {last.step} it is {right}%",
+            axis="texts exactly right, in %",
+            ends=(STEPS, 100),
+        )
+    maps = last.maps[KINDS[MAPS.value()]]
+    head_grid(maps, key="toy_maps", selected=None, title=f"{MAPS.value()} attention at step {last.step}")
+    gradients(last)
