@@ -58,8 +58,8 @@ STEPS = {"1 QKᵀ": "products", "2 divided by √d_k": "scaled", "3 softmax": "w
 def idea(page: Page) -> Statements:
     yield markdown(
         "How well a :blue[**query**] fits a :orange[**key**] is one number, their **score**: the product of the two, "
-        "divided by √d_k (d_k counts the numbers of a key). The **softmax** turns a row of scores into shares that add "
-        "up to 1. With these shares the :green[**values**] are mixed:"
+        "divided by $\\sqrt{d_k}$ ($d_k$ counts the numbers of a key). The **softmax** turns a row of "
+        "scores into shares that add up to 1. With these shares the :green[**values**] are mixed:"
     )
     yield latex(
         r"\operatorname{Attention}(Q,K,V)=\operatorname{softmax}\!\left(\frac{QK^{\mathsf T}}{\sqrt{d_k}}\right)V"
