@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from model import checkpoint
 from model.about import FILE, About, load_about
 from model.anatomy import Anatomy
-from model.config import ModelConfig
+from model.config import CHOICES, PRESETS, ModelConfig
 from model.describe import anatomy_of
 from model.device import Device, pick_device
 from model.families.encoder_decoder import EncoderDecoder
@@ -61,6 +61,20 @@ class LoadedModel:
 def model_names(root: Path = MODELS) -> tuple[str, ...]:
     """Names of the models that come with the app: its folders with an about.json."""
     return tuple(sorted(path.parent.name for path in root.glob(f"*/{FILE}")))
+
+
+def sibling_names(root: Path = MODELS) -> tuple[str, ...]:
+    """Names of the small models that were trained alike and differ in their parts alone (`training.siblings`).
+
+    Raises: checkpoint.CheckpointError, naming the file and the repair
+    """
+    plain = {part: kinds[0] for part, kinds in CHOICES.items()}
+    return tuple(
+        name
+        for name in model_names(root)
+        if (root / name / checkpoint.CONFIG).exists()
+        and replace(checkpoint.load_config(root / name), **plain) == PRESETS["sibling"]  # type: ignore[arg-type]
+    )
 
 
 def load_folder(folder: Path = checkpoint.SHIPPED, device: Device | None = None) -> LoadedModel:

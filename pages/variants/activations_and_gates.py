@@ -24,6 +24,7 @@ from ui.course.quiz import Question
 from ui.text import bold, number
 from ui.views.attention_kinds import READABLE
 from ui.views.before_after import pieces_before_after
+from ui.views.siblings import two_siblings
 from ui.views.tables import markdown_table, numbers_of_figure, table
 
 KINDS = {
@@ -150,6 +151,11 @@ def resting(trace: Trace, layer: Layer, row: int) -> None:
 
 
 def do(trace: Trace) -> None:
+    exchange_activation(trace)
+    two_siblings(trace, "activation")
+
+
+def exchange_activation(trace: Trace) -> None:
     name, layer = ACTIVATION.value(), LAYER.value(trace.model)
     st.subheader("Exchange the activation of the trained model", anchor=False)
     st.markdown(

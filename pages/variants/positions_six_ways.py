@@ -24,6 +24,7 @@ from ui.course.quiz import Question
 from ui.text import magnitude, number
 from ui.views.attention_kinds import READABLE
 from ui.views.before_after import heads_before_after
+from ui.views.siblings import two_siblings
 from ui.views.tables import markdown_table, numbers_of_figure, table
 
 HEAD = HeadControl(("encoder",))
@@ -158,6 +159,7 @@ def do(trace: Trace) -> None:
     st.markdown(
         f"On average a piece looks **{number(one, 2)}** places away as trained, and **{number(two, 2)}** with {scheme}."
     )
+    two_siblings(trace, "positions")
 
 
 def mean_distance(weights: Array) -> float:

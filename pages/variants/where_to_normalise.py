@@ -21,6 +21,7 @@ from ui.course.check import Part, check_cell, checked_matrix
 from ui.course.lesson import Bench, Lesson, OnMap
 from ui.course.quiz import Question
 from ui.text import bold, number
+from ui.views.siblings import two_siblings
 from ui.views.tables import markdown_table, numbers_of_figure, table
 
 NORMS = {"LayerNorm": "layer", "RMSNorm": "rms"}
@@ -144,6 +145,7 @@ def do(trace: Trace) -> None:
         + ("" if anew.finished else f" (cut after {most} pieces)")
     )
     st.caption("The model was trained with post-norm and LayerNorm; another norm would have led to other weights.")
+    two_siblings(trace, "norm")
 
 
 def deep_stack() -> None:

@@ -140,7 +140,7 @@ class Forward:
     ) -> None:
         src = [*src, *[PAD] * pads]
         self.tensors: dict[str, Array] = {}
-        self.w = random_weights(**config()) if untrained else weights()
+        self.w = self.weights(untrained)
         self.heads_off = heads_off
         self.scale_off, self.positions_off, self.causal_mask_off = scale_off, positions_off, causal_mask_off
         self.blocks_off, self.relu_off, self.units_off = blocks_off, relu_off, units_off
@@ -152,6 +152,9 @@ class Forward:
         self.labels = labels
         self.ids = {"encoder": src, "decoder": [SOS, *labels[:-1]]}
         self.logits = self.keep("logits", self.decoder([SOS, *labels[:-1]]))
+
+    def weights(self, untrained: bool) -> dict[str, Array]:
+        return random_weights(**config()) if untrained else weights()
 
     def __getitem__(self, name: str) -> Array:
         """A tensor by name, or a learned weight."""

@@ -49,11 +49,14 @@ class Variant(Forward):
         products = self.keep(f"{path}.products", q @ k.swapaxes(1, 2))
         scaled = self.keep(f"{path}.scaled", products / math.sqrt(q.shape[-1]))
         if kind != "rotary":
-            bias = self.keep(f"{path}.bias", relative_bias(len(x)) if kind == "relative" else alibi(len(x)))
+            bias = self.keep(f"{path}.bias", self.relative(path, len(x)) if kind == "relative" else alibi(len(x)))
             scaled = self.keep(f"{path}.biased", scaled + bias)
         weights = self.keep(f"{path}.weights", softmax(self.keep(f"{path}.scores", np.where(allowed, scaled, -np.inf))))
         concat = self.keep(f"{path}.concat", np.concatenate(list(self.keep(f"{path}.heads", weights @ v)), axis=1))
         return self.keep(f"{path}.output", concat @ w["o"].T)
+
+    def relative(self, path: str, length: int) -> Array:
+        return relative_bias(length, bucket_table())
 
     def feed_forward(self, path: str, x: Array) -> Array:
         if path not in self.kinds:
@@ -63,7 +66,8 @@ class Variant(Forward):
             before = x @ self.w[f"{path}.w_1.weight"].T + self.w[f"{path}.w_1.bias"]
             hidden = self.keep(f"{path}.hidden", CURVES[kind](self.keep(f"{path}.pre_activation", before)))
             return self.keep(f"{path}.output", hidden @ self.w[f"{path}.w_2.weight"].T + self.w[f"{path}.w_2.bias"])
-        self.w = self.w | {f"{path}.{name}.weight": drawn for name, drawn in gated_matrices().items()}
+        if f"{path}.v.weight" not in self.w:
+            self.w = self.w | {f"{path}.{name}.weight": drawn for name, drawn in gated_matrices().items()}
         before = self.keep(f"{path}.pre_activation", x @ self.w[f"{path}.w_1.weight"].T)
         gate = self.keep(f"{path}.gate", CURVES[GATES[kind]](before))
         hidden = self.keep(f"{path}.hidden", gate * self.keep(f"{path}.value", x @ self.w[f"{path}.v.weight"].T))
@@ -87,19 +91,21 @@ class Variant(Forward):
         if path not in self.kinds:
             return self.add_norm(path, x, sublayer(x))
         norm, place = self.kinds[path].split()
-        gamma = self.w[f"{path}.norm.weight"]
-        beta = self.w[f"{path}.norm.bias"] * (norm == "layer")
-
-        def normed(rows: Array) -> Array:
-            return gamma * NORMS[norm](rows) + beta
-
         if place in ("pre", "sandwich"):
-            change = sublayer(self.keep(f"{path}.normed", normed(x)))
+            change = sublayer(self.keep(f"{path}.normed", self.normalise(norm, f"{path}.norm", x)))
             if place == "sandwich":
-                change = self.keep(f"{path}.renormed", normed(change))
+                after = f"{path}.norm_after" if f"{path}.norm_after.weight" in self.w else f"{path}.norm"
+                change = self.keep(f"{path}.renormed", self.normalise(norm, after, change))
             return self.keep(f"{path}.output", x + change)
-        factor = alpha() if place == "deep" else 1.0
-        return self.keep(f"{path}.output", normed(self.keep(f"{path}.sum", factor * x + sublayer(x))))
+        total = self.keep(f"{path}.sum", (self.alpha(path) if place == "deep" else 1.0) * x + sublayer(x))
+        return self.keep(f"{path}.output", self.normalise(norm, f"{path}.norm", total))
+
+    def normalise(self, norm: str, path: str, rows: Array) -> Array:
+        beta = self.w[f"{path}.bias"] if norm == "layer" else 0.0
+        return np.asarray(self.w[f"{path}.weight"] * NORMS[norm](rows) + beta)
+
+    def alpha(self, path: str) -> float:
+        return alpha()
 
 
 def rewritten(page: Page, most: int, **kinds: str) -> tuple[int, ...]:
@@ -131,6 +137,7 @@ def turned(x: Array, first: int = 0) -> Array:
     return np.stack([pairs.real, pairs.imag], -1).reshape(x.shape)
 
 
+@functools.cache
 def bucket(offset: int) -> int:
     """Of 32 buckets, 16 for each side: 0 to 7 one distance each, then by factors of 16^(1/8) up to 128."""
     distance, right = abs(offset), offset > 0
@@ -145,8 +152,9 @@ def bucket_table() -> Array:
     return drawn_table(N_BUCKETS, config()["n_heads"])
 
 
-def relative_bias(length: int) -> Array:
-    rows = [[bucket_table()[bucket(j - i)] for j in range(length)] for i in range(length)]
+def relative_bias(length: int, table: Array, bucket: Callable[[int], int] = bucket) -> Array:
+    """(H,T,T) of a table (buckets,H)."""
+    rows = [[table[bucket(j - i)] for j in range(length)] for i in range(length)]
     return np.moveaxis(np.array(rows), -1, 0)
 
 

@@ -16,6 +16,7 @@ from tests.oracle.common import (
 from tests.oracle.forward import EOS, Array, Forward, config, softmax
 from tests.oracle.page import READABLE, Page
 from tests.oracle.pages.feed_forward import path, phrase, pieces, place
+from tests.oracle.siblings import two_siblings
 from tests.oracle.variants import CURVES, GATES, Variant, rewritten, slope, variant
 from tests.oracle.words import inline, text_of
 
@@ -180,6 +181,11 @@ def written(page: Page, oracle: Forward) -> Array:
 
 
 def do(page: Page) -> Statements:
+    yield from exchange(page)
+    yield from two_siblings(page, "activation")
+
+
+def exchange(page: Page) -> Statements:
     name = activation(page)
     yield claims.subheader("Exchange the activation of the trained model")
     yield claims.markdown(

@@ -19,6 +19,7 @@ from tests.oracle.common import (
 )
 from tests.oracle.forward import Array, config
 from tests.oracle.page import READABLE, Page
+from tests.oracle.siblings import two_siblings
 from tests.oracle.variants import Variant, bucket, slopes, turned, variant
 from tests.oracle.words import visible
 
@@ -165,6 +166,7 @@ def do(page: Page) -> Statements:
         f"On average a piece looks **{number(one, 2)}** places away as trained, and **{number(two, 2)}** with "
         f"{scheme(page)}."
     )
+    yield from two_siblings(page, "positions")
 
 
 def turn(page: Page) -> Statements:

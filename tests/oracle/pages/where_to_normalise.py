@@ -16,6 +16,7 @@ from tests.oracle.common import (
 from tests.oracle.forward import EOS, config, softmax
 from tests.oracle.norm_places import PLACES, place_run
 from tests.oracle.page import Page
+from tests.oracle.siblings import two_siblings
 from tests.oracle.variants import Variant, norm_reads, per_word, per_word_rms, rewritten, variant
 from tests.oracle.words import inline, text_of
 
@@ -161,6 +162,7 @@ def do(page: Page) -> Statements:
     yield claims.caption(
         "The model was trained with post-norm and LayerNorm; another norm would have led to other weights."
     )
+    yield from two_siblings(page, "norm")
 
 
 def deep_stack(page: Page) -> Statements:
