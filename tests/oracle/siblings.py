@@ -17,7 +17,7 @@ from tests.oracle.decode import Writer, greedy
 from tests.oracle.forward import EMBEDDING, EOS, FOLDER, MAX_PIECES, SOS, Array, positions, softmax, source_ids
 from tests.oracle.page import READABLE, Page
 from tests.oracle.variants import Variant, relative_bias
-from tests.oracle.words import pieces, text_of
+from tests.oracle.words import inline, pieces, text_of
 
 MODELS = FOLDER.parent
 PARTS = ("positions", "norm", "norm_place", "activation")
@@ -148,11 +148,8 @@ def two_siblings(page: Page, part: str) -> Statements:
     runs = [translated(name, page.sentence) for name in chosen]
     chances = [softmax(run["logits"])[np.arange(len(run.labels)), run.labels] for run in runs]
     yield claims.table(
-        ("sibling", "translation", "mean probability of its pieces", "parameters"),
-        *(
-            (name, text_of(run.labels) or "(no words)", number(chance.mean()), f"{count(name):,}")
-            for name, run, chance in zip(chosen, runs, chances, strict=True)
-        ),
+        ("sibling", "mean probability of its pieces", "parameters"),
+        *((name, number(chance.mean()), f"{count(name):,}") for name, chance in zip(chosen, chances, strict=True)),
     )
     for name, run, chance in zip(chosen, runs, chances, strict=True):
         yield from one_sibling(name, run, chance, kind)
@@ -165,6 +162,7 @@ def count(name: str) -> int:
 
 def one_sibling(name: str, run: Sibling, chance: Array, kind: str) -> Statements:
     src, labels, tgt = (pieces(ids) for ids in (run.ids["encoder"], run.labels, [SOS, *run.labels[:-1]]))
+    yield claims.markdown(f"{inline(name)} writes **{inline(text_of(run.labels) or '(nothing)')}**")
     texts = [piece.text for piece in labels[:READABLE]]
     yield claims.columns(
         texts,

@@ -11,7 +11,7 @@ from model.trace import Trace
 from ui import engine
 from ui.components.matrix import Caption, Labels, matrix
 from ui.controls.control import Choice
-from ui.text import number
+from ui.text import bold, in_markdown, number
 from ui.views.attention_kinds import KINDS, READABLE, tokens_of
 from ui.views.column_chart import Series, column_chart
 from ui.views.tables import table
@@ -43,14 +43,9 @@ def two_siblings(trace: Trace, part: str) -> None:
     kind = next(kind for kind, words in KINDS.items() if words.label == label)
     runs = [engine.trace(trace.text, name=name) for name in chosen]
     table(
-        ("sibling", "translation", "mean probability of its pieces", "parameters"),
+        ("sibling", "mean probability of its pieces", "parameters"),
         [
-            (
-                name,
-                run.translation or "(no words)",
-                number(float(np.mean(run.probabilities))),
-                f"{run.model.n_parameters:,}",
-            )
+            (name, number(float(np.mean(run.probabilities))), f"{run.model.n_parameters:,}")
             for name, run in zip(chosen, runs, strict=True)
         ],
     )
@@ -73,7 +68,8 @@ def _first(known: Sequence[str], part: str) -> tuple[int, int]:
 
 
 def _one(run: Trace, name: str, kind: str, key: str) -> None:
-    """The probabilities of one sibling, and one of its maps."""
+    """What one sibling writes, how sure it is, and one of its maps."""
+    st.markdown(f"{in_markdown(name)} writes {bold(run.translation or '(nothing)')}")
     texts = [token.text for token in run.labels[:READABLE]]
     column_chart(
         texts,
