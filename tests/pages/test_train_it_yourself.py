@@ -44,9 +44,10 @@ def until(app: AppTest, says: str) -> AppTest:
 
 def test_a_training_moves_stops_is_worked_out_and_tried() -> None:
     app = opened(SLUG, task="copy", letters="Cab 1")
-    assert "Train a model first" in markdown(app)
+    assert markdown(app).count("First press *Start* in See.") == 2
     button(app, "Start").click().run()
     until(app, "**Step ")
+    assert markdown(app).count("Your model still learns.") == 2
     curves = [e.proto.body for e in app.get("html") if '<figure class="tw-curve"' in e.proto.body]
     assert len(curves) == 2
     grid = component(app, "toy_maps")

@@ -8,7 +8,7 @@ from model.trace import Trace
 from pages.training.train_it_yourself.choosing import MAPS, controls, examples
 from pages.training.train_it_yourself.own_letters import own_letters
 from pages.training.train_it_yourself.teach import teach
-from pages.training.train_it_yourself.tiny import learned, watch_it_learn
+from pages.training.train_it_yourself.tiny import learned, no_model_yet, watch_it_learn
 from training.loop import training_steps
 from training.loss import batch_loss
 from training.schedule import learning_rate_factor
@@ -63,7 +63,7 @@ def see(trace: Trace) -> None:
 def check(trace: Trace) -> None:
     inside, model = TENSOR.draw(), learned()
     if model is None:
-        st.caption("Train a model first: press *Start*. Then you can work out here how its loss came about.")
+        no_model_yet("After the training, you can work out here how the loss came about.")
         return
     with model_lock:
         read = answered(model[1], model[0].task, EXAMPLE)

@@ -7,7 +7,7 @@ import streamlit as st
 from model.decoding import Greedy
 from model.trace import Trace
 from model.trace import trace as trace_anew
-from pages.training.train_it_yourself.tiny import learned
+from pages.training.train_it_yourself.tiny import learned, no_model_yet
 from training.toy import MAX_LETTERS, TASKS
 from ui.components.matrix import Caption, Labels, matrix
 from ui.engine import model_lock
@@ -34,7 +34,7 @@ def own_letters(trace: Trace) -> None:
         st.caption(f"The model knows the letters a to z and takes at most {MAX_LETTERS}, so it reads “{letters}”.")
     model = learned()
     if model is None:
-        st.caption("Train a model first: press *Start* in See. It then reads these letters here.")
+        no_model_yet("After the training, your model reads these letters here.")
         return
     choice, network = model
     with model_lock:

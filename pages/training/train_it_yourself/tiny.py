@@ -4,7 +4,7 @@ import streamlit as st
 
 from model.loaded import LoadedModel
 from pages.training.train_it_yourself.choosing import KINDS, MAPS, chosen
-from pages.training.train_it_yourself.watching import gradients, loss_curve, trained, watch
+from pages.training.train_it_yourself.watching import current, gradients, loss_curve, trained, watch
 from training.live import LiveTraining
 from training.toy import BLIND_GUESS, STEPS, Choice, Report, loaded
 from ui.components.head_grid import head_grid
@@ -22,6 +22,11 @@ def learned() -> tuple[Choice, LoadedModel] | None:
     """What was chosen and the model that came of it, if its training has ended."""
     training = trained(SLOT, chosen())
     return (chosen(), loaded(chosen(), training.reports[-1].weights)) if training else None
+
+
+def no_model_yet(then: str) -> None:
+    """Tell why there is no model yet. Args: then: what one can do here once there is one, a whole sentence"""
+    st.caption(f"Your model still learns. {then}" if current(SLOT, chosen()) else f"First press *Start* in See. {then}")
 
 
 def pictures(training: LiveTraining[Report]) -> None:

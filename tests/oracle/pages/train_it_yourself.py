@@ -87,7 +87,9 @@ def see(page: Page) -> Statements:
 def check(page: Page) -> Statements:
     tensors = ["Loss of each letter", "Probabilities"]
     yield claims.segmented("What to work out", tensors, page.choice("inside", tensors, tensors[0]))
-    yield claims.caption("Train a model first: press *Start*. Then you can work out here how its loss came about.")
+    yield claims.caption(
+        "First press *Start* in See. After the training, you can work out here how the loss came about."
+    )
 
 
 def do(page: Page) -> Statements:
@@ -107,7 +109,7 @@ def own_letters(page: Page) -> Statements:
         return
     if letters != (typed or "learning"):
         yield claims.caption(f"The model knows the letters a to z and takes at most 8, so it reads “{letters}”.")
-    yield claims.caption("Train a model first: press *Start* in See. It then reads these letters here.")
+    yield claims.caption("First press *Start* in See. After the training, your model reads these letters here.")
 
 
 def teach(page: Page) -> Statements:
