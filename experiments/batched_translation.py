@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 
 from model.loaded import Array, LoadedModel
-from model.tap import Recorder
+from model.tap import Recorder, no_tap
 from model.tokenizer import EOS_ID, PAD_ID, SOS_ID, Token
 from model.trace import MAX_TOKENS
 
@@ -31,12 +31,13 @@ def translate_together(loaded: LoadedModel, sentences: Sequence[str], keep: tupl
     longest = max(map(len, sources))
     src_ids = torch.tensor([ids + [PAD_ID] * (longest - len(ids)) for ids in sources], device=device)
     recorder, cache = Recorder(), model.new_cache()
-    memory = model.encode(src_ids, recorder)
+    memory = model.encode(src_ids, recorder if keep else no_tap)
     tgt_ids = torch.full((len(sources), 1), SOS_ID, device=device)
     while tgt_ids.size(1) <= MAX_TOKENS and not (tgt_ids == EOS_ID).any(1).all():
         newest = model.decode(tgt_ids, memory, src_ids, cache=cache)[:, -1].argmax(-1)
         tgt_ids = torch.cat([tgt_ids, newest[:, None]], dim=1)
-    model.decode(tgt_ids, memory, src_ids, recorder)  # once more, to record what every step saw
+    if keep:
+        model.decode(tgt_ids, memory, src_ids, recorder)  # once more, to record what every step saw
 
     found = []
     for row, (src, ids) in enumerate(zip(sources, tgt_ids.tolist(), strict=True)):

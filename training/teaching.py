@@ -14,7 +14,7 @@ from training.recipe import Recipe
 from training.toy import Watch
 
 STEPS = 40
-MAX_TOKENS = 60  # of either side of a pair
+MAX_TOKENS = 40  # of either side of a pair
 
 
 class PairError(ValueError):

@@ -127,8 +127,8 @@ def teach(page: Page) -> Statements:
             if not (count := len(encoded(tidied(text)))):
                 yield claims.info(f"Pair {n} has no {side}: write both sides.")
                 return
-            if count > 60:
-                yield claims.info(f"The {side} of pair {n} has {count} pieces: write at most 60.")
+            if count > 40:
+                yield claims.info(f"The {side} of pair {n} has {count} pieces: write at most 40.")
                 return
     if len(set(pairs)) < len(pairs):
         yield claims.caption("A pair that stands there more than once is learned as one.")
