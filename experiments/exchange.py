@@ -116,6 +116,6 @@ def exchanged_pass(
     return other, forward(other, src, tgt)
 
 
-def translate_exchanged(loaded: LoadedModel, exchanges: tuple[Exchange, ...], text: str, most: int) -> Trace:
-    """What the model with exchanged parts writes for a text by itself, up to `most` tokens."""
-    return trace(exchanged(loaded, exchanges), text, None, Greedy(max_steps=most))
+def translate_anew(loaded: LoadedModel, text: str, most: int) -> Trace:
+    """What a model writes for a text by itself, up to `most` tokens."""
+    return trace(loaded, text, None, Greedy(max_steps=most))

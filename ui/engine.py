@@ -17,7 +17,7 @@ import cachetools
 import numpy as np
 import torch
 
-from experiments.exchange import Exchange, exchanged_pass
+from experiments.exchange import Exchange, exchanged_pass, translate_anew
 from explain import Numbers
 from model.decoding import Decoding, Greedy
 from model.interventions import NOTHING, Interventions
@@ -141,6 +141,16 @@ def with_parts(of: Trace, *exchanges: Exchange) -> Trace:
     """The same sentence and translation, read by the model with some of its parts exchanged."""
     other, tensors = run(exchanged_pass, of.model, exchanges, of.src_ids, of.tgt_ids)
     return dataclasses.replace(of, model=other, tensors=tensors)
+
+
+def write_anew(of: Trace, changed: Trace, most: int) -> Trace:
+    """What the model of `changed` writes for the sentence by itself, up to `most` tokens.
+
+    That is what stands in `of` already if each of its tokens is still the likeliest after those before it.
+    """
+    if of.finished and changed.tensors["logits"].argmax(-1).tolist() == list(of.label_ids):
+        return of
+    return run(translate_anew, changed.model, of.text, most)
 
 
 def numbers(of: Trace) -> Numbers:

@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from experiments.activations import CURVES, GATES, curve, share_at_rest
-from experiments.exchange import Exchange, translate_exchanged
+from experiments.exchange import Exchange
 from figures.activations import activation_figure
 from figures.feed_forward import strongest_units
 from figures.probabilities import probabilities_of
@@ -165,16 +165,15 @@ def exchange_activation(trace: Trace) -> None:
         st.info("A gate needs a third matrix, which this model has not learned. Choose one of the first four.")
         return
     paths = all_networks(trace) if WHERE.draw() == WHERE.options[0] else [network(layer)]
-    later = probabilities_with(trace, name, paths)
-    before = probabilities_of(trace.tensors["logits"], list(trace.label_ids))
+    other = with_activation(trace, name, paths)
+    before, later = (probabilities_of(one.tensors["logits"], list(trace.label_ids)) for one in (trace, other))
     pieces_before_after(trace.labels, before, later, ("with ReLU", f"with {name}"))
     most = len(trace.labels) + LOST
-    exchanges = tuple(Exchange("network", path, KINDS[name]) for path in paths)
-    other = engine.run(translate_exchanged, trace.model, exchanges, trace.text, most)
+    anew = engine.write_anew(trace, other, most)
     st.markdown(
         f"On average the probability goes from **{number(float(before.mean()))}** to "
         f"**{number(float(later.mean()))}**. The translation was {bold(trace.translation or '(nothing)')} Now it is "
-        f"{bold(other.translation or '(nothing)')}" + ("" if other.finished else f" (cut after {most} pieces)")
+        f"{bold(anew.translation or '(nothing)')}" + ("" if anew.finished else f" (cut after {most} pieces)")
     )
     st.caption(
         "This says how far the new curve is from the old one for these weights, not which of them is better: a model "

@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from experiments.deep_stack import MAX_DEPTH
-from experiments.exchange import Exchange, translate_exchanged
+from experiments.exchange import Exchange
 from experiments.norm_comparison import per_word, per_word_rms
 from experiments.norm_places import PlaceRun, Stack, place_run
 from figures.add_norm import layer_lines, mean_and_deviation
@@ -137,7 +137,7 @@ def do(trace: Trace) -> None:
     before, later = (
         float(probabilities_of(one.tensors["logits"], list(trace.label_ids)).mean()) for one in (trace, other)
     )
-    anew = engine.run(translate_exchanged, trace.model, (exchange(trace),), trace.text, most)
+    anew = engine.write_anew(trace, other, most)
     st.markdown(
         f"The chosen Add & Norm becomes **{place}**, with the γ it has learned and no training. The mean probability "
         f"of the translation's pieces goes from **{number(before)}** to **{number(later)}**. The translation was "

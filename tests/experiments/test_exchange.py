@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from experiments.exchange import Exchange, exchanged, exchanged_pass, translate_exchanged
+from experiments.exchange import Exchange, exchanged, exchanged_pass, translate_anew
 from explain import Numbers, worked
 from ui import engine
 
@@ -31,10 +31,10 @@ def test_the_model_itself_stays_as_it_is_and_shares_its_weights() -> None:
 
 
 def test_nothing_exchanged_changes_nothing() -> None:
-    _, tensors = exchanged_pass(TRACE.model, (), TRACE.src_ids, TRACE.tgt_ids)
+    other, tensors = exchanged_pass(TRACE.model, (), TRACE.src_ids, TRACE.tgt_ids)
     assert tensors.keys() == TRACE.tensors.keys()
     assert all(np.allclose(tensors[name], value, atol=1e-5) for name, value in TRACE.tensors.items())
-    assert translate_exchanged(TRACE.model, (), TRACE.text, 20).translation == TRACE.translation
+    assert translate_anew(other, TRACE.text, 20).translation == TRACE.translation
 
 
 @pytest.mark.parametrize(
