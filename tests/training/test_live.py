@@ -36,7 +36,7 @@ def children() -> list[int]:
 
 
 def eventually(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 90
     while not condition() and time.monotonic() < deadline:
         time.sleep(0.02)
     assert condition()
