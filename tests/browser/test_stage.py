@@ -258,6 +258,36 @@ def test_a_stop_leaves_in_sight_what_was_said_on_the_way_there(page: Page, url: 
         assert (shown.inner_text().split("\n") if shown.is_visible() else []) == earlier
 
 
+# What overlaps, or does not fit into its box, in the card at the end of each moment.
+CROWDED = """
+    const faults = [];
+    const card = stage.querySelector(".card");
+    const parts = () => [...card.children].filter((one) => one.offsetHeight);
+    for (const { end, caption } of ride.data.moments) {
+        ride.go(end);
+        const boxes = parts().map((one) => one.getBoundingClientRect());
+        const whole = parts().filter((one) => !one.matches(".earlier")).every((one) => one.scrollHeight <= one.clientHeight + 1);
+        const apart = boxes.every((box, n) => !n || box.top >= boxes[n - 1].bottom - 0.5);
+        if (!whole || !apart || card.scrollHeight > card.clientHeight) faults.push(caption);
+    }
+    return faults;
+"""
+
+
+def test_nothing_in_the_card_covers_or_cuts_what_is_said(new_page: Callable[..., Page], url: str) -> None:
+    for width, height in ((1280, 720), (390, 844)):
+        page = opened(new_page(viewport={"width": width, "height": height}), url)
+        ask(page, "stage.style.setProperty('--height', '350px')")  # the least that a screen or a dialog leaves
+        assert ask(page, CROWDED) == []
+
+
+def test_on_a_phone_the_card_keeps_its_height(new_page: Callable[..., Page], url: str) -> None:
+    page = opened(new_page(viewport={"width": 390, "height": 844}), url)
+    heights = """return ride.data.moments.map((m) => {
+        ride.go(m.end); return stage.querySelector(".card").offsetHeight; })"""
+    assert len(set(ask(page, heights))) == 1
+
+
 def test_the_keyboard_reaches_columns_and_blocks(page: Page, url: str) -> None:
     opened(page, url)
     ask(page, "ride.go(ride.data.moments.find((m) => m.stop === 'memory').end)")

@@ -21,7 +21,9 @@ class Card {
     this.scale = el("p", "scale");
     this.scaleText = el("span");
     this.scale.append(el("i", "ramp"), this.scaleText);
-    this.root.append(this.count, this.earlier, this.caption, this.heads, this.look, this.onward, this.enter, this.scale);
+    this.ways = el("div", "ways");
+    this.ways.append(this.onward, this.enter);
+    this.root.append(this.count, this.earlier, this.caption, this.heads, this.look, this.ways, this.scale);
     this.ride = ride;
   }
 
@@ -36,7 +38,7 @@ class Card {
     const still = t > 0 && !playing && !clip;
     this.showEarlier(data, scene.n, still && captions ? stops.findLast((n) => n < scene.n) ?? -1 : scene.n);
     this.enter.hidden = !still || inside.shown || scene.moment.kind === "pieces";
-    this.onward.hidden = !still || inside.shown;
+    this.ways.hidden = this.onward.hidden = !still || inside.shown;
     setText(this.onward, t >= to ? "Watch again" : "Go on →");
     const { part, panel } = scene.moment;
     const tensor = data.tensors[data.panels[panel].parts[Math.max(0, part)].result] ?? data.tensors[data.panels[panel].parts[part - 1].result];

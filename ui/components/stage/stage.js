@@ -99,7 +99,7 @@ class Stage {
     const dialog = this.root.getRootNode().host.closest("[role=dialog]");
     if (dialog) return this.root.style.setProperty("--height", `${Math.max(350, 0.82 * innerHeight - 230)}px`);
     if (this.root.clientWidth < NARROW && !this.clip) {
-      const rest = this.controls.root.offsetHeight + 290; // the page's header, what is said while it plays, and gaps
+      const rest = this.controls.root.offsetHeight + 330; // the page's header, what is said while it plays, and gaps
       return this.root.style.setProperty("--height", `${Math.max(510, innerHeight - rest)}px`);
     }
     const top = this.root.getBoundingClientRect().top + (document.querySelector("[data-testid=stMain]")?.scrollTop ?? 0);
