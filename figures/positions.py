@@ -179,3 +179,28 @@ def distance_figure(distances: Array, products: Array, chosen: int, unturned: fl
         ],
         layout(280, x, y),
     )
+
+
+def turned_pair_figure(before: Array, after: Array) -> go.Figure:
+    """A query and a key in one pair of dimensions, as arrows from the middle: thin before and bold after turning.
+
+    before, after: (2,2): the query, then the key
+    """
+    looks = (("query", BLUE), ("key", ORANGE))
+    limit = 1.15 * float(np.abs(np.concatenate([before, after])).max())
+    traces = [
+        go.Scatter(
+            x=[0, arrow[0]],
+            y=[0, arrow[1]],
+            name=f"{name}{manner}",
+            mode="lines+markers",
+            line={"color": colour, "width": width, "dash": dash},
+            marker={"size": [0, 4 + 2 * width], "color": colour},
+            hovertemplate="%{x:.3f}, %{y:.3f}<extra></extra>",
+        )
+        for arrows, manner, width, dash in ((before, ", not turned", 1, "dot"), (after, "", 3, "solid"))
+        for arrow, (name, colour) in zip(arrows, looks, strict=True)
+    ]
+    x = {"title": "first dimension of the pair", "range": [-limit, limit], "zeroline": True}
+    y = {"title": "second", "range": [-limit, limit], "zeroline": True, "scaleanchor": "x"}
+    return go.Figure(traces, layout(320, x, y))

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from experiments.exchange import Exchange, drawn_bias
-from figures.positions import distance_figure
+from figures.positions import distance_figure, turned_pair_figure
 from model.interventions import Head
 from model.loaded import Array
 from model.positions import Alibi, Rotary, alibi_slopes, relative_bucket
@@ -177,7 +177,48 @@ def turn(trace: Trace) -> None:
         key = choose_part("Key of piece", texts, 1, trace.text, "key_of")
     with st.container(horizontal=True, gap="medium"):
         places = QUERY_AT.draw(), KEY_AT.draw()
-    pair, distance = (query, key), places[1] - places[0]
+    left, right = st.columns([1, 1.3], gap="large")
+    with left:
+        arrows(trace, (query, key), places)
+    with right:
+        by_distance(trace, (query, key), places)
+
+
+def arrows(trace: Trace, pieces: tuple[int, int], places: tuple[int, int]) -> None:
+    """One pair of dimensions of the query and of the key, turned."""
+    half = trace.model.config.d_k // 2
+    pair = Number("Pair of dimensions", "rotary_pair", 1, half, 1).draw()
+    before, after = (
+        np.stack(
+            [
+                turned(trace, name, piece, at)[0, 2 * pair - 2 : 2 * pair].numpy()
+                for name, piece, at in zip("qk", pieces, ends, strict=True)
+            ]
+        )
+        for ends in ((1, 1), places)
+    )
+    before, after = (many / np.linalg.norm(many, axis=1, keepdims=True) for many in (before, after))
+    step = float(np.degrees(10000 ** (-(pair - 1) / half)))
+    query, key = np.degrees(np.arctan2(after[:, 1], after[:, 0]))
+    between = float(abs((query - key + 180) % 360 - 180))
+    st.plotly_chart(
+        turned_pair_figure(before, after),
+        key="turned_pair",
+        config={"displayModeBar": False},
+        alt=f"Two arrows, the query and the key in pair {pair} of their dimensions, as they are and turned. Between "
+        f"the turned ones lie {number(between, 0)} degrees.",
+    )
+    st.caption(
+        f"Pair {pair} of {half} turns by {number(step, 1)}° a place: the query by {number((places[0] - 1) * step, 0)}°,"
+        f" the key by {number((places[1] - 1) * step, 0)}°. Between the turned arrows lie **{number(between, 0)}°**. "
+        "Move both sliders by the same: the arrows turn, the angle between them stays. All are drawn equally long."
+    )
+
+
+def by_distance(trace: Trace, pair: tuple[int, int], places: tuple[int, int]) -> None:
+    """The product by the distance, and at several places with the same distance."""
+    distance = places[1] - places[0]
+    query, key = pair
     distances = np.arange(1 - FURTHEST, FURTHEST)
     products = (turned(trace, "k", key, 1, len(distances)) @ turned(trace, "q", query, FURTHEST)[0]).numpy()
     unturned = product(trace, pair, (1, 1))

@@ -1,5 +1,7 @@
 """What the lesson on positions in six ways must show."""
 
+import math
+
 import numpy as np
 
 from tests.oracle import claims
@@ -29,7 +31,7 @@ STEPS = ("1 what it makes", "2 scores", "3 weights")
 STATES = (
     {},
     {"scheme": "ALiBi", "head": "2", "layer": "1", "query_at": "30", "key_at": "12", "cell": "4.1"},
-    {"scheme": "Relative", "scheme_step": STEPS[1], "sentence": "Frobnicating quokkas!", "query_of": "3"},
+    {"scheme": "Relative", "scheme_step": STEPS[1], "sentence": "Frobnicating quokkas!", "query_of": "3", "rotary_pair": "9"},
     {"scheme": "Rotary", "scheme_step": STEPS[1], "sentence": "Go", "key_of": "1"},
     {"scheme": "ALiBi", "scheme_step": STEPS[2], "sentence": LONG, "cell": "40.2", "query_at": "60", "key_at": "1"},
     {"scheme": "Relative", "sentence": LONG, "layer": "2", "cell": "1.22"},
@@ -178,6 +180,7 @@ def turn(page: Page) -> Statements:
     query_at, key_at = page.count("query_at", FURTHEST, 2), page.count("key_at", FURTHEST, 5)
     yield claims.slider("Position of the query", 1.0, FURTHEST, query_at)
     yield claims.slider("Position of the key", 1.0, FURTHEST, key_at)
+    yield from arrows(page, (query, key), (query_at, key_at))
     distance, far = key_at - query_at, FURTHEST - 1
     distances = np.arange(-far, far + 1)
     q = turned_rows(page, "q", query, FURTHEST)[0]
@@ -232,6 +235,51 @@ def turn(page: Page) -> Statements:
     )
     yield from numbers_of_figure(
         ("distance", "query · key"), *((number(d, 0), number(products[d + far], 3)) for d in range(-50, 51, 10))
+    )
+
+
+def arrows(page: Page, pieces: tuple[int, int], places: tuple[int, int]) -> Statements:
+    half = config()["d_model"] // config()["n_heads"] // 2
+    pair = page.count("rotary_pair", half, 1)
+    yield claims.slider("Pair of dimensions", 1.0, half, pair)
+    before, after = (
+        [
+            turned_rows(page, name, piece, at)[0, 2 * pair - 2 : 2 * pair]
+            for name, piece, at in zip("qk", pieces, ends, strict=True)
+        ]
+        for ends in ((1, 1), places)
+    )
+    (a, b), (c, d) = after
+    between = math.degrees(math.acos((a * c + b * d) / math.hypot(a, b) / math.hypot(c, d)))
+    step = math.degrees(10000 ** (-2 * (pair - 1) / (2 * half)))
+    before, after = ([arrow / math.hypot(*arrow) for arrow in many] for many in (before, after))
+    limit = 1.15 * np.abs([*before, *after]).max()
+    looks = [("query", "#0072B2"), ("key", "#E69F00")]
+    yield claims.plot(
+        f"Two arrows, the query and the key in pair {pair} of their dimensions, as they are and turned. Between the "
+        f"turned ones lie {number(between, 0)} degrees.",
+        [
+            {
+                "type": "scatter",
+                "mode": "lines+markers",
+                "name": f"{name}{manner}",
+                "x": np.array([0, arrow[0]]),
+                "y": np.array([0, arrow[1]]),
+                "line": {"color": colour, "width": width, "dash": dash},
+                "marker": {"size": np.array([0, size]), "color": colour},
+                "hovertemplate": "%{x:.3f}, %{y:.3f}<extra></extra>",
+            }
+            for many, manner, width, dash, size in ((before, ", not turned", 1, "dot", 6), (after, "", 3, "solid", 10))
+            for arrow, (name, colour) in zip(many, looks, strict=True)
+        ],
+        x={"title": {"text": "first dimension of the pair"}, "range": np.array([-limit, limit])},
+        y={"title": {"text": "second"}, "range": np.array([-limit, limit]), "scaleanchor": "x"},
+    )
+    query, key = ((place - 1) * step for place in places)
+    yield claims.caption(
+        f"Pair {pair} of {half} turns by {number(step, 1)}° a place: the query by {number(query, 0)}°, the key by "
+        f"{number(key, 0)}°. Between the turned arrows lie **{number(between, 0)}°**. Move both sliders by the same: the "
+        "arrows turn, the angle between them stays. All are drawn equally long."
     )
 
 
