@@ -213,6 +213,14 @@ def arrows(trace: Trace, pieces: tuple[int, int], places: tuple[int, int]) -> No
         f" the key by {number((places[1] - 1) * step, 0)}°. Between the turned arrows lie **{number(between, 0)}°**. "
         "Move both sliders by the same: the arrows turn, the angle between them stays. All are drawn equally long."
     )
+    numbers_of_figure(
+        ("arrow", "first dimension", "second dimension"),
+        [
+            (f"{name}{manner}", *(number(float(value), 3) for value in arrow))
+            for many, manner in ((before, ", not turned"), (after, ""))
+            for name, arrow in zip(("query", "key"), many, strict=True)
+        ],
+    )
 
 
 def by_distance(trace: Trace, pair: tuple[int, int], places: tuple[int, int]) -> None:

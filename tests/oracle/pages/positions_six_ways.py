@@ -281,6 +281,15 @@ def arrows(page: Page, pieces: tuple[int, int], places: tuple[int, int]) -> Stat
         f"{number(key, 0)}°. Between the turned arrows lie **{number(between, 0)}°**. Move both sliders by the same: the "
         "arrows turn, the angle between them stays. All are drawn equally long."
     )
+    yield from numbers_of_figure(
+        ("arrow", "first dimension", "second dimension"),
+        *(
+            (name, number(x, 3), number(y, 3))
+            for name, (x, y) in zip(
+                ("query, not turned", "key, not turned", "query", "key"), [*before, *after], strict=True
+            )
+        ),
+    )
 
 
 def predict(page: Page) -> Statements:
