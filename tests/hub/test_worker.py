@@ -148,6 +148,7 @@ def test_a_panic_of_the_library_is_said_and_hurts_nobody(hostile: Settings) -> N
     bystander.close()
 
 
+@pytest.mark.slow
 def test_what_takes_too_long_is_stopped_and_hurts_nobody(hostile: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "READ_SECONDS", 2)
     bystander, one = opened("bert", hostile), opened("hangs", hostile)

@@ -14,6 +14,8 @@ from training import live, toy
 from training.live import LiveTraining
 from training.toy import Choice, Report
 
+pytestmark = pytest.mark.slow  # on a busy machine: a training gives way to everything else
+
 
 @pytest.fixture(scope="module", autouse=True)
 def _nursery_of_these_tests() -> Iterator[None]:
