@@ -68,7 +68,7 @@ def test_every_column_and_line_is_drawn_with_the_models_own_numbers(page: Page, 
     opened(page, url)
     oracle = translated(SENTENCE)
     seen: set[str] = set()
-    for share in np.linspace(0.02, 1, 29):
+    for share in np.linspace(0.02, 1, 49):
         scene = ask(page, "return stage.scene(arg)", float(share) * length(page))
         for tile in scene["tiles"]:
             seen.add(tile["name"])
@@ -266,7 +266,8 @@ CROWDED = """
     for (const { end, caption } of ride.data.moments) {
         ride.go(end);
         const boxes = parts().map((one) => one.getBoundingClientRect());
-        const whole = parts().filter((one) => !one.matches(".earlier")).every((one) => one.scrollHeight <= one.clientHeight + 1);
+        const said = parts().filter((one) => !one.matches(".earlier"));
+        const whole = said.every((one) => one.scrollHeight <= one.clientHeight + 1);
         const apart = boxes.every((box, n) => !n || box.top >= boxes[n - 1].bottom - 0.5);
         if (!whole || !apart || card.scrollHeight > card.clientHeight) faults.push(caption);
     }
@@ -490,7 +491,7 @@ def test_a_clip_opens_the_whole_machine_where_it_stands(page: Page, url: str) ->
     expect(page.get_by_text("Asked:")).to_contain_text("4")
     opened(page, url, start="3")
     assert time_of(page) == pytest.approx(ask(page, "return ride.data.moments[3].end"))
-    assert "Self-attention: each piece looks at all pieces, in 4 ways at once" in caption(page)
+    assert "Self-attention: each piece looks at all pieces and takes in shares of their numbers" in caption(page)
 
 
 READABLE, VISIBLE = 4.5, 3.0  # WCAG: of text, and of marks that mean something
@@ -661,4 +662,4 @@ def test_the_theatre_opens_the_machine_at_its_step(page: Page, serve: Callable[.
     dialog = page.get_by_role("dialog")
     dialog.locator(".stage[data-id]").wait_for()
     third = pieces([translated(SENTENCE).labels[2]])[0].text
-    expect(dialog.locator(".caption")).to_contain_text(f"Then “{third}”, with ")
+    expect(dialog.locator(".caption")).to_contain_text(f"It writes “{third}”, with ")

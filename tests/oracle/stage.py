@@ -21,6 +21,7 @@ HEADS = config()["n_heads"]
 PARTS = {"encoder": ("self_attn", "feed_forward"), "decoder": ("self_attn", "cross_attn", "feed_forward")}
 # As measured over many sentences (assets/models/translator/about.json), counted from 0.
 TELLING = {"encoder": (1, 1), "decoder": (2, 0), "cross": (2, 2)}
+OTHERS = "Layers 2 and 3 do the same again, with weights of their own."
 LABELS = {
     "embedding": "Token embedding",
     "positions": "+ Positions",
@@ -178,6 +179,7 @@ def drawn(
         "stage",
         {
             "text": shown(page.text),
+            "intro": "The encoder reads English. The decoder writes German.",
             "clip": list(clip),
             "given": 1,
             "panels": [panel(stack, text, names, links) for stack, text in sides],
@@ -321,9 +323,8 @@ class Story:
         count = f"{len(src)} piece" + "s" * (len(src) != 1)
         self.add(
             "pieces",
-            f"The text is cut into {count}. Each has a number from 0 to {SIZES[0] - 1:,}: "
-            f"{quoted(example)} is "
-            f"{example.id:,}. <eos> marks the end.",
+            f"The text is cut into {count}. Each has a number in the model's list of {SIZES[0]:,}: "
+            f"{quoted(example)} is {example.id:,}. <eos> marks the end.",
             "pieces",
         )
 
@@ -332,8 +333,7 @@ class Story:
         for at, block in enumerate(STACKS["encoder"]):
             if block.name == "embedding":
                 said = (
-                    f"The encoder reads. Each piece becomes a vector: {d} learned numbers, drawn as one column. "
-                    "Blue is below zero, orange above."
+                    f"Each piece becomes a vector: {d} learned numbers, drawn as a small block of colours, its column."
                 )
                 self.add("block", said, part=at)
             elif block.name == "positions":
@@ -344,26 +344,20 @@ class Story:
                 self.add("block", said, "vectors", part=at)
             elif block.name == "self_attn":
                 look = self.look(block)
-                takes = self.takes(block, look)
                 if block.layer > 1:
-                    said = f"Layer {block.layer} looks and mixes again, with weights of its own. {takes}"
-                    self.add("block", said, part=at, look=look)
+                    self.add("block", OTHERS, part=at, look=look)
                     continue
-                said = f"Self-attention: each piece looks at all pieces, in {HEADS} ways at once, the heads. {takes}"
-                self.add("block", said, "attention", part=at, look=look, half=1)
                 said = (
-                    "In these shares each head mixes the columns. Add & Norm: the mix joins what each column was, and "
-                    "the sum is brought to one scale."
+                    "Self-attention: each piece looks at all pieces and takes in shares of their numbers, in "
+                    f"{HEADS} ways at once, the heads. So its column tells of the others too."
                 )
+                self.add("block", said, "attention", part=at, look=look, half=1)
+                said = "Add & Norm: this is added to the column, and the sum is brought to one scale."
                 self.add("block", said, part=at, look=look, half=2)
             elif block.layer == 1:
-                said = (
-                    "Feed-forward: each column goes through a small network by itself. No lines: "
-                    "here no piece sees another."
-                )
-                self.add("block", said, part=at)
+                self.add("block", "Feed-forward: a small network works on each column by itself.", part=at)
             else:
-                self.add("block", f"Layer {block.layer}, feed-forward: each column by itself.", part=at)
+                self.add("block", OTHERS, part=at)
         n = len(self.page.src)
         columns = f"{n} column" + "s" * (n != 1)
         self.add(
@@ -379,14 +373,11 @@ class Story:
             look = self.look(block, 0) if block.weights else None
             stop = ""
             if not block.layer:
-                said = (
-                    "The decoder writes the translation, piece by piece. It begins with <sos>, the "
-                    "start sign, which becomes a column too."
-                )
+                said = "The decoder writes, piece by piece. It begins with <sos>, the start sign."
             elif block.layer > 1:
-                said = "Layers 2 and 3 do the same again, with weights of their own."
+                said = OTHERS
             elif not look:
-                said = "Then feed-forward: the column by itself."
+                said = "Then feed-forward, as before."
             elif block.name == "cross_attn":
                 stop = "reading"
                 said = (
@@ -394,7 +385,7 @@ class Story:
                     f"{quoted(self.page.src[look[2]])}, and adds what it read to its column."
                 )
             else:
-                said = "Masked self-attention: the decoder looks only at what is written so far. That is <sos> alone."
+                said = "Masked self-attention: it looks only at what is written so far, <sos> alone."
             self.add("block", said, stop, stack=1, part=at, step=0, look=look)
         said = (
             f"The last column is compared with all {SIZES[0]:,} pieces. {quoted(self.page.labels[0])} gets "
@@ -405,29 +396,27 @@ class Story:
     def write(self, step: int) -> None:
         decoder = STACKS["decoder"]
         if step == 1:
-            said = (
-                f"{quoted(self.page.tgt[1])} is written, and becomes the next input. From now on "
-                "the decoder sees it, too."
-            )
-            self.add("feed", said, stack=1, step=1)
+            self.add("feed", f"{quoted(self.page.tgt[1])} becomes the next input.", stack=1, step=1)
             look = self.look(decoder[2], 1)
-            said = f"It looks at what is written, never at what comes later. {self.takes(decoder[2], look)}"
+            said = f"It never looks ahead. {self.takes(decoder[2], look)}"
             self.add("block", said, stack=1, part=2, step=1, look=look)
         layer = TELLING["cross"][0] + 1
         part = next(n for n, block in enumerate(decoder) if block.name == "cross_attn" and block.layer == layer)
         look = self.look(decoder[part], step)
         said = (
-            f"Then {quoted(self.page.labels[step])}, with {share(self.chosen[step])}. It took most, {share(look[3])}, "
-            f"from {quoted(self.page.src[look[2]])} (layer {layer}, head {look[0] + 1})."
+            f"To find what follows {quoted(self.page.tgt[step])} it took {share(look[3])} from "
+            f"{quoted(self.page.src[look[2]])} (layer {layer}, head {look[0] + 1}). "
+            f"It writes {quoted(self.page.labels[step])}, with {share(self.chosen[step])}."
         )
         self.add("write", said, stack=1, part=part, step=step, look=look)
 
     def stop(self) -> None:
         n = len(self.page.labels)
-        count = f"{n} step" + "s" * (n != 1)
-        said = f"It was stopped after {count}; it had not written <eos>, the end sign."
+        plural = "s" * (n != 1)
+        said = f"It was stopped after {n} step{plural}; it had not written <eos>, the end sign."
         if self.page.labels[-1].text == "<eos>":
             said = (
-                f"<eos>, the end sign, is taken with {share(self.chosen[-1])}. So the decoder stops: done in {count}."
+                f"<eos>, the end sign, is taken with {share(self.chosen[-1])}. So the decoder stops: {n} piece{plural} "
+                "written, the end sign included."
             )
         self.add("end", said, "end", stack=1, part=len(STACKS["decoder"]) - 1, step=n - 1)

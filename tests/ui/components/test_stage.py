@@ -33,7 +33,7 @@ SENTENCES = (
     "😀 שלום <b>",
 )
 LONG = "the cat sees a big dog and " * 20  # more than the model takes
-WORDS_A_CAPTION = 25
+WORDS_A_CAPTION = 29
 
 
 @cache
@@ -138,7 +138,7 @@ def test_every_share_that_the_story_tells_is_the_oracles(sentence: str) -> None:
             r"takes (more than 99%|less than 1%|\d+%) from (.*?)[.,]? ?(?:The|and|$)", moment.caption
         )
         if moment.kind == "write":
-            told_share = re.search(r"took most, (more than 99%|\d+%), from", moment.caption)
+            told_share = re.search(r"it took (more than 99%|\d+%) from", moment.caption)
         if not told_share:
             continue
         told += 1
@@ -177,11 +177,20 @@ def test_the_story_is_short_and_in_order(sentence: str) -> None:
         assert works == sorted(works)
 
 
-def test_the_ride_takes_about_twenty_seconds_whatever_the_length() -> None:
+def test_the_ride_takes_about_half_a_minute_and_its_length_counts_little() -> None:
     lengths = [length(story(engine.trace(sentence))) for sentence in (*SENTENCES, LONG)]
-    assert min(lengths) > 18
-    assert length(story(engine.trace(SENTENCES[0]))) < 24
-    assert max(lengths) < 42
+    assert length(story(engine.trace(SENTENCES[0]))) < 39
+    assert max(lengths) < 45
+
+
+@pytest.mark.parametrize("sentence", SENTENCES)
+def test_what_is_said_for_the_first_time_can_be_read(sentence: str) -> None:
+    """Five words a second, or a stop; of the pieces written one after the other, the first."""
+    moments = [moment for moment in story(engine.trace(sentence)) if moment.kind != "write" or moment.step == 1]
+    for caption in {moment.caption for moment in moments}:
+        saying = [moment for moment in moments if moment.caption == caption]
+        if not any(moment.stop for moment in saying):
+            assert length(saying) >= len(caption.split()) / 5 - 1e-6, caption
 
 
 def test_only_an_attention_is_seen_from_near_and_only_what_it_has() -> None:

@@ -32,7 +32,8 @@ class Card {
     const at = stops.filter((n) => data.moments[n].end <= t + 0.02).length;
     const here = stops.find((n) => n >= scene.n);
     setText(this.count, t === 0 ? "" : `${Math.min(stops.length, at + (data.moments[stops[at - 1]]?.end >= t - 0.02 ? 0 : 1))} of ${stops.length} · ${data.moments[here ?? stops.at(-1)].stop}`);
-    const invite = "Press play, or the space bar, and watch your sentence go through the whole machine. Every number drawn is the model's own.";
+    const touch = matchMedia("(pointer: coarse)").matches || this.ride.view().width < NARROW;
+    const invite = `${data.intro} Press play${touch ? "" : ", or the space bar"}. Stop anywhere, and ${touch ? "touch" : "click"} any block, column or line.`;
     setText(this.caption, captions ? (t === 0 ? invite : scene.moment.caption) : "");
     this.showHeads(scene, data);
     const still = t > 0 && !playing && !clip;
@@ -81,7 +82,7 @@ class Card {
     const row = data.panels[attention.panel].tokens[attention.row];
     const shares = best.filter(([weight]) => weight >= FAINTEST).map(([weight, c]) => `${columns[c]} ${percentOf(weight)}`);
     const thick = scene.lines.length ? " The thicker a line, the larger the share." : "";
-    setText(this.look, `Head ${attention.head + 1}, ${row} ← ${shares.join(", ")}.${thick}${faint ? ` ${faint} below 1% not drawn.` : ""}`);
+    setText(this.look, `Head ${attention.head + 1}, ${row} ← ${shares.join(", ")}.${thick}${faint ? ` ${faint} ${faint > 1 ? "lines" : "line"} under 1% ${faint > 1 ? "are" : "is"} hidden.` : ""}`);
   }
 }
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from figures.statistics import softmax
+from model.about import About
 from model.loaded import Array
 from model.trace import Trace
 from ui.components.stage.near import Near, View, near_of
@@ -30,6 +31,7 @@ def stage_data(
              view: of a clip, how it shows its last block from near, one moment more at its end
     Returns: a dict for JSON:
              id, another one for every sentence, model and clip; text
+             intro: what each stack does, in words
              clip: numbers of the first and last moment that are played
              panels: stacks with their tokens, the ids of these, and their blocks; every block names its tensors by
              their numbers in `tensors`, and its lesson
@@ -58,6 +60,7 @@ def stage_data(
     return {
         "id": sha256(identity.encode()).hexdigest()[:16],
         "text": piece(trace.text),
+        "intro": " ".join(_does(panel, trace.model.about) for panel in panels),
         "clip": clip,
         "given": given_rows(trace),
         "panels": [_panel(trace, panel, names, panels, links or {}) for panel in panels],
@@ -67,6 +70,12 @@ def stage_data(
         "moments": [asdict(moment) for moment in moments],
         "near": _near(near, names) if near else None,
     }
+
+
+def _does(panel: Panel, about: About) -> str:
+    """“The encoder reads English.”"""
+    does, language = ("writes", about.target) if panel.writes else ("reads", about.source)
+    return f"The {panel.name} {does} {language}."
 
 
 def _near(near: Near, names: tuple[str, ...]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from ui.components.stage.looks import attention_of, counted, is_word, look_of, n
 from ui.components.stage.parts import Panel, Part, panels_of
 
 WRITING_SECONDS = 3.0  # for all steps but the first two
+WORDS_A_SECOND = 5  # that a fluent reader reads
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,25 @@ class Moment:
 def story(trace: Trace) -> list[Moment]:
     """The moments of a trace, in order."""
     told = _Story(trace)
-    return [*told.start(), *told.readers(), *told.writing()]
+    return _readable([*told.start(), *told.readers(), *told.writing()])
+
+
+def _readable(moments: list[Moment]) -> list[Moment]:
+    """The same moments, with time to read what is said for the first time, where the ride does not stop for that.
+
+    From the second piece on, all writing is told alike, so that only the words which differ want reading.
+    """
+    told: set[str] = set()
+    paced: list[Moment] = []
+    for caption, run in groupby(moments, lambda moment: moment.caption):
+        same = list(run)
+        needs = len(caption.split()) / WORDS_A_SECOND / sum(moment.seconds for moment in same)
+        is_read = caption in told or any(moment.stop for moment in same)
+        is_alike = same[0].kind == "write" and any(moment.kind == "write" for moment in paced)
+        slower = 1.0 if is_read or is_alike else max(1.0, needs)
+        paced += [replace(moment, seconds=slower * moment.seconds) for moment in same]
+        told.add(caption)
+    return paced
 
 
 def clip_of(moments: Sequence[Moment], panels: Sequence[Panel], shows: Collection[str]) -> tuple[int, int]:
@@ -74,6 +93,14 @@ def given_rows(trace: Trace) -> int:
     return 1 + len(trace.model.tokenizer.encode(trace.text))
 
 
+def _others(panel: Panel) -> str:
+    """What is said of all layers of a stack but the first, once it has been told what that does."""
+    last = max(part.layer for part in panel.parts)
+    if last == 2:
+        return "Layer 2 does the same again, with weights of its own."
+    return f"Layers 2 {'and' if last == 3 else 'to'} {last} do the same again, with weights of their own."
+
+
 class _Story:
     """Tells the moments of one trace."""
 
@@ -95,7 +122,7 @@ class _Story:
         sign = " <eos> marks the end." if tokens[-1].id == EOS_ID else ""
         said = (
             f"The text is cut into {counted(len(tokens), 'piece')}. "
-            f"Each has a number from 0 to {self.n_entries - 1:,}: {named(example)} is {example.id:,}.{sign}"
+            f"Each has a number in the model's list of {self.n_entries:,}: {named(example)} is {example.id:,}.{sign}"
         )
         yield Moment("pieces").lasts(1.2, said, "pieces")
 
@@ -117,9 +144,8 @@ class _Story:
         d_model = self.trace.tensors[panel.parts[0].result].shape[-1]
         match part.kind:
             case "embedding":
-                reads = f"The {panel.name} reads. " if len(self.panels) > 1 else ""
-                said = f"{reads}Each piece becomes a vector: {d_model} learned numbers, drawn as one column. "
-                yield moment.lasts(1.2, said + "Blue is below zero, orange above.")
+                said = f"Each piece becomes a vector: {d_model} learned numbers, drawn as a small block of colours, "
+                yield moment.lasts(1.2, said + "its column.")
             case "positions":
                 said = f"To each column {d_model} more numbers are added. They depend only on where the piece stands: "
                 yield moment.lasts(1.5, said + "first, second, third.", "vectors")
@@ -127,14 +153,11 @@ class _Story:
                 yield from self.attention(moment, part)
             case "attention":
                 look = look_of(self.trace, part)
-                said = f"Layer {part.layer} looks and mixes again, with weights of its own. "
-                moment = replace(moment, head=look.head, focus=look.row)
-                yield moment.lasts(0.5, said + says(self.trace, part, look))
+                yield replace(moment, head=look.head, focus=look.row).lasts(0.5, _others(panel))
             case "feed_forward" if part.layer == 1:
-                said = "Feed-forward: each column goes through a small network by itself. No lines: "
-                yield moment.lasts(1.1, said + "here no piece sees another.")
+                yield moment.lasts(1.1, "Feed-forward: a small network works on each column by itself.")
             case "feed_forward":
-                yield moment.lasts(0.35, f"Layer {part.layer}, feed-forward: each column by itself.")
+                yield moment.lasts(0.35, _others(panel))
             case "norm":
                 yield moment.lasts(0.5, "A last norm brings every column to one scale.")
 
@@ -145,13 +168,11 @@ class _Story:
         whom = "itself and those before it" if part.causal else "all pieces"
         n_heads = len(self.trace.tensors[part.weights])
         ways = f", in {n_heads} ways at once, the heads" if n_heads > 1 else ""
-        said = f"Self-attention: each piece looks at {whom}{ways}. {says(self.trace, part, look)}"
-        yield replace(moment, half=1).lasts(1.8, said, "attention")
-        said = "In these shares each head mixes the columns. "
+        said = f"Self-attention: each piece looks at {whom} and takes in shares of their numbers{ways}. "
+        yield replace(moment, half=1).lasts(1.8, said + "So its column tells of the others too.", "attention")
+        said = "This is added to the column."
         if sublayer_of(self.trace, part).norm == "after":
-            said += "Add & Norm: the mix joins what each column was, and the sum is brought to one scale."
-        else:
-            said += "The mix is added to what each column was."
+            said = "Add & Norm: this is added to the column, and the sum is brought to one scale."
         yield replace(moment, half=2).lasts(1.0, said)
 
     # --- the stack that writes ------------------------------------------------------------------------------------
@@ -162,11 +183,13 @@ class _Story:
         yield from self.first_step(Moment("block", panel=self.writer, step=first))
         for step in range(first + 1, last + 1):
             yield from self.later_step(Moment("write", panel=self.writer, step=step), step == first + 1, last - first)
-        steps = counted(last - first + 1, "step")
+        n = last - first + 1
+        steps, pieces = counted(n, "step"), counted(n, "piece")
         said = f"It was stopped after {steps}; it had not written <eos>, the end sign."
         if self.trace.labels[last].id == EOS_ID:
             share = percent(self.trace.probabilities[last])
-            said = f"<eos>, the end sign, is taken with {share}. So the decoder stops: done in {steps}."
+            said = f"<eos>, the end sign, is taken with {share}. So the decoder stops: {pieces} written, "
+            said += "the end sign included."
         yield Moment("end", panel=self.writer, part=len(self.parts) - 1, step=last).lasts(0.8, said, "end")
 
     def first_step(self, moment: Moment) -> Iterator[Moment]:
@@ -188,24 +211,19 @@ class _Story:
     def first_block(self, moment: Moment, part: Part, reads: bool) -> Moment:
         """One block of a decoder that reads a memory, at work on its first row."""
         if part.kind in ("embedding", "positions"):
-            said = "The decoder writes the translation, piece by piece. It begins with <sos>, the start sign, which "
-            return moment.lasts(0.6, said + "becomes a column too.")
+            said = "The decoder writes, piece by piece. It begins with <sos>, the start sign."
+            return moment.lasts(0.6, said)
         look = look_of(self.trace, part, moment.step) if part.kind == "attention" else None
         moment = replace(moment, head=look.head, focus=moment.step) if look else moment
         if part.layer > 1:
-            last = max(part.layer for part in self.parts)
-            others = "Layer 2 does" if last == 2 else f"Layers 2 {'and' if last == 3 else 'to'} {last} do"
-            return moment.lasts(
-                0.25, f"{others} the same again, with weights of {'its' if last == 2 else 'their'} own."
-            )
+            return moment.lasts(0.25, _others(self.panels[self.writer]))
         if not look:
-            said = "Then feed-forward: the column by itself." if part.layer else "Then a last norm."
-            return moment.lasts(0.4, said)
+            return moment.lasts(0.4, "Then feed-forward, as before." if part.layer else "Then a last norm.")
         if reads:
             column = named(self.trace.src[look.column])
             said = f"Now it reads the memory. In head {look.head + 1} it takes {percent(look.weight)} from {column}, "
             return moment.lasts(1.6, said + "and adds what it read to its column.", "reading")
-        said = "Masked self-attention: the decoder looks only at what is written so far. That is <sos> alone."
+        said = "Masked self-attention: it looks only at what is written so far, <sos> alone."
         return moment.lasts(0.8, said)
 
     def later_step(self, moment: Moment, slow: bool, n_left: int) -> Iterator[Moment]:
@@ -213,18 +231,18 @@ class _Story:
         step = moment.step
         if slow:
             taken = named(self.trace.tgt[step])
-            said = f"{taken} is written, and becomes the next input. From now on the decoder sees it, too."
-            yield replace(moment, kind="feed").lasts(1.0, said)
+            yield replace(moment, kind="feed").lasts(1.0, f"{taken} becomes the next input.")
             own = next(n for n, part in enumerate(self.parts) if part.kind == "attention")
             look = look_of(self.trace, self.parts[own], step)
-            said = f"It looks at what is written, never at what comes later. {says(self.trace, self.parts[own], look)}"
+            said = f"It never looks ahead. {says(self.trace, self.parts[own], look)}"
             yield replace(moment, kind="block", part=own, head=look.head, focus=step).lasts(1.0, said)
         part = self.parts[self.reading]
         look = look_of(self.trace, part, step)
         columns = self.trace.src if part.memory else self.trace.tgt
         said = (
-            f"Then {named(self.trace.labels[step])}, with {percent(self.trace.probabilities[step])}. It took most, "
-            f"{percent(look.weight)}, from {named(columns[look.column])} (layer {part.layer}, head {look.head + 1})."
+            f"To find what follows {named(self.trace.tgt[step])} it took {percent(look.weight)} from "
+            f"{named(columns[look.column])} (layer {part.layer}, head {look.head + 1}). "
+            f"It writes {named(self.trace.labels[step])}, with {percent(self.trace.probabilities[step])}."
         )
         seconds = 1.0 if slow else min(0.8, max(0.2, WRITING_SECONDS / n_left))
         yield replace(moment, part=self.reading, head=look.head, focus=step).lasts(seconds, said)
