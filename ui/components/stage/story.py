@@ -10,7 +10,7 @@ from ui.components.stage.looks import attention_of, counted, is_word, look_of, n
 from ui.components.stage.parts import Panel, Part, panels_of
 
 WRITING_SECONDS = 3.0  # for all steps but the first two
-WORDS_A_SECOND = 5  # that a fluent reader reads
+WORDS_A_SECOND = 8  # that one who reads quickly takes in; the card keeps what was said until the next stop
 
 
 @dataclass(frozen=True)
