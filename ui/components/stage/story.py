@@ -235,7 +235,8 @@ class _Story:
             own = next(n for n, part in enumerate(self.parts) if part.kind == "attention")
             look = look_of(self.trace, self.parts[own], step)
             said = f"It never looks ahead. {says(self.trace, self.parts[own], look)}"
-            yield replace(moment, kind="block", part=own, head=look.head, focus=step).lasts(1.0, said)
+            # Longer than the first look, at <sos> alone: the lesson on the mask plays the longest.
+            yield replace(moment, kind="block", part=own, head=look.head, focus=step).lasts(1.8, said)
         part = self.parts[self.reading]
         look = look_of(self.trace, part, step)
         columns = self.trace.src if part.memory else self.trace.tgt
