@@ -55,7 +55,8 @@ FIND = r"""() => {
       if (has("button canvas")) add("head", node, "a head of the overview");
       if (has("button.card")) add("card", node, "a piece");
     }
-    all("stButton").forEach((node) => node.querySelector("button").disabled || add("button", node));
+    for (const node of all("stButton"))  // an icon's name stands on a line of its own before the words
+      if (!node.querySelector("button").disabled) add("button", node, name(node).split("\n").pop());
   }
   return found;
 }"""
@@ -107,7 +108,7 @@ def use(page: Page, control: Control, turn: int, word: str) -> float:
         case "card":
             return click(place.locator("button.card[aria-pressed=false]"), turn)
         case _:
-            return click(place.get_by_role("button", name=control.name, exact=True))
+            return click(place.get_by_role("button").filter(has_text=control.name))
 
 
 def last_change(page: Page, event: str, act: Callable[[], None], part: str | None = None) -> float:

@@ -1,9 +1,9 @@
 """What the model loses when a part is taken away: a source word hidden, an attention head switched off."""
 
-from collections.abc import Sequence
-from typing import Any
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -13,10 +13,10 @@ from model.loaded import Array, LoadedModel
 from model.tap import Tap
 from model.tokenizer import SOS_ID, Token
 
-BATCH = 16  # changed copies of a sentence that run through the model at once
+CORES = os.cpu_count() or 1
+MIN_BATCH, MAX_BATCH = 4, 16  # changed copies of a sentence that run through the model at once
 
 
-@torch.inference_mode()
 def log_probabilities_hiding(
     loaded: LoadedModel, src: Sequence[Token], labels: Sequence[Token], words: Sequence[int] | None = None
 ) -> tuple[tuple[int, ...], Array]:
@@ -29,18 +29,19 @@ def log_probabilities_hiding(
     words = tuple(sorted({token.word for token in src} - {-1}) if words is None else words)
     ids, targets = [token.id for token in src], [token.id for token in labels]
     hidden = torch.tensor([[False] * len(src), *[[token.word == word for token in src] for word in words]])
-    batches = []
-    for some in hidden.to(loaded.device.torch).split(BATCH):
 
-        def hide(name: str, value: Tensor, some: Tensor = some) -> Tensor:
+    def batch(rows: slice) -> Tensor:
+        some = hidden[rows].to(loaded.device.torch)
+
+        def hide(name: str, value: Tensor) -> Tensor:
             """Row b of the batch does without what row b of `some` (B,S) names."""
             return value & ~some[:, None, None, :] if name in ("encoder.mask", "decoder.memory_mask") else value
 
-        batches.append(_log_probabilities(loaded, ids, targets, len(some), hide))
-    return words, torch.cat(batches).cpu().numpy()
+        return _log_probabilities(loaded, ids, targets, len(some), hide)
+
+    return words, _side_by_side(batch, len(hidden))
 
 
-@torch.inference_mode()
 def log_probabilities_without(
     loaded: LoadedModel, src: Sequence[int], labels: Sequence[int], heads: Sequence[Head]
 ) -> Array:
@@ -50,11 +51,11 @@ def log_probabilities_without(
     Returns: (N,T), row n without head n
     """
     paths = {head: loaded.anatomy.attention(head.attention, head.layer).path for head in heads}
-    batches = []
-    for start in range(0, len(heads), BATCH):
-        some = heads[start : start + BATCH]
 
-        def switch_off(name: str, value: Tensor, some: Sequence[Head] = some) -> Tensor:
+    def batch(rows: slice) -> Tensor:
+        some = heads[rows]
+
+        def switch_off(name: str, value: Tensor) -> Tensor:
             """Row b of the batch does without the b-th of `some`."""
             rows = [(b, head.head) for b, head in enumerate(some) if name == f"{paths[head]}.heads"]
             if rows:
@@ -64,10 +65,24 @@ def log_probabilities_without(
             return value
 
         in_encoder = any(head.attention == "encoder" for head in some)
-        batches.append(_log_probabilities(loaded, src, labels, len(some), switch_off, encode_once=not in_encoder))
-    return torch.cat(batches).cpu().numpy()
+        return _log_probabilities(loaded, src, labels, len(some), switch_off, encode_once=not in_encoder)
+
+    return _side_by_side(batch, len(heads))
 
 
+def _side_by_side(batch: Callable[[slice], Tensor], n: int) -> Array:
+    """(n,T): what `batch` computes of some rows, for n of them, on all cores.
+
+    Each core takes batches of its own. To divide each product among the cores takes no longer where nothing else runs,
+    but several times as long beside other work: then every product waits for the core that comes last.
+    """
+    size = min(max(-(-n // CORES), MIN_BATCH), MAX_BATCH)
+    with ThreadPoolExecutor(CORES) as pool:
+        batches = pool.map(batch, [slice(start, start + size) for start in range(0, n, size)])
+        return torch.cat([*batches]).cpu().numpy()
+
+
+@torch.inference_mode()
 def _log_probabilities(
     loaded: LoadedModel, src: Sequence[int], labels: Sequence[int], n: int, tap: Tap, encode_once: bool = False
 ) -> Tensor:
@@ -81,23 +96,6 @@ def _log_probabilities(
     logits = loaded.model.decode(tgt_ids, memory, src_ids, tap)  # (n,T,V)
     of_labels = logits[:, range(len(labels)), list(labels)]
     return of_labels - logits.logsumexp(-1)
-
-
-def probabilities_hiding(
-    loaded: LoadedModel, src: tuple[Token, ...], labels: tuple[Token, ...]
-) -> tuple[tuple[int, ...], Array]:
-    """The `word` of N source words; each label's probability (N + 1, T), first with all words, then without each."""
-    words, log_probabilities = log_probabilities_hiding(loaded, src, labels)
-    return words, np.exp(log_probabilities)
-
-
-def many_runs(experiment: Any) -> None:
-    """Mark an experiment that runs the model dozens of times: the engine gives it every core."""
-    experiment.many_runs = True
-
-
-for _experiment in (log_probabilities_hiding, log_probabilities_without, probabilities_hiding):
-    many_runs(_experiment)
 
 
 def all_heads(anatomy: Anatomy) -> list[Head]:

@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.ablation import all_heads, log_probabilities_hiding, many_runs
+from experiments.ablation import all_heads, log_probabilities_hiding
 from model.anatomy import Anatomy
 from model.checkpoint import SHIPPED, WEIGHTS, CheckpointError, broken, in_project
 from model.interventions import Head
@@ -178,9 +178,6 @@ def aligned_words(loaded: LoadedModel, src: Sequence[Token], labels: Sequence[To
     fall = likely[0] - likely[1:]  # (words, T)
     enough = fall.max(0) >= -math.log(1 - NOTICEABLE)
     return tuple(words[at] if is_enough else -1 for at, is_enough in zip(fall.argmax(0), enough, strict=True))
-
-
-many_runs(aligned_words)
 
 
 @dataclass(frozen=True)

@@ -79,7 +79,7 @@ def _embedded(cell: Cell) -> WorkedStep:
 
 @rule("add_residual")
 def _added(cell: Cell) -> WorkedStep:
-    return _sum(cell, "What the sub-layer read (the residual stream) plus what the sub-layer wrote.")
+    return _sum(cell, "What ran past the sub-layer (the residual stream) plus what the sub-layer wrote.")
 
 
 @rule("add_bias")

@@ -19,7 +19,7 @@ def _position(cell: Cell) -> WorkedStep:
 
 
 @rule("bias_of_bucket")
-def _bias_ofbucket_of(cell: Cell) -> WorkedStep:
+def _bias_of_bucket(cell: Cell) -> WorkedStep:
     head, row, column = cell.index
     (table,), causal = cell.made.weights, bool(cell.made.constants[0])
     bucket = bucket_of(column - row, causal)

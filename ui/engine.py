@@ -9,8 +9,7 @@ import dataclasses
 import functools
 import gc
 import threading
-from collections.abc import Callable, Hashable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import cachetools
@@ -54,7 +53,6 @@ _load_lock = threading.Lock()
 # One sentence at a time goes through a model. Threads that compute side by side wait for Python's own lock at every
 # small operation, up to 5 ms each time; in a queue all are served sooner.
 model_lock = threading.Lock()
-_CORES = torch.get_num_threads()
 
 
 def model(name: str = TRANSLATOR) -> LoadedModel:
@@ -69,7 +67,8 @@ def model(name: str = TRANSLATOR) -> LoadedModel:
         with _cache_lock:
             if name in _models:
                 return _models[name]
-        # Many visitors at once are served better by one thread each than by all cores for one.
+        # Many visitors at once are served better by one thread each than by all cores for one; long experiments divide
+        # their own work.
         torch.set_num_threads(1)
         loaded = load_model(name)
         with _cache_lock:
@@ -78,24 +77,13 @@ def model(name: str = TRANSLATOR) -> LoadedModel:
         return loaded
 
 
-@contextmanager
-def all_cores() -> Iterator[None]:
-    """The lock, with every core: for dozens of runs at once, the only ones long enough to be worth dividing."""
-    with model_lock:
-        torch.set_num_threads(_CORES)
-        try:
-            yield
-        finally:
-            torch.set_num_threads(1)
-
-
-def _remembered(key: Hashable, compute: Callable[[], Result], many_runs: bool = False) -> Result:
+def _remembered(key: Hashable, compute: Callable[[], Result]) -> Result:
     """The result kept under this key, or computed now, with the lock held."""
     with _cache_lock:
         if key in _results:
             known: Result = _results[key]
             return known
-    with all_cores() if many_runs else model_lock:
+    with model_lock:
         result = compute()
     with _cache_lock:
         if size_of(result) <= CACHE_BYTES:
@@ -109,12 +97,9 @@ def run(
     *args: Arguments.args,
     **kwargs: Arguments.kwargs,
 ) -> Result:
-    """An experiment on a model, like `experiments.passes.forward`, remembered by its arguments, which can be hashed.
-
-    An experiment with the attribute `many_runs` gets every core.
-    """
+    """An experiment on a model, like `experiments.passes.forward`, remembered by its arguments, which can be hashed."""
     key = (experiment.__module__, experiment.__qualname__, loaded.name, args, tuple(sorted(kwargs.items())))
-    return _remembered(key, lambda: experiment(loaded, *args, **kwargs), getattr(experiment, "many_runs", False))
+    return _remembered(key, lambda: experiment(loaded, *args, **kwargs))
 
 
 def trace(

@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from experiments.ablation import all_heads, log_probabilities_hiding, probabilities_hiding
+from experiments.ablation import all_heads, log_probabilities_hiding
 from model.families.encoder_decoder import EncoderDecoder
 from model.interventions import Head
 from model.loaded import LoadedModel, load_folder
@@ -37,9 +37,9 @@ def test_with_each_word_hidden_in_turn() -> None:
     one = traced()
     places = {word: tuple(i for i, t in enumerate(one.src) if t.word == word) for word in range(8)}
     assert len(places[2]) > 1, "a word of several pieces is hidden whole"
-    words, likely = probabilities_hiding(loaded(), one.src, one.labels)
+    words, nats = log_probabilities_hiding(loaded(), one.src, one.labels)
     assert words == tuple(range(8)), "the end of the sentence is no word"
-    np.testing.assert_allclose(likely, [oracle(()), *(oracle(places[word]) for word in words)], atol=1e-4)
+    np.testing.assert_allclose(np.exp(nats), [oracle(()), *(oracle(places[word]) for word in words)], atol=1e-4)
 
 
 def test_only_the_words_asked_for() -> None:

@@ -313,7 +313,7 @@ def added(oracle: Forward, name: str, index: Index) -> Step:
     names = stream_and_change(name.removesuffix(".sum"))
     stream, change = (oracle[one][index] for one in names)
     return Step(
-        "What the sub-layer read (the residual stream) plus what the sub-layer wrote.",
+        "What ran past the sub-layer (the residual stream) plus what the sub-layer wrote.",
         f"{tex(stream)} + {factor(change)} = {tex(stream + change)}",
         " + ".join(f't["{one}"]{at(index)}' for one in names),
         Blank(f"{tex(stream)} + {factor(change)}", stream + change),

@@ -126,7 +126,7 @@ def test_other_weights_by_a_button() -> None:
 
 def test_each_stack_keeps_its_own_choice() -> None:
     app = at("Decoder", 2, "after encoder-decoder attention")
-    app.button_group(key="stack").set_value(["Encoder"]).run()
+    app.button_group(key="stack").set_value("Encoder").run()
     assert not app.exception
     assert seen(app) == "encoder.layers.1.add_norm_2.output"
 

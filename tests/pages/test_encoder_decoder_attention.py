@@ -232,7 +232,8 @@ def falls(sentence: str) -> np.ndarray:
 
 @pytest.mark.parametrize("sentence", [APPLE, CATS])
 def test_what_each_piece_needs(sentence: str) -> None:
-    app = opened(PAGE, sentence=sentence, cross_trial="Hide an English word", view="Layer average", layer="3")
+    trial = {"cross_trial": "Hide an English word", "hide_each": "true"}
+    app = opened(PAGE, sentence=sentence, view="Layer average", layer="3", **trial)
     texts, places = hidden_words(sentence)
     lost, looks = falls(sentence), maps(oracle(sentence))[2].mean(0)
     np.testing.assert_allclose(values(app, "do_needs"), lost, atol=1e-4)
@@ -339,7 +340,8 @@ def test_the_questions_are_graded_against_the_numbers(sentence: str) -> None:
 @pytest.mark.parametrize("sentence", ["x", "...", "ภาษาไทย 🍕", "<b>$x$</b>", LONG, "a" + "🐶" * 200], ids=range(6))
 def test_any_sentence(sentence: str, trial: str) -> None:
     by_word = trial != "Hide an English word"
-    app = opened(PAGE, sentence=sentence, cross_trial=trial, german=sentence, by_word=str(by_word).lower())
+    given = {"sentence": sentence, "german": sentence, "by_word": str(by_word).lower()}
+    app = opened(PAGE, cross_trial=trial, hide_each="true", **given)
     assert max(values(app, "see_words" if by_word else "see_matrix").shape) <= READABLE
 
 

@@ -4,17 +4,19 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from experiments.ablation import probabilities_hiding
+from experiments.ablation import log_probabilities_hiding
 from experiments.passes import write_without
 from figures.grouping import Group, grouped, pieces
 from model.trace import Array, Trace
 from pages.attention.encoder_decoder_attention.view import View, is_word
 from ui import engine
 from ui.components.matrix import Caption, Labels, matrix
+from ui.controls.control import Switch
 from ui.controls.piece_control import choose_part
 from ui.text import bold, in_markdown, magnitude
 from ui.views.attention_kinds import READABLE, groups_of, readable_part
 
+EACH = Switch("Hide every word in turn", "hide_each")
 NEEDED = 0.05  # a piece needs a word without which its probability falls by so much
 
 
@@ -26,9 +28,8 @@ def hide(trace: Trace, view: View) -> None:
     )
     words = source_words(trace)
     chosen = choose_part("Word to hide", [word.label for word in words], min(1, len(words) - 1), trace.text)
-    with st.spinner("Hiding every word in turn …"):
-        _, probabilities = engine.run(probabilities_hiding, trace.model, trace.src, trace.labels)
-    name, before, after = in_markdown(words[chosen].label), probabilities[0], probabilities[chosen + 1]
+    before, after = probabilities(trace, (trace.src[words[chosen].pieces[0]].word,))
+    name = in_markdown(words[chosen].label)
     ids = engine.run(write_without, trace.model, trace.src_ids, words[chosen].pieces)
     written = trace.model.tokenizer.decode(ids)
     st.markdown(
@@ -55,7 +56,16 @@ def hide(trace: Trace, view: View) -> None:
         if before[hurt] - after[hurt] >= NEEDED
         else f"No piece needs **{name}**: none of the probabilities falls by {NEEDED} or more."
     )
-    looking_and_needing(trace, view, words, before - probabilities[1:])
+    if EACH.draw():
+        with st.spinner("Hiding every word in turn …"):
+            without = probabilities(trace)[1:]
+        looking_and_needing(trace, view, words, before - without)
+
+
+def probabilities(trace: Trace, words: tuple[int, ...] | None = None) -> Array:
+    """Each piece's probability (N + 1, T): first with all words, then without each of N, by default of all."""
+    _, nats = engine.run(log_probabilities_hiding, trace.model, trace.src, trace.labels, words)
+    return np.exp(nats)
 
 
 def source_words(trace: Trace) -> list[Group]:
@@ -70,7 +80,6 @@ def looking_and_needing(trace: Trace, view: View, words: list[Group], falls: Arr
     by_word, weights = grouped(looks, pieces(labels), words), f"{view.in_full}; weights from 0 to 1."
     loss = "How much less likely the row's piece gets without the column's word."
     maps = (("looks", "Where it looks", weights, by_word), ("needs", "What it needs", loss, needs))
-    st.subheader("Every word hidden in turn", anchor=False)
     for column, (key, title, how_to_read, values) in zip(st.columns(2, gap="medium"), maps, strict=True):
         shown = values[:READABLE, :READABLE]
         with column:

@@ -24,7 +24,6 @@ from tests.oracle.claims import (
     rounding,
     segmented,
     select,
-    subheader,
     table,
     text_box,
     toggle,
@@ -52,7 +51,7 @@ OWN, HIDE, MEMORY = "Write the German yourself", "Hide an English word", "Change
 LONG = "My neighbour's cat sleeps on the sofa all day long. " * 5
 STATES = (
     {},
-    {"view": LAYER, "by_word": "true", "layer": "2", "cross_trial": HIDE, "cell": "1.2"},
+    {"view": LAYER, "by_word": "true", "layer": "2", "cross_trial": HIDE, "cell": "1.2", "hide_each": "true"},
     {"view": ALL, "cross_trial": MEMORY, "sentence": "The animal didn't cross the street."},
     {"view": LAYER, "cross_trial": MEMORY, "memory": "the embeddings", "by_word": "true", "layer": "1", "head": "2"},
     {"view": ALL, "by_word": "true", "cross_trial": HIDE, "hide": "1", "sentence": "Zoë mag süße Äpfel, oder?"},
@@ -60,7 +59,7 @@ STATES = (
     {"german": "Das Haus ist rot.", "view": LAYER, "cell": "2.3"},
     {"sentence": "The quokkas were tergiversating."},  # the longest word comes after others of several pieces
     {"german": "Das Haus ist rot. " * 25, "sentence": "Go"},
-    {"sentence": LONG, "cross_trial": HIDE, "hide": "4"},
+    {"sentence": LONG, "cross_trial": HIDE, "hide": "4", "hide_each": "true"},
 )
 
 
@@ -407,11 +406,13 @@ def hide(page: Page) -> Statements:
         if falls[hurt, at] >= 0.05
         else f"No piece needs **{name}**: none of the probabilities falls by 0.05 or more."
     )
-    yield from looking_and_needing(page, english, falls)
+    each = page.switch("hide_each")
+    yield toggle("Hide every word in turn", each)
+    if each:
+        yield from looking_and_needing(page, english, falls)
 
 
 def looking_and_needing(page: Page, english: Sequence[Word], falls: Array) -> Statements:
-    yield subheader("Every word hidden in turn")
     looks = by_pieces(page)
     added = np.stack([looks[:, list(word.pieces)].sum(1) for word in english], 1)
     loss = "How much less likely the row's piece gets without the column's word."
