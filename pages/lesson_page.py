@@ -3,8 +3,6 @@
 It stands here, not in `ui`, so that calls go one way: from pages to the lesson's own parts, and from those to `ui`.
 """
 
-from collections.abc import Sequence
-
 import streamlit as st
 from streamlit.navigation.page import Page
 
@@ -14,7 +12,7 @@ from ui.course.lesson import COURSE, Bench, Lesson, Part
 from ui.course.presenter import KEY, stepper
 from ui.course.progress import counted, save_progress
 from ui.course.progress_line import progress_line
-from ui.course.quiz import Question, quiz
+from ui.course.quiz import Ask, quiz
 from ui.course.ride import you_are_here
 from ui.course.sentence import sentence_trace
 from ui.course.source import source
@@ -23,16 +21,16 @@ from ui.text import in_markdown
 _ASKED = "asked"  # in the session: the lesson and the sentence last asked about, and the questions
 
 
-def questions(lesson: Lesson, trace: Trace) -> Sequence[Question]:
+def questions(lesson: Lesson, trace: Trace) -> list[Ask]:
     """The questions of a lesson, the same until the sentence changes.
 
-    They ask about the head and the cell chosen when they were first drawn, and name them. Were they to follow every
+    They ask about the head and the cell chosen when the lesson first asked, and name them. Were they to follow every
     click in See, an answer half given would be gone.
     """
     about = lesson.slug, trace.model.name, trace.text
     if st.session_state.get(_ASKED, ("", ()))[0] != about:
-        st.session_state[_ASKED] = about, tuple(lesson.predict(trace))
-    asked: Sequence[Question] = st.session_state[_ASKED][1]
+        st.session_state[_ASKED] = about, list(lesson.predict(trace))
+    asked: list[Ask] = st.session_state[_ASKED][1]
     return asked
 
 

@@ -8,7 +8,7 @@ from streamlit.navigation.page import Page
 
 from model.trace import Trace
 from ui.components.stage.near import View
-from ui.course.quiz import Question
+from ui.course.quiz import Ask
 from ui.course.source import Code
 
 Part = Callable[[Trace], None]
@@ -59,7 +59,7 @@ class Lesson:
     title: str
     asks: str
     idea: Part
-    predict: Callable[[Trace], Sequence[Question]]
+    predict: Callable[[Trace], Sequence[Ask]]
     bench: Bench
     code: Sequence[Code]
     on_map: OnMap = OnMap()

@@ -1,6 +1,6 @@
 """Questions graded against live numbers or with the decks' answers, asked before anything is shown."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -32,6 +32,9 @@ class Question:
     wrong: Mapping[int, str] = field(default_factory=dict, hash=False)
 
 
+Ask = Question | Callable[[], Question]  # a question, or what makes it once it is opened: some run the model many times
+
+
 def which_piece(id: str, text: str, values: NDArray[np.floating], pieces: Sequence[Token], why: str) -> Question:
     """Which of some pieces has the largest of their values: the four largest to choose from; −∞ is none of them."""
     largest = [int(n) for n in np.argsort(-values, kind="stable")[:4] if np.isfinite(values[n])]
@@ -43,8 +46,11 @@ def which_piece(id: str, text: str, values: NDArray[np.floating], pieces: Sequen
     return Question(id, text, options, frozenset({order.index(largest[0])}), why, wrong=wrong)
 
 
-def quiz(slug: str, questions: Sequence[Question]) -> None:
-    """Ask a lesson's questions, one at a time; each is graded when its button is pressed."""
+def quiz(slug: str, questions: list[Ask]) -> None:
+    """Ask a lesson's questions, one at a time; each is graded when its button is pressed.
+
+    A question that is opened takes the place of what made it.
+    """
     set_count(slug, len(questions))
     at = 0
     if len(questions) > 1:
@@ -52,7 +58,9 @@ def quiz(slug: str, questions: Sequence[Question]) -> None:
         # Not in the address: which question is open is nobody else's business.
         at = labels.index(st.segmented_control("Question", labels, default="1", required=True, key=f"{slug}/at") or "1")
     with st.container(border=True, key="question"):
-        _ask(slug, questions[at])
+        if not isinstance(question := questions[at], Question):
+            question = questions[at] = question()
+        _ask(slug, question)
     if score():
         st.caption(f"Your score: {score()}. You may answer again; the last answer counts.")
 

@@ -1,6 +1,7 @@
 """The questions of the lesson on encoder-decoder attention."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from model.trace import Trace
 from pages.attention.encoder_decoder_attention.hidden_word import source_words
 from pages.attention.encoder_decoder_attention.view import HEAD, KIND
 from ui import engine
-from ui.course.quiz import Question, which_piece
+from ui.course.quiz import Ask, Question, which_piece
 from ui.text import in_markdown, magnitude, number
 
 POLL = Question(
@@ -35,9 +36,9 @@ POLL = Question(
 )
 
 
-def predict(trace: Trace) -> Sequence[Question]:
+def predict(trace: Trace) -> Sequence[Ask]:
     head = HEAD.value(trace.model)
-    return largest(trace, head), needs(trace), kept(trace, head), POLL
+    return largest(trace, head), partial(needs, trace), partial(kept, trace, head), POLL
 
 
 def largest(trace: Trace, head: Head) -> Question:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -10,15 +11,15 @@ from model.trace import Trace
 from pages.attention.multi_head.cost import learned, multiplications
 from pages.attention.multi_head.measures import change_without
 from ui.controls.head_control import HEAD
-from ui.course.quiz import Question
+from ui.course.quiz import Ask, Question
 from ui.text import in_markdown, magnitude, number
 from ui.views.head_names import name_of
 
 LIMITS = 0.9, 0.5, 0.1  # how likely a translation still is without one head: between these lie the options
 
 
-def predict(trace: Trace) -> Sequence[Question]:
-    return different(trace, HEAD.value(trace.model).layer), more(trace), matters(trace)
+def predict(trace: Trace) -> Sequence[Ask]:
+    return different(trace, HEAD.value(trace.model).layer), partial(more, trace), partial(matters, trace)
 
 
 def different(trace: Trace, layer: int) -> Question:

@@ -1,6 +1,7 @@
 """What the lesson on Add & Norm asks before it shows anything."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -13,14 +14,14 @@ from pages.blocks.add_and_norm.deep import size
 from pages.blocks.add_and_norm.place import current_sublayer, number_of, sum_of
 from pages.blocks.add_and_norm.two_norms import batches_of
 from ui.controls.layer_control import LAYER, phrase_of, tokens_of_layer
-from ui.course.quiz import Question
+from ui.course.quiz import Ask, Question
 from ui.text import in_markdown, magnitude, number
 
 
-def predict(trace: Trace) -> Sequence[Question]:
+def predict(trace: Trace) -> Sequence[Ask]:
     layer = LAYER.value(trace.model)
     sublayer = current_sublayer(layer)
-    return mean_question(trace, layer, sublayer), batch_question(trace, sublayer), gradient_question()
+    return mean_question(trace, layer, sublayer), partial(batch_question, trace, sublayer), gradient_question
 
 
 def mean_question(trace: Trace, layer: Layer, sublayer: SubLayer) -> Question:

@@ -1,6 +1,7 @@
 """What the lesson on the encoder asks before it shows anything."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -18,17 +19,17 @@ from model.trace import Trace
 from pages.blocks.encoder.change import MOVED, chosen_change, with_change
 from pages.blocks.encoder.two_sentences import MANY, NEARLY_THE_SAME, chosen_word, second_trace
 from ui import engine
-from ui.course.quiz import Question
+from ui.course.quiz import Ask, Question
 from ui.text import in_markdown, number
 
 
-def predict(trace: Trace) -> Sequence[Question]:
+def predict(trace: Trace) -> Sequence[Ask]:
     other = second_trace(trace)
     shared = shared_words(trace.src, other.src)[:MANY]
     one, two = (trace, other) if shared else tuple(engine.trace(one, name=trace.model.name) for one in (MONEY, RIVER))
     shared = shared or shared_words(one.src, two.src)
     word = shared[chosen_word(shared)]
-    return where_apart(one, two, word), how_many_move(trace), how_alike(one, two, word)
+    return where_apart(one, two, word), partial(how_many_move, trace), partial(how_alike, one, two, word)
 
 
 def pair_in_words(one: Trace, two: Trace, word: Shared) -> str:

@@ -1,6 +1,7 @@
 """What the lesson on the feed-forward network asks before it shows anything."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -13,15 +14,15 @@ from pages.blocks.feed_forward.leave_out import differences_alone
 from pages.blocks.feed_forward.network import network_of
 from ui import engine
 from ui.controls.layer_control import LAYER, phrase_of, tokens_of_layer
-from ui.course.quiz import Question
+from ui.course.quiz import Ask, Question
 from ui.text import in_markdown, magnitude, number
 
 SAME = 0.02  # a mean probability that differs by less is called the same
 
 
-def predict(trace: Trace) -> Sequence[Question]:
+def predict(trace: Trace) -> Sequence[Ask]:
     layer = LAYER.value(trace.model)
-    return how_many_fire(trace, layer), position_wise(trace, layer), what_hurts_more(trace, layer)
+    return how_many_fire(trace, layer), partial(position_wise, trace, layer), partial(what_hurts_more, trace, layer)
 
 
 def how_many_fire(trace: Trace, layer: Layer) -> Question:

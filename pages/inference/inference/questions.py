@@ -1,6 +1,7 @@
 """The questions of the lesson on inference."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -8,7 +9,7 @@ from model.trace import Trace
 from pages.inference.inference import state
 from pages.inference.inference.another import total
 from pages.inference.inference.sampling import narrowed_at
-from ui.course.quiz import Question
+from ui.course.quiz import Ask, Question
 from ui.text import bold, number
 
 BEGINNINGS = 5  # of the beam
@@ -34,8 +35,8 @@ PARALLEL = Question(
 )
 
 
-def predict(trace: Trace) -> Sequence[Question]:
-    return nucleus(trace), likelier(trace), PARALLEL, gpt(trace)
+def predict(trace: Trace) -> Sequence[Ask]:
+    return nucleus(trace), partial(likelier, trace), PARALLEL, partial(gpt, trace)
 
 
 def nucleus(trace: Trace) -> Question:

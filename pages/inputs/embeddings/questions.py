@@ -1,6 +1,7 @@
 """Predict: three questions, answered from the learned matrix and from two sentences."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from experiments.contextual_vectors import encoder_states
 from experiments.vocabulary import cosines_of, embedding_matrix
@@ -10,7 +11,7 @@ from model.tokenizer import EOS_ID
 from model.trace import Trace
 from ui import engine
 from ui.controls.vocabulary_entry import entries, neighbours_of
-from ui.course.quiz import Question
+from ui.course.quiz import Ask, Question
 from ui.text import in_markdown, number
 
 BANKS = ("I put my money in the bank.", "We sat on the bank of the river.")
@@ -33,8 +34,8 @@ def states_of(loaded: LoadedModel, sentence: str) -> Mapping[str, Array]:
     return engine.run(encoder_states, loaded, (*loaded.tokenizer.encode(sentence), EOS_ID))
 
 
-def predict(trace: Trace) -> Sequence[Question]:
-    return one_hot_question(trace.model), nearest_question(trace), bank_question(trace.model)
+def predict(trace: Trace) -> Sequence[Ask]:
+    return one_hot_question(trace.model), partial(nearest_question, trace), partial(bank_question, trace.model)
 
 
 def one_hot_question(loaded: LoadedModel) -> Question:
