@@ -24,6 +24,8 @@ from model import checkpoint
 from model.build import build_model
 from model.checkpoint import CONFIG, SHIPPED, TOKENIZER, WEIGHTS, CheckpointError
 from model.config import CHOICES, ModelConfig
+from model.device import Device
+from model.loaded import load_folder
 from model.tokenizer import EOS, EOS_ID, PAD, PAD_ID, SOS, SOS_ID, STRAIGHT_QUOTES, Tokenizer
 from model.trace import MAX_TOKENS
 
@@ -205,10 +207,10 @@ def export(target: Path, source: Path = SHIPPED) -> None:
 
     Raises: CheckpointError if a file of the source is missing or damaged; ValueError for a model with other parts
     """
-    model, tokenizer = checkpoint.load(source)
-    config = checkpoint.load_config(source)
+    loaded = load_folder(source, Device(torch.device("cpu"), "CPU"))
+    config = loaded.config
     described = their_config(config)
-    theirs = {their_name(n): w for n, w in reorder(model.state_dict(), sines_first(config.d_model)).items()}
+    theirs = {their_name(n): w for n, w in reorder(loaded.model.state_dict(), sines_first(config.d_model)).items()}
     for name in [n for n in theirs if n.endswith("_proj.weight")]:
         theirs[name.replace("weight", "bias")] = torch.zeros(config.d_model)
     target.mkdir(parents=True, exist_ok=True)
@@ -218,7 +220,7 @@ def export(target: Path, source: Path = SHIPPED) -> None:
         ("tokenizer_config.json", TOKENIZER_CONFIG),
     ):
         (target / file).write_text(json.dumps(content, indent=2) + "\n")
-    their_tokenizer(tokenizer).save(str(target / TOKENIZER))
+    their_tokenizer(loaded.tokenizer).save(str(target / TOKENIZER))
     save_file(theirs, target / WEIGHTS, metadata={"format": "pt"})
     (target / CARD).write_text(card(source), encoding="utf-8")
 
@@ -253,7 +255,7 @@ def main() -> int:
             restore(arguments.folder, arguments.back)
         else:
             export(arguments.folder, arguments.model)
-    except (CheckpointError, OSError) as error:
+    except (CheckpointError, ValueError, OSError) as error:
         print(error, file=sys.stderr)
         return 1
     print(f"Written to {arguments.folder}")

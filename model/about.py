@@ -35,6 +35,7 @@ class About:
     examples, surprises: sentences one click away; everyday: sentences that lessons compare the visitor's with
     source, target: what goes in and comes out, like "English" and "German"; language: the code of the second, like "de"
     untrained_like: the name of the model whose shape this one has, with random weights from `seed`; '' if trained
+    vocabulary_of: the name of the model whose vocabulary, languages and sentences this one shares; '' if it has its own
     """
 
     title: str
@@ -46,6 +47,7 @@ class About:
     everyday: tuple[str, ...] = ()
     telling: Mapping[str, Telling] | None = None
     untrained_like: str = ""
+    vocabulary_of: str = ""
     seed: int = 0
 
 

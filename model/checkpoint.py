@@ -15,6 +15,7 @@ from model.families.encoder_decoder import EncoderDecoder
 from model.tokenizer import Tokenizer
 
 WEIGHTS, CONFIG, TOKENIZER = "model.safetensors", "config.json", "tokenizer.json"
+SNAPSHOTS = "snapshots"  # the folder of the weights as they were at some steps of the training
 PROJECT = Path(__file__).parent.parent
 SHIPPED = PROJECT / "assets" / "models" / "translator"
 
@@ -36,13 +37,27 @@ def save_weights(path: Path, weights: Mapping[str, torch.Tensor]) -> None:
     save_file({name: w.detach().cpu().half().contiguous() for name, w in weights.items()}, path)
 
 
-def load(folder: Path = SHIPPED) -> tuple[EncoderDecoder, Tokenizer]:
+def snapshot(step: int) -> str:
+    """Where the weights of a step lie in a model's folder."""
+    return f"{SNAPSHOTS}/{step:05}.safetensors"
+
+
+def snapshot_steps(folder: Path) -> tuple[int, ...]:
+    """The steps whose weights lie in a model's folder, in order."""
+    stems = (path.stem for path in (folder / SNAPSHOTS).glob("*.safetensors"))
+    return tuple(sorted(int(stem) for stem in stems if stem.isdecimal()))
+
+
+def load(
+    folder: Path = SHIPPED, weights_file: str = WEIGHTS, vocabulary: Path | None = None
+) -> tuple[EncoderDecoder, Tokenizer]:
     """The model in evaluation mode with fp32 weights, and its tokenizer.
 
+    Args:   folder; weights_file: in it; vocabulary: the folder of the tokenizer, if that is another one
     Raises: CheckpointError, naming the file and the repair
     """
-    config, tokenizer = load_config(folder), load_tokenizer(folder)
-    path = folder / WEIGHTS
+    config, tokenizer = load_config(folder), load_tokenizer(vocabulary or folder)
+    path = folder / weights_file
     try:
         weights = {name: w.float() for name, w in load_file(path).items()}
         model = build_model(config)

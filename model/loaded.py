@@ -22,6 +22,7 @@ Array = NDArray[np.float32]
 
 MODELS = checkpoint.PROJECT / "assets" / "models"
 TRANSLATOR, UNTRAINED = "translator", "untrained"
+AT = "@"  # between a model's name and a step of its training, as in "plain-1@400"; or UNTRAINED: random weights
 
 
 class UnknownModelError(ValueError):
@@ -48,6 +49,17 @@ class LoadedModel:
     def nbytes(self) -> int:
         """Memory that the weights take, in bytes."""
         return sum(p.nbytes for p in self.model.parameters())
+
+    @property
+    def vocabulary_name(self) -> str:
+        """The model whose folder holds the vocabulary: this one, or another that it shares it with."""
+        return self.about.vocabulary_of or self.about.untrained_like or self.name.partition(AT)[0]
+
+    @property
+    def untrained_name(self) -> str:
+        """The model that has this one's shape and random weights."""
+        of = self.name.partition(AT)[0]
+        return UNTRAINED if of in (TRANSLATOR, UNTRAINED) else f"{of}{AT}{UNTRAINED}"
 
     @cached_property
     def weights(self) -> Mapping[str, Array]:
@@ -77,16 +89,31 @@ def sibling_names(root: Path = MODELS) -> tuple[str, ...]:
     )
 
 
-def load_folder(folder: Path = checkpoint.SHIPPED, device: Device | None = None) -> LoadedModel:
+def snapshot_steps(name: str, root: Path = MODELS) -> tuple[int, ...]:
+    """The steps of a model's training whose weights come with it; a step is one more name, like "plain-1@400"."""
+    return checkpoint.snapshot_steps(root / name) if name in model_names(root) else ()
+
+
+def load_folder(
+    folder: Path = checkpoint.SHIPPED, device: Device | None = None, step: int | None = None
+) -> LoadedModel:
     """The trained model in a folder, ready to run; without an about.json its title is the folder's name.
 
+    Args:   folder; device; step: of its training, to have the weights as they were then
     Raises: checkpoint.CheckpointError, naming the file and the repair
     """
-    device = device or pick_device()
-    model, tokenizer = checkpoint.load(folder)
+    device, vocabulary = device or pick_device(), folder
     about = _about(folder) if (folder / FILE).exists() else About(folder.name)
+    if about.vocabulary_of:
+        vocabulary = folder.parent / about.vocabulary_of
+        about = _with_words_of(vocabulary, about)
+    name, weights_file = folder.name, checkpoint.WEIGHTS
+    if step is not None:
+        name, weights_file = f"{name}{AT}{step}", checkpoint.snapshot(step)
+        about = replace(about, title=f"{about.title}, after {step:,} steps")
+    model, tokenizer = checkpoint.load(folder, weights_file, vocabulary)
     config, network = checkpoint.load_config(folder), model.to(device.torch)
-    return LoadedModel(folder.name, config, network, tokenizer, device, about, anatomy_of(model))
+    return LoadedModel(name, config, network, tokenizer, device, about, anatomy_of(model))
 
 
 def load_model(name: str = TRANSLATOR, root: Path = MODELS, device: Device | None = None) -> LoadedModel:
@@ -94,21 +121,39 @@ def load_model(name: str = TRANSLATOR, root: Path = MODELS, device: Device | Non
 
     Raises: UnknownModelError; checkpoint.CheckpointError, naming the file and the repair
     """
-    if name not in (names := model_names(root)):
-        raise UnknownModelError(f"There is no model named {name[:40]!r}; there are {', '.join(names)}.")
-    about = _about(root / name)
-    if not about.untrained_like:
-        return load_folder(root / name, device)
-    folder = root / about.untrained_like
-    model, tokenizer = checkpoint.load_untrained(folder, about.seed), checkpoint.load_tokenizer(folder)
-    about = replace(_about(folder), title=about.title, untrained_like=about.untrained_like, telling=None)
-    device = device or pick_device()
-    config, network = checkpoint.load_config(folder), model.to(device.torch)
-    return LoadedModel(name, config, network, tokenizer, device, about, anatomy_of(model))
+    of, at, step = name.partition(AT)
+    if of not in (names := model_names(root)):
+        raise UnknownModelError(f"There is no model named {of[:40]!r}; there are {', '.join(names)}.")
+    about = _about(root / of)
+    if step == UNTRAINED and not about.untrained_like:
+        return _load_untrained(name, root / of, replace(about, title=f"{about.title}, untrained"), device)
+    if at and step not in (steps := [str(one) for one in snapshot_steps(of, root)]):
+        known = f"there are {', '.join(steps)}" if steps else "none of its steps are kept"
+        raise UnknownModelError(f"There are no weights of {of} at step {step[:40]!r}; {known}.")
+    if about.untrained_like:
+        return _load_untrained(name, root / about.untrained_like, about, device)
+    return load_folder(root / of, device, int(step) if at else None)
+
+
+def _load_untrained(name: str, folder: Path, about: About, device: Device | None) -> LoadedModel:
+    """A model like the one in a folder, with random weights."""
+    like = load_folder(folder, device)
+    network = checkpoint.load_untrained(folder, about.seed).to(like.device.torch)
+    about = replace(like.about, title=about.title, untrained_like=folder.name, telling=None)
+    return replace(like, name=name, model=network, about=about, anatomy=anatomy_of(network))
+
+
+def _with_words_of(folder: Path, about: About) -> About:
+    """The languages and sentences of the model in another folder, without what was found out about that one alone."""
+    return replace(_about(folder), title=about.title, vocabulary_of=about.vocabulary_of, telling=None)
 
 
 def _about(folder: Path) -> About:
     try:
-        return load_about(folder)
+        about = load_about(folder)
+        for other in filter(None, (about.untrained_like, about.vocabulary_of)):
+            if other not in model_names(folder.parent):
+                raise ValueError(f"there is no model named {str(other)[:40]!r}")
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise checkpoint.broken(folder / FILE, error) from error
+    return about

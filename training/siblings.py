@@ -25,7 +25,6 @@ from training.train import show
 PRESET = "sibling"
 EVALUATE_EVERY = 500  # steps
 LOG, LOG_EVERY = "log.json", 10  # steps
-SNAPSHOTS = "snapshots"
 SNAPSHOT_STEPS = (0, 50, 100, 200, 400, 700, 1000, 1500, 2000, 3000, 5000)  # and the last
 
 
@@ -105,12 +104,12 @@ def records(run: Run, has_snapshots: bool) -> Iterator[Step | Evaluation]:
 
     A snapshot holds the weights as they are at a step, not their running average, which would lag behind.
     """
-    folder, steps = run.task.out / SNAPSHOTS, {*SNAPSHOT_STEPS, run.task.recipe.steps} if has_snapshots else set()
+    folder, steps = run.task.out, {*SNAPSHOT_STEPS, run.task.recipe.steps} if has_snapshots else set()
 
     def keep_snapshot(step: int) -> None:
         if step in steps:
-            folder.mkdir(exist_ok=True)
-            checkpoint.save_weights(folder / f"{step:05}.safetensors", run.learner.model.state_dict())
+            (folder / checkpoint.SNAPSHOTS).mkdir(exist_ok=True)
+            checkpoint.save_weights(folder / checkpoint.snapshot(step), run.learner.model.state_dict())
 
     log = Log(run.task.out / LOG, run.clock.step)
     if run.clock.step == 0:

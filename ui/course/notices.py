@@ -4,7 +4,7 @@ import functools
 import re
 
 from model.loaded import MODELS
-from model.trace import MAX_TOKENS, Trace
+from model.trace import Trace, most_tokens
 
 WORDS = "known_words.txt"  # in a model's folder
 LONG_WORDS = 16  # 99% of the training sentences are shorter
@@ -24,7 +24,7 @@ def cut_notice(typed: str, trace: Trace) -> str:
         n_words = len({token.word for token in trace.src if token.word >= 0})
         return (
             f"Your text is longer than the model can take, so it reads only the first {n_words} words and marks "
-            f"({len(trace.src) - 1} pieces; it takes at most {MAX_TOKENS}); the rest stays in the box."
+            f"({len(trace.src) - 1} pieces; it takes at most {most_tokens(trace.model)}); the rest stays in the box."
         )
     return ""
 
@@ -37,7 +37,7 @@ def unlike_training(trace: Trace) -> str:
     if single_bytes > len(pieces) / 2:
         return "Most of this text is in signs the model never learned: it reads them byte by byte and writes nonsense."
     about = trace.model.about
-    listed = known_words(about.untrained_like or trace.model.name)
+    listed = known_words(trace.model.vocabulary_name)
     if not listed:
         return ""
     known = sum(word.lower() in listed or word.lower().split("'")[0] in listed for word in typed)

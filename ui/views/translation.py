@@ -5,7 +5,7 @@ import math
 import streamlit as st
 
 from figures.grouping import words
-from model.trace import MAX_TOKENS, Trace
+from model.trace import Trace, most_tokens
 from ui.text import in_html, in_markdown, piece
 
 
@@ -22,7 +22,7 @@ def translation(trace: Trace) -> None:
                 f"{in_html(trace.translation) or '(no words)'}</p>"
             )
     if not trace.finished:
-        st.caption(f"The model did not come to an end; it was stopped after {MAX_TOKENS} pieces.")
+        st.caption(f"The model did not come to an end; it was stopped after {most_tokens(trace.model)} pieces.")
 
 
 def small(probability: float) -> str:

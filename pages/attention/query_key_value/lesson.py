@@ -8,7 +8,7 @@ import streamlit as st
 from experiments.projections import weights_with_matrices
 from model.attention import MultiHeadAttention
 from model.interventions import Head
-from model.loaded import UNTRAINED, Array
+from model.loaded import Array
 from model.trace import Trace
 from pages.attention.query_key_value.database import look_up
 from ui import engine
@@ -130,7 +130,7 @@ def products_as_boxes(trace: Trace, head: Head, part: str) -> None:
 
 def other_weights(trace: Trace, head: Head, which: str) -> Array:
     """Weights (T,S) of the chosen head as they would be with other matrices."""
-    other = engine.model(UNTRAINED) if which == RANDOM else None
+    other = engine.model(trace.model.untrained_name) if which == RANDOM else None
     return engine.run(weights_with_matrices, trace.model, trace.src_ids, trace.tgt_ids, head, other)
 
 

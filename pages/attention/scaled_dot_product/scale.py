@@ -7,7 +7,6 @@ import streamlit as st
 from experiments.random_products import PAIRS, spreads
 from figures.statistics import entropy_bits, softmax_slope
 from model.interventions import Head, Interventions
-from model.loaded import UNTRAINED
 from model.trace import Trace
 from ui import engine
 from ui.controls.control import Choice, Switch
@@ -62,7 +61,7 @@ def without_scale(trace: Trace, head: Head) -> None:
         "one does without the scale says less: it has learned with it."
     )
     where, off = MODEL.draw(), OFF.draw()
-    name = trace.model.name if where == TRAINED else UNTRAINED
+    name = trace.model.name if where == TRAINED else trace.model.untrained_name
     # The same target for all, so that rows can be compared.
     runs = [
         engine.trace(trace.text, trace.translation, interventions=Interventions(scale_off=one), name=name)

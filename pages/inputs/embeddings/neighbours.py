@@ -8,7 +8,6 @@ import streamlit as st
 from experiments.contextual_vectors import stages
 from experiments.vocabulary import embedding_matrix, mean_cosines, nearest_cosines
 from figures.embedding_space import circle_order, cosines, neighbour_ring
-from model.loaded import TRANSLATOR, UNTRAINED
 from model.tokenizer import normalise
 from model.trace import Trace
 from pages.inputs.embeddings.questions import WORKS, first_id, row_of, states_of
@@ -105,7 +104,7 @@ def _find(text: str) -> None:
 def neighbours(trace: Trace, entry: int) -> None:
     """The eight nearest with the learned matrix and with a random one, and how near that is."""
     name = trace.model.name
-    twin = UNTRAINED if name == TRANSLATOR else name
+    twin = trace.model.untrained_name
     names = entries(name)
     left, right = st.columns(2, gap="medium")
     nearest = {}

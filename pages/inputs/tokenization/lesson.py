@@ -165,8 +165,8 @@ def part_of(done: Sequence[Merge]) -> Blank | None:
 
 
 def tokenizer_folder(loaded: LoadedModel) -> Path:
-    """Where a model's tokenizer lies: an untrained model has that of the one it is like."""
-    return MODELS / (loaded.about.untrained_like or loaded.name)
+    """Where a model's tokenizer lies."""
+    return MODELS / loaded.vocabulary_name
 
 
 def snippet(text: str, rules: Merges, token_id: int) -> str:
