@@ -84,3 +84,15 @@ def test_without_two_nothing_is_shown(known: tuple[str, ...], monkeypatch: pytes
     app = opened(PAGES["norm"], sentence="Go")
     assert HEADING not in markdown(app)
     assert not app.selectbox
+
+
+def test_the_address_opens_a_lesson_on_a_sibling_and_on_a_step_of_its_training() -> None:
+    for name in ("plain-1", "plain-1@400"):
+        app = opened("masking", model=name, sentence="Go")
+        assert "1.9 M parameters" in app.html[0].value
+        assert not app.info
+    (said,) = opened("masking", model="plain-1@501", sentence="Go").info
+    assert said.value.replace("\\", "") == (
+        "There are no weights of plain-1 at step '501'; there are 0, 50, 100, 200, 400, 700, 1000, 1500, 2000, 3000, "
+        "5000, 6000. The translator is shown instead."
+    )

@@ -4,12 +4,13 @@ import itertools
 
 import numpy as np
 
-from tests.oracle.attention import MEAN, selected_map, weights_of
+from tests.oracle import siblings
+from tests.oracle.attention import MEAN, selected_map
 from tests.oracle.claims import button, caption, header, info, markdown, number, segmented, table, text_box, toggle
 from tests.oracle.common import KINDS, Statements
 from tests.oracle.decode import translated
 from tests.oracle.foreign import OURS, Maps, names, reading
-from tests.oracle.forward import SOS, Array, source_ids
+from tests.oracle.forward import SOS, Array, Forward
 from tests.oracle.frame import bar
 from tests.oracle.page import Page
 from tests.oracle.pages.any_model import SPECIAL, browse, choice_of_model, shown_groups
@@ -41,6 +42,7 @@ STATES = (
     {"sentence": CATS, "right_model": OURS, "right_kind": "Masked decoder", "right_map": "3.1"},
     {"sentence": "I ate an apple.", "left_model": "gpt2", "right_model": "gpt2"},
     {"sentence": "Go", "left_model": UNTRAINED, "right_model": OURS, "left_map": "2.2"},
+    {"sentence": "Go", "right_model": "plain-1", "right_map": "2.4"},
     {"sentence": " "},
 )
 # What one model reads beside the sentence: the first example that is another sentence.
@@ -57,20 +59,29 @@ PLACES = (
 
 
 def maps_of(name: str, sentence: str) -> tuple[Maps, ...]:
-    if name not in (OURS, UNTRAINED):
+    if name in names():
         return reading(name, sentence).maps
-    oracle = translated(sentence, untrained=name == UNTRAINED)
-    src, labels = pieces(source_ids(sentence)), pieces(oracle.labels)
+    if name in siblings.names():
+        oracle: Forward = siblings.translated(name, sentence)
+    else:
+        oracle = translated(sentence, untrained=name == UNTRAINED)
+    src, labels = pieces(oracle.ids["encoder"]), pieces(oracle.labels)
     tgt = pieces([SOS, *oracle.labels[:-1]])
     sides = {"encoder": (src, src), "decoder": (tgt, tgt), "cross": (labels, src)}
-    return tuple(Maps(kind, weights_of(oracle, kind)[0], *both) for kind, both in sides.items())
+    return tuple(Maps(kind, every_layer(oracle, kind), *both) for kind, both in sides.items())
+
+
+def every_layer(oracle: Forward, kind: str) -> Array:
+    """Weights (L,H,T,S)."""
+    path = f"{KINDS[kind].path}.weights"
+    return np.stack([oracle[path.format(n)] for n in range(9) if path.format(n) in oracle.tensors])
 
 
 def frame(page: Page) -> Statements:
     yield from bar(page)
     yield Statement("title", "Compare")
     yield markdown("Two models read one sentence, or one model reads two: do their heads look at the same things?")
-    models = [OURS, UNTRAINED, *names()]
+    models = [OURS, *sorted([UNTRAINED, *siblings.names()]), *names()]
     chosen = [page.state.get("left_model", OURS), page.state.get("right_model", names()[0])]
     typed, second = page.sentence.strip(), page.state.get("second", "")
     otherwise = typed

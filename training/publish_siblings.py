@@ -1,0 +1,145 @@
+"""Put trained siblings into the app: `python -m training.publish_siblings RUNS TEST.tsv [--only NAME…]`.
+
+RUNS is the folder that was given to training.siblings. Each sibling that is finished gets a folder in assets/models:
+weights, config, the log of its training, its snapshots, its scores (metrics.json) and a card. The vocabulary stays with
+the translator, whose it is. Run it again when more are finished.
+
+How fast they write is measured by itself, on a machine with nothing else to do: `--speed` does that alone, for all that
+are in the app.
+"""
+
+import argparse
+import json
+import shutil
+import statistics
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from experiments.siblings import DIFFERS, METRICS, SPEED
+from model.about import FILE as ABOUT
+from model.checkpoint import CONFIG, SNAPSHOTS, TOKENIZER, WEIGHTS
+from model.decoding import Greedy
+from model.loaded import MODELS, TRANSLATOR, LoadedModel, load_folder, sibling_names
+from model.translate import translate
+from training.data import read_pairs
+from training.evaluate import evaluate, references
+from training.folders import replace_folder
+from training.longer_texts import N_TEXTS, SEED, losses
+from training.publish import CARD, CARDS
+from training.run import FIGURES
+from training.siblings import LOG, SIBLINGS
+
+ROUNDS, SENTENCES = 7, 100  # of a measurement of speed
+FIRST = "plain-1"  # all speeds are divided by its speed
+
+
+def is_finished(run: Path) -> bool:
+    if not (run / FIGURES).exists():
+        return False
+    training = json.loads((run / FIGURES).read_text())
+    return bool(training["steps"] >= training["recipe"]["steps"])
+
+
+def publish(name: str, run: Path, test: Path, models: Path = MODELS) -> dict[str, Any]:
+    """Copy, score and describe one sibling; returns what metrics.json holds.
+
+    Raises: ValueError if it was trained with another vocabulary than the translator's
+    """
+    if (run / TOKENIZER).read_bytes() != (models / TRANSLATOR / TOKENIZER).read_bytes():
+        raise ValueError(f"{name} was trained with another vocabulary than that of {models / TRANSLATOR}")
+    fresh = models / f"{name}.new"
+    shutil.rmtree(fresh, ignore_errors=True)
+    fresh.mkdir(parents=True)
+    for file in (WEIGHTS, CONFIG, LOG):
+        shutil.copyfile(run / file, fresh / file)
+    if (run / SNAPSHOTS).exists():
+        shutil.copytree(run / SNAPSHOTS, fresh / SNAPSHOTS, copy_function=shutil.copyfile)
+    write(fresh / ABOUT, {"title": f"A small translator: {DIFFERS[name]}", "vocabulary_of": TRANSLATOR})
+    loaded = load_folder(fresh)
+    metrics = {
+        "training": json.loads((run / FIGURES).read_text()),
+        "parameters": loaded.n_parameters,
+        "test": {"data": test.name, "greedy": evaluate(loaded, references(test), Greedy())},
+        "longer": {"data": test.name, "texts": N_TEXTS, "seed": SEED, "loss": losses(loaded, read_pairs([test]))},
+    }
+    write(fresh / METRICS, metrics)
+    (fresh / CARD).write_text(card(name, loaded, metrics, fresh / WEIGHTS), encoding="utf-8")
+    replace_folder(fresh, models / name)
+    return metrics
+
+
+def write(path: Path, data: Mapping[str, Any]) -> None:
+    path.write_text(json.dumps(data, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def card(name: str, loaded: LoadedModel, metrics: Mapping[str, Any], weights: Path) -> str:
+    """The model card: the words that all siblings share, with the figures of this one."""
+    config, training, (near, *_, far) = loaded.config, metrics["training"], metrics["longer"]["loss"].items()
+    longer = f"{far[1]} at positions {far[0]}" if far[1] else f"none at {far[0]}, where it has no positions"
+    return (CARDS / "sibling.md").read_text(encoding="utf-8").format(
+        differs=DIFFERS[name],
+        parameters=metrics["parameters"],
+        layers=config.n_layers,
+        d_model=config.d_model,
+        heads=config.n_heads,
+        megabytes=weights.stat().st_size / 1e6,
+        training=training,
+        minutes=training["seconds"] / 60,
+        test=metrics["test"]["greedy"],
+        longer=f"On test sentences joined to longer texts its loss is {near[1]} at positions {near[0]}, {longer}.",
+        max_len=config.max_len,
+    )  # fmt: skip
+
+
+def speeds(models: Mapping[str, LoadedModel], sentences: Sequence[str], rounds: int = ROUNDS) -> dict[str, float]:
+    """Tokens that each model writes in a second of the processor, over those of FIRST in the same round: the median."""
+    ratios: dict[str, list[float]] = {name: [] for name in models}
+    for _ in range(rounds):
+        measured = {name: speed(loaded, sentences) for name, loaded in models.items()}
+        for name, one in measured.items():
+            ratios[name].append(one / measured[FIRST])
+    return {name: round(statistics.median(many), 3) for name, many in ratios.items()}
+
+
+def speed(loaded: LoadedModel, sentences: Sequence[str]) -> float:
+    """Tokens of greedy translations a second."""
+    started = time.process_time()
+    written = [translate(loaded, sentence, Greedy()) for sentence in sentences]
+    seconds = time.process_time() - started
+    return sum(len(ids) + 1 for ids in loaded.tokenizer.encode_batch(written)) / seconds  # 1 for `<eos>`
+
+
+def measure_speed(test: Path, models: Path = MODELS) -> dict[str, Any]:
+    """Measure all siblings that are in the app, and write speed.json; returns what it holds."""
+    loaded = {name: load_folder(models / name) for name in sibling_names(models)}
+    sentences = list(references(test, SENTENCES))
+    figures = {"rounds": ROUNDS, "sentences": len(sentences), "ratios": speeds(loaded, sentences)}
+    write(models / SPEED, figures)
+    return figures
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m training.publish_siblings", description=__doc__)
+    parser.add_argument("runs", type=Path, help="the folder given to training.siblings as --out")
+    parser.add_argument("test", type=Path, help="a file of sentence pairs kept apart for scoring")
+    parser.add_argument("--only", nargs="+", choices=SIBLINGS, metavar="NAME", help="of those that are finished")
+    parser.add_argument("--speed", action="store_true", help="measure how fast they write, and nothing else")
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)  # sentence by sentence, more would only wait for one another
+    if arguments.speed:
+        print(json.dumps(measure_speed(arguments.test)["ratios"], indent=2))
+        return
+    for name in arguments.only or SIBLINGS:
+        if is_finished(arguments.runs / name):
+            metrics = publish(name, arguments.runs / name, arguments.test)
+            print(f"{name}: {metrics['test']['greedy']['bleu']} BLEU, loss {metrics['training']['validation_loss']}")
+        else:
+            print(f"{name} is not finished")
+
+
+if __name__ == "__main__":
+    main()
