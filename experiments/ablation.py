@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from math import ceil
 
 import torch
 from torch import Tensor
@@ -76,7 +77,8 @@ def _side_by_side(batch: Callable[[slice], Tensor], n: int) -> Array:
     Each core takes batches of its own. To divide each product among the cores takes no longer where nothing else runs,
     but several times as long beside other work: then every product waits for the core that comes last.
     """
-    size = min(max(-(-n // CORES), MIN_BATCH), MAX_BATCH)
+    for_each_core = ceil(n / CORES)
+    size = max(ceil(for_each_core / ceil(for_each_core / MAX_BATCH)), MIN_BATCH)
     with ThreadPoolExecutor(CORES) as pool:
         batches = pool.map(batch, [slice(start, start + size) for start in range(0, n, size)])
         return torch.cat([*batches]).cpu().numpy()

@@ -180,7 +180,9 @@ def test_the_translation_under_a_change_is_the_likeliest_under_the_oracle() -> N
 
 @pytest.mark.parametrize(("stack", "layer"), LAYERS)
 def test_rows_alone(stack: str, layer: int) -> None:
-    rows = table(at(stack, layer), "each row alone, against the same row in its sentence")
+    rows = table(
+        at(stack, layer, ff_trial="Each row by itself"), "each row alone, against the same row in its sentence"
+    )
     assert [name for name, _ in rows] == ["feed-forward network", "self-attention"]
     network, attention = (size(difference) for _, difference in rows)
     assert network < 1e-4
@@ -192,7 +194,7 @@ def test_rows_alone(stack: str, layer: int) -> None:
 
 
 def test_a_long_sentence_is_cut_and_it_is_said() -> None:
-    app = opened(PAGE, sentence="My neighbour's cat sleeps. " * 30, stack="Encoder", layer="1")
+    app = opened(PAGE, sentence="My neighbour's cat sleeps. " * 30, stack="Encoder", layer="1", leave_out="This unit")
     assert f"Shown: the first {READABLE} of 101 pieces." in markdown(app)
     assert values(app, "do_after").shape[0] == READABLE
 
@@ -218,7 +220,7 @@ def test_the_questions_are_graded_against_the_numbers(stack: str, layer: int) ->
 
 
 def test_empty_addresses_have_their_defaults() -> None:
-    app = opened(PAGE, stack="", layer="", ff_step="", leave_out="", unit="", sentence=SENTENCE)
+    app = opened(PAGE, stack="", layer="", ff_step="", leave_out="", ff_trial="", unit="", sentence=SENTENCE)
     (key,) = (e.key for e in app.get("bidi_component") if e.key.startswith("see_"))
     assert component(app, key)["csv_name"].startswith("encoder.layers.2.feed_forward.hidden columns")
     assert component(app, "do_after")

@@ -26,7 +26,6 @@ LOST = 5  # so many pieces longer than before, a translation under a change is c
 
 def leave_out(trace: Trace, layer: Layer, unit: int) -> None:
     """The network without the unit, without its ReLU, or switched off: before and after."""
-    st.subheader("Leave something out", anchor=False)
     block = Block(layer.stack, layer.index, "feed_forward")
     ways = {
         "This unit": Interventions(units_off=(Unit(layer.stack, layer.index, unit),)),

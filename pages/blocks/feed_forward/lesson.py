@@ -39,6 +39,7 @@ STEPS = {
 
 
 STEP = Choice("Step", "ff_step", list(STEPS), default="3 ReLU")
+TRIALS = LOOKS_FOR, LEAVE_OUT, ALONE = "What one unit looks for", "Leave something out", "Each row by itself"
 
 
 def idea(trace: Trace) -> None:
@@ -137,12 +138,16 @@ def all_units(trace: Trace, layer: Layer) -> None:
 
 def do(trace: Trace) -> None:
     layer = LAYER.value(trace.model)
-    st.subheader("What does one unit look for?", anchor=False)
+    # Older addresses say what to leave out, and not that one wants to.
+    trial = Choice("Try", "ff_trial", TRIALS, TRIALS["leave_out" in st.query_params]).draw()
+    if trial == ALONE:
+        alone(trace, layer)
+        return
     unit = choose_unit(trace, layer)
-    what_it_looks_for(trace, layer, unit)
-    leave_out(trace, layer, unit)
-    st.subheader("Each row by itself", anchor=False)
-    alone(trace, layer)
+    if trial == LOOKS_FOR:
+        what_it_looks_for(trace, layer, unit)
+    else:
+        leave_out(trace, layer, unit)
 
 
 LESSON = Lesson(

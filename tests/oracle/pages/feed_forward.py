@@ -23,7 +23,6 @@ from tests.oracle.claims import (
     segmented,
     select,
     strips,
-    subheader,
     table,
     visible,
 )
@@ -46,13 +45,15 @@ from tests.oracle.worked import writes
 LONG = " ".join(["The animal didn't cross the street because it was too wide."] * 4)
 STEPS = ("1 comes in", "2 × W₁ + b₁", "3 ReLU", "4 × W₂ + b₂")
 WAYS = ("This unit", "The ReLU", "The whole network")
+TRIALS = ("What one unit looks for", "Leave something out", "Each row by itself")
 STATES = (
     {},
     {"stack": "Decoder", "layer": "1", "ff_step": STEPS[0], "cell": "2.3", "leave_out": WAYS[2], "unit": "decoder.0.7"},
     {"sentence": "Frobnicating quokkas!", "layer": "2", "ff_step": STEPS[1], "leave_out": WAYS[1], "cell": "3.2"},
     {"sentence": "Go", "stack": "Decoder", "ff_step": STEPS[3], "cell": "1.9", "leave_out": WAYS[1]},
     {"sentence": "Go", "layer": "1", "unit": "encoder.0.0", "leave_out": WAYS[2], "cell": "2.1"},
-    {"sentence": LONG, "ff_step": STEPS[3]},
+    {"sentence": LONG, "ff_step": STEPS[3], "ff_trial": TRIALS[1]},
+    {"stack": "Decoder", "layer": "3", "ff_trial": TRIALS[2]},
     {"sentence": LONG, "layer": "2", "unit": "encoder.0.5"},
 )
 SHOWN = 16  # units or dimensions
@@ -229,7 +230,11 @@ def offered_units(page: Page) -> tuple[list[int], int]:
 
 
 def do(page: Page) -> Statements:
-    yield subheader("What does one unit look for?")
+    trial = page.choice("ff_trial", TRIALS, TRIALS["leave_out" in page.state])
+    yield segmented("Try", TRIALS, trial)
+    if trial == TRIALS[2]:
+        yield from alone(page)
+        return
     (units, unit), hidden = offered_units(page), page.oracle[f"{path(page)}.hidden"]
 
     def option(unit: int) -> str:
@@ -239,6 +244,9 @@ def do(page: Page) -> Statements:
         return f"unit {unit + 1}: {what}"
 
     yield select(f"Hidden unit of {phrase(page)}", [option(u) for u in units], option(unit))
+    if trial == TRIALS[1]:
+        yield from leave_out(page, unit)
+        return
     texts, others = everywhere(path(page))
     sides = (
         ("In your sentence", [piece.text for piece in pieces(page)], hidden[:, unit]),
@@ -260,10 +268,6 @@ def do(page: Page) -> Statements:
         + ". A piece that occurs several times is listed once, with its largest value. Some units have a clear taste "
         "(verbs, full stops, one word), many have none that one could name."
     )
-    yield subheader("Leave something out")
-    yield from leave_out(page, unit)
-    yield subheader("Each row by itself")
-    yield from alone(page)
 
 
 def left_out(page: Page, way: str, unit: int = 0) -> dict[str, tuple]:
