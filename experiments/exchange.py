@@ -4,6 +4,7 @@ The model was trained with the part that it had. What a variant would be worth a
 """
 
 import copy
+import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -95,6 +96,7 @@ PARTS: dict[str, Callable[[Any, str, ModelConfig], nn.Module]] = {
 }
 
 
+@functools.lru_cache(16)  # they are small: all but the exchanged parts is shared
 def exchanged(loaded: LoadedModel, exchanges: tuple[Exchange, ...]) -> LoadedModel:
     """The model with some of its parts exchanged. It shares all other weights with the model; none is copied."""
     shared = {id(one): one for one in (*loaded.model.parameters(), *loaded.model.buffers())}

@@ -1,6 +1,7 @@
 """Lesson: the curve between the two matrices of a feed-forward network, and what a gate adds."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import streamlit as st
@@ -20,7 +21,7 @@ from ui.controls.control import Choice
 from ui.controls.layer_control import LAYER, phrase_of, tokens_of_layer
 from ui.course.check import Part, check_cell, checked_matrix
 from ui.course.lesson import Bench, Lesson, OnMap
-from ui.course.quiz import Question
+from ui.course.quiz import Ask, Question
 from ui.text import bold, number
 from ui.views.attention_kinds import READABLE
 from ui.views.before_after import pieces_before_after
@@ -186,8 +187,8 @@ def probabilities_with(trace: Trace, name: str, paths: Sequence[str]) -> Array:
     return probabilities_of(with_activation(trace, name, paths).tensors["logits"], list(trace.label_ids))
 
 
-def predict(trace: Trace) -> Sequence[Question]:
-    return below_zero(), which_is_nearer(trace), how_many_units(trace)
+def predict(trace: Trace) -> Sequence[Ask]:
+    return below_zero(), partial(which_is_nearer, trace), partial(how_many_units, trace)
 
 
 def below_zero() -> Question:

@@ -19,7 +19,7 @@ from ui.components.matrix import Caption, Labels
 from ui.controls.control import Choice, Number
 from ui.course.check import Part, check_cell, checked_matrix
 from ui.course.lesson import Bench, Lesson, OnMap
-from ui.course.quiz import Question
+from ui.course.quiz import Ask, Question
 from ui.text import bold, number
 from ui.views.siblings import two_siblings
 from ui.views.tables import markdown_table, numbers_of_figure, table
@@ -189,8 +189,8 @@ def deep_stack() -> None:
     )
 
 
-def predict(trace: Trace) -> Sequence[Question]:
-    return by_hand(), moved_most(), deeper()
+def predict(trace: Trace) -> Sequence[Ask]:
+    return by_hand(), moved_most, deeper
 
 
 def by_hand() -> Question:
