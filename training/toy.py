@@ -14,14 +14,13 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from string import ascii_lowercase
 
-import numpy as np
 import torch
 from tokenizers import Tokenizer as Backend
 from tokenizers import decoders, models
 from torch import Tensor, nn
 
+from experiments.losses import with_losses
 from model.about import About
-from model.anatomy import Made
 from model.build import build_model
 from model.config import CHOICES, ModelConfig
 from model.describe import anatomy_of
@@ -261,12 +260,7 @@ def loaded(choice: Choice, weights: Mapping[str, Array]) -> LoadedModel:
 
 def answered(model: LoadedModel, task: str, text: str) -> Trace:
     """A text and its right answer through a toy model, with every number, and "losses" (T,1) of the right letters."""
-    read = trace(model, text, target=TASKS[task](text))
-    labels = tuple(float(id) for id in read.label_ids)
-    losses = Made("cross_entropy", ("logits",), (), ("labels", "one"), labels)
-    anatomy = replace(model.anatomy, tensors={**model.anatomy.tensors, "losses": losses})
-    costs = -np.log(np.array(read.probabilities))[:, None]
-    return replace(read, model=replace(model, anatomy=anatomy), tensors={**read.tensors, "losses": costs})
+    return with_losses(trace(model, text, target=TASKS[task](text)))
 
 
 # --- the command ------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+from experiments.losses import with_losses
 from explain import RULES, Numbers, arrays, worked, worked_weight
 from model.build import build_model
 from model.describe import anatomy_of
@@ -44,11 +45,11 @@ def numbers_of_readers() -> Numbers:
 
 @cache
 def numbers_of_toy() -> Numbers:
-    """A text of a toy model's task, and its loss."""
+    """A text of a toy model's task, and its losses, plain and smoothed."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(23)
         weights = {name: value.numpy() for name, value in build_model(Choice().config).state_dict().items()}
-    trace = answered(loaded(Choice(), weights), "sort", "cab")
+    trace = with_losses(answered(loaded(Choice(), weights), "sort", "cab"), 0.1)
     return Numbers(trace.tensors, trace.model.weights, trace.model.anatomy)
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from model.config import PRESETS
 from training.data import NO_VARIATION, Variation
 from training.recipe import RECIPES
-from training.schedule import learning_rate_factor
+from training.schedule import learning_rate_factor, phases
 
 WARMUP, STEPS, DECAY = 10, 100, 0.3
 
@@ -58,3 +58,17 @@ def test_the_recipes_numbers_as_their_papers_give_them() -> None:
 
 def test_every_recipe_has_a_model_and_every_model_a_recipe() -> None:
     assert RECIPES.keys() == PRESETS.keys()
+
+
+@pytest.mark.parametrize("preset", RECIPES)
+def test_the_phases_are_where_the_curve_bends(preset: str) -> None:
+    recipe = RECIPES[preset]
+    rise, level, fall = phases(recipe.warmup_steps, recipe.steps, recipe.decay_fraction)
+    assert [rise.first, level.first, fall.first] == [1, rise.last + 1, level.last + 1]
+    assert fall.last == recipe.steps
+
+    def factor(step: int) -> float:  # counted from 1
+        return learning_rate_factor(step - 1, recipe.warmup_steps, recipe.steps, recipe.decay_fraction)
+
+    assert [factor(step) for step in (rise.last, level.first, level.last)] == [1, 1, 1]
+    assert max(factor(rise.last - 1), factor(fall.first)) < 1

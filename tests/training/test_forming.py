@@ -1,0 +1,105 @@
+"""The command that measures snapshots: on small models, against sums written out here."""
+
+import dataclasses
+import json
+import math
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from experiments.forming import MEASURED, Measured, load_measured
+from experiments.head_roles import aligned_words
+from experiments.passes import forward
+from model import checkpoint
+from model.about import FILE
+from model.build import build_model
+from model.config import PRESETS
+from model.decoding import Greedy
+from model.loaded import MODELS, TRANSLATOR, LoadedModel, load_model
+from model.trace import trace
+from training import forming
+
+PAIRS = (("I ate an apple.", "Ich aß."), ("Go!", "Los!"), ("The cat sleeps.", "Ich schlafe."), ("unread", "x"))
+STEPS = (0, 30)
+LIMIT = 3
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """The translator, and a small model with weights of two steps."""
+    config = dataclasses.replace(PRESETS["sibling"], d_model=12, n_heads=3, d_ff=5)
+    (tmp_path / TRANSLATOR).symlink_to(MODELS / TRANSLATOR)
+    folder = tmp_path / "small"
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(7)
+        checkpoint.save(folder, config, checkpoint.load_tokenizer(), build_model(config).state_dict())
+        (folder / FILE).write_text(json.dumps({"title": "Small", "vocabulary_of": TRANSLATOR}))
+        (folder / checkpoint.SNAPSHOTS).mkdir()
+        for step in STEPS:
+            weights = build_model(config).state_dict()
+            checkpoint.save_weights(folder / checkpoint.snapshot(step), {k: 3 * w for k, w in weights.items()})
+    return tmp_path
+
+
+@pytest.fixture
+def measured(root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Measured:
+    file = root / "pairs.tsv"
+    file.write_text("".join(f"{english}\t{german}\n" for english, german in PAIRS), encoding="utf-8")
+    monkeypatch.setattr(forming.write, "__defaults__", (forming.SOURCE, root))
+    monkeypatch.setattr(sys, "argv", ["forming", str(file), "--limit", str(LIMIT), "--model", "small"])
+    forming.main()
+    assert capsys.readouterr().out.endswith(f"{MEASURED}\n")
+    return load_measured("small", root)
+
+
+def loss(loaded: LoadedModel, english: str, german: str) -> tuple[float, int, list[bool]]:
+    """The sum over a sentence, how many tokens it has, and which of them are the likeliest."""
+    one = trace(loaded, english, german)
+    best = one.tensors["logits"].argmax(-1)
+    hits = [int(a) == b for a, b in zip(best, one.label_ids, strict=True)]
+    return -sum(map(math.log, one.probabilities)), len(one.labels), hits
+
+
+def test_the_command_writes_what_the_app_reads(root: Path, measured: Measured) -> None:
+    read = PAIRS[:LIMIT]
+    assert (measured.file, measured.n_sentences, measured.steps) == ("pairs.tsv", LIMIT, STEPS)
+    others = [english for english, _ in (*read[1:], read[0])]
+    for one in measured.snapshots:
+        loaded = load_model(f"small@{one.step}", root)
+        own = [loss(loaded, english, german) for english, german in read]
+        n = sum(count for _, count, _ in own)
+        assert one.loss == pytest.approx(sum(total for total, _, _ in own) / n, abs=1e-3)
+        elsewhere = sum(loss(loaded, other, german)[0] for other, (_, german) in zip(others, read, strict=True))
+        assert one.loss_elsewhere == pytest.approx(elsewhere / n, abs=1e-3)
+        assert one.loss != one.loss_elsewhere
+        assert one.right["end"] == pytest.approx(sum(hits[-1] for _, _, hits in own) / LIMIT, abs=1e-4)
+        written = [trace(loaded, english, decoding=Greedy(forming.MAX_STEPS)).translation for english, _ in read]
+        assert one.different == len(set(written))
+        assert one.times == written.count(one.repeated) == max(map(written.count, written))
+
+
+def test_shares_are_means_over_all_rows_with_an_aligned_word(root: Path, measured: Measured) -> None:
+    last = load_model(f"small@{STEPS[-1]}", root)
+    written = [trace(last, english, decoding=Greedy(forming.MAX_STEPS)) for english, _ in PAIRS[:LIMIT]]
+    for one in measured.snapshots:
+        loaded, on, equal, count = load_model(f"small@{one.step}", root), np.zeros((2, 3)), 0.0, 0
+        for sentence in written:
+            read = forward(loaded, sentence.src_ids, sentence.tgt_ids)
+            for t, word in enumerate(aligned_words(last, sentence.src, sentence.labels)):
+                columns = [s for s, token in enumerate(sentence.src) if token.word == word >= 0]
+                if columns:
+                    on += [read[f"decoder.layers.{n}.cross_attn.weights"][:, t, columns].sum(-1) for n in (0, 1)]
+                    equal, count = equal + len(columns) / len(sentence.src), count + 1
+        assert count > 0
+        assert measured.equal == pytest.approx(equal / count, abs=1e-3)
+        shares = [[one.aligned[f"{layer}.{head}"] for head in (1, 2, 3)] for layer in (1, 2)]
+        assert shares == pytest.approx(on / count, abs=1e-3)
+
+
+def test_the_commonest_are_counted_without_end_marks() -> None:
+    labels = ((7, 8, 2), (7, 9, 2), (7, 8, 2))
+    pairs = [forming.Pair(ids, None, ()) for ids in labels]  # type: ignore[arg-type]
+    assert forming.groups_of(pairs, 1) == {7: "common", 8: "other", 9: "other", 2: "end"}
