@@ -102,12 +102,12 @@ def see(trace: Trace) -> None:
     )
     with place:
         row = shown.cell[0]
-        curve_with_dots(name, other.tensors[f"{path}.pre_activation"][row], hidden[row])
+        curve_with_ticks(name, other.tensors[f"{path}.pre_activation"][row], hidden[row])
         st.caption(
-            f"Each dot is one of {hidden.shape[1]:,} units of {phrase_of(layer)} for "
+            f"Each orange tick is one of {hidden.shape[1]:,} units of {phrase_of(layer)} for "
             f"{bold(tokens_of_layer(trace, layer)[row].text)}. "
             + (
-                "This model has learned no gate: its three matrices are drawn at random here. A dot leaves the curve, "
+                "This model has learned no gate: its three matrices are drawn at random here. A tick leaves the curve, "
                 "because what passes the gate is multiplied by xV."
                 if gated
                 else "What goes in are the translator's own numbers. Choose another row below."
@@ -116,7 +116,7 @@ def see(trace: Trace) -> None:
     resting(trace, layer, row)
 
 
-def curve_with_dots(name: str, before: Array, after: Array) -> None:
+def curve_with_ticks(name: str, before: Array, after: Array) -> None:
     """The curve over all numbers that go in, and at least from −4 to 4."""
     low, high = min(-4.0, float(np.floor(before.min()))), max(4.0, float(np.ceil(before.max())))
     z = np.linspace(low, high, 201)
@@ -127,7 +127,7 @@ def curve_with_dots(name: str, before: Array, after: Array) -> None:
         key="activation_curve",
         config={"displayModeBar": False},
         alt=f"The curve of {title} and its slope from {number(low, 0)} to {number(high, 0)}, with {len(before)} units "
-        "as dots.",
+        "as ticks.",
     )
     points = np.array([-3.0, -2, -1, 0, 1, 2, 3])
     numbers_of_figure(

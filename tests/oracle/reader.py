@@ -365,12 +365,14 @@ def _plot(proto: Any) -> dict[str, Any]:
 
 
 def _unpacked(value: Any) -> Any:
-    """Without looks, numbers as arrays."""
+    """Without looks, numbers as arrays, those of a path too."""
     if isinstance(value, dict):
         if "bdata" in value:
             flat = np.frombuffer(b64decode(value["bdata"]), f"<{value['dtype']}").astype(float)
             return flat.reshape([int(n) for n in str(value.get("shape", len(flat))).split(",")])
         return {name: _unpacked(inner) for name, inner in value.items() if name not in _LOOKS}
+    if isinstance(value, str) and re.fullmatch(r"(M[-\d.]+,[-\d.]+V[-\d.]+)+", value):
+        return np.array(re.findall(r"[-\d.]+", value), dtype=float)
     if isinstance(value, list):
         if value and all(isinstance(v, int | float) and not isinstance(v, bool) for v in value):
             return np.array(value, dtype=float)

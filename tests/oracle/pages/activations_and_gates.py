@@ -114,11 +114,11 @@ def see(page: Page) -> Statements:
     yield claims.segmented("Activation", list(KINDS), name)
     gated, row, oracle = KINDS[name] in GATES, view.cell[0], here(page)
     before, after = (oracle[f"{path(page)}.{what}"][row] for what in ("pre_activation", "hidden"))
-    yield from curve_with_dots(name, before, after)
+    yield from curve_with_ticks(name, before, after)
     yield claims.caption(
-        f"Each dot is one of {len(before):,} units of {phrase(page)} for **{inline(pieces(page)[row].text)}**. "
+        f"Each orange tick is one of {len(before):,} units of {phrase(page)} for **{inline(pieces(page)[row].text)}**. "
         + (
-            "This model has learned no gate: its three matrices are drawn at random here. A dot leaves the curve, "
+            "This model has learned no gate: its three matrices are drawn at random here. A tick leaves the curve, "
             "because what passes the gate is multiplied by xV."
             if gated
             else "What goes in are the translator's own numbers. Choose another row below."
@@ -143,29 +143,38 @@ def see(page: Page) -> Statements:
     )
 
 
-def curve_with_dots(name: str, before: Array, after: Array) -> Statements:
+def curve_with_ticks(name: str, before: Array, after: Array) -> Statements:
     kind = GATES.get(KINDS[name], KINDS[name])
     low, high = min(-4, np.floor(before.min())), max(4, np.ceil(before.max()))
     z, title = np.linspace(low, high, 201), f"{name}'s gate" if KINDS[name] in GATES else name
-    line = {"type": "scatter", "mode": "lines", "x": z, "hoverinfo": "skip"}
+    line = {"type": "scatter", "mode": "lines", "x": z}
+    values, slopes = CURVES[kind](z), slope(kind, z)
+    half = (values.max() - values.min()) / 60
+    ends = np.stack([before, after - half, after + half], 1)
+    low_y, high_y = (end(np.concatenate([values, slopes, ends[:, 1:].ravel()])) for end in (np.min, np.max))
+    margin = (high_y - low_y) / 20
     yield claims.plot(
         f"The curve of {title} and its slope from {number(low, 0)} to {number(high, 0)}, with {len(before)} units as "
-        "dots.",
+        "ticks.",
         [
-            line | {"name": title, "y": CURVES[kind](z), "line": {"color": "#0072B2", "width": 2}},
-            line | {"name": "its slope", "y": slope(kind, z), "line": {"color": "#808a96", "width": 2, "dash": "dash"}},
-            {
-                "type": "scatter",
-                "mode": "markers",
-                "name": "units",
-                "x": before,
-                "y": after,
-                "marker": {"color": "#E69F00", "size": 5, "opacity": 0.5},
+            line
+            | {
+                "name": title,
+                "y": values,
+                "line": {"color": "#0072B2", "width": 2},
                 "hovertemplate": "%{x:.2f} → %{y:.2f}<extra></extra>",
             },
+            line
+            | {
+                "name": "its slope",
+                "y": slopes,
+                "line": {"color": "#808a96", "width": 2, "dash": "dash"},
+                "hoverinfo": "skip",
+            },
         ],
-        x={"title": {"text": "before the activation"}},
-        y={"title": {"text": "after it"}},
+        x={"title": {"text": "before the activation"}, "range": [low, high]},
+        y={"title": {"text": "after it"}, "range": [low_y - margin, high_y + margin]},
+        shapes=[{"type": "path", "path": ends.ravel(), "line": {"color": "#E69F00", "width": 1.5}}],
     )
     points = np.arange(-3.0, 4)
     lines = zip(points, CURVES[kind](points), slope(kind, points), strict=True)
