@@ -9,7 +9,7 @@ from figures.chart import BLUE, GREY, ORANGE, layout
 Array = NDArray[np.floating]
 
 
-TICKS = 60  # half a tick's height is this part of the curve's
+TICKS = 40  # half a tick's height is this part of the curve's
 
 
 def activation_figure(z: Array, values: Array, slopes: Array, units: tuple[Array, Array], name: str) -> go.Figure:
@@ -32,6 +32,6 @@ def activation_figure(z: Array, values: Array, slopes: Array, units: tuple[Array
             320,
             {"title": "before the activation", "range": [float(z[0]), float(z[-1])]},
             {"title": "after it", "range": [float(heights.min()) - margin, float(heights.max()) + margin]},
-            shapes=[{"type": "path", "path": ticks, "line": {"color": ORANGE, "width": 1.5}}],
+            shapes=[{"type": "path", "path": ticks, "line": {"color": ORANGE, "width": 1}, "opacity": 0.6}],
         ),
     )  # fmt: skip

@@ -149,7 +149,7 @@ def curve_with_ticks(name: str, before: Array, after: Array) -> Statements:
     z, title = np.linspace(low, high, 201), f"{name}'s gate" if KINDS[name] in GATES else name
     line = {"type": "scatter", "mode": "lines", "x": z}
     values, slopes = CURVES[kind](z), slope(kind, z)
-    half = (values.max() - values.min()) / 60
+    half = (values.max() - values.min()) / 40
     ends = np.stack([before, after - half, after + half], 1)
     low_y, high_y = (end(np.concatenate([values, slopes, ends[:, 1:].ravel()])) for end in (np.min, np.max))
     margin = (high_y - low_y) / 20
@@ -174,7 +174,7 @@ def curve_with_ticks(name: str, before: Array, after: Array) -> Statements:
         ],
         x={"title": {"text": "before the activation"}, "range": [low, high]},
         y={"title": {"text": "after it"}, "range": [low_y - margin, high_y + margin]},
-        shapes=[{"type": "path", "path": ends.ravel(), "line": {"color": "#E69F00", "width": 1.5}}],
+        shapes=[{"type": "path", "path": ends.ravel(), "line": {"color": "#E69F00", "width": 1}, "opacity": 0.6}],
     )
     points = np.arange(-3.0, 4)
     lines = zip(points, CURVES[kind](points), slope(kind, points), strict=True)
