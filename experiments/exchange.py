@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from experiments.passes import Ids, forward
 from model.attention import MultiHeadAttention
@@ -19,11 +19,12 @@ from model.config import ModelConfig
 from model.decoding import Greedy
 from model.describe import anatomy_of
 from model.feed_forward import GatedFeedForward
-from model.loaded import Array, LoadedModel
+from model.loaded import Array, LoadedModel, load_model, model_names
 from model.positions import N_BUCKETS, Alibi, Positions, RelativeBias, Rotary
 from model.residual import deep_norm_constants
 from model.trace import Trace, trace
 
+RELATIVE, TABLE = "positions-relative", "encoder.layers.0.self_attn.positions.table.weight"
 SEED = 0  # of the weights that a variant needs and the model does not have
 
 
@@ -40,17 +41,28 @@ class Exchange:
     kind: str
 
 
-def drawn_bias(n_heads: int) -> RelativeBias:
-    """T5's bias for an encoder, with a table drawn at random: its numbers have a standard deviation of 1."""
-    scheme = RelativeBias(n_heads, causal=False)
+@functools.cache
+def learned_table(n_heads: int) -> Tensor | None:
+    """T5's numbers (buckets,H) as the sibling RELATIVE learned them in the first layer of its encoder; None if that
+    does not come with the app, or has another number of heads.
+    """
+    if RELATIVE not in model_names():
+        return None
+    table = torch.tensor(load_model(RELATIVE).weights[TABLE])
+    return table if table.size(1) == n_heads else None
+
+
+def t5_bias(n_heads: int) -> RelativeBias:
+    """T5's bias for an encoder: learned, or, where nobody has learned it, drawn with a standard deviation of 1."""
+    scheme, table = RelativeBias(n_heads, causal=False), learned_table(n_heads)
     random = torch.Generator().manual_seed(SEED)
-    scheme.table.weight = nn.Parameter(torch.randn(N_BUCKETS, n_heads, generator=random))
+    scheme.table.weight = nn.Parameter(torch.randn(N_BUCKETS, n_heads, generator=random) if table is None else table)
     return scheme
 
 
 POSITIONS: dict[str, Callable[[int], Positions]] = {
     "rotary": lambda n_heads: Rotary(),
-    "relative": drawn_bias,
+    "relative": t5_bias,
     "alibi": Alibi,
 }
 

@@ -41,7 +41,8 @@ DIFFERS = {
 class Sibling:
     """What was measured of one of them.
 
-    loss: on the validation pairs, in nats a token; bleu, chrf: of its greedy translations of the test sentences
+    loss: on the validation pairs, in nats a token
+    bleu, chrf: of its greedy translations of `sentences` test sentences
     longer: loss at positions of texts that are longer than any in training, by span like "65–96"; None where it has no
             positions so far; speed: tokens written a second, over those of the first plain one; None if not measured
     """
@@ -50,6 +51,7 @@ class Sibling:
     loss: float
     bleu: float
     chrf: float
+    sentences: int
     parameters: int
     longer: Mapping[str, float | None]
     speed: float | None
@@ -82,38 +84,44 @@ def _read(path: Path) -> dict[str, Any]:
 def _sibling(name: str, path: Path, speed: float | None) -> Sibling:
     data = _read(path)
     try:
-        test = data["test"]["greedy"]
+        test, longer = data["test"]["greedy"], data["longer"]["loss"].items()
         return Sibling(
             name,
             loss=float(data["training"]["validation_loss"]),
             bleu=float(test["bleu"]),
             chrf=float(test["chrf"]),
+            sentences=int(test["sentences"]),
             parameters=int(data["parameters"]),
-            longer={span: None if one is None else float(one) for span, one in data["longer"]["loss"].items()},
+            longer={span: None if loss is None else float(loss) for span, loss in longer},
             speed=None if speed is None else float(speed),
         )
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise checkpoint.broken(path, error) from error
 
 
-@dataclass(frozen=True)
-class Difference:
-    """How far a value is from those of the plain siblings.
+def of_part(siblings: Sequence[Sibling], part: str) -> tuple[Sibling, ...]:
+    """Those that differ in a part, as their names begin ("" for all), and the plain ones; the lowest loss first."""
+    shown = (one for one in siblings if one.name.startswith(part) or one.is_plain)
+    return tuple(sorted(shown, key=lambda one: (one.loss, one.name)))
 
-    by: from their mean; spread: the largest of theirs minus the smallest
+
+@dataclass(frozen=True)
+class Noise:
+    """What chance does to a measurement: that of the plain siblings, which differ in their random numbers alone.
+
+    mean: of theirs; spread: the largest of theirs minus the smallest
     """
 
-    by: float
+    mean: float
     spread: float
 
-    @property
-    def is_noise(self) -> bool:
-        """The plain ones, which differ in their random numbers alone, differ as much."""
-        return abs(self.by) <= self.spread
+    def explains(self, value: float) -> bool:
+        """Whether a value is no further from the mean of the plain ones than they are from one another."""
+        return abs(value - self.mean) <= self.spread
 
 
-def difference(value: float, plain: Sequence[float]) -> Difference | None:
-    """From the plain ones; None where there are not two of them, so that nothing is known of the noise."""
+def noise(plain: Sequence[float]) -> Noise | None:
+    """Of what was measured of the plain siblings; None of fewer than two, which say nothing about chance."""
     if len(plain) < 2:
         return None
-    return Difference(value - sum(plain) / len(plain), max(plain) - min(plain))
+    return Noise(sum(plain) / len(plain), max(plain) - min(plain))

@@ -7,6 +7,7 @@ import streamlit as st
 
 from ui import engine
 from ui.text import in_markdown
+from ui.views import siblings
 from ui.views.tables import table
 
 PAPER_TOOK = ("12 hours on 8 P100 GPUs", "3.5 days on 8 P100 GPUs")
@@ -55,6 +56,14 @@ st.caption(
     "BLEU and chrF compare a translation with those that people wrote, from 0 to 100: BLEU by the runs of up to four "
     "words that agree, chrF by the runs of up to six letters."
 )
+
+if len(siblings.names()) > 1:
+    st.header("The small siblings", anchor=False)
+    st.markdown(
+        f"Beside the translator there are {len(siblings.names())} smaller ones, which were trained alike. Each is "
+        "named after the one part in which it differs. The lessons under *Variants* put any two side by side."
+    )
+    siblings.sibling_table()
 
 st.header("Where the sentences come from", anchor=False)
 st.markdown(

@@ -12,7 +12,7 @@ from safetensors.numpy import load_file
 
 from tests.oracle import claims
 from tests.oracle.claims import number
-from tests.oracle.common import KINDS, Statements
+from tests.oracle.common import KINDS, Statements, numbers_of_figure
 from tests.oracle.decode import Writer, greedy
 from tests.oracle.forward import EMBEDDING, EOS, FOLDER, MAX_PIECES, SOS, Array, positions, softmax, source_ids
 from tests.oracle.page import READABLE, Page
@@ -145,14 +145,175 @@ def two_siblings(page: Page, part: str) -> Statements:
     label = page.choice("sibling_map", labels, labels[0])
     yield claims.segmented("Map", labels, label)
     kind = next(key for key, words in KINDS.items() if words.label == label)
+    # `<eos>` counts; nobody reads more than the translator.
+    length = len(source_ids(page.sentence))
+    cut = [config_of(name)["positions"] == "learned" and length > config_of(name)["max_len"] for name in chosen]
     runs = [translated(name, page.sentence) for name in chosen]
     chances = [softmax(run["logits"])[np.arange(len(run.labels)), run.labels] for run in runs]
     yield claims.table(
         ("sibling", "mean probability of its pieces", "parameters"),
-        *((name, number(chance.mean()), f"{count(name):,}") for name, chance in zip(chosen, chances, strict=True)),
+        *(
+            (name, "" if short else number(chance.mean()), f"{count(name):,}")
+            for name, chance, short in zip(chosen, chances, cut, strict=True)
+        ),
     )
-    for name, run, chance in zip(chosen, runs, chances, strict=True):
-        yield from one_sibling(name, run, chance, kind)
+    for name, run, chance, short in zip(chosen, runs, chances, cut, strict=True):
+        if short:
+            yield claims.info(
+                f"{name} has vectors for {config_of(name)['max_len']} positions and your sentence needs {length}, so "
+                "it cannot read it: shorten it, or choose another sibling."
+            )
+        else:
+            yield from one_sibling(name, run, chance, kind)
+    yield claims.fold("What was measured of these siblings")
+    yield from sibling_table(part)
+
+
+# --- what was measured -----------------------------------------------------------------------------------------------
+
+
+def measured(name: str) -> dict[str, Any]:
+    return json.loads((MODELS / name / "metrics.json").read_text())
+
+
+def with_plain(part: str) -> list[str]:
+    """Those that differ in a part, and the plain ones, by their loss."""
+    known = [name for name in names() if name.startswith((part, "plain"))]
+    return sorted(known, key=lambda name: (measured(name)["training"]["validation_loss"], name))
+
+
+def sibling_table(part: str) -> Statements:
+    shown = with_plain(part)
+    if len(shown) < 2:
+        yield claims.caption("Too few siblings come with the app to compare them.")
+        return
+    file = MODELS / "speed.json"
+    speeds = json.loads(file.read_text())["ratios"] if file.exists() else {}
+    speeds = {name: ratio for name, ratio in speeds.items() if name in shown}
+    values = {
+        "loss": {name: measured(name)["training"]["validation_loss"] for name in shown},
+        "bleu": {name: measured(name)["test"]["greedy"]["bleu"] for name in shown},
+    }
+    plain = [name for name in shown if name.startswith("plain")]
+    others = [name for name in shown if name not in plain]
+    if len(plain) < 2:
+        yield claims.markdown("With fewer than two plain siblings nobody can say which differences are chance.")
+    else:
+        loss, bleu = (
+            number(np.ptp([one[name] for name in plain]), n) for one, n in zip(values.values(), (3, 1), strict=True)
+        )
+        yield claims.markdown(
+            f"The {len(plain)} plain ones differ in their random numbers alone, and still by up to **{loss}** in loss "
+            f"and **{bleu}** in BLEU. A sibling that is no further than this from their mean is marked *noise*: chance "
+            "may have made the difference."
+        )
+        if others:
+            real = [f"**{name}**" for name in others if not is_noise(values["bleu"], plain, name)]
+            yield claims.markdown(f"Beyond the noise in BLEU: {', '.join(real) or 'none'}.")
+    speed = ["speed"] if speeds else []
+    yield claims.table(
+        ("sibling", "loss", "against the plain", "BLEU", "against the plain", *speed, "parameters"),
+        *(
+            (
+                name,
+                *(
+                    cell
+                    for one, digits in (("loss", 3), ("bleu", 1))
+                    for cell in (number(values[one][name], digits), against(values[one], plain, name, digits))
+                ),
+                *[f"{speeds[name]:.2f} ×" if name in speeds else ""] * bool(speeds),
+                f"{count(name):,}",
+            )
+            for name in shown
+        ),
+    )
+    yield claims.caption(
+        "Loss: cross-entropy on the validation pairs, in nats a piece; less is better. BLEU: of the greedy "
+        f"translations of {measured(shown[0])['test']['greedy']['sentences']:,} sentences that none of them "
+        "learned from; more is better. *Against the plain*: minus the mean of the plain ones."
+        + " Speed: pieces written a second, as a multiple of those of plain-1."
+        * bool(speeds)
+    )
+
+
+def is_noise(values: dict[str, float], plain: list[str], name: str) -> bool:
+    theirs = [values[one] for one in plain]
+    return abs(values[name] - np.mean(theirs)) <= max(theirs) - min(theirs)
+
+
+def against(values: dict[str, float], plain: list[str], name: str, digits: int) -> str:
+    if name in plain or len(plain) < 2:
+        return ""
+    by = values[name] - np.mean([values[one] for one in plain])
+    shown = f"{abs(by):.{digits}f}"
+    sign = "+" if by > 0 else "−" if float(shown) else ""
+    return f"{sign}{shown}{', noise' if is_noise(values, plain, name) else ''}"
+
+
+def longer_texts(page: Page) -> Statements:
+    """The loss of those with other positions in texts longer than any in training."""
+    plain = [name for name in names() if name.startswith("plain")]
+    others = [name for name in names() if name.startswith("positions")]
+    if not plain or not others:
+        return
+    shown = plain + others
+    losses = {name: measured(name)["longer"]["loss"] for name in shown}
+    spans = list(losses[plain[0]])
+    most = config_of(plain[0])["max_len"]
+    yield claims.subheader("Texts longer than any in training")
+    yield claims.markdown(
+        f"No text that the siblings learned from has more than **{most}** pieces. Here sentences that they never saw "
+        "are joined to longer and longer texts. A point is the loss of the pieces at these positions, when the right "
+        "ones before them are given."
+    )
+    near, far = (lowest_and_highest(losses, span) for span in (spans[0], spans[-1]))
+    looks = [("#808a96", "circle-open", 1)] * len(plain) + [
+        ("#0072B2", "circle", 2), ("#E69F00", "square", 2), ("#CC79A7", "diamond", 2), ("#009E73", "cross", 2),
+        ("#D55E00", "x", 2),
+    ][: len(others)]  # fmt: skip
+    yield claims.plot(
+        f"The loss of {len(shown)} siblings by position. {far}",
+        [
+            {
+                "type": "scatter",
+                "mode": "lines+markers",
+                "name": name,
+                "x": spans,
+                "y": list(losses[name].values()),
+                "line": {"color": colour, "width": width},
+                "marker": {"symbol": symbol, "size": 8},
+                "hovertemplate": f"{name}, positions %{{x}}: %{{y:.2f}}<extra></extra>",
+            }
+            for name, (colour, symbol, width) in zip(shown, looks, strict=True)
+        ],
+        x={"title": {"text": "positions in the text"}, "type": "category"},
+        y={"title": {"text": "loss, nats a piece"}},
+    )
+    said = [near, far]
+    if len(plain) > 1:
+        spread = np.ptp([losses[name][spans[-1]] for name in plain])
+        said.append(f"The plain ones, which differ in their random numbers alone, differ there by {number(spread, 2)}.")
+    if short := [name for name in others if losses[name][spans[-1]] is None]:
+        assert all(config_of(name)["positions"] == "learned" for name in short)
+        said.append(f"No number there: {', '.join(short)}, with vectors for {most} positions and none beyond.")
+    yield claims.markdown(" ".join(said))
+    yield claims.caption(
+        "Length is not all that is new to them: in training at most two sentences were joined, and these texts hold "
+        "many. So compare the lines with one another, not the ends of one line."
+    )
+    yield from numbers_of_figure(
+        ("sibling", *spans),
+        *((name, *("" if one is None else number(one, 2) for one in losses[name].values())) for name in shown),
+    )
+
+
+def lowest_and_highest(losses: dict[str, dict[str, float | None]], span: str) -> str:
+    ranked = sorted((loss, name) for name, by_span in losses.items() if (loss := by_span[span]) is not None)
+    (low, best), (high, worst) = ranked[0], ranked[-1]
+    return (
+        f"At positions {span} the lowest loss is {number(low, 2)}, that of {best}, and the highest {number(high, 2)}, "
+        f"that of {worst}."
+    )
 
 
 def count(name: str) -> int:

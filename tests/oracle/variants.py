@@ -9,9 +9,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from safetensors.numpy import load_file
 
 from tests.oracle.decode import Writer, greedy
-from tests.oracle.forward import EOS, Array, Forward, config, softmax, split_heads
+from tests.oracle.forward import EOS, FOLDER, Array, Forward, config, softmax, split_heads
 from tests.oracle.page import Page
 from tests.oracle.statement import factor, tex
 from tests.oracle.untrained import drawn_matrices, drawn_table
@@ -148,8 +149,18 @@ def bucket(offset: int) -> int:
 
 
 @functools.cache
+@functools.cache
+def learned_table() -> Array | None:
+    """T5's numbers (buckets,H) as the sibling learned them in its encoder's first layer, if it comes with the app."""
+    file = FOLDER.parent / "positions-relative" / "model.safetensors"
+    if not file.exists():
+        return None
+    return load_file(file)["encoder.layers.0.self_attn.positions.table.weight"].astype(np.float64)
+
+
 def bucket_table() -> Array:
-    return drawn_table(N_BUCKETS, config()["n_heads"])
+    table = learned_table()
+    return drawn_table(N_BUCKETS, config()["n_heads"]) if table is None else table
 
 
 def relative_bias(length: int, table: Array, bucket: Callable[[int], int] = bucket) -> Array:

@@ -1,5 +1,7 @@
 """The view of two siblings, with random ones in place of those trained: hidden without them, claimed with them."""
 
+import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -7,6 +9,7 @@ from types import ModuleType
 import pytest
 import torch
 
+from experiments.siblings import METRICS, SPEED, load_siblings
 from model import checkpoint
 from model.about import FILE
 from model.build import build_model
@@ -15,7 +18,7 @@ from model.loaded import load_model, sibling_names
 from tests.oracle import siblings as oracle
 from tests.oracle.page import Page
 from tests.oracle.walk import State, claims_of, unclaimed
-from tests.pages.kit import markdown, opened
+from tests.pages.kit import ROOT, markdown, opened
 from ui import engine
 from ui.views import siblings as view
 
@@ -23,9 +26,21 @@ PARTS = {
     "activation-swiglu": {"activation": "swiglu"},
     "norm-rms": {"norm": "rms", "norm_place": "pre"},
     "plain-1": {},
+    "plain-2": {},
+    "positions-learned": {"positions": "learned"},
     "positions-relative": {"positions": "relative"},
 }
+# Made up: loss, BLEU, and the loss by position. The plain ones differ by 0.25 and 0.5.
+FIGURES = {
+    "activation-swiglu": (1.75, 40.0, (1.5, 5.0)),
+    "norm-rms": (2.1251, 36.6249, (1.5, 5.0)),
+    "plain-1": (1.75, 37.0, (1.5, 5.0)),
+    "plain-2": (2.0, 37.5, (1.25, 5.75)),
+    "positions-learned": (2.125, 36.75, (1.0, None)),
+    "positions-relative": (1.5, 37.75, (2.0, 4.5)),
+}
 PAGES = {"positions": "positions-six-ways", "activation": "activations-and-gates", "norm": "where-to-normalise"}
+LONG = "The cat sleeps, and the dog eats. " * 12
 HEADING = "Two trained siblings side by side"
 
 
@@ -38,6 +53,15 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
         config = replace(PRESETS["sibling"], **parts)  # type: ignore[arg-type]
         checkpoint.save(root / name, config, checkpoint.load_tokenizer(), build_model(config).state_dict())
         (root / name / FILE).write_text('{"title": "a sibling"}')
+        loss, bleu, (near, far) = FIGURES[name]
+        figures = {
+            "training": {"validation_loss": loss},
+            "test": {"greedy": {"bleu": bleu, "chrf": 50.0, "sentences": 1234}},
+            "parameters": sum(w.numel() for w in build_model(config).parameters()),
+            "longer": {"loss": {"1–20": near, "97–128": far}},
+        }
+        (root / name / METRICS).write_text(json.dumps(figures))
+    (root / SPEED).write_text(json.dumps({"ratios": {"plain-1": 1.0, "norm-rms": 0.876, "nobody": 3.0}}))
     (root / "translator").symlink_to(checkpoint.SHIPPED)
     return root
 
@@ -45,6 +69,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def shown(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(view, "names", lambda: sibling_names(models))
+    monkeypatch.setattr(view, "measured", lambda: load_siblings(models))
     monkeypatch.setattr(engine, "load_model", lambda name: load_model(name, models))
     monkeypatch.setattr(oracle, "MODELS", models)
 
@@ -65,6 +90,7 @@ def test_what_is_shown_of_them_is_claimed(part: str) -> None:
     states: tuple[State, ...] = (
         {"sentence": "Go"},
         {f"{part}_sibling_1": "norm-rms", f"{part}_sibling_2": "activation-swiglu", "sibling_map": "Encoder-decoder"},
+        {f"{part}_sibling_1": "positions-learned", f"{part}_sibling_2": "plain-2", "sentence": LONG},
     )
     for state in states:
         app = opened(PAGES[part], **state)
@@ -76,6 +102,53 @@ def test_what_is_shown_of_them_is_claimed(part: str) -> None:
 def test_a_sibling_that_there_is_not_is_the_first(models: Path) -> None:
     app = opened(PAGES["norm"], norm_sibling_1="../translator", norm_sibling_2="<b>", sentence="Go")
     assert [box.value for box in app.selectbox] == ["plain-1", "norm-rms"]
+
+
+@pytest.mark.usefixtures("shown")
+def test_what_chance_explains_is_marked_and_the_best_comes_first() -> None:
+    """By hand: the plain ones have 1.75 and 2, 37 and 37.5: means of 1.875 and 37.25, spreads of 0.25 and 0.5."""
+    page = "\n".join(one.value for one in opened(PAGES["positions"], sentence="Go").html)
+    rows = re.findall(r"<tr><td>((?:plain|positions)-\w+)</td><td>(.+?)</td></tr>", page)
+    cells = [[name, *text.split("</td><td>")] for name, text in rows if text.count("<td>") == 5]
+    assert [row[:5] for row in cells] == [
+        ["positions-relative", "1.500", "−0.375", "37.8", "+0.5, noise"],
+        ["plain-1", "1.750", "", "37.0", ""],
+        ["plain-2", "2.000", "", "37.5", ""],
+        ["positions-learned", "2.125", "+0.250, noise", "36.8", "−0.5, noise"],
+    ]
+    assert [row[5] for row in cells] == ["", "1.00 ×", "", ""]
+
+
+@pytest.mark.usefixtures("shown")
+def test_all_are_on_the_page_about_the_model() -> None:
+    app = opened(ROOT / "pages" / "about.py")
+    module = claims_of("about")
+    assert module
+    assert not unclaimed(app, module, Page("about", {}))
+    page = "\n".join(one.value for one in app.html)
+    names = re.findall(r"<tr><td>((?:plain|positions|norm|activation)-\w+)</td>", page)
+    assert sorted(names) == list(PARTS)
+    assert "Beyond the noise in BLEU: **activation" in markdown(app).replace("\\", "")
+
+
+@pytest.mark.usefixtures("shown")
+def test_damaged_figures_are_one_sentence(models: Path) -> None:
+    file = models / "plain-2" / METRICS
+    text = file.read_text()
+    try:
+        for damaged in (
+            "",
+            "[]",
+            "{}",
+            text.replace("37.5", '"many"'),
+            text.replace("longer", "shorter"),
+        ):
+            file.write_text(damaged)
+            app = opened(PAGES["positions"], sentence="Go")
+            said = [one.value for one in app.caption if METRICS in one.value.replace("\\", "")]
+            assert len(said) == 2, "in the table's place and in the chart's"
+    finally:
+        file.write_text(text)
 
 
 @pytest.mark.parametrize("known", [(), ("plain-1",)])

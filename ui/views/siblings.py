@@ -1,4 +1,4 @@
-"""Two of the small translators that were trained alike, side by side on the visitor's sentence."""
+"""The small translators that were trained alike: two of them on the visitor's sentence, and all as measured."""
 
 import functools
 from collections.abc import Sequence
@@ -6,6 +6,8 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
+from experiments.siblings import Noise, Sibling, load_siblings, noise, of_part
+from model.checkpoint import CheckpointError
 from model.loaded import sibling_names
 from model.trace import Trace
 from ui import engine
@@ -23,6 +25,12 @@ MAP = Choice("Map", "sibling_map", tuple(kind.label for kind in KINDS.values()))
 def names() -> tuple[str, ...]:
     """Those that come with the app; none come while it runs."""
     return sibling_names()
+
+
+@functools.cache
+def measured() -> tuple[Sibling, ...]:
+    """What was measured of those that come with the app. Raises: CheckpointError"""
+    return load_siblings()
 
 
 def two_siblings(trace: Trace, part: str) -> None:
@@ -45,13 +53,26 @@ def two_siblings(trace: Trace, part: str) -> None:
     table(
         ("sibling", "mean probability of its pieces", "parameters"),
         [
-            (name, number(float(np.mean(run.probabilities))), f"{run.model.n_parameters:,}")
+            (name, "" if run.n_cut else number(float(np.mean(run.probabilities))), f"{run.model.n_parameters:,}")
             for name, run in zip(chosen, runs, strict=True)
         ],
     )
     for column, side, name, run in zip(st.columns(2, gap="medium"), "12", chosen, runs, strict=True):
         with column:
-            _one(run, name, kind, f"sibling_{side}")
+            if run.n_cut:
+                st.info(_too_long(run, name))
+            else:
+                _one(run, name, kind, f"sibling_{side}")
+    with st.expander("What was measured of these siblings"):
+        sibling_table(part)
+
+
+def _too_long(run: Trace, name: str) -> str:
+    """Why a sibling does not read the sentence, in one sentence."""
+    return (
+        f"{in_markdown(name)} has vectors for {len(run.src)} positions and your sentence needs "
+        f"{len(run.src) + run.n_cut}, so it cannot read it: shorten it, or choose another sibling."
+    )
 
 
 def choose(label: str, part: str, n: int) -> str:
@@ -93,3 +114,67 @@ def _one(run: Trace, name: str, kind: str, key: str) -> None:
         key=key,
         hidden=hidden,
     )
+
+
+def sibling_table(part: str = "") -> None:
+    """The plain siblings and those that differ in a part, or all: their scores, and which differences chance explains.
+
+    Args: part: as their names begin, like "positions"
+    """
+    try:
+        shown = of_part(measured(), part)
+    except CheckpointError as error:
+        st.caption(in_markdown(str(error)))
+        return
+    if len(shown) < 2:
+        st.caption("Too few siblings come with the app to compare them.")
+        return
+    plain = [one for one in shown if one.is_plain]
+    by_loss, by_bleu = noise([one.loss for one in plain]), noise([one.bleu for one in plain])
+    _about_noise(shown, by_loss, by_bleu)
+    has_speed = any(one.speed for one in shown)
+    table(
+        ("sibling", "loss", "against the plain", "BLEU", "against the plain", *["speed"] * has_speed, "parameters"),
+        [
+            (
+                one.name,
+                number(one.loss, 3),
+                _against(one, one.loss, by_loss, 3),
+                number(one.bleu, 1),
+                _against(one, one.bleu, by_bleu, 1),
+                *[f"{number(one.speed, 2)} ×" if one.speed else ""] * has_speed,
+                f"{one.parameters:,}",
+            )
+            for one in shown
+        ],
+    )
+    st.caption(
+        "Loss: cross-entropy on the validation pairs, in nats a piece; less is better. BLEU: of the greedy "
+        f"translations of {shown[0].sentences:,} sentences that none of them learned from; more is better. *Against "
+        "the plain*: minus the mean of the plain ones."
+        + (" Speed: pieces written a second, as a multiple of those of plain-1." if has_speed else "")
+    )
+
+
+def _about_noise(shown: Sequence[Sibling], by_loss: Noise | None, by_bleu: Noise | None) -> None:
+    """How much chance does, and which siblings differ from the plain ones by more."""
+    if not by_loss or not by_bleu:
+        st.markdown("With fewer than two plain siblings nobody can say which differences are chance.")
+        return
+    others = [one for one in shown if not one.is_plain]
+    st.markdown(
+        f"The {len(shown) - len(others)} plain ones differ in their random numbers alone, and still by up to "
+        f"**{number(by_loss.spread, 3)}** in loss and **{number(by_bleu.spread, 1)}** in BLEU. A sibling that is no "
+        "further than this from their mean is marked *noise*: chance may have made the difference."
+    )
+    if others:
+        real = [bold(one.name) for one in others if not by_bleu.explains(one.bleu)]
+        st.markdown(f"Beyond the noise in BLEU: {', '.join(real) or 'none'}.")
+
+
+def _against(one: Sibling, value: float, chance: Noise | None, digits: int) -> str:
+    """How far a value is from the mean of the plain ones, and whether that is noise."""
+    if one.is_plain or not chance:
+        return ""
+    by = value - chance.mean
+    return f"{'+' if by > 0 else ''}{number(by, digits)}{', noise' if chance.explains(value) else ''}"

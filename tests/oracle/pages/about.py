@@ -3,6 +3,7 @@
 import json
 import platform
 
+from tests.oracle import siblings
 from tests.oracle.claims import caption, code, fold, header, markdown, table
 from tests.oracle.common import Statements
 from tests.oracle.forward import FOLDER, config, weights
@@ -70,6 +71,13 @@ def frame(page: Page) -> Statements:
         "BLEU and chrF compare a translation with those that people wrote, from 0 to 100: BLEU by the runs of up to "
         "four words that agree, chrF by the runs of up to six letters."
     )
+    if len(siblings.names()) > 1:
+        yield header("The small siblings")
+        yield markdown(
+            f"Beside the translator there are {len(siblings.names())} smaller ones, which were trained alike. Each is named "
+            "after the one part in which it differs. The lessons under *Variants* put any two side by side."
+        )
+        yield from siblings.sibling_table("")
     yield header("Where the sentences come from")
     yield markdown(
         "The model learned from **sentence pairs from Tatoeba** ([tatoeba.org](https://tatoeba.org)), "

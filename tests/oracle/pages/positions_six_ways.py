@@ -21,8 +21,8 @@ from tests.oracle.common import (
 )
 from tests.oracle.forward import Array, config
 from tests.oracle.page import READABLE, Page
-from tests.oracle.siblings import two_siblings
-from tests.oracle.variants import Variant, bucket, slopes, turned, variant
+from tests.oracle.siblings import longer_texts, two_siblings
+from tests.oracle.variants import Variant, bucket, learned_table, slopes, turned, variant
 from tests.oracle.words import visible
 
 LONG = " ".join(["The animal didn't cross the street because it was too wide."] * 4)
@@ -130,10 +130,7 @@ def see(page: Page) -> Statements:
     where = f"layer {chosen(page).layer + 1}, head {chosen(page).head + 1}"
     yield from tensor_matrix(shown(page), title=f"{title} ({scheme(page)}, {where})", how_to_read=how)
     if scheme(page) == "Relative":
-        yield claims.caption(
-            "The translator has learned no such numbers. These are drawn at random, with a standard deviation of 1, to "
-            "show how they work."
-        )
+        yield claims.caption("The translator has learned no such numbers. " + where_from(page))
     elif scheme(page) == "ALiBi":
         n = chosen(page).head
         yield claims.caption(
@@ -145,6 +142,25 @@ def see(page: Page) -> Statements:
             f"Turning changes no length: those of the {len(page.src)} queries change by at most {rounding()}, which is "
             "rounding. The first piece stands at position 0 of the formula, so it is not turned."
         )
+
+
+def where_from(page: Page) -> str:
+    """Whose the numbers of T5's bias are."""
+    if learned_table() is None:
+        return "These are drawn at random, with a standard deviation of 1, to show how they work."
+    far = len(page.src) - 1
+    values = {d: learned_table()[bucket(d), chosen(page).head] for d in range(-far, far + 1)}
+    most = max(values.values())
+    nearest = min((d for d in values if values[d] == most), key=lambda d: (max(0, -d), d))
+    place = (
+        f"{abs(nearest)} to the {'left' if nearest < 0 else 'right'} of its query"
+        if nearest
+        else "at the place of its query"
+    )
+    return (
+        "These are those of **positions-relative**, a small translator with this scheme, from the first layer of its "
+        f"encoder. Over the distances of your sentence this head adds most, {number(most, 2)}, to a key {place}."
+    )
 
 
 def check(page: Page) -> Statements:
@@ -169,6 +185,7 @@ def do(page: Page) -> Statements:
         f"{scheme(page)}."
     )
     yield from two_siblings(page, "positions")
+    yield from longer_texts(page)
 
 
 def turn(page: Page) -> Statements:
@@ -326,4 +343,4 @@ def predict(page: Page) -> Statements:
 
 def code(page: Page) -> Statements:
     names = ("Rotary", "relative_bucket", "Alibi", "alibi_slopes")
-    yield from code_part(*(("model/positions.py", name) for name in names), ("experiments/exchange.py", "drawn_bias"))
+    yield from code_part(*(("model/positions.py", name) for name in names), ("experiments/exchange.py", "t5_bias"))

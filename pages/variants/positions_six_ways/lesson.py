@@ -7,12 +7,13 @@ import streamlit as st
 import torch
 from torch import Tensor
 
-from experiments.exchange import Exchange, drawn_bias
+from experiments.exchange import RELATIVE, Exchange, learned_table, t5_bias
 from figures.positions import distance_figure, turned_pair_figure
 from model.interventions import Head
 from model.loaded import Array
 from model.positions import Alibi, Rotary, alibi_slopes, relative_bucket
 from model.trace import Trace
+from pages.variants.positions_six_ways.longer import longer_texts
 from ui import engine
 from ui.components.matrix import Caption
 from ui.controls.control import Choice, Number
@@ -21,7 +22,7 @@ from ui.controls.piece_control import choose_part
 from ui.course.check import Part, check_cell, checked_matrix
 from ui.course.lesson import Bench, Lesson, OnMap
 from ui.course.quiz import Question
-from ui.text import magnitude, number
+from ui.text import bold, magnitude, number
 from ui.views.attention_kinds import READABLE
 from ui.views.before_after import heads_before_after
 from ui.views.siblings import two_siblings
@@ -126,10 +127,7 @@ def said_of(scheme: str, trace: Trace, other: Trace) -> str:
     """What is special about a scheme here, in numbers."""
     head = head_of(trace)
     if scheme == "Relative":
-        return (
-            "The translator has learned no such numbers. These are drawn at random, with a standard deviation of 1, to "
-            "show how they work."
-        )
+        return said_of_bias(trace, other.tensors[f"{trace.path(head)}.bias"][head.head])
     if scheme == "ALiBi":
         slopes = [f"{slope:g}" for slope in alibi_slopes(trace.model.config.n_heads)]
         listed = ", ".join(slopes)
@@ -142,6 +140,23 @@ def said_of(scheme: str, trace: Trace, other: Trace) -> str:
         f"Turning changes no length: those of the {len(before)} queries change by at most "
         f"{magnitude(float(np.abs(before - after).max()))}, which is rounding. The first piece stands at position 0 of "
         "the formula, so it is not turned."
+    )
+
+
+def said_of_bias(trace: Trace, bias: Array) -> str:
+    """Where the numbers of T5's bias (T,T) come from, and where they are highest."""
+    if learned_table(trace.model.config.n_heads) is None:
+        return (
+            "The translator has learned no such numbers. These are drawn at random, with a standard deviation of 1, to "
+            "show how they work."
+        )
+    query, key = divmod(int(bias.argmax()), len(bias))
+    side = "left" if key < query else "right"
+    where = f"{abs(key - query)} to the {side} of its query" if key != query else "at the place of its query"
+    return (
+        f"The translator has learned no such numbers. These are those of {bold(RELATIVE)}, a small translator with "
+        "this scheme, from the first layer of its encoder. Over the distances of your sentence this head adds most, "
+        f"{number(float(bias[query, key]), 2)}, to a key {where}."
     )
 
 
@@ -160,6 +175,7 @@ def do(trace: Trace) -> None:
         f"On average a piece looks **{number(one, 2)}** places away as trained, and **{number(two, 2)}** with {scheme}."
     )
     two_siblings(trace, "positions")
+    longer_texts()
 
 
 def mean_distance(weights: Array) -> float:
@@ -306,6 +322,6 @@ LESSON = Lesson(
     idea=idea,
     predict=predict,
     bench=Bench(controls=controls, see=see, check=check_cell, do=do),
-    code=(Rotary, relative_bucket, Alibi, alibi_slopes, drawn_bias),
+    code=(Rotary, relative_bucket, Alibi, alibi_slopes, t5_bias),
     on_map=OnMap(plays=("encoder.self_attn",), near="score"),
 )
