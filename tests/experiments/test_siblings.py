@@ -1,0 +1,116 @@
+"""The siblings' figures: read as they stand in the files, and what chance explains."""
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from experiments.siblings import DIFFERS, METRICS, Noise, Sibling, load_siblings, noise, of_part
+from model import checkpoint
+from model.decoding import Greedy
+from model.loaded import MODELS, load_model, sibling_names
+from model.translate import translate
+from tests.oracle.siblings import config_of, count, translated
+from tests.oracle.words import text_of
+from training.siblings import SIBLINGS
+
+SENTENCES = ("I ate an apple.", "Tom is here.", "Where do you live?", "The dog sleeps.", "We have no money.")
+numbers = st.floats(-1e3, 1e3)
+
+
+@pytest.mark.parametrize(
+    ("value", "explained"), [(2.0, True), (1.0, True), (3.0, True), (3.01, False), (0.99, False), (-5.0, False)]
+)
+def test_noise_worked_out_by_hand(value: float, explained: bool) -> None:
+    """1.5, 2.5 and 2 have the mean 2 and the spread 1: from 1 to 3 is noise."""
+    of_three = noise([1.5, 2.5, 2.0])
+    assert of_three == Noise(2.0, 1.0)
+    assert of_three.explains(value) is explained
+
+
+def test_one_measurement_says_nothing_about_chance() -> None:
+    assert noise([]) is None
+    assert noise([1.0]) is None
+
+
+@given(st.lists(numbers, min_size=2, max_size=5), numbers, numbers)
+def test_noise_goes_by_distances_alone(plain: list[float], value: float, shift: float) -> None:
+    one, moved = noise(plain), noise([x + shift for x in plain])
+    assert one
+    assert moved
+    assert one.explains(one.mean)
+    assert math.isclose(one.spread, moved.spread, abs_tol=1e-6)
+    margin = abs(abs(value - one.mean) - one.spread)
+    if margin > 1e-6:
+        assert one.explains(value) == moved.explains(value + shift) == one.explains(2 * one.mean - value)
+
+
+def made_up(name: str, loss: float) -> Sibling:
+    return Sibling(name, loss, 30.0, 50.0, 10, 1000, {}, None)
+
+
+def test_those_of_a_part_stand_with_the_plain_ones_by_their_loss() -> None:
+    names = ("norm-rms", "plain-2", "positions-none", "norm-place-pre", "plain-1")
+    many = [made_up(name, loss) for name, loss in zip(names, (3, 2, 1, 4, 2), strict=True)]
+    assert [one.name for one in of_part(many, "norm")] == ["plain-1", "plain-2", "norm-rms", "norm-place-pre"]
+    assert of_part(many, "")[0].name == "positions-none"
+    assert len(of_part(many, "")) == 5
+
+
+def test_there_are_words_for_every_sibling() -> None:
+    assert set(DIFFERS) == set(SIBLINGS)
+
+
+# --- those that come with the app ------------------------------------------------------------------------------------
+
+
+def test_the_figures_are_those_of_the_files() -> None:
+    read = {one.name: one for one in load_siblings()}
+    assert tuple(read) == sibling_names()
+    for name, one in read.items():
+        figures = json.loads((MODELS / name / METRICS).read_text())
+        assert one.loss == figures["training"]["validation_loss"]
+        assert (one.bleu, one.chrf) == tuple(figures["test"]["greedy"][score] for score in ("bleu", "chrf"))
+        assert one.longer == figures["longer"]["loss"]
+        assert one.parameters == count(name)
+
+
+@pytest.mark.parametrize("name", sibling_names())
+def test_a_shipped_sibling_is_what_its_name_says_and_was_trained_to_the_end(name: str) -> None:
+    training = json.loads((MODELS / name / METRICS).read_text())["training"]
+    config, sibling = checkpoint.load_config(MODELS / name), SIBLINGS[name]
+    assert {part: getattr(config, part) for part in sibling.parts} == dict(sibling.parts) == training["parts"]
+    assert (training["seed"], training["steps"]) == (sibling.seed, training["recipe"]["steps"])
+    log = json.loads((MODELS / name / "log.json").read_text())
+    assert log["steps"][-1]["step"] == training["steps"]
+    assert round(min(row["loss"] for row in log["validation"]), 4) == training["validation_loss"]
+
+
+def test_all_shipped_siblings_were_trained_alike() -> None:
+    trained = [json.loads((MODELS / name / METRICS).read_text())["training"] for name in sibling_names()]
+    assert len({json.dumps([one[key] for key in ("recipe", "data", "pairs")]) for one in trained}) == 1
+
+
+@pytest.mark.parametrize("name", sibling_names())
+def test_a_shipped_sibling_translates_as_the_oracle_does(name: str) -> None:
+    loaded = load_model(name)
+    for sentence in SENTENCES:
+        assert translate(loaded, sentence, Greedy()) == text_of(translated(name, sentence).labels)
+    assert config_of(name)["max_len"] == 64
+
+
+def test_siblings_without_figures_are_left_out(tmp_path: Path) -> None:
+    name = sibling_names()[0]
+    (tmp_path / "translator").symlink_to(MODELS / "translator")
+    (tmp_path / name).symlink_to(MODELS / name)
+    assert len(load_siblings(tmp_path)) == 1
+    (tmp_path / name).unlink()
+    (tmp_path / name).mkdir()
+    for file in (MODELS / name).iterdir():
+        if file.name != METRICS:
+            (tmp_path / name / file.name).symlink_to(file)
+    assert sibling_names(tmp_path) == (name,)
+    assert load_siblings(tmp_path) == ()
