@@ -58,7 +58,7 @@ def publish(run: Path, test: Path, name: str = TRANSLATOR, models: Path = MODELS
 def keep_others(former: Path, fresh: Path) -> None:
     """Copy what people wrote about the model, above all about.json, without which the app does not offer it."""
     for path in former.glob("*"):
-        if not (fresh / path.name).exists():
+        if path.is_file() and not (fresh / path.name).exists():
             shutil.copyfile(path, fresh / path.name)
     if not (fresh / ABOUT).exists():
         (fresh / ABOUT).write_text(json.dumps({"title": former.name}) + "\n")

@@ -2,7 +2,7 @@
 
 RUNS is the folder that was given to training.siblings. Each sibling that is finished gets a folder in assets/models:
 weights, config, the log of its training, its snapshots, its scores (metrics.json) and a card. The vocabulary stays with
-the translator, whose it is. Run it again when more are finished.
+the translator, whose it is. Run it again when more are finished; other files of a folder stay.
 
 How fast they write is measured by itself, on a machine with nothing else to do: `--speed` does that alone, for all that
 are in the app.
@@ -29,7 +29,7 @@ from training.data import read_pairs
 from training.evaluate import evaluate, references
 from training.folders import replace_folder
 from training.longer_texts import N_TEXTS, SEED, losses
-from training.publish import CARD, CARDS
+from training.publish import CARD, CARDS, keep_others
 from training.run import FIGURES
 from training.siblings import LOG, SIBLINGS
 
@@ -68,6 +68,7 @@ def publish(name: str, run: Path, test: Path, models: Path = MODELS) -> dict[str
     }
     write(fresh / METRICS, metrics)
     (fresh / CARD).write_text(card(name, loaded, metrics, fresh / WEIGHTS), encoding="utf-8")
+    keep_others(models / name, fresh)
     replace_folder(fresh, models / name)
     return metrics
 

@@ -153,7 +153,14 @@ def test_all_models_together_take_at_most_150_mb() -> None:
 @pytest.mark.parametrize("name", sibling_names())
 def test_each_sibling_has_its_files_and_weights_of_half_precision(name: str) -> None:
     files = {path.name for path in (MODELS / name).iterdir()}
-    assert files - {checkpoint.SNAPSHOTS} == {CONFIG, WEIGHTS, FILE, "metrics.json", "log.json", "README.md"}
+    assert files - {checkpoint.SNAPSHOTS, "forming.json"} == {
+        CONFIG,
+        WEIGHTS,
+        FILE,
+        "metrics.json",
+        "log.json",
+        "README.md",
+    }
     for path in (MODELS / name).rglob("*.safetensors"):
         assert {array.dtype for array in load_file(path).values()} == {np.dtype(np.float16)}
 

@@ -137,6 +137,8 @@ def test_a_sibling_is_replaced_only_once_all_is_there(
     former = models / "positions-learned"
     former.mkdir()
     (former / METRICS).write_text("former")
+    (former / "forming.json").write_text("of somebody else")
+    (former / "snapshots").mkdir()
 
     def die(*_: object) -> None:
         raise KeyboardInterrupt
@@ -145,9 +147,12 @@ def test_a_sibling_is_replaced_only_once_all_is_there(
         patch.setattr(command, "card", die)
         with pytest.raises(KeyboardInterrupt):
             command.publish("positions-learned", runs / "positions-learned", file, models)
-    assert [(path.name, path.read_text()) for path in former.iterdir()] == [(METRICS, "former")]
+    assert (former / METRICS).read_text() == "former"
+    assert not (former / WEIGHTS).exists()
     command.publish("positions-learned", runs / "positions-learned", file, models)
     assert (former / METRICS).read_text() != "former"
+    assert (former / "forming.json").read_text() == "of somebody else"
+    assert [path.name for path in models.iterdir() if path.suffix] == []
 
 
 def test_only_names_chooses(runs: Path, file: Path, models: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
