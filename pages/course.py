@@ -26,6 +26,7 @@ ORDER = {
     "variants.positions_six_ways": "rotate_right",
     "variants.activations_and_gates": "show_chart",
     "variants.where_to_normalise": "balance",
+    "training.how_it_learned": "school",
     "training.train_it_yourself": "model_training",
 }
 

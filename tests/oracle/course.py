@@ -154,6 +154,13 @@ COURSE = (
     ),
     Place(
         "Training",
+        "how-it-learned",
+        "How it learned",
+        "How did it learn to translate?",
+        plays="reading",
+    ),
+    Place(
+        "Training",
         "train-it-yourself",
         "Train it yourself",
         "How does a model learn from its mistakes?",

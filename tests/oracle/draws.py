@@ -15,3 +15,14 @@ def sampled(shares: Callable[[Ids], np.ndarray], seed: int, prefix: Ids = ()) ->
     while ids[-1:] != (EOS,) and len(ids) < LONGEST:
         ids = (*ids, int(torch.multinomial(torch.from_numpy(shares(ids)).float(), 1, generator=generator)))
     return ids
+
+
+class Dropout:
+    """Sets each number of what it is called with to 0 with a chance of `rate`; the others are divided by 1 − rate."""
+
+    def __init__(self, seed: int, rate: float) -> None:
+        self.random, self.rate = torch.Generator().manual_seed(seed), rate
+
+    def __call__(self, rows: np.ndarray) -> np.ndarray:
+        kept = torch.empty(1, *rows.shape).bernoulli_(1 - self.rate, generator=self.random)[0].numpy()
+        return rows * kept / (1 - self.rate)

@@ -15,7 +15,9 @@ from tests.pages.kit import assert_sound, choose_in, component, opened
 from ui.course.lesson import Lesson
 
 OTHER_SENTENCE = "The animal didn't cross the street because it was too wide."
-CONTROLS = ("text_input", "toggle", "button_group", "selectbox", "slider", "checkbox", "radio", "number_input")
+CONTROLS = (
+    "text_input", "toggle", "button_group", "selectbox", "slider", "select_slider", "checkbox", "radio", "number_input"
+)  # fmt: skip
 
 
 def without_questions(app: AppTest) -> list[Statement]:

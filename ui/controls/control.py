@@ -47,6 +47,17 @@ class Choice(Generic[Option]):
 
 
 @dataclass(frozen=True)
+class Stops(Choice[Option]):
+    """Options in their order along a slider, by default the first."""
+
+    def draw(self) -> Option:
+        chosen = st.select_slider(
+            self.label, self.options, self.otherwise, key=self.key, bind="query-params", help=self.help
+        )
+        return self.otherwise if isinstance(chosen, tuple) else chosen  # an address may name two of them
+
+
+@dataclass(frozen=True)
 class Switch:
     """On or off."""
 

@@ -1,0 +1,90 @@
+"""When did the aligned heads form? On many sentences, and on the learner's."""
+
+from collections.abc import Mapping, Sequence
+
+import streamlit as st
+
+from experiments.forming import FORMED, aligned_shares, cross_weights, first_above
+from experiments.head_roles import aligned_words
+from figures.training_curves import MOST_NAMED, snapshot_lines
+from model.trace import Trace
+from pages.training.how_it_learned.snapshots import at_step, chosen, is_too_long, last_written, measured, steps
+from ui import engine
+from ui.controls.control import Choice
+from ui.text import number
+from ui.views.tables import numbers_of_figure, table
+
+YOURS = "your sentence"
+
+
+def shares_here(trace: Trace) -> dict[str, list[float]]:
+    """The shares of each head on the learner's sentence, snapshot by snapshot."""
+    last = last_written(trace)
+    aligned = engine.run(aligned_words, last.model, last.src, last.labels)
+    shares = [
+        aligned_shares(
+            engine.run(cross_weights, at_step(step), last.src_ids, last.tgt_ids), last.labels, last.src, aligned
+        )
+        for step in steps()
+    ]
+    return {head: [float(one[int(head[0]) - 1, int(head[2:]) - 1]) for one in shares] for head in measured().aligned}
+
+
+def first(shares: Mapping[str, Sequence[float]]) -> tuple[str, int] | None:
+    """The head that formed first, the one with the larger share there if several did, and at which step."""
+    formed = {head: step for head, of in shares.items() if (step := first_above(steps(), of)) is not None}
+    if not formed:
+        return None
+    return min(formed.items(), key=lambda one: (one[1], -shares[one[0]][steps().index(one[1])]))
+
+
+def heads_formed(trace: Trace) -> None:
+    file = measured()
+    many = f"{file.n_sentences} sentences"
+    st.markdown(
+        "The **aligned word** of a German piece is the English word without which the piece becomes least likely. To "
+        "find it, each English word is hidden in turn from the last snapshot. We say that a head has **formed** at the "
+        "first snapshot in which more than half of its weight lies on the aligned words."
+    )
+    on = Choice("Measured on", "formed_on", (many, YOURS)).draw()
+    if on == YOURS and is_too_long(trace):
+        return
+    shares = shares_here(trace) if on == YOURS else file.aligned
+    named = sorted(sorted(shares, key=lambda head: -shares[head][-1])[:MOST_NAMED])
+    axis, at = ("share on the aligned words", 1.0), steps().index(chosen())
+    st.plotly_chart(
+        snapshot_lines(steps(), shares, named, axis, at, FORMED),
+        key="formed_chart",
+        config={"displayModeBar": False},
+        alt=f"The share of each head's weight on the aligned words, snapshot by snapshot, on {on}.",
+    )
+    st.markdown(says(on, shares))
+    table(
+        ("head", "formed at step", "share at the end"),
+        [(head, when(of), number(of[-1], 2)) for head, of in shares.items()],
+    )
+    st.caption(
+        f"Equal weights on all pieces would give {number(file.equal, 2)} on the {many}. The snapshots stand side by "
+        "side, whatever the steps between them; the dotted line upright is the one chosen above."
+    )
+    numbers_of_figure(
+        ("step", *shares),
+        [(f"{step:,}", *(number(of[n], 2) for of in shares.values())) for n, step in enumerate(steps())],
+    )
+
+
+def when(shares: Sequence[float]) -> str:
+    step = first_above(steps(), shares)
+    return "never" if step is None else f"{step:,}"
+
+
+def says(on: str, shares: Mapping[str, Sequence[float]]) -> str:
+    """Which head formed first, and when."""
+    found = first(shares)
+    if found is None:
+        return f"On {on} no head formed."
+    head, step = found
+    return (
+        f"On {on} **head {head}** formed first: at step **{step:,}** it first put "
+        f"**{number(shares[head][steps().index(step)], 2)}** of its weight on the aligned words."
+    )

@@ -1,0 +1,51 @@
+"""What the model learned first: how a sentence ends, the common pieces, and when it began to read the English."""
+
+import streamlit as st
+
+from figures.training_curves import snapshot_lines
+from model.trace import Trace
+from pages.training.how_it_learned.snapshots import chosen, measured, steps
+from ui.text import bold, number
+from ui.views.tables import table
+
+CUT = 40  # characters of a translation that are shown
+
+
+def learned_first(trace: Trace) -> None:
+    file = measured()
+    now = file.snapshots[steps().index(chosen())]
+    last = file.snapshots[-1]
+    st.markdown(
+        f"When did it begin to read the English? Each snapshot reads {file.n_sentences} German sentences, piece by "
+        "piece, once with their own English and once with the English of **another** sentence. Only if it reads the "
+        "English can the wrong one do harm."
+    )
+    lines = {
+        "with its own English": [one.loss for one in file.snapshots],
+        "with another's English": [one.loss_elsewhere for one in file.snapshots],
+    }
+    top = 1.05 * max(max(values) for values in lines.values())
+    st.plotly_chart(
+        snapshot_lines(steps(), lines, tuple(lines), ("loss, in nats a piece", top), steps().index(chosen())),
+        key="english_chart",
+        config={"displayModeBar": False},
+        alt="The loss snapshot by snapshot, with the right English and with that of another sentence.",
+    )
+    st.markdown(
+        f"At step **{now.step:,}** another's English costs **{number(now.loss_elsewhere - now.loss, 2)}** nats a piece "
+        f"more than its own; at the end {number(last.loss_elsewhere - last.loss, 2)}. The most frequent translation at "
+        f"step {now.step:,}: {bold(shortened(now.repeated) or '(nothing)')}, written for **{now.times}** of "
+        f"{file.n_sentences} sentences."
+    )
+    st.markdown("**How often the likeliest piece is the right one, given the right pieces before it**")
+    table(
+        ("step", "the end mark", f"the {file.n_common} commonest pieces", "all others", "different translations"),
+        [
+            (f"{one.step:,}", *(f"{one.right[group]:.0%}" for group in ("end", "common", "other")), str(one.different))
+            for one in file.snapshots
+        ],
+    )
+
+
+def shortened(text: str) -> str:
+    return text if len(text) <= CUT else text[: CUT - 1] + "…"

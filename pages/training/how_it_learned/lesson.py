@@ -1,0 +1,91 @@
+"""Lesson: one training, looked at through snapshots of the weights."""
+
+import streamlit as st
+
+from experiments.dropout import probabilities_with_dropout
+from experiments.forming import aligned_shares, first_above
+from experiments.losses import LOSSES, SMOOTHED
+from model.trace import Trace
+from pages.training.how_it_learned.dropping import dropping
+from pages.training.how_it_learned.forcing import forcing
+from pages.training.how_it_learned.heads_formed import heads_formed
+from pages.training.how_it_learned.learned_first import learned_first
+from pages.training.how_it_learned.looking import look
+from pages.training.how_it_learned.playing import player, plays
+from pages.training.how_it_learned.questions import predict
+from pages.training.how_it_learned.schedule import schedule
+from pages.training.how_it_learned.smoothing import smoothing
+from pages.training.how_it_learned.snapshots import at_step, chosen, is_too_long, steps, target_read
+from training.loop import training_steps
+from training.loss import batch_loss
+from training.schedule import learning_rate_factor
+from ui.components.matrix import Caption, Labels, Scale
+from ui.controls.control import Choice
+from ui.course.check import check_cell, checked_matrix
+from ui.course.lesson import Bench, Lesson, OnMap
+
+TRIALS = {
+    "When heads formed": heads_formed,
+    "What came first": learned_first,
+    "Label smoothing": smoothing,
+    "Teacher forcing": forcing,
+    "Dropout": dropping,
+    "Warm-up and schedule": schedule,
+}
+TRIAL = Choice("Try", "learned_trial", tuple(TRIALS))
+INSIDE = {"Loss": LOSSES, "Smoothed loss": SMOOTHED}
+TENSOR = Choice("What to work out", "learned_inside", tuple(INSIDE))
+
+
+def idea(trace: Trace) -> None:
+    loaded = at_step(steps()[-1])
+    st.markdown(
+        "A model learns from sentences with their right translations. For each right piece training looks at the "
+        "probability P that the model gives it, after the right pieces before it. The **loss** is −ln P: 0 if the "
+        "model is certain, large if it is surprised. Each step changes the weights a little, so that the mean of the "
+        "losses gets smaller."
+    )
+    st.latex(r"L=-\frac{1}{T}\sum_{t=1}^{T}\ln P(y_t\mid y_1\dots y_{t-1},\,x)")
+    st.caption(
+        "x is the English; y₁, y₂ and so on are the T pieces of its German. The logarithm is the natural one, so the "
+        "loss is counted in *nats*."
+    )
+    st.markdown(
+        f"Here you watch a small translator with {loaded.n_parameters / 1e6:.1f} million weights learn, from random "
+        f"ones on. In {steps()[-1]:,} steps its weights were kept {len(steps())} times: these are its **snapshots**."
+    )
+
+
+def see(trace: Trace) -> None:
+    if not is_too_long(trace):
+        player(lambda step: look(trace, step))
+
+
+def check(trace: Trace) -> None:
+    if plays():
+        st.caption("It plays. Press *Stop*, or wait for the end: then you can work out a loss here.")
+        return
+    inside = TENSOR.draw()
+    if is_too_long(trace):
+        return
+    read = target_read(trace, chosen())
+    rows = tuple(token.text for token in read.labels)
+    caption = Caption(f"{inside} at step {chosen():,}", "A row for each piece of the last translation; in nats.")
+    checked_matrix(read, INSIDE[inside], caption, labels=Labels(rows, ("loss",)), scale=Scale("positive", digits=4))
+    check_cell(read)
+
+
+def do(trace: Trace) -> None:
+    TRIALS[TRIAL.draw()](trace)
+
+
+LESSON = Lesson(
+    "how-it-learned",
+    "How it learned",
+    asks="How did it learn to translate?",
+    idea=idea,
+    predict=predict,
+    bench=Bench(see=see, check=check, do=do),
+    code=(batch_loss, training_steps, learning_rate_factor, probabilities_with_dropout, aligned_shares, first_above),
+    on_map=OnMap(plays=("decoder.cross_attn",)),
+)

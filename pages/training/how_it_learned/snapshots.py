@@ -1,0 +1,73 @@
+"""The snapshots of one training, and what each of them makes of the learner's sentence."""
+
+import functools
+
+import streamlit as st
+
+from experiments.forming import Measured, load_measured
+from experiments.losses import with_losses
+from model.decoding import Greedy
+from model.loaded import AT, LoadedModel, snapshot_steps
+from model.trace import Trace
+from training.recipe import RECIPES
+from ui import engine
+from ui.controls.control import Stops
+
+NAME = "plain-1"
+RECIPE = RECIPES["sibling"]
+LONGER = 10  # pieces by which a translation may be longer than the last snapshot's before it is cut
+
+
+@functools.cache
+def steps() -> tuple[int, ...]:
+    """None come while the app runs."""
+    return snapshot_steps(NAME)
+
+
+@functools.cache
+def measured() -> Measured:
+    """Raises: CheckpointError"""
+    return load_measured(NAME)
+
+
+@functools.cache
+def snapshot_control() -> Stops[int]:
+    return Stops("Steps of training so far", "snapshot", steps())
+
+
+def chosen() -> int:
+    """The step that the slider is set to."""
+    return snapshot_control().value()
+
+
+def at_step(step: int) -> LoadedModel:
+    return engine.model(f"{NAME}{AT}{step}")
+
+
+def is_too_long(trace: Trace) -> bool:
+    """Whether the sentence has more pieces than any that this model learned from; then that is said."""
+    most = at_step(steps()[-1]).config.max_len
+    if len(trace.src) <= most:
+        return False
+    st.info(
+        f"This translator learned from sentences of at most {most} pieces, and yours has {len(trace.src)}: type a "
+        "shorter one."
+    )
+    return True
+
+
+def last_written(trace: Trace) -> Trace:
+    """What the last snapshot writes for the sentence."""
+    return engine.trace(trace.text, name=at_step(steps()[-1]).name)
+
+
+def written(trace: Trace, step: int) -> Trace:
+    """What a snapshot writes for the sentence, cut where it is much longer than what the last one writes."""
+    most = len(last_written(trace).labels) + LONGER
+    return engine.trace(trace.text, decoding=Greedy(most), name=at_step(step).name)
+
+
+def target_read(trace: Trace, step: int) -> Trace:
+    """A snapshot that reads the sentence and, by teacher forcing, the last one's translation; with its losses."""
+    read = engine.trace(trace.text, last_written(trace).translation, name=at_step(step).name)
+    return with_losses(read, RECIPE.label_smoothing)

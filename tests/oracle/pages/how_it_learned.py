@@ -1,0 +1,654 @@
+"""What the lesson on how the model learned must show."""
+
+import json
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tests.oracle import claims
+from tests.oracle.claims import chance, number
+from tests.oracle.common import (
+    KINDS,
+    Shown,
+    Statements,
+    check_cell,
+    code_part,
+    numbers_of_figure,
+    shown_tensor,
+    tensor_matrix,
+)
+from tests.oracle.forward import EOS, SOS, config
+from tests.oracle.page import READABLE, Page
+from tests.oracle.siblings import MODELS, config_of
+from tests.oracle.snapshots import (
+    EPSILON,
+    NAME,
+    forced,
+    measured,
+    shares_on,
+    steps,
+    weights_at,
+    written_at,
+)
+from tests.oracle.statement import Statement
+from tests.oracle.words import Piece, entry, inline, pieces, text_of
+
+TRIALS = [
+    "When heads formed", "What came first", "Label smoothing", "Teacher forcing", "Dropout", "Warm-up and schedule"
+]  # fmt: skip
+LOOKS = ["Where it looks", "Probabilities", "Neighbours of a piece"]
+INSIDE = ["Loss", "Smoothed loss"]
+LONG = "My neighbour's cat sleeps on the sofa all day long. " * 5
+STATES = (
+    {},
+    {"snapshot": "400", "look": LOOKS[1], "learned_trial": TRIALS[2], "learned_inside": INSIDE[1], "smoothed": "2"},
+    {"snapshot": "1000", "look": LOOKS[2], "near": "2", "learned_trial": TRIALS[4], "dropped": "3", "sentence": "Go!"},
+    {
+        "snapshot": "6000",
+        "snapshot_head": "1.2",
+        "formed_on": "your sentence",
+        "sentence": "Zoë has a süßen 🍎.",
+        "cell": "2.1",
+    },
+    {"snapshot": "100", "learned_trial": TRIALS[1], "sentence": LONG},
+    {"snapshot": "200", "learned_trial": TRIALS[3], "sentence": "The boy who lives here sees the girl every day."},
+    {"snapshot": "7", "learned_trial": TRIALS[5], "look": "nothing", "snapshot_head": "3.1"},
+    {"learned_trial": TRIALS[0], "formed_on": "your sentence", "sentence": LONG},
+)
+MOST = 64
+
+
+def step_of(page: Page) -> int:
+    return int(page.choice("snapshot", [str(step) for step in steps()], "0"))
+
+
+def is_too_long(page: Page) -> bool:
+    return len(page.src) > MOST
+
+
+def too_long(page: Page) -> Statement:
+    return claims.info(
+        f"This translator learned from sentences of at most {MOST} pieces, and yours has {len(page.src)}: type a shorter "
+        "one."
+    )
+
+
+def last_step() -> str:
+    return f"{steps()[-1]:,}"
+
+
+def idea(page: Page) -> Statements:
+    yield claims.markdown(
+        "A model learns from sentences with their right translations. For each right piece training looks at the "
+        "probability P that the model gives it, after the right pieces before it. The **loss** is −ln P: 0 if the model "
+        "is certain, large if it is surprised. Each step changes the weights a little, so that the mean of the losses "
+        "gets smaller."
+    )
+    yield claims.latex(r"L=-\frac{1}{T}\sum_{t=1}^{T}\ln P(y_t\mid y_1\dots y_{t-1},\,x)")
+    yield claims.caption(
+        "x is the English; y₁, y₂ and so on are the T pieces of its German. The logarithm is the natural one, so the loss "
+        "is counted in *nats*."
+    )
+    size = sum(w.size for w in weights_at(0).values()) / 1e6
+    yield claims.markdown(
+        f"Here you watch a small translator with {number(size, 1)} million weights learn, from random ones on. In "
+        f"{last_step()} steps its weights were kept {len(steps())} times: these are its **snapshots**."
+    )
+
+
+# --- See -------------------------------------------------------------------------------------------------------------
+
+
+def see(page: Page) -> Statements:
+    if is_too_long(page):
+        yield too_long(page)
+        return
+    step = step_of(page)
+    yield claims.control(
+        "select_slider", "Steps of training so far", options=[str(s) for s in steps()], value=str(step)
+    )
+    yield claims.button("Play")
+    own = written_at(page, step)
+    cut = "" if own[-1] == EOS else f" (cut after {len(own)} pieces)"
+    text = inline(text_of(list(own)) or "(nothing)")
+    yield claims.markdown(f"After **{step:,}** of {last_step()} steps: **{text}**{cut}")
+    look = page.choice("look", LOOKS, LOOKS[0])
+    yield claims.segmented("Look at", LOOKS, look)
+    yield from (where_it_looks, probabilities, neighbours)[LOOKS.index(look)](page, step)
+
+
+def heads() -> list[str]:
+    return [f"{layer}.{head}" for layer in (1, 2) for head in (1, 2, 3, 4)]
+
+
+def rows_of(page: Page) -> tuple[Piece, ...]:
+    return pieces(forced(page, step_of(page)).labels)
+
+
+def cut_note(n: int) -> Statements:
+    if n > READABLE:
+        yield claims.caption(f"Shown: the first {READABLE} of {n} pieces.")
+
+
+def where_it_looks(page: Page, step: int) -> Statements:
+    last = measured()["snapshots"][-1]["aligned"]
+    best = max(heads(), key=last.__getitem__)
+    head = page.choice("snapshot_head", heads(), best)
+    yield claims.segmented(
+        "Head",
+        heads(),
+        head,
+        f"The layer, a dot, the head in it. {best} opens first: at the end no other looks so much at the word that its "
+        "piece translates.",
+    )
+    values = forced(page, step)[f"decoder.layers.{int(head[0]) - 1}.cross_attn.weights"][int(head[2]) - 1]
+    yield claims.matrix(
+        values[:READABLE, :READABLE],
+        [piece.text for piece in rows_of(page)[:READABLE]],
+        [piece.text for piece in page.src[:READABLE]],
+        title=f"Where head {head} looks at step {step:,}",
+        how_to_read="A row is a piece about to be written; its weights over your sentence add up to 1.",
+        describe=KINDS["cross"].describe,
+        csv_name=f"head {head} at step {step}",
+    )
+    if max(values.shape) > READABLE:
+        sides = zip(values.shape, ("rows", "columns"), strict=True)
+        parts = [f"the first {READABLE} of {size} {side}" for size, side in sides if size > READABLE]
+        yield claims.caption(f"Shown: {' and '.join(parts)}.")
+    yield claims.caption(
+        "The rows are what the last snapshot writes. Every snapshot is given just these pieces to read."
+    )
+
+
+def probabilities(page: Page, step: int) -> Statements:
+    texts, chances = [piece.text for piece in rows_of(page)], forced(page, step).chances
+    yield claims.columns(
+        texts[:READABLE],
+        [claims.Series("probability", chances[:READABLE])],
+        alt=f"A bar for each of {len(texts[:READABLE])} pieces of the last translation: its probability at step {step:,}.",
+        axis=f"probability at step {step:,}",
+        limit=1.0,
+    )
+    yield from cut_note(len(texts))
+    yield claims.caption(
+        "These are the pieces that the last snapshot writes, each given the ones before it. The mean of their "
+        f"probabilities is **{number(chances.mean())}**."
+    )
+
+
+def neighbours(page: Page, step: int) -> Statements:
+    texts = [piece.text for piece in page.src[:READABLE]]
+    lengths = [len(piece.text) if piece.word >= 0 else 0 for piece in page.src[:READABLE]]
+    at = page.count("near", len(texts), lengths.index(max(lengths)) + 1) - 1
+    yield claims.select(
+        "A piece of your sentence", [f"{n} {text}" for n, text in enumerate(texts, 1)], f"{at + 1} {texts[at]}"
+    )
+    columns = []
+    for one in (step, steps()[-1]):
+        rows = weights_at(one)["embedding.matrix.weight"]
+        rows = rows - rows.mean(0)
+        units = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        cosines = units @ units[page.src[at].id]
+        cosines[page.src[at].id] = -np.inf
+        best = np.argsort(-cosines)[:6]
+        columns.append([f"{entry(int(id)).replace(' ', '␣')}  {number(cosines[id], 2)}" for id in best])
+    head = tuple(f"nearest at step {one:,}" for one in (step, steps()[-1]))
+    yield claims.table(head, *zip(*columns, strict=True))
+    yield claims.caption(
+        "Each piece has a row of learned numbers, its embedding. These are the rows that point most nearly the same way, "
+        "each with its cosine; the mean of all rows is taken away first. ␣ is a space."
+    )
+
+
+# --- Check -----------------------------------------------------------------------------------------------------------
+
+
+def shown(page: Page) -> Shown:
+    inside = page.choice("learned_inside", INSIDE, INSIDE[0])
+    return shown_tensor(
+        page,
+        "losses" if inside == INSIDE[0] else "smoothed_losses",
+        rows=[piece.text for piece in rows_of(page)],
+        columns=["loss"],
+        oracle=forced(page, step_of(page)),
+        scale="positive",
+        digits=4,
+    )
+
+
+def check(page: Page) -> Statements:
+    inside = page.choice("learned_inside", INSIDE, INSIDE[0])
+    yield claims.segmented("What to work out", INSIDE, inside)
+    if is_too_long(page):
+        yield too_long(page)
+        return
+    yield from tensor_matrix(
+        shown(page),
+        title=f"{inside} at step {step_of(page):,}",
+        how_to_read="A row for each piece of the last translation; in nats.",
+    )
+    yield from check_cell(shown(page))
+
+
+# --- Do --------------------------------------------------------------------------------------------------------------
+
+
+def do(page: Page) -> Statements:
+    trial = page.choice("learned_trial", TRIALS, TRIALS[0])
+    yield claims.segmented("Try", TRIALS, trial)
+    yield from (heads_formed, learned_first, smoothing, forcing, dropping, schedule)[TRIALS.index(trial)](page)
+
+
+def first_above(shares: Sequence[float]) -> int | None:
+    above = [step for step, share in zip(steps(), shares, strict=True) if share > 0.5]
+    return above[0] if above else None
+
+
+def lines_plot(
+    alt: str,
+    lines: dict[str, Sequence[float]],
+    colours: dict[str, str],
+    y: dict[str, Any],
+    page: Page,
+    level: float | None = None,
+) -> Statement:
+    at, dotted = steps().index(step_of(page)), {"color": "#808a96", "width": 1, "dash": "dot"}
+    places = list(range(len(steps())))
+    shapes = [{"type": "line", "x0": at, "x1": at, "yref": "paper", "y0": 0, "y1": 1, "line": dotted}]
+    if level is not None:
+        shapes.append({"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": level, "y1": level, "line": dotted})
+    return claims.plot(
+        alt,
+        [
+            {
+                "type": "scatter",
+                "mode": "lines+markers",
+                "x": places,
+                "y": list(values),
+                "name": name,
+                "opacity": 1 if name in colours else 0.5,
+                "line": {"color": colours.get(name, "#808a96"), "width": 2},
+                "marker": {"size": 5},
+                "hovertemplate": "%{y:.2f}<extra>" + name + "</extra>",
+            }
+            for name, values in lines.items()
+        ],
+        x={
+            "title": {"text": "step of the snapshot"},
+            "tickvals": places,
+            "ticktext": [f"{step:,}" for step in steps()],
+        },
+        y=y,
+        shapes=shapes,
+    )
+
+
+COLOURS = ("#0072B2", "#E69F00", "#CC79A7", "#009E73")
+
+
+def heads_formed(page: Page) -> Statements:
+    file = measured()
+    many = f"{file['sentences']} sentences"
+    yield claims.markdown(
+        "The **aligned word** of a German piece is the English word without which the piece becomes least likely. To find "
+        "it, each English word is hidden in turn from the last snapshot. We say that a head has **formed** at the first "
+        "snapshot in which more than half of its weight lies on the aligned words."
+    )
+    on = page.choice("formed_on", [many, "your sentence"], many)
+    yield claims.segmented("Measured on", [many, "your sentence"], on)
+    if on != many and is_too_long(page):
+        yield too_long(page)
+        return
+    shares = (
+        {head: [one["aligned"][head] for one in file["snapshots"]] for head in heads()}
+        if on == many
+        else shares_on(page)
+    )
+    named = sorted(sorted(heads(), key=lambda head: -shares[head][-1])[:4])
+    yield lines_plot(
+        f"The share of each head's weight on the aligned words, snapshot by snapshot, on {on}.",
+        shares,
+        dict(zip(named, COLOURS, strict=True)),
+        {"title": {"text": "share on the aligned words"}, "range": [0, 1]},
+        page,
+        0.5,
+    )
+    formed = {head: step for head in heads() if (step := first_above(shares[head])) is not None}
+    if formed:
+        step = min(formed.values())
+        at = steps().index(step)
+        head = max((head for head in formed if formed[head] == step), key=lambda head: shares[head][at])
+        yield claims.markdown(
+            f"On {on} **head {head}** formed first: at step **{step:,}** it first put **{number(shares[head][at], 2)}** of "
+            "its weight on the aligned words."
+        )
+    else:
+        yield claims.markdown(f"On {on} no head formed.")
+    yield claims.table(
+        ("head", "formed at step", "share at the end"),
+        *((head, f"{formed[head]:,}" if head in formed else "never", number(shares[head][-1], 2)) for head in heads()),
+    )
+    yield claims.caption(
+        f"Equal weights on all pieces would give {number(file['equal'], 2)} on the {many}. The snapshots stand side by "
+        "side, whatever the steps between them; the dotted line upright is the one chosen above."
+    )
+    yield from numbers_of_figure(
+        ("step", *heads()),
+        *((f"{step:,}", *(number(shares[head][n], 2) for head in heads())) for n, step in enumerate(steps())),
+    )
+
+
+def short(text: str) -> str:
+    return text if len(text) <= 40 else f"{text[:39]}…"
+
+
+def learned_first(page: Page) -> Statements:
+    file = measured()
+    n, snapshots = file["sentences"], {one["step"]: one for one in file["snapshots"]}
+    now, last = snapshots[step_of(page)], snapshots[steps()[-1]]
+    yield claims.markdown(
+        f"When did it begin to read the English? Each snapshot reads {n} German sentences, piece by piece, once with "
+        "their own English and once with the English of **another** sentence. Only if it reads the English can the wrong "
+        "one do harm."
+    )
+    lines = {
+        "with its own English": [one["loss"] for one in snapshots.values()],
+        "with another's English": [one["loss_elsewhere"] for one in snapshots.values()],
+    }
+    yield lines_plot(
+        "The loss snapshot by snapshot, with the right English and with that of another sentence.",
+        lines,
+        dict(zip(lines, COLOURS, strict=False)),
+        {"title": {"text": "loss, in nats a piece"}, "range": [0, 1.05 * max(map(max, lines.values()))]},
+        page,
+    )
+    step = f"{now['step']:,}"
+    costs, at_the_end = (number(one["loss_elsewhere"] - one["loss"], 2) for one in (now, last))
+    yield claims.markdown(
+        f"At step **{step}** another's English costs **{costs}** nats a piece more than its own; at the end {at_the_end}. "
+        f"The most frequent translation at step {step}: **{inline(short(now['repeated']) or '(nothing)')}**, written for "
+        f"**{now['times']}** of {n} sentences."
+    )
+    yield claims.markdown("**How often the likeliest piece is the right one, given the right pieces before it**")
+    yield claims.table(
+        ("step", "the end mark", f"the {file['common']} commonest pieces", "all others", "different translations"),
+        *(
+            (
+                f"{one['step']:,}",
+                *(f"{number(100 * one['right'][group], 0)}%" for group in ("end", "common", "other")),
+                str(one["different"]),
+            )
+            for one in snapshots.values()
+        ),
+    )
+
+
+def least() -> float:
+    """The entropy of a target that is 0.9 sure and shares the rest among all."""
+    size = config()["vocab_size"]
+    target = np.full(size, EPSILON / size)
+    target[0] += 1 - EPSILON
+    return float(-(target * np.log(target)).sum())
+
+
+def smoothing(page: Page) -> Statements:
+    step, oracle, size = step_of(page), forced(page, step_of(page)), config()["vocab_size"]
+    yield claims.markdown(
+        "Nobody gave your sentence a right translation, so the last snapshot's stands for it. Each bar is the **loss** of "
+        f"a piece: −ln P at step {step:,}. Training makes their mean small."
+    )
+    texts = [piece.text for piece in rows_of(page)[:READABLE]]
+    plain, smoothed = (oracle[name][:, 0] for name in ("losses", "smoothed_losses"))
+    yield claims.columns(
+        texts,
+        [claims.Series("loss", plain[:READABLE]), claims.Series("smoothed loss", smoothed[:READABLE])],
+        alt=f"Two bars for each of {len(texts)} pieces: its loss, and its smoothed loss.",
+        axis="nats",
+    )
+    yield claims.markdown(
+        f"The mean loss is **{number(plain.mean())}** nats. A blind guess among {size:,} pieces costs ln {size:,} = "
+        f"{number(math.log(size), 2)}."
+    )
+    yield claims.markdown(
+        "**Label smoothing.** A model that wants a loss of 0 must be quite certain, always. So training asked for a "
+        f"little less: 0.1 of the target is shared by all {size:,} pieces alike."
+    )
+    at = page.count("smoothed", len(texts), 1) - 1
+    yield claims.select("A right piece", [f"{n} {text}" for n, text in enumerate(texts, 1)], f"{at + 1} {texts[at]}")
+    target = np.full(size, EPSILON / size)
+    target[oracle.labels[at]] += 0.9
+    others = np.arange(size) != oracle.labels[at]
+    costs = target * oracle.costs()[at]
+    yield claims.table(
+        ("piece", "target", "the model's P", "target · −ln P"),
+        (texts[at], number(target[~others][0], 6), chance(oracle.chances[at]), number(costs[~others][0])),
+        (
+            f"the other {size - 1:,} together",
+            number(target[others].sum(), 6),
+            chance(1 - oracle.chances[at]),
+            number(costs[others].sum()),
+        ),
+    )
+    yield claims.caption(
+        f"The last column adds up to the smoothed loss of **{inline(texts[at])}**: **{number(costs.sum())}**. Each of the "
+        f"others has a target of {number(EPSILON / size, 7)} and a −ln P of its own. No model can bring the smoothed loss "
+        f"below **{number(least())}**."
+    )
+
+
+def forcing(page: Page) -> Statements:
+    yield claims.markdown(
+        "When the decoder writes by itself, it reads back **its own** pieces, wrong ones too. In training it reads the "
+        "**right** pieces, whatever it would have written. That is *teacher forcing*."
+    )
+    step = step_of(page)
+    alone, oracle = list(written_at(page, step)), forced(page, step)
+    right, best = oracle.labels, [int(id) for id in oracle.logits.argmax(1)]
+    lists = [[SOS, *alone[:-1]], alone, [SOS, *right[:-1]], best, right]
+    columns = [[piece.text for piece in pieces(ids)] for ids in lists]
+    n_rows = min(max(len(alone), len(right)), READABLE)
+    yield claims.table(
+        ("", "alone: reads", "writes", "forced: reads", "would write", "right"),
+        *((str(n + 1), *(column[n] if n < len(column) else "" for column in columns)) for n in range(n_rows)),
+    )
+    same = sum(a == b for a, b in zip(alone, right, strict=False))
+    parted = [n for n, (a, b) in enumerate(zip(lists[0], lists[2], strict=False)) if a != b]
+    where = (
+        f"They first read different pieces in row {parted[0] + 1}: “{inline(columns[0][parted[0]])}” and "
+        f"“{inline(columns[2][parted[0]])}”."
+        if parted
+        else "As far as both go, they read the same."
+    )
+    yield claims.markdown(
+        f"At step **{step:,}** the forced decoder would write **{sum(a == b for a, b in zip(best, right, strict=True))}** of "
+        f"{len(right)} pieces right. Alone it has **{same}** of them right at their place. {where}"
+    )
+    yield claims.caption(
+        "Forced, no row waits for what another writes. So one pass trains all rows of a sentence at once, and the causal "
+        "mask keeps each from seeing the piece that it is to write."
+    )
+
+
+def dropping(page: Page) -> Statements:
+    step, draw = step_of(page), int(page.state.get("dropped", "0"))
+    rate = config_of(NAME)["dropout"]
+    yield claims.markdown(
+        f"In training **dropout** sets each number that a sub-layer writes to 0 with a chance of {rate:g}, and each number "
+        f"of the embeddings too. The others are divided by {1 - rate:g}, so that sums stay as large on average. So the same "
+        "sentence through the same weights gives two results."
+    )
+    yield claims.button("Draw other numbers")
+    runs = [forced(page, step, seed).chances for seed in (2 * draw, 2 * draw + 1, None)]
+    names = ("dropout on", "on, once more", "off")
+    texts = [piece.text for piece in rows_of(page)[:READABLE]]
+    yield claims.columns(
+        texts,
+        [claims.Series(name, values[:READABLE]) for name, values in zip(names, runs, strict=True)],
+        alt=f"Three bars for each of {len(texts)} pieces: its probability with dropout, with dropout again, without.",
+        axis=f"probability at step {step:,}",
+        limit=1.0,
+    )
+    yield claims.markdown(
+        "With dropout on, two runs give probabilities that differ by up to "
+        f"**{number(abs(runs[0] - runs[1]).max())}**. With it off, two runs differ by **{number(0)}**. Dropout is on only "
+        "while a model trains."
+    )
+    yield from numbers_of_figure(
+        ("piece", *names),
+        *((text, *(number(values[n]) for values in runs)) for n, text in enumerate(texts)),
+    )
+
+
+def schedule(page: Page) -> Statements:
+    """A rise for 1,000 steps, and in the last three tenths of 6,000 a fall."""
+    log = json.loads((MODELS / NAME / "log.json").read_text())
+    rows, validation = log["steps"], log["validation"]
+    yield claims.markdown(
+        "The learning rate says how far a step moves the weights. In the **warm-up** it rises to 0.002, until step 1,000. "
+        "Then it stays there. From step 4,202 on it falls to 0, and the weights come to rest."
+    )
+    yield curves(rows, validation)
+    table = []
+    for phase, first, last in (("warm-up", 1, 1000), ("plateau", 1001, 4201), ("fall", 4202, 6000)):
+        inside = [row for row in rows if first <= row["step"] <= last]
+        spans = [
+            " → ".join(number(np.mean([row[name] for row in part]), 2) for part in (inside[:20], inside[-20:]))
+            for name in ("loss", "gradient_norm")
+        ]
+        table.append((phase, f"{first:,} to {last:,}", *spans))
+    yield claims.table(("phase", "steps", "loss", "length of the gradient"), *table)
+    yield claims.caption(
+        "Loss and gradient in the table: the mean of the first and of the last 20 logged steps of each phase; each step "
+        "learns from other sentences. The loss is the smoothed one, with dropout on. Diamonds: the validation loss, on "
+        "sentences kept apart, without smoothing and dropout. It is that of the running average of the weights, which lags "
+        "behind at first."
+    )
+    yield claims.markdown("Why begin with small steps? A deep stack shows it:")
+    yield claims.link("Where to normalise, and how", "where-to-normalise")
+
+
+def curves(rows: list[dict[str, float]], validation: list[dict[str, float]]) -> Statement:
+    panels = (("learning rate", "learning_rate"), ("loss", "loss"), ("gradient", "gradient_norm"))
+    axes, domains = ("y", "y2", "y3"), ([0.72, 1.0], [0.36, 0.64], [0.0, 0.28])
+    traces: list[dict[str, Any]] = [
+        {
+            "type": "scatter",
+            "mode": "lines",
+            "name": name,
+            "x": [row["step"] for row in rows],
+            "y": [row[key] for row in rows],
+            "yaxis": axis,
+            "line": {"color": "#0072B2", "width": 1.5},
+            "hovertemplate": "step %{x:,}: %{y:.4g}<extra>" + name + "</extra>",
+        }
+        for (name, key), axis in zip(panels, axes, strict=True)
+    ]
+    traces.append(
+        {
+            "type": "scatter",
+            "mode": "markers",
+            "name": "validation loss",
+            "x": [row["step"] for row in validation],
+            "y": [row["loss"] for row in validation],
+            "yaxis": "y2",
+            "marker": {"color": "#E69F00", "size": 7, "symbol": "diamond"},
+            "hovertemplate": "step %{x:,}: %{y:.4g}<extra>validation loss</extra>",
+        }
+    )
+    y = [
+        {"domain": domain, "title": {"text": name}, "rangemode": "tozero"}
+        for (name, _), domain in zip(panels, domains, strict=True)
+    ]
+    dotted = {"color": "#808a96", "width": 1, "dash": "dot"}
+    return claims.plot(
+        "Learning rate, loss and length of the gradient over 6,000 steps; dotted lines after the warm-up, at step 1,000, and "
+        "where the fall begins, at step 4,201.",
+        traces,
+        x={"title": {"text": "step"}, "tickformat": ",", "range": [0, 6000], "anchor": "y3"},
+        y=y[0],
+        yaxis2=y[1],
+        yaxis3=y[2],
+        shapes=[
+            {"type": "line", "x0": end, "x1": end, "yref": "paper", "y0": 0, "y1": 1, "line": dotted}
+            for end in (1000, 4201)
+        ],
+    )
+
+
+# --- Predict ---------------------------------------------------------------------------------------------------------
+
+
+def predict(page: Page) -> Statements:
+    file = measured()
+    n, snapshots = file["sentences"], file["snapshots"]
+    learned = [
+        first_above([one["right"]["end"] for one in snapshots]),
+        first_above([max(one["aligned"].values()) for one in snapshots]),
+        first_above([one["right"]["other"] for one in snapshots]),
+    ]
+    told = [
+        f"{what} {'at no snapshot' if step is None else f'at step {step:,}'}"
+        for what, step in zip(
+            (
+                "the end mark was learned",
+                "a head first put more than half of its weight on the word that it needs",
+                "the rarer pieces were learned",
+            ),
+            learned,
+            strict=True,
+        )
+    ]
+    right = int(np.argmin([math.inf if step is None else step for step in learned]))
+    yield claims.question(
+        f"The translator starts from random weights and is trained for {last_step()} steps. What does it learn first? A "
+        "piece counts as learned once it is the likeliest in more than half of the cases where it is right; looking, once "
+        "a head puts more than half of its weight there.",
+        ("where a sentence ends", "to look at the English word that it needs", "to choose the rarer pieces"),
+        right,
+        f"On {n} new sentences, {told[0]}; {told[1]}; {told[2]}. Rarer are all but the {file['common']} commonest pieces.",
+        {at: f"We measured it: {text}." for at, text in enumerate(told) if at != right},
+    )
+    (early,) = (one for one in snapshots if one["step"] == 100)
+    right = 0 if early["different"] < 50 else 1 if early["different"] <= 150 else 2
+    ranges = (range(50), range(50, 151), range(151, 10**6))
+    firsts = [[one["step"] for one in snapshots if one["different"] in span][:1] for span in ranges]
+    yield claims.question(
+        f"After 100 steps it translates {n} different sentences. How many different translations does it write?",
+        ("fewer than 50", "50 to 150", "more than 150"),
+        right,
+        f"It writes {early['different']}, and **{inline(short(early['repeated']) or '(nothing)')}** for {early['times']} of "
+        f"the {n} sentences. It hardly reads the English yet: with the English of another sentence its loss is larger by "
+        f"only {number(early['loss_elsewhere'] - early['loss'], 2)} nats a piece.",
+        {
+            at: f"So many it writes {f'at step {first[0]:,}' if first else 'at no snapshot'}."
+            for at, first in enumerate(firsts)
+            if at != right
+        },
+    )
+    size = config()["vocab_size"]
+    yield claims.question(
+        f"In training the right piece counts only 0.9. The other 0.1 is shared by all {size:,} pieces. What is the smallest "
+        "loss that a model can then reach, in nats?",
+        ("0", "0.1", number(least(), 2)),
+        2,
+        f"The best model gives just this: {number(0.9 + 0.1 / size)} for the right piece, the rest shared evenly. Its loss "
+        f"is {number(least(), 2)}.",
+        {
+            0: "For that it would have to be certain of the right piece. Then each other piece has probability 0, and the "
+            "loss is infinite.",
+            1: "The pieces that share 0.1 are many, and each is unlikely: −ln P is large for them.",
+        },
+    )
+
+
+def code(page: Page) -> Statements:
+    yield from code_part(
+        ("training/loss.py", "batch_loss"),
+        ("training/loop.py", "training_steps"),
+        ("training/schedule.py", "learning_rate_factor"),
+        ("experiments/dropout.py", "probabilities_with_dropout"),
+        ("experiments/forming.py", "aligned_shares"),
+        ("experiments/forming.py", "first_above"),
+    )
