@@ -148,9 +148,7 @@ def test_keys_steer_it(page: Page, url: str) -> None:
         ("ArrowRight", ends[1]),
         ("ArrowRight", ends[2]),
         ("ArrowLeft", ends[1]),
-        ("PageDown", stops[1]),
-        ("PageDown", stops[2]),
-        ("PageUp", stops[1]),
+        ("PageDown", ends[1]),  # it scrolls the page
         ("End", ends[-1]),
         ("ArrowRight", ends[-1]),
         ("Home", 0.0),
@@ -170,6 +168,35 @@ def test_keys_steer_it(page: Page, url: str) -> None:
     page.keyboard.press("Space")
     page.keyboard.press("ArrowLeft")
     assert time_of(page) == stood
+    page.get_by_role("button", name="Step on").focus()
+    ask(page, "ride.go(0)")
+    for key, expected in (("PageDown", stops[0]), ("PageDown", stops[1]), ("PageUp", stops[0])):
+        page.keyboard.press(key)
+        assert time_of(page) == pytest.approx(expected), key
+
+
+def test_page_keys_scroll_the_home_page_and_step_the_ride_of_a_presenter(
+    new_page: Callable[..., Page], serve: Callable[..., str]
+) -> None:
+    app = serve(ROOT / "app.py")
+    scrolled = """() => document.querySelector("[data-testid=stMain]").scrollTop"""
+    page = new_page()
+    page.goto(app)
+    drawn(page)
+    settled(page).locator("h1").click()
+    page.keyboard.press("PageDown")
+    page.wait_for_function(f"({scrolled})() > 200", timeout=10_000)
+    assert time_of(page) == 0
+    page.keyboard.press("PageUp")
+    page.wait_for_function(f"({scrolled})() === 0", timeout=10_000)
+    page = new_page()
+    page.goto(f"{app}/?present=true")
+    drawn(page)
+    stops = ask(page, "return ride.data.moments.filter((m) => m.stop).map((m) => m.end)")
+    settled(page).locator("h1").click()
+    for key, expected in (("PageDown", stops[0]), ("PageDown", stops[1]), ("PageUp", stops[0])):
+        page.keyboard.press(key)
+        assert time_of(page) == pytest.approx(expected), key
 
 
 def test_the_time_line_says_where_it_is(page: Page, url: str) -> None:

@@ -82,7 +82,8 @@ def told(sentence: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
 
 def stage(page: Page) -> Statement:
     moments, _ = told(page.sentence)
-    return drawn(page, moments, (0, len(moments) - 1), tensors(), {"start": None, "near": None}, opens())
+    more = {"start": None, "presenting": page.switch("present"), "near": None}
+    return drawn(page, moments, (0, len(moments) - 1), tensors(), more, opens())
 
 
 def clip(page: Page, plays: str, view: str, small: bool) -> Statement:

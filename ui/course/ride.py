@@ -10,6 +10,7 @@ from ui.components.stage import Cell, clip, stage
 from ui.components.stage.parts import Part, panels_of
 from ui.components.stage.story import moment_of, story
 from ui.course.lesson import COURSE, Lesson
+from ui.course.presenter import KEY
 from ui.engine import numbers
 from ui.text import in_markdown, number, piece
 from ui.views.worked_steps import show_steps
@@ -24,7 +25,7 @@ def ride(trace: Trace, start: int | None = None) -> None:
     Args: start: the moment that it stands at when it appears
     """
     links = {block: lesson.title for block, lesson in COURSE.by_block().items()}
-    cell = stage(trace, key="stage", links=links, start=start)
+    cell = stage(trace, key="stage", links=links, start=start, presenting=bool(st.session_state.get(KEY)))
     if cell:
         st.session_state[_ASKED] = trace.model.name, trace.text, trace.label_ids, cell
     match st.session_state.get(_ASKED):

@@ -35,14 +35,22 @@ _component = st.components.v2.component(
 Cell = tuple[str, tuple[int, ...]]
 
 
-def stage(trace: Trace, *, key: str, links: Mapping[str, str] | None = None, start: int | None = None) -> Cell | None:
+def stage(
+    trace: Trace,
+    *,
+    key: str,
+    links: Mapping[str, str] | None = None,
+    start: int | None = None,
+    presenting: bool = False,
+) -> Cell | None:
     """Draw the machine with a sentence in it. It plays in the browser; the page hears only what one asks about.
 
     Args:    links: the blocks that have a lesson, by the id that the map gives them, and its title
              start: the moment that it stands at when it appears, counted from 0; without it, at the beginning
+             presenting: whether Page Up and Page Down step it wherever the focus is, for a presenter's remote control
     Returns: the number that someone asked about to start this run: its tensor's name and its place there, from 0
     """
-    data = stage_data(trace, links) | {"start": start}
+    data = stage_data(trace, links) | {"start": start, "presenting": presenting}
     sent = _component(key=key, data=data, on_select_change=lambda: None)
     size = trace.model.tokenizer.vocab_size
     return asked(data["tensors"], sent.get("select"), (len(trace.labels), size))

@@ -40,6 +40,7 @@ class Stage {
 
   /** A new sentence starts anew, paused; nothing of the old one is drawn while its numbers are unpacked. */
   async update(given) {
+    this.presenting = given.presenting;
     if (given.id === this.id) return;
     this.id = given.id;
     this.clip = given.small !== undefined;
