@@ -126,8 +126,9 @@ class Inside {
   weights(given, data, tensor, palette) {
     const { panel, part, head, row } = given;
     const { memory } = data.panels[panel].parts[part];
-    const rows = data.panels[panel].tokens;
-    const columns = data.panels[memory < 0 ? panel : memory].tokens;
+    const { moment } = this.ride.scene;
+    const rows = tokensAt(data, panel, moment);
+    const columns = tokensAt(data, memory < 0 ? panel : memory, moment);
     setText(this.title, `${titleOf(data, panel, part)}: who looks (row) at whom (column). 0.25 is 25%`);
     setAttribute(this.root, "aria-label", this.title.textContent);
     this.heads.replaceChildren(...Array.from({ length: tensor.shape[0] }, (_, n) => this.head(n, n === head, given)));

@@ -132,6 +132,7 @@ class Stage {
   go(t) {
     this.t = Math.min(this.to, Math.max(this.from, t));
     this.fresh = false;
+    this.inside.shut(false); // what it shows is of the moment that it was opened in
     this.draw();
   }
 

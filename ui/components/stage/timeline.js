@@ -90,3 +90,9 @@ function stepOf(data, panel, token) {
   const writes = data.panels[panel].parts.at(-1).kind === "output";
   return writes ? Math.max(token, data.given - 1) : -1;
 }
+
+/** The tokens of a panel that are there in a moment: of what is written no more than was read by then. */
+function tokensAt(data, panel, { step }) {
+  const last = Math.max(step, data.given - 1);
+  return data.panels[panel].tokens.filter((_, token) => stepOf(data, panel, token) <= last);
+}
