@@ -176,7 +176,8 @@ class Painter extends Strokes {
   marked(scene) {
     const { attention } = scene;
     if (!attention) return;
-    const tile = [...scene.tiles, ...scene.slots].find((one) => one.panel === attention.panel && one.level === attention.part && one.token === attention.row && !one.added);
+    const at = (level) => scene.tiles.find((one) => one.panel === attention.panel && one.level === level && one.token === attention.row && !one.added);
+    const tile = at(attention.part) ?? at(attention.part - 1); // until there is a new column, the one that looks
     if (!tile) return;
     this.pen.globalAlpha = scene.boxes[attention.panel].open.parts[attention.part];
     this.pen.lineWidth = 2;

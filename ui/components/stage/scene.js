@@ -129,10 +129,10 @@ function addColumns(scene, data, panel) {
       const there = reveal(data, panel, level, step, t);
       const x = columnX(box, token) - box.tile.w / 2;
       const now = step < 0 || moment.panel !== panel || step === moment.step;
-      const begun = step < 0 ? moment.panel === panel || there > 0 : moment.panel === panel && step <= moment.step;
       const alpha = visible * (now || isSource(data, moment, panel, level) ? 1 : 0.4);
-      if (begun && there < 1) scene.slots.push({ panel, level, token, x, y, ...box.tile, alpha: visible * (1 - there) });
-      if (there > 0) scene.tiles.push({ panel, level, token, tensor: part.result, x, y, ...box.tile, alpha, reveal: there });
+      if (there <= 0) continue;
+      if (there < 1) scene.slots.push({ panel, level, token, x, y, ...box.tile, alpha: visible * (1 - there) }); // it fills
+      scene.tiles.push({ panel, level, token, tensor: part.result, x, y, ...box.tile, alpha, reveal: there });
     }
   });
 }
