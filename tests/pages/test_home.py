@@ -300,3 +300,20 @@ def test_a_number_of_the_ride_is_worked_out_and_leads_to_its_lesson(
     assert next(block.proto.label for block in at.get("page_link")) == f"The lesson: {lesson} →"
     at.text_input(key="sentence").input("I like dogs.").run()
     assert not at.get("page_link")
+
+
+@pytest.mark.parametrize(
+    ("result", "writes"),
+    [("add_norm_2", "feed_forward.output"), ("add_norm_1", "self_attn.output")],
+)
+def test_a_column_is_worked_out_from_what_its_own_block_made(result: str, writes: str) -> None:
+    """The block's last product first, then Add, and at last Norm."""
+    at = opened(sentence=SENTENCE)
+    one, index = engine.trace(SENTENCE), (1, 17)
+    layer = "encoder.layers.1"
+    at.session_state["ride.asked"] = ("translator", one.text, one.label_ids, (f"{layer}.{result}.output", index))
+    assert_sound(at.run())
+    names = writes, f"{result}.sum", f"{result}.output"
+    expected = [float(translated(SENTENCE)[f"{layer}.{name}"][index]) for name in names]
+    shown = [agree(formula) for formula in formulas(at)]
+    assert shown[:3] == pytest.approx(expected, abs=2e-4)

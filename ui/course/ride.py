@@ -72,11 +72,21 @@ def work_out(trace: Trace, cell: Cell) -> None:
     if part and part.weights == name and len(index) == 3:
         show_steps(worked_weight(known, name.removesuffix(".weights"), index))
     else:
-        show_steps([worked(known, name, index)])
+        show_steps([worked(known, one, index) for one in _way(trace, name)])
     lesson = COURSE.by_block().get(part.id) if part else None
     if lesson:
         st.page_link(COURSE.page(lesson), label=f"The lesson: {lesson.title} →")
     st.caption(f"In the code this is `{name}`. Numbers are shown rounded and were computed unrounded.")
+
+
+def _way(trace: Trace, name: str) -> list[str]:
+    """The tensors on the way to one: to what a residual returns, from what the sub-layer in it makes."""
+    anatomy = trace.model.anatomy
+    made = {one.result: one.writes for stack in anatomy.stacks for layer in stack.layers for one in layer.sublayers}
+    way = [name]
+    while way[0] != made.get(name, name):
+        way.insert(0, anatomy.tensors[way[0]].reads[-1])  # of a sum, the stream is read first
+    return way
 
 
 def _place(trace: Trace, axis: str, at: int) -> str:

@@ -85,12 +85,13 @@ class Inside {
     else this.weights(given, data, tensor, palette);
   }
 
-  vector({ panel, token, level, tensor: number }, data, tensor, palette) {
+  vector(given, data, tensor, palette) {
+    const { panel, token, level, tensor: number } = given;
     const name = data.panels[panel].tokens[token];
     const added = data.panels[panel].parts.some((part) => part.added === number);
     setText(this.title, `${name}: ${added ? "position" : titleOf(data, panel, level)}, ${tensor.shape[1]} numbers`);
     setAttribute(this.root, "aria-label", this.title.textContent);
-    this.heads.replaceChildren();
+    this.heads.replaceChildren(this.pieces(given, tokensAt(data, panel, this.ride.scene.moment)));
     const values = vectorOf(tensor, token);
     const limit = limitOf(tensor);
     const rows = [];
@@ -103,7 +104,24 @@ class Inside {
       for (let i = first; i < Math.min(first + ACROSS, values.length); i++) row.append(this.cell(values[i], levelOf(values[i], "signed", limit), palette.scales.signed, [number, token, i]));
       rows.push(row);
     }
-    this.fill(rows, largest(values));
+    this.fill(rows, given.at ?? largest(values));
+  }
+
+  /** A list of the pieces that are there: the same number of another one's column is a choice away. */
+  pieces(given, tokens) {
+    const list = el("select", "speed");
+    setAttribute(list, "aria-label", "Piece");
+    tokens.forEach((text, token) => {
+      const option = el("option", "", `${token + 1} ${text}`);
+      option.value = token;
+      list.append(option);
+    });
+    list.value = given.token;
+    list.addEventListener("change", () => {
+      this.show({ ...given, token: Number(list.value), at: this.asked[2] });
+      this.heads.firstChild.focus();
+    });
+    return list;
   }
 
   /** The likeliest pieces of a step, with their probabilities. */
@@ -197,7 +215,7 @@ class Inside {
     const shown = cell.textContent;
     const share = percentOf(cell.value);
     if (given.kind === "candidates") return setText(this.says, `${cell.parentElement.cells[0].textContent}: ${shown}, or ${share}`);
-    if (given.kind === "vector") return setText(this.says, `Number ${cell.index[2] + 1} of ${data.tensors[given.tensor].shape[1]}: ${shown}`);
+    if (given.kind === "vector") return setText(this.says, `${data.panels[given.panel].tokens[given.token]}, number ${cell.index[2] + 1} of ${data.tensors[given.tensor].shape[1]}: ${shown}`);
     const [, head, row, column] = cell.index;
     const { memory } = data.panels[given.panel].parts[given.part];
     const columns = data.panels[memory < 0 ? given.panel : memory].tokens;

@@ -62,8 +62,9 @@ function pressed(stage, event) {
   const heard = stage.clip ? !stage.small && event.key === " " : shown;
   if (!here && !(onNothing() && heard)) return;
   const target = path[0];
-  if (target.matches?.("select, textarea, input:not([type=range])")) return;
+  const typed = target.matches?.("select, textarea, input:not([type=range])");
   if (event.key === "Escape" && stage.inside.shown) stage.inside.shut();
+  else if (typed) return;
   else if (here && stage.inside.root.contains(target)) return;
   else if (here && target.matches?.("[data-arrows], [data-arrows] *")) return;
   else if (event.key === " " && target.matches?.("button, summary")) return;
