@@ -224,11 +224,90 @@ def test_one_steps_inside_a_column_reads_a_number_and_asks(page: Page, url: str)
     assert [float(text.replace("−", "-")) for text in cells] == pytest.approx(list(values), rel=6e-3, abs=6e-4)
     page.get_by_role("gridcell").first.click()
     page.keyboard.press("ArrowDown")
-    expect(page.locator(".foot p")).to_contain_text("Number 17 of 256")
+    expect(page.locator(".foot p")).to_contain_text("girl, number 17 of 256")
     page.get_by_role("button", name="How is it worked out?").click()
     expect(page.get_by_text("Asked:")).to_contain_text("('encoder.embedding.output', (1, 16))")
     page.keyboard.press("Escape")
     expect(page.get_by_role("grid")).to_have_count(0)
+
+
+def test_inside_feed_forward_one_chooses_the_piece_by_keyboard(page: Page, url: str) -> None:
+    opened(page, url)
+    ask(page, "ride.go(ride.data.moments.find((m) => m.stop === 'memory').end)")
+    page.get_by_role("button", name="Block: encoder, layer 1, feed-forward").focus()
+    page.keyboard.press("Enter")
+    page.get_by_role("gridcell").first.click()
+    piece = page.get_by_label("Piece", exact=True)
+    assert piece.locator("option").all_inner_texts() == [
+        "1 The",
+        "2 girl",
+        "3 se",
+        "4 es",
+        "5 the",
+        "6 boy",
+        "7 .",
+        "8 <eos>",
+    ]
+    piece.focus()
+    for n, name in ((1, "girl"), (2, "se")):
+        page.keyboard.press("ArrowDown")
+        values = translated(SENTENCE)["encoder.layers.0.add_norm_2.output"][n]
+        cells = page.get_by_role("gridcell").all_inner_texts()
+        assert [float(text.replace("−", "-")) for text in cells] == pytest.approx(list(values), rel=6e-3, abs=6e-4)
+        expect(page.locator(".foot p")).to_contain_text(f"{name}, number 1 of 256: ")  # the same number as before
+        expect(piece).to_be_focused()
+    page.get_by_role("button", name="How is it worked out?").click()
+    expect(page.get_by_text("Asked:")).to_contain_text("('encoder.layers.0.add_norm_2.output', (2, 0))")
+    piece.focus()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("grid")).to_have_count(0)
+
+
+def test_inside_only_pieces_that_are_there_have_a_row(page: Page, url: str) -> None:
+    """Of the translation none that is still to be written, as a row, as a column or to be chosen."""
+    opened(page, url)
+    first, *written = [piece.text for piece in pieces([1, *translated(SENTENCE).labels])]
+    enter = "ride.go(ride.data.moments[arg].end); ride.enter({ kind: 'block', panel: 1, part: ride.scene.moment.part })"
+    rows, columns = page.get_by_role("rowheader"), page.get_by_role("columnheader")
+
+    def moment(condition: str) -> int:
+        return int(ask(page, f"return ride.data.moments.findIndex((m) => {condition})"))
+
+    reading = moment("m.stop === 'reading'")
+    ask(page, enter, reading)
+    assert rows.all_inner_texts() == [first]
+    english = [piece.text for piece in pieces(translated(SENTENCE).ids["encoder"])]
+    assert columns.all_inner_texts() == ["looks at →", *english]
+    ask(page, enter, moment("m.kind === 'block' && m.panel === 1 && m.step === 1"))
+    assert rows.all_inner_texts() == columns.all_inner_texts()[1:] == [first, written[0]]
+    ask(page, enter, moment("m.kind === 'write' && m.step === 3"))
+    assert rows.all_inner_texts() == [first, *written[:3]]
+    page.get_by_role("slider").fill("5")  # back to the reading: what was inside is of another moment
+    expect(page.get_by_role("grid")).to_have_count(0)
+    before = "ride.go(ride.data.moments[arg].end); ride.enter({ kind: 'block', panel: 1, part: 4 })"
+    ask(page, before, reading)
+    assert page.get_by_label("Piece", exact=True).locator("option").all_inner_texts() == [f"1 {first}"]
+
+
+def test_a_frame_stands_only_where_a_column_is(page: Page, url: str) -> None:
+    opened(page, url)
+    for share in np.linspace(0, 1, 97):
+        slots, tiles = ask(
+            page, "ride.go(arg); return [ride.scene.slots, ride.scene.tiles]", float(share) * length(page)
+        )
+        places = {(tile["panel"], tile["level"], tile["token"]) for tile in tiles if tile["reveal"] > 0}
+        assert {(slot["panel"], slot["level"], slot["token"]) for slot in slots} <= places
+
+
+def test_nothing_is_drawn_of_a_piece_that_is_not_written_yet(page: Page, url: str) -> None:
+    opened(page, url)
+    for moment in range(ask(page, "return ride.data.moments.length")):
+        scene = ask(page, "return stage.scene(ride.data.moments[arg].end)", moment)
+        step = max(0, scene["moment"]["step"])
+        drawn_of = [*scene["tiles"], *scene["pieces"]]
+        assert all(one["token"] <= step for one in drawn_of if one["panel"] == 1)
+        lines = [line for line in scene["lines"] if line["panel"] == 1]
+        assert all(line["row"] <= step and (line["memory"] or line["column"] <= step) for line in lines)
 
 
 def test_a_block_opens_as_the_weights_of_the_head_that_is_shown(page: Page, url: str) -> None:
@@ -451,39 +530,29 @@ NEAR = {
     "score": {"q", "k", "scaled", "weights"},
     "mix": {"v", "weights", "heads"},
     "heads": {"weights", "heads", "made"},
-    "mask": {"x", "weights"},
     "norm": {"x", "made", "sum", "normed"},
+    "mask": {"x", "weights"},
+    "read": {"x", "memory", "q", "k", "v", "weights", "heads"},
+    "widen": {"x", "pre", "hidden", "made"},
 }
+# What the clip of a view plays, if not the encoder's self-attention.
+PLAYS = {"mask": "decoder.self_attn", "read": "decoder.cross_attn", "widen": "encoder.feed_forward"}
 
 
 def test_from_near_every_number_is_the_models(page: Page, url: str) -> None:
     faults: list[str] = []
     page.on("pageerror", lambda fault: faults.append(str(fault)))
-    for plays in ("encoder.self_attn", "decoder.self_attn"):
-        opened(page, url, plays=plays)
-        for view in NEAR:
-            if (view == "mask") == (plays == "decoder.self_attn"):
-                comes_near(page, view)
-                is_shown_from_near(page, view)
+    for view in NEAR:
+        opened(page, url, plays=PLAYS.get(view, "encoder.self_attn"), near=view)
+        is_shown_from_near(page, view)
     assert not faults
-
-
-def comes_near(page: Page, view: str) -> None:
-    page.get_by_label("Near").fill(view)
-    page.get_by_label("Near").press("Enter")
-    ask(
-        page,
-        """return new Promise((go) => {
-            const look = () => (ride.data?.near?.view === arg ? go() : setTimeout(look, 20));
-            look();
-        })""",
-        view,
-    )
 
 
 def is_shown_from_near(page: Page, view: str) -> None:
     oracle = translated(SENTENCE)
     assert ask(page, "return stage.scene(ride.to - 3.9).near.alpha") < 0.1
+    if headed := view not in ("heads", "norm", "widen"):
+        ask(page, "ride.chooseHead(2)")
     scene = ask(page, "return stage.scene()")
     named = ask(page, "return arg.map((what) => ride.data.tensors[ride.data.near[what]].name)", [*NEAR[view]])
     near = scene["near"]
@@ -491,6 +560,8 @@ def is_shown_from_near(page: Page, view: str) -> None:
     for one in near["columns"]:
         assert one["grown"] == 1
         assert np.allclose(one["values"], oracle[one["name"]][tuple(one["index"])], rtol=2**-11, atol=2e-4)
+    heads = {one["index"][0] for one in near["columns"] if len(one["index"]) == 2}
+    assert not headed or heads <= {2}
     weighed = [one for one in (*near["lines"], *near["bars"], *near["crosses"]) if one["name"]]
     for one in weighed:
         column = one.get("column", one.get("token"))
@@ -590,7 +661,7 @@ def test_a_clip_is_accessible_and_leaves_the_page_its_keys(
     page = opened(new_page(color_scheme=scheme), url, plays="encoder.self_attn")
     assert not axe_faults(page, ".st-key-stage")
     for view in NEAR:
-        comes_near(page, view)
+        opened(page, url, plays=PLAYS.get(view, "encoder.self_attn"), near=view)
         assert not too_pale(page, [time_of(page)]), view
     stood = time_of(page)
     page.evaluate("() => document.activeElement.blur()")

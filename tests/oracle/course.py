@@ -88,6 +88,7 @@ COURSE = (
         "How does the German know what the English says?",
         "decoder.cross_attn",
         "reading",
+        "read",
     ),
     Place(
         "Blocks",
@@ -96,6 +97,7 @@ COURSE = (
         "What happens to a piece once it has gathered what it needs?",
         "encoder.feed_forward decoder.feed_forward",
         "encoder.feed_forward",
+        "widen",
     ),
     Place(
         "Blocks",

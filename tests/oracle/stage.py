@@ -100,7 +100,7 @@ def clip(page: Page, plays: str, view: str, small: bool) -> Statement:
     more = {"start": None, "small": small, "near": None}
     if view:
         at = moments[last]
-        moment, reads, spreads = near(page, view, stacks[at["panel"]][at["part"]])
+        moment, reads, spreads = near(page, view, stacks[at["panel"]][at["part"]], at["step"])
         names = list(dict.fromkeys([*names, *reads.values()]))
         more["near"] = {"view": view, "spreads": spreads, **{what: names.index(name) for what, name in reads.items()}}
         last += 1
@@ -108,11 +108,19 @@ def clip(page: Page, plays: str, view: str, small: bool) -> Statement:
     return drawn(page, moments, (first, last), names, more, {})
 
 
-def near(page: Page, view: str, block: Block) -> tuple[dict[str, Any], dict[str, str], list[str]]:
+def near(page: Page, view: str, block: Block, step: int) -> tuple[dict[str, Any], dict[str, str], list[str]]:
     """What a block of layer 1 shows from near: its moment's head, row and caption, its tensors, and spreads."""
-    weights = page.oracle[block.weights]
     stream = f"{block.stack}.embedding.output"
     reads = stage_near.reads_of(view, f"{block.stack}.layers.0", block.name, stream)
+    if view == "widen":
+        words = [n for n, piece in enumerate(page.src) if letters(piece)] or list(range(len(page.src)))
+        row = words[:2][-1]
+        return {"head": 0, "focus": row, "caption": stage_near.widened(page, reads, row, quoted)}, reads, []
+    weights = page.oracle[block.weights]
+    if view == "read":
+        head, row = Story(page).look(block, step)[:2]
+        caption = stage_near.said(page, view, (head, row), weights, (quoted, share), [])
+        return {"head": head, "focus": row, "caption": caption}, reads, []
     place = stage_near.divided(weights, stage_near.may_be_shown(page, view, weights, letters))
     head, row = place or Story(page).look(block)[:2]
     spreads = stage_near.spreads_of(page, reads, row) if view == "norm" else []

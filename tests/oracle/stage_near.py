@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 
 from tests.oracle.claims import number
+from tests.oracle.forward import config
 from tests.oracle.page import Page
 from tests.oracle.words import Piece
 
 
 def reads_of(view: str, at: str, attention: str, stream: str) -> dict[str, str]:
-    """The tensors of an attention of layer 1, or of the Add & Norm behind it, by what they are in the picture."""
+    """The tensors of a block of layer 1, or of the Add & Norm behind it, by what they are in the picture."""
     inner = {what: f"{at}.{attention}.{what}" for what in ("q", "k", "v", "scaled", "weights", "heads")}
     match view:
         case "project":
@@ -24,6 +25,15 @@ def reads_of(view: str, at: str, attention: str, stream: str) -> dict[str, str]:
             return {what: inner[what] for what in ("weights", "heads")} | {"made": f"{at}.{attention}.output"}
         case "mask":
             return {"weights": inner["weights"], "x": stream}
+        case "read":
+            reads = {what: inner[what] for what in ("q", "k", "v", "weights", "heads")}
+            return reads | {
+                "x": f"{at}.add_norm_1.output",
+                "memory": f"encoder.layers.{config()['n_layers'] - 1}.add_norm_2.output",
+            }
+        case "widen":
+            inside = {"pre": f"{at}.feed_forward.pre_activation", "hidden": f"{at}.feed_forward.hidden"}
+            return {"x": f"{at}.add_norm_1.output", **inside, "made": f"{at}.feed_forward.output"}
         case "norm":
             made = {"made": f"{at}.{attention}.output", "sum": f"{at}.add_norm_1.sum"}
             return {"x": stream, **made, "normed": f"{at}.add_norm_1.output"}
@@ -54,7 +64,7 @@ def said(page: Page, view: str, at: tuple[int, int], weights: np.ndarray, words:
     quoted, share = words
     head, row = at
     pieces: Sequence[Piece] = page.tgt if view == "mask" else page.src
-    who = quoted(pieces[row])
+    who = quoted((page.tgt if view == "read" else pieces)[row])
     largest = sorted(range(len(pieces)), key=lambda n: -weights[head, row, n])[:2]
     most = [f"{share(weights[head, row, n])} from {quoted(pieces[n])}" for n in largest]
     after = len(pieces) - row - 1
@@ -73,6 +83,8 @@ def said(page: Page, view: str, at: tuple[int, int], weights: np.ndarray, words:
         "score": f"In head {head + 1}, the query of {who} meets every key: a score each. Softmax turns the scores into "
         f"weights: {most[0]}.",
         "mix": f"{who} takes a share of every value: {', '.join(most)}. Added up, they make a new column.",
+        "read": f"The query is made from the decoder's own column of {who}; every key and every value from the memory. "
+        f"In head {head + 1}, it takes {' and '.join(most)}.",
         "heads": f"{n_heads} heads at work for {who}, each with weights of its own. What they make, side by side, "
         "becomes one column again.",
         "norm": f"Add: what attention made for {who} joins the column that ran past it. Norm: the sum is brought to "
@@ -87,3 +99,14 @@ def spreads_of(page: Page, reads: dict[str, str], row: int) -> list[str]:
         values = page.oracle[reads[what]][row]
         shown.append(number(float(((values - values.mean()) ** 2).mean() ** 0.5), 2))
     return shown
+
+
+def widened(page: Page, reads: dict[str, str], row: int, quoted: Any) -> str:
+    """What is said of a column in the feed-forward network of an encoder layer."""
+    column, units = (page.oracle[reads[what]][row] for what in ("x", "pre"))
+    cut = len([unit for unit in units if unit < 0])
+    assert not page.oracle[reads["hidden"]][row][units < 0].any()
+    return (
+        f"Feed-forward works on the column of {quoted(page.src[row])} alone. It makes {len(units):,} numbers of its "
+        f"{len(column):,}, sets the {cut:,} below zero to 0, and goes back to {len(column):,}."
+    )

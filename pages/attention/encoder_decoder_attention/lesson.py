@@ -259,5 +259,5 @@ LESSON = Lesson(
     predict=predict,
     bench=Bench(controls=choose, see=see, check=check, do=do),
     code=(DecoderLayer.forward, MultiHeadAttention.forward),
-    on_map=OnMap(opens=("decoder.cross_attn",)),
+    on_map=OnMap(opens=("decoder.cross_attn",), near="read"),
 )

@@ -158,5 +158,5 @@ LESSON = Lesson(
     predict=predict,
     bench=Bench(see=see, check=check_cell, do=do),
     code=(FeedForward, each_row_alone),
-    on_map=OnMap(opens=("encoder.feed_forward", "decoder.feed_forward")),
+    on_map=OnMap(opens=("encoder.feed_forward", "decoder.feed_forward"), near="widen"),
 )

@@ -34,6 +34,7 @@ SENTENCES = (
 )
 LONG = "the cat sees a big dog and " * 20  # more than the model takes
 WORDS_A_CAPTION = 29
+SHOWN = {"read": "decoder.cross_attn", "widen": "encoder.feed_forward"}  # the block of a view from near
 
 
 @cache
@@ -193,9 +194,17 @@ def test_what_is_said_for_the_first_time_can_be_read(sentence: str) -> None:
             assert length(saying) >= len(caption.split()) / 8 - 1e-6, caption
 
 
-def test_only_an_attention_is_seen_from_near_and_only_what_it_has() -> None:
+def test_a_block_is_seen_from_near_only_in_what_it_has() -> None:
     one = engine.trace(SENTENCES[0])
-    assert stage_data(one, shows=["encoder.feed_forward"], view="mix")["near"] is None
+    for block, view in (
+        ("encoder.feed_forward", "mix"),
+        ("encoder.self_attn", "widen"),
+        ("encoder.self_attn", "read"),
+        ("decoder.cross_attn", "mix"),
+        ("encoder.embedding", "widen"),
+    ):
+        assert stage_data(one, shows=[block], view=view)["near"] is None
+    assert stage_data(one_stack(), shows=["decoder.feed_forward"], view="widen")["near"] is None  # it has no ReLU
     assert stage_data(one)["near"] is None
     data = stage_data(one, shows=["encoder.self_attn"], view="norm")
     first, last = data["clip"]
@@ -242,7 +251,9 @@ def test_code_and_data_are_small_enough() -> None:
     assert (len(one.src), abs(len(one.tgt) - 20) <= 1) == (20, True)
     assert len(json.dumps(stage_data(one)).encode()) <= 300_000
     for view in get_args(View):
-        assert len(json.dumps(stage_data(one, shows=["encoder.self_attn"], view=view)).encode()) <= 300_000
+        clip = stage_data(one, shows=[SHOWN.get(view, "encoder.self_attn")], view=view)
+        assert clip["near"]["view"] == view
+        assert len(json.dumps(clip).encode()) <= 300_000
 
 
 @pytest.mark.parametrize(

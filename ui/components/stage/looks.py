@@ -28,10 +28,9 @@ def attention_of(trace: Trace, part: Part) -> Attention:
 
 
 def sublayer_of(trace: Trace, part: Part) -> SubLayer:
-    """The sub-layer that an attention is, with its residual."""
-    path = attention_of(trace, part).path
+    """The sub-layer that a block of a layer is, with its residual."""
     layers = [layer for stack in trace.model.anatomy.stacks for layer in stack.layers]
-    return next(one for layer in layers for one in layer.sublayers if one.path == path)
+    return next(one for layer in layers for one in layer.sublayers if one.result == part.result)
 
 
 def sides(trace: Trace, part: Part) -> tuple[tuple[Token, ...], tuple[Token, ...]]:

@@ -16,7 +16,7 @@ function nearAt(data, moment, u, view) {
   return near;
 }
 
-const VIEWS = { project: nearProject, score: nearScore, mix: nearMix, heads: nearHeads, mask: nearMask, norm: nearNorm };
+const VIEWS = { project: nearProject, score: nearScore, mix: nearMix, heads: nearHeads, mask: nearMask, norm: nearNorm, read: nearRead, widen: nearWiden };
 
 // --- what the views are made of ----------------------------------------------------------------------------------------
 
@@ -47,28 +47,31 @@ function line(near, x1, y1, x2, y2, more = {}) {
   near.lines.push({ x1, y1, x2, y2, width: 2, role: near.side, alpha: 0.9, grown: 1, side: -1, memory: false, dot: 0, strong: true, ...more });
 }
 
+/** A piece in its frame, its middle at x. */
+function boxed(near, token, x, y, w = 84 * near.size, panel = near.moment.panel) {
+  const text = near.data.panels[panel].tokens[token];
+  near.pieces.push({ panel, token, text, x: x - w / 2, y, w, h: 23 * near.size, alpha: 1, frame: 1, flat: true, small: 1, id: 0, showId: 0, size: near.size });
+}
+
 /** The pieces in a row, or as many as there is room for, around one of them. Returns their middles by their number. */
-function row(near, around, left = 8) {
-  const { data, moment, width, size } = near;
-  const count = data.panels[moment.panel].tokens.length;
+function row(near, around, left = 8, panel = near.moment.panel) {
+  const { data, width, size } = near;
+  const count = data.panels[panel].tokens.length;
   const room = width - left - 8;
   const fit = Math.max(1, Math.min(count, Math.floor(room / (40 * size))));
   const first = Math.min(count - fit, Math.max(0, around - Math.floor(fit / 2)));
   const pitch = Math.min(room / fit, 84 * size);
-  const h = 23 * size;
+  const top = near.height - 23 * size - 6;
   const places = Array.from({ length: fit }, (_, i) => ({ token: first + i, x: left + (i + 0.5) * pitch + (room - fit * pitch) / 2 }));
-  for (const { token, x } of places) {
-    const box = { panel: moment.panel, token, text: wordAt(near, token), x: x - pitch / 2 + 2, y: near.height - h - 6, w: pitch - 4, h };
-    near.pieces.push({ ...box, alpha: 1, frame: 1, flat: true, small: 1, id: 0, showId: 0, size });
-  }
+  for (const { token, x } of places) boxed(near, token, x, top, pitch - 4, panel);
   const [before, after] = [first, count - first - fit];
   const more = [before && `${before} before`, after && `${after} after`].filter(Boolean).join(", ");
   if (more) aside(near, `not shown: ${more}`);
-  return { places, pitch, top: near.height - h - 6 };
+  return { places, pitch, top };
 }
 
 const heaviest = (near, row = near.row, head = near.head) => {
-  const weights = near.data.panels[near.moment.panel].tokens.map((_, c) => weightAt(near, c, row, head));
+  const weights = Array.from({ length: near.data.tensors[near.weights].shape[2] }, (_, c) => weightAt(near, c, row, head));
   return weights.indexOf(Math.max(...weights));
 };
 
@@ -79,7 +82,7 @@ function nearProject(near, v) {
   const { width, height, size } = near;
   const middle = width / 2;
   const cell = Math.max(2, Math.floor(3 * size));
-  near.pieces.push({ panel: near.moment.panel, token: near.row, text: wordAt(near, near.row), x: middle - 42 * size, y: height - 30 * size, w: 84 * size, h: 23 * size, alpha: 1, frame: 1, flat: true, small: 1, id: 0, showId: 0, size });
+  boxed(near, near.row, middle, height - 30 * size);
   const x = column(near, near.x, [near.row], middle, height - 36 * size, { across: 8, cell: cell + 1, tall: cell });
   label(near, `${near.data.tensors[near.x].shape[1]} numbers`, x.x + x.w + 8, x.y + x.h / 2, { align: "left", size: 11 * size, muted: true });
   const told = { q: ["query", "what it looks for"], k: ["key", "how it is found"], v: ["value", "what it hands over"] };
@@ -240,6 +243,75 @@ function nearNorm(near, v) {
   const told = [wordAt(near, near.row), "from attention", "sum", "normalised"];
   told.forEach((text, n) => label(near, text, at(n), foot + 13 * size, { weight: 700, size: 12 * size, alpha: Math.min(1, 4 * grown[n]), most: 0.27 * width }));
   near.spreads.forEach((spread, n) => label(near, `spread ${spread}`, at(n + 2), foot + 30 * size, { alpha: Math.min(1, 4 * grown[n + 2]) }));
+}
+
+/** The query comes from the side that writes, keys and values from the memory. */
+function nearRead(near, v) {
+  const { data, moment, width, size, head, row: own } = near;
+  const { memory } = data.panels[moment.panel].parts[moment.part];
+  const { places, pitch, top } = row(near, heaviest(near), 66 * size, memory);
+  const slim = { across: 4, cell: Math.max(3, Math.floor(Math.min(5 * size, (pitch - 12) / 8))), tall: Math.max(2, Math.floor(3 * size)) };
+  const wide = { across: 16, cell: Math.max(2, Math.floor(Math.min(3 * size, (pitch - 6) / 16))), tall: Math.max(2, Math.floor(2 * size)) };
+  const high = 40 * size; // upper edge of what the side that writes has
+  const goal = high + 16 * slim.tall;
+  const foot = top - 24 * size - 16 * wide.tall;
+  const upper = foot - 16 * slim.tall;
+  const [asked, made, met, taken] = [between(v, 0, 0.15), between(v, 0.12, 0.3), between(v, 0.32, 0.5), between(v, 0.55, 0.8)];
+  const x = column(near, near.x, [own], 46 * size, high + 16 * wide.tall, wide);
+  boxed(near, own, x.x + x.w / 2, x.y + x.h + 6);
+  const q = column(near, near.q, [head, own], 124 * size, goal, { ...slim, role: "query", grown: asked });
+  line(near, x.x + x.w + 5, x.y + x.h / 2, q.x - 7, x.y + x.h / 2, { role: "query", arrow: true, grown: asked });
+  label(near, "query", q.x + q.w + 7, q.y + q.h / 2, { align: "left", weight: 700, role: "query" });
+  const to = 0.66 * width;
+  for (const { token, x: at } of places) {
+    const m = column(near, near.memory, [token], at, top - 6, { ...wide, role: "memory" });
+    const weight = weightAt(near, token);
+    const half = 2 * slim.cell + 3;
+    ["key", "value"].forEach((role, n) => {
+      const side = at + (n ? half : -half);
+      column(near, near[role[0]], [head, token], side, foot, { ...slim, role, grown: made });
+      line(near, at, m.y - 3, side, foot + 3, { role, width: 1.5, grown: made });
+    });
+    line(near, at - half, upper - 4, q.x + q.w / 2, goal + 4, { role: "query", width: 1, alpha: 0.45, grown: met });
+    label(near, percentOf(weight), at, upper - 11 * size, { weight: weight > 0.2 ? 700 : 400, alpha: met, halo: true });
+    if (weight < FAINTEST) continue;
+    const dot = v > 0.55 && v < 0.9 ? (v - 0.55) / 0.35 : 0;
+    line(near, at + half, upper - 4, to, goal + 4, { width: Math.max(1, 14 * size * weight), role: "value", grown: taken, dot, weight, name: near.weights, head, row: own, column: token });
+  }
+  column(near, near.heads, [head, own], to, goal, { ...slim, role: "output", grown: between(v, 0.62, 0.92) });
+  label(near, `new, for ${wordAt(near, own)}`, to + 22 * size, high + 8 * slim.tall, { align: "left", weight: 700, role: "output", alpha: taken, most: width - to - 28 * size });
+  const side = { align: "left", size: 12 * size, weight: 700 };
+  label(near, "memory", 8, top - 6 - 8 * wide.tall, { ...side, role: "memory" });
+  label(near, "key", 8, foot - 10 * slim.tall, { ...side, role: "key" });
+  label(near, "value", 8, foot - 5 * slim.tall, { ...side, role: "value" });
+}
+
+/** One column is widened; what lies below zero is cut; and it is narrowed again. */
+function nearWiden(near, v) {
+  const { data, width, height, size } = near;
+  const [narrow, wide] = [near.x, near.pre].map((tensor) => data.tensors[tensor].shape[1]);
+  const more = Math.round(wide / narrow);
+  const cell = Math.max(1, Math.floor(Math.min(6 * size, (width - 24) / 16 / more)));
+  const tall = Math.max(2, Math.floor((height - 126 * size) / 64));
+  const told = [
+    [near.x, 16, `${narrow.toLocaleString("en")} numbers`],
+    [near.pre, 16 * more, `widened to ${wide.toLocaleString("en")}`],
+    [near.hidden, 16 * more, "what was below zero is 0"],
+    [near.made, 16, `narrowed to ${narrow.toLocaleString("en")}`],
+  ];
+  boxed(near, near.row, width / 2, height - 30 * size);
+  let below;
+  told.forEach(([tensor, across, says], n) => {
+    const begun = 0.26 * n - 0.12;
+    const grown = n ? between(v, begun + 0.08, begun + 0.24) : 1;
+    const one = column(near, tensor, [near.row], width / 2, below ? below.y - 22 * size : height - 38 * size, { across, cell, tall, role: n % 3 ? "" : near.side, grown });
+    const alpha = n ? between(v, begun, begun + 0.08) : 1;
+    if (below)
+      for (const end of [0, 1])
+        near.lines.push({ bent: [[below.x + end * below.w, below.y - 4], [one.x + end * one.w, one.y + one.h + 4]], width: 2, role: near.side, alpha: 0.6, grown: alpha });
+    label(near, says, n ? width / 2 : one.x + one.w + 8, n ? one.y + one.h + 11 * size : one.y + one.h / 2, { align: n ? "center" : "left", alpha });
+    below = one;
+  });
 }
 
 /** A score: one decimal, and a true minus sign. */

@@ -1,7 +1,7 @@
 """A block seen from near: what it does with the numbers of one piece. The clip of a lesson may come to rest there."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -16,15 +16,16 @@ from ui.components.stage.story import Moment
 from ui.text import number
 
 SECONDS = 4.0
-View = Literal["project", "score", "mix", "heads", "mask", "norm"]
+View = Literal["project", "score", "mix", "heads", "mask", "norm", "read", "widen"]
 
 
 @dataclass(frozen=True)
 class Near:
-    """What is seen of one row of an attention, or of the Add & Norm behind it.
+    """What is seen of one row of a block, or of the Add & Norm behind it.
 
-    view:   project (a column becomes a query, a key and a value), score (the query meets the keys), mix (of the
-            values), heads (all of them side by side), mask (what the row may not see), norm (Add & Norm)
+    view:   of an attention of a text to itself project (a column becomes a query, a key and a value), score (the
+            query meets the keys), mix (of the values), heads (all of them side by side), mask (what the row may not
+            see), norm (Add & Norm); of one that reads a memory read; of a feed-forward network widen
     moment: its place in the story, its head, its row, and what is said
     reads:  the tensors that are drawn, by what they are in the picture
     spreads: of norm, the standard deviation of the row before and after it
@@ -37,19 +38,44 @@ class Near:
 
 
 def near_of(trace: Trace, view: View, part: Part, moment: Moment) -> Near | None:
-    """The block of a moment from near, or None if it is no attention of a text to itself or has nothing of the kind."""
-    if part.kind != "attention" or part.memory:
+    """The block of a moment from near, or None if it has nothing of the kind."""
+    if not _fits(trace, view, part):
         return None
-    sublayer = sublayer_of(trace, part)
-    if view == "norm" and sublayer.norm != "after":
-        return None
-    look = _shared(trace, part, view)
-    here = Moment(
-        "near", SECONDS, panel=moment.panel, part=moment.part, step=moment.step, head=look.head, focus=look.row
-    )
-    reads = _reads(view, sublayer)
+    here = Moment("near", SECONDS, panel=moment.panel, part=moment.part, step=moment.step)
+    reads = _reads(trace, view, sublayer_of(trace, part))
+    if view == "widen":
+        row = _example(trace, sublayer_of(trace, part)) if moment.step < 0 else moment.step
+        return Near(view, replace(here, focus=row, caption=_widened(trace, part, reads, row)), reads)
+    look = look_of(trace, part, max(moment.step, 0)) if view == "read" else _shared(trace, part, view)
     spreads = tuple(_spread(trace, reads[what], look.row) for what in ("sum", "normed")) if view == "norm" else ()
-    return Near(view, here.lasts(SECONDS, _said(trace, view, part, look, spreads)), reads, spreads)
+    said = _said(trace, view, part, look, spreads)
+    return Near(view, replace(here, head=look.head, focus=look.row, caption=said), reads, spreads)
+
+
+def _fits(trace: Trace, view: View, part: Part) -> bool:
+    """Whether a block has what a view shows."""
+    if view == "widen":
+        hidden = f"{sublayer_of(trace, part).path}.hidden" if part.kind == "feed_forward" else ""
+        return bool(hidden) and trace.model.anatomy.tensors[hidden].operation == "relu"
+    if part.kind != "attention" or bool(part.memory) != (view == "read"):
+        return False
+    return view != "norm" or sublayer_of(trace, part).norm == "after"
+
+
+def _example(trace: Trace, sublayer: SubLayer) -> int:
+    """The piece that stands for all: the second of the words, as where the text is cut."""
+    tokens = trace.tokens(trace.model.anatomy.stack(sublayer.stack).tokens)
+    words = [n for n, token in enumerate(tokens) if is_word(token)] or list(range(len(tokens)))
+    return words[min(1, len(words) - 1)]
+
+
+def _widened(trace: Trace, part: Part, reads: Mapping[str, str], row: int) -> str:
+    tokens = trace.tokens(trace.model.anatomy.stack(sublayer_of(trace, part).stack).tokens)
+    narrow, wide = (trace.tensors[reads[what]][row] for what in ("x", "pre"))
+    return (
+        f"Feed-forward works on the column of {named(tokens[row])} alone. It makes {len(wide):,} numbers of its "
+        f"{len(narrow):,}, sets the {int((wide < 0).sum()):,} below zero to 0, and goes back to {len(narrow):,}."
+    )
 
 
 def _spread(trace: Trace, name: str, row: int) -> str:
@@ -79,10 +105,14 @@ def _shared(trace: Trace, part: Part, view: View) -> Look:
     return Look(head, row, column, float(weights[head, row, column]))
 
 
-def _reads(view: View, sublayer: SubLayer) -> dict[str, str]:
+def _reads(trace: Trace, view: View, sublayer: SubLayer) -> dict[str, str]:
     path = sublayer.path
+    if view == "widen":
+        inner = {"pre": f"{path}.pre_activation", "hidden": f"{path}.hidden"}
+        return {"x": sublayer.reads, **inner, "made": sublayer.writes}
     inside = {name: f"{path}.{name}" for name in ("q", "k", "v", "scaled", "weights", "heads")}
     of = {
+        "read": ("q", "k", "v", "weights", "heads"),
         "project": ("q", "k", "v"),
         "score": ("q", "k", "scaled", "weights"),
         "mix": ("v", "weights", "heads"),
@@ -91,8 +121,10 @@ def _reads(view: View, sublayer: SubLayer) -> dict[str, str]:
         "norm": (),
     }[view]
     reads = {name: inside[name] for name in of}
-    if view in ("project", "mask"):
+    if view in ("project", "mask", "read"):
         reads["x"] = sublayer.reads
+    if view == "read":
+        (reads["memory"],) = trace.model.anatomy.tensors[inside["k"]].reads
     if view == "heads":
         reads["made"] = sublayer.writes
     if view == "norm":
@@ -124,6 +156,11 @@ def _said(trace: Trace, view: View, part: Part, look: Look, spreads: tuple[str, 
             return (
                 f"{counted(len(weights), 'head')} at work for {who}, each with weights of its own. What they make, "
                 "side by side, becomes one column again."
+            )
+        case "read":
+            return (
+                f"The query is made from the decoder's own column of {who}; every key and every value from the memory. "
+                f"In head {head}, it takes {' and '.join(most)}."
             )
         case "mask":
             return f"{who} may look at {_seen(look.row)}. {_hidden(len(columns) - look.row - 1)}"

@@ -39,10 +39,9 @@ function shaped(data) {
       const together = [parts[n - 1].result, part.added, part.result].map((one) => tensors[one]).filter(Boolean); // a clip may lack some
       together.forEach((one) => (one.compared = together));
     });
-  if (data.near?.view === "norm") {
-    const together = ["x", "made", "sum", "normed"].map((what) => tensors[data.near[what]]);
-    together.forEach((one) => (one.compared = together));
-  }
+  const alike = { norm: ["x", "made", "sum", "normed"], widen: ["pre", "hidden"] }[data.near?.view] ?? [];
+  const together = alike.map((what) => tensors[data.near[what]]);
+  together.forEach((one) => (one.compared = together));
   return { ...data, tensors, moments: timed(data) };
 }
 

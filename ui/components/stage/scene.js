@@ -37,7 +37,7 @@ function comeNear(scene, data, view) {
   scene.camera = approach(scene, scene.u, view);
   const { panel, part, focus } = scene.moment;
   const { weights } = data.panels[panel].parts[part];
-  const headless = ["norm", "heads"].includes(scene.near.view);
+  const headless = ["norm", "heads", "widen"].includes(scene.near.view);
   scene.attention = headless ? undefined : { panel, part, tensor: weights, head: scene.near.head, row: focus };
   if (scene.near.alpha === 1) for (const list of ["tiles", "slots", "lines", "beams", "bars", "pieces", "pipes"]) scene[list] = [];
 }
