@@ -670,6 +670,7 @@ def test_a_clip_is_accessible_and_leaves_the_page_its_keys(
     assert time_of(page) == stood
     assert not ask(page, "return ride.playing")
     page = opened(page, url, plays="encoder.self_attn", near="norm", large="1")
+    stood = time_of(page)
     page.evaluate("() => document.activeElement.blur()")
     for key in ("PageDown", "ArrowRight", "Home"):  # the presenter's, who goes on to the next part
         page.keyboard.press(key)
@@ -736,7 +737,7 @@ def test_in_a_lesson_the_machine_stands_at_its_block_and_opens_whole(page: Page,
     drawn(page)
     settled(page)
     expect(page.locator(".clip .transport")).to_be_in_viewport(ratio=1)
-    assert "Now it reads the memory." in caption(page)
+    assert "The query is made from the decoder's own column of <sos>" in caption(page)
     page.get_by_role("button", name="The whole machine").click()
     dialog = page.get_by_role("dialog")
     dialog.locator(".stage[data-id]").wait_for()
