@@ -13,7 +13,7 @@ from training.loss import batch_loss, validation_loss
 from training.recipe import Recipe
 from training.toy import Watch
 
-STEPS = 40
+STEPS, LEARNING_RATE = 40, 5e-4  # so a small translator learns five pairs, and one sees what it forgets
 MAX_TOKENS = 40  # of either side of a pair
 
 
@@ -73,7 +73,9 @@ class Teaching:
             return Taught(step, loss, watch.gradient_norms, translations(copy, sentences))
 
         yield report(0)
-        recipe = Recipe(STEPS, peak_learning_rate=2e-4, warmup_steps=5, variation=NO_VARIATION, average_decay=0.9)
+        recipe = Recipe(
+            STEPS, peak_learning_rate=LEARNING_RATE, warmup_steps=5, variation=NO_VARIATION, average_decay=0.9
+        )
         loss = partial(batch_loss, label_smoothing=recipe.label_smoothing)
         for step in training_steps(new_learner(network, recipe), [batch] * STEPS, recipe, loss, machinery=watch):
             if is_due(step) or step.step == STEPS:

@@ -95,7 +95,7 @@ def test_a_training_that_nobody_watches_any_more_ends(monkeypatch: pytest.Monkey
     assert "The training was stopped. What you saw last is kept." in notices(app)
 
 
-def test_a_copy_of_the_translator_learns_pairs_and_the_translator_stays_as_it_is() -> None:
+def test_a_copy_of_the_small_translator_learns_pairs_and_it_stays_as_it_is() -> None:
     app = opened(SLUG, trial="Teach the translator")
     button(app, "Teach").click().run()
     job, _ = app.session_state["teaching"]
@@ -118,8 +118,8 @@ def test_a_copy_of_the_translator_learns_pairs_and_the_translator_stays_as_it_is
 
 
 def translation_of(english: str) -> str:
-    """By the model that everybody uses, now."""
-    return model_trace.trace(engine.model(), english).translation
+    """By the model that was copied, now."""
+    return model_trace.trace(engine.model("plain-1"), english).translation
 
 
 def test_another_choice_forgets_the_training() -> None:

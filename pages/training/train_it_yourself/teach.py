@@ -1,4 +1,4 @@
-"""A copy of the translator learns the learner's own sentence pairs; what else it then translates otherwise."""
+"""A copy of a small translator learns the learner's own sentence pairs; what else it then translates otherwise."""
 
 import streamlit as st
 
@@ -6,11 +6,13 @@ from model.trace import Trace
 from pages.training.train_it_yourself.watching import gradients, loss_curve, watch
 from training.live import LiveTraining
 from training.teaching import STEPS, PairError, Taught, Teaching, checked
+from ui import engine
 from ui.course.notices import MAX_CHARS
 from ui.text import in_markdown, magnitude
 from ui.views.tables import table
 
 SLOT = "teaching"
+PUPIL = "plain-1"  # small: training a copy of the large one would take more memory than a visitor may have
 PAIRS = (
     ("I ate an apple.", "Ich habe den Apfel verputzt."),
     ("The cat sleeps.", "Die Mieze pennt."),
@@ -22,19 +24,22 @@ OTHERS = slice(1, 6)  # of the sentences that lessons compare the visitor's with
 
 
 def teach(trace: Trace) -> None:
+    pupil = engine.model(PUPIL)
     st.markdown(
-        "**Teach a copy of the translator, and see what else changes.** It learns your pairs alone, all of them in "
-        f"every one of {STEPS} steps. Below them you see sentences that it does not learn."
+        "**Teach a copy of a small translator, and see what else changes.** It has "
+        f"{pupil.n_parameters / 1e6:.1f} million numbers to learn, so it makes more mistakes than the large one. It "
+        f"learns your pairs alone, all of them in every one of {STEPS} steps. Below them you see sentences that it "
+        "does not learn."
     )
     given = [_pair(number, *pair) for number, pair in enumerate(PAIRS, 1)]
     try:
-        pairs = checked(trace.model, given)
+        pairs = checked(pupil, given)
     except PairError as error:
         st.info(in_markdown(str(error)))
         return
     if len(pairs) < sum(any(pair) for pair in given):
         st.caption("A pair that stands there more than once is learned as one.")
-    watch(SLOT, Teaching(trace.model.name, pairs, trace.model.about.everyday[OTHERS]), progress, label="Teach")
+    watch(SLOT, Teaching(PUPIL, pairs, trace.model.about.everyday[OTHERS]), progress, label="Teach")
 
 
 def _pair(number: int, source: str, target: str) -> tuple[str, str]:

@@ -114,8 +114,9 @@ def own_letters(page: Page) -> Statements:
 
 def teach(page: Page) -> Statements:
     yield claims.markdown(
-        "**Teach a copy of the translator, and see what else changes.** It learns your pairs alone, all of them in every "
-        "one of 40 steps. Below them you see sentences that it does not learn."
+        "**Teach a copy of a small translator, and see what else changes.** It has 1.9 million numbers to learn, so it "
+        "makes more mistakes than the large one. It learns your pairs alone, all of them in every one of 40 steps. "
+        "Below them you see sentences that it does not learn."
     )
     pairs = []
     for n, (source, target) in enumerate(PAIRS, 1):
