@@ -432,7 +432,7 @@ def asked(page: AppTest, n: int) -> str:
 @pytest.mark.parametrize("sentence", ["I ate an apple", SENTENCE, "Peter plays the lead role in a Broadway show."])
 def test_how_many_top_p_keeps_can_be_added_up(sentence: str) -> None:
     page, ids = at(sentence), greedy(sentence)
-    text = asked(page, 0)
+    text = asked(page, 2)
     step, p = int(re.findall(r"At step (\d+)", text)[0]), float(re.findall(r"top-p ([\d.]+) keep", text)[0])
     sure = [np.exp(writer(sentence).scores(ids[:t]).max()) for t in range(len(ids))]
     assert step == int(np.argmin(sure)) + 1
@@ -441,9 +441,9 @@ def test_how_many_top_p_keeps_can_be_added_up(sentence: str) -> None:
     assert listed == pytest.approx(sorted(np.exp(scores))[::-1][:6], abs=5.1e-4)
     kept = int((decode.filter_logits(scores, 1.0, 0, p) > 0).sum())
     assert kept == next(n for n in range(1, 6) if sum(listed[:n]) >= p)
-    assert give_answer(page, PAGE, 0, kept - 1).success
+    assert give_answer(page, PAGE, 2, kept - 1).success
     for other in {1, 2, 3, 4, 5} - {kept}:
-        said = give_answer(page, PAGE, 0, other - 1).warning[0].value
+        said = give_answer(page, PAGE, 2, other - 1).warning[0].value
         assert ("which is less than" in said) == (other < kept)
 
 
@@ -459,6 +459,6 @@ def test_whether_a_beam_finds_a_likelier_sentence_is_graded_live(sentence: str) 
 
 def test_the_decks_questions() -> None:
     page = at()
-    assert give_answer(page, PAGE, 2, 1).success[0].value.startswith("Right.")
+    assert give_answer(page, PAGE, 0, 1).success[0].value.startswith("Right.")
     assert give_answer(page, PAGE, 3, 2).success[0].value.startswith("Right.")
     assert "no encoder" in page.radio[0].label

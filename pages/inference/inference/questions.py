@@ -36,7 +36,7 @@ PARALLEL = Question(
 
 
 def predict(trace: Trace) -> Sequence[Ask]:
-    return nucleus(trace), partial(likelier, trace), PARALLEL, partial(gpt, trace)
+    return PARALLEL, partial(likelier, trace), partial(nucleus, trace), partial(gpt, trace)
 
 
 def nucleus(trace: Trace) -> Question:
@@ -63,8 +63,9 @@ def nucleus(trace: Trace) -> Question:
     }
     return Question(
         "nucleus",
-        f"*Top-p* is a way to draw at random, but from the likeliest pieces only: the fewest whose probabilities "
-        f"together reach p. At step {step + 1} the likeliest are {names}. How many of them does top-p {p} keep?",
+        "The next piece need not be the likeliest. One can also draw it at random, as often as its probability says. "
+        "*Top-p* draws from the likeliest pieces only: the fewest whose probabilities together reach p. "
+        f"At step {step + 1} the likeliest are {names}. How many of them does top-p {p} keep?",
         tuple(str(n) for n in range(1, LISTED)),
         frozenset({right - 1}),
         f"The sum of the first {right} is {number(float(sums[right - 1]), 3)}. Where the model is sure of one piece, "
@@ -87,8 +88,8 @@ def likelier(trace: Trace) -> Question:
         wrong = {0: f"{finds} likelier.", 1: f"{finds} less likely."}
     return Question(
         "beam",
-        f"Beam search with {BEGINNINGS} beginnings looks further than greedy search. On this sentence, its likeliest "
-        "translation is…",
+        f"*Greedy search* takes the likeliest piece at every step. *Beam search* keeps {BEGINNINGS} beginnings of a "
+        "translation and goes on from each of them. On this sentence, its likeliest translation is…",
         ("likelier than the greedy one", "less likely than the greedy one", "the very same"),
         frozenset({right}),
         f"Greedy: {bold(trace.translation or '(nothing)')} with a log-probability of {number(own, 2)}. Beam: "

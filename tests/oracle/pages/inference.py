@@ -855,8 +855,6 @@ def all_at_once(page: Page) -> Statements:
 
 def predict(page: Page) -> Statements:
     own = writing_of(page.sentence, ())
-    yield nucleus(own)
-    yield likelier(own, page)
     yield question(
         "Training computes all rows of the decoder at once. Why does inference not?",
         (
@@ -873,6 +871,8 @@ def predict(page: Page) -> Statements:
             3: "The mask is there in training too. It is what makes the parallel pass give the same numbers.",
         },
     )
+    yield likelier(own, page)
+    yield nucleus(own)
     yield first_gpt()
 
 
@@ -895,8 +895,9 @@ def nucleus(own: Writing) -> Question:
     right = min(needed(p), 5)
     listed = ", ".join(f"**{inline(said(id))}** {number(share, 3)}" for id, share in zip(ids, shares, strict=True))
     return question(
-        "*Top-p* is a way to draw at random, but from the likeliest pieces only: the fewest whose probabilities "
-        f"together reach p. At step {step + 1} the likeliest are {listed}. How many of them does top-p {p} keep?",
+        "The next piece need not be the likeliest. One can also draw it at random, as often as its probability says. "
+        "*Top-p* draws from the likeliest pieces only: the fewest whose probabilities together reach p. "
+        f"At step {step + 1} the likeliest are {listed}. How many of them does top-p {p} keep?",
         ("1", "2", "3", "4", "5"),
         right - 1,
         f"The sum of the first {right} is {number(sums[right - 1], 3)}. Where the model is sure of one piece, top-p "
@@ -930,8 +931,8 @@ def likelier(own: Writing, page: Page) -> Question:
     if same:
         said_to = {0: f"{finds} likelier.", 1: f"{finds} less likely."}
     return question(
-        "Beam search with 5 beginnings looks further than greedy search. On this sentence, its likeliest translation "
-        "is…",
+        "*Greedy search* takes the likeliest piece at every step. *Beam search* keeps 5 beginnings of a translation and "
+        "goes on from each of them. On this sentence, its likeliest translation is…",
         ("likelier than the greedy one", "less likely than the greedy one", "the very same"),
         right,
         f"Greedy: **{inline(own.text) or '(nothing)'}** with a log-probability of {number(own.total, 2)}. Beam: "

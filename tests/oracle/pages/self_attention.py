@@ -65,9 +65,10 @@ def maps_of(oracle: Forward) -> Array:
 
 def idea(page: Page) -> Statements:
     yield markdown(
-        "In *self*-attention a sentence asks itself: :blue[**queries**], :orange[**keys**] and :green[**values**] are "
-        "all made from the same X, the vectors of its own pieces. Every piece may look at every piece, itself too, in "
-        "one step and at any distance. Put together:"
+        "In *self*-attention a sentence asks itself. Each piece has a :blue[**query**], which says what it looks for, "
+        "a :orange[**key**], by which it is found, and a :green[**value**], which it hands over. All are made from the "
+        "same X, the vectors of the sentence's own pieces. Every piece may look at every piece, itself too, in one "
+        "step and at any distance. Put together:"
     )
     yield latex(r"\operatorname{softmax}\!\left(\frac{XW^Q\,(XW^K)^{\mathsf T}}{\sqrt{d_k}}\right)XW^V")
     yield fold("The attentions of this model, side by side")
