@@ -13,7 +13,7 @@ LOOKS = ((BLUE, "circle"), (ORANGE, "square"), (PURPLE, "diamond"), ("#009E73", 
 def longer_figure(
     spans: Sequence[str], losses: Sequence[tuple[str, Sequence[float | None]]], n_plain: int
 ) -> go.Figure:
-    """A line for each model over spans of positions (N); a line ends where there is no number.
+    """A line for each model over spans of positions (N), which ends where there is no number.
 
     Args: spans: like "21–40" (N); losses: each model's name and its numbers (N), the plain ones first; n_plain of them
     """
@@ -23,7 +23,8 @@ def longer_figure(
             go.Scatter(
                 x=list(spans),
                 y=list(values),
-                name=name,
+                name="plain ones" if n < n_plain else name,
+                showlegend=n >= n_plain or n == 0,
                 mode="lines+markers",
                 line={"color": colour, "width": 1 if n < n_plain else 2},
                 marker={"symbol": symbol, "size": 8},
@@ -31,5 +32,10 @@ def longer_figure(
             )
             for n, ((name, values), (colour, symbol)) in enumerate(zip(losses, looks, strict=True))
         ],
-        layout(360, {"title": "positions in the text", "type": "category"}, {"title": "loss, nats a piece"}),
+        layout(
+            400,
+            {"title": "positions in the text", "type": "category"},
+            {"title": "loss, nats a piece"},
+            margin={"l": 60, "r": 12, "t": 84, "b": 48},  # room for three lines of legend on a phone
+        ),
     )

@@ -205,11 +205,14 @@ def sibling_table(part: str) -> Statements:
         yield claims.markdown(
             f"The {len(plain)} plain ones differ in their random numbers alone, and still by up to **{loss}** in loss "
             f"and **{bleu}** in BLEU. A sibling that is no further than this from their mean is marked *noise*: chance "
-            "may have made the difference."
+            "may have made the difference. So few plain ones measure chance only roughly."
         )
         if others:
-            real = [f"**{name}**" for name in others if not is_noise(values["bleu"], plain, name)]
-            yield claims.markdown(f"Beyond the noise in BLEU: {', '.join(real) or 'none'}.")
+            loss, bleu = (
+                ", ".join(f"**{name}**" for name in others if not is_noise(one, plain, name)) or "none"
+                for one in values.values()
+            )
+            yield claims.markdown(f"Beyond the noise in loss: {loss}. In BLEU: {bleu}.")
     speed = ["speed"] if speeds else []
     yield claims.table(
         ("sibling", "loss", "against the plain", "BLEU", "against the plain", *speed, "parameters"),
@@ -277,7 +280,7 @@ def longer_texts(page: Page) -> Statements:
             {
                 "type": "scatter",
                 "mode": "lines+markers",
-                "name": name,
+                "name": "plain ones" if name in plain else name,
                 "x": spans,
                 "y": list(losses[name].values()),
                 "line": {"color": colour, "width": width},
@@ -298,7 +301,7 @@ def longer_texts(page: Page) -> Statements:
         said.append(f"No number there: {', '.join(short)}, with vectors for {most} positions and none beyond.")
     yield claims.markdown(" ".join(said))
     yield claims.caption(
-        "Length is not all that is new to them: in training at most two sentences were joined, and these texts hold "
+        "Length is not all that is new to them: in training a text was at most two sentence pairs joined, here it is "
         "many. So compare the lines with one another, not the ends of one line."
     )
     yield from numbers_of_figure(

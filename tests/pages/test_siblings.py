@@ -140,7 +140,7 @@ def test_all_are_on_the_page_about_the_model() -> None:
     page = "\n".join(one.value for one in app.html)
     names = re.findall(r"<tr><td>((?:plain|positions|norm|activation)-\w+)</td>", page)
     assert sorted(names) == list(PARTS)
-    assert "Beyond the noise in BLEU: **activation" in markdown(app).replace("\\", "")
+    assert "In BLEU: **activation" in markdown(app).replace("\\", "")
 
 
 @pytest.mark.usefixtures("shown")

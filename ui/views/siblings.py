@@ -165,11 +165,13 @@ def _about_noise(shown: Sequence[Sibling], by_loss: Noise | None, by_bleu: Noise
     st.markdown(
         f"The {len(shown) - len(others)} plain ones differ in their random numbers alone, and still by up to "
         f"**{number(by_loss.spread, 3)}** in loss and **{number(by_bleu.spread, 1)}** in BLEU. A sibling that is no "
-        "further than this from their mean is marked *noise*: chance may have made the difference."
+        "further than this from their mean is marked *noise*: chance may have made the difference. So few plain ones "
+        "measure chance only roughly."
     )
     if others:
-        real = [bold(one.name) for one in others if not by_bleu.explains(one.bleu)]
-        st.markdown(f"Beyond the noise in BLEU: {', '.join(real) or 'none'}.")
+        loss = [bold(one.name) for one in others if not by_loss.explains(one.loss)]
+        bleu = [bold(one.name) for one in others if not by_bleu.explains(one.bleu)]
+        st.markdown(f"Beyond the noise in loss: {', '.join(loss) or 'none'}. In BLEU: {', '.join(bleu) or 'none'}.")
 
 
 def _against(one: Sibling, value: float, chance: Noise | None, digits: int) -> str:

@@ -51,7 +51,7 @@ def longer_texts() -> None:
         )
     )
     st.caption(
-        "Length is not all that is new to them: in training at most two sentences were joined, and these texts hold "
+        "Length is not all that is new to them: in training a text was at most two sentence pairs joined, here it is "
         "many. So compare the lines with one another, not the ends of one line."
     )
     numbers_of_figure(

@@ -26,8 +26,9 @@ def frame(page: Page) -> Statements:
         "Every number in the lessons comes from one small Transformer, computed while you watch. It is an "
         "encoder-decoder as in *Attention Is All You Need* (Vaswani et al. 2017): layers normalised after each "
         "residual sum, ReLU, sinusoidal positions, embeddings times √d_model, and an output that shares its matrix "
-        "with the embeddings. Only *Before attention* has three small readers of its own, which learned from the English "
-        "side of the same sentences. (Under *Explore*, other people's models speak for themselves.)"
+        "with the embeddings. Some lessons have small models of their own beside it. *Before attention* has three "
+        "readers, which learned from the English side of the same sentences. Those under *Variants* and *Training* have "
+        "siblings of the translator, and models that learn before your eyes. (Under *Explore*, other people's models speak for themselves.)"
     )
     d_model = weights()["encoder.layers.0.self_attn.w_k.weight"].shape[1]
     n_layers = {sum(f"{stack}.layers.{n}.self_attn.w_k.weight" in weights() for n in range(99)) for stack in STACKS}
