@@ -5,7 +5,7 @@ weights, config, the log of its training, its snapshots, its scores (metrics.jso
 the translator, whose it is. Run it again when more are finished; other files of a folder stay.
 
 How fast they write is measured by itself, on a machine with nothing else to do: `--speed` does that alone, for all that
-are in the app.
+are in the app. Both print at the end what README.md has to say.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from typing import Any
 
 import torch
 
-from experiments.siblings import DIFFERS, METRICS, SPEED
+from experiments.siblings import DIFFERS, METRICS, SPEED, Sibling, load_siblings
 from model.about import FILE as ABOUT
 from model.checkpoint import CONFIG, SNAPSHOTS, TOKENIZER, WEIGHTS
 from model.decoding import Greedy
@@ -123,6 +123,33 @@ def measure_speed(test: Path, models: Path = MODELS) -> dict[str, Any]:
     return figures
 
 
+def readme_rows(siblings: Sequence[Sibling]) -> list[str]:
+    """What README.md says of them: lines of its table of figures."""
+    plain = [one for one in siblings if one.is_plain]
+    others = {one.name: one.bleu for one in siblings if not one.is_plain}
+    speed = {one.name: one.speed for one in siblings if one.speed}
+    rows: list[tuple[str, str, str]] = []
+    if plain:
+        bleu, loss = sorted(one.bleu for one in plain), sorted(one.loss for one in plain)
+        measured = f"{bleu[0]:.1f} to {bleu[-1]:.1f}; {loss[0]:.3f} to {loss[-1]:.3f}"
+        rows += [(f"the siblings, greedy: BLEU and validation loss of the plain ones ({len(plain)})", measured, "")]
+    if others:
+        rows += [(f"BLEU of the others ({len(others)}): lowest and highest", lowest_and_highest(others, 1), "")]
+        far = list(siblings[0].longer)[-1]
+        losses = {one.name: value for one in siblings if (value := one.longer.get(far)) is not None}
+        rows += [(f"loss of all at positions {far}: lowest and highest", lowest_and_highest(losses, 2), "")]
+    if speed:
+        what = f"pieces all write in a second, {FIRST} = 1: lowest and highest"
+        rows += [(what, lowest_and_highest(speed, 2), " --speed")]
+    command = "python -m training.publish_siblings RUNS TEST.tsv"
+    return [f"| {what} | {measured} | `{command}{flag}` |" for what, measured, flag in rows]
+
+
+def lowest_and_highest(values: Mapping[str, float], digits: int) -> str:
+    ranked = sorted(values, key=values.__getitem__)
+    return ", ".join(f"{name} {values[name]:.{digits}f}" for name in dict.fromkeys((ranked[0], ranked[-1])))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m training.publish_siblings", description=__doc__)
     parser.add_argument("runs", type=Path, help="the folder given to training.siblings as --out")
@@ -133,13 +160,15 @@ def main() -> None:
     torch.set_num_threads(1)  # sentence by sentence, more would only wait for one another
     if arguments.speed:
         print(json.dumps(measure_speed(arguments.test)["ratios"], indent=2))
-        return
-    for name in arguments.only or SIBLINGS:
-        if is_finished(arguments.runs / name):
-            metrics = publish(name, arguments.runs / name, arguments.test)
-            print(f"{name}: {metrics['test']['greedy']['bleu']} BLEU, loss {metrics['training']['validation_loss']}")
-        else:
-            print(f"{name} is not finished")
+    else:
+        for name in arguments.only or SIBLINGS:
+            if is_finished(arguments.runs / name):
+                figures = publish(name, arguments.runs / name, arguments.test)
+                bleu, loss = figures["test"]["greedy"]["bleu"], figures["training"]["validation_loss"]
+                print(f"{name}: {bleu} BLEU, loss {loss}")
+            else:
+                print(f"{name} is not finished")
+    print("README.md says:", *readme_rows(load_siblings()), sep="\n")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import torch
 
-from experiments.siblings import METRICS, SPEED, load_siblings
+from experiments.siblings import METRICS, SPEED, Sibling, load_siblings
 from model import checkpoint
 from model.build import build_model
 from model.checkpoint import CONFIG, SHIPPED, TOKENIZER, WEIGHTS, save_weights, snapshot
@@ -72,6 +72,8 @@ def call(monkeypatch: pytest.MonkeyPatch, models: Path, *typed: object) -> None:
     monkeypatch.setattr(sys, "argv", ["publish_siblings", *map(str, typed)])
     monkeypatch.setattr(command.publish, "__defaults__", (models,))
     monkeypatch.setattr(command.measure_speed, "__defaults__", (models,))
+    monkeypatch.setattr(command, "load_siblings", lambda: load_siblings(models))
+    monkeypatch.setattr(command, "readme_rows", lambda siblings: [f"rows of {len(siblings)}"])
     command.main()
 
 
@@ -99,6 +101,7 @@ def test_the_finished_ones_are_published_whole(
     assert f"positions-learned: {one.bleu} BLEU, loss 2.3456\n" in said
     assert "plain-2 is not finished\n" in said
     assert "plain-1 is not finished\n" in said
+    assert said.endswith("README.md says:\nrows of 1\n")
 
 
 @pytest.mark.usefixtures("few_texts")
@@ -157,7 +160,7 @@ def test_a_sibling_is_replaced_only_once_all_is_there(
 
 def test_only_names_chooses(runs: Path, file: Path, models: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     call(monkeypatch, models, runs, file, "--only", "plain-2")
-    assert capsys.readouterr().out == "plain-2 is not finished\n"
+    assert capsys.readouterr().out == "plain-2 is not finished\nREADME.md says:\nrows of 0\n"
     with pytest.raises(SystemExit):
         call(monkeypatch, models, runs, file, "--only", "nobody")
 
@@ -191,7 +194,7 @@ def test_speed_is_measured_of_all_that_are_in_the_app_and_changes_nothing_else(
     monkeypatch.setattr(command, "speed", lambda loaded, sentences: len(loaded.name) * len(sentences))
     call(monkeypatch, models, runs, file, "--speed")
     ratios = {"plain-1": 1.0, "positions-learned": round(17 / 7, 3)}
-    assert json.loads(capsys.readouterr().out) == ratios
+    assert json.loads(capsys.readouterr().out.partition("README")[0]) == ratios
     assert {path: path.read_bytes() for path in before} == before
     written = json.loads((models / SPEED).read_text())
     assert written == {"rounds": command.ROUNDS, "sentences": len(PAIRS) + 1, "ratios": ratios}
@@ -244,6 +247,40 @@ def test_the_loss_is_that_of_the_last_labels_of_each_text_one_by_one() -> None:
                 each.append(np.log(np.exp(logits[t]).sum()) - logits[t, label])
     assert mean_loss(loaded, texts, 9) == pytest.approx(np.mean(each), rel=1e-5)
     assert not math.isclose(mean_loss(loaded, texts, 1), np.mean(each), rel_tol=1e-2)
+
+
+# --- what the README says --------------------------------------------------------------------------------------------
+
+
+def test_the_rows_of_the_readme_worked_out_by_hand() -> None:
+    plain = [
+        Sibling("plain-1", 1.75, 36.86, 56.0, 2000, 9, {"1–20": 1.0, "97–128": 5.2}, 1.0),
+        Sibling("plain-2", 1.7, 36.8, 56.0, 2000, 9, {"1–20": 1.0, "97–128": 5.3}, 0.9),
+    ]
+    others = [
+        Sibling("norm-rms", 1.7, 30.0, 50.0, 2000, 9, {"1–20": 1.0, "97–128": 4.125}, None),
+        Sibling("positions-learned", 1.7, 40.0, 50.0, 2000, 9, {"1–20": 1.0, "97–128": None}, 1.25),
+    ]
+    expected = [
+        "| the siblings, greedy: BLEU and validation loss of the plain ones (2) | 36.8 to 36.9; 1.700 to 1.750 |",
+        "| BLEU of the others (2): lowest and highest | norm-rms 30.0, positions-learned 40.0 |",
+        "| loss of all at positions 97–128: lowest and highest | norm-rms 4.12, plain-2 5.30 |",
+        "| pieces all write in a second, plain-1 = 1: lowest and highest | plain-2 0.90, positions-learned 1.25 |",
+    ]
+    assert [row.rsplit(" `", 1)[0] for row in command.readme_rows(plain[:1])] == [
+        "| the siblings, greedy: BLEU and validation loss of the plain ones (1) | 36.9 to 36.9; 1.750 to 1.750 |",
+        "| pieces all write in a second, plain-1 = 1: lowest and highest | plain-1 1.00 |",
+    ]
+    rows = command.readme_rows([*plain, *others])
+    assert [row.rsplit(" `", 1)[0] for row in rows] == expected
+
+
+def test_the_readme_says_what_was_measured() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    missing = [row for row in command.readme_rows(load_siblings()) if row not in readme]
+    assert not missing, "README.md must say:\n" + "\n".join(missing)
+    said = [line for line in readme if "training.publish_siblings RUNS" in line]
+    assert len(said) == len(command.readme_rows(load_siblings()))
 
 
 # --- those that ship -------------------------------------------------------------------------------------------------
