@@ -2,7 +2,7 @@
 
 import pytest
 
-from model.trace import MAX_TOKENS
+from model.trace import MAX_TOKENS, trace
 from ui import engine
 from ui.course.notices import LONG_WORDS, MAX_CHARS, cut_notice, unlike_training
 
@@ -58,3 +58,19 @@ def test_nothing_is_cut_from_a_sentence_that_just_fits() -> None:
     assert len(trace.src) == MAX_TOKENS + 1
     assert cut_notice(typed, trace) == ""
     assert cut_notice(typed + " dog", engine.trace(typed + " dog")) != ""
+
+
+def test_a_sibling_knows_the_words_of_the_data_that_it_shares_with_the_translator() -> None:
+    for typed in ("qwrtz plmkn vbxcz hjkgf", "I like dogs."):
+        said = [unlike_training(engine.trace(typed, name=name)) for name in ("translator", "plain-1", "plain-1@0")]
+        assert said[0] == said[1] == said[2]
+    assert said[0] == ""
+
+
+def test_a_model_whose_positions_end_sooner_says_where(monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded = engine.model("plain-1")
+    monkeypatch.setattr(loaded.model.embedding.positions, "max_len", 64)
+    typed = " ".join(["dog"] * 70)
+    cut = trace(loaded, typed)
+    assert len(cut.src) == 64
+    assert "only the first 63 words and marks (63 pieces; it takes at most 63)" in cut_notice(typed, cut)
