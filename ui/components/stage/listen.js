@@ -50,15 +50,15 @@ function listen(stage) {
 }
 
 /**
- * Keys act when the focus is on the stage or on nothing, never while one types. With the focus on nothing, Page Up and
- * Page Down scroll the page, unless someone presents.
+ * Keys act when the focus is on the stage or on nothing, never while one types. With the focus on nothing, Page Up,
+ * Page Down, Home and End scroll the page, unless someone presents.
  */
 function pressed(stage, event) {
   if (!stage.data || event.ctrlKey || event.altKey || event.metaKey) return;
   const path = event.composedPath();
   const here = path.includes(stage.root);
   const presents = stage.presenting || document.fullscreenElement;
-  const shown = stage.root.getBoundingClientRect().bottom > 120 && (presents || !event.key.startsWith("Page"));
+  const shown = stage.root.getBoundingClientRect().bottom > 120 && (presents || !/^(Page|Home|End)/.test(event.key));
   const heard = stage.clip ? !stage.small && event.key === " " : shown;
   if (!here && !(onNothing() && heard)) return;
   const target = path[0];
