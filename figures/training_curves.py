@@ -50,7 +50,7 @@ def training_curves(
         for n, (name, domain) in enumerate(PANELS)
     }
     y = axes.pop("yaxis")
-    x = {"title": "step", "tickformat": ",", "range": [0, steps[-1]], "anchor": _axis(len(PANELS) - 1)}
+    x = {"title": "step", "tickformat": ",", "range": [0, 1.02 * steps[-1]], "anchor": _axis(len(PANELS) - 1)}
     made = layout(520, x, y, legend=False, shapes=[_upright(end) for end in ends])
     return go.Figure(traces, made | axes)
 
@@ -90,7 +90,7 @@ def snapshot_lines(
     x = {"title": "step of the snapshot", "tickvals": places, "ticktext": [f"{step:,}" for step in steps]}
     y = {"title": axis[0], "range": [0, axis[1]]}
     shapes = [_upright(at)] + ([] if level is None else [_across(level)])
-    return go.Figure(traces, layout(340, x, y, shapes=shapes))
+    return go.Figure(traces, layout(360, x, y, bottom=76, shapes=shapes))  # on a phone the steps stand upright
 
 
 _DOTTED = {"color": GREY, "width": 1, "dash": "dot"}

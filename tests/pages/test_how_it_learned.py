@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.training.how_it_learned import playing
-from tests.pages.kit import assert_sound, component, markdown, notices, opened, values
+from pages.training.how_it_learned import playing, snapshots
+from tests.pages.kit import ROUTER, assert_sound, component, go_to, markdown, notices, opened, values
 
 SLUG = "how-it-learned"
 STEPS = [0, 50, 100, 200, 400, 700, 1000, 1500, 2000, 3000, 5000, 6000]
@@ -121,6 +121,26 @@ def test_a_sentence_that_is_too_long_is_told_in_one_sentence_in_each_part() -> N
 def test_any_sentence_is_shown_as_it_is(sentence: str, trial: str) -> None:
     app = opened(SLUG, sentence=sentence, learned_trial=trial, snapshot="100", look="Neighbours of a piece")
     assert "<script>" not in "".join(one.proto.body for one in app.get("html"))
+
+
+@pytest.mark.parametrize(
+    ("left", "says"), [((), "no snapshot is in it"), ((0, 50), "measured on other snapshots")], ids=["none", "some"]
+)
+def test_missing_snapshots_are_told_in_one_sentence(
+    left: tuple[int, ...], says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(snapshots, "snapshot_steps", lambda name: left)
+    known = (snapshots.steps, snapshots.measured, snapshots.snapshot_control)
+    for one in known:
+        one.cache_clear()
+    app = AppTest.from_file(ROUTER, default_timeout=60)
+    go_to(app, SLUG).run()
+    for one in known:
+        one.cache_clear()
+    assert not app.exception
+    assert app.error
+    told = [one.value.replace("\\", "") for one in app.error]
+    assert all(says in one and "git checkout" in one for one in told)
 
 
 def test_the_learner_can_say_when_the_model_learned_to_align() -> None:

@@ -64,8 +64,9 @@ def heads_formed(trace: Trace) -> None:
         [(head, when(of), number(of[-1], 2)) for head, of in shares.items()],
     )
     st.caption(
-        f"Equal weights on all pieces would give {number(file.equal, 2)} on the {many}. The snapshots stand side by "
-        "side, whatever the steps between them; the dotted line upright is the one chosen above."
+        "Each line is a head: its layer, a dot, its number in the layer. Equal weights on all pieces would give "
+        f"{number(file.equal, 2)} on the {many}. The snapshots stand side by side, whatever the steps between them; "
+        "the dotted line upright is the one chosen above."
     )
     numbers_of_figure(
         ("step", *shares),

@@ -4,10 +4,11 @@ import functools
 
 import streamlit as st
 
-from experiments.forming import Measured, load_measured
+from experiments.forming import MEASURED, Measured, load_measured
 from experiments.losses import with_losses
+from model.checkpoint import SNAPSHOTS, broken
 from model.decoding import Greedy
-from model.loaded import AT, LoadedModel, snapshot_steps
+from model.loaded import AT, MODELS, LoadedModel, snapshot_steps
 from model.trace import Trace
 from training.recipe import RECIPES
 from ui import engine
@@ -20,14 +21,18 @@ LONGER = 10  # pieces by which a translation may be longer than the last snapsho
 
 @functools.cache
 def steps() -> tuple[int, ...]:
-    """None come while the app runs."""
-    return snapshot_steps(NAME)
+    """Raises: CheckpointError if no snapshot is there"""
+    if not (found := snapshot_steps(NAME)):
+        raise broken(MODELS / NAME / SNAPSHOTS, FileNotFoundError("no snapshot is in it"))
+    return found
 
 
 @functools.cache
 def measured() -> Measured:
-    """Raises: CheckpointError"""
-    return load_measured(NAME)
+    """Raises: CheckpointError if it is missing, damaged, or of other snapshots"""
+    if (file := load_measured(NAME)).steps != steps():
+        raise broken(MODELS / NAME / MEASURED, ValueError("it was measured on other snapshots"))
+    return file
 
 
 @functools.cache

@@ -331,8 +331,9 @@ def heads_formed(page: Page) -> Statements:
         *((head, f"{formed[head]:,}" if head in formed else "never", number(shares[head][-1], 2)) for head in heads()),
     )
     yield claims.caption(
-        f"Equal weights on all pieces would give {number(file['equal'], 2)} on the {many}. The snapshots stand side by "
-        "side, whatever the steps between them; the dotted line upright is the one chosen above."
+        "Each line is a head: its layer, a dot, its number in the layer. Equal weights on all pieces would give "
+        f"{number(file['equal'], 2)} on the {many}. The snapshots stand side by side, whatever the steps between them; the "
+        "dotted line upright is the one chosen above."
     )
     yield from numbers_of_figure(
         ("step", *heads()),
@@ -566,7 +567,7 @@ def curves(rows: list[dict[str, float]], validation: list[dict[str, float]]) -> 
         "Learning rate, loss and length of the gradient over 6,000 steps; dotted lines after the warm-up, at step 1,000, and "
         "where the fall begins, at step 4,201.",
         traces,
-        x={"title": {"text": "step"}, "tickformat": ",", "range": [0, 6000], "anchor": "y3"},
+        x={"title": {"text": "step"}, "tickformat": ",", "range": [0, 6120], "anchor": "y3"},
         y=y[0],
         yaxis2=y[1],
         yaxis3=y[2],
