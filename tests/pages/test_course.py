@@ -12,7 +12,7 @@ from tests.course import LESSONS
 from tests.pages.kit import ROUTER, assert_sound, elements, go_to, markdown, notices, opened
 from ui.course.lesson import Lesson
 from ui.course.progress import COOKIE, MAX_CHARS, read_progress
-from ui.course.quiz import Question
+from ui.course.quiz import Ask, Question
 
 EVERY = pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.slug)
 
@@ -22,7 +22,7 @@ def page() -> None:
     import streamlit as st
 
     from ui.course.progress import counted, written_progress
-    from ui.course.quiz import Question, quiz
+    from ui.course.quiz import Ask, Question, quiz
 
     questions = (
         Question("one", "First?", ("red", "green"), frozenset({1}), "Because.", wrong={0: "Red is wrong."}),
@@ -169,7 +169,8 @@ def test_another_sentence_brings_the_questions_that_its_own_page_asks(slug: str)
 def test_each_wrong_option_has_its_own_explanation(lesson: Lesson) -> None:
     for sentence in ("I ate an apple", "My neighbour's cat doesn't like the rain."):
         app = opened(lesson.slug, sentence=sentence)
-        questions: tuple[Question, ...] = app.session_state["asked"][1]
+        asked: list[Ask] = app.session_state["asked"][1]
+        questions = [one if isinstance(one, Question) else one() for one in asked]
         assert len(questions) >= 2
         assert len({question.id for question in questions}) == len(questions)
         for question in questions:
