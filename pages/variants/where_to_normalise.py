@@ -72,9 +72,10 @@ def step_choice(place: str) -> Choice[str]:
 
 def idea(trace: Trace) -> None:
     st.markdown(
-        "A norm may stand **after** the sum, as in 2017, or **before** the sub-layer, as in most models since. It may "
-        "also stand at both ends of the sub-layer, or the stream may count for more in the sum. The norm itself may be "
-        "simpler: RMSNorm takes no mean off."
+        "Attention and feed-forward are *sub-layers*. What comes in also runs past them, as the *stream*; the two are "
+        "added. A **norm** brings a row of numbers to one scale. It may stand **after** the sum, as in 2017, or "
+        "**before** the sub-layer, as in most models since; at both ends of the sub-layer; or the stream may count for "
+        "more in the sum. The norm itself may be simpler: RMSNorm does not subtract the mean."
     )
     with st.expander("The four places"):
         markdown_table(("Place", "Formula", "Used by"), FORMULAS)
@@ -201,7 +202,8 @@ def by_hand() -> Question:
     )
     return Question(
         "rms",
-        "A row of two numbers is (1, 3). What does RMSNorm make of it, with γ = 1?",
+        "RMSNorm divides a row by its root mean square. (γ, a learned factor, is 1 here.) What does it make of the row "
+        "(1, 3)?",
         (layer, rms, share),
         frozenset({1}),
         "The squares are 1 and 9, their mean is 5, and both numbers are divided by √5 = 2.24.",

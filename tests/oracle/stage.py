@@ -21,7 +21,7 @@ HEADS = config()["n_heads"]
 PARTS = {"encoder": ("self_attn", "feed_forward"), "decoder": ("self_attn", "cross_attn", "feed_forward")}
 # As measured over many sentences (assets/models/translator/about.json), counted from 0.
 TELLING = {"encoder": (1, 1), "decoder": (2, 0), "cross": (2, 2)}
-OTHERS = "Layers 2 and 3 do the same again, with weights of their own."
+OTHERS = "Layers 2 and 3 do the same, each with its own learned numbers."
 LABELS = {
     "embedding": "Token embedding",
     "positions": "+ Positions",
@@ -347,7 +347,7 @@ class Story:
                 self.add("block", said, part=at)
             elif block.name == "positions":
                 said = (
-                    f"To each column {d} more numbers are added. They depend only on where the piece "
+                    f"To each column {d} numbers are added, one to one. They depend only on where the piece "
                     "stands: first, second, third."
                 )
                 self.add("block", said, "vectors", part=at)
@@ -357,11 +357,11 @@ class Story:
                     self.add("block", OTHERS, part=at, look=look)
                     continue
                 said = (
-                    "Self-attention: each piece looks at all pieces and takes in shares of their numbers, in "
-                    f"{HEADS} ways at once, the heads. So its column tells of the others too."
+                    "Self-attention: each piece looks at all pieces and takes in shares of their numbers. "
+                    f"{HEADS} heads do so side by side. So its column tells of the others too."
                 )
                 self.add("block", said, "attention", part=at, look=look, half=1)
-                said = "Add & Norm: this is added to the column, and the sum is brought to one scale."
+                said = "Add & Norm: what was gathered is added to the column, and the sum is brought to one scale."
                 self.add("block", said, part=at, look=look, half=2)
             elif block.layer == 1:
                 self.add("block", "Feed-forward: a small network works on each column by itself.", part=at)

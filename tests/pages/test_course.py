@@ -22,7 +22,7 @@ def page() -> None:
     import streamlit as st
 
     from ui.course.progress import counted, written_progress
-    from ui.course.quiz import Ask, Question, quiz
+    from ui.course.quiz import Question, quiz
 
     questions = (
         Question("one", "First?", ("red", "green"), frozenset({1}), "Because.", wrong={0: "Red is wrong."}),

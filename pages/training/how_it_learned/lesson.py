@@ -1,5 +1,7 @@
 """Lesson: one training, looked at through snapshots of the weights."""
 
+import math
+
 import streamlit as st
 
 from experiments.dropout import probabilities_with_dropout
@@ -71,7 +73,9 @@ def check(trace: Trace) -> None:
     read = target_read(trace, chosen())
     rows = tuple(token.text for token in read.labels)
     caption = Caption(f"{inside} at step {chosen():,}", "A row for each piece of the last translation; in nats.")
-    checked_matrix(read, INSIDE[inside], caption, labels=Labels(rows, ("loss",)), scale=Scale("positive", digits=4))
+    # One scale for all snapshots, so that one sees the losses pale: a little more than a blind guess costs.
+    scale = Scale("positive", limit=math.ceil(math.log(read.model.config.vocab_size)) + 1.0, digits=4)
+    checked_matrix(read, INSIDE[inside], caption, labels=Labels(rows, ("loss",)), scale=scale)
     check_cell(read)
 
 

@@ -36,8 +36,8 @@ def what_comes_first() -> Question:
     return Question(
         "first",
         f"The translator starts from random weights and is trained for {steps()[-1]:,} steps. What does it learn "
-        "first? A piece counts as learned once it is the likeliest in more than half of the cases where it is right; "
-        "looking, once a head puts more than half of its weight there.",
+        "first? A piece counts as learned when the model ranks it first in more than half of the places where it "
+        "belongs. Looking counts as learned when one head puts more than half of its weight on the right English word.",
         ("where a sentence ends", "to look at the English word that it needs", "to choose the rarer pieces"),
         frozenset({right}),
         f"On {file.n_sentences} new sentences, {told[0]}; {told[1]}; {told[2]}. Rarer are all but the "

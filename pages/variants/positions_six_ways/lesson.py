@@ -225,6 +225,7 @@ def arrows(trace: Trace, pieces: tuple[int, int], places: tuple[int, int]) -> No
         f"the turned ones lie {number(between, 0)} degrees.",
     )
     st.caption(
+        "Position 1 is not turned. "
         f"Pair {pair} of {half} turns by {number(step, 1)}° a place: the query by {number((places[0] - 1) * step, 0)}°,"
         f" the key by {number((places[1] - 1) * step, 0)}°. Between the turned arrows lie **{number(between, 0)}°**. "
         "Move both sliders by the same: the arrows turn, the angle between them stays. All are drawn equally long."

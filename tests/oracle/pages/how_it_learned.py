@@ -214,6 +214,7 @@ def shown(page: Page) -> Shown:
         columns=["loss"],
         oracle=forced(page, step_of(page)),
         scale="positive",
+        limit=math.ceil(math.log(config()["vocab_size"])) + 1.0,
         digits=4,
     )
 
@@ -604,8 +605,8 @@ def predict(page: Page) -> Statements:
     right = int(np.argmin([math.inf if step is None else step for step in learned]))
     yield claims.question(
         f"The translator starts from random weights and is trained for {last_step()} steps. What does it learn first? A "
-        "piece counts as learned once it is the likeliest in more than half of the cases where it is right; looking, once "
-        "a head puts more than half of its weight there.",
+        "piece counts as learned when the model ranks it first in more than half of the places where it belongs. Looking "
+        "counts as learned when one head puts more than half of its weight on the right English word.",
         ("where a sentence ends", "to look at the English word that it needs", "to choose the rarer pieces"),
         right,
         f"On {n} new sentences, {told[0]}; {told[1]}; {told[2]}. Rarer are all but the {file['common']} commonest pieces.",

@@ -294,7 +294,7 @@ def arrows(page: Page, pieces: tuple[int, int], places: tuple[int, int]) -> Stat
     )
     query, key = ((place - 1) * step for place in places)
     yield claims.caption(
-        f"Pair {pair} of {half} turns by {number(step, 1)}° a place: the query by {number(query, 0)}°, the key by "
+        f"Position 1 is not turned. Pair {pair} of {half} turns by {number(step, 1)}° a place: the query by {number(query, 0)}°, the key by "
         f"{number(key, 0)}°. Between the turned arrows lie **{number(between, 0)}°**. Move both sliders by the same: the "
         "arrows turn, the angle between them stays. All are drawn equally long."
     )

@@ -69,9 +69,10 @@ def other(page: Page) -> Variant:
 
 def idea(page: Page) -> Statements:
     yield claims.markdown(
-        "A norm may stand **after** the sum, as in 2017, or **before** the sub-layer, as in most models since. It may "
-        "also stand at both ends of the sub-layer, or the stream may count for more in the sum. The norm itself may be "
-        "simpler: RMSNorm takes no mean off."
+        "Attention and feed-forward are *sub-layers*. What comes in also runs past them, as the *stream*; the two are "
+        "added. A **norm** brings a row of numbers to one scale. It may stand **after** the sum, as in 2017, or "
+        "**before** the sub-layer, as in most models since; at both ends of the sub-layer; or the stream may count for "
+        "more in the sum. The norm itself may be simpler: RMSNorm does not subtract the mean."
     )
     yield claims.fold("The four places")
     yield claims.table(
@@ -226,7 +227,8 @@ def deep_stack(page: Page) -> Statements:
 def predict(page: Page) -> Statements:
     row = np.array([[1.0, 3.0]])
     yield claims.question(
-        "A row of two numbers is (1, 3). What does RMSNorm make of it, with γ = 1?",
+        "RMSNorm divides a row by its root mean square. (γ, a learned factor, is 1 here.) What does it make of the row "
+        "(1, 3)?",
         [f"({number(a, 2)}, {number(b, 2)})" for a, b in (per_word(row)[0], per_word_rms(row)[0], row[0] / row.sum())],
         1,
         "The squares are 1 and 9, their mean is 5, and both numbers are divided by √5 = 2.24.",

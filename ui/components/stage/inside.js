@@ -219,7 +219,7 @@ class Inside {
     const [, head, row, column] = cell.index;
     const { memory } = data.panels[given.panel].parts[given.part];
     const columns = data.panels[memory < 0 ? given.panel : memory].tokens;
-    setText(this.says, `Head ${head + 1}: ${data.panels[given.panel].tokens[row]} takes ${shown}, or ${share}, from ${columns[column]}`);
+    setText(this.says, `Head ${head + 1}: “${data.panels[given.panel].tokens[row]}” takes ${shown}, or ${share}, from “${columns[column]}”`);
   }
 
   press(event) {

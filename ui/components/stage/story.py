@@ -97,8 +97,8 @@ def _others(panel: Panel) -> str:
     """What is said of all layers of a stack but the first, once it has been told what that does."""
     last = max(part.layer for part in panel.parts)
     if last == 2:
-        return "Layer 2 does the same again, with weights of its own."
-    return f"Layers 2 {'and' if last == 3 else 'to'} {last} do the same again, with weights of their own."
+        return "Layer 2 does the same, with its own learned numbers."
+    return f"Layers 2 {'and' if last == 3 else 'to'} {last} do the same, each with its own learned numbers."
 
 
 class _Story:
@@ -147,8 +147,8 @@ class _Story:
                 said = f"Each piece becomes a vector: {d_model} learned numbers, drawn as a small block of colours, "
                 yield moment.lasts(1.2, said + "its column.")
             case "positions":
-                said = f"To each column {d_model} more numbers are added. They depend only on where the piece stands: "
-                yield moment.lasts(1.5, said + "first, second, third.", "vectors")
+                said = f"To each column {d_model} numbers are added, one to one. They depend only on where the piece "
+                yield moment.lasts(1.5, said + "stands: first, second, third.", "vectors")
             case "attention" if part.layer == 1:
                 yield from self.attention(moment, part)
             case "attention":
@@ -167,12 +167,12 @@ class _Story:
         moment = replace(moment, head=look.head, focus=look.row)
         whom = "itself and those before it" if part.causal else "all pieces"
         n_heads = len(self.trace.tensors[part.weights])
-        ways = f", in {n_heads} ways at once, the heads" if n_heads > 1 else ""
-        said = f"Self-attention: each piece looks at {whom} and takes in shares of their numbers{ways}. "
+        ways = f" {n_heads} heads do so side by side." if n_heads > 1 else ""
+        said = f"Self-attention: each piece looks at {whom} and takes in shares of their numbers.{ways} "
         yield replace(moment, half=1).lasts(1.8, said + "So its column tells of the others too.", "attention")
-        said = "This is added to the column."
+        said = "What was gathered is added to the column."
         if sublayer_of(self.trace, part).norm == "after":
-            said = "Add & Norm: this is added to the column, and the sum is brought to one scale."
+            said = "Add & Norm: what was gathered is added to the column, and the sum is brought to one scale."
         yield replace(moment, half=2).lasts(1.0, said)
 
     # --- the stack that writes ------------------------------------------------------------------------------------
