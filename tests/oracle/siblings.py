@@ -335,6 +335,10 @@ def one_sibling(name: str, run: Sibling, chance: Array, kind: str) -> Statements
         axis=name,
         limit=1.0,
     )
+    yield from numbers_of_figure(
+        ("piece", "probability"),
+        *((text, claims.chance(one)) for text, one in zip(texts, chance[:READABLE], strict=True)),
+    )
     last = run.config["n_layers"] - 1
     path, part = KINDS[kind].path.format(last), np.s_[:READABLE, :READABLE]
     asks, answers = {"encoder": (src, src), "decoder": (tgt, tgt), "cross": (labels, src)}[kind]

@@ -13,10 +13,10 @@ from model.trace import Trace
 from ui import engine
 from ui.components.matrix import Caption, Labels, matrix
 from ui.controls.control import Choice
-from ui.text import bold, in_markdown, number
+from ui.text import bold, chance, in_markdown, number
 from ui.views.attention_kinds import KINDS, READABLE, tokens_of
 from ui.views.column_chart import Series, column_chart
-from ui.views.tables import table
+from ui.views.tables import numbers_of_figure, table
 
 MAP = Choice("Map", "sibling_map", tuple(kind.label for kind in KINDS.values()))
 
@@ -99,6 +99,9 @@ def _one(run: Trace, name: str, kind: str, key: str) -> None:
         limit=1.0,
         alt=f"A bar for each of {len(texts)} pieces that {name} wrote: its probability.",
     )
+    numbers_of_figure(
+        ("piece", "probability"), [(text, chance(one)) for text, one in zip(texts, run.probabilities, strict=False)]
+    )
     last = len(run.model.anatomy.attentions[kind]) - 1
     weights = run.attention(kind, last).mean(0)[:READABLE, :READABLE]
     rows, columns = ([token.text for token in tokens[:READABLE]] for tokens in tokens_of(run, kind))
@@ -174,9 +177,9 @@ def _about_noise(shown: Sequence[Sibling], by_loss: Noise | None, by_bleu: Noise
         st.markdown(f"Beyond the noise in loss: {', '.join(loss) or 'none'}. In BLEU: {', '.join(bleu) or 'none'}.")
 
 
-def _against(one: Sibling, value: float, chance: Noise | None, digits: int) -> str:
+def _against(one: Sibling, value: float, seeds: Noise | None, digits: int) -> str:
     """How far a value is from the mean of the plain ones, and whether that is noise."""
-    if one.is_plain or not chance:
+    if one.is_plain or not seeds:
         return ""
-    by = value - chance.mean
-    return f"{'+' if by > 0 else ''}{number(by, digits)}{', noise' if chance.explains(value) else ''}"
+    by = value - seeds.mean
+    return f"{'+' if by > 0 else ''}{number(by, digits)}{', noise' if seeds.explains(value) else ''}"
