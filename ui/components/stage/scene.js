@@ -263,7 +263,7 @@ function addPipes(scene, data) {
       const [from, to] = [scene.boxes[part.memory], scene.boxes[p]];
       const top = from.levels.at(-1).y + (from.open.levels.at(-1) * from.tile.h) / 2;
       const block = to.blocks[n];
-      const y = block.y + Math.min(block.h, to.bar) / 2; // an open block has its name there
+      const y = block.y + mixed(block.h, Math.min(block.h, to.bar), to.open.parts[n]) / 2; // an open one is named at its top
       const side = from.x + from.w < to.x;
       const gate = side ? (from.x + from.w + to.x) / 2 : 4;
       const points = side
