@@ -114,12 +114,12 @@ def use(page: Page, control: Control, turn: int, word: str) -> float:
 def last_change(page: Page, event: str, act: Callable[[], None], part: str | None = None) -> float:
     """Milliseconds from the event that the act causes to the last change of a part of the lesson, or of all parts.
 
-    0 if nothing changes, as when a question is given the same answer again.
+    0 if nothing changes there, as when a question is given the same answer again.
     """
     page.evaluate("event => lastChanges(event)", event)
     act()
     times = times_of(page, "lastChanges")
-    return times[part] if part else max(times.values(), default=0.0)
+    return times.get(part, 0.0) if part else max(times.values(), default=0.0)
 
 
 def new_sentence(page: Page, sentence: str) -> float:
