@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, FrameLocator, Page, expect
 
 from tests.browser.conftest import ROOT, offline, served
-from tests.browser.kit import axe_faults, settled, sideways
+from tests.browser.kit import axe_faults, has_run, settled, sideways
 from tests.hub.small_models import make
 from tests.payloads import PAYLOADS
 
@@ -118,7 +118,7 @@ def unharmed(page: Page) -> None:
     settled(page)
     expect(page.locator(".stException")).to_have_count(0)
     expect(page.get_by_role("dialog")).to_have_count(0)
-    assert [f.evaluate("() => window.pwned") for f in page.frames] == [None] * len(page.frames)
+    assert has_run(page) == []
     assert "Traceback" not in page.locator("body").inner_text()
 
 

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import ROOT
-from tests.browser.kit import settled
+from tests.browser.kit import has_run, settled
 from tests.course import LESSONS
 from tests.payloads import PAYLOADS
 
@@ -49,7 +49,7 @@ def url(serve: Callable[..., str]) -> str:
 def unharmed(page: Page, what: str) -> None:
     settled(page)
     expect(page.locator(".stException, [role=dialog]")).to_have_count(0)
-    assert [frame.evaluate("() => window.pwned") for frame in page.frames] == [None] * len(page.frames), what
+    assert has_run(page) == [], what
     assert "Traceback" not in page.locator("body").inner_text(), what
 
 
