@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-BLUE, ORANGE, GREY, PURPLE = "#0072B2", "#E69F00", "#808a96", "#CC79A7"
+BLUE, ORANGE, GREY, PURPLE, GREEN = "#0072B2", "#E69F00", "#808a96", "#CC79A7", "#009E73"
 
 
 def layout(

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from figures.chart import BLUE, GREY, ORANGE, PURPLE, layout
+from figures.chart import BLUE, GREEN, GREY, ORANGE, PURPLE, layout
 
 # Of the models that differ in a part, one after the other: colour and sign, so that colour is not all.
-LOOKS = ((BLUE, "circle"), (ORANGE, "square"), (PURPLE, "diamond"), ("#009E73", "cross"), ("#D55E00", "x"))
+LOOKS = ((BLUE, "circle"), (ORANGE, "square"), (PURPLE, "diamond"), (GREEN, "cross"), ("#D55E00", "x"))
 
 
 def longer_figure(

@@ -73,11 +73,14 @@ def show(lesson: Lesson) -> None:
             progress_line(lesson)
             st.title(lesson.title, anchor=False)
             st.markdown(f"*{lesson.asks}*")
-        with st.container():
-            you_are_here(lesson, trace)
+        picture = st.container(key="opening_picture")
         _part("Idea", lesson.idea, trace)
-    asked = st.container()  # above See, but made after it: some questions are answered by running the model many times
+    asked = st.container()
+    # A learner who types waits for See. What stands above it is made after it: the picture plays for seconds, and some
+    # questions are answered by running the model many times.
     _bench(see_and_check, lesson.bench.do, trace)
+    with picture:
+        you_are_here(lesson, trace)
     with asked:
         _fragment("Predict", predict, trace)
     _part("Code", code, trace)

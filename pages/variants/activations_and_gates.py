@@ -8,7 +8,7 @@ import streamlit as st
 
 from experiments.activations import CURVES, GATES, curve, share_at_rest
 from experiments.exchange import Exchange
-from figures.activations import activation_figure
+from figures.chart import BLUE, GREY
 from figures.feed_forward import strongest_units
 from figures.probabilities import probabilities_of
 from model.anatomy import Layer
@@ -25,6 +25,7 @@ from ui.course.quiz import Ask, Question
 from ui.text import bold, number
 from ui.views.attention_kinds import READABLE
 from ui.views.before_after import pieces_before_after
+from ui.views.curves import Axis, Line, curves
 from ui.views.siblings import two_siblings
 from ui.views.tables import markdown_table, numbers_of_figure, table
 
@@ -36,6 +37,7 @@ INSIDE = Choice("What to work out", "gate_step", ("hidden", "gate", "value"))
 WHERE = Choice("Exchange it in", "exchange_in", ("all networks", "this network"))
 SMALL = 0.01  # an output below it, in size, is counted as nearly at rest
 LOST = 5  # so many pieces longer than before, a translation is cut
+TICKS = 40  # half a tick's height is this part of the curve's
 SAME = 0.02  # mean probabilities that differ by less are called the same
 FORMULAS = (
     ("ReLU", r"$\max(0,z)$", "the original Transformer; this model"),
@@ -122,12 +124,18 @@ def curve_with_ticks(name: str, before: Array, after: Array) -> None:
     z = np.linspace(low, high, 201)
     values, slopes = curve(KINDS[name], z)
     title = f"{name}'s gate" if KINDS[name] in GATES else name
-    st.plotly_chart(
-        activation_figure(z, values, slopes, (before, after), title),
-        key="activation_curve",
-        config={"displayModeBar": False},
+    half, heights = float(np.ptp(values)) / TICKS, np.concatenate([values, slopes, after])
+    low_y, high_y = float(heights.min()) - half, float(heights.max()) + half
+    curves(
+        [
+            Line(title, list(zip(z, values, strict=True)), BLUE),
+            Line("its slope", list(zip(z, slopes, strict=True)), GREY, dashed=True),
+        ],
+        Axis("before the activation", low, high),
+        Axis("after it", low_y, high_y),
         alt=f"The curve of {title} and its slope from {number(low, 0)} to {number(high, 0)}, with {len(before)} units "
         "as ticks.",
+        strokes=[(x, y - half, y + half) for x, y in zip(before.tolist(), after.tolist(), strict=True)],
     )
     points = np.array([-3.0, -2, -1, 0, 1, 2, 3])
     numbers_of_figure(

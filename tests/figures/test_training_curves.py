@@ -1,6 +1,6 @@
-"""A training and its snapshots as figures."""
+"""A training as a figure."""
 
-from figures.training_curves import snapshot_lines, training_curves
+from figures.training_curves import training_curves
 
 
 def test_three_curves_stand_one_above_the_other_on_one_axis_of_steps() -> None:
@@ -13,12 +13,3 @@ def test_three_curves_stand_one_above_the_other_on_one_axis_of_steps() -> None:
     assert [axis.title.text for axis in axes] == ["learning rate", "loss", "gradient"]
     assert axes[0].domain[0] > axes[1].domain[1] > axes[1].domain[0] > axes[2].domain[1]
     assert [shape.x0 for shape in figure.layout.shapes] == [10]
-
-
-def test_snapshots_stand_at_even_distances_under_their_steps() -> None:
-    figure = snapshot_lines((0, 50, 6000), {"a": (1, 2, 3), "b": (3, 2, 1)}, ("b",), ("size", 4.0), 1, 0.5)
-    assert [list(one.x) for one in figure.data] == [[0, 1, 2]] * 2
-    assert list(figure.layout.xaxis.ticktext) == ["0", "50", "6,000"]
-    assert (figure.data[0].line.color != figure.data[1].line.color, figure.data[0].opacity) == (True, 0.5)
-    marked, across = figure.layout.shapes
-    assert (marked.x0, marked.x1, across.y0, across.y1) == (1, 1, 0.5, 0.5)

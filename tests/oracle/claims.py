@@ -330,6 +330,35 @@ def ticks(low: float, high: float) -> list[tuple[float, str]]:
     return [(n * step, number(n * step, digits)) for n in range(first, last + 1)]
 
 
+def path(points: Array, colour: str, width: int, moves: str = "", **more: str) -> dict[str, Any]:
+    """A line of a picture through points (N,2), in shares of the picture's sides: it may be 0.0001 off."""
+    drawn = {"stroke": colour, "stroke-width": str(width)}
+    return {"points": Steps(np.asarray(points), 1e-4), "moves": moves or "M" + "L" * (len(points) - 1)} | drawn | more
+
+
+def curves(
+    legend: Sequence[tuple[str, str, bool]],
+    drawn: Sequence[dict[str, Any]],
+    *,
+    alt: str,
+    axes: tuple[str, str],
+    beside: Sequence[tuple[float, str]],
+    below: Sequence[tuple[float, str]],
+) -> Statement:
+    """Lines over an axis: names with colour and paleness, the paths, titles (y, x), the words at both axes."""
+    return Statement(
+        "curves",
+        {
+            "label": alt,
+            "legend": [list(one) for one in legend],
+            "axes": list(axes),
+            "beside": [[Between(at - 1e-4, at + 1e-4), text] for at, text in beside],
+            "below": [[Between(at - 1e-4, at + 1e-4), text] for at, text in below],
+            "drawn": list(drawn),
+        },
+    )
+
+
 def plot(alt: str, traces: Sequence[dict[str, Any]], x: dict[str, Any], y: dict[str, Any], **more: Any) -> Statement:
     """A chart: all that its traces and axes say; more: other parts of the layout."""
     return Statement("plot", {"alt": alt, "traces": list(traces), "layout": {"xaxis": x, "yaxis": y, **more}})

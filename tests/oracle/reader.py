@@ -235,6 +235,32 @@ def _columns(body: str) -> tuple[str, Any]:
     }
 
 
+def read_curves(body: str) -> tuple[str, Any]:
+    """Lines over an axis: names and words with their places, and each path of the picture in shares of its sides."""
+    (coded,) = re.findall(r'src="data:image/svg\+xml;base64,([^"]*)"', body)
+    svg = b64decode(coded).decode()
+    side = float(re.findall(r'viewBox="0 0 (\d+) \1"', svg)[0])
+    drawn = []
+    for d, rest in re.findall(r'<path d="([^"]*)"(.*?)/>', svg):
+        points = np.array(re.findall(r"(-?[\d.]+),(-?[\d.]+)", d), dtype=float).reshape(-1, 2) / side
+        drawn.append(
+            {"moves": re.sub(r"-?[\d.]+,-?[\d.]+", "", d), "points": np.stack([points[:, 0], 1 - points[:, 1]], 1)}
+            | dict(re.findall(r' ([\w-]+)="([^"]*)"', rest))
+        )
+    legend, words = body.partition("</figcaption>")[0], r'="--at:([\d.-]+)">(.*?)</'
+    return "curves", {
+        "label": _label(body),
+        "legend": [
+            [_text(name), colour, bool(pale)]
+            for pale, colour, name in re.findall(r'<span( class=pale)? style="--line:(.*?)">(.*?)</span>', legend)
+        ],
+        "axes": [_text(text) for text in re.findall(r"<p>(.*?)</p>", body, re.DOTALL)],
+        "beside": [[float(at), _text(text)] for at, text in re.findall("<u style" + words, body)],
+        "below": [[float(at), _text(text)] for at, text in re.findall("<s style" + words, body)],
+        "drawn": drawn,
+    }
+
+
 def _paragraph(body: str) -> tuple[str, Any]:
     found = re.fullmatch(r'<p class="tw-(\w+)"[^>]*>(.*?)</p>', body.strip(), re.DOTALL)
     return (f"{found[1]}", _text(found[2])) if found else ("html", body)
@@ -280,6 +306,7 @@ _FORMS: dict[str, Callable[[str], tuple[str, Any]]] = {
     r'<table class="tw-words"': _word_table,
     r'<ol class="tw-(bars|pieces)"': _bars,
     r'<figure class="tw-columns': _columns,
+    r'<figure class="tw-plot': read_curves,
     r'<figure class="tw-flow"': _flow,
     r'<table class="tw-triangle"': _triangle,
     r'<p class="tw-course"': _course_line,

@@ -6,9 +6,9 @@ import streamlit as st
 
 from experiments.forming import FORMED, aligned_shares, cross_weights, first_above
 from experiments.head_roles import aligned_words
-from figures.training_curves import MOST_NAMED, snapshot_lines
 from model.trace import Trace
-from pages.training.how_it_learned.snapshots import at_step, chosen, is_too_long, last_written, measured, steps
+from pages.training.how_it_learned.lines import MOST_NAMED, snapshot_lines
+from pages.training.how_it_learned.snapshots import at_step, is_too_long, last_written, measured, steps
 from ui import engine
 from ui.controls.control import Choice
 from ui.text import number
@@ -51,12 +51,12 @@ def heads_formed(trace: Trace) -> None:
         return
     shares = shares_here(trace) if on == YOURS else file.aligned
     named = sorted(sorted(shares, key=lambda head: -shares[head][-1])[:MOST_NAMED])
-    axis, at = ("share on the aligned words", 1.0), steps().index(chosen())
-    st.plotly_chart(
-        snapshot_lines(steps(), shares, named, axis, at, FORMED),
-        key="formed_chart",
-        config={"displayModeBar": False},
+    snapshot_lines(
+        shares,
+        named,
+        ("share on the aligned words", 1.0),
         alt=f"The share of each head's weight on the aligned words, snapshot by snapshot, on {on}.",
+        level=FORMED,
     )
     st.markdown(says(on, shares))
     table(

@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from figures.training_curves import snapshot_lines
 from model.trace import Trace
+from pages.training.how_it_learned.lines import snapshot_lines
 from pages.training.how_it_learned.snapshots import chosen, measured, steps
 from ui.text import bold, number
 from ui.views.tables import table
@@ -25,10 +25,10 @@ def learned_first(trace: Trace) -> None:
         "with another's English": [one.loss_elsewhere for one in file.snapshots],
     }
     top = 1.05 * max(max(values) for values in lines.values())
-    st.plotly_chart(
-        snapshot_lines(steps(), lines, tuple(lines), ("loss, in nats a piece", top), steps().index(chosen())),
-        key="english_chart",
-        config={"displayModeBar": False},
+    snapshot_lines(
+        lines,
+        tuple(lines),
+        ("loss, in nats a piece", top),
         alt="The loss snapshot by snapshot, with the right English and with that of another sentence.",
     )
     st.markdown(

@@ -147,34 +147,27 @@ def curve_with_ticks(name: str, before: Array, after: Array) -> Statements:
     kind = GATES.get(KINDS[name], KINDS[name])
     low, high = min(-4, np.floor(before.min())), max(4, np.ceil(before.max()))
     z, title = np.linspace(low, high, 201), f"{name}'s gate" if KINDS[name] in GATES else name
-    line = {"type": "scatter", "mode": "lines", "x": z}
     values, slopes = CURVES[kind](z), slope(kind, z)
     half = (values.max() - values.min()) / 40
-    ends = np.stack([before, after - half, after + half], 1)
-    low_y, high_y = (end(np.concatenate([values, slopes, ends[:, 1:].ravel()])) for end in (np.min, np.max))
-    margin = (high_y - low_y) / 20
-    yield claims.plot(
-        f"The curve of {title} and its slope from {number(low, 0)} to {number(high, 0)}, with {len(before)} units as "
-        "ticks.",
+    heights = np.concatenate([values, slopes, after])
+    bottom, top = heights.min() - half, heights.max() + half
+
+    def places(x: Array, y: Array) -> Array:
+        return np.stack([(x - low) / (high - low), (y - bottom) / (top - bottom)], -1)
+
+    ends = places(np.repeat(before, 2), np.stack([after - half, after + half], 1).ravel())
+    yield claims.curves(
+        [(title, "#0072B2", False), ("its slope", "#808a96", False)],
         [
-            line
-            | {
-                "name": title,
-                "y": values,
-                "line": {"color": "#0072B2", "width": 2},
-                "hovertemplate": "%{x:.2f} → %{y:.2f}<extra></extra>",
-            },
-            line
-            | {
-                "name": "its slope",
-                "y": slopes,
-                "line": {"color": "#808a96", "width": 2, "dash": "dash"},
-                "hoverinfo": "skip",
-            },
+            claims.path(places(z, values), "#0072B2", 2),
+            claims.path(places(z, slopes), "#808a96", 2, **{"stroke-dasharray": "8 5"}),
+            claims.path(ends, "#E69F00", 1, "ML" * len(before), opacity="0.6"),
         ],
-        x={"title": {"text": "before the activation"}, "range": [low, high]},
-        y={"title": {"text": "after it"}, "range": [low_y - margin, high_y + margin]},
-        shapes=[{"type": "path", "path": ends.ravel(), "line": {"color": "#E69F00", "width": 1}, "opacity": 0.6}],
+        alt=f"The curve of {title} and its slope from {number(low, 0)} to {number(high, 0)}, with {len(before)} units as "
+        "ticks.",
+        axes=("after it", "before the activation"),
+        beside=[((at - bottom) / (top - bottom), text) for at, text in claims.ticks(bottom, top)],
+        below=[((at - low) / (high - low), text) for at, text in claims.ticks(low, high)],
     )
     points = np.arange(-3.0, 4)
     lines = zip(points, CURVES[kind](points), slope(kind, points), strict=True)

@@ -251,41 +251,39 @@ def lines_plot(
     alt: str,
     lines: dict[str, Sequence[float]],
     colours: dict[str, str],
-    y: dict[str, Any],
+    y: tuple[str, float],
     page: Page,
     level: float | None = None,
 ) -> Statement:
-    at, dotted = steps().index(step_of(page)), {"color": "#808a96", "width": 1, "dash": "dot"}
-    places = list(range(len(steps())))
-    shapes = [{"type": "line", "x0": at, "x1": at, "yref": "paper", "y0": 0, "y1": 1, "line": dotted}]
+    """The snapshots at even distances; 0.3 of a distance is left at either end."""
+    at, last = steps().index(step_of(page)), len(steps()) - 1
+    title, top = y
+
+    def along(place: float) -> float:
+        return (place + 0.3) / (last + 0.6)
+
+    dashes = {"stroke-dasharray": "2 3"}
+    drawn = [claims.path([(along(at), 0), (along(at), 1)], GREY, 1, **dashes)]
     if level is not None:
-        shapes.append({"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": level, "y1": level, "line": dotted})
-    return claims.plot(
-        alt,
-        [
-            {
-                "type": "scatter",
-                "mode": "lines+markers",
-                "x": places,
-                "y": list(values),
-                "name": name,
-                "opacity": 1 if name in colours else 0.5,
-                "line": {"color": colours.get(name, "#808a96"), "width": 2},
-                "marker": {"size": 5},
-                "hovertemplate": "%{y:.2f}<extra>" + name + "</extra>",
-            }
-            for name, values in lines.items()
-        ],
-        x={
-            "title": {"text": "step of the snapshot"},
-            "tickvals": places,
-            "ticktext": [f"{step:,}" for step in steps()],
-        },
-        y=y,
-        shapes=shapes,
+        drawn.append(claims.path([(0, level / top), (1, level / top)], GREY, 1, **dashes))
+    for name, values in lines.items():
+        points = [(along(n), value / top) for n, value in enumerate(values)]
+        faint = {} if name in colours else {"opacity": "0.5"}
+        colour = colours.get(name, GREY)
+        drawn.append(claims.path(points, colour, 2, **faint))
+        dots = claims.path(points, colour, 6, "Mh0" * len(points), **{"stroke-linecap": "round"}, **faint)
+        drawn.append(dots)
+    return claims.curves(
+        [(name, colours.get(name, GREY), name not in colours) for name in lines],
+        drawn,
+        alt=alt,
+        axes=(title, "step of the snapshot"),
+        beside=[(value / top, text) for value, text in claims.ticks(0, top)],
+        below=[(along(n), f"{step:,}") for n, step in enumerate(steps())],
     )
 
 
+GREY = "#808a96"
 COLOURS = ("#0072B2", "#E69F00", "#CC79A7", "#009E73")
 
 
@@ -312,7 +310,7 @@ def heads_formed(page: Page) -> Statements:
         f"The share of each head's weight on the aligned words, snapshot by snapshot, on {on}.",
         shares,
         dict(zip(named, COLOURS, strict=True)),
-        {"title": {"text": "share on the aligned words"}, "range": [0, 1]},
+        ("share on the aligned words", 1),
         page,
         0.5,
     )
@@ -363,7 +361,7 @@ def learned_first(page: Page) -> Statements:
         "The loss snapshot by snapshot, with the right English and with that of another sentence.",
         lines,
         dict(zip(lines, COLOURS, strict=False)),
-        {"title": {"text": "loss, in nats a piece"}, "range": [0, 1.05 * max(map(max, lines.values()))]},
+        ("loss, in nats a piece", 1.05 * max(map(max, lines.values()))),
         page,
     )
     step = f"{now['step']:,}"
