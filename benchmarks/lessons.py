@@ -21,6 +21,7 @@ from tests.course import LESSONS
 
 BARS = {20: 3, 50: 5}  # tokens of the sentence: how often the least that a Streamlit page can do
 SENTENCE = "a new sentence"
+LONGEST_WORK_MS = 120_000
 ROUNDS, MOST_ROUNDS = 2, 5  # of each length; more than the first number only while something is over its bar
 
 # The controls that can be seen in a lesson's parts, each with what it is called and the class its element carries.
@@ -142,6 +143,8 @@ def walk(page: Page, turn: int, words: Iterator[str]) -> Iterator[tuple[str, flo
         if page.get_by_role("dialog").count():  # it stands over the other controls
             page.keyboard.press("Escape")
             page.get_by_role("dialog").wait_for(state="detached")
+        # Long work that a button began shows its progress again and again, and takes a core: it is waited for.
+        page.wait_for_function("!document.querySelector('[data-testid=stProgress]')", timeout=LONGEST_WORK_MS)
 
 
 def times_at(

@@ -3,6 +3,8 @@
 It stands here, not in `ui`, so that calls go one way: from pages to the lesson's own parts, and from those to `ui`.
 """
 
+import time
+
 import streamlit as st
 from streamlit.navigation.page import Page
 
@@ -18,6 +20,8 @@ from ui.course.sentence import sentence_trace
 from ui.course.source import source
 from ui.text import in_markdown
 
+HEAD_START = 0.03  # seconds that See has for itself when a page is drawn as a whole
+_WHOLE = "lesson.whole"  # in the session: the whole page is being drawn, not the bench alone
 _ASKED = "asked"  # in the session: the lesson and the sentence last asked about, and the questions
 
 
@@ -78,6 +82,7 @@ def show(lesson: Lesson) -> None:
     asked = st.container()
     # A learner who types waits for See. What stands above it is made after it: the picture plays for seconds, and some
     # questions are answered by running the model many times.
+    st.session_state[_WHOLE] = True
     _bench(see_and_check, lesson.bench.do, trace)
     with picture:
         you_are_here(lesson, trace)
@@ -126,6 +131,9 @@ def _fragment(name: str, part: Part, trace: Trace, headed: bool = True) -> None:
 def _bench(see_and_check: Part, do: Part, trace: Trace) -> None:
     """See, Check and Do share their controls, so they are redrawn together, and nothing else is."""
     _part("See", see_and_check, trace)
+    if st.session_state.pop(_WHOLE, False):
+        # Else what is below arrives while the browser still draws See, and is drawn before it.
+        time.sleep(HEAD_START)
     _part("Do", do, trace)
 
 

@@ -24,6 +24,7 @@ from processes.nursery import Nursery, limit_memory
 from training.loop import DivergedError, Step
 
 CPU_SECONDS = 60
+WALL_SECONDS = 300  # on a server so busy that it hardly gets a turn
 MEMORY_BYTES = 300 * 2**20  # beyond what the libraries take
 REPORT_SECONDS = 0.2
 NICENESS = 10  # pages go first, by nine to one; at 19 a busy server would hardly train at all
@@ -31,6 +32,9 @@ NICENESS = 10  # pages go first, by nine to one; at 19 a busy server would hardl
 DONE = "The training is over."
 STOPPED = "The training was stopped. What you saw last is kept."
 OUT_OF_TIME = f"The training has used its {CPU_SECONDS} seconds of processor time, so it ends with what it has."
+STARVED = (
+    f"The server is so busy that the training has taken {WALL_SECONDS // 60} minutes, so it ends with what it has."
+)
 NO_PROCESS = "The server cannot start a process for a training; try again later."
 DIED = "The training's process ended too early, perhaps for lack of memory. What you saw last is kept."
 
@@ -74,22 +78,29 @@ def serve(app: Connection) -> None:
         app.send(train(app.recv(), app.send))
 
 
-def train(task: Task, send: Callable[[Report], None], seconds: float = CPU_SECONDS) -> str:
-    """Train, and send a report about REPORT_SECONDS after the other. Returns how it ended, in one sentence."""
-    sent = time.monotonic()
+def train(
+    task: Task, send: Callable[[Report], None], seconds: float = CPU_SECONDS, at_most: float = WALL_SECONDS
+) -> str:
+    """Train, and send a report about REPORT_SECONDS after the other. Returns how it ended, in one sentence.
 
-    def time_is_up() -> bool:
-        return time.process_time() > seconds
+    Args: seconds: of processor time, and at_most: of the clock, after which it ends
+    """
+    began = sent = time.monotonic()
+
+    def time_is_up() -> str:
+        if time.process_time() > seconds:
+            return OUT_OF_TIME
+        return STARVED if time.monotonic() - began > at_most else ""
 
     def is_due(step: Step) -> bool:
-        return time.monotonic() - sent > REPORT_SECONDS or time_is_up()
+        return bool(time.monotonic() - sent > REPORT_SECONDS or time_is_up())
 
     try:
         for report in task.reports(is_due):
             send(report)
             sent = time.monotonic()
-            if time_is_up():
-                return OUT_OF_TIME
+            if how := time_is_up():
+                return how
     except DivergedError as error:
         return f"The training diverged and was stopped at {error}. What you saw last is kept."
     return DONE

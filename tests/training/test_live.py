@@ -124,6 +124,14 @@ def test_when_its_time_is_up_it_ends_with_what_it_has() -> None:
     assert sent[-1].weights
 
 
+def test_a_training_that_hardly_gets_a_turn_ends_with_what_it_has() -> None:
+    sent: list[Report] = []
+    ended = live.train(Choice(), sent.append, seconds=float("inf"), at_most=0.3)
+    assert ended == "The server is so busy that the training has taken 5 minutes, so it ends with what it has."
+    assert 0 < sent[-1].step < toy.STEPS
+    assert sent[-1].weights
+
+
 def test_a_training_without_an_app_ends() -> None:
     """As when the server is restarted: the pipe closes."""
     process = live._nursery.split_off()

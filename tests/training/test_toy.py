@@ -3,14 +3,18 @@
 import itertools
 import random
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
 from model.build import build_model
+from model.config import CHOICES
 from model.trace import trace
+from tests.oracle.forward import EOS
+from tests.oracle.siblings import Sibling
 from training import toy
 from training.loop import DivergedError
 from training.loss import batch_loss
@@ -63,6 +67,39 @@ def quick() -> list[toy.Report]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(toy, "STEPS", 120)
         return list(reports(QUICK, lambda step: step.step % 50 == 0))
+
+
+def ids_of(letters: str) -> list[int]:
+    """As the toy model writes letters: after the three special ids, in the order of the alphabet; the end mark last."""
+    return [*(3 + "abcdefghijklmnopqrstuvwxyz".index(letter) for letter in letters), EOS]
+
+
+def trained(positions: str) -> tuple[dict[str, Any], toy.Report]:
+    """Config and last report of a training of 30 steps."""
+    choice = Choice("reverse", n_layers=2, n_heads=4, positions=positions, learning_rate=5e-3)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(toy, "STEPS", 30)
+        return asdict(choice.config), list(reports(choice, lambda step: False))[-1]
+
+
+@pytest.mark.parametrize("positions", CHOICES["positions"])
+def test_maps_of_trained_weights_are_those_of_a_pass_by_hand(positions: str) -> None:
+    config, report = trained(positions)
+    oracle = Sibling(config, dict(report.weights), ids_of("pictures"), ids_of("serutcip"))
+    for kind, path in {"encoder": "self_attn", "decoder": "self_attn", "cross": "cross_attn"}.items():
+        stack = "encoder" if kind == "encoder" else "decoder"
+        by_hand = [oracle[f"{stack}.layers.{n}.{path}.weights"] for n in range(2)]
+        assert np.allclose(report.maps[kind], by_hand, atol=1e-5), kind
+
+
+def test_the_loss_of_trained_weights_is_that_of_passes_by_hand() -> None:
+    config, report = trained("relative")
+    costs = []
+    for text in held_out():
+        labels = ids_of(text[::-1])
+        logits = Sibling(config, dict(report.weights), ids_of(text), labels).logits
+        costs += list(np.log(np.exp(logits).sum(1)) - logits[range(len(labels)), labels])
+    assert report.loss == pytest.approx(np.mean(costs), rel=1e-4)
 
 
 def test_the_share_that_is_right_is_that_of_answers_written_letter_by_letter(quick: list[toy.Report]) -> None:

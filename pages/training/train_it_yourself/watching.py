@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from training.live import CPU_SECONDS, LiveTraining, Task
+from training.live import CPU_SECONDS, WALL_SECONDS, LiveTraining, Task
 from ui.queue import WORKERS, Job, submit
 from ui.text import magnitude
 from ui.views.column_chart import Series, column_chart
@@ -14,9 +14,9 @@ from ui.views.line_chart import line_chart
 
 REFRESH = 0.4  # seconds between two looks
 NOTE = (
-    f"A training takes at most {CPU_SECONDS} seconds of processor time. {WORKERS} trainings run at a time on this "
-    "server, and the others wait. Each tab of your browser trains a model of its own. A training stops when you change "
-    "what you chose for it, and soon after you leave this page."
+    f"A training takes at most {CPU_SECONDS} seconds of processor time, and at most {WALL_SECONDS // 60} minutes in "
+    f"all. {WORKERS} trainings run at a time on this server, and the others wait. Each tab of your browser trains a "
+    "model of its own. A training stops when you change what you chose for it, and soon after you leave this page."
 )
 
 Mine = tuple[Job, LiveTraining[Any]]

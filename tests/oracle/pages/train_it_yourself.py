@@ -34,8 +34,8 @@ STATES = (
 
 def note() -> Statement:
     return claims.caption(
-        "A training takes at most 60 seconds of processor time. 2 trainings run at a time on this server, and the others "
-        "wait. Each tab of your browser trains a model of its own. A training stops when you change what you chose for it, "
+        "A training takes at most 60 seconds of processor time, and at most 5 minutes in all. 2 trainings run at a "
+        "time on this server, and the others wait. Each tab of your browser trains a model of its own. A training stops when you change what you chose for it, "
         "and soon after you leave this page."
     )
 
