@@ -3,11 +3,15 @@
 import dataclasses
 import json
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
+from torch.nn import init
+from torch.overrides import TorchFunctionMode
 
 from model.build import build_model
 from model.config import ModelConfig
@@ -22,6 +26,21 @@ SHIPPED = PROJECT / "assets" / "models" / "translator"
 
 class CheckpointError(Exception):
     """A file of the model is missing or damaged; the message names it and says what repairs it."""
+
+
+_DRAWS = (torch.Tensor.normal_, torch.Tensor.uniform_, init.normal_, init.uniform_, init.kaiming_uniform_)
+
+
+class _NoDraws(TorchFunctionMode):
+    """Leave out the drawing of random weights, half of the time that loading takes: they are overwritten anyway."""
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        if func in _DRAWS:
+            return args[0] if args else kwargs["tensor"]
+        return func(*args, **kwargs)
 
 
 def save(folder: Path, config: ModelConfig, tokenizer: Tokenizer, weights: dict[str, torch.Tensor]) -> None:
@@ -60,7 +79,8 @@ def load(
     path = folder / weights_file
     try:
         weights = {name: w.float() for name, w in load_file(path).items()}
-        model = build_model(config)
+        with _NoDraws():
+            model = build_model(config)
         model.load_state_dict(weights)
     except (OSError, SafetensorError, RuntimeError) as error:
         raise broken(path, error) from error
@@ -84,11 +104,17 @@ def load_config(folder: Path = SHIPPED) -> ModelConfig:
 
 
 def load_tokenizer(folder: Path = SHIPPED) -> Tokenizer:
+    """The tokenizer in a folder: one object for all models that share it, as long as the file stays the same."""
     path = folder / TOKENIZER
     try:
-        return Tokenizer.load(path)
+        return _tokenizer(path, path.stat().st_mtime_ns)
     except Exception as error:  # the library raises a bare Exception for a damaged file
         raise broken(path, error) from error
+
+
+@lru_cache(maxsize=8)
+def _tokenizer(path: Path, modified: int) -> Tokenizer:
+    return Tokenizer.load(path)
 
 
 def broken(path: Path, error: Exception) -> CheckpointError:

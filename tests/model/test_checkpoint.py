@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -96,3 +97,16 @@ def test_weights_of_another_shape_are_named(folder: Path) -> None:
     (folder / checkpoint.CONFIG).write_text(json.dumps(dataclasses.asdict(other)))
     with pytest.raises(CheckpointError, match=r"model\.safetensors cannot be read \((?s:.*)size mismatch"):
         checkpoint.load(folder)
+
+
+def test_loading_draws_no_random_number(folder: Path) -> None:
+    before = torch.get_rng_state()
+    checkpoint.load(folder)
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_models_share_a_tokenizer_until_its_file_changes(folder: Path, tokenizer: Tokenizer) -> None:
+    first = checkpoint.load_tokenizer(folder)
+    assert checkpoint.load_tokenizer(folder) is first
+    os.utime(folder / checkpoint.TOKENIZER, ns=(1, 1))
+    assert checkpoint.load_tokenizer(folder) is not first
