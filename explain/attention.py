@@ -95,7 +95,8 @@ def _weights(cell: Cell) -> WorkedStep:
     # This cell's term and the largest others are written out; the sum is over all.
     order = [column, *[j for j in seen[np.argsort(-scores[seen], kind="stable")] if j != column]][:LISTED]
     terms = [rf"e^{{{tex(scores[j])}}}" for j in order]
-    says = f"Softmax: e to this score, over the sum for all {len(seen)} positions that this row may see"
+    says = "Softmax turns the scores of a row into weights that add up to 1: e to this score, over the sum for all "
+    says += f"{len(seen)} positions that this row may see"
     if len(order) < len(seen):
         # Added up by itself: next to a far larger term its last digits would be lost.
         terms.append(tex(float(np.exp(scores[np.setdiff1d(seen, order)]).sum())))

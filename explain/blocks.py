@@ -169,7 +169,7 @@ def _logit(cell: Cell) -> WorkedStep:
     named, total, snippet, needs, blank = linear(cell, row, token)
     return WorkedStep(
         f"Row {row + 1} of the decoder's output times the embedding of entry {token}: the more alike the two, the "
-        f"larger the logit. {named}",
+        f"larger the logit, the score of this entry. {named}",
         rf"{total} = {tex(cell.value)}",
         cell.value,
         snippet,
@@ -185,8 +185,9 @@ def _probability(cell: Cell) -> WorkedStep:
     top = float(logits.max())
     total = float(np.exp(logits - top).sum())
     return WorkedStep(
-        f"Softmax over the {len(logits):,} logits of row {row + 1}. The largest of them, {tex(top)}, is first taken "
-        "off all: that changes no ratio and keeps e to the power small. The denominator is the sum over all entries.",
+        f"Each of the {len(logits):,} pieces has a score in row {row + 1}, its logit. Softmax turns these scores into "
+        f"probabilities: e to the power of this one, over the sum for all. The largest of them, {tex(top)}, is first "
+        "taken off every one: that changes no ratio and keeps the powers small.",
         rf"\frac{{e^{{{tex(logits[token])} - {factor(top)}}}}}{{{tex(total)}}} = {tex(value)}",
         value,
         f'row = t["logits[{row}]"].astype(float)\nnp.exp(row[{token}] - row.max()) / np.exp(row - row.max()).sum()',

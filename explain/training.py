@@ -15,8 +15,9 @@ def _loss(cell: Cell) -> WorkedStep:
     total = float(np.exp(logits - top).sum())
     return WorkedStep(
         f"The loss of row {row + 1} is minus the logarithm of P, the probability of the right piece. Softmax makes P "
-        f"of the {len(logits):,} logits of the row. The largest of them, {tex(top)}, is first taken off all. Then the "
-        "loss is the logarithm of the sum of e to the power of each, less the right piece's own.",
+        f"of the {len(logits):,} logits of the row, a score for each piece. The largest of them, {tex(top)}, is first "
+        "taken off all. Then the loss is the logarithm of the sum of e to the power of each, less the right piece's "
+        "own.",
         rf"-\ln P = \ln({tex(total)}) - ({tex(logits[right])} - {factor(top)}) = {tex(cell.value)}",
         cell.value,
         f'row = t["logits[{row}]"].astype(float)\nrow = row - row.max()\nnp.log(np.exp(row).sum()) - row[{right}]',

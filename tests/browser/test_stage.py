@@ -317,6 +317,29 @@ def test_nothing_is_drawn_of_a_piece_that_is_not_written_yet(page: Page, url: st
         assert all(line["row"] <= step and (line["memory"] or line["column"] <= step) for line in lines)
 
 
+def test_the_caption_follows_the_head_that_one_chooses(page: Page, url: str) -> None:
+    weights = translated(SENTENCE)["encoder.layers.0.self_attn.weights"]
+    opened(page, url, plays="encoder.self_attn", near="score")
+    row = ask(page, "return ride.scene.moment.focus")
+    for head in (3, 0):
+        page.locator(".card").get_by_role("button", name=f"Head {head + 1}").click()
+        expect(page.locator(".caption")).to_contain_text(f"In layer 1, head {head + 1}, the query")
+        expect(page.locator(".caption")).to_contain_text(f"{weights[head, row].max():.0%} from")
+
+
+def test_what_the_likeliest_pieces_leave_to_the_others_is_said(page: Page, url: str) -> None:
+    opened(page, url)
+    ask(page, "ride.go(ride.data.moments.find((m) => m.stop === 'next piece').end)")
+    logits = translated(SENTENCE)["logits"][0]
+    shares = np.sort(np.exp(logits - logits.max()) / np.exp(logits - logits.max()).sum())
+    rest = ask(page, "return stage.scene().rest")
+    assert rest["share"] == pytest.approx(shares[:-5].sum(), abs=1e-4)
+    said = f"{shares[:-5].sum():.0%}" if shares[:-5].sum() >= 0.01 else "<1%"
+    assert rest["text"] == f"all other {len(shares) - 5:,} pieces together: {said}"
+    page.get_by_role("button", name="Step inside").click()
+    expect(page.locator(".inside h3")).to_contain_text(f"All others together: {said}")
+
+
 def test_a_block_opens_as_the_weights_of_the_head_that_is_shown(page: Page, url: str) -> None:
     opened(page, url)
     ask(page, "ride.go(ride.data.moments.find((m) => m.stop === 'attention').end)")
@@ -368,7 +391,10 @@ def test_a_stop_leaves_in_sight_what_was_said_on_the_way_there(page: Page, url: 
         assert caption(page) == said[stop]
         earlier = [text for text in dict.fromkeys(said[before + 1 : stop]) if text != said[stop]]
         shown = page.locator(".earlier")
-        assert (shown.inner_text().split("\n") if shown.is_visible() else []) == earlier
+        lines = shown.inner_text().split("\n") if shown.is_visible() else []
+        assert lines == earlier[len(earlier) - len(lines) :]  # the last of it, and each line whole
+        assert shown.evaluate("one => one.scrollHeight <= one.clientHeight + 1")
+        assert bool(lines) == bool(earlier)
 
 
 # What overlaps, or does not fit into its box, in the card at the end of each moment.
@@ -722,6 +748,46 @@ def test_on_a_phone_the_panels_stack_and_nothing_scrolls_sideways(new_page: Call
     assert not sideways(page)
     page.get_by_role("button", name="Go on", exact=True).click()
     page.get_by_role("button", name="Pause").wait_for()
+
+
+def test_home_comes_back_to_the_moment_where_one_left(page: Page, serve: Callable[..., str]) -> None:
+    page.goto(f"{serve(ROOT / 'app.py')}/?sentence={SENTENCE}")
+    drawn(page)
+    settled(page)
+    left = ask(page, "ride.go(ride.data.moments.find((m) => m.stop === 'memory').end); return ride.t")
+    page.get_by_test_id("stSidebarNav").get_by_role("link", name="Masking").click()
+    page.locator(".stage.clip[data-id]").wait_for()
+    settled(page)
+    page.get_by_test_id("stSidebarNav").get_by_role("link", name="Translate").click()
+    page.locator(".stage[data-id]:not(.clip)").wait_for()
+    assert time_of(settled(page)) == left
+    assert not ask(page, "return ride.playing")
+    page.get_by_role("textbox", name="English sentence").fill("I like dogs.")
+    page.wait_for_function("() => location.search.includes('dogs')")
+    expect(page.locator(".st-key-home_translation")).to_contain_text("Hunde")
+    expect(page.locator(".stage .range")).to_have_js_property("value", "0")
+
+
+def test_on_a_phone_each_stop_shows_what_the_caption_speaks_of(
+    new_page: Callable[..., Page], serve: Callable[..., str]
+) -> None:
+    page = new_page(viewport={"width": 390, "height": 844})
+    page.goto(f"{serve(ROOT / 'app.py')}/?sentence={SENTENCE}")
+    drawn(page)
+    settled(page)
+    ask(page, "ride.speed = 4")
+    page.locator(".transport").get_by_role("button", name="Play", exact=True).click()
+    for _ in range(7):
+        onward = page.locator(".card .onward")
+        onward.wait_for()
+        expect(page.locator(".picture")).to_be_in_viewport(ratio=1)
+        expect(page.locator(".caption")).to_be_in_viewport(ratio=1)
+        works, rests = ask(
+            page,
+            "const { boxes } = ride.scene; return [true, false].map((on) => boxes.find((one) => one.active === on).h)",
+        )
+        assert works > 1.5 * rests
+        onward.click()
 
 
 def test_on_the_first_screen_of_home_stands_the_whole_stage(page: Page, serve: Callable[..., str]) -> None:

@@ -19,8 +19,8 @@ def test_the_loss_of_a_right_letter_by_hand() -> None:
     assert step.formula == r"-\ln P = \ln(1.5032) - (1.0000 - 2.0000) = 1.4076"
     assert step.says == (
         "The loss of row 1 is minus the logarithm of P, the probability of the right piece. Softmax makes P of the 3 "
-        "logits of the row. The largest of them, 2.0000, is first taken off all. Then the loss is the logarithm of the "
-        "sum of e to the power of each, less the right piece's own."
+        "logits of the row, a score for each piece. The largest of them, 2.0000, is first taken off all. Then the loss "
+        "is the logarithm of the sum of e to the power of each, less the right piece's own."
     )
     assert step.blank
     assert step.blank.formula == r"\ln(1.5032)"

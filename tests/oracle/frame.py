@@ -16,6 +16,7 @@ from tests.oracle.words import encoded, raw
 Statements = Iterator[Statement]
 
 WORDS = FOLDER / "known_words.txt"
+MISTAKE = "I did not buy the bag because it was too expensive."
 EMPTY = (
     "There is nothing to translate yet: type a sentence. Or take one of the examples: the model translates it, and you "
     "watch it work."
@@ -68,6 +69,10 @@ def notices(page: Page) -> Statements:
         yield info(said)
     if page.text.lower().rstrip(".") == DEFAULT_SENTENCE.lower():
         yield caption("The model met this very sentence in training. Type one of your own to see what it can do.")
+    if page.text == MISTAKE:
+        assert " es " in page.translation
+        assert " sie " not in page.translation
+        yield caption("An honest failure: “it” is the bag, so German needs “sie”. The model writes “es”.")
 
 
 def unlike_training(page: Page) -> str:

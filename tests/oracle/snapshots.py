@@ -132,8 +132,9 @@ def loss(oracle: Forward, name: str, index: Index) -> Step:
     total = np.exp(logits - top).sum()
     return Step(
         f"The loss of row {row + 1} is minus the logarithm of P, the probability of the right piece. Softmax makes P "
-        f"of the {len(logits):,} logits of the row. The largest of them, {tex(top)}, is first taken off all. Then the "
-        "loss is the logarithm of the sum of e to the power of each, less the right piece's own.",
+        f"of the {len(logits):,} logits of the row, a score for each piece. The largest of them, {tex(top)}, is first "
+        "taken off all. Then the loss is the logarithm of the sum of e to the power of each, less the right piece's "
+        "own.",
         rf"-\ln P = \ln({tex(total)}) - ({tex(logits[right])} - {factor(top)}) = {tex(oracle[name][index])}",
         f'row = t["logits[{row}]"].astype(float)\nrow = row - row.max()\nnp.log(np.exp(row).sum()) - row[{right}]',
         Blank(rf"\ln({tex(total)})", math.log(total)),

@@ -119,13 +119,19 @@ def near(page: Page, view: str, block: Block, step: int) -> tuple[dict[str, Any]
     weights = page.oracle[block.weights]
     if view == "read":
         head, row = Story(page).look(block, step)[:2]
-        caption = stage_near.said(page, view, (head, row), weights, (quoted, share), [])
-        return {"head": head, "focus": row, "caption": caption}, reads, []
+        said = told_by_head(page, view, weights, (head, row), [])
+        return {"head": head, "focus": row, **said}, reads, []
     place = stage_near.divided(weights, stage_near.may_be_shown(page, view, weights, letters))
     head, row = place or Story(page).look(block)[:2]
     spreads = stage_near.spreads_of(page, reads, row) if view == "norm" else []
-    caption = stage_near.said(page, view, (head, row), weights, (quoted, share), spreads)
-    return {"head": head, "focus": row, "caption": caption}, reads, spreads
+    said = told_by_head(page, view, weights, (head, row), spreads)
+    return {"head": head, "focus": row, **said}, reads, spreads
+
+
+def told_by_head(page: Page, view: str, weights: np.ndarray, at: tuple[int, int], spreads: list[str]) -> dict[str, Any]:
+    """What is said of a row from near, and what is said of it when another head is chosen."""
+    every = [stage_near.said(page, view, (h, at[1]), weights, (quoted, share), spreads) for h in range(len(weights))]
+    return {"caption": every[at[0]], "by_head": every if view in ("project", "score", "mix", "read") else []}
 
 
 def stretch(moments: Sequence[dict[str, Any]], plays: str) -> tuple[int, int]:
@@ -191,6 +197,7 @@ def drawn(
             "intro": "The encoder reads English. The decoder writes German.",
             "clip": list(clip),
             "given": 1,
+            "entries": SIZES[0],
             "panels": [panel(stack, text, names, links) for stack, text in sides],
             "numbers": {name: Halves(page.oracle[name]) for name in names},
             "steps": told(page.sentence)[1],
@@ -292,10 +299,12 @@ class Story:
         step: int = -1,
         look: tuple[int, int, int, float] | None = None,
         half: int = 0,
+        by_head: Sequence[str] = (),
     ) -> None:
         head, focus = (look[0], look[1]) if look else (0, -1)
         places = {"panel": stack, "part": part, "step": step, "head": head, "focus": focus, "half": half}
-        self.moments.append({"kind": kind, "caption": caption, "stop": stop, **places})
+        told = {"caption": caption, "by_head": list(by_head), "stop": stop}
+        self.moments.append({"kind": kind, **told, **places})
 
     def look(self, block: Block, row: int | None = None) -> tuple[int, int, int, float]:
         """Head, row, column and weight of what is told of an attention."""
@@ -317,6 +326,11 @@ class Story:
             places = words or places
         place = max(places, key=lambda at: weights[at])
         return (*place, float(weights[place]))
+
+    def each_head(self, block: Block, row: int) -> list[tuple[int, int, int, float]]:
+        """The largest weight of a row in every head: head, row, column, weight."""
+        weights = self.page.oracle[block.weights][:, row]
+        return [(h, row, int(one.argmax()), float(one.max())) for h, one in enumerate(weights)]
 
     def takes(self, block: Block, look: tuple[int, int, int, float]) -> str:
         head, row, column, weight = look
@@ -380,7 +394,7 @@ class Story:
     def write_first(self) -> None:
         for at, block in enumerate(STACKS["decoder"][:-1]):
             look = self.look(block, 0) if block.weights else None
-            stop = ""
+            stop, by_head = "", []
             if not block.layer:
                 said = "The decoder writes, piece by piece. It begins with <sos>, the start sign."
             elif block.layer > 1:
@@ -389,13 +403,15 @@ class Story:
                 said = "Then feed-forward, as before."
             elif block.name == "cross_attn":
                 stop = "reading"
-                said = (
-                    f"Now it reads the memory. In head {look[0] + 1} it takes {share(look[3])} from "
-                    f"{quoted(self.page.src[look[2]])}, and adds what it read to its column."
-                )
+                by_head = [
+                    f"Now it reads the memory. In head {h + 1} it takes {share(w)} from "
+                    f"{quoted(self.page.src[c])}, and adds what it read to its column."
+                    for h, _, c, w in self.each_head(block, 0)
+                ]
+                said = by_head[look[0]]
             else:
                 said = "Masked self-attention: it looks only at what is written so far, <sos> alone."
-            self.add("block", said, stop, stack=1, part=at, step=0, look=look)
+            self.add("block", said, stop, stack=1, part=at, step=0, look=look, by_head=by_head)
         said = (
             f"The last column is compared with all {SIZES[0]:,} pieces. {quoted(self.page.labels[0])} gets "
             f"{share(self.chosen[0])} and is taken."
@@ -407,8 +423,8 @@ class Story:
         if step == 1:
             self.add("feed", f"{quoted(self.page.tgt[1])} becomes the next input.", stack=1, step=1)
             look = self.look(decoder[2], 1)
-            said = f"It never looks ahead. {self.takes(decoder[2], look)}"
-            self.add("block", said, stack=1, part=2, step=1, look=look)
+            by_head = [f"It never looks ahead. {self.takes(decoder[2], one)}" for one in self.each_head(decoder[2], 1)]
+            self.add("block", by_head[look[0]], stack=1, part=2, step=1, look=look, by_head=by_head)
         layer = TELLING["cross"][0] + 1
         part = next(n for n, block in enumerate(decoder) if block.name == "cross_attn" and block.layer == layer)
         look = self.look(decoder[part], step)

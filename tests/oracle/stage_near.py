@@ -78,13 +78,14 @@ def said(page: Page, view: str, at: tuple[int, int], weights: np.ndarray, words:
         return f"{who} may look at {may}. {hidden if after else 'Nothing comes after it.'}"
     spreads = spreads or ["", ""]
     return {
-        "project": f"From the column of {who}, head {head + 1} makes three shorter ones: a query, a key and a value, "
-        f"{d_k} numbers each.",
-        "score": f"In head {head + 1}, the query of {who} meets every key: a score each. Softmax turns the scores into "
-        f"weights: {most[0]}.",
-        "mix": f"{who} takes a share of every value: {', '.join(most)}. Added up, they make a new column.",
+        "project": f"From the column of {who}, head {head + 1} of layer 1 makes three shorter ones: a query, a key and "
+        f"a value, {d_k} numbers each.",
+        "score": f"In layer 1, head {head + 1}, the query of {who} meets every key: a score each. Softmax turns the "
+        f"scores into weights: {most[0]}.",
+        "mix": f"In layer 1, head {head + 1}, {who} takes a share of every value: {', '.join(most)}. Added up, "
+        "they make a new column.",
         "read": f"The query is made from the decoder's own column of {who}; every key and every value from the memory. "
-        f"In head {head + 1}, it takes {' and '.join(most)}.",
+        f"In layer 1, head {head + 1}, it takes {' and '.join(most)}.",
         "heads": f"{n_heads} heads at work for {who}, each with weights of its own. What they make, side by side, "
         "becomes one column again.",
         "norm": f"Add: what attention made for {who} joins the column that ran past it. Norm: the sum is brought to "
@@ -104,9 +105,8 @@ def spreads_of(page: Page, reads: dict[str, str], row: int) -> list[str]:
 def widened(page: Page, reads: dict[str, str], row: int, quoted: Any) -> str:
     """What is said of a column in the feed-forward network of an encoder layer."""
     column, units = (page.oracle[reads[what]][row] for what in ("x", "pre"))
-    cut = len([unit for unit in units if unit < 0])
     assert not page.oracle[reads["hidden"]][row][units < 0].any()
     return (
         f"Feed-forward works on the column of {quoted(page.src[row])} alone. It makes {len(units):,} numbers of its "
-        f"{len(column):,}, sets the {cut:,} below zero to 0, and goes back to {len(column):,}."
+        f"{len(column):,}, sets those below zero to 0, and goes back to {len(column):,}."
     )

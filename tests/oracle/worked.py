@@ -181,8 +181,8 @@ def softmaxed(oracle: Forward, name: str, index: Index) -> Step:
     listed, rest = [column, *others][:LISTED], others[LISTED - 1 :]
     terms = [f"e^{{{tex(scores[j])}}}" for j in listed] + [tex(np.exp(scores[rest]).sum())] * bool(rest)
     return Step(
-        f"Softmax: e to this score, over the sum for all {len(seen)} positions that this row may see"
-        + (f" ({len(rest)} of them in the last term)." if rest else "."),
+        "Softmax turns the scores of a row into weights that add up to 1: e to this score, over the sum for all "
+        f"{len(seen)} positions that this row may see" + (f" ({len(rest)} of them in the last term)." if rest else "."),
         rf"\frac{{e^{{{tex(scores[column])}}}}}{{{' + '.join(terms)}}} = {tex(oracle[name][index])}",
         snippet,
         Blank(f"e^{{{tex(scores[column])}}}", math.exp(round(scores[column], 4))),
@@ -342,7 +342,7 @@ def logit(oracle: Forward, name: str, index: Index) -> Step:
     named, total = long_sum(*rows)
     return Step(
         f"Row {row + 1} of the decoder's output times the embedding of entry {id}: the more alike the two, the larger "
-        f"the logit. {named}",
+        f"the logit, the score of this entry. {named}",
         f"{total} = {tex(oracle['logits'][index])}",
         f't["{source}"][{row}] @ t["{EMBEDDING}[{id}]"]',
         largest_product(*rows),
@@ -354,8 +354,9 @@ def probability(oracle: Forward, name: str, index: Index) -> Step:
     logits = oracle["logits"][row]
     top = logits.max()
     return Step(
-        f"Softmax over the {len(logits):,} logits of row {row + 1}. The largest of them, {tex(top)}, is first taken "
-        "off all: that changes no ratio and keeps e to the power small. The denominator is the sum over all entries.",
+        f"Each of the {len(logits):,} pieces has a score in row {row + 1}, its logit. Softmax turns these scores into "
+        f"probabilities: e to the power of this one, over the sum for all. The largest of them, {tex(top)}, is first "
+        "taken off every one: that changes no ratio and keeps the powers small.",
         rf"\frac{{e^{{{tex(logits[id])} - {factor(top)}}}}}{{{tex(np.exp(logits - top).sum())}}} = "
         + tex(tensor(oracle, "probabilities")[index]),
         f'row = t["logits[{row}]"].astype(float)\nnp.exp(row[{id}] - row.max()) / np.exp(row - row.max()).sum()',

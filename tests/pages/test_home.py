@@ -88,6 +88,12 @@ def test_it_is_said_of_the_default_that_it_stands_in_the_training_data() -> None
     assert "met this very sentence" not in markdown(opened(sentence=SENTENCE))
 
 
+def test_what_is_wrong_in_the_mistake_is_said_beside_it() -> None:
+    """Of every example that the model is not held to, and of no other."""
+    for example in EXAMPLES:
+        assert (example.why in markdown(opened(sentence=example.sentence))) == (not example.says)
+
+
 @pytest.mark.parametrize("sentence", ["", "   ", "\t \u00a0", "\x00\x07"])
 def test_an_empty_sentence_is_answered_with_one_sentence(sentence: str) -> None:
     at = opened()

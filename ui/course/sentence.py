@@ -82,4 +82,7 @@ def sentence_trace() -> Trace:
                 st.info(notice)
         if trace.text.rstrip(".").lower() == DEFAULT.lower():
             st.caption("The model met this very sentence in training. Type one of your own to see what it can do.")
+        for example in trace.model.about.examples:
+            if example.sentence == trace.text and not example.says:  # it is there because the model goes wrong
+                st.caption(in_markdown(example.why))
     return trace

@@ -23,6 +23,7 @@ STATES = (
     {"sentence": ANIMAL, "attention": "Masked decoder", "map": "1.4", "cell": "2.5"},
     {"sentence": "Zoë Österreich <b>", "words": "true", "map": "2.1", "cell": "1.2", "hide_eos": "true"},
     {"sentence": "ฉันชอบสุนัข"},
+    {"sentence": "I did not buy the bag because it was too expensive."},
     {"sentence": "Quokkas tergiversate 3 xylophones.", "attention": "Encoder"},
     {"sentence": "My neighbour's cat sleeps on the sofa all day long. " * 4, "map": "9.9", "cell": "99.1"},
     {"sentence": "2 + 2 = 4", "words": "true"},

@@ -152,6 +152,24 @@ def test_every_share_that_the_story_tells_is_the_oracles(sentence: str) -> None:
     assert told > 3
 
 
+@pytest.mark.parametrize("view", [None, "score", "mix", "read"])
+def test_another_head_is_told_with_its_own_share(view: View | None) -> None:
+    one, oracle = engine.trace(SENTENCES[0]), translated(SENTENCES[0])
+    panels = panels_of(one.model.anatomy, one.model.about)
+    shows = [SHOWN.get(view, "encoder.self_attn")] if view else []
+    moments = [m for m in stage_data(one, shows=shows, view=view)["moments"] if m["by_head"]]
+    told = [m for m in moments if not view or m["kind"] == "near"]
+    assert len(told) == (1 if view else 2)
+    for moment in told:
+        weights = oracle[panels[moment["panel"]].parts[moment["part"]].weights][:, moment["focus"]]
+        assert moment["by_head"][moment["head"]] == moment["caption"]
+        for head, (said, row) in enumerate(zip(moment["by_head"], weights, strict=True)):
+            first = re.search(r"more than 99%|less than 1%|\d+%", said)
+            assert first
+            assert close(row.max(), first[0])
+            assert f"{'layer 1, ' if view else ''}head {head + 1}" in said
+
+
 def close(weight: float, said: str) -> bool:
     if said.startswith("more"):
         return weight > 0.994

@@ -34,10 +34,9 @@ class Card {
     setText(this.count, t === 0 ? "" : `${Math.min(stops.length, at + (data.moments[stops[at - 1]]?.end >= t - 0.02 ? 0 : 1))} of ${stops.length} · ${data.moments[here ?? stops.at(-1)].stop}`);
     const touch = matchMedia("(pointer: coarse)").matches || this.ride.view().width < NARROW;
     const invite = `${data.intro} Press play${touch ? "" : ", or the space bar"}. Stop anywhere, and ${touch ? "touch" : "click"} any block, column or line.`;
-    setText(this.caption, captions ? (t === 0 ? invite : scene.moment.caption) : "");
+    setText(this.caption, captions ? (t === 0 ? invite : scene.moment.by_head[headOf(this.ride, scene.moment)] ?? scene.moment.caption) : "");
     this.showHeads(scene, data);
     const still = t > 0 && !playing && !clip;
-    this.showEarlier(data, scene.n, still && captions ? stops.findLast((n) => n < scene.n) ?? -1 : scene.n);
     this.enter.hidden = !still || inside.shown || scene.moment.kind === "pieces";
     this.ways.hidden = this.onward.hidden = !still || inside.shown;
     setText(this.onward, t >= to ? "Watch again" : "Go on →");
@@ -47,15 +46,21 @@ class Card {
     this.scale.hidden = !scene.tiles.length;
     setText(this.scaleText, `−${limit} to ${limit} and beyond`);
     setAttribute(this.scale, "title", "Colours of the numbers in the newest row of columns");
+    this.showEarlier(data, scene.n, still && captions ? stops.findLast((n) => n < scene.n) ?? -1 : scene.n);
   }
 
-  /** What was said since moment `from`, before moment `to`: a stop leaves time to read it. */
+  /** What was said since moment `from`, before moment `to`: a stop leaves time to read it. The last of it, as far as there is room. */
   showEarlier(data, to, from) {
     const said = new Set(data.moments.slice(from + 1, to).map((moment) => moment.caption));
     said.delete(data.moments[to].caption);
-    const text = [...said].join("\n");
-    this.earlier.hidden = !text;
-    setText(this.earlier, text);
+    const lines = [...said];
+    this.earlier.hidden = !lines.length;
+    while (lines.length) {
+      setText(this.earlier, lines.join("\n"));
+      if (this.earlier.scrollHeight <= this.earlier.clientHeight + 1) return;
+      lines.shift();
+    }
+    this.earlier.hidden = true;
   }
 
   showHeads(scene, data) {

@@ -36,6 +36,7 @@ def stage_data(
              panels: stacks with their tokens, the ids of these, and their blocks; every block names its tensors by
              their numbers in `tensors`, and its lesson
              tensors: name and shape of each; numbers: all of them in float16, see `packed`
+             entries: how many pieces the model knows
              steps: for each piece written the likeliest candidates, their probabilities and ids, and which was taken;
              the text written by then
              moments: see `story.Moment`
@@ -63,6 +64,7 @@ def stage_data(
         "intro": " ".join(_does(panel, trace.model.about) for panel in panels),
         "clip": clip,
         "given": given_rows(trace),
+        "entries": trace.model.tokenizer.vocab_size,
         "panels": [_panel(trace, panel, names, panels, links or {}) for panel in panels],
         "tensors": [[name, list(trace.tensors[name].shape)] for name in names],
         "numbers": numbers,

@@ -127,7 +127,7 @@ class Inside {
   /** The likeliest pieces of a step, with their probabilities. */
   candidates({ step }, data, palette) {
     const { candidates, chosen } = data.steps[step];
-    setText(this.title, `Step ${step + 1}: the likeliest pieces, and how likely each is. 0.25 is 25%`);
+    setText(this.title, `Step ${step + 1}: the likeliest pieces, and how likely each is. 0.25 is 25%. All others together: ${percentOf(restOf(data.steps[step]))}`);
     setAttribute(this.root, "aria-label", this.title.textContent);
     this.heads.replaceChildren();
     const rows = candidates.map(([text, share, id], n) => {

@@ -2,13 +2,14 @@
 
 const PAD = 10;
 const NARROW = 600;
+const THIN = 3; // pixels of a closed block where there is least room
 const ROOMY = 35; // pixels a piece needs to be written flat
 
 /** The panels of a picture of this size at time t, each with the room for its columns. */
 function panelsOf(data, view, t) {
   const n = data.panels.length;
   const narrow = view.width < NARROW && !view.small;
-  const gutter = view.small ? 18 : narrow ? 16 : 40;
+  const gutter = view.small ? 18 : narrow ? 12 : 40;
   if (!narrow) {
     const shares = view.small ? inClip(data) : data.panels.map(() => 1);
     const unit = (view.width - gutter * (n - 1)) / shares.reduce((a, b) => a + b, 0);
@@ -21,12 +22,15 @@ function panelsOf(data, view, t) {
   }
   const begins = data.moments.find(({ step }) => step >= 0).start;
   const writing = between(t, begins, begins + 0.6);
-  const works = ({ parts }) => (parts.at(-1).kind === "output" ? writing : 1 - writing);
-  const shares = data.panels.map((panel) => 150 + 11 * panel.parts.length + 100 * works(panel)); // what works needs more
-  const unit = (view.height - gutter * (n - 1)) / shares.reduce((a, b) => a + b, 0);
+  const writes = ({ parts }) => parts.at(-1).kind === "output";
+  // What is at rest stands as low as it can: what is spoken of is then in sight below the card.
+  const least = data.panels.map((panel) => 88 + THIN * panel.parts.length + (writes(panel) ? 0 : 38));
+  const works = data.panels.map((panel) => (n === 1 ? 1 : (writes(panel) ? writing : 1 - writing)));
+  const sum = (list) => list.reduce((a, b) => a + b);
+  const free = (view.height - gutter * (n - 1) - sum(least)) / sum(works);
   let y = view.height + gutter;
   return data.panels.map((panel, i) => {
-    const h = shares[i] * unit;
+    const h = least[i] + works[i] * free;
     y -= h + gutter; // what is read first stands below
     return withColumns(data, panel, { x: 0, y, w: view.width, h });
   });
@@ -56,7 +60,8 @@ function columnsOf(data, panel, box, small = false) {
   const room = box.h - PAD - 18 - pieceHeight - 14;
   const bar = Math.max(13, Math.min(17, room / (panel.parts.length * 2.1))); // of an open block
   const crowded = room < 13 * panel.parts.length + 2 * (down + 6) + 60;
-  const thin = small || crowded ? 7 : bar; // a closed block; where there is little room only an open one has a name
+  const rows = 2 * (down + 6) + 66; // and room between them
+  const thin = small || crowded ? Math.max(THIN, Math.min(7, (room - rows) / panel.parts.length)) : bar; // a closed block; where there is little room only an open one has a name
   const free = room - thin * panel.parts.length;
   const ch = Math.max(1, Math.min(4, Math.floor((free - Math.max(66, 0.3 * free)) / 2 / down))); // two rows, and room between
   const cw = Math.max(1, Math.min(ch + 1, Math.floor((pitch - 1) / across)));

@@ -62,6 +62,12 @@ def look_of(trace: Trace, part: Part, row: int | None = None) -> Look:
     return Look(head, at, column, float(weights[head, at, column]))
 
 
+def looks_of(trace: Trace, part: Part, row: int) -> list[Look]:
+    """What each head takes most from, in one row."""
+    weights = trace.tensors[part.weights][:, row]
+    return [Look(head, row, int(one.argmax()), float(one.max())) for head, one in enumerate(weights)]
+
+
 def says(trace: Trace, part: Part, look: Look) -> str:
     """“In head 2, “sees” takes 55% from “girl”.”"""
     rows, columns = sides(trace, part)

@@ -10,7 +10,18 @@ from model.anatomy import SubLayer
 from model.loaded import Array
 from model.tokenizer import Token
 from model.trace import Trace
-from ui.components.stage.looks import Look, attention_of, counted, is_word, look_of, named, percent, sides, sublayer_of
+from ui.components.stage.looks import (
+    Look,
+    attention_of,
+    counted,
+    is_word,
+    look_of,
+    looks_of,
+    named,
+    percent,
+    sides,
+    sublayer_of,
+)
 from ui.components.stage.parts import Part
 from ui.components.stage.story import Moment
 from ui.text import number
@@ -49,7 +60,9 @@ def near_of(trace: Trace, view: View, part: Part, moment: Moment) -> Near | None
     look = look_of(trace, part, max(moment.step, 0)) if view == "read" else _shared(trace, part, view)
     spreads = tuple(_spread(trace, reads[what], look.row) for what in ("sum", "normed")) if view == "norm" else ()
     said = _said(trace, view, part, look, spreads)
-    return Near(view, replace(here, head=look.head, focus=look.row, caption=said), reads, spreads)
+    heads = looks_of(trace, part, look.row) if view in ("project", "score", "mix", "read") else []
+    by_head = tuple(_said(trace, view, part, one, spreads) for one in heads)
+    return Near(view, replace(here, head=look.head, focus=look.row, caption=said, by_head=by_head), reads, spreads)
 
 
 def _fits(trace: Trace, view: View, part: Part) -> bool:
@@ -71,10 +84,10 @@ def _example(trace: Trace, sublayer: SubLayer) -> int:
 
 def _widened(trace: Trace, part: Part, reads: Mapping[str, str], row: int) -> str:
     tokens = trace.tokens(trace.model.anatomy.stack(sublayer_of(trace, part).stack).tokens)
-    narrow, wide = (trace.tensors[reads[what]][row] for what in ("x", "pre"))
+    narrow, wide = (len(trace.tensors[reads[what]][row]) for what in ("x", "pre"))
     return (
-        f"Feed-forward works on the column of {named(tokens[row])} alone. It makes {len(wide):,} numbers of its "
-        f"{len(narrow):,}, sets the {int((wide < 0).sum()):,} below zero to 0, and goes back to {len(narrow):,}."
+        f"Feed-forward works on the column of {named(tokens[row])} alone. It makes {wide:,} numbers of its {narrow:,}, "
+        f"sets those below zero to 0, and goes back to {narrow:,}."
     )
 
 
@@ -135,23 +148,26 @@ def _reads(trace: Trace, view: View, sublayer: SubLayer) -> dict[str, str]:
 
 def _said(trace: Trace, view: View, part: Part, look: Look, spreads: tuple[str, ...]) -> str:
     rows, columns = sides(trace, part)
-    who, head = named(rows[look.row]), look.head + 1
+    who, layer, head = named(rows[look.row]), part.layer, look.head + 1
     weights = trace.tensors[part.weights]
     most = _most(weights[look.head, look.row], columns)
     attention = attention_of(trace, part)
     match view:
         case "project":
             return (
-                f"From the column of {who}, head {head} makes three shorter ones: a query, a key and a value, "
-                f"{attention.d_k} numbers each."
+                f"From the column of {who}, head {head} of layer {layer} makes three shorter ones: a query, a key and "
+                f"a value, {attention.d_k} numbers each."
             )
         case "score":
             return (
-                f"In head {head}, the query of {who} meets every key: a score each. Softmax turns the scores into "
-                f"weights: {most[0]}."
+                f"In layer {layer}, head {head}, the query of {who} meets every key: a score each. Softmax turns the "
+                f"scores into weights: {most[0]}."
             )
         case "mix":
-            return f"{who} takes a share of every value: {', '.join(most)}. Added up, they make a new column."
+            return (
+                f"In layer {layer}, head {head}, {who} takes a share of every value: {', '.join(most)}. Added up, "
+                "they make a new column."
+            )
         case "heads":
             return (
                 f"{counted(len(weights), 'head')} at work for {who}, each with weights of its own. What they make, "
@@ -160,7 +176,7 @@ def _said(trace: Trace, view: View, part: Part, look: Look, spreads: tuple[str, 
         case "read":
             return (
                 f"The query is made from the decoder's own column of {who}; every key and every value from the memory. "
-                f"In head {head}, it takes {' and '.join(most)}."
+                f"In layer {layer}, head {head}, it takes {' and '.join(most)}."
             )
         case "mask":
             return f"{who} may look at {_seen(look.row)}. {_hidden(len(columns) - look.row - 1)}"

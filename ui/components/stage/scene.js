@@ -294,13 +294,19 @@ function addBars(scene, data) {
   if (open < 0.05) return;
   const grown = shown.kind === "end" ? 1 : between(u, 0.2, 0.6);
   const taken = shown.kind === "end" ? 1 : between(u, 0.65, 0.85);
-  const height = Math.min(34, (block.h - box.bar - 10) / step.candidates.length);
+  const count = step.candidates.length;
+  const height = Math.min(34, (block.h - box.bar - 10) / (count + 1));
   step.candidates.forEach(([text, share], i) => {
     const chosen = i === step.chosen;
     scene.bars.push({ text, share, chosen, taken, step: shown.step, x: box.x + PAD, y: block.y + box.bar + 4 + i * height, w: box.inner, h: height, grown, alpha: open ** 3 * (chosen ? 1 : 1 - 0.35 * taken) });
   });
+  const share = restOf(step);
+  scene.rest = { text: `all other ${(data.entries - count).toLocaleString("en")} pieces together: ${percentOf(share)}`, share, x: box.x + PAD, y: block.y + box.bar + 4 + count * height, w: box.inner, h: height, alpha: open ** 3 * grown };
   scene.compared = { x: columnX(box, shown.step), y: box.levels.at(-2).y - 3, to: block.y + block.h - 6, grown: between(u, 0, 0.25), alpha: open * Number(inWindow(box, shown.step)) };
 }
+
+/** What the likeliest pieces of a step leave to all others. */
+const restOf = ({ candidates }) => Math.max(0, candidates.reduce((left, [, share]) => left - share, 1));
 
 /** The text that is written at time t. */
 function writtenAt(data, t) {
@@ -314,7 +320,7 @@ function writtenAt(data, t) {
 function numbersOf(scene, data) {
   const tiles = scene.tiles.map((tile) => ({ ...tile, name: data.tensors[tile.tensor].name, values: [...vectorOf(data.tensors[tile.tensor], tile.token)] }));
   const lines = scene.lines.map((line) => ({ ...line, name: data.tensors[line.tensor].name }));
-  const { t, n, moment, blocks, pieces, bars } = scene;
+  const { t, n, moment, blocks, pieces, bars, rest } = scene;
   const near = scene.near && nearNumbers(scene.near);
-  return { id: data.id, t, n, moment, blocks, pieces, bars, tiles, lines, near, caption: moment.caption, written: scene.written };
+  return { id: data.id, t, n, moment, blocks, pieces, bars, rest, tiles, lines, near, caption: moment.caption, written: scene.written };
 }

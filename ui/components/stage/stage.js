@@ -33,12 +33,13 @@ class Stage {
   }
 
   close() {
+    if (this.data && !this.clip && !this.begins) globalThis.rideLeft = { id: this.id, t: this.t };
     this.closed = true;
     this.setPlaying(false);
     this.leave();
   }
 
-  /** A new sentence starts anew, paused; nothing of the old one is drawn while its numbers are unpacked. */
+  /** A new sentence starts anew, paused, one that was left at a moment stands there; nothing of the old one is drawn while its numbers are unpacked. */
   async update(given) {
     this.presenting = given.presenting;
     if (given.id === this.id) return;
@@ -55,7 +56,9 @@ class Stage {
     await fill(data);
     if (given.id !== this.id || this.closed) return;
     const [first, last] = data.clip.map((n) => data.moments[n]);
-    Object.assign(this, { data, from: first.start, to: last.end, t: this.clip ? last.end : given.start === null ? 0 : data.moments[given.start].end, fresh: this.clip });
+    this.begins = data.moments[given.start]; // of a ride that a lesson opened
+    const left = globalThis.rideLeft?.id === data.id ? globalThis.rideLeft.t : 0; // on the way to another page
+    Object.assign(this, { data, from: first.start, to: last.end, t: this.clip ? last.end : this.begins?.end ?? left, fresh: this.clip });
     setAttribute(this.canvas, "aria-label", `The machine, with the numbers of: ${data.text}`);
     this.controls.renew(data);
     this.list.renew(data);
@@ -100,8 +103,8 @@ class Stage {
     const dialog = this.root.getRootNode().host.closest("[role=dialog]");
     if (dialog) return this.root.style.setProperty("--height", `${Math.max(350, 0.82 * innerHeight - 230)}px`);
     if (this.root.clientWidth < NARROW && !this.clip) {
-      const rest = this.controls.root.offsetHeight + 330; // the page's header, what is said while it plays, and gaps
-      return this.root.style.setProperty("--height", `${Math.max(510, innerHeight - rest)}px`);
+      const rest = this.controls.root.offsetHeight + 332; // the page's header, what is said while it plays, and gaps
+      return this.root.style.setProperty("--height", `${Math.max(425, innerHeight - rest)}px`);
     }
     const top = this.root.getBoundingClientRect().top + (document.querySelector("[data-testid=stMain]")?.scrollTop ?? 0);
     const said = this.clip ? this.card.root.offsetHeight : 0; // of a ride it stands beside the picture

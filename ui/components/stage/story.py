@@ -6,7 +6,18 @@ from itertools import groupby
 
 from model.tokenizer import EOS_ID
 from model.trace import Trace
-from ui.components.stage.looks import attention_of, counted, is_word, look_of, named, percent, says, sublayer_of
+from ui.components.stage.looks import (
+    Look,
+    attention_of,
+    counted,
+    is_word,
+    look_of,
+    looks_of,
+    named,
+    percent,
+    says,
+    sublayer_of,
+)
 from ui.components.stage.parts import Panel, Part, panels_of
 
 WRITING_SECONDS = 3.0  # for all steps but the first two
@@ -23,6 +34,7 @@ class Moment:
     panel, part: the block that works, both counted from 0
     step:    the row of the stack that writes, from 0, that the moment works on; -1 while nothing is written
     head:    of an attention, the head that is shown; focus: the row that the caption speaks of, -1 for none
+    by_head: what is said instead when someone chooses a head, one text for each; () if the caption speaks of none
     half:    of an attention shown in two moments, 1 (it looks) or 2 (it mixes); 0: both at once
     """
 
@@ -36,6 +48,7 @@ class Moment:
     head: int = 0
     focus: int = -1
     half: int = 0
+    by_head: tuple[str, ...] = ()
 
     def lasts(self, seconds: float, caption: str, stop: str = "") -> "Moment":
         return replace(self, seconds=seconds, caption=caption, stop=stop)
@@ -220,11 +233,16 @@ class _Story:
         if not look:
             return moment.lasts(0.4, "Then feed-forward, as before." if part.layer else "Then a last norm.")
         if reads:
-            column = named(self.trace.src[look.column])
-            said = f"Now it reads the memory. In head {look.head + 1} it takes {percent(look.weight)} from {column}, "
-            return moment.lasts(1.6, said + "and adds what it read to its column.", "reading")
+            by_head = tuple(self.reads(one) for one in looks_of(self.trace, part, moment.step))
+            return replace(moment, by_head=by_head).lasts(1.6, self.reads(look), "reading")
         said = "Masked self-attention: it looks only at what is written so far, <sos> alone."
         return moment.lasts(0.8, said)
+
+    def reads(self, look: Look) -> str:
+        return (
+            f"Now it reads the memory. In head {look.head + 1} it takes {percent(look.weight)} from "
+            f"{named(self.trace.src[look.column])}, and adds what it read to its column."
+        )
 
     def later_step(self, moment: Moment, slow: bool, n_left: int) -> Iterator[Moment]:
         """A piece that was written becomes the next input, and another one is written."""
@@ -234,9 +252,13 @@ class _Story:
             yield replace(moment, kind="feed").lasts(1.0, f"{taken} becomes the next input.")
             own = next(n for n, part in enumerate(self.parts) if part.kind == "attention")
             look = look_of(self.trace, self.parts[own], step)
-            said = f"It never looks ahead. {says(self.trace, self.parts[own], look)}"
+            told, *by_head = (
+                f"It never looks ahead. {says(self.trace, self.parts[own], one)}"
+                for one in (look, *looks_of(self.trace, self.parts[own], step))
+            )
+            here = replace(moment, kind="block", part=own, head=look.head, focus=step, by_head=tuple(by_head))
             # Longer than the first look, at <sos> alone: the lesson on the mask plays the longest.
-            yield replace(moment, kind="block", part=own, head=look.head, focus=step).lasts(1.8, said)
+            yield here.lasts(1.8, told)
         part = self.parts[self.reading]
         look = look_of(self.trace, part, step)
         columns = self.trace.src if part.memory else self.trace.tgt

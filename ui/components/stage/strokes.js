@@ -140,7 +140,7 @@ class Strokes {
 
   bars(scene) {
     const { pen } = this;
-    const { compared } = scene;
+    const { compared, rest } = scene;
     if (compared?.grown > 0) {
       pen.globalAlpha = 0.8 * compared.alpha;
       pen.strokeStyle = this.roles.target;
@@ -149,6 +149,10 @@ class Strokes {
       pen.moveTo(compared.x, compared.y);
       pen.lineTo(compared.x, mixed(compared.y, compared.to, compared.grown));
       pen.stroke();
+    }
+    if (rest) {
+      pen.globalAlpha = rest.alpha;
+      this.text(rest.text, rest.x + rest.w / 2, rest.y + rest.h / 2, { size: 12, most: rest.w - 8 });
     }
     for (const { text, share, small, chosen, taken = 1, x, y, w, h, grown, alpha } of scene.bars) {
       pen.globalAlpha = alpha;
