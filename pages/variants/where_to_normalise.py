@@ -34,8 +34,9 @@ STEPS = {
     "DeepNorm": {"after the norm": "output", "the sum": "sum"},
 }
 SUBLAYERS = {"feed-forward": 2, "self-attention": 1}
-NORM = Choice("Norm", "norm_kind_of", tuple(NORMS), default="RMSNorm")
-PLACE = Choice("Place", "norm_place", tuple(PLACES))
+NORM = Choice("Norm", "norm_kind_of", tuple(NORMS))
+# Exchanged so, the default sentence changes most: its mean probability falls from 0.90 to 0.10.
+PLACE = Choice("Place", "norm_place", tuple(PLACES), default="Pre-norm")
 SUBLAYER = Choice("Around", "norm_around", tuple(SUBLAYERS))
 RATES = ("0.00001", "0.0001", "0.001")
 DEPTH = Number("Layers", "places_depth", 2, MAX_DEPTH, MAX_DEPTH)

@@ -19,6 +19,7 @@ from tests.oracle.words import encoded, pieces
 from tests.pages.kit import assert_sound, component, go_to, markdown, notices, opened, translation, values
 from ui import engine
 from ui.course.sentence import DEFAULT
+from ui.text import in_markdown
 from ui.views.attention_kinds import KINDS, READABLE
 
 ABOUT = engine.model().about
@@ -91,7 +92,7 @@ def test_it_is_said_of_the_default_that_it_stands_in_the_training_data() -> None
 def test_what_is_wrong_in_the_mistake_is_said_beside_it() -> None:
     """Of every example that the model is not held to, and of no other."""
     for example in EXAMPLES:
-        assert (example.why in markdown(opened(sentence=example.sentence))) == (not example.says)
+        assert (in_markdown(example.why) in markdown(opened(sentence=example.sentence))) == (not example.says)
 
 
 @pytest.mark.parametrize("sentence", ["", "   ", "\t \u00a0", "\x00\x07"])

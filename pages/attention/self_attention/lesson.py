@@ -9,6 +9,7 @@ from model.attention import MultiHeadAttention
 from model.interventions import Head, Interventions
 from model.layers import EncoderLayer
 from model.loaded import Array
+from model.tokenizer import EOS_ID
 from model.trace import Trace
 from pages.attention.self_attention.banks import two_banks
 from pages.attention.self_attention.coreference import WIDE, what_it_looks_at
@@ -95,6 +96,15 @@ def see(trace: Trace) -> None:
         if len(weights) > len(best)
         else f"The chosen row is piece {row + 1}, **{in_markdown(trace.src[row].text)}**. It looks at: {looked}."
     )
+    averages = all_weights(trace, KIND).mean(2)  # (L,H,S)
+    n_eos = int((averages.argmax(-1) == len(trace.src) - 1).sum())
+    if trace.src[-1].id == EOS_ID and n_eos:
+        st.caption(
+            in_markdown(
+                f"Averaged over all rows, {n_eos} of {averages[..., 0].size} heads give most to <eos>, the end sign. "
+                "Does the model need it? Hide it under Do, and see what becomes of your translation."
+            )
+        )
 
 
 def do(trace: Trace) -> None:

@@ -119,8 +119,15 @@ def see(trace: Trace) -> None:
     other = with_scheme(trace, scheme)
     caption = Caption(f"{title} ({scheme}, layer {head.layer + 1}, head {head.head + 1})", how_to_read)
     part = Part(n_columns=16 if name == "rotated_q" else None)
-    checked_matrix(other, f"{trace.path(head)}.{name}", caption, head=head.head, part=part)
+    start = turned_cell(other.tensors[f"{trace.path(head)}.{name}"][head.head][:, :16]) if name == "rotated_q" else None
+    checked_matrix(other, f"{trace.path(head)}.{name}", caption, head=head.head, part=part, start=start)
     st.caption(said_of(scheme, trace, other))
+
+
+def turned_cell(queries: Array) -> tuple[int, int]:
+    """The largest number of the queries (T,d) that are turned: all but the first, which stands at position 0."""
+    row, column = np.unravel_index(np.abs(queries[1:READABLE]).argmax(), queries[1:READABLE].shape)
+    return int(row) + 1, int(column)
 
 
 def said_of(scheme: str, trace: Trace, other: Trace) -> str:

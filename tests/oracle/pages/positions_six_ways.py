@@ -101,6 +101,11 @@ def shown(page: Page) -> Shown:
     texts = [piece.text for piece in page.src]
     rows = None if name == "weights" else texts[:READABLE]
     columns = texts[:READABLE] if name not in ("weights", "rotated_q") else None
+    start = None
+    if name == "rotated_q":  # position 0 of the formula turns nothing: a row that is turned
+        queries = other(page)[f"{chosen(page).path}.{name}"][chosen(page).head]
+        cells = [(row, column) for row in range(1, min(len(queries), READABLE)) for column in range(16)]
+        start = max(cells, key=lambda cell: abs(queries[cell]))
     return shown_tensor(
         page,
         f"{chosen(page).path}.{name}",
@@ -109,6 +114,7 @@ def shown(page: Page) -> Shown:
         rows=rows,
         columns=columns,
         n_columns=16 if name == "rotated_q" else READABLE,
+        start=start,
         oracle=other(page),
     )
 

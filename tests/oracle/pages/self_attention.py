@@ -134,6 +134,14 @@ def see(page: Page) -> Statements:
     yield markdown(
         f"{begins}most at: {looked}. What is left goes to the others." if len(weights) > 3 else f"{begins}at: {looked}."
     )
+    layers = range(config()["n_layers"])
+    maps = [head for layer in layers for head in page.oracle[f"encoder.layers.{layer}.self_attn.weights"]]
+    n_eos = len([one for one in maps if one.mean(0).argmax() == len(page.src) - 1])
+    if n_eos:
+        yield caption(
+            f"Averaged over all rows, {n_eos} of {len(maps)} heads give most to <eos>, the end sign. Does the model "
+            "need it? Hide it under Do, and see what becomes of your translation."
+        )
 
 
 def check(page: Page) -> Statements:

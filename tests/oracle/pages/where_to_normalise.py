@@ -33,21 +33,21 @@ SHOWS = {
 }
 STATES = (
     {},
-    {"norm_place": "DeepNorm", "norm_shows_deep": "the sum", "layer": "1", "places_depth": "2", "cell": "2.3"},
+    {"norm_place": "DeepNorm", "norm_kind_of": "RMSNorm", "norm_shows_deep": "the sum", "layer": "1", "places_depth": "2", "cell": "2.3"},
     {"norm_place": "Pre-norm", "norm_kind_of": "LayerNorm", "norm_around": AROUND[1], "sentence": "Frobnicating quokkas!"},
-    {"norm_place": "Sandwich", "places_rate": RATES[0], "places_draw": "3", "sentence": "Go", "cell": "1.9"},
+    {"norm_place": "Sandwich", "norm_kind_of": "RMSNorm", "places_rate": RATES[0], "places_draw": "3", "sentence": "Go", "cell": "1.9"},
     {"norm_place": "Sandwich", "norm_shows_sandwich": "after the first norm", "norm_kind_of": "LayerNorm", "layer": "2"},
-    {"norm_kind_of": "LayerNorm", "places_rate": RATES[2], "places_depth": "11", "sentence": LONG, "cell": "40.16"},
+    {"norm_place": "Post-norm", "norm_kind_of": "RMSNorm", "places_rate": RATES[2], "places_depth": "11", "sentence": LONG, "cell": "40.16"},
 )  # fmt: skip
 DEEPEST, LOST = 24, 5
 
 
 def place(page: Page) -> str:
-    return page.choice("norm_place", PLACES, "Post-norm")
+    return page.choice("norm_place", PLACES, "Pre-norm")
 
 
 def norm(page: Page) -> str:
-    return page.choice("norm_kind_of", list(NORMS), "RMSNorm")
+    return page.choice("norm_kind_of", list(NORMS), "LayerNorm")
 
 
 def layer(page: Page) -> int:
