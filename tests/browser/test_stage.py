@@ -814,7 +814,7 @@ def test_in_a_lesson_the_machine_stands_at_its_block_and_opens_whole(page: Page,
     page.get_by_role("button", name="The whole machine").click()
     dialog = page.get_by_role("dialog")
     dialog.locator(".stage[data-id]").wait_for()
-    assert "Now it reads the memory." in dialog.locator(".caption").inner_text()
+    expect(dialog.locator(".caption")).to_contain_text("Now it reads the memory.")
     expect(dialog.locator(".transport")).to_be_in_viewport(ratio=1)
     dialog.get_by_role("button", name="Step inside").click()
     dialog.get_by_role("grid").wait_for()
