@@ -70,6 +70,9 @@ CUT = """() => {
         inside(words.innerText, box, { left: 0, right: innerWidth, bottom: box.bottom });
         words.style.display = "";
     }
+    for (const plot of document.querySelectorAll(".tw-plot"))
+        for (const text of plot.querySelectorAll("s, p, figcaption span"))
+            inside(text.textContent, text.getBoundingClientRect(), plot.getBoundingClientRect());
     const page = document.querySelector('[data-testid="stMain"]');
     if (page.scrollWidth > page.clientWidth + 1) out.push(`the page is ${page.scrollWidth} wide`);
     return out;

@@ -172,7 +172,7 @@ def test_speeds_are_medians_of_the_ratios_within_a_round(monkeypatch: pytest.Mon
     """By hand: the machine is half as fast in the second round, and stumbles over the second model in the third."""
     measured = iter([100.0, 80.0, 50.0, 40.0, 100.0, 10.0])
     monkeypatch.setattr(command, "speed", lambda loaded, sentences: next(measured))
-    models: dict[str, Any] = {"plain-1": None, "norm-rms": None}
+    models: dict[str, Any] = {"plain-1": lambda: None, "norm-rms": lambda: None}
     assert command.speeds(models, [], rounds=3) == {"plain-1": 1.0, "norm-rms": 0.8}
 
 
