@@ -16,13 +16,24 @@ from hub.export import export
 from hub.folders import ModelError, Settings, check_memory, free_memory
 from hub.results import ModelFacts, Reading
 from hub.worker import ClosedError, Worker
+from model.checkpoint import CheckpointError
+from model.loaded import MODELS, TRANSLATOR, model_names
 
 READINGS_BYTES = 64 * 2**20  # of readings that are kept, so that a click is answered quickly
 READING_BYTES = 2**14  # of a reading without its weights: the texts of its tokens
 OPENING = 2  # models at a time, but never more than there is room for; others wait
 TRIES = 3  # to read with a model that others push out again
-OURS = "this translator"  # this project's own model; a folder cannot have this name
-OURS_FOLDER = "translator"
+OURS = "this translator"  # this project's first model; a folder cannot have this name
+FAMILY = ("gpt-mini", "bert-mini")  # its others that have a form in transformers, where they come with the app
+
+
+def own_models() -> dict[str, str]:
+    """This project's own models that the library can open: their folders, by the names that are shown.
+
+    A visitor's folder of such a name stays hidden behind them.
+    """
+    known = model_names()
+    return {OURS: TRANSLATOR, **{name: name for name in FAMILY if name in known}}
 
 
 class Opened(Protocol):
@@ -146,15 +157,21 @@ def shelf(settings: Settings) -> Shelf:
 
 
 def _open_in_worker(settings: Settings, name: str, make_room: Callable[[int], None]) -> Worker:
-    if name == OURS:
-        settings = replace(settings, root=Path(_exported().name))
-        return Worker(OURS_FOLDER, settings, make_room)
+    if (own := own_models().get(name)) is not None:
+        return Worker(own, replace(settings, root=Path(_exported(own).name)), make_room)
     return Worker(name, settings, make_room)
 
 
 @functools.cache
-def _exported() -> tempfile.TemporaryDirectory[str]:
-    """A folder with this project's model in the Hugging Face format; it is removed when the app ends."""
+def _exported(name: str) -> tempfile.TemporaryDirectory[str]:
+    """A folder with one of this project's models in the Hugging Face format; it is removed when the app ends.
+
+    Raises: ModelError if a file of the model is missing or damaged
+    """
     folder = tempfile.TemporaryDirectory(prefix="exported-")
-    export(Path(folder.name) / OURS_FOLDER)
+    try:
+        export(Path(folder.name) / name, MODELS / name)
+    except CheckpointError as error:
+        folder.cleanup()
+        raise ModelError(str(error)) from error
     return folder

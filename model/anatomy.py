@@ -145,3 +145,8 @@ class Anatomy:
     def reads_source(self) -> bool:
         """Whether a source sentence goes in, apart from the target."""
         return any(stack.tokens == "src" for stack in self.stacks)
+
+    @property
+    def writes_target(self) -> bool:
+        """Whether it writes: an encoder alone does not."""
+        return any(stack.tokens == "tgt" for stack in self.stacks)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from tokenizers import pre_tokenizers
 
-from model.tokenizer import SPECIALS, Tokenizer
+from model.tokenizer import Tokenizer
 
 Symbols = tuple[int, ...]  # vocabulary ids, of single bytes at first, of pieces at last
 
@@ -75,7 +75,8 @@ class Merges:
     def of_piece(self, id: int) -> tuple[Merge, ...]:
         """The merges that make one vocabulary entry from its bytes; none for a byte or a control token."""
         written = self.tokenizer.backend.id_to_token(id) or ""
-        return () if written in SPECIALS else self.replay(tuple(self.entry[sign] for sign in written))
+        is_special = id < self.tokenizer.n_specials
+        return () if is_special else self.replay(tuple(self.entry[sign] for sign in written))
 
     def lengths(self, text: str) -> list[tuple[int, int]]:
         """How many pieces the text has when only the first N merges are known: (N, pieces), where that changes.

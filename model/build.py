@@ -7,16 +7,21 @@ from torch import nn
 
 from model.attention import MultiHeadAttention
 from model.config import ModelConfig
-from model.embedding import TokenEmbedding
+from model.embedding import SegmentEmbedding, TokenEmbedding, UnscaledEmbedding
+from model.families.decoder_only import DecoderOnly
 from model.families.encoder_decoder import EncoderDecoder
+from model.families.encoder_only import EncoderOnly, MaskedTokenHead, NextSentenceHead
+from model.families.in_context import InContext, InContextConfig
+from model.families.network import Network
 from model.feed_forward import FeedForward, GatedFeedForward
 from model.layers import DecoderLayer, EncoderLayer
 from model.positions import Alibi, Learned, Positions, RelativeBias, Rotary, Sinusoidal
-from model.residual import DeepNorm, PostNorm, PreNorm, SandwichNorm, deep_norm_constants
+from model.residual import DeepNorm, PostNorm, PreNorm, SandwichNorm, deep_norm_constants, single_stack_constants
 from model.stacks import Decoder, Encoder
 from model.tokenizer import PAD_ID
 
 NORM_EPSILON = 1e-5  # torch's for layer norm; its own for RMS norm would depend on the precision
+N_SEGMENTS = 2  # of an encoder alone: it reads one text, or two
 
 
 @dataclass(frozen=True)
@@ -69,45 +74,143 @@ NETWORKS: dict[str, Callable[[int, int], nn.Module]] = {
 }
 
 
+@dataclass(frozen=True)
+class Parts:
+    """Makes the parts that a config names. alpha: of DeepNorm, which depends on the stack."""
+
+    config: ModelConfig
+
+    @property
+    def scheme(self) -> Scheme:
+        return POSITIONS[self.config.positions]
+
+    @property
+    def place(self) -> Place:
+        return PLACES[self.config.norm_place]
+
+    def table(self) -> nn.Embedding:
+        return nn.Embedding(self.config.vocab_size, self.config.d_model)
+
+    def attention(self, positions: Positions | None = None) -> MultiHeadAttention:
+        return MultiHeadAttention(self.config.d_model, self.config.n_heads, positions)
+
+    def feed_forward(self) -> nn.Module:
+        return NETWORKS[self.config.activation](self.config.d_model, self.config.d_ff)
+
+    def norm(self) -> nn.Module:
+        return NORMS[self.config.norm](self.config.d_model)
+
+    def last_norm(self) -> nn.Module | None:
+        return None if self.place.ends_in_norm else self.norm()
+
+    def add_norm(self, alpha: float) -> nn.Module:
+        return self.place.residual(self.norm, alpha, self.config.dropout)
+
+    def encoder(self, alpha: float, causal: bool = False) -> Encoder:
+        return Encoder([self.encoder_layer(alpha, causal) for _ in range(self.config.n_layers)], self.last_norm())
+
+    def encoder_layer(self, alpha: float, causal: bool) -> EncoderLayer:
+        self_attn = self.attention(self.scheme.in_attention(self.config, causal))
+        return EncoderLayer(self_attn, self.add_norm(alpha), self.feed_forward(), self.add_norm(alpha))
+
+    def decoder(self, alpha: float) -> Decoder:
+        return Decoder([self.decoder_layer(alpha) for _ in range(self.config.n_layers)], self.last_norm())
+
+    def decoder_layer(self, alpha: float) -> DecoderLayer:
+        return DecoderLayer(
+            self.attention(self.scheme.in_attention(self.config, True)),
+            self.add_norm(alpha),
+            self.attention(),
+            self.add_norm(alpha),
+            self.feed_forward(),
+            self.add_norm(alpha),
+        )
+
+
+def build_network(config: ModelConfig) -> Network:
+    """A model of any family with random weights, drawn from torch's global generator."""
+    return BUILDERS[config.family](config)
+
+
 def build_model(config: ModelConfig) -> EncoderDecoder:
-    """A model with random weights (Glorot and Bengio 2010, uniform), drawn from torch's global generator."""
-    scheme, place = POSITIONS[config.positions], PLACES[config.norm_place]
+    """An encoder-decoder with random weights (Glorot and Bengio 2010, uniform), drawn from torch's global generator."""
+    parts = Parts(config)
     in_encoder, in_decoder = deep_norm_constants(config.n_layers, config.n_layers)
-
-    def attention(positions: Positions | None = None) -> MultiHeadAttention:
-        return MultiHeadAttention(config.d_model, config.n_heads, positions)
-
-    def feed_forward() -> nn.Module:
-        return NETWORKS[config.activation](config.d_model, config.d_ff)
-
-    def norm() -> nn.Module:
-        return NORMS[config.norm](config.d_model)
-
-    def last_norm() -> nn.Module | None:
-        return None if place.ends_in_norm else norm()
-
-    def add_norm(alpha: float) -> nn.Module:
-        return place.residual(norm, alpha, config.dropout)
-
-    def encoder_layer() -> EncoderLayer:
-        self_attn, alpha = attention(scheme.in_attention(config, False)), in_encoder.alpha
-        return EncoderLayer(self_attn, add_norm(alpha), feed_forward(), add_norm(alpha))
-
-    def decoder_layer() -> DecoderLayer:
-        self_attn, alpha = attention(scheme.in_attention(config, True)), in_decoder.alpha
-        return DecoderLayer(self_attn, add_norm(alpha), attention(), add_norm(alpha), feed_forward(), add_norm(alpha))
-
     model = EncoderDecoder(
-        TokenEmbedding(nn.Embedding(config.vocab_size, config.d_model), scheme.in_embedding(config), config.dropout),
-        Encoder([encoder_layer() for _ in range(config.n_layers)], last_norm()),
-        Decoder([decoder_layer() for _ in range(config.n_layers)], last_norm()),
+        TokenEmbedding(parts.table(), parts.scheme.in_embedding(config), config.dropout),
+        parts.encoder(in_encoder.alpha),
+        parts.decoder(in_decoder.alpha),
         PAD_ID,
     )
     draw_weights(model)
-    if place.is_deep:
+    if parts.place.is_deep:
         scale_weights(model.encoder, in_encoder.beta)
         scale_weights(model.decoder, in_decoder.beta)
     return model
+
+
+def build_decoder_only(config: ModelConfig) -> DecoderOnly:
+    """A decoder alone with random weights, drawn as GPT-2's."""
+    parts, constants = Parts(config), single_stack_constants(config.n_layers)
+    model = DecoderOnly(
+        UnscaledEmbedding(parts.table(), parts.scheme.in_embedding(config), config.dropout),
+        parts.encoder(constants.alpha, causal=True),
+    )
+    draw_narrow_weights(model)
+    for name, parameter in model.decoder.named_parameters():
+        if name.endswith(("w_o.weight", "w_2.weight")):  # 2N of them add to the stream (Radford et al. 2019, §2.3)
+            parameter.data /= (2 * config.n_layers) ** 0.5
+    if parts.place.is_deep:
+        scale_weights(model.decoder, constants.beta)
+    return model
+
+
+def build_encoder_only(config: ModelConfig) -> EncoderOnly:
+    """An encoder alone with random weights, drawn as BERT's."""
+    parts, constants = Parts(config), single_stack_constants(config.n_layers)
+    model = EncoderOnly(
+        SegmentEmbedding(
+            parts.table(),
+            nn.Embedding(N_SEGMENTS, config.d_model),
+            parts.scheme.in_embedding(config),
+            parts.norm(),
+            config.dropout,
+        ),
+        parts.encoder(constants.alpha),
+        MaskedTokenHead(config.d_model, parts.norm(), config.vocab_size),
+        NextSentenceHead(config.d_model),
+        PAD_ID,
+    )
+    draw_narrow_weights(model)
+    if parts.place.is_deep:
+        scale_weights(model.encoder, constants.beta)
+    return model
+
+
+def build_in_context(config: InContextConfig) -> InContext:
+    """A model of in-context regression with random weights, its parts those of GPT-2."""
+    parts = Parts(
+        ModelConfig(
+            d_model=config.d_model,
+            n_heads=config.n_heads,
+            n_layers=config.n_layers,
+            d_ff=config.d_ff,
+            max_len=2 * config.n_pairs,
+            dropout=0.0,
+            positions="learned",
+            norm_place="pre",
+            activation="gelu_tanh",
+        )
+    )
+    positions = parts.scheme.in_embedding(parts.config)
+    return InContext(config.d_in, positions, parts.encoder(1.0, causal=True), config.d_model)
+
+
+BUILDERS: dict[str, Callable[[ModelConfig], Network]] = {
+    "encoder_decoder": build_model,
+    "decoder_only": build_decoder_only,
+    "encoder_only": build_encoder_only,
+}
 
 
 def draw_weights(model: EncoderDecoder) -> None:
@@ -118,6 +221,15 @@ def draw_weights(model: EncoderDecoder) -> None:
     # Rows of the embedding matrix have length about 1, so that × √d_model brings them to the size of the encodings
     # and, as the tied output matrix, they give first logits of about unit size.
     nn.init.normal_(model.embedding.matrix.weight, std=model.embedding.matrix.embedding_dim**-0.5)
+
+
+def draw_narrow_weights(model: Network) -> None:
+    """Draw all matrices with a deviation of 0.02 and set all biases to 0, as GPT-2 and BERT do."""
+    for name, parameter in model.named_parameters():
+        if parameter.dim() > 1:
+            nn.init.normal_(parameter, std=0.02)
+        elif name.endswith("bias"):
+            nn.init.zeros_(parameter)
 
 
 def scale_weights(stack: Encoder | Decoder, beta: float) -> None:

@@ -13,9 +13,9 @@ from safetensors.torch import load_file, save_file
 from torch.nn import init
 from torch.overrides import TorchFunctionMode
 
-from model.build import build_model
+from model.build import build_network
 from model.config import ModelConfig
-from model.families.encoder_decoder import EncoderDecoder
+from model.families.network import Network
 from model.tokenizer import Tokenizer
 
 WEIGHTS, CONFIG, TOKENIZER = "model.safetensors", "config.json", "tokenizer.json"
@@ -69,7 +69,7 @@ def snapshot_steps(folder: Path) -> tuple[int, ...]:
 
 def load(
     folder: Path = SHIPPED, weights_file: str = WEIGHTS, vocabulary: Path | None = None
-) -> tuple[EncoderDecoder, Tokenizer]:
+) -> tuple[Network, Tokenizer]:
     """The model in evaluation mode with fp32 weights, and its tokenizer.
 
     Args:   folder; weights_file: in it; vocabulary: the folder of the tokenizer, if that is another one
@@ -80,18 +80,18 @@ def load(
     try:
         weights = {name: w.float() for name, w in load_file(path).items()}
         with _NoDraws():
-            model = build_model(config)
+            model = build_network(config)
         model.load_state_dict(weights)
     except (OSError, SafetensorError, RuntimeError) as error:
         raise broken(path, error) from error
     return model.eval().requires_grad_(False), tokenizer
 
 
-def load_untrained(folder: Path = SHIPPED, seed: int = 0) -> EncoderDecoder:
+def load_untrained(folder: Path = SHIPPED, seed: int = 0) -> Network:
     """A model of the same shape with random weights: what it does was never learned."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        model = build_model(load_config(folder))
+        model = build_network(load_config(folder))
     return model.eval().requires_grad_(False)
 
 

@@ -10,10 +10,13 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "activation": ("relu", "gelu", "gelu_tanh", "silu", "swiglu", "geglu"),
 }
 
+# How the parts are put together; see `model.families`.
+FAMILIES = ("encoder_decoder", "decoder_only", "encoder_only")
+
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """Sizes and parts of an encoder-decoder Transformer (Vaswani et al. 2017, §3 and Table 3).
+    """Sizes and parts of a Transformer (Vaswani et al. 2017, §3 and Table 3), and the family that they make.
 
     Raises: ValueError, naming the numbers, if `d_model` is odd or not divisible by `n_heads`; naming the choices, if
             there is no such part
@@ -22,7 +25,7 @@ class ModelConfig:
     vocab_size: int = 8000
     d_model: int = 256
     n_heads: int = 4
-    n_layers: int = 3  # in the encoder, and as many again in the decoder
+    n_layers: int = 3  # of each stack
     d_ff: int = 1024  # of a network without a gate; one with a gate gets 2/3 of it, so that it has as many weights
     max_len: int = 256  # longest sequence, in tokens, that positions are prepared for and training takes
     dropout: float = 0.1
@@ -30,13 +33,14 @@ class ModelConfig:
     norm: str = "layer"
     norm_place: str = "post"
     activation: str = "relu"
+    family: str = "encoder_decoder"
 
     def __post_init__(self) -> None:
         if self.n_heads < 1 or self.d_model % self.n_heads:
             raise ValueError(f"d_model={self.d_model} is not divisible by n_heads={self.n_heads}")
         if self.d_model % 2:
             raise ValueError(f"d_model={self.d_model} is odd; sines and cosines come in pairs")
-        for name, choices in CHOICES.items():
+        for name, choices in {**CHOICES, "family": FAMILIES}.items():
             if (value := getattr(self, name)) not in choices:
                 raise ValueError(f"there is no {name}={value!r}; choose one of {', '.join(choices)}")
 
@@ -57,4 +61,18 @@ PRESETS: dict[str, ModelConfig] = {
     # d_model as in the paper. No pair of its training data but one is longer than max_len, so that a sentence of a
     # hundred tokens is longer than all that it has seen.
     "sibling": ModelConfig(d_model=128, n_heads=4, n_layers=2, d_ff=512, max_len=64),
+    # GPT-2's parts at a third of its width; 128 tokens are more than any text of the app.
+    "gpt-mini": ModelConfig(
+        n_layers=4,
+        max_len=128,
+        dropout=0.0,
+        positions="learned",
+        norm_place="pre",
+        activation="gelu_tanh",
+        family="decoder_only",
+    ),
+    # BERT's parts, as wide and as deep as gpt-mini.
+    "bert-mini": ModelConfig(
+        n_layers=4, max_len=128, dropout=0.0, positions="learned", activation="gelu", family="encoder_only"
+    ),
 }

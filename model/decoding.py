@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from model.families.encoder_decoder import EncoderDecoder
+from model.families.network import Network
 from model.tap import Tap, no_tap
 from model.tokenizer import EOS_ID, PAD_ID, SOS_ID
 
@@ -126,7 +126,7 @@ class NextToken:
     """
 
     def __init__(
-        self, model: EncoderDecoder, src_ids: Tensor, memory: Tensor, tap: Tap = no_tap, cached: bool | None = None
+        self, model: Network, src_ids: Tensor, memory: Tensor, tap: Tap = no_tap, cached: bool | None = None
     ) -> None:
         self.model, self.src_ids, self.memory, self.tap = model, src_ids, memory, tap
         self.vocab_size = model.embedding.matrix.num_embeddings

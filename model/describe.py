@@ -13,7 +13,7 @@ from torch import nn
 
 from model.anatomy import Anatomy, Attention, Layer, Made, Stack, SubLayer
 from model.attention import MultiHeadAttention
-from model.embedding import TokenEmbedding
+from model.embedding import SegmentEmbedding, TokenEmbedding, UnscaledEmbedding
 from model.families.encoder_decoder import EncoderDecoder
 from model.feed_forward import FeedForward, GatedFeedForward
 from model.layers import DecoderLayer, EncoderLayer
@@ -137,9 +137,31 @@ def _(module: Alibi, scribe: Scribe, what: str, x: str, axes: tuple[str, ...]) -
 def _(module: TokenEmbedding, scribe: Scribe, matrix: str) -> str:
     tokens = scribe.put("tokens", Made("look_up", (), (matrix,), (scribe.tokens, "d_model")))
     scaled = scribe.made("scaled", "times_sqrt_d_model", tokens)
-    shared = replace(scribe, module=matrix.removesuffix(".matrix.weight"))
-    positions = describe(module.positions, shared, "embed", scaled, ())
+    positions = describe(module.positions, of_embedding(scribe, matrix), "embed", scaled, ())
     return scribe.made("output", *(("add_positions", scaled, positions) if positions != scaled else ("copy", scaled)))
+
+
+@describe.register
+def _(module: UnscaledEmbedding, scribe: Scribe, matrix: str) -> str:
+    tokens = scribe.put("tokens", Made("look_up", (), (matrix,), (scribe.tokens, "d_model")))
+    positions = describe(module.positions, of_embedding(scribe, matrix), "embed", tokens, ())
+    return scribe.made("output", *(("add_embeddings", tokens, positions) if positions != tokens else ("copy", tokens)))
+
+
+@describe.register
+def _(module: SegmentEmbedding, scribe: Scribe, matrix: str) -> str:
+    axes, shared = (scribe.tokens, "d_model"), of_embedding(scribe, matrix)
+    tokens = scribe.put("tokens", Made("look_up", (), (matrix,), axes))
+    segments = scribe.put("segments", Made("look_up", (), (shared.weight("segments.weight"),), axes))
+    both = scribe.made("with_segments", "add_embeddings", tokens, segments)
+    positions = describe(module.positions, shared, "embed", both, ())
+    total = scribe.made("sum", *(("add_embeddings", both, positions) if positions != both else ("copy", both)))
+    return str(describe(module.norm, shared, "output", total))
+
+
+def of_embedding(scribe: Scribe, matrix: str) -> Scribe:
+    """A scribe for the other weights of the embedding that a matrix belongs to."""
+    return replace(scribe, module=matrix.removesuffix(".matrix.weight"))
 
 
 @describe.register

@@ -15,7 +15,7 @@ from model.anatomy import Anatomy
 from model.config import CHOICES, PRESETS, ModelConfig
 from model.describe import anatomy_of
 from model.device import Device, pick_device
-from model.families.encoder_decoder import EncoderDecoder
+from model.families.network import Network
 from model.tokenizer import Tokenizer
 
 Array = NDArray[np.float32]
@@ -35,7 +35,7 @@ class LoadedModel:
 
     name: str
     config: ModelConfig
-    model: EncoderDecoder
+    model: Network
     tokenizer: Tokenizer
     device: Device
     about: About

@@ -102,3 +102,8 @@ def deep_norm_constants(n_encoder: int, n_decoder: int) -> tuple[DeepNormConstan
     encoder = DeepNormConstants(0.81 * depth, 0.87 / depth)
     decoder = DeepNormConstants((3 * n_decoder) ** (1 / 4), (12 * n_decoder) ** (-1 / 4))
     return encoder, decoder
+
+
+def single_stack_constants(n_layers: int) -> DeepNormConstants:
+    """What they give for an encoder alone, and for a decoder alone, with this number of layers N."""
+    return DeepNormConstants((2 * n_layers) ** (1 / 4), (8 * n_layers) ** (-1 / 4))

@@ -13,6 +13,9 @@ from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 
 PAD, SOS, EOS = SPECIALS = ("<pad>", "<sos>", "<eos>")
 PAD_ID, SOS_ID, EOS_ID = range(3)
+# BERT's come behind these in a vocabulary that an encoder alone uses too.
+CLS, SEP, MASK = MORE_SPECIALS = ("[CLS]", "[SEP]", "[MASK]")
+CLS_ID, SEP_ID, MASK_ID = range(3, 6)
 
 _CONTROL = ("Cc", "Cs")  # lone surrogates too: they are no characters
 STRAIGHT_QUOTES = str.maketrans(
@@ -52,9 +55,12 @@ class Tokenizer:
         self.backend = backend
         # A typed "<sos>" is text, not a control token.
         self.backend.encode_special_tokens = True
+        # They come first; not every vocabulary has BERT's.
+        known = (*SPECIALS, *MORE_SPECIALS)
+        self.n_specials = sum(backend.id_to_token(id) == name for id, name in enumerate(known))
 
     @classmethod
-    def train(cls, lines: Iterable[str], vocab_size: int) -> "Tokenizer":
+    def train(cls, lines: Iterable[str], vocab_size: int, specials: Sequence[str] = SPECIALS) -> "Tokenizer":
         backend = Backend(models.BPE())
         backend.normalizer = normalizers.Prepend(" ")
         backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -63,7 +69,7 @@ class Tokenizer:
             lines,
             trainers.BpeTrainer(
                 vocab_size=vocab_size,
-                special_tokens=list(SPECIALS),
+                special_tokens=list(specials),
                 initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
                 show_progress=False,
             ),
@@ -90,7 +96,7 @@ class Tokenizer:
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text the ids stand for, without special tokens. Ids that cut a character in two give `�` there."""
-        return self.backend.decode([i for i in ids if i >= len(SPECIALS)])
+        return self.backend.decode([i for i in ids if i >= self.n_specials])
 
     def piece_bytes(self, id: int) -> bytes:
         """The bytes a vocabulary entry stands for (of a special token: its name).
@@ -100,7 +106,7 @@ class Tokenizer:
         piece = self.backend.id_to_token(id)
         if piece is None:
             raise ValueError(f"id {id} is not in the vocabulary of {self.vocab_size} entries")
-        return piece.encode() if id < len(SPECIALS) else bytes(_BYTE_OF[c] for c in piece)
+        return piece.encode() if id < self.n_specials else bytes(_BYTE_OF[c] for c in piece)
 
     def piece_text(self, id: int) -> str:
         """A vocabulary entry as text; bytes that are no whole character in hexadecimal, like ‹E2 82›."""
@@ -115,7 +121,7 @@ class Tokenizer:
 
         Words are the pieces' groups before any merging: a run of letters, of digits or of other signs.
         """
-        pieces = [(i, b"" if i < len(SPECIALS) else self.piece_bytes(i)) for i in ids]
+        pieces = [(i, b"" if i < self.n_specials else self.piece_bytes(i)) for i in ids]
         # A byte that is no part of a character becomes one "?", so that the count of bytes stays the same.
         text = b"".join(raw for _, raw in pieces).decode(errors="surrogateescape")
         text = "".join("?" if "\udc80" <= c <= "\udcff" else c for c in text)

@@ -1,6 +1,6 @@
 """`trace`: one sentence through a whole model, every number kept. What every page draws from."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -12,7 +12,7 @@ from model.decoding import Decoding, Greedy, NextToken, Step, decoding_steps
 from model.interventions import NOTHING, Head, Interventions
 from model.loaded import Array, LoadedModel
 from model.tap import Recorder
-from model.tokenizer import EOS_ID, SOS_ID, Token, normalise
+from model.tokenizer import CLS_ID, EOS_ID, SEP_ID, SOS_ID, Token, normalise
 
 MAX_TOKENS = 100  # of a source or target sentence, `<eos>` not counted
 
@@ -34,7 +34,8 @@ class Trace:
     model:        the model that it went through
     text:         the source as the model read it (quotes straightened, spaces joined, cut at `most_tokens`)
     n_cut:        source tokens beyond that, which were left out
-    src:          source tokens, ending in `<eos>`; none for a decoder alone    (S)
+    src:          source tokens, ending in `<eos>`; none for a decoder alone; from [CLS] to [SEP] for an encoder
+                  alone, which has no tgt and no labels    (S)
     tgt:          the decoder's input tokens, beginning with `<sos>`; a decoder alone reads the text here    (T)
     labels:       what the decoder wrote, or was given to write, after each    (T)
     tensors:      every tapped value by name, batch axis removed, read-only; see the Taps of each module
@@ -100,7 +101,7 @@ def trace(
     decoding: Decoding = Greedy(),
     interventions: Interventions = NOTHING,
 ) -> Trace:
-    """Send a sentence through a model. A decoder alone goes on writing where the sentence ends.
+    """Send a sentence through a model. A decoder alone goes on writing where it ends; an encoder alone reads it.
 
     Args:    source: what goes in; target: a text to be read by teacher forcing instead of being decoded;
              decoding, interventions
@@ -112,11 +113,13 @@ def trace(
     ids = tokenizer.encode(text)
     if not ids:
         raise EmptySentenceError("There is nothing to translate yet: type a sentence.")
-    limit = most_tokens(loaded)
+    limit = most_tokens(loaded) if anatomy.writes_target else most_tokens(loaded) - 1  # [CLS] and [SEP] come on top
     n_cut = max(0, len(ids) - limit)
     if n_cut:
         ids = ids[:limit]
         text = tokenizer.decode(ids)
+    if not anatomy.writes_target:
+        return replace(read(loaded, [CLS_ID, *ids, SEP_ID], interventions=interventions), text=text, n_cut=n_cut)
     src = [*ids, EOS_ID] if anatomy.reads_source else []
     if not anatomy.reads_source:
         decoding = replace(decoding, prefix=(*ids, *decoding.prefix))
@@ -134,6 +137,38 @@ def trace(
         steps=steps,
         translation=tokenizer.decode(labels),
         finished=labels[-1] == EOS_ID,
+    )
+
+
+@torch.inference_mode()
+def read(
+    loaded: LoadedModel,
+    ids: Sequence[int],
+    segment_ids: Sequence[int] | None = None,
+    interventions: Interventions = NOTHING,
+) -> Trace:
+    """Send tokens through an encoder alone, which writes nothing.
+
+    Args:    ids: [CLS] text [SEP], or [CLS] text [SEP] text [SEP], any of the text's tokens replaced by [MASK];
+             segment_ids: 0 up to the first [SEP], 1 behind it; without them 0 everywhere; interventions
+    Raises:  InterventionError where a change does not fit the model or the text
+    """
+    interventions.check(loaded.anatomy, len(ids))
+    recorder = Recorder(interventions.compile(loaded.anatomy))
+    src_ids = torch.tensor([list(ids)], device=loaded.device.torch)
+    segments = None if segment_ids is None else torch.tensor([list(segment_ids)], device=loaded.device.torch)
+    loaded.model(src_ids, segments, tap=recorder)
+    return Trace(
+        model=loaded,
+        text=loaded.tokenizer.decode(ids),
+        n_cut=0,
+        src=loaded.tokenizer.tokens(ids),
+        tgt=(),
+        labels=(),
+        tensors=MappingProxyType({name: _frozen(value) for name, value in recorder.tensors.items()}),
+        steps=(),
+        translation="",
+        finished=True,
     )
 
 

@@ -2,9 +2,10 @@
 
 import itertools
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -116,11 +117,10 @@ def epoch_loader(
     epoch: int,
     max_len: int,
     processes: int = 1,
-) -> DataLoader[tuple[list[int], list[int]]]:
+) -> DataLoader[Any]:
     """All pairs once, varied and shuffled by (seed, epoch) alone, so that a resumed run sees the same batches.
 
-    A pair with an empty side, or with one longer than the model takes, is left out. Some batches come again if
-    several processes could not get equally many otherwise: one with fewer would keep the others waiting.
+    A pair with an empty side, or with one longer than the model takes, is left out.
 
     Raises: ValueError if no pair is left
     """
@@ -133,11 +133,23 @@ def epoch_loader(
     if not encoded:
         raise ValueError(f"no pair has two sides of 1 to {max_len - 1} tokens")
     batches = length_batches([(len(s) + 1, len(t) + 1) for s, t in encoded], batch_tokens, rng)
-    batches += itertools.islice(itertools.cycle(batches[:]), -len(batches) % processes)
+    return loader_of(encoded, batches, collate, processes)
+
+
+def loader_of(
+    rows: Sequence[Any],
+    batches: list[list[int]],
+    collate_rows: Callable[[Sequence[Any]], dict[str, Tensor]],
+    processes: int = 1,
+) -> DataLoader[Any]:
+    """Rows in these batches. Some come again if several processes could not get equally many otherwise: one with fewer
+    would keep the others waiting.
+    """
+    batches = [*batches, *itertools.islice(itertools.cycle(batches), -len(batches) % processes)]
     # A generator of its own: drawing from the global one would shift the dropout of a resumed run.
     return DataLoader(
-        encoded,  # type: ignore[arg-type]
+        rows,  # type: ignore[arg-type]
         batch_sampler=batches,
-        collate_fn=collate,
+        collate_fn=collate_rows,
         generator=torch.Generator(),
     )

@@ -7,13 +7,14 @@ import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from accelerate import Accelerator
 from accelerate.utils import DataLoaderConfiguration, set_seed
+from torch import Tensor, nn
+from torch.utils.data import DataLoader
 
 from model import checkpoint
 from model.build import build_model
@@ -21,7 +22,7 @@ from model.config import PRESETS, ModelConfig
 from model.tokenizer import Tokenizer
 from training.data import NO_VARIATION, epoch_loader, read_pairs
 from training.folders import complete_folder, replace_folder
-from training.loop import Batch, Learner, Step, new_learner, training_steps
+from training.loop import Batch, Learner, Machinery, Step, new_learner, training_steps
 from training.loss import batch_loss, validation_loss
 from training.recipe import Recipe
 
@@ -86,19 +87,114 @@ class Task:
     seed: int = 1
     parts: Mapping[str, str] = field(default_factory=dict)
 
+    def subject(self, accelerator: Accelerator) -> "Translation":
+        return Translation(self, accelerator)
+
     def config(self, vocab_size: int) -> ModelConfig:
         """Of the model. vocab_size: little data fills no large vocabulary, so it may be less than the preset's."""
         changes: dict[str, Any] = {"vocab_size": vocab_size, **self.parts}
         return dataclasses.replace(PRESETS[self.preset], **changes)
 
 
-class Run:
-    """A task under way: the learner, the data, and where it stands: at the last saved state, if there is one.
+class Subject(Protocol):
+    """What a run trains: a model, its batches and its loss."""
+
+    def new_model(self) -> nn.Module: ...
+
+    def loader(self, epoch: int, processes: int) -> DataLoader[Any]:
+        """The batches of an epoch, by the epoch alone, so that a resumed run sees the same ones."""
+
+    def loss(self, model: nn.Module, batch: Batch) -> Tensor: ...
+
+    def validation_loss(self, model: nn.Module, machinery: Machinery) -> float:
+        """Nats a token on the validation data; leaves the model in evaluation mode."""
+
+    def save(self, weights: dict[str, Tensor]) -> None:
+        """Write the model into the run's folder."""
+
+    def figures(self) -> dict[str, Any]:
+        """What `training.json` says of the model and its data."""
+
+
+class Undertaking(Protocol):
+    """A task that a run can take on. out: the folder of the model and of the state to resume from"""
+
+    @property
+    def out(self) -> Path: ...
+    @property
+    def recipe(self) -> Recipe: ...
+    @property
+    def seed(self) -> int: ...
+    def subject(self, accelerator: Accelerator) -> Subject: ...
+
+
+class Translation:
+    """A translator in training: its vocabulary, its sentence pairs and their loss.
 
     Raises: ValueError if a file holds no pair
     """
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: Task, accelerator: Accelerator) -> None:
+        self.task = task
+        self.pairs, self.valid_pairs = read_pairs(task.data), read_pairs([task.valid])
+        self.tokenizer = self._tokenizer(accelerator)
+        self.config = task.config(self.tokenizer.vocab_size)
+
+    def _tokenizer(self, accelerator: Accelerator) -> Tokenizer:
+        """The vocabulary in the run's folder; if there is none yet, one is trained."""
+        path = self.task.out / checkpoint.TOKENIZER
+        if accelerator.is_main_process and not path.exists():
+            unfinished = path.with_suffix(".new")
+            sides = (side for pair in self.pairs for side in pair)
+            Tokenizer.train(sides, PRESETS[self.task.preset].vocab_size).save(unfinished)
+            unfinished.rename(path)
+        accelerator.wait_for_everyone()
+        return checkpoint.load_tokenizer(self.task.out)
+
+    def new_model(self) -> nn.Module:
+        return build_model(self.config)
+
+    def loader(self, epoch: int, processes: int) -> DataLoader[Any]:
+        task, recipe = self.task, self.task.recipe
+        return epoch_loader(
+            self.pairs,
+            self.tokenizer,
+            recipe.batch_tokens,
+            recipe.variation,
+            task.seed,
+            epoch,
+            self.config.max_len,
+            processes,
+        )
+
+    def loss(self, model: nn.Module, batch: Batch) -> Tensor:
+        return batch_loss(model, batch, label_smoothing=self.task.recipe.label_smoothing)
+
+    def validation_loss(self, model: nn.Module, machinery: Machinery) -> float:
+        batches = epoch_loader(
+            self.valid_pairs, self.tokenizer, VALIDATION_TOKENS, NO_VARIATION, 0, 0, self.config.max_len
+        )
+        return validation_loss(model, batches, machinery)
+
+    def save(self, weights: dict[str, Tensor]) -> None:
+        checkpoint.save(self.task.out, self.config, self.tokenizer, weights)
+
+    def figures(self) -> dict[str, Any]:
+        return {
+            "preset": self.task.preset,
+            "parts": dict(self.task.parts),
+            "data": ", ".join(path.name for path in self.task.data),
+            "pairs": len(self.pairs),
+        }
+
+
+class Run:
+    """A task under way: what is trained, and where it stands: at the last saved state, if there is one.
+
+    Raises: ValueError if there is nothing to learn from
+    """
+
+    def __init__(self, task: Undertaking) -> None:
         self.task = task
         self._state = task.out / "state"
         self.accelerator = Accelerator(
@@ -106,28 +202,15 @@ class Run:
         )
         set_seed(task.seed)
         task.out.mkdir(parents=True, exist_ok=True)
-        self.pairs, self.valid_pairs = read_pairs(task.data), read_pairs([task.valid])
-        self.tokenizer = self._tokenizer()
-        self.config = task.config(self.tokenizer.vocab_size)
+        self.subject = task.subject(self.accelerator)
         self.learner = self._learner()
         self.clock = Clock()
         self.accelerator.register_for_checkpointing(self.clock, self.learner.averaged)
         if state := complete_folder(self._state):
             self.accelerator.load_state(str(state))
 
-    def _tokenizer(self) -> Tokenizer:
-        """The vocabulary in the run's folder; if there is none yet, one is trained."""
-        path = self.task.out / checkpoint.TOKENIZER
-        if self.accelerator.is_main_process and not path.exists():
-            unfinished = path.with_suffix(".new")
-            sides = (side for pair in self.pairs for side in pair)
-            Tokenizer.train(sides, PRESETS[self.task.preset].vocab_size).save(unfinished)
-            unfinished.rename(path)
-        self.accelerator.wait_for_everyone()
-        return checkpoint.load_tokenizer(self.task.out)
-
     def _learner(self) -> Learner:
-        learner = new_learner(build_model(self.config), self.task.recipe)
+        learner = new_learner(self.subject.new_model(), self.task.recipe)
         learner.averaged.to(self.accelerator.device)
         model, optimizer = self.accelerator.prepare(learner.model, learner.optimizer)
         return Learner(model, learner.averaged, optimizer)
@@ -156,8 +239,7 @@ class Run:
 
     def _steps(self) -> Iterator[Step]:
         """The updates that are still to be made."""
-        recipe, clock = self.task.recipe, self.clock
-        loss = partial(batch_loss, label_smoothing=recipe.label_smoothing)
+        recipe, clock, loss = self.task.recipe, self.clock, self.subject.loss
         for step in training_steps(self.learner, self._batches(), recipe, loss, clock.step, self.accelerator):
             clock.step = step.step
             clock.batch += 1
@@ -166,19 +248,10 @@ class Run:
 
     def _batches(self) -> Iterator[Batch]:
         """Epoch after epoch, from the first batch that was not used yet."""
-        recipe, clock = self.task.recipe, self.clock
+        clock = self.clock
         while True:
             loader = self.accelerator.prepare_data_loader(
-                epoch_loader(
-                    self.pairs,
-                    self.tokenizer,
-                    recipe.batch_tokens,
-                    recipe.variation,
-                    self.task.seed,
-                    clock.epoch,
-                    self.config.max_len,
-                    self.accelerator.num_processes,
-                )
+                self.subject.loader(clock.epoch, self.accelerator.num_processes)
             )
             clock.batches_in_epoch = len(loader)
             yield from self.accelerator.skip_first_batches(loader, clock.batch) if clock.batch else loader
@@ -187,16 +260,13 @@ class Run:
     def _evaluate(self) -> Evaluation:
         """Validate the averaged weights, keep them if they are the best so far, and save the state."""
         clock, averaged = self.clock, self.learner.averaged.module
-        batches = epoch_loader(
-            self.valid_pairs, self.tokenizer, VALIDATION_TOKENS, NO_VARIATION, 0, 0, self.config.max_len
-        )
-        loss = validation_loss(averaged, batches, self.accelerator)
+        loss = self.subject.validation_loss(averaged, self.accelerator)
         is_best = loss < clock.best_loss
         if is_best:
             clock.best_loss, clock.best_step = loss, clock.step
         if self.accelerator.is_main_process:
             if is_best:
-                checkpoint.save(self.task.out, self.config, self.tokenizer, averaged.state_dict())
+                self.subject.save(averaged.state_dict())
             (self.task.out / FIGURES).write_text(json.dumps(self._figures(), indent=2) + "\n")
         self._save_state()
         return Evaluation(clock.step, loss, is_best, clock.epochs, clock.target_tokens, clock.seconds)
@@ -205,10 +275,7 @@ class Run:
         """What is known about the run; `training.publish` carries it over."""
         clock = self.clock
         return {
-            "preset": self.task.preset,
-            "parts": dict(self.task.parts),
-            "data": ", ".join(path.name for path in self.task.data),
-            "pairs": len(self.pairs),
+            **self.subject.figures(),
             "steps": clock.step,
             "epochs": round(clock.epochs, 2),
             "target_tokens": clock.target_tokens,

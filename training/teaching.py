@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from experiments.batched_translation import translate_together
+from model.families.encoder_decoder import EncoderDecoder
 from model.loaded import LoadedModel, load_model
 from model.tokenizer import normalise
 from training.data import NO_VARIATION, Pair, collate
@@ -65,6 +66,7 @@ class Teaching:
         network = copy.model.requires_grad_(True)
         encode = copy.tokenizer.encode
         batch = collate([(encode(source), encode(target)) for source, target in self.pairs])
+        assert isinstance(network, EncoderDecoder)
         watch = Watch(network)
         sentences = (*(source for source, _ in self.pairs), *self.others)
 

@@ -1,16 +1,17 @@
 """The encoder-decoder: the Transformer of 2017 (Vaswani et al. 2017, §3)."""
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from model.cache import KeyValueCache
 from model.embedding import TokenEmbedding
+from model.families.network import Network
 from model.layers import Memory
 from model.masks import causal_mask, pad_mask
 from model.stacks import Decoder, Encoder
 from model.tap import Tap, no_tap, under
 
 
-class EncoderDecoder(nn.Module):
+class EncoderDecoder(Network):
     """The Transformer: source ids and the target so far in, one score for every vocabulary entry out.
 
     Args:    src_ids (B,S), tgt_ids (B,T) integer; tgt_ids begin with <sos>; `pad_id` fills short rows of a batch

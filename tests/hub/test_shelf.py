@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from hub import shelf as shelves
 from hub.results import ModelFacts, Reading
-from hub.shelf import Shelf
+from hub.shelf import OURS, Shelf, own_models
 
 
 @dataclass
@@ -64,3 +65,10 @@ def test_never_more_models_than_there_is_room_for(size: int) -> None:
         shelf.facts(f"model {n}")
     assert len(shelf.names()) == count.now == size
     assert count.most <= size
+
+
+def test_the_family_stands_on_the_shelf_as_far_as_it_comes_with_the_app(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shelves, "model_names", lambda: ("plain-1", "translator"))
+    assert own_models() == {OURS: "translator"}
+    monkeypatch.setattr(shelves, "model_names", lambda: ("bert-mini", "gpt-mini", "plain-1", "translator"))
+    assert own_models() == {OURS: "translator", "gpt-mini": "gpt-mini", "bert-mini": "bert-mini"}

@@ -1,6 +1,7 @@
 """Models in processes of their own: what they crash, hang or fill up is their own, and one sentence says so."""
 
 import base64
+import functools
 import json
 import os
 import shutil
@@ -10,11 +11,13 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from hub import shelf as shelves
 from hub import worker
 from hub.folders import HERE, ModelError, Settings
 from hub.hugging_face import load
@@ -22,7 +25,10 @@ from hub.reading import read
 from hub.results import Reading
 from hub.shelf import OURS, Shelf, shelf
 from hub.worker import ClosedError, Worker
+from model import checkpoint
+from model.trace import trace
 from processes.nursery import Nursery
+from tests.family import FAMILY, small
 from tests.hub.small_models import make
 
 SENTENCE = "The black cat fights the white cat."
@@ -241,10 +247,46 @@ def test_our_own_model_is_on_the_shelf(settings: Settings) -> None:
     shelf(settings)._models[OURS].close()
 
 
+def test_the_family_is_on_the_shelf_before_a_visitors_folder_of_that_name(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in FAMILY:
+        loaded = small(name)
+        checkpoint.save(tmp_path / name, loaded.config, loaded.tokenizer, loaded.model.state_dict())
+    monkeypatch.setattr(shelves, "MODELS", tmp_path)
+    monkeypatch.setattr(shelves, "model_names", lambda: FAMILY)
+    monkeypatch.setattr(shelves, "_exported", functools.cache(shelves._exported.__wrapped__))
+    books = shelf(settings)
+    gpt, bert = (books.facts(name) for name in FAMILY)
+    assert (gpt.kind, gpt.model_type, gpt.predicts) == ("decoder", "gpt2", True)
+    assert (bert.kind, bert.model_type, bert.predicts, bert.mask_token) == ("encoder", "bert", True, "[MASK]")
+    rounded = replace(small("bert-mini"), model=checkpoint.load(tmp_path / "bert-mini")[0])
+    own = trace(rounded, SENTENCE)
+    weights = np.stack([own.attention("encoder", layer) for layer in range(2)])
+    assert np.allclose(books.read("bert-mini", SENTENCE).maps[0].weights, weights, atol=1e-5)
+    assert books.read("bert-mini", SENTENCE, 2).covered is not None
+    assert books.read("gpt-mini", SENTENCE).maps[0].kind == "decoder"
+    for name in FAMILY:
+        books._models[name].close()
+        shelves._exported(name).cleanup()
+
+
+def test_a_damaged_model_of_our_own_is_named(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "gpt-mini").mkdir()
+    (tmp_path / "gpt-mini" / "config.json").write_text("{")
+    monkeypatch.setattr(shelves, "MODELS", tmp_path)
+    monkeypatch.setattr(shelves, "model_names", lambda: FAMILY)
+    with pytest.raises(ModelError, match=r"config\.json cannot be read"):
+        shelf(settings).facts("gpt-mini")
+
+
 APP = """
 import os, sys
 from pathlib import Path
 from hub.folders import Settings
+from hub import shelf as shelves
 from hub import worker
 one = worker.Worker("gpt2", Settings(Path(sys.argv[1]), False, 1), lambda needed: None)
 print(worker._nursery._process.pid, flush=True)

@@ -16,6 +16,7 @@ from model.layers import EncoderLayer
 from model.readers import load_readers
 from model.residual import PostNorm, PreNorm, SandwichNorm
 from model.tap import Recorder
+from tests.family import FAMILY, small
 from tests.small import CONFIG, SOURCE, TARGET, random_model
 from tests.variants import VARIANTS
 
@@ -231,6 +232,7 @@ def test_the_mask_and_not_the_stacks_name_makes_an_attention_a_decoders(causal: 
 def test_every_kind_of_module_that_is_described_is_part_of_a_model_that_tests_try() -> None:
     tried = {type(part) for make in VARIANTS.values() for part in make().modules()}
     tried |= {type(part) for part in load_readers().model.modules()}
+    tried |= {type(part) for name in FAMILY for part in small(name).model.modules()}
     ours = {kind for kind in describe.registry if kind.__module__.startswith(("model.", "torch."))}
     assert ours - tried == set(), "add a model that has it to tests/variants.py"
 

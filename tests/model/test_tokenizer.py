@@ -9,7 +9,19 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tokenizers import pre_tokenizers
 
-from model.tokenizer import EOS_ID, PAD_ID, SOS_ID, SPECIALS, Tokenizer, normalise
+from model.tokenizer import (
+    CLS_ID,
+    EOS_ID,
+    MASK_ID,
+    MORE_SPECIALS,
+    PAD_ID,
+    SEP_ID,
+    SOS_ID,
+    SPECIALS,
+    Tokenizer,
+    normalise,
+)
+from tests.family import small_tokenizer
 from tests.small import SENTENCES
 
 # st.text() draws any Unicode without lone surrogates, which no browser sends and UTF-8 cannot write.
@@ -55,6 +67,17 @@ def test_control_tokens_are_the_first_ids_and_leave_no_text(tokenizer: Tokenizer
     assert [tokenizer.piece_text(i) for i in (PAD_ID, SOS_ID, EOS_ID)] == ["<pad>", "<sos>", "<eos>"]
     cat = tokenizer.encode("cat")
     assert tokenizer.decode([SOS_ID, *cat, EOS_ID, PAD_ID, PAD_ID]) == "cat"
+
+
+@pytest.mark.parametrize("typed", MORE_SPECIALS)
+def test_berts_signs_are_control_tokens_only_where_a_vocabulary_has_them(tokenizer: Tokenizer, typed: str) -> None:
+    with_them = small_tokenizer()
+    assert (tokenizer.n_specials, with_them.n_specials) == (3, 6)
+    assert min(with_them.encode(f"The {typed} cat")) >= 6
+    cat = with_them.encode("cat")
+    assert with_them.decode([CLS_ID, MASK_ID, *cat, SEP_ID]) == "cat"
+    assert [with_them.piece_text(id) for id in (CLS_ID, SEP_ID, MASK_ID)] == list(MORE_SPECIALS)
+    assert {token.word for token in with_them.tokens([CLS_ID, MASK_ID, SEP_ID])} == {-1}
 
 
 def test_a_frequent_word_is_one_piece_and_a_rare_one_several(tokenizer: Tokenizer) -> None:

@@ -179,7 +179,7 @@ def test_the_number_of_parameters_by_hand(model: EncoderDecoder) -> None:
     assert sum(p.numel() for p in model.parameters()) == expected
 
 
-@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("preset", [name for name, one in PRESETS.items() if one.family == "encoder_decoder"])
 def test_every_preset_builds_and_gives_finite_logits_of_about_unit_size(preset: str) -> None:
     config = PRESETS[preset]
     logits = build_model(config).eval()(torch.full((2, 3), 5), torch.arange(3, 8).expand(2, 5))

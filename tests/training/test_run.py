@@ -269,7 +269,7 @@ def test_the_vocabulary_is_made_of_both_sides_of_the_training_pairs_alone(data: 
         write_pairs(tmp_path / "train.tsv", pairs),
         write_pairs(tmp_path / "valid.tsv", [("mnop", "mnop")] * 9),
     )
-    tokenizer = Run(Task("tiny", [train], valid, tmp_path / "out", TINY)).tokenizer
+    tokenizer = Run(Task("tiny", [train], valid, tmp_path / "out", TINY)).subject.tokenizer
     assert [len(tokenizer.encode(word)) for word in ("abcd", "xyzu", "mnop")] == [1, 1, 5]
 
 

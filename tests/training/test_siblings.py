@@ -125,7 +125,7 @@ def test_the_first_snapshot_is_the_model_as_drawn_and_the_last_as_trained(data: 
     assert sorted(snapshots) == [0, 4, 11, 23]
     for step, weights in snapshots.items():
         expected = seen[step] if step else drawn
-        assert weights.keys() == build_model(run.config).state_dict().keys()
+        assert weights.keys() == build_model(run.subject.config).state_dict().keys()
         assert all(torch.equal(weights[name], w.half()) for name, w in expected.items())
 
 

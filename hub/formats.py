@@ -1,0 +1,72 @@
+"""What the export of a family needs: transformers' config, weights and marks for a model of ours, and back."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from tokenizers import processors
+from torch import Tensor
+
+from model.config import CHOICES, ModelConfig
+
+Weights = Mapping[str, Tensor]
+
+
+@dataclass(frozen=True)
+class Format:
+    """A model of one family in the format of transformers, and back.
+
+    name: transformers' word for the architecture, the model_type of a config; family: ours
+    frame: puts the marks around a text that the model reads
+    tokenizer, generation: what their two files say of it
+    auto: the class that opens it; example: lines of Python, for the model card, that use `model` and `tokenizer`;
+    note: what the card says behind them
+    config, our_config: raise ValueError, naming the part, for a model with other parts, and KeyError for a missing size
+    weights, our_weights: take the weights and our config; the second raises KeyError for a missing tensor
+    """
+
+    name: str
+    family: str
+    frame: processors.TemplateProcessing
+    tokenizer: Mapping[str, Any]
+    generation: Mapping[str, Any]
+    auto: str
+    example: str
+    note: str
+    config: Callable[[ModelConfig], dict[str, Any]]
+    our_config: Callable[[Mapping[str, Any]], ModelConfig]
+    weights: Callable[[Weights, ModelConfig], dict[str, Tensor]]
+    our_weights: Callable[[Weights, ModelConfig], dict[str, Tensor]]
+
+
+def check_parts(config: ModelConfig, parts: Mapping[str, str], architecture: str) -> None:
+    """Raises: ValueError, naming the part, if the architecture has another"""
+    for name in CHOICES:
+        if (value := getattr(config, name)) != parts[name]:
+            raise ValueError(f"{architecture} has no {name}={value!r}, only {parts[name]!r}")
+
+
+def config_from(
+    theirs: Mapping[str, Any], sizes: Mapping[str, str], parts: Mapping[str, str], family: str
+) -> ModelConfig:
+    """Our config of theirs. sizes: their word for each number; raises KeyError for one that is missing"""
+    numbers: dict[str, Any] = {ours: theirs[name] for ours, name in sizes.items()}
+    return ModelConfig(**{**numbers, **parts, "family": family})
+
+
+def replaced(name: str, words: Mapping[str, str]) -> str:
+    """A name with some of its words exchanged."""
+    for one, other in words.items():
+        name = name.replace(one, other)
+    return name
+
+
+def zero_biases(weights: Weights, matrices: str) -> dict[str, Tensor]:
+    """A bias of zeros for each weight whose name ends in what this pattern matches: transformers has one there."""
+    return {
+        re.sub("weight$", "bias", name): torch.zeros(len(weight))
+        for name, weight in weights.items()
+        if re.search(rf"{matrices}\.weight$", name)
+    }

@@ -1,0 +1,67 @@
+"""A decoder alone: GPT. It reads a text and goes on writing it (Radford et al. 2018, 2019)."""
+
+from dataclasses import replace
+
+from torch import Tensor
+
+from model.anatomy import Made
+from model.cache import KeyValueCache
+from model.describe import Scribe, describe, describe_stack
+from model.embedding import UnscaledEmbedding
+from model.families.network import Network
+from model.masks import causal_mask
+from model.stacks import Encoder
+from model.tap import Tap, no_tap, under
+
+
+class DecoderOnly(Network):
+    """Token ids in, one score for every vocabulary entry out; each row sees itself and what came before.
+
+    Its layers are encoder layers with a causal mask: there is no memory that a cross-attention could read.
+
+    Args:    tgt_ids (B,T) integer, beginning with <sos>
+    Returns: logits (B,T,vocab_size); row t scores the token that follows tgt_ids[:, t]
+    Taps:    decoder.embedding.*, decoder.*, logits (B,T,vocab_size)
+    Source:  Radford et al. 2018 (GPT), §3.1; norms first and a last norm as in Radford et al. 2019 (GPT-2), §2.3; the
+             output shares the embedding matrix. Differs: attention has no biases
+    """
+
+    def __init__(self, embedding: UnscaledEmbedding, decoder: Encoder) -> None:
+        super().__init__()
+        self.embedding = embedding
+        self.decoder = decoder
+
+    def new_cache(self) -> KeyValueCache:
+        return KeyValueCache(len(self.decoder.layers))
+
+    def encode(self, src_ids: Tensor, tap: Tap = no_tap) -> None:
+        """There is no source."""
+
+    def decode(
+        self, tgt_ids: Tensor, memory: None, src_ids: Tensor, tap: Tap = no_tap, cache: KeyValueCache | None = None
+    ) -> Tensor:
+        """logits (B,t,vocab_size) of tgt_ids (B,T); memory and src_ids are not read."""
+        start = cache.length if cache else 0
+        mask = causal_mask(tgt_ids.size(1), tgt_ids.device)[:, :, start:]  # (1,1,t,T)
+        inside = under("decoder", tap)
+        x = self.embedding(tgt_ids[:, start:], under("embedding", inside), start)
+        x = self.decoder(x, mask, cache, inside)
+        if cache:
+            cache.length = tgt_ids.size(1)
+        return self.output(x, tap)
+
+    def output(self, x: Tensor, tap: Tap = no_tap) -> Tensor:
+        """logits (B,T,vocab_size): x (B,T,d_model) times the transposed embedding matrix."""
+        return tap("logits", x @ self.embedding.matrix.weight.T)
+
+    def forward(self, tgt_ids: Tensor, tap: Tap = no_tap) -> Tensor:
+        return self.decode(tgt_ids, None, tgt_ids, tap)
+
+
+@describe.register
+def _(module: DecoderOnly, scribe: Scribe) -> None:
+    matrix, decoder = "embedding.matrix.weight", replace(scribe, path="decoder", tokens="tgt")
+    x = describe(module.embedding, decoder.under("embedding"), matrix)
+    decoder.put("mask", Made("causal_mask", (), (), ("one", "tgt", "tgt")))
+    x = describe_stack(module.decoder, decoder, "decoder", x, True)
+    scribe.put("logits", Made("compare_with_embeddings", (x,), (matrix,), ("tgt", "vocab")))

@@ -1,0 +1,126 @@
+"""An encoder alone: BERT. It reads a text, or two, from both sides and writes nothing (Devlin et al. 2018)."""
+
+from dataclasses import replace
+
+import torch
+from torch import Tensor, nn
+
+from model.anatomy import Made
+from model.describe import Scribe, describe, describe_stack
+from model.embedding import SegmentEmbedding
+from model.families.network import Network
+from model.masks import pad_mask
+from model.stacks import Encoder
+from model.tap import Tap, no_tap, under
+
+
+class MaskedTokenHead(nn.Module):
+    """Turns a row of the encoder into one that is compared with every embedding: Norm(GELU(xW + b)).
+
+    Args:    x (B,S,d_model)
+    Returns: (B,S,d_model)
+    Taps:    pre_activation, hidden, normed (B,S,d_model)
+    Source:  Devlin et al. 2018, §3.1, task 1; the transformation is that of their published code. Differs: none
+    """
+
+    def __init__(self, d_model: int, norm: nn.Module, vocab_size: int) -> None:
+        super().__init__()
+        self.transform = nn.Linear(d_model, d_model)
+        self.norm = norm
+        self.bias = nn.Parameter(torch.zeros(vocab_size))  # added to the comparisons
+
+    def forward(self, x: Tensor, tap: Tap = no_tap) -> Tensor:
+        hidden = tap("hidden", nn.functional.gelu(tap("pre_activation", self.transform(x))))
+        return tap("normed", self.norm(hidden))
+
+
+class NextSentenceHead(nn.Module):
+    """From the row of [CLS] to two scores: that the second text follows the first, and that it does not.
+
+    Args:    x (B,S,d_model)
+    Returns: (B,1,2)
+    Taps:    pre_activation, pooled (B,1,d_model); logits (B,1,2)
+    Source:  Devlin et al. 2018, §3.1, task 2; the pooler is that of their published code. Differs: none
+    """
+
+    def __init__(self, d_model: int) -> None:
+        super().__init__()
+        self.pooler = nn.Linear(d_model, d_model)
+        self.classifier = nn.Linear(d_model, 2)
+
+    def forward(self, x: Tensor, tap: Tap = no_tap) -> Tensor:
+        pooled = tap("pooled", tap("pre_activation", self.pooler(x[:, :1])).tanh())
+        return tap("logits", self.classifier(pooled))
+
+
+class EncoderOnly(Network):
+    """[CLS] text [SEP], or [CLS] text [SEP] text [SEP], in; for every row a score of every vocabulary entry out.
+
+    Args:    src_ids (B,S) integer; segment_ids (B,S): 0 up to the first [SEP], 1 behind it, 0 everywhere if left out;
+             rows (B,S) boolean: score these rows alone, which spares training most of the work
+    Returns: logits (B,S,vocab_size), or (n,vocab_size) of the n rows asked for; next_sentence (B,1,2)
+    Taps:    encoder.embedding.*, encoder.*, masked_token.*, logits (B,S,vocab_size), next_sentence.*
+    Source:  Devlin et al. 2018 (BERT), §3. Differs: attention has no biases
+    """
+
+    def __init__(
+        self,
+        embedding: SegmentEmbedding,
+        encoder: Encoder,
+        masked_token: MaskedTokenHead,
+        next_sentence: NextSentenceHead,
+        pad_id: int,
+    ) -> None:
+        super().__init__()
+        self.embedding = embedding
+        self.encoder = encoder
+        self.masked_token = masked_token
+        self.next_sentence = next_sentence
+        self.pad_id = pad_id
+
+    def encode(self, src_ids: Tensor, tap: Tap = no_tap, segment_ids: Tensor | None = None) -> Tensor:
+        """The encoder's output (B,S,d_model)."""
+        inside = under("encoder", tap)
+        segments = torch.zeros_like(src_ids) if segment_ids is None else segment_ids
+        x = self.embedding(src_ids, segments, under("embedding", inside))
+        return self.encoder(x, pad_mask(src_ids, self.pad_id), tap=inside)
+
+    def output(self, x: Tensor, tap: Tap = no_tap) -> Tensor:
+        """logits (…,vocab_size) of rows x (…,d_model)."""
+        x = self.masked_token(x, under("masked_token", tap))
+        return tap("logits", x @ self.embedding.matrix.weight.T + self.masked_token.bias)
+
+    def forward(
+        self, src_ids: Tensor, segment_ids: Tensor | None = None, rows: Tensor | None = None, tap: Tap = no_tap
+    ) -> tuple[Tensor, Tensor]:
+        x = self.encode(src_ids, tap, segment_ids)
+        logits = self.output(x if rows is None else x[rows], tap)
+        return logits, self.next_sentence(x, under("next_sentence", tap))
+
+
+@describe.register
+def _(module: MaskedTokenHead, scribe: Scribe, x: str) -> str:
+    before = scribe.made("pre_activation", "linear", x, weights=("transform.weight", "transform.bias"))
+    return str(describe(module.norm, scribe, "normed", scribe.made("hidden", "gelu", before)))
+
+
+@describe.register
+def _(module: NextSentenceHead, scribe: Scribe, x: str) -> str:
+    width, classes = ("one", "d_model"), ("one", "classes")
+    pooler, classifier = ((scribe.name(f"{w}.weight"), scribe.name(f"{w}.bias")) for w in ("pooler", "classifier"))
+    pooled = scribe.put(
+        "pooled", Made("tanh", (scribe.put("pre_activation", Made("linear", (x,), pooler, width)),), (), width)
+    )
+    return scribe.put("logits", Made("linear", (pooled,), classifier, classes))
+
+
+@describe.register
+def _(module: EncoderOnly, scribe: Scribe) -> None:
+    matrix, encoder = "embedding.matrix.weight", replace(scribe, path="encoder", tokens="src")
+    x = describe(module.embedding, encoder.under("embedding"), matrix)
+    encoder.put("mask", Made("pad_mask", (), (), ("one", "one", "src")))
+    x = describe_stack(module.encoder, encoder, "encoder", x, False)
+    asked = describe(module.masked_token, replace(scribe, path="masked_token", tokens="src"), x)
+    weights = (matrix, "masked_token.bias")
+    scribe.put("logits", Made("compare_with_embeddings_and_bias", (asked,), weights, ("src", "vocab")))
+    describe(module.next_sentence, replace(scribe, path="next_sentence", tokens="src"), x)

@@ -1,0 +1,54 @@
+"""Counting the batches of a training once more: against the batches themselves, and against what was noted."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+
+from model.checkpoint import SHIPPED
+from training.batch_sizes import add_batch_sizes, sizes_of
+
+PAIRS = ("The cat sleeps.\tDie Katze schläft.", "I am here.\tIch bin hier.", "No.\tNein.")
+
+
+def test_two_batches_by_hand() -> None:
+    first = {
+        "src_ids": torch.ones(2, 3),
+        "tgt_ids": torch.ones(2, 5),
+        "labels": torch.tensor([[4] * 5, [4] * 3 + [0] * 2]),
+    }
+    second = {"src_ids": torch.ones(1, 7), "tgt_ids": torch.ones(1, 2), "labels": torch.tensor([[4, 4]])}
+    sizes, labels = sizes_of([first, second])
+    assert (sizes.source, sizes.target, labels) == (6 + 7, 10 + 2, 8 + 2)
+    assert (sizes.source_pairs, sizes.target_pairs, sizes.cross_pairs) == (18 + 49, 50 + 4, 30 + 14)
+
+
+@pytest.fixture
+def models(tmp_path: Path) -> Path:
+    """The translator's vocabulary and config, as if it had been trained for three steps on three pairs."""
+    (tmp_path / "translator").mkdir()
+    for name in ("config.json", "tokenizer.json"):
+        shutil.copyfile(SHIPPED / name, tmp_path / "translator" / name)
+    (tmp_path / "train.tsv").write_text("\n".join(PAIRS) + "\n", encoding="utf-8")
+    return tmp_path
+
+
+def note(models: Path, labels: int) -> Path:
+    path = models / "translator" / "metrics.json"
+    path.write_text(json.dumps({"training": {"preset": "base", "steps": 3, "target_tokens": labels}}))
+    return path
+
+
+def test_the_counts_are_written_beside_what_was_noted(models: Path) -> None:
+    path = note(models, 1)
+    with pytest.raises(ValueError, match=r"^translator learned from 1 labels; these batches hold ") as raised:
+        add_batch_sizes(models / "train.tsv", ["translator"], models)
+    assert "batches" not in path.read_text()
+    labels = int(str(raised.value).rpartition(" ")[2])
+    note(models, labels)
+    (sizes,) = add_batch_sizes(models / "train.tsv", ["translator"], models).values()
+    written = json.loads(path.read_text())["training"]
+    assert written["target_tokens"] == labels <= sizes.target
+    assert written["batches"]["cross_pairs"] == sizes.cross_pairs > 0

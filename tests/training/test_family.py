@@ -1,0 +1,216 @@
+"""The command for the family: it learns, does what its recipes say, and goes on after a kill as if nothing had been."""
+
+import dataclasses
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from torch import Tensor
+
+from model import checkpoint
+from model.tokenizer import SOS_ID, Tokenizer
+from tests.training.family_text import LEARNED, RECIPE, family_task, shrink, write_texts
+from training import family, run
+from training.data import NO_VARIATION
+from training.evaluate_family import load_network
+from training.family import RECIPES, FamilyTask, records
+from training.loop import DivergedError, Step
+from training.run import Evaluation, Run
+
+WEIGHTS = ("state/model.safetensors", "model.safetensors")
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
+    shrink(monkeypatch)
+    monkeypatch.setattr(run, "pick_precision", lambda: "no")
+    return write_texts(tmp_path)
+
+
+def train(task: FamilyTask, save_every: int = 1000) -> list[Step | Evaluation]:
+    return list(records(Run(task), save_every))
+
+
+class Killed(Exception):
+    pass
+
+
+@pytest.mark.parametrize("name", LEARNED)
+def test_a_killed_run_goes_on_to_exactly_the_same_weights(
+    files: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Saved every 7 steps, killed at step 13, started again: all weights equal to the last bit, and so is the log."""
+    whole, resumed = (family_task(name, files, tmp_path) for _ in range(2))
+    train(whole, 7)
+    whole.out.rename(tmp_path / "whole")
+    steps, learner = 0, type(family.LEARNERS[name](resumed))
+    loss = learner.loss
+
+    def die(*args: Any) -> Tensor:
+        nonlocal steps
+        steps += args[1].training  # validation needs the loss too
+        if steps > 13:
+            raise Killed
+        return loss(*args)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(learner, "loss", die)
+        with pytest.raises(Killed):
+            train(resumed, 7)
+    assert train(resumed, 7)[0].step == 8
+    for file in WEIGHTS:
+        expected, same = load_file(tmp_path / "whole" / file), load_file(resumed.out / file)
+        assert expected.keys() == same.keys()
+        assert all(torch.equal(expected[key], same[key]) for key in expected)
+    logs = [json.loads((folder / "log.json").read_text())["steps"] for folder in (tmp_path / "whole", resumed.out)]
+    assert logs[0] == logs[1]
+    assert [row["step"] for row in logs[0]] == [1, 10, 20]
+
+
+@pytest.mark.parametrize(
+    ("name", "steps", "limit"), [("gpt-mini", 300, 1.7), ("lstm", 300, 2.0), ("bert-mini", 1200, 1.6)]
+)
+def test_each_that_reads_texts_learns(
+    files: tuple[Path, Path], tmp_path: Path, name: str, steps: int, limit: float
+) -> None:
+    """From what a blind guess costs to much less, on texts that it has not seen; what is kept is opened again."""
+    recipe = dataclasses.replace(RECIPE, steps=steps, warmup_steps=50, average_decay=0.95)
+    task = dataclasses.replace(family_task(name, files, tmp_path), recipe=recipe)
+    evaluations = [one for one in train(task, steps // 2) if isinstance(one, Evaluation)]
+    assert evaluations[-1].validation_loss < limit
+    figures = json.loads((task.out / "training.json").read_text())
+    assert (figures["name"], figures["steps"], figures["recipe"]["steps"]) == (name, steps, steps)
+    kept = load_file(task.out / "model.safetensors")
+    assert {weight.dtype for weight in kept.values()} == {torch.float16}
+    network = load_network(task.out)
+    assert all(torch.equal(kept[key].float(), weight) for key, weight in network.state_dict().items())
+    if name != "bert-mini":  # which has guessed too little in so few steps
+        assert knows_what_one_paints(network, checkpoint.load_tokenizer(tmp_path))
+
+
+@torch.inference_mode()
+def knows_what_one_paints(network: Any, tokenizer: Tokenizer) -> bool:
+    """Whether "Tom paints the" goes on with "moon"."""
+    moon, *_ = tokenizer.encode("moon")
+    before = tokenizer.encode("Mary sees bread. Tom paints the")
+    return int(network(torch.tensor([[SOS_ID, *before]]))[0, -1].argmax()) == moon
+
+
+def test_the_recipes_numbers() -> None:
+    """gpt-mini and the LSTM are compared, so they learn from equally many tokens at one rate; texts stay as is."""
+    assert RECIPES.keys() == family.LEARNERS.keys()
+    assert RECIPES["gpt-mini"] == RECIPES["lstm"]
+    assert {recipe.variation for recipe in RECIPES.values()} == {NO_VARIATION}
+    assert {recipe.label_smoothing for recipe in RECIPES.values()} == {0.0}
+    for recipe in RECIPES.values():
+        assert recipe.warmup_steps < recipe.steps * (1 - recipe.decay_fraction)
+
+
+# --- the command ------------------------------------------------------------------------------------------------------
+
+
+def call(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
+    monkeypatch.setattr(sys, "argv", ["family", *map(str, arguments)])
+    return family.main()
+
+
+def test_first_the_tokenizer_then_a_model(
+    files: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    train_file, valid, out = *files, tmp_path / "family"
+    typed = ("--data", train_file, "--valid", valid, "--out", out)
+    monkeypatch.setitem(RECIPES, "gpt-mini", RECIPE)
+    assert call(monkeypatch, "gpt-mini", *typed) == 1
+    assert "tokenizer.json is missing: first run the same command for the tokenizer" in capsys.readouterr().err
+    assert call(monkeypatch, "tokenizer", "--data", train_file, "--out", out) == 0
+    size = checkpoint.load_tokenizer(out).vocab_size
+    assert capsys.readouterr().out == f"{size} entries in {out / 'tokenizer.json'}\n"
+    assert call(monkeypatch, "gpt-mini", *typed, "--steps", 3, "--seed", 7, "--save-every", 2) == 0
+    figures = json.loads((out / "gpt-mini" / "training.json").read_text())
+    assert (figures["steps"], figures["recipe"]["steps"], figures["seed"]) == (3, 3, 7)
+    assert {path.name for path in (out / "gpt-mini").iterdir()} == {
+        "config.json", "log.json", "model.safetensors", "state", "training.json",
+    }  # fmt: skip
+    assert [row["step"] for row in json.loads((out / "gpt-mini" / "log.json").read_text())["validation"]] == [2, 3]
+    assert "step 3: validation loss" in " ".join(capsys.readouterr().out.split())
+
+
+def test_what_is_typed_reaches_the_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    asked: list[tuple[FamilyTask, int]] = []
+    threads: list[int] = []
+
+    class Idle:
+        def __init__(self, task: FamilyTask) -> None:
+            self.task, self.accelerator = task, type("One", (), {"is_main_process": True})
+
+    def idle_records(run: Any, save_every: int) -> Iterator[Step]:
+        asked.append((run.task, save_every))
+        return iter(())
+
+    monkeypatch.setattr(family, "Run", Idle)
+    monkeypatch.setattr(family, "records", idle_records)
+    monkeypatch.setattr(torch, "set_num_threads", threads.append)
+    a, b, v = Path("a.txt"), Path("b.tsv"), Path("v.txt")
+    assert call(monkeypatch, "bert-mini", "--data", a, b, "--valid", v, "--out", tmp_path, "--threads", 1) == 0
+    assert call(monkeypatch, "in-context", "--out", tmp_path) == 0
+    assert asked == [
+        (FamilyTask("bert-mini", (a, b), (v,), tmp_path, RECIPES["bert-mini"], 1), 500),
+        (FamilyTask("in-context", (), (), tmp_path, RECIPES["in-context"], 1), 500),
+    ]
+    assert threads == [1]
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (["gpt-mini", "--valid", "v.txt"], "--data is missing"),
+        (["tokenizer"], "--data is missing"),
+        (["lstm", "--data", "d.txt"], "--valid is missing"),
+        (["gpt-maxi"], "invalid choice: 'gpt-maxi'"),
+    ],
+)
+def test_what_is_missing_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], typed: list[str], said: str
+) -> None:
+    with pytest.raises(SystemExit):
+        call(monkeypatch, *typed, "--out", "nowhere")
+    assert said in capsys.readouterr().err
+
+
+def test_a_run_that_cannot_go_on_ends_in_a_sentence(
+    files: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "empty.txt").write_text("\n")
+    typed = ("--valid", files[1], "--out", tmp_path)
+    assert call(monkeypatch, "gpt-mini", "--data", tmp_path / "empty.txt", *typed) == 1
+    assert capsys.readouterr().err.endswith("empty.txt holds no text\n")
+    assert call(monkeypatch, "tokenizer", "--data", tmp_path / "gone.txt", "--out", tmp_path) == 1
+    assert "gone.txt" in capsys.readouterr().err
+
+    def diverging(run: Run, save_every: int) -> Iterator[Step]:
+        raise DivergedError("step 2: the loss is nan")
+        yield
+
+    monkeypatch.setattr(family, "records", diverging)
+    assert call(monkeypatch, "gpt-mini", "--data", files[0], *typed) == 1
+    assert capsys.readouterr().err.endswith("step 2: the loss is nan\n")
+
+
+def test_half_a_vocabulary_left_by_a_kill_is_not_used(
+    files: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = (tmp_path / "tokenizer.json").read_bytes()
+
+    def half(tokenizer: Tokenizer, path: Path) -> None:
+        path.write_text("{")
+        raise Killed
+
+    monkeypatch.setattr(Tokenizer, "save", half)
+    with pytest.raises(Killed):
+        family.train_tokenizer((files[1],), tmp_path)
+    assert (tmp_path / "tokenizer.json").read_bytes() == before
