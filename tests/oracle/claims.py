@@ -337,7 +337,7 @@ def path(points: Array, colour: str, width: int, moves: str = "", **more: str) -
 
 
 def curves(
-    legend: Sequence[tuple[str, str, bool]],
+    legend: Sequence[tuple[str, str, str]],
     drawn: Sequence[dict[str, Any]],
     *,
     alt: str,
@@ -345,7 +345,7 @@ def curves(
     beside: Sequence[tuple[float, str]],
     below: Sequence[tuple[float, str]],
 ) -> Statement:
-    """Lines over an axis: names with colour and paleness, the paths, titles (y, x), the words at both axes."""
+    """Lines over an axis: names with colour and manner (pale, dashed, ""), paths, titles (y, x), words at the axes."""
     return Statement(
         "curves",
         {

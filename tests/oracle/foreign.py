@@ -15,6 +15,7 @@ from tests.oracle.words import Piece
 ENCODERS, DECODERS, BOTH = "MaskedLM", "CausalLM", "Seq2SeqLM"
 MAX_WRITTEN = 48
 OURS = "this translator"
+SHIPPED = Path(__file__).parents[2] / "assets" / "models"
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,11 @@ def root() -> Path:
 
 def names() -> list[str]:
     return sorted(folder.name for folder in root().iterdir() if (folder / "config.json").is_file())
+
+
+def family() -> list[str]:
+    """The app's own GPT and BERT, as far as they come with it."""
+    return [name for name in ("gpt-mini", "bert-mini") if (SHIPPED / name / "about.json").exists()]
 
 
 def opened(name: str) -> Model:

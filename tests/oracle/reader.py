@@ -172,8 +172,13 @@ def _course_line(body: str) -> tuple[str, Any]:
     return "course", {"words": _text(body), "bars": bars}
 
 
+def _with_addresses(body: str) -> str:
+    """HTML in which a link is written as in Markdown, with where it leads."""
+    return re.sub(r'<a href="([^"]*)" target="_blank" rel="noopener">(.*?)</a>', r"[\2](\1)", body)
+
+
 def _table(body: str) -> tuple[str, Any]:
-    rows = re.findall(r"<tr>(.*?)</tr>", body, re.DOTALL)
+    rows = re.findall(r"<tr>(.*?)</tr>", _with_addresses(body), re.DOTALL)
     return "table", [[_text(cell) for cell in re.findall(r"<t[hd]>(.*?)</t[hd]>", row, re.DOTALL)] for row in rows]
 
 
@@ -251,8 +256,8 @@ def read_curves(body: str) -> tuple[str, Any]:
     return "curves", {
         "label": _label(body),
         "legend": [
-            [_text(name), colour, bool(pale)]
-            for pale, colour, name in re.findall(r'<span( class=pale)? style="--line:(.*?)">(.*?)</span>', legend)
+            [_text(name), colour, manner]
+            for manner, colour, name in re.findall(r'<span(?: class=(\w+))? style="--line:(.*?)">(.*?)</span>', legend)
         ],
         "axes": [_text(text) for text in re.findall(r"<p>(.*?)</p>", body, re.DOTALL)],
         "beside": [[float(at), _text(text)] for at, text in re.findall("<u style" + words, body)],

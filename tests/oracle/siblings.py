@@ -59,13 +59,14 @@ class Sibling(Variant):
         return 0.81 * n ** (5 / 16) if path.startswith("encoder") else (3 * n) ** (1 / 4)
 
     def embed(self, stack: str, ids: list[int]) -> Array:
-        d_model = self.config["d_model"]
-        scaled, length = self.w[EMBEDDING][ids] * math.sqrt(d_model), len(ids)
+        path, d_model = f"{stack}.embedding", self.config["d_model"]
+        scaled, length = self.keep(f"{path}.scaled", self.w[EMBEDDING][ids] * math.sqrt(d_model)), len(ids)
         tables = {
             "sinusoidal": lambda: positions(length, d_model),
             "learned": lambda: self.w["embedding.positions.table.weight"][:length],
         }
-        return scaled + tables.get(self.config["positions"], lambda: 0 * scaled)()
+        table = self.keep(f"{path}.positions", tables.get(self.config["positions"], lambda: 0 * scaled)())
+        return self.keep(f"{path}.output", scaled + table)
 
     def last_norm(self, stack: str, x: Array) -> Array:
         before = self.config["norm_place"] in ("pre", "sandwich")
@@ -107,7 +108,8 @@ def names() -> list[str]:
     """Models with a config of these sizes."""
     folders = sorted(path.parent for path in MODELS.glob("*/about.json") if (path.parent / "config.json").exists())
     sizes = {folder.name: {n: v for n, v in config_of(folder.name).items() if n not in PARTS} for folder in folders}
-    return [name for name, size in sizes.items() if size == PLAIN]
+    family = {"family": "encoder_decoder"}  # what a config without this word is
+    return [name for name, size in sizes.items() if family | size == family | PLAIN]
 
 
 @functools.cache

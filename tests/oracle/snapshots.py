@@ -12,7 +12,7 @@ from safetensors.numpy import load_file
 from tests.oracle.decode import Writer, greedy
 from tests.oracle.draws import Dropout
 from tests.oracle.forward import EOS, MAX_PIECES, Array, Forward, softmax, source_ids, tidied
-from tests.oracle.page import Page
+from tests.oracle.page import OWN, Own, Page
 from tests.oracle.siblings import MODELS, Sibling, config_of
 from tests.oracle.statement import factor, tex
 from tests.oracle.words import encoded, pieces, text_of, words
@@ -120,6 +120,14 @@ def shares_on(page: Page) -> dict[str, list[float]]:
             map_ = oracle[f"decoder.layers.{int(name[0]) - 1}.cross_attn.weights"][int(name[2]) - 1]
             shares.append(float(np.mean([map_[t, list(of)].sum() for t, of in behind.items()])) if behind else 0.0)
     return found
+
+
+def last_pass(sentence: str) -> Snapshot:
+    """What the page shows above the lesson's parts: the last snapshot writes its own translation."""
+    return reading(steps()[-1], tuple(source_ids(sentence)), written(steps()[-1], sentence))
+
+
+OWN["how-it-learned"] = Own(config_of(NAME), last_pass)
 
 
 # --- Check -----------------------------------------------------------------------------------------------------------

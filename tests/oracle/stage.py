@@ -9,19 +9,19 @@ import numpy as np
 
 from tests.oracle import stage_near
 from tests.oracle.claims import number
-from tests.oracle.forward import config
 from tests.oracle.machine_map import opens
-from tests.oracle.page import Page
+from tests.oracle.page import OWN, Page
 from tests.oracle.statement import Halves, Statement
 from tests.oracle.words import Piece, pieces, text_of, visible
 
-N = config()["n_layers"]
-SIZES = config()["vocab_size"], config()["d_model"]
-HEADS = config()["n_heads"]
 PARTS = {"encoder": ("self_attn", "feed_forward"), "decoder": ("self_attn", "cross_attn", "feed_forward")}
 # As measured over many sentences (assets/models/translator/about.json), counted from 0.
 TELLING = {"encoder": (1, 1), "decoder": (2, 0), "cross": (2, 2)}
-OTHERS = "Layers 2 and 3 do the same, each with its own learned numbers."
+# What is told of the layers above the first, by how many layers there are.
+OTHERS = {
+    2: "Layer 2 does the same, with its own learned numbers.",
+    3: "Layers 2 and 3 do the same, each with its own learned numbers.",
+}
 LABELS = {
     "embedding": "Token embedding",
     "positions": "+ Positions",
@@ -56,8 +56,8 @@ class Block:
         return LABELS.get(self.id) or LABELS[self.name]
 
 
-def blocks(stack: str) -> list[Block]:
-    layers = [Block(stack, name, layer) for layer in range(1, N + 1) for name in PARTS[stack]]
+def blocks(stack: str, n_layers: int) -> list[Block]:
+    layers = [Block(stack, name, layer) for layer in range(1, n_layers + 1) for name in PARTS[stack]]
     return [
         Block(stack, "embedding"),
         Block(stack, "positions"),
@@ -66,7 +66,8 @@ def blocks(stack: str) -> list[Block]:
     ]
 
 
-STACKS = {stack: blocks(stack) for stack in ("encoder", "decoder")}
+def stacks_of(page: Page) -> dict[str, list[Block]]:
+    return {stack: blocks(stack, page.config["n_layers"]) for stack in ("encoder", "decoder")}
 
 
 def shown(text: str) -> str:
@@ -74,29 +75,33 @@ def shown(text: str) -> str:
 
 
 @functools.lru_cache(maxsize=32)
-def told(sentence: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The story of a sentence, and the likeliest pieces of each step. They are the same on every page."""
-    page = Page("", {"sentence": sentence})
+def told(sentence: str, own: str = "") -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The story of a sentence, and the likeliest pieces of each step; own: the lesson, if it has a model of its own."""
+    page = Page(own, {"sentence": sentence})
     return Story(page).moments, steps(page)
 
 
+def told_on(page: Page) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    return told(page.sentence, page.slug if page.slug in OWN else "")
+
+
 def stage(page: Page) -> Statement:
-    moments, _ = told(page.sentence)
+    moments, _ = told_on(page)
     more = {"start": None, "presenting": page.switch("present"), "near": None}
-    return drawn(page, moments, (0, len(moments) - 1), tensors(), more, opens())
+    return drawn(page, moments, (0, len(moments) - 1), tensors(page), more, opens())
 
 
 def clip(page: Page, plays: str, view: str, small: bool) -> Statement:
     """The stage of a lesson: one stretch of the story, perhaps a block from near, and only the numbers it shows."""
-    moments, _ = told(page.sentence)
-    first, last = stretch(moments, plays)
+    moments, _ = told_on(page)
+    first, last = stretch(page, moments, plays)
     at = {one["panel"]: (one["panel"], one["part"]) for one in moments[:first]}  # what stands open when it begins
     works = {*at.values(), *((one["panel"], one["part"]) for one in moments[first : last + 1])}
-    stacks = list(STACKS.values())
+    stacks = list(stacks_of(page).values())
     seen = [block for stack, part in works for block in stacks[stack][max(0, part - 1) : part + 1]]
     if any(block.name == "cross_attn" for block in (stacks[stack][part] for stack, part in works)):
         seen.append(stacks[0][-1])
-    names = [name for name in tensors() if any(name in (b.added, b.result, b.weights) for b in seen)]
+    names = [name for name in tensors(page) if any(name in (b.added, b.result, b.weights) for b in seen)]
     more = {"start": None, "small": small, "near": None}
     if view:
         at = moments[last]
@@ -134,7 +139,7 @@ def told_by_head(page: Page, view: str, weights: np.ndarray, at: tuple[int, int]
     return {"caption": every[at[0]], "by_head": every if view in ("project", "score", "mix", "read") else []}
 
 
-def stretch(moments: Sequence[dict[str, Any]], plays: str) -> tuple[int, int]:
+def stretch(page: Page, moments: Sequence[dict[str, Any]], plays: str) -> tuple[int, int]:
     """Numbers of the first and last moment, for what a Place of the course says that its lesson plays."""
 
     def at(kind: str, stack: int = 0, name: str = "", layer: int = 0) -> list[int]:
@@ -143,7 +148,7 @@ def stretch(moments: Sequence[dict[str, Any]], plays: str) -> tuple[int, int]:
         if not name:
             return found
         block = (("encoder", "decoder")[stack], name, layer)
-        return [n for n in found if _block(moments[n]) == block]
+        return [n for n in found if _block(page, moments[n]) == block]
 
     match plays:
         case "pieces":
@@ -170,13 +175,13 @@ def stretch(moments: Sequence[dict[str, Any]], plays: str) -> tuple[int, int]:
     raise KeyError(plays)
 
 
-def _block(moment: dict[str, Any]) -> tuple[str, str, int]:
-    block = list(STACKS.values())[moment["panel"]][moment["part"]]
+def _block(page: Page, moment: dict[str, Any]) -> tuple[str, str, int]:
+    block = list(stacks_of(page).values())[moment["panel"]][moment["part"]]
     return block.stack, block.name, block.layer
 
 
-def tensors() -> list[str]:
-    every = [block for of in STACKS.values() for block in of]
+def tensors(page: Page) -> list[str]:
+    every = [block for of in stacks_of(page).values() for block in of]
     names = [*(b.added for b in every), *(b.result for b in every), *(b.weights for b in every)]
     return [name for name in dict.fromkeys(names) if name]
 
@@ -197,23 +202,23 @@ def drawn(
             "intro": "The encoder reads English. The decoder writes German.",
             "clip": list(clip),
             "given": 1,
-            "entries": SIZES[0],
-            "panels": [panel(stack, text, names, links) for stack, text in sides],
+            "entries": page.config["vocab_size"],
+            "panels": [panel(page, stack, text, names, links) for stack, text in sides],
             "numbers": {name: Halves(page.oracle[name]) for name in names},
-            "steps": told(page.sentence)[1],
+            "steps": told_on(page)[1],
             "moments": moments,
             **more,
         },
     )
 
 
-def panel(stack: str, tokens: Sequence[Piece], names: list[str], links: dict[str, str]) -> dict[str, Any]:
+def panel(page: Page, stack: str, tokens: Sequence[Piece], names: list[str], links: dict[str, str]) -> dict[str, Any]:
     def at(name: str) -> int:
         return names.index(name) if name in names else -1
 
     return {
         "name": stack,
-        "width": SIZES[1],
+        "width": page.config["d_model"],
         "side": "source" if stack == "encoder" else "target",
         "tokens": [shown(piece.text) for piece in tokens],
         "ids": [piece.id for piece in tokens],
@@ -230,7 +235,7 @@ def panel(stack: str, tokens: Sequence[Piece], names: list[str], links: dict[str
                 "causal": block.id == "decoder.self_attn",
                 "lesson": links.get(block.id, ""),
             }
-            for block in STACKS[stack]
+            for block in stacks_of(page)[stack]
         ],
     }
 
@@ -271,7 +276,7 @@ def quoted(piece: Piece) -> str:
 def share(p: float) -> str:
     if p < 0.01:
         return "less than 1%"
-    return "more than 99%" if 0.995 <= p < 1 else f"{number(100 * p, 0)}%"
+    return "more than 99%" if 0.995 <= p < 1 - 1e-6 else f"{number(100 * p, 0)}%"
 
 
 class Story:
@@ -279,6 +284,7 @@ class Story:
 
     def __init__(self, page: Page) -> None:
         self.page = page
+        self.stacks = stacks_of(page)
         self.moments: list[dict[str, Any]] = []
         self.chosen = probabilities(page)[np.arange(len(page.labels)), [piece.id for piece in page.labels]]
         self.cut()
@@ -287,6 +293,10 @@ class Story:
         for step in range(1, len(page.labels)):
             self.write(step)
         self.stop()
+
+    def size(self, name: str) -> int:
+        size: int = self.page.config[name]
+        return size
 
     def add(
         self,
@@ -311,7 +321,7 @@ class Story:
         weights = self.page.oracle[block.weights]
         rows = self.page.src if block.attention == "encoder" else self.page.tgt
         columns = self.page.tgt if block.attention == "decoder" else self.page.src
-        layer, head = TELLING[block.attention]
+        layer, head = (-1, -1) if self.page.slug in OWN else TELLING[block.attention]
         heads = [head] if layer == block.layer - 1 else list(range(len(weights)))
         places = [(h, r, c) for h in heads for r in range(len(rows)) for c in range(len(columns))]
         if row is not None:
@@ -346,14 +356,14 @@ class Story:
         count = f"{len(src)} piece" + "s" * (len(src) != 1)
         self.add(
             "pieces",
-            f"The text is cut into {count}. Each has a number in the model's list of {SIZES[0]:,}: "
+            f"The text is cut into {count}. Each has a number in the model's list of {self.size('vocab_size'):,}: "
             f"{quoted(example)} is {example.id:,}. <eos> marks the end.",
             "pieces",
         )
 
     def encode(self) -> None:
-        d = SIZES[1]
-        for at, block in enumerate(STACKS["encoder"]):
+        d = self.size("d_model")
+        for at, block in enumerate(self.stacks["encoder"]):
             if block.name == "embedding":
                 said = (
                     f"Each piece becomes a vector: {d} learned numbers, drawn as a small block of colours, its column."
@@ -368,11 +378,11 @@ class Story:
             elif block.name == "self_attn":
                 look = self.look(block)
                 if block.layer > 1:
-                    self.add("block", OTHERS, part=at, look=look)
+                    self.add("block", OTHERS[self.size("n_layers")], part=at, look=look)
                     continue
                 said = (
                     "Self-attention: each piece looks at all pieces and takes in shares of their numbers. "
-                    f"{HEADS} heads do so side by side. So its column tells of the others too."
+                    f"{self.size('n_heads')} heads do so side by side. So its column tells of the others too."
                 )
                 self.add("block", said, "attention", part=at, look=look, half=1)
                 said = "Add & Norm: what was gathered is added to the column, and the sum is brought to one scale."
@@ -380,25 +390,25 @@ class Story:
             elif block.layer == 1:
                 self.add("block", "Feed-forward: a small network works on each column by itself.", part=at)
             else:
-                self.add("block", OTHERS, part=at)
+                self.add("block", OTHERS[self.size("n_layers")], part=at)
         n = len(self.page.src)
         columns = f"{n} column" + "s" * (n != 1)
         self.add(
             "memory",
-            f"After {N} layers the encoder is done. Its {columns}, one for each piece, are the memory: all that the "
-            "decoder sees of the sentence.",
+            f"After {self.size('n_layers')} layers the encoder is done. Its {columns}, one for each piece, are the "
+            "memory: all that the decoder sees of the sentence.",
             "memory",
-            part=len(STACKS["encoder"]) - 1,
+            part=len(self.stacks["encoder"]) - 1,
         )
 
     def write_first(self) -> None:
-        for at, block in enumerate(STACKS["decoder"][:-1]):
+        for at, block in enumerate(self.stacks["decoder"][:-1]):
             look = self.look(block, 0) if block.weights else None
             stop, by_head = "", []
             if not block.layer:
                 said = "The decoder writes, piece by piece. It begins with <sos>, the start sign."
             elif block.layer > 1:
-                said = OTHERS
+                said = OTHERS[self.size("n_layers")]
             elif not look:
                 said = "Then feed-forward, as before."
             elif block.name == "cross_attn":
@@ -413,19 +423,19 @@ class Story:
                 said = "Masked self-attention: it looks only at what is written so far, <sos> alone."
             self.add("block", said, stop, stack=1, part=at, step=0, look=look, by_head=by_head)
         said = (
-            f"The last column is compared with all {SIZES[0]:,} pieces. {quoted(self.page.labels[0])} gets "
-            f"{share(self.chosen[0])} and is taken."
+            f"The last column is compared with all {self.size('vocab_size'):,} pieces. {quoted(self.page.labels[0])} "
+            f"gets {share(self.chosen[0])} and is taken."
         )
-        self.add("choose", said, "next piece", stack=1, part=len(STACKS["decoder"]) - 1, step=0)
+        self.add("choose", said, "next piece", stack=1, part=len(self.stacks["decoder"]) - 1, step=0)
 
     def write(self, step: int) -> None:
-        decoder = STACKS["decoder"]
+        decoder = self.stacks["decoder"]
         if step == 1:
             self.add("feed", f"{quoted(self.page.tgt[1])} becomes the next input.", stack=1, step=1)
             look = self.look(decoder[2], 1)
             by_head = [f"It never looks ahead. {self.takes(decoder[2], one)}" for one in self.each_head(decoder[2], 1)]
             self.add("block", by_head[look[0]], stack=1, part=2, step=1, look=look, by_head=by_head)
-        layer = TELLING["cross"][0] + 1
+        layer = self.size("n_layers") if self.page.slug in OWN else TELLING["cross"][0] + 1
         part = next(n for n, block in enumerate(decoder) if block.name == "cross_attn" and block.layer == layer)
         look = self.look(decoder[part], step)
         said = (
@@ -444,4 +454,4 @@ class Story:
                 f"<eos>, the end sign, is taken with {share(self.chosen[-1])}. So the decoder stops: {n} piece{plural} "
                 "written, the end sign included."
             )
-        self.add("end", said, "end", stack=1, part=len(STACKS["decoder"]) - 1, step=n - 1)
+        self.add("end", said, "end", stack=1, part=len(self.stacks["decoder"]) - 1, step=n - 1)

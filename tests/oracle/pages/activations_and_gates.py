@@ -157,7 +157,7 @@ def curve_with_ticks(name: str, before: Array, after: Array) -> Statements:
 
     ends = places(np.repeat(before, 2), np.stack([after - half, after + half], 1).ravel())
     yield claims.curves(
-        [(title, "#0072B2", False), ("its slope", "#808a96", False)],
+        [(title, "#0072B2", ""), ("its slope", "#808a96", "dashed")],
         [
             claims.path(places(z, values), "#0072B2", 2),
             claims.path(places(z, slopes), "#808a96", 2, **{"stroke-dasharray": "8 5"}),

@@ -16,7 +16,7 @@ from tests.oracle.claims import (
     toggle,
 )
 from tests.oracle.common import KINDS, Statements
-from tests.oracle.foreign import OURS, Maps, Model, Reading, names, opened, reading, texts
+from tests.oracle.foreign import OURS, Maps, Model, Reading, family, names, opened, reading, texts
 from tests.oracle.frame import bar
 from tests.oracle.page import Page
 from tests.oracle.statement import Statement
@@ -72,7 +72,7 @@ def frame(page: Page) -> Statements:
         "comes with a model is run."
     )
     name = page.state.get("model", names()[0])
-    yield choice_of_model("Model", [OURS, *names()], name)
+    yield choice_of_model("Model", [OURS, *family(), *names()], name)
     yield fold("How do I add a model?")
     yield markdown(
         "Put the folder of a model (config.json, tokenizer, safetensors) into `models/` beside the app, or into the "
@@ -85,11 +85,11 @@ def frame(page: Page) -> Statements:
     yield markdown(
         f"**{name}** is {IS[model.kind]}. {model.n_parameters:,} parameters, type {model.model.config.model_type}."
     )
-    if name == OURS:
+    if name in (OURS, *family()):
         yield markdown(
-            "This is the app's own model, written in the format of Hugging Face by `python -m hub.export` and opened "
-            "by their library. So another program computes the numbers below, and they can be compared with those of "
-            "the lessons."
+            "This is one of the app's own models, written in the format of Hugging Face by `python -m hub.export` and "
+            "opened by their library. So another program computes the numbers below, and they can be compared with those "
+            "of the lessons."
         )
     yield from predictions(page, model)
     yield from attention(page, read(page, model))

@@ -9,7 +9,7 @@ from tests.oracle.attention import MEAN, selected_map
 from tests.oracle.claims import button, caption, header, info, markdown, number, segmented, table, text_box, toggle
 from tests.oracle.common import KINDS, Statements
 from tests.oracle.decode import translated
-from tests.oracle.foreign import OURS, Maps, names, reading
+from tests.oracle.foreign import OURS, Maps, family, names, reading
 from tests.oracle.forward import SOS, Array, Forward
 from tests.oracle.frame import bar
 from tests.oracle.page import Page
@@ -81,7 +81,7 @@ def frame(page: Page) -> Statements:
     yield from bar(page)
     yield Statement("title", "Compare")
     yield markdown("Two models read one sentence, or one model reads two: do their heads look at the same things?")
-    models = [OURS, *sorted([UNTRAINED, *siblings.names()]), *names()]
+    models = [OURS, *sorted([UNTRAINED, *siblings.names(), *family()]), *names()]
     chosen = [page.state.get("left_model", OURS), page.state.get("right_model", names()[0])]
     typed, second = page.sentence.strip(), page.state.get("second", "")
     otherwise = typed

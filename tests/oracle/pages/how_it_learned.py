@@ -94,7 +94,7 @@ def idea(page: Page) -> Statements:
     size = sum(w.size for w in weights_at(0).values()) / 1e6
     yield claims.markdown(
         f"Here you watch a small translator with {number(size, 1)} million weights learn, from random ones on. In "
-        f"{last_step()} steps its weights were kept {len(steps())} times: these are its **snapshots**."
+        f"{last_step()} steps its weights were kept {len(steps())} times: these are its **snapshots**. The picture shows it after the last step."
     )
 
 
@@ -274,7 +274,7 @@ def lines_plot(
         dots = claims.path(points, colour, 6, "Mh0" * len(points), **{"stroke-linecap": "round"}, **faint)
         drawn.append(dots)
     return claims.curves(
-        [(name, colours.get(name, GREY), name not in colours) for name in lines],
+        [(name, colours.get(name, GREY), "" if name in colours else "pale") for name in lines],
         drawn,
         alt=alt,
         axes=(title, "step of the snapshot"),

@@ -37,6 +37,7 @@ STATES = (
     {"scheme": "Relative", "sentence": LONG, "layer": "2", "cell": "1.22"},
 )  # fmt: skip
 FURTHEST = 60
+BLUE, ORANGE = "#0072B2", "#E69F00"
 
 
 def chosen(page: Page) -> Head:
@@ -209,41 +210,27 @@ def turn(page: Page) -> Statements:
     q = turned_rows(page, "q", query, FURTHEST)[0]
     products = turned_rows(page, "k", key, 1, len(distances)) @ q
     unturned = product(page, query, key, 1, 1)
-    hover = "distance %{x}: %{y:.3f}<extra></extra>"
-    yield claims.plot(
-        f"The product of the turned query and key by their distance, from {number(-far, 0)} to {far}. At "
-        f"{number(distance, 0)} it is {number(products[distance + far], 2)}; not turned {number(unturned, 2)}.",
+    at = products[distance + far]
+    bottom, top = min(*products, unturned), max(*products, unturned)
+    bottom, top = bottom - (top - bottom) / 20, top + (top - bottom) / 20
+
+    def places(x: Array | list[int], y: Array | list[float]) -> Array:
+        return np.stack([(np.array(x) + far) / (2 * far), (np.array(y) - bottom) / (top - bottom)], -1)
+
+    spot = places([distance], [at])
+    yield claims.curves(
+        [("turned", BLUE, ""), ("not turned", "#808a96", "dashed"), ("your distance", ORANGE, "")],
         [
-            {
-                "type": "scatter",
-                "mode": "lines",
-                "name": "turned",
-                "x": distances,
-                "y": products,
-                "line": {"color": "#0072B2", "width": 2},
-                "hovertemplate": hover,
-            },
-            {
-                "type": "scatter",
-                "mode": "lines",
-                "name": "not turned",
-                "x": np.array([-far, far]),
-                "y": np.array([unturned, unturned]),
-                "line": {"color": "#808a96", "dash": "dash", "width": 2},
-                "hoverinfo": "skip",
-            },
-            {
-                "type": "scatter",
-                "mode": "markers",
-                "name": "your distance",
-                "x": np.array([distance]),
-                "y": np.array([products[distance + far]]),
-                "marker": {"color": "#E69F00", "size": 11},
-                "hovertemplate": hover,
-            },
+            claims.path(places(distances, products), BLUE, 2),
+            claims.path(places([-far, far], [unturned] * 2), "#808a96", 2, **{"stroke-dasharray": "8 5"}),
+            claims.path(spot, ORANGE, 2, "M"),
+            claims.path(spot, ORANGE, 6, "Mh0", **{"stroke-linecap": "round"}),
         ],
-        x={"title": {"text": "position of the key minus that of the query"}},
-        y={"title": {"text": "query · key"}},
+        alt=f"The product of the turned query and key by their distance, from {number(-far, 0)} to {far}. At "
+        f"{number(distance, 0)} it is {number(at, 2)}; not turned {number(unturned, 2)}.",
+        axes=("query · key", "position of the key minus that of the query"),
+        beside=[((value - bottom) / (top - bottom), text) for value, text in claims.ticks(bottom, top)],
+        below=[((value + far) / (2 * far), text) for value, text in claims.ticks(-far, far)],
     )
     lines = [
         (str(query_at + shift), str(key_at + shift), number(distance, 0),
@@ -277,26 +264,23 @@ def arrows(page: Page, pieces: tuple[int, int], places: tuple[int, int]) -> Stat
     step = math.degrees(10000 ** (-2 * (pair - 1) / (2 * half)))
     before, after = ([arrow / math.hypot(*arrow) for arrow in many] for many in (before, after))
     limit = 1.15 * np.abs([*before, *after]).max()
-    looks = [("query", "#0072B2"), ("key", "#E69F00")]
-    yield claims.plot(
-        f"Two arrows, the query and the key in pair {pair} of their dimensions, as they are and turned. Between the "
+    legend, drawn = [], []
+    for many, manner, dashed in ((before, ", not turned", "dashed"), (after, "", "")):
+        for arrow, name, colour in zip(many, ("query", "key"), (BLUE, ORANGE), strict=True):
+            ends = np.array([[0, 0], arrow]) / (2 * limit) + 0.5
+            dashes = {"stroke-dasharray": "8 5"} if dashed else {}
+            legend.append((f"{name}{manner}", colour, dashed))
+            drawn.append(claims.path(ends, colour, 2, **dashes))
+            drawn.append(claims.path(ends, colour, 6, "Mh0Mh0", **{"stroke-linecap": "round"}))
+    ticks = [(value / (2 * limit) + 0.5, text) for value, text in claims.ticks(-limit, limit)]
+    yield claims.curves(
+        legend,
+        drawn,
+        alt=f"Two arrows, the query and the key in pair {pair} of their dimensions, as they are and turned. Between the "
         f"turned ones lie {number(between, 0)} degrees.",
-        [
-            {
-                "type": "scatter",
-                "mode": "lines+markers",
-                "name": f"{name}{manner}",
-                "x": np.array([0, arrow[0]]),
-                "y": np.array([0, arrow[1]]),
-                "line": {"color": colour, "width": width, "dash": dash},
-                "marker": {"size": np.array([0, size]), "color": colour},
-                "hovertemplate": "%{x:.3f}, %{y:.3f}<extra></extra>",
-            }
-            for many, manner, width, dash, size in ((before, ", not turned", 1, "dot", 6), (after, "", 3, "solid", 10))
-            for arrow, (name, colour) in zip(many, looks, strict=True)
-        ],
-        x={"title": {"text": "first dimension of the pair"}, "range": np.array([-limit, limit])},
-        y={"title": {"text": "second"}, "range": np.array([-limit, limit]), "scaleanchor": "x"},
+        axes=("second", "first dimension of the pair"),
+        beside=ticks,
+        below=ticks,
     )
     query, key = ((place - 1) * step for place in places)
     yield claims.caption(

@@ -1,0 +1,494 @@
+"""What the page of results must show: what papers report, typed here once more, and the app's own figures."""
+
+import json
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tests.oracle.claims import caption, fold, header, latex, link, magnitude, markdown, number, plot, segmented, select
+from tests.oracle.common import Statements, numbers_of_figure
+from tests.oracle.course import COURSE
+from tests.oracle.forward import FOLDER, weights
+from tests.oracle.frame import bar
+from tests.oracle.page import Page
+from tests.oracle.siblings import names
+from tests.oracle.statement import Statement
+
+STATES = (
+    {},
+    {"results_language": "French", "sort_translation": "FLOPs, French", "sort_glue": "CoLA", "sort_squad": "F1, test"},
+    {"sort_translation": "BLEU, German", "sort_rotary": "QQP", "sort_sizes": "parameters"},
+    {"results_language": "Thai", "sort_glue": "<b>", "sort_sizes": "first published"},
+    {"sort_sizes": "kind", "sort_squad": "exact, dev", "sort_translation": "FLOPs, German"},
+)
+
+ARXIV = "https://arxiv.org/abs/"
+GPT_2 = "https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf"
+NONE = math.nan
+
+# Each row: name, values; the columns before it, each with its order and how it is written.
+TRANSLATION = (
+    ("ByteNet", 23.75, NONE, NONE, NONE),
+    ("Deep-Att + PosUnk", NONE, 39.2, NONE, 1.0e20),
+    ("GNMT + RL", 24.6, 39.92, 2.3e19, 1.4e20),
+    ("ConvS2S", 25.16, 40.46, 9.6e18, 1.5e20),
+    ("MoE", 26.03, 40.56, 2.0e19, 1.2e20),
+    ("Deep-Att + PosUnk, ensemble", NONE, 40.4, NONE, 8.0e20),
+    ("GNMT + RL, ensemble", 26.30, 41.16, 1.8e20, 1.1e21),
+    ("ConvS2S, ensemble", 26.36, 41.29, 7.7e19, 1.2e21),
+    ("Transformer (base)", 27.3, 38.1, 3.3e18, 3.3e18),
+    ("Transformer (big)", 28.4, 41.8, 2.3e19, 2.3e19),
+)
+GLUE = (
+    ("best before GPT", 80.6, 80.1, 66.1, 82.3, 93.2, 35.0, 81.0, 86.0, 61.7, 74.0),
+    ("BiLSTM + ELMo + attention", 76.4, 76.1, 64.8, 79.8, 90.4, 36.0, 73.3, 84.9, 56.8, 71.0),
+    ("GPT", 82.1, 81.4, 70.3, 87.4, 91.3, 45.4, 80.0, 82.3, 56.0, 75.1),
+    ("BERT (base)", 84.6, 83.4, 71.2, 90.5, 93.5, 52.1, 85.8, 88.9, 66.4, 79.6),
+    ("BERT (large)", 86.7, 85.9, 72.1, 92.7, 94.9, 60.5, 86.5, 89.3, 70.1, 82.1),
+)
+SQUAD = (
+    ("people", NONE, NONE, 82.3, 91.2),
+    ("nlnet, ensemble", NONE, NONE, 86.0, 91.7),
+    ("QANet, ensemble", NONE, NONE, 84.5, 90.5),
+    ("BiDAF + ELMo", NONE, 85.6, NONE, 85.8),
+    ("R.M. Reader, ensemble", 81.2, 87.9, 82.3, 88.5),
+    ("BERT (base)", 80.8, 88.5, NONE, NONE),
+    ("BERT (large)", 84.1, 90.9, NONE, NONE),
+    ("BERT (large), ensemble", 85.8, 91.8, NONE, NONE),
+    ("BERT (large) + TriviaQA", 84.2, 91.1, 85.1, 91.8),
+    ("BERT (large) + TriviaQA, ensemble", 86.2, 92.2, 87.4, 93.2),
+)
+# Year and month, name, kind, millions of parameters, the lesson with what it teaches of it.
+SIZES = (
+    ("2014-09", "LSTM, 4 + 4 layers", "LSTM", 384, "before-attention", "reading word by word"),
+    ("2017-06", "Transformer (base)", "encoder-decoder", 65, "encoder-decoder-attention", "an encoder and a decoder"),
+    ("2017-06", "Transformer (big)", "encoder-decoder", 213, "multi-head", "16 heads"),
+    ("2018-06", "GPT", "decoder", 117, "masking", "each piece sees only those before it"),
+    ("2018-10", "BERT (base)", "encoder", 110, "self-attention", "each piece sees all others"),
+    ("2018-10", "BERT (large)", "encoder", 340, "encoder", "a stack of encoder layers"),
+    ("2019-02", "GPT-2", "decoder", 1542, "where-to-normalise", "norms before the sub-layers"),
+    ("2019-07", "RoBERTa", "encoder", 355, "tokenization", "pieces made of bytes"),
+    ("2019-09", "ALBERT (xxlarge)", "encoder", 235, "", ""),
+    ("2019-10", "DistilBERT", "encoder", 66, "", ""),
+    ("2019-10", "T5 (largest)", "encoder-decoder", 11_000, "positions-six-ways", "a bias for each distance"),
+    ("2020-03", "ELECTRA (large)", "encoder", 335, "", ""),
+    ("2020-05", "GPT-3", "decoder", 175_000, "inference", "writing piece by piece"),
+    ("2020-06", "DeBERTa (largest)", "encoder", 1500, "", ""),
+    ("2022-04", "GPT-NeoX-20B", "decoder", 20_000, "positions-six-ways", "rotary positions"),
+    ("2023-02", "LLaMA (largest)", "decoder", 65_200, "activations-and-gates", "SwiGLU"),
+    ("2024-07", "Llama 3.1 (largest)", "decoder", 405_000, "where-to-normalise", "RMSNorm"),
+    ("2024-12", "DeepSeek-V3", "decoder", 671_000, "", ""),
+)
+WORDS = (
+    "384 million", "65 million", "213 million", "117 million", "110 million", "340 million", "1.54 billion",
+    "355 million", "235 million", "66 million", "11 billion", "335 million", "175 billion", "1.5 billion", "20 billion",
+    "65.2 billion", "405 billion", "671 billion",
+)  # fmt: skip
+SIZE_SOURCES = (
+    ("Sutskever et al. 2014, §3.4", ARXIV + "1409.3215"),
+    ("Vaswani et al. 2017, Table 3", ARXIV + "1706.03762"),
+    ("Vaswani et al. 2017, Table 3", ARXIV + "1706.03762"),
+    ("Radford et al. 2019, Table 2", GPT_2),
+    ("Devlin et al. 2018, §3", ARXIV + "1810.04805"),
+    ("Devlin et al. 2018, §3", ARXIV + "1810.04805"),
+    ("Radford et al. 2019, Table 2", GPT_2),
+    ("Liu et al. 2019, §5", ARXIV + "1907.11692"),
+    ("Lan et al. 2019, Table 1", ARXIV + "1909.11942"),
+    ("Sanh et al. 2019, Table 3", ARXIV + "1910.01108"),
+    ("Raffel et al. 2019, §3.7", ARXIV + "1910.10683"),
+    ("Clark et al. 2020, Table 2", ARXIV + "2003.10555"),
+    ("Brown et al. 2020, Table 2.1", ARXIV + "2005.14165"),
+    ("He et al. 2020, abstract", ARXIV + "2006.03654"),
+    ("Black et al. 2022, abstract", ARXIV + "2204.06745"),
+    ("Touvron et al. 2023, Table 2", ARXIV + "2302.13971"),
+    ("Grattafiori et al. 2024, abstract", ARXIV + "2407.21783"),
+    ("DeepSeek-AI 2024, abstract", ARXIV + "2412.19437"),
+)
+
+
+def frame(page: Page) -> Statements:
+    yield from bar(page)
+    yield Statement("title", "Results")
+    yield markdown(
+        "*How much better did it get, and at what price?* **BLEU** says how far a translation agrees with those that "
+        "people wrote, from 0 to 100. The price of a training is counted in **FLOPs**: single additions and "
+        "multiplications."
+    )
+    yield from first_picture(page)
+    yield from how_counted()
+    yield from tables(page)
+    yield from timeline()
+
+
+# --- the first picture -----------------------------------------------------------------------------------------------
+
+
+def flops_of(name: str) -> float:
+    """Of a model's training: a multiply-add for each number of a product, three products forwards and backwards."""
+    folder = FOLDER.parent / name
+    config = json.loads((folder / "config.json").read_text())
+    n = json.loads((folder / "metrics.json").read_text())["training"]["batches"]
+    return counted(config, n)
+
+
+def counted(c: dict[str, Any], n: dict[str, int]) -> float:
+    d, units = c["d_model"], c["d_ff"]
+    # A network with a gate has three matrices of two thirds of the units.
+    network = 3 * d * round(2 * units / 3) if c["activation"] in ("swiglu", "geglu") else 2 * d * units
+    of_source = n["source"] * (4 * d * d + network) + 2 * d * n["source_pairs"]
+    masked = 4 * d * d * n["target"] + 2 * d * n["target_pairs"]
+    cross = 2 * d * d * (n["target"] + n["source"]) + 2 * d * n["cross_pairs"]
+    multiplications = c["n_layers"] * (of_source + masked + cross + network * n["target"])
+    return 3.0 * 2 * (multiplications + n["target"] * d * c["vocab_size"])
+
+
+def own() -> list[tuple[str, float, float]]:
+    """Name, BLEU, FLOPs of the translator, found with 4 beams, and of its siblings, found greedily."""
+    rows = []
+    for name in ("translator", *names()):
+        test = json.loads((FOLDER.parent / name / "metrics.json").read_text())["test"]
+        rows.append((name, test["beam 4" if name == "translator" else "greedy"]["bleu"], flops_of(name)))
+    return rows
+
+
+GREY, BLUE, GREEN, ORANGE, PURPLE = "#808a96", "#0072B2", "#009E73", "#E69F00", "#CC79A7"
+LOOKS = {
+    "one model": (GREY, "circle", 9),
+    "ensemble of several": (GREY, "circle-open", 10),
+    "Transformer": (BLUE, "diamond", 13),
+    "this app's translator": (ORANGE, "star", 15),
+    "its small siblings": (ORANGE, "circle-open", 7),
+}
+TICKS = {"German": [22, 25, 30, 35, 40, 45, 50, 55], "French": [37, 38, 39, 40, 41, 42, 43]}
+
+
+def group(name: str) -> str:
+    if name.endswith(", ensemble"):
+        return "ensemble of several"
+    return "Transformer" if name.startswith("Transformer") else "one model"
+
+
+def first_picture(page: Page) -> Statements:
+    language = page.choice("results_language", ("German", "French"), "German")
+    yield segmented("From English into", ("German", "French"), language)
+    at = ("German", "French").index(language)
+    papers = [(row[0], row[1 + at], row[3 + at]) for row in TRANSLATION if not math.isnan(row[1 + at] + row[3 + at])]
+    mine = own() if language == "German" else []
+    points = [(*one, group(one[0]), "" if one[0].endswith("ensemble") else one[0]) for one in papers]
+    points += [
+        (*one, "this app's translator", "this app's translator") if n == 0 else (*one, "its small siblings", "")
+        for n, one in enumerate(mine)
+    ]
+    traces = []
+    for name, (colour, symbol, size) in LOOKS.items():
+        shown = [point for point in points if point[3] == name]
+        if not shown:
+            continue
+        traces.append(
+            {
+                "type": "scatter",
+                "mode": "markers+text",
+                "name": name,
+                "x": np.array([point[2] for point in shown]),
+                "y": np.array([point[1] for point in shown]),
+                "text": [point[4] for point in shown],
+                "marker": {"color": colour, "symbol": symbol, "size": size, "line": {"width": 1.5, "color": colour}},
+                "customdata": [f"{point[0]}: {point[1]:g} BLEU" for point in shown],
+                "hovertemplate": "%{customdata}<extra></extra>",
+            }
+        )
+    powers = np.log10([point[2] for point in points])
+    ticks = TICKS[language]
+    note = [
+        {
+            "x": math.log10(one[2]), "y": math.log10(one[1]), "text": "another test set:<br>do not compare heights",
+            "showarrow": False, "align": "left",
+        }
+        for one in mine[:1]
+    ]  # fmt: skip
+    yield plot(
+        f"BLEU into {language} against the FLOPs of the training, both on log axes: {len(papers)} systems of a paper of "
+        f"2017, and {len(mine)} translators of this app.",
+        traces,
+        {
+            "type": "log", "title": {"text": "FLOPs of the training"}, "exponentformat": "power", "dtick": 1,
+            "range": np.array([powers.min() - 0.5, powers.max() + 0.7]),
+        },
+        {
+            "type": "log", "title": {"text": "BLEU"}, "tickvals": np.array(ticks), "ticktext": list(map(str, ticks)),
+            "range": np.log10([ticks[0], ticks[-1]]),
+        },
+        **({"annotations": note} if note else {}),
+    )  # fmt: skip
+    new = max((one for one in papers if group(one[0]) == "Transformer"), key=lambda one: one[1])
+    old = max((one for one in papers if group(one[0]) != "Transformer"), key=lambda one: one[1])
+    yield caption(
+        f"Higher is better, further left is cheaper. {new[0]} is {number(new[1] - old[1], 1)} BLEU above the best of "
+        f"the others ({old[0]}) and took {number(old[2] / new[2], 1)} times fewer FLOPs. "
+        + (
+            "The orange points are this app's own translators. Their BLEU is that of 2,000 short everyday sentences, "
+            "some with several right translations; the others translated news. So compare the prices, not the heights. "
+            "The translator searches with 4 beams, its siblings take the likeliest piece."
+            if mine
+            else "This app's translators write German alone."
+        )
+    )
+    test = json.loads((FOLDER / "metrics.json").read_text())["test"]["beam 4"]
+    assert (test["sentences"], test["bleu_signature"][:10]) == (2000, "nrefs:var|")
+    yield from numbers_of_figure(
+        ("system", "BLEU", "FLOPs of the training"), *((p[0], f"{p[1]:g}", magnitude(p[2])) for p in points)
+    )
+
+
+def how_counted() -> Statements:
+    estimate = 12 * 60 * 60 * 8 * 9.5e12
+    yield fold("How the FLOPs were found")
+    yield markdown(
+        "**The paper's** are estimates: hours × GPUs × what such a GPU does in a second. For the base Transformer: 12 "
+        f"hours × 8 GPUs × {magnitude(9.5e12)} a second = {magnitude(estimate)} (Vaswani et al. 2017, §6.1)."
+    )
+    yield markdown(
+        "**Ours** are counted: the multiplications and additions in all products of matrices of the training. N is the "
+        "number of layers, d the width, F the weights in the matrices of one feed-forward network, V the vocabulary. S "
+        "and T are the positions that encoder and decoder read in all steps together, padding included. S₂, T₂ and P "
+        "are the sums of S², T² and S · T of each row of a batch."
+    )
+    yield latex(r"6\,\Big[N\big(S(4d^2+F)+2dS_2\big)+N\big(T(6d^2+F)+2d^2S+2d(T_2+P)\big)+TdV\Big]")
+    yield caption(
+        "The 6: each multiplication comes with an addition, and all is done once forwards and twice backwards. Norms, "
+        "softmax and the update of the weights are left out."
+    )
+    config = json.loads((FOLDER / "config.json").read_text())
+    n = json.loads((FOLDER / "metrics.json").read_text())["training"]["batches"]
+    sums = [n[name] for name in ("source", "target", "source_pairs", "target_pairs", "cross_pairs")]
+    whole = (config["n_layers"], config["d_model"], 2 * config["d_model"] * config["d_ff"], config["vocab_size"], *sums)
+    lines = zip("N d F V S T S₂ T₂ P".split(), (f"{n:,}" for n in whole), strict=True)
+    total = ["FLOPs", magnitude(flops_of("translator"))]
+    yield Statement("table", [["of the translator", "number"], *map(list, lines), total])
+    base = {"d_model": 512, "d_ff": 2048, "n_layers": 6, "vocab_size": 37_000, "activation": "relu"}
+    pieces = 100_000 * 25_000
+    alone = {"source": pieces, "target": pieces, "source_pairs": 0, "target_pairs": 0, "cross_pairs": 0}
+    yield markdown(
+        "Counted in this way, without QKᵀ and weights times V, the base Transformer's 100,000 steps of about 25,000 "
+        f"pieces of each language come to {magnitude(counted(base, alone))}. The table's figure is "
+        f"{number(estimate / counted(base, alone), 1)} times as large: so far apart are the two ways of finding FLOPs."
+    )
+
+
+# --- the tables ------------------------------------------------------------------------------------------------------
+
+
+def sorted_rows(rows: Sequence[Sequence[Any]], by: int, high: bool) -> list[int]:
+    """Numbers of the rows, the best first, those without a value last."""
+
+    def is_missing(n: int) -> bool:
+        return isinstance(rows[n][by], float) and math.isnan(rows[n][by])
+
+    there = [n for n in range(len(rows)) if not is_missing(n)]
+    order = sorted(there, key=lambda n: rows[n][by])
+    if high:  # equal ones in their old order
+        order = sorted(there, key=lambda n: -rows[n][by])
+    return order + [n for n in range(len(rows)) if is_missing(n)]
+
+
+def result_table(
+    page: Page,
+    name: str,
+    head: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    written: Sequence[Sequence[str]],
+    cheap: Sequence[str] = (),
+) -> Statements:
+    """The choice of a column and the table. written: the cells of each row; cheap: columns in which less is better"""
+    options = ("the paper's order", *head[1:-1])
+    by = page.choice(f"sort_{name}", options, options[0])
+    yield select("Sort by", options, by)
+    at = head.index(by) if by in head else 0
+    order = sorted_rows(rows, at, by not in cheap) if at else list(range(len(rows)))
+    yield Statement("table", [list(head), *(list(written[n]) for n in order)])
+
+
+def cell(value: float, digits: int | None = None) -> str:
+    if math.isnan(value):
+        return "–"
+    return f"{value:.{digits}f}" if digits is not None else f"{value:g}"
+
+
+def tables(page: Page) -> Statements:
+    yield header("The tables")
+    vaswani = f"[Vaswani et al. 2017, Table 2]({ARXIV}1706.03762)"
+    devlin = f"[Devlin et al. 2018, Table {{}}]({ARXIV}1810.04805)"
+    yield fold("Translation")
+    prices = ("FLOPs, German", "FLOPs, French")
+    yield from result_table(
+        page,
+        "translation",
+        ("system", "BLEU, German", "BLEU, French", *prices, "source"),
+        TRANSLATION,
+        [
+            (row[0], cell(row[1]), cell(row[2]), *("–" if math.isnan(v) else magnitude(v) for v in row[3:]), vaswani)
+            for row in TRANSLATION
+        ],
+        prices,
+    )
+    yield caption(
+        "On news (WMT 2014). An ensemble lets several trained models decide together. For a Transformer the paper gives "
+        "one figure of FLOPs for both languages. Into French, its text says 41.0 for the big one, its table 41.8."
+    )
+    yield fold("GLUE")
+    tasks = ("MNLI-m", "MNLI-mm", "QQP", "QNLI", "SST-2", "CoLA", "STS-B", "MRPC", "RTE")
+    yield from result_table(
+        page,
+        "glue",
+        ("system", *tasks, "average", "source"),
+        GLUE,
+        [(row[0], *(cell(v, 1) for v in row[1:]), devlin.format(1)) for row in GLUE],
+    )
+    yield caption(
+        "Tasks about English sentences: does one follow from the other (MNLI, RTE), do two mean the same (QQP, MRPC), "
+        "how alike are they (STS-B), does one answer the other (QNLI), is it praise (SST-2), is it good English (CoLA). "
+        "The average is over all columns. Often told otherwise: GPT of 2018 learned from books alone, Wikipedia came "
+        "with BERT; and CoLA is no accuracy but a correlation."
+    )
+    yield fold("SQuAD")
+    yield from result_table(
+        page,
+        "squad",
+        ("who answers", "exact, dev", "F1, dev", "exact, test", "F1, test", "source"),
+        SQUAD,
+        [(row[0], *(cell(v, 1) for v in row[1:]), devlin.format(2)) for row in SQUAD],
+    )
+    yield caption(
+        "Questions whose answer stands in a paragraph of Wikipedia (SQuAD 1.1). *Exact*: the share of answers that are "
+        "the right words and no others. *F1*: how many words an answer shares with the right one. *Dev* helped to "
+        "choose settings, *test* was kept secret. As of December 10, 2018. Whoever scores above people here has found "
+        "such answers better, not read better."
+    )
+    yield from rotary(page, devlin.format(1))
+    yield from sizes(page)
+
+
+def rotary(page: Page, devlin: str) -> Statements:
+    yield fold("Rotary positions")
+    bert = GLUE[3]
+    rows = (
+        ("BERT, on the test sets", *(bert[n] for n in (8, 5, 4, 7, 3, 1, 2))),
+        ("RoFormer, on the validation sets", 89.5, 90.7, 88.0, 87.0, 86.4, 80.2, 79.8),
+    )
+    sources = (devlin, f"[Su et al. 2021, Table 2]({ARXIV}2104.09864)")
+    yield from result_table(
+        page,
+        "rotary",
+        ("model", "MRPC", "SST-2", "QNLI", "STS-B", "QQP", "MNLI-m", "MNLI-mm", "source"),
+        rows,
+        [(row[0], *(cell(v, 1) for v in row[1:]), source) for row, source in zip(rows, sources, strict=True)],
+    )
+    yield caption(
+        "Rotary positions (RoFormer) against learned ones (BERT) on tasks of GLUE, as the RoFormer paper sets them side "
+        "by side. It is no fair race: one row is from the secret test sets, the other from the validation sets. The "
+        "paper writes GLEU, which is another measure; the tasks are those of GLUE."
+    )
+
+
+def sizes(page: Page) -> Statements:
+    yield fold("Sizes")
+    rows = [(name, date, kind, millions) for date, name, kind, millions, *_ in SIZES]
+    yield from result_table(
+        page,
+        "sizes",
+        ("model", "first published", "kind", "parameters", "source"),
+        rows,
+        [
+            (*row[:3], words, f"[{paper}]({url})")
+            for row, words, (paper, url) in zip(rows, WORDS, SIZE_SOURCES, strict=True)
+        ],
+        ("first published", "kind", "parameters"),
+    )
+    yield caption(
+        "*First published* is the month of the paper. Models of whose size no paper speaks are left out, GPT-4 and "
+        "ChatGPT among them. GPT's own paper names no number, that of GPT-2 does. Of DeepSeek-V3's parameters, 37 "
+        "billion work on any one piece. Often told otherwise: GPT-NeoX has rotary positions, not relative ones like T5."
+    )
+
+
+# --- who grew how large when -----------------------------------------------------------------------------------------
+
+KINDS = {
+    "LSTM": (GREY, "x"),
+    "encoder-decoder": (GREEN, "diamond"),
+    "encoder": (ORANGE, "square"),
+    "decoder": (BLUE, "circle"),
+}
+
+
+def timeline() -> Statements:
+    yield header("Ten years of growth")
+    n_parameters = sum(w.size for w in weights().values())
+    largest = max(millions for *_, millions, _, _ in SIZES) * 1_000_000
+    yield markdown(
+        "The oldest stands above. Click on a filled sign: it opens the lesson that teaches a part of that model. The "
+        f"largest has 671 billion parameters, {largest // n_parameters // 1000 * 1000:,} times as many as this app's "
+        "translator."
+    )
+    labels = [f"{date[:4]} {short(name)}" for date, name, *_ in SIZES]
+    traces = []
+    for kind, (colour, symbol) in KINDS.items():
+        mine = [n for n, row in enumerate(SIZES) if row[2] == kind]
+        traces.append(
+            {
+                "type": "scatter",
+                "mode": "markers+text",
+                "name": kind,
+                "x": np.array([SIZES[n][3] * 1e6 for n in mine]),
+                "y": [labels[n] for n in mine],
+                "text": [WORDS[n] for n in mine],
+                "marker": {
+                    "color": colour,
+                    "size": 12,
+                    "line": {"width": 1.5, "color": colour},
+                    "symbol": [symbol if SIZES[n][4] else f"{symbol}-open" for n in mine],
+                },
+                "customdata": np.array(mine),
+                "hovertemplate": "%{y}: %{text} parameters<extra>" + kind + "</extra>",
+            }
+        )
+    yield plot(
+        f"The parameters of {len(SIZES)} models of 2014 to 2024 on a log axis, and those of this app's translator as a "
+        "dotted line.",
+        traces,
+        {
+            "type": "log", "title": {"text": "parameters"}, "exponentformat": "power", "dtick": 1,
+            "range": np.array([6.5, 12.2]),
+        },
+        {
+            "type": "category", "categoryorder": "array", "categoryarray": labels,
+            "range": np.array([len(SIZES) - 0.5, -0.5]),
+        },
+        shapes=[
+            {
+                "type": "line", "x0": n_parameters, "x1": n_parameters, "yref": "paper", "y0": 0, "y1": 1,
+                "line": {"color": PURPLE, "width": 1.5, "dash": "dot"},
+            }
+        ],
+        annotations=[
+            {"x": math.log10(n_parameters), "yref": "paper", "y": 0, "text": "this app's<br>translator", "showarrow": False}
+        ],
+    )  # fmt: skip
+    yield from numbers_of_figure(
+        ("model", "kind", "parameters", "what a lesson teaches of it"),
+        *(
+            (label, kind, f"{millions * 1_000_000:,}", part)
+            for label, (_, _, kind, millions, _, part) in zip(labels, SIZES, strict=True)
+        ),
+    )
+    yield Statement("subheader", "The lessons behind them")
+    for _, name, _, _, lesson, _ in SIZES:
+        if lesson:
+            title = next(one.title for one in COURSE if one.slug == lesson)
+            yield link(f"{short(name)} → {title}", lesson)
+
+
+def short(name: str) -> str:
+    return name.partition(",")[0]
