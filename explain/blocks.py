@@ -178,6 +178,21 @@ def _logit(cell: Cell) -> WorkedStep:
     )
 
 
+@rule("compare_with_embeddings_and_bias")
+def _logit_with_bias(cell: Cell) -> WorkedStep:
+    row, token = cell.index
+    named, total, snippet, needs, blank = linear(cell, row, token)
+    return WorkedStep(
+        f"Row {row + 1}, as the head made it, times the embedding of entry {token}, plus a bias of this entry: the "
+        f"more alike the two, the larger the logit. {named}",
+        rf"{total} = {tex(cell.value)}",
+        cell.value,
+        snippet,
+        needs,
+        blank,
+    )
+
+
 @rule("softmax_of_logits")
 def _probability(cell: Cell) -> WorkedStep:
     row, token = cell.index

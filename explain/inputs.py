@@ -77,6 +77,11 @@ def _embedded(cell: Cell) -> WorkedStep:
     return _sum(cell, "The scaled embedding and the positional encoding are added, element by element.")
 
 
+@rule("add_embeddings")
+def _embeddings_added(cell: Cell) -> WorkedStep:
+    return _sum(cell, "Two vectors are added, element by element.")
+
+
 @rule("add_residual")
 def _added(cell: Cell) -> WorkedStep:
     return _sum(cell, "What ran past the sub-layer (the residual stream) plus what the sub-layer wrote.")

@@ -9,6 +9,7 @@ import streamlit as st
 from streamlit.navigation.page import Page
 
 from model.checkpoint import CheckpointError
+from model.loaded import LoadedModel
 from model.trace import Trace
 from ui.course.lesson import COURSE, Bench, Lesson, Part
 from ui.course.presenter import KEY, stepper
@@ -16,12 +17,15 @@ from ui.course.progress import counted, save_progress
 from ui.course.progress_line import progress_line
 from ui.course.quiz import Ask, quiz
 from ui.course.ride import you_are_here
+from ui.course.sentence import KEY as SENTENCE
 from ui.course.sentence import sentence_trace
 from ui.course.source import source
 from ui.text import in_markdown
 
-HEAD_START = 0.03  # seconds that See has for itself when a page is drawn as a whole
-_WHOLE = "lesson.whole"  # in the session: the whole page is being drawn, not the bench alone
+HEAD_START = 0.1  # seconds that See has for itself when a sentence was typed in the bar
+_DRAWN = "lesson.drawn"  # in the session: what stood in the bar when the whole page was last drawn
+_TYPED = "lesson.typed"  # in the session: the whole page is being drawn because a control of the lesson typed
+_WHOLE = "lesson.whole"  # in the session: the whole page is being drawn, not the bench alone, and See comes first
 _ASKED = "asked"  # in the session: the lesson and the sentence last asked about, and the questions
 
 
@@ -44,7 +48,8 @@ def show(lesson: Lesson) -> None:
     Predict comes before See, so that the answers stand nowhere above the questions. Check stands beside See, because
     its arithmetic is that of the cell chosen there.
     """
-    trace = sentence_trace()
+    st.session_state[_DRAWN] = st.session_state.get(SENTENCE)
+    trace = sentence_trace(_model(lesson))
     presenting = bool(st.session_state.get(KEY))
 
     def idea(trace: Trace) -> None:
@@ -82,7 +87,7 @@ def show(lesson: Lesson) -> None:
     asked = st.container()
     # A learner who types waits for See. What stands above it is made after it: the picture plays for seconds, and some
     # questions are answered by running the model many times.
-    st.session_state[_WHOLE] = True
+    st.session_state[_WHOLE] = not st.session_state.pop(_TYPED, False)
     _bench(see_and_check, lesson.bench.do, trace)
     with picture:
         you_are_here(lesson, trace)
@@ -91,6 +96,14 @@ def show(lesson: Lesson) -> None:
     _part("Code", code, trace)
     _way_on(lesson)
     save_progress()
+
+
+def _model(lesson: Lesson) -> LoadedModel | None:
+    """The lesson's own model, if it has one and its files are whole; if not, each part says what it lacks."""
+    try:
+        return lesson.on_map.model() if lesson.on_map.model else None
+    except CheckpointError:
+        return None
 
 
 def _see_and_check(bench: Bench, trace: Trace, headed: bool) -> None:
@@ -122,14 +135,23 @@ def _part(name: str, part: Part, trace: Trace, headed: bool = True) -> None:
             st.error(in_markdown(str(error)))
 
 
+def _draw_all_for_another_sentence() -> None:
+    """If a control of the lesson has put a sentence into the bar, the whole page is drawn for it, at once."""
+    if st.session_state.get(SENTENCE) != st.session_state.get(_DRAWN):
+        st.session_state[_TYPED] = True
+        st.rerun()
+
+
 @st.fragment
 def _fragment(name: str, part: Part, trace: Trace, headed: bool = True) -> None:
+    _draw_all_for_another_sentence()
     _part(name, part, trace, headed)
 
 
 @st.fragment
 def _bench(see_and_check: Part, do: Part, trace: Trace) -> None:
     """See, Check and Do share their controls, so they are redrawn together, and nothing else is."""
+    _draw_all_for_another_sentence()
     _part("See", see_and_check, trace)
     if st.session_state.pop(_WHOLE, False):
         # Else what is below arrives while the browser still draws See, and is drawn before it.

@@ -21,7 +21,7 @@ IMAGES = ROOT / "assets" / "images"
 SENTENCE = "The boy sees the girl."
 SIZE: ViewportSize = {"width": 1280, "height": 720}
 PATIENCE_MS = 60_000
-PAGES = ("", *(lesson.slug for lesson in COURSE.lessons), "bertviz", "compare", "any-model", "about")
+PAGES = ("", *(lesson.slug for lesson in COURSE.lessons), "bertviz", "compare", "any-model", "results", "about")
 QUIET_SECONDS = 1.5  # without a change on the page, then it is drawn
 
 SECONDS, FRAMES_A_SECOND, WIDTH = 20, 8, 900  # of the animated picture

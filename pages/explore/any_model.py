@@ -11,7 +11,7 @@ from hub.bertviz_views import draw
 from hub.downloads import Offer, fetch, is_being_fetched, look_up
 from hub.folders import ModelError, Settings, folder_of, listed
 from hub.results import MAX_WRITTEN, ModelFacts, Reading
-from hub.shelf import OURS, Shelf, shelf
+from hub.shelf import OURS, Shelf, own_models, shelf
 from ui.components.head_grid import MEAN
 from ui.controls.address import read_count, write_count
 from ui.controls.segmented import one_of
@@ -29,8 +29,9 @@ WHAT_IT_IS = {
     "encoder-decoder": "an **encoder-decoder**: it reads one text and writes another",
 }
 WHAT_OURS_IS = (
-    "This is the app's own model, written in the format of Hugging Face by `python -m hub.export` and opened by their "
-    "library. So another program computes the numbers below, and they can be compared with those of the lessons."
+    "This is one of the app's own models, written in the format of Hugging Face by `python -m hub.export` and opened "
+    "by their library. So another program computes the numbers below, and they can be compared with those of the "
+    "lessons."
 )
 N_PIECES = 2 * READABLE  # that are listed
 HOW_TO_ADD = (
@@ -46,7 +47,7 @@ HOW_TO_FETCH = (
 def open_model(settings: Settings, name: str) -> ModelFacts | None:
     """What is known of a model; None, with a message on the page, if it is not here yet or cannot be opened."""
     try:
-        if name != OURS and folder_of(name, settings.root) is None:
+        if name not in own_models() and folder_of(name, settings.root) is None:
             offer_download(settings, name)
             return None
         with st.spinner(f"Opening {in_markdown(name)}…"):
@@ -188,8 +189,9 @@ st.markdown(
     "model is run."
 )
 settings = Settings.of()
-others = listed(settings.root)
-name = choose_model("Model", [OURS, *others], "model", others[0] if others else OURS)
+own = own_models()
+others = [name for name in listed(settings.root) if name not in own]
+name = choose_model("Model", [*own, *others], "model", others[0] if others else OURS)
 with st.expander("How do I add a model?", expanded=False):
     st.markdown(HOW_TO_ADD)
     if settings.downloads:
@@ -202,6 +204,6 @@ elif name and (facts := open_model(settings, name)):
         f"**{in_markdown(name)}** is {WHAT_IT_IS[facts.kind]}. {facts.n_parameters:,} parameters, "
         f"type {in_markdown(facts.model_type)}."
     )
-    if name == OURS:
+    if name in own:
         st.markdown(WHAT_OURS_IS)
     show(facts, name, shelf(settings), sentence)

@@ -8,10 +8,13 @@ import streamlit as st
 from explain import worked_weight
 from hub.attention import of_trace
 from hub.bertviz_views import draw
+from hub.shelf import OURS, own_models
 from model.interventions import Head
 from model.trace import Trace
+from ui import engine
 from ui.components.matrix import Caption, Labels, Scale, matrix
 from ui.controls.address import read_pair, write_pair
+from ui.controls.control import Choice
 from ui.controls.head_control import HeadControl
 from ui.controls.segmented import one_of
 from ui.course.sentence import sentence_trace
@@ -94,9 +97,17 @@ def elements(q: np.ndarray, k: np.ndarray) -> None:
     )
 
 
+def chosen_trace() -> Trace:
+    """The sentence, read by the translator or, where they come with the app, by one of its other models."""
+    own = own_models()
+    name = Choice("Model", "drawn", tuple(own)).draw() if len(own) > 1 else OURS
+    trace = sentence_trace()
+    return trace if name == OURS else engine.trace(trace.text, name=own[name])
+
+
 st.title("BertViz", anchor=False)
 st.markdown(
     "*BertViz* (Vig 2019) has drawn the pictures of attention that most people know. Here it draws where each piece of "
     "your sentence looks in this model: all heads of one layer at once, or all layers."
 )
-bench(sentence_trace())
+bench(chosen_trace())

@@ -31,7 +31,10 @@ page = st.navigation(
             st.Page(PAGES / "explore/any_model.py", title="Any model", icon=":material/apps:", url_path="any-model"),
             st.Page(PAGES / "explore/compare.py", title="Compare", icon=":material/compare:", url_path="compare"),
         ],
-        "More": [st.Page(PAGES / "about.py", title="About the model", icon=":material/info:")],
+        "More": [
+            st.Page(PAGES / "results.py", title="Results", icon=":material/leaderboard:", url_path="results"),
+            st.Page(PAGES / "about.py", title="About the model", icon=":material/info:"),
+        ],
     },
     expanded=True,
 )

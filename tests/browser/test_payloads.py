@@ -17,7 +17,7 @@ from tests.payloads import PAYLOADS
 
 pytestmark = pytest.mark.browser
 
-PAGES = ["", "bertviz", "compare", "about"]
+PAGES = ["", "bertviz", "compare", "results", "about"]
 NAMES = (
     "sentence",
     "cell",

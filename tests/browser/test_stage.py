@@ -335,7 +335,7 @@ def test_what_the_likeliest_pieces_leave_to_the_others_is_said(page: Page, url: 
     rest = ask(page, "return stage.scene().rest")
     assert rest["share"] == pytest.approx(shares[:-5].sum(), abs=1e-4)
     said = f"{shares[:-5].sum():.0%}" if shares[:-5].sum() >= 0.01 else "<1%"
-    assert rest["text"] == f"all other {len(shares) - 5:,} pieces together: {said}"
+    assert rest["text"] == f"all {len(shares) - 5:,} others: {said}"
     page.get_by_role("button", name="Step inside").click()
     expect(page.locator(".inside h3")).to_contain_text(f"All others together: {said}")
 

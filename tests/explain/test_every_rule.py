@@ -13,7 +13,9 @@ from model.build import build_model
 from model.describe import anatomy_of
 from model.readers import load_readers, trace_readers
 from model.tap import Recorder
+from model.trace import trace
 from tests.explain.test_worked import HALF, some_cells
+from tests.family import small
 from tests.oracle.formula import agree
 from tests.small import SOURCE, TARGET, random_ids
 from tests.variants import VARIANTS
@@ -21,7 +23,7 @@ from training.toy import Choice, answered, loaded
 
 # Made by `Numbers` from the tensors of any trace; tried in test_worked.py and test_steps_are_claimed.py.
 OF_NUMBERS = {"average", "softmax_of_logits"}
-TOY = "a toy model and its loss"
+TOY, BERT = "a toy model and its loss", "an encoder alone"
 
 
 @cache
@@ -53,6 +55,12 @@ def numbers_of_toy() -> Numbers:
     return Numbers(trace.tensors, trace.model.weights, trace.model.anatomy)
 
 
+@cache
+def numbers_of_bert() -> Numbers:
+    loaded = small("bert-mini")
+    return Numbers(trace(loaded, "The cat sat.").tensors, loaded.weights, loaded.anatomy)
+
+
 def operations(numbers: Numbers) -> set[str]:
     return {made.operation for name, made in numbers.anatomy.tensors.items() if name in numbers.tensors}
 
@@ -61,12 +69,14 @@ def test_every_rule_is_needed_by_a_model_that_tests_try() -> None:
     tried = set().union(
         *map(operations, map(numbers_of, VARIANTS)), operations(numbers_of_readers()), operations(numbers_of_toy())
     )
+    tried |= operations(numbers_of_bert())
     assert RULES.keys() - tried - OF_NUMBERS == set(), "add a model that needs it to tests/variants.py"
 
 
-@pytest.mark.parametrize("variant", [*VARIANTS, TOY])
+@pytest.mark.parametrize("variant", [*VARIANTS, TOY, BERT])
 def test_every_cell_is_worked_out(variant: str) -> None:
-    numbers = numbers_of_toy() if variant == TOY else numbers_of(variant)
+    others = {TOY: numbers_of_toy, BERT: numbers_of_bert}
+    numbers = others[variant]() if variant in others else numbers_of(variant)
     for name, made in numbers.anatomy.tensors.items():
         if made.operation.endswith("_mask"):
             continue

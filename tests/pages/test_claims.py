@@ -43,7 +43,7 @@ def test_the_navigation_lists_the_course_in_its_order() -> None:
     assert shown == [(place.section, place.slug, place.title) for place in COURSE]
 
 
-OTHERS = {"home": "home.py", "about": "about.py", "bertviz": "explore/bertviz.py"}
+OTHERS = {"home": "home.py", "about": "about.py", "results": "results.py", "bertviz": "explore/bertviz.py"}
 FOREIGN = {"any_model": "explore/any_model.py", "compare": "explore/compare.py"}
 
 

@@ -12,7 +12,8 @@ from tests.course import LESSONS
 from tests.pages.kit import ROOT, ROUTER, go_to, opened
 
 FILES = sorted((ROOT / "pages").rglob("*.py"))
-OTHERS = [ROOT / "pages" / name for name in ("home.py", "about.py")] + sorted((ROOT / "pages" / "explore").glob("*.py"))
+ALONE = ("home.py", "about.py", "results.py")
+OTHERS = [ROOT / "pages" / name for name in ALONE] + sorted((ROOT / "pages" / "explore").glob("*.py"))
 PAGES: list[Path | str] = [*OTHERS, *(lesson.slug for lesson in LESSONS)]
 SENTENCES = ["I ate an apple", "x", "ภาษาไทย", "My neighbour's cat. " * 20]
 

@@ -24,10 +24,12 @@ def background(key: str, label: str, about: object, work: Callable[[], Work]) ->
             job.cancel()
         job = None
         st.session_state.pop(slot, None)
+
+    def start() -> None:
+        st.session_state[slot] = submit(work), about
+
     if job is None:
-        if st.button(label, key=f"{key}/start"):
-            st.session_state[slot] = submit(work), about
-            st.rerun()
+        st.button(label, key=f"{key}/start", on_click=start)
         return None
     if job.look() in ("waiting", "running"):
         _watch(key, job)
@@ -35,9 +37,7 @@ def background(key: str, label: str, about: object, work: Callable[[], Work]) ->
     if job.state == "done":
         return job.result
     st.info("Stopped. Nothing was kept." if job.state == "stopped" else f"It broke off: {in_markdown(str(job.error))}.")
-    if st.button("Start again", key=f"{key}/again"):
-        st.session_state[slot] = submit(work), about
-        st.rerun()
+    st.button("Start again", key=f"{key}/again", on_click=start)
     return None
 
 

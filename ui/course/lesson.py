@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import streamlit as st
 from streamlit.navigation.page import Page
 
+from model.loaded import LoadedModel
 from model.trace import Trace
 from ui.components.stage.near import View
 from ui.course.quiz import Ask
@@ -35,11 +36,13 @@ class OnMap:
     opens: the blocks of the map that open the lesson
     plays: what the small stage beside it plays, if not those: see `ui.components.stage.story.clip_of`
     near:  how it shows the last of them from near at its end, if it does: see `ui.components.stage.near`
+    model: whose machine it is and the sentence goes through, if not the visitor's; may raise checkpoint.CheckpointError
     """
 
     opens: tuple[str, ...] = ()
     plays: tuple[str, ...] = ()
     near: View | None = None
+    model: Callable[[], LoadedModel] | None = None
 
 
 @dataclass(frozen=True, eq=False)

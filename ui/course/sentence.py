@@ -28,22 +28,23 @@ def _surprise(surprises: Sequence[str]) -> None:
     _type(random.choice([s for s in surprises if s != st.session_state.get(KEY)]))
 
 
-def current_model() -> LoadedModel:
-    """The model that the address names, or the translator."""
+def _asked_model() -> tuple[LoadedModel, str]:
+    """The model that the address names, or the translator; and why it is not the one named, in one sentence, or ''."""
     try:
-        return engine.model(st.query_params.get(MODEL, TRANSLATOR))
-    except (UnknownModelError, CheckpointError):
-        return engine.model()
-
-
-def _model_notice() -> str:
-    """What is wrong with the model that the address asks for, in one sentence, or ''."""
-    name = st.query_params.get(MODEL, TRANSLATOR)
-    try:
-        engine.model(name)
+        asked = engine.model(st.query_params.get(MODEL, TRANSLATOR))
     except (UnknownModelError, CheckpointError) as error:
-        return f"{in_markdown(str(error))} The translator is shown instead."
-    return ""
+        return engine.model(), f"{in_markdown(str(error))} The translator is shown instead."
+    if not (asked.anatomy.reads_source and asked.anatomy.writes_target):
+        return (
+            engine.model(),
+            f"The model {in_markdown(asked.name)} translates nothing. The translator is shown instead.",
+        )
+    return asked, ""
+
+
+def current_model() -> LoadedModel:
+    """The model that the address names, if it translates, or the translator."""
+    return _asked_model()[0]
 
 
 def sentence_bar() -> None:
@@ -67,19 +68,24 @@ def sentence_bar() -> None:
         st.button("Surprise me", key="surprise", on_click=_surprise, args=(about.surprises,), type="tertiary")
 
 
-def sentence_trace() -> Trace:
-    """The trace of what is in the box. Stops the page, saying why, if there is nothing to trace."""
+def sentence_trace(through: LoadedModel | None = None) -> Trace:
+    """The trace of what is in the box. Stops the page, saying why, if there is nothing to trace.
+
+    Args: through: the model, if it is not the visitor's: then nothing is said about what the visitor's model learned
+    """
     typed = (st.session_state.get(KEY) or "").strip()
     try:
-        trace = engine.trace(typed[:MAX_CHARS], name=current_model().name)
+        trace = engine.trace(typed[:MAX_CHARS], name=(through or current_model()).name)
     except EmptySentenceError as error:
         st.info(f"{error} Or take one of the examples: the model translates it, and you watch it work.")
         st.stop()
     # Drawn even when empty: a notice that comes or goes must not move what stands below, or it would be built anew.
     with st.container(key="notices"):
-        for notice in (_model_notice(), cut_notice(typed, trace), unlike_training(trace)):
+        for notice in (_asked_model()[1], cut_notice(typed, trace), unlike_training(trace)):
             if notice:
                 st.info(notice)
+        if through:
+            return trace
         if trace.text.rstrip(".").lower() == DEFAULT.lower():
             st.caption("The model met this very sentence in training. Type one of your own to see what it can do.")
         for example in trace.model.about.examples:

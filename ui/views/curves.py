@@ -50,11 +50,12 @@ def curves(
     strokes: Sequence[tuple[float, float, float]] = (),
     upright: float | None = None,
     across: float | None = None,
+    square: bool = False,
 ) -> None:
     """Draw the lines, with their names above them.
 
     Args: alt: what the figure is, for a screen reader; strokes: short upright lines, each at an x, from a y to a y
-          upright, across: where a dotted line runs from end to end
+          upright, across: where a dotted line runs from end to end; square: as high as it is wide
     """
 
     def at(point: tuple[float, float]) -> str:
@@ -81,21 +82,23 @@ def curves(
     if strokes:
         marks = (f"M{at((a, low))}L{at((a, high))}" for a, low, high in strokes)
         drawn.append(path(marks, ORANGE, 1, opacity=0.6))
-    st.html(_figure(lines, x, y, alt, "".join(drawn)))
+    st.html(_figure(lines, (x, y), alt, "".join(drawn), square))
 
 
-def _figure(lines: Sequence[Line], x: Axis, y: Axis, alt: str, drawn: str) -> str:
+def _figure(lines: Sequence[Line], axes: tuple[Axis, Axis], alt: str, drawn: str, square: bool) -> str:
+    x, y = axes
     svg = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_SIDE} {_SIDE}" preserveAspectRatio="none" fill="none">'
         f"<style>path{{vector-effect:non-scaling-stroke}}</style>{drawn}</svg>"
     )
     picture = b64encode(svg.encode()).decode("ascii")
     legend = "".join(
-        f'<span{" class=pale" if line.pale else ""} style="--line:{line.colour}">{in_html(line.name)}</span>'
+        f'<span{" class=dashed" if line.dashed else " class=pale" if line.pale else ""} style="--line:{line.colour}">'
+        f"{in_html(line.name)}</span>"
         for line in lines
     )
     below, beside = (axis.words or ticks(axis.low, axis.high) for axis in (x, y))
-    manner = " slanted" if sum(len(text) + 1 for _, text in below) > _FLAT else ""
+    manner = " slanted" if sum(len(text) + 1 for _, text in below) > _FLAT else " square" if square else ""
     words = "".join(f'<u style="--at:{y.share(at):.4f}">{in_html(text)}</u>' for at, text in beside)
     words += "".join(f'<s style="--at:{x.share(at):.4f}">{in_html(text)}</s>' for at, text in below)
     return (

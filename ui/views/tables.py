@@ -1,21 +1,35 @@
 """Small tables of texts and numbers: plain HTML, which a browser draws many times faster than Markdown."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import streamlit as st
 
 from ui.text import in_html, piece
 
 
-def table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
+@dataclass(frozen=True)
+class Link:
+    """A cell that leads out of the app; its address may not come from the visitor."""
+
+    text: str
+    url: str
+
+
+def table(head: Sequence[str], lines: Sequence[Sequence[str | Link]]) -> None:
     """A table of any texts; none is taken for HTML, and spaces alone are shown as ␣."""
     body = "".join(_row("td", line) for line in lines)
     st.html(f'<table class="tw-table"><thead>{_row("th", head)}</thead><tbody>{body}</tbody></table>')
 
 
-def _row(tag: str, texts: Iterable[str]) -> str:
-    cells = (in_html(piece(text)).replace(" · 10", "&nbsp;·&nbsp;10") if text else "" for text in texts)
-    return "<tr>" + "".join(f"<{tag}>{cell}</{tag}>" for cell in cells) + "</tr>"
+def _row(tag: str, cells: Iterable[str | Link]) -> str:
+    return "<tr>" + "".join(f"<{tag}>{_cell(cell)}</{tag}>" for cell in cells) + "</tr>"
+
+
+def _cell(cell: str | Link) -> str:
+    if isinstance(cell, Link):
+        return f'<a href="{in_html(cell.url)}" target="_blank" rel="noopener">{in_html(cell.text)}</a>'
+    return in_html(piece(cell)).replace(" · 10", "&nbsp;·&nbsp;10") if cell else ""
 
 
 def markdown_table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> None:

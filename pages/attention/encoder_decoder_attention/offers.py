@@ -18,8 +18,7 @@ def offers(pairs: dict[str, tuple[str, str]], key: str) -> None:
     with st.container(horizontal=True, gap="small", key=key):
         for label, (sentence, german) in pairs.items():
             help = f"{sentence} → {german}" if german else sentence
-            if st.button(label, key=f"offer_{label}", help=help, on_click=_put, args=(sentence, german)):
-                st.rerun()  # the whole page: the sentence bar too
+            st.button(label, key=f"offer_{label}", help=help, on_click=_put, args=(sentence, german))
     _way_back(key)
 
 
@@ -45,5 +44,4 @@ def _way_back(key: str) -> None:
     sentence, german = before["own"]
     with st.container(horizontal=True, vertical_alignment="center", key=f"{key}_back"):
         st.caption(f"The sentence at the top is now {bold(before['offered'][0])}")
-        if st.button("Back to my own sentence", key=f"{key}_own", on_click=_write, args=(sentence, german)):
-            st.rerun()
+        st.button("Back to my own sentence", key=f"{key}_own", on_click=_write, args=(sentence, german))

@@ -48,5 +48,4 @@ def look(trace: Trace, sentence: str, at: str) -> None:
         one = of_same_model(trace, sentence)
         write_pair("cell", row_of(one, at, HEAD.value(one.model)))
 
-    if st.button(f"Look at “{at}” under See", key=f"look_{at}", on_click=put):
-        st.rerun()  # the whole page: the sentence bar too
+    st.button(f"Look at “{at}” under See", key=f"look_{at}", on_click=put)

@@ -52,8 +52,7 @@ def two_sentences(trace: Trace) -> None:
     )
     with st.container(horizontal=True, gap="small", key="pairs"):
         for word, pair in (("bank", (MONEY, RIVER)), ("plays", (SPORT, THEATRE))):
-            if st.button(f"Two sentences with “{word}”", key=f"pair_{word}", on_click=_put, args=pair):
-                st.rerun()  # the whole page: the sentence bar too
+            st.button(f"Two sentences with “{word}”", key=f"pair_{word}", on_click=_put, args=pair)
     other = second_trace(trace)
     cut = cut_notice(st.session_state.get(SECOND) or "", other)
     if cut:

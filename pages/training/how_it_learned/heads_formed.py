@@ -8,7 +8,7 @@ from experiments.forming import FORMED, aligned_shares, cross_weights, first_abo
 from experiments.head_roles import aligned_words
 from model.trace import Trace
 from pages.training.how_it_learned.lines import MOST_NAMED, snapshot_lines
-from pages.training.how_it_learned.snapshots import at_step, is_too_long, last_written, measured, steps
+from pages.training.how_it_learned.snapshots import at_step, is_too_long, measured, steps
 from ui import engine
 from ui.controls.control import Choice
 from ui.text import number
@@ -19,11 +19,10 @@ YOURS = "your sentence"
 
 def shares_here(trace: Trace) -> dict[str, list[float]]:
     """The shares of each head on the learner's sentence, snapshot by snapshot."""
-    last = last_written(trace)
-    aligned = engine.run(aligned_words, last.model, last.src, last.labels)
+    aligned = engine.run(aligned_words, trace.model, trace.src, trace.labels)
     shares = [
         aligned_shares(
-            engine.run(cross_weights, at_step(step), last.src_ids, last.tgt_ids), last.labels, last.src, aligned
+            engine.run(cross_weights, at_step(step), trace.src_ids, trace.tgt_ids), trace.labels, trace.src, aligned
         )
         for step in steps()
     ]

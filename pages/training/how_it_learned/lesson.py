@@ -17,7 +17,7 @@ from pages.training.how_it_learned.playing import player, plays
 from pages.training.how_it_learned.questions import predict
 from pages.training.how_it_learned.schedule import schedule
 from pages.training.how_it_learned.smoothing import smoothing
-from pages.training.how_it_learned.snapshots import at_step, chosen, is_too_long, steps, target_read
+from pages.training.how_it_learned.snapshots import chosen, is_too_long, last, steps, target_read
 from training.loop import training_steps
 from training.loss import batch_loss
 from training.schedule import learning_rate_factor
@@ -40,7 +40,7 @@ TENSOR = Choice("What to work out", "learned_inside", tuple(INSIDE))
 
 
 def idea(trace: Trace) -> None:
-    loaded = at_step(steps()[-1])
+    loaded = last()
     st.markdown(
         "A model learns from sentences with their right translations. For each right piece training looks at the "
         "probability P that the model gives it, after the right pieces before it. The **loss** is −ln P: 0 if the "
@@ -54,7 +54,8 @@ def idea(trace: Trace) -> None:
     )
     st.markdown(
         f"Here you watch a small translator with {loaded.n_parameters / 1e6:.1f} million weights learn, from random "
-        f"ones on. In {steps()[-1]:,} steps its weights were kept {len(steps())} times: these are its **snapshots**."
+        f"ones on. In {steps()[-1]:,} steps its weights were kept {len(steps())} times: these are its **snapshots**. "
+        "The picture shows it after the last step."
     )
 
 
@@ -91,5 +92,5 @@ LESSON = Lesson(
     predict=predict,
     bench=Bench(see=see, check=check, do=do),
     code=(batch_loss, training_steps, learning_rate_factor, probabilities_with_dropout, aligned_shares, first_above),
-    on_map=OnMap(plays=("decoder.cross_attn",)),
+    on_map=OnMap(plays=("decoder.cross_attn",), model=last),
 )

@@ -1,4 +1,7 @@
-"""The snapshots of one training, and what each of them makes of the learner's sentence."""
+"""The snapshots of one training, and what each of them makes of the learner's sentence.
+
+The lesson sends the sentence through the last of them: a `trace` here is what that one wrote.
+"""
 
 import functools
 
@@ -49,9 +52,14 @@ def at_step(step: int) -> LoadedModel:
     return engine.model(f"{NAME}{AT}{step}")
 
 
+def last() -> LoadedModel:
+    """Raises: CheckpointError if no snapshot is there, or the last one is broken"""
+    return at_step(steps()[-1])
+
+
 def is_too_long(trace: Trace) -> bool:
     """Whether the sentence has more pieces than any that this model learned from; then that is said."""
-    most = at_step(steps()[-1]).config.max_len
+    most = last().config.max_len
     if len(trace.src) <= most:
         return False
     st.info(
@@ -61,18 +69,14 @@ def is_too_long(trace: Trace) -> bool:
     return True
 
 
-def last_written(trace: Trace) -> Trace:
-    """What the last snapshot writes for the sentence."""
-    return engine.trace(trace.text, name=at_step(steps()[-1]).name)
-
-
 def written(trace: Trace, step: int) -> Trace:
     """What a snapshot writes for the sentence, cut where it is much longer than what the last one writes."""
-    most = len(last_written(trace).labels) + LONGER
-    return engine.trace(trace.text, decoding=Greedy(most), name=at_step(step).name)
+    if step == steps()[-1]:
+        return trace
+    return engine.trace(trace.text, decoding=Greedy(len(trace.labels) + LONGER), name=at_step(step).name)
 
 
 def target_read(trace: Trace, step: int) -> Trace:
     """A snapshot that reads the sentence and, by teacher forcing, the last one's translation; with its losses."""
-    read = engine.trace(trace.text, last_written(trace).translation, name=at_step(step).name)
+    read = engine.trace(trace.text, trace.translation, name=at_step(step).name)
     return with_losses(read, RECIPE.label_smoothing)

@@ -5,20 +5,16 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 import torch
-from torch import Tensor
 
 from experiments.exchange import RELATIVE, Exchange, learned_table, t5_bias
-from figures.positions import distance_figure, turned_pair_figure
-from model.interventions import Head
 from model.loaded import Array
 from model.positions import Alibi, Rotary, alibi_slopes, relative_bucket
 from model.trace import Trace
 from pages.variants.positions_six_ways.longer import longer_texts
+from pages.variants.positions_six_ways.turning import HEAD, head_of, product, turn
 from ui import engine
 from ui.components.matrix import Caption
-from ui.controls.control import Choice, Number
-from ui.controls.head_control import HeadControl
-from ui.controls.piece_control import choose_part
+from ui.controls.control import Choice
 from ui.course.check import Part, check_cell, checked_matrix
 from ui.course.lesson import Bench, Lesson, OnMap
 from ui.course.quiz import Question
@@ -26,9 +22,8 @@ from ui.text import bold, magnitude, number
 from ui.views.attention_kinds import READABLE
 from ui.views.before_after import heads_before_after
 from ui.views.siblings import two_siblings
-from ui.views.tables import markdown_table, numbers_of_figure, table
+from ui.views.tables import markdown_table
 
-HEAD = HeadControl(("encoder",))
 SCHEMES = {"Rotary": "rotary", "Relative": "relative", "ALiBi": "alibi"}
 SCHEME = Choice("Scheme", "scheme", tuple(SCHEMES))
 STEP = Choice("Step", "scheme_step", ("1 what it makes", "2 scores", "3 weights"))
@@ -47,10 +42,6 @@ SHOWN = {
         ("biased", "Score plus bias", "A row asks, a column answers."),
     ),
 }
-FURTHEST = 60  # the last position of the sliders
-SHIFTS = (0, 1, 10, 100)  # by how much query and key move together
-QUERY_AT = Number("Position of the query", "query_at", 1, FURTHEST, 2)
-KEY_AT = Number("Position of the key", "key_at", 1, FURTHEST, 5)
 WAYS = (
     ("sinusoidal", "fixed sines and cosines, added to the embedding", "$x_i + P(i)$"),
     ("learned", "a trained vector for each position, added to the embedding", "$x_i + p_i$"),
@@ -61,24 +52,9 @@ WAYS = (
 )
 
 
-def head_of(trace: Trace) -> Head:
-    return HEAD.value(trace.model)
-
-
 def with_scheme(trace: Trace, scheme: str) -> Trace:
     """The sentence, read by the translator with a scheme in the chosen self-attention."""
     return engine.with_parts(trace, Exchange("positions", trace.path(head_of(trace)), SCHEMES[scheme]))
-
-
-def turned(trace: Trace, name: str, piece: int, first: int, count: int = 1) -> Tensor:
-    """(count,d_k): the query "q" or key "k" of a piece (from 0), turned to positions first, first + 1, … (from 1)."""
-    vector = torch.tensor(trace.tensors[f"{trace.path(head_of(trace))}.{name}"][head_of(trace).head, piece])
-    return Rotary().rotate(name, vector.expand(1, 1, count, -1), first - 1)[0, 0]
-
-
-def product(trace: Trace, pieces: tuple[int, int], places: tuple[int, int]) -> float:
-    """Query · key of two pieces (from 0), turned to two positions (from 1), in float32."""
-    return float(turned(trace, "q", pieces[0], places[0])[0] @ turned(trace, "k", pieces[1], places[1])[0])
 
 
 def idea(trace: Trace) -> None:
@@ -189,96 +165,6 @@ def mean_distance(weights: Array) -> float:
     """How many places away the pieces look, weighted by weights (T,S)."""
     places = np.arange(len(weights))
     return float((weights * np.abs(places - places[:, None])).sum(1).mean())
-
-
-def turn(trace: Trace) -> None:
-    """A query and a key of the sentence, turned to any two positions."""
-    st.subheader("Turn a query and a key", anchor=False)
-    texts = [token.text for token in trace.src[:READABLE]]
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        query = choose_part("Query of piece", texts, 0, trace.text, "query_of")
-        key = choose_part("Key of piece", texts, 1, trace.text, "key_of")
-    with st.container(horizontal=True, gap="medium"):
-        places = QUERY_AT.draw(), KEY_AT.draw()
-    left, right = st.columns([1, 1.3], gap="large")
-    with left:
-        arrows(trace, (query, key), places)
-    with right:
-        by_distance(trace, (query, key), places)
-
-
-def arrows(trace: Trace, pieces: tuple[int, int], places: tuple[int, int]) -> None:
-    """One pair of dimensions of the query and of the key, turned."""
-    half = trace.model.config.d_k // 2
-    pair = Number("Pair of dimensions", "rotary_pair", 1, half, 1).draw()
-    before, after = (
-        np.stack(
-            [
-                turned(trace, name, piece, at)[0, 2 * pair - 2 : 2 * pair].numpy()
-                for name, piece, at in zip("qk", pieces, ends, strict=True)
-            ]
-        )
-        for ends in ((1, 1), places)
-    )
-    before, after = (many / np.linalg.norm(many, axis=1, keepdims=True) for many in (before, after))
-    step = float(np.degrees(10000 ** (-(pair - 1) / half)))
-    query, key = np.degrees(np.arctan2(after[:, 1], after[:, 0]))
-    between = float(abs((query - key + 180) % 360 - 180))
-    st.plotly_chart(
-        turned_pair_figure(before, after),
-        key="turned_pair",
-        config={"displayModeBar": False},
-        alt=f"Two arrows, the query and the key in pair {pair} of their dimensions, as they are and turned. Between "
-        f"the turned ones lie {number(between, 0)} degrees.",
-    )
-    st.caption(
-        "Position 1 is not turned. "
-        f"Pair {pair} of {half} turns by {number(step, 1)}° a place: the query by {number((places[0] - 1) * step, 0)}°,"
-        f" the key by {number((places[1] - 1) * step, 0)}°. Between the turned arrows lie **{number(between, 0)}°**. "
-        "Move both sliders by the same: the arrows turn, the angle between them stays. All are drawn equally long."
-    )
-    numbers_of_figure(
-        ("arrow", "first dimension", "second dimension"),
-        [
-            (f"{name}{manner}", *(number(float(value), 3) for value in arrow))
-            for many, manner in ((before, ", not turned"), (after, ""))
-            for name, arrow in zip(("query", "key"), many, strict=True)
-        ],
-    )
-
-
-def by_distance(trace: Trace, pair: tuple[int, int], places: tuple[int, int]) -> None:
-    """The product by the distance, and at several places with the same distance."""
-    distance = places[1] - places[0]
-    query, key = pair
-    distances = np.arange(1 - FURTHEST, FURTHEST)
-    products = (turned(trace, "k", key, 1, len(distances)) @ turned(trace, "q", query, FURTHEST)[0]).numpy()
-    unturned = product(trace, pair, (1, 1))
-    st.plotly_chart(
-        distance_figure(distances, products, distance, unturned),
-        key="by_distance",
-        config={"displayModeBar": False},
-        alt=f"The product of the turned query and key by their distance, from {number(1 - FURTHEST, 0)} to "
-        f"{FURTHEST - 1}. At {number(distance, 0)} it is {number(float(products[distance + FURTHEST - 1]), 2)}; not "
-        f"turned {number(unturned, 2)}.",
-    )
-    moved = [product(trace, pair, (places[0] + shift, places[1] + shift)) for shift in SHIFTS]
-    table(
-        ("query at", "key at", "distance", "query · key"),
-        [
-            (str(places[0] + shift), str(places[1] + shift), number(distance, 0), number(value, 4))
-            for shift, value in zip(SHIFTS, moved, strict=True)
-        ],
-    )
-    st.caption(
-        f"Both move together: the distance stays {number(distance, 0)}, and so does the product. The four differ by at "
-        f"most {magnitude(max(moved) - min(moved))}: that is rounding, since numbers are kept to about seven digits. "
-        "Move one slider alone, and the product changes."
-    )
-    numbers_of_figure(
-        ("distance", "query · key"),
-        [(number(float(d), 0), number(float(p), 3)) for d, p in zip(distances[9::10], products[9::10], strict=True)],
-    )
 
 
 def predict(trace: Trace) -> Sequence[Question]:

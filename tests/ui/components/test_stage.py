@@ -301,8 +301,8 @@ def test_what_the_browser_sends_is_checked(sent: object) -> None:
 
 
 def test_percent() -> None:
-    shown = [percent(share) for share in (0, 0.004, 0.0151, 0.5, 0.994, 0.9951, 1)]
-    assert shown == ["0%", "less than 1%", "2%", "50%", "99%", "more than 99%", "100%"]
+    shown = [percent(share) for share in (0, 0.004, 0.0151, 0.5, 0.994, 0.9951, 0.99999, 1 - 1e-7, 1)]
+    assert shown == ["0%", "less than 1%", "2%", "50%", "99%", "more than 99%", "more than 99%", "100%", "100%"]
 
 
 def test_names_are_drawn_once() -> None:

@@ -172,8 +172,6 @@ class MatrixView {
     this.dress(sizes, repaint);
     table.label(sizes, this);
 
-    this.reveal();
-
     const painted = sizes.mode === "tiny";
     if (painted) this.paint();
     const anew = repaint || this.scale !== data.scale;
@@ -186,6 +184,7 @@ class MatrixView {
     this.refocus(hadFocus);
     table.mark(this.selection.cell);
     this.read();
+    this.reveal(); // last: it asks where things lie, and whatever is written after that is laid out once more
   }
 
   /** The numbers of all cells, from `start` until `end`. */

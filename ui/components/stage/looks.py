@@ -82,10 +82,10 @@ def is_word(token: Token) -> bool:
 
 
 def percent(share: float) -> str:
-    """A share in whole percent; what that would show as 0 or as all is not."""
+    """A share in whole percent; what that would show as 0 or as all is not. Six digits of it can be relied on."""
     if 0 < share < 0.01:
         return "less than 1%"
-    return "more than 99%" if 0.995 <= share < 1 else f"{share:.0%}"
+    return "more than 99%" if 0.995 <= share < 1 - 1e-6 else f"{share:.0%}"
 
 
 def named(token: Token) -> str:

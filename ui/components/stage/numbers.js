@@ -80,5 +80,5 @@ function shortNumber(value) {
 /** A share in whole percent; what that would show as 0 or as all is not. */
 function percentOf(share) {
   if (share > 0 && share < 0.01) return "<1%";
-  return share >= 0.995 && share < 1 ? ">99%" : `${Math.round(100 * share)}%`;
+  return share >= 0.995 && share < 1 - 1e-6 ? ">99%" : `${Math.round(100 * share)}%`;
 }

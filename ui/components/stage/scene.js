@@ -301,7 +301,7 @@ function addBars(scene, data) {
     scene.bars.push({ text, share, chosen, taken, step: shown.step, x: box.x + PAD, y: block.y + box.bar + 4 + i * height, w: box.inner, h: height, grown, alpha: open ** 3 * (chosen ? 1 : 1 - 0.35 * taken) });
   });
   const share = restOf(step);
-  scene.rest = { text: `all other ${(data.entries - count).toLocaleString("en")} pieces together: ${percentOf(share)}`, share, x: box.x + PAD, y: block.y + box.bar + 4 + count * height, w: box.inner, h: height, alpha: open ** 3 * grown };
+  scene.rest = { text: `all ${(data.entries - count).toLocaleString("en")} others: ${percentOf(share)}`, share, x: box.x + PAD, y: block.y + box.bar + 4 + count * height, w: box.inner, h: height, alpha: open ** 3 * grown };
   scene.compared = { x: columnX(box, shown.step), y: box.levels.at(-2).y - 3, to: block.y + block.h - 6, grown: between(u, 0, 0.25), alpha: open * Number(inWindow(box, shown.step)) };
 }
 
