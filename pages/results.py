@@ -186,12 +186,18 @@ def sortable(name: str, first: str) -> None:
         width=240,
     )
     rows = facts.rows if by == AS_IN_THE_PAPER else facts.best_first(by)
-    table((first, *(column.name for column in facts.columns), "source"), [line(row, facts) for row in rows])
+    head = (first, *(column.name for column in facts.columns))
+    sources = {row.source for row in rows}
+    if len(sources) > 1:
+        table((*head, "source"), [(*line(row, facts), Link(row.source.label, row.source.url)) for row in rows])
+    else:  # one for all stands below: a phone has no room to say it in each row
+        table(head, [line(row, facts) for row in rows])
+        st.caption("All figures: " + "".join(f"[{source.label}]({source.url})" for source in sources))
 
 
-def line(row: Row, facts: ResultTable) -> tuple[Any, ...]:
+def line(row: Row, facts: ResultTable) -> tuple[str, ...]:
     values = (written(value, column) for value, column in zip(row.values, facts.columns, strict=True))
-    return (row.name, *values, Link(row.source.label, row.source.url))
+    return (row.name, *values)
 
 
 def tables() -> None:
