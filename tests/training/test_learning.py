@@ -15,7 +15,7 @@ from tests.training.family_text import LEARNED, SIZES, family_task, shrink, writ
 from training import learning
 from training.learning import LEARNERS, FromExamples, Reading, Text, Writing, mean_loss
 from training.loop import ONE_DEVICE, Batch
-from training.text_rows import IS_NEXT, NO_PAIR, NOT_NEXT
+from training.text_rows import IS_NEXT, N_SPECIALS, NO_PAIR, NOT_NEXT
 
 
 @pytest.fixture
@@ -173,6 +173,24 @@ def test_the_models_are_the_presets_with_the_vocabularys_size(made: dict[str, An
         assert made[name].config == dataclasses.replace(PRESETS[name], vocab_size=size)
         assert made[name].new_model().embedding.matrix.num_embeddings == size
     assert made["lstm"].new_model().matrix.num_embeddings == made["lstm"].tokenizer.vocab_size
+
+
+def test_positions_of_reading_begin_as_sinusoids_as_long_as_random_rows(made: dict[str, Any]) -> None:
+    rows = made["bert-mini"].new_model().embedding.positions.table.weight.detach()
+    d_model = rows.size(1)
+    assert rows.pow(2).mean().sqrt() == pytest.approx(0.02, rel=0.1)
+    wave = [
+        [f(m / 10_000 ** (2 * i / d_model)) for i in range(d_model // 2) for f in (math.sin, math.cos)] for m in (1, 5)
+    ]
+    for row, expected in zip(rows[[1, 5]], torch.tensor(wave), strict=True):
+        assert torch.nn.functional.cosine_similarity(row, expected, dim=0) == pytest.approx(1.0)
+
+
+def test_two_in_five_tokens_are_to_be_guessed(made: dict[str, Any]) -> None:
+    batches = [batch for epoch in range(12) for batch in made["bert-mini"].loader(epoch, 1)]
+    asked = sum(int((batch["labels"] != PAD_ID).sum()) for batch in batches)
+    words = sum(int(((batch["src_ids"] >= N_SPECIALS) | (batch["labels"] != PAD_ID)).sum()) for batch in batches)
+    assert asked / words == pytest.approx(0.4, abs=0.04)
 
 
 def test_what_is_noted_of_the_data(made: dict[str, Any]) -> None:
