@@ -1,20 +1,29 @@
 """Two trained networks of the family that read no trace: an LSTM that writes texts, a decoder that reads numbers."""
 
+import functools
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from types import MappingProxyType
+from typing import Any, TypeVar
 
+import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
-from torch import nn
+from torch import Tensor, nn
 
+from model.about import About
 from model.build import build_in_context
-from model.checkpoint import CONFIG, WEIGHTS, broken
+from model.checkpoint import CONFIG, WEIGHTS, broken, load_tokenizer
+from model.describe import anatomy_of
+from model.device import pick_device
 from model.families.in_context import InContext, InContextConfig
 from model.families.recurrent_language_model import RecurrentConfig, RecurrentLanguageModel
-from model.loaded import MODELS
+from model.loaded import MODELS, LoadedModel
+from model.tap import Recorder
+from model.trace import Trace
 
+METRICS = "metrics.json"
 LSTM, IN_CONTEXT = "lstm", "in-context"  # folders of MODELS, without an about.json
 AnyConfig = TypeVar("AnyConfig")
 AnyNetwork = TypeVar("AnyNetwork", bound=nn.Module)
@@ -35,6 +44,49 @@ def load_in_context(folder: Path = MODELS / IN_CONTEXT) -> tuple[InContext, InCo
     """
     config = _config(folder, InContextConfig)
     return _filled(folder, build_in_context(config)), config
+
+
+@functools.cache
+def loaded_in_context(folder: Path = MODELS / IN_CONTEXT) -> LoadedModel:
+    """The model of in-context regression with its anatomy, ready to run. It reads no text: its tokenizer is the
+    translator's and never asked.
+
+    Raises: CheckpointError, naming the file and the repair
+    """
+    network, config = load_in_context(folder)
+    device = pick_device()
+    model: Any = network.to(device.torch)  # of another family than the type says
+    sizes: Any = config
+    return LoadedModel(IN_CONTEXT, sizes, model, load_tokenizer(), device, About(IN_CONTEXT), anatomy_of(network))
+
+
+@torch.inference_mode()
+def trace_prompt(loaded: LoadedModel, x: Tensor, y: Tensor, name: str) -> Trace:
+    """Everything that the model of in-context regression computes for one prompt.
+
+    Args:    loaded: by `loaded_in_context`; x (N,d_in); y (N), the last of which is not read; name: of the prompt
+    Returns: a trace without tokens: its rows stand for x₁, y₁, x₂, y₂ …
+    """
+    recorder: Any = Recorder()
+    network: Any = loaded.model
+    network(x[None].to(loaded.device.torch), y[None].to(loaded.device.torch), recorder)
+    tensors = {
+        tap: (value[0] if value.dim() > 2 or tap == "guesses" else value).cpu().numpy()
+        for tap, value in recorder.tensors.items()
+    }
+    return Trace(loaded, name, 0, (), (), (), MappingProxyType(tensors), (), "", True)
+
+
+@functools.cache
+def in_context_metrics(folder: Path = MODELS / IN_CONTEXT) -> dict[str, Any]:
+    """What was measured of it after its training, and how it was trained: "test" and "training".
+
+    Raises: CheckpointError, naming the file and the repair
+    """
+    try:
+        return dict(json.loads((folder / METRICS).read_text()))
+    except (OSError, ValueError) as error:
+        raise broken(folder / METRICS, error) from error
 
 
 def _config(folder: Path, kind: Callable[..., AnyConfig]) -> AnyConfig:

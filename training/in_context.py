@@ -15,23 +15,31 @@ class Regression:
     """How a prompt is drawn: β ~ N(0, I/d), x ~ N(0, I), y = xᵀβ + ε with ε ~ N(0, σ²).
 
     d: numbers in each x; n_pairs: pairs in a prompt; sigma: σ
+    x_size, beta_size: how many times as long every x and β is drawn: 1 in training
     Source: Garg et al. 2022, §3, with noise as in §4. Differs: β is drawn shorter by √d, so that xᵀβ has variance 1
     """
 
     d: int = 5
     n_pairs: int = 41
     sigma: float = 0.5
+    x_size: float = 1.0
+    beta_size: float = 1.0
 
     def prompts(self, n: int, generator: torch.Generator) -> dict[str, Tensor]:
         """Returns: x (n,N,d), y (n,N)"""
-        beta = torch.randn(n, self.d, 1, generator=generator) / self.d**0.5
-        x = torch.randn(n, self.n_pairs, self.d, generator=generator)
+        beta = self.beta_size * torch.randn(n, self.d, 1, generator=generator) / self.d**0.5
+        x = self.x_size * torch.randn(n, self.n_pairs, self.d, generator=generator)
         noise = torch.randn(n, self.n_pairs, generator=generator)
         return {"x": x, "y": (x @ beta)[..., 0] + self.sigma * noise}
 
     def ridge(self, x: Array, y: Array, asked: Array) -> Array:
-        """What Bayes' rule expects, given how prompts are drawn: ridge regression with λ = σ²d."""
-        return _solve(x, y, asked, self.sigma**2 * self.d)
+        """What Bayes' rule expects, given how prompts are drawn: ridge regression with λ = σ²d, β being of size 1."""
+        return _solve(x, y, asked, self.penalty)
+
+    @property
+    def penalty(self) -> float:
+        """λ: the variance of the noise over that of a number of β."""
+        return self.sigma**2 * self.d / self.beta_size**2
 
 
 def _solve(x: Array, y: Array, asked: Array, penalty: float) -> Array:

@@ -1,10 +1,12 @@
 """A decoder that reads numbers in place of tokens, and learns from the examples before it (Garg et al. 2022)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
 
+from model.anatomy import Made
+from model.describe import Scribe, describe, describe_stack
 from model.masks import causal_mask
 from model.positions import Positions
 from model.stacks import Encoder
@@ -31,7 +33,8 @@ class InContext(nn.Module):
 
     Args:    x (B,N,d_in); y (B,N): the last one is not read
     Returns: (B,N)
-    Taps:    read_in (B,2N,d_model); those of positions; decoder.*; guesses (B,N)
+    Taps:    rows (B,2N,d_in); read_in (B,2N,d_model); those of positions; embedded (B,2N,d_model); decoder.*;
+             guesses (B,N)
     Source:  Garg et al. 2022, §2 and §A.1. Differs: none but the size
     """
 
@@ -44,7 +47,17 @@ class InContext(nn.Module):
 
     def forward(self, x: Tensor, y: Tensor, tap: Tap = no_tap) -> Tensor:
         y_as_x = nn.functional.pad(y[..., None], (0, x.size(-1) - 1))  # y in the first place, then zeros
-        rows = torch.stack([x, y_as_x], dim=2).flatten(1, 2)  # (B,2N,d_in): x₁, y₁, x₂, y₂ …
-        rows = self.positions.embed(tap("read_in", self.read_in(rows)), 0, tap)
+        rows = tap("rows", torch.stack([x, y_as_x], dim=2).flatten(1, 2))  # (B,2N,d_in): x₁, y₁, x₂, y₂ …
+        rows = tap("embedded", self.positions.embed(tap("read_in", self.read_in(rows)), 0, tap))
         rows = self.decoder(rows, causal_mask(rows.size(1), rows.device), tap=under("decoder", tap))
         return tap("guesses", self.read_out(rows[:, 0::2])[..., 0])
+
+
+@describe.register
+def _(module: InContext, scribe: Scribe) -> None:
+    scribe = replace(scribe, tokens="tgt")
+    rows = scribe.put("rows", Made("given", (), (), ("tgt", "d_in")))
+    x = scribe.made("read_in", "linear", rows, weights=("read_in.weight", "read_in.bias"))
+    positions = describe(module.positions, scribe, "embed", x, ())
+    x = scribe.made("embedded", "add_embeddings", x, positions)
+    describe_stack(module.decoder, replace(scribe, path="decoder"), "decoder", x, True)

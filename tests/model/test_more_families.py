@@ -1,11 +1,14 @@
 """Two models that are made for comparison: an LSTM that writes texts, and a decoder that reads numbers."""
 
 import dataclasses
+from pathlib import Path
 
 import pytest
 import torch
 from torch.testing import assert_close
 
+from explain import Numbers, worked
+from model import other_networks
 from model.build import build_in_context, build_network
 from model.config import PRESETS
 from model.families.in_context import InContext, InContextConfig
@@ -96,6 +99,20 @@ def test_numbers_are_read_in_the_order_x_y_x_y(numbers: InContext) -> None:
     rows = torch.stack([x[0, 0], torch.tensor([y[0, 0], 0, 0]), x[0, 1], torch.tensor([y[0, 1], 0, 0])])
     expected = rows @ numbers.read_in.weight.T + numbers.read_in.bias
     assert_close(recorder.tensors["read_in"][0], expected, atol=1e-5, rtol=1e-5)
+
+
+def test_its_anatomy_tells_of_every_number_and_of_no_other(numbers: InContext, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And a weight of its last row is worked out from what the anatomy names."""
+    monkeypatch.setattr(other_networks, "load_in_context", lambda folder: (numbers, NUMBERS))
+    loaded = other_networks.loaded_in_context(Path("small"))
+    trace = other_networks.trace_prompt(loaded, torch.randn(7, 3), torch.randn(7), "a prompt")
+    assert set(trace.tensors) - {"decoder.mask", "guesses"} == set(loaded.anatomy.tensors)
+    cells = Numbers(trace.tensors, loaded.weights, loaded.anatomy)
+    for name in ("read_in", "embedded", "decoder.layers.1.self_attn.weights"):
+        index = (2, 12, 5)[3 - trace.tensors[name].ndim :]
+        assert worked(cells, name, index).value == pytest.approx(float(trace.tensors[name][index]), abs=1e-5)
+    total = trace.tensors["read_in"] + trace.tensors["positions"]
+    assert trace.tensors["embedded"] == pytest.approx(total, abs=1e-6)
 
 
 def test_the_numbers_of_a_prompt_have_learned_positions(numbers: InContext) -> None:

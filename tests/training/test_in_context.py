@@ -28,6 +28,15 @@ def test_prompts_have_the_moments_that_are_promised() -> None:
     assert betas.T @ betas / len(betas) == pytest.approx(np.eye(3) / 3, abs=0.03)
 
 
+def test_x_and_the_rule_can_be_longer_than_in_training() -> None:
+    """The same random numbers, each times its size; ridge is told how long the rule is."""
+    x, y = drawn(5, Regression(3, 11, 0.0))
+    longer_x, longer_y = drawn(5, Regression(3, 11, 0.0, x_size=2.0, beta_size=3.0))
+    assert longer_x == pytest.approx(2 * x, abs=1e-5)
+    assert longer_y == pytest.approx(6 * y, abs=1e-4)
+    assert Regression(3, 11, 0.5, beta_size=2.0).penalty == pytest.approx(0.75 / 4)
+
+
 def test_the_generator_alone_draws_the_prompts() -> None:
     assert (drawn(2, seed=1)[0] == drawn(2, seed=1)[0]).all()
     assert (drawn(2, seed=1)[0] != drawn(2, seed=2)[0]).any()
