@@ -26,3 +26,12 @@ class Dropout:
     def __call__(self, rows: np.ndarray) -> np.ndarray:
         kept = torch.empty(1, *rows.shape).bernoulli_(1 - self.rate, generator=self.random)[0].numpy()
         return rows * kept / (1 - self.rate)
+
+
+def regression(sigma: float, x_size: float, beta_size: float, draw: int) -> tuple[np.ndarray, np.ndarray]:
+    """100 tasks of 41 pairs with five numbers in each x: x (100,41,5), y (100,41) = xᵀβ + ε, one β a task."""
+    generator = torch.Generator().manual_seed(draw)
+    beta = beta_size * torch.randn(100, 5, 1, generator=generator) / 5**0.5
+    x = x_size * torch.randn(100, 41, 5, generator=generator)
+    y = (x @ beta)[..., 0] + sigma * torch.randn(100, 41, generator=generator)
+    return x.double().numpy(), y.double().numpy()

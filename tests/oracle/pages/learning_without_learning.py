@@ -1,0 +1,330 @@
+"""What the lesson on in-context learning must show."""
+
+import json
+
+import numpy as np
+
+from tests.oracle import claims
+from tests.oracle.claims import number
+from tests.oracle.common import Shown, Statements, check_cell, code_part, numbers_of_figure, tensor_matrix
+from tests.oracle.draws import regression
+from tests.oracle.in_context import FOLDER, MOST, config, first_task, follows, guesses, last_weights, weights
+from tests.oracle.page import Page
+from tests.oracle.statement import factor, tex
+from tests.oracle.worked import Step, long_sum, steps
+
+WAYS = {
+    "Transformer": "#0072B2",
+    "ridge": "#E69F00",
+    "least squares": "#CC79A7",
+    "3 nearest neighbours": "#009E73",
+    "always 0": "#808a96",
+}
+NOISES, SIZES, USUAL = ("0.1", "0.25", "0.5", "1", "2"), ("0.5", "1", "2", "3"), 0.5
+LISTED = (1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 40)
+STATES = (
+    {},
+    {"icl_examples": "2", "icl_noise": "1", "icl_draw": "2", "icl_x": "1", "icl_beta": "3", "icl_layer": "2", "icl_head": "3"},
+    {"icl_examples": "40", "icl_x": "0.5", "icl_layer": "4", "cell": "1.2", "sentence": "Go"},
+)  # fmt: skip
+
+
+class State:
+    """What the controls are set to."""
+
+    def __init__(self, page: Page) -> None:
+        self.n = page.count("icl_examples", MOST, 10)
+        self.noise = page.choice("icl_noise", NOISES, "0.5")
+        self.sigma = float(self.noise)
+        self.draw = page.count("icl_draw", 5, 1)
+        self.x_size, self.beta_size = page.choice("icl_x", SIZES, "2"), page.choice("icl_beta", SIZES, "1")
+        self.layer = page.count("icl_layer", config()["n_layers"], 1)
+        self.head = page.count("icl_head", config()["n_heads"], 1)
+        self.count = f"{self.n} example{'' if self.n == 1 else 's'}"
+
+
+def errors(all_guesses: dict[str, np.ndarray], name: str) -> np.ndarray:
+    return np.asarray(((all_guesses[name] - all_guesses["y"]) ** 2).mean(0))
+
+
+def ratio(all_guesses: dict[str, np.ndarray], n: int) -> float:
+    return float(errors(all_guesses, "Transformer")[n - 1] / errors(all_guesses, "ridge")[n - 1])
+
+
+def place(row: int) -> str:
+    return "xy"[row % 2] + "".join("₀₁₂₃₄₅₆₇₈₉"[int(digit)] for digit in str(row // 2 + 1))
+
+
+def idea(page: Page) -> Statements:
+    yield claims.markdown(
+        "So far, learning meant: training changes the weights. Here no weight changes. A small Transformer reads a few "
+        "**examples**, pairs of x and y, then one more x, and guesses its y. Each x is five numbers. In every task "
+        "another hidden rule β makes y from x, with some noise. To guess well, the model must work out the rule **while "
+        "it reads**. This is *in-context learning*."
+    )
+    yield claims.latex(r"y_i = x_i^\top\beta+\varepsilon_i,\qquad x_1,\,y_1,\,x_2,\,y_2,\,\ldots,\,x_{N+1},\;?")
+    yield claims.fold("How a task is drawn, and how well one can guess at all")
+    yield claims.markdown(
+        "The numbers of x are drawn from a bell curve with deviation 1, those of β with deviation 1/√5, and the noise ε "
+        "with deviation σ. Who knows this can guess best by *ridge regression*: it weighs how well a β fits the examples "
+        "against how long it is."
+    )
+    yield claims.latex(
+        r"\hat\beta=(X^\top X+\lambda I)^{-1}X^\top y,\qquad \lambda=\sigma^2 d,\qquad \hat y=x_{N+1}^\top\hat\beta"
+    )
+    yield claims.markdown(
+        "The rows of X are the examples' x, and d = 5. On average over all tasks no guess has a smaller squared error: "
+        "ridge gives what Bayes' rule expects. *Least squares* is the same with λ = 0. *Nearest neighbours* takes the "
+        "mean y of the three examples whose x is nearest. Nobody told the Transformer any of this: in training it saw "
+        "many such tasks, and guessed."
+    )
+    yield claims.caption(
+        "After Garg et al. 2022, who trained larger ones, and Bai et al. 2023, who showed that a Transformer can compute "
+        "ridge regression. The sentence above is not used in this lesson."
+    )
+
+
+def error_lines(found: dict[str, np.ndarray], state: State) -> Statements:
+    lines = {name: errors(found, name) for name in WAYS}
+    top = 1.5 * lines["always 0"].max()
+    ends = np.array([1, MOST])
+
+    def spots(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        return np.stack([(x - 1) / (MOST - 1), np.minimum(y, 10 * top) / top], -1)
+
+    said = ", ".join(f"{name} {number(of[state.n - 1], 2)}" for name, of in lines.items())
+    at = (state.n - 1) / (MOST - 1)
+    level = state.sigma**2 / top
+    yield claims.curves(
+        [(name, colour, "dashed" if name == "ridge" else "") for name, colour in WAYS.items()],
+        [
+            claims.path(np.array([[at, 0], [at, 1]]), "#808a96", 1, **{"stroke-dasharray": "2 3"}),
+            claims.path(np.array([[0, level], [1, level]]), "#808a96", 1, **{"stroke-dasharray": "2 3"}),
+            *(
+                claims.path(
+                    spots(np.arange(ends[0], ends[1] + 1), of), WAYS[name], 2,
+                    **({"stroke-dasharray": "8 5"} if name == "ridge" else {}),
+                )
+                for name, of in lines.items()
+            ),
+        ],
+        alt=f"Mean squared error by the number of examples, 1 to {MOST}. With {state.n}: {said}.",
+        axes=("mean squared error of the guess", "examples in the prompt"),
+        beside=[(value / top, text) for value, text in claims.ticks(0, top)],
+        below=[((one - 1) / (MOST - 1), str(one)) for one in (1, 5, 10, 20, 30, 40)],
+    )  # fmt: skip
+
+
+def see(page: Page) -> Statements:
+    state = State(page)
+    found = guesses(state.sigma, state.draw)
+    yield claims.slider("Examples", 1.0, MOST, state.n)
+    yield claims.control("select_slider", "Noise σ (in training: 0.5)", options=list(NOISES), value=state.noise)
+    yield claims.segmented("Draw of the tasks", range(1, 6), state.draw)
+    yield claims.markdown("**How good is a guess after 1, 2, 3 … examples?**")
+    yield from error_lines(found, state)
+    other = (
+        ""
+        if state.sigma == USUAL
+        else " It was trained with σ = 0.5 only, and is not told that σ is another now; ridge is."
+    )
+    yield claims.caption(
+        f"Means over 100 tasks that it has never seen. With {state.count} the Transformer's error is "
+        f"**{number(ratio(found, state.n), 2)} times** ridge's. The dotted line across is the noise, σ² = "
+        f"{number(state.sigma**2, 2)}, which nobody can guess.{other}"
+    )
+    last = {name: found[name][:, state.n - 1] for name in WAYS}
+    yield claims.table(
+        (state.count, "mean squared error", "distance to ridge's guesses"),
+        *(
+            (
+                name,
+                number(errors(found, name)[state.n - 1], 3),
+                number(((of - last["ridge"]) ** 2).mean(), 3),
+            )
+            for name, of in last.items()
+        ),
+    )
+    yield from numbers_of_figure(
+        ("examples", *WAYS),
+        *((str(n), *(number(errors(found, name)[n - 1], 3) for name in WAYS)) for n in LISTED),
+    )
+
+
+def check(page: Page) -> Statements:
+    state = State(page)
+    yield claims.segmented("Layer", range(1, config()["n_layers"] + 1), state.layer)
+    yield claims.segmented("Head", range(1, config()["n_heads"] + 1), state.head)
+    read, row = first_task(state.sigma, state.draw), 2 * state.n
+    name = f"decoder.layers.{state.layer - 1}.self_attn.weights"
+    looks = read[name][state.head - 1, row, : row + 1]
+    columns = sorted(np.argsort(-looks, kind="stable")[:12].tolist())
+    sides = [place(row)], [place(column) for column in columns]
+    cell = page.pair("cell", (1, len(columns)), (0, int(looks[columns].argmax())))
+    csv_name = f"{name} head {state.head} rows {row} columns {','.join(map(str, columns))}"
+    shown = Shown(
+        name, read, *sides, ([row], columns), cell, state.head - 1, np.zeros((1, len(columns)), bool),
+        more={"csv_name": csv_name, "scale": "weight", "describe": "{row} looks at {column}: {value}"},
+    )  # type: ignore[arg-type]  # fmt: skip
+    yield from tensor_matrix(
+        shown,
+        title=f"What {place(row)}, the last x, looks at: layer {state.layer}, head {state.head}",
+        how_to_read=f"Task 1 of the draw. The {len(columns)} places with the largest weights.",
+    )
+    yield from check_cell(shown)
+    yield claims.fold("Ridge's guess for the same x, worked out")
+    yield from by_hand(state)
+
+
+def by_hand(state: State) -> Statements:
+    x, y = (one[0] for one in regression(state.sigma, 1, 1, state.draw))
+    pairs, answers, asked = x[: state.n], y[: state.n], x[state.n]
+    penalty = state.sigma**2 * 5
+    beta = np.linalg.solve(pairs.T @ pairs + penalty * np.eye(5), pairs.T @ answers)
+    named, total = long_sum(pairs[:, 0], answers)
+    last, guessed = long_sum(asked, beta)
+    listed = r",\ ".join(tex(one) for one in beta)
+    yield from steps(
+        Step(
+            "λ is the variance of the noise times the count of numbers in x.",
+            rf"{tex(state.sigma)}\cdot {factor(state.sigma)}\cdot 5 = {tex(penalty)}",
+        ),
+        Step(
+            "The first number of Xᵀy: the first number of every x times its y, added up. "
+            + named.replace("dimensions", "examples"),
+            f"{total} = {tex(pairs[:, 0] @ answers)}",
+        ),
+        Step(
+            "Five such numbers, and the 25 of XᵀX with λ added on its diagonal, are five equations for the five numbers "
+            "of β. Their solution:",
+            rf"\hat\beta = ({listed})",
+        ),
+        Step(f"The last x times this β. {last}", f"{guessed} = {tex(asked @ beta)}"),
+    )
+    own = guesses(state.sigma, state.draw)["Transformer"][0, state.n - 1]
+    yield claims.caption(
+        f"The Transformer guesses {number(own, 3)} for {place(2 * state.n)}. Its y, drawn with the noise, is "
+        f"{number(y[state.n], 3)}."
+    )
+
+
+def do(page: Page) -> Statements:
+    state = State(page)
+    yield claims.subheader("Leave what it was trained on")
+    yield claims.markdown(
+        "The rule stays as simple as it was: y is x times β, plus noise. But x, or β, is longer or shorter than in any "
+        "task of its training. Ridge is told, the Transformer is not."
+    )
+    yield claims.segmented("Length of x (in training: 1)", SIZES, state.x_size)
+    yield claims.segmented("Length of β (in training: 1)", SIZES, state.beta_size)
+    other = guesses(state.sigma, state.draw, float(state.x_size), float(state.beta_size))
+    yield from error_lines(other, state)
+    rows = {
+        "as in training": guesses(USUAL, state.draw),
+        f"noise σ = {state.noise}, as in See": guesses(state.sigma, state.draw),
+        f"σ = {state.noise}, x times {state.x_size}, β times {state.beta_size}": other,
+    }
+    yield claims.table(
+        (f"tasks, {state.count}", "Transformer", "ridge", "Transformer / ridge"),
+        *(
+            (
+                name,
+                *(number(errors(one, way)[state.n - 1], 3) for way in ("Transformer", "ridge")),
+                number(ratio(one, state.n), 2),
+            )
+            for name, one in rows.items()
+        ),
+    )
+    yield claims.caption(
+        "Mean squared errors. A model that does just what ridge does in training would stay near 1 where only x changes: "
+        "ridge's λ does not depend on x."
+    )
+    yield from every_head(state)
+    yield from published()
+
+
+def every_head(state: State) -> Statements:
+    yield claims.subheader("What the last x looks at, in every head")
+    looks, _ = last_weights(state.sigma, state.draw, state.n)
+    layers, heads = looks.shape[1:3]
+    yield claims.matrix(
+        looks[0].reshape(layers * heads, -1),
+        [f"layer {layer + 1}, head {head + 1}" for layer in range(layers) for head in range(heads)],
+        [*(f"pair {n}" for n in range(1, state.n + 1)), place(2 * state.n)],
+        title="Weights of the last x",
+        how_to_read="Task 1 of the draw. The weights on the x and the y of a pair are added.",
+        csv_name="matrix",
+        describe="{row} looks at {column}: {value}",
+    )
+    if state.n < 3:
+        yield claims.caption("With fewer than 3 examples nobody can say whether a head looks at the near ones.")
+        return
+    along = follows(state.sigma, state.draw, state.n)
+    layer, head = divmod(int(along.argmax()), heads)
+    yield claims.caption(
+        "Does it look at the examples whose x is near? In 50 tasks the head whose weights go with nearness most is layer "
+        f"{layer + 1}, head {head + 1}: a mean correlation of {number(along.max(), 2)} (1 would be exactly so, 0 not at "
+        "all). Where a head looks does not say what the model does with it: the table in See says whose guesses its own "
+        "are near."
+    )
+
+
+def published() -> Statements:
+    metrics = json.loads((FOLDER / "metrics.json").read_text())
+    test, training = metrics["test"], metrics["training"]
+    yield claims.fold("Measured after its training, on 4,000 tasks")
+    listed = ("5", "10", "20", "40")
+    yield claims.table(
+        ("mean squared error", *(f"{n} examples" for n in listed)),
+        *(
+            ({"in-context": "Transformer", "zero": "always 0"}.get(name, name), *(number(of[n], 4) for n in listed))
+            for name, of in test.items()
+        ),
+    )
+    most = max(test["in-context"][str(n)] / test["ridge"][str(n)] for n in range(5, 41))
+    yield claims.caption(
+        f"With 5 to 40 examples its error is at most {number(most, 2)} times ridge's. It took {training['steps']:,} steps "
+        f"of training, with σ = {training['regression']['sigma']:g}."
+    )
+
+
+def predict(page: Page) -> Statements:
+    size = sum(w.size for w in weights("float64").values())
+    yield claims.question(
+        f"The model has {size:,} weights. It reads {MOST} examples and guesses well. How many weights have changed?",
+        ("none", "those of the last layer", "all of them"),
+        0,
+        "None changes. What it has found out stands in the rows of numbers that it computes, and is gone with them.",
+        {1: "No layer is trained while it reads.", 2: "That would be training; this model only reads."},
+    )
+    usual, longer = guesses(USUAL, 1), guesses(USUAL, 1, 2)
+    least, nothing, best = (errors(usual, name)[4] for name in ("least squares", "always 0", "ridge"))
+    options = ("smaller than that of always guessing 0", "larger than that of always guessing 0")
+    right = int(least > nothing)
+    yield claims.question(
+        "An x has five numbers. From five noisy examples, least squares finds the one β that fits all five exactly. How "
+        "large is its error on the next x?",
+        options,
+        right,
+        f"Least squares {number(least, 2)}, always 0 {number(nothing, 2)}, ridge {number(best, 2)}. A β that fits the "
+        "noise as well is often far too long.",
+        {1 - right: f"It is {options[right]}."},
+    )
+    before, after = ratio(usual, 10), ratio(longer, 10)
+    options = ("up to 1.1 times ridge's", "1.1 to 2 times ridge's", "more than twice ridge's")
+    first, right = (int(one > 1.1) + int(one > 2) for one in (before, after))
+    yield claims.question(
+        "In training the numbers of x had a deviation of 1. There the Transformer's error with 10 examples is "
+        f"{options[first]}. Now every x is 2 times as long, and the rule is as simple as before. How large is its error?",
+        options,
+        right,
+        f"{number(after, 2)} times ridge's, against {number(before, 2)} times before.",
+        {n: f"It is {options[right]}." for n in range(3) if n != right},
+    )
+
+
+def code(page: Page) -> Statements:
+    yield from code_part(
+        ("model/families/in_context.py", "InContext"),
+        *(("training/in_context.py", name) for name in ("Regression", "least_squares", "nearest_neighbours")),
+    )
