@@ -9,10 +9,10 @@ from tests.oracle.decode import LONGEST, Ids
 from tests.oracle.forward import EOS
 
 
-def sampled(shares: Callable[[Ids], np.ndarray], seed: int, prefix: Ids = ()) -> Ids:
-    """A translation drawn piece by piece. shares: of every entry (V), after what is written so far."""
+def sampled(shares: Callable[[Ids], np.ndarray], seed: int, prefix: Ids = (), most: int = LONGEST) -> Ids:
+    """A text drawn piece by piece. shares: of every entry (V), after what is written so far; most: pieces in all"""
     generator, ids = torch.Generator().manual_seed(seed), prefix
-    while ids[-1:] != (EOS,) and len(ids) < LONGEST:
+    while ids[-1:] != (EOS,) and len(ids) < most:
         ids = (*ids, int(torch.multinomial(torch.from_numpy(shares(ids)).float(), 1, generator=generator)))
     return ids
 

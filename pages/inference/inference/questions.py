@@ -5,10 +5,10 @@ from functools import partial
 
 import numpy as np
 
+from experiments.sampling import narrowed_at
 from model.trace import Trace
 from pages.inference.inference import state
 from pages.inference.inference.another import total
-from pages.inference.inference.sampling import narrowed_at
 from ui.course.quiz import Ask, Question
 from ui.text import bold, number
 

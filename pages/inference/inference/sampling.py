@@ -1,10 +1,8 @@
 """Sampling on the visitor's sentence: what is drawn, and what it is drawn from."""
 
-import numpy as np
 import streamlit as st
-import torch
 
-from model.decoding import filter_logits, mask_special_tokens
+from experiments.sampling import narrowed_at
 from model.trace import MAX_TOKENS, Trace
 from pages.inference.inference import state
 from pages.inference.inference.another import step_cards
@@ -82,11 +80,3 @@ def sampling(trace: Trace) -> None:
             for id, name in zip(likeliest, names, strict=True)
         ],
     )
-
-
-def narrowed_at(
-    writing: Trace, step: int, temperature: float, top_k: int, top_p: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """The model's probabilities (V) of a step, and what sampling draws from."""
-    row = mask_special_tokens(torch.from_numpy(writing.tensors["logits"][step : step + 1].copy()))[0]
-    return row.exp().numpy(), filter_logits(row, temperature, top_k, top_p).numpy()

@@ -7,21 +7,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import streamlit as st
 
 from experiments.ablation import all_heads, log_probabilities_hiding, log_probabilities_without
-from model.decoding import Beam, Greedy, Hypothesis, PrefixError, Sampling, Step, check_prefix
+from model.decoding import Beam, Greedy, Hypothesis, Sampling, Step
 from model.interventions import Head
 from model.tokenizer import EOS, EOS_ID, Token
-from model.trace import MAX_TOKENS, Array, Trace
+from model.trace import Array, Trace
 from ui import engine
 from ui.controls.address import read_count, write_count
+from ui.controls.chosen_pieces import ChosenPieces, Ids
 from ui.text import bold, in_markdown, piece
 
-Ids = tuple[int, ...]
-
-_STEP, _PREFIX = "at", "prefix"  # in the address
-_OF = "prefix_of"  # in the session: the sentence that the chosen pieces belong to
+_STEP = "at"  # in the address
+PREFIX = ChosenPieces("prefix")
 
 
 def read_step(n_steps: int) -> int:
@@ -34,38 +32,12 @@ def write_step(step: int) -> None:
 
 
 def read_prefix(trace: Trace) -> tuple[Ids, str]:
-    """The ids that the translation of this sentence is to begin with, and what was left out of them and why, or ''.
-
-    Pieces chosen for one sentence mean nothing in another: they are forgotten when it changes.
-    """
-    before = st.session_state.get(_OF)
-    st.session_state[_OF] = trace.text
-    if before not in (None, trace.text):
-        write_prefix(())
-    asked = st.query_params.get(_PREFIX, "")
-    known: Ids = ()
-    for part in asked.split(".")[: MAX_TOKENS + 1] if asked else ():
-        try:
-            longer = (*known, _number(part))
-            check_prefix(longer, trace.model.config.vocab_size, MAX_TOKENS)
-        except PrefixError as error:
-            left_out = in_markdown(part[:20])
-            return known, f"The address asks for the piece {left_out}, but {in_markdown(str(error))}. It is left out."
-        known = longer
-    return known, ""
-
-
-def _number(text: str) -> int:
-    if not (text.isascii() and text.lstrip("-").isdigit() and len(text) < 10):
-        raise PrefixError("that is no id of the vocabulary")
-    return int(text)
+    """The ids that the translation of this sentence is to begin with, and what was left out of them and why, or ''."""
+    return PREFIX.read(trace.text, trace.model.config.vocab_size)
 
 
 def write_prefix(prefix: Ids) -> None:
-    if prefix:
-        st.query_params[_PREFIX] = ".".join(map(str, prefix))
-    else:
-        st.query_params.pop(_PREFIX, None)
+    PREFIX.write(prefix)
 
 
 def written(trace: Trace, prefix: Ids) -> Trace:

@@ -6,6 +6,7 @@ from tests.oracle.attention import weight_steps, weights_of
 from tests.oracle.bertviz import view
 from tests.oracle.claims import caption, header, markdown, matrix, number, segmented
 from tests.oracle.common import KINDS, Statements, asks_and_answers, head, head_controls
+from tests.oracle.foreign import OURS, family
 from tests.oracle.frame import bar, notices
 from tests.oracle.page import READABLE, Page
 from tests.oracle.statement import Statement
@@ -35,6 +36,8 @@ def frame(page: Page) -> Statements:
         "*BertViz* (Vig 2019) has drawn the pictures of attention that most people know. Here it draws where each piece "
         "of your sentence looks in this model: all heads of one layer at once, or all layers."
     )
+    if family():
+        yield segmented("Model", [OURS, *family()], OURS)
     yield from notices(page)
     chosen = head(page, default="cross")
     rows, columns = ([piece.text for piece in pieces] for pieces in asks_and_answers(page, chosen.kind))

@@ -1,4 +1,4 @@
-"""A translation being written: play, pause, step; what each step looked at, chose from, and kept."""
+"""A translation or a text being written: play, pause, step; what each step looked at, chose from, and kept."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,8 @@ class Scene:
 
     cross:      weights (S) of the source pieces; own: weights (t) of the t pieces read so far
     candidates: texts and probabilities, best first; chosen: the index of the one that is written
-    cache:      for each layer, how many keys of what was read and of the source are kept after the step
+    cache:      for each layer, how many keys of what was read and of the source are kept after the step; empty where
+                it is not shown
     cache_says: the cache in one sentence
     """
 
@@ -30,8 +31,8 @@ class Scene:
     own: Sequence[float]
     candidates: Sequence[tuple[str, float]]
     chosen: int
-    cache: Sequence[tuple[int, int]]
-    cache_says: str
+    cache: Sequence[tuple[int, int]] = ()
+    cache_says: str = ""
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Strip:
 
 def theatre(
     scenes: Sequence[Scene],
-    source: Strip,
+    source: Strip | None,
     target: Strip,
     *,
     key: str,
@@ -60,7 +61,8 @@ def theatre(
     """Draw the step `step`, counted from 0, with the controls to go to others. The page keeps the step.
 
     Args:    scenes: one for each of T steps
-             source: S pieces; target: `<sos>` and the T pieces written, with a mark in `yours` for each
+             source: S pieces, None for a decoder alone; target: `<sos>`, or for a decoder alone the text that it
+             goes on from, and the T pieces written, with a mark in `yours` for each
              on_step(step) and on_candidate(step, candidate) are called before the script runs
     Raises:  ValueError, naming the counts, if scenes, pieces and marks of the target do not fit each other
     """
@@ -79,11 +81,11 @@ def theatre(
             }
             for scene in scenes
         ],
-        "source": [piece(text) for text in source.pieces],
+        "source": [piece(text) for text in source.pieces] if source else [],
         "target": [piece(text) for text in target.pieces],
         "step": min(max(step, 0), len(scenes) - 1),
         "yours": list(target.yours),
-        "source_name": source.name,
+        "source_name": source.name if source else "",
         "target_name": target.name,
     }
 

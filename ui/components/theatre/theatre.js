@@ -15,7 +15,7 @@ class TheatreView {
   constructor(host) {
     this.root = el("section", "theatre");
     setAttribute(this.root, "role", "group");
-    setAttribute(this.root, "aria-label", "The translation, step by step");
+    setAttribute(this.root, "aria-label", "What is written, step by step");
 
     const transport = el("div", "transport");
     this.count = el("span", "count");
@@ -30,8 +30,8 @@ class TheatreView {
     [this.sourceName, this.source] = this.strip();
     [this.targetName, this.target] = this.strip();
     this.source.tabIndex = 0; // it may scroll, and holds nothing that takes the focus
-    const source = el("div");
-    source.append(this.sourceName, this.source);
+    this.reading = el("div");
+    this.reading.append(this.sourceName, this.source);
     const target = el("div");
     target.append(this.targetName, this.target);
 
@@ -40,14 +40,14 @@ class TheatreView {
     this.candidates = el("ol", "candidates");
     choice.append(this.candidatesName, this.candidates);
 
-    const memory = el("div");
+    this.memory = el("div");
     this.cacheName = el("p", "name");
     this.cache = el("div", "cache");
-    memory.append(this.cacheName, this.cache);
+    this.memory.append(this.cacheName, this.cache);
 
     this.live = el("p", "unseen");
     setAttribute(this.live, "aria-live", "polite");
-    this.root.append(transport, source, target, choice, memory, this.live);
+    this.root.append(transport, this.reading, target, choice, this.memory, this.live);
     host.append(this.root);
 
     this.selection = new Selection();
@@ -101,6 +101,8 @@ class TheatreView {
       );
     }
     this.data = data;
+    this.reading.hidden = !data.source.length;
+    this.memory.hidden = !data.steps.some((scene) => scene.cache.length);
     this.seen = data.seen;
     this.selection.adopt([STEP, data.step], data.seen);
     this.step = Math.min(this.selection.cell[1], data.steps.length - 1);
@@ -203,7 +205,8 @@ class TheatreView {
       node.style.backgroundColor = node.style.color = "";
       setText(node.lastChild, now ? "new" : "");
     }
-    const role = n === 0 ? "the start sign" : `written in step ${n}`;
+    const start = this.data.source.length ? "the start sign" : "your text";
+    const role = n === 0 ? start : `written in step ${n}`;
     setAttribute(node, "title", this.data.yours[n] ? `${role}, chosen by you` : role);
     setAttribute(node, "aria-current", now ? "step" : null);
   }

@@ -1,0 +1,153 @@
+"""Lesson: GPT, a decoder that stands alone. What surprises it in the learner's text, and how it goes on writing."""
+
+import math
+
+import numpy as np
+import streamlit as st
+
+from experiments.language_models import read_text
+from experiments.losses import LOSSES
+from model.decoding import filter_logits
+from model.families.decoder_only import DecoderOnly
+from model.trace import Trace
+from pages.family.gpt.beside import beside
+from pages.family.gpt.questions import predict
+from pages.family.gpt.reading import gpt, losses, read, say_what_is_cut, text_pieces
+from pages.family.gpt.sizes import sizes
+from pages.family.gpt.writing import write_on
+from training.loss import batch_loss
+from ui.components.matrix import Caption, Labels, Scale
+from ui.controls.control import Choice
+from ui.course.check import Part, check_cell, checked_matrix
+from ui.course.lesson import Bench, Lesson, OnMap
+from ui.text import bold, chance, number, piece
+from ui.views.attention_kinds import READABLE
+from ui.views.column_chart import Series, column_chart
+from ui.views.tables import table
+from ui.views.triangle import triangle
+
+TRIALS = {"Write on": write_on, "Beside an LSTM": beside, "How large they became": sizes}
+TRIAL = Choice("Try", "gpt_trial", tuple(TRIALS))
+DRAWN = 8  # rows of the triangle
+WRITTEN = 5  # losses written out of a long sum
+
+
+def idea(trace: Trace) -> None:
+    loaded = gpt()
+    st.markdown(
+        "**GPT** is a decoder that stands alone. There is no encoder, so it reads nothing but the text itself. After "
+        "every piece it gives each piece of its vocabulary a probability to come next. Training asks for nothing "
+        "else: the text holds the right answers. Learning this from much text is called **pre-training**."
+    )
+    st.latex(r"L_1(U)=\sum_i \ln P(u_i\mid u_{i-k},\dots,u_{i-1};\Theta)")
+    with st.expander("What the letters mean, and who is who"):
+        config = loaded.config
+        st.markdown(
+            "U is the text, u₁, u₂ and so on its pieces; k is how many pieces back the model can read; Θ stands for "
+            "all its learned numbers. Training makes L₁ large, so it makes the sum of the **losses**, −ln P, small."
+        )
+        st.markdown(
+            "The first GPT (2018) had 12 layers, rows of 768 numbers, feed-forward networks of 3,072 units and a "
+            "vocabulary of 40,000 merges. It learned from books alone (BooksCorpus, over 7,000 of them). It is often "
+            "said that Wikipedia was among its texts; that came with BERT."
+        )
+        st.markdown(
+            f"The GPT here has {config.n_layers} layers, rows of {config.d_model} numbers, {config.d_ff:,} units and "
+            f"{loaded.n_parameters / 1e6:.1f} million parameters. The picture shows the translator's masked "
+            "self-attention: a GPT is built of just such layers."
+        )
+
+
+def see(trace: Trace) -> None:
+    reading = read(trace)
+    costs, tokens = losses(reading), text_pieces(reading)
+    say_what_is_cut(reading)
+    st.markdown("**How much does each piece surprise it?**")
+    shown = [token.text for token in tokens[:READABLE]]
+    column_chart(
+        shown,
+        [Series("loss", costs[:READABLE])],
+        axis="loss of each piece, in nats",
+        alt=f"A bar for each of {len(shown)} pieces of your text: its loss.",
+    )
+    if len(tokens) > READABLE:
+        st.caption(f"Shown: the first {READABLE} of {len(tokens)} pieces.")
+    mean, size = float(costs.mean()), reading.model.config.vocab_size
+    at = int(costs.argmax())
+    st.markdown(
+        f"Every piece has a loss: **{len(tokens)}** rows, {len(tokens)} answers, in one pass. Their mean is "
+        f"**{number(mean, 2)}** nats. A blind guess among {size:,} pieces costs ln {size:,} = "
+        f"{number(math.log(size), 2)}. {bold(piece(tokens[at].text))} (piece {at + 1}) surprises it most: "
+        f"{number(float(costs[at]), 2)}."
+    )
+    if mean >= math.log(size):
+        st.info("This text surprises it more than a blind guess would. It learned from English alone.")
+    with st.expander("What it expected instead"):
+        expected(reading)
+    with st.expander("What each row sees, and what it must guess"):
+        inputs, labels = ([token.text for token in some] for some in (reading.tgt[:-1], tokens))
+        triangle(inputs, labels, range(min(DRAWN, len(tokens))), "A row sees what stands before it, and no more")
+        if len(tokens) > DRAWN:
+            st.caption(f"Shown: the first {DRAWN} of {len(tokens)} rows.")
+        st.caption(
+            "The causal mask hides what comes later, so all rows can learn at once. A BERT, which sees both sides, "
+            "learns only from the pieces that are masked: about 15%."
+        )
+
+
+def expected(reading: Trace) -> None:
+    """The likeliest piece at each place, beside the one that stands there."""
+    tokens, logits = text_pieces(reading)[:READABLE], reading.tensors["logits"]
+    best = logits.argmax(-1)
+    likeliest = reading.model.tokenizer.tokens([int(id) for id in best[: len(tokens)]])
+    highest = np.exp(logits.max(-1) - np.logaddexp.reduce(logits.astype(np.float64), axis=-1))
+    table(
+        ("piece of your text", "its probability", "the likeliest there", "its probability"),
+        [
+            (token.text, chance(reading.probabilities[n]), other.text, chance(float(highest[n])))
+            for n, (token, other) in enumerate(zip(tokens, likeliest, strict=True))
+        ],
+    )
+    right = sum(token.id == other.id for token, other in zip(tokens, likeliest, strict=True))
+    st.caption(f"At {right} of {len(tokens)} places the likeliest piece is the one that stands there.")
+
+
+def check(trace: Trace) -> None:
+    reading = read(trace)
+    tokens, costs = text_pieces(reading), losses(reading)
+    rows = list(range(min(READABLE, len(tokens))))
+    limit = math.ceil(math.log(reading.model.config.vocab_size)) + 1.0
+    checked_matrix(
+        reading,
+        LOSSES,
+        Caption("Loss of each piece", "A row for each piece of your text; in nats."),
+        labels=Labels([tokens[n].text for n in rows], ("loss",)),
+        part=Part(rows=rows, columns=[0]),
+        scale=Scale("positive", limit=limit, digits=4),
+    )
+    check_cell(reading)
+    terms = " + ".join(number(float(cost), 2) for cost in costs[:WRITTEN])
+    more = r" + \dots" if len(costs) > WRITTEN else ""
+    st.markdown(
+        f"**The loss of the text** is the mean over its {len(tokens)} pieces; e to that power is the *perplexity*:"
+    )
+    mean = float(costs.mean())
+    st.latex(rf"\frac{{{terms}{more}}}{{{len(tokens)}}} = {number(mean)}")
+    st.latex(rf"e^{{{number(mean)}}} = {number(math.exp(mean), 1)}")
+    st.caption("A perplexity of 10 means: as unsure, on average, as one who chooses blindly among 10 pieces.")
+
+
+def do(trace: Trace) -> None:
+    TRIALS[TRIAL.draw()](trace)
+
+
+LESSON = Lesson(
+    "gpt",
+    "GPT",
+    asks="What can a decoder do alone?",
+    idea=idea,
+    predict=predict,
+    bench=Bench(see=see, check=check, do=do),
+    code=(DecoderOnly, read_text, batch_loss, filter_logits),
+    on_map=OnMap(plays=("decoder.self_attn",)),
+)

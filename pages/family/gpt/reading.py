@@ -1,0 +1,47 @@
+"""The learner's text, read by the app's small GPT and by the LSTM beside it."""
+
+import streamlit as st
+
+from experiments.language_models import lstm_losses, read_text
+from experiments.losses import LOSSES
+from model.checkpoint import broken
+from model.loaded import MODELS, Array, LoadedModel, UnknownModelError
+from model.tokenizer import Token
+from model.trace import Trace, most_tokens
+from ui import engine
+
+NAME = "gpt-mini"
+
+
+def gpt() -> LoadedModel:
+    """Raises: CheckpointError if it is missing or broken"""
+    try:
+        return engine.model(NAME)
+    except UnknownModelError as error:
+        raise broken(MODELS / NAME, error) from error
+
+
+def read(trace: Trace) -> Trace:
+    """The text as the small GPT reads it, in one pass; its labels are the text's pieces and `<eos>`."""
+    return engine.run(read_text, gpt(), trace.text)
+
+
+def text_pieces(reading: Trace) -> tuple[Token, ...]:
+    """The pieces of the text, without the `<eos>` behind them."""
+    return reading.labels[:-1]
+
+
+def losses(reading: Trace) -> Array:
+    """Of each piece of the text (T), in nats, by the GPT."""
+    return reading.tensors[LOSSES][:-1, 0]
+
+
+def losses_of_lstm(reading: Trace) -> Array:
+    """Of each piece of the text (T), in nats, by the LSTM. Raises: CheckpointError if that is missing or broken"""
+    return engine.run(lstm_losses, reading.model, tuple(token.id for token in text_pieces(reading)))
+
+
+def say_what_is_cut(reading: Trace) -> None:
+    """Say how much of the text is left out, if any is."""
+    if reading.n_cut:
+        st.info(f"This GPT reads at most {most_tokens(reading.model)} pieces: it leaves out your last {reading.n_cut}.")

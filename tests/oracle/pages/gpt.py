@@ -1,0 +1,484 @@
+"""What the lesson on GPT must show."""
+
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tests.oracle import claims
+from tests.oracle.claims import Series, chance, number
+from tests.oracle.common import Shown, Statements, check_cell, code_part, numbers_of_figure, shown_tensor, tensor_matrix
+from tests.oracle.decode import Ids, filter_logits
+from tests.oracle.draws import sampled
+from tests.oracle.forward import EOS, PAD, SOS, Array
+from tests.oracle.language_models import (
+    NAME,
+    Gpt,
+    Text,
+    config_of,
+    entry,
+    lstm_losses,
+    metrics_of,
+    most_pieces,
+    next_scores,
+    reading,
+    text_of,
+    text_on,
+    tokenizer,
+    weights_of,
+)
+from tests.oracle.page import READABLE, Page
+from tests.oracle.snapshots import loss  # noqa: F401 - its rule works out a loss
+from tests.oracle.statement import Statement
+from tests.oracle.words import inline, visible
+
+WRITE, BESIDE, SIZES = TRIALS = ("Write on", "Beside an LSTM", "How large they became")
+OPENINGS = ("Once upon a time there was a little girl who", "The old man looked at the sea and")
+LONGER, SHOWN = 20, 40
+
+
+def begins(text: str, *more: int) -> str:
+    return ".".join(map(str, (*tokenizer().encode(text, add_special_tokens=False).ids, *more)))
+
+
+STATES = (
+    {"gpt_at": "2"},
+    {"sentence": "She reads.", "gpt_trial": SIZES},
+    {"sentence": "Entschuldigung " * 60, "cell": "3.1"},
+    {"sentence": OPENINGS[0], "gpt_temperature": "0.8", "gpt_top_k": "5", "gpt_seed": "3", "gpt_at": "3"},
+    {"sentence": "The dog", "gpt_temperature": "1.5", "gpt_prefix": begins("and a <b>"), "gpt_at": "99"},
+    {"sentence": "ฉันชอบสุนัข", "gpt_prefix": begins(" and", EOS), "gpt_at": "1"},
+    {"sentence": "He said", "gpt_prefix": "99999.3"},
+    {"sentence": "Go", "gpt_trial": BESIDE},
+)
+
+
+def of(page: Page) -> tuple[Text, Gpt]:
+    text = text_on(page.sentence)
+    return text, reading(text.ids)
+
+
+def losses(page: Page) -> Array:
+    """Of each piece of the text, without `<eos>`."""
+    return of(page)[1]["losses"][:-1, 0]
+
+
+def parameters(name: str = NAME) -> int:
+    return sum(w.size for w in weights_of(name).values())
+
+
+def idea(page: Page) -> Statements:
+    yield claims.markdown(
+        "**GPT** is a decoder that stands alone. There is no encoder, so it reads nothing but the text itself. After every "
+        "piece it gives each piece of its vocabulary a probability to come next. Training asks for nothing else: the text "
+        "holds the right answers. Learning this from much text is called **pre-training**."
+    )
+    yield claims.latex(r"L_1(U)=\sum_i \ln P(u_i\mid u_{i-k},\dots,u_{i-1};\Theta)")
+    yield claims.fold("What the letters mean, and who is who")
+    yield claims.markdown(
+        "U is the text, u₁, u₂ and so on its pieces; k is how many pieces back the model can read; Θ stands for all its "
+        "learned numbers. Training makes L₁ large, so it makes the sum of the **losses**, −ln P, small."
+    )
+    yield claims.markdown(
+        "The first GPT (2018) had 12 layers, rows of 768 numbers, feed-forward networks of 3,072 units and a vocabulary of "
+        "40,000 merges. It learned from books alone (BooksCorpus, over 7,000 of them). It is often said that Wikipedia was "
+        "among its texts; that came with BERT."
+    )
+    config = config_of()
+    yield claims.markdown(
+        f"The GPT here has {config['n_layers']} layers, rows of {config['d_model']} numbers, {config['d_ff']:,} units and "
+        f"{number(parameters() / 1e6, 1)} million parameters. The picture shows the translator's masked self-attention: a GPT "
+        "is built of just such layers."
+    )
+
+
+# --- See -------------------------------------------------------------------------------------------------------------
+
+
+def see(page: Page) -> Statements:
+    text, oracle = of(page)
+    costs, n, size = losses(page), len(text.ids), config_of()["vocab_size"]
+    if text.n_cut:
+        yield claims.info(f"This GPT reads at most {most_pieces()} pieces: it leaves out your last {text.n_cut}.")
+    yield claims.markdown("**How much does each piece surprise it?**")
+    names = text.names[:READABLE]
+    yield claims.columns(
+        names,
+        [Series("loss", costs[:READABLE])],
+        alt=f"A bar for each of {len(names)} pieces of your text: its loss.",
+        axis="loss of each piece, in nats",
+    )
+    if n > READABLE:
+        yield claims.caption(f"Shown: the first {READABLE} of {n} pieces.")
+    at = int(costs.argmax())
+    yield claims.markdown(
+        f"Every piece has a loss: **{n}** rows, {n} answers, in one pass. Their mean is **{number(costs.mean(), 2)}** nats. A "
+        f"blind guess among {size:,} pieces costs ln {size:,} = {number(math.log(size), 2)}. "
+        f"**{inline(visible(text.names[at]))}** (piece {at + 1}) surprises it most: {number(costs[at], 2)}."
+    )
+    if costs.mean() >= math.log(size):
+        yield claims.info("This text surprises it more than a blind guess would. It learned from English alone.")
+    yield claims.fold("What it expected instead")
+    best = oracle.logits[: len(names)].argmax(1)
+    highest = np.exp(oracle.log_shares.max(1))
+    yield claims.table(
+        ("piece of your text", "its probability", "the likeliest there", "its probability"),
+        *((name, chance(oracle.chances[i]), entry(int(best[i])), chance(highest[i])) for i, name in enumerate(names)),
+    )
+    right = sum(int(a) == b for a, b in zip(best, text.ids, strict=False))
+    yield claims.caption(f"At {right} of {len(names)} places the likeliest piece is the one that stands there.")
+    yield claims.fold("What each row sees, and what it must guess")
+    rows = range(min(8, n))
+    title = "A row sees what stands before it, and no more"
+    yield claims.triangle(["<sos>", *text.names], text.names, rows, title)
+    if n > 8:
+        yield claims.caption(f"Shown: the first 8 of {n} rows.")
+    yield claims.caption(
+        "The causal mask hides what comes later, so all rows can learn at once. A BERT, which sees both sides, learns only "
+        "from the pieces that are masked: about 15%."
+    )
+
+
+# --- Check -----------------------------------------------------------------------------------------------------------
+
+
+def shown(page: Page) -> Shown:
+    text, oracle = of(page)
+    rows = list(range(min(READABLE, len(text.ids))))
+    return shown_tensor(
+        page,
+        "losses",
+        rows=[text.names[n] for n in rows],
+        columns=["loss"],
+        only_rows=rows,
+        only_columns=[0],
+        oracle=oracle,  # type: ignore[arg-type]
+        scale="positive",
+        limit=math.ceil(math.log(config_of()["vocab_size"])) + 1.0,
+        digits=4,
+    )
+
+
+def check(page: Page) -> Statements:
+    costs = losses(page)
+    how = "A row for each piece of your text; in nats."
+    yield from tensor_matrix(shown(page), title="Loss of each piece", how_to_read=how)
+    yield from check_cell(shown(page))
+    yield claims.markdown(
+        f"**The loss of the text** is the mean over its {len(costs)} pieces; e to that power is the *perplexity*:"
+    )
+    terms = " + ".join(number(cost, 2) for cost in costs[:5]) + (r" + \dots" if len(costs) > 5 else "")
+    mean = number(costs.mean())
+    yield claims.latex(rf"\frac{{{terms}}}{{{len(costs)}}} = {mean}")
+    yield claims.latex(rf"e^{{{mean}}} = {number(math.exp(costs.mean()), 1)}")
+    yield claims.caption("A perplexity of 10 means: as unsure, on average, as one who chooses blindly among 10 pieces.")
+
+
+# --- Do: write on ----------------------------------------------------------------------------------------------------
+
+
+def do(page: Page) -> Statements:
+    trial = page.choice("gpt_trial", TRIALS, WRITE)
+    yield claims.segmented("Try", TRIALS, trial)
+    yield from {WRITE: write_on, BESIDE: beside, SIZES: sizes}[trial](page)
+
+
+def prefix(page: Page) -> tuple[Ids, str]:
+    """The pieces that the address asks for, as far as they can be; what is said of the rest."""
+    known: Ids = ()
+    asked, size = page.state.get("gpt_prefix", ""), config_of()["vocab_size"]
+    for part in asked.split(".") if asked else ():
+        if not 0 <= int(part) < size:
+            why = f"id {part} is not in the vocabulary of {size} entries"
+            return known, f"The address asks for the piece {part}, but {why}. It is left out."
+        assert int(part) not in (PAD, SOS)
+        known = (*known, int(part))
+    return known, ""
+
+
+def how(page: Page) -> tuple[float, int, int]:
+    state = page.state
+    return float(state.get("gpt_temperature", "0")), int(state.get("gpt_top_k", "0")), int(state.get("gpt_seed", "0"))
+
+
+def drawn_from(page: Page, ids: Ids) -> Array:
+    """What the piece after some is drawn from."""
+    temperature, top_k, _ = how(page)
+    return filter_logits(next_scores(ids), temperature, top_k, 1.0)
+
+
+def written(page: Page) -> Ids:
+    """What is written behind the text."""
+    text = text_on(page.sentence).ids
+    most = min(len(text) + LONGER, most_pieces())
+    temperature, _, seed = how(page)
+    ids = (*text, *prefix(page)[0])[:most]
+    if temperature:
+        ids = sampled(lambda some: drawn_from(page, some), seed, ids, most)
+    while ids[-1] != EOS and len(ids) < most:
+        ids = (*ids, int(next_scores(ids).argmax()))
+    return ids[len(text) :]
+
+
+def offered(ids: Ids, taken: int) -> list[int]:
+    likeliest = [int(id) for id in np.argsort(-next_scores(ids), kind="stable")[:10]]
+    return likeliest if taken in likeliest else [*likeliest, taken]
+
+
+def bold(id: int) -> str:
+    return f"**{inline(visible(entry(id)))}**"
+
+
+def write_on(page: Page) -> Statements:
+    text = text_on(page.sentence)
+    yield claims.markdown(
+        "Where your text ends, the GPT goes on. It takes a piece, reads it as if it were yours, and takes the next. "
+        "**Temperature** 0 takes the likeliest. Above 0 a piece is drawn by chance: the higher, the more daring. **Top-k** "
+        "lets it draw from the k likeliest alone."
+    )
+    yield claims.markdown("Begin with:")
+    for opening in OPENINGS:
+        yield claims.button(f"{opening} …")
+    if len(text.ids) == most_pieces():
+        yield claims.info(
+            f"Your text fills all {most_pieces()} places of this GPT: shorten it, and it goes on writing."
+        )
+        return
+    temperature, top_k, seed = how(page)
+    yield claims.slider("Temperature", 0.0, 2.0, temperature)
+    yield claims.slider("Top-k (0: all)", 0, 50, top_k)
+    yield Statement("control", {"type": "number_input", "label": "Seed", "low": 0.0, "high": 9999.0, "value": seed})
+    yield claims.button("Draw again", disabled=temperature == 0)
+    chosen, note = prefix(page)
+    if note:
+        yield Statement("warning", note)
+    ids = written(page)
+    step = min(page.count("gpt_at", 999, 1), len(ids)) - 1
+    yield claims.markdown(f"It goes on: **{inline(text_of(ids).strip() or '(nothing)')}**")
+    befores = [(*text.ids, *ids[:t]) for t in range(len(ids))]
+    yours = [
+        t < len(chosen) and int(next_scores(before).argmax()) != id
+        for t, (before, id) in enumerate(zip(befores, ids, strict=True))
+    ]
+    yield theatre(text, ids, befores, yours, step)
+    yield claims.button("Back to the model's own choice", disabled=not chosen)
+    fixed = ", ".join(bold(id) for id, mark in zip(ids, yours, strict=True) if mark)
+    end = (
+        "It wrote <eos>, the sign that ended each text it learned from."
+        if ids[-1] == EOS
+        else f"It was stopped after {len(ids)} pieces."
+    )
+    yield claims.markdown(f"Fixed by you: {fixed}. {end}" if fixed else end)
+    if temperature:
+        yield from narrowing(page, befores[step], ids[step], (step, step < len(chosen)))
+
+
+def theatre(text: Text, ids: Ids, befores: Sequence[Ids], yours: Sequence[bool], step: int) -> Statement:
+    n, layer = len(text.ids), config_of()["n_layers"]
+    looks = Gpt([*text.ids, *ids])[f"decoder.layers.{layer - 1}.self_attn.weights"].mean(0)
+    scenes: list[dict[str, Any]] = []
+    for t, (before, id) in enumerate(zip(befores, ids, strict=True)):
+        few, row = offered(before, id), looks[n + t]
+        scenes.append(
+            {
+                "cross": [],
+                "self": [row[: n + 1].sum(), *row[n + 1 : n + t + 1]],
+                "candidates": [[visible(entry(one)), float(np.exp(next_scores(before)[one]))] for one in few],
+                "chosen": few.index(id),
+                "cache": [],
+                "cache_says": "",
+            }
+        )
+    begun = text.text if len(text.text) <= SHOWN else f"…{text.text[-SHOWN:]}"
+    return Statement(
+        "theatre",
+        {
+            "steps": scenes,
+            "source": [],
+            "target": [visible(begun), *(visible(entry(id)) for id in ids)],
+            "step": step,
+            "yours": [False, *yours],
+            "source_name": "",
+            "target_name": "Your text, and what is written behind it. Shade and number: how much this step looks at it "
+            f"(layer {layer}, average of its heads).",
+        },
+    )
+
+
+def narrowing(page: Page, before: Ids, taken: int, at: tuple[int, bool]) -> Statements:
+    step, given = at
+    few = offered(before, taken)
+    names, sides = [entry(id) for id in few], ("the model's", "drawn from")
+    plain, kept = np.exp(next_scores(before)), drawn_from(page, before)
+    yield claims.columns(
+        names,
+        [Series(side, values[few]) for side, values in zip(sides, (plain, kept), strict=True)],
+        alt=f"Step {step + 1}: two bars for each of {len(names)} pieces, its probability before and after narrowing.",
+        axis="probability",
+        limit=1.0,
+    )
+    yield claims.markdown(
+        f"At step {step + 1} it draws from **{int((kept > 0).sum()):,}** of {len(kept):,} entries. "
+        + ("This piece was fixed by you, not drawn: " if given else "It drew ")
+        + f"{bold(taken)}, {chance(plain[taken])} before and {chance(kept[taken])} after."
+    )
+    yield from numbers_of_figure(
+        ("piece", *sides),
+        *((name, chance(plain[id]), chance(kept[id])) for id, name in zip(few, names, strict=True)),
+    )
+
+
+# --- Do: the others --------------------------------------------------------------------------------------------------
+
+
+def beside(page: Page) -> Statements:
+    text, _ = of(page)
+    runs = {"GPT": losses(page), "LSTM": lstm_losses(text.ids)}
+    yield claims.markdown(
+        "An **LSTM** reads piece by piece and carries all that it knows of the text along in a state. This one has the GPT's "
+        "vocabulary and learned from the same texts. Which of them does your text surprise less?"
+    )
+    names = text.names[:READABLE]
+    yield claims.columns(
+        names,
+        [Series(name, costs[:READABLE]) for name, costs in runs.items()],
+        alt=f"Two bars for each of {len(names)} pieces of your text: its loss by the GPT and by the LSTM.",
+        axis="loss of each piece, in nats",
+    )
+    size = len(text.text.encode())
+    yield claims.table(
+        ("your text", "mean loss, nats", "perplexity", "bits per byte"),
+        *(
+            (
+                name,
+                number(costs.mean(), 3),
+                number(math.exp(costs.mean()), 1),
+                number(costs.sum() / math.log(2) / size, 3),
+            )
+            for name, costs in runs.items()
+        ),
+    )
+    lower = int((runs["GPT"] < runs["LSTM"]).sum())
+    yield claims.caption(f"The GPT's loss is the lower one at {lower} of {len(text.ids)} pieces.")
+    yield from numbers_of_figure(
+        ("piece", *runs), *((name, *(number(costs[n]) for costs in runs.values())) for n, name in enumerate(names))
+    )
+    yield claims.markdown("**One text proves little.** On texts that none of them had seen:")
+    # The two were measured on the same texts; both learned from the same ones.
+    gpt, lstm = metrics_of(NAME), metrics_of("lstm")
+    assert gpt["test"]["data"] == lstm["test"]["data"]
+    assert gpt["training"]["data"] == lstm["training"]["data"]
+    rows = [
+        ("GPT", f"{parameters():,}", gpt["test"]["bits_per_byte"]),
+        ("LSTM", f"{parameters('lstm'):,}", lstm["test"]["bits_per_byte"]),
+        ("5-gram, counted", "–", gpt["test"]["five_gram"]),
+    ]
+    yield claims.table(
+        ("", "parameters", "bits per byte", "perplexity per byte"),
+        *((title, size, number(bits, 3), number(math.exp(bits * math.log(2)), 2)) for title, size, bits in rows),
+    )
+    yield claims.caption(
+        "A *5-gram* model learns nothing: it counts which pieces follow which four in the training text, and where it has "
+        "seen too few, which follow which three, and so on (Kneser-Ney smoothing). *Bits per byte*: the losses, counted in "
+        "bits, for each byte of text. So models that cut texts into other pieces can be compared too. Lower is better. "
+        "*Perplexity*: as unsure as one who chooses blindly among so many."
+    )
+
+
+ARXIV = "https://arxiv.org/abs/"
+RESULTS = Path(__file__).parents[3] / "assets" / "results"
+DECODERS = (
+    ("GPT", "2018-06", 117),
+    ("GPT-2", "2019-02", 1542),
+    ("GPT-3", "2020-05", 175_000),
+    ("GPT-NeoX-20B", "2022-04", 20_000),
+    ("LLaMA (largest)", "2023-02", 65_200),
+    ("Llama 3.1 (largest)", "2024-07", 405_000),
+    ("DeepSeek-V3", "2024-12", 671_000),
+)
+
+
+def sizes(page: Page) -> Statements:
+    yield claims.markdown(
+        f"The GPT here has **{parameters():,}** parameters. Since 2018 the plan has stayed: a decoder alone that guesses the "
+        "next piece. What changed most is the size."
+    )
+    # The claims of the page Results hold the sources to be right.
+    sources = json.loads((RESULTS / "sources.json").read_text())
+    rows = {row["name"]: row for row in json.loads((RESULTS / "sizes.json").read_text())["rows"]}
+    lines = []
+    for name, date, millions in DECODERS:
+        paper = sources[rows[name]["source"]]
+        lines.append(
+            (
+                name,
+                date,
+                f"{millions * 1_000_000:,}",
+                f"{round(millions * 1e6 / parameters()):,}",
+                f"[{paper['paper']}, {rows[name]['where']}]({paper['url']})",
+            )
+        )
+    yield claims.table(
+        ("decoder alone", "first published", "parameters", "times the one here", "source"),
+        *lines,
+    )
+    yield claims.caption(
+        "Of DeepSeek-V3's parameters only a part works on any one piece. The page *Results*, below, has encoders and "
+        "encoder-decoders too."
+    )
+
+
+# --- Predict ---------------------------------------------------------------------------------------------------------
+
+
+def predict(page: Page) -> Statements:
+    text, _ = of(page)
+    costs, theirs, n = losses(page), lstm_losses(text.ids), len(text.ids)
+    s, es = ("", "") if n == 1 else ("s", "es")
+    yield claims.question(
+        f"A GPT learns from your text, which has {n} piece{s}. From how many of them does it get a loss in one pass?",
+        ("from the last one alone", "from about 15% of them", "from every one"),
+        2,
+        f"Each row guesses the piece that follows it, and the mask hides that piece: {n} row{s}, {n} loss{es}.",
+        {
+            0: "When it writes, it uses the last row alone. When it learns, all rows are used.",
+            1: "That is BERT, which sees both sides and so can learn only from pieces that are masked.",
+        },
+    )
+    if n > 1:
+        largest = sorted(range(min(n, READABLE)), key=lambda i: (-np.float32(costs[i]), i))[:4]
+        order = sorted(largest)
+        yield claims.question(
+            "It reads your text from left to right. Which of these pieces surprises it most: which has the largest loss?",
+            [f"{inline(visible(text.names[i]))} (piece {i + 1})" for i in order],
+            order.index(largest[0]),
+            f"Its loss is {number(costs[largest[0]], 2)} nats: it got a probability of "
+            f"{chance(math.exp(-costs[largest[0]]))}.",
+            {
+                order.index(i): f"That piece has the {nth} largest value of all."
+                for i, nth in zip(largest[1:], ("second", "third", "fourth"), strict=False)
+            },
+        )
+    means = costs.mean(), theirs.mean()
+    right = int(np.argmin(means))
+    yield claims.question(
+        "An LSTM learned from the same texts. It reads piece by piece and keeps what it knows in a state. Which of the two "
+        "does your text surprise less, by the mean of the losses?",
+        ("the GPT", "the LSTM"),
+        right,
+        f"The mean loss is {number(means[0], 3)} nats by the GPT and {number(means[1], 3)} by the LSTM. One text proves "
+        "little: Do shows what both reach on texts kept apart.",
+        {1 - right: f"Not on this text: {number(max(means), 3)} is the larger mean."},
+    )
+
+
+def code(page: Page) -> Statements:
+    yield from code_part(
+        ("model/families/decoder_only.py", "DecoderOnly"),
+        ("experiments/language_models.py", "read_text"),
+        ("training/loss.py", "batch_loss"),
+        ("model/decoding.py", "filter_logits"),
+    )
