@@ -52,7 +52,12 @@ class FineTunedWriter(nn.Module):
     def __init__(self, network: DecoderOnly, n_classes: int) -> None:
         super().__init__()
         self.network = network
-        self.head = new_head(network.embedding.matrix.embedding_dim, n_classes)
+        self.classifier = new_head(network.embedding.matrix.embedding_dim, n_classes)
+
+    @property
+    def head(self) -> nn.Linear:
+        """The new weights, which no pre-training has seen."""
+        return self.classifier
 
     def rows(self, tgt_ids: Tensor) -> Tensor:
         """What the last layer makes of every token (B,T,d_model)."""
@@ -62,7 +67,7 @@ class FineTunedWriter(nn.Module):
 
     def scores(self, rows: Tensor, tgt_ids: Tensor) -> Tensor:
         last = (tgt_ids != PAD_ID).sum(1) - 1  # (B)
-        scores: Tensor = self.head(rows[torch.arange(len(rows)), last])
+        scores: Tensor = self.classifier(rows[torch.arange(len(rows)), last])
         return scores
 
     def forward(self, tgt_ids: Tensor) -> Tensor:

@@ -2,18 +2,22 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import cast
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from model.anatomy import Made
 from model.checkpoint import load_untrained
 from model.families.decoder_only import DecoderOnly
 from model.families.encoder_only import EncoderOnly
 from model.families.network import Network
 from model.fine_tuned import FineTuned, FineTunedReader, FineTunedWriter
 from model.loaded import MODELS, LoadedModel, load_model
+from model.tap import Recorder
 from model.tokenizer import Tokenizer, normalise
+from model.trace import Trace
 from training.fine_tuning import (
     Accuracy,
     Example,
@@ -24,7 +28,6 @@ from training.fine_tuning import (
     moved,
     parts_of,
     recipe,
-    scores_of,
     text_example,
     train_only,
     weights_of,
@@ -36,6 +39,7 @@ PLUS, MINUS = "+", "-"
 CLASSES = (MINUS, PLUS)  # by number
 MOST, MAX_TOKENS = 20, 40  # sentences, and pieces of each
 STEPS, LEARNING_RATE, EVERY = 20, 3e-4, 4  # steps in all, and between two measurements
+AUXILIARY = 0.5  # λ (Radford et al. 2018, §4.1)
 PRETRAINED, RANDOM = "pre-trained", "random"
 EVERYTHING, HEAD = "all weights", "the head alone"
 Labelled = tuple[str, str]  # a sentence, and its label
@@ -149,7 +153,7 @@ class Labelling:
         models = {name: with_head(network.requires_grad_(True)) for name, network in networks.items()}
         own = models[PRETRAINED]
         before = {name: weights_of(part) for name, part in parts_of(own).items()}
-        prefixes = [""] if self.learns == EVERYTHING else ["head", "network.next_sentence.classifier"]
+        prefixes = [""] if self.learns == EVERYTHING else ["classifier", "network.next_sentence.classifier"]
         n_learning = max(train_only(model, prefixes) for model in models.values())
         learned, others = (
             [example(loaded.tokenizer, loaded.model, *one) for one in some] for some in (self.labelled, self.test)
@@ -196,7 +200,25 @@ def classifier(loaded: LoadedModel, weights: Mapping[str, NDArray[np.float16]]) 
 
 
 @torch.inference_mode()
-def probability(model: FineTuned, tokenizer: Tokenizer, text: str) -> float:
-    """That the label of a sentence is +."""
-    batch = collate([example(tokenizer, model.network, normalise(text))])
-    return float(scores_of(model, "sentence", batch).softmax(-1)[0, CLASSES.index(PLUS)])
+def classified(loaded: LoadedModel, model: FineTuned, text: str) -> Trace:
+    """A sentence through a classifier: what its head reads, and makes of it.
+
+    Returns: a trace with "row" (1,d_model), "logits" and "probabilities" (1,2) alone
+    """
+    one = example(loaded.tokenizer, model.network, normalise(text))
+    ids = torch.tensor([one.ids])
+    if isinstance(model, FineTunedReader):
+        taps = Recorder()
+        model.network(ids, tap=taps)
+        row, path = taps.tensors["next_sentence.pooled"][0], "network.next_sentence.classifier"
+    else:
+        row, path = model.rows(ids)[0, -1:], "classifier"
+    scores = model.head(row)
+    made = {
+        "row": Made("given", (), (), ("one", "d_model")),
+        "logits": Made("linear", ("row",), (f"{path}.weight", f"{path}.bias"), ("one", "classes")),
+    }
+    tensors = {"row": row.numpy(), "logits": scores.numpy(), "probabilities": scores.softmax(-1).numpy()}
+    anatomy = replace(loaded.anatomy, tensors=made)
+    own = replace(loaded, model=cast(Network, model), anatomy=anatomy)
+    return Trace(own, normalise(text), 0, (), (), (), tensors, (), "", True)

@@ -3,9 +3,11 @@
 import copy
 import dataclasses
 
+import numpy as np
 import pytest
 import torch
 
+from explain import worked
 from model.build import build_network
 from model.loaded import LoadedModel
 from tests.family import small
@@ -17,11 +19,12 @@ from training.labelling import (
     STEPS,
     LabelError,
     Labelling,
+    classified,
     classifier,
     contradictions,
     parsed,
-    probability,
 )
+from ui.engine import numbers
 
 CAT, DOG = "The cat sat on the mat.", "A dog sees the cat."
 
@@ -81,7 +84,8 @@ def test_both_models_learn_and_a_classifier_is_left(model: LoadedModel, monkeypa
     assert set(first.moved.values()) == {0.0}
     assert min(last.moved.values()) > 0
     learned = classifier(model, last.weights)
-    assert probability(learned, model.tokenizer, CAT) > 0.5 > probability(learned, model.tokenizer, DOG)
+    cat, dog = (classified(model, learned, text).tensors["probabilities"][0] for text in (CAT, DOG))
+    assert cat[1] > 0.5 > dog[1]
     assert last.light().weights == {}
 
 
@@ -90,3 +94,12 @@ def test_the_head_alone_has_few_numbers_and_the_rest_stays(model: LoadedModel) -
     assert last.n_learning == 2 * model.config.d_model + 2
     assert set(last.moved.values()) == {0.0}
     assert len(last.weights) == 2
+
+
+def test_what_the_head_does_is_worked_out_from_the_row_it_reads(model: LoadedModel) -> None:
+    head = classifier(model, {})
+    read = classified(model, head, CAT)
+    weights, bias = (getattr(head.head, name).numpy() for name in ("weight", "bias"))
+    assert np.allclose(read.tensors["logits"], read.tensors["row"] @ weights.T + bias, atol=1e-5)
+    for index in ((0, 0), (0, 1)):
+        assert worked(numbers(read), "logits", index).value == pytest.approx(read.tensors["logits"][index], abs=1e-4)

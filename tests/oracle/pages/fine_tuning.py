@@ -1,0 +1,201 @@
+"""What the lesson on fine-tuning must show before a training. What it shows then depends on the training:
+tests/pages/test_fine_tuning.py."""
+
+import json
+import math
+
+from safetensors import safe_open
+
+from tests.oracle import claims
+from tests.oracle.common import Statements, code_part
+from tests.oracle.foreign import SHIPPED
+from tests.oracle.forward import tidied
+from tests.oracle.page import Page
+from tests.oracle.pages.train_it_yourself import note
+
+SETS = {"At sea or on a farm": "places", "An animal or a person": "animals", "Happy or sad": "moods"}
+MODELS = {"GPT": "gpt-mini", "BERT": "bert-mini"}
+LEARNS = ["all weights", "the head alone"]
+TRIALS = ["Your sentence", "What each step is worth"]
+STATES = (
+    {},
+    {"set": "An animal or a person", "pretrained": "BERT", "learns": "the head alone", "trial": TRIALS[1]},
+    {"auxiliary": "true", "set": "Happy or sad", "labelled_moods": "+ I am here.\n- You are there.\n+ You are there."},
+    {"labelled_places": "+ All alike.\n+ Of one kind.", "sentence": "very " * 60 + "good."},
+    {"labelled_places": "+ One.\n- Two.\n<b>Three</b> has *none*", "learns": "nothing", "pretrained": "T5"},
+    {"labelled_places": " ", "trial": "none"},
+)
+
+
+def sentences(name: str) -> list[tuple[str, str]]:
+    """Labels and sentences of a set."""
+    lines = (SHIPPED.parent / "labelled" / f"{name}.tsv").read_text(encoding="utf-8").splitlines()
+    return [(line[0], line[2:]) for line in lines]
+
+
+def name_of(page: Page) -> str:
+    return SETS[page.choice("set", list(SETS), next(iter(SETS)))]
+
+
+def written(page: Page) -> str:
+    name = name_of(page)
+    given = "\n".join(f"{label} {text}" for label, text in sentences(name)[:20])
+    return page.state.get(f"labelled_{name}", given)
+
+
+def fault(page: Page) -> str:
+    """Why nothing can be learned, or ''."""
+    lines = dict.fromkeys(tidied(line) for line in written(page).splitlines() if line.strip())
+    for line in lines:
+        if line[0] not in "+-":
+            return f"“{line}” has no label: begin each line with + or -."
+    labels = {line[0] for line in lines}
+    if len(labels) == 2:
+        return ""
+    what = f"All labels are {labels.pop()}" if labels else "There is nothing to learn yet"
+    return f"{what}: write at least one line with + and one with -."
+
+
+def sizes(page: Page) -> tuple[int, int, int]:
+    """Width, vocabulary and numbers of the model that is chosen."""
+    folder = SHIPPED / MODELS[page.choice("pretrained", list(MODELS), "GPT")]
+    config = json.loads((folder / "config.json").read_text())
+    with safe_open(folder / "model.safetensors", "np") as file:
+        n = sum(math.prod(file.get_slice(name).get_shape()) for name in file.keys())  # noqa: SIM118
+    return config["d_model"], config["vocab_size"], n
+
+
+def idea(page: Page) -> Statements:
+    yield claims.markdown(
+        "**Pre-training**: a model reads many books and learns to guess pieces of them. Nobody has to label anything. "
+        "**Fine-tuning**: the same model then learns a task from a few examples with labels. For that it gets a small new "
+        "layer, its **head**, which gives each label a score."
+    )
+    yield claims.markdown(
+        "Do the books help? Two models learn from your twenty sentences. One starts from pre-trained weights, the other "
+        "from random ones. Then both label sentences that they have not seen."
+    )
+    yield claims.fold("The head as a formula")
+    yield claims.latex(r"P(\text{label}\mid\text{sentence})=\mathrm{softmax}(hW+b)")
+    yield claims.markdown(
+        "h is one row of the last layer: in a GPT that of the end mark, which has seen the whole sentence; in a BERT that "
+        "of [CLS], the sign at the beginning, after one more small layer, the *pooler*. W and b are new. They start from "
+        "small random numbers and zeros."
+    )
+
+
+def see(page: Page) -> Statements:
+    yield claims.segmented("Sentences", list(SETS), page.choice("set", list(SETS), next(iter(SETS))))
+    yield claims.control(
+        "text_area",
+        "Twenty sentences and your labels: + or -",
+        value=written(page),
+        help="At most 20 lines; each begins with + or -. Write your own sentences, with any meaning of + and - that you "
+        "like. Of a sentence, 40 pieces are read.",
+    )
+    labels: dict[str, set[str]] = {}
+    for line in written(page).splitlines():
+        labels.setdefault(tidied(line[1:]), set()).add(line[:1])
+    both = [text for text, found in labels.items() if {"+", "-"} <= found]
+    if says := fault(page):
+        yield claims.info(says)
+    else:
+        if both:
+            yield claims.caption(
+                f"“{both[0]}” has both labels. It counts for both, so no model can get both of them right."
+            )
+        yield claims.button("Train")
+        yield note()
+    yield claims.fold("Another model, the head alone, or GPT's second loss")
+    model = page.choice("pretrained", list(MODELS), "GPT")
+    yield claims.segmented("Pre-trained model", list(MODELS), model)
+    if model == "GPT":
+        yield claims.toggle("Go on guessing pieces, λ = 0.5", page.switch("auxiliary"))
+    yield claims.segmented("What learns", LEARNS, page.choice("learns", LEARNS, LEARNS[0]))
+    yield claims.caption(
+        "*The head alone* leaves every pre-trained number as it is. With *λ* GPT learns two things at once: the labels, "
+        "and still the next piece of each sentence. Its loss is L₃ = L₂ + λL₁, that of the labels plus λ times that of "
+        "the pieces."
+    )
+    yield claims.fold("What is measured")
+    others = sentences(name_of(page))[20:]
+    yield claims.markdown(
+        f"In each of 20 steps both models read all your sentences. Then they label {len(others)} others on the same topic, "
+        "which we labelled and which are never learned from. If your + and − mean something else, that share tells little. "
+        "After ± stands the standard error, √(p(1−p)/n): about so far another set of n sentences would put the share p."
+    )
+    yield claims.caption("For example: " + " · ".join(f"{label} *{text}*" for label, text in others[:4]))
+
+
+def check(page: Page) -> Statements:
+    yield claims.caption(
+        "First press *Train* in See. After the training, you can work out here how your sentence got its scores."
+    )
+
+
+def do(page: Page) -> Statements:
+    trial = page.choice("trial", TRIALS, TRIALS[0])
+    yield claims.segmented("Try", TRIALS, trial)
+    if trial == TRIALS[0]:
+        yield claims.markdown("**Your own sentence, through your own classifier**")
+        yield claims.caption(
+            "First press *Train* in See. After the training, your model labels the sentence from the bar above."
+        )
+        return
+    yield claims.markdown(
+        "**Leave out one thing at a time.** The first GPT was fine-tuned on eight tasks. Its paper reports the mean of their "
+        "scores, with everything and with one thing left out. The *second loss* is that of the next piece, which GPT goes "
+        "on learning beside the labels."
+    )
+    # Radford et al. 2018, Table 5, the column of the mean.
+    full, without_pretraining, without_second, lstm = 74.7, 59.9, 75.0, 69.1
+    yield claims.table(
+        ("model", "mean score"),
+        ("Transformer, pre-trained, with the second loss", f"{full}"),
+        ("without pre-training", f"{without_pretraining}"),
+        ("without the second loss", f"{without_second}"),
+        ("an LSTM instead of the Transformer", f"{lstm}"),
+    )
+    yield claims.caption(
+        f"Without pre-training the mean falls by {full - without_pretraining:.1f}, and with an LSTM by {full - lstm:.1f}. "
+        f"Without the second loss it is {without_second - full:.1f} higher: by the paper it helps on the larger tasks, not "
+        "on the smaller ones."
+    )
+    paper = "https://cdn.openai.com/research-covers/language-unsupervised/language_understanding_paper.pdf"
+    yield claims.table(("source",), (f"[Radford et al. 2018, Table 5]({paper})",))
+
+
+def predict(page: Page) -> Statements:
+    d_model, vocab_size, n = sizes(page)
+    yield claims.question(
+        f"The head reads a row of {d_model} numbers and gives two labels a score each. How many numbers of the model are "
+        "new, that is, not pre-trained?",
+        ("2", f"{2 * d_model + 2:,}", f"{n:,}"),
+        1,
+        f"W has {d_model} · 2 numbers and b has 2. The model has {n:,} pre-trained ones.",
+        {0: "That is how many scores come out.", 2: "That is how many numbers were pre-trained."},
+    )
+    blind = claims.number(math.log(2), 2)
+    yield claims.question(
+        "The loss says how unlikely a model finds the right label: −ln P. Before the first step the head is random and its "
+        "scores lie close together. About how large is the loss of a sentence?",
+        ("0", blind, claims.number(math.log(vocab_size), 2)),
+        1,
+        f"Two labels with nearly equal scores get about 1/2 each, and −ln(1/2) = {blind}.",
+        {
+            0: "0 is the loss of a label that gets probability 1.",
+            2: f"That is a blind guess among {vocab_size:,} pieces, as in pre-training. Here there are two labels.",
+        },
+    )
+
+
+def code(page: Page) -> Statements:
+    yield from code_part(
+        ("training/fine_tuning.py", "fine_tune"),
+        ("training/fine_tuning.py", "loss_of"),
+        ("model/fine_tuned.py", "new_head"),
+        ("model/fine_tuned.py", "FineTunedWriter"),
+        ("model/fine_tuned.py", "FineTunedReader"),
+        ("training/labelling.py", "Labelling"),
+        ("training/fine_tuning.py", "moved"),
+    )
