@@ -3,7 +3,7 @@
 import streamlit as st
 
 from model.trace import Trace
-from pages.training.train_it_yourself.watching import gradients, loss_curve, watch
+from pages.live_training import gradients, loss_curve, watch
 from training.live import LiveTraining
 from training.teaching import STEPS, PairError, Taught, Teaching, checked
 from ui import engine

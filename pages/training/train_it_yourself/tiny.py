@@ -3,8 +3,8 @@
 import streamlit as st
 
 from model.loaded import LoadedModel
+from pages.live_training import current, gradients, loss_curve, trained, watch
 from pages.training.train_it_yourself.choosing import KINDS, MAPS, chosen
-from pages.training.train_it_yourself.watching import current, gradients, loss_curve, trained, watch
 from training.live import LiveTraining
 from training.toy import BLIND_GUESS, STEPS, Choice, Report, loaded
 from ui.components.head_grid import head_grid
