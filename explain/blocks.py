@@ -12,6 +12,8 @@ MATRICES = {
     "w_2": ("W₂", "the hidden units"),
     "v": ("V", "what the feed-forward network reads"),
     "w_o": ("W^O", "the concatenation"),
+    "down": ("Aᵀ", "the input x"),
+    "up": ("Bᵀ", "Ax"),
 }
 
 
@@ -49,6 +51,21 @@ def _linear(cell: Cell) -> WorkedStep:
         snippet,
         needs,
         blank,
+    )
+
+
+@rule("add_low_rank")
+def _adapted(cell: Cell) -> WorkedStep:
+    frozen, up = (float(cell.read(n)[cell.index]) for n in (0, 1))
+    (scale,) = cell.made.constants
+    learned = rf"{scale:g}\cdot {factor(up)}"
+    return WorkedStep(
+        "What the frozen matrix W₀ makes of x, plus what was learned: BAx times α/r.",
+        rf"{tex(frozen)} + {learned} = {tex(cell.value)}",
+        cell.value,
+        f"{{0}} + {scale!r} * {{1}}".format(*(f't["{name}"]{subscript(cell.index)}' for name in cell.made.reads)),
+        cell.made.reads,
+        Blank(learned, scale * round(up, 4)),
     )
 
 

@@ -170,8 +170,11 @@ def dot_product(left: np.ndarray, right: np.ndarray) -> tuple[str, str]:
         return f"All {count} products are written out.", " + ".join(terms)
     rest = products.sum() - products[largest].sum()
     dimensions = ", ".join(str(i + 1) for i in largest)
-    says = f"The largest of the {count} products, those of dimensions {dimensions}, are written out; the other "
-    return says + f"{count - NAMED} are summed in the last term.", " + ".join([*terms, factor(rest)])
+    says = f"The largest of the {count} products, those of dimensions {dimensions}, are written out; "
+    others = (
+        f"the other {count - NAMED} are summed in the last term." if count > NAMED + 1 else "the other one is last."
+    )
+    return says + others, " + ".join([*terms, factor(rest)])
 
 
 def linear(cell: Cell, row: int, column: int) -> tuple[str, str, str, tuple[str, ...], Blank]:

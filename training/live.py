@@ -50,8 +50,7 @@ class Report(Protocol):
 
 
 class Task(Protocol):
-    """What can be trained live: `training.toy.Choice`, `training.teaching.Teaching`,
-    `training.labelling.Labelling`. It travels to the process.
+    """What can be trained live, like `training.toy.Choice`. It travels to the process.
 
     reports: train; report at the start, when `is_due` says so, and at the end. May raise DivergedError
     """
@@ -63,6 +62,7 @@ class Task(Protocol):
 
 def warm_up() -> None:
     """Import what is slow to import, once for all trainings."""
+    import training.adapting
     import training.labelling
     import training.teaching
     import training.toy  # noqa: F401

@@ -8,9 +8,11 @@ import pytest
 import torch
 
 from experiments.losses import with_losses
+from experiments.low_rank import with_steps
 from explain import RULES, Numbers, arrays, worked, worked_weight
 from model.build import build_model
 from model.describe import anatomy_of
+from model.loaded import load_model
 from model.readers import load_readers, trace_readers
 from model.tap import Recorder
 from model.trace import trace
@@ -19,11 +21,12 @@ from tests.family import small
 from tests.oracle.formula import agree
 from tests.small import SOURCE, TARGET, random_ids
 from tests.variants import VARIANTS
+from training.adapting import Adapting
 from training.toy import Choice, answered, loaded
 
 # Made by `Numbers` from the tensors of any trace; tried in test_worked.py and test_steps_are_claimed.py.
 OF_NUMBERS = {"average", "softmax_of_logits"}
-TOY, BERT = "a toy model and its loss", "an encoder alone"
+TOY, BERT, LORA = "a toy model and its loss", "an encoder alone", "a low-rank layer"
 
 
 @cache
@@ -61,6 +64,18 @@ def numbers_of_bert() -> Numbers:
     return Numbers(trace(loaded, "The cat sat.").tensors, loaded.weights, loaded.anatomy)
 
 
+@cache
+def numbers_of_lora() -> Numbers:
+    """One low-rank layer, with a B that is not 0."""
+    path = "decoder.layers.1.cross_attn.w_v"
+    adapted = Adapting("plain-1", "formal: Sie", rank=4).network(load_model("plain-1"))
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(23)
+        torch.nn.init.normal_(adapted.model.get_parameter(f"{path}.up.weight"))
+    read = with_steps(trace(adapted, "The cat sat."), path)
+    return Numbers(read.tensors, read.model.weights, read.model.anatomy)
+
+
 def operations(numbers: Numbers) -> set[str]:
     return {made.operation for name, made in numbers.anatomy.tensors.items() if name in numbers.tensors}
 
@@ -69,13 +84,13 @@ def test_every_rule_is_needed_by_a_model_that_tests_try() -> None:
     tried = set().union(
         *map(operations, map(numbers_of, VARIANTS)), operations(numbers_of_readers()), operations(numbers_of_toy())
     )
-    tried |= operations(numbers_of_bert())
+    tried |= operations(numbers_of_bert()) | operations(numbers_of_lora())
     assert RULES.keys() - tried - OF_NUMBERS == set(), "add a model that needs it to tests/variants.py"
 
 
-@pytest.mark.parametrize("variant", [*VARIANTS, TOY, BERT])
+@pytest.mark.parametrize("variant", [*VARIANTS, TOY, BERT, LORA])
 def test_every_cell_is_worked_out(variant: str) -> None:
-    others = {TOY: numbers_of_toy, BERT: numbers_of_bert}
+    others = {TOY: numbers_of_toy, BERT: numbers_of_bert, LORA: numbers_of_lora}
     numbers = others[variant]() if variant in others else numbers_of(variant)
     for name, made in numbers.anatomy.tensors.items():
         if made.operation.endswith("_mask"):

@@ -168,6 +168,14 @@ COURSE = (
         "How does a model learn from its mistakes?",
         plays="writing",
     ),
+    Place(
+        "Family",
+        "lora-and-bitfit",
+        "LoRA and BitFit",
+        "How does a trained model learn something new with few new numbers?",
+        plays=SELF,
+        near="project",
+    ),
 )
 
 

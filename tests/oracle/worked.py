@@ -74,7 +74,11 @@ def long_sum(left: Array, right: Array) -> tuple[str, str]:
     return (
         (
             f"The largest of the {len(products)} products, those of dimensions {named}, are written out; "
-            f"the other {len(products) - WRITTEN} are summed in the last term."
+            + (
+                "the other one is last."
+                if len(products) == WRITTEN + 1
+                else f"the other {len(products) - WRITTEN} are summed in the last term."
+            )
         ),
         " + ".join([*terms, factor(others)]),
     )
