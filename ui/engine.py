@@ -6,8 +6,8 @@ than a moment goes to `ui.queue`.
 """
 
 import dataclasses
-import functools
 import gc
+import itertools
 import threading
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -26,6 +26,7 @@ from model.trace import trace as trace_anew
 
 CACHE_BYTES = 128 * 2**20  # of results: a few hundred short sentences
 MODEL_BYTES = 512 * 2**20  # of weights; the model used least recently leaves first
+RUNS_PER_SEARCH = 100  # of pages, between two searches for garbage in all that lives: each takes about 0.1 s
 
 Result = TypeVar("Result")
 Arguments = ParamSpec("Arguments")
@@ -146,15 +147,23 @@ def numbers(of: Trace) -> Numbers:
 def warm_up() -> None:
     """Load the translator and run it once, so that the first visitor need not wait for it."""
     trace("I ate an apple")
-    freeze_gc("")
 
 
-@functools.cache
-def freeze_gc(page: str) -> None:
-    """Once for each page, after its first run: set aside what lives on, such as the libraries the page has loaded.
+_pages_run: set[str] = set()
+_runs = itertools.count(1)
 
-    Streamlit searches all objects for garbage after every run of every visitor. What is frozen is not searched again,
-    which takes about as long as the page's own work.
+
+def tidy_up(page: str) -> None:
+    """Search for garbage: after the first run of a page, and after every hundredth run of the server.
+
+    Streamlit would search after every run, for as long as the page's own work takes (`runner.postScriptGC`, which is
+    off). What lives on, such as libraries, pages and results, is frozen: until the next hundredth run no search looks
+    at it, nor do the small ones that Python makes all the time.
     """
-    gc.collect()
-    gc.freeze()
+    hundredth = next(_runs) % RUNS_PER_SEARCH == 0
+    if hundredth or page not in _pages_run:
+        _pages_run.add(page)
+        if hundredth:
+            gc.unfreeze()  # what has become garbage since it was frozen goes now
+        gc.collect()
+        gc.freeze()

@@ -11,7 +11,7 @@ from ui.course.lesson import COURSE
 from ui.course.page_frame import styles
 from ui.course.presenter import presenter_switch
 from ui.course.sentence import sentence_bar
-from ui.engine import freeze_gc
+from ui.engine import tidy_up
 
 PAGES = Path(__file__).parents[1]
 
@@ -44,4 +44,4 @@ restore(page.url_path)
 presenter_switch()
 sentence_bar()
 page.run()
-freeze_gc(page.url_path)
+tidy_up(page.url_path)

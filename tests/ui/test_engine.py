@@ -1,7 +1,9 @@
 """Models by name, and the results that all visitors share."""
 
+import itertools
 import threading
 import time
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 import cachetools
@@ -144,3 +146,25 @@ def test_the_model_used_least_recently_leaves_when_bytes_are_short(monkeypatch: 
     assert engine.model() is first
     engine.model("untrained")
     assert engine.model() is not first
+
+
+class _Cycle:
+    """Garbage that only a search finds."""
+
+    def __init__(self) -> None:
+        self.me = self
+
+
+def test_garbage_goes_after_a_first_run_and_after_every_hundredth(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "_pages_run", set())
+    monkeypatch.setattr(engine, "_runs", itertools.count(1))
+    early, frozen = _Cycle(), _Cycle()
+    seen_early, seen_frozen = weakref.ref(early), weakref.ref(frozen)
+    del early
+    engine.tidy_up("page")
+    assert seen_early() is None
+    del frozen
+    for _ in range(2, engine.RUNS_PER_SEARCH):
+        engine.tidy_up("page")
+    engine.tidy_up("another page")
+    assert seen_frozen() is None
