@@ -14,6 +14,9 @@ MATRICES = {
     "w_o": ("W^O", "the concatenation"),
     "down": ("Aᵀ", "the input x"),
     "up": ("Bᵀ", "Ax"),
+    "transform": ("W", "the encoder's output"),
+    "pooler": ("W", "the encoder's output"),
+    "classifier": ("W", "what goes in"),
 }
 
 
@@ -224,4 +227,32 @@ def _probability(cell: Cell) -> WorkedStep:
         value,
         f'row = t["logits[{row}]"].astype(float)\nnp.exp(row[{token}] - row.max()) / np.exp(row - row.max()).sum()',
         (f"logits[{row}]",),
+    )
+
+
+@rule("softmax_of_scores")
+def _share_of_scores(cell: Cell) -> WorkedStep:
+    """Few scores, so that the whole sum can be written out."""
+    (source,), (row, column) = cell.made.reads, cell.index
+    scores = cell.read()[row]
+    top = rf"e^{{{tex(scores[column])}}}"
+    return WorkedStep(
+        f"Softmax turns {len(scores)} scores into probabilities: e to the power of this one, over the sum for all.",
+        rf"\frac{{{top}}}{{{' + '.join(f'e^{{{tex(score)}}}' for score in scores)}}} = {tex(cell.value)}",
+        cell.value,
+        f'row = np.exp(t["{source}"][{row}].astype(float))\nrow[{column}] / row.sum()',
+        (source,),
+        Blank(top, math.exp(round(float(scores[column]), 4))),
+    )
+
+
+@rule("tanh_of_row")
+def _squashed_row(cell: Cell) -> WorkedStep:
+    (source,), x = cell.made.reads, float(cell.read()[cell.index])
+    return WorkedStep(
+        "The hyperbolic tangent, tanh, brings any number to one between −1 and 1.",
+        rf"\tanh({tex(x)}) = {tex(cell.value)}",
+        cell.value,
+        f'np.tanh(t["{source}"]{subscript(cell.index)})',
+        (source,),
     )

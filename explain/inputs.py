@@ -28,9 +28,13 @@ def _looked_up(cell: Cell) -> WorkedStep:
     candidates = np.flatnonzero(matrix[:, dimension] == looked_up[dimension])
     token = next(int(i) for i in candidates if np.array_equal(matrix[i], looked_up))
     value, source, others = cell.value, f"{name}[{token}]", len(matrix) - 1
+    if name.endswith("segments.weight"):
+        says = f"This piece stands in text {token + 1}, so this is dimension {dimension + 1} of row {token + 1} of S."
+    else:
+        says = f"The id is {token}, so this is dimension {dimension + 1} of the row of E that belongs to it."
     return WorkedStep(
-        f"The id is {token}, so this is dimension {dimension + 1} of the row of E that belongs to it. As a product "
-        f"with the one-hot vector: one of {len(matrix):,} terms counts, the others are multiplied by 0.",
+        f"{says} As a product with the one-hot vector: one of {len(matrix):,} terms counts, the others are multiplied "
+        "by 0.",
         rf"1\cdot {factor(value)} + {others}\cdot 0 = {tex(value)}",
         value,
         f't["{source}"][{dimension}]',

@@ -109,7 +109,7 @@ def _(module: NextSentenceHead, scribe: Scribe, x: str) -> str:
     width, classes = ("one", "d_model"), ("one", "classes")
     pooler, classifier = ((scribe.name(f"{w}.weight"), scribe.name(f"{w}.bias")) for w in ("pooler", "classifier"))
     pooled = scribe.put(
-        "pooled", Made("tanh", (scribe.put("pre_activation", Made("linear", (x,), pooler, width)),), (), width)
+        "pooled", Made("tanh_of_row", (scribe.put("pre_activation", Made("linear", (x,), pooler, width)),), (), width)
     )
     return scribe.put("logits", Made("linear", (pooled,), classifier, classes))
 

@@ -9,6 +9,7 @@ import torch
 
 from experiments.losses import with_losses
 from experiments.low_rank import with_steps
+from experiments.pairs import read_pair
 from explain import RULES, Numbers, arrays, worked, worked_weight
 from model.build import build_model
 from model.describe import anatomy_of
@@ -61,7 +62,9 @@ def numbers_of_toy() -> Numbers:
 @cache
 def numbers_of_bert() -> Numbers:
     loaded = small("bert-mini")
-    return Numbers(trace(loaded, "The cat sat.").tensors, loaded.weights, loaded.anatomy)
+    first, second = (tuple(loaded.tokenizer.encode(text)) for text in ("The cat sat.", "It ran."))
+    read = read_pair(loaded, first, second)
+    return Numbers(read.tensors, loaded.weights, read.model.anatomy)
 
 
 @cache

@@ -1,0 +1,184 @@
+"""The learner's sentence as BERT reads it, and which of its words are hidden: the address tells."""
+
+import functools
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from experiments.fill_in import left_alone
+from figures.statistics import softmax
+from model.checkpoint import broken
+from model.loaded import MODELS, LoadedModel, model_names
+from model.tokenizer import CLS_ID, MASK, MASK_ID, SEP_ID, Token
+from model.trace import Trace, most_tokens, read
+from ui import engine
+from ui.components.pieces import Card, pieces
+from ui.controls.piece_control import choose_part, current_part
+from ui.text import piece
+
+METRICS = "metrics.json"  # in a model's folder
+BERT, GPT = "bert-mini", "gpt-mini"
+HIDDEN = "blanks"  # in the address: the numbers of the hidden words, like 2.5, or 0 for none
+WHICH = "which"  # in the address: the number of the blank that is looked at
+
+Word = tuple[int, ...]
+
+
+def model(name: str) -> LoadedModel:
+    """Raises: CheckpointError if it does not come with the app"""
+    if name not in model_names():
+        raise broken(MODELS / name, FileNotFoundError("the folder is not there"))
+    return engine.model(name)
+
+
+@functools.cache
+def measured() -> dict[str, Any]:
+    """What was measured of BERT when it was published. Raises: CheckpointError"""
+    file = MODELS / BERT / METRICS
+    try:
+        found: dict[str, Any] = json.loads(file.read_text())
+        return found["test"]
+    except (OSError, ValueError, KeyError) as error:
+        raise broken(file, error) from error
+
+
+@dataclass(frozen=True)
+class Blanks:
+    """A text with some words hidden.
+
+    tokens: its pieces; words: for each word its pieces by index; hidden: the words that are, by index
+    """
+
+    tokens: tuple[Token, ...]
+    words: tuple[Word, ...]
+    hidden: tuple[int, ...]
+    n_cut: int = 0
+
+    @cached_property
+    def ids(self) -> tuple[int, ...]:
+        return tuple(token.id for token in self.tokens)
+
+    @cached_property
+    def places(self) -> tuple[int, ...]:
+        """The hidden pieces, by index."""
+        return tuple(place for word in self.hidden for place in self.words[word])
+
+    def word(self, n: int) -> str:
+        return "".join(self.tokens[place].text for place in self.words[n])
+
+    def word_at(self, place: int) -> int:
+        return next(n for n, word in enumerate(self.words) if place in word)
+
+    @cached_property
+    def read(self) -> Trace:
+        """BERT's pass over the text with its blanks; row n + 1 is that of piece n."""
+        ids = [MASK_ID if place in self.places else id for place, id in enumerate(self.ids)]
+        return engine.run(read, model(BERT), (CLS_ID, *ids, SEP_ID))
+
+    def from_both_sides(self, place: int) -> np.ndarray:
+        """BERT's probability of every entry at a blank (V)."""
+        return softmax(self.read.tensors["logits"][place + 1].astype(float))
+
+    def from_the_left(self, place: int) -> np.ndarray:
+        """GPT's, behind the true pieces before it (V)."""
+        return engine.run(left_alone, model(GPT), self.ids[:place])
+
+
+def words_of(tokens: Sequence[Token]) -> tuple[Word, ...]:
+    words: list[list[int]] = []
+    for n, token in enumerate(tokens):
+        if n and token.word == tokens[n - 1].word:
+            words[-1].append(n)
+        else:
+            words.append([n])
+    return tuple(map(tuple, words))
+
+
+def default_word(tokens: Sequence[Token], words: Sequence[Word]) -> int:
+    """The longest word that has others on both sides; where there is none, the longest of all."""
+
+    def letters(n: int) -> int:
+        text = "".join(tokens[place].text for place in words[n])
+        return len(text) if text.isalpha() else 0
+
+    spelled = [n for n in range(len(words)) if letters(n)]
+    inner = spelled[1:-1] or spelled or list(range(len(words)))
+    return max(inner, key=letters)
+
+
+def opened(trace: Trace) -> Blanks:
+    """The text as the lesson opens it: one word is hidden."""
+    bert = model(BERT)
+    ids = bert.tokenizer.encode(trace.text)
+    most = most_tokens(bert) - 1  # [CLS] and [SEP] come on top
+    tokens = bert.tokenizer.tokens(ids[:most])
+    words = words_of(tokens)
+    return Blanks(tokens, words, (default_word(tokens, words),), max(0, len(ids) - most))
+
+
+def chosen(trace: Trace) -> Blanks:
+    """The text with the blanks that the address names, if they can be."""
+    first = opened(trace)
+    asked = st.query_params.get(HIDDEN, "")
+    if asked == "0":
+        return Blanks(first.tokens, first.words, (), first.n_cut)
+    if not re.fullmatch(r"\d{1,3}(\.\d{1,3}){0,99}", asked, re.ASCII):
+        return first
+    named = sorted({int(n) - 1 for n in asked.split(".")})
+    if not all(0 <= n < len(first.words) for n in named):
+        return first
+    return Blanks(first.tokens, first.words, tuple(named), first.n_cut)
+
+
+def choose_words(trace: Trace) -> Blanks:
+    """The text as cards: a click hides a word or shows it again."""
+    blanks = chosen(trace)
+    default = opened(trace).hidden
+
+    def turn(place: int) -> None:
+        hidden = tuple(sorted({*blanks.hidden} ^ {blanks.word_at(place)}))
+        if hidden == default:
+            st.query_params.pop(HIDDEN, None)
+        else:
+            st.query_params[HIDDEN] = ".".join(str(n + 1) for n in hidden) or "0"
+        st.query_params.pop(WHICH, None)
+
+    cards = [
+        Card(MASK, (token.text,), token.word, marked=True)
+        if place in blanks.places
+        else Card(token.text, word=token.word)
+        for place, token in enumerate(blanks.tokens)
+    ]
+    pieces(
+        cards,
+        key="blanks_of_text",
+        title="Your sentence in BERT’s pieces",
+        how_to_read="Click a word to hide it, or to show it again.",
+        on_select=turn,
+    )
+    if blanks.n_cut:
+        st.info(f"BERT reads only the first {len(blanks.tokens)} pieces of this text.")
+    return blanks
+
+
+def _named(blanks: Blanks) -> str:
+    return ".".join(map(str, (*blanks.ids, *blanks.hidden)))
+
+
+def choose_blank(blanks: Blanks) -> int:
+    """The hidden piece to look at: a control where there are several."""
+    if len(blanks.places) == 1:
+        return blanks.places[0]
+    texts = [piece(blanks.tokens[place].text) for place in blanks.places]
+    return blanks.places[choose_part("Blank to look at", texts, 0, _named(blanks), WHICH)]
+
+
+def current_blank(blanks: Blanks) -> int:
+    """The same, also where the control is not on the page."""
+    return blanks.places[current_part(len(blanks.places), 0, _named(blanks), WHICH)]

@@ -1,0 +1,61 @@
+"""Blanks, on small models with random weights."""
+
+import numpy as np
+import pytest
+import torch
+
+from experiments.fill_in import DRAWS, SHARES, Hiding, left_alone, loss_by_share, without_each
+from model.tokenizer import CLS_ID, MASK_ID, SEP_ID, SOS_ID
+from tests.family import small
+
+IDS = (17, 301, 45, 100, 7)
+
+
+def chance(src_ids: list[int], place: int, right: int) -> float:
+    """Of one piece at one row, by a pass of its own."""
+    logits, _ = small("bert-mini").model(torch.tensor([src_ids]))
+    return float(logits[0, place].double().softmax(-1)[right])
+
+
+def test_a_decoder_guesses_from_what_stands_before_alone() -> None:
+    gpt = small("gpt-mini")
+    whole = gpt.model(torch.tensor([[SOS_ID, *IDS]]))[0].double().softmax(-1).numpy()
+    for n in range(len(IDS)):
+        assert left_alone(gpt, IDS[:n]) == pytest.approx(whole[n], abs=1e-6)
+
+
+def test_each_group_is_hidden_beside_the_blanks() -> None:
+    each, none = without_each(small("bert-mini"), IDS, (1, 3), 3, ((0,), (2, 4)))
+    right = IDS[3]
+    assert none == pytest.approx(chance([CLS_ID, 17, MASK_ID, 45, MASK_ID, 7, SEP_ID], 4, right), abs=1e-6)
+    first = chance([CLS_ID, MASK_ID, MASK_ID, 45, MASK_ID, 7, SEP_ID], 4, right)
+    second = chance([CLS_ID, 17, MASK_ID, MASK_ID, MASK_ID, MASK_ID, SEP_ID], 4, right)
+    assert each == pytest.approx((first, second), abs=1e-6)
+    assert first != pytest.approx(none, abs=1e-4)
+
+
+def measured(ids: tuple[int, ...]) -> dict[int, Hiding]:
+    work = loss_by_share(small("bert-mini"), ids)
+    shares = []
+    while True:
+        try:
+            shares.append(next(work))
+        except StopIteration as end:
+            assert shares == [n / len(SHARES) for n in range(len(SHARES))]
+            return dict(end.value)
+
+
+def test_the_loss_is_that_of_the_hidden_pieces() -> None:
+    """Of a text of one piece each draw hides just this one."""
+    expected = -np.log(chance([CLS_ID, MASK_ID, SEP_ID], 1, 17))
+    for hiding in measured((17,)).values():
+        assert hiding.pieces == 1
+        assert hiding.loss == pytest.approx(expected, abs=1e-5)
+
+
+def test_so_many_are_hidden_as_are_asked_for() -> None:
+    found = measured(IDS * 6)
+    assert [*found] == [*SHARES]
+    for share, hiding in found.items():
+        deviation = np.sqrt(30 * share / 100 * (1 - share / 100) / DRAWS)
+        assert abs(hiding.pieces - 30 * share / 100) < 4 * deviation + 0.2  # at least one each time
