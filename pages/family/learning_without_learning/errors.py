@@ -45,7 +45,7 @@ def error_table(guesses: Guesses, n: int) -> None:
     lines = [
         (name, number(float(guesses.errors(name)[n - 1]), 3), number(guesses.apart(name, n), 3)) for name in COLOURS
     ]
-    table((f"{n} example{'s' * (n > 1)}", "mean squared error", "distance to ridge's guesses"), lines)
+    table((f"{n} example{'s' * (n > 1)}", "mean squared error", "mean squared distance to ridge's guesses"), lines)
 
 
 def error_numbers(guesses: Guesses) -> None:

@@ -21,6 +21,7 @@ from pages.family.learning_without_learning.tasks import (
     RIDGE,
     SIGMA,
     TRAINED,
+    TRANSFORMER,
     ZERO,
     chosen,
     guesses_of,
@@ -100,7 +101,7 @@ def nothing_changes() -> Question:
     n = loaded_in_context().n_parameters
     return Question(
         "weights",
-        f"The model has {n:,} weights. It reads {MOST} examples and guesses well. How many weights have changed?",
+        f"The model has {n:,} weights. It reads {MOST} examples and guesses. How many weights have changed?",
         ("none", "those of the last layer", "all of them"),
         frozenset({0}),
         "None changes. What it has found out stands in the rows of numbers that it computes, and is gone with them.",
@@ -125,8 +126,11 @@ def against_zero() -> Question:
 
 
 def longer_x() -> Question:
-    n = EXAMPLES.default
-    ratios = [guesses_of(one, DRAW.otherwise).ratio(int(n)) for one in (Regression(), CHANGED)]
+    n = int(EXAMPLES.default)
+    ratios = [guesses_of(one, DRAW.otherwise).ratio(n) for one in (Regression(), CHANGED)]
+    own, best = (float(guesses_of(CHANGED, DRAW.otherwise).errors(name)[n - 1]) for name in (TRANSFORMER, RIDGE))
+    low, high = number(1.1 * best, 2), number(2 * best, 2)
+    says = (f"at most {low}", f"from {low} to {high}", f"above {high}")
     options = ("up to 1.1 times ridge's", "1.1 to 2 times ridge's", "more than twice ridge's")
     right, before = (sum(ratio > limit for limit in (1.1, 2)) for ratio in (ratios[1], ratios[0]))
     return Question(
@@ -136,8 +140,8 @@ def longer_x() -> Question:
         "is its error?",
         options,
         frozenset({right}),
-        f"{number(ratios[1], 2)} times ridge's, against {number(ratios[0], 2)} times before.",
-        wrong=dict.fromkeys({0, 1, 2} - {right}, f"It is {options[right]}."),
+        f"It is {number(own, 2)}, {number(ratios[1], 2)} times ridge's; before it was {number(ratios[0], 2)} times.",
+        wrong={at: f"That would be an error {says[at]}." for at in {0, 1, 2} - {right}},
     )
 
 

@@ -94,12 +94,15 @@ def all_heads() -> None:
     n = EXAMPLES.value()
     weights, near = engine.run(last_weights, loaded_in_context(), chosen(), int(DRAW.value()), n)
     n_layers, n_heads = weights.shape[1:3]
-    names = [f"layer {layer}, head {head}" for layer in range(1, n_layers + 1) for head in range(1, n_heads + 1)]
+    names = [f"{layer}.{head}" for layer in range(1, n_layers + 1) for head in range(1, n_heads + 1)]
     pairs = [f"pair {place}" for place in range(1, n + 1)]
     matrix(
         weights[0].reshape(len(names), n + 1),
-        Labels(names, [*pairs, numbered("x", n + 1)], "{row} looks at {column}: {value}"),
-        Caption("Weights of the last x", "Task 1 of the draw. The weights on the x and the y of a pair are added."),
+        Labels(names, [*pairs, numbered("x", n + 1)], "head {row} looks at {column}: {value}"),
+        Caption(
+            "Weights of the last x",
+            "Task 1 of the draw. Row 2.3 is head 3 of layer 2. The weights on the x and the y of a pair are added.",
+        ),
         key="icl_heads",
         scale=Scale("weight"),
     )

@@ -135,7 +135,7 @@ def see(page: Page) -> Statements:
     )
     last = {name: found[name][:, state.n - 1] for name in WAYS}
     yield claims.table(
-        (state.count, "mean squared error", "distance to ridge's guesses"),
+        (state.count, "mean squared error", "mean squared distance to ridge's guesses"),
         *(
             (
                 name,
@@ -249,12 +249,12 @@ def every_head(state: State) -> Statements:
     layers, heads = looks.shape[1:3]
     yield claims.matrix(
         looks[0].reshape(layers * heads, -1),
-        [f"layer {layer + 1}, head {head + 1}" for layer in range(layers) for head in range(heads)],
+        [f"{layer + 1}.{head + 1}" for layer in range(layers) for head in range(heads)],
         [*(f"pair {n}" for n in range(1, state.n + 1)), place(2 * state.n)],
         title="Weights of the last x",
-        how_to_read="Task 1 of the draw. The weights on the x and the y of a pair are added.",
+        how_to_read="Task 1 of the draw. Row 2.3 is head 3 of layer 2. The weights on the x and the y of a pair are added.",
         csv_name="matrix",
-        describe="{row} looks at {column}: {value}",
+        describe="head {row} looks at {column}: {value}",
     )
     if state.n < 3:
         yield claims.caption("With fewer than 3 examples nobody can say whether a head looks at the near ones.")
@@ -291,7 +291,7 @@ def published() -> Statements:
 def predict(page: Page) -> Statements:
     size = sum(w.size for w in weights("float64").values())
     yield claims.question(
-        f"The model has {size:,} weights. It reads {MOST} examples and guesses well. How many weights have changed?",
+        f"The model has {size:,} weights. It reads {MOST} examples and guesses. How many weights have changed?",
         ("none", "those of the last layer", "all of them"),
         0,
         "None changes. What it has found out stands in the rows of numbers that it computes, and is gone with them.",
@@ -311,6 +311,9 @@ def predict(page: Page) -> Statements:
         {1 - right: f"It is {options[right]}."},
     )
     before, after = ratio(usual, 10), ratio(longer, 10)
+    own, best = (errors(longer, name)[9] for name in ("Transformer", "ridge"))
+    low, high = number(1.1 * best, 2), number(2 * best, 2)
+    says = (f"at most {low}", f"from {low} to {high}", f"above {high}")
     options = ("up to 1.1 times ridge's", "1.1 to 2 times ridge's", "more than twice ridge's")
     first, right = (int(one > 1.1) + int(one > 2) for one in (before, after))
     yield claims.question(
@@ -318,8 +321,8 @@ def predict(page: Page) -> Statements:
         f"{options[first]}. Now every x is 2 times as long, and the rule is as simple as before. How large is its error?",
         options,
         right,
-        f"{number(after, 2)} times ridge's, against {number(before, 2)} times before.",
-        {n: f"It is {options[right]}." for n in range(3) if n != right},
+        f"It is {number(own, 2)}, {number(after, 2)} times ridge's; before it was {number(before, 2)} times.",
+        {n: f"That would be an error {text}." for n, text in enumerate(says) if n != right},
     )
 
 
