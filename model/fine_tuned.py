@@ -42,16 +42,16 @@ class FineTunedReader(nn.Module):
 
 
 class FineTunedWriter(nn.Module):
-    """GPT with a head: scores from the last row of a text, which has seen all of it.
+    """GPT with a head: scores from the last row of a text, which has seen all of it, or from the row of every token.
 
     Args:    tgt_ids (B,T) integer, padded behind the last token
-    Returns: scores (B,classes)
+    Returns: scores (B,classes), or (B,T,classes) of a head that looks at tokens
     Source:  Radford et al. 2018, §3.2, Eq. 3. Differs: the head has a bias
     """
 
-    def __init__(self, network: DecoderOnly, n_classes: int) -> None:
+    def __init__(self, network: DecoderOnly, n_classes: int, head: str = "text") -> None:
         super().__init__()
-        self.network = network
+        self.network, self.of_tokens = network, head == "tokens"
         self.classifier = new_head(network.embedding.matrix.embedding_dim, n_classes)
 
     @property
@@ -67,7 +67,7 @@ class FineTunedWriter(nn.Module):
 
     def scores(self, rows: Tensor, tgt_ids: Tensor) -> Tensor:
         last = (tgt_ids != PAD_ID).sum(1) - 1  # (B)
-        scores: Tensor = self.classifier(rows[torch.arange(len(rows)), last])
+        scores: Tensor = self.classifier(rows if self.of_tokens else rows[torch.arange(len(rows)), last])
         return scores
 
     def forward(self, tgt_ids: Tensor) -> Tensor:

@@ -87,6 +87,22 @@ def span_example(
     return Example(tuple(row.ids.tolist()), tuple(row.segment_ids.tolist()), (at + inside[0], at + inside[-1]))
 
 
+def for_a_writer(one: Example, at_ends: bool = False) -> Example:
+    """The same tokens for a GPT: <sos> in the place of [CLS], <eos> in that of the last [SEP].
+
+    Args: at_ends: ask about each word at its last token, not its first: a GPT has not read the others before
+    """
+    label = one.label
+    if at_ends and isinstance(label, tuple):
+        moved_on, waiting = [NO_LABEL] * len(label), NO_LABEL
+        for n in range(1, len(label)):
+            waiting = label[n] if label[n] != NO_LABEL else waiting
+            if n + 1 < len(label) and (label[n + 1] != NO_LABEL or n + 2 == len(label)):
+                moved_on[n] = waiting
+        label = tuple(moved_on)
+    return Example((SOS_ID, *one.ids[1:-1], EOS_ID), one.segment_ids, label)
+
+
 # --- batches, the loss and what is right ------------------------------------------------------------------------------
 
 
@@ -122,10 +138,8 @@ def span_scores(scores: Tensor, src_ids: Tensor) -> Tensor:
 
 def scores_of(model: nn.Module, kind: str, batch: Batch) -> Tensor:
     """Scores whose last axis are the choices: of a text (B,classes), of a span (B,2,S), of tags (B,S,classes)."""
-    if isinstance(model, FineTunedWriter):
-        written: Tensor = model(batch["src_ids"])
-        return written
-    scores: Tensor = model(batch["src_ids"], batch["segment_ids"])
+    given = [batch["src_ids"]] if isinstance(model, FineTunedWriter) else [batch["src_ids"], batch["segment_ids"]]
+    scores: Tensor = model(*given)
     return span_scores(scores, batch["src_ids"]) if kind == "span" else scores
 
 
