@@ -10,7 +10,7 @@ CHROMIUM ?= $(shell command -v chromium-headless-shell || command -v chromium ||
 # The tests run two at a time already: more threads for one product would only wait for one another.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: help app env env-dev check test bench lint chromium
+.PHONY: help app env env-dev check unit test bench lint chromium
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,7 +22,10 @@ env: .venv/app.stamp  ## Install what the app needs
 
 env-dev: .venv/dev.stamp  ## Install what training, tests and checks need as well
 
-check: lint  ## Lint, types and unit tests: not the slow ones, nor those of whole pages (under two minutes)
+check: env-dev  ## Lint, types and unit tests: not the slow ones, nor those of whole pages (under two minutes)
+	@$(MAKE) --no-print-directory -j 2 lint unit
+
+unit: env-dev
 	$(ONE_THREAD) $(BIN)/pytest -n 2 --dist loadfile -m "not browser and not slow" --ignore tests/pages
 
 test: env-dev chromium  ## All tests, in a real browser too

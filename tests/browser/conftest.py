@@ -11,10 +11,11 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import Literal
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Route, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Request, ViewportSize, expect, sync_playwright
 
 ROOT = Path(__file__).parents[2]
 CHROMIUM = os.environ.get("CHROMIUM") or next(
@@ -29,8 +30,12 @@ FLAGS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    # Nothing leaves this machine: no other name or address is found.
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
 ]
 PATIENCE_MS = 20_000  # a busy machine is no defect
+KEPT = "local_storage,indexeddb,cache_storage,service_workers"  # what a browser keeps for a place, beside cookies
+VIEWPORT: ViewportSize = {"width": 1280, "height": 720}
 LOCAL = {"127.0.0.1", "localhost", ""}  # "" is the host of blob: and data:
 
 
@@ -107,32 +112,97 @@ def browser() -> Iterator[Browser]:
 
 @contextmanager
 def offline(browser: Browser, **options: object) -> Iterator[BrowserContext]:
-    """A browser context in which every request that leaves this machine is stopped; any such request fails the test."""
-    context = browser.new_context(**{"viewport": {"width": 1280, "height": 720}, **options})  # type: ignore[arg-type]
+    """A browser context in which no request leaves this machine (see FLAGS); one that would fails the test.
+
+    Requests are watched, not held up: a browser that has to ask for each keeps nothing it has read, and reads the whole
+    of Streamlit again for every page.
+    """
+    context = browser.new_context(**{"viewport": VIEWPORT, **options})  # type: ignore[arg-type]
     context.set_default_timeout(PATIENCE_MS)
+    with watched(context):
+        try:
+            yield context
+        finally:
+            context.close()
+
+
+@contextmanager
+def watched(context: BrowserContext) -> Iterator[None]:
+    """Fails at the end of the block if a page has asked for an address outside this machine."""
     left: list[str] = []
 
-    def stop(route: Route) -> None:
-        if (urlsplit(route.request.url).hostname or "") in LOCAL:
-            route.continue_()
-        else:
-            left.append(route.request.url)
-            route.abort()
+    def note(request: Request) -> None:
+        if (urlsplit(request.url).hostname or "") not in LOCAL:
+            left.append(request.url)
 
-    context.route("**/*", stop)
+    context.on("request", note)
     try:
-        yield context
+        yield
     finally:
-        context.close()
+        context.remove_listener("request", note)
     assert not left, f"The page asked for {len(left)} addresses outside this machine: {left[:10]}"
 
 
+@pytest.fixture(scope="session")
+def shared_context(browser: Browser) -> Iterator[BrowserContext]:
+    """What the first pages of all tests have in common: files that were read once. Nothing else, see `alone_in`."""
+    context = browser.new_context(viewport=VIEWPORT)
+    context.set_default_timeout(PATIENCE_MS)
+    yield context
+    context.close()
+
+
+@contextmanager
+def alone_in(
+    context: BrowserContext,
+    color_scheme: Literal["light", "dark"] = "light",
+    viewport: ViewportSize = VIEWPORT,
+    reduced_motion: Literal["reduce", "no-preference"] = "no-preference",
+) -> Iterator[Page]:
+    """A page that finds the context as a new visitor does, and leaves it so: no page, no cookie, nothing stored."""
+    assert not context.pages
+    assert not context.cookies()
+    page = context.new_page()
+    page.set_viewport_size(viewport)
+    page.emulate_media(color_scheme=color_scheme, reduced_motion=reduced_motion)
+    places: set[str] = set()
+    page.on("framenavigated", lambda frame: places.add("{0.scheme}://{0.netloc}".format(urlsplit(frame.url))))
+    try:
+        with watched(context):
+            try:
+                yield page
+            finally:
+                for each in context.pages:
+                    each.close()
+    finally:
+        context.clear_cookies()
+        forget(context, {place for place in places if place.startswith("http")})
+
+
+def forget(context: BrowserContext, places: set[str]) -> None:
+    """Clear what was stored at these places."""
+    page = context.new_page()
+    session = context.new_cdp_session(page)
+    for place in places:
+        session.send("Storage.clearDataForOrigin", {"origin": place, "storageTypes": KEPT})
+    page.close()
+
+
+# What can be set on a page of the shared context; for anything else a visitor gets a context of their own.
+OF_A_PAGE = {"color_scheme", "viewport", "reduced_motion"}
+
+
 @pytest.fixture
-def new_page(browser: Browser) -> Iterator[Callable[..., Page]]:
-    """new_page(**context_options) → a page of its own context, offline as `page` is."""
+def new_page(browser: Browser, shared_context: BrowserContext) -> Iterator[Callable[..., Page]]:
+    """new_page(**context_options) → a page of a visitor of its own, offline as `page` is."""
     with ExitStack() as stack:
+        free = True
 
         def start(**options: object) -> Page:
+            nonlocal free
+            if free and options.keys() <= OF_A_PAGE:
+                free = False
+                return stack.enter_context(alone_in(shared_context, **options))  # type: ignore[arg-type]
             return stack.enter_context(offline(browser, **options)).new_page()
 
         yield start

@@ -58,7 +58,9 @@ def axe_faults(page: Page, within: str | None = None, rule: str | None = None) -
     """What axe finds serious or critical on the page, or inside one part of it, by all rules or by one, in words."""
     # What passes is not wanted: axe would work out a selector for each of thousands of elements.
     options = {"resultTypes": ["violations"]} | ({"runOnly": [rule]} if rule else {})
-    results = Axe().run(page, context=[within] if within else None, options=options).response
+    # Half a megabyte of script: read once by a page, however often it is asked.
+    axe = Axe("") if page.evaluate("() => 'axe' in window") else Axe()
+    results = axe.run(page, context=[within] if within else None, options=options).response
     faults = [fault for fault in results["violations"] if fault["impact"] in ("serious", "critical")]
     where = [json.dumps([node["target"] for node in fault["nodes"]][:5]) for fault in faults]
     return [f"{f['id']} ({f['impact']}): {f['help']} {at}" for f, at in zip(faults, where, strict=True)]
