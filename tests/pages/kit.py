@@ -13,13 +13,24 @@ import numpy as np
 from streamlit.components.v2 import manifest_scanner
 from streamlit.components.v2.bidi_component.main import _make_trigger_id
 from streamlit.runtime.scriptrunner_utils import script_run_context
-from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1 import AppTest, local_script_runner
 from streamlit.util import calc_hash
 
 # Streamlit looks through every installed package for components whenever a page is opened: nine tenths of the time.
 manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
 # It hashes everything it sends, so that a browser need not be sent it twice: here is no browser.
 script_run_context.populate_hash_if_needed = lambda msg: None
+_give_up = local_script_runner.require_widgets_deltas
+
+
+def _wait(runner: local_script_runner.LocalScriptRunner, timeout: float = 3) -> None:
+    """Wait for the end of a run. AppTest itself looks a thousand times a second, and the run has to stop for each."""
+    runner._script_thread.join(timeout)
+    if not runner.script_stopped():
+        _give_up(runner, 0)
+
+
+local_script_runner.require_widgets_deltas = _wait
 
 ROOT = Path(__file__).parents[2]
 ROUTER = ROOT / "pages" / "router" / "script.py"
