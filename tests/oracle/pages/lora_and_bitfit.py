@@ -76,15 +76,15 @@ def picture(d: int, r: int) -> Statement:
     def box(name: str, rows: int, columns: int, colour: str) -> str:
         return (
             f'<span><i style="display:block;width:{8 * columns / d:.3f}rem;height:{8 * rows / d:.3f}rem;'
-            f'background:{colour}"></i>{name}<br><small>{rows} × {columns}</small></span>'
+            f'min-width:1px;min-height:1px;background:{colour}"></i>{name}<br><small>{rows} × {columns}</small></span>'
         )
 
-    learns = "var(--st-primary-color)"
+    learns = "var(--tw-query)"
     return Statement(
         "html",
         f'<figure role="img" aria-label="Drawn to scale: W₀ has {d} rows and {d} columns, B {d} and {r}, A {r} and {d}. W₀ '
-        'is grey: it does not learn." style="margin:0;display:flex;gap:.8rem;align-items:flex-start">'
-        f"{box('W₀', d, d, 'rgba(128,128,128,.4)')}<b>+</b>{box('B', d, r, learns)}<b>·</b>{box('A', r, d, learns)}"
+        'is grey: it does not learn." style="margin:0;display:flex;gap:.5rem;white-space:nowrap">'
+        f"{box('W₀', d, d, 'var(--tw-line)')}<b>+</b>{box('B', d, r, learns)}<b>·</b>{box('A', r, d, learns)}"
         "</figure>",
     )
 
