@@ -25,11 +25,9 @@ STATES = (
         "inside": "Ax",
         "trial": TRIALS[1],
     },
-    {"rank": "0", "trial": "BitFit"},
-    {"rank": "257", "of": "Masked decoder", "inside": INSIDE[2], "style": "none", "trial": "none"},
-    {"rank": "17", "at": "4", "matrix": "W^K"},
-    {"rank": "four <b>"},
     {"rank": "1", "trial": "BitFit", "sentence": "Are you happy?"},
+    {"rank": "257", "of": "Masked decoder", "inside": INSIDE[2], "style": "none", "trial": "none"},
+    {"rank": "four <b>", "at": "4", "matrix": "W^K"},
 )
 
 
