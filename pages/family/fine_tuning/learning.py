@@ -6,7 +6,7 @@ import streamlit as st
 from model.fine_tuned import FineTuned
 from model.trace import Trace
 from pages.family.fine_tuning.choosing import chosen, pretrained
-from pages.training.train_it_yourself.watching import current, trained, watch
+from pages.live_training import current, trained, watch
 from training.labelling import (
     HEAD,
     PRETRAINED,

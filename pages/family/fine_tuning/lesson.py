@@ -9,6 +9,7 @@ from model.fine_tuned import FineTunedReader, FineTunedWriter, new_head
 from model.trace import Trace
 from pages.family.fine_tuning.ablation import ablation
 from pages.family.fine_tuning.choosing import choose_training, label_sentences, pretrained, test_sentences
+from pages.family.fine_tuning.four_tasks import four_tasks
 from pages.family.fine_tuning.learning import no_classifier_yet, read, watch_them_learn
 from training.fine_tuning import fine_tune, loss_of, moved
 from training.labelling import CLASSES, MINUS, PLUS, STEPS, Labelling
@@ -33,7 +34,7 @@ def your_sentence(trace: Trace) -> None:
     table(("label", "probability"), list(zip(CLASSES, map(chance, chances), strict=True)))
 
 
-TRIALS = {"Your sentence": your_sentence, "What each step is worth": ablation}
+TRIALS = {"Your sentence": your_sentence, "Four tasks": four_tasks, "What each step is worth": ablation}
 TRIAL = Choice("Try", "trial", tuple(TRIALS))
 
 

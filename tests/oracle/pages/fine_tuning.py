@@ -16,13 +16,18 @@ from tests.oracle.pages.train_it_yourself import note
 SETS = {"At sea or on a farm": "places", "An animal or a person": "animals", "Happy or sad": "moods"}
 MODELS = {"GPT": "gpt-mini", "BERT": "bert-mini"}
 LEARNS = ["all weights", "the head alone"]
-TRIALS = ["Your sentence", "What each step is worth"]
+TRIALS = ["Your sentence", "Four tasks", "What each step is worth"]
 STATES = (
     {},
-    {"set": "An animal or a person", "pretrained": "BERT", "learns": "the head alone", "trial": TRIALS[1]},
+    {"set": "An animal or a person", "pretrained": "BERT", "learns": "the head alone", "trial": TRIALS[2]},
     {"auxiliary": "true", "set": "Happy or sad", "labelled_moods": "+ I am here.\n- You are there.\n+ You are there."},
     {"labelled_places": "+ All alike.\n+ Of one kind.", "sentence": "very " * 60 + "good."},
-    {"labelled_places": "+ One.\n- Two.\n<b>Three</b> has *none*", "learns": "nothing", "pretrained": "T5"},
+    {
+        "labelled_places": "+ One.\n- Two.\n<b>Three</b> has *none*",
+        "learns": "nothing",
+        "pretrained": "T5",
+        "trial": TRIALS[1],
+    },
     {"labelled_places": " ", "trial": "none"},
 )
 
@@ -142,6 +147,50 @@ def do(page: Page) -> Statements:
             "First press *Train* in See. After the training, your model labels the sentence from the bar above."
         )
         return
+    yield from four_tasks() if trial == TRIALS[1] else ablation()
+
+
+def four_tasks() -> Statements:
+    """The figures that the command printed."""
+    asks = {
+        "sentence": ("a class for a sentence", "Is this film review kind or unkind?"),
+        "pair": ("a class for a pair", "Do these two sentences mean the same?"),
+        "span": ("the two ends of a span", "Which words of the story answer the question?"),
+        "tags": ("a tag for every word", "Is it a noun, a verb, an adjective, …?"),
+    }
+    kept = json.loads((SHIPPED.parent / "labelled" / "four_tasks.json").read_text())
+    assert kept["model"] == "gpt-mini"
+    found = {one["kind"]: one for one in kept["tasks"].values()}
+    yield claims.markdown(
+        "**Four kinds of task.** Each needs another head, but the model below it is the same. We fine-tuned the small GPT "
+        "on one task of each kind, from its pre-trained weights and from random ones."
+    )
+    rows, clear = [], 0
+    for kind, words in asks.items():
+        n, right = found[kind]["n"], (found[kind]["pretrained"], found[kind]["random"])
+        errors = [math.sqrt(p * (1 - p) / n) for p in right]
+        apart = (right[0] - right[1]) / math.hypot(*errors)
+        clear += apart > 2
+        assert abs(apart - found[kind]["standard_errors_apart"]) < 0.1, kind
+        shares = [
+            f"{claims.number(100 * p, 1)}% ± {claims.number(100 * e, 1)}" for p, e in zip(right, errors, strict=True)
+        ]
+        told = claims.number(found[kind]["standard_errors_apart"], 1)
+        rows.append((*words, str(found[kind]["train"]), *shares, told))
+    head = ("the head gives", "for example", "learned from", "pre-trained: right", "random: right", "apart")
+    yield claims.table(head, *rows)
+    yield claims.markdown(
+        f"In **{clear}** of 4 tasks the pre-trained model is better by more than 2 standard errors, which chance alone "
+        "hardly gives."
+    )
+    yield claims.caption(
+        "Both learned alike: all weights, the same examples in the same order. *Right* is the share of test answers that "
+        "are; a span is right if both its ends are. After ± stands the standard error of that share; *apart* counts how "
+        "many standard errors of the difference lie between the two."
+    )
+
+
+def ablation() -> Statements:
     yield claims.markdown(
         "**Leave out one thing at a time.** The first GPT was fine-tuned on eight tasks. Its paper reports the mean of their "
         "scores, with everything and with one thing left out. The *second loss* is that of the next piece, which GPT goes "
