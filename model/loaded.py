@@ -41,7 +41,7 @@ class LoadedModel:
     about: About
     anatomy: Anatomy
 
-    @property
+    @cached_property
     def n_parameters(self) -> int:
         return sum(p.numel() for p in self.model.parameters())
 

@@ -3,7 +3,6 @@
 import zlib
 from base64 import b64encode
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict
 from hashlib import sha256
 from typing import Any
 
@@ -69,7 +68,7 @@ def stage_data(
         "tensors": [[name, list(trace.tensors[name].shape)] for name in names],
         "numbers": numbers,
         "steps": _steps(trace),
-        "moments": [asdict(moment) for moment in moments],
+        "moments": [vars(moment) for moment in moments],
         "near": _near(near, names) if near else None,
     }
 
