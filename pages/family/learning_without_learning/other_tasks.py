@@ -5,7 +5,7 @@ from dataclasses import replace
 import streamlit as st
 
 from pages.family.learning_without_learning.errors import error_lines
-from pages.family.learning_without_learning.tasks import DRAW, EXAMPLES, RIDGE, TRANSFORMER, chosen, guesses_of
+from pages.family.learning_without_learning.tasks import DRAW, EXAMPLES, RIDGE, TRAINED, TRANSFORMER, chosen, guesses_of
 from training.in_context import Regression
 from ui.controls.control import Choice
 from ui.text import number
@@ -33,7 +33,7 @@ def other_tasks() -> None:
     error_lines(guesses, other.sigma, n)
     rows = {
         "as in training": Regression(),
-        f"noise σ = {other.sigma:g}, as in See": chosen(),
+        **({f"noise σ = {other.sigma:g}, as in See": chosen()} if other.sigma != TRAINED else {}),
         f"σ = {other.sigma:g}, x times {x_size:g}, β times {beta_size:g}": other,
     }
     lines = []

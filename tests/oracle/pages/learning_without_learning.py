@@ -221,7 +221,7 @@ def do(page: Page) -> Statements:
     yield from error_lines(other, state)
     rows = {
         "as in training": guesses(USUAL, state.draw),
-        f"noise σ = {state.noise}, as in See": guesses(state.sigma, state.draw),
+        **({} if state.sigma == USUAL else {f"noise σ = {state.noise}, as in See": guesses(state.sigma, state.draw)}),
         f"σ = {state.noise}, x times {state.x_size}, β times {state.beta_size}": other,
     }
     yield claims.table(
