@@ -5,7 +5,7 @@ import functools
 import streamlit as st
 
 from model.checkpoint import PROJECT
-from model.loaded import LoadedModel
+from model.loaded import LoadedModel, model_names
 from training.labelling import (
     AUXILIARY,
     EVERYTHING,
@@ -26,7 +26,8 @@ from ui.text import in_markdown
 
 SETS = {"At sea or on a farm": "places", "An animal or a person": "animals", "Happy or sad": "moods"}
 FILES = PROJECT / "assets" / "labelled"
-MODELS = {"GPT": "gpt-mini", "BERT": "bert-mini"}
+KNOWN = {"GPT": "gpt-mini", "BERT": "bert-mini"}
+MODELS = {title: name for title, name in KNOWN.items() if name in model_names()} or KNOWN
 MAX_WRITTEN = 4000  # characters that are read
 
 SET = Choice("Sentences", "set", tuple(SETS))
