@@ -32,7 +32,7 @@ def _short_trainings(monkeypatch: pytest.MonkeyPatch) -> None:
 def press(app: AppTest, label: str, slot: str) -> None:
     next(one for one in app.button if one.label == label).click().run()
     job, _ = app.session_state[slot]
-    end = time.monotonic() + 100
+    end = time.monotonic() + 240
     while job.look() in ("waiting", "running"):
         assert time.monotonic() < end
         time.sleep(0.05)
