@@ -1,0 +1,263 @@
+"""Lesson: an encoder alone, a decoder alone, and both: what each may see, and what each puts out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import streamlit as st
+
+from experiments.language_models import read_text
+from experiments.three_kinds import Ids, may_see, scores_from_the_left
+from figures.statistics import softmax
+from model.checkpoint import broken
+from model.families.decoder_only import DecoderOnly
+from model.families.encoder_decoder import EncoderDecoder
+from model.families.encoder_only import EncoderOnly
+from model.loaded import MODELS, LoadedModel, UnknownModelError
+from model.tokenizer import CLS, CLS_ID, MASK, MASK_ID, SEP, SEP_ID
+from model.trace import Trace, most_tokens, read
+from ui import engine
+from ui.components.matrix import Caption, Labels, Scale, matrix
+from ui.controls.control import Choice
+from ui.controls.piece_control import choose_part, current_part
+from ui.course.check import Part, check_cell, checked_matrix
+from ui.course.lesson import Bench, Lesson, OnMap
+from ui.course.quiz import Ask, Question
+from ui.text import bold, chance, magnitude, piece
+from ui.views.tables import table
+
+BERT, GPT = "bert-mini", "gpt-mini"
+ENCODER, DECODER, BOTH = KINDS = ("Encoder alone", "Decoder alone", "Encoder and decoder")
+KIND = Choice("Kind", "kind", KINDS)
+DRAWN = 10  # rows of a mask, of each text
+SHOWN = 3  # guesses in the table
+WORKED = 6  # probabilities that Check works out
+OTHER_END = "and nobody saw it."
+MAX_END = 300  # characters of another end
+
+
+def model(name: str) -> LoadedModel:
+    """Raises: CheckpointError if it is missing or broken"""
+    try:
+        return engine.model(name)
+    except UnknownModelError as error:
+        raise broken(MODELS / name, error) from error
+
+
+@dataclass(frozen=True)
+class Gap:
+    """The text as pieces of the vocabulary that BERT and GPT share, and the one that is asked for."""
+
+    ids: Ids
+    texts: tuple[str, ...]
+    at: int
+    n_cut: int = 0
+
+    def by_bert(self) -> Trace:
+        before, behind = self.ids[: self.at], self.ids[self.at + 1 :]
+        return engine.run(read, model(BERT), (CLS_ID, *before, MASK_ID, *behind, SEP_ID))
+
+    def chances(self) -> dict[str, np.ndarray]:
+        """The probability of every entry (V) at the gap, by the kind of model."""
+        left = engine.run(scores_from_the_left, model(GPT), self.ids, self.at)
+        return {ENCODER: softmax(self.by_bert().tensors["logits"][self.at + 1]), DECODER: softmax(left)}
+
+
+def gap_of(trace: Trace, draw: bool = False) -> Gap:
+    loaded = model(BERT)
+    every = loaded.tokenizer.encode(trace.text)
+    ids = tuple(every[: most_tokens(loaded) - 1])
+    texts = tuple(token.text for token in loaded.tokenizer.tokens(ids))
+    longest = max(range(len(texts)), key=lambda n: (len(texts[n]), -n))
+    control = ("A piece to ask for", texts, longest, trace.text, "gap")
+    at = choose_part(*control) if draw else current_part(len(texts), *control[2:])
+    return Gap(ids, texts, at, len(every) - len(ids))
+
+
+def named(id: int) -> str:
+    return model(BERT).tokenizer.tokens([id])[0].text
+
+
+def guesses(chances: np.ndarray) -> str:
+    """The likeliest entries and their probabilities."""
+    best = np.argsort(-chances, kind="stable")[:SHOWN]
+    return " · ".join(f"{piece(named(int(id)))} {chance(float(chances[id]))}" for id in best)
+
+
+def idea(trace: Trace) -> None:
+    st.markdown(
+        "The Transformer of 2017 has an encoder and a decoder. Its heirs often keep one half. An **encoder alone** "
+        "sees the whole text at once. A **decoder alone** sees only what stands before. With **both**, the decoder "
+        "also sees all of another text."
+    )
+    with st.expander("Who is who"):
+        table(
+            ("kind", "models", "learns by", "good for", "cannot"),
+            [
+                (ENCODER, "BERT, RoBERTa, ALBERT", "naming masked words", "judging texts and words", "write by itself"),
+                (DECODER, "GPT, CTRL", "naming the next word", "writing on", "use what comes later"),
+                (BOTH, "the translator, MASS, BART, T5", "writing a text for a text", "translating, summing up", "–"),
+            ],
+        )
+        st.caption(
+            "MASS, BART and T5 are first trained to restore a text from which words or phrases were taken. An encoder "
+            "alone can be given a part that writes, and a decoder's rows can be used to judge a text; neither was made "
+            "for that."
+        )
+
+
+def see(trace: Trace) -> None:
+    st.markdown("**One text, three models: what does each put out?**")
+    gap = gap_of(trace, draw=True)
+    if gap.n_cut:
+        st.info(f"BERT and GPT read the first {len(gap.ids)} pieces of this text: the last {gap.n_cut} are left out.")
+    chances = gap.chances()
+    before, behind = gap.at, len(gap.ids) - gap.at - 1
+    table(
+        ("", "sees of your text", "puts out", "for your text"),
+        [
+            (ENCODER, f"{before} before, {behind} behind", "guesses for a masked piece", guesses(chances[ENCODER])),
+            (DECODER, f"{before} before", "guesses for the next piece", guesses(chances[DECODER])),
+            (BOTH, "all", "another text", trace.translation or "(nothing)"),
+        ],
+    )
+    right = gap.ids[gap.at]
+    st.markdown(
+        f"Asked for is {bold(piece(gap.texts[gap.at]))}: the encoder alone gives it "
+        f"**{chance(float(chances[ENCODER][right]))}**, the decoder alone **{chance(float(chances[DECODER][right]))}**."
+    )
+    st.caption("The three are BERT, GPT and the translator, all small and trained for this app.")
+    mask_of(trace, gap, KIND.draw())
+
+
+def mask_of(trace: Trace, gap: Gap, kind: str) -> None:
+    """Who may see whom, from the scores of the model's first layer."""
+    if kind == ENCODER:
+        seen, names = may_see(gap.by_bert(), ("encoder",), DRAWN), [CLS, *gap.texts, SEP]
+        names[gap.at + 1] = MASK
+        says = "A row is a piece that looks. Every piece sees every piece, to its left and to its right."
+    elif kind == DECODER:
+        reading = engine.run(read_text, model(GPT), trace.text)
+        seen, names = may_see(reading, ("decoder",), DRAWN), [token.text for token in reading.tgt]
+        says = "A row is a piece that looks. It sees itself and what stands before it."
+    else:
+        seen = may_see(trace, ("encoder", "decoder", "cross"), DRAWN)
+        names = [token.text for some in (trace.src, trace.tgt) for token in some[:DRAWN]]
+        says = (
+            "First the rows of your text: they see all of it. Then those of the translation: they see all of your "
+            "text, and of the translation what is written so far."
+        )
+    names = names[: len(seen)]
+    matrix(
+        seen.astype(np.float32),
+        Labels(names, names, describe="“{row}” may see “{column}”: {value}"),
+        Caption(f"{kind}: who may see whom", says, csv_name=f"mask {kind}"),
+        key="kinds_mask",
+        hidden=~seen,
+        scale=Scale("weight", digits=0),
+    )
+    st.caption(f"1: may see; hatched: hidden. Shown are the first {DRAWN} pieces of a text at most.")
+
+
+def check(trace: Trace) -> None:
+    kind, gap = KIND.value(), gap_of(trace)
+    if kind == ENCODER:
+        reading, row, what = gap.by_bert(), gap.at + 1, "the masked piece"
+    elif kind == DECODER:
+        reading, row, what = engine.run(read_text, model(GPT), trace.text), gap.at, "the next piece"
+    else:
+        reading, row, what = trace, 0, "the first piece of the translation"
+    best = [int(id) for id in np.argsort(-reading.tensors["logits"][row], kind="stable")[:WORKED]]
+    names = [token.text for token in reading.model.tokenizer.tokens(best)]
+    checked_matrix(
+        reading,
+        "probabilities",
+        Caption(f"{kind}: {what}", "The likeliest pieces and their probabilities, by softmax over the vocabulary."),
+        labels=Labels([what], names),
+        part=Part(rows=[row], columns=best),
+        scale=Scale("weight"),
+        start=(0, 0),
+    )
+    check_cell(reading)
+
+
+def do(trace: Trace) -> None:
+    gap = gap_of(trace)
+    st.markdown(
+        f"**Write another end.** It takes the place of all that stands behind {bold(piece(gap.texts[gap.at]))}. Which "
+        "of the three notices?"
+    )
+    typed = st.text_input("Another end", OTHER_END, key="three_end", bind="query-params")
+    loaded = model(BERT)
+    end = loaded.tokenizer.encode((typed or "")[:MAX_END].strip()) if (typed or "").strip() else []
+    kept = gap.ids[: gap.at + 1]
+    ids = (*kept, *end)[: most_tokens(loaded) - 1]
+    other = Gap(ids, tuple(map(named, ids)), gap.at)
+    text = loaded.tokenizer.decode(ids)
+    translation = engine.trace(text).translation
+    before, after = gap.chances(), other.chances()
+    st.markdown(f"They read: {bold(text)}")
+    table(
+        ("", "your text", "with the other end", "largest difference"),
+        [
+            *(
+                (kind, guesses(before[kind]), guesses(after[kind]), magnitude(difference(before[kind], after[kind])))
+                for kind in (ENCODER, DECODER)
+            ),
+            (BOTH, trace.translation or "(nothing)", translation or "(nothing)", "–"),
+        ],
+    )
+    st.caption(
+        "The largest difference between the probabilities of any piece at the place asked for. A decoder alone cannot "
+        "notice: what stands behind is hidden from that row."
+    )
+
+
+def difference(one: np.ndarray, other: np.ndarray) -> float:
+    """The largest of any entry; rounding is none."""
+    largest = float(np.abs(one - other).max())
+    return largest if largest > 1e-5 else 0.0
+
+
+WHOLE = Question(
+    "whole",
+    "Which kind writes a text, piece by piece, while it sees the whole of another one?",
+    KINDS,
+    frozenset({2}),
+    "The encoder reads the one text, and the decoder looks at it at every step.",
+    wrong={0: "It sees a whole text, but it writes none.", 1: "It writes, but it has no other text to look at."},
+)
+
+
+def predict(trace: Trace) -> Sequence[Ask]:
+    return WHOLE, partial(likelier, trace)
+
+
+def likelier(trace: Trace) -> Question:
+    gap = gap_of(trace)
+    chances = gap.chances()
+    one, other = (float(chances[kind][gap.ids[gap.at]]) for kind in (ENCODER, DECODER))
+    right = 0 if one >= other else 1
+    return Question(
+        "likelier",
+        f"Ask both for {bold(piece(gap.texts[gap.at]))} (piece {gap.at + 1}): BERT sees both sides of it, GPT the left "
+        "side alone. Which of them finds it likelier?",
+        ("BERT", "GPT"),
+        frozenset({right}),
+        f"BERT gives it {chance(one)}, GPT {chance(other)}. To see more is no promise: the two are other models, "
+        "trained in other ways.",
+        wrong={1 - right: "It is the other way round."},
+    )
+
+
+LESSON = Lesson(
+    "three-kinds",
+    "Three kinds of model",
+    asks="What may an encoder see, what a decoder, and what is each for?",
+    idea=idea,
+    predict=predict,
+    bench=Bench(see=see, check=check, do=do),
+    code=(EncoderOnly, DecoderOnly, EncoderDecoder, may_see),
+    on_map=OnMap(plays=("decoder.cross_attn",)),
+)

@@ -1,0 +1,227 @@
+"""What the lesson on three kinds of model must show."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tests.oracle import bert, claims
+from tests.oracle.claims import chance, magnitude
+from tests.oracle.common import Shown, Statements, check_cell, code_part, shown_tensor, tensor_matrix
+from tests.oracle.decode import Ids, german
+from tests.oracle.forward import SOS, Array, softmax, tidied
+from tests.oracle.language_models import entry, reading, text_of, text_on, tokenizer
+from tests.oracle.page import Page
+from tests.oracle.words import encoded, inline, pieces, visible
+
+ENCODER, DECODER, BOTH = KINDS = ["Encoder alone", "Decoder alone", "Encoder and decoder"]
+END = "and nobody saw it."
+DRAWN, SHOWN, WORKED = 10, 3, 6
+STATES = (
+    {},
+    {"kind": DECODER, "gap": "1", "sentence": "The old man looks at the sea.", "three_end": "*is* <b>old</b>."},
+    {"kind": BOTH, "sentence": "Go", "three_end": ""},
+    {"kind": ENCODER, "gap": "7", "sentence": "Entschuldigung " * 60, "cell": "1.3", "three_end": "und " * 100},
+)
+
+
+def gap(page: Page) -> tuple[Ids, int]:
+    """The pieces of the text, and which of them is asked for: the longest, if none is chosen."""
+    ids = bert.ids_of(page.text)
+    lengths = [len(entry(id)) for id in ids]
+    return ids, page.count("gap", len(ids), lengths.index(max(lengths)) + 1) - 1
+
+
+def chances(ids: Ids, at: int) -> dict[str, Array]:
+    """The probability of every entry at a place, from both sides and from the left."""
+    return {
+        ENCODER: bert.both_sides(ids, (at,), at),
+        DECODER: softmax(reading(ids).logits[at]),
+    }
+
+
+def guesses(shares: Array) -> str:
+    best = np.argsort(-shares, kind="stable")[:SHOWN]
+    return " · ".join(f"{visible(entry(int(id)))} {chance(shares[id])}" for id in best)
+
+
+def bold(id: int) -> str:
+    return f"**{inline(visible(entry(id)))}**"
+
+
+def idea(page: Page) -> Statements:
+    yield claims.markdown(
+        "The Transformer of 2017 has an encoder and a decoder. Its heirs often keep one half. An **encoder alone** sees the "
+        "whole text at once. A **decoder alone** sees only what stands before. With **both**, the decoder also sees all of "
+        "another text."
+    )
+    yield claims.fold("Who is who")
+    yield claims.table(
+        ("kind", "models", "learns by", "good for", "cannot"),
+        (ENCODER, "BERT, RoBERTa, ALBERT", "naming masked words", "judging texts and words", "write by itself"),
+        (DECODER, "GPT, CTRL", "naming the next word", "writing on", "use what comes later"),
+        (BOTH, "the translator, MASS, BART, T5", "writing a text for a text", "translating, summing up", "–"),
+    )
+    yield claims.caption(
+        "MASS, BART and T5 are first trained to restore a text from which words or phrases were taken. An encoder alone can "
+        "be given a part that writes, and a decoder's rows can be used to judge a text; neither was made for that."
+    )
+
+
+def kind_of(page: Page) -> str:
+    return page.choice("kind", KINDS, ENCODER)
+
+
+def see(page: Page) -> Statements:
+    ids, at = gap(page)
+    texts, shares = [entry(id) for id in ids], chances(ids, at)
+    yield claims.markdown("**One text, three models: what does each put out?**")
+    n_cut = len(tokenizer().encode(tidied(page.text), add_special_tokens=False).ids) - len(ids)
+    options = [f"{n} {visible(text)}" for n, text in enumerate(texts, 1)]
+    yield claims.select("A piece to ask for", options, options[at])
+    if n_cut:
+        yield claims.info(f"BERT and GPT read the first {len(ids)} pieces of this text: the last {n_cut} are left out.")
+    yield claims.table(
+        ("", "sees of your text", "puts out", "for your text"),
+        (ENCODER, f"{at} before, {len(ids) - at - 1} behind", "guesses for a masked piece", guesses(shares[ENCODER])),
+        (DECODER, f"{at} before", "guesses for the next piece", guesses(shares[DECODER])),
+        (BOTH, "all", "another text", page.translation or "(nothing)"),
+    )
+    one, other = (chance(shares[kind][ids[at]]) for kind in (ENCODER, DECODER))
+    yield claims.markdown(
+        f"Asked for is {bold(ids[at])}: the encoder alone gives it **{one}**, the decoder alone **{other}**."
+    )
+    yield claims.caption("The three are BERT, GPT and the translator, all small and trained for this app.")
+    kind = kind_of(page)
+    yield claims.segmented("Kind", KINDS, kind)
+    yield from mask(page, kind)
+    yield claims.caption(f"1: may see; hatched: hidden. Shown are the first {DRAWN} pieces of a text at most.")
+
+
+def mask(page: Page, kind: str) -> Statements:
+    ids, at = gap(page)
+    if kind == ENCODER:
+        names = [entry(id) for id in bert.read(ids, (at,)).ids][:DRAWN]
+        seen = np.ones((len(names), len(names)), bool)
+        says = "A row is a piece that looks. Every piece sees every piece, to its left and to its right."
+    elif kind == DECODER:
+        names = [entry(id) for id in (SOS, *text_on(page.sentence).ids)][:DRAWN]
+        seen = np.tri(len(names), dtype=bool)
+        says = "A row is a piece that looks. It sees itself and what stands before it."
+    else:
+        source, target = (some[:DRAWN] for some in (page.src, page.tgt))
+        names = [piece.text for piece in (*source, *target)]
+        seen = np.tri(len(names), dtype=bool)
+        seen[:, : len(source)] = True
+        says = (
+            "First the rows of your text: they see all of it. Then those of the translation: they see all of your text, and "
+            "of the translation what is written so far."
+        )
+    yield claims.matrix(
+        seen.astype(float),
+        names,
+        names,
+        title=f"{kind}: who may see whom",
+        how_to_read=says,
+        csv_name=f"mask {kind}",
+        hidden=~seen,
+        describe="“{row}” may see “{column}”: {value}",
+        digits=0,
+    )
+
+
+def shown(page: Page) -> tuple[Shown, str]:
+    kind, (ids, at) = kind_of(page), gap(page)
+    oracle: Any
+    if kind == ENCODER:
+        oracle, row, what = bert.read(ids, (at,)), at + 1, "the masked piece"
+    elif kind == DECODER:
+        oracle, row, what = reading(text_on(page.sentence).ids), at, "the next piece"
+    else:
+        oracle, row, what = page.oracle, 0, "the first piece of the translation"
+    best = [int(id) for id in np.argsort(-oracle["logits"][row], kind="stable")[:WORKED]]
+    names = [piece.text for piece in pieces(best)] if kind == BOTH else [entry(id) for id in best]
+    found = shown_tensor(
+        page,
+        "probabilities",
+        rows=[what],
+        columns=names,
+        only_rows=[row],
+        only_columns=best,
+        start=(0, 0),
+        oracle=oracle,
+        scale="weight",
+    )
+    return found, f"{kind}: {what}"
+
+
+def check(page: Page) -> Statements:
+    found, title = shown(page)
+    how = "The likeliest pieces and their probabilities, by softmax over the vocabulary."
+    yield from tensor_matrix(found, title=title, how_to_read=how)
+    yield from check_cell(found)
+
+
+def do(page: Page) -> Statements:
+    ids, at = gap(page)
+    yield claims.markdown(
+        f"**Write another end.** It takes the place of all that stands behind {bold(ids[at])}. Which of the three notices?"
+    )
+    typed = page.state.get("three_end", END)
+    yield claims.text_box("Another end", typed)
+    end = typed[:300].strip()
+    more = tokenizer().encode(end, add_special_tokens=False).ids if end else []
+    other: Ids = (*ids[: at + 1], *more)[: bert.MOST]
+    text = text_of(other)
+    yield claims.markdown(f"They read: **{inline(visible(text))}**")
+    before, after = chances(ids, at), chances(other, at)
+    rows: Sequence[tuple[str, ...]] = [
+        (kind, guesses(before[kind]), guesses(after[kind]), magnitude(change(before[kind], after[kind])))
+        for kind in (ENCODER, DECODER)
+    ]
+    translations = [page.translation, german(text) if encoded(tidied(text)) else ""]
+    yield claims.table(
+        ("", "your text", "with the other end", "largest difference"),
+        *rows,
+        (BOTH, *(one or "(nothing)" for one in translations), "–"),
+    )
+    yield claims.caption(
+        "The largest difference between the probabilities of any piece at the place asked for. A decoder alone cannot "
+        "notice: what stands behind is hidden from that row."
+    )
+
+
+def change(one: Array, other: Array) -> float:
+    largest = float(np.abs(one - other).max())
+    return largest if largest > 1e-5 else 0.0
+
+
+def predict(page: Page) -> Statements:
+    yield claims.question(
+        "Which kind writes a text, piece by piece, while it sees the whole of another one?",
+        KINDS,
+        2,
+        "The encoder reads the one text, and the decoder looks at it at every step.",
+        {0: "It sees a whole text, but it writes none.", 1: "It writes, but it has no other text to look at."},
+    )
+    ids, at = gap(page)
+    one, other = (shares[ids[at]] for shares in chances(ids, at).values())
+    right = 0 if one >= other else 1
+    yield claims.question(
+        f"Ask both for {bold(ids[at])} (piece {at + 1}): BERT sees both sides of it, GPT the left side alone. Which of them "
+        "finds it likelier?",
+        ("BERT", "GPT"),
+        right,
+        f"BERT gives it {chance(one)}, GPT {chance(other)}. To see more is no promise: the two are other models, trained in "
+        "other ways.",
+        {1 - right: "It is the other way round."},
+    )
+
+
+def code(page: Page) -> Statements:
+    yield from code_part(
+        ("model/families/encoder_only.py", "EncoderOnly"),
+        ("model/families/decoder_only.py", "DecoderOnly"),
+        ("model/families/encoder_decoder.py", "EncoderDecoder"),
+        ("experiments/three_kinds.py", "may_see"),
+    )
