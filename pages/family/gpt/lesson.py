@@ -1,6 +1,7 @@
 """Lesson: GPT, a decoder that stands alone. What surprises it in the learner's text, and how it goes on writing."""
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import streamlit as st
@@ -12,7 +13,7 @@ from model.families.decoder_only import DecoderOnly
 from model.trace import Trace
 from pages.family.gpt.beside import beside
 from pages.family.gpt.questions import predict
-from pages.family.gpt.reading import gpt, losses, read, say_what_is_cut, text_pieces
+from pages.family.gpt.reading import gpt, has_lstm, losses, read, say_what_is_cut, text_pieces
 from pages.family.gpt.sizes import sizes
 from pages.family.gpt.writing import write_on
 from training.loss import batch_loss
@@ -26,8 +27,7 @@ from ui.views.column_chart import Series, column_chart
 from ui.views.tables import table
 from ui.views.triangle import triangle
 
-TRIALS = {"Write on": write_on, "Beside an LSTM": beside, "How large they became": sizes}
-TRIAL = Choice("Try", "gpt_trial", tuple(TRIALS))
+Trial = Callable[[Trace], None]
 DRAWN = 8  # rows of the triangle
 WRITTEN = 5  # losses written out of a long sum
 
@@ -137,8 +137,15 @@ def check(trace: Trace) -> None:
     st.caption("A perplexity of 10 means: as unsure, on average, as one who chooses blindly among 10 pieces.")
 
 
+def trials() -> dict[str, Trial]:
+    if has_lstm():
+        return {"Write on": write_on, "Beside an LSTM": beside, "How large they became": sizes}
+    return {"Write on": write_on, "How large they became": sizes}
+
+
 def do(trace: Trace) -> None:
-    TRIALS[TRIAL.draw()](trace)
+    known = trials()
+    known[Choice("Try", "gpt_trial", tuple(known)).draw()](trace)
 
 
 LESSON = Lesson(

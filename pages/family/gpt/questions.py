@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from model.trace import Trace
-from pages.family.gpt.reading import losses, losses_of_lstm, read, text_pieces
+from pages.family.gpt.reading import has_lstm, losses, losses_of_lstm, read, text_pieces
 from ui.course.quiz import Ask, Question, which_piece
 from ui.text import chance, number
 
@@ -17,7 +17,9 @@ def predict(trace: Trace) -> Sequence[Ask]:
     asked: list[Ask] = [rows(reading)]
     if len(text_pieces(reading)) > 1:
         asked.append(partial(surprise, reading))
-    return (*asked, partial(lstm, reading))
+    if has_lstm():
+        asked.append(partial(lstm, reading))
+    return asked
 
 
 def rows(reading: Trace) -> Question:

@@ -6,6 +6,7 @@ from experiments.language_models import lstm_losses, read_text
 from experiments.losses import LOSSES
 from model.checkpoint import broken
 from model.loaded import MODELS, Array, LoadedModel, UnknownModelError
+from model.other_networks import LSTM
 from model.tokenizer import Token
 from model.trace import Trace, most_tokens
 from ui import engine
@@ -34,6 +35,11 @@ def text_pieces(reading: Trace) -> tuple[Token, ...]:
 def losses(reading: Trace) -> Array:
     """Of each piece of the text (T), in nats, by the GPT."""
     return reading.tensors[LOSSES][:-1, 0]
+
+
+def has_lstm() -> bool:
+    """Whether the LSTM comes with the app."""
+    return (MODELS / LSTM).is_dir()
 
 
 def losses_of_lstm(reading: Trace) -> Array:

@@ -15,6 +15,7 @@ from tests.oracle.decode import Ids, filter_logits
 from tests.oracle.draws import sampled
 from tests.oracle.forward import EOS, PAD, SOS, Array
 from tests.oracle.language_models import (
+    MODELS,
     NAME,
     Gpt,
     Text,
@@ -35,7 +36,9 @@ from tests.oracle.snapshots import loss  # noqa: F401 - its rule works out a los
 from tests.oracle.statement import Statement
 from tests.oracle.words import inline, visible
 
-WRITE, BESIDE, SIZES = TRIALS = ("Write on", "Beside an LSTM", "How large they became")
+WRITE, BESIDE, SIZES = "Write on", "Beside an LSTM", "How large they became"
+HAS_LSTM = (MODELS / "lstm").is_dir()
+TRIALS = (WRITE, BESIDE, SIZES) if HAS_LSTM else (WRITE, SIZES)
 OPENINGS = ("Once upon a time there was a little girl who", "The old man looked at the sea and")
 LONGER, SHOWN = 20, 40
 
@@ -52,7 +55,7 @@ STATES = (
     {"sentence": "The dog", "gpt_temperature": "1.5", "gpt_prefix": begins("and a <b>"), "gpt_at": "99"},
     {"sentence": "ฉันชอบสุนัข", "gpt_prefix": begins(" and", EOS), "gpt_at": "1"},
     {"sentence": "He said", "gpt_prefix": "99999.3"},
-    {"sentence": "Go", "gpt_trial": BESIDE},
+    {"sentence": "Go", "gpt_trial": BESIDE if HAS_LSTM else SIZES},
 )
 
 
@@ -436,7 +439,7 @@ def sizes(page: Page) -> Statements:
 
 def predict(page: Page) -> Statements:
     text, _ = of(page)
-    costs, theirs, n = losses(page), lstm_losses(text.ids), len(text.ids)
+    costs, n = losses(page), len(text.ids)
     s, es = ("", "") if n == 1 else ("s", "es")
     yield claims.question(
         f"A GPT learns from your text, which has {n} piece{s}. From how many of them does it get a loss in one pass?",
@@ -462,7 +465,9 @@ def predict(page: Page) -> Statements:
                 for i, nth in zip(largest[1:], ("second", "third", "fourth"), strict=False)
             },
         )
-    means = costs.mean(), theirs.mean()
+    if not HAS_LSTM:
+        return
+    means = costs.mean(), lstm_losses(text.ids).mean()
     right = int(np.argmin(means))
     yield claims.question(
         "An LSTM learned from the same texts. It reads piece by piece and keeps what it knows in a state. Which of the two "
