@@ -49,8 +49,8 @@ RECIPES: dict[str, Recipe] = {
     # Each takes half an hour to an hour of one core of a server of 2026; --steps trains longer.
     "gpt-mini": recipe(3000, 3072, 2e-3, 500),
     "lstm": recipe(3000, 3072, 2e-3, 500),  # as long as gpt-mini, so that they can be compared
-    "bert-mini": recipe(9000, 3072, 1e-3, 500),
-    "in-context": recipe(15_000, 64 * 82, 1e-3, 1000),
+    "bert-mini": recipe(7000, 3072, 1e-3, 500),
+    "in-context": recipe(8000, 64 * 82, 1e-3, 1000),
 }
 
 
