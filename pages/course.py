@@ -28,6 +28,7 @@ ORDER = {
     "variants.where_to_normalise": "balance",
     "training.how_it_learned": "school",
     "training.train_it_yourself": "model_training",
+    "family.fine_tuning": "label",
     "family.lora_and_bitfit": "tune",
 }
 

@@ -170,6 +170,13 @@ COURSE = (
     ),
     Place(
         "Family",
+        "fine-tuning",
+        "Pre-train, then fine-tune",
+        "What does a model know before it has seen one labelled sentence?",
+        plays="encoder",
+    ),
+    Place(
+        "Family",
         "lora-and-bitfit",
         "LoRA and BitFit",
         "How does a trained model learn something new with few new numbers?",

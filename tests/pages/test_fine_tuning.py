@@ -1,0 +1,77 @@
+"""The learner's own classifier on the page: trained, worked out and tried; what cannot be learned from is told."""
+
+import time
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from processes.nursery import Nursery
+from tests.pages.kit import assert_sound, markdown, notices, opened, table, values
+from training import live
+
+SLUG = "fine-tuning"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _nursery_of_these_tests() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        nursery = Nursery("training.live")
+        patch.setattr(live, "_nursery", nursery)
+        yield
+        nursery.stop()
+
+
+def said(app: AppTest) -> str:
+    """All notices as they are read."""
+    return "\n".join(notices(app)).replace("\\", "").replace("\u2060", "")
+
+
+def test_two_sentences_make_a_classifier_that_is_worked_out_and_tried() -> None:
+    labelled = "+ The ship sails.\n- The cow eats grass."
+    app = opened(SLUG, labelled_places=labelled, learns="the head alone", sentence="The ship sails.")
+    assert markdown(app).count("First press *Train* in See.") == 2
+    next(one for one in app.button if one.label == "Train").click().run()
+    job, training = app.session_state["fine_tuning"]
+    end = time.monotonic() + 150
+    while job.look() in ("waiting", "running"):  # without the page, which would take the processor from it
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    app.run()
+    assert_sound(app)
+    assert notices(app) == ["The training is over."]
+    first, *_, last = training.reports
+    shown = table(app, "step", "pre-trained: right")
+    assert [line[0] for line in shown] == [str(report.step) for report in training.reports]
+    pretrained, random = (last.runs[name] for name in ("pre-trained", "random"))
+    for one in (pretrained, random):
+        error = np.sqrt(one.test.right * (1 - one.test.right) / 60)
+        assert f"**{100 * one.test.right:.0f}% ± {100 * error:.0f}**" in markdown(app)
+    assert pretrained.loss < first.runs["pre-trained"].loss
+    assert set(last.moved.values()) == {0.0}
+    assert f"**{2 * 256 + 2}** numbers may change." in markdown(app)
+    # Do and Check: the label is that of the larger score, and its chance is the softmax of both.
+    minus, plus = values(app, "see_matrix")[0]
+    assert plus > minus
+    assert "gets the label **+**" in markdown(app).replace("\\", "")
+    (_, negative), (_, positive) = table(app, "label", "probability")
+    assert float(positive) == pytest.approx(1 / (1 + np.exp(minus - plus)), abs=1e-3)
+    assert float(negative) == pytest.approx(1 - float(positive), abs=2e-4)
+    # Other sentences, another classifier: this one is forgotten.
+    app.text_area(key="labelled_places").set_value("+ One.\n+ Two.").run()
+    assert_sound(app)
+    assert "All labels are +: write at least one line with + and one with -." in said(app)
+    assert markdown(app).count("First press *Train* in See.") == 2
+
+
+@pytest.mark.parametrize(
+    ("written", "says"),
+    [
+        ("<script>alert(1)</script>", "has no label: begin each line with + or -."),
+        ("+ a\n- b\n" + "\n".join(f"+ {n}" for n in range(30)), "These are 32 sentences: write at most 20."),
+        ("+ " + "word " * 2000 + "\n- b", "All labels are +: write at least one line with + and one with -."),
+    ],
+)
+def test_what_cannot_be_learned_from_is_told(written: str, says: str) -> None:
+    assert says in said(opened(SLUG, labelled_places=written))
