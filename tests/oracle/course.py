@@ -170,6 +170,20 @@ COURSE = (
     ),
     Place(
         "Family",
+        "fill-in-the-blank",
+        "BERT: fill in the blank",
+        "What does one learn by filling in blanks?",
+        plays=SELF,
+    ),
+    Place(
+        "Family",
+        "pairs",
+        "BERT: pairs",
+        "How does BERT read two texts at once?",
+        plays="encoder.embedding",
+    ),
+    Place(
+        "Family",
         "fine-tuning",
         "Pre-train, then fine-tune",
         "What does a model know before it has seen one labelled sentence?",
