@@ -32,6 +32,7 @@ ORDER = {
     "family.pairs": "join_inner",
     "family.fine_tuning": "label",
     "family.lora_and_bitfit": "tune",
+    "family.learning_without_learning": "lightbulb",
 }
 
 

@@ -197,6 +197,13 @@ COURSE = (
         plays=SELF,
         near="project",
     ),
+    Place(
+        "Family",
+        "learning-without-learning",
+        "Learning without learning",
+        "Can a model learn from examples while its weights stay as they are?",
+        plays="masked",
+    ),
 )
 
 

@@ -74,7 +74,7 @@ SIZES = (
     ("2019-10", "DistilBERT", "encoder", 66, "", ""),
     ("2019-10", "T5 (largest)", "encoder-decoder", 11_000, "positions-six-ways", "a bias for each distance"),
     ("2020-03", "ELECTRA (large)", "encoder", 335, "", ""),
-    ("2020-05", "GPT-3", "decoder", 175_000, "inference", "writing piece by piece"),
+    ("2020-05", "GPT-3", "decoder", 175_000, "learning-without-learning", "learning from examples in its prompt"),
     ("2020-06", "DeBERTa (largest)", "encoder", 1500, "", ""),
     ("2022-04", "GPT-NeoX-20B", "decoder", 20_000, "positions-six-ways", "rotary positions"),
     ("2023-02", "LLaMA (largest)", "decoder", 65_200, "activations-and-gates", "SwiGLU"),
