@@ -28,6 +28,8 @@ ORDER = {
     "variants.where_to_normalise": "balance",
     "training.how_it_learned": "school",
     "training.train_it_yourself": "model_training",
+    "family.three_kinds": "category",
+    "family.gpt": "keyboard",
     "family.fill_in_the_blank": "edit_note",
     "family.pairs": "join_inner",
     "family.fine_tuning": "label",

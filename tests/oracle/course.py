@@ -170,6 +170,14 @@ COURSE = (
     ),
     Place(
         "Family",
+        "three-kinds",
+        "Three kinds of model",
+        "What may an encoder see, what a decoder, and what is each for?",
+        plays="reading",
+    ),
+    Place("Family", "gpt", "GPT", "What can a decoder do alone?", plays="masked"),
+    Place(
+        "Family",
         "fill-in-the-blank",
         "BERT: fill in the blank",
         "What does one learn by filling in blanks?",

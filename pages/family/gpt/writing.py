@@ -12,7 +12,7 @@ from model.trace import Trace, most_tokens
 from pages.family.gpt.reading import NAME, read, text_pieces
 from ui import engine
 from ui.components.theatre import Scene, Strip, theatre
-from ui.controls.address import read_count, said, write_count
+from ui.controls.address import read_count, write_count
 from ui.controls.chosen_pieces import ChosenPieces, Ids
 from ui.controls.control import Number
 from ui.course.sentence import KEY as SENTENCE
@@ -26,6 +26,7 @@ SHOWN = 40  # characters of the text, from its end, that the theatre shows
 TEMPERATURE = Number("Temperature", "gpt_temperature", 0.0, 2.0, 0.0, 0.1)
 TOP_K = Number("Top-k (0: all)", "gpt_top_k", 0, 50, 0)
 STEP, SEED = "gpt_at", "gpt_seed"
+CHANCE = Number("Seed", SEED, 0, 9999, 0)
 PREFIX = ChosenPieces("gpt_prefix")
 
 
@@ -99,7 +100,7 @@ def write_on(trace: Trace) -> None:
     with second:
         top_k = TOP_K.draw()
     with third:
-        seed = said(SEED, lambda: st.number_input("Seed", 0, 9999, 0, key=SEED, bind="query-params"))
+        seed = CHANCE.draw()
     with fourth:
         st.button("Draw again", key="gpt_draw_again", on_click=draw_again, disabled=temperature == 0)
     prefix, note = PREFIX.read(reading.text, reading.model.config.vocab_size)

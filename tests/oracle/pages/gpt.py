@@ -253,7 +253,7 @@ def write_on(page: Page) -> Statements:
     temperature, top_k, seed = how(page)
     yield claims.slider("Temperature", 0.0, 2.0, temperature)
     yield claims.slider("Top-k (0: all)", 0, 50, top_k)
-    yield Statement("control", {"type": "number_input", "label": "Seed", "low": 0.0, "high": 9999.0, "value": seed})
+    yield claims.slider("Seed", 0, 9999, seed)
     yield claims.button("Draw again", disabled=temperature == 0)
     chosen, note = prefix(page)
     if note:

@@ -65,7 +65,7 @@ SIZES = (
     ("2014-09", "LSTM, 4 + 4 layers", "LSTM", 384, "before-attention", "reading word by word"),
     ("2017-06", "Transformer (base)", "encoder-decoder", 65, "encoder-decoder-attention", "an encoder and a decoder"),
     ("2017-06", "Transformer (big)", "encoder-decoder", 213, "multi-head", "16 heads"),
-    ("2018-06", "GPT", "decoder", 117, "masking", "each piece sees only those before it"),
+    ("2018-06", "GPT", "decoder", 117, "gpt", "guessing the next piece"),
     ("2018-10", "BERT (base)", "encoder", 110, "fill-in-the-blank", "filling in blanks"),
     ("2018-10", "BERT (large)", "encoder", 340, "pairs", "two texts in one row"),
     ("2019-02", "GPT-2", "decoder", 1542, "where-to-normalise", "norms before the sub-layers"),
