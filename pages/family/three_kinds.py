@@ -114,14 +114,15 @@ def see(trace: Trace) -> None:
         st.info(f"BERT and GPT read the first {len(gap.ids)} pieces of this text: the last {gap.n_cut} are left out.")
     chances = gap.chances()
     before, behind = gap.at, len(gap.ids) - gap.at - 1
-    table(
-        ("", "sees of your text", "puts out", "for your text"),
-        [
-            (ENCODER, f"{before} before, {behind} behind", "guesses for a masked piece", guesses(chances[ENCODER])),
-            (DECODER, f"{before} before", "guesses for the next piece", guesses(chances[DECODER])),
-            (BOTH, "all", "another text", trace.translation or "(nothing)"),
-        ],
-    )
+    with st.container(key="kinds_said"):
+        table(
+            ("", "sees of your text", "puts out", "for your text"),
+            [
+                (ENCODER, f"{before} before, {behind} behind", "guesses for a masked piece", guesses(chances[ENCODER])),
+                (DECODER, f"{before} before", "guesses for the next piece", guesses(chances[DECODER])),
+                (BOTH, "all", "another text", trace.translation or "(nothing)"),
+            ],
+        )
     right = gap.ids[gap.at]
     st.markdown(
         f"Asked for is {bold(piece(gap.texts[gap.at]))}: the encoder alone gives it "
@@ -198,16 +199,22 @@ def do(trace: Trace) -> None:
     translation = engine.trace(text).translation
     before, after = gap.chances(), other.chances()
     st.markdown(f"They read: {bold(text)}")
-    table(
-        ("", "your text", "with the other end", "largest difference"),
-        [
-            *(
-                (kind, guesses(before[kind]), guesses(after[kind]), magnitude(difference(before[kind], after[kind])))
-                for kind in (ENCODER, DECODER)
-            ),
-            (BOTH, trace.translation or "(nothing)", translation or "(nothing)", "–"),
-        ],
-    )
+    with st.container(key="kinds_end"):
+        table(
+            ("", "your text", "with the other end", "largest difference"),
+            [
+                *(
+                    (
+                        kind,
+                        guesses(before[kind]),
+                        guesses(after[kind]),
+                        magnitude(difference(before[kind], after[kind])),
+                    )
+                    for kind in (ENCODER, DECODER)
+                ),
+                (BOTH, trace.translation or "(nothing)", translation or "(nothing)", "–"),
+            ],
+        )
     st.caption(
         "The largest difference between the probabilities of any piece at the place asked for. A decoder alone cannot "
         "notice: what stands behind is hidden from that row."
