@@ -24,7 +24,7 @@ from ui.course.lesson import Bench, Lesson, OnMap
 from ui.text import bold, chance, number, piece
 from ui.views.attention_kinds import READABLE
 from ui.views.column_chart import Series, column_chart
-from ui.views.tables import table
+from ui.views.tables import numbers_of_figure, table
 from ui.views.triangle import triangle
 
 Trial = Callable[[Trace], None]
@@ -82,6 +82,7 @@ def see(trace: Trace) -> None:
     )
     if mean >= math.log(size):
         st.info("This text surprises it more than a blind guess would. It learned from English alone.")
+    numbers_of_figure(("piece", "loss"), [(name, number(float(costs[n]))) for n, name in enumerate(shown)])
     with st.expander("What it expected instead"):
         expected(reading)
     with st.expander("What each row sees, and what it must guess"):

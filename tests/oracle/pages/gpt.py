@@ -124,6 +124,8 @@ def see(page: Page) -> Statements:
     )
     if costs.mean() >= math.log(size):
         yield claims.info("This text surprises it more than a blind guess would. It learned from English alone.")
+    yield claims.fold("The numbers of the figure")
+    yield claims.table(("piece", "loss"), *((name, number(costs[i])) for i, name in enumerate(names)))
     yield claims.fold("What it expected instead")
     best = oracle.logits[: len(names)].argmax(1)
     highest = np.exp(oracle.log_shares.max(1))
