@@ -316,11 +316,18 @@ def test_draw_again_takes_the_next_seed() -> None:
         (SAMPLING, "top_p", "<b>", "1"),
         (SAMPLING, "top_k", "1e9", "0"),
         (SAMPLING, "seed", "abc", "0"),
+        (SAMPLING, "seed", "inf", "0"),
     ],
 )
 def test_an_address_that_asks_for_what_cannot_be(method: str, name: str, asked: str, value: str) -> None:
     text = markdown(at(method=method, **{name: asked})).replace("\\", "")
     assert f"The address asks for {name} = {asked}, which cannot be; it is {value}." in text
+
+
+def test_a_seed_of_five_hundred_digits_breaks_nothing() -> None:
+    app = at(method=SAMPLING, seed="9" * 500)
+    assert not app.exception
+    assert "Drawn: " in markdown(app)
 
 
 def test_an_address_that_asks_for_what_can_be_is_not_commented() -> None:

@@ -7,7 +7,6 @@ from model.trace import MAX_TOKENS, Trace
 from pages.inference.inference import state
 from pages.inference.inference.another import step_cards
 from pages.inference.inference.state import text_of
-from ui.controls.address import said
 from ui.controls.control import Number
 from ui.text import bold, chance, in_markdown, piece
 from ui.views.column_chart import Series, column_chart
@@ -16,6 +15,7 @@ from ui.views.tables import numbers_of_figure
 TEMPERATURE = Number("Temperature", "temperature", 0.0, 2.0, 1.0, 0.1)
 TOP_K = Number("Top-k (0: all)", "top_k", 0, 50, 0)
 TOP_P = Number("Top-p", "top_p", 0.0, 1.0, 1.0, 0.05)
+SEED = Number("Seed", "seed", 0, 9999, 0)  # a field to type in would fail at an address with hundreds of digits
 
 
 def draw_again() -> None:
@@ -28,7 +28,7 @@ def sampling(trace: Trace) -> None:
         "**Top-k** keeps the k likeliest pieces, **top-p** the fewest that together reach p. The **seed** fixes the "
         "draw: the same seed, the same sentence."
     )
-    first, second, third, fourth, fifth = st.columns([1, 1, 1, 0.6, 0.6], gap="medium", vertical_alignment="bottom")
+    first, second, third, fourth, fifth = st.columns([1, 1, 1, 1, 0.6], gap="medium", vertical_alignment="bottom")
     with first:
         temperature = TEMPERATURE.draw()
     with second:
@@ -36,7 +36,7 @@ def sampling(trace: Trace) -> None:
     with third:
         top_p = TOP_P.draw()
     with fourth:
-        seed = said("seed", lambda: st.number_input("Seed", 0, 9999, 0, key="seed", bind="query-params"))
+        seed = SEED.draw()
     with fifth:
         st.button("Draw again", key="draw_again", on_click=draw_again)
     prefix, _ = state.read_prefix(trace)

@@ -16,7 +16,6 @@ from tests.oracle.claims import (
     cards,
     chance,
     columns,
-    control,
     factor,
     fold,
     info,
@@ -696,7 +695,7 @@ def sampling(page: Page) -> Statements:
     yield slider("Temperature", 0.0, 2.0, tau)
     yield slider("Top-k (0: all)", 0.0, 50.0, top_k)
     yield slider("Top-p", 0.0, 1.0, top_p)
-    yield control("number_input", "Seed", low=0.0, high=9999.0, value=seed)
+    yield slider("Seed", 0.0, 9999.0, seed)
     yield button("Draw again")
 
     known, begun = writer(page.sentence), prefix(page)[0]
