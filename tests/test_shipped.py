@@ -30,14 +30,15 @@ def figures(name: str) -> dict[str, Any]:
 
 def test_the_readme_tells_the_familys_figures_and_they_reach_what_they_must() -> None:
     readme = (MODELS.parents[1] / "README.md").read_text(encoding="utf-8")
-    gpt, bert, regression = (figures(name) for name in ("gpt-mini", "bert-mini", "in-context"))
+    gpt, lstm, bert, regression = (figures(name) for name in ("gpt-mini", "lstm", "bert-mini", "in-context"))
     ratios = [regression["in-context"][str(n)] / regression["ridge"][str(n)] for n in range(5, 41)]
     for told in (
-        f"{gpt['bits_per_byte']:.3f} ({gpt['five_gram']:.3f})",
+        f"{gpt['bits_per_byte']:.3f} ({gpt['five_gram']:.3f}; {lstm['bits_per_byte']:.3f})",
         f"{bert['accuracy']:.1%} ({bert['left_neighbour']:.1%})",
         f"{min(ratios):.2f}, {max(ratios):.2f}",
     ):
         assert f"| {told} |" in readme, told
-    assert gpt["bits_per_byte"] < gpt["five_gram"]
+    assert gpt["bits_per_byte"] < min(gpt["five_gram"], lstm["bits_per_byte"])
+    assert gpt["data"] == lstm["data"] == bert["data"]
     assert bert["accuracy"] > 2 * bert["left_neighbour"]
     assert max(ratios) < 1.1
