@@ -72,5 +72,5 @@ def test_a_link_below_the_picture_opens_the_lesson_by_keyboard(new_page: Callabl
     page = new_page(color_scheme="light", viewport={"width": 1280, "height": 900})
     page.goto(f"{url}/results")
     drawn(page)
-    page.get_by_role("link", name="GPT → Masking").press("Enter")
-    expect(page).to_have_url(re.compile("/masking"))
+    page.get_by_role("link", name="RoBERTa → Tokenization").press("Enter")
+    expect(page).to_have_url(re.compile("/tokenization"))

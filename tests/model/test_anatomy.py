@@ -13,6 +13,7 @@ from model.describe import Scribe, anatomy_of, describe
 from model.families.encoder_decoder import EncoderDecoder
 from model.feed_forward import FeedForward, GatedFeedForward
 from model.layers import EncoderLayer
+from model.other_networks import loaded_in_context
 from model.readers import load_readers
 from model.residual import PostNorm, PreNorm, SandwichNorm
 from model.tap import Recorder
@@ -232,6 +233,7 @@ def test_the_mask_and_not_the_stacks_name_makes_an_attention_a_decoders(causal: 
 def test_every_kind_of_module_that_is_described_is_part_of_a_model_that_tests_try() -> None:
     tried = {type(part) for make in VARIANTS.values() for part in make().modules()}
     tried |= {type(part) for part in load_readers().model.modules()}
+    tried |= {type(part) for part in loaded_in_context().model.modules()}
     tried |= {type(part) for name in FAMILY for part in small(name).model.modules()}
     ours = {kind for kind in describe.registry if kind.__module__.startswith(("model.", "torch."))}
     assert ours - tried == set(), "add a model that has it to tests/variants.py"

@@ -145,7 +145,7 @@ def test_without_models_the_page_shows_our_own_and_says_how_to_add_one(
 ) -> None:
     monkeypatch.setenv("WALKTHROUGH_MODELS", str(tmp_path))
     app = opened(ANY, sentence=SENTENCE, map="3.2")
-    assert app.selectbox(key="model_box").options == ["this translator"]
+    assert app.selectbox(key="model_box").options == ["this translator", "gpt-mini", "bert-mini"]
     text = markdown(app)
     assert "python -m hub.export" in text
     assert "WALKTHROUGH_MODELS" in text
@@ -159,8 +159,8 @@ def test_without_models_the_page_shows_our_own_and_says_how_to_add_one(
 def test_with_models_the_first_of_them_opens(root: Path) -> None:
     app = opened(ANY, sentence=SENTENCE)
     options = app.selectbox(key="model_box").options
-    assert options[0] == "this translator"
-    assert app.selectbox(key="model_box").value == options[1] == "albert"
+    assert options[:4] == ["this translator", "gpt-mini", "bert-mini", "albert"]
+    assert app.selectbox(key="model_box").value == "albert"
     assert "**albert** is an **encoder**" in markdown(app)
 
 

@@ -201,7 +201,8 @@ def test_what_is_noted_of_the_data(made: dict[str, Any]) -> None:
         "documents": len(subject.documents),
         "tokens": sum(len(one.ids) for one in subject.documents),
     }
-    assert made["in-context"].figures() == {"name": "in-context", "regression": {"d": 3, "n_pairs": 7, "sigma": 0.5}}
+    drawn_from = {"d": 3, "n_pairs": 7, "sigma": 0.5, "x_size": 1.0, "beta_size": 1.0}
+    assert made["in-context"].figures() == {"name": "in-context", "regression": drawn_from}
 
 
 def test_the_vocabulary_is_that_of_the_folder_above(made: dict[str, Any]) -> None:
