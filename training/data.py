@@ -2,7 +2,7 @@
 
 import itertools
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,20 +17,37 @@ Pair = tuple[str, str]
 
 
 def read_pairs(paths: Iterable[Path]) -> list[Pair]:
-    """English-German pairs of files with one `en<TAB>de` a line, normalised.
+    """English-German pairs, normalised.
 
-    Raises: ValueError, naming file and line, where a line has no tab; or if there are no pairs at all
+    Args:   paths: files with one `en<TAB>de` a line; or a path without the endings of two files, `.en` and `.de`, whose
+            lines belong together
+    Raises: ValueError, naming file and line, where a line has no tab; naming both files, if one has more lines; or if
+            there are no pairs at all
     """
-    pairs = []
-    for path in paths:
-        for number, line in enumerate(path.read_text(encoding="utf-8").rstrip("\n").split("\n"), 1):
-            english, tab, german = line.partition("\t")
-            if not tab:
-                raise ValueError(f"{path}, line {number}: expected English, a tab, German; got {line!r}")
-            pairs.append((normalise(english), normalise(german)))
+    pairs = [pair for path in paths for pair in (_tabbed(path) if path.exists() else _side_by_side(path))]
     if not pairs:
         raise ValueError("the files hold no sentence pairs")
-    return pairs
+    return [(normalise(english), normalise(german)) for english, german in pairs]
+
+
+def _lines(path: Path) -> list[str]:
+    return path.read_text(encoding="utf-8").rstrip("\n").split("\n")
+
+
+def _tabbed(path: Path) -> Iterator[Pair]:
+    for number, line in enumerate(_lines(path), 1):
+        english, tab, german = line.partition("\t")
+        if not tab:
+            raise ValueError(f"{path}, line {number}: expected English, a tab, German; got {line!r}")
+        yield english, german
+
+
+def _side_by_side(path: Path) -> list[Pair]:
+    english, german = (Path(f"{path}.{language}") for language in ("en", "de"))
+    pair_of_files = _lines(english), _lines(german)
+    if len(pair_of_files[0]) != len(pair_of_files[1]):
+        raise ValueError(f"{english} has {len(pair_of_files[0])} lines, {german} has {len(pair_of_files[1])}")
+    return list(zip(*pair_of_files, strict=True))
 
 
 @dataclass(frozen=True)

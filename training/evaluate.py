@@ -1,6 +1,7 @@
 """Score the shipped model: `python -m training.evaluate FILE.tsv [--beam 4] [--limit N] [--as-typed]`.
 
-FILE has one `English<TAB>German` a line; several lines of one English sentence are its references. The last line
+FILE has one `English<TAB>German` a line, or is a path to which `.en` and `.de` are added; several lines of one English
+sentence are its references. The last line
 printed is JSON: {"bleu": …, "chrf": …, "sentences": …, "seconds": …}.
 """
 
@@ -46,11 +47,16 @@ def streams(groups: Sequence[Sequence[str]]) -> Any:
 
 
 def evaluate(
-    loaded: LoadedModel, groups: dict[str, list[str]], decoding: Decoding, typed: bool = False
+    loaded: LoadedModel,
+    groups: dict[str, list[str]],
+    decoding: Decoding,
+    typed: bool = False,
+    tokenised: bool = False,
 ) -> dict[str, object]:
     """sacreBLEU and chrF, with their signatures, of the model's translations.
 
     Args:    groups: references of each English sentence; typed: change the English as `as_typed` does
+             tokenised: words and marks stand apart already, so BLEU counts what spaces divide
     Returns: bleu, chrf (0–100), sentences, seconds, bleu_signature, chrf_signature
     """
     console = Console(stderr=True)
@@ -60,7 +66,7 @@ def evaluate(
         translate(loaded, source, decoding) for source in track(sources, "translating", console=console, transient=True)
     ]
     seconds = time.perf_counter() - started
-    bleu, chrf = BLEU(), CHRF()
+    bleu, chrf = BLEU(tokenize="none") if tokenised else BLEU(), CHRF()
     expected = streams(list(groups.values()))
     return {
         "bleu": round(bleu.corpus_score(hypotheses, expected).score, 2),
@@ -81,10 +87,17 @@ def main() -> None:
     parser.add_argument(
         "--as-typed", action="store_true", help="small first letters, no final marks, curly apostrophes in the English"
     )
+    parser.add_argument(
+        "--tokenised", action="store_true", help="FILE is tokenised text: BLEU counts what spaces divide, as papers do"
+    )
     arguments = parser.parse_args()
     decoding = Greedy() if arguments.beam <= 1 else Beam(arguments.beam)
     figures = evaluate(
-        load_folder(arguments.model), references(arguments.file, arguments.limit), decoding, arguments.as_typed
+        load_folder(arguments.model),
+        references(arguments.file, arguments.limit),
+        decoding,
+        arguments.as_typed,
+        arguments.tokenised,
     )
     for name in ("bleu_signature", "chrf_signature"):
         print(f"{name}: {figures.pop(name)}")

@@ -27,5 +27,7 @@ RECIPES: dict[str, Recipe] = {
     # gains from each further step.
     "sibling": Recipe(steps=6_000, batch_tokens=1500, peak_learning_rate=2e-3),
     # The published baseline saw no variations, so neither does ours.
-    "multi30k": Recipe(steps=12_000, batch_tokens=4096, warmup_steps=2000, variation=NO_VARIATION),
+    "multi30k-tiny": Recipe(
+        steps=6_000, batch_tokens=4096, peak_learning_rate=3e-3, warmup_steps=2000, variation=NO_VARIATION
+    ),
 }

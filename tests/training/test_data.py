@@ -41,6 +41,20 @@ def test_a_line_without_a_tab_is_named(tmp_path: Path) -> None:
         read_pairs([path])
 
 
+def test_two_files_with_the_same_lines_are_read_side_by_side(tmp_path: Path) -> None:
+    (tmp_path / "part.lc.en").write_text("a dog .\ntwo  dogs .\n", encoding="utf-8")
+    (tmp_path / "part.lc.de").write_text("ein hund .\nzwei hunde .\n", encoding="utf-8")
+    assert read_pairs([tmp_path / "part.lc"]) == [("a dog .", "ein hund ."), ("two dogs .", "zwei hunde .")]
+
+
+def test_two_files_of_unequal_length_are_named(tmp_path: Path) -> None:
+    english, german = tmp_path / "a.en", tmp_path / "a.de"
+    english.write_text("a\nb\n", encoding="utf-8")
+    german.write_text("a\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=f"^{re.escape(f'{english} has 2 lines, {german} has 1')}$"):
+        read_pairs([tmp_path / "a"])
+
+
 def test_no_variation_changes_nothing() -> None:
     assert NO_VARIATION.apply(PAIRS, random.Random(1)) == PAIRS
 

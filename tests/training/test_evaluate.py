@@ -192,10 +192,10 @@ def test_the_seconds_are_those_of_translating(
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        ([], (SHIPPED, None, Beam(4), False)),
-        (["--beam", "1"], (SHIPPED, None, Greedy(), False)),
-        (["--beam", "2"], (SHIPPED, None, Beam(2), False)),
-        (["--as-typed", "--limit", "3", "--model", "runs/x"], (Path("runs/x"), 3, Beam(4), True)),
+        ([], (SHIPPED, None, Beam(4), False, False)),
+        (["--beam", "1"], (SHIPPED, None, Greedy(), False, False)),
+        (["--beam", "2", "--tokenised"], (SHIPPED, None, Beam(2), False, True)),
+        (["--as-typed", "--limit", "3", "--model", "runs/x"], (Path("runs/x"), 3, Beam(4), True, False)),
     ],
 )
 def test_what_is_typed_reaches_the_evaluation(
@@ -205,16 +205,28 @@ def test_what_is_typed_reaches_the_evaluation(
     monkeypatch.setattr(evaluation, "load_folder", lambda folder: ("machine of", folder))
     monkeypatch.setattr(evaluation, "references", lambda file, limit: ("groups of", file, limit))
 
-    def evaluated(loaded: Any, groups: Any, decoding: Decoding, typed: bool) -> dict[str, object]:
-        folder, limit, wanted, is_typed = expected
+    def evaluated(loaded: Any, groups: Any, decoding: Decoding, typed: bool, tokenised: bool) -> dict[str, object]:
+        folder, limit, wanted, is_typed, is_tokenised = expected
         assert loaded == ("machine of", folder)
         assert groups == ("groups of", Path("test.tsv"), limit)
-        assert (decoding, typed) == (wanted, is_typed)
+        assert (decoding, typed, tokenised) == (wanted, is_typed, is_tokenised)
         return {"bleu": 1.5, "bleu_signature": "b", "chrf_signature": "c"}
 
     monkeypatch.setattr(evaluation, "evaluate", evaluated)
     evaluation.main()
     assert capsys.readouterr().out.splitlines() == ["bleu_signature: b", "chrf_signature: c", json.dumps({"bleu": 1.5})]
+
+
+def test_bleu_of_tokenised_text_counts_what_spaces_divide(
+    shipped: LoadedModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of five words with four signs stuck together, sacreBLEU's own tokenizer would make eight tokens."""
+    monkeypatch.setattr(evaluation, "translate", lambda loaded, source, decoding: source)
+    groups = {"zwei rot-weiße hunde rennen .": ["zwei rot-weiße hunde rennen schnell ."]}
+    figures = evaluate(shipped, groups, Greedy(), tokenised=True)
+    matched = (5 / 5) * (3 / 4) * (2 / 3) * (1 / 2)  # runs of 1, 2, 3, 4 words that stand in the reference
+    assert figures["bleu"] == round(100 * math.exp(1 - 6 / 5) * matched**0.25, 2)
+    assert "tok:none" in str(figures["bleu_signature"])
 
 
 def test_translating_is_the_apps_own() -> None:
