@@ -29,9 +29,9 @@ class Dropout:
 
 
 def regression(sigma: float, x_size: float, beta_size: float, draw: int) -> tuple[np.ndarray, np.ndarray]:
-    """100 tasks of 41 pairs with five numbers in each x: x (100,41,5), y (100,41) = xᵀβ + ε, one β a task."""
+    """64 tasks of 41 pairs with five numbers in each x: x (64,41,5), y (64,41) = xᵀβ + ε, one β a task."""
     generator = torch.Generator().manual_seed(draw)
-    beta = beta_size * torch.randn(100, 5, 1, generator=generator) / 5**0.5
-    x = x_size * torch.randn(100, 41, 5, generator=generator)
-    y = (x @ beta)[..., 0] + sigma * torch.randn(100, 41, generator=generator)
+    beta = beta_size * torch.randn(64, 5, 1, generator=generator) / 5**0.5
+    x = x_size * torch.randn(64, 41, 5, generator=generator)
+    y = (x @ beta)[..., 0] + sigma * torch.randn(64, 41, generator=generator)
     return x.double().numpy(), y.double().numpy()

@@ -119,9 +119,9 @@ def neighbours(x: Array, y: Array, asked: Array) -> Array:
 
 @functools.cache
 def last_weights(sigma: float, draw: int, n: int) -> tuple[Array, Array]:
-    """Of the last x after n examples, in 50 tasks: weights (50,L,H,n+1) on pairs and on itself; distances (50,n)."""
+    """Of the last x after n examples, in 32 tasks: weights (32,L,H,n+1) on pairs and on itself; distances (32,n)."""
     x, y = regression(sigma, 1, 1, draw)
-    x, y = x[:50, : n + 1], y[:50, : n + 1]
+    x, y = x[:32, : n + 1], y[:32, : n + 1]
     rows = np.stack([one[:, :, 2 * n, : 2 * n + 1] for one in Read(x, y).weights], 1)
     pairs = rows[..., 0:-1:2] + rows[..., 1::2]
     return np.concatenate([pairs, rows[..., -1:]], -1), np.sqrt(((x[:, :n] - x[:, n:]) ** 2).sum(-1))

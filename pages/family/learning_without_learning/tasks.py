@@ -16,8 +16,8 @@ from ui.controls.control import Choice, Number, Stops
 
 Array = NDArray[np.float64]
 
-N_TASKS, MOST = 100, 40  # tasks in a draw; examples in a prompt
-CHUNK = 50  # tasks that go through the model at once: of more, the numbers no longer fit near the processor
+N_TASKS, MOST = 64, 40  # tasks in a draw; examples in a prompt
+CHUNK = 32  # tasks that go through the model at once: of more, the numbers no longer fit near the processor
 TRAINED = Regression().sigma
 TRANSFORMER, RIDGE, LEAST, NEAREST, ZERO = "Transformer", "ridge", "least squares", "3 nearest neighbours", "always 0"
 EXAMPLES = Number("Examples", "icl_examples", 1, MOST, 10)

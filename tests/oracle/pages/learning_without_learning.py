@@ -129,7 +129,7 @@ def see(page: Page) -> Statements:
         else " It was trained with σ = 0.5 only, and is not told that σ is another now; ridge is."
     )
     yield claims.caption(
-        f"Means over 100 tasks that it has never seen. With {state.count} the Transformer's error is "
+        f"Means over 64 tasks that it has never seen. With {state.count} the Transformer's error is "
         f"**{number(ratio(found, state.n), 2)} times** ridge's. The dotted line across is the noise, σ² = "
         f"{number(state.sigma**2, 2)}, which nobody can guess.{other}"
     )
@@ -262,7 +262,7 @@ def every_head(state: State) -> Statements:
     along = follows(state.sigma, state.draw, state.n)
     layer, head = divmod(int(along.argmax()), heads)
     yield claims.caption(
-        "Does it look at the examples whose x is near? In 50 tasks the head whose weights go with nearness most is layer "
+        "Does it look at the examples whose x is near? In 32 tasks the head whose weights go with nearness most is layer "
         f"{layer + 1}, head {head + 1}: a mean correlation of {number(along.max(), 2)} (1 would be exactly so, 0 not at "
         "all). Where a head looks does not say what the model does with it: the table in See says whose guesses its own "
         "are near."
