@@ -1,5 +1,5 @@
 # `make` lists the targets. Everything installs into .venv; nothing else on the machine changes, except that
-# `make test` installs Chromium where it is missing and may be installed.
+# `make test` installs Chromium and nginx where they are missing and may be installed.
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -10,13 +10,17 @@ CHROMIUM ?= $(shell command -v chromium-headless-shell || command -v chromium ||
 # The tests run two at a time already: more threads for one product would only wait for one another.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: help app env env-dev check unit test bench lint chromium
+.PHONY: help app serve env env-dev check unit test bench lint chromium nginx
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 app: env  ## Install what is missing and start the app
 	$(BIN)/streamlit run app.py
+
+serve: env  ## Serve the app to many learners, on port 8080 (PORT=, PROCESSES=, APPS=, TRUST=: see docs/)
+	@$(BIN)/python -m serving $(if $(PORT),--port $(PORT)) $(if $(PROCESSES),--processes $(PROCESSES)) \
+		$(if $(APPS),--apps $(APPS)) $(if $(TRUST),--trust $(TRUST))
 
 env: .venv/app.stamp  ## Install what the app needs
 
@@ -28,7 +32,7 @@ check: env-dev  ## Lint, types and unit tests: not the slow ones, nor those of w
 unit: env-dev
 	$(ONE_THREAD) $(BIN)/pytest -n 2 --dist loadfile -m "not browser and not slow" --ignore tests/pages
 
-test: env-dev chromium  ## All tests, in a real browser too
+test: env-dev chromium nginx  ## All tests, in a real browser too
 	$(ONE_THREAD) CHROMIUM="$(CHROMIUM)" $(BIN)/pytest -n 2 --dist loadfile
 
 bench: env-dev  ## This project beside its peers, as ratios
@@ -43,6 +47,11 @@ chromium:
 	@[ -n "$(CHROMIUM)" ] || { $(SUDO) apt-get update -q && \
 		{ $(SUDO) apt-get install -qy chromium-headless-shell || $(SUDO) apt-get install -qy chromium; }; } || \
 		{ echo "The browser tests need Chromium: install it, or name one with make test CHROMIUM=/path/to/it."; exit 1; }
+
+nginx:
+	@[ -n "$$(PATH="$$PATH:/usr/sbin" command -v nginx)" ] || \
+		{ $(SUDO) apt-get update -q && $(SUDO) apt-get install -qy --no-install-recommends nginx; } || \
+		{ echo "The tests of make serve need nginx: install it."; exit 1; }
 
 # A stamp file is newer than its requirements file as long as nothing needs installing.
 .venv/app.stamp: requirements.txt .venv/made.stamp

@@ -7,8 +7,12 @@ Streamlit would take the first deep link to a fresh server for its old multipage
 import sys
 
 import streamlit as st
+from starlette.middleware import Middleware
+from starlette.routing import Route
 
 from model.checkpoint import CheckpointError
+from serving.fair_share import FairShare
+from serving.first_visit import first_visit, ready
 from ui.engine import warm_up
 
 try:
@@ -16,4 +20,9 @@ try:
 except CheckpointError as error:
     sys.exit(str(error))
 
-app = st.App("pages/router/script.py")
+app = st.App(
+    "pages/router/script.py",
+    lifespan=first_visit,
+    routes=[Route("/ready", ready)],
+    middleware=[Middleware(FairShare)],
+)

@@ -7,10 +7,11 @@ import numpy as np
 import streamlit as st
 
 from training.live import CPU_SECONDS, WALL_SECONDS, LiveTraining, Task
-from ui.queue import WORKERS, Job, submit
+from ui.queue import WORKERS, Job, TooMuchWorkError, submit
 from ui.text import magnitude
 from ui.views.column_chart import Series, column_chart
 from ui.views.line_chart import line_chart
+from ui.visitor import visitor
 
 REFRESH = 0.4  # seconds between two looks
 NOTE = (
@@ -45,7 +46,7 @@ def trained(slot: str, task: Task) -> LiveTraining[Any] | None:
 
 def _start(slot: str, task: Task) -> None:
     training = LiveTraining[Any](task)
-    st.session_state[slot] = submit(training.run), training
+    st.session_state[slot] = submit(training.run, visitor()), training
 
 
 def watch(slot: str, task: Task, draw: Callable[[LiveTraining[Any]], None], label: str = "Start") -> None:
@@ -62,7 +63,8 @@ def watch(slot: str, task: Task, draw: Callable[[LiveTraining[Any]], None], labe
     if job.look() in ("waiting", "running"):
         _watch(slot, mine, draw)
         return
-    st.info(training.ended or "The training was stopped before it began.")
+    refused = str(job.error) if isinstance(job.error, TooMuchWorkError) else ""
+    st.info(training.ended or refused or "The training was stopped before it began.")
     st.button(f"{label} again", key=f"{slot}/again", on_click=_start, args=(slot, task))
     if training.reports:
         draw(training)

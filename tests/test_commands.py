@@ -40,7 +40,19 @@ def test_translate_takes_lines_and_answers_each_with_one() -> None:
     assert "Hund" in answers[2]
 
 
-FOLDERS = ("assets", "experiments", "explain", "figures", "hub", "model", "pages", "processes", "training", "ui")
+FOLDERS = (
+    "assets",
+    "experiments",
+    "explain",
+    "figures",
+    "hub",
+    "model",
+    "pages",
+    "processes",
+    "serving",
+    "training",
+    "ui",
+)
 
 
 @pytest.fixture

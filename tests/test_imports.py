@@ -9,10 +9,10 @@ import pytest
 ROOT = Path(__file__).parent.parent
 
 ALLOWED = {
-    "app.py": "ui model streamlit",
+    "app.py": "ui model serving streamlit starlette",
     # Lessons run small experiments on the model.
     "pages": "ui explain experiments figures model hub training streamlit numpy torch",
-    "ui": "explain experiments model figures streamlit cachetools numpy torch PIL",
+    "ui": "explain experiments model figures serving streamlit cachetools numpy torch PIL",
     "explain": "model figures numpy",
     "experiments": "model figures numpy torch",
     "figures": "numpy plotly",
@@ -20,6 +20,7 @@ ALLOWED = {
     "rich",
     "model": "numpy torch tokenizers safetensors",
     "processes": "",
+    "serving": "streamlit starlette",
     "training": "model experiments processes numpy torch tokenizers safetensors accelerate sacrebleu rich",
 }
 # May import anything; nothing else imports pages, whose own parts may import each other.

@@ -1,7 +1,8 @@
 """Long work in the background: a queue with progress, a place in line, and a way to stop.
 
 Work is a generator that yields how far it has come, from 0 to 1, and returns its result. It can be stopped wherever it
-yields. It ends by itself when nobody has looked at it for a while: the visitor has left.
+yields. It ends by itself when nobody has looked at it for a while: the visitor has left. Of one visitor's jobs one runs
+at a time, so that nobody waits for long behind somebody else's.
 """
 
 import threading
@@ -13,6 +14,8 @@ from typing import Any, Literal
 
 WORKERS = 2  # jobs at a time; the others wait
 PATIENCE_SECONDS = 20.0  # without a look at the job, after which it stops
+MOST = 3  # jobs of one visitor, under way or waiting
+TOO_MANY = f"You have {MOST} long tasks under way. Stop one, or wait until one is done."
 
 State = Literal["waiting", "running", "done", "stopped", "failed"]
 Work = Generator[float, None, Any]
@@ -20,9 +23,13 @@ Work = Generator[float, None, Any]
 
 @dataclass(eq=False)
 class Job:
-    """One piece of long work. progress: from 0 to 1; result: once done; error: what went wrong, if it failed."""
+    """One piece of long work, of a visitor if it says so.
+
+    progress: from 0 to 1; result: once done; error: what went wrong, if it failed
+    """
 
     work: Callable[[], Work]
+    visitor: str | None = None
     state: State = "waiting"
     progress: float = 0.0
     result: Any = None
@@ -52,21 +59,51 @@ class Job:
 
 _lock = threading.Lock()
 _waiting: list[Job] = []
+_running: list[Job] = []
 _pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="long-work")
 
 
-def submit(work: Callable[[], Work]) -> Job:
-    """Put work in line; it begins when a worker is free."""
-    job = Job(work)
+class TooMuchWorkError(Exception):
+    """A visitor has as many jobs as one may have; says so in a sentence for them."""
+
+
+def submit(work: Callable[[], Work], visitor: str | None = None) -> Job:
+    """Put work in line; it begins when a worker is free and no other job of this visitor is running.
+
+    A visitor who has too many jobs gets one that has failed, with `TooMuchWorkError`.
+    """
+    job = Job(work, visitor)
     with _lock:
+        if visitor and sum(one.visitor == visitor and not one.abandoned for one in _waiting + _running) >= MOST:
+            job.error, job.state = TooMuchWorkError(TOO_MANY), "failed"
+            return job
         _waiting.append(job)
-    _pool.submit(_do, job)
+    _pool.submit(_work_off)
     return job
 
 
-def _do(job: Job) -> None:
+def _take() -> Job | None:
+    """The first job in line whose visitor has none running, if there is one."""
     with _lock:
-        _waiting.remove(job)
+        busy = {one.visitor for one in _running} - {None}
+        job = next((one for one in _waiting if one.visitor not in busy), None)
+        if job:
+            _waiting.remove(job)
+            _running.append(job)
+        return job
+
+
+def _work_off() -> None:
+    """Do what is in line. A job that is passed over is taken by whoever does the other job of its visitor."""
+    while job := _take():
+        try:
+            _do(job)
+        finally:
+            with _lock:
+                _running.remove(job)
+
+
+def _do(job: Job) -> None:
     if job.abandoned:
         job.state = "stopped"
         return

@@ -12,6 +12,7 @@ from ui.course.page_frame import styles
 from ui.course.presenter import presenter_switch
 from ui.course.sentence import sentence_bar
 from ui.engine import tidy_up
+from ui.visitor import stop_if_too_many_pages
 
 PAGES = Path(__file__).parents[1]
 
@@ -20,6 +21,7 @@ NAME = "Transformer Walkthrough"
 # Before the navigation: else Streamlit takes the icon of the page for the tab, and fetches it from the internet.
 st.set_page_config(page_title=NAME, page_icon="🔎", layout="wide", initial_sidebar_state=240)
 styles()
+stop_if_too_many_pages()
 page = st.navigation(
     {
         "Start": [

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from ui import queue
-from ui.queue import WORKERS, Job, Work, submit
+from ui.queue import MOST, TOO_MANY, WORKERS, Job, TooMuchWorkError, Work, submit
 
 
 def until(condition: Callable[[], bool], job: Job, seconds: float = 10) -> None:
@@ -107,3 +107,38 @@ def test_work_that_nobody_looks_at_stops_by_itself(monkeypatch: pytest.MonkeyPat
     while job.state != "stopped":
         assert time.monotonic() < end
         time.sleep(0.01)
+
+
+def test_one_visitor_has_one_job_running_and_does_not_hold_up_others() -> None:
+    gates = [threading.Event() for _ in range(4)]
+    mine = [submit(lambda gate=gate: steps(gate), "me") for gate in gates[:3]]
+    until(lambda: mine[0].look() == "running", mine[0])
+    other = submit(lambda: steps(gates[3]), "you")
+    until(lambda: other.state == "running", other)  # though two of mine came before it and no worker is idle
+    assert [job.look() for job in mine] == ["running", "waiting", "waiting"]
+    gates[3].set()
+    until(lambda: other.state == "done", other)
+    assert [job.look() for job in mine] == [
+        "running",
+        "waiting",
+        "waiting",
+    ]  # a worker is idle, but this visitor has one
+    for job, gate in zip(mine, gates, strict=False):
+        until(lambda job=job: job.state == "running", job)
+        gate.set()
+        until(lambda job=job: job.state == "done", job)
+
+
+def test_a_job_too_many_is_refused_in_a_sentence_and_one_that_was_stopped_does_not_count() -> None:
+    gate = threading.Event()
+    jobs = [submit(lambda: steps(gate), "me") for _ in range(MOST)]
+    refused = submit(lambda: steps(gate), "me")
+    assert refused.state == "failed"
+    assert isinstance(refused.error, TooMuchWorkError)
+    assert str(refused.error) == TOO_MANY
+    jobs[-1].cancel()
+    allowed = submit(lambda: steps(gate), "me")
+    assert allowed.state == "waiting"
+    gate.set()
+    until(lambda: all(job.look() in ("done", "stopped") for job in [*jobs, allowed]), allowed)
+    assert allowed.state == "done"

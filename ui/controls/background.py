@@ -5,8 +5,9 @@ from typing import Any
 
 import streamlit as st
 
-from ui.queue import Job, Work, submit
+from ui.queue import Job, TooMuchWorkError, Work, submit
 from ui.text import in_markdown
+from ui.visitor import visitor
 
 REFRESH = 0.5  # seconds between two looks at a running job
 
@@ -26,7 +27,7 @@ def background(key: str, label: str, about: object, work: Callable[[], Work]) ->
         st.session_state.pop(slot, None)
 
     def start() -> None:
-        st.session_state[slot] = submit(work), about
+        st.session_state[slot] = submit(work, visitor()), about
 
     if job is None:
         st.button(label, key=f"{key}/start", on_click=start)
@@ -36,7 +37,12 @@ def background(key: str, label: str, about: object, work: Callable[[], Work]) ->
         return None
     if job.state == "done":
         return job.result
-    st.info("Stopped. Nothing was kept." if job.state == "stopped" else f"It broke off: {in_markdown(str(job.error))}.")
+    if isinstance(job.error, TooMuchWorkError):
+        st.info(str(job.error))
+    else:
+        st.info(
+            "Stopped. Nothing was kept." if job.state == "stopped" else f"It broke off: {in_markdown(str(job.error))}."
+        )
     st.button("Start again", key=f"{key}/again", on_click=start)
     return None
 

@@ -1,0 +1,314 @@
+"""The proxy, a real nginx, before stand-ins for the app: who goes where, what is packed and kept, what is too much."""
+
+import gzip
+import http.client
+import re
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from email.message import Message
+from http.cookies import SimpleCookie
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from serving import VISITOR_COOKIE, proxy
+from serving.app_process import free_port
+from serving.proxy import NOT_THERE, TOO_MUCH, NoProxyError, Proxy, Site, UnknownPlaceError, addresses, configuration
+
+CODE = b"function draw() { return 'the same again and again'; }\n" * 200
+
+
+class StandIn(BaseHTTPRequestHandler):
+    """Says by which server it was answered; serves one file as Streamlit does, and one as it serves components."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        self.server.asked.append(self.path)
+        if self.path == "/_stcore/stream":
+            self.send_response(101)
+            self.send_header("Upgrade", "websocket")
+            self.send_header("Connection", "Upgrade")
+            self.end_headers()
+            self.wfile.write(str(self.server.server_port).encode())
+            self.close_connection = True
+            return
+        body, keep = str(self.server.server_port).encode(), "no-cache"
+        if self.path == "/address":
+            body = self.headers["X-Forwarded-For"].encode()
+        if self.path.endswith("app.js"):
+            body, keep = CODE, "public, immutable, max-age=31536000" if "static" in self.path else "public"
+        self.send_response(404 if "missing" in self.path else 200)
+        self.send_header("Content-Type", "text/javascript" if self.path.endswith(".js") else "text/html")
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Cache-Control", keep)
+        self.send_header("Set-Cookie", "_streamlit_xsrf=1")
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+class Visitor:
+    """A browser without a screen: keeps its cookies."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+        self.cookies: dict[str, str] = {}
+
+    def get(self, path: str = "/", **headers: str) -> tuple[int, Message, bytes]:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        try:
+            if self.cookies:
+                headers["Cookie"] = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
+            connection.request("GET", path, headers=headers)
+            answer = connection.getresponse()
+            for line in answer.headers.get_all("Set-Cookie", []):
+                self.cookies |= {name: one.value for name, one in SimpleCookie(line).items()}
+            return answer.status, answer.headers, answer.read()
+        finally:
+            connection.close()
+
+    def connect(self) -> bytes:
+        """Open the long connection; which server says so."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=10) as wire:
+            cookies = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
+            lines = ("GET /_stcore/stream HTTP/1.1", "Host: x", "Upgrade: websocket", "Connection: Upgrade")
+            wire.sendall("\r\n".join([*lines, f"Cookie: {cookies}", "", ""]).encode())
+            answer = b""
+            while more := wire.recv(4096):
+                answer += more
+        head, _, body = answer.partition(b"\r\n\r\n")
+        for line in head.decode().splitlines():
+            if line.lower().startswith("set-cookie:"):
+                self.cookies |= {name: one.value for name, one in SimpleCookie(line.partition(":")[2]).items()}
+        return body if b" 101 " in head else head
+
+
+@pytest.fixture
+def app() -> Iterator[Callable[[], ThreadingHTTPServer]]:
+    """app() → one more stand-in, running."""
+    with ExitStack() as stack:
+
+        def start() -> ThreadingHTTPServer:
+            server = stack.enter_context(ThreadingHTTPServer(("127.0.0.1", 0), StandIn))
+            server.asked = []
+            threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+            stack.callback(server.shutdown)
+            return server
+
+        yield start
+
+
+@pytest.fixture
+def before(tmp_path: Path) -> Iterator[Callable[..., Proxy]]:
+    """before(server, …) → a proxy before them, listening."""
+    running: list[Proxy] = []
+
+    def start(*servers: ThreadingHTTPServer, trust: tuple[str, ...] = ()) -> Proxy:
+        port = free_port()
+        apps = [f"127.0.0.1:{server.server_port}" for server in servers]
+        (tmp_path / str(port)).mkdir()
+        one = Proxy(Site(f"127.0.0.1:{port}", apps, trust), tmp_path / str(port))
+        running.append(one)
+        one.port = port
+        wait_for(port)
+        return one
+
+    yield start
+    for one in running:
+        one.end()
+
+
+def wait_for(port: int) -> None:
+    end = time.monotonic() + 10
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            return
+        except OSError:
+            assert time.monotonic() < end
+            time.sleep(0.02)
+
+
+def test_a_visitor_stays_with_one_process_and_new_ones_are_shared_out(
+    app: Callable[[], ThreadingHTTPServer], before: Callable[..., Proxy]
+) -> None:
+    port = before(app(), app()).port
+    seen = set()
+    for _ in range(6):
+        visitor = Visitor(port)
+        answers = {visitor.get()[2] for _ in range(4)} | {visitor.connect()}
+        assert len(answers) == 1
+        seen |= answers
+    assert len(seen) == 2
+
+
+def test_a_visitor_whose_process_is_gone_stays_with_the_one_that_took_over(
+    app: Callable[[], ThreadingHTTPServer], before: Callable[..., Proxy]
+) -> None:
+    servers = app(), app()
+    visitor = Visitor(before(*servers).port)
+    first = visitor.get()[2]
+    gone, left = servers if first == str(servers[0].server_port).encode() else servers[::-1]
+    gone.shutdown()
+    gone.server_close()
+    before_it = dict(visitor.cookies)
+    assert visitor.connect() == str(left.server_port).encode()
+    assert visitor.cookies["walkthrough_process"] != before_it["walkthrough_process"]
+    assert visitor.cookies[VISITOR_COOKIE] == before_it[VISITOR_COOKIE]
+    assert visitor.get()[2] == str(left.server_port).encode()
+
+
+def test_a_cookie_of_a_visitors_own_making_does_no_harm(
+    app: Callable[[], ThreadingHTTPServer], before: Callable[..., Proxy]
+) -> None:
+    port = before(app()).port
+    for value in ("17", "process_1", "x" * 3000, "any", "127.0.0.1:22"):
+        visitor = Visitor(port)
+        visitor.cookies = {"walkthrough_process": value, VISITOR_COOKIE: value}
+        assert visitor.get()[0] == 200
+        assert visitor.cookies["walkthrough_process"] not in ("17", value)
+        assert len(visitor.cookies[VISITOR_COOKIE]) == 32
+
+
+def test_where_a_visitor_comes_from_is_believed_of_a_proxy_alone(
+    app: Callable[[], ThreadingHTTPServer], before: Callable[..., Proxy]
+) -> None:
+    said = {"X-Forwarded-For": "198.51.100.7, 203.0.113.9"}
+    port = before(app()).port
+    assert Visitor(port).get("/address", **said)[2] == b"127.0.0.1"
+    port = before(app(), trust=("127.0.0.0/8",)).port
+    assert Visitor(port).get("/address", **said)[2] == b"203.0.113.9"
+
+
+def test_files_come_packed_are_kept_and_are_asked_for_once(
+    app: Callable[[], ThreadingHTTPServer], before: Callable[..., Proxy]
+) -> None:
+    server = app()
+    port = before(server).port
+    for path in ("/static/js/app.js", "/_stcore/bidi-components/house.stage/app.js"):
+        for _ in range(3):
+            status, headers, body = Visitor(port).get(path, **{"Accept-Encoding": "gzip, br"})
+            assert (status, headers["Content-Encoding"]) == (200, "gzip")
+            assert "immutable" in headers["Cache-Control"]
+            assert "max-age=31536000" in headers["Cache-Control"]
+            assert headers.get_all("Set-Cookie") is None  # a kept answer carries nobody's cookie
+            assert gzip.decompress(body) == CODE
+            assert len(body) < len(CODE) / 10
+        assert server.asked == [path]
+        assert Visitor(port).get(path)[2] == CODE  # who cannot unpack it gets it as it is
+        server.asked.clear()
+
+
+def test_what_is_not_there_is_not_kept(app: Callable[[], ThreadingHTTPServer], before: Callable[..., Proxy]) -> None:
+    server = app()
+    port = before(server).port
+    for path in ("/static/js/of-an-older-version.js", "/_stcore/bidi-components/house.stage/missing.js"):
+        for _ in range(2):  # Streamlit answers the first with a page and "no-cache"
+            headers = Visitor(port).get(path)[1]
+            assert "immutable" not in headers.get("Cache-Control", "")
+        assert server.asked == [path] * 2
+        server.asked.clear()
+
+
+def test_who_asks_too_much_is_told_and_others_are_served(
+    app: Callable[[], ThreadingHTTPServer], before: Callable[..., Proxy]
+) -> None:
+    port = before(app()).port
+    greedy, other = Visitor(port), Visitor(port)
+    greedy.get()
+    answers = [greedy.get() for _ in range(120)]
+    refused = [(status, headers, body) for status, headers, body in answers if status != 200]
+    assert 20 < len(refused) < 80
+    for status, headers, body in refused:
+        assert (status, headers["Retry-After"]) == (429, "5")
+        assert headers["Content-Type"] == "text/html; charset=utf-8"
+        assert TOO_MUCH in body.decode()
+    assert [other.get()[0] for _ in range(20)] == [200] * 20
+    files = [greedy.get("/static/js/app.js")[0] for _ in range(100)]
+    assert files == [200] * 100  # a page has many; they cost nothing
+
+
+def test_while_no_process_answers_a_page_says_so_and_loads_itself_again(
+    app: Callable[[], ThreadingHTTPServer], before: Callable[..., Proxy]
+) -> None:
+    server = app()
+    port = before(server).port
+    server.shutdown()
+    server.server_close()
+    status, headers, body = Visitor(port).get()
+    assert (status, headers["Retry-After"]) == (503, "5")
+    assert NOT_THERE in body.decode()
+    assert "http-equiv='refresh'" in body.decode()
+
+
+def test_numbers_about_the_server_are_nobodys_business(
+    app: Callable[[], ThreadingHTTPServer], before: Callable[..., Proxy]
+) -> None:
+    server = app()
+    assert Visitor(before(server).port).get("/_stcore/metrics")[0] == 404
+    assert server.asked == []
+
+
+def test_a_proxy_that_was_killed_is_started_again(
+    app: Callable[[], ThreadingHTTPServer], before: Callable[..., Proxy]
+) -> None:
+    one = before(app())
+    one.process.kill()
+    one.process.wait()
+    time.sleep(0.2)  # its worker sees that it is alone
+    end = time.monotonic() + 10
+    while time.monotonic() < end:
+        one.look_after()
+        try:
+            assert Visitor(one.port).get()[0] == 200
+            break
+        except OSError:
+            time.sleep(0.1)
+    else:
+        pytest.fail("It does not answer.")
+
+
+def test_it_follows_the_app_to_other_addresses(
+    app: Callable[[], ThreadingHTTPServer], before: Callable[..., Proxy], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old, new = app(), app()
+    one = before(old)
+    monkeypatch.setattr(proxy, "addresses", lambda places: [f"127.0.0.1:{new.server_port}"])
+    one.look_after()
+    end = time.monotonic() + 10
+    while Visitor(one.port).get()[2] != str(new.server_port).encode():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_two_proxies_at_one_address_are_one_too_many(
+    app: Callable[[], ThreadingHTTPServer], before: Callable[..., Proxy], tmp_path: Path
+) -> None:
+    server = app()
+    one = before(server)
+    (tmp_path / "second").mkdir()
+    site = Site(f"127.0.0.1:{one.port}", [f"127.0.0.1:{server.server_port}"])
+    second = Proxy(site, tmp_path / "second")
+    second.process.wait(20)
+    with pytest.raises(NoProxyError, match=r"Is something else serving at 127\.0\.0\.1:"):
+        second.look_after()
+
+
+def test_a_name_may_stand_for_several_addresses() -> None:
+    assert addresses(["127.0.0.1:81", "127.0.0.2:80", "127.0.0.1:81"]) == ["127.0.0.1:81", "127.0.0.2:80"]
+    for place in ("no-such-place.invalid:80", "127.0.0.1", "127.0.0.1:http-alt?", ""):
+        with pytest.raises(UnknownPlaceError, match=rf"^No app can be found at {re.escape(place)}\.$"):
+            addresses([place])
+
+
+def test_every_word_of_the_template_is_replaced(tmp_path: Path) -> None:
+    text = configuration(Site("127.0.0.1:1", []), ["127.0.0.1:2", "127.0.0.1:3"], tmp_path)
+    assert "@USER@" not in text
+    assert [line for line in text.splitlines() if "server 127.0.0.1:2" in line and "backup" in line]

@@ -1,0 +1,35 @@
+"""Long work on a page: what a visitor is told who has as much as one may have."""
+
+from streamlit.testing.v1 import AppTest
+
+from ui.queue import MOST, TOO_MANY
+
+
+def page() -> None:
+    import time
+
+    import streamlit as st
+
+    from ui.controls.background import background
+    from ui.queue import MOST, Work
+
+    def work() -> Work:
+        for _ in range(3000):
+            yield 0.5
+            time.sleep(0.02)
+
+    for n in range(MOST + 1):
+        st.write(background(f"job{n}", f"Start {n}", "this", work))
+
+
+def test_a_job_too_many_is_refused_in_a_sentence_and_can_be_started_later() -> None:
+    app = AppTest.from_function(page, default_timeout=30).run()
+    for n in range(MOST + 1):
+        app.button(key=f"job{n}/start").click().run()
+    assert [info.value for info in app.info] == [TOO_MANY]
+    jobs = [app.session_state[f"job/job{n}"][0] for n in range(MOST)]
+    jobs[0].cancel()  # counts no longer
+    app.button(key=f"job{MOST}/again").click().run()
+    assert TOO_MANY not in [info.value for info in app.info]
+    for job in [*jobs, app.session_state[f"job/job{MOST}"][0]]:
+        job.cancel()

@@ -1,0 +1,26 @@
+"""Who a visitor is, for what nobody may have too much of. Not their name: a sign without a meaning."""
+
+import re
+from uuid import uuid4
+
+import streamlit as st
+
+from serving import MOST_PAGES, TOO_MANY_PAGES, VISITOR_COOKIE
+
+_SLOT = "visitor"
+
+
+def visitor() -> str:
+    """One for all pages that a browser has open, if the app stands behind its proxy; else one for this page alone."""
+    named = str(st.context.cookies.get(VISITOR_COOKIE, ""))
+    if re.fullmatch("[0-9a-f]{32}", named):
+        return named
+    return str(st.session_state.setdefault(_SLOT, uuid4().hex))
+
+
+def stop_if_too_many_pages() -> None:
+    """Say so, and nothing else, on a page that a visitor opens beside too many others."""
+    if TOO_MANY_PAGES in st.context.headers:
+        tabs = f"This app is open in {MOST_PAGES} tabs of your browser already."
+        st.warning(f"{tabs} Close one, then load this page again.")
+        st.stop()
