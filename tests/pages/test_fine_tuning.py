@@ -1,26 +1,15 @@
 """The learner's own classifier on the page: trained, worked out and tried; what cannot be learned from is told."""
 
 import time
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from processes.nursery import Nursery
 from tests.pages.kit import assert_sound, markdown, notices, opened, table, values
-from training import live
 
 SLUG = "fine-tuning"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _nursery_of_these_tests() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        nursery = Nursery("training.live")
-        patch.setattr(live, "_nursery", nursery)
-        yield
-        nursery.stop()
+pytestmark = pytest.mark.usefixtures("own_nursery")
 
 
 def said(app: AppTest) -> str:

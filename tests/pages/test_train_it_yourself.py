@@ -1,7 +1,6 @@
 """The learner's own training on the page: it moves, it stops, and what it leaves is worked out and tried."""
 
 import time
-from collections.abc import Iterator
 
 import numpy as np
 import psutil
@@ -9,22 +8,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from model import trace as model_trace
-from processes.nursery import Nursery
 from tests.pages.kit import assert_sound, component, markdown, notices, opened, table, values
 from training import live
 from training.toy import TASKS
 from ui import engine, queue
 
 SLUG = "train-it-yourself"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _nursery_of_these_tests() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        nursery = Nursery("training.live")
-        patch.setattr(live, "_nursery", nursery)
-        yield
-        nursery.stop()
+pytestmark = pytest.mark.usefixtures("own_nursery")
 
 
 def button(app: AppTest, label: str) -> object:

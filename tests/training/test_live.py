@@ -9,22 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from processes.nursery import Nursery
 from training import live, toy
 from training.live import LiveTraining
 from training.toy import Choice, Report
 
-pytestmark = pytest.mark.slow  # on a busy machine: a training gives way to everything else
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _nursery_of_these_tests() -> Iterator[None]:
-    """A nursery without the processes of other tests."""
-    with pytest.MonkeyPatch.context() as patch:
-        nursery = Nursery("training.live")
-        patch.setattr(live, "_nursery", nursery)
-        yield
-        nursery.stop()
+# Slow on a busy machine: a training gives way to everything else.
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("own_nursery")]
 
 
 def nursery() -> int:
