@@ -10,6 +10,7 @@ import streamlit as st
 from starlette.middleware import Middleware
 from starlette.routing import Route
 
+from classroom.keeper import start_keeper
 from model.checkpoint import CheckpointError
 from serving.fair_share import FairShare
 from serving.first_visit import first_visit, ready
@@ -20,6 +21,7 @@ try:
 except CheckpointError as error:
     sys.exit(str(error))
 
+start_keeper()
 app = st.App(
     "pages/router/script.py",
     lifespan=first_visit,

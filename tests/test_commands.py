@@ -42,6 +42,7 @@ def test_translate_takes_lines_and_answers_each_with_one() -> None:
 
 FOLDERS = (
     "assets",
+    "classroom",
     "experiments",
     "explain",
     "figures",

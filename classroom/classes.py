@@ -1,0 +1,307 @@
+"""Opening, joining, teaching and deleting a class; where its learners stand, and where its teacher sends them.
+
+Whoever does something holds a `Teacher` or a `Learner`, which only the right secret or token gives. Each belongs to one
+class and reaches no other.
+"""
+
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sqlalchemy import delete, func, or_, select, update
+from sqlalchemy.orm import Session
+
+from classroom import limits
+from classroom.database import Database
+from classroom.errors import NoSuchClassError, NotPossibleError, NotTheTeacherError, TooManyTriesError
+from classroom.tables import Class, Learner
+from classroom.words import clean, hashed, new_code, new_secret, read_code, same
+
+DAY = 24 * 3600
+KEPT_DAYS = 30  # after its opening a class is deleted
+HERE_SECONDS = 90  # since a learner was last heard of: they count as being here
+MAX_TITLE, MAX_NICKNAME, MAX_SENTENCE = 60, 24, 300
+MAX_LEARNERS = 500
+MAX_STATE = 30, 2000  # parameters of a place, and signs of them all
+
+ENDED = "This class is over: its teacher or its age has deleted it."
+NO_CLASS = "There is no class with this code: look at it once more, it has six letters and digits."
+NOT_YOURS = "This is not the teacher's link of a class: use the whole link that you were given when you opened it."
+LOCKED = "This class lets nobody else in: ask your teacher."
+CROWDED = f"This class is full: {MAX_LEARNERS} learners are in it."
+WAIT = "There were too many tries from your network: wait ten minutes, then try again."
+
+
+@dataclass(frozen=True)
+class Teacher:
+    """Somebody who knows the secret of a class."""
+
+    class_id: int
+    code: str
+    title: str
+
+
+@dataclass(frozen=True)
+class Member:
+    """A learner in a class."""
+
+    class_id: int
+    learner_id: int
+    nickname: str
+    title: str
+
+
+@dataclass(frozen=True)
+class Place:
+    """A page of the app and its state, as in its address. move: counts the places that a class was sent to"""
+
+    page: str
+    state: Mapping[str, str]
+    move: int
+
+
+@dataclass(frozen=True)
+class Somebody:
+    """A learner as the teacher sees one. here: heard of just now; sentence: '' if they offered none"""
+
+    learner_id: int
+    nickname: str
+    page: str
+    here: bool
+    sentence: str
+
+
+def seconds() -> int:
+    """The time, whole seconds since 1970."""
+    return int(time.time())
+
+
+# --- the teacher -----------------------------------------------------------------------------------------------------
+
+
+def open_class(db: Database, title: str, address: str, now: int | None = None) -> tuple[Teacher, str]:
+    """A new class, and the secret of its teacher, which is kept nowhere.
+
+    Raises: TooManyTriesError; StoreError
+    """
+    now = seconds() if now is None else now
+    secret = new_secret()
+    with db.writing() as session:
+        within = limits.count(session, limits.CLASSES, address, now)
+        if within:
+            taken = set(session.scalars(select(Class.code)))
+            code = next(code for code in iter(new_code, None) if code not in taken)
+            made = Class(code=code, secret_hash=hashed(secret), title=clean(title, MAX_TITLE), opened=now)
+            session.add(made)
+    if not within:
+        raise TooManyTriesError("Many classes were opened from your network: wait an hour, then try again.")
+    return Teacher(made.id, made.code, made.title), secret
+
+
+def teach(db: Database, code: str, secret: str, address: str, now: int | None = None) -> Teacher:
+    """The teacher's side of a class, for whoever knows its secret.
+
+    Raises: NotTheTeacherError, TooManyTriesError; StoreError
+    """
+    found = _tried(db, limits.SECRETS, code, address, now, secret)
+    if found is None:
+        raise NotTheTeacherError(NOT_YOURS)
+    return Teacher(found.id, found.code, found.title)
+
+
+def _tried(
+    db: Database, limit: limits.Limit, code: str, address: str, now: int | None, secret: str | None = None
+) -> Class | None:
+    """The class with a code and, if one is asked for, a secret; None counts as a wrong try.
+
+    The try is counted before its result is known, so that of many at one moment no more than the limit learn anything.
+    """
+    now = seconds() if now is None else now
+    with db.reading() as session:
+        limits.refuse(session, limit, address, now)
+    with db.writing() as session:
+        within = limits.count(session, limit, address, now)
+        found = session.scalar(select(Class).where(Class.code == read_code(code))) if within else None
+        if found and secret is not None and not same(secret, found.secret_hash):
+            found = None
+        if found:
+            limits.take_back(session, limit, address)
+    if not within:
+        raise TooManyTriesError(WAIT)
+    return found
+
+
+def own(session: Session, teacher: Teacher, lock: bool = False) -> Class:
+    """The row of a teacher's class; with a lock until the session ends, so that two changes come one after the other.
+
+    Raises: NoSuchClassError if it was deleted
+    """
+    found = session.get(Class, teacher.class_id, with_for_update=True if lock else None)
+    if found is None:
+        raise NoSuchClassError(ENDED)
+    return found
+
+
+def lock_class(db: Database, teacher: Teacher, locked: bool) -> None:
+    """Let nobody else in, or again everybody who has the code.
+
+    Raises: NoSuchClassError; StoreError
+    """
+    with db.writing() as session:
+        own(session, teacher, lock=True).locked = locked
+
+
+def delete_class(db: Database, teacher: Teacher) -> None:
+    """Delete a class with everything in it. Once more does nothing.
+
+    Raises: StoreError
+    """
+    with db.writing() as session:
+        session.execute(delete(Class).where(Class.id == teacher.class_id))
+    db.tidy()
+
+
+def people(db: Database, teacher: Teacher, now: int | None = None) -> list[Somebody]:
+    """The learners of a class, in the order in which they joined.
+
+    Raises: NoSuchClassError; StoreError
+    """
+    now = seconds() if now is None else now
+    with db.reading() as session:
+        own(session, teacher)
+        rows = session.scalars(select(Learner).where(Learner.class_id == teacher.class_id).order_by(Learner.id))
+        return [
+            Somebody(one.id, one.nickname, one.page, abs(now - one.seen) <= HERE_SECONDS, one.sentence) for one in rows
+        ]
+
+
+def send(db: Database, teacher: Teacher, page: str, state: Mapping[str, str], pages: frozenset[str]) -> None:
+    """Send everyone to a page and its state.
+
+    Args:   pages: the addresses that there are
+    Raises: NotPossibleError if there is no such page or the state is none; NoSuchClassError; StoreError
+    """
+    if page not in pages:
+        raise NotPossibleError("There is no such page in this app.")
+    most, signs = MAX_STATE
+    named = all(re.fullmatch(r"[a-z][a-z0-9_-]{0,39}", name, re.ASCII) for name in state)
+    if not (named and len(state) <= most and sum(map(len, state.values())) <= signs):
+        raise NotPossibleError("The class cannot be sent there: the address of that page is too long or damaged.")
+    with db.writing() as session:
+        found = own(session, teacher, lock=True)
+        found.place, found.moves = (
+            {"page": page, "state": {name: clean(value, signs) for name, value in state.items()}},
+            found.moves + 1,
+        )
+
+
+# --- a learner -------------------------------------------------------------------------------------------------------
+
+
+def join(db: Database, code: str, token: str, nickname: str, address: str, now: int | None = None) -> Member:
+    """Join a class, or come back to it under the name that one gave first.
+
+    Args:   token: the browser's own, from `words.new_secret`
+    Raises: NoSuchClassError, TooManyTriesError, NotPossibleError; StoreError
+    """
+    now = seconds() if now is None else now
+    found = _tried(db, limits.CODES, code, address, now)
+    if found is None:
+        raise NoSuchClassError(NO_CLASS)
+    with db.writing() as session:
+        room = session.get(Class, found.id, with_for_update=True)
+        if room is None:
+            raise NoSuchClassError(ENDED)
+        known = session.scalar(select(Learner).where(Learner.class_id == room.id, Learner.token_hash == hashed(token)))
+        if known is None:
+            count = session.scalar(select(func.count()).where(Learner.class_id == room.id)) or 0
+            if room.locked or count >= MAX_LEARNERS:
+                raise NotPossibleError(LOCKED if room.locked else CROWDED)
+            name = clean(nickname, MAX_NICKNAME)
+            known = Learner(class_id=room.id, token_hash=hashed(token), nickname=name, joined=now, seen=now)
+            session.add(known)
+    return Member(room.id, known.id, known.nickname, room.title)
+
+
+def come_back(db: Database, code: str, token: str) -> Member | None:
+    """The learner with this token in the class with this code; None if there is none (any more).
+
+    Raises: StoreError
+    """
+    with db.reading() as session:
+        row = session.execute(
+            select(Learner, Class).join(Class).where(Class.code == read_code(code), Learner.token_hash == hashed(token))
+        ).first()
+        return Member(row.Class.id, row.Learner.id, row.Learner.nickname, row.Class.title) if row else None
+
+
+def present(session: Session, member: Member) -> Learner:
+    """The row of a learner.
+
+    Raises: NoSuchClassError if the class was deleted
+    """
+    found = session.get(Learner, member.learner_id)
+    if found is None:
+        raise NoSuchClassError(ENDED)
+    return found
+
+
+def stand(db: Database, member: Member, page: str, now: int | None = None) -> None:
+    """Note where a learner is, and that they are here.
+
+    Raises: NoSuchClassError; StoreError
+    """
+    now = seconds() if now is None else now
+    with db.writing() as session:
+        found = present(session, member)
+        found.page, found.seen = clean(page, 60), now
+
+
+def offer(db: Database, member: Member, sentence: str) -> None:
+    """Let the teacher show a learner's sentence; '' takes it back, and nothing of it is kept.
+
+    Raises: NoSuchClassError; StoreError
+    """
+    with db.writing() as session:
+        present(session, member).sentence = clean(sentence, MAX_SENTENCE)
+
+
+def leave(db: Database, member: Member) -> None:
+    """Delete a learner with their answers. Once more does nothing.
+
+    Raises: StoreError
+    """
+    with db.writing() as session:
+        session.execute(delete(Learner).where(Learner.id == member.learner_id))
+    db.tidy()
+
+
+def place_of(found: Class) -> Place | None:
+    """Where a class was last sent to, if it was."""
+    return Place(found.place["page"], found.place["state"], found.moves) if found.moves else None
+
+
+# --- age -------------------------------------------------------------------------------------------------------------
+
+
+def sweep(db: Database, now: int | None = None) -> int:
+    """Delete the classes that were opened 30 days ago; how many there were.
+
+    A class goes only if its last day was seen to have begun a day ago. So a clock that jumps forward, or back, and is
+    set right within a day deletes nothing.
+
+    Raises: StoreError
+    """
+    now = seconds() if now is None else now
+    last_day = Class.opened <= now - (KEPT_DAYS - 1) * DAY
+    with db.writing() as session:
+        limits.forget(session, now)
+        over = (Class.opened <= now - KEPT_DAYS * DAY) & (Class.due_since <= now - DAY)
+        gone = list(session.scalars(delete(Class).where(over).returning(Class.id)))
+        session.execute(update(Class).where(~last_day).values(due_since=None))
+        unseen = or_(Class.due_since.is_(None), Class.due_since > now)
+        session.execute(update(Class).where(last_day, unseen).values(due_since=now))
+    if gone:
+        db.tidy()
+    return len(gone)

@@ -1,0 +1,314 @@
+"""Opening, joining, teaching and deleting a class, on both databases."""
+
+import pytest
+from sqlalchemy import select
+
+from classroom import limits
+from classroom.classes import (
+    ENDED,
+    HERE_SECONDS,
+    MAX_NICKNAME,
+    come_back,
+    delete_class,
+    join,
+    leave,
+    lock_class,
+    offer,
+    open_class,
+    people,
+    send,
+    stand,
+    sweep,
+    teach,
+)  # fmt: skip
+from classroom.database import Database
+from classroom.errors import (
+    NoSuchClassError,
+    NotPossibleError,
+    NotTheTeacherError,
+    TooManyTriesError,
+)  # fmt: skip
+from classroom.polls import answer, ask, overview, set_state
+from classroom.tables import Base, Class
+from tests.classroom.kit import DAY, NOW, QUESTION, learners, new_class, view
+
+PAGES = frozenset({"", "masking", "encoder"})
+CSS = "<style>*{display:none}</style>"
+
+
+def test_a_teacher_comes_back_with_the_secret_alone(db: Database) -> None:
+    teacher, secret = open_class(db, "  Physics\n 1 ", "here", NOW)
+    assert teacher.title == "Physics 1"
+    assert teach(db, teacher.code.lower(), secret, "elsewhere", NOW) == teacher
+    other, other_secret = open_class(db, "", "here", NOW)
+    for code, wrong in (
+        (teacher.code, ""), (teacher.code, other_secret), (other.code, secret), ("CCCCCC", secret), ("", ""),
+        (teacher.code, "\ud800"), (teacher.code, secret + "\x00"),
+    ):  # fmt: skip
+        with pytest.raises(NotTheTeacherError, match=r"^This is not the teacher's link of a class"):
+            teach(db, code, wrong, "there", NOW)
+
+
+def test_neither_secret_nor_token_is_kept(db: Database) -> None:
+    teacher, secret = open_class(db, "", "here", NOW)
+    join(db, teacher.code, "a token", "", "here", NOW)
+    with db.reading() as session:
+        kept = str([session.execute(table.select()).all() for table in Base.metadata.sorted_tables])
+    assert teacher.code in kept
+    assert secret not in kept
+    assert "a token" not in kept
+
+
+def test_a_learner_joins_once_with_a_browser_and_keeps_the_name(db: Database) -> None:
+    teacher = new_class(db)
+    first = join(db, f" {teacher.code[:3]}-{teacher.code[3:].lower()} ", "browser", "Ada", "school", NOW)
+    assert join(db, teacher.code, "browser", "Someone else", "school", NOW + 5) == first
+    assert come_back(db, teacher.code, "browser") == first
+    assert come_back(db, teacher.code, "another browser") is None
+    assert come_back(db, "CCCCCC", "browser") is None
+    assert [one.nickname for one in people(db, teacher, NOW)] == ["Ada"]
+
+
+@pytest.mark.parametrize("nickname", ["x" * 10_000, CSS, "\x00\ud800", "", "=1+1"])
+def test_any_nickname_is_taken_short_and_harmless(nickname: str, db: Database) -> None:
+    member = join(db, new_class(db).code, "browser", nickname, "school", NOW)
+    assert len(member.nickname) <= MAX_NICKNAME
+    assert member.nickname.isprintable()
+
+
+def test_a_code_that_does_not_exist_is_told_in_one_sentence(db: Database) -> None:
+    new_class(db)
+    for code in ("", "CCCCCC", "x" * 10_000, "' OR 1=1 --", "\x00"):
+        with pytest.raises(NoSuchClassError, match=r"^There is no class with this code: "):
+            join(db, code, "browser", "", "school", NOW)
+
+
+def test_codes_cannot_be_guessed_in_bulk(db: Database) -> None:
+    teacher = new_class(db)
+    for _ in range(limits.CODES.most):
+        with pytest.raises(NoSuchClassError):
+            join(db, "CCCCCC", "guesser", "", "bad", NOW)
+    for code in ("CCCCCC", teacher.code):  # the right one, too: else a guesser would learn it
+        with pytest.raises(TooManyTriesError):
+            join(db, code, "guesser", "", "bad", NOW + 1)
+    assert join(db, teacher.code, "learner", "", "school", NOW)
+    assert join(db, teacher.code, "guesser", "", "bad", NOW + limits.CODES.seconds)
+
+
+def test_secrets_cannot_be_guessed_in_bulk(db: Database) -> None:
+    teacher, secret = open_class(db, "", "here", NOW)
+    for _ in range(limits.SECRETS.most):
+        with pytest.raises(NotTheTeacherError):
+            teach(db, teacher.code, "guess", "bad", NOW)
+    with pytest.raises(TooManyTriesError):
+        teach(db, teacher.code, secret, "bad", NOW)
+    assert teach(db, teacher.code, secret, "good", NOW)
+
+
+def test_right_codes_of_a_whole_class_behind_one_address_use_up_nothing(db: Database) -> None:
+    teacher = new_class(db)
+    count = 2 * limits.CODES.most
+    assert len({member.learner_id for member in learners(db, teacher, count)}) == count
+
+
+@pytest.mark.parametrize("jump", [-10 * 365 * DAY, 10 * 365 * DAY])
+def test_a_limit_survives_a_clock_that_jumps(jump: int, db: Database) -> None:
+    teacher = new_class(db)
+    for _ in range(limits.CODES.most):
+        with pytest.raises(NoSuchClassError):
+            join(db, "CCCCCC", "guesser", "", "bad", NOW)
+    assert join(db, teacher.code, "guesser", "", "bad", NOW + jump)
+
+
+def test_classes_cannot_be_opened_without_end(db: Database) -> None:
+    for _ in range(limits.CLASSES.most):
+        new_class(db)
+    with pytest.raises(TooManyTriesError):
+        new_class(db)
+    with db.reading() as session:
+        assert len(session.scalars(select(Class.id)).all()) == limits.CLASSES.most
+
+
+def test_a_locked_class_lets_only_its_learners_in(db: Database) -> None:
+    teacher = new_class(db)
+    (inside,) = learners(db, teacher, 1)
+    lock_class(db, teacher, True)
+    assert overview(db, teacher, NOW).locked
+    with pytest.raises(NotPossibleError, match=r"^This class lets nobody else in"):
+        join(db, teacher.code, "late", "", "school", NOW)
+    assert join(db, teacher.code, "token 0", "", "school", NOW) == inside
+    lock_class(db, teacher, False)
+    assert join(db, teacher.code, "late", "", "school", NOW)
+
+
+def test_a_class_holds_so_many_and_no_more(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("classroom.classes.MAX_LEARNERS", 3)
+    teacher = new_class(db)
+    learners(db, teacher, 3)
+    with pytest.raises(NotPossibleError, match=r"^This class is full"):
+        join(db, teacher.code, "one more", "", "school", NOW)
+
+
+def test_where_learners_stand_and_who_is_here(db: Database) -> None:
+    teacher = new_class(db)
+    one, two, _ = learners(db, teacher, 3)
+    stand(db, one, "masking", NOW + 100)
+    stand(db, two, "encoder" * 100, NOW + 100 + HERE_SECONDS)
+    seen = people(db, teacher, NOW + 100 + HERE_SECONDS)
+    assert [(somebody.page[:7], somebody.here) for somebody in seen] == [
+        ("masking", True), ("encoder", True), ("", False),
+    ]  # fmt: skip
+    assert overview(db, teacher, NOW + 100 + HERE_SECONDS).here == 2
+    # A clock that was set back: nobody counts as here who was last heard of in a far future.
+    assert overview(db, teacher, NOW - DAY).here == 0
+
+
+def test_a_sentence_is_shown_by_agreement_and_forgotten_when_it_is_taken_back(db: Database) -> None:
+    teacher = new_class(db)
+    (one,) = learners(db, teacher, 1)
+    offer(db, one, "I  ate\x00 an apple\n" + "x" * 10_000)
+    (seen,) = people(db, teacher, NOW)
+    assert seen.sentence.startswith("I ate an apple xxx")
+    assert len(seen.sentence) == 300
+    offer(db, one, "")
+    assert people(db, teacher, NOW)[0].sentence == ""
+
+
+def test_everyone_is_sent_to_a_page_that_there_is(db: Database) -> None:
+    teacher = new_class(db)
+    (one,) = learners(db, teacher, 1)
+    assert view(db, one).place is None
+    send(db, teacher, "masking", {"sentence": "A  dog\x00.", "head": "2"}, PAGES)
+    place = view(db, one).place
+    assert place
+    assert (place.page, place.state, place.move) == ("masking", {"sentence": "A dog.", "head": "2"}, 1)
+    send(db, teacher, "masking", {"head": "2"}, PAGES)
+    assert overview(db, teacher, NOW).place == view(db, one).place
+    assert view(db, one).place.move == 2  # type: ignore[union-attr]
+    for page, state in (
+        ("nowhere", {}), ("//evil.example", {}), ("masking", {"a b": "c"}), ("masking", {"x": "y" * 3000}),
+        ("masking", {"<b>": "x"}), ("masking", {f"x{n}": "y" for n in range(40)}),
+    ):  # fmt: skip
+        with pytest.raises(NotPossibleError):
+            send(db, teacher, page, state, PAGES)
+    assert view(db, one).place.move == 2  # type: ignore[union-attr]
+
+
+def test_deleting_a_class_deletes_everything_and_everybody_is_told(db: Database) -> None:
+    teacher, other = new_class(db), new_class(db, "Music")
+    (one,) = learners(db, teacher, 1)
+    (two,) = learners(db, other, 1)
+    answer(db, one, ask(db, teacher, QUESTION, NOW), frozenset({1}), NOW)
+    delete_class(db, teacher)
+    delete_class(db, teacher)
+    for do in (
+        lambda: overview(db, teacher, NOW), lambda: people(db, teacher), lambda: ask(db, teacher, QUESTION),
+        lambda: view(db, one), lambda: stand(db, one, "masking"), lambda: offer(db, one, "x"),
+        lambda: send(db, teacher, "masking", {}, PAGES), lambda: lock_class(db, teacher, True),
+        lambda: answer(db, one, 1, frozenset({1})),
+    ):  # fmt: skip
+        with pytest.raises(NoSuchClassError, match=f"^{ENDED}$"):
+            do()
+    assert come_back(db, teacher.code, "token 0") is None
+    assert view(db, two).poll is None
+    with db.reading() as session:
+        left = {table.name: len(session.execute(table.select()).all()) for table in Base.metadata.sorted_tables}
+    del left["tries"]
+    assert left == {"classes": 1, "learners": 1, "polls": 0, "answers": 0}
+
+
+def test_the_next_class_is_none_of_a_deleted_ones_business(db: Database) -> None:
+    teacher = new_class(db)
+    (one,) = learners(db, teacher, 1)
+    poll = ask(db, teacher, QUESTION)
+    delete_class(db, teacher)
+    following = new_class(db, "Secret society")
+    learners(db, following, 1)
+    ask(db, following, QUESTION)
+    with pytest.raises(NoSuchClassError):
+        overview(db, teacher)
+    with pytest.raises(NoSuchClassError):
+        view(db, one)
+    with pytest.raises(NotPossibleError):
+        set_state(db, following, poll, closed=True)
+
+
+def test_nobody_reaches_into_another_class(db: Database) -> None:
+    mine, other = new_class(db), new_class(db)
+    (one,) = learners(db, mine, 1)
+    poll = ask(db, other, QUESTION)
+    with pytest.raises(NotPossibleError, match=r"^There is no such question in this class"):
+        answer(db, one, poll, frozenset({0}))
+    with pytest.raises(NotPossibleError, match=r"^There is no such question in this class"):
+        set_state(db, mine, poll, revealed=True)
+    assert not overview(db, other).polls[0].answered
+    assert not overview(db, mine).polls
+    assert view(db, one).poll is None
+
+
+def test_who_leaves_takes_their_answers_along(db: Database) -> None:
+    teacher = new_class(db)
+    one, two = learners(db, teacher, 2)
+    poll = ask(db, teacher, QUESTION)
+    for member in (one, two):
+        answer(db, member, poll, frozenset({1}))
+    leave(db, one)
+    leave(db, one)
+    assert overview(db, teacher).polls[0].answered == 1
+    assert [somebody.nickname for somebody in people(db, teacher)] == ["Learner 1"]
+
+
+# --- age -------------------------------------------------------------------------------------------------------------
+
+
+def exists(db: Database, code: str) -> bool:
+    with db.reading() as session:
+        return session.scalar(select(Class.id).where(Class.code == code)) is not None
+
+
+def test_a_class_goes_after_thirty_days_by_itself(db: Database) -> None:
+    code = new_class(db).code
+    for hours in range(0, 30 * 24, 8):
+        assert sweep(db, NOW + 3600 * hours) == 0
+    assert exists(db, code)
+    assert sweep(db, NOW + 30 * DAY) == 1
+    assert not exists(db, code)
+
+
+def test_a_server_that_was_off_deletes_a_day_after_it_was_switched_on(db: Database) -> None:
+    code = new_class(db).code
+    assert sweep(db, NOW + 100 * DAY) == 0
+    assert sweep(db, NOW + 101 * DAY - 1) == 0
+    assert exists(db, code)
+    assert sweep(db, NOW + 101 * DAY) == 1
+
+
+def test_a_clock_that_jumps_forward_and_is_set_right_deletes_nothing(db: Database) -> None:
+    code = new_class(db).code
+    for hour in range(23):
+        assert sweep(db, NOW + 9999 * DAY + 3600 * hour) == 0
+    for day in range(1, 30):
+        assert sweep(db, NOW + day * DAY) == 0
+    assert exists(db, code)
+    assert sweep(db, NOW + 30 * DAY) == 1
+
+
+def test_a_clock_that_jumps_back_deletes_nothing_and_is_waited_for(db: Database) -> None:
+    teacher = new_class(db)
+    for moment in (0, NOW - 9999 * DAY, NOW - 1):
+        assert sweep(db, moment) == 0
+        (one,) = learners(db, teacher, 1, moment)
+        stand(db, one, "masking", moment)
+        overview(db, teacher, moment)
+    sweep(db, NOW + 29 * DAY)
+    sweep(db, NOW - 9999 * DAY)  # what was seen before does not count any more
+    assert sweep(db, NOW + 30 * DAY) == 0
+    assert sweep(db, NOW + 31 * DAY) == 1
+
+
+def test_a_last_day_seen_in_a_future_that_never_came_does_not_keep_a_class(db: Database) -> None:
+    code = new_class(db).code
+    sweep(db, NOW + 9999 * DAY)
+    assert sweep(db, NOW + 30 * DAY) == 0
+    assert sweep(db, NOW + 31 * DAY) == 1
+    assert not exists(db, code)
