@@ -1,6 +1,6 @@
 """Greedy search, beam search and what sampling draws from, once more in NumPy, from the papers: no code of the project.
 
-Every prefix is scored by a whole pass over it: no cache, no batch.
+Every prefix is scored by itself, not in a batch; of the rows before its last one what they made is remembered.
 """
 
 import functools
@@ -109,7 +109,7 @@ def filter_logits(scores: np.ndarray, temperature: float, top_k: int, top_p: flo
     smallest set of likeliest pieces whose probabilities reach p. What is left is scaled up to add up to 1.
     """
     if temperature == 0:
-        return np.eye(len(scores))[scores.argmax()]
+        return (np.arange(len(scores)) == scores.argmax()).astype(float)
     powers = np.exp((scores - scores.max()) / temperature)
     probabilities = powers / powers.sum()
     order = np.argsort(-probabilities, kind="stable")

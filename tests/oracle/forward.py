@@ -11,6 +11,7 @@ import math
 import re
 import unicodedata
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from safetensors.numpy import load_file
@@ -97,15 +98,25 @@ def softmax(scores: Array) -> Array:
     return shifted / shifted.sum(-1, keepdims=True)
 
 
-@functools.cache
 def positions(length: int, d_model: int) -> Array:
-    table = np.zeros((length, d_model))
-    for pos in range(length):
-        for i in range(0, d_model, 2):
-            table[pos, i] = math.sin(pos / 10000 ** (i / d_model))
-            if i + 1 < d_model:
-                table[pos, i + 1] = math.cos(pos / 10000 ** (i / d_model))
-    return table
+    return np.stack([position(pos, d_model) for pos in range(length)])
+
+
+@functools.cache
+def position(pos: int, d_model: int) -> Array:
+    row = np.zeros(d_model)
+    for i in range(0, d_model, 2):
+        row[i] = math.sin(pos / 10000 ** (i / d_model))
+        if i + 1 < d_model:
+            row[i + 1] = math.cos(pos / 10000 ** (i / d_model))
+    return row
+
+
+class Row(NamedTuple):
+    """A row (1,d_model) that the decoder puts out, and its key and value (H,1,d_k) in each layer."""
+
+    output: Array
+    keys_and_values: list[tuple[Array, Array]]
 
 
 class Forward:
@@ -145,6 +156,7 @@ class Forward:
         self.scale_off, self.positions_off, self.causal_mask_off = scale_off, positions_off, causal_mask_off
         self.blocks_off, self.relu_off, self.units_off = blocks_off, relu_off, units_off
         self.seen = np.array([j not in blocked for j in range(len(src))])[None]
+        self.rows: dict[tuple[int, ...], Row] = {}
         self.memory = self.encoder(src)
         if memory_after is not None:
             n = memory_after - 1
@@ -176,18 +188,23 @@ class Forward:
         return self.keep(f"{path}.output", scaled + self.keep(f"{path}.positions", table))
 
     def attention(self, path: str, x: Array, memory: Array, allowed: Array) -> Array:
-        w = {letter: self.w[f"{path}.w_{letter}.weight"] for letter in "qkvo"}
         q, k, v = (
-            self.keep(f"{path}.{letter}", split_heads(rows @ w[letter].T))
+            self.keep(f"{path}.{letter}", self.heads_of(f"{path}.w_{letter}", rows))
             for letter, rows in (("q", x), ("k", memory), ("v", memory))
         )
+        return self.mixed(path, q, k, v, allowed)
+
+    def heads_of(self, matrix: str, rows: Array) -> Array:
+        return split_heads(rows @ self.w[f"{matrix}.weight"].T)
+
+    def mixed(self, path: str, q: Array, k: Array, v: Array, allowed: Array) -> Array:
         products = self.keep(f"{path}.products", q @ k.swapaxes(1, 2))
         scaled = self.keep(f"{path}.scaled", products if self.scale_off else products / math.sqrt(q.shape[-1]))
         scores = self.keep(f"{path}.scores", np.where(allowed, scaled, -np.inf))
         on = np.array([(path, head) not in self.heads_off for head in range(len(q))])[:, None, None]
         heads = self.keep(f"{path}.heads", on * (self.keep(f"{path}.weights", softmax(scores)) @ v))
         concat = self.keep(f"{path}.concat", np.concatenate(list(heads), axis=1))
-        return self.keep(f"{path}.output", (path not in self.blocks_off) * (concat @ w["o"].T))
+        return self.keep(f"{path}.output", (path not in self.blocks_off) * (concat @ self.w[f"{path}.w_o.weight"].T))
 
     def add_norm(self, path: str, x: Array, change: Array) -> Array:
         total = self.keep(f"{path}.sum", x + change)
@@ -197,7 +214,8 @@ class Forward:
 
     def feed_forward(self, path: str, x: Array) -> Array:
         before = self.keep(f"{path}.pre_activation", x @ self.w[f"{path}.w_1.weight"].T + self.w[f"{path}.w_1.bias"])
-        on = np.array([(path, unit) not in self.units_off for unit in range(before.shape[1])])
+        on = np.ones(before.shape[1])
+        on[[unit for network, unit in self.units_off if network == path]] = 0
         hidden = self.keep(f"{path}.hidden", on * (before if path in self.relu_off else np.maximum(before, 0)))
         output = hidden @ self.w[f"{path}.w_2.weight"].T + self.w[f"{path}.w_2.bias"]
         return self.keep(f"{path}.output", (path not in self.blocks_off) * output)
@@ -215,7 +233,31 @@ class Forward:
 
     def next_logits(self, tgt: list[int]) -> Array:
         """Logits (V) of the piece after the last one."""
-        return self.decoder_states(tgt)[-1] @ self.w[EMBEDDING].T
+        behind_a_mask = type(self) is Forward and not self.causal_mask_off
+        last = self.last_row(tuple(tgt)).output[0] if behind_a_mask else self.decoder_states(tgt)[-1]
+        return last @ self.w[EMBEDDING].T
+
+    def last_row(self, tgt: tuple[int, ...]) -> Row:
+        """The decoder's last row. No row sees one behind it, so those before it are what they were without it."""
+        if tgt not in self.rows:
+            before = [self.last_row(tgt[:n]) for n in range(1, len(tgt))]
+            scaled = self.w[EMBEDDING][[tgt[-1]]] * math.sqrt(config()["d_model"])
+            x, keys_and_values = scaled + positions(len(tgt), config()["d_model"])[-1:] * (not self.positions_off), []
+            for n in range(config()["n_layers"]):
+                path = f"decoder.layers.{n}"
+                q, k, v = (self.heads_of(f"{path}.self_attn.w_{letter}", x) for letter in "qkv")
+                keys_and_values.append((k, v))
+                k, v = (
+                    np.concatenate([*(row.keys_and_values[n][i] for row in before), own], axis=1)
+                    for i, own in enumerate((k, v))
+                )
+                x = self.add_norm(f"{path}.add_norm_1", x, self.mixed(f"{path}.self_attn", q, k, v, np.array(True)))
+                q = self.heads_of(f"{path}.cross_attn.w_q", x)
+                k, v = (self.tensors[f"{path}.cross_attn.{letter}"] for letter in "kv")  # of the memory, which stays
+                x = self.add_norm(f"{path}.add_norm_2", x, self.mixed(f"{path}.cross_attn", q, k, v, self.seen))
+                x = self.add_norm(f"{path}.add_norm_3", x, self.feed_forward(f"{path}.feed_forward", x))
+            self.rows[tgt] = Row(x, keys_and_values)
+        return self.rows[tgt]
 
     def decoder_states(self, tgt: list[int]) -> Array:
         x, size = self.embed("decoder", tgt), len(tgt)
