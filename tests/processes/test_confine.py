@@ -1,0 +1,182 @@
+"""A process that is shut in computes and reads what it may; everything else the kernel refuses."""
+
+import json
+import platform
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from processes import confine
+
+ROOT = Path(__file__).parents[2]
+HEADERS = {
+    "x86_64": Path("/usr/include/x86_64-linux-gnu/asm/unistd_64.h"),
+    "aarch64": Path("/usr/include/asm-generic/unistd.h"),
+}
+
+pytestmark = pytest.mark.skipif(
+    not sys.platform.startswith("linux") or platform.machine() not in confine.MACHINES,
+    reason="other kernels, other means",
+)
+
+SHUT_IN = """
+import ctypes, json, mmap, os, resource, signal, socket, subprocess, sys, threading, time
+from pathlib import Path
+from processes.confine import confine
+allowed, other = Path(sys.argv[1]), Path(sys.argv[2])
+already, pair = (other / "open").open("wb", buffering=0), socket.socketpair()
+with (allowed / "grows").open("w+b") as file:
+    file.write(bytes(4096))
+confine([allowed], 5, 2**28)
+
+def tried(what):
+    try:
+        return ["done", repr(what())[:80]]
+    except BaseException as error:
+        return [type(error).__name__, str(error)]
+
+def a_thread():
+    found = []
+    one = threading.Thread(target=lambda: found.append(sum(range(100))))
+    one.start(); one.join()
+    return found
+
+"""
+
+
+def shut_in(tmp_path: Path, actions: dict[str, str]) -> dict[str, tuple[str, str]]:
+    """What becomes of each action in a process that may read the folder `allowed`, not the folder `other`."""
+    for name in ("allowed", "other"):
+        (tmp_path / name).mkdir(exist_ok=True)
+        (tmp_path / name / "text").write_text("hello")
+    lines = [f"found[{name!r}] = tried(lambda: {code})" for name, code in actions.items()]
+    code = "\n".join([SHUT_IN, "found = {}", *lines, "print(json.dumps(found))"])
+    arguments = [str(tmp_path / name) for name in ("allowed", "other")]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    return {name: tuple(result) for name, result in json.loads(done.stdout).items()}
+
+
+def test_it_computes_reads_and_answers(tmp_path: Path) -> None:
+    found = shut_in(
+        tmp_path,
+        {
+            "read": "(allowed / 'text').read_text()",
+            "list": "sorted(path.name for path in allowed.iterdir())",
+            "thread": "a_thread()",
+            "import": "__import__('wave').__name__",
+            "random": "len(os.urandom(8))",
+            "sleep": "time.sleep(0.01)",
+            "memory": "len(bytearray(2**26))",
+            "pipe": "(pair[0].detach(), os.write(pair[1].fileno(), b'hello'))[1]",
+        },
+    )
+    assert {name: result for name, (how, result) in found.items() if how == "done"} == {
+        "read": "'hello'",
+        "list": "['grows', 'text']",
+        "thread": "[4950]",
+        "import": "'wave'",
+        "random": "8",
+        "sleep": "None",
+        "memory": str(2**26),
+        "pipe": "5",
+    }
+
+
+FORBIDDEN = {
+    "write a new file": "(allowed / 'new').write_text('x')",
+    "write a file that is there": "(allowed / 'text').write_text('x')",
+    "write a file in /tmp": "open('/tmp/strange', 'w')",
+    "append to a file": "os.open(allowed / 'text', os.O_WRONLY | os.O_APPEND)",
+    "write an open file": "already.write(b'x' * 10)",
+    "make a folder": "os.mkdir(allowed / 'folder')",
+    "remove a file": "os.unlink(allowed / 'text')",
+    "rename a file": "os.rename(allowed / 'text', allowed / 'other')",
+    "change its rights": "os.chmod(allowed / 'text', 0o777)",
+    "truncate a file": "os.truncate(allowed / 'text', 0)",
+    "make a link": "os.symlink('/etc/passwd', allowed / 'link')",
+    "open a socket": "socket.socket()",
+    "open a socket of this machine": "socket.socket(socket.AF_UNIX)",
+    "look up a name": "socket.getaddrinfo('localhost', 80)",
+    "split itself": "os.fork()",
+    "run a program": "subprocess.run(['/bin/true'])",
+    "become a program": "os.execv('/bin/true', ['true'])",
+    "end its parent": "os.kill(os.getppid(), 9)",
+    "end all": "os.kill(-1, 9)",
+    "take more memory": "len(bytearray(2**30 + 2**29))",
+    "take more rights": "resource.setrlimit(resource.RLIMIT_FSIZE, (2**20, 2**20))",
+    "be first": "os.setpriority(os.PRIO_PROCESS, 0, -20)",
+    "look into another process": "open(f'/proc/{os.getppid()}/environ').read()",
+    "hold memory outside its limits": "os.memfd_create('x')",
+    "open too many files": "[os.open('/dev/null', os.O_RDONLY) for _ in range(1000)]",
+}
+
+
+def test_everything_else_is_refused_and_changes_nothing(tmp_path: Path) -> None:
+    found = shut_in(tmp_path, FORBIDDEN)
+    assert {name: told for name, told in found.items() if told[0] == "done"} == {}
+    assert sorted(path.name for path in (tmp_path / "allowed").iterdir()) == ["grows", "text"]
+    assert (tmp_path / "allowed" / "text").read_text() == "hello"
+    assert (tmp_path / "other" / "open").read_bytes() == b""
+    assert not Path("/tmp/strange").exists()
+
+
+def has_landlock() -> bool:
+    return int(confine._libc.syscall(confine._LANDLOCK, None, confine.ctypes.c_size_t(0), 1)) > 0
+
+
+@pytest.mark.skipif(not has_landlock(), reason="this kernel has no Landlock")
+def test_where_the_kernel_has_landlock_no_other_file_is_read(tmp_path: Path) -> None:
+    actions = {"read": "(other / 'text').read_text()", "passwd": "open('/etc/passwd').read()"}
+    found = shut_in(tmp_path, actions | {"list": "list(other.iterdir())", "ours": "open('README.md').read()"})
+    assert {told[0] for told in found.values()} == {"PermissionError"}
+
+
+@pytest.mark.parametrize(
+    ("code", "signals"),
+    [("os.abort()", {signal.SIGABRT}), ("exec('while True: pass')", {signal.SIGXCPU, signal.SIGKILL})],
+)
+def test_it_can_end_itself_and_its_time_ends(code: str, signals: set[int], tmp_path: Path) -> None:
+    for name in ("allowed", "other"):
+        (tmp_path / name).mkdir()
+    script = SHUT_IN.replace("confine([allowed], 5,", "confine([allowed], 1,") + code
+    arguments = [str(tmp_path / name) for name in ("allowed", "other")]
+    done = subprocess.run([sys.executable, "-c", script, *arguments], cwd=ROOT, capture_output=True, timeout=60)
+    assert -done.returncode in signals
+    assert not list(tmp_path.rglob("core*"))
+
+
+@pytest.mark.parametrize("machine", HEADERS)
+def test_the_numbers_are_those_of_the_kernel(machine: str) -> None:
+    if not HEADERS[machine].exists():
+        pytest.skip("the kernel's headers are not installed")
+    text = HEADERS[machine].read_text()
+    names = dict(re.findall(r"#define __NR(?:3264)?_(\w+) (\d+)", text))
+    names |= {"newfstatat": names.get("newfstatat", names.get("fstatat"))}
+    ours = confine.numbers(machine)
+    assert {name: str(number) for name, number in ours.items()} == {name: names.get(name) for name in ours}
+    column = list(HEADERS).index(machine)
+    conditions = dict(zip(("open", "openat", "clone", "tgkill", "fcntl"), confine._conditions(), strict=True))
+    for name, condition in conditions.items():
+        number = condition.numbers[column]
+        assert names.get(name) == (None if number is None else str(number))
+
+
+def test_the_filter_is_well_formed() -> None:
+    for machine in confine.MACHINES:
+        code = confine._program(machine)
+        assert len(code) % 8 == 0
+        assert len(code) // 8 < 4096  # the kernel's limit
+
+
+def test_on_a_machine_of_another_kind_nothing_happens() -> None:
+    before = Path("/proc/self/status").read_text()
+    confine._answer_only("pdp11")
+    modes = [re.findall(r"Seccomp.*", status) for status in (before, Path("/proc/self/status").read_text())]
+    assert modes[0] == modes[1]
