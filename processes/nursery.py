@@ -7,6 +7,7 @@ MODULE has two functions: `warm_up()` imports what is slow, once; `serve(app)` d
 """
 
 import atexit
+import contextlib
 import gc
 import importlib
 import os
@@ -16,7 +17,7 @@ import socket
 import subprocess
 import sys
 import threading
-from multiprocessing import Pipe
+from collections.abc import Mapping
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -25,41 +26,75 @@ ROOT = Path(__file__).parents[1]
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
 
 
+START_SECONDS = 120  # in which a nursery has to be warm
+
+
+class Child(Connection):
+    """The app's end of the pipe to a child, which can be ended whatever it is doing."""
+
+    def __init__(self, pipe: int, process: int) -> None:
+        """Args: pipe, process: open files (`process` by pidfd), which are closed with this object"""
+        super().__init__(pipe)
+        self._process: int | None = process
+        self._lock = threading.Lock()  # so that no other process's number is taken for this one's
+
+    def kill(self) -> None:
+        """End the child, if it has not ended. From any thread."""
+        with self._lock, contextlib.suppress(ProcessLookupError):
+            if self._process is not None:
+                signal.pidfd_send_signal(self._process, signal.SIGKILL)
+
+    def close(self) -> None:
+        super().close()
+        with self._lock:
+            if self._process is not None:
+                os.close(self._process)
+            self._process = None
+
+    def __del__(self) -> None:
+        self.close()
+
+
 class Nursery:
     """The process that splits off children; started when it is first needed, and again if it has died."""
 
-    def __init__(self, module: str) -> None:
-        """Args: module: by its full name, with `warm_up` and `serve`"""
+    def __init__(self, module: str, environment: Mapping[str, str] = os.environ) -> None:
+        """Args: module: by its full name, with `warm_up` and `serve`; environment: of all its processes"""
         self._module = module
+        self._environment = environment
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
 
-    def split_off(self) -> Connection:
-        """The app's end of the pipe to a new child. Raises: OSError if no process can be started"""
-        ours, theirs = Pipe()
-        with self._lock, theirs:
+    def split_off(self) -> Child:
+        """A new child. Raises: OSError if no process can be started"""
+        ours, theirs = socket.socketpair()
+        with self._lock, ours, theirs:
+            if self._process is None or self._control is None or self._process.poll() is not None:
+                self._start()
+            assert self._control is not None
             try:
-                if self._process is None or self._control is None or self._process.poll() is not None:
-                    self._start()
-                assert self._control is not None
                 socket.send_fds(self._control, [b"fork"], [theirs.fileno()])
+                _, handles, _, _ = socket.recv_fds(self._control, 16, 1)
             except OSError:
-                ours.close()
+                self.stop()  # or the next one would get this answer
                 raise
-        return ours
+            if not handles:
+                raise ChildProcessError("no process could be split off")
+            return Child(ours.detach(), handles[0])
 
     def _start(self) -> None:
         if self._control is not None:
             self._control.close()
         self._control, theirs = socket.socketpair()
+        self._control.settimeout(START_SECONDS)
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "processes.nursery", self._module, str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
                 cwd=ROOT,
                 stdin=subprocess.DEVNULL,
-                env=os.environ | ONE_THREAD,
+                env={**self._environment, **ONE_THREAD},
             )
         atexit.register(self.stop)
 
@@ -67,7 +102,11 @@ class Nursery:
         """End the nursery. Children end by themselves, when the app closes their pipes."""
         if self._process is not None and self._control is not None:
             self._control.close()
-            self._process.wait()
+            try:
+                self._process.wait(5)
+            except subprocess.TimeoutExpired:  # it is still importing, or stuck
+                self._process.kill()
+                self._process.wait()
         self._process = self._control = None
 
 
@@ -81,11 +120,29 @@ def nurse(module_name: str, control: socket.socket) -> None:
         message, pipes, _, _ = socket.recv_fds(control, 16, 1)
         if not message:
             return
-        if os.fork() == 0:
+        try:
+            child = os.fork()
+        except OSError:  # too many processes, or too little memory
+            child = None
+        if child == 0:
             control.close()
             module.serve(Connection(pipes[0]))
             os._exit(0)
         os.close(pipes[0])
+        introduce(child, control)
+
+
+def introduce(child: int | None, control: socket.socket) -> None:
+    """Send the app a handle of a new child (a pidfd, which can never mean another process), or none."""
+    try:
+        handle = os.pidfd_open(child) if child is not None else None
+    except ProcessLookupError:  # it has ended already
+        handle = None
+    if handle is None:
+        control.sendall(b"none")
+        return
+    socket.send_fds(control, [b"here"], [handle])
+    os.close(handle)
 
 
 def limit_memory(more: int) -> None:
