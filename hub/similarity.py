@@ -1,5 +1,6 @@
 """How alike two attention heads are: heads of one model or of two, on one sentence or on two."""
 
+import math
 from functools import lru_cache
 
 import numpy as np
@@ -7,6 +8,7 @@ from numpy.typing import NDArray
 
 from hub.attention import AttentionMaps
 
+MAX_CELLS = 2**32  # that are compared: some seconds; a stranger's model may have thousands of heads
 Array = NDArray[np.floating]
 
 PLACES = (
@@ -44,10 +46,11 @@ def places(maps: AttentionMaps) -> Array:
 def similarity(one: AttentionMaps, two: AttentionMaps) -> tuple[Array, bool]:
     """How alike each pair of heads is, 0 to 1, and whether they were compared cell by cell: (L₁,H₁,L₂,H₂) and a bool.
 
-    If both have the same rows and columns, they are compared cell by cell, else by `places`. The last results are
-    remembered: two models of 144 heads take a second.
+    If both have the same rows and columns, they are compared cell by cell, else, or if that are more than MAX_CELLS,
+    by `places`. The last results are remembered: two models of 144 heads take a second.
     """
     same = one.rows == two.rows and one.columns == two.columns
+    same = same and one.weights.size * math.prod(two.weights.shape[:2]) <= MAX_CELLS
     left, right = (m.weights.astype(np.float64) if same else places(m)[:, :, None] for m in (one, two))
     result = np.empty((*left.shape[:2], *right.shape[:2]))
     for layer, head in np.ndindex(left.shape[:2]):

@@ -152,13 +152,14 @@ def shares_of(maps: AttentionMaps, chosen: Chosen) -> NDArray[np.floating]:
 def matched(left: AttentionMaps, right: AttentionMaps, chosen: Chosen) -> None:
     """The head that is most like the chosen one, and the pairs that are most alike."""
     likeness, cell_by_cell = similarity(left, right)
+    same = (left.rows, left.columns) == (right.rows, right.columns)
+    why = "There are too many heads and pieces for that here" if same else "The two sides have different pieces here"
     st.markdown(
         "Two heads are alike if they put the same weight in the same places: 1 means all of it, 0 means none. "
         + (
             "Both sides have the same pieces here, so every cell is compared."
             if cell_by_cell
-            else "The two sides have different pieces here, so the lines of the table above are compared: the smaller "
-            "shares, added up."
+            else f"{why}, so the lines of the table above are compared: the smaller shares, added up."
         )
     )
     n_heads = likeness.shape[3]

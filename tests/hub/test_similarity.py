@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hub import similarity as similarities
 from hub.attention import AttentionMaps
 from hub.similarity import PLACES, places, similarity
 
@@ -57,3 +58,14 @@ def test_other_sentences_are_compared_by_place() -> None:
     found, cell_by_cell = similarity(*eye)
     assert not cell_by_cell
     assert found[0, 0, 0, 0] == pytest.approx(1)
+
+
+def test_too_many_cells_are_not_compared_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    one, two = maps(some(1, 2, 3, 5, 5)), maps(some(2, 2, 3, 5, 5))
+    monkeypatch.setattr(similarities, "MAX_CELLS", 2 * 3 * 2 * 3 * 5 * 5)
+    assert similarity(one, two)[1]
+    monkeypatch.setattr(similarities, "MAX_CELLS", 2 * 3 * 2 * 3 * 5 * 5 - 1)
+    result, cell_by_cell = similarity(maps(some(1, 2, 3, 5, 5)), two)
+    assert not cell_by_cell
+    shares = [places(each).reshape(6, -1) for each in (one, two)]
+    assert np.allclose(result.reshape(6, 6), np.minimum(shares[0][:, None], shares[1]).sum(-1))
