@@ -22,6 +22,7 @@ UNSAFE = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.h5", "*.msgpack", "*.pkl")
 TEXTS = (".json", ".txt", ".model", ".spm", ".jinja")  # files that are read besides the weights
 MAX_TEXT_BYTES = 64 * 2**20  # of one such file; the largest vocabularies in use take half of it
 WEIGHTS = "model.safetensors"
+NO_MEMORY = "The model needs more memory than it may take here; choose a smaller one."
 
 
 class ModelError(Exception):

@@ -30,6 +30,7 @@ from transformers.models.auto.modeling_auto import (
 from transformers.utils import logging
 
 from hub.folders import (
+    NO_MEMORY,
     ModelError,
     Settings,
     check_files,
@@ -49,6 +50,7 @@ logging.disable_progress_bar()
 
 MAX_TOKENS = 128  # of a sentence, with its special tokens: more cannot be looked at
 MAX_LAYERS = 200  # of a model; the largest in use have 126, and thousands would take minutes to build
+MAX_HEADS = 2048  # of all layers together; a model that has more could not be looked at, nor compared in good time
 SLACK = 2**24  # numbers that a model may have beyond twice those in its files: position tables, a missing head
 
 # Entries of config.json that are ignored: reading a sentence needs none of them, and they would load, patch or build
@@ -186,10 +188,13 @@ def _prepare(
     n_layers = [value for key, value in vars(config).items() if "layer" in key and isinstance(value, int)]
     if max(n_layers, default=0) > MAX_LAYERS or getattr(config, "num_hidden_layers", 1) < 1:
         raise ModelError(f"The model's config.json asks for a number of layers that is not between 1 and {MAX_LAYERS}.")
+    n_heads = getattr(config, "num_attention_heads", None)
+    if isinstance(n_heads, int) and n_heads * max(n_layers, default=1) > MAX_HEADS:
+        raise ModelError(f"The model has more than {MAX_HEADS} heads of attention, more than can be looked at here.")
     with torch.device("meta"):  # shapes without numbers, which takes no memory
         plan = LOADERS[kind].from_config(config)
     n_planned = sum(p.numel() for p in plan.parameters())
-    if n_planned > 2 * n_held + SLACK:
+    if n_planned > 2 * n_held + SLACK or n_held > 4 * n_planned + SLACK:
         raise ModelError(
             f"The model's config.json asks for {n_planned:,} numbers and its weight files hold {n_held:,}, so they do "
             "not belong together."
@@ -205,6 +210,6 @@ def model_error(error: BaseException, what: str) -> ModelError:
     if isinstance(error, ModelError):
         return error
     if isinstance(error, MemoryError) or "allocate memory" in str(error):
-        return ModelError("The model needs more memory than is free; choose a smaller one.")
+        return ModelError(NO_MEMORY)
     line = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
     return ModelError(f"{what}: {line[:160]}")

@@ -8,14 +8,14 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import cachetools
 
 from hub.export import export
 from hub.folders import ModelError, Settings, check_memory, free_memory
 from hub.results import ModelFacts, Reading
-from hub.worker import ClosedError, Worker
+from hub.worker import ClosedError, TooSlowError, Worker
 from model.checkpoint import CheckpointError
 from model.loaded import MODELS, TRANSLATOR, model_names
 
@@ -23,6 +23,7 @@ READINGS_BYTES = 64 * 2**20  # of readings that are kept, so that a click is ans
 READING_BYTES = 2**14  # of a reading without its weights: the texts of its tokens
 OPENING = 2  # models at a time, but never more than there is room for; others wait
 TRIES = 3  # to read with a model that others push out again
+FORGIVEN_SECONDS = 300  # after which is tried again what had taken too long
 OURS = "this translator"  # this project's first model; a folder cannot have this name
 FAMILY = ("gpt-mini", "bert-mini")  # its others that have a form in transformers, where they come with the app
 
@@ -42,6 +43,8 @@ class Opened(Protocol):
     facts: ModelFacts
     closed: bool
 
+    @property
+    def busy(self) -> bool: ...
     def read(self, sentence: str, hidden: int | None = None) -> Reading: ...
     def close(self) -> None: ...
 
@@ -50,14 +53,17 @@ class Shelf:
     """A limited number of models in memory, and their latest readings; the least recently used leaves first.
 
     All threads share it. A visitor never waits for the model of another, unless two are being opened already. A model
-    that cannot be opened does not push out another, except if its weights turn out not to fit at the very end.
+    that cannot be opened does not push out another, except if its weights turn out not to fit at the very end. What
+    many want at once is opened or read once, and what took too long is refused at once for a while.
     """
 
     def __init__(self, size: int, open_model: Callable[[str, Callable[[int], None]], Opened]) -> None:
         self._models: OrderedDict[str, Opened] = OrderedDict()  # least recently used first
         self._size = size
         self._readings: cachetools.LRUCache[object, Reading] = cachetools.LRUCache(READINGS_BYTES, getsizeof=_size)
+        self._reading: dict[object, Future[Reading]] = {}
         self._opening: dict[str, Future[Opened]] = {}
+        self._too_slow: cachetools.TTLCache[object, str] = cachetools.TTLCache(1000, FORGIVEN_SECONDS)
         self._reserved: dict[str, int] = {}  # bytes for models that are being opened
         self._lock = threading.Lock()  # of all of these; held only for a look
         self._slots = threading.BoundedSemaphore(min(OPENING, size))
@@ -79,22 +85,51 @@ class Shelf:
         with self._lock:
             if key in self._readings:
                 return self._readings[key]
-        reading = self._read(name, sentence, hidden)
-        if _size(reading) <= READINGS_BYTES:
-            with self._lock:
-                self._readings[key] = reading
-        return reading
+            self._refuse(key)
+            coming = self._reading.get(key)
+            first = coming is None
+            if coming is None:
+                coming = self._reading[key] = Future()
+        if first:
+            self._read(key, coming)
+        return coming.result()
 
     def names(self) -> list[str]:
         """Names of the models in memory."""
         with self._lock:
             return list(self._models)
 
-    def _read(self, name: str, sentence: str, hidden: int | None) -> Reading:
+    def _refuse(self, key: object) -> None:
+        """Raises: ModelError if this took too long a moment ago"""
+        if (told := self._too_slow.get(key)) is not None:
+            raise ModelError(told)
+
+    def _read(self, key: tuple[str, str, int | None], coming: Future[Reading]) -> None:
+        """Read a sentence for all who wait for it."""
+        try:
+            reading = self._try(*key)
+            with self._lock:
+                if _size(reading) <= READINGS_BYTES:
+                    self._readings[key] = reading
+        except BaseException as error:
+            self._fail(key, coming, error)
+        else:
+            coming.set_result(reading)
+        finally:
+            with self._lock:
+                del self._reading[key]
+
+    def _fail(self, key: object, coming: Future[Any], error: BaseException) -> None:
+        if isinstance(error, TooSlowError):
+            with self._lock:
+                self._too_slow[key] = str(error)
+        coming.set_exception(error)
+
+    def _try(self, name: str, sentence: str, hidden: int | None) -> Reading:
         for _ in range(TRIES):
             try:
                 return self._get(name).read(sentence, hidden)
-            except ClosedError:  # it had to make room for another a moment ago
+            except ClosedError:  # it had to make room for another a moment ago, or has ended
                 continue
         raise ModelError("Too many visitors look at different models right now; try again in a moment.")
 
@@ -104,6 +139,7 @@ class Shelf:
                 self._models.move_to_end(name)
                 return self._models[name]
             self._models.pop(name, None)
+            self._refuse(name)
             opening = self._opening.get(name)
             first = opening is None
             if opening is None:
@@ -120,7 +156,7 @@ class Shelf:
                 with self._lock:  # before the next one is opened, which may have to push this one out
                     self._models[name] = opened
         except BaseException as error:
-            opening.set_exception(error)
+            self._fail(name, opening, error)
         else:
             opening.set_result(opened)
         finally:
@@ -141,7 +177,10 @@ class Shelf:
                 if not self._models or not (full or needed + others > free_memory()):
                     self._reserved[name] = needed
                     return
-                _, leaving = self._models.popitem(last=False)
+                oldest = next(
+                    (one for one, opened in self._models.items() if not opened.busy), next(iter(self._models))
+                )
+                leaving = self._models.pop(oldest)
             leaving.close()  # without the lock: it may be reading
 
 

@@ -123,6 +123,7 @@ class InThisProcess:
     """An open model for a shelf, without a worker. In one process, the library cannot load two at once."""
 
     _lock = threading.Lock()
+    busy = False
 
     def __init__(self, name: str, settings: Settings, make_room: Callable[[int], None]) -> None:
         with self._lock:

@@ -247,6 +247,7 @@ def settings_of(folder: Path, name: str, **changes: object) -> None:
         ({"hidden_size": 0}, "do not fit together"),
         ({"hidden_size": -24}, "do not fit together"),
         ({"num_attention_heads": 0}, "do not fit together"),
+        ({"num_attention_heads": 2000}, "more than 2048 heads"),
         ({"quantization_config": {"quant_method": "gptq"}}, "quantised"),
         ({"tokenizer_class": "BertModel"}, "class that is not a tokenizer"),
         ({"model_type": ["bert"]}, "not a language model"),
@@ -286,6 +287,17 @@ def test_a_configuration_is_read_for_its_shapes_alone(changes: dict[str, object]
     opened = load("small", Settings(root, False, 1))
     assert type(opened.model) is BertForMaskedLM
     assert opened.model.config._attn_implementation == "eager"
+
+
+def test_files_that_hold_far_more_than_the_model_asks_for_are_not_read(root: Path) -> None:
+    """A sparse file of gigabytes takes no room on a disk, but would in memory."""
+    make("bert", root / "small")
+    header = json.dumps({"w": {"dtype": "F32", "shape": [2**28], "data_offsets": [0, 2**30]}}).encode()
+    with (root / "small" / "model.safetensors").open("wb") as file:
+        file.write(len(header).to_bytes(8, "little") + header)
+        file.truncate(8 + len(header) + 2**30)
+    with pytest.raises(ModelError, match="do not belong together"):
+        load("small", Settings(root, False, 1))
 
 
 def test_memory_is_measured() -> None:

@@ -302,7 +302,7 @@ class Room:
         make_room(4 * self.needed[name])
         self.loaded.append(name)
         facts = SimpleNamespace(name=name, n_parameters=self.needed[name])
-        return SimpleNamespace(facts=facts, closed=False, close=lambda: None)
+        return SimpleNamespace(facts=facts, closed=False, busy=False, close=lambda: None)
 
 
 def test_a_model_that_cannot_be_opened_drives_out_no_other(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 import pytest
 
 from hub import shelf as shelves
+from hub.folders import ModelError
 from hub.results import ModelFacts, Reading
 from hub.shelf import OURS, Shelf, own_models
+from hub.worker import TooSlowError
 
 
 @dataclass
@@ -31,6 +33,7 @@ class StandIn:
     """In the place of a model, with nothing in it."""
 
     facts = ModelFacts.__new__(ModelFacts)
+    busy = False
 
     def __init__(self, count: Count) -> None:
         object.__setattr__(self.facts, "n_parameters", 0)
@@ -72,3 +75,73 @@ def test_the_family_stands_on_the_shelf_as_far_as_it_comes_with_the_app(monkeypa
     assert own_models() == {OURS: "translator"}
     monkeypatch.setattr(shelves, "model_names", lambda: ("bert-mini", "gpt-mini", "plain-1", "translator"))
     assert own_models() == {OURS: "translator", "gpt-mini": "gpt-mini", "bert-mini": "bert-mini"}
+
+
+class Reader(StandIn):
+    """Counts who asks for what, and takes its time."""
+
+    def __init__(self, asked: list[str], error: Exception | None = None) -> None:
+        super().__init__(Count())
+        self._asked, self._error = asked, error
+
+    def read(self, sentence: str, hidden: int | None = None) -> Reading:
+        self._asked.append(sentence)
+        time.sleep(0.05)
+        if self._error:
+            raise self._error
+        return Reading((sentence,), 0, (), "", (), "")
+
+
+def test_what_many_want_at_once_is_read_once() -> None:
+    asked: list[str] = []
+    shelf = Shelf(1, lambda name, make_room: Reader(asked))
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda n: shelf.read("one", f"sentence {n % 2}").tokens, range(8)))
+    assert found == [(f"sentence {n % 2}",) for n in range(8)]
+    assert sorted(asked) == ["sentence 0", "sentence 1"]
+
+
+def test_what_took_too_long_is_refused_at_once_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(shelves, "FORGIVEN_SECONDS", 0.5)
+    shelf = Shelf(1, lambda name, make_room: Reader(asked, TooSlowError("too slow")))
+    for _ in range(3):
+        with pytest.raises(ModelError, match=r"^too slow$"):
+            shelf.read("one", "long")
+    assert asked == ["long"]
+    with pytest.raises(ModelError, match=r"^too slow$"):
+        shelf.read("one", "another")
+    time.sleep(0.6)
+    with pytest.raises(ModelError, match=r"^too slow$"):
+        shelf.read("one", "long")
+    assert asked == ["long", "another", "long"]
+
+
+def test_a_model_that_took_too_long_to_open_is_refused_at_once_for_a_while() -> None:
+    opened: list[str] = []
+
+    def open_model(name: str, make_room: Callable[[int], None]) -> StandIn:
+        opened.append(name)
+        raise TooSlowError("too slow")
+
+    shelf = Shelf(1, open_model)
+    for _ in range(3):
+        with pytest.raises(ModelError, match=r"^too slow$"):
+            shelf.facts("one")
+    assert opened == ["one"]
+
+
+def test_who_is_reading_leaves_last() -> None:
+    def open_model(name: str, make_room: Callable[[int], None]) -> StandIn:
+        make_room(0)
+        return StandIn(Count())
+
+    shelf = Shelf(2, open_model)
+    shelf.facts("first")
+    shelf.facts("second")
+    shelf._models["first"].busy = True  # type: ignore[misc]
+    shelf.facts("third")
+    assert shelf.names() == ["first", "third"]
+    shelf._models["third"].busy = True  # type: ignore[misc]
+    shelf.facts("fourth")
+    assert shelf.names() == ["third", "fourth"]

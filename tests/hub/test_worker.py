@@ -4,14 +4,16 @@ import base64
 import functools
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +21,7 @@ import pytest
 
 from hub import shelf as shelves
 from hub import worker
-from hub.folders import HERE, ModelError, Settings
+from hub.folders import HERE, NO_MEMORY, ModelError, Settings
 from hub.hugging_face import load
 from hub.reading import read
 from hub.results import Reading
@@ -32,6 +34,7 @@ from tests.family import FAMILY, small
 from tests.hub.small_models import make
 
 SENTENCE = "The black cat fights the white cat."
+ENDLESS = "a" * 21 + "!"  # for the model "stares": two to the power of 21 ways to share out the letters, 35 times
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +54,22 @@ def _nursery_of_these_tests() -> Iterator[None]:
     worker._nursery = before
 
 
+@pytest.fixture(scope="module")
+def _hostile_nursery() -> Iterator[Nursery]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("A_SECRET_KEY", "abc")
+        nursery = Nursery("tests.hub.hostile_worker", worker.ENVIRONMENT)
+        yield nursery
+        nursery.stop()
+
+
+@pytest.fixture
+def obedient(_hostile_nursery: Nursery, monkeypatch: pytest.MonkeyPatch) -> Nursery:
+    """Workers do what the sentence says, as if a model could make a library run code."""
+    monkeypatch.setattr(worker, "_nursery", _hostile_nursery)
+    return _hostile_nursery
+
+
 def opened(name: str, settings: Settings) -> Worker:
     return Worker(name, settings, lambda needed: None)
 
@@ -60,17 +79,39 @@ def change(folder: Path, file: str, **entries: object) -> None:
     path.write_text(json.dumps((json.loads(path.read_text()) if path.exists() else {}) | entries))
 
 
-@pytest.fixture
-def hostile(settings: Settings, tmp_path: Path) -> Settings:
-    """Models that make the library panic, which is no Exception in Python, and that keep it busy without end."""
-    root = tmp_path / "hostile"
-    shutil.copytree(settings.root, root)
+@pytest.fixture(scope="module")
+def hostile(settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    """Models whose files make the library panic, which is no Exception in Python, hang or take all memory."""
+    root = tmp_path_factory.mktemp("hostile")
+    shutil.copytree(settings.root, root, dirs_exist_ok=True)
     shutil.copytree(root / "bert", root / "panics")
     rubbish = {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(bytes(64)).decode()}
     change(root / "panics", "tokenizer.json", normalizer=rubbish)
-    shutil.copytree(root / "gpt2", root / "hangs")
-    change(root / "hangs", "generation_config.json", bad_words_ids=[[n % 300, 1, 2] for n in range(1_500_000)])
+    shutil.copytree(root / "bert", root / "swells")
+    mark = {"id": "[CLS]", "ids": [2] * 300_000, "tokens": ["[CLS]"] * 300_000}
+    one, two = ({"Sequence": {"id": id, "type_id": 0}} for id in "AB")
+    marks = [{"SpecialToken": {"id": "[CLS]", "type_id": 0}}] * 20
+    template = {"single": [*marks, one], "pair": [one, two], "special_tokens": {"[CLS]": mark}}
+    template["type"] = "TemplateProcessing"
+    change(root / "swells", "tokenizer.json", post_processor=template)
+    shutil.copytree(root / "bert", root / "stares")
+    slow = {"type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Isolated", "invert": False}
+    endless = {"type": "Sequence", "pretokenizers": [slow] * 35}
+    change(root / "stares", "tokenizer.json", pre_tokenizer=endless)
     return Settings(root, downloads=False, kept=2)
+
+
+def in_worker(settings: Settings, name: str, make_room: Callable[[int], None]) -> Worker:
+    return Worker(name, settings, make_room)
+
+
+def close(books: Shelf) -> None:
+    for one in books._models.values():
+        one.close()
+
+
+def memory_of_this_process() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
 
 
 def processes_below(pid: int) -> list[int]:
@@ -95,16 +136,22 @@ def eventually(condition: object) -> None:
     assert condition()  # type: ignore[operator]
 
 
+def assert_equal(theirs: Reading, ours: Reading) -> None:
+    """Bit for bit."""
+    assert replace(theirs, maps=()) == replace(ours, maps=())
+    for left, right in zip(theirs.maps, ours.maps, strict=True):
+        assert left.weights.dtype == right.weights.dtype
+        assert np.array_equal(left.weights, right.weights)
+        assert vars(left) | {"weights": 0} == vars(right) | {"weights": 0}
+
+
 @pytest.mark.parametrize("family", ["bert", "gpt2", "t5"])
 def test_a_worker_reads_what_this_process_reads(family: str, settings: Settings) -> None:
     one, here = opened(family, settings), load(family, settings)
     assert one.facts == here.facts
-    for hidden in (None, 2):
-        theirs, ours = one.read(SENTENCE, hidden), read(here, SENTENCE, hidden)
-        assert (theirs.tokens, theirs.written, theirs.covered) == (ours.tokens, ours.written, ours.covered)
-        for left, right in zip(theirs.maps, ours.maps, strict=True):
-            assert np.array_equal(left.weights, right.weights)
-            assert (left.rows, left.row_words, left.column_wholes) == (right.rows, right.row_words, right.column_wholes)
+    for sentence in (SENTENCE, "<b> ฉัน 🐶 \u202e\x00", "cat " * 200):
+        for hidden in (None, 2):
+            assert_equal(one.read(sentence, hidden), read(here, sentence, hidden))
     one.close()
 
 
@@ -144,22 +191,99 @@ def test_without_room_nothing_is_loaded(settings: Settings) -> None:
 
 
 def test_a_panic_of_the_library_is_said_and_hurts_nobody(hostile: Settings) -> None:
-    bystander = opened("bert", hostile)
-    one = opened("panics", hostile)
-    for _ in range(2):
+    books = Shelf(2, partial(in_worker, hostile))
+    books.facts("bert")
+    bystander = the_only_worker()
+    for _ in range(2):  # in a fresh worker each time: who knows what a panic leaves behind
         with pytest.raises(ModelError, match=r"^The library that reads the model fails: index out of bounds"):
-            one.read(SENTENCE)
+            books.read("panics", SENTENCE)
+    eventually(lambda: processes_below(nursery()) == [bystander])
+    assert len(books.read("bert", SENTENCE).tokens) > 3
+    close(books)
+
+
+def test_a_tokenizer_that_swells_takes_only_its_own_process_along(
+    hostile: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker, "WORKING_BYTES", 2**28)
+    books = Shelf(2, partial(in_worker, hostile))
+    books.facts("bert")
+    bystander, before = the_only_worker(), memory_of_this_process()
+    for _ in range(2):
+        with pytest.raises(ModelError) as told:
+            books.read("swells", SENTENCE)
+        assert str(told.value) in (NO_MEMORY, "The model's files make the library that reads them crash.")
+    assert memory_of_this_process() < before + 2**26
+    eventually(lambda: bystander in processes_below(nursery()))
+    assert len(books.read("bert", SENTENCE).tokens) > 3
+    close(books)
+
+
+def test_a_tokenizer_that_never_ends_is_stopped(hostile: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "READ_SECONDS", 2)
+    books = Shelf(2, partial(in_worker, hostile))
+    with pytest.raises(ModelError, match=r"^The model took longer than 2 seconds, so it was stopped\.$"):
+        books.read("stares", ENDLESS)
+    assert books.read("stares", "cat").tokens
+    close(books)
+
+
+ASKS = {
+    "write": r"^OSError: .*Read-only file system",
+    "remove": r"^OSError: .*not implemented",
+    "socket": r"^OSError: .*not implemented",
+    "fork": r"^PermissionError: .*not permitted|^OSError: .*not implemented",
+    "program": r"^(PermissionError|OSError): ",
+    "kill": r"^(PermissionError|OSError): ",
+    "keys": r"^HF_HUB_DISABLE_TELEMETRY HF_HUB_OFFLINE$",
+}
+
+
+@pytest.mark.usefixtures("obedient")
+def test_code_that_a_model_would_run_could_do_nothing(settings: Settings) -> None:
+    one = opened("gpt2", settings)
+    target = settings.root / "target"
+    target.write_text("hello")
+    for wish, answer in ASKS.items():
+        with pytest.raises(ModelError) as told:
+            one.read(f"{wish} {target}")
+        assert re.search(answer, str(told.value)), (wish, str(told.value))
+    assert target.read_text() == "hello"
+    assert one.read("cat").tokens == ("cat",)
+    target.unlink()
     one.close()
-    assert len(bystander.read(SENTENCE).tokens) > 3
-    bystander.close()
 
 
-@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("wish", "says"),
+    [
+        ("abort", "make the library that reads them crash"),
+        ("stay", "took longer than 2 seconds"),
+        ("stop", "took longer than 2 seconds"),
+        ("babble", "make the library that reads them crash"),
+        ("flood", "make the library that reads them crash"),
+    ],
+)
+def test_whatever_a_worker_does_the_app_goes_on(
+    wish: str, says: str, settings: Settings, obedient: Nursery, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker, "READ_SECONDS", 2)
+    monkeypatch.setattr(worker, "GRACE_SECONDS", 1)
+    books = Shelf(2, partial(in_worker, settings))
+    before = memory_of_this_process()
+    with pytest.raises(ModelError, match=says):
+        books.read("gpt2", f"{wish} x")
+    assert memory_of_this_process() < before + 2**26
+    assert books.read("gpt2", "cat").tokens == ("cat",)
+    close(books)
+    eventually(lambda: processes_below(obedient._process.pid) == [])  # type: ignore[union-attr]
+
+
 def test_what_takes_too_long_is_stopped_and_hurts_nobody(hostile: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "READ_SECONDS", 2)
-    bystander, one = opened("bert", hostile), opened("hangs", hostile)
+    bystander, one = opened("bert", hostile), opened("stares", hostile)
     with ThreadPoolExecutor(1) as pool:
-        hanging = pool.submit(one.read, SENTENCE)
+        hanging = pool.submit(one.read, ENDLESS)
         begun = time.monotonic()
         assert len(bystander.read(SENTENCE).tokens) > 3
         assert not hanging.done() or time.monotonic() - begun > 2
@@ -172,25 +296,55 @@ def test_what_takes_too_long_is_stopped_and_hurts_nobody(hostile: Settings, monk
 
 def test_more_memory_than_is_free_is_not_taken(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "free_memory", lambda: worker.SPARE_BYTES)
-    with pytest.raises(ModelError, match=r"^The model needs more memory than is free; choose a smaller one\.$"):
+    with pytest.raises(ModelError, match=f"^{NO_MEMORY}$"):
+        opened("bert", settings)
+    monkeypatch.undo()
+    monkeypatch.setattr(worker, "WORKING_BYTES", 2**20)
+    monkeypatch.setattr(worker, "COPIES", 0)
+    with pytest.raises(ModelError, match=f"^{NO_MEMORY}$|crash"):
         opened("bert", settings)
     monkeypatch.undo()
     opened("bert", settings).close()
 
 
 def test_a_worker_that_is_killed_is_opened_again(settings: Settings) -> None:
-    books = Shelf(2, lambda name, make_room: Worker(name, settings, make_room))
+    books = Shelf(2, partial(in_worker, settings))
     books.facts("bert")
     process = the_only_worker()
     os.kill(process, signal.SIGKILL)
-    with pytest.raises(ModelError, match=r"^The model's files make the library that reads them crash\.$"):
-        books.read("bert", SENTENCE)
-    assert len(books.read("bert", SENTENCE).tokens) > 3
+    assert len(books.read("bert", SENTENCE).tokens) > 3  # nobody was waiting for it, so nobody is told
     os.kill(nursery(), signal.SIGKILL)
     worker._nursery._process.wait()  # type: ignore[union-attr]
     assert books.read("gpt2", "cat").tokens == ("cat",)
-    for one in books._models.values():
-        one.close()
+    close(books)
+
+
+def test_when_it_is_killed_in_the_middle_of_a_sentence_only_this_is_lost(hostile: Settings) -> None:
+    books = Shelf(2, partial(in_worker, hostile))
+    books.facts("stares")
+    process = the_only_worker()
+    with ThreadPoolExecutor(3) as pool:
+        waiting = [pool.submit(books.read, "stares", ENDLESS) for _ in range(3)]
+        eventually(lambda: books._models["stares"].busy)
+        time.sleep(0.3)
+        os.kill(process, signal.SIGKILL)
+        for one in waiting:
+            with pytest.raises(ModelError, match=r"^The model's files make the library that reads them crash\.$"):
+                one.result(30)
+    close(books)
+
+
+def test_a_worker_that_has_worked_long_makes_room_for_a_fresh_one(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    books = Shelf(1, partial(in_worker, settings))
+    monkeypatch.setattr(worker, "READ_SECONDS", worker.LIFE_SECONDS)
+    books.facts("gpt2")
+    first = the_only_worker()
+    monkeypatch.undo()
+    assert books.read("gpt2", "cat").tokens == ("cat",)
+    assert the_only_worker() != first
+    close(books)
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import json
 import re
 import shutil
-from base64 import b64decode
+from base64 import b64decode, b64encode
 from pathlib import Path
 
 import numpy as np
@@ -120,12 +120,17 @@ def test_hostile_text_is_shown_as_text(family: str, text: str) -> None:
         ("pickled", "pickle"),
         ("picture", "not a language model"),
         ("half", "are missing"),
+        ("panics", "The library that reads the model fails"),
     ],
 )
 def test_a_bad_model_gets_one_clear_sentence(name: str, says: str, root: Path) -> None:
-    for bad in ("bare", "pickled", "half"):
+    for bad in ("bare", "pickled", "half", "panics"):
         shutil.copytree(root / "bert", root / bad, dirs_exist_ok=True)
-        (root / bad / "model.safetensors").unlink(missing_ok=True)
+        if bad != "panics":
+            (root / bad / "model.safetensors").unlink(missing_ok=True)
+    tokenizer = json.loads((root / "bert" / "tokenizer.json").read_text())
+    rubbish = {"type": "Precompiled", "precompiled_charsmap": b64encode(bytes(64)).decode()}
+    (root / "panics" / "tokenizer.json").write_text(json.dumps(tokenizer | {"normalizer": rubbish}))
     (root / "pickled" / "pytorch_model.bin").write_bytes(b"cos\nsystem\n")
     shutil.copy(root / "gpt2" / "model.safetensors", root / "half" / "model.safetensors")
     shutil.copytree(root / "bert", root / "picture", dirs_exist_ok=True)
@@ -136,7 +141,7 @@ def test_a_bad_model_gets_one_clear_sentence(name: str, says: str, root: Path) -
     app.selectbox(key="model_box").set_value("gpt2").run()  # the app goes on
     assert_sound(app)
     assert warnings(app) == []
-    for bad in ("bare", "pickled", "half", "picture"):
+    for bad in ("bare", "pickled", "half", "panics", "picture"):
         shutil.rmtree(root / bad)
 
 
