@@ -1,6 +1,7 @@
 """`python -m benchmarks`: every part, one after the other, in one table."""
 
-from benchmarks import browser, lessons, load, memory, ride, start, training, views
+from benchmarks import browser, lessons, load, memory, ride, start, strangers, training, views
 from benchmarks.report import report
 
-report([figure for part in (browser, ride, lessons, views, load, training, memory, start) for figure in part.measure()])
+PARTS = (browser, ride, lessons, views, load, training, strangers, memory, start)
+report([figure for part in PARTS for figure in part.measure()])
