@@ -78,7 +78,7 @@ def shown(text: str) -> str:
 def told(sentence: str, own: str = "") -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The story of a sentence, and the likeliest pieces of each step; own: the lesson, if it has a model of its own."""
     page = Page(own, {"sentence": sentence})
-    return Story(page).moments, steps(page)
+    return Story(page).told(), steps(page)
 
 
 def told_on(page: Page) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -286,13 +286,16 @@ class Story:
         self.page = page
         self.stacks = stacks_of(page)
         self.moments: list[dict[str, Any]] = []
-        self.chosen = probabilities(page)[np.arange(len(page.labels)), [piece.id for piece in page.labels]]
+
+    def told(self) -> list[dict[str, Any]]:
+        self.chosen = probabilities(self.page)[np.arange(len(self.page.labels)), [one.id for one in self.page.labels]]
         self.cut()
         self.encode()
         self.write_first()
-        for step in range(1, len(page.labels)):
+        for step in range(1, len(self.page.labels)):
             self.write(step)
         self.stop()
+        return self.moments
 
     def size(self, name: str) -> int:
         size: int = self.page.config[name]

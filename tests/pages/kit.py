@@ -16,6 +16,8 @@ from streamlit.runtime.scriptrunner_utils import script_run_context
 from streamlit.testing.v1 import AppTest, local_script_runner
 from streamlit.util import calc_hash
 
+import tests.pages.part_runs  # noqa: F401 - runs parts of pages, as a browser does
+
 # Streamlit looks through every installed package for components whenever a page is opened: nine tenths of the time.
 manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
 # It hashes everything it sends, so that a browser need not be sent it twice: here is no browser.
@@ -51,6 +53,7 @@ def opened(page: Path | str | None = None, **parameters: str | list[str]) -> App
     """The home page, or another (a lesson by its slug, any other by its file), after its first run with these
     parameters in the address."""
     app = AppTest.from_file(ROUTER, default_timeout=60)
+    app.session_state["home.given"] = True  # nobody waits here for a browser to draw the first half of home
     app.query_params.update(parameters)
     if page:
         # Straight there, as by a link from outside: the home page would drop from the address what is its own default.

@@ -74,7 +74,7 @@ def _ask(slug: str, question: Question) -> None:
         before = answers().get((slug, question.id))
         st.session_state[f"{key}/given"] = frozenset(chosen)
         record(slug, question.id, chosen == question.correct)
-        if before != (chosen == question.correct):
+        if bool(before) != (chosen == question.correct):
             st.rerun()  # the whole page, because the navigation counts the right answers
     given = st.session_state.get(f"{key}/given")
     if given is not None:
