@@ -13,7 +13,8 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from model import checkpoint
-from model.tokenizer import SOS_ID, Tokenizer
+from model.loaded import MODELS
+from model.tokenizer import MORE_SPECIALS, SOS_ID, SPECIALS, Tokenizer
 from tests.training.family_text import LEARNED, RECIPE, family_task, shrink, write_texts
 from training import family, run
 from training.data import NO_VARIATION
@@ -109,6 +110,15 @@ def test_the_recipes_numbers() -> None:
     assert {recipe.label_smoothing for recipe in RECIPES.values()} == {0.0}
     for recipe in RECIPES.values():
         assert recipe.warmup_steps < recipe.steps * (1 - recipe.decay_fraction)
+
+
+def test_the_shipped_models_learned_by_these_recipes() -> None:
+    for name, recipe in RECIPES.items():
+        training = json.loads((MODELS / name / "metrics.json").read_text())["training"]
+        assert (training["recipe"], training["steps"]) == (dataclasses.asdict(recipe), recipe.steps), name
+    tokenizer = checkpoint.load_tokenizer(MODELS / "gpt-mini")
+    assert tokenizer.vocab_size == family.VOCAB_SIZE
+    assert [token.text for token in tokenizer.tokens(range(6))] == [*SPECIALS, *MORE_SPECIALS]
 
 
 # --- the command ------------------------------------------------------------------------------------------------------

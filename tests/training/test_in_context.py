@@ -35,6 +35,11 @@ def test_x_and_the_rule_can_be_longer_than_in_training() -> None:
     assert longer_x == pytest.approx(2 * x, abs=1e-5)
     assert longer_y == pytest.approx(6 * y, abs=1e-4)
     assert Regression(3, 11, 0.5, beta_size=2.0).penalty == pytest.approx(0.75 / 4)
+    noise, same = (
+        drawn(5, Regression(3, 11, 0.5, **sizes))[1] - drawn(5, Regression(3, 11, 0.0, **sizes))[1]
+        for sizes in ({}, {"x_size": 2.0, "beta_size": 3.0})
+    )
+    assert same == pytest.approx(noise, abs=1e-5), "the noise stays as it is"
 
 
 def test_the_generator_alone_draws_the_prompts() -> None:

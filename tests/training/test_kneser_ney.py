@@ -78,6 +78,17 @@ def test_two_short_texts_by_hand() -> None:
     assert p == pytest.approx([0.7111, 0.2556, 0.5556], abs=1e-4)
 
 
+def test_an_id_of_sixteen_bits_is_taken_for_no_other() -> None:
+    """Ids that are far apart, and alike in their low bits: the same text in another vocabulary."""
+
+    def far(documents: list[Document]) -> list[Document]:
+        return [Document((np.where(d.ids > EOS, d.ids * 4096 + 3, d.ids).astype(np.uint16),), 1) for d in documents]
+
+    near, wide = (KneserNey(stream_of(some, 3), 65_536, 3) for some in (TRAIN, far(TRAIN)))
+    expected = near.probabilities(stream_of(TEST, 3))
+    assert wide.probabilities(stream_of(far(TEST), 3)) == pytest.approx(expected, rel=1e-12)
+
+
 def test_all_words_together_have_probability_one() -> None:
     """<sos> too has its share of the uniform distribution that all begins with; it is left out of what is returned."""
     model = KneserNey(stream_of(TRAIN, 5), VOCAB, 5)
