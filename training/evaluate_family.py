@@ -2,8 +2,8 @@
 
 FOLDER is that of `training.family`. For each model it prints JSON: bits per byte of gpt-mini and of the LSTM, beside
 those of a 5-gram model that counted the training text; how often bert-mini guesses a masked token, beside the most
-frequent token behind its left neighbour; the squared error of in-context regression beside that of ridge, least
-squares, neighbours and zero.
+frequent token behind its left neighbour, and how often it tells whether a text follows another; the squared error of
+in-context regression beside that of ridge, least squares, neighbours and zero.
 """
 
 import argparse
@@ -26,7 +26,17 @@ from training.corpus import Document, Ids, read_corpus
 from training.family import RECIPES
 from training.in_context import Regression, least_squares, nearest_neighbours, zero
 from training.kneser_ney import KneserNey, behind, stream_of
-from training.text_rows import Masking, collate_read, collate_written, framed, masked, written_rows
+from training.text_rows import (
+    IS_NEXT,
+    NO_PAIR,
+    Masking,
+    collate_read,
+    collate_written,
+    framed,
+    masked,
+    read_rows,
+    written_rows,
+)
 
 ORDER, BATCH = 5, 16
 N_PROMPTS = 4000
@@ -82,7 +92,7 @@ def measure(folder: Path, texts: Texts | None) -> dict[str, Any]:
     network, sizes = load_network(folder), json.loads((folder / checkpoint.CONFIG).read_text())
     if sizes.get("family") == "encoder_only":
         accuracy = masked_accuracy(network, texts.test, sizes["max_len"], texts.after, texts.vocab_size)
-        return {"data": texts.names, **accuracy}
+        return {"data": texts.names, **accuracy, **next_sentence_accuracy(network, texts.test, sizes["max_len"])}
     own = bits_per_byte(bits(network, texts.test, sizes["max_len"]), texts.test)
     return {"data": texts.names, "bits_per_byte": own, "five_gram": texts.five_gram}
 
@@ -145,6 +155,27 @@ def masked_accuracy(
         left, at = text.ids, np.flatnonzero(labels)
         by_neighbour += int((after[left[at - 1]] == labels[at]).sum())
     return {"accuracy": round(right / n, 4), "left_neighbour": round(by_neighbour / n, 4), "masked_tokens": n}
+
+
+@torch.inference_mode()
+def next_sentence_accuracy(model: nn.Module, documents: Sequence[Document], width: int) -> dict[str, float]:
+    """How often the model tells whether the second of two texts follows the first, nothing masked; and how often one
+    would be right that always gives the more frequent answer.
+    """
+    pairs = [row for row in read_rows(documents, width, random.Random(0)) if row.label != NO_PAIR]
+    right = follows = 0
+    in_order = sorted(pairs, key=lambda row: len(row.ids))
+    for start in range(0, len(pairs), BATCH):
+        rows = in_order[start : start + BATCH]
+        batch = collate_read([(row.ids, row.segment_ids, row.ids, row.label) for row in rows])
+        answers = batch["pair_labels"] - IS_NEXT
+        none = torch.zeros_like(batch["src_ids"], dtype=torch.bool)  # no token is to be guessed
+        scores = model(batch["src_ids"], batch["segment_ids"], none)[1][:, 0]
+        right += int((scores.argmax(-1) == answers).sum())
+        follows += int((answers == 0).sum())
+    n = len(pairs)
+    most_frequent = max(follows, n - follows)
+    return {"next_sentence": round(right / n, 4), "always_the_same": round(most_frequent / n, 4), "pairs": n}
 
 
 @torch.inference_mode()

@@ -35,6 +35,7 @@ from training.evaluate_family import (
     masked_accuracy,
     measure,
     most_frequent_next,
+    next_sentence_accuracy,
     regression_errors,
     windows,
 )
@@ -145,6 +146,23 @@ def test_masked_tokens_are_counted_as_the_model_and_as_the_left_neighbour_guess_
     assert figures["masked_tokens"] == pytest.approx(0.15 * 800, rel=0.25)
 
 
+def test_pairs_are_counted_as_the_model_tells_them_apart() -> None:
+    """Each text is of one token alone, so that a second text of another token is from elsewhere."""
+    documents = [Document(tuple(np.full(6, 7 + n, dtype=np.uint16) for _ in range(8)), 48) for n in range(9)]
+
+    class Compares(nn.Module):
+        def forward(self, src_ids: Tensor, segment_ids: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
+            assert not rows.any()
+            last = (src_ids != 0).sum(1) - 2
+            is_other = src_ids[:, 1] != src_ids[torch.arange(len(src_ids)), last]
+            return torch.zeros(0, 20), nn.functional.one_hot(is_other.long(), 2).float()[:, None]
+
+    figures = next_sentence_accuracy(Compares(), documents, 24)
+    assert figures["next_sentence"] == 1.0
+    assert 0.5 <= figures["always_the_same"] < 0.9
+    assert figures["pairs"] > 9
+
+
 def test_a_model_that_says_zero_errs_like_zero(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evaluate_family, "N_PROMPTS", 600)
 
@@ -172,6 +190,7 @@ def test_each_model_gets_the_figures_of_its_kind(runs: Path, yardstick: Texts, m
     assert gpt["bits_per_byte"] == pytest.approx(blind, rel=0.05)
     assert (gpt["data"], bert["data"]) == ("test.txt", "test.txt")
     assert 0 <= bert["accuracy"] < bert["left_neighbour"]
+    assert 0 <= bert["next_sentence"] <= 1
     assert measure(runs / "in-context", None).keys() >= {"in-context", "ridge", "zero"}
 
 

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from experiments.language_models import published
 from experiments.pairs import CHANCES, SCORES, read_pair
 from explain.core import factor, tex
 from model.embedding import SegmentEmbedding
 from model.families.encoder_only import NextSentenceHead
 from model.trace import Trace
-from pages.family.pairs.texts import FIRST_B, MOST, SECOND, Pair, bert, chosen, pair_of
+from pages.family.pairs.texts import BERT, FIRST_B, MOST, SECOND, Pair, bert, chosen, pair_of
 from training.text_rows import read_rows
 from ui.components.matrix import Caption, Labels, Scale
 from ui.components.pieces import Card, pieces
@@ -17,7 +18,7 @@ from ui.controls.control import Choice
 from ui.course.check import Part, check_cell, checked_matrix
 from ui.course.lesson import Bench, Lesson, OnMap
 from ui.course.quiz import Question
-from ui.text import chance, in_markdown
+from ui.text import chance, in_markdown, number
 from ui.views.attention_kinds import READABLE
 from ui.views.bars import bars
 from ui.views.tables import table
@@ -116,6 +117,12 @@ def do(trace: Trace) -> None:
         f"In the other order the probability goes from {chance(pair.follows)} to {chance(turned)}. Over all five it "
         f"lies between {chance(min(all_five))} and {chance(max(all_five))}: so much the texts tell this small BERT. "
         "One that could not tell at all would say 0.5 each time."
+    )
+    test = published(BERT)["test"]
+    st.caption(
+        f"Of {test['pairs']:,} pairs of texts that it never saw, this BERT tells in "
+        f"{number(100 * test['next_sentence'], 1)}% whether B follows A. Always the more frequent answer would be "
+        f"right in {number(100 * test['always_the_same'], 1)}%."
     )
     with st.expander("Why later models dropped it"):
         st.markdown(

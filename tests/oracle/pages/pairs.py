@@ -131,6 +131,12 @@ def do(page: Page) -> Statements:
         f"all five it lies between {chance(min(found.values()))} and {chance(max(found.values()))}: so much the texts tell "
         "this small BERT. One that could not tell at all would say 0.5 each time."
     )
+    test = bert.metrics()["test"]
+    yield claims.caption(
+        f"Of {test['pairs']:,} pairs of texts that it never saw, this BERT tells in "
+        f"{claims.number(100 * test['next_sentence'], 1)}% whether B follows A. Always the more frequent answer would be "
+        f"right in {claims.number(100 * test['always_the_same'], 1)}%."
+    )
     yield claims.fold("Why later models dropped it")
     yield claims.markdown(
         "RoBERTa (Liu et al. 2019) trained with and without this task: without it the model was as good at later tasks, or "
