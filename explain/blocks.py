@@ -183,33 +183,29 @@ def _rms_norm(cell: Cell) -> WorkedStep:
     )
 
 
+def _compared(cell: Cell, said: str) -> WorkedStep:
+    """A row times the embedding of an entry. said: what that is, in words"""
+    named, total, snippet, needs, blank = linear(cell, *cell.index)
+    return WorkedStep(f"{said} {named}", rf"{total} = {tex(cell.value)}", cell.value, snippet, needs, blank)
+
+
 @rule("compare_with_embeddings")
 def _logit(cell: Cell) -> WorkedStep:
     row, token = cell.index
-    named, total, snippet, needs, blank = linear(cell, row, token)
-    return WorkedStep(
+    return _compared(
+        cell,
         f"Row {row + 1} of the decoder's output times the embedding of entry {token}: the more alike the two, the "
-        f"larger the logit, the score of this entry. {named}",
-        rf"{total} = {tex(cell.value)}",
-        cell.value,
-        snippet,
-        needs,
-        blank,
+        "larger the logit, the score of this entry.",
     )
 
 
 @rule("compare_with_embeddings_and_bias")
 def _logit_with_bias(cell: Cell) -> WorkedStep:
     row, token = cell.index
-    named, total, snippet, needs, blank = linear(cell, row, token)
-    return WorkedStep(
+    return _compared(
+        cell,
         f"Row {row + 1}, as the head made it, times the embedding of entry {token}, plus a bias of this entry: the "
-        f"more alike the two, the larger the logit. {named}",
-        rf"{total} = {tex(cell.value)}",
-        cell.value,
-        snippet,
-        needs,
-        blank,
+        "more alike the two, the larger the logit.",
     )
 
 

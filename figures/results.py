@@ -24,6 +24,8 @@ KINDS = {
     "decoder": (BLUE, "circle"),
 }
 
+APART = "\u00a0%{text}\u00a0"  # a label does not touch its sign
+HEIGHT = 440  # of the first picture: labels one above the other must not touch on a phone
 ROW = 24  # pixels of a model in the second picture
 
 
@@ -55,6 +57,7 @@ def quality_against_compute(points: Sequence[Scored], ticks: Sequence[int], rema
                     name=group,
                     mode="markers+text",
                     text=[point.label for point in mine],
+                    texttemplate=APART,
                     textposition=[point.side for point in mine],
                     marker={"color": colour, "symbol": symbol, "size": size, "line": {"width": 1.5, "color": colour}},
                     customdata=[f"{point.name}: {point.bleu:g} BLEU" for point in mine],
@@ -79,7 +82,7 @@ def quality_against_compute(points: Sequence[Scored], ticks: Sequence[int], rema
         }
         for point in own
     ]  # fmt: skip
-    return go.Figure(traces, layout(360, x, y, annotations=notes, margin={"l": 56, "r": 12, "t": 56, "b": 48}))
+    return go.Figure(traces, layout(HEIGHT, x, y, annotations=notes, margin={"l": 56, "r": 12, "t": 56, "b": 48}))
 
 
 @dataclass(frozen=True)
@@ -108,6 +111,7 @@ def sizes_by_time(models: Sequence[Sized], own: tuple[str, float]) -> go.Figure:
                 name=kind,
                 mode="markers+text",
                 text=[models[n].says for n in mine],
+                texttemplate=APART,
                 textposition=["middle left" if models[n].parameters > 5e9 else "middle right" for n in mine],
                 marker={
                     "color": colour, "size": 12, "line": {"width": 1.5, "color": colour},

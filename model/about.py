@@ -11,7 +11,11 @@ FILE = "about.json"
 
 @dataclass(frozen=True)
 class Example:
-    """A sentence one click away. says: the translation it is held to, or '' where the model is known to go wrong."""
+    """A sentence one click away.
+
+    says: what the model is held to, a translation, or the word that it guesses first where that is hidden; '' where it
+          is known to go wrong
+    """
 
     label: str
     sentence: str
@@ -33,6 +37,8 @@ class About:
     """A model in words.
 
     examples, surprises: sentences one click away; everyday: sentences that lessons compare the visitor's with
+    called: what a lesson calls it, within a sentence; unlike: what to expect of it for a text that is no everyday
+            English
     source, target: what goes in and comes out, like "English" and "German"; language: the code of the second, like "de"
     untrained_like: the name of the model whose shape this one has, with random weights from `seed`; '' if trained
     vocabulary_of: the name of the model whose vocabulary, languages and sentences this one shares; '' if it has its own
@@ -49,6 +55,8 @@ class About:
     untrained_like: str = ""
     vocabulary_of: str = ""
     seed: int = 0
+    called: str = ""
+    unlike: str = ""
 
 
 def load_about(folder: Path) -> About:

@@ -145,7 +145,8 @@ def _load_untrained(name: str, folder: Path, about: About, device: Device | None
 
 def _with_words_of(folder: Path, about: About) -> About:
     """The languages and sentences of the model in another folder, without what was found out about that one alone."""
-    return replace(_about(folder), title=about.title, vocabulary_of=about.vocabulary_of, telling=None)
+    own = {name: getattr(about, name) for name in ("title", "vocabulary_of", "called", "unlike")}
+    return replace(_about(folder), telling=None, **own)
 
 
 def _about(folder: Path) -> About:

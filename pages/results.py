@@ -22,7 +22,7 @@ LANGUAGE = Choice("From English into", "results_language", ("German", "French"))
 TICKS = {"German": (22, 25, 30, 35, 40, 45, 50, 55), "French": (37, 38, 39, 40, 41, 42, 43)}
 # Names stand to the left of their points, but where they would lie on others; ensembles have none, for want of room.
 SIDES = {
-    "German": {"GNMT + RL": "middle right"},
+    "German": {"GNMT + RL": "middle right", "ConvS2S": "bottom left", "Transformer (big)": "top center"},
     "French": {"ConvS2S": "bottom center", "Transformer (base)": "middle right"},
 }
 ENSEMBLE = ", ensemble"

@@ -31,8 +31,20 @@ from training.siblings import LOG
 FIRST = "gpt-mini"
 # What the app says of those that its pages can open by name; the two others are asked for by their lessons.
 ABOUTS: dict[str, dict[str, Any]] = {
-    FIRST: {"title": "A small GPT", "source": "English", "target": "English", "language": "en"},
-    "bert-mini": {"title": "A small BERT", "vocabulary_of": FIRST},
+    FIRST: {
+        "title": "A small GPT",
+        "called": "GPT",
+        "unlike": "nonsense from GPT",
+        "source": "English",
+        "target": "English",
+        "language": "en",
+    },
+    "bert-mini": {
+        "title": "A small BERT",
+        "called": "BERT",
+        "unlike": "wrong guesses from BERT",
+        "vocabulary_of": FIRST,
+    },
 }
 
 

@@ -14,7 +14,7 @@ from model.checkpoint import broken
 from model.families.decoder_only import DecoderOnly
 from model.families.encoder_decoder import EncoderDecoder
 from model.families.encoder_only import EncoderOnly
-from model.loaded import MODELS, LoadedModel, UnknownModelError
+from model.loaded import MODELS, TRANSLATOR, LoadedModel, UnknownModelError
 from model.tokenizer import CLS, CLS_ID, MASK, MASK_ID, SEP, SEP_ID
 from model.trace import Trace, most_tokens, read
 from ui import engine
@@ -69,7 +69,8 @@ def gap_of(trace: Trace, draw: bool = False) -> Gap:
     every = loaded.tokenizer.encode(trace.text)
     ids = tuple(every[: most_tokens(loaded) - 1])
     texts = tuple(token.text for token in loaded.tokenizer.tokens(ids))
-    longest = max(range(len(texts)), key=lambda n: (len(texts[n]), -n))
+    inner = range(1, len(texts) - 1) or range(len(texts))  # where it can, it has others on both sides
+    longest = max(inner, key=lambda n: (len(texts[n]), -n))
     control = ("A piece to ask for", texts, longest, trace.text, "gap")
     at = choose_part(*control) if draw else current_part(len(texts), *control[2:])
     return Gap(ids, texts, at, len(every) - len(ids))
@@ -82,14 +83,14 @@ def named(id: int) -> str:
 def guesses(chances: np.ndarray) -> str:
     """The likeliest entries and their probabilities."""
     best = np.argsort(-chances, kind="stable")[:SHOWN]
-    return " · ".join(f"{piece(named(int(id)))} {chance(float(chances[id]))}" for id in best)
+    return " · ".join(f"“{piece(named(int(id)))}” {chance(float(chances[id]))}" for id in best)
 
 
 def idea(trace: Trace) -> None:
     st.markdown(
         "The Transformer of 2017 has an encoder and a decoder. Its heirs often keep one half. An **encoder alone** "
         "sees the whole text at once. A **decoder alone** sees only what stands before. With **both**, the decoder "
-        "also sees all of another text."
+        "also sees all of another text. The picture shows both at work: the translator."
     )
     with st.expander("Who is who"):
         table(
@@ -125,7 +126,7 @@ def see(trace: Trace) -> None:
         )
     right = gap.ids[gap.at]
     st.markdown(
-        f"Asked for is {bold(piece(gap.texts[gap.at]))}: the encoder alone gives it "
+        f"The piece asked for is {bold(piece(gap.texts[gap.at]))}: the encoder alone gives it "
         f"**{chance(float(chances[ENCODER][right]))}**, the decoder alone **{chance(float(chances[DECODER][right]))}**."
     )
     st.caption("The three are BERT, GPT and the translator, all small and trained for this app.")
@@ -267,4 +268,5 @@ LESSON = Lesson(
     bench=Bench(see=see, check=check, do=do),
     code=(EncoderOnly, DecoderOnly, EncoderDecoder, may_see),
     on_map=OnMap(plays=("decoder.cross_attn",)),
+    readers=(BERT, GPT, TRANSLATOR),
 )

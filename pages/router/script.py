@@ -44,6 +44,6 @@ if page.url_path:
     st.set_page_config(page_title=f"{COURSE.title(page.url_path) or page.title} · {NAME}")
 restore(page.url_path)
 presenter_switch()
-sentence_bar()
+sentence_bar(COURSE.readers(page.url_path))
 page.run()
 tidy_up(page.url_path)

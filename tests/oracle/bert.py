@@ -147,7 +147,8 @@ class Reading:
         scores = q @ k.swapaxes(1, 2) / math.sqrt(q.shape[-1])
         if causal:
             scores = np.where(np.tri(len(x), dtype=bool), scores, -np.inf)
-        return self.linear(f"{path}.w_o", np.concatenate(list(softmax(scores) @ v), axis=1))
+        weights = self.keep(f"{path}.weights", softmax(scores))
+        return self.linear(f"{path}.w_o", np.concatenate(list(weights @ v), axis=1))
 
 
 class Bert(Reading):
@@ -169,9 +170,10 @@ class Bert(Reading):
         for n in range(config(BERT)["n_layers"]):
             layer = f"encoder.layers.{n}"
             x = self.norm(f"{layer}.add_norm_1.norm", x + self.attend(f"{layer}.self_attn", x, causal=False))
+            self.keep(f"{layer}.add_norm_1.output", x)
             hidden = gelu(self.linear(f"{layer}.feed_forward.w_1", x))
             x = self.norm(f"{layer}.add_norm_2.norm", x + self.linear(f"{layer}.feed_forward.w_2", hidden))
-        self.keep("encoder.output", x)
+            self.keep(f"{layer}.add_norm_2.output", x)
         hidden = gelu(self.linear("masked_token.transform", x))
         asked = self.keep("masked_token.normed", self.norm("masked_token.norm", hidden))
         self.keep("logits", asked @ self.w["embedding.matrix.weight"].T + self.w["masked_token.bias"])

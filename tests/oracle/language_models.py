@@ -16,6 +16,7 @@ from tests.oracle.page import Page
 
 MODELS = FOLDER.parent
 NAME = "gpt-mini"
+LONGER = 20  # pieces that it writes at most
 MARKS = ("<pad>", "<sos>", "<eos>", "[CLS]", "[SEP]", "[MASK]")
 
 
@@ -93,21 +94,27 @@ def log_shares(logits: Array) -> Array:
 class States:
     """One pass of ids up to the last norm (Radford et al. 2018, Equation 2; norms before the sub-layers, as in GPT-2).
 
-    tensors: weights of every attention (H,T,T); rows: what the last norm returns (T,d_model)
+    tensors: weights of every attention (H,T,T), and what stands in the stream; rows: what the last norm returns
+             (T,d_model)
     """
 
     def __init__(self, ids: Sequence[int]) -> None:
         w, config = weights_of(), config_of()
         self.tensors: dict[str, Array] = {}
-        x = w[EMBEDDING][list(ids)] + w["embedding.positions.table.weight"][: len(ids)]
+        tokens, places = w[EMBEDDING][list(ids)], w["embedding.positions.table.weight"][: len(ids)]
+        x = tokens + places
+        made = {"tokens": tokens, "positions": places, "output": x}
+        self.tensors |= {f"decoder.embedding.{name}": value for name, value in made.items()}
         for n in range(config["n_layers"]):
             path = f"decoder.layers.{n}"
             x = x + self.attention(f"{path}.self_attn", normal(x, f"{path}.add_norm_1.norm"))
+            self.tensors[f"{path}.add_norm_1.output"] = x
             before = normal(x, f"{path}.add_norm_2.norm") @ w[f"{path}.feed_forward.w_1.weight"].T
             before = before + w[f"{path}.feed_forward.w_1.bias"]
             hidden = 0.5 * before * (1 + np.tanh(np.sqrt(2 / np.pi) * (before + 0.044715 * before**3)))
             x = x + hidden @ w[f"{path}.feed_forward.w_2.weight"].T + w[f"{path}.feed_forward.w_2.bias"]
-        self.rows = normal(x, "decoder.norm")
+            self.tensors[f"{path}.add_norm_2.output"] = x
+        self.rows = self.tensors["decoder.normed"] = normal(x, "decoder.norm")
 
     def __getitem__(self, name: str) -> Array:
         return self.tensors[name]

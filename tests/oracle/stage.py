@@ -203,6 +203,7 @@ def drawn(
             "clip": list(clip),
             "given": 1,
             "entries": page.config["vocab_size"],
+            "counts": "Step",
             "panels": [panel(page, stack, text, names, links) for stack, text in sides],
             "numbers": {name: Halves(page.oracle[name]) for name in names},
             "steps": told_on(page)[1],

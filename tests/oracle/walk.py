@@ -1,5 +1,6 @@
 """The walk: a lesson's claims, computed for a state, against what its page shows in that state."""
 
+import functools
 import importlib
 import importlib.util
 import itertools
@@ -40,7 +41,8 @@ def unclaimed(app: AppTest, module: ModuleType, page: Page) -> list[str]:
 
 def claimed(module: ModuleType, page: Page, part: str) -> Iterator[Statement]:
     """Everything that a part of a page must show, its heading first; what is no lesson has a frame alone."""
-    make = getattr(module, part, lesson_frame if part == "frame" else lambda page: ())
+    frame = functools.partial(lesson_frame, on_stage=getattr(module, "on_stage", None))
+    make = getattr(module, part, frame if part == "frame" else lambda page: ())
     if page.switch("present") and part != "frame":
         if part not in (STEPS[presented(page)], "check" if STEPS[presented(page)] == "see" else ""):
             return

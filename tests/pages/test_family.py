@@ -5,8 +5,9 @@ import pytest
 
 from hub import shelf
 from model import loaded
+from model.about import Example
 from tests.family import FAMILY, small
-from tests.pages.kit import ROOT, notices, opened, values
+from tests.pages.kit import ROOT, component, notices, opened, values
 from ui import engine
 
 BERTVIZ, COMPARE = (ROOT / "pages" / "explore" / name for name in ("bertviz.py", "compare.py"))
@@ -50,3 +51,53 @@ def test_a_model_that_translates_nothing_is_no_model_for_a_lesson(name: str, slu
     app = opened(slug, sentence=SENTENCE, model=name)
     (said,) = [text for text in notices(app) if "translates nothing" in text]
     assert said.endswith("translates nothing. The translator is shown instead.")
+
+
+READS = ("three-kinds", "gpt", "fill-in-the-blank", "pairs", "fine-tuning")
+
+
+@pytest.mark.parametrize("slug", READS)
+@pytest.mark.parametrize(
+    ("sentence", "says"),
+    [("Les enfants jouent souvent dans leur jardin.", "another language"), ("?! 12", "no words in this text")],
+)
+def test_another_language_is_said_of_the_models_of_the_lesson(slug: str, sentence: str, says: str) -> None:
+    (said,) = [text for text in notices(opened(slug, sentence=sentence)) if says in text]
+    assert ("BERT" in said) == (slug != "gpt")
+    assert ("GPT" in said) == (slug != "pairs")
+    assert ("the translator" in said) == (slug == "three-kinds")
+
+
+@pytest.mark.parametrize("slug", READS)
+def test_a_text_of_five_hundred_words_is_cut_and_drawn(slug: str) -> None:
+    app = opened(slug, sentence="one day he ran " * 125)
+    assert [text for text in notices(app) if "longer than the model can take" in text]
+    assert len(component(app, "here")["panels"]) == (2 if slug == "three-kinds" else 1)
+
+
+def test_without_a_sentence_a_lesson_says_so_and_one_that_reads_none_goes_on() -> None:
+    assert [text for text in notices(opened("gpt", sentence=" ")) if text.startswith("There is nothing to read yet")]
+    assert notices(opened("learning-without-learning", sentence=" ")) == []
+
+
+@pytest.mark.parametrize(
+    ("slug", "stack"), [("gpt", "decoder"), ("fill-in-the-blank", "encoder"), ("pairs", "encoder")]
+)
+def test_the_picture_shows_the_model_of_the_lesson(slug: str, stack: str) -> None:
+    (panel,) = component(opened(slug, sentence="The dog ran."), "here")["panels"]
+    assert panel["name"] == stack
+
+
+def test_a_pair_without_a_second_text_is_drawn_as_one() -> None:
+    (panel,) = component(opened("pairs", sentence="The dog ran.", second=" "), "here")["panels"]
+    assert panel["tokens"][0] == "[CLS]"
+    assert panel["tokens"].count("[SEP]") == 1
+
+
+@pytest.mark.parametrize("example", engine.model("gpt-mini").about.examples, ids=lambda one: one.label)
+def test_bert_guesses_the_hidden_word_of_an_example_and_surer_than_gpt(example: Example) -> None:
+    app = opened("fill-in-the-blank", sentence=example.sentence)
+    (said,) = [one.value for one in app.markdown if one.value.startswith("The hidden piece is")]
+    assert ("BERT ranks it **1** " in said) == bool(example.says)
+    assert example.says in said
+    assert "BERT finds it" in said  # likelier than GPT does

@@ -64,3 +64,9 @@ def test_two_sentences_make_a_classifier_that_is_worked_out_and_tried() -> None:
 )
 def test_what_cannot_be_learned_from_is_told(written: str, says: str) -> None:
     assert says in said(opened(SLUG, labelled_places=written))
+
+
+def test_contradictory_labels_are_told_and_learned_from() -> None:
+    app = opened(SLUG, labelled_places="+ The ship sails.\n- The ship sails.\n- A cow.")
+    assert "“The ship sails.” has both labels. It counts for both" in markdown(app).replace("\\", "")
+    assert "Train" in [one.label for one in app.button]

@@ -82,6 +82,7 @@ def style(german: str) -> bool:
     ("typed", "says"),
     [
         ("0", "With rank 0, A and B hold no numbers, so nothing could be learned: take 1 or more."),
+        ("300", "A matrix of 256 rows and 256 columns has rank 256 at most: write a number from 1 to 16."),
         ("64", "Rank 64 could be learned, but not here: write a whole number from 1 to 16."),
         ("9" * 4000, "A rank is a whole number: write one from 1 to 16."),
     ],

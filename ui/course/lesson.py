@@ -37,12 +37,15 @@ class OnMap:
     plays: what the small stage beside it plays, if not those: see `ui.components.stage.story.clip_of`
     near:  how it shows the last of them from near at its end, if it does: see `ui.components.stage.near`
     model: whose machine it is and the sentence goes through, if not the visitor's; may raise checkpoint.CheckpointError
+    reads: what the stage plays, if not the trace that the lesson gets: that of another model, made of this trace; may
+           raise checkpoint.CheckpointError
     """
 
     opens: tuple[str, ...] = ()
     plays: tuple[str, ...] = ()
     near: View | None = None
     model: Callable[[], LoadedModel] | None = None
+    reads: Callable[[Trace], Trace] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +59,7 @@ class Lesson:
     bench:    See, Check and Do
     code:     the functions that ran, the most important first
     on_map:   its place on the map
+    readers:  names of the models that the sentence is for, if it is not for the visitor's translator; () if for none
     """
 
     slug: str
@@ -66,6 +70,7 @@ class Lesson:
     bench: Bench
     code: Sequence[Code]
     on_map: OnMap = OnMap()
+    readers: tuple[str, ...] | None = None
 
 
 class Course:
@@ -101,6 +106,10 @@ class Course:
     def by_block(self) -> dict[str, Lesson]:
         """The lesson that each block of the map opens."""
         return {block: lesson for lesson in self.lessons for block in lesson.on_map.opens}
+
+    def readers(self, slug: str) -> tuple[str, ...] | None:
+        """Of the lesson at this address: see `Lesson`; None if it is no lesson."""
+        return next((lesson.readers for lesson in self.lessons if lesson.slug == slug), None)
 
     def page(self, lesson: Lesson, title: str = "") -> Page:
         """A lesson as a page of the navigation; its title there may differ from visitor to visitor."""

@@ -2,7 +2,9 @@
 
 import functools
 import re
+from collections.abc import Sequence
 
+from model.about import About
 from model.loaded import MODELS
 from model.trace import Trace, most_tokens
 
@@ -29,18 +31,58 @@ def cut_notice(typed: str, trace: Trace) -> str:
     return ""
 
 
+def words_of(text: str) -> list[str]:
+    return re.findall(r"[^\W\d_]+(?:'[^\W\d_]+)?", text)
+
+
+def n_known(words: Sequence[str], listed: frozenset[str]) -> int:
+    return sum(word.lower() in listed or word.lower().split("'")[0] in listed for word in words)
+
+
+def is_in_bytes(trace: Trace) -> bool:
+    """Whether most of its pieces are single bytes."""
+    pieces = [t for t in trace.src if t.word >= 0]
+    return sum(t.text.startswith("‹") and len(t.text) <= 4 for t in pieces) > len(pieces) / 2
+
+
+def unlike_english(trace: Trace, readers: Sequence[About]) -> str:
+    """What the models of a lesson make of a sentence that is no everyday English, in words, or ''.
+
+    Args: trace: the translator's of the sentence; readers: the models that the lesson sends it through
+    """
+    who, expect = (listing([getattr(one, what) for one in readers]) for what in ("called", "unlike"))
+    if not who:
+        return ""
+    words = words_of(trace.text)
+    if is_in_bytes(trace):
+        return f"Most of this text is in signs that {who} never learned. They are read byte by byte: expect {expect}."
+    if not words:
+        return f"There are no words in this text, and {who} learned from English texts: expect little."
+    listed = known_words(trace.model.vocabulary_name)
+    rare = len(words) - n_known(words, listed)
+    if not listed or rare <= len(words) / 2:
+        return ""
+    return (
+        f"{rare} of {len(words)} words are rare in everyday English, or of another language. {who[0].upper()}{who[1:]} "
+        f"learned from English texts alone: expect {expect}."
+    )
+
+
+def listing(names: Sequence[str]) -> str:
+    """“BERT, GPT and the translator”."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+
+
 def unlike_training(trace: Trace) -> str:
     """Why this sentence may be translated badly, in one sentence, or ''."""
-    typed = re.findall(r"[^\W\d_]+(?:'[^\W\d_]+)?", trace.text)
-    pieces = [t for t in trace.src if t.word >= 0]
-    single_bytes = sum(t.text.startswith("‹") and len(t.text) <= 4 for t in pieces)
-    if single_bytes > len(pieces) / 2:
+    typed = words_of(trace.text)
+    if is_in_bytes(trace):
         return "Most of this text is in signs the model never learned: it reads them byte by byte and writes nonsense."
     about = trace.model.about
     listed = known_words(trace.model.vocabulary_name)
     if not listed:
         return ""
-    known = sum(word.lower() in listed or word.lower().split("'")[0] in listed for word in typed)
+    known = n_known(typed, listed)
     if not typed:
         return (
             f"There are no words in this text; the model learned from everyday {about.source} sentences, so expect "

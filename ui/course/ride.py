@@ -4,6 +4,7 @@ import streamlit as st
 
 from explain import worked, worked_weight
 from model.anatomy import TOKEN_AXES
+from model.checkpoint import CheckpointError
 from model.trace import Trace
 from ui.components.announcement import announce
 from ui.components.stage import Cell, clip, stage
@@ -38,6 +39,10 @@ def ride(trace: Trace, start: int | None = None) -> None:
 def you_are_here(lesson: Lesson, trace: Trace, large: bool = False) -> None:
     """The machine at the block that a lesson is about, small and to play; the whole of it in a dialog."""
     place = lesson.on_map
+    try:
+        trace = place.reads(trace) if place.reads else trace
+    except CheckpointError:  # the parts say what is missing
+        return
     moment = clip(trace, key="here", shows=place.plays or place.opens, view=place.near, large=large)
     if moment is not None:
         whole_machine(trace, moment)
@@ -65,7 +70,8 @@ def work_out(trace: Trace, cell: Cell) -> None:
     name, index = cell
     value = float(known[name][index])
     part, what = _origin(trace, name)
-    axes = ("step", "entry") if name == "probabilities" else known.made(name).axes
+    row = "step" if trace.model.anatomy.writes_target else "src"
+    axes = (row, "entry") if name == "probabilities" else known.made(name).axes
     at = ", ".join(_place(trace, axis, i) for axis, i in zip(axes, index, strict=True))
     st.markdown(f"**How did this {number(value)} come about?** {what}: {at}.")
     announce(f"Worked out below: {number(value)}.", key="said_asked")

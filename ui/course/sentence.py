@@ -1,5 +1,6 @@
 """The sentence bar: the same on every page, one sentence everywhere, kept in the address."""
 
+import contextlib
 import random
 from collections.abc import Sequence
 
@@ -9,7 +10,7 @@ from model.checkpoint import CheckpointError
 from model.loaded import TRANSLATOR, LoadedModel, UnknownModelError
 from model.trace import EmptySentenceError, Trace
 from ui import engine
-from ui.course.notices import MAX_CHARS, cut_notice, unlike_training
+from ui.course.notices import MAX_CHARS, cut_notice, unlike_english, unlike_training
 from ui.course.page_frame import badge
 from ui.text import in_markdown
 
@@ -47,14 +48,28 @@ def current_model() -> LoadedModel:
     return _asked_model()[0]
 
 
-def sentence_bar() -> None:
-    """The box, the examples and the badge: drawn before every page, so that the sentence stays in the address."""
-    about = current_model().about
+def _those_there(readers: Sequence[str]) -> list[LoadedModel]:
+    """The models of these names without those that are missing or broken: of such a one the lesson itself tells."""
+    there = []
+    for name in readers:
+        with contextlib.suppress(UnknownModelError, CheckpointError):
+            there.append(engine.model(name))
+    return there
+
+
+def sentence_bar(readers: Sequence[str] | None = None) -> None:
+    """The box, the examples and the badge: drawn before every page, so that the sentence stays in the address.
+
+    Args: readers: the models that the page sends the sentence through, if not the visitor's: the examples are for the
+                   first, the badge is of the last
+    """
+    models = _those_there(readers or ()) or [current_model()]
+    about = models[0].about
     box, device = st.columns([5, 1.3], vertical_alignment="bottom")
     with box:
         st.text_input(f"{about.source} sentence", DEFAULT, key=KEY, bind="query-params", live="300ms")
     with device:
-        badge(current_model())
+        badge(models[-1])
     with st.container(horizontal=True, key="examples", gap="small"):
         for n, example in enumerate(about.examples):
             st.button(
@@ -65,26 +80,42 @@ def sentence_bar() -> None:
                 args=(example.sentence,),
                 type="tertiary",
             )
-        st.button("Surprise me", key="surprise", on_click=_surprise, args=(about.surprises,), type="tertiary")
+        if about.surprises:
+            st.button("Surprise me", key="surprise", on_click=_surprise, args=(about.surprises,), type="tertiary")
 
 
-def sentence_trace(through: LoadedModel | None = None) -> Trace:
+def _trace(typed: str, through: LoadedModel | None) -> Trace | None:
+    """None if nothing is there to be read."""
+    try:
+        return engine.trace(typed[:MAX_CHARS], name=(through or current_model()).name)
+    except EmptySentenceError:
+        return None
+
+
+def sentence_trace(through: LoadedModel | None = None, readers: Sequence[str] | None = None) -> Trace:
     """The trace of what is in the box. Stops the page, saying why, if there is nothing to trace.
 
     Args: through: the model, if it is not the visitor's: then nothing is said about what the visitor's model learned
+          readers: the models that the page sends the text through, if others than this one: then it is said what these
+                   make of it; if there are none, the text does not matter
     """
     typed = (st.session_state.get(KEY) or "").strip()
-    try:
-        trace = engine.trace(typed[:MAX_CHARS], name=(through or current_model()).name)
-    except EmptySentenceError as error:
-        st.info(f"{error} Or take one of the examples: the model translates it, and you watch it work.")
+    matters = readers is None or bool(readers)
+    trace = _trace(typed, through) or (None if matters else engine.trace(DEFAULT))
+    if trace is None:
+        works = "translate" if readers is None else "read"
+        more = "the model translates it, and you" if readers is None else "you"
+        st.info(f"There is nothing to {works} yet: type a sentence. Or take one of the examples: {more} watch it work.")
         st.stop()
     # Drawn even when empty: a notice that comes or goes must not move what stands below, or it would be built anew.
     with st.container(key="notices"):
-        for notice in (_asked_model()[1], cut_notice(typed, trace), unlike_training(trace)):
+        unlike = unlike_training(trace)
+        if readers is not None:
+            unlike = unlike_english(trace, [one.about for one in _those_there(readers)])
+        for notice in (_asked_model()[1], cut_notice(typed, trace) if matters else "", unlike):
             if notice:
                 st.info(notice)
-        if through:
+        if through or readers is not None:
             return trace
         if trace.text.rstrip(".").lower() == DEFAULT.lower():
             st.caption("The model met this very sentence in training. Type one of your own to see what it can do.")

@@ -14,27 +14,20 @@ import streamlit as st
 from experiments.fill_in import left_alone
 from figures.statistics import softmax
 from model.checkpoint import broken
-from model.loaded import MODELS, LoadedModel, model_names
+from model.loaded import MODELS
 from model.tokenizer import CLS_ID, MASK, MASK_ID, SEP_ID, Token
 from model.trace import Trace, most_tokens, read
+from pages.family_models import BERT, GPT, family_model
 from ui import engine
 from ui.components.pieces import Card, pieces
 from ui.controls.piece_control import choose_part, current_part
 from ui.text import piece
 
 METRICS = "metrics.json"  # in a model's folder
-BERT, GPT = "bert-mini", "gpt-mini"
 HIDDEN = "blanks"  # in the address: the numbers of the hidden words, like 2.5, or 0 for none
 WHICH = "which"  # in the address: the number of the blank that is looked at
 
 Word = tuple[int, ...]
-
-
-def model(name: str) -> LoadedModel:
-    """Raises: CheckpointError if it does not come with the app"""
-    if name not in model_names():
-        raise broken(MODELS / name, FileNotFoundError("the folder is not there"))
-    return engine.model(name)
 
 
 @functools.cache
@@ -79,7 +72,7 @@ class Blanks:
     def read(self) -> Trace:
         """BERT's pass over the text with its blanks; row n + 1 is that of piece n."""
         ids = [MASK_ID if place in self.places else id for place, id in enumerate(self.ids)]
-        return engine.run(read, model(BERT), (CLS_ID, *ids, SEP_ID))
+        return engine.run(read, family_model(BERT), (CLS_ID, *ids, SEP_ID))
 
     def from_both_sides(self, place: int) -> np.ndarray:
         """BERT's probability of every entry at a blank (V)."""
@@ -87,7 +80,7 @@ class Blanks:
 
     def from_the_left(self, place: int) -> np.ndarray:
         """GPT's, behind the true pieces before it (V)."""
-        return engine.run(left_alone, model(GPT), self.ids[:place])
+        return engine.run(left_alone, family_model(GPT), self.ids[:place])
 
 
 def words_of(tokens: Sequence[Token]) -> tuple[Word, ...]:
@@ -114,7 +107,7 @@ def default_word(tokens: Sequence[Token], words: Sequence[Word]) -> int:
 
 def opened(trace: Trace) -> Blanks:
     """The text as the lesson opens it: one word is hidden."""
-    bert = model(BERT)
+    bert = family_model(BERT)
     ids = bert.tokenizer.encode(trace.text)
     most = most_tokens(bert) - 1  # [CLS] and [SEP] come on top
     tokens = bert.tokenizer.tokens(ids[:most])

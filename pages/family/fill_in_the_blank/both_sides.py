@@ -8,7 +8,8 @@ import streamlit as st
 from model.loaded import LoadedModel
 from model.tokenizer import MASK
 from model.trace import Trace
-from pages.family.fill_in_the_blank.blanks import BERT, HIDDEN, WHICH, Blanks, choose_blank, choose_words, model
+from pages.family.fill_in_the_blank.blanks import HIDDEN, WHICH, Blanks, choose_blank, choose_words
+from pages.family_models import BERT, family_model
 from ui.course.sentence import KEY as SENTENCE
 from ui.text import bold, chance, magnitude
 from ui.views.bars import bars
@@ -82,7 +83,7 @@ def see(trace: Trace) -> None:
     for column, guess, who in zip(sides, (both, left), ("BERT, from both sides", "GPT, from the left"), strict=True):
         with column:
             st.markdown(f"**{who}**")
-            loaded = model(BERT)
+            loaded = family_model(BERT)
             names = [f"{name_of(loaded, id)}{' ✓' if id == guess.right else ''}" for id in guess.shown()]
             bars(names, [float(guess.chances[id]) for id in guess.shown()], f"{who}: the likeliest pieces", limit)
     st.markdown(verdict(blanks, place, both, left))
@@ -98,7 +99,7 @@ def see(trace: Trace) -> None:
 def verdict(blanks: Blanks, place: int, both: Guess, left: Guess) -> str:
     """What the two say of the hidden piece, in words."""
     says = (
-        f"Hidden is {bold(blanks.tokens[place].text)}. Among {len(both.chances):,} pieces BERT ranks it "
+        f"The hidden piece is {bold(blanks.tokens[place].text)}. Among {len(both.chances):,} pieces BERT ranks it "
         f"**{both.rank:,}** (probability {chance(both.chance)}), GPT **{left.rank:,}** ({chance(left.chance)})."
     )
     if both.chance > left.chance:

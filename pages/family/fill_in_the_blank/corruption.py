@@ -5,8 +5,9 @@ import streamlit as st
 
 from model.tokenizer import MASK_ID
 from model.trace import Trace
-from pages.family.fill_in_the_blank.blanks import BERT, model, opened
+from pages.family.fill_in_the_blank.blanks import opened
 from pages.family.fill_in_the_blank.both_sides import name_of
+from pages.family_models import BERT, family_model
 from training.text_rows import Masking, framed, masked
 from ui.components.pieces import Card, pieces
 from ui.controls.control import Number, Stops
@@ -24,7 +25,7 @@ def corruption(trace: Trace) -> None:
     )
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         share, seed = int(SHARE.draw().rstrip("%")), int(SEED.draw())
-    loaded, tokens = model(BERT), opened(trace).tokens
+    loaded, tokens = family_model(BERT), opened(trace).tokens
     ids = np.array([token.id for token in tokens], dtype=np.uint16)
     random = np.random.default_rng(seed)
     ((read, _, labels, _),) = masked([framed(ids)], loaded.config.vocab_size, random, Masking(share / 100))

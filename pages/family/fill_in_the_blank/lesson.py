@@ -7,11 +7,12 @@ import streamlit as st
 from experiments.fill_in import left_alone, without_each
 from model.families.encoder_only import EncoderOnly, MaskedTokenHead
 from model.trace import Trace
-from pages.family.fill_in_the_blank.blanks import BERT, chosen, current_blank, measured, model, opened
+from pages.family.fill_in_the_blank.blanks import chosen, current_blank, measured, opened
 from pages.family.fill_in_the_blank.both_sides import Guess, name_of, see
 from pages.family.fill_in_the_blank.corruption import corruption
 from pages.family.fill_in_the_blank.shares import shares
 from pages.family.fill_in_the_blank.telling import telling
+from pages.family_models import BERT, GPT, family_model
 from training.text_rows import masked
 from ui.components.matrix import Caption, Labels, Scale
 from ui.controls.control import Choice
@@ -36,7 +37,7 @@ def idea(trace: Trace) -> None:
     st.latex(r"L=-\frac{1}{|M|}\sum_{i\in M}\ln P(x_i\mid \tilde{x})")
     st.caption("M are the hidden places, x the text, x̃ the text with its blanks. The loss L is small if BERT knows.")
     with st.expander("How large BERT was, and how large it is here"):
-        loaded, test = model(BERT), measured()
+        loaded, test = family_model(BERT), measured()
         st.markdown(
             "Devlin et al. (2018) trained two. *Base*: 12 layers of width 768 with 12 heads, 110 million parameters. "
             "*Large*: 24 layers of width 1024 with 16 heads, 340 million. They read 800 million words of books and "
@@ -116,5 +117,6 @@ LESSON = Lesson(
     predict=predict,
     bench=Bench(see=see, check=check, do=do),
     code=(MaskedTokenHead, EncoderOnly, masked, left_alone, without_each),
-    on_map=OnMap(plays=("encoder.self_attn",)),
+    on_map=OnMap(plays=("encoder.self_attn",), reads=lambda trace: chosen(trace).read),
+    readers=(GPT, BERT),
 )

@@ -5,7 +5,8 @@ import streamlit as st
 
 from experiments.fill_in import DRAWS, SHARES, Hiding, loss_by_share
 from model.trace import Trace
-from pages.family.fill_in_the_blank.blanks import BERT, model, opened
+from pages.family.fill_in_the_blank.blanks import opened
+from pages.family_models import BERT, family_model
 from ui.controls.background import background
 from ui.text import number
 from ui.views.column_chart import Series, column_chart
@@ -18,7 +19,7 @@ def shares(trace: Trace) -> None:
         f"draws the blanks {DRAWS} times. The **loss** is the mean of −ln P over all blanks, P the probability of the "
         "right piece."
     )
-    ids, loaded = opened(trace).ids, model(BERT)
+    ids, loaded = opened(trace).ids, family_model(BERT)
     if found := background("shares", "Measure the loss", ids, lambda: loss_by_share(loaded, ids)):
         show(found)
 

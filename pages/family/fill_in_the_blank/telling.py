@@ -5,7 +5,8 @@ import streamlit as st
 
 from experiments.fill_in import without_each
 from model.trace import Trace
-from pages.family.fill_in_the_blank.blanks import BERT, chosen, current_blank, model
+from pages.family.fill_in_the_blank.blanks import chosen, current_blank
+from pages.family_models import BERT, family_model
 from ui import engine
 from ui.text import bold, chance
 from ui.views.column_chart import Series, column_chart
@@ -23,7 +24,7 @@ def telling(trace: Trace) -> None:
         st.info("Every word is hidden: show one again, and you see here what it tells BERT.")
         return
     groups = tuple(blanks.words[n] for n in others)
-    each, whole = engine.run(without_each, model(BERT), blanks.ids, blanks.places, place, groups)
+    each, whole = engine.run(without_each, family_model(BERT), blanks.ids, blanks.places, place, groups)
     own = blanks.word_at(place)
     names = [blanks.word(n) for n in others]
     st.markdown(

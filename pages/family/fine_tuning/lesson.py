@@ -11,6 +11,7 @@ from pages.family.fine_tuning.ablation import ablation
 from pages.family.fine_tuning.choosing import choose_training, label_sentences, pretrained, test_sentences
 from pages.family.fine_tuning.four_tasks import four_tasks
 from pages.family.fine_tuning.learning import no_classifier_yet, read, watch_them_learn
+from pages.family_models import BERT, GPT, at_work
 from training.fine_tuning import fine_tune, loss_of, moved
 from training.labelling import CLASSES, MINUS, PLUS, STEPS, Labelling
 from ui.components.matrix import Caption, Labels
@@ -36,6 +37,7 @@ def your_sentence(trace: Trace) -> None:
 
 TRIALS = {"Your sentence": your_sentence, "Four tasks": four_tasks, "What each step is worth": ablation}
 TRIAL = Choice("Try", "trial", tuple(TRIALS))
+BLOCKS = ("embedding", "segments", "positions", "embedding.norm", "self_attn", "feed_forward")
 
 
 def idea(trace: Trace) -> None:
@@ -125,6 +127,8 @@ LESSON = Lesson(
     bench=Bench(see=see, check=check, do=do),
     code=(fine_tune, loss_of, new_head, FineTunedWriter, FineTunedReader, Labelling, moved),
     on_map=OnMap(
-        plays=("encoder.embedding", "encoder.positions", "encoder.self_attn", "encoder.feed_forward", "memory")
+        plays=tuple(f"{stack}.{block}" for stack in ("encoder", "decoder") for block in BLOCKS),
+        reads=lambda trace: at_work(pretrained().name, trace.text),
     ),
+    readers=(BERT, GPT),
 )

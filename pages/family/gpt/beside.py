@@ -8,7 +8,8 @@ from experiments.language_models import bits_per_byte, published
 from model.loaded import Array
 from model.other_networks import LSTM
 from model.trace import Trace
-from pages.family.gpt.reading import NAME, losses, losses_of_lstm, read, text_pieces
+from pages.family.gpt.reading import losses, losses_of_lstm, read, text_pieces
+from pages.family_models import GPT
 from ui.text import number
 from ui.views.attention_kinds import READABLE
 from ui.views.column_chart import Series, column_chart
@@ -40,12 +41,12 @@ def beside(trace: Trace) -> None:
         [(name, *(number(float(costs[n])) for costs in runs.values())) for n, name in enumerate(shown)],
     )
     st.markdown("**One text proves little.** On texts that none of them had seen:")
-    figures = {name: published(name) for name in (NAME, LSTM)}
+    figures = {name: published(name) for name in (GPT, LSTM)}
     rows = [
         (title, f"{figures[name]['parameters']:,}", figures[name]["test"]["bits_per_byte"])
-        for title, name in (("GPT", NAME), ("LSTM", LSTM))
+        for title, name in (("GPT", GPT), ("LSTM", LSTM))
     ]
-    rows.append(("5-gram, counted", "–", figures[NAME]["test"]["five_gram"]))
+    rows.append(("5-gram, counted", "–", figures[GPT]["test"]["five_gram"]))
     table(
         ("", "parameters", "bits per byte", "perplexity per byte"),
         [(title, size, number(bits, 3), number(2**bits, 2)) for title, size, bits in rows],

@@ -15,7 +15,8 @@ from pages.family.gpt.beside import beside
 from pages.family.gpt.questions import predict
 from pages.family.gpt.reading import gpt, has_lstm, losses, read, say_what_is_cut, text_pieces
 from pages.family.gpt.sizes import sizes
-from pages.family.gpt.writing import write_on
+from pages.family.gpt.writing import picture, write_on
+from pages.family_models import GPT
 from training.loss import batch_loss
 from ui.components.matrix import Caption, Labels, Scale
 from ui.controls.control import Choice
@@ -40,12 +41,12 @@ def idea(trace: Trace) -> None:
         "else: the text holds the right answers. Learning this from much text is called **pre-training**."
     )
     st.latex(r"L_1(U)=\sum_i \ln P(u_i\mid u_{i-k},\dots,u_{i-1};\Theta)")
-    with st.expander("What the letters mean, and who is who"):
+    st.caption(
+        "U is the text, u₁, u₂ … are its pieces; k is how many pieces back the model can read; Θ are all its learned "
+        "numbers. Training makes L₁ large."
+    )
+    with st.expander("How large it was, and how large it is here"):
         config = loaded.config
-        st.markdown(
-            "U is the text, u₁, u₂ and so on its pieces; k is how many pieces back the model can read; Θ stands for "
-            "all its learned numbers. Training makes L₁ large, so it makes the sum of the **losses**, −ln P, small."
-        )
         st.markdown(
             "The first GPT (2018) had 12 layers, rows of 768 numbers, feed-forward networks of 3,072 units and a "
             "vocabulary of 40,000 merges. It learned from books alone (BooksCorpus, over 7,000 of them). It is often "
@@ -53,8 +54,7 @@ def idea(trace: Trace) -> None:
         )
         st.markdown(
             f"The GPT here has {config.n_layers} layers, rows of {config.d_model} numbers, {config.d_ff:,} units and "
-            f"{loaded.n_parameters / 1e6:.1f} million parameters. The picture shows the translator's masked "
-            "self-attention: a GPT is built of just such layers."
+            f"{loaded.n_parameters / 1e6:.1f} million parameters. The picture shows it at work on your text."
         )
 
 
@@ -62,7 +62,10 @@ def see(trace: Trace) -> None:
     reading = read(trace)
     costs, tokens = losses(reading), text_pieces(reading)
     say_what_is_cut(reading)
-    st.markdown("**How much does each piece surprise it?**")
+    st.markdown(
+        "**How much does each piece surprise it?** The **loss** of a piece is −ln P, P the probability that GPT gave "
+        "it: 0 if it was sure, and the larger the less it expected that piece. Its unit is called *nat*."
+    )
     shown = [token.text for token in tokens[:READABLE]]
     column_chart(
         shown,
@@ -157,5 +160,6 @@ LESSON = Lesson(
     predict=predict,
     bench=Bench(see=see, check=check, do=do),
     code=(DecoderOnly, read_text, batch_loss, filter_logits),
-    on_map=OnMap(plays=("decoder.self_attn",)),
+    on_map=OnMap(plays=("decoder.self_attn",), reads=picture),
+    readers=(GPT,),
 )

@@ -4,22 +4,17 @@ import streamlit as st
 
 from experiments.language_models import lstm_losses, read_text
 from experiments.losses import LOSSES
-from model.checkpoint import broken
-from model.loaded import MODELS, Array, LoadedModel, UnknownModelError
+from model.loaded import MODELS, Array, LoadedModel
 from model.other_networks import LSTM
 from model.tokenizer import Token
 from model.trace import Trace, most_tokens
+from pages.family_models import GPT, family_model
 from ui import engine
-
-NAME = "gpt-mini"
 
 
 def gpt() -> LoadedModel:
     """Raises: CheckpointError if it is missing or broken"""
-    try:
-        return engine.model(NAME)
-    except UnknownModelError as error:
-        raise broken(MODELS / NAME, error) from error
+    return family_model(GPT)
 
 
 def read(trace: Trace) -> Trace:

@@ -57,8 +57,12 @@ def idea(trace: Trace) -> None:
         )
         st.caption(
             "After Garg et al. 2022, who trained larger ones, and Bai et al. 2023, who showed that a Transformer can "
-            "compute ridge regression. The sentence above is not used in this lesson."
+            "compute ridge regression."
         )
+    st.caption(
+        "This model reads numbers: your sentence plays no part here. The picture shows the translator, whose masked "
+        "self-attention works as this model’s does."
+    )
 
 
 def controls(trace: Trace) -> None:
@@ -67,7 +71,12 @@ def controls(trace: Trace) -> None:
 
 
 def see(trace: Trace) -> None:
-    st.markdown("**How good is a guess after 1, 2, 3 … examples?**")
+    st.markdown(
+        "**How good is a guess after 1, 2, 3 … examples?** Beside the Transformer stand four plain ways to guess. "
+        "**Ridge** regression knows how the tasks are drawn: on average nobody can do better. **Least squares** takes "
+        "the β that fits the examples best, noise and all. Then the mean y of the **3 nearest** examples, and **always "
+        "0**."
+    )
     regression, n = chosen(), EXAMPLES.value()
     guesses = guesses_of(regression, int(DRAW.value()))
     error_lines(guesses, regression.sigma, n)
@@ -154,4 +163,5 @@ LESSON = Lesson(
     bench=Bench(controls=controls, see=see, check=check, do=do),
     code=(InContext, Regression, least_squares, nearest_neighbours),
     on_map=OnMap(plays=("decoder.self_attn",)),
+    readers=(),
 )

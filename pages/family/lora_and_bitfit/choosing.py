@@ -45,7 +45,9 @@ def rank(loaded: LoadedModel) -> int:
     if not re.fullmatch(r"[-−]?\d{1,9}", typed, re.ASCII):
         raise RankError(f"A rank is a whole number: write one from 1 to {MOST}.")
     asked = int(typed.replace("−", "-"))
-    check_rank(asked, width(loaded), width(loaded))
+    if asked > (d := width(loaded)):
+        raise RankError(f"A matrix of {d} rows and {d} columns has rank {d} at most: write a number from 1 to {MOST}.")
+    check_rank(asked, d, d)
     if asked > MOST:
         raise RankError(f"Rank {asked} could be learned, but not here: write a whole number from 1 to {MOST}.")
     return asked

@@ -10,7 +10,8 @@ from explain.core import factor, tex
 from model.embedding import SegmentEmbedding
 from model.families.encoder_only import NextSentenceHead
 from model.trace import Trace
-from pages.family.pairs.texts import BERT, FIRST_B, MOST, SECOND, Pair, bert, chosen, pair_of
+from pages.family.pairs.texts import FIRST_B, MOST, SECOND, Pair, bert, chosen, pair_of, picture
+from pages.family_models import BERT
 from training.text_rows import read_rows
 from ui.components.matrix import Caption, Labels, Scale
 from ui.components.pieces import Card, pieces
@@ -60,7 +61,7 @@ def see(trace: Trace) -> None:
     if pair.is_cut:
         st.info(f"Of each text BERT reads at most {MOST} pieces here.")
     bars(ANSWERS, [pair.follows, 1 - pair.follows], "Does B follow A?")
-    st.markdown(f"BERT finds with probability **{chance(pair.follows)}** that B follows A.")
+    st.markdown(f"BERT gives a probability of **{chance(pair.follows)}** that B follows A.")
     cards = [
         Card(token.text, (f"{pair.segment(row)} · {row + 1}",), token.word if token.word >= 0 else -1)
         for row, token in enumerate(pair.tokens)
@@ -175,5 +176,6 @@ LESSON = Lesson(
     predict=predict,
     bench=Bench(see=see, check=check, do=do),
     code=(SegmentEmbedding, NextSentenceHead, read_pair, read_rows),
-    on_map=OnMap(plays=("encoder.embedding",)),
+    on_map=OnMap(plays=("encoder.embedding", "encoder.segments", "encoder.positions"), reads=picture),
+    readers=(BERT,),
 )

@@ -6,24 +6,21 @@ from functools import cached_property
 import streamlit as st
 
 from experiments.pairs import CHANCES, read_pair
-from model.checkpoint import broken
-from model.loaded import MODELS, LoadedModel, model_names
+from model.loaded import LoadedModel
 from model.tokenizer import Token, normalise
 from model.trace import Trace
+from pages.family_models import BERT, family_model, read_whole
 from ui import engine
 from ui.course.notices import MAX_CHARS
 
-BERT = "bert-mini"
 SECOND = "second"  # the parameter in the address, and the key of the text box: text B
 FIRST_B = "It was very good."
 MOST = 60  # pieces of each text that are read
 
 
 def bert() -> LoadedModel:
-    """Raises: CheckpointError if it does not come with the app"""
-    if BERT not in model_names():
-        raise broken(MODELS / BERT, FileNotFoundError("the folder is not there"))
-    return engine.model(BERT)
+    """Raises: CheckpointError if it is missing or broken"""
+    return family_model(BERT)
 
 
 @dataclass(frozen=True)
@@ -66,3 +63,9 @@ def typed() -> str:
 
 def chosen(trace: Trace) -> Pair | None:
     return pair_of(trace.text, typed())
+
+
+def picture(trace: Trace) -> Trace:
+    """The pair, or the first text alone, as the stage shows it. Raises: CheckpointError"""
+    pair = chosen(trace)
+    return pair.read if pair else read_whole(trace.text)

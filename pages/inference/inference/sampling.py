@@ -9,8 +9,7 @@ from pages.inference.inference.another import step_cards
 from pages.inference.inference.state import text_of
 from ui.controls.control import Number
 from ui.text import bold, chance, in_markdown, piece
-from ui.views.column_chart import Series, column_chart
-from ui.views.tables import numbers_of_figure
+from ui.views.narrowed_step import narrowed_chart, narrowed_numbers
 
 TEMPERATURE = Number("Temperature", "temperature", 0.0, 2.0, 1.0, 0.1)
 TOP_K = Number("Top-k (0: all)", "top_k", 0, 50, 0)
@@ -53,14 +52,7 @@ def sampling(trace: Trace) -> None:
     probabilities, kept = narrowed_at(drawn, step, temperature, top_k, top_p)
     likeliest = [id for id, _ in state.candidates(drawn, step)]
     names = [text_of(trace, id) for id in likeliest]
-    sides = "the model's", "drawn from"
-    column_chart(
-        names,
-        [Series(side, values[likeliest]) for side, values in zip(sides, (probabilities, kept), strict=True)],
-        axis="probability",
-        limit=1.0,
-        alt=f"Step {step + 1}: two bars for each of {len(names)} pieces, its probability before and after narrowing.",
-    )
+    narrowed_chart(step, names, probabilities[likeliest], kept[likeliest])
     label = drawn.labels[step]
     given = step < len(prefix)
     st.markdown(
@@ -73,10 +65,4 @@ def sampling(trace: Trace) -> None:
     )
     if temperature > 0 and top_k == 0 and top_p == 1:
         st.caption(in_markdown("Nothing is narrowed: only <pad> and <sos> are left out, which are never written."))
-    numbers_of_figure(
-        ("piece", *sides),
-        [
-            (name, chance(float(probabilities[id])), chance(float(kept[id])))
-            for id, name in zip(likeliest, names, strict=True)
-        ],
-    )
+    narrowed_numbers(names, probabilities[likeliest], kept[likeliest])

@@ -5,12 +5,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tests.oracle import bert, claims
+from tests.oracle import bert, claims, stage_family
 from tests.oracle.bert import BERT, Ids, config, entry, metrics, n_parameters
 from tests.oracle.claims import chance, magnitude
 from tests.oracle.common import Statements, check_cell, code_part, numbers_of_figure, shown_tensor, tensor_matrix
 from tests.oracle.forward import Array
 from tests.oracle.page import READABLE, Page
+from tests.oracle.statement import Statement
 from tests.oracle.words import Piece, inline
 
 LONG = "The man who told me that he had lost his umbrella there forgot it again, because it never rained. " * 5
@@ -76,6 +77,12 @@ def looked_at(page: Page, blanks: Blanks) -> int:
 def shown_ids(chances: Array, right: int) -> list[int]:
     best = [int(id) for id in np.argsort(-chances, kind="stable")[:5]]
     return best if right in best else [*best, right]
+
+
+def on_stage(page: Page, small: bool) -> Statement:
+    blanks = Blanks(page)
+    machine = stage_family.of_bert(bert.read(blanks.ids, tuple(blanks.places)))
+    return stage_family.clip(machine, ["encoder.self_attn"], small)
 
 
 def idea(page: Page) -> Statements:
@@ -152,7 +159,7 @@ def verdict(blanks: Blanks, place: int, both: Array, left: Array) -> str:
     ranks = [1 + int((chances > chances[right]).sum()) for chances in (both, left)]
     one, two = both[right], left[right]
     says = (
-        f"Hidden is **{inline(blanks.pieces[place].text)}**. Among {len(both):,} pieces BERT ranks it **{ranks[0]:,}** "
+        f"The hidden piece is **{inline(blanks.pieces[place].text)}**. Among {len(both):,} pieces BERT ranks it **{ranks[0]:,}** "
         f"(probability {chance(one)}), GPT **{ranks[1]:,}** ({chance(two)}). "
     )
     says += (

@@ -6,12 +6,13 @@ import math
 
 from safetensors import safe_open
 
-from tests.oracle import claims
+from tests.oracle import bert, claims, stage_family
 from tests.oracle.common import Statements, code_part
 from tests.oracle.foreign import SHIPPED
 from tests.oracle.forward import tidied
 from tests.oracle.page import Page
 from tests.oracle.pages.train_it_yourself import note
+from tests.oracle.statement import Statement
 
 SETS = {"At sea or on a farm": "places", "An animal or a person": "animals", "Happy or sad": "moods"}
 KNOWN = {"GPT": "gpt-mini", "BERT": "bert-mini"}
@@ -69,6 +70,15 @@ def sizes(page: Page) -> tuple[int, int, int]:
     with safe_open(folder / "model.safetensors", "np") as file:
         n = sum(math.prod(file.get_slice(name).get_shape()) for name in file.keys())  # noqa: SIM118
     return config["d_model"], config["vocab_size"], n
+
+
+def on_stage(page: Page, small: bool) -> Statement:
+    """The model that is chosen, with the visitor's sentence in it."""
+    ids = bert.tokenizer().encode(page.text, add_special_tokens=False).ids
+    is_bert = page.choice("pretrained", list(MODELS), "GPT") == "BERT"
+    machine = stage_family.of_bert(bert.read(bert.ids_of(page.text))) if is_bert else stage_family.of_gpt(ids)
+    parts = ("embedding", "segments", "positions", "embedding.norm", "self_attn", "feed_forward")
+    return stage_family.clip(machine, [f"{machine.stack}.{part}" for part in parts], small)
 
 
 def idea(page: Page) -> Statements:

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from tests.oracle import claims
+from tests.oracle import claims, stage_family
 from tests.oracle.claims import Series, chance, number
 from tests.oracle.common import Shown, Statements, check_cell, code_part, numbers_of_figure, shown_tensor, tensor_matrix
 from tests.oracle.decode import Ids, filter_logits
 from tests.oracle.draws import sampled
 from tests.oracle.forward import EOS, PAD, SOS, Array
 from tests.oracle.language_models import (
+    LONGER,
     MODELS,
     NAME,
     Gpt,
@@ -40,7 +41,7 @@ WRITE, BESIDE, SIZES = "Write on", "Beside an LSTM", "How large they became"
 HAS_LSTM = (MODELS / "lstm").is_dir()
 TRIALS = (WRITE, BESIDE, SIZES) if HAS_LSTM else (WRITE, SIZES)
 OPENINGS = ("Once upon a time there was a little girl who", "The old man looked at the sea and")
-LONGER, SHOWN = 20, 40
+SHOWN = 40
 
 
 def begins(text: str, *more: int) -> str:
@@ -54,7 +55,8 @@ STATES = (
     {"sentence": OPENINGS[0], "gpt_temperature": "0.8", "gpt_top_k": "5", "gpt_seed": "3", "gpt_at": "3"},
     {"sentence": "The dog", "gpt_temperature": "1.5", "gpt_prefix": begins("and a <b>"), "gpt_at": "99"},
     {"sentence": "ฉันชอบสุนัข", "gpt_prefix": begins(" and", EOS), "gpt_at": "1"},
-    {"sentence": "He said", "gpt_prefix": "99999.3"},
+    {"sentence": 'He said, "Go!"', "gpt_prefix": "99999.3"},
+    {"sentence": "The king was old.", "gpt_stop": "true"},
     {"sentence": "Go", "gpt_trial": BESIDE if HAS_LSTM else SIZES},
 )
 
@@ -80,11 +82,11 @@ def idea(page: Page) -> Statements:
         "holds the right answers. Learning this from much text is called **pre-training**."
     )
     yield claims.latex(r"L_1(U)=\sum_i \ln P(u_i\mid u_{i-k},\dots,u_{i-1};\Theta)")
-    yield claims.fold("What the letters mean, and who is who")
-    yield claims.markdown(
-        "U is the text, u₁, u₂ and so on its pieces; k is how many pieces back the model can read; Θ stands for all its "
-        "learned numbers. Training makes L₁ large, so it makes the sum of the **losses**, −ln P, small."
+    yield claims.caption(
+        "U is the text, u₁, u₂ … are its pieces; k is how many pieces back the model can read; Θ are all its learned "
+        "numbers. Training makes L₁ large."
     )
+    yield claims.fold("How large it was, and how large it is here")
     yield claims.markdown(
         "The first GPT (2018) had 12 layers, rows of 768 numbers, feed-forward networks of 3,072 units and a vocabulary of "
         "40,000 merges. It learned from books alone (BooksCorpus, over 7,000 of them). It is often said that Wikipedia was "
@@ -93,8 +95,7 @@ def idea(page: Page) -> Statements:
     config = config_of()
     yield claims.markdown(
         f"The GPT here has {config['n_layers']} layers, rows of {config['d_model']} numbers, {config['d_ff']:,} units and "
-        f"{number(parameters() / 1e6, 1)} million parameters. The picture shows the translator's masked self-attention: a GPT "
-        "is built of just such layers."
+        f"{number(parameters() / 1e6, 1)} million parameters. The picture shows it at work on your text."
     )
 
 
@@ -106,7 +107,10 @@ def see(page: Page) -> Statements:
     costs, n, size = losses(page), len(text.ids), config_of()["vocab_size"]
     if text.n_cut:
         yield claims.info(f"This GPT reads at most {most_pieces()} pieces: it leaves out your last {text.n_cut}.")
-    yield claims.markdown("**How much does each piece surprise it?**")
+    yield claims.markdown(
+        "**How much does each piece surprise it?** The **loss** of a piece is −ln P, P the probability that GPT gave it: 0 "
+        "if it was sure, and the larger the less it expected that piece. Its unit is called *nat*."
+    )
     names = text.names[:READABLE]
     yield claims.columns(
         names,
@@ -215,12 +219,43 @@ def drawn_from(page: Page, ids: Ids) -> Array:
     return filter_logits(next_scores(ids), temperature, top_k, 1.0)
 
 
+def unfinished(text: str) -> str:
+    """The text without the mark at its end; all of it if it has none, or is nothing else."""
+    open_end = text.rstrip("\"'”’»)]")
+    return (open_end.rstrip(".!?…。！？").rstrip() if open_end[-1:] in (*".!?…。！？",) else "") or text
+
+
+def first_word(ids: Ids) -> Ids:
+    """The likeliest word, if the likeliest piece is none."""
+    if len(ids) >= most_pieces():
+        return ()
+    likeliest = [int(id) for id in np.argsort(-next_scores(ids), kind="stable")]
+    word = next(id for id in likeliest if entry(id).isalpha())
+    return (word,) if word != likeliest[0] else ()
+
+
+def opening(page: Page) -> tuple[Text, Ids]:
+    """What is gone on from, and the piece that comes first, if it is not to stop at once."""
+    text = text_on(unfinished(text_on(page.sentence).text))
+    return text, first_word(text.ids)
+
+
+def begun(page: Page) -> tuple[Text, Ids]:
+    return (text_on(page.sentence), ()) if page.switch("gpt_stop") else opening(page)
+
+
+def on_stage(page: Page, small: bool) -> Statement:
+    text, first = opening(page)
+    return stage_family.clip(stage_family.of_gpt(text.ids, first), ["decoder.self_attn"], small)
+
+
 def written(page: Page) -> Ids:
     """What is written behind the text."""
-    text = text_on(page.sentence).ids
+    begins, first = begun(page)
+    text = begins.ids
     most = min(len(text) + LONGER, most_pieces())
     temperature, _, seed = how(page)
-    ids = (*text, *prefix(page)[0])[:most]
+    ids = (*text, *(prefix(page)[0] or first))[:most]
     if temperature:
         ids = sampled(lambda some: drawn_from(page, some), seed, ids, most)
     while ids[-1] != EOS and len(ids) < most:
@@ -238,15 +273,23 @@ def bold(id: int) -> str:
 
 
 def write_on(page: Page) -> Statements:
-    text = text_on(page.sentence)
+    text, first = begun(page)
     yield claims.markdown(
         "Where your text ends, the GPT goes on. It takes a piece, reads it as if it were yours, and takes the next. "
         "**Temperature** 0 takes the likeliest. Above 0 a piece is drawn by chance: the higher, the more daring. **Top-k** "
         "lets it draw from the k likeliest alone."
     )
     yield claims.markdown("Begin with:")
-    for opening in OPENINGS:
-        yield claims.button(f"{opening} …")
+    for sentence in OPENINGS:
+        yield claims.button(f"{sentence} …")
+    whole, (shorter, word) = text_on(page.sentence).text, opening(page)
+    does = [
+        *["goes on without your final mark"] * (shorter.text != whole),
+        *(f"takes the likeliest word first, {bold(id)}" for id in word),
+    ]
+    if does:
+        yield claims.markdown(f"So that it does not stop at once, it {' and '.join(does)}.")
+        yield claims.toggle("Let it stop", page.switch("gpt_stop"))
     if len(text.ids) == most_pieces():
         yield claims.info(
             f"Your text fills all {most_pieces()} places of this GPT: shorten it, and it goes on writing."
@@ -265,7 +308,7 @@ def write_on(page: Page) -> Statements:
     yield claims.markdown(f"It goes on: **{inline(text_of(ids).strip() or '(nothing)')}**")
     befores = [(*text.ids, *ids[:t]) for t in range(len(ids))]
     yours = [
-        t < len(chosen) and int(next_scores(before).argmax()) != id
+        t < len(chosen) and int(next_scores(before).argmax()) != id and (id,) != first[t : t + 1]
         for t, (before, id) in enumerate(zip(befores, ids, strict=True))
     ]
     yield theatre(text, ids, befores, yours, step)
@@ -278,7 +321,7 @@ def write_on(page: Page) -> Statements:
     )
     yield claims.markdown(f"Fixed by you: {fixed}. {end}" if fixed else end)
     if temperature:
-        yield from narrowing(page, befores[step], ids[step], (step, step < len(chosen)))
+        yield from narrowing(page, befores[step], ids[step], (step, step < len(chosen or first)))
 
 
 def theatre(text: Text, ids: Ids, befores: Sequence[Ids], yours: Sequence[bool], step: int) -> Statement:
@@ -327,7 +370,7 @@ def narrowing(page: Page, before: Ids, taken: int, at: tuple[int, bool]) -> Stat
     )
     yield claims.markdown(
         f"At step {step + 1} it draws from **{int((kept > 0).sum()):,}** of {len(kept):,} entries. "
-        + ("This piece was fixed by you, not drawn: " if given else "It drew ")
+        + ("This piece was fixed, not drawn: " if given else "It drew ")
         + f"{bold(taken)}, {chance(plain[taken])} before and {chance(kept[taken])} after."
     )
     yield from numbers_of_figure(

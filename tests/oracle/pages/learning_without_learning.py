@@ -80,7 +80,11 @@ def idea(page: Page) -> Statements:
     )
     yield claims.caption(
         "After Garg et al. 2022, who trained larger ones, and Bai et al. 2023, who showed that a Transformer can compute "
-        "ridge regression. The sentence above is not used in this lesson."
+        "ridge regression."
+    )
+    yield claims.caption(
+        "This model reads numbers: your sentence plays no part here. The picture shows the translator, whose masked "
+        "self-attention works as this model’s does."
     )
 
 
@@ -121,7 +125,11 @@ def see(page: Page) -> Statements:
     yield claims.slider("Examples", 1.0, MOST, state.n)
     yield claims.control("select_slider", "Noise σ (in training: 0.5)", options=list(NOISES), value=state.noise)
     yield claims.segmented("Draw of the tasks", range(1, 6), state.draw)
-    yield claims.markdown("**How good is a guess after 1, 2, 3 … examples?**")
+    yield claims.markdown(
+        "**How good is a guess after 1, 2, 3 … examples?** Beside the Transformer stand four plain ways to guess. **Ridge** "
+        "regression knows how the tasks are drawn: on average nobody can do better. **Least squares** takes the β that fits "
+        "the examples best, noise and all. Then the mean y of the **3 nearest** examples, and **always 0**."
+    )
     yield from error_lines(found, state)
     other = (
         ""

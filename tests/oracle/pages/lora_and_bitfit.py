@@ -103,7 +103,7 @@ def see(page: Page) -> Statements:
     elif typed == "0":
         yield claims.info("With rank 0, A and B hold no numbers, so nothing could be learned: take 1 or more.")
     elif int(typed) > d:
-        yield claims.info(f"A matrix of {d} rows and {d} columns has rank {d} at most: take no more than that.")
+        yield claims.info(f"A matrix of {d} rows and {d} columns has rank {d} at most: write a number from 1 to 16.")
     else:
         yield claims.info(f"Rank {typed} could be learned, but not here: write a whole number from 1 to 16.")
     yield claims.fold("What it learns from, and what is measured")

@@ -1,10 +1,11 @@
 """What the lesson on pairs of texts must show."""
 
-from tests.oracle import bert, claims
+from tests.oracle import bert, claims, stage_family
 from tests.oracle.bert import Bert, Ids
 from tests.oracle.claims import chance, factor, tex
 from tests.oracle.common import Statements, check_cell, code_part, shown_tensor, tensor_matrix
 from tests.oracle.page import READABLE, Page
+from tests.oracle.statement import Statement
 
 FIRST_B, MOST = "It was very good.", 60
 ANSWERS = ("B follows A", "B is from elsewhere")
@@ -51,6 +52,12 @@ def follows(first: Ids, second: Ids) -> float:
     return float(bert.read_pair(first, second)["next_sentence.probabilities"][0, 0])
 
 
+def on_stage(page: Page, small: bool) -> Statement:
+    pair = Pair(page)
+    machine = stage_family.of_bert(pair.oracle if pair.second else bert.read(bert.ids_of(page.text)))
+    return stage_family.clip(machine, ["encoder.embedding", "encoder.segments", "encoder.positions"], small)
+
+
 def idea(page: Page) -> Statements:
     yield claims.markdown(
         "Some tasks are about two texts: does one answer the other, do both say the same? BERT reads them as **one row**, "
@@ -75,7 +82,7 @@ def see(page: Page) -> Statements:
         yield claims.info(f"Of each text BERT reads at most {MOST} pieces here.")
     chances = pair.oracle["next_sentence.probabilities"][0]
     yield claims.bars(ANSWERS, list(chances), "Does B follow A?")
-    yield claims.markdown(f"BERT finds with probability **{chance(chances[0])}** that B follows A.")
+    yield claims.markdown(f"BERT gives a probability of **{chance(chances[0])}** that B follows A.")
     pieces = bert.pieces(pair.oracle.ids)
     yield claims.cards(
         [

@@ -194,6 +194,7 @@ def first_picture(page: Page) -> Statements:
                 "x": np.array([point[2] for point in shown]),
                 "y": np.array([point[1] for point in shown]),
                 "text": [point[4] for point in shown],
+                "texttemplate": "\u00a0%{text}\u00a0",
                 "marker": {"color": colour, "symbol": symbol, "size": size, "line": {"width": 1.5, "color": colour}},
                 "customdata": [f"{point[0]}: {point[1]:g} BLEU" for point in shown],
                 "hovertemplate": "%{customdata}<extra></extra>",
@@ -451,6 +452,7 @@ def timeline() -> Statements:
                 "x": np.array([SIZES[n][3] * 1e6 for n in mine]),
                 "y": [labels[n] for n in mine],
                 "text": [WORDS[n] for n in mine],
+                "texttemplate": "\u00a0%{text}\u00a0",
                 "marker": {
                     "color": colour,
                     "size": 12,

@@ -26,9 +26,11 @@ STATES = (
 
 
 def gap(page: Page) -> tuple[Ids, int]:
-    """The pieces of the text, and which of them is asked for: the longest, if none is chosen."""
+    """The pieces of the text, and which of them is asked for: the longest within, if none is chosen."""
     ids = bert.ids_of(page.text)
     lengths = [len(entry(id)) for id in ids]
+    if len(ids) > 2:
+        lengths[0] = lengths[-1] = 0
     return ids, page.count("gap", len(ids), lengths.index(max(lengths)) + 1) - 1
 
 
@@ -42,7 +44,7 @@ def chances(ids: Ids, at: int) -> dict[str, Array]:
 
 def guesses(shares: Array) -> str:
     best = np.argsort(-shares, kind="stable")[:SHOWN]
-    return " · ".join(f"{visible(entry(int(id)))} {chance(shares[id])}" for id in best)
+    return " · ".join(f"“{visible(entry(int(id)))}” {chance(shares[id])}" for id in best)
 
 
 def bold(id: int) -> str:
@@ -53,7 +55,7 @@ def idea(page: Page) -> Statements:
     yield claims.markdown(
         "The Transformer of 2017 has an encoder and a decoder. Its heirs often keep one half. An **encoder alone** sees the "
         "whole text at once. A **decoder alone** sees only what stands before. With **both**, the decoder also sees all of "
-        "another text."
+        "another text. The picture shows both at work: the translator."
     )
     yield claims.fold("Who is who")
     yield claims.table(
@@ -89,7 +91,7 @@ def see(page: Page) -> Statements:
     )
     one, other = (chance(shares[kind][ids[at]]) for kind in (ENCODER, DECODER))
     yield claims.markdown(
-        f"Asked for is {bold(ids[at])}: the encoder alone gives it **{one}**, the decoder alone **{other}**."
+        f"The piece asked for is {bold(ids[at])}: the encoder alone gives it **{one}**, the decoder alone **{other}**."
     )
     yield claims.caption("The three are BERT, GPT and the translator, all small and trained for this app.")
     kind = kind_of(page)

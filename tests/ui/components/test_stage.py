@@ -14,7 +14,9 @@ import pytest
 from model.anatomy import Anatomy
 from model.decoding import Greedy
 from model.loaded import LoadedModel
-from model.trace import Trace, trace
+from model.tokenizer import CLS_ID, MASK_ID, SEP_ID
+from model.trace import Trace, read, trace
+from tests.family import small
 from tests.house.toy import toy
 from tests.oracle.decode import translated
 from ui import engine
@@ -105,6 +107,37 @@ def ancestors(anatomy: Anatomy, name: str) -> set[str]:
                 found.add(one)
                 left.append(one)
     return found
+
+
+BLANK = (CLS_ID, 40, MASK_ID, 42, SEP_ID)
+PAIR = (CLS_ID, 40, SEP_ID, 50, 51, SEP_ID)
+
+
+@pytest.mark.parametrize("ids", [BLANK, PAIR])
+def test_an_encoder_alone_is_drawn_block_by_block_and_fills_its_blank(ids: tuple[int, ...]) -> None:
+    one = read(small("bert-mini"), ids)
+    (panel,) = panels_of(one.model.anatomy, one.model.about)
+    assert [part.label for part in panel.parts] == [
+        "Token embedding", "+ Segments", "+ Positions", "Norm",
+        *["Self-attention", "Feed-forward"] * 2, "Head", "Hidden piece",
+    ]  # fmt: skip
+    for below, part in pairwise(panel.parts[:-1]):
+        assert below.result in ancestors(one.model.anatomy, part.result), part
+    assert panel.parts[-2].result in one.model.anatomy.tensors["logits"].reads
+    data = stage_data(one)
+    for name, shown in arrays(data).items():
+        assert np.array_equal(shown, one.tensors[name].astype(np.float16).astype(np.float32)), name
+    assert (data["intro"], data["counts"], data["given"]) == ("The encoder reads English.", "Piece", len(ids))
+    moments = story(one)
+    assert moments[0].caption.startswith("The text is" if ids == BLANK else "The two texts are")
+    assert moments[-1].stop == "end"
+    if ids == PAIR:
+        assert {moment.kind for moment in moments} == {"pieces", "block", "memory"}
+        return
+    choose = moments[-2]
+    best = int(one.tensors["logits"][2].argmax())
+    assert (choose.kind, choose.focus, data["steps"][2]["candidates"][0][2]) == ("choose", 2, best)
+    assert data["steps"][2]["written"] == one.model.tokenizer.decode([40, best, 42])
 
 
 def test_what_is_packed_comes_back_in_order() -> None:
@@ -318,3 +351,5 @@ def test_a_moment_speaks_of_a_row_that_is_there() -> None:
 
     for one in (*map(engine.trace, (*SENTENCES, LONG)), one_stack()):
         assert all(focus(moment, one) for moment in story(one))
+    blank = read(small("bert-mini"), BLANK)
+    assert all(moment.focus < len(BLANK) for moment in story(blank))

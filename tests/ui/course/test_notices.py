@@ -4,7 +4,7 @@ import pytest
 
 from model.trace import MAX_TOKENS, trace
 from ui import engine
-from ui.course.notices import LONG_WORDS, MAX_CHARS, cut_notice, unlike_training
+from ui.course.notices import LONG_WORDS, MAX_CHARS, cut_notice, unlike_english, unlike_training
 
 ABOUT = engine.model().about
 EXAMPLES, SURPRISES = ABOUT.examples, ABOUT.surprises
@@ -74,3 +74,33 @@ def test_a_model_whose_positions_end_sooner_says_where(monkeypatch: pytest.Monke
     cut = trace(loaded, typed)
     assert len(cut.src) == 64
     assert "only the first 63 words and marks (63 pieces; it takes at most 63)" in cut_notice(typed, cut)
+
+
+FRENCH = "Les enfants jouent souvent dans leur jardin."
+
+
+@pytest.mark.parametrize(
+    ("typed", "says"),
+    [
+        (FRENCH, "7 of 7 words are rare in everyday English, or of another language. BERT and GPT learned"),
+        ("วันนี้อากาศดี", "signs that BERT and GPT never learned"),
+        ("123 + 456 = 579", "no words in this text, and BERT and GPT learned from English texts"),
+        ("I like dogs.", ""),
+        (" ".join(["We saw the dog"] * 5), ""),  # what is long for the translator is not for them
+    ],
+)
+def test_of_each_model_of_a_lesson_it_is_said_what_it_makes_of_another_language(typed: str, says: str) -> None:
+    readers = [engine.model(name).about for name in ("bert-mini", "gpt-mini")]
+    said = unlike_english(engine.trace(typed), readers)
+    assert said.count(says) == 1 if says else said == ""
+    assert "German" not in said
+    if says and "no words" not in says:
+        assert said.endswith("expect wrong guesses from BERT and nonsense from GPT.")
+    assert unlike_english(engine.trace(typed), []) == ""
+
+
+def test_three_models_are_listed_with_the_translator_and_its_german() -> None:
+    readers = [engine.model(name).about for name in ("bert-mini", "gpt-mini", "translator")]
+    said = unlike_english(engine.trace(FRENCH), readers)
+    assert "BERT, GPT and the translator learned from English texts alone: expect wrong guesses from BERT" in said
+    assert said.endswith("nonsense from GPT and nonsense in German from the translator.")

@@ -9,6 +9,7 @@ from model.anatomy import Anatomy, Stack, SubLayer
 from ui.components.architecture.words import SUBLAYERS, WORDS, Words
 
 Picture = Literal["", "values", "weights", "peaks", "bars"]
+NORMS = ("layer_norm", "rms_norm")  # operations
 
 
 @dataclass(frozen=True)
@@ -211,8 +212,12 @@ class _StackPlan:
                 return
             name = made.reads[0]
             path.append(name)
-        for tensor in reversed(path[1:-1]):
-            yield Block(f"output.{tensor.rpartition('.')[2]}", "last_norm", self.fill, tensor, "values")
-        tied = self.anatomy.tensors["logits"].operation == "compare_with_embeddings"
+        before = path[1:-1]
+        if all(self.anatomy.tensors[tensor].operation in NORMS for tensor in before):
+            for tensor in reversed(before):
+                yield Block(f"output.{tensor.rpartition('.')[2]}", "last_norm", self.fill, tensor, "values")
+        else:
+            yield Block("output.head", "head", self.fill, before[0], "values")
+        tied = self.anatomy.tensors["logits"].operation.startswith("compare_with_embeddings")
         yield Block("output.linear", "tied" if tied else "linear", self.fill, "logits", "peaks")
         yield Block("output.softmax", "softmax", self.fill, "probabilities", "bars")

@@ -87,6 +87,9 @@ WORDS = {
         "Runs {layers} of this build one after the other{then}.",
     ),
     "last_norm": Words("norm", "Last norm", "Norm", "Brings every vector to one scale a last time."),
+    "head": Words(
+        "feed_forward", "Head", "Head", "Makes of every vector one that can be compared with the vocabulary."
+    ),
     "tied": Words(
         "linear",
         "Linear output",

@@ -52,8 +52,7 @@ def stage(
     """
     data = stage_data(trace, links) | {"start": start, "presenting": presenting}
     sent = _component(key=key, data=data, on_select_change=lambda: None)
-    size = trace.model.tokenizer.vocab_size
-    return asked(data["tensors"], sent.get("select"), (len(trace.labels), size))
+    return asked(data["tensors"], sent.get("select"), trace.tensors["logits"].shape)
 
 
 def clip(

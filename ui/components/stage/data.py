@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from figures.statistics import softmax
-from model.about import About
 from model.loaded import Array
 from model.trace import Trace
 from ui.components.stage.near import Near, View, near_of
 from ui.components.stage.parts import Panel, Part, panels_of, tensor_names
-from ui.components.stage.story import Moment, clip_of, given_rows, story
+from ui.components.stage.story import Moment, blank_of, clip_of, given_rows, story
 from ui.text import piece, visible
 
 N_CANDIDATES = 5
@@ -35,9 +34,10 @@ def stage_data(
              panels: stacks with their tokens, the ids of these, and their blocks; every block names its tensors by
              their numbers in `tensors`, and its lesson
              tensors: name and shape of each; numbers: all of them in float16, see `packed`
-             entries: how many pieces the model knows
-             steps: for each piece written the likeliest candidates, their probabilities and ids, and which was taken;
-             the text written by then
+             entries: how many pieces the model knows; counts: what a row of `steps` is called
+             steps: for each piece written (of an encoder alone, for each piece read) the likeliest candidates, their
+             probabilities and ids, and which was taken; the text written by then; of an encoder alone, the text with
+             its first blank filled
              moments: see `story.Moment`
              near: of a clip that ends near, the view and the numbers of its tensors; else None
     """
@@ -60,10 +60,11 @@ def stage_data(
     return {
         "id": sha256(identity.encode()).hexdigest()[:16],
         "text": piece(trace.text),
-        "intro": " ".join(_does(panel, trace.model.about) for panel in panels),
+        "intro": " ".join(_does(panel, trace) for panel in panels),
         "clip": clip,
         "given": given_rows(trace),
         "entries": trace.model.tokenizer.vocab_size,
+        "counts": "Step" if trace.model.anatomy.writes_target else "Piece",
         "panels": [_panel(trace, panel, names, panels, links or {}) for panel in panels],
         "tensors": [[name, list(trace.tensors[name].shape)] for name in names],
         "numbers": numbers,
@@ -73,9 +74,10 @@ def stage_data(
     }
 
 
-def _does(panel: Panel, about: About) -> str:
+def _does(panel: Panel, trace: Trace) -> str:
     """“The encoder reads English.”"""
-    does, language = ("writes", about.target) if panel.writes else ("reads", about.source)
+    about, writes = trace.model.about, panel.writes and trace.model.anatomy.writes_target
+    does, language = ("writes", about.target) if writes else ("reads", about.source)
     return f"The {panel.name} {does} {language}."
 
 
@@ -139,17 +141,27 @@ def _steps(trace: Trace) -> list[dict[str, Any]]:
     """The likeliest pieces of every step; the one that was taken is among them."""
     steps = []
     shares = softmax(trace.tensors["logits"].astype(np.float64))
-    for n, (row, label) in enumerate(zip(shares, trace.labels, strict=True), 1):
+    reads_alone = not trace.model.anatomy.writes_target
+    for n, row in enumerate(shares):
         top = np.argpartition(-row, N_CANDIDATES)[:N_CANDIDATES]
         best = sorted(map(int, top), key=lambda id: -float(row[id]))
-        if label.id not in best:
-            best[-1] = label.id
+        taken = best[0] if reads_alone else trace.label_ids[n]
+        if taken not in best:
+            best[-1] = taken
         token = {id: trace.model.tokenizer.tokens([id])[0] for id in best}  # each by itself: they are no text
+        written = _filled(trace, n, taken) if reads_alone else trace.model.tokenizer.decode(trace.label_ids[: n + 1])
         steps.append(
             {
                 "candidates": [[piece(token[id].text), round(float(row[id]), 6), id] for id in best],
-                "chosen": best.index(label.id),
-                "written": visible(trace.model.tokenizer.decode(trace.label_ids[:n])),
+                "chosen": best.index(taken),
+                "written": visible(written),
             }
         )
     return steps
+
+
+def _filled(trace: Trace, row: int, id: int) -> str:
+    """The text that an encoder alone reads, with its guess in the first blank; '' for every other row."""
+    if row != blank_of(trace):
+        return ""
+    return trace.model.tokenizer.decode([*trace.src_ids[:row], id, *trace.src_ids[row + 1 :]])

@@ -71,7 +71,7 @@ class Inside {
 
   rowIn(panel, data) {
     const { moment } = this.ride.scene;
-    if (moment.panel === panel) return Math.max(0, moment.step >= 0 ? moment.step : moment.focus);
+    if (moment.panel === panel) return rowIn(moment);
     return data.panels[panel].parts.at(-1).kind === "output" ? 0 : Math.min(1, data.panels[panel].tokens.length - 1);
   }
 
@@ -127,7 +127,7 @@ class Inside {
   /** The likeliest pieces of a step, with their probabilities. */
   candidates({ step }, data, palette) {
     const { candidates, chosen } = data.steps[step];
-    setText(this.title, `Step ${step + 1}: the likeliest pieces, and how likely each is. 0.25 is 25%. All others together: ${percentOf(restOf(data.steps[step]))}`);
+    setText(this.title, `${data.counts} ${step + 1}: the likeliest pieces, and how likely each is. 0.25 is 25%. All others together: ${percentOf(restOf(data.steps[step]))}`);
     setAttribute(this.root, "aria-label", this.title.textContent);
     this.heads.replaceChildren();
     const rows = candidates.map(([text, share, id], n) => {

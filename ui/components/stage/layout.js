@@ -114,7 +114,7 @@ function windowAt(data, view, panel, box, t) {
 function focusIn(data, view, panel, n) {
   for (let i = n; i >= 0; i--) {
     const moment = data.moments[i];
-    if (moment.panel === panel) return Math.max(0, moment.step >= 0 ? moment.step : moment.focus);
+    if (moment.panel === panel) return rowIn(moment);
     const part = data.panels[moment.panel].parts[moment.part];
     if (part.memory === panel && moment.focus >= 0) {
       const weights = data.tensors[part.weights];
@@ -125,6 +125,9 @@ function focusIn(data, view, panel, n) {
   }
   return 0;
 }
+
+/** The row that a moment is about: the one that is spoken of, or else the one that is written. */
+const rowIn = ({ step, focus }) => Math.max(0, focus >= 0 ? focus : step);
 
 /** The head shown in a moment: the one that was chosen for its block, or the one that the story speaks of. */
 const headOf = (view, moment) => view.heads?.[`${moment.panel}.${moment.part}`] ?? moment.head;

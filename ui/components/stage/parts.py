@@ -5,9 +5,10 @@ from typing import Literal
 
 from model.about import About
 from model.anatomy import Anatomy, Stack
-from ui.components.architecture.plan import Column, plan_of
+from ui.components.architecture.plan import NORMS, Column, plan_of
 
 Kind = Literal["embedding", "positions", "attention", "feed_forward", "norm", "output"]
+ADDED = ("add_positions", "add_embeddings")  # operations
 
 
 @dataclass(frozen=True)
@@ -15,6 +16,7 @@ class Part:
     """One block of a stack. It reads the row of columns below it and makes the one above it.
 
     id:      its name on the map; layer: counted from 1, 0 outside the layers; label: what stands on it
+    kind:    what it looks like at work; "positions" adds other numbers to every column, those of its place or its text
     result:  the tensor above it; "" for the output, which ends in probabilities
     added:   of positions, the tensor that is added
     weights: of an attention, its weights; memory: the name of the other stack that it reads, or ""
@@ -42,7 +44,7 @@ class Panel:
 
     @property
     def writes(self) -> bool:
-        """Whether the next piece is chosen from what comes out here."""
+        """Whether pieces are chosen from what comes out here: the next one, or that of a blank."""
         return self.parts[-1].kind == "output"
 
 
@@ -63,14 +65,19 @@ def tensor_names(panels: tuple[Panel, ...]) -> tuple[str, ...]:
 
 
 def _inputs(anatomy: Anatomy, stack: Stack) -> list[Part]:
-    made = anatomy.tensors[stack.embedding_writes]
-    vectors = made.reads[0] if made.reads else stack.embedding_writes
-    parts = [Part(f"{stack.name}.embedding", "embedding", 0, "Token embedding", vectors)]
-    if made.operation == "add_positions":
-        parts.append(
-            Part(f"{stack.name}.positions", "positions", 0, "+ Positions", stack.embedding_writes, made.reads[1])
-        )
-    return parts
+    """The vectors of the tokens, what is added to them, and a norm, if there is one."""
+    above: list[Part] = []
+    name = stack.embedding_writes
+    while (made := anatomy.tensors[name]).operation in (*ADDED, *NORMS):
+        if made.operation in NORMS:
+            above.insert(0, Part(f"{stack.name}.embedding.norm", "norm", 0, "Norm", name))
+        else:
+            what = "segments" if anatomy.tensors[made.reads[1]].operation == "look_up" else "positions"
+            part = Part(f"{stack.name}.{what}", "positions", 0, f"+ {what.capitalize()}", name, made.reads[1])
+            above.insert(0, part)
+        name = made.reads[0]
+    vectors = made.reads[0] if made.operation == "copy" else name
+    return [Part(f"{stack.name}.embedding", "embedding", 0, "Token embedding", vectors), *above]
 
 
 def _layers(anatomy: Anatomy, stack: Stack) -> list[Part]:
@@ -98,7 +105,10 @@ def _top(stack: Stack, column: Column) -> list[Part]:
     if stack.writes != stack.layers[-1].writes and not column.outputs:
         parts.append(Part(f"{stack.name}.stack", "norm", 0, "Last norm", stack.writes))
     if column.outputs:
-        *norms, _, _ = column.outputs  # the last two make scores and probabilities
-        parts += [Part(block.id, "norm", 0, "Last norm", block.tensor) for block in norms]
-        parts.append(Part(column.outputs[-1].id, "output", 0, "Next piece", ""))
+        *before, _, _ = column.outputs  # the last two make scores and probabilities
+        for block in before:
+            kind: Kind = "feed_forward" if block.kind == "head" else "norm"
+            parts.append(Part(block.id, kind, 0, "Last norm" if kind == "norm" else "Head", block.tensor))
+        label = "Next piece" if stack.tokens == "tgt" else "Hidden piece"
+        parts.append(Part(column.outputs[-1].id, "output", 0, label, ""))
     return parts

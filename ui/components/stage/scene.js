@@ -284,11 +284,12 @@ function addBars(scene, data) {
   const open = box.open.parts.at(-1);
   const shown = data.moments.findLast((m) => m.start < t && ["choose", "write", "end"].includes(m.kind));
   if (!shown) return;
-  const step = data.steps[shown.step];
+  const row = rowIn(shown);
+  const step = data.steps[row];
   const u = (t - shown.start) / shown.seconds;
   if (shown.kind === "write" && open < 0.05) {
     const [text, share] = step.candidates[step.chosen];
-    if (u > 0.75) scene.bars.push({ text, share, small: true, chosen: true, step: shown.step, x: block.x ?? box.x + PAD, y: block.y, w: box.inner, h: block.h, grown: between(u, 0.75, 0.95), alpha: 1 });
+    if (u > 0.75) scene.bars.push({ text, share, small: true, chosen: true, step: row, x: block.x ?? box.x + PAD, y: block.y, w: box.inner, h: block.h, grown: between(u, 0.75, 0.95), alpha: 1 });
     return;
   }
   if (open < 0.05) return;
@@ -298,11 +299,11 @@ function addBars(scene, data) {
   const height = Math.min(34, (block.h - box.bar - 10) / (count + 1));
   step.candidates.forEach(([text, share], i) => {
     const chosen = i === step.chosen;
-    scene.bars.push({ text, share, chosen, taken, step: shown.step, x: box.x + PAD, y: block.y + box.bar + 4 + i * height, w: box.inner, h: height, grown, alpha: open ** 3 * (chosen ? 1 : 1 - 0.35 * taken) });
+    scene.bars.push({ text, share, chosen, taken, step: row, x: box.x + PAD, y: block.y + box.bar + 4 + i * height, w: box.inner, h: height, grown, alpha: open ** 3 * (chosen ? 1 : 1 - 0.35 * taken) });
   });
   const share = restOf(step);
   scene.rest = { text: `all ${(data.entries - count).toLocaleString("en")} others: ${percentOf(share)}`, share, x: box.x + PAD, y: block.y + box.bar + 4 + count * height, w: box.inner, h: height, alpha: open ** 3 * grown };
-  scene.compared = { x: columnX(box, shown.step), y: box.levels.at(-2).y - 3, to: block.y + block.h - 6, grown: between(u, 0, 0.25), alpha: open * Number(inWindow(box, shown.step)) };
+  scene.compared = { x: columnX(box, row), y: box.levels.at(-2).y - 3, to: block.y + block.h - 6, grown: between(u, 0, 0.25), alpha: open * Number(inWindow(box, row)) };
 }
 
 /** What the likeliest pieces of a step leave to all others. */
@@ -313,7 +314,7 @@ function writtenAt(data, t) {
   const shown = data.moments.findLast((m) => m.start < t && ["choose", "write", "end"].includes(m.kind));
   if (!shown) return "";
   const taken = shown.kind === "end" || (t - shown.start) / shown.seconds > 0.75;
-  return data.steps[shown.step - Number(!taken)]?.written ?? "";
+  return data.steps[rowIn(shown) - Number(!taken)]?.written ?? "";
 }
 
 /** The scene with the numbers it shows: for every column its values, for every line its weight. */

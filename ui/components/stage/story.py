@@ -4,7 +4,10 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from model.tokenizer import EOS_ID
+import numpy as np
+
+from figures.statistics import softmax
+from model.tokenizer import EOS_ID, MASK_ID, SEP_ID
 from model.trace import Trace
 from ui.components.stage.looks import (
     Look,
@@ -100,10 +103,17 @@ def moment_of(moments: Sequence[Moment], step: int) -> int:
 
 
 def given_rows(trace: Trace) -> int:
-    """How many rows the stack that writes is given before it has written anything: `<sos>`, or a whole text."""
+    """How many rows the stack of the output is given before anything is written: `<sos>`, or a whole text."""
+    if not trace.model.anatomy.writes_target:
+        return len(trace.src)
     if trace.model.anatomy.reads_source:
         return 1
     return 1 + len(trace.model.tokenizer.encode(trace.text))
+
+
+def blank_of(trace: Trace) -> int:
+    """The row of the first blank that an encoder alone has to fill, counted from 0; -1 if there is none."""
+    return next((n for n, token in enumerate(trace.src) if token.id == MASK_ID), -1)
 
 
 def _others(panel: Panel) -> str:
@@ -123,18 +133,27 @@ class _Story:
         self.writer = next(n for n, panel in enumerate(self.panels) if panel.writes)
         self.parts = self.panels[self.writer].parts
         self.n_entries = trace.model.tokenizer.vocab_size
+        self.reads_alone = not trace.model.anatomy.writes_target  # an encoder alone
 
     def start(self) -> Iterator[Moment]:
         """The text is cut into pieces."""
         panel = self.panels[0]
         tokens = self.trace.tokens(panel.tokens)
-        if panel.writes:  # of what a decoder alone will read, only the text is there yet
+        what, sign = "The text is", " <eos> marks the end." if tokens[-1].id == EOS_ID else ""
+        if self.reads_alone:
+            texts = what, " [CLS] and [SEP] stand around them."
+            if sum(token.id == SEP_ID for token in tokens) > 1:
+                texts = "The two texts are", " [CLS] comes first, [SEP] behind each text."
+            tokens = tuple(token for token in tokens[1:] if token.id != SEP_ID)
+            what, sign = texts
+            hidden = sum(token.id == MASK_ID for token in tokens)
+            sign += f" [MASK] hides {'one' if hidden == 1 else 'some'}." if hidden else ""
+        elif panel.writes:  # of what a decoder alone will read, only the text is there yet
             tokens = tokens[1 : given_rows(self.trace)]
         words = [token for token in tokens if is_word(token)] or list(tokens)
         example = words[min(1, len(words) - 1)]
-        sign = " <eos> marks the end." if tokens[-1].id == EOS_ID else ""
         said = (
-            f"The text is cut into {counted(len(tokens), 'piece')}. "
+            f"{what} cut into {counted(len(tokens), 'piece')}. "
             f"Each has a number in the model's list of {self.n_entries:,}: {named(example)} is {example.id:,}.{sign}"
         )
         yield Moment("pieces").lasts(1.2, said, "pieces")
@@ -159,6 +178,9 @@ class _Story:
             case "embedding":
                 said = f"Each piece becomes a vector: {d_model} learned numbers, drawn as a small block of colours, "
                 yield moment.lasts(1.2, said + "its column.")
+            case "positions" if part.label != "+ Positions":
+                said = f"To each column {d_model} numbers are added, one to one. They tell which text it belongs to: "
+                yield moment.lasts(1.2, said + "the first or the second.")
             case "positions":
                 said = f"To each column {d_model} numbers are added, one to one. They depend only on where the piece "
                 yield moment.lasts(1.5, said + "stands: first, second, third.", "vectors")
@@ -167,12 +189,17 @@ class _Story:
             case "attention":
                 look = look_of(self.trace, part)
                 yield replace(moment, head=look.head, focus=look.row).lasts(0.5, _others(panel))
+            case "feed_forward" if not part.layer:
+                yield moment.lasts(
+                    0.6, "A small network, the head, makes each column ready to be compared with pieces."
+                )
             case "feed_forward" if part.layer == 1:
                 yield moment.lasts(1.1, "Feed-forward: a small network works on each column by itself.")
             case "feed_forward":
                 yield moment.lasts(0.35, _others(panel))
             case "norm":
-                yield moment.lasts(0.5, "A last norm brings every column to one scale.")
+                which = "A norm" if part.id.startswith("encoder.embedding") else "A last norm"
+                yield moment.lasts(0.5, f"{which} brings every column to one scale.")
 
     def attention(self, moment: Moment, part: Part) -> Iterator[Moment]:
         """The first attention, slowly: it looks, and then it mixes."""
@@ -193,6 +220,9 @@ class _Story:
     def writing(self) -> Iterator[Moment]:
         """Step after step, the first one slowly."""
         first, last = given_rows(self.trace) - 1, len(self.trace.labels) - 1
+        if self.reads_alone:
+            yield from self.reading_alone(Moment("block", panel=self.writer, step=first))
+            return
         yield from self.first_step(Moment("block", panel=self.writer, step=first))
         for step in range(first + 1, last + 1):
             yield from self.later_step(Moment("write", panel=self.writer, step=step), step == first + 1, last - first)
@@ -204,6 +234,28 @@ class _Story:
             said = f"<eos>, the end sign, is taken with {share}. So the decoder stops: {pieces} written, "
             said += "the end sign included."
         yield Moment("end", panel=self.writer, part=len(self.parts) - 1, step=last).lasts(0.8, said, "end")
+
+    def reading_alone(self, moment: Moment) -> Iterator[Moment]:
+        """An encoder alone: all its blocks, and what it puts into a blank."""
+        top = len(self.parts) - 1
+        for at, part in enumerate(self.parts[:-1]):
+            yield from self.block(replace(moment, part=at), part, self.panels[0])
+        row = blank_of(self.trace)
+        if row < 0:
+            said = "The encoder is done. Each column tells of the whole text now; it writes nothing."
+            yield replace(moment, kind="memory", part=top - 1).lasts(0.8, said, "end")
+            return
+        shares = softmax(self.trace.tensors["logits"][row].astype(np.float64))
+        best = int(shares.argmax())
+        several = sum(token.id == MASK_ID for token in self.trace.src) > 1
+        said = (
+            f"The column of {'the first ' * several}[MASK] is compared with all {self.n_entries:,} pieces. "
+            f"{named(self.trace.model.tokenizer.tokens([best])[0])} gets {percent(float(shares[best]))}, more than any "
+            "other."
+        )
+        yield replace(moment, kind="choose", part=top, focus=row).lasts(1.4, said, "its guess")
+        said = "That is its guess for the blank. The encoder is done; it writes nothing more."
+        yield replace(moment, kind="end", part=top, focus=row).lasts(0.8, said, "end")
 
     def first_step(self, moment: Moment) -> Iterator[Moment]:
         """All blocks, one after the other, and then the choice."""

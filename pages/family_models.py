@@ -1,0 +1,46 @@
+"""The small GPT and BERT of the section Family: loaded, and at work on the visitor's text for its pictures."""
+
+from model.checkpoint import broken
+from model.decoding import Greedy
+from model.loaded import MODELS, LoadedModel, UnknownModelError
+from model.tokenizer import CLS_ID, SEP_ID
+from model.trace import Trace, most_tokens, read
+from ui import engine
+
+BERT, GPT = "bert-mini", "gpt-mini"
+LONGER = 20  # pieces that the GPT writes at most
+
+
+def family_model(name: str) -> LoadedModel:
+    """Raises: CheckpointError if it is missing or broken"""
+    try:
+        return engine.model(name)
+    except UnknownModelError as error:
+        raise broken(MODELS / name, error) from error
+
+
+def goes_on(text: str, first: tuple[int, ...] = ()) -> Trace:
+    """The GPT writes behind a text, always the likeliest piece; of a text that fills all its places, behind the
+    beginning.
+
+    Args:   first: the pieces that it has to write first
+    Raises: CheckpointError
+    """
+    loaded = family_model(GPT)
+    ids, most = loaded.tokenizer.encode(text), most_tokens(loaded)
+    if len(ids) >= most:
+        ids = ids[: most - LONGER]
+        text = loaded.tokenizer.decode(ids)
+    return engine.trace(text, decoding=Greedy(min(len(ids) + LONGER, most), first), name=GPT)
+
+
+def at_work(name: str, text: str) -> Trace:
+    """One of the two with a text. Raises: CheckpointError"""
+    return goes_on(text) if name == GPT else read_whole(text)
+
+
+def read_whole(text: str) -> Trace:
+    """BERT reads a text with no blank in it. Raises: CheckpointError"""
+    loaded = family_model(BERT)
+    ids = loaded.tokenizer.encode(text)[: most_tokens(loaded) - 1]  # [CLS] and [SEP] come on top
+    return engine.run(read, loaded, (CLS_ID, *ids, SEP_ID))
