@@ -49,7 +49,7 @@ def show(lesson: Lesson) -> None:
     its arithmetic is that of the cell chosen there.
     """
     st.session_state[_DRAWN] = st.session_state.get(SENTENCE)
-    trace = sentence_trace(_model(lesson), lesson.readers)
+    trace = sentence_trace(_model(lesson), lesson.on_map.readers)
     presenting = bool(st.session_state.get(KEY))
 
     def idea(trace: Trace) -> None:

@@ -165,11 +165,11 @@ def mask_of(trace: Trace, gap: Gap, kind: str) -> None:
 def check(trace: Trace) -> None:
     kind, gap = KIND.value(), gap_of(trace)
     if kind == ENCODER:
-        reading, row, what = gap.by_bert(), gap.at + 1, "the masked piece"
+        reading, row, what = gap.by_bert(), gap.at + 1, "masked piece"
     elif kind == DECODER:
-        reading, row, what = engine.run(read_text, model(GPT), trace.text), gap.at, "the next piece"
+        reading, row, what = engine.run(read_text, model(GPT), trace.text), gap.at, "next piece"
     else:
-        reading, row, what = trace, 0, "the first piece of the translation"
+        reading, row, what = trace, 0, "first piece"
     best = [int(id) for id in np.argsort(-reading.tensors["logits"][row], kind="stable")[:WORKED]]
     names = [token.text for token in reading.model.tokenizer.tokens(best)]
     checked_matrix(
@@ -267,6 +267,5 @@ LESSON = Lesson(
     predict=predict,
     bench=Bench(see=see, check=check, do=do),
     code=(EncoderOnly, DecoderOnly, EncoderDecoder, may_see),
-    on_map=OnMap(plays=("decoder.cross_attn",)),
-    readers=(BERT, GPT, TRANSLATOR),
+    on_map=OnMap(plays=("decoder.cross_attn",), readers=(BERT, GPT, TRANSLATOR)),
 )

@@ -274,11 +274,11 @@ def look(machine: Machine, block: Block, row: int | None = None) -> Look:
     """The largest weight from a word to another word; of one row, to a word."""
     weights, pieces = machine.oracle[block.weights], machine.pieces
     if row is None:
-        places = [(h, r, c) for h, r, c in np.ndindex(weights.shape)]
+        places = [(h, r, c) for h, r, c in np.ndindex(weights.shape) if r < machine.given]  # no later row is there yet
         of_words = [
             (h, r, c)
             for h, r, c in places
-            if is_letters(pieces[r]) and is_letters(pieces[c]) and pieces[r].text != pieces[c].text
+            if is_letters(pieces[r]) and is_letters(pieces[c]) and pieces[r].text != pieces[c].text and weights[h, r, c]
         ]
         best = max(of_words or places, key=lambda at: weights[at])
     else:

@@ -31,7 +31,7 @@ class Bench:
 
 @dataclass(frozen=True)
 class OnMap:
-    """Where a lesson is in the machine.
+    """Where a lesson is in the machine, and in which.
 
     opens: the blocks of the map that open the lesson
     plays: what the small stage beside it plays, if not those: see `ui.components.stage.story.clip_of`
@@ -39,6 +39,7 @@ class OnMap:
     model: whose machine it is and the sentence goes through, if not the visitor's; may raise checkpoint.CheckpointError
     reads: what the stage plays, if not the trace that the lesson gets: that of another model, made of this trace; may
            raise checkpoint.CheckpointError
+    readers: names of the models that the sentence is for, if it is not for the visitor's translator; () if for none
     """
 
     opens: tuple[str, ...] = ()
@@ -46,6 +47,7 @@ class OnMap:
     near: View | None = None
     model: Callable[[], LoadedModel] | None = None
     reads: Callable[[Trace], Trace] | None = None
+    readers: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +61,6 @@ class Lesson:
     bench:    See, Check and Do
     code:     the functions that ran, the most important first
     on_map:   its place on the map
-    readers:  names of the models that the sentence is for, if it is not for the visitor's translator; () if for none
     """
 
     slug: str
@@ -70,7 +71,6 @@ class Lesson:
     bench: Bench
     code: Sequence[Code]
     on_map: OnMap = OnMap()
-    readers: tuple[str, ...] | None = None
 
 
 class Course:
@@ -108,8 +108,8 @@ class Course:
         return {block: lesson for lesson in self.lessons for block in lesson.on_map.opens}
 
     def readers(self, slug: str) -> tuple[str, ...] | None:
-        """Of the lesson at this address: see `Lesson`; None if it is no lesson."""
-        return next((lesson.readers for lesson in self.lessons if lesson.slug == slug), None)
+        """Of the lesson at this address: see `OnMap`; None if it is no lesson."""
+        return next((lesson.on_map.readers for lesson in self.lessons if lesson.slug == slug), None)
 
     def page(self, lesson: Lesson, title: str = "") -> Page:
         """A lesson as a page of the navigation; its title there may differ from visitor to visitor."""

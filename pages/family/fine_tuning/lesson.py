@@ -129,6 +129,6 @@ LESSON = Lesson(
     on_map=OnMap(
         plays=tuple(f"{stack}.{block}" for stack in ("encoder", "decoder") for block in BLOCKS),
         reads=lambda trace: at_work(pretrained().name, trace.text),
+        readers=(BERT, GPT),
     ),
-    readers=(BERT, GPT),
 )

@@ -63,8 +63,8 @@ def see(trace: Trace) -> None:
     costs, tokens = losses(reading), text_pieces(reading)
     say_what_is_cut(reading)
     st.markdown(
-        "**How much does each piece surprise it?** The **loss** of a piece is −ln P, P the probability that GPT gave "
-        "it: 0 if it was sure, and the larger the less it expected that piece. Its unit is called *nat*."
+        "**How much does each piece surprise it?** The **loss** of a piece is −ln P, where P is the probability that "
+        "GPT gave it: 0 if it was sure, and the larger the less it expected that piece. Its unit is called *nat*."
     )
     shown = [token.text for token in tokens[:READABLE]]
     column_chart(
@@ -160,6 +160,5 @@ LESSON = Lesson(
     predict=predict,
     bench=Bench(see=see, check=check, do=do),
     code=(DecoderOnly, read_text, batch_loss, filter_logits),
-    on_map=OnMap(plays=("decoder.self_attn",), reads=picture),
-    readers=(GPT,),
+    on_map=OnMap(plays=("decoder.self_attn",), reads=picture, readers=(GPT,)),
 )

@@ -162,6 +162,5 @@ LESSON = Lesson(
     predict=predict,
     bench=Bench(controls=controls, see=see, check=check, do=do),
     code=(InContext, Regression, least_squares, nearest_neighbours),
-    on_map=OnMap(plays=("decoder.self_attn",)),
-    readers=(),
+    on_map=OnMap(plays=("decoder.self_attn",), readers=()),
 )

@@ -176,6 +176,5 @@ LESSON = Lesson(
     predict=predict,
     bench=Bench(see=see, check=check, do=do),
     code=(SegmentEmbedding, NextSentenceHead, read_pair, read_rows),
-    on_map=OnMap(plays=("encoder.embedding", "encoder.segments", "encoder.positions"), reads=picture),
-    readers=(BERT,),
+    on_map=OnMap(plays=("encoder.embedding", "encoder.segments", "encoder.positions"), reads=picture, readers=(BERT,)),
 )

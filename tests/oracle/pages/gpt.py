@@ -108,8 +108,8 @@ def see(page: Page) -> Statements:
     if text.n_cut:
         yield claims.info(f"This GPT reads at most {most_pieces()} pieces: it leaves out your last {text.n_cut}.")
     yield claims.markdown(
-        "**How much does each piece surprise it?** The **loss** of a piece is −ln P, P the probability that GPT gave it: 0 "
-        "if it was sure, and the larger the less it expected that piece. Its unit is called *nat*."
+        "**How much does each piece surprise it?** The **loss** of a piece is −ln P, where P is the probability that GPT gave "
+        "it: 0 if it was sure, and the larger the less it expected that piece. Its unit is called *nat*."
     )
     names = text.names[:READABLE]
     yield claims.columns(

@@ -136,11 +136,11 @@ def shown(page: Page) -> tuple[Shown, str]:
     kind, (ids, at) = kind_of(page), gap(page)
     oracle: Any
     if kind == ENCODER:
-        oracle, row, what = bert.read(ids, (at,)), at + 1, "the masked piece"
+        oracle, row, what = bert.read(ids, (at,)), at + 1, "masked piece"
     elif kind == DECODER:
-        oracle, row, what = reading(text_on(page.sentence).ids), at, "the next piece"
+        oracle, row, what = reading(text_on(page.sentence).ids), at, "next piece"
     else:
-        oracle, row, what = page.oracle, 0, "the first piece of the translation"
+        oracle, row, what = page.oracle, 0, "first piece"
     best = [int(id) for id in np.argsort(-oracle["logits"][row], kind="stable")[:WORKED]]
     names = [piece.text for piece in pieces(best)] if kind == BOTH else [entry(id) for id in best]
     found = shown_tensor(

@@ -26,7 +26,7 @@ from ui.components.stage.data import packed, stage_data
 from ui.components.stage.looks import percent
 from ui.components.stage.near import View
 from ui.components.stage.parts import panels_of, tensor_names
-from ui.components.stage.story import Moment, story
+from ui.components.stage.story import Moment, given_rows, story
 
 SENTENCES = (
     "The girl sees the boy.",
@@ -351,5 +351,7 @@ def test_a_moment_speaks_of_a_row_that_is_there() -> None:
 
     for one in (*map(engine.trace, (*SENTENCES, LONG)), one_stack()):
         assert all(focus(moment, one) for moment in story(one))
+    first = [moment for moment in story(one_stack()) if moment.step == given_rows(one_stack()) - 1]
+    assert all(moment.focus <= moment.step for moment in first)
     blank = read(small("bert-mini"), BLANK)
     assert all(moment.focus < len(BLANK) for moment in story(blank))

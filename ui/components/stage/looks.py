@@ -39,13 +39,13 @@ def sides(trace: Trace, part: Part) -> tuple[tuple[Token, ...], tuple[Token, ...
     return trace.tokens("tgt" if attention.rows == "labels" else attention.rows), trace.tokens(attention.columns)
 
 
-def look_of(trace: Trace, part: Part, row: int | None = None) -> Look:
-    """What the story says of an attention, or of one of its rows.
+def look_of(trace: Trace, part: Part, row: int | None = None, n_rows: int | None = None) -> Look:
+    """What the story says of an attention, or of one of its rows; n_rows: how many are there, if not all.
 
     The head is the one that the model's description says tells most, if it is of this layer. Else it is the one with
     the largest weight from a word to another word or, of one row, to a word.
     """
-    weights = trace.tensors[part.weights]
+    weights = trace.tensors[part.weights][:, :n_rows]
     attention = attention_of(trace, part)
     rows, columns = sides(trace, part)
     known = (trace.model.about.telling or {}).get(attention.kind)
@@ -55,8 +55,9 @@ def look_of(trace: Trace, part: Part, row: int | None = None) -> Look:
         head = max(to_words or heads, key=lambda h: float(weights[h, row].max()))
         column = int(weights[head, row].argmax())
         return Look(head, row, column, float(weights[head, row, column]))
-    words = np.array([[is_word(a) and is_word(b) and a.text != b.text for b in columns] for a in rows])
-    shown = np.where(words, weights, 0) if words.any() else weights
+    words = np.array([[is_word(a) and is_word(b) and a.text != b.text for b in columns] for a in rows[:n_rows]])
+    of_words = np.where(words, weights, 0)
+    shown = of_words if of_words.any() else weights
     head = max(heads, key=lambda h: float(shown[h].max()))
     at, column = divmod(int(shown[head].argmax()), weights.shape[2])
     return Look(head, at, column, float(weights[head, at, column]))

@@ -133,6 +133,7 @@ class _Story:
         self.writer = next(n for n, panel in enumerate(self.panels) if panel.writes)
         self.parts = self.panels[self.writer].parts
         self.n_entries = trace.model.tokenizer.vocab_size
+        self.n_rows = given_rows(trace) if self.writer == 0 else None  # those there before anything is written
         self.reads_alone = not trace.model.anatomy.writes_target  # an encoder alone
 
     def start(self) -> Iterator[Moment]:
@@ -187,7 +188,7 @@ class _Story:
             case "attention" if part.layer == 1:
                 yield from self.attention(moment, part)
             case "attention":
-                look = look_of(self.trace, part)
+                look = look_of(self.trace, part, n_rows=self.n_rows)
                 yield replace(moment, head=look.head, focus=look.row).lasts(0.5, _others(panel))
             case "feed_forward" if not part.layer:
                 yield moment.lasts(
@@ -203,7 +204,7 @@ class _Story:
 
     def attention(self, moment: Moment, part: Part) -> Iterator[Moment]:
         """The first attention, slowly: it looks, and then it mixes."""
-        look = look_of(self.trace, part)
+        look = look_of(self.trace, part, n_rows=self.n_rows)
         moment = replace(moment, head=look.head, focus=look.row)
         whom = "itself and those before it" if part.causal else "all pieces"
         n_heads = len(self.trace.tensors[part.weights])
