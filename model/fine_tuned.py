@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from model.families.decoder_only import DecoderOnly
 from model.families.encoder_only import EncoderOnly
-from model.masks import causal_mask
+from model.families.recurrent_language_model import RecurrentLanguageModel
 from model.tokenizer import PAD_ID
 
 HEADS = ("text", "tokens")
@@ -42,28 +42,23 @@ class FineTunedReader(nn.Module):
 
 
 class FineTunedWriter(nn.Module):
-    """GPT with a head: scores from the last row of a text, which has seen all of it, or from the row of every token.
+    """GPT, or an LSTM in its place, with a head: scores from the last row of a text, which has seen all of it, or from
+    the row of every token.
 
     Args:    tgt_ids (B,T) integer, padded behind the last token
     Returns: scores (B,classes), or (B,T,classes) of a head that looks at tokens
     Source:  Radford et al. 2018, §3.2, Eq. 3. Differs: the head has a bias
     """
 
-    def __init__(self, network: DecoderOnly, n_classes: int, head: str = "text") -> None:
+    def __init__(self, network: DecoderOnly | RecurrentLanguageModel, n_classes: int, head: str = "text") -> None:
         super().__init__()
         self.network, self.of_tokens = network, head == "tokens"
-        self.classifier = new_head(network.embedding.matrix.embedding_dim, n_classes)
+        self.classifier = new_head(network.d_model, n_classes)
 
     @property
     def head(self) -> nn.Linear:
         """The new weights, which no pre-training has seen."""
         return self.classifier
-
-    def rows(self, tgt_ids: Tensor) -> Tensor:
-        """What the last layer makes of every token (B,T,d_model)."""
-        mask = causal_mask(tgt_ids.size(1), tgt_ids.device)
-        rows: Tensor = self.network.decoder(self.network.embedding(tgt_ids), mask)
-        return rows
 
     def scores(self, rows: Tensor, tgt_ids: Tensor) -> Tensor:
         last = (tgt_ids != PAD_ID).sum(1) - 1  # (B)
@@ -71,7 +66,7 @@ class FineTunedWriter(nn.Module):
         return scores
 
     def forward(self, tgt_ids: Tensor) -> Tensor:
-        return self.scores(self.rows(tgt_ids), tgt_ids)
+        return self.scores(self.network.rows(tgt_ids), tgt_ids)
 
 
 FineTuned = FineTunedReader | FineTunedWriter

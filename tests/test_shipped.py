@@ -6,7 +6,11 @@ from typing import Any
 import pytest
 
 from model.loaded import MODELS
+from model.task_heads import TASK_HEADS
 from tests.oracle.decode import german, translated
+from training.fine_tune import OF_A_READER, WAYS, standard_errors_apart
+from training.publish_tasks import card
+from training.tasks import KEPT, TASKS
 from ui import engine
 
 
@@ -42,3 +46,39 @@ def test_the_readme_tells_the_familys_figures_and_they_reach_what_they_must() ->
     assert gpt["data"] == lstm["data"] == bert["data"]
     assert bert["accuracy"] > 2 * bert["left_neighbour"]
     assert max(ratios) < 1.1
+
+
+def test_the_heads_of_four_tasks_are_small_and_described() -> None:
+    measured: dict[str, Any] = json.loads((TASK_HEADS / "metrics.json").read_text())
+    files = {path.stem: path.stat().st_size for path in TASK_HEADS.glob("*.safetensors")}
+    assert files.keys() == measured.keys() == TASKS.keys()
+    assert sum(files.values()) <= 15e6
+    assert (TASK_HEADS / "README.md").read_text(encoding="utf-8") == card(measured, TASK_HEADS)
+    notice = (MODELS.parent / "NOTICE").read_text(encoding="utf-8")
+    assert all(f"{task}.safetensors: " in notice for task in TASKS)
+
+
+def test_all_weights_together_are_at_most_200_megabytes() -> None:
+    assert sum(path.stat().st_size for path in MODELS.rglob("*.safetensors")) <= 200e6
+
+
+def test_pre_training_helps_the_small_bert_in_at_least_three_of_four_tasks() -> None:
+    """By more than two standard errors of the difference; the readme tells how often, of both models."""
+    kept = json.loads(KEPT.read_text())
+    assert kept["bert-mini"]["settings"] == kept["gpt-mini"]["settings"]
+    clear = {}
+    for name, ways in (("bert-mini", {*OF_A_READER}), ("gpt-mini", {*WAYS})):
+        lines = kept[name]["tasks"]
+        assert lines.keys() == TASKS.keys()
+        assert all(line["right"].keys() == ways for line in lines.values())
+        clear[name] = sum(standard_errors_apart(line["right"], line["n"]) > 2 for line in lines.values())
+    assert clear["bert-mini"] >= 3
+    readme = (MODELS.parents[1] / "README.md").read_text(encoding="utf-8")
+    assert f"| {clear['bert-mini']} of 4; {clear['gpt-mini']} of 4 |" in readme
+
+
+def test_the_readme_tells_how_good_the_four_heads_are() -> None:
+    readme = (MODELS.parents[1] / "README.md").read_text(encoding="utf-8")
+    measured: dict[str, Any] = json.loads((TASK_HEADS / "metrics.json").read_text())
+    told = ", ".join(f"{100 * measured[task]['right']:.1f}" for task in TASKS)
+    assert f"| {told}% |" in readme

@@ -1,136 +1,162 @@
-"""Fine-tune on four tasks, from pre-trained and from random weights: `python -m training.fine_tune TASKS`.
+"""Fine-tune on four tasks, with pre-training and without: `python -m training.fine_tune TASKS`.
 
-TASKS is a folder with files like sentiment.train.tsv and sentiment.test.tsv: sentiment (a sentence), paraphrase (a
-pair), qa_babi (a span) and pos (a tag for each word). Printed is the share of right answers on test, with its standard
-error, one task a line; `--out FILE` also keeps them for the lesson. Both models learn alike, all their weights.
+TASKS is the folder of `training.tasks`. A model learns each task in several ways: from its pre-trained weights, from
+random ones, with the language-model loss as a second one, and with an LSTM in its place. All learn alike, all weights,
+with the learning rate of --rates that does best on val. Printed is the share of right answers on test, a line for each
+task. `--out FILE` keeps the figures for the lesson; the same command again goes on where a kill has ended it.
 """
 
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
+from accelerate import Accelerator
+from torch import nn
 
-from model.checkpoint import PROJECT, CheckpointError, load_untrained
+from model.checkpoint import CheckpointError, load_untrained
 from model.families.encoder_only import EncoderOnly
-from model.families.network import Network
 from model.fine_tuned import FineTuned, FineTunedReader, FineTunedWriter
-from model.loaded import MODELS, LoadedModel, UnknownModelError, load_model
+from model.loaded import MODELS, UnknownModelError, load_model
+from model.other_networks import load_lstm
 from model.tokenizer import Tokenizer
-from training.fine_tuning import (
-    SPAN,
-    Accuracy,
-    Example,
-    accuracy,
-    fine_tune,
-    for_a_writer,
-    loss_of,
-    recipe,
-    span_example,
-    tags_example,
-    text_example,
-)
+from training.fine_tuning import Accuracy, Example, accuracy, fine_tune, for_a_writer, loss_of, recipe
+from training.labelling import AUXILIARY
+from training.loop import Loss
+from training.run import pick_precision
+from training.tasks import KEPT, TASKS, Task, spread
 
-KEPT = PROJECT / "assets" / "labelled" / "four_tasks.json"  # the figures that the lesson shows
-MAX_LEN, BATCH, LEARNING_RATE = 64, 16, 3e-4  # pieces of a text; texts in a batch
-
-Rows = Iterator[Sequence[str]]
-
-
-def rows_of(path: Path) -> Rows:
-    """The rows of a TSV file, without its head."""
-    _, *lines = path.read_text(encoding="utf-8").splitlines()
-    return (line.split("\t") for line in lines)
-
-
-def sentiment(folder: Path, part: str, tokenizer: Tokenizer) -> Iterator[Example]:
-    for label, text in rows_of(folder / f"sentiment.{part}.tsv"):
-        yield text_example(tokenizer, text, int(label == "pos"), MAX_LEN)
-
-
-def paraphrase(folder: Path, part: str, tokenizer: Tokenizer) -> Iterator[Example]:
-    for label, first, second in rows_of(folder / f"paraphrase.{part}.tsv"):
-        yield text_example(tokenizer, first, int(label), MAX_LEN, second)
-
-
-def babi(folder: Path, part: str, tokenizer: Tokenizer) -> Iterator[Example]:
-    """The first question on each short story; what is longer than MAX_LEN is left out."""
-    for line in (folder / f"qa_babi.{part}.jsonl").read_text(encoding="utf-8").splitlines():
-        told = json.loads(line)
-        n, question, answer, start, _ = told["qa"][0]
-        one = span_example(tokenizer, question, " ".join(told["story"][:n]), answer, start, MAX_LEN)
-        if one is not None:
-            yield one
-
-
-TAGS = (
-    "ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X"  # of Universal Dependencies
-).split()
-
-
-def pos(folder: Path, part: str, tokenizer: Tokenizer) -> Iterator[Example]:
-    for words, tags in rows_of(folder / f"pos.{part}.tsv"):
-        yield tags_example(tokenizer, words.split(), [TAGS.index(tag) for tag in tags.split()], MAX_LEN)
+BATCH = 16  # texts
+PARTS = ("train", "val", "test")
 
 
 @dataclass(frozen=True)
-class Task:
-    """kind: of `training.fine_tuning.KINDS`; read: its examples, of a part of its data"""
+class Way:
+    """How a model begins, by its name, and λ, the weight of the language-model loss that goes along."""
 
-    kind: str
-    n_classes: int
-    read: Callable[[Path, str, Tokenizer], Iterator[Example]]
+    begins: Callable[[str], nn.Module]
+    auxiliary: float = 0.0
 
 
-TASKS = {
-    "sentiment": Task("sentence", 2, sentiment),
-    "paraphrase": Task("pair", 2, paraphrase),
-    "qa_babi": Task("span", SPAN, babi),
-    "pos": Task("tags", len(TAGS), pos),
+def as_pretrained(name: str) -> nn.Module:
+    return load_model(name).model  # anew each time: training changes it
+
+
+WAYS = {
+    "pretrained": Way(as_pretrained),
+    "random": Way(lambda name: load_untrained(MODELS / name)),
+    "second_loss": Way(as_pretrained, AUXILIARY),
+    "lstm": Way(lambda name: load_lstm(), AUXILIARY),  # pre-trained, too
 }
+OF_A_READER = ("pretrained", "random")  # it has no language-model loss
 
 
-def spread(examples: Iterator[Example], most: int) -> list[Example]:
-    """So many of the examples, from all parts of the file."""
-    every = list(examples)
-    return every[:: max(1, len(every) // most)][:most]
+@dataclass(frozen=True)
+class Settings:
+    """examples, tests: of each task, to learn from and to measure with; epochs: times that each example is read"""
+
+    examples: int
+    tests: int
+    epochs: int
+    rates: tuple[float, ...]
 
 
-def with_head(network: Network, task: Task) -> FineTuned:
-    head = "tokens" if task.kind in ("span", "tags") else "text"
+def with_head(network: nn.Module, task: Task) -> FineTuned:
+    """A network with a new head for this task; the same one each time."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         if isinstance(network, EncoderOnly):
-            return FineTunedReader(network, task.n_classes, head)
-        return FineTunedWriter(network, task.n_classes, head)  # type: ignore[arg-type]
+            return FineTunedReader(network, task.n_classes, task.head)
+        return FineTunedWriter(network, task.n_classes, task.head)  # type: ignore[arg-type]
+
+
+def examples_of(task: Task, folder: Path, tokenizer: Tokenizer, settings: Settings, to_write: bool) -> list[Any]:
+    """What is learned from, chosen by and measured with; to_write: for a GPT or an LSTM."""
+    parts = []
+    for part in PARTS:
+        most = settings.examples if part == "train" else settings.tests
+        some = spread(task.read(folder, part, tokenizer), most)
+        parts.append([for_a_writer(one, task.kind == "tags") for one in some] if to_write else some)
+    return parts
+
+
+def learn(model: FineTuned, examples: Sequence[Example], steps: int, rate: float, loss: Loss) -> None:
+    """Fine-tune, in half precision where the processor computes it natively. Raises: training.loop.DivergedError"""
+    machinery = Accelerator(mixed_precision=pick_precision())
+    for _ in fine_tune(model, examples, recipe(steps, rate), loss, BATCH, machinery):
+        pass
 
 
 def measured(
-    loaded: LoadedModel, task: Task, train: Sequence[Example], test: Sequence[Example], epochs: int
-) -> dict[str, Accuracy]:
-    """The share of right answers from pre-trained weights and from random ones, after the same training."""
-    if not isinstance(loaded.model, EncoderOnly):
-        train, test = ([for_a_writer(one, task.kind == "tags") for one in some] for some in (train, test))
-    found = {}
-    for name, network in (("pretrained", loaded.model), ("random", load_untrained(MODELS / loaded.name))):
-        model = with_head(network.requires_grad_(True), task)
-        chosen = recipe(max(1, epochs * len(train) // BATCH), LEARNING_RATE)
-        for _ in fine_tune(model, train, chosen, loss_of(task.kind), BATCH):
-            pass
-        found[name] = accuracy(model, task.kind, test)
-    return found
+    way: Way, name: str, task: Task, parts: Sequence[Sequence[Example]], settings: Settings
+) -> tuple[Accuracy, float]:
+    """The share of right answers on test after a training, and its learning rate: the one that did best on val."""
+    train, val, test = parts
+    steps = max(1, settings.epochs * len(train) // BATCH)
+    best: tuple[float, float, nn.Module] | None = None
+    for rate in settings.rates:
+        model = with_head(way.begins(name).cpu().requires_grad_(True), task)
+        learn(model, train, steps, rate, loss_of(task.kind, way.auxiliary))
+        right = accuracy(model, task.kind, val).right
+        if best is None or right > best[0]:
+            best = right, rate, model
+    assert best is not None
+    return accuracy(best[2], task.kind, test), best[1]
 
 
-def figures(found: dict[str, Accuracy], kind: str, n_train: int) -> dict[str, Any]:
-    """What is kept of one task."""
-    errors = [one.standard_error for one in found.values()]
-    apart = (found["pretrained"].right - found["random"].right) / max(1e-9, sum(e**2 for e in errors) ** 0.5)
-    right = {name: round(one.right, 4) for name, one in found.items()}
-    return {"kind": kind, "train": n_train, "n": found["random"].n, **right, "standard_errors_apart": round(apart, 1)}
+def standard_errors_apart(right: Mapping[str, float], n: int) -> float:
+    """How far the share from pre-trained weights lies above that from random ones."""
+    errors = [Accuracy(right[name], n).standard_error for name in OF_A_READER]
+    return round((right["pretrained"] - right["random"]) / max(1e-9, sum(e**2 for e in errors) ** 0.5), 2)
+
+
+class Kept:
+    """The figures of a model, in a file that may hold those of others; without a file they are forgotten.
+
+    Figures that were measured with other settings are not gone on with.
+    """
+
+    def __init__(self, file: Path | None, name: str, settings: Settings) -> None:
+        self.file = file
+        self.all: dict[str, Any] = json.loads(file.read_text()) if file and file.exists() else {}
+        used = json.loads(json.dumps(asdict(settings)))
+        if self.all.get(name, {}).get("settings") != used:
+            self.all[name] = {"settings": used, "tasks": {}}
+        self.tasks: dict[str, Any] = self.all[name]["tasks"]
+
+    def right(self, task: str) -> dict[str, float]:
+        """The shares of this task so far, by way."""
+        return dict(self.tasks.get(task, {}).get("right", {}))
+
+    def add(self, task: str, way: str, found: Accuracy, rate: float, about: Mapping[str, Any]) -> None:
+        line = self.tasks.setdefault(task, {**about, "n": found.n, "right": {}, "rates": {}})
+        line["right"][way], line["rates"][way] = round(found.right, 4), rate
+        if {*OF_A_READER} <= {*line["right"]}:
+            line["standard_errors_apart"] = standard_errors_apart(line["right"], found.n)
+        if self.file:
+            self.file.write_text(json.dumps(self.all, indent=2) + "\n")
+
+
+def measure_all(given: argparse.Namespace) -> None:
+    """Raises: OSError, ValueError, UnknownModelError, CheckpointError"""
+    settings = Settings(given.examples, given.tests, given.epochs, tuple(given.rates))
+    kept = Kept(given.out, given.model, settings)
+    loaded = load_model(given.model)
+    to_write = not isinstance(loaded.model, EncoderOnly)
+    ways = [way for way in given.ways if to_write or way in OF_A_READER]
+    for name in given.only:
+        task, parts = TASKS[name], None
+        for way in ways:
+            if way in kept.right(name):
+                continue
+            parts = parts or examples_of(task, given.tasks, loaded.tokenizer, settings, to_write)
+            found, rate = measured(WAYS[way], given.model, task, parts, settings)
+            kept.add(name, way, found, rate, {"kind": task.kind, "train": len(parts[0])})
+        print(f"{name}: {json.dumps(kept.tasks[name])}", flush=True)
 
 
 def main() -> int:
@@ -138,26 +164,15 @@ def main() -> int:
     parser.add_argument("tasks", type=Path, help="folder of the tasks' files")
     parser.add_argument("--model", default="gpt-mini", help="one that comes with the app")
     parser.add_argument("--only", nargs="+", choices=TASKS, default=[*TASKS], metavar="TASK")
-    parser.add_argument("--examples", type=int, default=1000, help="to learn from, of each task")
-    parser.add_argument("--tests", type=int, default=600, help="to measure with, of each task")
-    parser.add_argument("--epochs", type=int, default=1, help="times that each example is read")
+    parser.add_argument("--ways", nargs="+", choices=WAYS, default=[*WAYS], metavar="WAY", help=", ".join(WAYS))
+    parser.add_argument("--examples", type=int, default=2000, help="to learn from, of each task")
+    parser.add_argument("--tests", type=int, default=1066, help="to choose by, and to measure with, of each task")
+    parser.add_argument("--epochs", type=int, default=3, help="times that each example is read")
+    parser.add_argument("--rates", nargs="+", type=float, default=[3e-4, 1e-3], help="learning rates to choose from")
     parser.add_argument("--out", type=Path, help=f"keep the figures in this file; the lesson reads {KEPT.name}")
-    given = parser.parse_args()
     torch.set_num_threads(1)
     try:
-        for name in given.only:
-            task, loaded = TASKS[name], load_model(given.model)  # anew: training changes its weights
-            train, test = (
-                spread(task.read(given.tasks, part, loaded.tokenizer), most)
-                for part, most in (("train", given.examples), ("test", given.tests))
-            )
-            line = figures(measured(loaded, task, train, test, given.epochs), task.kind, len(train))
-            print(f"{name}: {json.dumps(line)}", flush=True)
-            if given.out:
-                kept = json.loads(given.out.read_text()) if given.out.exists() else {}
-                kept = kept if kept.get("model") == given.model else {"model": given.model, "tasks": {}}
-                kept["tasks"][name] = line
-                given.out.write_text(json.dumps(kept, indent=2) + "\n")
+        measure_all(parser.parse_args())
     except (OSError, ValueError, UnknownModelError, CheckpointError) as error:
         print(error, file=sys.stderr)
         return 1

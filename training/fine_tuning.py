@@ -16,14 +16,17 @@ from torch.nn.functional import cross_entropy
 from torch.nn.utils.rnn import pad_sequence
 from torch.optim.swa_utils import AveragedModel
 
+from model.families.decoder_only import DecoderOnly
+from model.families.encoder_only import EncoderOnly
 from model.fine_tuned import FineTuned, FineTunedWriter
 from model.tokenizer import EOS_ID, PAD_ID, SOS_ID, Tokenizer
 from training.data import NO_VARIATION
-from training.loop import Batch, Learner, Loss, Step, training_steps
+from training.loop import ONE_DEVICE, Batch, Learner, Loss, Machinery, Step, training_steps
 from training.recipe import Recipe
 from training.text_rows import framed
 
 NO_LABEL = -100  # of a token that is not asked about
+SEED = 0  # of the order of the batches
 SPAN = 2  # scores of each token: that the answer begins here, that it ends here
 KINDS = ("sentence", "pair", "span", "tags")
 
@@ -139,7 +142,10 @@ def span_scores(scores: Tensor, src_ids: Tensor) -> Tensor:
 def scores_of(model: nn.Module, kind: str, batch: Batch) -> Tensor:
     """Scores whose last axis are the choices: of a text (B,classes), of a span (B,2,S), of tags (B,S,classes)."""
     given = [batch["src_ids"]] if isinstance(model, FineTunedWriter) else [batch["src_ids"], batch["segment_ids"]]
-    scores: Tensor = model(*given)
+    return _of_choices(model(*given), kind, batch)
+
+
+def _of_choices(scores: Tensor, kind: str, batch: Batch) -> Tensor:
     return span_scores(scores, batch["src_ids"]) if kind == "span" else scores
 
 
@@ -150,16 +156,18 @@ def loss_of(kind: str, auxiliary: float = 0.0) -> Loss:
     Source: Radford et al. 2018, §3.2, Eq. 5 (λ = 0.5, §4.1). Differs: means instead of sums
     """
 
+    def loss_of_answers(scores: Tensor, batch: Batch) -> Tensor:
+        return cross_entropy(scores.flatten(0, -2), batch["labels"].flatten(), ignore_index=NO_LABEL)
+
     def loss(model: nn.Module, batch: Batch) -> Tensor:
-        labels = batch["labels"]
         if not auxiliary:
-            return cross_entropy(scores_of(model, kind, batch).flatten(0, -2), labels.flatten(), ignore_index=NO_LABEL)
+            return loss_of_answers(scores_of(model, kind, batch), batch)
         assert isinstance(model, FineTunedWriter)
         ids = batch["src_ids"]
-        rows = model.rows(ids)
+        rows = model.network.rows(ids)
         logits = model.network.output(rows[:, :-1])
         of_tokens = cross_entropy(logits.flatten(0, 1), ids[:, 1:].flatten(), ignore_index=PAD_ID)
-        return cross_entropy(model.scores(rows, ids), labels) + auxiliary * of_tokens
+        return loss_of_answers(_of_choices(model.scores(rows, ids), kind, batch), batch) + auxiliary * of_tokens
 
     return loss
 
@@ -224,13 +232,18 @@ def train_only(model: nn.Module, names: Sequence[str]) -> int:
 
 
 def fine_tune(
-    model: FineTuned, examples: Sequence[Example], chosen: Recipe, loss: Loss, batch_size: int = 32, seed: int = 0
+    model: FineTuned,
+    examples: Sequence[Example],
+    chosen: Recipe,
+    loss: Loss,
+    batch_size: int = 32,
+    machinery: Machinery = ONE_DEVICE,
 ) -> Iterator[Step]:
     """Change the model's weights, those that may learn, step by step. Raises: training.loop.DivergedError"""
     learning = [parameter for parameter in model.parameters() if parameter.requires_grad]
     optimizer = torch.optim.Adam(learning, chosen.peak_learning_rate, betas=(0.9, 0.98), eps=1e-9, fused=True)
     learner = Learner(model, NoAverage(), optimizer)
-    return training_steps(learner, batches(examples, batch_size, seed), chosen, loss)
+    return training_steps(learner, batches(examples, batch_size, SEED), chosen, loss, machinery=machinery)
 
 
 # --- what moved -------------------------------------------------------------------------------------------------------
@@ -238,12 +251,14 @@ def fine_tune(
 
 def parts_of(model: FineTuned) -> dict[str, nn.Module]:
     """What was pre-trained, part by part, by names that count from 1: the embedding, every layer, BERT's pooler."""
-    if isinstance(model, FineTunedWriter):
-        stack, last = model.network.decoder, {}
+    network: nn.Module = model.network
+    if isinstance(network, EncoderOnly):
+        stack, last = network.encoder, {"pooler": network.next_sentence.pooler}
     else:
-        stack, last = model.network.encoder, {"pooler": model.network.next_sentence.pooler}
+        assert isinstance(network, DecoderOnly)
+        stack, last = network.decoder, {}
     layers = {f"layer {n}": layer for n, layer in enumerate(stack.layers, 1)}
-    return {"embedding": model.network.embedding, **layers, **last}
+    return {"embedding": network.embedding, **layers, **last}
 
 
 def weights_of(part: nn.Module) -> Tensor:

@@ -7,6 +7,7 @@ from typing import cast
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import nn
 
 from model.anatomy import Made
 from model.checkpoint import load_untrained
@@ -82,7 +83,7 @@ def contradictions(labelled: Sequence[Labelled]) -> tuple[str, ...]:
     return tuple(text for text, both in labels.items() if len(both) == 2)
 
 
-def example(tokenizer: Tokenizer, network: Network, text: str, label: str = MINUS) -> Example:
+def example(tokenizer: Tokenizer, network: nn.Module, text: str, label: str = MINUS) -> Example:
     """A sentence as this network reads it; what is too long loses its end."""
     make = text_example if isinstance(network, EncoderOnly) else written_example
     return make(tokenizer, text, CLASSES.index(label), MAX_TOKENS + 2)
@@ -212,7 +213,7 @@ def classified(loaded: LoadedModel, model: FineTuned, text: str) -> Trace:
         model.network(ids, tap=taps)
         row, path = taps.tensors["next_sentence.pooled"][0], "network.next_sentence.classifier"
     else:
-        row, path = model.rows(ids)[0, -1:], "classifier"
+        row, path = model.network.rows(ids)[0, -1:], "classifier"
     scores = model.head(row)
     made = {
         "row": Made("given", (), (), ("one", "d_model")),

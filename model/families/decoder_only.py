@@ -50,6 +50,15 @@ class DecoderOnly(Network):
             cache.length = tgt_ids.size(1)
         return self.output(x, tap)
 
+    @property
+    def d_model(self) -> int:
+        return self.embedding.matrix.embedding_dim
+
+    def rows(self, tgt_ids: Tensor) -> Tensor:
+        """What is compared with every embedding (B,T,d_model)."""
+        rows: Tensor = self.decoder(self.embedding(tgt_ids), causal_mask(tgt_ids.size(1), tgt_ids.device))
+        return rows
+
     def output(self, x: Tensor, tap: Tap = no_tap) -> Tensor:
         """logits (B,T,vocab_size): x (B,T,d_model) times the transposed embedding matrix."""
         return tap("logits", x @ self.embedding.matrix.weight.T)

@@ -41,14 +41,25 @@ class RecurrentLanguageModel(nn.Module):
         self.w_out = nn.Linear(config.d_hidden, config.d_model, bias=False)
         nn.init.normal_(self.matrix.weight, std=config.d_model**-0.5)
 
-    def forward(self, tgt_ids: Tensor, tap: Tap = no_tap) -> Tensor:
+    @property
+    def d_model(self) -> int:
+        return self.matrix.embedding_dim
+
+    def rows(self, tgt_ids: Tensor, tap: Tap = no_tap) -> Tensor:
+        """What is compared with every embedding (B,T,d_model)."""
         x = self.dropout(tap("tokens", self.matrix(tgt_ids)))
         for n, layer in enumerate(self.layers):
             assert isinstance(layer, Recurrent)
             read = layer(x, under(f"layers.{n}", tap)) if tap is not no_tap else at_once(layer, x)
             x = self.dropout(read)
-        x = tap("output", self.w_out(x))
+        return tap("output", self.w_out(x))
+
+    def output(self, x: Tensor, tap: Tap = no_tap) -> Tensor:
+        """logits (B,T,vocab_size): x (B,T,d_model) times the transposed embedding matrix."""
         return tap("logits", x @ self.matrix.weight.T)
+
+    def forward(self, tgt_ids: Tensor, tap: Tap = no_tap) -> Tensor:
+        return self.output(self.rows(tgt_ids, tap), tap)
 
 
 def at_once(layer: Recurrent, x: Tensor) -> Tensor:

@@ -5,7 +5,7 @@ al. 2018 and 2019. Their pieces and words, too.
 import functools
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -120,9 +120,9 @@ class Reading:
 
     name: str
 
-    def __init__(self) -> None:
+    def __init__(self, changed: Mapping[str, Array] | None = None) -> None:
         self.tensors: dict[str, Array] = {}
-        self.w = weights(self.name)
+        self.w = weights(self.name) | dict(changed or {})
 
     def __getitem__(self, name: str) -> Array:
         return self.tensors[name] if name in self.tensors else self.w[name]
@@ -152,12 +152,20 @@ class Reading:
 
 
 class Bert(Reading):
-    """BERT's pass over ids, marks included. segments: 0 in the first text, 1 in the second; 0 everywhere if left out"""
+    """BERT's pass over ids, marks included.
+
+    segments: 0 in the first text, 1 in the second; 0 everywhere if left out; changed: weights that are others, by name
+    """
 
     name = BERT
 
-    def __init__(self, ids: Sequence[int], segments: Sequence[int] | None = None) -> None:
-        super().__init__()
+    def __init__(
+        self,
+        ids: Sequence[int],
+        segments: Sequence[int] | None = None,
+        changed: Mapping[str, Array] | None = None,
+    ) -> None:
+        super().__init__(changed)
         self.ids = list(ids)
         self.segments = list(segments or [0] * len(self.ids))
         path = "encoder.embedding"

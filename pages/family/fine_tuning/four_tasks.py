@@ -1,56 +1,138 @@
-"""Four kinds of task, each with another head: how well they are learned, with pre-training and without."""
-
-import json
+"""The visitor's sentence through four heads that come with the app, one for each kind of task."""
 
 import streamlit as st
 
+from experiments.four_tasks import PARAPHRASE, QUESTION, SENTIMENT, TAGS, WORD, answer, chances, tags
+from experiments.language_models import published
+from model.loaded import LoadedModel
+from model.task_heads import TASK_HEADS
+from model.tokenizer import normalise
 from model.trace import Trace
-from training.fine_tune import KEPT
-from training.fine_tuning import KINDS
-from ui.text import number
+from pages.family.fine_tuning.with_and_without import share
+from pages.family_models import BERT, family_model
+from ui import engine
+from ui.course.notices import MAX_CHARS
+from ui.text import bold, chance, piece
 from ui.views.tables import table
 
-ASKS = {
-    "sentence": ("a class for a sentence", "Is this film review kind or unkind?"),
-    "pair": ("a class for a pair", "Do these two sentences mean the same?"),
-    "span": ("the two ends of a span", "Which words of the story answer the question?"),
-    "tags": ("a tag for every word", "Is it a noun, a verb, an adjective, …?"),
+MOST = 60  # pieces of each text that are read
+ANOTHER, FIRST_ANOTHER = "same_as", "I had an apple."
+ASKED, FIRST_ASKED = "to_answer", "What did I eat?"
+FEELINGS = ("unkind", "kind")
+MEANINGS = ("something else", "the same")
+KINDS_OF_WORD = {
+    "ADJ": "adjective",
+    "ADP": "preposition",
+    "ADV": "adverb",
+    "AUX": "auxiliary verb",
+    "CCONJ": "conjunction, as “and”",
+    "DET": "determiner, as “the”",
+    "INTJ": "interjection, as “oh”",
+    "NOUN": "noun",
+    "NUM": "number",
+    "PART": "particle, as “not”",
+    "PRON": "pronoun",
+    "PROPN": "name",
+    "PUNCT": "mark",
+    "SCONJ": "conjunction, as “if”",
+    "SYM": "symbol",
+    "VERB": "verb",
+    "X": "other",
 }
-CLEAR = 2  # standard errors, beyond which a difference is hardly chance
+MEASURED = {
+    SENTIMENT: "Kind or unkind?",
+    PARAPHRASE: "Does it mean the same?",
+    QUESTION: "Which words answer the question?",
+    TAGS: "What kind of word is it?",
+}
+
+
+def pieces_of(loaded: LoadedModel, text: str) -> tuple[int, ...]:
+    return tuple(loaded.tokenizer.encode(normalise(text[:MAX_CHARS]))[:MOST])
+
+
+def typed(label: str, key: str, at_first: str) -> str:
+    """A text box, whose text stands in the address."""
+    return str(st.text_input(label, at_first, key=key, bind="query-params", live="300ms") or "")
 
 
 def four_tasks(trace: Trace) -> None:
-    kept = json.loads(KEPT.read_text(encoding="utf-8"))
+    bert = family_model(BERT)
+    text = pieces_of(bert, trace.text)
     st.markdown(
-        "**Four kinds of task.** Each needs another head, but the model below it is the same. We fine-tuned the small "
-        "GPT on one task of each kind, from its pre-trained weights and from random ones."
+        "**One BERT, four tasks.** For each task the small BERT got a head of its own, and its last two layers learned "
+        "with it. All below them is the same for all four. Here they read your sentence."
     )
-    found = sorted(kept["tasks"].values(), key=lambda one: KINDS.index(one["kind"]))
+    if len(bert.tokenizer.encode(trace.text)) > MOST:
+        st.info(f"Of each text BERT reads at most {MOST} pieces here.")
+    class_of_sentence(bert, text)
+    class_of_pair(bert, text)
+    span(bert, text)
+    tag_every_word(bert, trace.text)
+    with st.expander("How good they are"):
+        how_good()
+
+
+def class_of_sentence(bert: LoadedModel, text: tuple[int, ...]) -> None:
+    likely = engine.run(chances, bert, SENTIMENT, text)
+    best = int(likely.argmax())
+    st.markdown("**1. A class for a sentence.** As a sentence from a film review: kind or unkind?")
+    st.markdown(f"It finds your sentence **{FEELINGS[best]}**, with probability {chance(float(likely[best]))}.")
+
+
+def class_of_pair(bert: LoadedModel, text: tuple[int, ...]) -> None:
+    st.markdown("**2. A class for a pair.** Do two sentences mean the same?")
+    another = pieces_of(bert, typed("Another sentence", ANOTHER, FIRST_ANOTHER))
+    if not another:
+        st.info("Type another sentence, so that there is a pair.")
+        return
+    likely = engine.run(chances, bert, PARAPHRASE, text, another)
+    best = int(likely.argmax())
+    st.markdown(f"It finds that they mean **{MEANINGS[best]}**, with probability {chance(float(likely[best]))}.")
+
+
+def span(bert: LoadedModel, text: tuple[int, ...]) -> None:
+    st.markdown("**3. A span.** Which words of a text answer a question?")
+    question = pieces_of(bert, typed("A question about your sentence", ASKED, FIRST_ASKED))
+    if not question:
+        st.info("Type a question, so that there is something to answer.")
+        return
+    found = engine.run(answer, bert, question, text)
+    words = bert.tokenizer.decode(text[found.first : found.last + 1])
+    st.markdown(f"It answers: {bold(piece(words))}, with probability {chance(found.probability)}.")
+    st.caption("It knows stories of one form alone, like *Mary went back to the garden. Where is Mary?* Try that one.")
+
+
+def tag_every_word(bert: LoadedModel, text: str) -> None:
+    st.markdown("**4. A tag for every word.** What kind of word is it?")
+    words, ids, n = [], [], 0
+    for word, pieces in ((word, bert.tokenizer.encode(word)) for word in WORD.findall(text)):
+        if (n := n + len(pieces)) > MOST:
+            break
+        words.append(word)
+        ids.append(tuple(pieces))
+    if not words:
+        st.info("There is no word that could get a tag.")
+        return
+    likely = engine.run(tags, bert, tuple(ids))
+    names = tuple(KINDS_OF_WORD.values())
     table(
-        ("the head gives", "for example", "learned from", "pre-trained: right", "random: right", "apart"),
+        ("word", "kind of word", "probability"),
+        [(word, names[row.argmax()], chance(float(row.max()))) for word, row in zip(words, likely, strict=True)],
+    )
+
+
+def how_good() -> None:
+    figures = published(TASK_HEADS.name)
+    table(
+        ("task", "examples learned from", "right on others"),
         [
-            (
-                *ASKS[one["kind"]],
-                str(one["train"]),
-                share(one["pretrained"], one["n"]),
-                share(one["random"], one["n"]),
-                number(one["standard_errors_apart"], 1),
-            )
-            for one in found
+            (asks, f"{figures[task]['train']:,}", share(figures[task]["right"], figures[task]["n"]))
+            for task, asks in MEASURED.items()
         ],
     )
-    clear = sum(one["standard_errors_apart"] > CLEAR for one in found)
-    st.markdown(
-        f"In **{clear}** of {len(found)} tasks the pre-trained model is better by more than {CLEAR} standard errors, "
-        "which chance alone hardly gives."
-    )
     st.caption(
-        "Both learned alike: all weights, the same examples in the same order. *Right* is the share of test answers "
-        "that are; a span is right if both its ends are. After ± stands the standard error of that share; *apart* "
-        "counts how many standard errors of the difference lie between the two."
+        "*Right* is the share of test answers that are, with its standard error behind ±; a span is right if both its "
+        "ends are. The film reviews, pairs, stories and tagged sentences, and their licences, are named on the card of "
+        "these models, in assets/models/tasks."
     )
-
-
-def share(right: float, n: int) -> str:
-    """A share with its standard error, in %."""
-    return f"{number(100 * right, 1)}% ± {number(100 * (right * (1 - right) / n) ** 0.5, 1)}"

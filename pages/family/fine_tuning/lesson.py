@@ -5,12 +5,15 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from experiments.four_tasks import answer
 from model.fine_tuned import FineTunedReader, FineTunedWriter, new_head
+from model.task_heads import load_task
 from model.trace import Trace
 from pages.family.fine_tuning.ablation import ablation
 from pages.family.fine_tuning.choosing import choose_training, label_sentences, pretrained, test_sentences
 from pages.family.fine_tuning.four_tasks import four_tasks
 from pages.family.fine_tuning.learning import no_classifier_yet, read, watch_them_learn
+from pages.family.fine_tuning.with_and_without import with_and_without
 from pages.family_models import BERT, GPT, at_work
 from training.fine_tuning import fine_tune, loss_of, moved
 from training.labelling import CLASSES, MINUS, PLUS, STEPS, Labelling
@@ -35,7 +38,12 @@ def your_sentence(trace: Trace) -> None:
     table(("label", "probability"), list(zip(CLASSES, map(chance, chances), strict=True)))
 
 
-TRIALS = {"Your sentence": your_sentence, "Four tasks": four_tasks, "What each step is worth": ablation}
+TRIALS = {
+    "Your sentence": your_sentence,
+    "Four tasks": four_tasks,
+    "With and without": with_and_without,
+    "What each step is worth": ablation,
+}
 TRIAL = Choice("Try", "trial", tuple(TRIALS))
 BLOCKS = ("embedding", "segments", "positions", "embedding.norm", "self_attn", "feed_forward")
 
@@ -125,7 +133,7 @@ LESSON = Lesson(
     idea=idea,
     predict=predict,
     bench=Bench(see=see, check=check, do=do),
-    code=(fine_tune, loss_of, new_head, FineTunedWriter, FineTunedReader, Labelling, moved),
+    code=(fine_tune, loss_of, new_head, FineTunedWriter, FineTunedReader, Labelling, moved, load_task, answer),
     on_map=OnMap(
         plays=tuple(f"{stack}.{block}" for stack in ("encoder", "decoder") for block in BLOCKS),
         reads=lambda trace: at_work(pretrained().name, trace.text),

@@ -3,32 +3,42 @@ tests/pages/test_fine_tuning.py."""
 
 import json
 import math
+from typing import Any
 
 from safetensors import safe_open
 
-from tests.oracle import bert, claims, stage_family
+from tests.oracle import bert, claims, stage_family, task_heads
 from tests.oracle.common import Statements, code_part
 from tests.oracle.foreign import SHIPPED
 from tests.oracle.forward import tidied
+from tests.oracle.language_models import text_of
 from tests.oracle.page import Page
 from tests.oracle.pages.train_it_yourself import note
 from tests.oracle.statement import Statement
+from tests.oracle.words import inline, visible
 
 SETS = {"At sea or on a farm": "places", "An animal or a person": "animals", "Happy or sad": "moods"}
 KNOWN = {"GPT": "gpt-mini", "BERT": "bert-mini"}
 MODELS = {title: name for title, name in KNOWN.items() if (SHIPPED / name).exists()}
 LEARNS = ["all weights", "the head alone"]
-TRIALS = ["Your sentence", "Four tasks", "What each step is worth"]
+TRIALS = ["Your sentence", "Four tasks", "With and without", "What each step is worth"]
 STATES = (
     {},
-    {"set": "An animal or a person", "pretrained": "BERT", "learns": "the head alone", "trial": TRIALS[2]},
+    {"set": "An animal or a person", "pretrained": "BERT", "learns": "the head alone", "trial": TRIALS[3]},
     {"auxiliary": "true", "set": "Happy or sad", "labelled_moods": "+ I am here.\n- You are there.\n+ You are there."},
-    {"labelled_places": "+ All alike.\n+ Of one kind.", "sentence": "very " * 60 + "good."},
+    {"labelled_places": "+ All alike.\n+ Of one kind.", "sentence": "very " * 60 + "good.", "trial": TRIALS[1]},
+    {
+        "trial": TRIALS[1],
+        "sentence": "Mary didn't go to Tom's garden, she's in the kitchen.",
+        "same_as": "Mary is in the kitchen. " * 20,
+        "to_answer": "Where is <b>Mary</b>?",
+    },
+    {"trial": TRIALS[1], "sentence": "+", "same_as": " ", "to_answer": " "},
     {
         "labelled_places": "+ One.\n- Two.\n<b>Three</b> has *none*",
         "learns": "nothing",
         "pretrained": "T5",
-        "trial": TRIALS[1],
+        "trial": TRIALS[2],
     },
     {"labelled_places": " ", "trial": "none"},
 )
@@ -158,46 +168,148 @@ def do(page: Page) -> Statements:
             "First press *Train* in See. After the training, your model labels the sentence from the bar above."
         )
         return
-    yield from four_tasks() if trial == TRIALS[1] else ablation()
+    if trial == TRIALS[1]:
+        yield from four_tasks(page)
+    elif trial == TRIALS[2]:
+        yield from with_and_without()
+    else:
+        yield from ablation()
 
 
-def four_tasks() -> Statements:
-    """The figures that the command printed."""
+# The 17 tags of Universal Dependencies in the order of their names, as a learner may call them.
+KINDS_OF_WORD = (
+    "adjective", "preposition", "adverb", "auxiliary verb", "conjunction, as “and”", "determiner, as “the”",
+    "interjection, as “oh”", "noun", "number", "particle, as “not”", "pronoun", "name", "mark", "conjunction, as “if”",
+    "symbol", "verb", "other",
+)  # fmt: skip
+
+
+def four_tasks(page: Page) -> Statements:
+    """What the four heads make of the sentence."""
+    text, another, question = (
+        task_heads.ids_of(one)
+        for one in (
+            page.text, page.state.get("same_as", "I had an apple."), page.state.get("to_answer", "What did I eat?")
+        )
+    )  # fmt: skip
+    yield claims.markdown(
+        "**One BERT, four tasks.** For each task the small BERT got a head of its own, and its last two layers learned "
+        "with it. All below them is the same for all four. Here they read your sentence."
+    )
+    if len(task_heads.all_ids(page.text)) > task_heads.MOST:
+        yield claims.info("Of each text BERT reads at most 60 pieces here.")
+
+    likely = task_heads.classes("sentiment", text)
+    best = int(likely.argmax())
+    yield claims.markdown("**1. A class for a sentence.** As a sentence from a film review: kind or unkind?")
+    yield claims.markdown(
+        f"It finds your sentence **{('unkind', 'kind')[best]}**, with probability {claims.chance(likely[best])}."
+    )
+
+    yield claims.markdown("**2. A class for a pair.** Do two sentences mean the same?")
+    yield claims.text_box("Another sentence", page.state.get("same_as", "I had an apple."))
+    if another:
+        likely = task_heads.classes("paraphrase", text, another)
+        best = int(likely.argmax())
+        yield claims.markdown(
+            f"It finds that they mean **{('something else', 'the same')[best]}**, with probability "
+            f"{claims.chance(likely[best])}."
+        )
+    else:
+        yield claims.info("Type another sentence, so that there is a pair.")
+
+    yield claims.markdown("**3. A span.** Which words of a text answer a question?")
+    yield claims.text_box("A question about your sentence", page.state.get("to_answer", "What did I eat?"))
+    if question:
+        first, last, probability = task_heads.span(question, text)
+        words = text_of(text[first : last + 1]).removeprefix(" ")
+        yield claims.markdown(
+            f"It answers: **{inline(visible(words)) or '␣'}**, with probability {claims.chance(probability)}."
+        )
+        yield claims.caption(
+            "It knows stories of one form alone, like *Mary went back to the garden. Where is Mary?* Try that one."
+        )
+    else:
+        yield claims.info("Type a question, so that there is something to answer.")
+
+    yield claims.markdown("**4. A tag for every word.** What kind of word is it?")
+    yield claims.table(
+        ("word", "kind of word", "probability"),
+        *(
+            (visible(word), KINDS_OF_WORD[int(row.argmax())], claims.chance(row.max()))
+            for word, row in task_heads.tagged(page.text)
+        ),
+    )
+    yield claims.fold("How good they are")
+    asks = {
+        "sentiment": "Kind or unkind?",
+        "paraphrase": "Does it mean the same?",
+        "qa_babi": "Which words answer the question?",
+        "pos": "What kind of word is it?",
+    }
+    figures = task_heads.metrics()
+    yield claims.table(
+        ("task", "examples learned from", "right on others"),
+        *(
+            (words, f"{figures[t]['train']:,}", share(figures[t]["right"], figures[t]["n"]))
+            for t, words in asks.items()
+        ),
+    )
+    yield claims.caption(
+        "*Right* is the share of test answers that are, with its standard error behind ±; a span is right if both its ends "
+        "are. The film reviews, pairs, stories and tagged sentences, and their licences, are named on the card of these "
+        "models, in assets/models/tasks."
+    )
+
+
+def share(p: float, n: int) -> str:
+    return f"{claims.number(100 * p, 1)}% ± {claims.number(100 * math.sqrt(p * (1 - p) / n), 1)}"
+
+
+def kept() -> dict[str, Any]:
+    """The figures that the command printed, by model."""
+    return json.loads((SHIPPED.parent / "labelled" / "four_tasks.json").read_text())
+
+
+def with_and_without() -> Statements:
     asks = {
         "sentence": ("a class for a sentence", "Is this film review kind or unkind?"),
         "pair": ("a class for a pair", "Do these two sentences mean the same?"),
         "span": ("the two ends of a span", "Which words of the story answer the question?"),
         "tags": ("a tag for every word", "Is it a noun, a verb, an adjective, …?"),
     }
-    kept = json.loads((SHIPPED.parent / "labelled" / "four_tasks.json").read_text())
-    assert kept["model"] == "gpt-mini"
-    found = {one["kind"]: one for one in kept["tasks"].values()}
     yield claims.markdown(
-        "**Four kinds of task.** Each needs another head, but the model below it is the same. We fine-tuned the small GPT "
-        "on one task of each kind, from its pre-trained weights and from random ones."
+        "**Does pre-training help?** We fine-tuned our small models on one task of each kind, from their pre-trained "
+        "weights and from random ones. Each kind of task needs another head."
     )
-    rows, clear = [], 0
-    for kind, words in asks.items():
-        n, right = found[kind]["n"], (found[kind]["pretrained"], found[kind]["random"])
-        errors = [math.sqrt(p * (1 - p) / n) for p in right]
-        apart = (right[0] - right[1]) / math.hypot(*errors)
-        clear += apart > 2
-        assert abs(apart - found[kind]["standard_errors_apart"]) < 0.1, kind
-        shares = [
-            f"{claims.number(100 * p, 1)}% ± {claims.number(100 * e, 1)}" for p, e in zip(right, errors, strict=True)
-        ]
-        told = claims.number(found[kind]["standard_errors_apart"], 1)
-        rows.append((*words, str(found[kind]["train"]), *shares, told))
-    head = ("the head gives", "for example", "learned from", "pre-trained: right", "random: right", "apart")
-    yield claims.table(head, *rows)
-    yield claims.markdown(
-        f"In **{clear}** of 4 tasks the pre-trained model is better by more than 2 standard errors, which chance alone "
-        "hardly gives."
-    )
+    for model, name in (("gpt-mini", "GPT"), ("bert-mini", "BERT")):
+        if model not in kept():
+            continue
+        settings, tasks = kept()[model]["settings"], kept()[model]["tasks"]
+        found = {one["kind"]: one for one in tasks.values()}
+        assert all(one["train"] <= settings["examples"] for one in found.values())
+        yield claims.markdown(
+            f"**The small {name}**, on up to {settings['examples']:,} examples of each task, read {settings['epochs']} times:"
+        )
+        rows, clear = [], 0
+        for kind, words in asks.items():
+            n, right = found[kind]["n"], [found[kind]["right"][way] for way in ("pretrained", "random")]
+            apart = (right[0] - right[1]) / math.hypot(*(math.sqrt(p * (1 - p) / n) for p in right))
+            clear += apart > 2
+            assert abs(apart - found[kind]["standard_errors_apart"]) < 0.02, kind
+            told = claims.number(found[kind]["standard_errors_apart"], 2)
+            rows.append((*words, *(share(p, n) for p in right), told))
+        head = ("the head gives", "for example", "pre-trained: right", "random: right", "apart")
+        yield claims.table(head, *rows)
+        yield claims.markdown(
+            f"In **{clear}** of 4 tasks the pre-trained {name} is better by more than 2 standard errors, which chance alone "
+            "hardly gives."
+        )
     yield claims.caption(
-        "Both learned alike: all weights, the same examples in the same order. *Right* is the share of test answers that "
-        "are; a span is right if both its ends are. After ± stands the standard error of that share; *apart* counts how "
-        "many standard errors of the difference lie between the two."
+        "Both learned alike: all weights, the same examples in the same order. Each had the learning rate that did best on "
+        "texts kept apart for choosing. *Right* is the share of test answers that are; a span is right if both its ends "
+        "are. After ± stands the standard error of that share; *apart* counts how many standard errors of the difference "
+        "lie between the two."
     )
 
 
@@ -205,21 +317,44 @@ def ablation() -> Statements:
     yield claims.markdown(
         "**Leave out one thing at a time.** The first GPT was fine-tuned on eight tasks. Its paper reports the mean of their "
         "scores, with everything and with one thing left out. The *second loss* is that of the next piece, which GPT goes "
-        "on learning beside the labels."
+        "on learning beside the labels. We did the same with our small GPT and our four tasks."
     )
     # Radford et al. 2018, Table 5, the column of the mean.
-    full, without_pretraining, without_second, lstm = 74.7, 59.9, 75.0, 69.1
-    yield claims.table(
-        ("model", "mean score"),
-        ("Transformer, pre-trained, with the second loss", f"{full}"),
-        ("without pre-training", f"{without_pretraining}"),
-        ("without the second loss", f"{without_second}"),
-        ("an LSTM instead of the Transformer", f"{lstm}"),
+    reported = {"second_loss": 74.7, "random": 59.9, "pretrained": 75.0, "lstm": 69.1}
+    names = (
+        "Transformer, pre-trained, with the second loss",
+        "without pre-training",
+        "without the second loss",
+        "an LSTM instead of the Transformer",
     )
+    tasks = kept()["gpt-mini"]["tasks"].values()
+    assert len(tasks) == 4
+    ours, errors = {}, {}
+    for way in reported:
+        shares = [(one["right"][way], one["n"]) for one in tasks]
+        ours[way] = 25 * sum(p for p, _ in shares)
+        errors[way] = 25 * math.sqrt(sum(p * (1 - p) / n for p, n in shares))
+    yield claims.table(
+        ("model", "the paper: mean score", "ours: mean share right"),
+        *(
+            (name, f"{score}", f"{claims.number(ours[way], 1)}% ± {claims.number(errors[way], 1)}")
+            for name, (way, score) in zip(names, reported.items(), strict=True)
+        ),
+    )
+    falls = {way: reported["second_loss"] - score for way, score in reported.items()}
     yield claims.caption(
-        f"Without pre-training the mean falls by {full - without_pretraining:.1f}, and with an LSTM by {full - lstm:.1f}. "
-        f"Without the second loss it is {without_second - full:.1f} higher: by the paper it helps on the larger tasks, not "
-        "on the smaller ones."
+        f"In the paper, without pre-training the mean falls by {falls['random']:.1f}, and with an LSTM by "
+        f"{falls['lstm']:.1f}. Without the second loss it is {-falls['pretrained']:.1f} higher: by the paper it helps on the "
+        "larger tasks, not on the smaller ones."
+    )
+
+    def apart(way: str) -> str:
+        difference = ours[way] - ours["second_loss"]
+        return f"{claims.number(abs(difference), 1)} {'lower' if difference < 0 else 'higher'}"
+
+    yield claims.markdown(
+        f"Ours: without pre-training the mean is {apart('random')}, with an LSTM {apart('lstm')}, without the second loss "
+        f"{apart('pretrained')}. Other tasks, far smaller models and far less text: compare the differences, not the scores."
     )
     paper = "https://cdn.openai.com/research-covers/language-unsupervised/language_understanding_paper.pdf"
     yield claims.table(("source",), (f"[Radford et al. 2018, Table 5]({paper})",))
@@ -258,4 +393,6 @@ def code(page: Page) -> Statements:
         ("model/fine_tuned.py", "FineTunedReader"),
         ("training/labelling.py", "Labelling"),
         ("training/fine_tuning.py", "moved"),
+        ("model/task_heads.py", "load_task"),
+        ("experiments/four_tasks.py", "answer"),
     )
