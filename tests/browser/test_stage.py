@@ -2,14 +2,14 @@
 
 import itertools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.browser.conftest import ROOT
+from tests.browser.conftest import ROOT, offline
 from tests.browser.kit import axe_faults, settled, sideways
 from tests.course import LESSONS
 from tests.oracle.decode import translated
@@ -22,6 +22,7 @@ expect.set_options(timeout=20_000)
 DEMO = ROOT / "tests" / "browser" / "stage_demo.py"
 SENTENCE = "The girl sees the boy."
 FULL = "the cat sees a big dog and " * 20  # more than the model takes
+QUICK = 20  # times as fast as a visitor watches: what is looked at here does not depend on it
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +121,7 @@ def test_it_plays_to_each_stop_and_asks_nothing_of_the_server(page: Page, url: s
     before = runs(page)
     sent: list[object] = []
     page.on("websocket", lambda socket: socket.on("framesent", sent.append))
-    ask(page, "ride.speed = 4")
+    ask(page, "ride.speed = arg", QUICK)
     stops = ask(page, "return ride.data.moments.filter((m) => m.stop).map((m) => m.end)")
     for stop in stops:
         page.get_by_role("button", name=re.compile("^(Play|Go on)$")).click()
@@ -128,6 +129,7 @@ def test_it_plays_to_each_stop_and_asks_nothing_of_the_server(page: Page, url: s
         assert time_of(page) == pytest.approx(stop)
     expect(page.get_by_role("button", name="Play again")).to_be_visible()
     assert "<eos>, the end sign, is taken" in caption(page)
+    ask(page, "ride.speed = 1")
     page.get_by_role("button", name="Stops").click()
     page.get_by_role("button", name="Play again").click()
     page.get_by_role("button", name="Pause").wait_for()
@@ -534,23 +536,30 @@ def test_interrupted_translations_and_other_models_ride_to_the_end(page: Page, u
     assert not faults
 
 
+@pytest.fixture(scope="module")
+def whole(browser: Browser, url: str) -> Iterator[Page]:
+    """The whole ride, to compare clips with."""
+    with offline(browser) as context:
+        yield opened(context.new_page(), url)
+
+
 CLIPS = {lesson.on_map.plays or lesson.on_map.opens: lesson.slug for lesson in LESSONS}
 
 
 @pytest.mark.parametrize("plays", CLIPS, ids=CLIPS.values())
 def test_a_lessons_clip_is_a_stretch_of_the_ride_with_all_its_numbers(
-    plays: tuple[str, ...], new_page: Callable[..., Page], url: str
+    plays: tuple[str, ...], page: Page, whole: Page, url: str
 ) -> None:
     shown = """return [...stage.scene(arg).tiles.map((one) => [one.name, one.token, one.reveal, ...one.values]),
         ...stage.scene(arg).lines.map((one) => [one.name, one.head, one.row, one.column, one.weight]),
         ...stage.scene(arg).bars.map((one) => [one.text, one.share]), [stage.scene(arg).caption]]"""
-    whole, small = opened(new_page(), url), opened(new_page(), url, plays=",".join(plays))
+    small = opened(page, url, plays=",".join(plays))
     first, last, opens_at = ask(small, "return [ride.from, ride.to, ride.t]")
     assert first < opens_at <= last
     for time in np.linspace(first, last, 5)[1:]:
         assert ask(small, shown, float(time)) == ask(whole, shown, float(time))
     assert len(ask(small, shown, opens_at)) > 1 or plays == ("pieces",)
-    ask(small, "ride.speed = 4")
+    ask(small, "ride.speed = arg", QUICK)
     small.get_by_role("button", name="Play", exact=True).click()
     small.get_by_role("button", name="Play again").wait_for()
     assert time_of(small) == last
@@ -572,11 +581,16 @@ NEAR = {
 PLAYS = {"mask": "decoder.self_attn", "read": "decoder.cross_attn", "widen": "encoder.feed_forward"}
 
 
-def test_from_near_every_number_is_the_models(page: Page, url: str) -> None:
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_from_near_every_number_is_the_models_and_can_be_read(
+    new_page: Callable[..., Page], url: str, scheme: str
+) -> None:
+    page = new_page(color_scheme=scheme)
     faults: list[str] = []
     page.on("pageerror", lambda fault: faults.append(str(fault)))
     for view in NEAR:
         opened(page, url, plays=PLAYS.get(view, "encoder.self_attn"), near=view)
+        assert not too_pale(page, [time_of(page)]), view
         is_shown_from_near(page, view)
     assert not faults
 
@@ -688,14 +702,13 @@ def too_pale(page: Page, times: list[float]) -> list[str]:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_clip_is_accessible_and_leaves_the_page_its_keys(
-    new_page: Callable[..., Page], url: str, scheme: str
-) -> None:
+def test_a_clip_is_accessible(new_page: Callable[..., Page], url: str, scheme: str) -> None:
     page = opened(new_page(color_scheme=scheme), url, plays="encoder.self_attn")
     assert not axe_faults(page, ".st-key-stage")
-    for view in NEAR:
-        opened(page, url, plays=PLAYS.get(view, "encoder.self_attn"), near=view)
-        assert not too_pale(page, [time_of(page)]), view
+
+
+def test_a_clip_leaves_the_page_its_keys(page: Page, url: str) -> None:
+    opened(page, url, plays=PLAYS["widen"], near="widen")
     stood = time_of(page)
     page.evaluate("() => document.activeElement.blur()")
     for key in ("Space", "PageDown", "ArrowRight", "Home"):
@@ -775,7 +788,7 @@ def test_on_a_phone_each_stop_shows_what_the_caption_speaks_of(
     page.goto(f"{serve(ROOT / 'app.py')}/?sentence={SENTENCE}")
     drawn(page)
     settled(page)
-    ask(page, "ride.speed = 4")
+    ask(page, "ride.speed = arg", QUICK)
     page.locator(".transport").get_by_role("button", name="Play", exact=True).click()
     for _ in range(7):
         onward = page.locator(".card .onward")
