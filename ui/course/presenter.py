@@ -2,11 +2,11 @@
 
 import streamlit as st
 
-from ui.components.shared.wire import browser_file
+from ui.components.shared.wire import component
 from ui.controls.address import read_count, write_count
 
 KEY = "present"
-_keys = st.components.v2.component("transformer_walkthrough.keys", js=browser_file("shared/keys.js"))
+_keys = component("keys", js=("shared/keys.js",))
 
 
 def presenter_switch() -> bool:

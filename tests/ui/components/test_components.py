@@ -1,7 +1,9 @@
 """The Python half of `matrix` and `head_grid`: what is sent is what was given, and what cannot be is refused."""
 
 import json
+import re
 from base64 import b64decode
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 from ui.components.head_grid import MEAN, head_grid_data
 from ui.components.matrix import Caption, Labels, Scale, matrix_data
 from ui.components.shared import wire
-from ui.components.shared.wire import browser_file
+from ui.components.shared.wire import browser_file, bundle
 
 T, S, L, H = 5, 7, 3, 2
 
@@ -160,7 +162,8 @@ def test_both_draw_in_every_session_and_keep_their_identity(session: int) -> Non
     assert not app.exception
     first = [element.proto for element in app.get("bidi_component")]
     assert [proto.component_name.partition(".")[2] for proto in first] == ["matrix", "head_grid"]
-    assert all(proto.js_content and proto.css_content and proto.isolate_styles for proto in first)
+    assert not any(proto.js_content or proto.css_content for proto in first)  # a browser fetches them, once
+    assert all(re.fullmatch(r"[0-9a-f]{16}\.js", proto.js_source_path) and proto.isolate_styles for proto in first)
     assert json.loads(first[0].json)["selected"] == [1, 2]
     assert app.markdown[0].value == "None None"
 
@@ -169,7 +172,21 @@ def test_both_draw_in_every_session_and_keep_their_identity(session: int) -> Non
     then = [element.proto for element in app.get("bidi_component")]
     assert [proto.id for proto in then] == [proto.id for proto in first]
     assert len(json.loads(then[0].json)["rows"]) == 3
-    assert then[0].js_content == first[0].js_content
+    assert then[0].js_source_path == first[0].js_source_path
+
+
+def test_the_file_of_a_component_holds_all_its_code_and_is_named_after_it() -> None:
+    app = AppTest.from_function(page, default_timeout=30).run()
+    for element in app.get("bidi_component"):
+        name = element.proto.component_name.partition(".")[2]
+        text = (wire._served() / name / element.proto.js_source_path).read_text(encoding="utf-8")
+        assert sha256(text.encode()).hexdigest().startswith(element.proto.js_source_path.removesuffix(".js"))
+        assert len(re.findall("^export default ", text, re.MULTILINE)) == 1
+        assert json.dumps(browser_file(f"{name}/{name}.css")).strip('"') in text
+
+
+def test_code_without_styles_is_taken_as_it_is() -> None:
+    assert bundle(["shared/keys.js"]) == browser_file("shared/keys.js")
 
 
 def test_browser_files_travel_without_comment_lines() -> None:

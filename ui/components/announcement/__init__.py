@@ -1,14 +1,8 @@
 """A sentence that a screen reader says when it changes; nobody sees it."""
 
-import streamlit as st
+from ui.components.shared.wire import component
 
-from ui.components.shared.wire import browser_file
-
-_component = st.components.v2.component(
-    "transformer_walkthrough.announcement",
-    css=browser_file("announcement/announcement.css"),
-    js=browser_file("announcement/announcement.js"),
-)
+_component = component("announcement", js=("announcement/announcement.js",), css=("announcement/announcement.css",))
 
 
 def announce(text: str, key: str) -> None:

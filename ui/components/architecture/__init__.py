@@ -3,24 +3,22 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import streamlit as st
-
 from model.loaded import LoadedModel
 from model.tokenizer import Token
 from model.trace import Trace
 from ui.components.architecture.pictures import numbers_of
 from ui.components.architecture.plan import Block, Column, plan_of
-from ui.components.shared.wire import browser_file, mount
+from ui.components.shared.wire import component, mount
 from ui.text import visible
 
-_component = st.components.v2.component(
-    "transformer_walkthrough.architecture",
-    css=browser_file("architecture/architecture.css"),
-    js=browser_file(
+_component = component(
+    "architecture",
+    js=(
         *("shared/colour.js", "shared/shared.js", "architecture/layout.js", "architecture/wires.js"),
         *("architecture/pictures.js", "architecture/chips.js", "architecture/legend.js"),
         "architecture/architecture.js",
     ),
+    css=("architecture/architecture.css",),
 )
 
 

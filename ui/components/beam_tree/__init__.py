@@ -5,18 +5,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-import streamlit as st
-
-from ui.components.shared.wire import Cell, browser_file, mount
+from ui.components.shared.wire import Cell, component, mount
 from ui.text import piece
 
 State = Literal["kept", "ended", "pruned"]
 
-_component = st.components.v2.component(
-    "transformer_walkthrough.beam_tree",
-    css=browser_file("beam_tree/beam_tree.css"),
-    js=browser_file("shared/shared.js", "beam_tree/beam_tree.js"),
-)
+_component = component("beam_tree", js=("shared/shared.js", "beam_tree/beam_tree.js"), css=("beam_tree/beam_tree.css",))
 
 
 @dataclass(frozen=True)

@@ -4,17 +4,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import streamlit as st
 from numpy.typing import ArrayLike
 
-from ui.components.shared.wire import Cell, as_text, browser_file, mount
+from ui.components.shared.wire import Cell, as_text, component, mount
 
 MEAN = -1  # the head index that stands for the mean over a layer's heads
 
-_component = st.components.v2.component(
-    "transformer_walkthrough.head_grid",
-    css=browser_file("head_grid/head_grid.css"),
-    js=browser_file("shared/colour.js", "shared/shared.js", "head_grid/head_grid.js"),
+_component = component(
+    "head_grid", js=("shared/colour.js", "shared/shared.js", "head_grid/head_grid.js"), css=("head_grid/head_grid.css",)
 )
 
 

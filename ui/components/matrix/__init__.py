@@ -5,22 +5,21 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import streamlit as st
 from numpy.typing import ArrayLike, NDArray
 
-from ui.components.shared.wire import Cell, as_text, browser_file, mount
+from ui.components.shared.wire import Cell, as_text, component, mount
 
 Kind = Literal["weight", "signed", "positive"]
 
 _KINDS = ("weight", "signed", "positive")
 _DESCRIBE = "“{row}” → “{column}”: {value}"
-_component = st.components.v2.component(
-    "transformer_walkthrough.matrix",
-    css=browser_file("matrix/matrix.css", "matrix/foot.css"),
-    js=browser_file(
+_component = component(
+    "matrix",
+    js=(
         *("shared/colour.js", "shared/shared.js", "matrix/text.js", "matrix/layout.js", "matrix/table.js"),
         *("matrix/figure.js", "matrix/files.js", "matrix/matrix.js"),
     ),
+    css=("matrix/matrix.css", "matrix/foot.css"),
 )
 
 

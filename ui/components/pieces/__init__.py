@@ -3,15 +3,9 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import streamlit as st
+from ui.components.shared.wire import component, mount
 
-from ui.components.shared.wire import browser_file, mount
-
-_component = st.components.v2.component(
-    "transformer_walkthrough.pieces",
-    css=browser_file("pieces/pieces.css"),
-    js=browser_file("shared/shared.js", "pieces/pieces.js"),
-)
+_component = component("pieces", js=("shared/shared.js", "pieces/pieces.js"), css=("pieces/pieces.css",))
 
 
 @dataclass(frozen=True)

@@ -1,21 +1,96 @@
-"""What both components share: their browser files, arrays as text, and the round trip of a choice."""
+"""What all components share: their code for the browser, arrays as text, and the round trip of a choice."""
 
+import atexit
+import json
+import shutil
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import cache
+from hashlib import sha256
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
+from streamlit.components.v2.get_bidi_component_manager import get_bidi_component_manager
+from streamlit.components.v2.manifest_scanner import ComponentConfig, ComponentManifest
+from streamlit.runtime import exists
 
 Cell = tuple[int, int]
 
+OURS = "transformer_walkthrough"
 _HERE = Path(__file__).parent.parent
+_STYLED = """
+const ownStyles = new CSSStyleSheet();
+ownStyles.replaceSync(%s);
+export default (component) => {
+  const sheets = component.parentElement.adoptedStyleSheets;
+  if (!sheets.includes(ownStyles)) sheets.push(ownStyles);
+  return drawn(component);
+};
+"""
+
+
+@cache
+def _served() -> Path:
+    """A folder whose files Streamlit serves; it goes when the process ends."""
+    folder = mkdtemp(prefix="walkthrough-components-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
+
+
+class _Component:
+    """A component whose code lies in a file of the served folder."""
+
+    def __init__(self, name: str, file: str) -> None:
+        self._name, self._file = name, file
+        self._mounted: Callable[..., Any] | None = None
+        if exists():  # a browser may ask this process for the file before it has drawn the component for anybody
+            self._declare()
+
+    def _declared(self) -> bool:
+        return get_bidi_component_manager().get_component_asset_root(f"{OURS}.{self._name}") is not None
+
+    def _declare(self) -> Callable[..., Any]:
+        manifest = ComponentManifest(OURS, "0", [ComponentConfig(self._name, self._name)])
+        get_bidi_component_manager().register_from_manifest(manifest, _served())
+        self._mounted = st.components.v2.component(f"{OURS}.{self._name}", js=self._file)
+        return self._mounted
+
+    def __call__(self, **arguments: Any) -> Any:
+        # Declared to each server: there is one, but each AppTest has its own.
+        mounted = self._mounted if self._mounted and self._declared() else self._declare()
+        return mounted(**arguments)
+
+
+def component(name: str, js: Sequence[str], css: Sequence[str] = ()) -> Callable[..., Any]:
+    """A component of Streamlit's, whose code a browser fetches once, and not with every message.
+
+    It lies in one file that is named after its content, so that it may be kept for ever. Streamlit serves such files of
+    installed packages; it is told of this folder as it would be of one.
+
+    Args: js, css: files of the components' folder
+    """
+    folder = _served() / name
+    folder.mkdir(exist_ok=True)
+    code = bundle(js, css)
+    file = f"{sha256(code.encode()).hexdigest()[:16]}.js"
+    (folder / file).write_text(code, encoding="utf-8")
+    return _Component(name, file)
+
+
+def bundle(js: Sequence[str], css: Sequence[str] = ()) -> str:
+    """The code of a component as one module, which brings its styles along: no moment is drawn without them."""
+    code = browser_file(*js)
+    if not css:
+        return code
+    return code.replace("export default ", "const drawn = ", 1) + _STYLED % json.dumps(browser_file(*css))
 
 
 def browser_file(*names: str) -> str:
-    """Files of the components' folder, one after the other, without comment lines: they travel with every message."""
+    """Files of the components' folder, one after the other, without comment lines."""
     lines = "\n".join((_HERE / name).read_text(encoding="utf-8") for name in names).splitlines()
     kept = (line.strip() for line in lines)
     return "\n".join(line for line in kept if line not in ("", "*") and not line.startswith(("//", "/**", "*/", "* ")))

@@ -3,10 +3,8 @@
 from collections.abc import Collection, Mapping
 from typing import Any
 
-import streamlit as st
-
 from model.trace import Trace
-from ui.components.shared.wire import browser_file
+from ui.components.shared.wire import component
 from ui.components.stage.data import stage_data
 from ui.components.stage.near import View
 
@@ -28,9 +26,7 @@ _FILES = (
 )
 CODE = ("shared/colour.js", "shared/shared.js", *(f"stage/{name}.js" for name in _FILES))
 STYLES = ("stage/stage.css", "stage/controls.css", "stage/inside.css", "stage/screens.css")
-_component = st.components.v2.component(
-    "transformer_walkthrough.stage", css=browser_file(*STYLES), js=browser_file(*CODE)
-)
+_component = component("stage", js=CODE, css=STYLES)
 
 Cell = tuple[str, tuple[int, ...]]
 

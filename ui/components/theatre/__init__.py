@@ -4,15 +4,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import streamlit as st
-
-from ui.components.shared.wire import browser_file, mount
+from ui.components.shared.wire import component, mount
 from ui.text import piece
 
-_component = st.components.v2.component(
-    "transformer_walkthrough.theatre",
-    css=browser_file("theatre/theatre.css"),
-    js=browser_file("shared/colour.js", "shared/shared.js", "theatre/theatre.js"),
+_component = component(
+    "theatre", js=("shared/colour.js", "shared/shared.js", "theatre/theatre.js"), css=("theatre/theatre.css",)
 )
 
 
