@@ -49,7 +49,7 @@ def show(lesson: Lesson) -> None:
     its arithmetic is that of the cell chosen there.
     """
     st.session_state[_DRAWN] = st.session_state.get(SENTENCE)
-    trace = sentence_trace(_model(lesson), lesson.on_map.readers)
+    trace = sentence_trace(model_of(lesson), lesson.on_map.readers)
     presenting = bool(st.session_state.get(KEY))
 
     def idea(trace: Trace) -> None:
@@ -98,7 +98,7 @@ def show(lesson: Lesson) -> None:
     save_progress()
 
 
-def _model(lesson: Lesson) -> LoadedModel | None:
+def model_of(lesson: Lesson) -> LoadedModel | None:
     """The lesson's own model, if it has one and its files are whole; if not, each part says what it lacks."""
     try:
         return lesson.on_map.model() if lesson.on_map.model else None

@@ -21,7 +21,7 @@ ALLOWED = {
     "model": "numpy torch tokenizers safetensors",
     "processes": "",
     "serving": "streamlit starlette",
-    "classroom": "sqlalchemy alembic cachetools",
+    "classroom": "sqlalchemy alembic cachetools segno",
     "training": "model experiments processes numpy torch tokenizers safetensors accelerate sacrebleu rich",
 }
 # May import anything; nothing else imports pages, whose own parts may import each other.

@@ -5,6 +5,7 @@ from pathlib import Path
 import streamlit as st
 
 import pages.course  # noqa: F401 - fills the course
+from pages.classes.browser import in_a_class
 from pages.lesson_page import course_pages
 from ui.controls.persist import restore
 from ui.course.lesson import COURSE
@@ -22,28 +23,35 @@ NAME = "Transformer Walkthrough"
 st.set_page_config(page_title=NAME, page_icon="🔎", layout="wide", initial_sidebar_state=240)
 styles()
 stop_if_too_many_pages()
-page = st.navigation(
-    {
-        "Start": [
-            st.Page(PAGES / "home.py", title="Translate", icon=":material/translate:", default=True),
-        ],
-        **course_pages(),
-        "Explore": [
-            st.Page(PAGES / "explore/bertviz.py", title="BertViz", icon=":material/timeline:", url_path="bertviz"),
-            st.Page(PAGES / "explore/any_model.py", title="Any model", icon=":material/apps:", url_path="any-model"),
-            st.Page(PAGES / "explore/compare.py", title="Compare", icon=":material/compare:", url_path="compare"),
-        ],
-        "More": [
-            st.Page(PAGES / "results.py", title="Results", icon=":material/leaderboard:", url_path="results"),
-            st.Page(PAGES / "about.py", title="About the model", icon=":material/info:"),
-        ],
-    },
-    expanded=True,
-)
+sections = {
+    "Start": [
+        st.Page(PAGES / "home.py", title="Translate", icon=":material/translate:", default=True),
+    ],
+    **course_pages(),
+    "Class": [
+        st.Page(PAGES / "classes/join.py", title="Join a class", icon=":material/groups:", url_path="join"),
+        st.Page(PAGES / "classes/teach.py", title="Teach a class", icon=":material/co_present:", url_path="teach"),
+    ],
+    "Explore": [
+        st.Page(PAGES / "explore/bertviz.py", title="BertViz", icon=":material/timeline:", url_path="bertviz"),
+        st.Page(PAGES / "explore/any_model.py", title="Any model", icon=":material/apps:", url_path="any-model"),
+        st.Page(PAGES / "explore/compare.py", title="Compare", icon=":material/compare:", url_path="compare"),
+    ],
+    "More": [
+        st.Page(PAGES / "results.py", title="Results", icon=":material/leaderboard:", url_path="results"),
+        st.Page(PAGES / "about.py", title="About the model", icon=":material/info:"),
+    ],
+}
+page = st.navigation(sections, expanded=True)
 if page.url_path:
     st.set_page_config(page_title=f"{COURSE.title(page.url_path) or page.title} · {NAME}")
 restore(page.url_path)
 presenter_switch()
+if in_a_class():
+    # Only now: visitors without a class do not wait for the store.
+    from pages.classes.strip import strip
+
+    strip(page.url_path, {one.url_path: one for group in sections.values() for one in group})
 sentence_bar(COURSE.readers(page.url_path))
 page.run()
 tidy_up(page.url_path)

@@ -44,6 +44,7 @@ def test_the_navigation_lists_the_course_in_its_order() -> None:
 
 
 OTHERS = {"home": "home.py", "about": "about.py", "results": "results.py", "bertviz": "explore/bertviz.py"}
+OTHERS |= {"join": "classes/join.py", "teach": "classes/teach.py"}
 FOREIGN = {"any_model": "explore/any_model.py", "compare": "explore/compare.py"}
 
 

@@ -4,20 +4,19 @@ import re
 
 import streamlit as st
 
-from ui.components.shared.wire import browser_file
+from ui.controls.cookie import keep, kept
 
 COOKIE = "walkthrough_progress"
 MAX_CHARS = 3000  # of the cookie that are read
 _ANSWERS, _COUNTS = "answers", "question_counts"  # in the session
-_keep = st.components.v2.component("transformer_walkthrough.progress", js=browser_file("shared/progress.js"))
 
 
 def answers() -> dict[tuple[str, str], bool]:
     """By lesson and question: whether the last answer was right. Begins with what the browser kept."""
     if _ANSWERS not in st.session_state:
-        st.session_state[_ANSWERS] = read_progress(st.context.cookies.get(COOKIE, ""))
-    kept: dict[tuple[str, str], bool] = st.session_state[_ANSWERS]
-    return kept
+        st.session_state[_ANSWERS] = read_progress(kept(COOKIE))
+    given: dict[tuple[str, str], bool] = st.session_state[_ANSWERS]
+    return given
 
 
 def read_progress(text: str) -> dict[tuple[str, str], bool]:
@@ -33,7 +32,7 @@ def written_progress() -> str:
 
 def save_progress() -> None:
     """Hand the answers to the browser. Drawn once a page."""
-    _keep(key="progress", data={"cookie": COOKIE, "value": written_progress()})
+    keep(COOKIE, written_progress())
 
 
 def record(slug: str, question: str, right: bool) -> None:

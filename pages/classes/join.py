@@ -1,0 +1,135 @@
+"""A learner's side of a class: join by a code, answer what is asked, offer a sentence, leave."""
+
+import streamlit as st
+
+from classroom.classes import MAX_NICKNAME, join, leave, offer
+from classroom.polls import Shown, answer, chosen_in
+from classroom.words import new_secret
+from pages.classes.browser import LEARNER, MEMBER, code_and_secret, keep_code_and_secret
+from pages.classes.poll_view import options_of, question_text, results
+from pages.classes.room import Seat, address, failed, on_press, room, seat, told
+from ui.course.sentence import KEY as SENTENCE
+from ui.text import bold, in_markdown
+
+LOOK_SECONDS = 2.0
+_TOKEN, _CHOSEN, _OFFERED = "class.token", "class.chosen", "class.offered"  # in the session
+
+
+def door() -> None:
+    """The form by which one joins. The browser keeps the token before, so that two tabs are one learner."""
+    token = st.session_state.setdefault(_TOKEN, code_and_secret(LEARNER)[1] or new_secret())
+    keep_code_and_secret(LEARNER, "", token)
+    st.markdown(
+        "Your teacher shows a code of six letters and digits. You need no account and no name; the class forgets "
+        "everything after 30 days, or when you leave."
+    )
+    with st.form("join", border=True, width=420):
+        code = st.text_input("Code of the class", st.query_params.get("code", "")[:40], key="class/code")
+        nickname = st.text_input("Nickname, if you like", key="class/nickname")
+        pressed = st.form_submit_button("Join", type="primary")
+    if pressed:
+        with told():
+            member = join(room().db, code, token, nickname, address())
+            st.session_state[MEMBER] = Seat(member, "".join(code.upper().replace("-", "").split()), token)
+            st.query_params.pop("code", None)
+            st.rerun()
+    if len(nickname) > MAX_NICKNAME:
+        st.caption(f"A nickname is cut after {MAX_NICKNAME} letters.")
+
+
+@st.fragment(run_every=LOOK_SECONDS)
+def asked(mine: Seat) -> None:
+    """The newest question, as long as the class has one, and what became of it."""
+    with told(MEMBER):
+        poll = room().boards.of(mine.member).poll
+        if poll is None:
+            st.info("There is no question yet. It will appear here by itself; look at the lessons meanwhile.")
+        else:
+            _question(mine, poll, _given(mine, poll))
+
+
+def _question(mine: Seat, poll: Shown, given: frozenset[int]) -> None:
+    with st.container(border=True, key="class_question"):
+        st.subheader(f"Question {poll.number}", anchor=False)
+        question_text(poll)
+        failed()
+        if poll.revealed:
+            results(poll, given)
+        elif given:
+            st.success("Your answer is counted: " + " and ".join(options_of(poll)[n] for n in sorted(given)))
+        elif poll.closed:
+            st.info("This question is closed.")
+        if not given and not poll.closed:
+            _answer(mine, poll)
+
+
+def _given(mine: Seat, poll: Shown) -> frozenset[int]:
+    """What this learner answered, also in another tab; asked of the store only until it is known."""
+    known: dict[int, frozenset[int]] = st.session_state.setdefault(_CHOSEN, {})
+    if not known.get(poll.poll_id):
+        known[poll.poll_id] = chosen_in(room().db, mine.member, poll.poll_id)
+    return known[poll.poll_id]
+
+
+def _answer(mine: Seat, poll: Shown) -> None:
+    labels, key = options_of(poll), f"class/{poll.poll_id}"
+    if poll.asked.several:
+        chosen = frozenset(n for n, label in enumerate(labels) if st.checkbox(label, key=f"{key}/{n}"))
+        st.caption("More than one may be right.")
+    else:
+        one = st.radio(
+            "Your answer", range(len(labels)), index=None, format_func=labels.__getitem__, key=key,
+            label_visibility="collapsed",
+        )  # fmt: skip
+        chosen = frozenset() if one is None else frozenset([one])
+
+    def send() -> None:
+        answer(room().db, mine.member, poll.poll_id, chosen)
+        st.session_state[_CHOSEN][poll.poll_id] = chosen
+
+    press = {"on_click": on_press, "args": (MEMBER, send)}
+    st.button("Answer", key=f"{key}/send", type="primary", disabled=not chosen, **press)
+
+
+def sentence_offer(mine: Seat) -> None:
+    """Whether the teacher may show the sentence in the bar above; it is kept only if so."""
+    st.subheader("Your sentence", anchor=False)
+    offered = st.session_state.get(_OFFERED, "")
+    typed = (st.session_state.get(SENTENCE) or "").strip()[:300]
+    if offered:
+        st.markdown(f"Your teacher may show {bold(offered)} to the class.")
+        if st.button("Take it back", key="class_take_back"):
+            with told(MEMBER):
+                offer(room().db, mine.member, "")
+                st.session_state[_OFFERED] = ""
+                st.rerun()
+    if typed and typed != offered and st.button("Let my teacher show the sentence above", key="class_offer"):
+        with told(MEMBER):
+            offer(room().db, mine.member, typed)
+            st.session_state[_OFFERED] = typed
+            st.rerun()
+
+
+def way_out(mine: Seat) -> None:
+    with st.expander("Leave the class"):
+        st.markdown("Your answers are deleted with you. What you answered right in the lessons stays in your browser.")
+        if st.button("Leave and delete my answers", key="class_leave"):
+            with told(MEMBER):
+                leave(room().db, mine.member)
+                st.session_state[MEMBER] = None
+                st.session_state[_TOKEN] = new_secret()
+                st.rerun()
+
+
+st.title("Join a class", anchor=False)
+with told():
+    mine = seat()
+    if mine is None:
+        door()
+    else:
+        keep_code_and_secret(LEARNER, mine.code, mine.token)
+        name = f" as {bold(mine.member.nickname)}" if mine.member.nickname else ""
+        st.markdown(f"You are in the class **{in_markdown(mine.code)}**{name}.")
+        asked(mine)
+        sentence_offer(mine)
+        way_out(mine)

@@ -1,0 +1,133 @@
+"""Questions put to a class: any of any lesson, or the teacher's own; and the answers as they come in."""
+
+from dataclasses import replace
+
+import streamlit as st
+
+from classroom.polls import MAX_OPTIONS, Asked, Shown, ask, overview, set_state
+from model.checkpoint import CheckpointError
+from model.trace import EmptySentenceError
+from pages.classes.browser import DESK
+from pages.classes.poll_view import bar, options_of, question_text, results
+from pages.classes.room import Desk, failed, on_press, room, told
+from pages.lesson_page import model_of
+from ui import engine
+from ui.controls.segmented import one_of
+from ui.course.lesson import COURSE, Lesson
+from ui.course.notices import MAX_CHARS
+from ui.course.quiz import Ask, Question
+from ui.course.sentence import DEFAULT, current_model
+from ui.course.sentence import KEY as SENTENCE
+from ui.text import in_markdown
+
+LOOK_SECONDS = 1.0
+_ASKS = "class.asks"  # in the session: the lesson and sentence last asked about, and the questions
+
+
+def put_question(at: Desk) -> None:
+    """Choose or write a question, look at it, and put it to the class."""
+    source = one_of("Where the question comes from", ["A lesson", "Your own"], key="source")
+    asked = _of_a_lesson() if source == "A lesson" else _own()
+    if asked and st.button("Ask the class", key="teach/ask", type="primary"):
+        with told(DESK):
+            ask(room().db, at.teacher, asked)
+            st.rerun()
+
+
+def _of_a_lesson() -> Asked | None:
+    lessons = {lesson.title: lesson for lesson in COURSE.lessons}
+    lesson = lessons[st.selectbox("Lesson", list(lessons), key="teach/lesson")]
+    try:
+        asks = _asks(lesson)
+        n = st.selectbox("Question", range(1, len(asks) + 1), key=f"teach/{lesson.slug}") - 1
+        if not isinstance(question := asks[n], Question):
+            question = asks[n] = question()
+    except CheckpointError as error:  # of a model that only this lesson needs
+        st.error(in_markdown(str(error)))
+        return None
+    with st.container(border=True, key="class_preview"):
+        st.markdown(question.text)
+        st.markdown("\n".join(f"- {option}" for option in question.options))
+    return as_asked(lesson.slug, question)
+
+
+def as_asked(slug: str, question: Question) -> Asked:
+    """A question of a lesson as one for a class."""
+    return Asked(question.text, question.options, question.correct, question.why, question.several, slug)
+
+
+def _asks(lesson: Lesson) -> list[Ask]:
+    """The questions of a lesson about the sentence in the bar, or about the usual one where that is empty."""
+    typed = (st.session_state.get(SENTENCE) or "").strip()[:MAX_CHARS]
+    about = lesson.slug, typed
+    if st.session_state.get(_ASKS, ("", ()))[0] != about:
+        model = (model_of(lesson) or current_model()).name
+        try:
+            trace = engine.trace(typed, name=model)
+        except EmptySentenceError:
+            trace = engine.trace(DEFAULT, name=model)
+        st.session_state[_ASKS] = about, list(lesson.predict(trace))
+    asks: list[Ask] = st.session_state[_ASKS][1]
+    return asks
+
+
+def _own() -> Asked | None:
+    text = st.text_area("Your question", key="teach/text", height=80)
+    label = f"The options, each on a line of its own, two to {MAX_OPTIONS}"
+    typed = st.text_area(label, key="teach/options", height=120)
+    options = tuple(line.strip() for line in typed.splitlines() if line.strip())
+    right = st.selectbox(
+        "The right one, if you want to say so", [None, *range(len(options))], key="teach/right",
+        format_func=lambda n: "none" if n is None else options[n],
+    )  # fmt: skip
+    return Asked(text, options, frozenset() if right is None else frozenset([right])) if text and options else None
+
+
+@st.fragment(run_every=LOOK_SECONDS)
+def live_question(at: Desk) -> None:
+    """The newest question and its answers as they come in; bars once they are revealed."""
+    with told(DESK):
+        seen = overview(room().db, at.teacher)
+        if not seen.polls:
+            st.info("You have not asked anything yet. What you ask appears here and on every learner's device.")
+            return
+        poll = seen.polls[0]
+        with st.container(border=True, key="class_question"):
+            st.subheader(f"Question {poll.number}", anchor=False)
+            question_text(poll)
+            if poll.revealed:
+                results(poll)
+            else:
+                _hidden(poll, seen.learners)
+            _steer(at, poll)
+        for earlier in seen.polls[1:]:
+            with st.expander(f"Question {earlier.number}: {earlier.answered} answered"):
+                question_text(earlier)
+                results(replace(earlier, closed=True))
+
+
+def _hidden(poll: Shown, learners: int) -> None:
+    st.markdown("\n".join(f"- {option}" for option in options_of(poll)))
+    share = min(poll.answered / learners, 1.0) if learners else 0.0
+    bar(share, f"**{poll.answered}** of {learners} have answered. What they answered is hidden.")
+
+
+def _steer(at: Desk, poll: Shown) -> None:
+    """Close and open, reveal and hide."""
+
+    def close() -> None:
+        set_state(room().db, at.teacher, poll.poll_id, closed=not poll.closed)
+
+    def reveal() -> None:
+        set_state(room().db, at.teacher, poll.poll_id, revealed=not poll.revealed)
+
+    with st.container(horizontal=True):
+        label = "Open it again" if poll.closed else "Close it"
+        st.button(label, key="teach/close", on_click=on_press, args=(DESK, close))
+        label = "Hide the answers" if poll.revealed else "Reveal the answers"
+        st.button(label, key="teach/reveal", on_click=on_press, args=(DESK, reveal))
+    failed()
+    if poll.closed:
+        st.caption("It is closed: later answers are not counted.")
+    if poll.asked.lesson:
+        st.page_link(COURSE.page(COURSE.lesson(poll.asked.lesson)), label="To the lesson that it comes from →")

@@ -1,0 +1,123 @@
+"""The store as pages use it: opened once, and who this visitor is in it."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import streamlit as st
+
+from classroom.classes import Member, Teacher, come_back, sweep, teach
+from classroom.database import Database
+from classroom.errors import ClassError, NoSuchClassError, StoreError
+from classroom.polls import Boards
+from pages.classes.browser import DESK, LEARNER, MEMBER, TEACHER, code_and_secret
+from ui.text import in_markdown
+
+_FAILED = "class.failed"  # in the session
+
+
+class Seat(NamedTuple):
+    """A learner in a class: the code, and the token that the browser keeps."""
+
+    member: Member
+    code: str
+    token: str
+
+
+class Desk(NamedTuple):
+    """A teacher in a class: with the secret, to make the link again."""
+
+    teacher: Teacher
+    secret: str
+
+
+class Room(NamedTuple):
+    """The store, and what many look at."""
+
+    db: Database
+    boards: Boards
+
+
+@st.cache_resource(show_spinner=False)
+def room() -> Room:
+    """Opened when the first visitor needs it.
+
+    Raises: StoreError; then it is tried again next time
+    """
+    db = Database()
+    sweep(db)
+    return Room(db, Boards(db))
+
+
+def address() -> str:
+    """Where this visitor comes from, for limits. Behind a proxy on this machine, it is the proxy that knows."""
+    return str(st.context.ip_address or st.context.headers.get("X-Forwarded-For") or "this machine")
+
+
+@contextmanager
+def told(key: str | None = None) -> Iterator[None]:
+    """What goes wrong is said in one sentence, where it would have been drawn.
+
+    Args: key: MEMBER or DESK: if their class turns out to be deleted, this visitor is in it no more
+    """
+    try:
+        yield
+    except ClassError as error:
+        _note(key, error)
+        st.warning(in_markdown(str(error)))
+
+
+def _note(key: str | None, error: ClassError) -> None:
+    if key and isinstance(error, NoSuchClassError):
+        st.session_state[key] = None
+
+
+def on_press(key: str, do: Callable[[], None]) -> None:
+    """Do what a button asks for, before the page is drawn anew. What goes wrong, `failed` says where the button is.
+
+    Args: key: MEMBER or DESK
+    """
+    try:
+        do()
+    except ClassError as error:
+        _note(key, error)
+        st.session_state[_FAILED] = str(error)
+
+
+def failed() -> None:
+    """Why what was pressed last was not done, once."""
+    if why := st.session_state.pop(_FAILED, ""):
+        st.warning(in_markdown(why))
+
+
+def seat() -> Seat | None:
+    """Who this visitor is among the learners of a class.
+
+    Raises: StoreError
+    """
+    if MEMBER not in st.session_state:
+        code, token = code_and_secret(LEARNER)
+        member = come_back(room().db, code, token) if code else None
+        st.session_state[MEMBER] = Seat(member, code, token) if member else None
+    found: Seat | None = st.session_state[MEMBER]
+    return found
+
+
+def desk() -> Desk | None:
+    """Which class this visitor teaches.
+
+    Raises: TooManyTriesError; StoreError
+    """
+    if DESK not in st.session_state:
+        code, secret = code_and_secret(TEACHER)
+        st.session_state[DESK] = None
+        if code:
+            try:
+                st.session_state[DESK] = Desk(teach(room().db, code, secret, address()), secret)
+            except StoreError:
+                del st.session_state[DESK]  # asked again once the store is back
+                raise
+            except ClassError:
+                pass  # it was deleted
+    found: Desk | None = st.session_state[DESK]
+    return found

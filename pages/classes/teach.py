@@ -1,0 +1,134 @@
+"""A teacher's side of a class: open it, put questions, see answers come in, and where the class stands."""
+
+from urllib.parse import urlencode, urljoin, urlsplit
+
+import streamlit as st
+
+from classroom.classes import MAX_TITLE, delete_class, lock_class, open_class, teach
+from classroom.export import results as results_file
+from classroom.polls import overview
+from classroom.qr import qr_code
+from pages.classes.browser import DESK, TEACHER, keep_code_and_secret
+from pages.classes.questions import live_question, put_question
+from pages.classes.room import Desk, address, desk, room, told
+from pages.classes.where import sentences, where_they_are
+from ui.controls.segmented import one_of
+from ui.text import bold, in_html
+
+LOOK_SECONDS = 1.0
+ALONE = ("localhost", "127.0.0.1", "::1")  # names by which a machine means itself
+
+
+def come_by_link() -> None:
+    """By the secret link. The secret leaves the address at once: the projector shows that, too."""
+    code, secret = st.query_params.get("class", ""), st.query_params.get("secret", "")
+    if not code and not secret:
+        return
+    for name in ("class", "secret"):
+        st.query_params.pop(name, None)
+    st.session_state[DESK] = Desk(teach(room().db, code, secret, address()), secret)
+
+
+def door() -> None:
+    st.markdown(
+        "Open a class: your learners join with a code, on their own devices and without an account. You put questions "
+        "to them, see the answers come in, and bring everyone to the page that you are on. Everything is deleted after "
+        "30 days, or when you say so."
+    )
+    with st.form("open", border=True, width=420):
+        title = st.text_input("Name of the class, if you like", key="teach/title")
+        pressed = st.form_submit_button("Open a class", type="primary")
+    if len(title) > MAX_TITLE:
+        st.caption(f"A name is cut after {MAX_TITLE} letters.")
+    if pressed:
+        with told():
+            teacher, secret = open_class(room().db, title, address())
+            st.session_state[DESK] = Desk(teacher, secret)
+            st.rerun()
+
+
+def link(page: str, **parameters: str) -> str:
+    """The address of a page of this app, as this browser reaches it."""
+    return f"{urljoin(str(st.context.url or 'http://localhost/'), page)}?{urlencode(parameters)}"
+
+
+def invitation(at: Desk) -> None:
+    """The code for the projector, large and as a QR code, and how many have joined."""
+    where = link("join", code=at.teacher.code)
+    left, right = st.columns([1, 1], gap="large")
+    with left:
+        st.html(f'<p class="tw-code" aria-label="Code of the class">{in_html(at.teacher.code)}</p>')
+        st.markdown(f"Open {bold(where.partition('?')[0])} and type the code, or photograph the picture.")
+        if urlsplit(where).hostname in ALONE:
+            st.info(
+                "This address means this machine alone. For others to join, open this page under the name or the "
+                "number that this machine has in your network."
+            )
+        joined(at)
+    with right:
+        st.html(f'<img class="tw-qr" src="{qr_code(where)}" alt="QR code of the address by which one joins">')
+    with st.expander("Your secret link"):
+        st.markdown(
+            "With it you come back to this page from any device. Whoever has it is the teacher: show it to nobody."
+        )
+        st.code(link("teach", **{"class": at.teacher.code, "secret": at.secret}), language=None, wrap_lines=True)
+
+
+@st.fragment(run_every=LOOK_SECONDS)
+def joined(at: Desk) -> None:
+    with told(DESK):
+        seen = overview(room().db, at.teacher)
+        st.markdown(f"**{seen.learners}** joined · **{seen.here}** here now")
+        locked = st.toggle("Let nobody else in", seen.locked, key="teach/locked")
+        if locked != seen.locked:
+            lock_class(room().db, at.teacher, locked)
+
+
+def end(at: Desk) -> None:
+    """The results as a file, and the button that deletes everything."""
+    seen = overview(room().db, at.teacher)
+    given = sum(poll.answered for poll in seen.polls)
+    st.markdown(f"{len(seen.polls)} questions, {given} answers of {seen.learners} learners.")
+    st.download_button(
+        "Results as CSV", results_file(room().db, at.teacher), f"class-{at.teacher.code}.csv", "text/csv",
+        on_click="ignore", key="teach/csv",
+    )  # fmt: skip
+    st.subheader("Delete the class", anchor=False)
+    st.markdown("Learners, questions, answers and sentences are gone at once and for good. Save the results before.")
+    if st.button("Delete everything", key="teach/delete", disabled=not st.checkbox("Yes, delete it", key="teach/sure")):
+        delete_class(room().db, at.teacher)
+        st.session_state[DESK] = None
+        st.rerun()
+
+
+def at_desk(at: Desk) -> None:
+    keep_code_and_secret(TEACHER, at.teacher.code, at.secret)
+    parts = {
+        "Invitation": invitation, "Questions": questions, "Who is where": where_they_are, "Sentences": sentences,
+        "End": end,
+    }  # fmt: skip
+    chosen = one_of("What you see", list(parts), key="desk", label_visibility="collapsed")
+    with told(DESK):
+        parts[chosen](at)
+
+
+def questions(at: Desk) -> None:
+    left, right = st.columns([1, 1.2], gap="large")
+    with left:
+        put_question(at)
+    with right:
+        live_question(at)
+
+
+st.title("Teach a class", anchor=False)
+with told():
+    come_by_link()
+with told():
+    at = desk()
+    if at is None:
+        keep_code_and_secret(TEACHER, "", "")
+        door()
+    else:
+        if at.teacher.title:
+            st.markdown(bold(at.teacher.title))
+        at_desk(at)

@@ -1,0 +1,21 @@
+"""What a learner's side of a class must show to somebody who is in none."""
+
+from tests.oracle.claims import button, markdown, text_box
+from tests.oracle.common import Statements
+from tests.oracle.frame import bar
+from tests.oracle.page import Page
+from tests.oracle.statement import Statement
+
+STATES = ({}, {"code": "CHF7XY"}, {"code": "x" * 50})
+
+
+def frame(page: Page) -> Statements:
+    yield from bar(page)
+    yield Statement("title", "Join a class")
+    yield markdown(
+        "Your teacher shows a code of six letters and digits. You need no account and no name; the class forgets "
+        "everything after 30 days, or when you leave."
+    )
+    yield text_box("Code of the class", page.state.get("code", "")[:40])
+    yield text_box("Nickname, if you like", "")
+    yield button("Join")

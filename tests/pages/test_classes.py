@@ -1,0 +1,368 @@
+"""A class as its teacher and its learners see it, without a browser; every number is counted here once more."""
+
+import itertools
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from classroom.classes import join, open_class, people, send
+from classroom.database import GONE, Database
+from classroom.polls import LATE, TWICE, Asked, answer, ask, checked, overview, set_state
+from classroom.setting import SETTING
+from pages.classes import room as room_module
+from pages.classes.browser import DESK, MEMBER
+from pages.classes.questions import as_asked
+from pages.classes.room import Desk, Seat
+from pages.lesson_page import model_of
+from tests.course import LESSONS
+from tests.pages.kit import ROOT, ROUTER, assert_sound, component, elements, go_to, markdown, opened
+from ui import engine
+from ui.course.lesson import Lesson
+from ui.course.quiz import Question
+
+JOIN, TEACH = (ROOT / "pages" / "classes" / name for name in ("join.py", "teach.py"))
+PRIMES = Asked("Which is prime? <b>*x*</b>", ("4", "<i>5</i>", "6"), frozenset({1}), "5 has no divisors.")
+HOSTILE = "<img src=x onerror=pwned=1>"
+
+
+@pytest.fixture
+def db(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Database]:
+    """A store of its own, which the pages open, too."""
+    monkeypatch.setenv(SETTING, f"sqlite:///{tmp_path}/classes.db")
+    room_module.room.clear()
+    yield room_module.room().db
+    room_module.room().db.close()
+    room_module.room.clear()
+
+
+def a_class(db: Database, title: str = "") -> Desk:
+    return Desk(*open_class(db, title, "here"))
+
+
+def a_learner(db: Database, at: Desk, name: str = "Ada") -> Seat:
+    token = f"token of {name}"
+    return Seat(join(db, at.teacher.code, token, name, "school"), at.teacher.code, token)
+
+
+def sitting(seat: Seat, page: str = "join") -> AppTest:
+    """A page of a learner who is in a class."""
+    app = AppTest.from_file(ROUTER, default_timeout=60)
+    app.session_state[MEMBER] = seat
+    return sound(go_to(app, page).run())
+
+
+def standing(at: Desk, part: str = "Questions", page: str = "teach") -> AppTest:
+    """A page of a teacher."""
+    app = AppTest.from_file(ROUTER, default_timeout=60)
+    app.session_state[DESK] = at
+    app.query_params["desk"] = part
+    return sound(go_to(app, page).run())
+
+
+def sound(app: AppTest) -> AppTest:
+    assert_sound(app)
+    return app
+
+
+def press(app: AppTest, label: str) -> AppTest:
+    next(button for button in app.button if button.label == label).click().run()
+    return sound(app)
+
+
+def fresh() -> None:
+    """As after half a second."""
+    room_module.room().boards._known.clear()
+
+
+def plain(text: str) -> str:
+    """Markdown without its escapes."""
+    return text.replace("\\", "").replace("\u2060", "")
+
+
+def warnings(app: AppTest) -> list[str]:
+    return [plain(text.value) for text in app.warning]
+
+
+def progress(app: AppTest) -> list[tuple[int, str]]:
+    """The bars: percent, and the words above each."""
+    shown = [one for one in elements(app.main) if one.type in ("markdown", "progress")]
+    return [
+        (bar.proto.value, plain(words.value))
+        for words, bar in itertools.pairwise(shown)
+        if (words.type, bar.type) == ("markdown", "progress")
+    ]
+
+
+# --- a learner -------------------------------------------------------------------------------------------------------
+
+
+def test_one_joins_by_the_code_and_answers(db: Database) -> None:
+    at = a_class(db, "Physics & <b>more</b>")
+    app = opened(JOIN, code=at.teacher.code.lower())
+    app.text_input(key="class/nickname").input(f" {HOSTILE}{'x' * 10_000}")
+    press(app, "Join")
+    assert people(db, at.teacher)[0].nickname == HOSTILE[:24]
+    assert "\\<img" in markdown(app)
+    assert "<img" not in markdown(app).replace("\\<", "")
+    assert any(text.value.startswith("There is no question yet.") for text in app.info)
+    poll = ask(db, at.teacher, PRIMES)
+    fresh()
+    sound(app.run())
+    assert list(app.radio[0].options) == ["4", "\\<i\\>5\\<\\/i\\>", "6"]
+    app.radio[0].set_value(1).run()
+    press(app, "Answer")
+    assert [text.value.replace("\\", "") for text in app.success] == ["Your answer is counted: <i>5</i>"]
+    assert not app.radio
+    assert overview(db, at.teacher).polls[0].counts == (0, 1, 0)
+    assert poll == overview(db, at.teacher).polls[0].poll_id
+
+
+@pytest.mark.parametrize("code", ["CCCCCC", "", HOSTILE, "x" * 10_000])
+def test_a_code_that_does_not_exist_is_one_sentence(code: str, db: Database) -> None:
+    app = opened(JOIN)
+    app.text_input(key="class/code").input(code)
+    press(app, "Join")
+    (said,) = warnings(app)
+    assert said.startswith("There is no class with this code")
+    assert not db.engine.url.database or MEMBER not in app.session_state or app.session_state[MEMBER] is None
+
+
+def test_an_answer_given_in_another_tab_is_known_and_another_one_refused(db: Database) -> None:
+    at = a_class(db)
+    ada = a_learner(db, at)
+    poll = ask(db, at.teacher, PRIMES)
+    one, two = sitting(ada), sitting(ada)
+    two.radio[0].set_value(2).run()
+    answer(db, ada.member, poll, frozenset({0}))
+    press(two, "Answer")
+    assert TWICE in warnings(two)
+    assert [text.value for text in sound(one.run()).success] == ["Your answer is counted: 4"]
+    assert overview(db, at.teacher).polls[0].counts == (1, 0, 0)
+
+
+def test_a_late_answer_is_refused_in_one_sentence(db: Database) -> None:
+    at = a_class(db)
+    app = sitting(a_learner(db, at))
+    poll = ask(db, at.teacher, PRIMES)
+    fresh()
+    sound(app.run())
+    app.radio[0].set_value(1).run()
+    set_state(db, at.teacher, poll, closed=True)
+    press(app, "Answer")
+    assert LATE in warnings(app)
+    fresh()
+    assert "This question is closed." in [text.value for text in sound(app.run()).info]
+
+
+def test_what_others_answered_is_seen_once_it_is_revealed_and_right_once_it_is_closed(db: Database) -> None:
+    at = a_class(db)
+    seats = [a_learner(db, at, str(n)) for n in range(7)]
+    poll = ask(db, at.teacher, PRIMES)
+    for n, seat in enumerate(seats):
+        answer(db, seat.member, poll, frozenset({n % 2}))
+    app = sitting(seats[1])
+    assert progress(app) == []
+    set_state(db, at.teacher, poll, revealed=True)
+    fresh()
+    bars = [(57, "4: **4** (57%)"), (42, "<i>5</i>: **3** (43%) · your answer"), (0, "6: **0** (0%)")]
+    assert progress(sound(app.run())) == bars
+    set_state(db, at.teacher, poll, closed=True)
+    fresh()
+    sound(app.run())
+    assert progress(app)[1] == (42, "<i>5</i>: **3** (43%) · your answer · **right** ✓")
+    assert "7 answered." in [text.value for text in app.caption]
+    assert "5 has no divisors" in markdown(app).replace("\\", "")
+
+
+def test_a_sentence_is_offered_shown_and_taken_back(db: Database) -> None:
+    at = a_class(db)
+    app = sitting(a_learner(db, at))
+    app.text_input(key="sentence").input("The dog <b>sleeps</b>.").run()
+    press(app, "Let my teacher show the sentence above")
+    assert people(db, at.teacher)[0].sentence == "The dog <b>sleeps</b>."
+    seen = standing(at, "Sentences")
+    assert "The dog <b>sleeps</b>. · Ada".replace(".", "") in markdown(seen).replace("\\", "").replace(".", "")
+    press(app, "Take it back")
+    assert people(db, at.teacher)[0].sentence == ""
+    assert any(text.value.startswith("Nobody has offered") for text in sound(seen.run()).info)
+
+
+def test_who_leaves_is_asked_for_the_code_again(db: Database) -> None:
+    at = a_class(db)
+    app = press(sitting(a_learner(db, at)), "Leave and delete my answers")
+    assert [box.label for box in app.text_input if box.key == "class/code"]
+    assert not people(db, at.teacher)
+
+
+def test_where_a_learner_is_is_noted_and_the_teachers_word_moves_them(db: Database) -> None:
+    at = a_class(db)
+    app = sitting(a_learner(db, at), "tokenization")
+    assert people(db, at.teacher)[0].page == "tokenization"
+    send(db, at.teacher, "masking", {"sentence": "A dog sees a cat.", "layer": "2"}, frozenset(["masking"]))
+    fresh()
+    there = {"page": "masking", "state": {"sentence": "A dog sees a cat.", "layer": "2"}}
+    assert component(sound(app.run()), "go") == there
+    fresh()
+    assert not going(sound(app.run()))  # once, not again and again
+    late = sitting(a_learner(db, at, "Bob"), "tokenization")  # who comes later is asked
+    assert not going(late)
+    assert component(press(late, "Go where everyone is"), "go") == there
+
+
+def going(app: AppTest) -> bool:
+    return any(one.key == "go" for one in app.get("bidi_component"))
+
+
+# --- the teacher -----------------------------------------------------------------------------------------------------
+
+
+def test_a_class_is_opened_and_its_link_brings_one_back(db: Database) -> None:
+    app = opened(TEACH)
+    app.text_input(key="teach/title").input("Physics")
+    press(app, "Open a class")
+    (code,) = (
+        re.findall(r'<p class="tw-code".*?>(.*?)</p>', e.proto.body)[0]
+        for e in app.get("html")
+        if e.proto.body.startswith('<p class="tw-code')
+    )
+    (link,) = (block.value for block in app.code)
+    found = re.fullmatch(r".*/teach\?class=(\w+)&secret=([\w-]+)", link)
+    assert found
+    assert found[1] == code
+    again = opened(TEACH, **{"class": found[1], "secret": found[2]})
+    assert code in " ".join(e.proto.body for e in again.get("html"))
+    assert {"class", "secret"} & set(again.query_params) == set()
+    assert "**0** joined" in markdown(again)
+    a_learner(db, again.session_state[DESK])
+    assert "**1** joined · **1** here now" in markdown(sound(again.run()))
+
+
+@pytest.mark.parametrize("secret", ["", "wrong", HOSTILE, "x" * 10_000])
+def test_without_the_secret_a_teachers_link_shows_nothing_of_the_class(secret: str, db: Database) -> None:
+    at = a_class(db, "Secret society")
+    app = opened(TEACH, **{"class": at.teacher.code, "secret": secret})
+    (said,) = warnings(app)
+    assert said.startswith("This is not the teacher's link of a class")
+    assert "Secret society" not in markdown(app)
+    assert [button.label for button in app.button if button.label == "Open a class"]
+
+
+def test_a_question_of_a_lesson_is_asked_and_its_answers_come_in(db: Database) -> None:
+    at = a_class(db)
+    seats = [a_learner(db, at, str(n)) for n in range(3)]
+    app = standing(at)
+    app.selectbox(key="teach/lesson").set_value("Masking").run()
+    press(app, "Ask the class")
+    (poll,) = overview(db, at.teacher).polls
+    assert poll.asked.lesson == "masking"
+    assert progress(app) == [(0, "**0** of 3 have answered. What they answered is hidden.")]
+    for seat in seats[:2]:
+        answer(db, seat.member, poll.poll_id, frozenset({min(poll.asked.right)}))
+    assert progress(sound(app.run())) == [(66, "**2** of 3 have answered. What they answered is hidden.")]
+    press(app, "Reveal the answers")
+    assert [share for share, _ in progress(app)].count(100) == 1
+    press(app, "Close it")
+    assert overview(db, at.teacher).polls[0].closed
+    assert any("**right** ✓" in text for _, text in progress(app))
+    press(app, "Open it again")
+    press(app, "Hide the answers")
+    (poll,) = overview(db, at.teacher).polls
+    assert (poll.closed, poll.revealed) == (False, False)
+
+
+def test_a_question_of_ones_own_is_asked_as_it_was_typed(db: Database) -> None:
+    at = a_class(db)
+    app = standing(at)
+    next(group for group in app.button_group if group.key == "source").set_value("Your own").run()
+    app.text_area(key="teach/text").input("Is $x$ **bold**?").run()
+    app.text_area(key="teach/options").input(f"yes\n\n {HOSTILE}\n").run()
+    app.selectbox(key="teach/right").set_value(1).run()
+    press(app, "Ask the class")
+    (poll,) = overview(db, at.teacher).polls
+    assert poll.asked == Asked("Is $x$ **bold**?", ("yes", HOSTILE), frozenset({1}))
+    assert "\\$x\\$" in markdown(app)
+    app.text_area(key="teach/options").input("only one").run()
+    press(app, "Ask the class")
+    (said,) = warnings(app)
+    assert said.startswith("A question needs two to")
+
+
+def test_where_the_class_is(db: Database) -> None:
+    at = a_class(db)
+    for n, page in enumerate(("masking", "masking", "tokenization", "")):
+        sitting(a_learner(db, at, f"N{n}"), page) if page else a_learner(db, at, f"N{n}")
+    app = standing(at, "Who is where")
+    rows = [re.findall(r"<td>(.*?)</td>", row) for e in app.get("html") for row in e.proto.body.split("<tr>")]
+    assert [row for row in rows if row] == [
+        ["Translate", "1", "N3"], ["Tokenization", "1", "N2"], ["Masking", "2", "N0, N1"],
+    ]  # fmt: skip
+    assert "**4** of 4 learners are here now." in markdown(app)
+
+
+def test_everyone_here_now_sends_the_page_and_its_state(db: Database) -> None:
+    at = a_class(db)
+    app = AppTest.from_file(ROUTER, default_timeout=60)
+    app.session_state[DESK] = at
+    app.query_params.update({"sentence": "A dog.", "present": "true", "secret": "x"})
+    sound(go_to(app, "masking").run())
+    press(app, "Everyone here now")
+    place = overview(db, at.teacher).place
+    assert place
+    assert (place.page, dict(place.state)) == ("masking", {"sentence": "A dog."})
+
+
+def test_the_results_and_the_end(db: Database) -> None:
+    at = a_class(db)
+    ada = a_learner(db, at)
+    answer(db, ada.member, ask(db, at.teacher, PRIMES), frozenset({1}))
+    app = standing(at, "End")
+    assert "1 questions, 1 answers of 1 learners." in markdown(app)
+    assert next(button for button in app.button if button.label == "Delete everything").disabled
+    app.checkbox(key="teach/sure").check().run()
+    press(app, "Delete everything")
+    assert [button.label for button in app.button if button.label == "Open a class"]
+    fresh()
+    assert sitting(ada).session_state[MEMBER] is None
+    learner = AppTest.from_file(ROUTER, default_timeout=60)
+    learner.session_state[MEMBER] = ada
+    assert warnings(go_to(learner, "masking").run()) == ["This class is over: its teacher or its age has deleted it."]
+
+
+@pytest.mark.parametrize("sentence", ["", " \x00", ".", "x" * 10_000, HOSTILE])
+def test_a_question_is_asked_whatever_stands_in_the_bar(sentence: str, db: Database) -> None:
+    app = standing(a_class(db))
+    app.text_input(key="sentence").input(sentence).run()
+    press(app, "Ask the class")
+    assert not warnings(app)
+
+
+# --- all lessons, and the store's troubles ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.slug)
+def test_every_question_of_every_lesson_can_be_put_to_a_class(lesson: Lesson) -> None:
+    trace = engine.trace("The boy sees the girl.", name=(model_of(lesson) or engine.model()).name)
+    for asks in lesson.predict(trace):
+        question = asks if isinstance(asks, Question) else asks()
+        asked = checked(as_asked(lesson.slug, question))
+        assert (asked.text, asked.options, asked.right) == (question.text, question.options, question.correct)
+
+
+def test_without_the_store_lessons_go_on_and_the_class_says_one_sentence(db: Database, tmp_path: Path) -> None:
+    at = a_class(db)
+    ada = a_learner(db, at)
+    (tmp_path / "classes.db").rename(tmp_path / "moved")
+    fresh()
+    for app, title in ((sitting(ada, "masking"), "Masking"), (standing(at, page="masking"), "Masking")):
+        assert set(warnings(app)) == {GONE}
+        assert [text.value for text in app.title] == [title]
+    assert set(warnings(sitting(ada))) == {GONE}
+    assert set(warnings(standing(at))) == {GONE}
+    (tmp_path / "moved").rename(tmp_path / "classes.db")
+    fresh()
+    sitting(ada)
+    fresh()
+    assert not warnings(sitting(ada))

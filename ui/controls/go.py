@@ -1,0 +1,17 @@
+"""Going to a page and its state, as if its address had been typed."""
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+from ui.components.shared.wire import browser_file
+
+_go = st.components.v2.component("transformer_walkthrough.go", js=browser_file("shared/go.js"))
+
+
+def go(page: str, state: Mapping[str, str]) -> None:
+    """Have the browser open a page. What stands on the present one may go with it.
+
+    Args: page: its address in this app; state: the parameters of the address
+    """
+    _go(key="go", data={"page": page, "state": dict(state)})
