@@ -41,7 +41,7 @@ LIFE_SECONDS = 3600  # of processor time, after which a worker makes room for a 
 SPARE_BYTES = 2**28  # of memory, left to the app
 WORKING_BYTES = 3 * 2**29  # of memory beyond the weights: vocabulary, reading
 COPIES = 5  # of the weights' files that may be in memory while they are turned into 32-bit numbers
-NICENESS = 5  # pages go first, by three to one, and trainings last
+NICENESS = 3  # pages go first, by two to one, and trainings last
 CRASH = "The model's files make the library that reads them crash."
 # What a worker may know of the app's environment: neither keys nor addresses of a database.
 ENVIRONMENT = {

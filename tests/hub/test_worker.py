@@ -176,6 +176,21 @@ def test_a_closed_worker_ends_and_frees_its_memory(settings: Settings) -> None:
         one.read(SENTENCE)
 
 
+@pytest.mark.usefixtures("obedient")
+def test_a_model_that_cannot_be_opened_in_time_is_stopped_and_refused_at_once_then(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker, "CHECK_SECONDS", 2)
+    monkeypatch.setattr(worker, "GRACE_SECONDS", 1)
+    books = Shelf(2, partial(in_worker, settings))
+    for wait in (60, 0.5):
+        begun = time.monotonic()
+        with pytest.raises(ModelError, match=r"^The model took longer than 2 seconds, so it was stopped\.$"):
+            books.facts("endless")
+        assert time.monotonic() - begun < wait
+    assert books.names() == []
+
+
 def test_without_room_nothing_is_loaded(settings: Settings) -> None:
     asked: list[int] = []
 
