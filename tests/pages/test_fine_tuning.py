@@ -7,6 +7,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.kit import assert_sound, markdown, notices, opened, table, values
+from training.labelling import AUXILIARY, MINUS, MOST, PLUS, Labelling, Progress
+from training.live import STOPPED, LiveTraining
 
 SLUG = "fine-tuning"
 pytestmark = pytest.mark.usefixtures("own_nursery")
@@ -52,6 +54,19 @@ def test_two_sentences_make_a_classifier_that_is_worked_out_and_tried() -> None:
     assert_sound(app)
     assert "All labels are +: write at least one line with + and one with -." in said(app)
     assert markdown(app).count("First press *Train* in See.") == 2
+
+
+@pytest.mark.parametrize(("name", "auxiliary"), [("gpt-mini", AUXILIARY), ("bert-mini", 0.0)])
+def test_twenty_long_sentences_fit_into_the_memory_of_a_training(name: str, auxiliary: float) -> None:
+    """All weights of both models learn: the most that the page can ask for."""
+    labelled = tuple((f"{n} {'The old horse ran along the road. ' * 9}", PLUS if n % 2 else MINUS) for n in range(MOST))
+    training = LiveTraining[Progress](Labelling(name, labelled, labelled, auxiliary=auxiliary))
+    steps = training.run()
+    for _ in steps:
+        if training.reports and training.reports[-1].step:
+            break
+    steps.close()
+    assert training.ended == STOPPED
 
 
 @pytest.mark.parametrize(
