@@ -34,11 +34,6 @@ def goes_on(text: str, first: tuple[int, ...] = ()) -> Trace:
     return engine.trace(text, decoding=Greedy(min(len(ids) + LONGER, most), first), name=GPT)
 
 
-def at_work(name: str, text: str) -> Trace:
-    """One of the two with a text. Raises: CheckpointError"""
-    return goes_on(text) if name == GPT else read_whole(text)
-
-
 def read_whole(text: str) -> Trace:
     """BERT reads a text with no blank in it. Raises: CheckpointError"""
     loaded = family_model(BERT)

@@ -84,10 +84,9 @@ def known_words() -> frozenset[str]:
 def notices(page: Page) -> Statements:
     """What is said about a sentence that is unlike those the model learned from."""
     readers = READERS.get(page.slug)
-    if readers == ():
-        return
     if not tidied(page.sentence):
-        yield info(EMPTY if readers is None else NOTHING)
+        if readers != ():
+            yield info(EMPTY if readers is None else NOTHING)
         return
     n_pieces = len(encoded(tidied(page.sentence)))
     if n_pieces > MAX_PIECES or len(page.sentence) > 2000:
@@ -96,6 +95,8 @@ def notices(page: Page) -> Statements:
             f"Your text is longer than the model can take, so it reads only the first {n_words} words and marks "
             f"({len(page.src) - 1} pieces; it takes at most {MAX_PIECES}); the rest stays in the box."
         )
+    if readers == ():
+        return
     if said := unlike_training(page) if readers is None else unlike_english(page, readers):
         yield info(said)
     if page.slug in OWN or readers is not None:

@@ -88,10 +88,10 @@ def test_the_picture_shows_the_model_of_the_lesson(slug: str, stack: str) -> Non
     assert panel["name"] == stack
 
 
-def test_a_pair_without_a_second_text_is_drawn_as_one() -> None:
+def test_the_picture_of_a_pair_stays_while_another_second_text_is_typed() -> None:
     (panel,) = component(opened("pairs", sentence="The dog ran.", second=" "), "here")["panels"]
-    assert panel["tokens"][0] == "[CLS]"
-    assert panel["tokens"].count("[SEP]") == 1
+    assert panel["tokens"] == component(opened("pairs", sentence="The dog ran."), "here")["panels"][0]["tokens"]
+    assert panel["tokens"].count("[SEP]") == 2
 
 
 @pytest.mark.parametrize("example", engine.model("gpt-mini").about.examples, ids=lambda one: one.label)

@@ -112,7 +112,7 @@ def sentence_trace(through: LoadedModel | None = None, readers: Sequence[str] | 
         unlike = unlike_training(trace)
         if readers is not None:
             unlike = unlike_english(trace, [one.about for one in _those_there(readers)])
-        for notice in (_asked_model()[1], cut_notice(typed, trace) if matters else "", unlike):
+        for notice in (_asked_model()[1], cut_notice(typed, trace), unlike):
             if notice:
                 st.info(notice)
         if through or readers is not None:

@@ -117,5 +117,5 @@ LESSON = Lesson(
     predict=predict,
     bench=Bench(see=see, check=check, do=do),
     code=(MaskedTokenHead, EncoderOnly, masked, left_alone, without_each),
-    on_map=OnMap(plays=("encoder.self_attn",), reads=lambda trace: chosen(trace).read, readers=(GPT, BERT)),
+    on_map=OnMap(plays=("encoder.self_attn",), reads=lambda trace: opened(trace).read, readers=(GPT, BERT)),
 )

@@ -14,7 +14,7 @@ from pages.family.fine_tuning.choosing import choose_training, label_sentences, 
 from pages.family.fine_tuning.four_tasks import four_tasks
 from pages.family.fine_tuning.learning import no_classifier_yet, read, watch_them_learn
 from pages.family.fine_tuning.with_and_without import with_and_without
-from pages.family_models import BERT, GPT, at_work
+from pages.family_models import BERT, GPT, goes_on
 from training.fine_tuning import fine_tune, loss_of, moved
 from training.labelling import CLASSES, MINUS, PLUS, STEPS, Labelling
 from ui.components.matrix import Caption, Labels
@@ -45,7 +45,7 @@ TRIALS = {
     "What each step is worth": ablation,
 }
 TRIAL = Choice("Try", "trial", tuple(TRIALS))
-BLOCKS = ("embedding", "segments", "positions", "embedding.norm", "self_attn", "feed_forward")
+BLOCKS = ("embedding", "positions", "self_attn", "feed_forward")
 
 
 def idea(trace: Trace) -> None:
@@ -135,8 +135,8 @@ LESSON = Lesson(
     bench=Bench(see=see, check=check, do=do),
     code=(fine_tune, loss_of, new_head, FineTunedWriter, FineTunedReader, Labelling, moved, load_task, answer),
     on_map=OnMap(
-        plays=tuple(f"{stack}.{block}" for stack in ("encoder", "decoder") for block in BLOCKS),
-        reads=lambda trace: at_work(pretrained().name, trace.text),
+        plays=tuple(f"decoder.{block}" for block in BLOCKS),
+        reads=lambda trace: goes_on(trace.text),
         readers=(BERT, GPT),
     ),
 )

@@ -66,6 +66,9 @@ def chosen(trace: Trace) -> Pair | None:
 
 
 def picture(trace: Trace) -> Trace:
-    """The pair, or the first text alone, as the stage shows it. Raises: CheckpointError"""
-    pair = chosen(trace)
+    """The sentence and the B that the lesson opens with, as the stage shows them: it is not redrawn while one types.
+
+    Raises: CheckpointError
+    """
+    pair = pair_of(trace.text, FIRST_B)
     return pair.read if pair else read_whole(trace.text)

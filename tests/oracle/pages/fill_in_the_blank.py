@@ -80,7 +80,7 @@ def shown_ids(chances: Array, right: int) -> list[int]:
 
 
 def on_stage(page: Page, small: bool) -> Statement:
-    blanks = Blanks(page)
+    blanks = Blanks(page, opened=True)
     machine = stage_family.of_bert(bert.read(blanks.ids, tuple(blanks.places)))
     return stage_family.clip(machine, ["encoder.self_attn"], small)
 

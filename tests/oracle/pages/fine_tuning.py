@@ -83,12 +83,10 @@ def sizes(page: Page) -> tuple[int, int, int]:
 
 
 def on_stage(page: Page, small: bool) -> Statement:
-    """The model that is chosen, with the visitor's sentence in it."""
-    ids = bert.tokenizer().encode(page.text, add_special_tokens=False).ids
-    is_bert = page.choice("pretrained", list(MODELS), "GPT") == "BERT"
-    machine = stage_family.of_bert(bert.read(bert.ids_of(page.text))) if is_bert else stage_family.of_gpt(ids)
-    parts = ("embedding", "segments", "positions", "embedding.norm", "self_attn", "feed_forward")
-    return stage_family.clip(machine, [f"{machine.stack}.{part}" for part in parts], small)
+    """The small GPT with the visitor's sentence in it."""
+    machine = stage_family.of_gpt(bert.tokenizer().encode(page.text, add_special_tokens=False).ids)
+    parts = ("embedding", "positions", "self_attn", "feed_forward")
+    return stage_family.clip(machine, [f"decoder.{part}" for part in parts], small)
 
 
 def idea(page: Page) -> Statements:
