@@ -2,15 +2,24 @@
 
 import time
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.kit import assert_sound, component, markdown, notices, opened, table, values
+from experiments.low_rank import merging_changes
+from model.trace import trace
+from pages.family.lora_and_bitfit import adapt
+from pages.family.lora_and_bitfit.choosing import adapted
+from tests.oracle.decode import translated
+from tests.oracle.words import text_of
+from tests.pages.kit import assert_sound, column_chart, component, markdown, notices, opened, size, table, values
 from training import adapting, live
 from training.live import LiveTraining
+from ui import engine
+from ui.text import magnitude
 
 SLUG = "lora-and-bitfit"
 
@@ -40,11 +49,18 @@ def press(app: AppTest, label: str, slot: str) -> None:
     assert_sound(app)
 
 
-def test_what_was_learned_is_measured_worked_out_merged_and_set_beside_bitfit() -> None:
+def test_what_was_learned_is_measured_worked_out_merged_and_set_beside_bitfit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(adapt, "trace_anew", lambda *given: SimpleNamespace(translation="What it writes now."))
     app = opened(SLUG, rank="3", inside="BAx")
     press(app, "Start", "lora")
     assert notices(app) == ["The training is over."]
     assert "**Step 5 of 5:**" in markdown(app)
+    _, training = app.session_state["lora"]
+    first, *_, last = training.reports
+    said = translated("I ate an apple")
+    assert table(app, "your sentence", "before", "now") == [
+        ["I ate an apple", text_of(said.labels), "What it writes now."]
+    ]
     # The score is that of the table below it.
     rows = table(app, "English", "before", "now", "wanted")
     exact = sum(now == wanted for _, _, now, wanted in rows)
@@ -52,6 +68,12 @@ def test_what_was_learned_is_measured_worked_out_merged_and_set_beside_bitfit() 
     assert f"Of {len(rows)} held-out sentences, **{formal}** are in the style and **{exact}** word" in markdown(app)
     # As many singular values as the rank are not 0.
     assert "**3 of 256** are not 0. You chose r = 3." in markdown(app)
+    path = "decoder.layers.0.cross_attn.w_q"
+    up_matrix, down_matrix = (last.learned[f"{path}.{name}.weight"].astype(float) for name in ("up", "down"))
+    largest = np.linalg.svd(adapting.ALPHA / 3 * up_matrix @ down_matrix, compute_uv=False)[:20]
+    assert [size(cell) for _, cell in table(app, "", "singular value")][:3] == pytest.approx(largest[:3], rel=0.06)
+    bars = column_chart(app, "The 20 largest singular values")["singular value"]
+    assert bars == pytest.approx(list(largest / largest[0]), abs=1e-3)
     # Check: BAx is the product of Ax and B, and the sum adds α/r times of it.
     up = values(app, "see_matrix")
     app.button_group(key="inside").set_value("Ax").run()
@@ -66,10 +88,14 @@ def test_what_was_learned_is_measured_worked_out_merged_and_set_beside_bitfit() 
     beside, merged, before = table(app, "", "numbers in the model")
     assert beside[2] == merged[2]
     assert merged[1] == before[1] != beside[1]
+    _, difference = merging_changes(trace(adapted(engine.model(), training), "I ate an apple"))
+    assert f"Largest difference of a logit, beside and merged: **{magnitude(difference)}**." in markdown(app)
     # BitFit stands beside it.
     app.button_group(key="trial").set_value("BitFit").run()
     press(app, "Train", "bitfit")
     lora, bitfit = table(app, "", "numbers that learned")
+    assert size(lora[3]) == pytest.approx(last.loss, rel=0.05)
+    assert last.loss != pytest.approx(first.loss, rel=0.05)
     assert (lora[:3], bitfit[:3]) == (["LoRA, r = 3", f"{18 * 2 * 3 * 256:,}", "5"], ["BitFit", "11,520", "5"])
 
 
