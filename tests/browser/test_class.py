@@ -103,14 +103,14 @@ def test_a_lesson_from_the_first_code_to_the_last_answer(visitor: Callable[..., 
     teacher.get_by_role("button", name="Everyone here now").click()
     for learner in (ada, bob):
         expect(learner.get_by_role("heading", level=1, name="Masking")).to_be_visible(timeout=60_000)
-        expect(learner.get_by_label("English sentence")).to_have_value("A dog sees a cat.")
+        expect(learner.get_by_label("English sentence")).to_have_value("A dog sees a cat.", timeout=60_000)
     # A reload keeps everybody where they are.
     for someone in (teacher, ada):
         someone.reload()
-        expect(someone.locator(".st-key-class_strip").get_by_text(code)).to_be_visible()
+        expect(someone.locator(".st-key-class_strip").get_by_text(code)).to_be_visible(timeout=60_000)
     assert not has_run(ada)
     teacher.goto(f"{url}/teach?desk=Who+is+where")
-    expect(teacher.get_by_role("cell", name=re.compile("Bob"))).to_be_visible()
+    expect(teacher.get_by_role("cell", name=re.compile("Bob"))).to_be_visible(timeout=60_000)
     assert not has_run(teacher)
 
 

@@ -2,9 +2,9 @@
 
 import streamlit as st
 
-from ui.components.shared.wire import browser_file
+from ui.components.shared.wire import component
 
-_keep = st.components.v2.component("transformer_walkthrough.cookie", js=browser_file("shared/cookie.js"))
+_keep = component("cookie", js=("shared/cookie.js",))
 
 
 def keep(cookie: str, value: str, days: int = 365) -> None:

@@ -2,11 +2,9 @@
 
 from collections.abc import Mapping
 
-import streamlit as st
+from ui.components.shared.wire import component
 
-from ui.components.shared.wire import browser_file
-
-_go = st.components.v2.component("transformer_walkthrough.go", js=browser_file("shared/go.js"))
+_go = component("go", js=("shared/go.js",))
 
 
 def go(page: str, state: Mapping[str, str]) -> None:
