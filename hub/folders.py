@@ -5,6 +5,7 @@ WALKTHROUGH_DOWNLOADS  "yes" lets a visitor fetch a model from the Hugging Face 
 WALKTHROUGH_KEPT       how many models stay in memory at most; 2 if unset
 """
 
+import contextlib
 import json
 import math
 import os
@@ -169,15 +170,21 @@ def _count(path: Path) -> int:
         return sum(math.prod(file.get_slice(name).get_shape()) for name in file.keys())  # noqa: SIM118
 
 
-def free_memory() -> int:
-    """Bytes of memory that are free or can be freed, as Linux counts them; on other systems, all memory."""
-    try:
-        for line in Path("/proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+def free_memory(container: Path = Path("/sys/fs/cgroup")) -> int:
+    """Bytes of memory that are free or can be freed, as Linux counts them, in a container as far as its own limit goes;
+    on other systems, all memory.
+
+    Args: container: where the system keeps the limit of the container that this process is in, if it is in one
+    """
+    free = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    with contextlib.suppress(OSError):
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        free = next((int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")), free)
+    with contextlib.suppress(OSError, ValueError, KeyError):  # no container, or one without a limit: "max"
+        most, used = (int((container / f"memory.{name}").read_text()) for name in ("max", "current"))
+        kinds = dict(line.split() for line in (container / "memory.stat").read_text().splitlines())
+        free = min(free, max(0, most - used + int(kinds["inactive_file"])))  # files that were read can leave
+    return free
 
 
 def check_memory(needed: int, freeable: int = 0) -> None:

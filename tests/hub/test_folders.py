@@ -304,6 +304,15 @@ def test_memory_is_measured() -> None:
     assert folders.free_memory() > 1e6
 
 
+@pytest.mark.parametrize(("most", "free"), [("2000000", 1_300_000), ("500000", 0), ("max", None), ("", None)])
+def test_a_container_has_no_more_memory_than_its_limit(most: str, free: int | None, tmp_path: Path) -> None:
+    (tmp_path / "memory.max").write_text(f"{most}\n")
+    (tmp_path / "memory.current").write_text("1000000\n")
+    (tmp_path / "memory.stat").write_text("anon 700000\ninactive_file 300000\n")
+    found = folders.free_memory(tmp_path)
+    assert found == free if free is not None else found > 1e8
+
+
 def test_settings_of_an_operator(tmp_path: Path) -> None:
     plain = Settings.of({})
     assert plain == Settings(folders.HERE / "models", False, 2)
