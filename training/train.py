@@ -47,7 +47,9 @@ def show(records: Iterable[Step | Evaluation], last_step: int, console: Console)
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m training.train", description=__doc__)
     parser.add_argument("preset", choices=sorted(RECIPES))
-    parser.add_argument("data", nargs="+", type=Path, help="files with one `English<TAB>German` a line, or FILE for FILE.en, FILE.de")
+    parser.add_argument(
+        "data", nargs="+", type=Path, help="files with one `English<TAB>German` a line, or FILE for FILE.en, FILE.de"
+    )
     parser.add_argument(
         "--valid", required=True, type=Path, help="a file of the same form, for choosing the best weights"
     )

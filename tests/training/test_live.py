@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.training import hungry
 from training import live, toy
 from training.live import LiveTraining
 from training.toy import Choice, Report
@@ -120,6 +121,15 @@ def test_a_training_that_hardly_gets_a_turn_ends_with_what_it_has() -> None:
     assert ended == "The server is so busy that the training has taken 5 minutes, so it ends with what it has."
     assert 0 < sent[-1].step < toy.STEPS
     assert sent[-1].weights
+
+
+@pytest.mark.parametrize(("megabytes", "steps", "how"), [(250, [0, 1], live.DONE), (350, [0], live.DIED)])
+def test_a_training_gets_three_hundred_megabytes(megabytes: int, steps: list[int], how: str) -> None:
+    training = LiveTraining[hungry.Report](hungry.Hungry(megabytes * 10**6))
+    for _ in training.run():
+        pass
+    assert [report.step for report in training.reports] == steps
+    assert training.ended == how
 
 
 def test_a_training_without_an_app_ends() -> None:

@@ -53,7 +53,9 @@ def call(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
 
 def test_what_is_typed_reaches_the_run(monkeypatch: pytest.MonkeyPatch, asked: list[tuple[Task, int]]) -> None:
     typed = ("multi30k-tiny", "a.tsv", "b.tsv", "--valid", "v.tsv", "--out", "runs/x")
-    task = Task("multi30k-tiny", [Path("a.tsv"), Path("b.tsv")], Path("v.tsv"), Path("runs/x"), RECIPES["multi30k-tiny"], 1)
+    task = Task(
+        "multi30k-tiny", [Path("a.tsv"), Path("b.tsv")], Path("v.tsv"), Path("runs/x"), RECIPES["multi30k-tiny"], 1
+    )
     assert call(monkeypatch, *typed) == 0
     assert call(monkeypatch, *typed, "--steps", 77, "--seed", 5, "--save-every", 9) == 0
     longer = dataclasses.replace(task, recipe=dataclasses.replace(task.recipe, steps=77), seed=5)
