@@ -3,6 +3,7 @@
 import asyncio
 import random
 import time
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 
 from benchmarks.report import Figure, percentile, report
@@ -16,36 +17,44 @@ PAUSE = (2.0, 3.0)  # seconds from one sentence to the next
 P95_BAR_SECONDS = 1.0
 
 
-async def _typist(someone: Visitor, n: int, answers: list[tuple[str, Answer]], seconds: float) -> None:
-    """Send a new sentence every two or three seconds, whether the answers are quick or slow."""
+Answers = list[tuple[str, Answer]]  # each with its sentence
+
+
+async def _typist(someone: Visitor, n: int, answers: Answers, seconds: float, pause: tuple[float, float]) -> None:
+    """Send a new sentence after every pause, whether the answers are quick or slow."""
     new, chance = sentences(seed=100 + n), random.Random(n)
     end = time.perf_counter() + seconds
-    due = time.perf_counter() + chance.uniform(0, PAUSE[1])
+    due = time.perf_counter() + chance.uniform(0, pause[1])
     while due < end:
         await asyncio.sleep(max(0.0, due - time.perf_counter()))
         sentence = next(new)
         answers.append((sentence, await someone.type(sentence)))
-        due = max(due + chance.uniform(*PAUSE), time.perf_counter())
+        due = max(due + chance.uniform(*pause), time.perf_counter())
 
 
-async def _crowd(stream: str, n: int, seconds: float) -> tuple[list[tuple[str, Answer]], float]:
-    """Every sentence with its answer, and the seconds it all took."""
-    answers: list[tuple[str, Answer]] = []
+async def crowd(
+    stream: str, cookies: Sequence[str], seconds: float, pause: tuple[float, float] = PAUSE
+) -> tuple[Answers, float]:
+    """Every sentence of as many visitors as have cookies, and the seconds it all took."""
+    answers: Answers = []
     async with AsyncExitStack() as stack:
-        people = [await stack.enter_async_context(visitor(stream)) for _ in range(n)]
+        people = [await stack.enter_async_context(visitor(stream, each)) for each in cookies]
         start = time.perf_counter()
-        await asyncio.gather(*(_typist(someone, i, answers, seconds) for i, someone in enumerate(people)))
+        await asyncio.gather(*(_typist(someone, i, answers, seconds, pause) for i, someone in enumerate(people)))
         return answers, time.perf_counter() - start
 
 
-def measure(n: int = VISITORS, seconds: float = SECONDS) -> list[Figure]:
+def measure() -> list[Figure]:
     with serve() as server:
-        answers, took = asyncio.run(_crowd(server.stream, n, seconds))
+        answers, took = asyncio.run(crowd(server.stream, [""] * VISITORS, SECONDS))
+    return figures(f"load: {VISITORS} visitors", answers, took)
+
+
+def figures(name: str, answers: Answers, took: float) -> list[Figure]:
     waits = [answer.seconds for _, answer in answers]
     faults = [fault for sentence, answer in answers if (fault := answer.fault(sentence))]
     if faults:
         print("First fault:", faults[0])
-    name = f"load: {n} visitors"
     return [
         Figure(f"{name}, errors", len(faults), "", 0),
         Figure(f"{name}, wait, median", percentile(waits, 50), "s"),

@@ -79,11 +79,8 @@ def serve(script: Path = APP, wait_seconds: float = 120, as_it_comes: bool | Non
             process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
         server = Server(f"http://127.0.0.1:{port}", process, log)
         try:
-            end = time.monotonic() + wait_seconds
-            while wait_seconds and not server.answers():
-                if process.poll() is not None or time.monotonic() > end:
-                    raise RuntimeError(f"The server did not start:\n{log.read_text(errors='replace')}")
-                time.sleep(0.1)
+            if wait_seconds:
+                _wait_for(server, wait_seconds)
             yield server
         finally:
             process.terminate()
@@ -92,6 +89,37 @@ def serve(script: Path = APP, wait_seconds: float = 120, as_it_comes: bool | Non
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+
+
+@contextmanager
+def serve_many(processes: int, wait_seconds: float = 180) -> Iterator[Server]:
+    """Run `python -m serving` until the block ends. Its `process` looks after those of the app.
+
+    Raises: RuntimeError, with its output, if it stops or does not answer
+    """
+    port = free_port()
+    command = [sys.executable, "-m", "serving", "--address", "127.0.0.1"]
+    command += ["--port", str(port), "--processes", str(processes)]
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "log.txt"
+        with log.open("wb") as out:
+            process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
+        server = Server(f"http://127.0.0.1:{port}", process, log)
+        try:
+            _wait_for(server, wait_seconds)
+            yield server
+        finally:
+            process.terminate()  # which ends all of them
+            process.wait(60)
+
+
+def _wait_for(server: Server, seconds: float) -> None:
+    """Raises: RuntimeError, with the server's output, if it stops or does not answer"""
+    end = time.monotonic() + seconds
+    while not server.answers():
+        if server.process.poll() is not None or time.monotonic() > end:
+            raise RuntimeError(f"The server did not start:\n{server.log.read_text(errors='replace')}")
+        time.sleep(0.1)
 
 
 def chromium_path() -> str:

@@ -92,9 +92,10 @@ class Visitor:
 
 
 @asynccontextmanager
-async def visitor(stream: str) -> AsyncIterator[Visitor]:
-    """A visitor whose first page has come."""
-    async with connect(stream, max_size=None, open_timeout=60) as connection:
+async def visitor(stream: str, cookies: str = "") -> AsyncIterator[Visitor]:
+    """A visitor whose first page has come. Args: cookies: what their browser would send, as in a `Cookie` header"""
+    headers = {"Cookie": cookies} if cookies else None
+    async with connect(stream, max_size=None, open_timeout=60, additional_headers=headers) as connection:
         someone = Visitor(connection)
         answer = await someone.open_page()
         if answer.error or not someone.box:

@@ -9,8 +9,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
+from functools import partial
+from http.server import HTTPServer, SimpleHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -173,6 +176,21 @@ def kept() -> set[str]:
 
 def test_the_image_has_what_the_app_needs_and_nothing_else() -> None:
     assert kept() == {"Makefile", "requirements.txt", "app.py", ".streamlit", *FOLDERS}
+
+
+def test_a_container_knows_whether_it_is_well() -> None:
+    def well(url: str) -> bool:
+        return subprocess.run([sys.executable, "-m", "serving.health", url], cwd=ROOT, timeout=30).returncode == 0
+
+    with HTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=ROOT)) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}"
+        assert well(f"{url}/README.md")
+        assert not well(f"{url}/no-such-page")
+        server.shutdown()
+    assert not well(url)
+    asked = [one["healthcheck"]["test"] for one in COMPOSE["services"].values() if "healthcheck" in one]
+    assert any("serving.health" in one for one in asked)
 
 
 @pytest.fixture
