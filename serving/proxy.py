@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -124,7 +125,13 @@ class Proxy:
     def _start(self) -> None:
         (self._folder / "files.sock").unlink(missing_ok=True)  # an nginx that was killed leaves it behind
         command = [self._nginx, "-p", str(self._folder), "-c", str(self._folder / "nginx.conf"), "-e", "stderr"]
-        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL)
+        # A group of its own: where the first of nginx's processes was killed, the others would keep its address.
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
+
+    def _kill_the_rest(self) -> None:
+        """End those of nginx's processes that outlived the first."""
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
 
     def look_after(self) -> None:
         """Start it again if it has ended, and follow the app to other addresses.
@@ -135,6 +142,7 @@ class Proxy:
             if self.process.returncode > 0:  # it ended by itself; a signal gives less than 0
                 raise NoProxyError(f"nginx ended. Is something else serving at {self._site.listen}?")
             print("The proxy has ended; it is started again.", flush=True)
+            self._kill_the_rest()
             self._start()
         try:
             apps = addresses(self._site.apps)
@@ -149,3 +157,4 @@ class Proxy:
         """End it, and with it all open connections."""
         self.process.terminate()
         self.process.wait()
+        self._kill_the_rest()

@@ -13,6 +13,7 @@ from http.cookies import SimpleCookie
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import psutil
 import pytest
 
 from serving import VISITOR_COOKIE, proxy
@@ -260,19 +261,19 @@ def test_a_proxy_that_was_killed_is_started_again(
     app: Callable[[], ThreadingHTTPServer], before: Callable[..., Proxy]
 ) -> None:
     one = before(app())
-    one.process.kill()
+    first = psutil.Process(one.process.pid)
+    others = first.children()
+    assert others
+    first.kill()
     one.process.wait()
-    time.sleep(0.2)  # its worker sees that it is alone
-    end = time.monotonic() + 10
-    while time.monotonic() < end:
-        one.look_after()
-        try:
-            assert Visitor(one.port).get()[0] == 200
-            break
-        except OSError:
-            time.sleep(0.1)
-    else:
-        pytest.fail("It does not answer.")
+    one.look_after()
+    psutil.wait_procs(others, 10)
+    assert not [other for other in others if other.is_running()]  # they would keep the address
+    wait_for(one.port)
+    time.sleep(0.5)
+    one.look_after()  # and it lives
+    assert one.process.poll() is None
+    assert Visitor(one.port).get()[0] == 200
 
 
 def test_it_follows_the_app_to_other_addresses(
