@@ -2,6 +2,7 @@
 
 import math
 
+import torch
 from torch import Tensor, nn
 
 from model.cache import NULL_CACHE, Cache, KeysValues
@@ -29,7 +30,7 @@ def scaled_dot_product_attention(
     if bias is not None:
         scores = tap("biased", scores + bias)
     if mask is not None:
-        scores = scores.masked_fill(~mask, -math.inf)  # e^−∞ = 0: no weight
+        scores = torch.where(mask, scores, -math.inf)  # e^−∞ = 0: no weight
     scores = tap("scores", scores)
     weights = tap("weights", scores.softmax(-1))  # each row adds up to 1
     return tap("heads", weights @ v)  # (B,H,T,d_k)
@@ -72,8 +73,9 @@ class MultiHeadAttention(nn.Module):
         k, v = cache.keys_values(project)
         q, k, v = tap("q", self.split(self.w_q(x))), tap("k", k), tap("v", v)  # (B,H,T,d_k), (B,H,S,d_k) twice
         n_queries, n_keys = q.size(-2), k.size(-2)
-        q = self.positions.rotate("q", q, n_keys - n_queries, tap)  # with a cache, the queries are the newest positions
-        k = self.positions.rotate("k", k, 0, tap)
-        heads = scaled_dot_product_attention(q, k, v, mask, tap, self.positions.bias(n_queries, n_keys, tap))
+        positions = self.positions
+        q = positions.rotate("q", q, n_keys - n_queries, tap)  # with a cache, the queries are the newest positions
+        k = positions.rotate("k", k, 0, tap)
+        heads = scaled_dot_product_attention(q, k, v, mask, tap, positions.bias(n_queries, n_keys, tap))
         concat = tap("concat", heads.transpose(1, 2).flatten(-2))  # (B,T,d_model)
         return tap("output", self.w_o(concat))

@@ -4,11 +4,12 @@ import math
 
 from torch import Tensor, nn
 
+from model.part import Dropout, Part
 from model.positions import Positions
 from model.tap import Tap, no_tap
 
 
-class TokenEmbedding(nn.Module):
+class TokenEmbedding(Part):
     """Row ids[b, t] of the embedding matrix, times √d_model, plus whatever the position scheme adds.
 
     Args:    ids (B,T) integer, the first of them at position `start`
@@ -21,7 +22,7 @@ class TokenEmbedding(nn.Module):
         super().__init__()
         self.matrix = matrix
         self.positions = positions
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(self, ids: Tensor, tap: Tap = no_tap, start: int = 0) -> Tensor:
         tokens = tap("tokens", self.matrix(ids))  # (B,T,d_model)
@@ -29,7 +30,7 @@ class TokenEmbedding(nn.Module):
         return self.dropout(tap("output", self.positions.embed(scaled, start, tap)))
 
 
-class UnscaledEmbedding(nn.Module):
+class UnscaledEmbedding(Part):
     """Row ids[b, t] of the embedding matrix, plus whatever the position scheme adds.
 
     Args:    ids (B,T) integer, the first of them at position `start`
@@ -42,14 +43,14 @@ class UnscaledEmbedding(nn.Module):
         super().__init__()
         self.matrix = matrix
         self.positions = positions
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(self, ids: Tensor, tap: Tap = no_tap, start: int = 0) -> Tensor:
         tokens = tap("tokens", self.matrix(ids))  # (B,T,d_model)
         return self.dropout(tap("output", self.positions.embed(tokens, start, tap)))
 
 
-class SegmentEmbedding(nn.Module):
+class SegmentEmbedding(Part):
     """Rows of three tables, added: one for the token, one for the text it stands in, one for its position; then a norm.
 
     Args:    ids (B,S) integer; segment_ids (B,S): 0 in the first text, 1 in the second
@@ -66,7 +67,7 @@ class SegmentEmbedding(nn.Module):
         self.segments = segments
         self.positions = positions
         self.norm = norm
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(self, ids: Tensor, segment_ids: Tensor, tap: Tap = no_tap) -> Tensor:
         tokens = tap("tokens", self.matrix(ids))  # (B,S,d_model)

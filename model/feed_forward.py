@@ -2,10 +2,11 @@
 
 from torch import Tensor, nn
 
+from model.part import Part
 from model.tap import Tap, no_tap
 
 
-class FeedForward(nn.Module):
+class FeedForward(Part):
     """ReLU(xW₁ + b₁)W₂ + b₂, for each position by itself; another activation may stand in for ReLU.
 
     Args:    x (B,T,d_model)
@@ -26,7 +27,7 @@ class FeedForward(nn.Module):
         return tap("output", self.w_2(hidden))  # (B,T,d_model)
 
 
-class GatedFeedForward(nn.Module):
+class GatedFeedForward(Part):
     """(Swish(xW₁) ⊙ xV)W₂, for each position by itself: SwiGLU. With GELU in place of Swish it is GEGLU.
 
     Args:    x (B,T,d_model)

@@ -6,6 +6,7 @@ from torch import Tensor, nn
 
 from model.attention import MultiHeadAttention
 from model.cache import NULL_LAYER_CACHE, LayerCache, NullLayerCache
+from model.part import Part
 from model.tap import Tap, no_tap, under
 
 
@@ -16,7 +17,7 @@ class Memory(NamedTuple):
     mask: Tensor
 
 
-class EncoderLayer(nn.Module):
+class EncoderLayer(Part):
     """Self-attention, then feed-forward, each with its residual. With a causal mask it is a decoder-only layer.
 
     Args:    x (B,S,d_model); mask broadcastable to (B,H,S,S), True = may attend; cache: this layer's own
@@ -47,7 +48,7 @@ class EncoderLayer(nn.Module):
         return self.add_norm_2(x, transform, under("add_norm_2", tap))
 
 
-class DecoderLayer(nn.Module):
+class DecoderLayer(Part):
     """Masked self-attention, attention to the encoder's output, feed-forward, each with its residual.
 
     Args:    x (B,T,d_model); mask broadcastable to (B,H,T,T), True = may attend; memory; cache: this layer's own

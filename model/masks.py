@@ -14,10 +14,10 @@ def pad_mask(ids: Tensor, pad_id: int) -> Tensor:
     return (ids != pad_id)[:, None, None, :]
 
 
-def causal_mask(length: int, device: torch.device | None = None) -> Tensor:
-    """Let position i attend to positions 0…i only: the lower triangle.
+def causal_mask(length: int, device: torch.device | None = None, start: int = 0) -> Tensor:
+    """Let position i attend to positions 0…i only: the lower triangle, or its rows from `start` on.
 
-    Returns: (1,1,T,T)
+    Returns: (1,1,T,T), of which the first `start` rows are left out
     Source:  Vaswani et al. 2017, §3.2.3, third bullet
     """
-    return torch.ones(length, length, dtype=torch.bool, device=device).tril()[None, None]
+    return torch.ones(1, 1, length - start, length, dtype=torch.bool, device=device).tril(start)

@@ -5,12 +5,13 @@ from typing import NamedTuple
 
 from torch import Tensor, nn
 
+from model.part import Dropout, Part
 from model.tap import Tap, no_tap
 
 SubLayer = Callable[[Tensor], Tensor]  # (B,T,d_model) → (B,T,d_model)
 
 
-class PostNorm(nn.Module):
+class PostNorm(Part):
     """Add & Norm: Norm(x + Dropout(Sublayer(x))).
 
     Args:    x (B,T,d_model); sublayer: a function of x
@@ -22,14 +23,14 @@ class PostNorm(nn.Module):
     def __init__(self, norm: nn.Module, dropout: float = 0.0) -> None:
         super().__init__()
         self.norm = norm
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(self, x: Tensor, sublayer: SubLayer, tap: Tap = no_tap) -> Tensor:
         total = tap("sum", x + self.dropout(sublayer(x)))
         return tap("output", self.norm(total))
 
 
-class PreNorm(nn.Module):
+class PreNorm(Part):
     """Norm first: x + Dropout(Sublayer(Norm(x))). The stream itself is never normalised.
 
     Args:    x (B,T,d_model); sublayer: a function of the normed x
@@ -41,14 +42,14 @@ class PreNorm(nn.Module):
     def __init__(self, norm: nn.Module, dropout: float = 0.0) -> None:
         super().__init__()
         self.norm = norm
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(self, x: Tensor, sublayer: SubLayer, tap: Tap = no_tap) -> Tensor:
         normed = tap("normed", self.norm(x))
         return tap("output", x + self.dropout(sublayer(normed)))
 
 
-class SandwichNorm(nn.Module):
+class SandwichNorm(Part):
     """Norm before and after: x + Dropout(Norm(Sublayer(Norm(x)))).
 
     Args:    x (B,T,d_model); sublayer: a function of the normed x
@@ -61,7 +62,7 @@ class SandwichNorm(nn.Module):
         super().__init__()
         self.norm = norm
         self.norm_after = norm_after
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(self, x: Tensor, sublayer: SubLayer, tap: Tap = no_tap) -> Tensor:
         normed = tap("normed", self.norm(x))
@@ -69,7 +70,7 @@ class SandwichNorm(nn.Module):
         return tap("output", x + self.dropout(renormed))
 
 
-class DeepNorm(nn.Module):
+class DeepNorm(Part):
     """Add & Norm for very deep stacks: Norm(α·x + Dropout(Sublayer(x))), with α above 1 the stream weighs more.
 
     Args:    x (B,T,d_model); sublayer: a function of x
@@ -82,7 +83,7 @@ class DeepNorm(nn.Module):
         super().__init__()
         self.norm = norm
         self.alpha = alpha
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(self, x: Tensor, sublayer: SubLayer, tap: Tap = no_tap) -> Tensor:
         total = tap("sum", self.alpha * x + self.dropout(sublayer(x)))

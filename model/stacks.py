@@ -6,10 +6,11 @@ from torch import Tensor, nn
 
 from model.cache import KeyValueCache, layer_caches
 from model.layers import DecoderLayer, EncoderLayer, Memory
+from model.part import Part
 from model.tap import Tap, no_tap, under
 
 
-class Encoder(nn.Module):
+class Encoder(Part):
     """N encoder layers, and a last norm if they do not end in one. With a causal mask and a cache they make a
     decoder-only stack.
 
@@ -31,7 +32,7 @@ class Encoder(nn.Module):
         return tap("normed", self.norm(x)) if self.norm else x
 
 
-class Decoder(nn.Module):
+class Decoder(Part):
     """N decoder layers, which read the same memory, and a last norm if they do not end in one.
 
     Args:    x (B,T,d_model); mask (1,1,T,T), True = may attend; memory (B,S,d_model) with its mask (B,1,1,S); cache

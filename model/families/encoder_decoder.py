@@ -42,7 +42,7 @@ class EncoderDecoder(Network):
     ) -> Tensor:
         """logits (B,t,vocab_size) of tgt_ids (B,T): of all t = T positions, or of the newest t that a cache lacks."""
         start = cache.length if cache else 0
-        mask = causal_mask(tgt_ids.size(1), tgt_ids.device)[:, :, start:]  # (1,1,t,T)
+        mask = causal_mask(tgt_ids.size(1), tgt_ids.device, start)  # (1,1,t,T)
         inside = under("decoder", tap)
         x = self.embedding(tgt_ids[:, start:], under("embedding", inside), start)
         x = self.decoder(x, mask, Memory(memory, pad_mask(src_ids, self.pad_id)), cache, inside)

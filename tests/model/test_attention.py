@@ -110,6 +110,7 @@ def test_masks_by_hand() -> None:
     assert pad_mask(ids, PAD_ID).tolist() == [[[[True, True, False]]], [[[True, False, False]]]]
     assert pad_mask(ids, 6).tolist() == [[[[True, False, True]]], [[[True, True, True]]]]  # another sign may be the one
     assert causal_mask(3).tolist() == [[[[True, False, False], [True, True, False], [True, True, True]]]]
+    assert causal_mask(3, start=1).tolist() == [[[[True, True, False], [True, True, True]]]]
 
 
 def test_a_different_d_k_is_named() -> None:
