@@ -8,6 +8,7 @@ from classroom.words import new_secret
 from pages.classes.browser import LEARNER, MEMBER, code_and_secret, keep_code_and_secret
 from pages.classes.poll_view import options_of, question_text, results
 from pages.classes.room import Seat, address, failed, on_press, room, seat, told
+from pages.classes.strip import follow
 from ui.course.sentence import KEY as SENTENCE
 from ui.text import bold, in_markdown
 
@@ -41,7 +42,7 @@ def door() -> None:
 def asked(mine: Seat) -> None:
     """The newest question, as long as the class has one, and what became of it."""
     with told(MEMBER):
-        poll = room().boards.of(mine.member).poll
+        poll = follow("join", mine).poll
         if poll is None:
             st.info("There is no question yet. It will appear here by itself; look at the lessons meanwhile.")
         else:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping
+from urllib.parse import urlencode
 
 import streamlit as st
 from streamlit.navigation.page import Page
@@ -11,7 +12,7 @@ from classroom.polls import Board, overview
 from pages.classes.browser import DESK, MEMBER
 from pages.classes.room import Desk, Seat, desk, room, seat, told
 from ui.controls.go import go
-from ui.text import bold
+from ui.text import bold, in_html
 
 LOOK_SECONDS = 2.0  # between two looks at the class
 STAND_SECONDS = 60  # between two notes that a learner is still on a page
@@ -26,7 +27,7 @@ def strip(page: str, places: Mapping[str, Page]) -> None:
     Args: page: the address of the page; places: all pages by their addresses
     """
     with told():
-        if (mine := seat()) is not None:
+        if page != "join" and (mine := seat()) is not None:  # that page looks at the class itself
             _learner(page, mine, places)
         if page not in OWN_PAGES and (at := desk()) is not None:
             _teacher(page, at)
@@ -35,26 +36,37 @@ def strip(page: str, places: Mapping[str, Page]) -> None:
 @st.fragment(run_every=LOOK_SECONDS)
 def _learner(page: str, mine: Seat, places: Mapping[str, Page]) -> None:
     with told(MEMBER):
-        _note(page, mine)
-        _news(page, mine, room().boards.of(mine.member), places)
+        board = follow(page, mine)
+        is_open = board.poll is not None and not board.poll.closed
+        label = f"Question {board.poll.number} is open →" if board.poll and is_open else "To the class →"
+        with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="class_strip"):
+            title = f" · {bold(mine.member.title)}" if mine.member.title else ""
+            st.markdown(f"Class **{mine.code}**{title}", width="content")
+            _where_everyone_is(page, board)
+            st.page_link(places["join"], label=label)
 
 
-def _news(page: str, mine: Seat, board: Board, places: Mapping[str, Page]) -> None:
+def follow(page: str, mine: Seat) -> Board:
+    """Look at the class, note that the learner is here, and go where the teacher has just sent everyone.
+
+    Raises: NoSuchClassError; StoreError
+    """
+    _note(page, mine)
+    board = room().boards.of(mine.member)
     place = board.place
     known, seen = st.session_state.get(_MOVE, (0, 0))
     st.session_state[_MOVE] = mine.member.class_id, place.move if place else 0
-    sent = place is not None and known == mine.member.class_id and place.move > seen
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="class_strip"):
-        title = f" · {bold(mine.member.title)}" if mine.member.title else ""
-        st.markdown(f"Class **{mine.code}**{title}", width="content")
-        if place and place.page != page:
-            sent |= st.button("Go where everyone is", key="class_go")
-        if place and sent:
-            go(place.page, place.state)
-        if page != "join":
-            is_open = board.poll is not None and not board.poll.closed
-            label = f"Question {board.poll.number} is open →" if board.poll and is_open else "To the class →"
-            st.page_link(places["join"], label=label)
+    if place and known == mine.member.class_id and place.move > seen:
+        go(place.page, place.state)
+    return board
+
+
+def _where_everyone_is(page: str, board: Board) -> None:
+    """A way there for those who came later."""
+    place = board.place
+    if place and place.page != page:
+        address = f"./{place.page}?{urlencode(place.state)}"
+        st.html(f'<a class="tw-go" href="{in_html(address)}" target="_self">Go where everyone is</a>')
 
 
 def _note(page: str, mine: Seat) -> None:
