@@ -140,6 +140,8 @@ def test_first_the_tokenizer_then_a_model(
     assert call(monkeypatch, "tokenizer", "--data", train_file, "--out", out) == 0
     size = checkpoint.load_tokenizer(out).vocab_size
     assert capsys.readouterr().out == f"{size} entries in {out / 'tokenizer.json'}\n"
+    first = [token.text for token in checkpoint.load_tokenizer(out).tokens(range(6))]
+    assert first == [*SPECIALS, *MORE_SPECIALS]
     assert call(monkeypatch, "gpt-mini", *typed, "--steps", 3, "--seed", 7, "--save-every", 2) == 0
     figures = json.loads((out / "gpt-mini" / "training.json").read_text())
     assert (figures["steps"], figures["recipe"]["steps"], figures["seed"]) == (3, 3, 7)

@@ -137,6 +137,12 @@ def test_it_learns_two_sentences_and_tells_what_moved(make) -> None:  # type: ig
     assert all(0 < share < 1 for share in far.values())
 
 
+def test_the_rate_rises_shortly_and_falls_for_long() -> None:
+    one = recipe(50, 3e-4)
+    assert (one.peak_learning_rate, one.warmup_steps, one.decay_fraction, one.label_smoothing) == (3e-4, 5, 0.9, 0.0)
+    assert recipe(3, 3e-4).warmup_steps == 1
+
+
 def test_the_head_alone_moves_nothing_else() -> None:
     model = reader()
     before = {name: value.clone() for name, value in model.state_dict().items()}
