@@ -62,7 +62,7 @@ def test_no_two_layers_begin_alike_and_the_seed_alone_decides() -> None:
 
 
 def test_the_presets_by_their_sources() -> None:
-    """base: d_k = 64 as in the paper (Table 3), d_ff = 4 · d_model. multi30k-tiny: Transformer-Tiny of Wu et al. 2021."""
+    """base: d_k = 64 as in the paper (Table 3), d_ff = 4 · d_model. multi30k-tiny: Transformer-Tiny, Wu et al. 2021."""
     base = PRESETS["base"]
     assert base == ModelConfig()
     assert (base.d_k, base.d_ff, base.dropout) == (64, 4 * base.d_model, 0.1)
