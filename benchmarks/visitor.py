@@ -40,9 +40,10 @@ class Visitor:
         self.connection = connection
         self.box = ""  # the id of the sentence box
 
-    async def open_page(self) -> Answer:
+    async def open_page(self, page: str = "", query: str = "") -> Answer:
+        """Args: page: the last part of its address; query: what follows the question mark"""
         message = BackMsg()
-        message.rerun_script.query_string = ""
+        message.rerun_script.page_name, message.rerun_script.query_string = page, query
         return await self._run(message)
 
     async def type(self, sentence: str) -> Answer:
