@@ -117,6 +117,7 @@ def test_a_lesson_from_the_first_code_to_the_last_answer(visitor: Callable[..., 
 def test_a_learner_is_known_after_the_browser_was_closed(visitor: Callable[..., Page], url: str) -> None:
     code = open_class(visitor(), url)
     ada = join(visitor(), url, code, "Ada")
+    ada.wait_for_function("code => document.cookie.includes(`walkthrough_learner=${code}.`)", arg=code)
     kept = ada.context.storage_state()
     names = {cookie["name"]: cookie["expires"] for cookie in kept["cookies"]}  # type: ignore[typeddict-item]
     assert names["walkthrough_learner"] > time.time() + 29 * 24 * 3600

@@ -110,8 +110,9 @@ def served_by(words: list[str]) -> Any:
     """What `make serve` with these variables asks of the proxy."""
     assert words[:2] == ["make", "serve"]
     said = subprocess.run(
-        ["make", "--dry-run", "--old-file=.venv/app.stamp", *words[1:]],
+        ["make", "--dry-run", "--no-print-directory", "--old-file=.venv/app.stamp", *words[1:]],
         cwd=ROOT,
+        env={name: value for name, value in os.environ.items() if not name.startswith("MAKE")},  # of `make test` itself
         capture_output=True,
         text=True,
         check=True,
