@@ -176,6 +176,7 @@ def test_a_closed_worker_ends_and_frees_its_memory(settings: Settings) -> None:
         one.read(SENTENCE)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("obedient")
 def test_a_model_that_cannot_be_opened_in_time_is_stopped_and_refused_at_once_then(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
@@ -234,6 +235,7 @@ def test_a_tokenizer_that_swells_takes_only_its_own_process_along(
     close(books)
 
 
+@pytest.mark.slow
 def test_a_tokenizer_that_never_ends_is_stopped(hostile: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "READ_SECONDS", 2)
     books = Shelf(2, partial(in_worker, hostile))
@@ -269,6 +271,7 @@ def test_code_that_a_model_would_run_could_do_nothing(settings: Settings) -> Non
     one.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("wish", "says"),
     [
@@ -294,6 +297,7 @@ def test_whatever_a_worker_does_the_app_goes_on(
     eventually(lambda: processes_below(obedient._process.pid) == [])  # type: ignore[union-attr]
 
 
+@pytest.mark.slow
 def test_what_takes_too_long_is_stopped_and_hurts_nobody(hostile: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "READ_SECONDS", 2)
     bystander, one = opened("bert", hostile), opened("stares", hostile)
@@ -322,6 +326,7 @@ def test_more_memory_than_is_free_is_not_taken(settings: Settings, monkeypatch: 
     opened("bert", settings).close()
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_is_opened_again(settings: Settings) -> None:
     books = Shelf(2, partial(in_worker, settings))
     books.facts("bert")
@@ -463,6 +468,7 @@ os._exit(0)
 """
 
 
+@pytest.mark.slow
 def test_when_the_app_dies_nothing_is_left(settings: Settings) -> None:
     run = subprocess.run(
         [sys.executable, "-c", APP, str(settings.root)], cwd=HERE, capture_output=True, text=True, check=True

@@ -257,6 +257,7 @@ def test_numbers_about_the_server_are_nobodys_business(
     assert server.asked == []
 
 
+@pytest.mark.slow
 def test_a_proxy_that_was_killed_is_started_again(
     app: Callable[[], ThreadingHTTPServer], before: Callable[..., Proxy]
 ) -> None:
@@ -289,6 +290,7 @@ def test_it_follows_the_app_to_other_addresses(
         time.sleep(0.05)
 
 
+@pytest.mark.slow
 def test_two_proxies_at_one_address_are_one_too_many(
     app: Callable[[], ThreadingHTTPServer], before: Callable[..., Proxy], tmp_path: Path
 ) -> None:
