@@ -73,6 +73,26 @@ def serve(script: Path = APP, wait_seconds: float = 120, as_it_comes: bool | Non
     if (script == EMPTY_PAGE) if as_it_comes is None else as_it_comes:
         command.append("--runner.postScriptGC=true")
     command += ["--server.headless=true", "--server.address=127.0.0.1", f"--server.port={port}"]
+    with _running(command, port, wait_seconds, 10) as server:
+        yield server
+
+
+@contextmanager
+def serve_many(processes: int, wait_seconds: float = 180) -> Iterator[Server]:
+    """Run `python -m serving` until the block ends. Its `process` looks after those of the app.
+
+    Raises: RuntimeError, with its output, if it stops or does not answer
+    """
+    port = free_port()
+    command = [sys.executable, "-m", "serving", "--address", "127.0.0.1"]
+    command += ["--port", str(port), "--processes", str(processes)]
+    with _running(command, port, wait_seconds, 60) as server:
+        yield server
+
+
+@contextmanager
+def _running(command: list[str], port: int, wait_seconds: float, end_seconds: float) -> Iterator[Server]:
+    """Run this command, which serves at a port, until the block ends. end_seconds: that it has to end by itself"""
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "log.txt"
         with log.open("wb") as out:
@@ -85,32 +105,10 @@ def serve(script: Path = APP, wait_seconds: float = 120, as_it_comes: bool | Non
         finally:
             process.terminate()
             try:
-                process.wait(10)
+                process.wait(end_seconds)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
-
-
-@contextmanager
-def serve_many(processes: int, wait_seconds: float = 180) -> Iterator[Server]:
-    """Run `python -m serving` until the block ends. Its `process` looks after those of the app.
-
-    Raises: RuntimeError, with its output, if it stops or does not answer
-    """
-    port = free_port()
-    command = [sys.executable, "-m", "serving", "--address", "127.0.0.1"]
-    command += ["--port", str(port), "--processes", str(processes)]
-    with tempfile.TemporaryDirectory() as folder:
-        log = Path(folder) / "log.txt"
-        with log.open("wb") as out:
-            process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
-        server = Server(f"http://127.0.0.1:{port}", process, log)
-        try:
-            _wait_for(server, wait_seconds)
-            yield server
-        finally:
-            process.terminate()  # which ends all of them
-            process.wait(60)
 
 
 def _wait_for(server: Server, seconds: float) -> None:

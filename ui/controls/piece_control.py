@@ -9,16 +9,23 @@ from ui.text import visible
 
 
 def choose_part(label: str, texts: Sequence[str], default: int, of: str, name: str = "hide") -> int:
-    """Control for one piece or word of a sentence `of`; kept in the address, under this name, by its number."""
-    key = _part_key(name, of)
+    """Control for one piece or word of a sentence `of`; kept in the address, under this name, by its number.
+
+    It stays the same box for every sentence: of two boxes, Streamlit would take the old one away only when the whole
+    page has run.
+    """
+    key = f"{name}/part"
 
     def write() -> None:
         write_count(name, st.session_state[key] + 1, default + 1)
 
+    chosen = current_part(len(texts), default, of, name)
+    if st.session_state.get(f"{key}/of") != of:
+        st.session_state[key], st.session_state[f"{key}/of"] = chosen, of
     return st.selectbox(
         label,
         range(len(texts)),
-        index=current_part(len(texts), default, of, name),
+        index=chosen,
         format_func=lambda i: f"{i + 1} {visible(texts[i])}",
         key=key,
         on_change=write,
@@ -29,9 +36,5 @@ def choose_part(label: str, texts: Sequence[str], default: int, of: str, name: s
 def current_part(n: int, default: int, of: str, name: str = "hide") -> int:
     """Which of n parts `choose_part` is set to, also where that is not on the page (presenter mode)."""
     in_address = (read_count(name, n + 1) or default + 1) - 1
-    return int(st.session_state.get(_part_key(name, of), in_address))
-
-
-def _part_key(name: str, of: str) -> str:
-    """The key belongs to the sentence: another one has other options."""
-    return f"{name}/{of}"
+    is_of_this = st.session_state.get(f"{name}/part/of") == of
+    return int(st.session_state.get(f"{name}/part", in_address)) if is_of_this else in_address
