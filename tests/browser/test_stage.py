@@ -22,6 +22,8 @@ expect.set_options(timeout=20_000)
 DEMO = ROOT / "tests" / "browser" / "stage_demo.py"
 SENTENCE = "The girl sees the boy."
 FULL = "the cat sees a big dog and " * 20  # more than the model takes
+NAMES = "all => all.map(one => one.getAttribute('aria-label') ?? one.textContent)"  # of buttons
+ENDLESS = "readable = new ReadableStream(); writable = new WritableStream();"  # numbers that never come
 QUICK = 20  # times as fast as a visitor watches: what is looked at here does not depend on it
 
 
@@ -63,6 +65,17 @@ def runs(page: Page) -> str:
 
 def length(page: Page) -> float:
     return float(ask(page, "return ride.data.moments.at(-1).end"))
+
+
+def test_while_the_numbers_are_unpacked_nothing_without_a_meaning_is_shown(page: Page, url: str) -> None:
+    page.add_init_script(f"globalThis.DecompressionStream = class {{ {ENDLESS} }}")
+    page.goto(f"{url}/?sentence={SENTENCE}")
+    expect(page.locator(".stage[data-outline]")).to_be_visible()
+    expect(page.locator(".stage").get_by_role("button", name="Play")).to_be_visible()
+    for name in ("Step inside", "The whole machine"):
+        expect(page.locator(".stage").get_by_role("button", name=name)).to_have_count(0)
+    expect(page.locator(".stage .scale")).to_be_hidden()
+    assert all(name.strip() for name in page.locator(".stage button:visible").evaluate_all(NAMES))
 
 
 def test_every_column_and_line_is_drawn_with_the_models_own_numbers(page: Page, url: str) -> None:

@@ -23,6 +23,7 @@ class Card {
     this.scale.append(el("i", "ramp"), this.scaleText);
     this.ways = el("div", "ways");
     this.ways.append(this.onward, this.enter);
+    this.ways.hidden = this.scale.hidden = true; // until there are numbers
     this.root.append(this.count, this.earlier, this.caption, this.heads, this.look, this.ways, this.scale);
     this.ride = ride;
   }

@@ -32,6 +32,7 @@ class Controls {
     this.full = this.button("small", "Full screen", () => ride.fullScreen(), "M4 9V4h5M15 4h5v5M20 15v5h-5M9 20H4v-5");
     this.whole = el("button", "toggle whole", "The whole machine");
     this.whole.type = "button";
+    this.whole.hidden = true;
     this.whole.addEventListener("click", () => ride.whole());
     this.root.append(this.play, this.back, this.next, this.line, this.speed, this.stops, this.captions, this.full, this.whole);
   }
