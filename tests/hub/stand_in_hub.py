@@ -125,7 +125,7 @@ class Handler(BaseHTTPRequestHandler):
                 "Location": f"{self.hub.url.replace('127.0.0.1', 'localhost')}/elsewhere/{name}/-/{file}",
             }
             return self.answer(302, headers)
-        self.hub.hold.wait(10)
+        self.hub.hold.wait(300)
         content = self.hub.instead.get(file, content)
         begin = self.headers.get("Range", "") if self.hub.ranges else ""
         if begin:

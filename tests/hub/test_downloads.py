@@ -290,13 +290,13 @@ def test_two_visitors_fetch_the_same_model_once(hub: Hub, settings: Settings) ->
     visitors = [threading.Thread(target=fetch, args=(offer, settings, seen.append)) for seen in watched]
     for visitor in visitors:
         visitor.start()
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while not all(watched) and time.monotonic() < deadline:
         time.sleep(0.005)
     assert is_being_fetched(NAME, settings)
     hub.hold.set()
     for visitor in visitors:
-        visitor.join(10)
+        visitor.join(60)
     assert [seen[-1] for seen in watched] == [1, 1]
     assert all(len(hub.sent(name)) == 1 for name in READ_HERE)
     assert not is_being_fetched(NAME, settings)
@@ -310,15 +310,15 @@ def test_of_two_models_at_once_one_may_fail(hub: Hub, settings: Settings) -> Non
     hub.hold.clear()
     with ThreadPoolExecutor(2) as pool:
         good, bad = (pool.submit(fetch, offer, settings, ignore) for offer in offers)
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while len(hub.sent("model.safetensors") + hub.sent("tokenizer.json")) < 2 and time.monotonic() < deadline:
             time.sleep(0.005)
         assert all(is_being_fetched(offer.name, settings) for offer in offers)
         hub.repositories[other].gated = "auto"
         hub.hold.set()
-        good.result(10)
+        good.result(60)
         with pytest.raises(ModelError, match=r"refuses .* with error 401"):
-            bad.result(10)
+            bad.result(60)
     assert listed(settings.root) == [NAME]
     load(NAME, settings)
 

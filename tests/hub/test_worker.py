@@ -130,7 +130,7 @@ def the_only_worker() -> int:
 
 
 def eventually(condition: object) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while not condition() and time.monotonic() < deadline:  # type: ignore[operator]
         time.sleep(0.02)
     assert condition()  # type: ignore[operator]
@@ -184,7 +184,7 @@ def test_a_model_that_cannot_be_opened_in_time_is_stopped_and_refused_at_once_th
     monkeypatch.setattr(worker, "CHECK_SECONDS", 2)
     monkeypatch.setattr(worker, "GRACE_SECONDS", 1)
     books = Shelf(2, partial(in_worker, settings))
-    for wait in (60, 0.5):
+    for wait in (100, 2):  # the second time it is not tried again
         begun = time.monotonic()
         with pytest.raises(ModelError, match=r"^The model took longer than 2 seconds, so it was stopped\.$"):
             books.facts("endless")
@@ -241,6 +241,7 @@ def test_a_tokenizer_that_never_ends_is_stopped(hostile: Settings, monkeypatch: 
     books = Shelf(2, partial(in_worker, hostile))
     with pytest.raises(ModelError, match=r"^The model took longer than 2 seconds, so it was stopped\.$"):
         books.read("stares", ENDLESS)
+    monkeypatch.setattr(worker, "READ_SECONDS", 60)
     assert books.read("stares", "cat").tokens
     close(books)
 
@@ -292,6 +293,7 @@ def test_whatever_a_worker_does_the_app_goes_on(
     with pytest.raises(ModelError, match=says):
         books.read("gpt2", f"{wish} x")
     assert memory_of_this_process() < before + 2**26
+    monkeypatch.setattr(worker, "READ_SECONDS", 60)
     assert books.read("gpt2", "cat").tokens == ("cat",)
     close(books)
     eventually(lambda: processes_below(obedient._process.pid) == [])  # type: ignore[union-attr]
@@ -307,7 +309,7 @@ def test_what_takes_too_long_is_stopped_and_hurts_nobody(hostile: Settings, monk
         assert len(bystander.read(SENTENCE).tokens) > 3
         assert not hanging.done() or time.monotonic() - begun > 2
         with pytest.raises(ModelError, match=r"^The model took longer than 2 seconds, so it was stopped\.$"):
-            hanging.result(30)
+            hanging.result(60)
     with pytest.raises(ClosedError):
         one.read(SENTENCE)
     bystander.close()
@@ -350,7 +352,7 @@ def test_when_it_is_killed_in_the_middle_of_a_sentence_only_this_is_lost(hostile
         os.kill(process, signal.SIGKILL)
         for one in waiting:
             with pytest.raises(ModelError, match=r"^The model's files make the library that reads them crash\.$"):
-                one.result(30)
+                one.result(60)
     close(books)
 
 

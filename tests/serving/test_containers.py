@@ -23,7 +23,8 @@ import pytest
 import yaml
 
 from serving import __main__ as command
-from serving.app_process import answers, free_port
+from serving.app_process import answers
+from tests.ports import free_port
 from tests.test_commands import FOLDERS
 
 ROOT = Path(__file__).parents[2]
@@ -181,7 +182,7 @@ def test_the_image_has_what_the_app_needs_and_nothing_else() -> None:
 
 def test_a_container_knows_whether_it_is_well() -> None:
     def well(url: str) -> bool:
-        return subprocess.run([sys.executable, "-m", "serving.health", url], cwd=ROOT, timeout=30).returncode == 0
+        return subprocess.run([sys.executable, "-m", "serving.health", url], cwd=ROOT, timeout=100).returncode == 0
 
     with HTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=ROOT)) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -218,7 +219,7 @@ def image() -> Iterator[Path]:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(200)
+@pytest.mark.timeout(400)
 def test_the_app_runs_where_it_cannot_write_and_without_roots_rights(image: Path) -> None:
     port, scratch = free_port(), image.parent / "tmp"
     env = {"PATH": os.environ["PATH"], "HOME": str(scratch), "TMPDIR": str(scratch), "OMP_NUM_THREADS": "1"}
@@ -235,7 +236,7 @@ def test_the_app_runs_where_it_cannot_write_and_without_roots_rights(image: Path
             stderr=subprocess.STDOUT,
         )
         try:
-            end = time.monotonic() + 150
+            end = time.monotonic() + 300
             while not answers(f"http://127.0.0.1:{port}/ready"):
                 log.seek(0)
                 assert process.poll() is None, log.read()
@@ -245,5 +246,5 @@ def test_the_app_runs_where_it_cannot_write_and_without_roots_rights(image: Path
             assert "Traceback" not in log.read()
         finally:
             process.terminate()
-            process.wait(20)
+            process.wait(60)
     assert not list(image.rglob("__pycache__"))

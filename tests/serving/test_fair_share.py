@@ -107,6 +107,7 @@ def test_what_is_beyond_a_share_is_read_later_and_in_order(monkeypatch: pytest.M
         slept.append(seconds)
 
     monkeypatch.setattr("serving.fair_share.asyncio.sleep", sleep)
+    monkeypatch.setattr("serving.fair_share.Turns", lambda: Turns(clock=lambda: 0.0))  # none comes while it works
     n = MESSAGES_AT_ONCE + 5
     sent = iter(range(n))
     got: list[int] = []

@@ -1,10 +1,13 @@
 """A live training: what it reports, how it ends, and that it leaves nothing running."""
 
+import itertools
 import os
 import signal
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -107,14 +110,24 @@ def test_without_a_process_one_sentence_says_so(monkeypatch: pytest.MonkeyPatch)
     assert training.ended == "The server cannot start a process for a training; try again later."
 
 
+@pytest.fixture
+def own_clocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clocks that go on by a hundredth of a second whenever they are read, however slow the machine is."""
+    clock, processor = (itertools.count(0, 0.01) for _ in range(2))
+    clocks = SimpleNamespace(monotonic=partial(next, clock), process_time=partial(next, processor))
+    monkeypatch.setattr(live, "time", clocks)
+
+
+@pytest.mark.usefixtures("own_clocks")
 def test_when_its_time_is_up_it_ends_with_what_it_has() -> None:
     sent: list[Report] = []
-    ended = live.train(Choice(), sent.append, seconds=time.process_time() + 0.3)
+    ended = live.train(Choice(), sent.append, seconds=0.3)
     assert ended == "The training has used its 60 seconds of processor time, so it ends with what it has."
     assert 0 < sent[-1].step < toy.STEPS
     assert sent[-1].weights
 
 
+@pytest.mark.usefixtures("own_clocks")
 def test_a_training_that_hardly_gets_a_turn_ends_with_what_it_has() -> None:
     sent: list[Report] = []
     ended = live.train(Choice(), sent.append, seconds=float("inf"), at_most=0.3)

@@ -10,7 +10,7 @@ from ui import queue
 from ui.queue import MOST, TOO_MANY, WORKERS, Job, TooMuchWorkError, Work, submit
 
 
-def until(condition: Callable[[], bool], job: Job, seconds: float = 10) -> None:
+def until(condition: Callable[[], bool], job: Job, seconds: float = 60) -> None:
     end = time.monotonic() + seconds
     while not condition():
         job.look()
@@ -21,7 +21,7 @@ def until(condition: Callable[[], bool], job: Job, seconds: float = 10) -> None:
 def steps(gate: threading.Event, n: int = 4) -> Work:
     for i in range(n):
         yield i / n
-        gate.wait(10)
+        gate.wait(60)
     return "result"
 
 
@@ -41,7 +41,7 @@ def test_progress_is_what_the_work_says() -> None:
     def work() -> Work:
         for share, gate in zip((0.25, 0.5, 7.0), gates, strict=True):
             yield share
-            gate.wait(10)
+            gate.wait(60)
 
     job = submit(work)
     for share, gate in zip((0.25, 0.5, 1.0), gates, strict=True):
@@ -103,7 +103,7 @@ def test_work_that_nobody_looks_at_stops_by_itself(monkeypatch: pytest.MonkeyPat
             time.sleep(0.01)
 
     job = submit(forever)
-    end = time.monotonic() + 10
+    end = time.monotonic() + 60
     while job.state != "stopped":
         assert time.monotonic() < end
         time.sleep(0.01)
