@@ -63,13 +63,18 @@ class Place:
 
 @dataclass(frozen=True)
 class Somebody:
-    """A learner as the teacher sees one. here: heard of just now; sentence: '' if they offered none"""
+    """A learner as the teacher sees one.
+
+    here:     heard of just now; sentence: '' if they offered none
+    progress: by lesson, how many questions they answered right, and how many it asks
+    """
 
     learner_id: int
     nickname: str
     page: str
     here: bool
     sentence: str
+    progress: Mapping[str, tuple[int, int]]
 
 
 def seconds() -> int:
@@ -171,9 +176,12 @@ def people(db: Database, teacher: Teacher, now: int | None = None) -> list[Someb
     with db.reading() as session:
         own(session, teacher)
         rows = session.scalars(select(Learner).where(Learner.class_id == teacher.class_id).order_by(Learner.id))
-        return [
-            Somebody(one.id, one.nickname, one.page, abs(now - one.seen) <= HERE_SECONDS, one.sentence) for one in rows
-        ]
+        return [_somebody(one, now) for one in rows]
+
+
+def _somebody(one: Learner, now: int) -> Somebody:
+    progress = {lesson: (right, of) for lesson, (right, of) in one.progress.items()}
+    return Somebody(one.id, one.nickname, one.page, abs(now - one.seen) <= HERE_SECONDS, one.sentence, progress)
 
 
 def send(db: Database, teacher: Teacher, page: str, state: Mapping[str, str], pages: frozenset[str]) -> None:
@@ -236,12 +244,12 @@ def come_back(db: Database, code: str, token: str) -> Member | None:
         return Member(row.Class.id, row.Learner.id, row.Learner.nickname, row.Class.title) if row else None
 
 
-def present(session: Session, member: Member) -> Learner:
-    """The row of a learner.
+def present(session: Session, member: Member, lock: bool = False) -> Learner:
+    """The row of a learner; with a lock until the session ends, so that two changes come one after the other.
 
     Raises: NoSuchClassError if the class was deleted
     """
-    found = session.get(Learner, member.learner_id)
+    found = session.get(Learner, member.learner_id, with_for_update={"key_share": True} if lock else None)
     if found is None:
         raise NoSuchClassError(ENDED)
     return found
@@ -256,6 +264,17 @@ def stand(db: Database, member: Member, page: str, now: int | None = None) -> No
     with db.writing() as session:
         found = present(session, member)
         found.page, found.seen = clean(page, 60), now
+
+
+def report(db: Database, member: Member, progress: Mapping[str, tuple[int, int]]) -> None:
+    """Note what a learner has answered right in some lessons; of the others, what was noted before stays.
+
+    Args:   progress: see `Somebody`
+    Raises: NoSuchClassError; StoreError
+    """
+    with db.writing() as session:
+        found = present(session, member, lock=True)
+        found.progress = {**found.progress, **{lesson: list(counts) for lesson, counts in progress.items()}}
 
 
 def offer(db: Database, member: Member, sentence: str) -> None:

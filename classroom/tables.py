@@ -56,6 +56,7 @@ class Learner(Base):
     token_hash: of the random token that the browser keeps
     page:       the address of the page that they are on; seen: when they were last heard of
     sentence:   their own, if they agreed that the teacher may show it, else ''
+    progress:   by the address of a lesson: how many questions they answered right, and how many it asks
     """
 
     __tablename__ = "learners"
@@ -69,6 +70,7 @@ class Learner(Base):
     seen: Mapped[int] = mapped_column(BigInteger)
     page: Mapped[str] = mapped_column(String(60), default="")
     sentence: Mapped[str] = mapped_column(Text, default="")
+    progress: Mapped[dict[str, Any]] = mapped_column(default=dict)
 
 
 class Poll(Base):

@@ -22,7 +22,8 @@ def door() -> None:
     keep_code_and_secret(LEARNER, "", token)
     st.markdown(
         "Your teacher shows a code of six letters and digits. You need no account and no name; the class forgets "
-        "everything after 30 days, or when you leave."
+        "everything after 30 days, or when you leave. Your teacher sees which page you are on, and how many questions "
+        "of each lesson you have answered right."
     )
     with st.form("join", border=True, width=420):
         code = st.text_input("Code of the class", st.query_params.get("code", "")[:40], key="class/code")

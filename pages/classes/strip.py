@@ -7,18 +7,20 @@ from urllib.parse import urlencode
 import streamlit as st
 from streamlit.navigation.page import Page
 
-from classroom.classes import send, stand
+from classroom.classes import report, send, stand
 from classroom.polls import Board, overview
 from pages.classes.browser import DESK, MEMBER
 from pages.classes.room import Desk, Seat, desk, room, seat, told
 from ui.controls.go import go
+from ui.course.lesson import COURSE
+from ui.course.progress import right_by_lesson
 from ui.text import bold, in_html
 
 LOOK_SECONDS = 2.0  # between two looks at the class
 STAND_SECONDS = 60  # between two notes that a learner is still on a page
 OWN_PAGES = ("join", "teach")
 NOT_SENT = ("present", "step", "class", "secret", "code", "desk")  # of an address: the sender's own business
-_MOVE, _STOOD = "class.move", "class.stood"  # in the session
+_MOVE, _STOOD, _TOLD = "class.move", "class.stood", "class.told"  # in the session
 
 
 def strip(page: str, places: Mapping[str, Page]) -> None:
@@ -47,11 +49,12 @@ def _learner(page: str, mine: Seat, places: Mapping[str, Page]) -> None:
 
 
 def follow(page: str, mine: Seat) -> Board:
-    """Look at the class, note that the learner is here, and go where the teacher has just sent everyone.
+    """Look at the class, note where the learner is in the course, and go where the teacher has just sent everyone.
 
     Raises: NoSuchClassError; StoreError
     """
-    _note(page, mine)
+    _note_page(page, mine)
+    _note_progress(mine)
     board = room().boards.of(mine.member)
     place = board.place
     known, seen = st.session_state.get(_MOVE, (0, 0))
@@ -69,12 +72,24 @@ def _where_everyone_is(page: str, board: Board) -> None:
         st.html(f'<a class="tw-go" href="{in_html(address)}" target="_self">Go where everyone is</a>')
 
 
-def _note(page: str, mine: Seat) -> None:
+def _note_page(page: str, mine: Seat) -> None:
     """That the learner is on this page: when they came to it, and once a minute."""
-    before, when = st.session_state.get(_STOOD, ("", -STAND_SECONDS))
-    if page != before or abs(time.monotonic() - when) >= STAND_SECONDS or _STOOD not in st.session_state:
+    here = mine.member.learner_id, page
+    before, when = st.session_state.get(_STOOD, (None, 0.0))
+    if here != before or abs(time.monotonic() - when) >= STAND_SECONDS:
         stand(room().db, mine.member, page)
-        st.session_state[_STOOD] = page, time.monotonic()
+        st.session_state[_STOOD] = here, time.monotonic()
+
+
+def _note_progress(mine: Seat) -> None:
+    """In which lessons the learner has answered more or fewer questions right than the class was told."""
+    who, told_before = st.session_state.get(_TOLD, (None, {}))
+    before = told_before if who == mine.member.learner_id else {}
+    new = {slug: counts for slug, counts in right_by_lesson().items() if before.get(slug) != counts}
+    new = {slug: counts for slug, counts in new.items() if COURSE.title(slug)}  # a cookie may hold anything
+    if new:
+        report(room().db, mine.member, new)
+        st.session_state[_TOLD] = mine.member.learner_id, before | new
 
 
 @st.fragment(run_every=LOOK_SECONDS)

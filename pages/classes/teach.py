@@ -11,6 +11,7 @@ from classroom.qr import qr_code
 from pages.classes.browser import DESK, TEACHER, keep_code_and_secret
 from pages.classes.questions import live_question, put_question
 from pages.classes.room import Desk, address, desk, room, told
+from pages.classes.standing import where_they_stand
 from pages.classes.where import sentences, where_they_are
 from ui.controls.segmented import one_of
 from ui.text import bold, in_html
@@ -104,8 +105,8 @@ def end(at: Desk) -> None:
 def at_desk(at: Desk) -> None:
     keep_code_and_secret(TEACHER, at.teacher.code, at.secret)
     parts = {
-        "Invitation": invitation, "Questions": questions, "Who is where": where_they_are, "Sentences": sentences,
-        "End": end,
+        "Invitation": invitation, "Questions": questions, "Who is where": where_they_are, "Progress": where_they_stand,
+        "Sentences": sentences, "End": end,
     }  # fmt: skip
     chosen = one_of("What you see", list(parts), key="desk", label_visibility="collapsed")
     with told(DESK):

@@ -1,5 +1,7 @@
 """Opening, joining, teaching and deleting a class, on both databases."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from sqlalchemy import select
 
@@ -16,6 +18,7 @@ from classroom.classes import (
     offer,
     open_class,
     people,
+    report,
     send,
     stand,
     sweep,
@@ -163,6 +166,33 @@ def test_where_learners_stand_and_who_is_here(db: Database) -> None:
     assert overview(db, teacher, NOW - DAY).here == 0
 
 
+def test_what_learners_have_answered_right_is_kept_by_lesson(db: Database) -> None:
+    teacher, other = new_class(db), new_class(db)
+    one, two = learners(db, teacher, 2)
+    learners(db, other, 1)
+    assert [somebody.progress for somebody in people(db, teacher, NOW)] == [{}, {}]
+    report(db, one, {"masking": (1, 3), "encoder": (5, 5)})
+    report(db, two, {"masking": (0, 3)})
+    report(db, one, {"masking": (2, 3)})  # as from another tab, which knows nothing of the encoder
+    report(db, one, {})
+    assert [somebody.progress for somebody in people(db, teacher, NOW)] == [
+        {"masking": (2, 3), "encoder": (5, 5)}, {"masking": (0, 3)},
+    ]  # fmt: skip
+    assert [somebody.progress for somebody in people(db, other, NOW)] == [{}]
+    leave(db, one)
+    assert [somebody.progress for somebody in people(db, teacher, NOW)] == [{"masking": (0, 3)}]
+    with pytest.raises(NoSuchClassError):
+        report(db, one, {"masking": (1, 3)})
+
+
+def test_two_tabs_that_report_at_once_lose_nothing(db: Database) -> None:
+    teacher = new_class(db)
+    (one,) = learners(db, teacher, 1)
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda n: report(db, one, {f"lesson-{n}": (n, 20)}), range(20)))
+    assert people(db, teacher, NOW)[0].progress == {f"lesson-{n}": (n, 20) for n in range(20)}
+
+
 def test_a_sentence_is_shown_by_agreement_and_forgotten_when_it_is_taken_back(db: Database) -> None:
     teacher = new_class(db)
     (one,) = learners(db, teacher, 1)
@@ -204,6 +234,7 @@ def test_deleting_a_class_deletes_everything_and_everybody_is_told(db: Database)
     for do in (
         lambda: overview(db, teacher, NOW), lambda: people(db, teacher), lambda: ask(db, teacher, QUESTION),
         lambda: view(db, one), lambda: stand(db, one, "masking"), lambda: offer(db, one, "x"),
+        lambda: report(db, one, {"masking": (1, 3)}),
         lambda: send(db, teacher, "masking", {}, PAGES), lambda: lock_class(db, teacher, True),
         lambda: answer(db, one, 1, frozenset({1})),
     ):  # fmt: skip

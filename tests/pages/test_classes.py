@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from classroom.classes import join, open_class, people, send
+from classroom.classes import join, open_class, people, report, send
 from classroom.database import GONE, Database
 from classroom.polls import LATE, TWICE, Asked, answer, ask, checked, overview, set_state
 from classroom.setting import SETTING
@@ -18,7 +18,7 @@ from pages.classes.questions import as_asked
 from pages.classes.room import Desk, Seat
 from pages.lesson_page import model_of
 from tests.course import LESSONS
-from tests.pages.kit import ROOT, ROUTER, assert_sound, component, elements, go_to, markdown, opened
+from tests.pages.kit import ROOT, ROUTER, assert_sound, component, elements, give_answer, go_to, markdown, opened, table
 from ui import engine
 from ui.course.lesson import Lesson
 from ui.course.quiz import Question
@@ -301,6 +301,45 @@ def test_where_the_class_is(db: Database) -> None:
         ["Translate", "1", "N3"], ["Tokenization", "1", "N2"], ["Masking", "2", "N0, N1"],
     ]  # fmt: skip
     assert "**4** of 4 learners are here now." in markdown(app)
+
+
+def test_where_the_class_stands(db: Database) -> None:
+    at = a_class(db)
+    assert progress(standing(at, "Progress")) == []
+    ada, bob, cleo = (a_learner(db, at, name) for name in ("Ada", f"{HOSTILE[:20]}", ""))
+    asks = len(sitting(ada, "masking").session_state["asked"][1])
+    report(db, ada.member, {"masking": (asks, asks), "encoder": (1, 4)})
+    report(db, bob.member, {"masking": (1, asks)})
+    app = standing(at, "Progress")
+    assert "Learners who have answered questions of the lessons: **2** of 3." in markdown(app)
+    assert progress(app) == [
+        (100 * (asks + 1) // (3 * asks), f"Masking: **{asks + 1}** of {3 * asks} answered right. All right: **1** of 3 learners."),
+        (8, "Encoder: **1** of 12 answered right. All right: **0** of 3 learners."),
+    ]
+    assert "Ada" not in " ".join(e.proto.body for e in app.get("html"))  # not on the projector unless one asks for it
+    app.toggle(key="teach/each").set_value(True).run()
+    assert table(sound(app), "Learner") == [
+        ["Ada", f"{asks + 1} of {asks + 4}", f"Masking {asks} of {asks}, Encoder 1 of 4"],
+        [HOSTILE[:20], f"1 of {asks}", f"Masking 1 of {asks}"],
+        ["Learner 3", "0", ""],
+    ]
+    assert cleo.member.nickname == ""
+
+
+def test_what_a_learner_answers_right_in_a_lesson_is_told_and_nothing_else(db: Database) -> None:
+    at = a_class(db)
+    app = AppTest.from_file(ROUTER, default_timeout=60)
+    app.session_state[MEMBER] = a_learner(db, at)
+    app.session_state["answers"] = {("no-lesson", "x"): True, ("encoder", "apart"): True}
+    app.session_state["question_counts"] = {"no-lesson": 3, "encoder": 1}
+    sound(go_to(app, "masking").run())
+    assert people(db, at.teacher)[0].progress == {"encoder": (1, 1)}
+    questions: list[Question] = app.session_state["asked"][1]
+    for right in (True, False):
+        (option, *_) = (n for n in range(4) if (n in questions[0].correct) == right)
+        give_answer(app, "masking", 0, option)
+        told = people(db, at.teacher)[0].progress
+        assert told == {"encoder": (1, 1), "masking": (int(right), len(questions))}
 
 
 def test_everyone_here_now_sends_the_page_and_its_state(db: Database) -> None:

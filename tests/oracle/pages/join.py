@@ -14,7 +14,8 @@ def frame(page: Page) -> Statements:
     yield Statement("title", "Join a class")
     yield markdown(
         "Your teacher shows a code of six letters and digits. You need no account and no name; the class forgets "
-        "everything after 30 days, or when you leave."
+        "everything after 30 days, or when you leave. Your teacher sees which page you are on, and how many questions "
+        "of each lesson you have answered right."
     )
     yield text_box("Code of the class", page.state.get("code", "")[:40])
     yield text_box("Nickname, if you like", "")
