@@ -76,12 +76,13 @@ def _given(mine: Seat, poll: Shown) -> frozenset[int]:
 def _answer(mine: Seat, poll: Shown) -> None:
     labels, key = options_of(poll), f"class/{poll.poll_id}"
     if poll.asked.several:
-        chosen = frozenset(n for n, label in enumerate(labels) if st.checkbox(label, key=f"{key}/{n}"))
+        boxes = (st.checkbox(label, key=f"{key}/{n}", persist_state="session") for n, label in enumerate(labels))
+        chosen = frozenset(n for n, ticked in enumerate(boxes) if ticked)
         st.caption("More than one may be right.")
     else:
         one = st.radio(
             "Your answer", range(len(labels)), index=None, format_func=labels.__getitem__, key=key,
-            label_visibility="collapsed",
+            label_visibility="collapsed", persist_state="session",
         )  # fmt: skip
         chosen = frozenset() if one is None else frozenset([one])
 

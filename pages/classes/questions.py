@@ -36,10 +36,11 @@ def put_question(at: Desk) -> None:
 
 def _of_a_lesson() -> Asked | None:
     lessons = {lesson.title: lesson for lesson in COURSE.lessons}
-    lesson = lessons[st.selectbox("Lesson", list(lessons), key="teach/lesson")]
+    lesson = lessons[st.selectbox("Lesson", list(lessons), key="teach/lesson", persist_state="session")]
     try:
         asks = _asks(lesson)
-        n = st.selectbox("Question", range(1, len(asks) + 1), key=f"teach/{lesson.slug}") - 1
+        numbers = range(1, len(asks) + 1)
+        n = st.selectbox("Question", numbers, key=f"teach/{lesson.slug}", persist_state="session") - 1
         if not isinstance(question := asks[n], Question):
             question = asks[n] = question()
     except CheckpointError as error:  # of a model that only this lesson needs
@@ -72,13 +73,13 @@ def _asks(lesson: Lesson) -> list[Ask]:
 
 
 def _own() -> Asked | None:
-    text = st.text_area("Your question", key="teach/text", height=80)
+    text = st.text_area("Your question", key="teach/text", height=80, persist_state="session")
     label = f"The options, each on a line of its own, two to {MAX_OPTIONS}"
-    typed = st.text_area(label, key="teach/options", height=120)
+    typed = st.text_area(label, key="teach/options", height=120, persist_state="session")
     options = tuple(line.strip() for line in typed.splitlines() if line.strip())
     right = st.selectbox(
         "The right one, if you want to say so", [None, *range(len(options))], key="teach/right",
-        format_func=lambda n: "none" if n is None else options[n],
+        format_func=lambda n: "none" if n is None else options[n], persist_state="session",
     )  # fmt: skip
     return Asked(text, options, frozenset() if right is None else frozenset([right])) if text and options else None
 

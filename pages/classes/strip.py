@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Mapping
-from urllib.parse import urlencode
 
 import streamlit as st
 from streamlit.navigation.page import Page
@@ -14,7 +13,7 @@ from pages.classes.room import Desk, Seat, desk, room, seat, told
 from ui.controls.go import go
 from ui.course.lesson import COURSE
 from ui.course.progress import right_by_lesson
-from ui.text import bold, in_html
+from ui.text import bold
 
 LOOK_SECONDS = 2.0  # between two looks at the class
 STAND_SECONDS = 60  # between two notes that a learner is still on a page
@@ -67,9 +66,8 @@ def follow(page: str, mine: Seat) -> Board:
 def _where_everyone_is(page: str, board: Board) -> None:
     """A way there for those who came later."""
     place = board.place
-    if place and place.page != page:
-        address = f"./{place.page}?{urlencode(place.state)}"
-        st.html(f'<a class="tw-go" href="{in_html(address)}" target="_self">Go where everyone is</a>')
+    if place and place.page != page and st.button("Go where everyone is", key="class_go", type="tertiary"):
+        go(place.page, place.state)
 
 
 def _note_page(page: str, mine: Seat) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.browser.classes import ask_primes, desk, join, open_class
 from tests.browser.conftest import ROOT, offline, served
 from tests.browser.kit import axe_faults, has_run, lasting, settled, sideways, wear
 
@@ -39,39 +40,6 @@ def visitor(browser: Browser) -> Iterator[Callable[..., Page]]:
     yield start
     for context in reversed(opened):
         context.__exit__(None, None, None)
-
-
-def open_class(page: Page, url: str) -> str:
-    """Its code."""
-    page.goto(f"{url}/teach")
-    page.get_by_label("Name of the class, if you like").fill("Physics")
-    page.get_by_role("button", name="Open a class").click()
-    code = page.locator(".tw-code")
-    expect(code).to_be_visible()
-    return code.inner_text()
-
-
-def join(page: Page, url: str, code: str, nickname: str = "") -> Page:
-    page.goto(f"{url}/join?code={code}")
-    expect(page.get_by_label("Code of the class")).to_have_value(code)
-    page.get_by_label("Nickname, if you like").fill(nickname)
-    page.get_by_role("button", name="Join").click()
-    expect(page.get_by_text("You are in the class")).to_be_visible()
-    return page
-
-
-def desk(page: Page, part: str) -> None:
-    page.locator(".st-key-desk").get_by_text(part, exact=True).click()
-
-
-def ask_primes(teacher: Page) -> None:
-    desk(teacher, "Questions")
-    teacher.locator(".st-key-source").get_by_text("Your own", exact=True).click()
-    teacher.get_by_label("Your question").fill("Which is prime?")
-    teacher.get_by_label(re.compile("The options")).fill("4\n5\n6")
-    teacher.get_by_label("The right one").click()
-    teacher.keyboard.press("Escape")
-    teacher.get_by_role("button", name="Ask the class").click()
 
 
 @pytest.mark.timeout(400)
@@ -114,16 +82,68 @@ def test_a_lesson_from_the_first_code_to_the_last_answer(visitor: Callable[..., 
     assert not has_run(teacher)
 
 
-def test_a_learner_is_known_after_the_browser_was_closed(visitor: Callable[..., Page], url: str) -> None:
-    code = open_class(visitor(), url)
-    ada = join(visitor(), url, code, "Ada")
-    ada.wait_for_function("code => document.cookie.includes(`walkthrough_learner=${code}.`)", arg=code)
-    kept = ada.context.storage_state()
-    names = {cookie["name"]: cookie["expires"] for cookie in kept["cookies"]}  # type: ignore[typeddict-item]
-    assert names["walkthrough_learner"] > time.time() + 29 * 24 * 3600
-    again = visitor(storage_state=kept)
-    again.goto(f"{url}/join")
-    expect(again.get_by_text("You are in the class")).to_be_visible()
+@pytest.mark.timeout(300)
+def test_nothing_typed_is_lost_when_everyone_is_called_elsewhere(visitor: Callable[..., Page], url: str) -> None:
+    teacher, ada = visitor(), visitor()
+    code = open_class(teacher, url)
+    join(ada, url, code)
+    ask_primes(teacher)
+    ada.locator(".st-key-class_question").get_by_text("5", exact=True).click()
+    expect(ada.get_by_role("button", name="Answer")).to_be_enabled()
+    ada.get_by_role("link", name="Masking").click()
+    expect(ada.get_by_role("heading", level=1, name="Masking")).to_be_visible()
+    question = ada.locator(".st-key-part_predict")
+    question.get_by_text("0.5", exact=True).click()
+    expect(question.get_by_role("button", name="Check my answer")).to_be_enabled()
+    number = ada.get_by_label("Your number")
+    number.press_sequentially("0.25")  # and has not left the box yet
+    teacher.goto(f"{url}/encoder?sentence=A+dog+sees+a+cat.")
+    teacher.get_by_role("button", name="Everyone here now").click()
+    expect(ada.get_by_role("heading", level=1, name="Encoder")).to_be_visible()
+    expect(ada).to_have_url(re.compile(r"/encoder\?sentence=A\+dog\+sees\+a\+cat\.$"))
+    expect(ada.get_by_label("English sentence")).to_have_value("A dog sees a cat.")
+    ada.go_back()
+    expect(ada.get_by_role("heading", level=1, name="Masking")).to_be_visible()
+    expect(question.get_by_role("radio", name="0.5", exact=True)).to_be_checked()
+    expect(number).to_have_value("0.25")
+    question.get_by_role("button", name="Check my answer").click()
+    expect(question.get_by_text(re.compile("^Right"))).to_be_visible()
+    ada.get_by_role("link", name="Question 1 is open").click()
+    ada.get_by_role("button", name="Answer").click()
+    expect(ada.get_by_text("Your answer is counted: 5")).to_be_visible()
+
+
+@pytest.mark.timeout(300)
+def test_a_learner_and_what_they_know_outlast_the_browser_and_the_server(
+    visitor: Callable[..., Page], tmp_path: Path
+) -> None:
+    env = {"WALKTHROUGH_CLASSES": f"sqlite:///{tmp_path}/classes.db"}
+    with served(ROOT / "app.py", env=env) as url:
+        teacher = visitor()
+        code = open_class(teacher, url)
+        ada = join(visitor(), url, code, "Ada")
+        ada.get_by_role("link", name="Masking").click()
+        question = ada.locator(".st-key-part_predict")
+        question.get_by_text("0.5", exact=True).click()
+        question.get_by_role("button", name="Check my answer").click()
+        expect(ada.get_by_role("link", name=re.compile(r"^Masking\s1/2"))).to_be_visible()
+        ada.wait_for_function("() => document.cookie.includes('walkthrough_progress=masking.2.alpha')")
+        ada.wait_for_function("code => document.cookie.includes(`walkthrough_learner=${code}.`)", arg=code)
+        teacher.wait_for_function("code => document.cookie.includes(`walkthrough_teacher=${code}.`)", arg=code)
+        desk(teacher, "Progress")
+        expect(teacher.get_by_text("Masking: 1 of 2 answered right.")).to_be_visible()
+        kept = [page.context.storage_state() for page in (teacher, ada)]
+    expires = {one["name"]: one["expires"] for one in kept[1]["cookies"]}  # type: ignore[typeddict-item]
+    assert expires["walkthrough_learner"] > time.time() + 29 * 24 * 3600
+    assert expires["walkthrough_progress"] > time.time() + 364 * 24 * 3600
+    with served(ROOT / "app.py", env=env) as url:
+        ada = visitor(storage_state=kept[1])
+        ada.goto(f"{url}/join")
+        expect(ada.get_by_text("You are in the class")).to_be_visible()
+        expect(ada.get_by_role("link", name=re.compile(r"^Masking\s1/2"))).to_be_visible()
+        teacher = visitor(storage_state=kept[0])
+        teacher.goto(f"{url}/teach?desk=Progress")
+        expect(teacher.get_by_text("Masking: 1 of 2 answered right.")).to_be_visible()
 
 
 def test_the_teachers_link_opens_the_desk_and_without_the_secret_nothing(
@@ -154,7 +174,7 @@ def test_nothing_serious_for_axe_and_no_sideways_scrolling(visitor: Callable[...
     expect(ada.get_by_role("button", name="Answer")).to_be_visible()
     pages = [
         (ada, None),
-        *((teacher, part) for part in ("Invitation", "Questions", "Who is where", "Sentences", "End")),
+        *((teacher, part) for part in ("Invitation", "Questions", "Who is where", "Progress", "Sentences", "End")),
     ]
     for page, part in pages:
         if part:

@@ -209,8 +209,40 @@ def test_where_a_learner_is_is_noted_and_the_teachers_word_moves_them(db: Databa
     assert not going(sound(app.run()))  # once, not again and again
     late = sitting(a_learner(db, at, "Bob"), "tokenization")  # who comes later is asked
     assert not going(late)
-    (link,) = (e.proto.body for e in late.get("html") if e.proto.body.startswith('<a class="tw-go"'))
-    assert 'href="./masking?sentence=A+dog+sees+a+cat.&amp;layer=2"' in link
+    assert component(press(late, "Go where everyone is"), "go") == there
+    assert not going(sound(late.run()))
+
+
+def test_a_choice_that_was_not_sent_is_still_there_after_the_class_was_elsewhere(db: Database) -> None:
+    at = a_class(db)
+    poll = ask(db, at.teacher, PRIMES)
+    app = sitting(a_learner(db, at))
+    app.radio[0].set_value(1).run()
+    sound(go_to(app, "masking").run())
+    question = next(radio for radio in app.radio if radio.key.startswith("masking/"))
+    question.set_value(2).run()
+    sound(go_to(app, "join").run())
+    assert app.radio(key=f"class/{poll}").value == 1
+    press(app, "Answer")
+    assert overview(db, at.teacher).polls[0].counts == (0, 1, 0)
+    sound(go_to(app, "masking").run())
+    assert app.radio(key=question.key).value == 2
+
+
+def test_a_question_half_written_survives_a_look_at_the_class(db: Database) -> None:
+    app = standing(a_class(db))
+    next(group for group in app.button_group if group.key == "source").set_value("Your own").run()
+    app.text_area(key="teach/text").input("Which is prime?").run()
+    app.text_area(key="teach/options").input("4\n5").run()
+    app.selectbox(key="teach/right").set_value(1).run()
+    for part in ("Invitation", "Questions"):
+        next(group for group in app.button_group if group.key == "desk").set_value(part).run()
+    sound(go_to(app, "masking").run())
+    app.query_params["desk"] = "Questions"
+    sound(go_to(app, "teach").run())
+    assert app.text_area(key="teach/text").value == "Which is prime?"
+    assert app.text_area(key="teach/options").value == "4\n5"
+    assert app.selectbox(key="teach/right").value == 1
 
 
 def going(app: AppTest) -> bool:

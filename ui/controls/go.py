@@ -8,7 +8,7 @@ _go = component("go", js=("shared/go.js",))
 
 
 def go(page: str, state: Mapping[str, str]) -> None:
-    """Have the browser open a page. What stands on the present one may go with it.
+    """Have the browser open a page in this session. What was typed on the present one is kept.
 
     Args: page: its address in this app; state: the parameters of the address
     """

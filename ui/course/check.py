@@ -179,6 +179,7 @@ def fill_in(blank: Blank, key: str) -> None:
             format=f"%.{blank.digits}f",
             step=10.0**-blank.digits,
             key=f"{key}/blank",
+            persist_state="session",
         )
         if given is None:
             return

@@ -56,7 +56,12 @@ def quiz(slug: str, questions: list[Ask]) -> None:
     if len(questions) > 1:
         labels = [str(n + 1) for n in range(len(questions))]
         # Not in the address: which question is open is nobody else's business.
-        at = labels.index(st.segmented_control("Question", labels, default="1", required=True, key=f"{slug}/at") or "1")
+        at = labels.index(
+            st.segmented_control(
+                "Question", labels, default="1", required=True, key=f"{slug}/at", persist_state="session"
+            )
+            or "1"
+        )
     with st.container(border=True, key="question"):
         if not isinstance(question := questions[at], Question):
             question = questions[at] = question()
@@ -84,7 +89,7 @@ def _ask(slug: str, question: Question) -> None:
 def _choose(question: Question, key: str) -> set[int]:
     labels = list(range(len(question.options)))
     if question.several:
-        chosen = {i for i in labels if st.checkbox(question.options[i], key=f"{key}/{i}")}
+        chosen = {i for i in labels if st.checkbox(question.options[i], key=f"{key}/{i}", persist_state="session")}
         st.caption("More than one may be right.")
         return chosen
     one = st.radio(
@@ -94,6 +99,7 @@ def _choose(question: Question, key: str) -> set[int]:
         format_func=lambda i: question.options[i],
         key=key,
         label_visibility="collapsed",
+        persist_state="session",
     )
     return set() if one is None else {one}
 

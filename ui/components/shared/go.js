@@ -1,7 +1,21 @@
-// Opens another page of this app, as its address says: only an address brings a page back exactly as it was.
+// Opens another page of this app in the session that one is in, as Back and Forward do: the page is just as its address
+// says, and what was typed on the one before is not lost.
 
-export default function ({ data }) {
+const AT_ONCE = 300; // milliseconds in which what is being typed reaches the server
+const LOOKS = 50;
+const gone = new WeakSet(); // Streamlit calls this again when the theme changes
+
+export default function ({ data, parentElement }) {
+  if (gone.has(parentElement)) return;
+  gone.add(parentElement);
   const there = new URL(`./${data.page}`, location.href);
   there.search = new URLSearchParams(data.state).toString();
-  location.assign(there);
+  const leave = (looks) => {
+    const runs = document.querySelector(".stApp")?.dataset.testScriptState !== "notRunning";
+    if (runs && looks) return setTimeout(leave, AT_ONCE / 3, looks - 1);
+    history.pushState(null, "", there);
+    dispatchEvent(new PopStateEvent("popstate"));
+  };
+  document.activeElement?.blur(); // a box of Streamlit's hands over its text when one leaves it
+  setTimeout(leave, AT_ONCE, LOOKS);
 }
