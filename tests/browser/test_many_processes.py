@@ -10,14 +10,16 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from hashlib import sha256
 
 import psutil
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import ROOT, free_port
+from classroom.setting import SETTING
+from tests.browser.classes import ask_primes, desk, join, open_class
+from tests.browser.conftest import ROOT, free_port, offline
 from tests.browser.kit import settled
 
 pytestmark = pytest.mark.browser
@@ -55,12 +57,13 @@ def answers(url: str) -> bool:
 
 
 @pytest.fixture(scope="module")
-def fleet() -> Iterator[Fleet]:
+def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
     port = free_port()
+    env = {**os.environ, SETTING: f"sqlite:///{tmp_path_factory.mktemp('store')}/classes.db"}
     command = [sys.executable, "-m", "serving", "--address", "127.0.0.1", "--port", str(port), "--processes", "2"]
     with (
         tempfile.TemporaryFile("w+") as log,
-        subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT, text=True) as process,
+        subprocess.Popen(command, cwd=ROOT, env=env, stdout=log, stderr=subprocess.STDOUT, text=True) as process,
     ):
         try:
             one = Fleet(process, port)
@@ -85,6 +88,11 @@ def cookie(page: Page, name: str) -> str:
     return next(one["value"] for one in page.context.cookies() if one["name"] == name)
 
 
+def name_of(port: int) -> str:
+    """What the proxy's cookie calls a process; it keeps the first signs alone."""
+    return sha256(f"127.0.0.1:{port}".encode()).hexdigest()
+
+
 @pytest.mark.timeout(300)
 def test_a_process_is_killed_and_its_visitor_goes_on_with_their_sentence(fleet: Fleet, page: Page) -> None:
     assert all(answers(f"http://127.0.0.1:{port}/ready") for port in fleet.apps())  # warm before anybody comes
@@ -97,7 +105,7 @@ def test_a_process_is_killed_and_its_visitor_goes_on_with_their_sentence(fleet: 
     settled(page)
 
     name, visitor = cookie(page, "walkthrough_process"), cookie(page, "walkthrough_visitor")
-    port = next(port for port in fleet.apps() if sha256(f"127.0.0.1:{port}".encode()).hexdigest().startswith(name))
+    port = next(port for port in fleet.apps() if name_of(port).startswith(name))
     victim = fleet.apps()[port]
     os.kill(victim.pid, signal.SIGKILL)
     victim.wait(10)
@@ -117,6 +125,29 @@ def test_a_process_is_killed_and_its_visitor_goes_on_with_their_sentence(fleet: 
     until(lambda: port in fleet.apps() and fleet.apps()[port].pid != victim.pid)
     until(lambda: answers(f"http://127.0.0.1:{port}/ready"))
     assert len(fleet.apps()) == 2
+
+
+@pytest.mark.timeout(300)
+def test_a_class_whose_teacher_and_learner_are_with_different_processes(fleet: Fleet, browser: Browser) -> None:
+    with ExitStack() as stack:
+        teacher, ada = (stack.enter_context(offline(browser)).new_page() for _ in range(2))
+        code = open_class(teacher, fleet.url)
+        its = cookie(teacher, "walkthrough_process")
+        other = next(name for port in fleet.apps() if not (name := name_of(port)).startswith(its))[: len(its)]
+        ada.context.add_cookies([{"name": "walkthrough_process", "value": other, "url": fleet.url}])
+        join(ada, fleet.url, code, "Ada")
+        expect(teacher.get_by_text("1 joined")).to_be_visible()
+        ask_primes(teacher)
+        ada.locator(".st-key-class_question").get_by_text("5", exact=True).click()
+        ada.get_by_role("button", name="Answer").click()
+        expect(ada.get_by_text("Your answer is counted: 5")).to_be_visible()
+        expect(teacher.get_by_text("1 of 1 have answered")).to_be_visible()
+        teacher.get_by_role("button", name="Reveal the answers").click()
+        for page in (teacher, ada):
+            expect(page.get_by_text(re.compile(r"^5: 1 \(100%\)"))).to_be_visible()
+        desk(teacher, "Who is where")
+        expect(teacher.get_by_role("cell", name="Ada")).to_be_visible()
+        assert (cookie(teacher, "walkthrough_process"), cookie(ada, "walkthrough_process")) == (its, other)
 
 
 @pytest.mark.timeout(120)

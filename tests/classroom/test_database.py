@@ -30,8 +30,8 @@ from classroom.keeper import sweep_once
 from classroom.polls import ask, overview
 from classroom.setting import FILE, SETTING, may_be_there
 from classroom.tables import Base
-from tests.classroom.conftest import Server
 from tests.classroom.kit import NOW, QUESTION, learners, new_class
+from tests.postgresql import Server
 
 ROOT = Path(__file__).parents[2]
 Open = Callable[[str], Database]

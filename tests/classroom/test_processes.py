@@ -15,8 +15,8 @@ from classroom.classes import open_class
 from classroom.database import Database
 from classroom.polls import ask, overview
 from classroom.tables import Answer, Learner
-from tests.classroom.conftest import Server
 from tests.classroom.kit import QUESTION
+from tests.postgresql import Server
 
 ROOT = Path(__file__).parents[2]
 

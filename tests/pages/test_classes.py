@@ -19,9 +19,12 @@ from pages.classes.room import Desk, Seat
 from pages.lesson_page import model_of
 from tests.course import LESSONS
 from tests.pages.kit import ROOT, ROUTER, assert_sound, component, elements, give_answer, go_to, markdown, opened, table
+from tests.postgresql import new_url, server
 from ui import engine
 from ui.course.lesson import Lesson
 from ui.course.quiz import Question
+
+__all__ = ["server"]  # a fixture
 
 JOIN, TEACH = (ROOT / "pages" / "classes" / name for name in ("join.py", "teach.py"))
 PRIMES = Asked("Which is prime? <b>*x*</b>", ("4", "<i>5</i>", "6"), frozenset({1}), "5 has no divisors.")
@@ -29,13 +32,16 @@ HOSTILE = "<img src=x onerror=pwned=1>"
 
 
 @pytest.fixture
-def db(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Database]:
+def db(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[Database]:
     """A store of its own, which the pages open, too."""
-    monkeypatch.setenv(SETTING, f"sqlite:///{tmp_path}/classes.db")
+    monkeypatch.setenv(SETTING, new_url(getattr(request, "param", "sqlite"), tmp_path, request))
     room_module.room.clear()
     yield room_module.room().db
     room_module.room().db.close()
     room_module.room.clear()
+
+
+ON_BOTH = pytest.mark.parametrize("db", ["sqlite", "postgresql"], indirect=True)
 
 
 def a_class(db: Database, title: str = "") -> Desk:
@@ -99,6 +105,7 @@ def progress(app: AppTest) -> list[tuple[int, str]]:
 # --- a learner -------------------------------------------------------------------------------------------------------
 
 
+@ON_BOTH
 def test_one_joins_by_the_code_and_answers(db: Database) -> None:
     at = a_class(db, "Physics & <b>more</b>")
     app = opened(JOIN, code=at.teacher.code.lower())
@@ -130,6 +137,7 @@ def test_a_code_that_does_not_exist_is_one_sentence(code: str, db: Database) -> 
     assert not db.engine.url.database or MEMBER not in app.session_state or app.session_state[MEMBER] is None
 
 
+@ON_BOTH
 def test_an_answer_given_in_another_tab_is_known_and_another_one_refused(db: Database) -> None:
     at = a_class(db)
     ada = a_learner(db, at)
@@ -143,6 +151,7 @@ def test_an_answer_given_in_another_tab_is_known_and_another_one_refused(db: Dat
     assert overview(db, at.teacher).polls[0].counts == (1, 0, 0)
 
 
+@ON_BOTH
 def test_a_late_answer_is_refused_in_one_sentence(db: Database) -> None:
     at = a_class(db)
     app = sitting(a_learner(db, at))
@@ -157,6 +166,7 @@ def test_a_late_answer_is_refused_in_one_sentence(db: Database) -> None:
     assert "This question is closed." in [text.value for text in sound(app.run()).info]
 
 
+@ON_BOTH
 def test_what_others_answered_is_seen_once_it_is_revealed_and_right_once_it_is_closed(db: Database) -> None:
     at = a_class(db)
     seats = [a_learner(db, at, str(n)) for n in range(7)]
@@ -283,6 +293,7 @@ def test_without_the_secret_a_teachers_link_shows_nothing_of_the_class(secret: s
     assert [button.label for button in app.button if button.label == "Open a class"]
 
 
+@ON_BOTH
 def test_a_question_of_a_lesson_is_asked_and_its_answers_come_in(db: Database) -> None:
     at = a_class(db)
     seats = [a_learner(db, at, str(n)) for n in range(3)]
@@ -323,6 +334,7 @@ def test_a_question_of_ones_own_is_asked_as_it_was_typed(db: Database) -> None:
     assert said.startswith("A question needs two to")
 
 
+@ON_BOTH
 def test_where_the_class_is(db: Database) -> None:
     at = a_class(db)
     for n, page in enumerate(("masking", "masking", "tokenization", "")):
@@ -335,6 +347,7 @@ def test_where_the_class_is(db: Database) -> None:
     assert "**4** of 4 learners are here now." in markdown(app)
 
 
+@ON_BOTH
 def test_where_the_class_stands(db: Database) -> None:
     at = a_class(db)
     assert progress(standing(at, "Progress")) == []
@@ -374,6 +387,7 @@ def test_what_a_learner_answers_right_in_a_lesson_is_told_and_nothing_else(db: D
         assert told == {"encoder": (1, 1), "masking": (int(right), len(questions))}
 
 
+@ON_BOTH
 def test_everyone_here_now_sends_the_page_and_its_state(db: Database) -> None:
     at = a_class(db)
     app = AppTest.from_file(ROUTER, default_timeout=60)
@@ -386,6 +400,7 @@ def test_everyone_here_now_sends_the_page_and_its_state(db: Database) -> None:
     assert (place.page, dict(place.state)) == ("masking", {"sentence": "A dog."})
 
 
+@ON_BOTH
 def test_the_results_and_the_end(db: Database) -> None:
     at = a_class(db)
     ada = a_learner(db, at)
