@@ -22,7 +22,9 @@ def where_they_stand(at: Desk) -> None:
         begun = sum(bool(one.progress) for one in everyone)
         st.markdown(f"Learners who have answered questions of the lessons: **{begun}** of {len(everyone)}.")
         for lesson in COURSE.lessons:
-            _lesson(lesson.title, [one.progress[lesson.slug] for one in everyone if lesson.slug in one.progress], everyone)
+            _lesson(
+                lesson.title, [one.progress[lesson.slug] for one in everyone if lesson.slug in one.progress], everyone
+            )
         st.caption("A bar is full when every learner has answered all questions of the lesson right.")
         if st.toggle("Learner by learner", key="teach/each"):
             _each(everyone)

@@ -89,7 +89,7 @@ def end(at: Desk) -> None:
     """The results as a file, and the button that deletes everything."""
     seen = overview(room().db, at.teacher)
     given = sum(poll.answered for poll in seen.polls)
-    st.markdown(f"{len(seen.polls)} questions, {given} answers of {seen.learners} learners.")
+    st.markdown(f"Questions: **{len(seen.polls)}**. Answers: **{given}**. Learners: **{seen.learners}**.")
     st.download_button(
         "Results as CSV", results_file(room().db, at.teacher), f"class-{at.teacher.code}.csv", "text/csv",
         on_click="ignore", key="teach/csv",

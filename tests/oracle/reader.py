@@ -82,6 +82,8 @@ def _element(element: Any, part: str) -> Iterator[Statement]:
         yield Statement("dataframe", {"columns": list(data.columns), "values": data.to_numpy(dtype=float)}, part)
     elif kind == "page_link":
         yield Statement("link", {"label": _markdown(proto.label), "page": proto.page}, part)
+    elif kind == "progress":
+        yield Statement(kind, proto.value, part)
     elif kind == "iframe":
         yield Statement(*_frame(proto), part)
     elif kind == "imgs":
@@ -306,7 +308,13 @@ def _triangle(body: str) -> tuple[str, Any]:
     }
 
 
+def _picture(body: str) -> tuple[str, Any]:
+    """What stands for it where it cannot be seen."""
+    return "picture", html.unescape(re.findall(r' alt="(.*?)"', body)[0])
+
+
 _FORMS: dict[str, Callable[[str], tuple[str, Any]]] = {
+    r"<img ": _picture,
     r'<table class="tw-table"': _table,
     r'<table class="tw-words"': _word_table,
     r'<ol class="tw-(bars|pieces)"': _bars,

@@ -1,6 +1,7 @@
 """A class as its teacher and its learners see it, without a browser; every number is counted here once more."""
 
 import itertools
+import random
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,9 +9,9 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from classroom.classes import join, open_class, people, report, send
+from classroom.classes import join, offer, open_class, people, report, seconds, send, stand
 from classroom.database import GONE, Database
-from classroom.polls import LATE, TWICE, Asked, answer, ask, checked, overview, set_state
+from classroom.polls import LATE, TWICE, Asked, answer, ask, checked, chosen_in, overview, set_state
 from classroom.setting import SETTING
 from pages.classes import room as room_module
 from pages.classes.browser import DESK, MEMBER
@@ -18,6 +19,13 @@ from pages.classes.questions import as_asked
 from pages.classes.room import Desk, Seat
 from pages.lesson_page import model_of
 from tests.course import LESSONS
+from tests.oracle.classes import Book, ClassPage, strip
+from tests.oracle.classes import progress as progress_claims
+from tests.oracle.pages import join as join_claims
+from tests.oracle.pages import teach
+from tests.oracle.reader import read, read_block
+from tests.oracle.statement import Statement, compare
+from tests.oracle.walk import unclaimed
 from tests.pages.kit import ROOT, ROUTER, assert_sound, component, elements, give_answer, go_to, markdown, opened, table
 from tests.postgresql import new_url, server
 from ui import engine
@@ -60,11 +68,11 @@ def sitting(seat: Seat, page: str = "join") -> AppTest:
     return sound(go_to(app, page).run())
 
 
-def standing(at: Desk, part: str = "Questions", page: str = "teach") -> AppTest:
+def standing(at: Desk, desk: str = "Questions", page: str = "teach", **state: str) -> AppTest:
     """A page of a teacher."""
     app = AppTest.from_file(ROUTER, default_timeout=60)
     app.session_state[DESK] = at
-    app.query_params["desk"] = part
+    app.query_params.update({"desk": desk, **state})
     return sound(go_to(app, page).run())
 
 
@@ -358,7 +366,10 @@ def test_where_the_class_stands(db: Database) -> None:
     app = standing(at, "Progress")
     assert "Learners who have answered questions of the lessons: **2** of 3." in markdown(app)
     assert progress(app) == [
-        (100 * (asks + 1) // (3 * asks), f"Masking: **{asks + 1}** of {3 * asks} answered right. All right: **1** of 3 learners."),
+        (
+            100 * (asks + 1) // (3 * asks),
+            f"Masking: **{asks + 1}** of {3 * asks} answered right. All right: **1** of 3 learners.",
+        ),
         (8, "Encoder: **1** of 12 answered right. All right: **0** of 3 learners."),
     ]
     assert "Ada" not in " ".join(e.proto.body for e in app.get("html"))  # not on the projector unless one asks for it
@@ -406,7 +417,7 @@ def test_the_results_and_the_end(db: Database) -> None:
     ada = a_learner(db, at)
     answer(db, ada.member, ask(db, at.teacher, PRIMES), frozenset({1}))
     app = standing(at, "End")
-    assert "1 questions, 1 answers of 1 learners." in markdown(app)
+    assert "Questions: **1**. Answers: **1**. Learners: **1**." in markdown(app)
     assert next(button for button in app.button if button.label == "Delete everything").disabled
     app.checkbox(key="teach/sure").check().run()
     press(app, "Delete everything")
@@ -453,3 +464,77 @@ def test_without_the_store_lessons_go_on_and_the_class_says_one_sentence(db: Dat
     sitting(ada)
     fresh()
     assert not warnings(sitting(ada))
+
+
+# --- nothing is shown that no oracle claims --------------------------------------------------------------------------
+
+PARTS = ("Invitation", "Questions", "Who is where", "Progress", "Sentences", "End")
+
+
+@pytest.fixture
+def busy(db: Database) -> tuple[Desk, list[Seat]]:
+    """A class in the middle of a lesson: 17 learners, one gone; three questions, the newest open and hidden."""
+    at = a_class(db, "Physics & <b>more</b>")
+    seats = [a_learner(db, at, name) for name in ("Ada", HOSTILE[:20], *(f"N{n}" for n in range(15)))]
+    draw = random.Random(5)
+    for n, seat in enumerate(seats):
+        stand(db, seat.member, ("masking", "", "encoder", "bertviz")[0 if n > 4 else n % 4])
+        report(db, seat.member, {"masking": (draw.randint(0, 2), 2)} | ({"encoder": (4, 4)} if n % 3 else {}))
+    nobody = Seat(join(db, at.teacher.code, "token", "", "school", seconds() - 3600), at.teacher.code, "token")
+    offer(db, seats[1].member, "The dog <b>sleeps</b>")
+    for asked in (
+        Asked("From a lesson?", ("yes", "no", "so"), frozenset({0}), "It is.", lesson="masking"),
+        Asked("Which are even?", ("4", "5", "6"), frozenset({0, 2}), "5 is not.", several=True),
+        PRIMES,
+    ):
+        poll = ask(db, at.teacher, asked)
+        for seat in draw.sample(seats, draw.randint(3, 15)):
+            several = asked.several and draw.random() < 0.5
+            answer(db, seat.member, poll, frozenset({0, 2} if several else {draw.randint(0, 2)}))
+    return at, [*seats, nobody]
+
+
+def test_every_statement_of_a_teachers_side_is_claimed(db: Database, busy: tuple[Desk, list[Seat]]) -> None:
+    at, _ = busy
+    send(db, at.teacher, "encoder", {}, frozenset(["encoder"]))
+    states = [{"desk": part} for part in PARTS] + [{"desk": "Questions", "source": "Your own"}]
+    for state in states:
+        app = standing(at, **state)
+        assert not unclaimed(app, teach, of_class(at, "teach", state)), state
+    app.query_params["desk"] = "Questions"
+    for closed, revealed in ((False, True), (True, True), (True, False)):
+        set_state(db, at.teacher, overview(db, at.teacher).polls[0].poll_id, closed=closed, revealed=revealed)
+        assert not unclaimed(sound(app.run()), teach, of_class(at, "teach", state)), (closed, revealed)
+    app = standing(at, "Progress")
+    app.toggle(key="teach/each").set_value(True).run()
+    ((rows,),) = ([s for s in progress_claims(of_class(at, "teach", {}).book, True) if s.kind == "table"],)
+    assert not compare([rows], [s for s in read(app) if s.kind == "table"])
+    app = standing(at, page="masking")
+    assert not compare(list(strip(of_class(at, "masking", {}))), shown_strip(app))
+
+
+def test_every_statement_of_a_learners_side_is_claimed(db: Database, busy: tuple[Desk, list[Seat]]) -> None:
+    at, seats = busy
+    newest = overview(db, at.teacher).polls[0].poll_id
+    given = [bool(chosen_in(db, seat.member, newest)) for seat in seats]
+    for seat in (seats[given.index(True)], seats[given.index(False)], seats[-1]):
+        app = sitting(seat)
+        for closed, revealed in ((False, False), (False, True), (True, True), (True, False)):
+            set_state(db, at.teacher, newest, closed=closed, revealed=revealed)
+            fresh()
+            page = of_class(at, "join", {}, seat.member.learner_id)
+            assert not unclaimed(sound(app.run()), join_claims, page), (closed, revealed, seat.member.nickname)
+        send(db, at.teacher, "encoder", {}, frozenset(["encoder"]))
+        fresh()
+        app = sitting(seat, "masking")
+        assert not compare(list(strip(of_class(at, "masking", {}, seat.member.learner_id))), shown_strip(app))
+
+
+def of_class(at: Desk, page: str, state: dict[str, str], me: int | None = None) -> ClassPage:
+    file = Path(str(room_module.room().db.engine.url.database))
+    return ClassPage(page, state, Book(file, at.teacher.code), me, at.secret)
+
+
+def shown_strip(app: AppTest) -> list[Statement]:
+    (block,) = (one for one in elements(app.main) if getattr(one, "key", None) == "class_strip")
+    return read_block(block, "")

@@ -134,7 +134,11 @@ def test_the_line_over_the_course_shows_where_one_is_and_what_is_done() -> None:
     ("text", "kept", "counts"),
     [
         ("", "", {}),
-        ("masking.2.alpha~encoder.4.apart.same", "masking.alpha encoder.apart encoder.same", {"masking": 2, "encoder": 4}),
+        (
+            "masking.2.alpha~encoder.4.apart.same",
+            "masking.alpha encoder.apart encoder.same",
+            {"masking": 2, "encoder": 4},
+        ),
         ("masking.poll~masking.alpha~encoder.3.apart", "masking.poll masking.alpha encoder.apart", {"encoder": 3}),
         ("<script>.x~a.b", "a.b", {}),
         ("a.b" + "~c.2.d" * MAX_CHARS, "a.b c.d", {"c": 2}),
