@@ -43,7 +43,7 @@ class Hub:
     cut:    bytes after which the connection breaks, by file
     instead: bytes sent instead of what was promised, by file; ranges: whether a part of a file can be asked for
     status: of every answer, if not as usual
-    hold:   files wait for it before they are sent
+    hold:   files trickle until it is set
     asked:  method and path of every request; headers: those that came with it, names in lower case
     """
 
@@ -125,17 +125,21 @@ class Handler(BaseHTTPRequestHandler):
                 "Location": f"{self.hub.url.replace('127.0.0.1', 'localhost')}/elsewhere/{name}/-/{file}",
             }
             return self.answer(302, headers)
-        self.hub.hold.wait(300)
         content = self.hub.instead.get(file, content)
         begin = self.headers.get("Range", "") if self.hub.ranges else ""
         if begin:
             first = int(begin.removeprefix("bytes=").partition("-")[0])
             headers["Content-Range"] = f"bytes {first}-{len(content) - 1}/{len(content)}"
             content = content[first:]
-        return self.answer(206 if begin else 200, headers, content, self.hub.cut.get(file))
+        return self.answer(206 if begin else 200, headers, content, self.hub.cut.get(file), trickle=True)
 
     def answer(
-        self, status: int, headers: dict[str, str] | None = None, body: bytes = b"", cut: int | None = None
+        self,
+        status: int,
+        headers: dict[str, str] | None = None,
+        body: bytes = b"",
+        cut: int | None = None,
+        trickle: bool = False,
     ) -> None:
         self.send_response(status)
         for name, value in (headers or {}).items():
@@ -143,7 +147,11 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         if self.command == "GET":
-            self.wfile.write(body[:cut])
+            body = body[:cut]
+            while trickle and body and not self.hub.hold.wait(1):  # else the connection would be given up as dead
+                self.wfile.write(body[:1])
+                body = body[1:]
+            self.wfile.write(body)
 
 
 def _large(file: str) -> bool:
