@@ -100,11 +100,14 @@ def _seen(panels: Sequence[Panel], moments: Sequence[Moment], first: int, last: 
 def packed(arrays: list[Array]) -> str:
     """Arrays in float16, one after the other: first every number's high byte, then every low one; deflated, base64.
 
-    Signs and exponents vary little, so a plane of them packs well; the low bytes hardly do.
+    Signs and exponents vary little, so a plane of them packs well; the low bytes hardly do. There is next to nothing in
+    either that comes twice, so it is not searched for: that takes a third of the time for one byte in twenty more.
     """
     numbers = np.concatenate([np.asarray(array, np.float32).ravel() for array in arrays]).astype("<f2")
     planes = numbers.view(np.uint8).reshape(-1, 2)
-    return b64encode(zlib.compress(planes[:, 1].tobytes() + planes[:, 0].tobytes(), 1)).decode("ascii")
+    packer = zlib.compressobj(strategy=zlib.Z_HUFFMAN_ONLY)
+    deflated = packer.compress(planes[:, 1].tobytes() + planes[:, 0].tobytes()) + packer.flush()
+    return b64encode(deflated).decode("ascii")
 
 
 def _panel(
