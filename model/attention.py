@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from model.cache import NULL_CACHE, Cache, KeysValues
+from model.linear import Linear
 from model.positions import Positions
 from model.tap import Tap, no_tap
 
@@ -55,10 +56,10 @@ class MultiHeadAttention(nn.Module):
             raise ValueError(f"d_model={d_model} is not divisible by n_heads={n_heads}")
         self.n_heads = n_heads
         self.positions = positions or Positions()
-        self.w_q = nn.Linear(d_model, d_model, bias=False)
-        self.w_k = nn.Linear(d_model, d_model, bias=False)
-        self.w_v = nn.Linear(d_model, d_model, bias=False)
-        self.w_o = nn.Linear(d_model, d_model, bias=False)
+        self.w_q = Linear(d_model, d_model, bias=False)
+        self.w_k = Linear(d_model, d_model, bias=False)
+        self.w_v = Linear(d_model, d_model, bias=False)
+        self.w_o = Linear(d_model, d_model, bias=False)
 
     def split(self, x: Tensor) -> Tensor:
         """(B,T,d_model) → (B,H,T,d_k): cut each row into one part a head."""

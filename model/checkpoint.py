@@ -78,21 +78,13 @@ def load(
     config, tokenizer = load_config(folder), load_tokenizer(vocabulary or folder)
     path = folder / weights_file
     try:
-        weights = {name: by_columns(w).float() for name, w in load_file(path).items()}
+        weights = {name: w.float() for name, w in load_file(path).items()}
         with _NoDraws():
             model = build_network(config)
-        model.load_state_dict(weights, assign=True)  # a copy into the tensors that are there would lay them out anew
+        model.load_state_dict(weights)
     except (OSError, SafetensorError, RuntimeError) as error:
         raise broken(path, error) from error
     return model.eval().requires_grad_(False), tokenizer
-
-
-def by_columns(weight: torch.Tensor) -> torch.Tensor:
-    """The same matrix, its columns instead of its rows one after the other in memory; anything else as it is.
-
-    So stored, the product with one row of numbers, the work of each step of decoding, takes half as long.
-    """
-    return weight.T.contiguous().T if weight.ndim == 2 else weight
 
 
 def load_untrained(folder: Path = SHIPPED, seed: int = 0) -> Network:

@@ -2,6 +2,7 @@
 
 from torch import Tensor, nn
 
+from model.linear import Linear
 from model.part import Part
 from model.tap import Tap, no_tap
 
@@ -17,9 +18,9 @@ class FeedForward(Part):
 
     def __init__(self, d_model: int, d_ff: int, activation: nn.Module | None = None) -> None:
         super().__init__()
-        self.w_1 = nn.Linear(d_model, d_ff)
+        self.w_1 = Linear(d_model, d_ff)
         self.activation = activation or nn.ReLU()
-        self.w_2 = nn.Linear(d_ff, d_model)
+        self.w_2 = Linear(d_ff, d_model)
 
     def forward(self, x: Tensor, tap: Tap = no_tap) -> Tensor:
         pre_activation = tap("pre_activation", self.w_1(x))  # (B,T,d_ff)
@@ -38,10 +39,10 @@ class GatedFeedForward(Part):
 
     def __init__(self, d_model: int, d_ff: int, activation: nn.Module | None = None) -> None:
         super().__init__()
-        self.w_1 = nn.Linear(d_model, d_ff, bias=False)
-        self.v = nn.Linear(d_model, d_ff, bias=False)
+        self.w_1 = Linear(d_model, d_ff, bias=False)
+        self.v = Linear(d_model, d_ff, bias=False)
         self.activation = activation or nn.SiLU()
-        self.w_2 = nn.Linear(d_ff, d_model, bias=False)
+        self.w_2 = Linear(d_ff, d_model, bias=False)
 
     def forward(self, x: Tensor, tap: Tap = no_tap) -> Tensor:
         pre_activation = tap("pre_activation", self.w_1(x))  # (B,T,d_ff)

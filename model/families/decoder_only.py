@@ -9,6 +9,7 @@ from model.cache import KeyValueCache
 from model.describe import Scribe, describe, describe_stack
 from model.embedding import UnscaledEmbedding
 from model.families.network import Network
+from model.linear import times_transposed
 from model.masks import causal_mask
 from model.stacks import Encoder
 from model.tap import Tap, no_tap, under
@@ -61,7 +62,7 @@ class DecoderOnly(Network):
 
     def output(self, x: Tensor, tap: Tap = no_tap) -> Tensor:
         """logits (B,T,vocab_size): x (B,T,d_model) times the transposed embedding matrix."""
-        return tap("logits", x @ self.embedding.matrix.weight.T)
+        return tap("logits", times_transposed(x, self.embedding.matrix.weight))
 
     def forward(self, tgt_ids: Tensor, tap: Tap = no_tap) -> Tensor:
         return self.decode(tgt_ids, None, tgt_ids, tap)

@@ -6,6 +6,7 @@ from model.cache import KeyValueCache
 from model.embedding import TokenEmbedding
 from model.families.network import Network
 from model.layers import Memory
+from model.linear import times_transposed
 from model.masks import causal_mask, pad_mask
 from model.stacks import Decoder, Encoder
 from model.tap import Tap, no_tap, under
@@ -52,7 +53,7 @@ class EncoderDecoder(Network):
 
     def output(self, x: Tensor, tap: Tap = no_tap) -> Tensor:
         """logits (B,T,vocab_size): x (B,T,d_model) times the transposed embedding matrix."""
-        return tap("logits", x @ self.embedding.matrix.weight.T)
+        return tap("logits", times_transposed(x, self.embedding.matrix.weight))
 
     def forward(self, src_ids: Tensor, tgt_ids: Tensor, tap: Tap = no_tap) -> Tensor:
         return self.decode(tgt_ids, self.encode(src_ids, tap), src_ids, tap)

@@ -9,6 +9,7 @@ from model.anatomy import Made
 from model.describe import Scribe, describe, describe_stack
 from model.embedding import SegmentEmbedding
 from model.families.network import Network
+from model.linear import times_transposed
 from model.masks import pad_mask
 from model.stacks import Encoder
 from model.tap import Tap, no_tap, under
@@ -88,7 +89,7 @@ class EncoderOnly(Network):
     def output(self, x: Tensor, tap: Tap = no_tap) -> Tensor:
         """logits (…,vocab_size) of rows x (…,d_model)."""
         x = self.masked_token(x, under("masked_token", tap))
-        return tap("logits", x @ self.embedding.matrix.weight.T + self.masked_token.bias)
+        return tap("logits", times_transposed(x, self.embedding.matrix.weight, self.masked_token.bias))
 
     def forward(
         self, src_ids: Tensor, segment_ids: Tensor | None = None, rows: Tensor | None = None, tap: Tap = no_tap

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from model.linear import times_transposed
 from model.recurrent import LSTMCell, Recurrent
 from model.tap import Tap, no_tap, under
 
@@ -56,7 +57,7 @@ class RecurrentLanguageModel(nn.Module):
 
     def output(self, x: Tensor, tap: Tap = no_tap) -> Tensor:
         """logits (B,T,vocab_size): x (B,T,d_model) times the transposed embedding matrix."""
-        return tap("logits", x @ self.matrix.weight.T)
+        return tap("logits", times_transposed(x, self.matrix.weight))
 
     def forward(self, tgt_ids: Tensor, tap: Tap = no_tap) -> Tensor:
         return self.output(self.rows(tgt_ids, tap), tap)

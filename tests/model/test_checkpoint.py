@@ -40,14 +40,6 @@ def test_a_loaded_model_is_ready_to_serve(folder: Path) -> None:
     assert all(p.dtype == torch.float32 and not p.requires_grad for p in model.parameters())
 
 
-def test_matrices_lie_in_memory_column_by_column(folder: Path) -> None:
-    model, _ = checkpoint.load(folder)
-    for name, weight in model.state_dict().items():
-        assert weight.T.is_contiguous() if weight.ndim == 2 else weight.is_contiguous(), name
-    matrix = torch.arange(6.0).reshape(2, 3)
-    assert torch.equal(checkpoint.by_columns(matrix), matrix)
-
-
 def test_the_twin_has_the_shape_but_not_the_weights(folder: Path) -> None:
     model, _ = checkpoint.load(folder)
     random_state = torch.random.get_rng_state()

@@ -1,0 +1,92 @@
+"""The product with a weight matrix is torch's, whether it reads the weights themselves or their copy in 16 bits."""
+
+import copy
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn import functional
+from torch.testing import assert_close
+
+from model.linear import Linear, times_transposed
+
+D, K = 13, 31
+
+has_product = pytest.mark.skipif(
+    torch.backends.quantized.engine not in ("x86", "fbgemm"), reason="this machine has no product with 16 bits"
+)
+
+
+@pytest.fixture
+def weight() -> Tensor:
+    """A matrix that 16 bits hold exactly, as they do the weights that come with the app."""
+    return torch.randn(D, K).half().float()
+
+
+def has_copy(weight: Tensor) -> bool:
+    return getattr(weight, "in_16_bits", (0, None))[1] is not None
+
+
+@pytest.mark.parametrize("bias", [None, torch.randn(D)])
+@pytest.mark.parametrize(
+    "x",
+    [torch.randn(2, 7, K), torch.randn(1, 1, K), torch.randn(5, K), torch.randn(2, K, 7).mT, torch.randn(2, 0, K)],
+    ids=lambda x: str(tuple(x.shape)),
+)
+@pytest.mark.parametrize("mode", [torch.inference_mode, torch.no_grad, torch.enable_grad])
+def test_it_is_torchs(weight: Tensor, x: Tensor, bias: Tensor | None, mode: Callable[[], torch.inference_mode]) -> None:
+    with mode():
+        assert_close(times_transposed(x, weight, bias), functional.linear(x, weight, bias), atol=1e-5, rtol=1e-5)
+
+
+def test_the_layer_is_torchs() -> None:
+    ours, theirs = Linear(K, D), torch.nn.Linear(K, D)
+    theirs.load_state_dict(ours.state_dict())
+    x = torch.randn(2, 7, K)
+    assert_close(ours(x), theirs(x))
+
+
+@has_product
+def test_the_copy_is_read_where_nothing_is_learned_and_it_holds_the_same_numbers(weight: Tensor) -> None:
+    x = torch.randn(2, 7, K)
+    times_transposed(x, weight)
+    assert not has_copy(weight)
+    with torch.inference_mode():
+        times_transposed(x, weight)
+        assert has_copy(weight)
+        made_here = weight.clone()
+    for other in (weight + 1e-6, weight * 1e6, weight.double(), weight.clone().requires_grad_(), made_here):
+        with torch.inference_mode():
+            times_transposed(x.to(other.dtype), other)
+        assert not has_copy(other)
+
+
+def test_a_change_of_the_weights_is_seen(weight: Tensor) -> None:
+    x = torch.randn(2, 7, K)
+    with torch.inference_mode():
+        before = times_transposed(x, weight)
+    weight.mul_(2)
+    with torch.inference_mode():
+        assert_close(times_transposed(x, weight), 2 * before, atol=1e-5, rtol=1e-5)
+
+
+def test_a_copy_of_a_layer_reads_its_own_weights(weight: Tensor) -> None:
+    layer, x = Linear(K, D, bias=False).requires_grad_(False), torch.randn(2, 7, K)
+    layer.weight.copy_(weight)
+    with torch.inference_mode():
+        before = layer(x)
+    other = copy.deepcopy(layer)
+    other.weight.zero_()
+    with torch.inference_mode():
+        assert not other(x).any()
+        assert_close(layer(x), before)
+
+
+def test_what_goes_in_learns_through_frozen_weights(weight: Tensor) -> None:
+    x = torch.randn(7, K, requires_grad=True)
+    with torch.inference_mode():
+        times_transposed(x, weight)  # a copy is kept
+    times_transposed(x, weight).sum().backward()
+    assert x.grad is not None
+    assert_close(x.grad, weight.sum(0).expand(7, K))
