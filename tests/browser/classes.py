@@ -4,8 +4,6 @@ import re
 
 from playwright.sync_api import Page, expect
 
-FIRST = 60_000  # milliseconds: a new browser reads all of Streamlit first, and others may be doing the same
-
 
 def open_class(page: Page, url: str) -> str:
     """Its code."""
@@ -13,13 +11,13 @@ def open_class(page: Page, url: str) -> str:
     page.get_by_label("Name of the class, if you like").fill("Physics")
     page.get_by_role("button", name="Open a class").click()
     code = page.locator(".tw-code")
-    expect(code).to_be_visible(timeout=FIRST)
+    expect(code).to_be_visible()
     return code.inner_text()
 
 
 def join(page: Page, url: str, code: str, nickname: str = "") -> Page:
     page.goto(f"{url}/join?code={code}")
-    expect(page.get_by_label("Code of the class")).to_have_value(code, timeout=FIRST)
+    expect(page.get_by_label("Code of the class")).to_have_value(code)
     page.get_by_label("Nickname, if you like").fill(nickname)
     page.get_by_role("button", name="Join").click()
     expect(page.get_by_text("You are in the class")).to_be_visible()

@@ -3,36 +3,31 @@
 import json
 import time
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Error, Locator, Page
+from playwright.sync_api import Error, Page, TimeoutError
 
 
 def settled(page: Page) -> Page:
-    """Wait until the script has run and the page is drawn."""
-    page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]')
+    """Wait until the server has answered all that was asked, and the whole page is drawn, components too.
+
+    So it may stand right behind a click. What is sent after a while is not known before: a sentence that was typed
+    without Enter.
+    """
+    try:
+        page.wait_for_function("() => watched.drawn().then(() => true)")
+    except TimeoutError as late:
+        raise AssertionError(f"The page still waits for {page.evaluate('() => watched.pending()')}") from late
     return page
 
 
 def rerun(page: Page, act: Callable[[], None]) -> Page:
     """Act, and wait until the script has run because of it."""
-    page.evaluate(
-        """() => {
-            const app = document.querySelector(".stApp");
-            globalThis.ran = new Promise((done) => {
-                let began = false;
-                const look = () => {
-                    began ||= app.dataset.testScriptState !== "notRunning";
-                    if (began && app.dataset.testScriptState === "notRunning") done();
-                };
-                new MutationObserver(look).observe(app, { attributeFilter: ["data-test-script-state"] });
-            });
-        }"""
-    )
+    before = page.evaluate("() => watched.runs.asked")
     act()
-    page.evaluate("() => globalThis.ran")
-    return page
+    page.wait_for_function("before => watched.runs.asked > before", arg=before)
+    return settled(page)
 
 
 def has_run(page: Page) -> list[str]:
@@ -66,17 +61,20 @@ def axe_faults(page: Page, within: str | None = None, rule: str | None = None) -
     return [f"{f['id']} ({f['impact']}): {f['help']} {at}" for f, at in zip(faults, where, strict=True)]
 
 
-def own_text(locator: Locator) -> str:
-    """The text of an element as a reader sees it, in one line."""
-    return " ".join(locator.inner_text().split())
-
-
-def lasting(find: Callable[[], list[str]], seconds: float = 12) -> list[str]:
+def lasting(find: Callable[[], list[str]], seconds: float = 30) -> list[str]:
     """What is still found once everything is drawn: fonts, formulas and figures come one by one, pale at first."""
     deadline = time.monotonic() + seconds
     while (found := find()) and time.monotonic() < deadline:
         time.sleep(0.5)
     return found
+
+
+def becomes(read: Callable[[], Any], wanted: object, seconds: float = 20) -> None:
+    """What is read is this, or becomes it: for what no `expect` of Playwright's waits for."""
+    deadline = time.monotonic() + seconds
+    while (found := read()) != wanted and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert found == wanted
 
 
 def wear(page: Page, scheme: Literal["light", "dark"], width: int) -> Page:

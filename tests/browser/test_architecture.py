@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.kit import axe_faults, own_text, settled
+from tests.browser.kit import axe_faults, lasting, settled
 from tests.house.toy import toy
 from ui import engine
 from ui.components.architecture.plan import plan_of
@@ -39,7 +39,7 @@ def shown(serve: Callable[..., str]) -> Callable[..., Locator]:
     def show(page: Page, **query: str) -> Locator:
         page.goto(f"{serve(DEMO)}/?{urlencode(query)}")
         found = page.locator(".map")
-        found.locator("svg .block").last.wait_for(timeout=60_000)  # the first page loads the model
+        found.locator("svg .block").last.wait_for()
         settled(page)
         return found
 
@@ -50,8 +50,9 @@ def block(the_map: Locator, name: str) -> Locator:
     return the_map.locator(f'g[data-block="{name}"]')
 
 
-def told(the_map: Locator) -> str:
-    return own_text(the_map.locator(".about p.on"))
+def told(the_map: Locator) -> Locator:
+    """What it says below itself."""
+    return the_map.locator(".about p.on")
 
 
 def focused(page: Page) -> str | None:
@@ -69,6 +70,7 @@ def focused(page: Page) -> str | None:
 def test_every_block_is_drawn_and_described(page: Page, shown, model: str) -> None:
     the_map = shown(page, model=model)
     expect(the_map).to_have_attribute("aria-label", "Map of the Transformer")
+    expect(the_map.locator("g.block")).to_have_count(len(PLANS[model].ids))
     drawn = the_map.locator("g.block").evaluate_all("nodes => nodes.map(n => n.dataset.block)")
     assert tuple(drawn) == PLANS[model].ids
     for each in PLANS[model].blocks:
@@ -160,9 +162,9 @@ def test_another_model_in_the_same_place_is_drawn_anew(page: Page, shown) -> Non
     expect(the_map.locator("g.block")).to_have_count(len(PLANS["toy"].ids))
     drawn = the_map.locator("g.block").evaluate_all("nodes => nodes.map(n => n.dataset.block)")
     assert tuple(drawn) == PLANS["toy"].ids
-    assert the_map.evaluate("node => node.mine")
+    assert settled(page).locator(".map").evaluate("node => node.mine")
     block(the_map, "decoder.self_attn").hover()
-    assert told(the_map).startswith("Decoder masked self-attention, layer 2.")
+    expect(told(the_map)).to_have_text(re.compile(r"^Decoder masked self-attention, layer 2\."))
 
 
 def test_tab_enters_once_and_arrows_go_from_bottom_to_top_and_meet_links_alone(page: Page, shown) -> None:
@@ -200,9 +202,9 @@ def test_enter_and_space_open_the_block_with_the_focus(page: Page, shown) -> Non
         block(the_map, name).focus()
         page.keyboard.press(key)
         expect(page.get_by_text(f"Opened: {name}")).to_be_visible()
-        assert focused(page) == name
+        assert focused(settled(page)) == name
     expect(page.get_by_text("Called: ['decoder.cross_attn', 'tokenize']")).to_be_visible()
-    assert told(the_map).startswith("Tokenization.")
+    expect(told(the_map)).to_have_text(re.compile(r"^Tokenization\."))
 
 
 def test_a_click_opens_a_block_with_a_link_alone(page: Page, shown) -> None:
@@ -227,7 +229,7 @@ def test_a_block_that_leads_to_another_page_opens_once(page: Page, shown) -> Non
 
 def test_pointing_tells_shape_and_range_of_the_real_tensor(page: Page, shown) -> None:
     the_map = shown(page)
-    assert told(the_map).startswith("Point at a block")
+    expect(told(the_map)).to_have_text(re.compile("^Point at a block"))
     height = the_map.bounding_box()["height"]
     tensors = trace("I ate an apple.").tensors
     for name, tensor in (
@@ -241,10 +243,10 @@ def test_pointing_tells_shape_and_range_of_the_real_tensor(page: Page, shown) ->
         values = tensors[tensor]
         shape = "(" + ", ".join(map(str, values.shape)) + ")"
         low, high = (f"{v:.2f}".replace("-", "−") for v in (values.min(), values.max()))
-        assert f"{tensor.rpartition('.')[2]} {shape}, {low} … {high}." in told(the_map)
+        expect(told(the_map)).to_contain_text(f"{tensor.rpartition('.')[2]} {shape}, {low} … {high}.")
         assert the_map.bounding_box()["height"] == height
     page.mouse.move(1, 1)
-    assert told(the_map).startswith("Point at a block")
+    expect(told(the_map)).to_have_text(re.compile("^Point at a block"))
 
 
 def test_the_picture_shows_the_weights_of_the_sentence(page: Page, shown) -> None:
@@ -287,6 +289,7 @@ def test_another_sentence_is_drawn_in_place_and_the_focus_stays(page: Page, show
     target.focus()
     page.get_by_text("Other sentence").evaluate("node => node.click()")
     expect(target.locator("image")).not_to_have_attribute("href", before)
+    settled(page)
     assert target.evaluate("node => node.mine")
     assert focused(page) == "encoder.self_attn"
     again = trace("The black cat fights the dog")
@@ -298,7 +301,7 @@ def test_another_sentence_is_drawn_in_place_and_the_focus_stays(page: Page, show
 def test_without_links_nothing_takes_the_focus(page: Page, shown) -> None:
     the_map = shown(page, links="none", plain="1")
     assert the_map.locator("[tabindex]").count() == 0
-    assert told(the_map) == "Point at a block to see what it is."
+    expect(told(the_map)).to_have_text("Point at a block to see what it is.")
 
 
 def test_hostile_pieces_stay_text(page: Page, shown) -> None:
@@ -360,8 +363,8 @@ def test_all_labels_are_readable_and_nothing_scrolls_sideways(page: Page, shown,
               innerWidth === width && node.querySelector("svg").width.baseVal.value <= node.clientWidth""",
             arg=[the_map.element_handle(), width],
         )
-        page.wait_for_timeout(200)
-        assert the_map.evaluate(LETTERING) == [], f"at {width} × {height}"
+        settled(page)
+        assert lasting(lambda: the_map.evaluate(LETTERING)) == [], f"at {width} × {height}"
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         svg = the_map.locator("svg").bounding_box()
         assert svg["x"] >= 0
@@ -375,7 +378,7 @@ def test_all_labels_are_readable_and_nothing_scrolls_sideways(page: Page, shown,
 def test_axe_finds_nothing_serious(new_page, shown, theme: str, query: dict[str, str]) -> None:
     page = new_page(color_scheme=theme)
     shown(page, **query)
-    assert axe_faults(page, '[data-testid="stMain"]') == []
+    assert lasting(lambda: axe_faults(page, '[data-testid="stMain"]')) == []
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -14,7 +14,6 @@ from tests.oracle.frame import EMPTY
 from ui.views.attention_kinds import READABLE
 
 pytestmark = pytest.mark.browser
-expect.set_options(timeout=20_000)  # a busy machine is no defect
 
 MARKUP = [
     "<script>window.pwned = 1</script>",
@@ -63,7 +62,6 @@ def open_page(browser: Browser, url: str) -> Iterator[Page]:
     """One page for all that is typed."""
     with offline(browser, color_scheme="light") as context:
         page = context.new_page()
-        page.set_default_timeout(60_000)  # the server's first page
         page.goto(url)
         page.locator(".st-key-map tbody td").first.wait_for()
         yield page
@@ -88,13 +86,13 @@ def test_whatever_is_typed_is_answered_and_stays(text: str, open_page: Page) -> 
     box.fill("We saw the dog.")
     box.press("Enter")
     expect(page.locator(".st-key-translation")).to_contain_text("Hund")
-    before = page.locator(".st-key-translation").inner_text()
+    before = settled(page).locator(".st-key-translation").inner_text()
     kept = page.evaluate("text => Object.assign(document.createElement('input'), { value: text }).value", text)
     box.fill(text)
     box.press("Enter")
     expect(page.locator(".st-key-translation").filter(has_text=before)).to_have_count(0)
     sound(page)
-    assert box.input_value() == kept
+    expect(box).to_have_value(kept)
     if not text.strip("\x00 "):
         expect(page.locator(".stAlert")).to_have_text([EMPTY])
     if len(text) > 1000:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.classes import FIRST, ask_primes, desk, join, open_class
+from tests.browser.classes import ask_primes, desk, join, open_class
 from tests.browser.conftest import ROOT, offline, served
 from tests.browser.kit import axe_faults, has_run, lasting, settled, sideways, wear
 
@@ -33,16 +33,14 @@ def visitor(browser: Browser) -> Iterator[Callable[..., Page]]:
     def start(**options: object) -> Page:
         context = offline(browser, **options)
         opened.append(context)
-        page = context.__enter__().new_page()
-        page.set_default_timeout(60_000)  # up to three browsers at once, and lessons in all of them
-        return page
+        return context.__enter__().new_page()
 
     yield start
     for context in reversed(opened):
         context.__exit__(None, None, None)
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(900)
 def test_a_lesson_from_the_first_code_to_the_last_answer(visitor: Callable[..., Page], url: str) -> None:
     teacher, ada, bob = visitor(), visitor(viewport={"width": 390, "height": 844}), visitor()
     code = open_class(teacher, url)
@@ -55,9 +53,9 @@ def test_a_lesson_from_the_first_code_to_the_last_answer(visitor: Callable[..., 
         learner.get_by_text("5", exact=True).click()
     ada.get_by_role("button", name="Answer").click()
     expect(ada.get_by_text("Your answer is counted")).to_be_visible()
-    began = time.monotonic()
+    looked = teacher.evaluate("() => watched.runs.looks")  # once a second, on a machine that does nothing else
     expect(teacher.get_by_text("1 of 2 have answered")).to_be_visible()
-    assert time.monotonic() - began < 5  # one second, on a machine that does nothing else
+    assert teacher.evaluate("() => watched.runs.looks") <= looked + 4
     tab = ada.context.new_page()  # another tab of the same learner
     tab.goto(f"{url}/join")
     expect(tab.get_by_text("Your answer is counted")).to_be_visible()
@@ -70,19 +68,18 @@ def test_a_lesson_from_the_first_code_to_the_last_answer(visitor: Callable[..., 
     teacher.goto(f"{url}/masking?sentence=A+dog+sees+a+cat.")
     teacher.get_by_role("button", name="Everyone here now").click()
     for learner in (ada, bob):
-        expect(learner.get_by_role("heading", level=1, name="Masking")).to_be_visible(timeout=FIRST)
-        expect(learner.get_by_label("English sentence")).to_have_value("A dog sees a cat.", timeout=FIRST)
+        expect(learner.get_by_role("heading", level=1, name="Masking")).to_be_visible()
+        expect(learner.get_by_label("English sentence")).to_have_value("A dog sees a cat.")
     # A reload keeps everybody where they are.
     for someone in (teacher, ada):
         someone.reload()
-        expect(someone.locator(".st-key-class_strip").get_by_text(code)).to_be_visible(timeout=FIRST)
+        expect(someone.locator(".st-key-class_strip").get_by_text(code)).to_be_visible()
     assert not has_run(ada)
     teacher.goto(f"{url}/teach?desk=Who+is+where")
-    expect(teacher.get_by_role("cell", name=re.compile("Bob"))).to_be_visible(timeout=FIRST)
+    expect(teacher.get_by_role("cell", name=re.compile("Bob"))).to_be_visible()
     assert not has_run(teacher)
 
 
-@pytest.mark.timeout(300)
 def test_nothing_typed_is_lost_when_everyone_is_called_elsewhere(visitor: Callable[..., Page], url: str) -> None:
     teacher, ada = visitor(), visitor()
     code = open_class(teacher, url)
@@ -115,7 +112,6 @@ def test_nothing_typed_is_lost_when_everyone_is_called_elsewhere(visitor: Callab
     expect(ada.get_by_text("Your answer is counted: 5")).to_be_visible()
 
 
-@pytest.mark.timeout(300)
 def test_a_learner_and_what_they_know_outlast_the_browser_and_the_server(
     visitor: Callable[..., Page], tmp_path: Path
 ) -> None:
@@ -141,11 +137,11 @@ def test_a_learner_and_what_they_know_outlast_the_browser_and_the_server(
     with served(ROOT / "app.py", env=env) as url:
         ada = visitor(storage_state=kept[1])
         ada.goto(f"{url}/join")
-        expect(ada.get_by_text("You are in the class")).to_be_visible(timeout=FIRST)
+        expect(ada.get_by_text("You are in the class")).to_be_visible()
         expect(ada.get_by_role("link", name="Masking 1/2")).to_be_visible()
         teacher = visitor(storage_state=kept[0])
         teacher.goto(f"{url}/teach?desk=Progress")
-        expect(teacher.get_by_text("Masking: 1 of 2 answered right.")).to_be_visible(timeout=FIRST)
+        expect(teacher.get_by_text("Masking: 1 of 2 answered right.")).to_be_visible()
 
 
 def test_the_teachers_link_opens_the_desk_and_without_the_secret_nothing(
@@ -154,20 +150,21 @@ def test_the_teachers_link_opens_the_desk_and_without_the_secret_nothing(
     teacher, stranger = visitor(), visitor()
     code = open_class(teacher, url)
     teacher.get_by_text("Your secret link").click()
+    expect(teacher.get_by_test_id("stCode")).to_contain_text("secret=")
     link = teacher.get_by_test_id("stCode").inner_text().strip()
     assert link.startswith(f"{url}/teach?class={code}&secret=")
     stranger.goto(link[:-3])
-    expect(stranger.get_by_text("This is not the teacher's link of a class")).to_be_visible(timeout=FIRST)
+    expect(stranger.get_by_text("This is not the teacher's link of a class")).to_be_visible()
     expect(stranger.locator(".tw-code")).to_have_count(0)
     home = visitor()
     home.goto(link)
-    expect(home.locator(".tw-code")).to_have_text(code, timeout=FIRST)
+    expect(home.locator(".tw-code")).to_have_text(code)
 
 
 LOOKS = (("light", 1280), ("dark", 390))
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(900)
 def test_nothing_serious_for_axe_and_no_sideways_scrolling(visitor: Callable[..., Page], url: str) -> None:
     teacher, ada = visitor(), visitor()
     code = open_class(teacher, url)
@@ -195,6 +192,6 @@ def test_visitors_without_a_class_load_nothing_of_it(visitor: Callable[..., Page
     with served(ROOT / "app.py", env={"WALKTHROUGH_CLASSES": f"sqlite:///{store}"}) as address:
         page = visitor()
         page.goto(f"{address}/masking")
-        expect(page.get_by_role("heading", level=1, name="Masking")).to_be_visible(timeout=30_000)
+        expect(page.get_by_role("heading", level=1, name="Masking")).to_be_visible()
         settled(page)
         assert not store.exists()

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, FrameLocator, Page, expect
 
 from tests.browser.conftest import ROOT, offline, served
-from tests.browser.kit import axe_faults, has_run, settled, sideways
+from tests.browser.kit import axe_faults, becomes, has_run, lasting, settled, sideways
 from tests.hub.small_models import make
 from tests.payloads import PAYLOADS
 
@@ -37,7 +37,7 @@ def test_bertviz_draws_the_sentence_without_the_internet(scheme: str, new_page: 
     page = new_page(color_scheme=scheme)
     page.goto(f"{url}/bertviz?sentence={SENTENCE}&attention=Encoder")
     expect(frame(page).locator("svg text", has_text="fight").first).to_be_visible()
-    assert frame(page).locator("svg line").count() >= 4 * 10 * 10
+    expect(frame(page).locator("svg line").nth(4 * 10 * 10 - 1)).to_be_attached()
     expect(frame(page).locator("body")).to_have_class(scheme)
     page.get_by_role("radio", name="Model view").click()
     expect(frame(page).locator("svg text", has_text="Heads")).to_be_visible()
@@ -53,13 +53,21 @@ def test_bertviz_has_one_choice_of_a_layer_and_uses_the_width(new_page: Callable
     expect(frame(page).locator("text.marked")).to_have_text("3")
     page.locator(".st-key-layer").get_by_role("radio", name="1").click()
     expect(layers.locator("option")).to_have_text(["1"])
-    width = page.locator("iframe[title^=BertViz]").evaluate("e => e.clientWidth")
+    expect(frame(page).locator(".headAttention")).to_have_count(4)
+    width = settled(page).locator("iframe[title^=BertViz]").evaluate("e => e.clientWidth")
     line = frame(page).locator("#attention line").first
     x1, x2 = (float(line.get_attribute(x) or 0) for x in ("x1", "x2"))
     assert x2 - x1 > width / 2
     assert x2 + x1 <= width  # the columns of text on both sides are equally wide
     shifts = frame(page).locator(".headAttention").evaluate_all("gs => gs.map(g => g.getCTM().f)")
     assert len(set(shifts)) == 4, "the lines of two heads would lie one over the other"
+
+
+def fits(page: Page) -> bool:
+    """Whether the drawing ends within its frame, and little above the frame's end."""
+    drawn = frame(page).locator("svg").evaluate("e => e.getBoundingClientRect().bottom")
+    height = page.locator("iframe[title^=BertViz]").evaluate("e => e.clientHeight")
+    return bool(height - 60 <= drawn <= height)
 
 
 def test_bertviz_counts_from_1_and_fits_its_frame(page: Page, url: str) -> None:
@@ -69,9 +77,8 @@ def test_bertviz_counts_from_1_and_fits_its_frame(page: Page, url: str) -> None:
         expect(
             frame(page).locator("svg text", has_text="Heads" if view == "Model view" else "fight").first
         ).to_be_visible()
-        drawn = frame(page).locator("svg").evaluate("e => e.getBoundingClientRect().bottom")
-        height = page.locator("iframe[title^=BertViz]").evaluate("e => e.clientHeight")
-        assert height - 60 <= drawn <= height, view
+        settled(page)
+        becomes(lambda: fits(page), True)
     frame(page).locator("svg > g").last.locator("rect").last.click()
     expect(frame(page).locator("svg text", has_text="Layer 3, head 4")).to_be_visible()
 
@@ -80,10 +87,13 @@ def test_both_sides_of_a_comparison_begin_at_the_same_height(page: Page, url: st
     page.goto(f"{url}/compare?sentence={SENTENCE}&right_model=gpt2")
     settled(page)
     for what in ("kind", "heads", "map"):
-        tops = [page.locator(f".st-key-{side}_{what}").bounding_box() for side in ("left", "right")]
-        assert tops[0] is not None
-        assert tops[1] is not None
-        assert tops[0]["y"] == pytest.approx(tops[1]["y"], abs=1), what
+        sides = [page.locator(f".st-key-{side}_{what}") for side in ("left", "right")]
+        for side in sides:
+            expect(side).to_be_visible()
+        left, right = (settled(page) and side.bounding_box() for side in sides)
+        assert left
+        assert right
+        assert left["y"] == pytest.approx(right["y"], abs=1), what
 
 
 def test_a_pair_is_chosen_by_click(page: Page, url: str) -> None:
@@ -103,13 +113,7 @@ def test_nothing_serious_for_axe_and_no_sideways_scrolling(
     page.goto(f"{url}/{name}?sentence={SENTENCE}")
     expect(page.locator("table tbody td, tbody td").first).to_be_visible()
     settled(page)
-    faults: list[str] = []
-    for _ in range(6):  # what is being drawn fades in
-        faults = axe_faults(page, '[data-testid="stMain"]')
-        if not faults:
-            break
-        page.wait_for_timeout(1500)
-    assert faults == []
+    assert lasting(lambda: axe_faults(page, '[data-testid="stMain"]')) == []
     assert sideways(page) == []
 
 
@@ -127,7 +131,6 @@ def open_page(browser: Browser, url: str) -> Iterator[Page]:
     """One page for all that is typed, with BertViz drawn, on a model whose tokens are whatever is typed."""
     with offline(browser, color_scheme="light") as context:
         page = context.new_page()
-        page.set_default_timeout(60_000)
         page.goto(f"{url}/any-model?sentence={SENTENCE}&model=gpt2&bertviz_too=true")
         expect(frame(page).locator("svg text").first).to_be_visible()
         yield page
@@ -138,7 +141,6 @@ def test_no_payload_runs(payload: str, open_page: Page) -> None:
     box = open_page.get_by_label("English sentence")
     box.fill(payload)
     box.press("Enter")
-    open_page.wait_for_timeout(150)
     unharmed(open_page)
     expect(open_page.get_by_text(re.compile(r"cuts it into \d+ pieces"))).to_be_visible()
     expect(frame(open_page).locator("svg text").first).to_be_visible()

@@ -37,8 +37,8 @@ def url(serve: Callable[..., str]) -> str:
 def test_every_stop_of_the_tab_key_is_seen(new_page: Callable[..., Page], url: str, scheme: str) -> None:
     page = new_page(color_scheme=scheme)
     page.goto(f"{url}/scaled-dot-product")
-    settled(page)
     page.locator(".stage[data-id]").wait_for()
+    settled(page)
     stops = []
     for _ in range(70):
         page.keyboard.press("Tab")

@@ -26,6 +26,7 @@ def test_back_leads_to_the_page_before_as_it_was_left(page: Page, url: str) -> N
     settled(page)
     see = page.locator(".st-key-part_see")
     see.get_by_role("radio", name="V", exact=True).click()
+    settled(page)
     for cell in (70, 75, 80):
         see.locator("tbody td").nth(cell).click()
         expect(see.locator("tbody td").nth(cell)).to_have_class(re.compile("selected"))
@@ -33,13 +34,13 @@ def test_back_leads_to_the_page_before_as_it_was_left(page: Page, url: str) -> N
     expect(page).to_have_url(re.compile(r"part=V.*cell=2\.17"))
     left = page.url
     page.get_by_role("link", name=re.compile(f"^Next: {after.title}")).click()
-    expect(page.get_by_role("heading", level=1, name=after.title)).to_be_visible(timeout=30_000)
+    expect(page.get_by_role("heading", level=1, name=after.title)).to_be_visible()
     settled(page)
     page.go_back()
-    expect(page.get_by_role("heading", level=1, name=first.title)).to_be_visible(timeout=30_000)
+    expect(page.get_by_role("heading", level=1, name=first.title)).to_be_visible()
     settled(page)
-    assert page.url == left
+    expect(page).to_have_url(left)
     expect(see.locator("tbody td").nth(80)).to_have_class(re.compile("selected"))
     expect(see.get_by_role("radio", name="V", exact=True)).to_be_checked()
     page.go_forward()
-    expect(page.get_by_role("heading", level=1, name=after.title)).to_be_visible(timeout=30_000)
+    expect(page.get_by_role("heading", level=1, name=after.title)).to_be_visible()

@@ -23,7 +23,7 @@ def url(serve: Callable[..., str]) -> str:
 
 
 def drawn(page: Page) -> Page:
-    expect(page.locator(".st-key-way_on")).to_be_visible(timeout=30_000)
+    expect(page.locator(".st-key-way_on")).to_be_visible()
     return settled(page)
 
 
@@ -103,7 +103,7 @@ def test_the_sentence_goes_from_lesson_to_lesson(page: Page, url: str) -> None:
     drawn(page)
     for lesson in LESSONS[1:3]:
         page.get_by_role("link", name=re.compile(f"^Next: {lesson.title}")).click()
-        expect(page.get_by_role("heading", level=1, name=lesson.title)).to_be_visible(timeout=30_000)
+        expect(page.get_by_role("heading", level=1, name=lesson.title)).to_be_visible()
         drawn(page)
         expect(page.get_by_label("English sentence")).to_have_value(SENTENCE)
         expect(page).to_have_url(re.compile("sentence="))

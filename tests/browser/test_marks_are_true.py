@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import ROOT
-from tests.browser.kit import own_text, settled
+from tests.browser.kit import settled
 
 pytestmark = pytest.mark.browser
 
@@ -25,7 +25,7 @@ def inference(serve: Callable[..., str], page: Page) -> Callable[[str, str], Loc
 
     def go(query: str, key: str) -> Locator:
         page.goto(f"{serve(ROOT / 'app.py')}/inference?sentence={SENTENCE}&{query}")
-        expect(page.locator(".st-key-way_on")).to_be_visible(timeout=30_000)
+        expect(page.locator(".st-key-way_on")).to_be_visible()
         settled(page)
         return page.locator(f".st-key-{key}")
 
@@ -37,11 +37,8 @@ def test_the_headers_of_the_chosen_head_stand_out(serve: Callable[..., str], pag
     page.goto(f"{serve(COMPONENTS)}/?heads=1")
     heads = page.locator(".heads button")
     heads.nth(layer * 5 + head).click()  # four heads and their average
-    settled(page)
-    marked = page.locator(".heads span.selected")
-    expect(marked).to_have_count(2)
     name = "average" if head == 4 else f"head {head + 1}"
-    assert [own_text(one) for one in marked.all()] == [name, f"layer {layer + 1}"]
+    expect(page.locator(".heads span.selected")).to_have_text([name, f"layer {layer + 1}"], use_inner_text=True)
 
 
 def test_lines_of_the_tree_lead_from_the_beginning_to_what_extends_it(inference: Callable[..., Locator]) -> None:
@@ -49,8 +46,8 @@ def test_lines_of_the_tree_lead_from_the_beginning_to_what_extends_it(inference:
     tree = inference("method=Beam search", "beam_tree")
     rows = set()
     third = tree.locator(".node[style*='left: 15.6rem']")  # of the third step
-    expect(third.first).to_be_visible(timeout=60_000)
-    for node in third.all():
+    expect(third.first).to_be_visible()
+    for node in third.all():  # all are drawn with the first
         node.click()
         expect(node).to_have_attribute("aria-pressed", "true")
         way = tree.locator(".node.on").evaluate_all(
@@ -68,7 +65,7 @@ def test_lines_of_the_tree_lead_from_the_beginning_to_what_extends_it(inference:
 
 def test_a_piece_of_the_theatre_says_in_which_step_it_was_written(inference: Callable[..., Locator]) -> None:
     pieces = inference("at=3", "theatre").locator(".strip").last.locator("button")
-    expect(pieces.first).to_be_visible(timeout=60_000)
+    expect(pieces.first).to_be_visible()
     titles = [piece.get_attribute("title") for piece in pieces.all()]
     assert titles == ["the start sign", *(f"written in step {n}" for n in range(1, len(titles)))]
 
@@ -80,7 +77,7 @@ def test_letters_beside_the_arrows_have_the_colours_of_the_words(
     """On the map too a query is blue, a key is orange, a value is green."""
     page.emulate_media(color_scheme=scheme)
     page.goto(serve(MAP))
-    page.locator(".map svg .block").last.wait_for(timeout=60_000)
+    page.locator(".map svg .block").last.wait_for()
     settled(page)
     for letter, largest in (("Q", 2), ("K", 0), ("V", 1)):
         mark = page.locator(".map .marks text").get_by_text(letter, exact=True)
@@ -92,7 +89,7 @@ def test_the_readout_names_the_head_of_the_cell(serve: Callable[..., str], page:
     """A row is a layer; side by side stand the four heads of the encoder, of the decoder, and of what joins the two."""
     page.goto(f"{serve(ROOT / 'app.py')}/multi-head?sentence={SENTENCE}&heads_trial=Which head matters most")
     ranking = page.locator(".st-key-ranking")
-    ranking.locator("tbody td").last.wait_for(timeout=60_000)
+    ranking.locator("tbody td").last.wait_for()
     settled(page)
     for row, column, name in ((0, 2, "layer 1, head 3: "), (2, 5, "layer 3, head 2: "), (1, 11, "layer 2, head 4: ")):
         ranking.locator("tbody tr").nth(row).locator("td").nth(column).hover()

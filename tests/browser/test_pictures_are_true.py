@@ -56,7 +56,7 @@ def lesson(serve: Callable[..., str], page: Page) -> Callable[..., Page]:
 
     def go(slug: str, query: str = "") -> Page:
         page.goto(f"{serve(ROOT / 'app.py')}/{slug}?sentence={SENTENCE}&{query}")
-        expect(page.locator(".st-key-way_on")).to_be_visible(timeout=30_000)
+        expect(page.locator(".st-key-way_on")).to_be_visible()
         return settled(page)
 
     return go
@@ -125,9 +125,10 @@ def test_every_small_map_is_that_of_its_head_with_rows_downwards(demo: Callable[
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_positive_is_orange_and_negative_is_blue(demo: Callable[[str], Page], page: Page, scheme: Any) -> None:
     page.emulate_media(color_scheme=scheme)
-    cells = demo("scale=signed").locator(".matrix tbody td").all()
+    cells = demo("scale=signed").locator(".matrix tbody td")
+    expect(cells).to_have_count(36)
     values = (np.random.default_rng(0).normal(size=(6, 6)) * 3).ravel()
-    for cell, value in zip(cells, values, strict=True):
+    for cell, value in zip(cells.all(), values, strict=True):
         red, _, blue = background(cell)
         if abs(value) > 2:
             assert (red > blue) == (value > 0), value
@@ -138,10 +139,10 @@ def test_the_maps_legend_names_the_ends_of_its_colours(serve: Callable[..., str]
     """Beside the drawing where there is room, else above it."""
     page.set_viewport_size({"width": width, "height": 900})
     page.goto(serve(MAP))
-    page.locator(".map svg .block").last.wait_for(timeout=60_000)
+    page.locator(".map svg .block").last.wait_for()
     settled(page)
+    expect(page.locator(".map .marks image")).to_have_count(2)
     bars = page.locator(".map .marks image").all()
-    assert len(bars) == 2
     ends = []
     for bar in bars:
         x, y, across, _ = (float(bar.get_attribute(side) or 0) for side in ("x", "y", "width", "height"))
@@ -199,6 +200,7 @@ def test_the_newest_pairs_of_the_cache_stand_out(lesson: Callable[..., Page]) ->
     for _ in range(2):
         theatre.get_by_role("button", name="Step forward").click()
     expect(theatre.locator(".count")).to_have_text(re.compile("^Step 3 of "))
+    expect(read.locator(".pair")).to_have_count(3)
     assert read.locator(".pair").evaluate_all(fresh) == [False, False, True]
     assert source.locator(".pair").evaluate_all(fresh) == [False] * n_source
 
@@ -218,7 +220,8 @@ def test_the_theatre_shows_the_weights_of_its_step(lesson: Callable[..., Page]) 
 def test_the_map_draws_each_probability_as_a_bar(serve: Callable[..., str], page: Page) -> None:
     page.goto(f"{serve(MAP)}/?sentence={SENTENCE}")
     bars = page.locator('.map [data-block="output.softmax"] .bars')
-    expect(bars).to_have_attribute("d", re.compile("^M"), timeout=60_000)
+    expect(bars).to_have_attribute("d", re.compile("^M"))
+    settled(page)
     drawn = np.array([float(height) for height in re.findall(r"v-([\d.]+)", bars.get_attribute("d") or "")])
     probabilities = np.array(trace(SENTENCE).probabilities)
     high = drawn.max() / probabilities.max()

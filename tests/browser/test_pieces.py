@@ -115,5 +115,5 @@ def test_accessible_and_within_a_phone(demo: Callable[..., Page], new_page: Call
         wear(page, scheme, PHONE["width"])  # type: ignore[arg-type]
         assert lasting(lambda: axe_faults(page, ".stBidiComponent")) == []
         assert sideways(page) == []
-    boxes = [box for box in (each.bounding_box() for each in page.locator(".pieces .card").all()) if box]
+    boxes = [box for box in (each.bounding_box() for each in settled(page).locator(".pieces .card").all()) if box]
     assert max(box["x"] + box["width"] for box in boxes) <= PHONE["width"]

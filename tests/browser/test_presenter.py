@@ -58,7 +58,9 @@ def test_a_lesson_is_presented_by_keyboard(page: Page, url: str) -> None:
     switch(page).focus()
     page.keyboard.press("Space")
     shows(listens(page), "Idea")
-    assert page.evaluate("() => parseFloat(getComputedStyle(document.documentElement).fontSize)") > plain
+    page.wait_for_function(
+        "plain => parseFloat(getComputedStyle(document.documentElement).fontSize) > plain", arg=plain
+    )
     for key, part in (
         *(("ArrowRight", "Predict"), ("PageDown", "See"), ("ArrowRight", "Do"), ("ArrowRight", "Code")),
         *(("ArrowRight", "Code"), ("ArrowLeft", "Do"), ("PageUp", "See"), ("Home", "Idea"), ("ArrowLeft", "Idea")),
@@ -123,8 +125,7 @@ def test_the_remote_control_works_after_a_click(clicked: str, page: Page, url: s
         at(step)
         keys, other = ((back, forward), step - 1) if step == 5 else ((forward, back), step + 1)
         control(page).first.click()
-        page.wait_for_timeout(400)  # as nobody is quicker: of a click and a key at once Streamlit hears one
-        settled(page)
+        settled(page)  # of a click and a key at once Streamlit hears one
         page.keyboard.press(keys[0])
         at(other)
         page.keyboard.press(keys[1])

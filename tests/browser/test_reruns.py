@@ -26,7 +26,6 @@ def messages(page: Page, received: list[bytes]) -> Iterator[list[ForwardMsg]]:
     received.clear()
     found: list[ForwardMsg] = []
     yield found
-    page.wait_for_timeout(400)
     settled(page)
     for frame in received:
         found.append(ForwardMsg.FromString(frame))
@@ -61,4 +60,4 @@ def test_a_click_in_see_leaves_predict_code_and_the_map_alone(lesson: Lesson, pa
     assert not [id for id in drawn if "map_here" in id]
     code = [m.delta.new_element.code.code_text for m in sent if m.delta.new_element.HasField("code")]
     assert all("np.load" in text for text in code)  # Check's lines, not those of the part on code
-    assert lesson.title in page.locator("h1").inner_text()
+    expect(page.locator("h1")).to_contain_text(lesson.title)
