@@ -1,6 +1,6 @@
-// What the stage hears: the pointer, the keys, the size of its place, the theme, and whether anyone looks.
+// What the stage hears: the pointer, the keys, the size of its place, and whether anyone looks.
 
-/** The pointer, the keys, the size, the theme, and whether anyone looks. Returns a function that ends all that. */
+/** The pointer, the keys, the size, and whether anyone looks. Returns a function that ends all that. */
 function listen(stage) {
   const { canvas, root } = stage;
   const size = () => {
@@ -10,8 +10,6 @@ function listen(stage) {
   const resize = new ResizeObserver(size);
   resize.observe(canvas);
   addEventListener("resize", size);
-  const scheme = matchMedia("(prefers-color-scheme: dark)");
-  const dress = () => stage.dress();
   const hide = () => document.hidden && stage.playing && stage.setPlaying(false);
   const press = (event) => pressed(stage, event);
   const place = (event) => {
@@ -35,7 +33,6 @@ function listen(stage) {
   canvas.addEventListener("pointermove", over);
   canvas.addEventListener("pointerleave", leave);
   canvas.addEventListener("click", (event) => stage.data && stage.enter(thingAt(stage.scene, ...place(event))));
-  scheme.addEventListener("change", dress);
   document.addEventListener("visibilitychange", hide);
   document.addEventListener("keydown", press, true);
   root.addEventListener("fullscreenchange", () => stage.draw());
@@ -43,7 +40,6 @@ function listen(stage) {
     resize.disconnect();
     removeEventListener("resize", size);
     cancelAnimationFrame(stage.zooming);
-    scheme.removeEventListener("change", dress);
     document.removeEventListener("visibilitychange", hide);
     document.removeEventListener("keydown", press, true);
   };

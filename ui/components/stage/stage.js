@@ -42,7 +42,8 @@ class Stage {
   /** A new sentence starts anew, paused, one that was left at a moment stands there; nothing of the old one is drawn while its numbers are unpacked. */
   async update(given) {
     this.presenting = given.presenting;
-    if (given.id === this.id) return;
+    // Streamlit calls every component again when the theme has changed.
+    if (given.id === this.id) return this.dress();
     this.id = given.id;
     this.clip = given.small !== undefined;
     this.small = given.small ?? false;

@@ -54,14 +54,10 @@ class TheatreView {
     this.step = 0;
     this.seen = 0;
     this.playing = false;
-    this.repaint = () => this.data && this.draw();
-    this.scheme = matchMedia("(prefers-color-scheme: dark)");
-    this.scheme.addEventListener("change", this.repaint);
   }
 
   close() {
     clearTimeout(this.timer);
-    this.scheme.removeEventListener("change", this.repaint);
   }
 
   control(sign, name, act) {
