@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow  # each starts Python and torch
 
 def python(*arguments: str, cwd: Path = ROOT, **options: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, *arguments]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=90, **options)  # type: ignore
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=300, **options)  # type: ignore
 
 
 def test_translate_takes_arguments() -> None:

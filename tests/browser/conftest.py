@@ -37,7 +37,6 @@ FLAGS = [
 ]
 PATIENCE_MS = 60_000  # a busy machine is no defect
 START_SECONDS = 180
-TEST_SECONDS = 400
 KEPT = "local_storage,indexeddb,cache_storage,service_workers"  # what a browser keeps for a place, beside cookies
 VIEWPORT: ViewportSize = {"width": 1280, "height": 720}
 LOCAL = {"127.0.0.1", "localhost", ""}  # "" is the host of blob: and data:
@@ -49,8 +48,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             # A shared machine can stand still for longer than anybody waits. So a test may be tried once more; the
             # summary then names it. One that fails twice has failed.
             item.add_marker(pytest.mark.flaky(reruns=1))
-            if not item.get_closest_marker("timeout"):
-                item.add_marker(pytest.mark.timeout(TEST_SECONDS))  # for both tries
 
 
 @contextmanager

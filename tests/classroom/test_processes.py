@@ -49,7 +49,7 @@ def test_two_processes_write_at_once_and_every_answer_counts_once(
     teacher, _ = open_class(db, "", "here")
     poll = ask(db, teacher, QUESTION)
     both = [worker(url, teacher.code, poll, first, first + 60) for first in (0, 30)]  # 30 learners in both
-    said = [confirmed(one.communicate(timeout=100)[0]) for one in both]
+    said = [confirmed(one.communicate(timeout=300)[0]) for one in both]
     assert said[0] | said[1] == set(range(90))
     assert counted(db) == {n: str(n % 3) for n in range(90)}
     (seen,) = overview(db, teacher).polls
@@ -76,7 +76,7 @@ def test_a_process_killed_in_the_middle_loses_nothing_confirmed(
     assert told <= kept.keys()
     assert len(kept) - len(told) <= 1  # one at most was kept and not yet told
     following = worker(url, teacher.code, poll, 0, 20)
-    assert confirmed(following.communicate(timeout=100)[0]) == set(range(20))
+    assert confirmed(following.communicate(timeout=300)[0]) == set(range(20))
     assert {n: str(n % 3) for n in counted(db)} == counted(db)
 
 
@@ -99,7 +99,7 @@ def test_a_database_server_killed_in_the_middle_loses_nothing_confirmed(
     (server.folder / "data" / "postmaster.pid").unlink(missing_ok=True)
     time.sleep(0.2)
     server.start()
-    one.wait(timeout=100)
+    one.wait(timeout=300)
     reader.join()
     one.stdout.close()
     told = confirmed("".join(lines))

@@ -22,12 +22,16 @@ import tests.pages.part_runs  # noqa: F401 - runs parts of pages, as a browser d
 manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
 # It hashes everything it sends, so that a browser need not be sent it twice: here is no browser.
 script_run_context.populate_hash_if_needed = lambda msg: None
+PATIENCE_SECONDS = 300
 _give_up = local_script_runner.require_widgets_deltas
 
 
 def _wait(runner: local_script_runner.LocalScriptRunner, timeout: float = 3) -> None:
-    """Wait for the end of a run. AppTest itself looks a thousand times a second, and the run has to stop for each."""
-    runner._script_thread.join(timeout)
+    """Wait for the end of a run, as long as a test may take: a busy machine is no defect.
+
+    AppTest itself looks a thousand times a second, and the run has to stop for each.
+    """
+    runner._script_thread.join(max(timeout, PATIENCE_SECONDS))
     if not runner.script_stopped():
         _give_up(runner, 0)
 

@@ -57,7 +57,7 @@ def shut_in(tmp_path: Path, actions: dict[str, str]) -> dict[str, tuple[str, str
     code = "\n".join([SHUT_IN, "found = {}", *lines, "print(json.dumps(found))"])
     arguments = [str(tmp_path / name) for name in ("allowed", "other")]
     done = subprocess.run(
-        [sys.executable, "-c", code, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", code, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stderr
     return {name: tuple(result) for name, result in json.loads(done.stdout).items()}
@@ -147,7 +147,7 @@ def test_it_can_end_itself_and_its_time_ends(code: str, signals: set[int], tmp_p
         (tmp_path / name).mkdir()
     script = SHUT_IN.replace("confine([allowed], 5,", "confine([allowed], 1,") + code
     arguments = [str(tmp_path / name) for name in ("allowed", "other")]
-    done = subprocess.run([sys.executable, "-c", script, *arguments], cwd=ROOT, capture_output=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", script, *arguments], cwd=ROOT, capture_output=True, timeout=300)
     assert -done.returncode in signals
     assert not list(tmp_path.rglob("core*"))
 

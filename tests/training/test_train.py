@@ -138,7 +138,7 @@ def test_two_processes_share_the_work(data: Path, tmp_path: Path) -> None:
         [*command, "4"], cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, start_new_session=True
     ) as launcher:
         try:
-            said, _ = launcher.communicate(timeout=100)
+            said, _ = launcher.communicate(timeout=300)
         finally:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(launcher.pid, signal.SIGKILL)  # the workers too

@@ -158,7 +158,7 @@ def page() -> None:
 
 @pytest.mark.parametrize("session", [1, 2])
 def test_both_draw_in_every_session_and_keep_their_identity(session: int) -> None:
-    app = AppTest.from_function(page, default_timeout=30).run()
+    app = AppTest.from_function(page, default_timeout=200).run()
     assert not app.exception
     first = [element.proto for element in app.get("bidi_component")]
     assert [proto.component_name.partition(".")[2] for proto in first] == ["matrix", "head_grid"]
@@ -176,7 +176,7 @@ def test_both_draw_in_every_session_and_keep_their_identity(session: int) -> Non
 
 
 def test_the_file_of_a_component_holds_all_its_code_and_is_named_after_it() -> None:
-    app = AppTest.from_function(page, default_timeout=30).run()
+    app = AppTest.from_function(page, default_timeout=200).run()
     for element in app.get("bidi_component"):
         name = element.proto.component_name.partition(".")[2]
         text = (wire._served() / name / element.proto.js_source_path).read_text(encoding="utf-8")

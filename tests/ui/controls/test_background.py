@@ -23,7 +23,7 @@ def page() -> None:
 
 
 def test_a_job_too_many_is_refused_in_a_sentence_and_can_be_started_later() -> None:
-    app = AppTest.from_function(page, default_timeout=30).run()
+    app = AppTest.from_function(page, default_timeout=200).run()
     for n in range(MOST + 1):
         app.button(key=f"job{n}/start").click().run()
     assert [info.value for info in app.info] == [TOO_MANY]
