@@ -3,7 +3,7 @@
 import asyncio
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AsyncExitStack
 
 from benchmarks.report import Figure, percentile, report
@@ -13,16 +13,17 @@ from benchmarks.visitor import Answer, Visitor, visitor
 
 VISITORS = 25
 SECONDS = 30.0
-PAUSE = (2.0, 3.0)  # seconds from one sentence to the next
+Pause = tuple[float, float]
+PAUSE: Pause = (2.0, 3.0)  # seconds from one sentence to the next: at least, at most
 P95_BAR_SECONDS = 1.0
-
 
 Answers = list[tuple[str, Answer]]  # each with its sentence
 
 
-async def _typist(someone: Visitor, n: int, answers: Answers, seconds: float, pause: tuple[float, float]) -> None:
+async def _typist(
+    someone: Visitor, new: Iterator[str], chance: random.Random, answers: Answers, seconds: float, pause: Pause
+) -> None:
     """Send a new sentence after every pause, whether the answers are quick or slow."""
-    new, chance = sentences(seed=100 + n), random.Random(n)
     end = time.perf_counter() + seconds
     due = time.perf_counter() + chance.uniform(0, pause[1])
     while due < end:
@@ -33,20 +34,22 @@ async def _typist(someone: Visitor, n: int, answers: Answers, seconds: float, pa
 
 
 async def crowd(
-    stream: str, cookies: Sequence[str], seconds: float, pause: tuple[float, float] = PAUSE
+    stream: str, cookies: Sequence[str], new: Iterator[str], seconds: float, pause: Pause = PAUSE
 ) -> tuple[Answers, float]:
-    """Every sentence of as many visitors as have cookies, and the seconds it all took."""
+    """Every sentence of as many visitors as have cookies, and the seconds it all took. new: what they type"""
     answers: Answers = []
     async with AsyncExitStack() as stack:
         people = [await stack.enter_async_context(visitor(stream, each)) for each in cookies]
         start = time.perf_counter()
-        await asyncio.gather(*(_typist(someone, i, answers, seconds, pause) for i, someone in enumerate(people)))
+        await asyncio.gather(
+            *(_typist(someone, new, random.Random(n), answers, seconds, pause) for n, someone in enumerate(people))
+        )
         return answers, time.perf_counter() - start
 
 
 def measure() -> list[Figure]:
     with serve() as server:
-        answers, took = asyncio.run(crowd(server.stream, [""] * VISITORS, SECONDS))
+        answers, took = asyncio.run(crowd(server.stream, [""] * VISITORS, sentences(seed=100), SECONDS))
     return figures(f"load: {VISITORS} visitors", answers, took)
 
 

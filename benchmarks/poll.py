@@ -11,11 +11,11 @@ from pathlib import Path
 
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-from websockets.asyncio.client import connect
 
 from benchmarks.report import Figure, percentile, report
 from benchmarks.serving import serve
 from benchmarks.visitor import Answer, Visitor
+from benchmarks.wire import Wire, wire
 from classroom.classes import join, open_class
 from classroom.database import Database
 from classroom.polls import Asked, ask, overview
@@ -32,8 +32,8 @@ class Somebody(Visitor):
 
     page, query = "join", ""
 
-    def __init__(self, connection: object) -> None:
-        super().__init__(connection)  # type: ignore[arg-type]
+    def __init__(self, connection: Wire) -> None:
+        super().__init__(connection)
         self.parts: dict[str, float] = {}  # the parts that ask to be drawn again, and after how many seconds
         self.radio, self.button, self.asked = "", "", ""
         self.counted, self.shown = False, -1
@@ -119,8 +119,7 @@ async def _class(stream: str, db: Database, n: int) -> tuple[list[float], list[f
     async with AsyncExitStack() as stack:
 
         async def come(kind: type[Somebody], cookie: str) -> Somebody:
-            options = {"max_size": None, "open_timeout": 60, "additional_headers": {"Cookie": cookie}}
-            one = kind(await stack.enter_async_context(connect(stream, **options)))  # type: ignore[arg-type]
+            one = kind(await stack.enter_async_context(wire(stream, cookie)))
             await one.open()
             return one
 

@@ -7,12 +7,12 @@ from contextlib import AsyncExitStack, suppress
 import psutil
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-from websockets.asyncio.client import connect
 
 from benchmarks.report import Figure, percentile, report
 from benchmarks.sentences import sentences
 from benchmarks.serving import Server, serve
 from benchmarks.visitor import Answer, Visitor, visitor
+from benchmarks.wire import wire
 from ui.queue import WORKERS
 
 PAGE = "train-it-yourself"
@@ -81,8 +81,7 @@ async def _crowd(server: Server, learners: int, n: int) -> tuple[list[float], li
         before = await _waits(someone, n, seed=2)
         people = []
         for _ in range(learners):
-            connection = await stack.enter_async_context(connect(server.stream, max_size=None, open_timeout=60))
-            people.append(Learner(connection))
+            people.append(Learner(await stack.enter_async_context(wire(server.stream))))
             await people[-1].open_lesson()
         tasks = [asyncio.create_task(one.train()) for one in people]
         end = time.monotonic() + 60

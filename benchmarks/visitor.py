@@ -10,7 +10,8 @@ from html import unescape
 
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-from websockets.asyncio.client import ClientConnection, connect
+
+from benchmarks.wire import Wire, wire
 
 
 @dataclass
@@ -36,7 +37,7 @@ class Answer:
 class Visitor:
     """One session with one server."""
 
-    def __init__(self, connection: ClientConnection) -> None:
+    def __init__(self, connection: Wire) -> None:
         self.connection = connection
         self.box = ""  # the id of the sentence box
 
@@ -57,7 +58,6 @@ class Visitor:
         await self.connection.send(message.SerializeToString())
         while True:
             raw = await self.connection.recv()
-            assert isinstance(raw, bytes)
             answer.size_bytes += len(raw)
             reply = ForwardMsg.FromString(raw)
             match reply.WhichOneof("type"):
@@ -95,8 +95,7 @@ class Visitor:
 @asynccontextmanager
 async def visitor(stream: str, cookies: str = "") -> AsyncIterator[Visitor]:
     """A visitor whose first page has come. Args: cookies: what their browser would send, as in a `Cookie` header"""
-    headers = {"Cookie": cookies} if cookies else None
-    async with connect(stream, max_size=None, open_timeout=60, additional_headers=headers) as connection:
+    async with wire(stream, cookies) as connection:
         someone = Visitor(connection)
         answer = await someone.open_page()
         if answer.error or not someone.box:
