@@ -24,6 +24,11 @@ def keep_code_and_secret(cookie: str, code: str, secret: str) -> None:
     keep(cookie, f"{code}.{secret}" if secret else "", KEPT_DAYS)
 
 
+def room_for_the_class() -> None:
+    """The examples below the sentence give their place to the class: on a phone it would begin at half the screen."""
+    st.html("<style>.st-key-examples, .tw-badge { display: none; }</style>")
+
+
 def in_a_class() -> bool:
     """Whether this visitor may be in a class, or teach one."""
     return any(

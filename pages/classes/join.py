@@ -3,17 +3,17 @@
 import streamlit as st
 
 from classroom.classes import MAX_NICKNAME, join, leave, offer
-from classroom.polls import Shown, answer, chosen_in
+from classroom.polls import Shown, answer
 from classroom.words import new_secret
-from pages.classes.browser import LEARNER, MEMBER, code_and_secret, keep_code_and_secret
+from pages.classes.browser import LEARNER, MEMBER, code_and_secret, keep_code_and_secret, room_for_the_class
 from pages.classes.poll_view import options_of, question_text, results
-from pages.classes.room import Seat, address, failed, on_press, room, seat, told
-from pages.classes.strip import follow
+from pages.classes.room import Seat, address, failed, given, on_press, room, seat, told
+from pages.classes.strip import follow, where_everyone_is
 from ui.course.sentence import KEY as SENTENCE
 from ui.text import bold, in_markdown
 
 LOOK_SECONDS = 2.0
-_TOKEN, _CHOSEN, _OFFERED = "class.token", "class.chosen", "class.offered"  # in the session
+_TOKEN, _OFFERED = "class.token", "class.offered"  # in the session
 
 
 def door() -> None:
@@ -43,34 +43,28 @@ def door() -> None:
 def asked(mine: Seat) -> None:
     """The newest question, as long as the class has one, and what became of it."""
     with told(MEMBER):
-        poll = follow("join", mine).poll
+        board = follow("join", mine)
+        where_everyone_is("join", board)
+        poll = board.poll
         if poll is None:
             st.info("There is no question yet. It will appear here by itself; look at the lessons meanwhile.")
         else:
-            _question(mine, poll, _given(mine, poll))
+            _question(mine, poll, given(mine, poll.poll_id, again=True))
 
 
-def _question(mine: Seat, poll: Shown, given: frozenset[int]) -> None:
+def _question(mine: Seat, poll: Shown, chosen: frozenset[int]) -> None:
     with st.container(border=True, key="class_question"):
         st.subheader(f"Question {poll.number}", anchor=False)
         question_text(poll)
         failed()
         if poll.revealed:
-            results(poll, given)
-        elif given:
-            st.success("Your answer is counted: " + " and ".join(options_of(poll)[n] for n in sorted(given)))
+            results(poll, chosen)
+        elif chosen:
+            st.success("Your answer is counted: " + " and ".join(options_of(poll)[n] for n in sorted(chosen)))
         elif poll.closed:
             st.info("This question is closed.")
-        if not given and not poll.closed:
+        if not chosen and not poll.closed:
             _answer(mine, poll)
-
-
-def _given(mine: Seat, poll: Shown) -> frozenset[int]:
-    """What this learner answered, also in another tab; asked of the store only until it is known."""
-    known: dict[int, frozenset[int]] = st.session_state.setdefault(_CHOSEN, {})
-    if not known.get(poll.poll_id):
-        known[poll.poll_id] = chosen_in(room().db, mine.member, poll.poll_id)
-    return known[poll.poll_id]
 
 
 def _answer(mine: Seat, poll: Shown) -> None:
@@ -88,7 +82,6 @@ def _answer(mine: Seat, poll: Shown) -> None:
 
     def send() -> None:
         answer(room().db, mine.member, poll.poll_id, chosen)
-        st.session_state[_CHOSEN][poll.poll_id] = chosen
 
     press = {"on_click": on_press, "args": (MEMBER, send)}
     st.button("Answer", key=f"{key}/send", type="primary", disabled=not chosen, **press)
@@ -131,6 +124,7 @@ with told():
         door()
     else:
         keep_code_and_secret(LEARNER, mine.code, mine.token)
+        room_for_the_class()
         name = f" as {bold(mine.member.nickname)}" if mine.member.nickname else ""
         st.markdown(f"You are in the class **{in_markdown(mine.code)}**{name}.")
         asked(mine)

@@ -21,24 +21,31 @@ from ui.course.sentence import KEY as SENTENCE
 from ui.text import in_markdown
 
 LOOK_SECONDS = 1.0
-_ASKS = "class.asks"  # in the session: the lesson and sentence last asked about, and the questions
+LONGEST = 120  # signs of a sentence above a question
+_ASKS = "class.asks"  # in the session: the lesson and what was typed, the sentence that was read, and the questions
 
 
 def put_question(at: Desk) -> None:
     """Choose or write a question, look at it, and put it to the class."""
     source = one_of("Where the question comes from", ["A lesson", "Your own"], key="source")
     asked = _of_a_lesson() if source == "A lesson" else _own()
-    if asked and st.button("Ask the class", key="teach/ask", type="primary"):
+    if asked is None:
+        return
+    if st.button("Ask the class", key="teach/ask", type="primary"):
         with told(DESK):
             ask(room().db, at.teacher, asked)
             st.rerun()
+    if asked.lesson:  # one of the teacher's own stands in the boxes above
+        with st.container(border=True, key="class_preview"):
+            st.markdown(asked.text)
+            st.markdown("\n".join(f"- {option}" for option in asked.options))
 
 
 def _of_a_lesson() -> Asked | None:
     lessons = {lesson.title: lesson for lesson in COURSE.lessons}
     lesson = lessons[st.selectbox("Lesson", list(lessons), key="teach/lesson", persist_state="session")]
     try:
-        asks = _asks(lesson)
+        sentence, asks = _asks(lesson)
         numbers = range(1, len(asks) + 1)
         n = st.selectbox("Question", numbers, key=f"teach/{lesson.slug}", persist_state="session") - 1
         if not isinstance(question := asks[n], Question):
@@ -46,30 +53,31 @@ def _of_a_lesson() -> Asked | None:
     except CheckpointError as error:  # of a model that only this lesson needs
         st.error(in_markdown(str(error)))
         return None
-    with st.container(border=True, key="class_preview"):
-        st.markdown(question.text)
-        st.markdown("\n".join(f"- {option}" for option in question.options))
-    return as_asked(lesson.slug, question)
+    return as_asked(lesson, question, sentence)
 
 
-def as_asked(slug: str, question: Question) -> Asked:
-    """A question of a lesson as one for a class."""
-    return Asked(question.text, question.options, question.correct, question.why, question.several, slug)
+def as_asked(lesson: Lesson, question: Question, sentence: str) -> Asked:
+    """A question of a lesson as one for a class. It says which sentence it is about: a learner's own may be another."""
+    text = question.text
+    if lesson.on_map.readers != ():  # else it is about no sentence
+        short = sentence if len(sentence) <= LONGEST else f"{sentence[:LONGEST]}…"
+        text = f"{text}\n\n*The sentence:* “{in_markdown(short)}”"
+    return Asked(text, question.options, question.correct, question.why, question.several, lesson.slug)
 
 
-def _asks(lesson: Lesson) -> list[Ask]:
-    """The questions of a lesson about the sentence in the bar, or about the usual one where that is empty."""
+def _asks(lesson: Lesson) -> tuple[str, list[Ask]]:
+    """The sentence in the bar, or the usual one where that is empty, and the questions of a lesson about it."""
     typed = (st.session_state.get(SENTENCE) or "").strip()[:MAX_CHARS]
     about = lesson.slug, typed
-    if st.session_state.get(_ASKS, ("", ()))[0] != about:
+    if st.session_state.get(_ASKS, ("", "", ()))[0] != about:
         model = (model_of(lesson) or current_model()).name
         try:
             trace = engine.trace(typed, name=model)
         except EmptySentenceError:
             trace = engine.trace(DEFAULT, name=model)
-        st.session_state[_ASKS] = about, list(lesson.predict(trace))
-    asks: list[Ask] = st.session_state[_ASKS][1]
-    return asks
+        st.session_state[_ASKS] = about, trace.text, list(lesson.predict(trace))
+    _, sentence, asks = st.session_state[_ASKS]
+    return sentence, asks
 
 
 def _own() -> Asked | None:
@@ -130,5 +138,7 @@ def _steer(at: Desk, poll: Shown) -> None:
     failed()
     if poll.closed:
         st.caption("It is closed: later answers are not counted.")
+    elif poll.revealed and poll.asked.right:
+        st.caption("Close it to show which answer is right.")
     if poll.asked.lesson:
         st.page_link(COURSE.page(COURSE.lesson(poll.asked.lesson)), label="To the lesson that it comes from →")

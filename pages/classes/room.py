@@ -9,11 +9,11 @@ import streamlit as st
 from classroom.classes import Member, Teacher, come_back, sweep, teach
 from classroom.database import Database
 from classroom.errors import ClassError, NoSuchClassError, StoreError
-from classroom.polls import Boards
+from classroom.polls import Boards, chosen_in
 from pages.classes.browser import DESK, LEARNER, MEMBER, TEACHER, code_and_secret
 from ui.text import in_markdown
 
-_FAILED = "class.failed"  # in the session
+_FAILED, _CHOSEN = "class.failed", "class.chosen"  # in the session
 
 
 class Seat(NamedTuple):
@@ -101,6 +101,19 @@ def seat() -> Seat | None:
         st.session_state[MEMBER] = Seat(member, code, token) if member else None
     found: Seat | None = st.session_state[MEMBER]
     return found
+
+
+def given(mine: Seat, poll_id: int, again: bool = False) -> frozenset[int]:
+    """What a learner has answered to a question, as far as this session knows; nothing if they have not.
+
+    Args:   again: ask the store once more if that is nothing; they may have answered in another tab
+    Raises: StoreError
+    """
+    known: dict[tuple[int, int], frozenset[int]] = st.session_state.setdefault(_CHOSEN, {})
+    key = mine.member.learner_id, poll_id
+    if key not in known or (again and not known[key]):
+        known[key] = chosen_in(room().db, mine.member, poll_id)
+    return known[key]
 
 
 def desk() -> Desk | None:

@@ -9,7 +9,7 @@ from streamlit.navigation.page import Page
 from classroom.classes import report, send, stand
 from classroom.polls import Board, overview
 from pages.classes.browser import DESK, MEMBER
-from pages.classes.room import Desk, Seat, desk, room, seat, told
+from pages.classes.room import Desk, Seat, desk, given, room, seat, told
 from ui.controls.go import go
 from ui.course.lesson import COURSE
 from ui.course.progress import right_by_lesson
@@ -31,19 +31,20 @@ def strip(page: str, places: Mapping[str, Page]) -> None:
         if page != "join" and (mine := seat()) is not None:  # that page looks at the class itself
             _learner(page, mine, places)
         if page not in OWN_PAGES and (at := desk()) is not None:
-            _teacher(page, at)
+            _teacher(page, at, places["teach"])
 
 
 @st.fragment(run_every=LOOK_SECONDS)
 def _learner(page: str, mine: Seat, places: Mapping[str, Page]) -> None:
     with told(MEMBER):
         board = follow(page, mine)
-        is_open = board.poll is not None and not board.poll.closed
-        label = f"Question {board.poll.number} is open →" if board.poll and is_open else "To the class →"
+        poll = board.poll
+        waits = poll is not None and not poll.closed and not given(mine, poll.poll_id)
+        label = f"Question {poll.number} is open →" if poll and waits else "To the class →"
         with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="class_strip"):
             title = f" · {bold(mine.member.title)}" if mine.member.title else ""
             st.markdown(f"Class **{mine.code}**{title}", width="content")
-            _where_everyone_is(page, board)
+            where_everyone_is(page, board)
             st.page_link(places["join"], label=label)
 
 
@@ -63,7 +64,7 @@ def follow(page: str, mine: Seat) -> Board:
     return board
 
 
-def _where_everyone_is(page: str, board: Board) -> None:
+def where_everyone_is(page: str, board: Board) -> None:
     """A way there for those who came later."""
     place = board.place
     if place and place.page != page and st.button("Go where everyone is", key="class_go", type="tertiary"):
@@ -91,7 +92,7 @@ def _note_progress(mine: Seat) -> None:
 
 
 @st.fragment(run_every=LOOK_SECONDS)
-def _teacher(page: str, at: Desk) -> None:
+def _teacher(page: str, at: Desk, own: Page) -> None:
     with told(DESK):
         seen = overview(room().db, at.teacher)
         with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="class_strip"):
@@ -100,3 +101,4 @@ def _teacher(page: str, at: Desk) -> None:
                 state = {name: value for name, value in st.query_params.items() if name not in NOT_SENT}
                 send(room().db, at.teacher, page, state, frozenset([page]))
                 st.toast("Sent: they will be here in a moment.")
+            st.page_link(own, label="To your class →")

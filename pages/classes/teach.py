@@ -8,7 +8,7 @@ from classroom.classes import MAX_TITLE, delete_class, lock_class, open_class, t
 from classroom.export import results as results_file
 from classroom.polls import overview
 from classroom.qr import qr_code
-from pages.classes.browser import DESK, TEACHER, keep_code_and_secret
+from pages.classes.browser import DESK, TEACHER, keep_code_and_secret, room_for_the_class
 from pages.classes.questions import live_question, put_question
 from pages.classes.room import Desk, address, desk, room, told
 from pages.classes.standing import where_they_stand
@@ -104,6 +104,7 @@ def end(at: Desk) -> None:
 
 def at_desk(at: Desk) -> None:
     keep_code_and_secret(TEACHER, at.teacher.code, at.secret)
+    room_for_the_class()
     parts = {
         "Invitation": invitation, "Questions": questions, "Who is where": where_they_are, "Progress": where_they_stand,
         "Sentences": sentences, "End": end,

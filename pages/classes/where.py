@@ -15,11 +15,12 @@ from ui.views.tables import table
 
 LOOK_SECONDS = 2.0
 MOST_NAMES = 12  # beside a page
+OTHERS = {"": "Translate", "join": "Join a class", "teach": "Teach a class", "bertviz": "BertViz"}
 
 
 def title_of(page: str) -> str:
     """The name of a page in the navigation."""
-    return COURSE.title(page) or ("Translate" if not page else page.replace("-", " ").capitalize())
+    return COURSE.title(page) or OTHERS.get(page) or page.replace("-", " ").capitalize()
 
 
 @st.fragment(run_every=LOOK_SECONDS)

@@ -190,9 +190,9 @@ def preparing(page: ClassPage, asks: Sequence[Question]) -> Statements:
         return
     yield select("Lesson", list(TITLES.values()), COURSE[0].title)
     yield select("Question", [str(n) for n in range(1, len(asks) + 1)], "1")
-    yield markdown(asks[0].text)
-    yield markdown("\n".join(f"- {option}" for option in asks[0].options))
     yield button("Ask the class")
+    yield markdown(f"{asks[0].text}\n\n*The sentence:* “{page.text}”")
+    yield markdown("\n".join(f"- {option}" for option in asks[0].options))
 
 
 def asked(book: Book) -> Statements:
@@ -214,6 +214,8 @@ def asked(book: Book) -> Statements:
     yield button("Hide the answers" if newest.revealed else "Reveal the answers")
     if newest.closed:
         yield caption("It is closed: later answers are not counted.")
+    elif newest.revealed and newest.right:
+        yield caption("Close it to show which answer is right.")
     if newest.lesson:
         yield link("To the lesson that it comes from →", newest.lesson)
     for poll in reversed(earlier):
@@ -230,7 +232,7 @@ def where(book: Book) -> Statements:
     for page in [*sorted(counts.keys() - set(lessons)), *lessons]:
         names = [one.nickname for one in book.here if one.page == page and one.nickname]
         more = f" and {len(names) - 12} more" if len(names) > 12 else ""
-        title = TITLES.get(page) or {"": "Translate", "join": "Join", "bertviz": "Bertviz"}[page]
+        title = TITLES.get(page) or {"": "Translate", "join": "Join a class", "bertviz": "BertViz"}[page]
         rows.append((title, str(counts[page]), ", ".join(names[:12]) + more))
     if rows:
         yield table(("Page", "Learners", "Nicknames"), *rows)
@@ -284,6 +286,8 @@ def seat(page: ClassPage) -> Statements:
     (me,) = (one for one in page.book.learners if one.id == page.me)
     name = f" as **{me.nickname}**" if me.nickname else ""
     yield markdown(f"You are in the class **{page.book.code}**{name}.")
+    if page.book.place is not None:
+        yield button("Go where everyone is")
     if page.book.polls:
         yield from question(page.book.polls[-1], me.id)
     else:
@@ -326,10 +330,11 @@ def strip(page: ClassPage) -> Statements:
     if page.me is None:
         yield markdown(f"You teach **{book.code}** · {len(book.here)} here")
         yield button("Everyone here now", help="Brings all learners to this page as it is.")
+        yield link("To your class →", "teach")
         return
     yield markdown(f"Class **{book.code}**" + (f" · **{book.title}**" if book.title else ""))
     if book.place is not None and book.place != page.slug:
         yield button("Go where everyone is")
     newest = book.polls[-1] if book.polls else None
-    is_open = newest is not None and not newest.closed
-    yield link(f"Question {newest.number} is open →" if newest and is_open else "To the class →", "join")
+    waits = newest is not None and not newest.closed and page.me not in newest.given
+    yield link(f"Question {newest.number} is open →" if newest and waits else "To the class →", "join")
