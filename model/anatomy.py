@@ -10,6 +10,7 @@ tgt[t]); "d_model", "d_k", "d_ff", "vocab" for numbers; "one" for an axis of len
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 TOKEN_AXES = ("src", "tgt", "labels")
 
@@ -136,7 +137,11 @@ class Anatomy:
 
     def attention_at(self, path: str) -> Attention:
         """The attention at a module path. Raises: KeyError"""
-        return {one.path: one for layers in self.attentions.values() for one in layers}[path]
+        return self._attention_by_path[path]
+
+    @cached_property
+    def _attention_by_path(self) -> Mapping[str, Attention]:
+        return {one.path: one for layers in self.attentions.values() for one in layers}
 
     def axes(self, name: str) -> tuple[str, ...]:
         return self.tensors[name].axes

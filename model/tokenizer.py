@@ -116,6 +116,10 @@ class Tokenizer:
         except UnicodeDecodeError:
             return f"‹{raw.hex(' ').upper()}›"
 
+    def token_text(self, id: int) -> str:
+        """A vocabulary entry as the text of a token: without the space before it, if it is more than that."""
+        return self.piece_text(id).strip(" ") or " "
+
     def tokens(self, ids: Sequence[int]) -> tuple[Token, ...]:
         """Ids with the texts and words they stand for.
 
@@ -134,6 +138,6 @@ class Tokenizer:
         for i, raw in pieces:
             while raw and word_index < len(ends) - 1 and start >= ends[word_index]:
                 word_index += 1
-            tokens.append(Token(i, self.piece_text(i).strip(" ") or " ", word_index if raw else -1))
+            tokens.append(Token(i, self.token_text(i), word_index if raw else -1))
             start += len(raw)
         return tuple(tokens)

@@ -16,6 +16,8 @@ _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 def visible(text: str) -> str:
     """Text whose control and direction-changing characters are shown as ‹U+…› instead of acting."""
+    if text.isprintable():  # as nearly all is; it has no such character then
+        return text
     return "".join(
         f"‹U+{ord(c):04X}›" if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Co") and c not in "\u200d\u200c" else c
         for c in text

@@ -142,7 +142,7 @@ def _panel(
 
 def _steps(trace: Trace) -> list[dict[str, Any]]:
     """The likeliest pieces of every step; the one that was taken is among them."""
-    steps = []
+    steps, tokenizer = [], trace.model.tokenizer
     shares = softmax(trace.tensors["logits"].astype(np.float64))
     reads_alone = not trace.model.anatomy.writes_target
     for n, row in enumerate(shares):
@@ -151,11 +151,10 @@ def _steps(trace: Trace) -> list[dict[str, Any]]:
         taken = best[0] if reads_alone else trace.label_ids[n]
         if taken not in best:
             best[-1] = taken
-        token = {id: trace.model.tokenizer.tokens([id])[0] for id in best}  # each by itself: they are no text
-        written = _filled(trace, n, taken) if reads_alone else trace.model.tokenizer.decode(trace.label_ids[: n + 1])
+        written = _filled(trace, n, taken) if reads_alone else tokenizer.decode(trace.label_ids[: n + 1])
         steps.append(
             {
-                "candidates": [[piece(token[id].text), round(float(row[id]), 6), id] for id in best],
+                "candidates": [[piece(tokenizer.token_text(id)), round(float(row[id]), 6), id] for id in best],
                 "chosen": best.index(taken),
                 "written": visible(written),
             }

@@ -76,7 +76,7 @@ def _readable(moments: list[Moment]) -> list[Moment]:
         is_read = caption in told or any(moment.stop for moment in same)
         is_alike = same[0].kind == "write" and any(moment.kind == "write" for moment in paced)
         slower = 1.0 if is_read or is_alike else max(1.0, needs)
-        paced += [replace(moment, seconds=slower * moment.seconds) for moment in same]
+        paced += same if slower == 1.0 else [replace(moment, seconds=slower * moment.seconds) for moment in same]
         told.add(caption)
     return paced
 
