@@ -102,7 +102,7 @@ class Stage {
     for (const { root } of [this.proxies, this.shifts]) root.style.zoom = this.zoom;
     if (document.fullscreenElement || this.small) return;
     const dialog = this.root.getRootNode().host.closest("[role=dialog]");
-    if (dialog) return this.root.style.setProperty("--height", `${Math.max(350, 0.82 * innerHeight - 230)}px`);
+    if (dialog) return this.root.style.setProperty("--height", `${Math.max(368, 0.82 * innerHeight - 230)}px`);
     if (this.root.clientWidth < NARROW && !this.clip) {
       const rest = this.controls.root.offsetHeight + 332; // the page's header, what is said while it plays, and gaps
       return this.root.style.setProperty("--height", `${Math.max(425, innerHeight - rest)}px`);
@@ -110,7 +110,7 @@ class Stage {
     const top = this.root.getBoundingClientRect().top + (document.querySelector("[data-testid=stMain]")?.scrollTop ?? 0);
     const said = this.clip ? this.card.root.offsetHeight : 0; // of a ride it stands beside the picture
     const room = innerHeight - top - this.controls.root.offsetHeight - said - 22 - (said && 10);
-    this.root.style.setProperty("--height", `${Math.min(900, Math.max(this.clip ? 300 : 350, room))}px`);
+    this.root.style.setProperty("--height", `${Math.min(900, Math.max(this.clip ? 300 : 368, room))}px`);
   }
 
   /** Pixels of the screen for one of the layout. */
