@@ -494,10 +494,26 @@ def test_head_maps_have_one_size_and_fit_a_phone(
     assert all(b["width"] >= 40 for b in boxes if b)
 
 
-@pytest.mark.parametrize(
-    ("query", "limit_ms"), [("heads=1&t=20&s=20", 25), ("t=40&s=40", 25), ("t=6&s=256&scale=signed", 25)]
-)
-def test_new_numbers_are_drawn_within_a_blink(demo: Callable[..., Page], query: str, limit_ms: float) -> None:
+# How many milliseconds a browser takes for two thousand small elements, in the middle of nine tries.
+YARDSTICK = """() => {
+    const spent = Array.from({ length: 9 }, () => {
+        const start = performance.now();
+        const box = document.createElement("div");
+        for (let n = 0; n < 2000; n++) {
+            const one = document.createElement("span");
+            one.textContent = (n / 7).toFixed(2);
+            one.style.backgroundColor = `rgb(${n % 255}, 0, 0)`;
+            box.append(one);
+        }
+        return performance.now() - start;
+    });
+    return spent.sort((a, b) => a - b)[4];
+}"""
+USUAL_MS = 2.5  # by the yardstick, where drawing takes less than a blink
+
+
+@pytest.mark.parametrize("query", ["heads=1&t=20&s=20", "t=40&s=40", "t=6&s=256&scale=signed"])
+def test_new_numbers_are_drawn_within_a_blink(demo: Callable[..., Page], query: str) -> None:
     page = demo(query)
     spent = []
     for run in range(5):
@@ -506,4 +522,5 @@ def test_new_numbers_are_drawn_within_a_blink(demo: Callable[..., Page], query: 
         settled(page)
         parts = page.locator("figure[data-ms]").evaluate_all("es => es.map((e) => Number(e.dataset.ms))")
         spent.append(sum(parts))
-    assert min(spent) < limit_ms, spent  # the rest is what else the machine was doing
+    slowness = max(1, page.evaluate(YARDSTICK) / USUAL_MS)
+    assert min(spent) < 25 * slowness, spent  # the rest is what else the machine was doing
