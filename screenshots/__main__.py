@@ -15,13 +15,15 @@ from playwright.sync_api import Browser, Page, ViewportSize
 import pages.course  # noqa: F401 - fills the course
 from benchmarks.ride import FIND
 from benchmarks.serving import ROOT, chromium, serve
+from screenshots.classroom import a_class
 from ui.course.lesson import COURSE
 
 IMAGES = ROOT / "assets" / "images"
 SENTENCE = "The boy sees the girl."
 SIZE: ViewportSize = {"width": 1280, "height": 720}
 PATIENCE_MS = 60_000
-PAGES = ("", *(lesson.slug for lesson in COURSE.lessons), "bertviz", "compare", "any-model", "results", "about")
+CLASS = {"class-questions": "Questions", "class-progress": "Progress"}  # what the teacher of a class sees
+PAGES = ("", *(lesson.slug for lesson in COURSE.lessons), "bertviz", "compare", "any-model", "results", "about", *CLASS)
 QUIET_SECONDS = 1.5  # without a change on the page, then it is drawn
 
 SECONDS, FRAMES_A_SECOND, WIDTH = 20, 8, 900  # of the animated picture
@@ -37,11 +39,11 @@ QUIET = """(seconds) => new Promise((done) => {
 })"""
 
 
-def opened(browser: Browser, url: str, slug: str) -> Page:
-    """A page with the sentence in it, once it is drawn."""
+def opened(browser: Browser, url: str, slug: str, **state: str) -> Page:
+    """A page with the sentence in it, in this state, once it is drawn."""
     page = browser.new_page(viewport=SIZE, color_scheme="light")
     page.set_default_timeout(PATIENCE_MS)
-    page.goto(f"{url}/{slug}?{urlencode({'sentence': SENTENCE})}")
+    page.goto(f"{url}/{slug}?{urlencode({'sentence': SENTENCE, **state})}")
     page.locator("h1").first.wait_for()
     page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]')
     page.evaluate(QUIET, QUIET_SECONDS)
@@ -72,12 +74,15 @@ def save(frames: Sequence[Image.Image], file: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("pages", nargs="*", default=PAGES, help="addresses of pages; all if none is named")
+    parser.add_argument("pages", nargs="*", default=PAGES, help="addresses of pages, or class-…; all if none is named")
     parser.add_argument("--out", type=Path, default=IMAGES)
     arguments = parser.parse_args()
-    with serve() as app, chromium() as browser:
+    with a_class() as teacher, serve() as app, chromium() as browser:
         for slug in arguments.pages:
-            page = opened(browser, app.url, slug)
+            if slug in CLASS:
+                page = opened(browser, app.url, "teach", desk=CLASS[slug], **teacher)
+            else:
+                page = opened(browser, app.url, slug)
             page.screenshot(path=arguments.out / f"{slug or 'home'}.png")
             if not slug:
                 save(ride(page), arguments.out / "ride.webp")
