@@ -1,5 +1,7 @@
 """The product that most of a model's work goes into: rows times a transposed weight matrix."""
 
+import functools
+import warnings
 from typing import Any
 
 import torch
@@ -21,15 +23,11 @@ def times_transposed(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> T
     copy = _in_16_bits(weight) if torch.is_inference_mode_enabled() else None
     if copy is None:
         return functional.linear(x, weight, bias)
-    product: Tensor = _times_copy(x, copy)
-    return product if bias is None else product + bias
-
-
-_times_copy = torch.ops.quantized.linear_dynamic_fp16.default  # multiplies and adds in 32 bits
+    return torch.fbgemm_linear_fp16_weight_fp32_activation(x, copy, bias)  # multiplies and adds in 32 bits
 
 
 def _in_16_bits(weight: Any) -> Any:
-    """A frozen matrix as `_times_copy` wants it; None if 16 bits would change it, or this machine has no such product.
+    """A frozen matrix as the product takes it; None if 16 bits would change it, or there is no such product.
 
     It is kept on the matrix, with the version of the numbers it was made of.
     """
@@ -38,11 +36,26 @@ def _in_16_bits(weight: Any) -> Any:
     version, copy = getattr(weight, "in_16_bits", (None, None))
     if version != weight._version:
         copy = None
-        can = weight.is_cpu and not weight.requires_grad and torch.backends.quantized.engine in ("x86", "fbgemm")
-        if can and weight.dtype == torch.float32 and torch.equal(weight.half().float(), weight):
-            copy = torch.ops.quantized.linear_prepack_fp16(weight.contiguous(), None)
+        can = weight.is_cpu and weight.dtype == torch.float32 and not weight.requires_grad and has_product()
+        if can and torch.equal(weight.half().float(), weight):
+            copy = torch.fbgemm_pack_gemm_matrix_fp16(weight)
         weight.in_16_bits = weight._version, copy
     return copy
+
+
+@functools.cache
+def has_product() -> bool:
+    """Whether this processor and this torch multiply with weights in 16 bits.
+
+    torch warns once that a later version will not; then, as on other processors, all is the same but takes longer.
+    """
+    one = torch.ones(1, 1)
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            torch.fbgemm_linear_fp16_weight_fp32_activation(one, torch.fbgemm_pack_gemm_matrix_fp16(one), None)
+    except (AttributeError, RuntimeError):
+        return False
+    return True
 
 
 class Linear(Part, nn.Linear):

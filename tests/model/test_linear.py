@@ -9,13 +9,11 @@ from torch import Tensor
 from torch.nn import functional
 from torch.testing import assert_close
 
-from model.linear import Linear, times_transposed
+from model.linear import Linear, has_product, times_transposed
 
 D, K = 13, 31
 
-has_product = pytest.mark.skipif(
-    torch.backends.quantized.engine not in ("x86", "fbgemm"), reason="this machine has no product with 16 bits"
-)
+needs_product = pytest.mark.skipif(not has_product(), reason="this machine has no product with 16 bits")
 
 
 @pytest.fixture
@@ -47,7 +45,7 @@ def test_the_layer_is_torchs() -> None:
     assert_close(ours(x), theirs(x))
 
 
-@has_product
+@needs_product
 def test_the_copy_is_read_where_nothing_is_learned_and_it_holds_the_same_numbers(weight: Tensor) -> None:
     x = torch.randn(2, 7, K)
     times_transposed(x, weight)
@@ -90,3 +88,14 @@ def test_what_goes_in_learns_through_frozen_weights(weight: Tensor) -> None:
     times_transposed(x, weight).sum().backward()
     assert x.grad is not None
     assert_close(x.grad, weight.sum(0).expand(7, K))
+
+
+def test_where_torch_has_no_such_product_all_is_the_same(weight: Tensor, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(torch, "fbgemm_pack_gemm_matrix_fp16")
+    has_product.cache_clear()
+    x = torch.randn(2, 7, K)
+    with torch.inference_mode():
+        assert not has_product()
+        assert torch.equal(times_transposed(x, weight), functional.linear(x, weight))
+    assert not has_copy(weight)
+    has_product.cache_clear()
