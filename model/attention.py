@@ -3,10 +3,11 @@
 import math
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from model.cache import NULL_CACHE, Cache, KeysValues
 from model.linear import Linear
+from model.part import Part
 from model.positions import Positions
 from model.tap import Tap, no_tap
 
@@ -37,7 +38,7 @@ def scaled_dot_product_attention(
     return tap("heads", weights @ v)  # (B,H,T,d_k)
 
 
-class MultiHeadAttention(nn.Module):
+class MultiHeadAttention(Part):
     """h attentions side by side, each on its own d_k-wide projection, joined by W^O.
 
     Args:    x (B,T,d_model) asks; memory (B,S,d_model) answers (self-attention: the same tensor);

@@ -178,9 +178,10 @@ def greedy_steps(next_token: NextToken, decoding: Greedy) -> Iterator[Step]:
     best = yield from forced_prefix_steps(next_token, decoding)
     while not best.finished and len(best.ids) < decoding.max_steps:
         row = next_token.log_probabilities([best.ids])[0]
-        value, index = row.max(-1)
-        best = Hypothesis((*best.ids, int(index)), best.log_probability + value.item())
-        yield Step(_candidates(row), (best,))
+        candidates = _candidates(row)
+        id = candidates[0].id
+        best = Hypothesis((*best.ids, id), best.log_probability + row[id].item())
+        yield Step(candidates, (best,))
 
 
 def filter_logits(log_probabilities: Tensor, temperature: float, top_k: int, top_p: float) -> Tensor:

@@ -19,11 +19,23 @@ def no_tap(name: str, value: Tensor) -> Tensor:
     return value
 
 
+class _Under:
+    """A tap that puts `path` before every name and hands it to another tap."""
+
+    def __init__(self, path: str, tap: Tap) -> None:
+        self.path, self.tap = path, tap
+
+    def __call__(self, name: str, value: Tensor) -> Tensor:
+        return self.tap(self.path + name, value)
+
+
 def under(prefix: str, tap: Tap) -> Tap:
     """A tap for a sub-module: puts `prefix.` before every name."""
     if tap is no_tap:
         return no_tap
-    return lambda name, value: tap(f"{prefix}.{name}", value)
+    if isinstance(tap, _Under):  # one step for each value, however deep the sub-module
+        return _Under(f"{tap.path}{prefix}.", tap.tap)
+    return _Under(f"{prefix}.", tap)
 
 
 class Recorder:
@@ -39,5 +51,5 @@ class Recorder:
     def __call__(self, name: str, value: Tensor) -> Tensor:
         if name in self.tensors:
             raise ValueError(f"the tap {name!r} passed twice in one recording")
-        self.tensors[name] = self.change(name, value)
-        return self.tensors[name]
+        changed = self.tensors[name] = self.change(name, value)
+        return changed
