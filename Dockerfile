@@ -12,7 +12,8 @@ COPY Makefile requirements.txt ./
 RUN PIP_NO_CACHE_DIR=1 PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu make env
 
 COPY . .
-RUN .venv/bin/python -m compileall -q -x '/\.venv/' .
+# The layer of the packages may be older than the files of this build; make would install them again, where nobody can.
+RUN touch .venv/app.stamp && .venv/bin/python -m compileall -q -x '/\.venv/' .
 
 # Neither root nor the owner of a file here: the only place to write is /tmp. Where a visitor comes from, the proxy says;
 # nobody else can reach the app.

@@ -170,6 +170,25 @@ def test_the_image_is_built_as_images_should_be() -> None:
         assert pod["securityContext"]["runAsUser"] in (IMAGE_USER, 70)  # 70 is PostgreSQL's
 
 
+def test_nothing_is_installed_where_the_image_runs(tmp_path: Path) -> None:
+    """The layer that holds the packages is kept from build to build, and the files copied over it may be newer."""
+    venv, old = tmp_path / ".venv", time.time() - 1000
+    venv.mkdir()
+    for name in ("Makefile", "requirements.txt"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    for name in ("made.stamp", "app.stamp"):
+        (venv / name).touch()
+        os.utime(venv / name, (old, old))
+
+    def is_there() -> bool:
+        return subprocess.run(["make", "--question", "env"], cwd=tmp_path, timeout=60).returncode == 0
+
+    assert not is_there()
+    last = [rest for name, rest in instructions() if name == "RUN"][-1]
+    subprocess.run(last.partition("&&")[0], shell=True, cwd=tmp_path, check=True, timeout=60)
+    assert is_there()
+
+
 def kept() -> set[str]:
     """What of the project goes into the image."""
     lines = (ROOT / ".dockerignore").read_text(encoding="utf-8").split()
