@@ -29,13 +29,11 @@ def put_question(at: Desk) -> None:
     """Choose or write a question, look at it, and put it to the class."""
     source = one_of("Where the question comes from", ["A lesson", "Your own"], key="source")
     asked = _of_a_lesson() if source == "A lesson" else _own()
-    if asked is None:
-        return
-    if st.button("Ask the class", key="teach/ask", type="primary"):
+    if st.button("Ask the class", key="teach/ask", type="primary", disabled=asked is None) and asked:
         with told(DESK):
             ask(room().db, at.teacher, asked)
             st.rerun()
-    if asked.lesson:  # one of the teacher's own stands in the boxes above
+    if asked and asked.lesson:  # one of the teacher's own stands in the boxes above
         with st.container(border=True, key="class_preview"):
             st.markdown(asked.text)
             st.markdown("\n".join(f"- {option}" for option in asked.options))

@@ -187,6 +187,7 @@ def preparing(page: ClassPage, asks: Sequence[Question]) -> Statements:
         yield control("text_area", "Your question", value="")
         yield control("text_area", "The options, each on a line of its own, two to 10", value="")
         yield control("selectbox", "The right one, if you want to say so", options=["none"], value=None)
+        yield button("Ask the class", disabled=True)
         return
     yield select("Lesson", list(TITLES.values()), COURSE[0].title)
     yield select("Question", [str(n) for n in range(1, len(asks) + 1)], "1")
