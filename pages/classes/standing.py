@@ -20,6 +20,9 @@ def where_they_stand(at: Desk) -> None:
     with told(DESK):
         everyone = people(room().db, at.teacher)
         begun = sum(bool(one.progress) for one in everyone)
+        if not begun:
+            st.markdown("As soon as a learner answers a question of a lesson, a bar for that lesson appears here.")
+            return
         st.markdown(f"Learners who have answered questions of the lessons: **{begun}** of {len(everyone)}.")
         for lesson in COURSE.lessons:
             _lesson(

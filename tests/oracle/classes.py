@@ -243,6 +243,9 @@ def where(book: Book) -> Statements:
 def progress(book: Book, each: bool = False) -> Statements:
     begun = [one for one in book.learners if one.progress]
     people = len(book.learners)
+    if not begun:
+        yield markdown("As soon as a learner answers a question of a lesson, a bar for that lesson appears here.")
+        return
     yield markdown(f"Learners who have answered questions of the lessons: **{len(begun)}** of {people}.")
     for slug, title in TITLES.items():
         counts = [one.progress[slug] for one in begun if slug in one.progress]

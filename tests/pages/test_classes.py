@@ -360,7 +360,10 @@ def test_where_the_class_is(db: Database) -> None:
 @ON_BOTH
 def test_where_the_class_stands(db: Database) -> None:
     at = a_class(db)
-    assert progress(standing(at, "Progress")) == []
+    empty = standing(at, "Progress")
+    assert progress(empty) == []
+    assert "As soon as a learner answers a question of a lesson, a bar for that lesson appears here." in markdown(empty)
+    assert "A bar is full" not in " ".join(caption.value for caption in empty.caption)  # there is none yet
     ada, bob, cleo = (a_learner(db, at, name) for name in ("Ada", f"{HOSTILE[:20]}", ""))
     asks = len(sitting(ada, "masking").session_state["asked"][1])
     report(db, ada.member, {"masking": (asks, asks), "encoder": (1, 4)})
