@@ -1,4 +1,4 @@
-"""Every lesson in Chromium: accessible, nothing cut on a phone, and the sentence goes along."""
+"""Every lesson in Chromium: accessible, nothing cut on a phone; the sentence and what one answered go along."""
 
 import re
 from collections.abc import Callable
@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import ROOT
-from tests.browser.kit import axe_faults, lasting, settled, sideways, wear
+from tests.browser.kit import axe_faults, becomes, lasting, settled, sideways, wear
 from tests.course import LESSONS
 from ui.course.lesson import Lesson
 
@@ -108,3 +108,37 @@ def test_the_sentence_goes_from_lesson_to_lesson(page: Page, url: str) -> None:
         expect(page.get_by_label("English sentence")).to_have_value(SENTENCE)
         expect(page).to_have_url(re.compile("sentence="))
         expect(page).to_have_title(f"{lesson.title} · Transformer Walkthrough")
+
+
+def answer(page: Page, option: str) -> None:
+    question = page.locator(".st-key-part_predict")
+    question.get_by_test_id("stRadioGroup").get_by_text(option, exact=True).click()
+    question.get_by_role("button", name="Check my answer").click()
+    expect(question.get_by_text(re.compile("^(Right|Not quite)"))).to_be_visible()
+
+
+def kept(page: Page) -> set[str]:
+    cookies = {cookie.get("name"): cookie.get("value", "") for cookie in page.context.cookies()}
+    return set(filter(None, cookies.get("walkthrough_progress", "").split("~")))
+
+
+def test_what_is_answered_in_two_tabs_is_kept_of_both(new_page: Callable[..., Page], url: str) -> None:
+    first = new_page(color_scheme="dark")
+    second = first.context.new_page()
+    for tab in (first, second):
+        tab.goto(f"{url}/masking")
+        expect(tab.get_by_role("button", name="Check my answer")).to_be_visible()
+    answer(first, "0.5")
+    becomes(lambda: kept(first), {"masking.2.alpha"})
+    question = second.locator(".st-key-part_predict")
+    question.get_by_role("radio", name="2", exact=True).click()
+    expect(question.get_by_text("row 1, give to itself").first).to_be_visible()
+    answer(second, "1")
+    becomes(lambda: kept(first), {"masking.2.first.alpha"})
+    answer(first, "1")  # now it is wrong, and no longer counts
+    becomes(lambda: kept(first), {"masking.2.first"})
+    second.get_by_role("link", name="Encoder", exact=True).click()
+    expect(second.get_by_role("heading", level=1, name="Encoder", exact=True)).to_be_visible()
+    becomes(lambda: kept(first), {"masking.2.first"})
+    second.reload()
+    expect(second.get_by_role("link", name="Masking 1/2")).to_be_visible()

@@ -7,9 +7,12 @@ from ui.components.shared.wire import component
 _keep = component("cookie", js=("shared/cookie.js",))
 
 
-def keep(cookie: str, value: str, days: int = 365) -> None:
-    """Hand a text to the browser; an empty one has it forget the last. Drawn once a page for each cookie."""
-    _keep(key=f"cookie_{cookie}", data={"cookie": cookie, "value": value, "days": days})
+def keep(cookie: str, value: str, days: int = 365, of_lists: bool = False) -> None:
+    """Hand a text to the browser; an empty one has it forget the last. Drawn once a page for each cookie.
+
+    Args: of_lists: the text is lists of names, `list.name.name~list.name`, to which other tabs of the browser add too
+    """
+    _keep(key=f"cookie_{cookie}", data={"cookie": cookie, "value": value, "days": days, "ofLists": of_lists})
 
 
 def kept(cookie: str) -> str:

@@ -43,7 +43,7 @@ def written_progress() -> str:
 
 def save_progress() -> None:
     """Hand the answers to the browser. Drawn once a page."""
-    keep(COOKIE, written_progress())
+    keep(COOKIE, written_progress(), of_lists=True)
 
 
 def record(slug: str, question: str, right: bool) -> None:
