@@ -112,7 +112,8 @@ def length_batches(lengths: Sequence[tuple[int, int]], batch_tokens: int, rng: r
     Args: lengths (source, target) of each pair; batch_tokens: most padded target tokens, and most padded source
           tokens, a batch may hold (a single longer pair makes a batch of its own)
     """
-    order = sorted(range(len(lengths)), key=lambda i: lengths[i][1] + rng.random())  # equal ones in random order
+    # By target and then by source, so that neither side is padded much; pairs of equal lengths in random order.
+    order = sorted(range(len(lengths)), key=lambda i: (lengths[i][1], lengths[i][0], rng.random()))
     batches: list[list[int]] = []
     longest = 0
     for i in order:

@@ -179,6 +179,14 @@ def test_a_batch_is_alike_in_its_targets_whatever_the_sources() -> None:
         assert max(targets) - min(targets) <= 2
 
 
+def test_sources_of_one_target_length_are_padded_little() -> None:
+    rng = random.Random(3)
+    lengths = [(rng.randint(3, 40), rng.choice((10, 20))) for _ in range(4000)]
+    rows = [[lengths[i][0] for i in batch] for batch in length_batches(lengths, 400, rng)]
+    padded = sum(max(row) * len(row) for row in rows)
+    assert padded < 1.05 * sum(source for source, _ in lengths)
+
+
 def test_pairs_of_equal_length_meet_others_in_the_next_epoch() -> None:
     """Which pairs share a batch is drawn anew."""
     batches = [length_batches([(5, 5)] * 60, 30, random.Random(seed)) for seed in (1, 2)]
