@@ -28,6 +28,11 @@ RECIPES: dict[str, Recipe] = {
     "sibling": Recipe(steps=6_000, batch_tokens=1500, peak_learning_rate=2e-3),
     # The published baseline saw no variations, so neither does ours.
     "multi30k-tiny": Recipe(
-        steps=8_000, batch_tokens=4096, peak_learning_rate=3e-3, warmup_steps=2000, variation=NO_VARIATION
+        steps=15_000,
+        batch_tokens=2048,
+        peak_learning_rate=4e-3,
+        warmup_steps=1000,
+        decay_fraction=0.6,
+        variation=NO_VARIATION,
     ),
 }
