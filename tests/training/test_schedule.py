@@ -1,5 +1,7 @@
 """The learning rate: up, level, down."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +12,7 @@ from training.data import NO_VARIATION, Variation
 from training.recipe import RECIPES
 from training.schedule import learning_rate_factor, phases
 
+ROOT = Path(__file__).parents[2]
 WARMUP, STEPS, DECAY = 10, 100, 0.3
 
 
@@ -54,6 +57,16 @@ def test_the_recipes_numbers_as_their_papers_give_them() -> None:
     assert {recipe.max_grad_norm for recipe in RECIPES.values()} == {1.0}
     assert RECIPES["multi30k-tiny"].variation == NO_VARIATION
     assert RECIPES["base"].variation == RECIPES["tiny"].variation == Variation(0.15, 0.05, 0.15, 0.02, 0.06)
+
+
+def test_the_recipe_for_a_papers_sizes_is_the_one_that_is_told() -> None:
+    recipe = RECIPES["multi30k-tiny"]
+    told = " ".join((ROOT / "docs/multi30k.md").read_text(encoding="utf-8").split())
+    assert (
+        f"{recipe.steps:,} steps, batches of at most {recipe.batch_tokens:,} tokens on either side, warm-up over "
+        f"{recipe.warmup_steps:,} steps to a learning rate of {recipe.peak_learning_rate}, which falls to 0 over the "
+        f"last {recipe.decay_fraction:.0%} of the steps."
+    ) in told
 
 
 def test_every_recipe_has_a_model_and_every_model_a_recipe() -> None:

@@ -2,7 +2,7 @@
 //
 // All tabs of a browser share its cookies. A text of lists, such as `masking.2.alpha~encoder.4.same`, is put into the
 // cookie that is there: only what this tab has added or taken away since it last wrote is changed. A list may begin with
-// a number; if two differ, the newer one stays.
+// a number; if two differ, this tab's stays.
 
 const written = new Map(); // by cookie, the lists that this tab wrote last
 
