@@ -63,13 +63,13 @@ def test_no_two_layers_begin_alike_and_the_seed_alone_decides() -> None:
 
 def test_the_presets_by_their_sources() -> None:
     """base: d_k = 64 as in the paper (Table 3), d_ff = 4 · d_model. multi30k-tiny: Wu et al. 2021, but with the norm
-    before each sublayer.
+    before each sublayer and rotated positions.
     """
     base = PRESETS["base"]
     assert base == ModelConfig()
     assert (base.d_k, base.d_ff, base.dropout) == (64, 4 * base.d_model, 0.1)
     assert dataclasses.astuple(PRESETS["multi30k-tiny"])[:7] == (10000, 128, 4, 4, 256, 256, 0.3)
-    assert PRESETS["multi30k-tiny"].norm_place == "pre"
+    assert dataclasses.astuple(PRESETS["multi30k-tiny"])[7:11] == ("rotary", "layer", "pre", "relu")
     assert sum(p.numel() for p in build_model(PRESETS["multi30k-tiny"]).parameters()) == 2_599_424
     assert PRESETS["tiny"].d_k == 16
     n_parameters = sum(p.numel() for p in build_model(PRESETS["sibling"]).parameters())

@@ -69,6 +69,17 @@ def test_the_recipe_for_a_papers_sizes_is_the_one_that_is_told() -> None:
     ) in told
 
 
+def test_the_sizes_of_the_papers_model_are_those_that_are_told() -> None:
+    config = PRESETS["multi30k-tiny"]
+    told = " ".join((ROOT / "docs/multi30k.md").read_text(encoding="utf-8").split())
+    assert (
+        f"{config.n_layers} + {config.n_layers} layers, d_model {config.d_model}, d_ff {config.d_ff}, "
+        f"{config.n_heads} heads, one vocabulary of {config.vocab_size:,} pieces for both languages."
+    ) in told
+    assert "the norm stands before each sublayer, and positions are rotated" in told
+    assert (config.norm_place, config.positions) == ("pre", "rotary")
+
+
 def test_every_recipe_has_a_model_and_every_model_a_recipe() -> None:
     translators = {name for name, config in PRESETS.items() if config.family == "encoder_decoder"}
     assert RECIPES.keys() == translators
