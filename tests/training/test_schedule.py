@@ -59,19 +59,14 @@ def test_the_recipes_numbers_as_their_papers_give_them() -> None:
     assert RECIPES["base"].variation == RECIPES["tiny"].variation == Variation(0.15, 0.05, 0.15, 0.02, 0.06)
 
 
-def test_the_recipe_for_a_papers_sizes_is_the_one_that_is_told() -> None:
-    recipe = RECIPES["multi30k-tiny"]
+def test_the_model_of_a_papers_sizes_and_its_recipe_are_those_that_are_told() -> None:
+    config, recipe = PRESETS["multi30k-tiny"], RECIPES["multi30k-tiny"]
     told = " ".join((ROOT / "docs/multi30k.md").read_text(encoding="utf-8").split())
     assert (
         f"{recipe.steps:,} steps, batches of at most {recipe.batch_tokens:,} tokens on either side, warm-up over "
         f"{recipe.warmup_steps:,} steps to a learning rate of {recipe.peak_learning_rate}, which falls to 0 over the "
         f"last {recipe.decay_fraction:.0%} of the steps."
     ) in told
-
-
-def test_the_sizes_of_the_papers_model_are_those_that_are_told() -> None:
-    config = PRESETS["multi30k-tiny"]
-    told = " ".join((ROOT / "docs/multi30k.md").read_text(encoding="utf-8").split())
     assert (
         f"{config.n_layers} + {config.n_layers} layers, d_model {config.d_model}, d_ff {config.d_ff}, "
         f"{config.n_heads} heads, one vocabulary of {config.vocab_size:,} pieces for both languages."
