@@ -53,7 +53,7 @@ def test_another_form_is_seen(models: Path, monkeypatch: pytest.MonkeyPatch, nam
 def test_what_it_cannot_ask_is_said(
     models: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(ValueError, match=r"^translator is an encoder-decoder: ask hub\.agree$"):
+    with pytest.raises(ValueError, match=r"^translator is an encoder-decoder: ask hub\.export\.agree$"):
         agreement(SHIPPED, ["Go."])
     monkeypatch.setattr(sys, "argv", ["agree", str(models / "gone.txt")])
     assert agree_family.main() == 1
