@@ -1,8 +1,9 @@
-"""Which models may be opened, and where they are: the operator's three settings, and what a typed name may mean.
+"""Which models may be opened, and where they are: the operator's settings, and what a typed name may mean.
 
 WALKTHROUGH_MODELS     folder of the models, which are one folder each; "models" beside the app if unset
 WALKTHROUGH_DOWNLOADS  "yes" lets a visitor fetch a model from the Hugging Face Hub into that folder
 WALKTHROUGH_KEPT       how many models stay in memory at most; 2 if unset
+WALKTHROUGH_UNCONFINED "yes" opens models though a barrier of their processes is missing
 """
 
 import contextlib
@@ -16,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from safetensors import SafetensorError, safe_open
+
+from processes.barriers import unconfined
 
 HERE = Path(__file__).parent.parent
 NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?", re.ASCII)  # of a model on the Hub
@@ -32,11 +35,17 @@ class ModelError(Exception):
 
 @dataclass(frozen=True)
 class Settings:
-    """The operator's settings. root: folder of the models; kept: how many stay in memory at most."""
+    """The operator's settings.
+
+    root:       folder of the models
+    kept:       how many stay in memory at most
+    unconfined: whether they are opened though a barrier is missing that shuts them in, see `processes.confine`
+    """
 
     root: Path
     downloads: bool
     kept: int
+    unconfined: bool = False
 
     @classmethod
     def of(cls, environment: Mapping[str, str] = os.environ) -> "Settings":
@@ -45,6 +54,7 @@ class Settings:
             root=Path(environment.get("WALKTHROUGH_MODELS") or HERE / "models"),
             downloads=environment.get("WALKTHROUGH_DOWNLOADS", "").lower() in ("1", "yes", "true"),
             kept=max(1, int(kept)) if kept.isdigit() else 2,
+            unconfined=unconfined(environment),
         )
 
 

@@ -196,8 +196,8 @@ def shelf(settings: Settings) -> Shelf:
 
 
 def _open_in_worker(settings: Settings, name: str, make_room: Callable[[int], None]) -> Worker:
-    if (own := own_models().get(name)) is not None:
-        return Worker(own, replace(settings, root=Path(_exported(own).name)), make_room)
+    if (own := own_models().get(name)) is not None:  # no stranger's: it opens whatever holds
+        return Worker(own, replace(settings, root=Path(_exported(own).name), unconfined=True), make_room)
     return Worker(name, settings, make_room)
 
 

@@ -1,10 +1,12 @@
 """What `hub.worker` is to the nursery, but it first does what the sentence says: nothing good."""
 
 import ctypes
+import mmap
 import os
 import signal
 import socket
 import subprocess
+import threading
 import time
 from collections.abc import Callable
 from multiprocessing.connection import Connection
@@ -39,7 +41,9 @@ WISHES: dict[str, Callable[[str], Any]] = {
     "fork": lambda path: os.fork(),
     "program": lambda path: subprocess.run(["/bin/sh", "-c", f"echo bad > {path}"], check=True),
     "kill": lambda path: os.kill(os.getppid(), signal.SIGKILL),
-    "keys": lambda path: " ".join(sorted(name for name in os.environ if name.startswith(("A_", "HF_")))),
+    "keys": lambda path: " ".join(sorted(name for name in os.environ if name.startswith(("A_", "HF_", "WALK")))),
+    "thread": lambda path: threading.Thread(target=stop).start(),
+    "share": lambda path: mmap.mmap(-1, 2**20),
     "abort": lambda path: os.abort(),
     "crash": lambda path: ctypes.string_at(0),
     "stay": lambda path: stay(),

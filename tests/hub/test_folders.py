@@ -319,3 +319,8 @@ def test_settings_of_an_operator(tmp_path: Path) -> None:
     found = Settings.of({"WALKTHROUGH_MODELS": str(tmp_path), "WALKTHROUGH_DOWNLOADS": "yes", "WALKTHROUGH_KEPT": "5"})
     assert found == Settings(tmp_path, True, 5)
     assert Settings.of({"WALKTHROUGH_KEPT": "many", "WALKTHROUGH_DOWNLOADS": "no"}) == plain
+    assert [Settings.of({"WALKTHROUGH_UNCONFINED": said}).unconfined for said in ("yes", "", "no")] == [
+        True,
+        False,
+        False,
+    ]

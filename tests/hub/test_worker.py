@@ -48,7 +48,7 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
 @pytest.fixture(scope="module", autouse=True)
 def _nursery_of_these_tests() -> Iterator[None]:
     """A nursery without the workers of other tests."""
-    before, worker._nursery = worker._nursery, Nursery("hub.worker")
+    before, worker._nursery = worker._nursery, Nursery("hub.worker", **worker.ENVIRONMENT)
     yield
     worker._nursery.stop()
     worker._nursery = before
@@ -57,8 +57,9 @@ def _nursery_of_these_tests() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def _hostile_nursery() -> Iterator[Nursery]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("A_SECRET_KEY", "abc")
-        nursery = Nursery("tests.hub.hostile_worker", worker.ENVIRONMENT)
+        for name in ("A_SECRET_KEY", "WALKTHROUGH_CLASSES", "HF_TOKEN"):
+            patch.setenv(name, "abc")
+        nursery = Nursery("tests.hub.hostile_worker", **worker.ENVIRONMENT)
         yield nursery
         nursery.stop()
 
@@ -253,7 +254,9 @@ ASKS = {
     "fork": r"^PermissionError: .*not permitted|^OSError: .*not implemented",
     "program": r"^(PermissionError|OSError): ",
     "kill": r"^(PermissionError|OSError): ",
-    "keys": r"^HF_HUB_DISABLE_TELEMETRY HF_HUB_OFFLINE$",
+    "keys": r"^HF_DEACTIVATE_ASYNC_LOAD HF_HUB_DISABLE_TELEMETRY HF_HUB_OFFLINE$",
+    "thread": r"^RuntimeError: can't start new thread",
+    "share": r"^OSError: .*Cannot allocate memory",
 }
 
 
