@@ -5,14 +5,13 @@ import time
 from contextlib import AsyncExitStack, suppress
 
 import psutil
-from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from benchmarks.report import Figure, percentile, report
 from benchmarks.sentences import sentences
 from benchmarks.serving import Server, serve
 from benchmarks.visitor import Answer, Visitor, visitor
 from benchmarks.wire import wire
+from serving.streamlit_private import BackMsg, ForwardMsg
 from ui.queue import WORKERS
 
 PAGE = "train-it-yourself"

@@ -30,7 +30,14 @@ NO_MEMORY = "The model needs more memory than it may take here; choose a smaller
 
 
 class ModelError(Exception):
-    """A model cannot be opened; the message is one sentence for the visitor."""
+    """A model cannot be opened; the message is a sentence for the visitor.
+
+    detail: what a library said about it, in its own words, for whoever made the model; "" if none was asked
+    """
+
+    def __init__(self, sentence: str, detail: str = "") -> None:
+        super().__init__(sentence)
+        self.detail = detail
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from hub.results import ModelFacts, Reading
 from hub.worker import ClosedError, TooSlowError, Worker
 from model.checkpoint import CheckpointError
 from model.loaded import MODELS, TRANSLATOR, model_names
+from processes import barriers
 
 READINGS_BYTES = 64 * 2**20  # of readings that are kept, so that a click is answered quickly
 READING_BYTES = 2**14  # of a reading without its weights: the texts of its tokens
@@ -187,6 +188,11 @@ class Shelf:
 def _size(reading: Reading) -> int:
     """About how many bytes a reading takes."""
     return READING_BYTES + sum(maps.weights.nbytes for maps in reading.maps)
+
+
+def confinement(settings: Settings) -> str:
+    """What visitors must know of how strangers' models are shut in here; empty if every barrier holds."""
+    return barriers.notice(barriers.missing(), settings.unconfined)
 
 
 @functools.cache

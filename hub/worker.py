@@ -45,6 +45,7 @@ WORKING_BYTES = 3 * 2**29  # of memory beyond the weights: vocabulary, reading
 COPIES = 5  # of the weights' files that may be in memory while they are turned into 32-bit numbers
 NICENESS = 3  # pages go first, by two to one, and trainings last
 CRASH = "The model's files make the library that reads them crash."
+PANIC = "The library that reads the model fails on its files, so one of them is damaged."
 # The library reaches for no network, and loads weights without threads, which a worker cannot have.
 ENVIRONMENT = {"HF_HUB_OFFLINE": "1", "HF_HUB_DISABLE_TELEMETRY": "1", "HF_DEACTIVATE_ASYNC_LOAD": "1"}
 
@@ -247,6 +248,6 @@ def attempt(job: Callable[[], Answer], seconds: int) -> tuple[Answer | ModelErro
     except ModelError as error:
         return error, True
     except BaseException as error:  # a panic of a library written in Rust is not an Exception
-        return model_error(error, "The library that reads the model fails"), False
+        return model_error(error, PANIC), False
     finally:
         signal.alarm(0)

@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -73,6 +74,8 @@ def load(name: str, *rest: Any) -> Any:
 
 def warm_up() -> None:
     worker.warm_up()
+    if "PYTHON_IS_DARWIN" in os.environ:
+        sys.platform = "darwin"
     hub.reading.read, hub.hugging_face.load = read, load
 
 

@@ -18,7 +18,8 @@ from hub.attention import AttentionMaps
 from hub.export import export
 from hub.folders import ModelError, Settings
 from hub.hugging_face import OpenModel, kind_of, load
-from hub.reading import MAX_TEXT, N_PREDICTIONS, read
+from hub.reading import N_PREDICTIONS, read
+from hub.results import MAX_TEXT
 from hub.shelf import READING_BYTES, Shelf
 from model.loaded import load_folder
 from model.trace import trace
