@@ -8,7 +8,7 @@ RUN apt-get update -q \
 WORKDIR /app
 
 # The packages first: they change seldom, and the layer is kept.
-COPY Makefile requirements.txt ./
+COPY Makefile requirements.txt constraints.txt ./
 RUN PIP_NO_CACHE_DIR=1 PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu make env
 
 COPY . .

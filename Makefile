@@ -10,7 +10,7 @@ CHROMIUM ?= $(shell command -v chromium-headless-shell || command -v chromium ||
 # The tests run two at a time already: more threads for one product would only wait for one another.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: help app serve env env-dev check unit test bench lint chromium nginx
+.PHONY: help app serve env env-dev check unit test bench lint constraints chromium nginx
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,6 +43,16 @@ lint: env-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# The local part of a version, such as torch's +cpu, is of one machine alone.
+FREEZE := fresh/bin/python -m pip freeze | sed 's/+.*//'
+constraints:  ## Write constraints.txt anew from a fresh environment, after a change of the requirements
+	@here="$$PWD" && new="$$(mktemp -d)" && trap 'rm -rf "$$new"' EXIT && cd "$$new" && $(PYTHON) -m venv fresh && \
+		fresh/bin/python -m pip install -q -r "$$here/requirements.txt" && $(FREEZE) > app && \
+		fresh/bin/python -m pip install -q -r "$$here/requirements-dev.txt" && $(FREEZE) > all && \
+		{ sed -n '/^#/!q; p' "$$here/constraints.txt"; printf '\n# The app\n'; cat app; \
+		printf '\n# Training, tests and checks on top\n'; grep -vxFf app all; } > made && \
+		cp made "$$here/constraints.txt"
+
 chromium:
 	@[ -n "$(CHROMIUM)" ] || { $(SUDO) apt-get update -q && \
 		{ $(SUDO) apt-get install -qy chromium-headless-shell || $(SUDO) apt-get install -qy chromium; }; } || \
@@ -54,12 +64,12 @@ nginx:
 		{ echo "The tests of make serve need nginx: install it."; exit 1; }
 
 # A stamp file is newer than its requirements file as long as nothing needs installing.
-.venv/app.stamp: requirements.txt .venv/made.stamp
-	$(BIN)/python -m pip install -r requirements.txt
+.venv/app.stamp: requirements.txt constraints.txt .venv/made.stamp
+	$(BIN)/python -m pip install -r requirements.txt -c constraints.txt
 	@touch $@
 
 .venv/dev.stamp: requirements-dev.txt .venv/app.stamp
-	$(BIN)/python -m pip install -r requirements-dev.txt
+	$(BIN)/python -m pip install -r requirements-dev.txt -c constraints.txt
 	@touch $@
 
 .venv/made.stamp:

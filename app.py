@@ -12,6 +12,7 @@ from starlette.routing import Route
 
 from classroom.keeper import start_keeper
 from model.files.checkpoint import CheckpointError
+from processes import barriers
 from serving.fair_share import FairShare
 from serving.first_visit import first_visit, ready
 from ui.engine import warm_up
@@ -22,6 +23,7 @@ except CheckpointError as error:
     sys.exit(str(error))
 
 start_keeper()
+barriers.log()
 app = st.App(
     "pages/router/script.py",
     lifespan=first_visit,

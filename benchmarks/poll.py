@@ -9,9 +9,6 @@ import time
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-
 from benchmarks.kit.report import Figure, percentile, report
 from benchmarks.kit.serving import serve
 from benchmarks.kit.visitor import Answer, Visitor
@@ -21,6 +18,7 @@ from classroom.database import Database
 from classroom.polls import Asked, ask, overview
 from classroom.setting import SETTING
 from classroom.words import new_secret
+from serving.streamlit_private import BackMsg, ForwardMsg
 
 LEARNERS, SECONDS = 200, 10.0
 WAIT_BAR_SECONDS, BEHIND_BAR_SECONDS = 1.0, 1.0

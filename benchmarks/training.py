@@ -5,14 +5,13 @@ import time
 from contextlib import AsyncExitStack, suppress
 
 import psutil
-from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from benchmarks.kit.report import Figure, percentile, report
 from benchmarks.kit.sentences import sentences
 from benchmarks.kit.serving import Server, serve
 from benchmarks.kit.visitor import Answer, Visitor, visitor
 from benchmarks.kit.wire import wire
+from serving.streamlit_private import BackMsg, ForwardMsg
 from ui.queue import WORKERS
 
 PAGE = "train-it-yourself"

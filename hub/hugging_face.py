@@ -4,8 +4,9 @@ Weights are read from safetensors files alone, and no code that comes with a mod
 (hub/downloads.py does).
 """
 
+import contextlib
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -41,7 +42,7 @@ from hub.local_models import (
     read_generation_config,
     weight_files,
 )
-from hub.reading_types import Kind, ModelFacts
+from hub.reading_types import Kind, ModelFacts, shortened
 from hub.tokenizer_files import check_tokenizer
 
 # The page shows errors and progress; the library need not.
@@ -67,6 +68,16 @@ GENERATION = {
     "repetition_penalty",
 }  # fmt: skip
 
+# What is wrong where a library fails, whatever it says.
+CONFIG = "The model's config.json holds something that a model of its type cannot have, so it cannot be built."
+TOKENIZER = (
+    "The model's tokenizer files are damaged, or of a kind that is not read here. A model that comes with a complete "
+    "tokenizer.json can be read."
+)
+WEIGHTS = "The model's weights do not fit its config.json: they may be those of another model."
+FILES = "The model's files do not fit together, so it cannot be opened."
+MAX_DETAIL = 160  # characters of what a library says
+
 LOADERS: dict[Kind, Any] = {
     "encoder": AutoModelForMaskedLM,
     "decoder": AutoModelForCausalLM,
@@ -91,7 +102,7 @@ class OpenModel:
             str(self.model.config.model_type),
             sum(p.numel() for p in self.model.parameters()),
             self.longest,
-            None if self.tokenizer.mask_token_id is None else str(self.tokenizer.mask_token),
+            None if self.tokenizer.mask_token_id is None else shortened(str(self.tokenizer.mask_token)),
             self.predicts,
         )
 
@@ -137,8 +148,9 @@ def load(name: str, settings: Settings, make_room: Callable[[int], None] | None 
     try:
         return _load(name, folder, settings.root, make_room or check_memory)
     except Exception as error:  # the library raises many kinds of errors for files that do not fit together
-        told = model_error(error, "The model's files do not fit together")
-        raise ModelError(str(told).replace(str(folder), name)) from error  # a visitor need not know where the folder is
+        told = model_error(error, FILES)
+        # A visitor need not know where the folder is.
+        raise ModelError(*(text.replace(str(folder), name) for text in (str(told), told.detail))) from error
 
 
 def _load(name: str, folder: Path, root: Path, make_room: Callable[[int], None]) -> OpenModel:
@@ -154,15 +166,16 @@ def _load(name: str, folder: Path, root: Path, make_room: Callable[[int], None])
     }
     make_room(4 * n_held)
     model_class: Any = type(plan)
-    model, loading = model_class.from_pretrained(
-        None,  # no folder, so that the library opens no other file
-        config=plan.config,
-        state_dict={key: tensor for file in files for key, tensor in load_file(file).items()},
-        attn_implementation="eager",  # the other implementations do not return attention weights
-        dtype=torch.float32,
-        generation_config=GenerationConfig(**generation),
-        output_loading_info=True,
-    )
+    with failing_as(WEIGHTS):
+        model, loading = model_class.from_pretrained(
+            None,  # no folder, so that the library opens no other file
+            config=plan.config,
+            state_dict={key: tensor for file in files for key, tensor in load_file(file).items()},
+            attn_implementation="eager",  # the other implementations do not return attention weights
+            dtype=torch.float32,
+            generation_config=GenerationConfig(**generation),
+            output_loading_info=True,
+        )
     missing = [key for key in loading["missing_keys"] if key.startswith(f"{model.base_model_prefix}.")]
     if missing:
         raise ModelError(f"The weights of {len(missing)} parts of the model are missing, {missing[0]} among them.")
@@ -182,16 +195,16 @@ def _prepare(
     """
     if "quantization_config" in raw_config:
         raise ModelError("The model's weights are quantised, and the app does not read such weights.")
-    config = CONFIG_MAPPING[raw_config["model_type"]].from_dict(
-        {key: value for key, value in raw_config.items() if key not in IGNORED and not key.startswith("_")}
-    )
+    kept = {key: value for key, value in raw_config.items() if key not in IGNORED and not key.startswith("_")}
+    with failing_as(CONFIG):
+        config = CONFIG_MAPPING[raw_config["model_type"]].from_dict(kept)
     n_layers = [value for key, value in vars(config).items() if "layer" in key and isinstance(value, int)]
     if max(n_layers, default=0) > MAX_LAYERS or getattr(config, "num_hidden_layers", 1) < 1:
         raise ModelError(f"The model's config.json asks for a number of layers that is not between 1 and {MAX_LAYERS}.")
     n_heads = getattr(config, "num_attention_heads", None)
     if isinstance(n_heads, int) and n_heads * max(n_layers, default=1) > MAX_HEADS:
         raise ModelError(f"The model has more than {MAX_HEADS} heads of attention, more than can be looked at here.")
-    with torch.device("meta"):  # shapes without numbers, which takes no memory
+    with failing_as(CONFIG), torch.device("meta"):  # shapes without numbers, which takes no memory
         plan = LOADERS[kind].from_config(config)
     n_planned = sum(p.numel() for p in plan.parameters())
     if n_planned > 2 * n_held + SLACK or n_held > 4 * n_planned + SLACK:
@@ -199,17 +212,27 @@ def _prepare(
             f"The model's config.json asks for {n_planned:,} numbers and its weight files hold {n_held:,}, so they do "
             "not belong together."
         )
-    tokenizer = AutoTokenizer.from_pretrained(folder, config=config, local_files_only=True, trust_remote_code=False)
+    with failing_as(TOKENIZER):
+        tokenizer = AutoTokenizer.from_pretrained(folder, config=config, local_files_only=True, trust_remote_code=False)
     if not isinstance(tokenizer, PreTrainedTokenizerBase) or not len(tokenizer):
         raise ModelError("The folder holds no tokenizer.")
     return tokenizer, plan
 
 
-def model_error(error: BaseException, what: str) -> ModelError:
-    """An error of a library as one sentence: what goes wrong, and the first line of what the library says."""
+@contextlib.contextmanager
+def failing_as(sentence: str) -> Iterator[None]:
+    """Whatever a library raises inside is told in this sentence. Raises: ModelError"""
+    try:
+        yield
+    except Exception as error:
+        raise model_error(error, sentence) from error
+
+
+def model_error(error: BaseException, sentence: str) -> ModelError:
+    """An error of a library in a sentence for the visitor; the first line of what the library says is its detail."""
     if isinstance(error, ModelError):
         return error
     if isinstance(error, MemoryError) or "allocate memory" in str(error):
         return ModelError(NO_MEMORY)
-    line = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
-    return ModelError(f"{what}: {line[:160]}")
+    line = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
+    return ModelError(sentence, f"{type(error).__name__}: {line}"[:MAX_DETAIL])

@@ -1,8 +1,9 @@
-"""Which models may be opened, and where they are: the operator's three settings, and what a typed name may mean.
+"""Which models may be opened, and where they are: the operator's settings, and what a typed name may mean.
 
 WALKTHROUGH_MODELS     folder of the models, which are one folder each; "models" beside the app if unset
 WALKTHROUGH_DOWNLOADS  "yes" lets a visitor fetch a model from the Hugging Face Hub into that folder
 WALKTHROUGH_KEPT       how many models stay in memory at most; 2 if unset
+WALKTHROUGH_UNCONFINED "yes" opens models though a barrier of their processes is missing
 """
 
 import contextlib
@@ -17,6 +18,8 @@ from typing import Any
 
 from safetensors import SafetensorError, safe_open
 
+from processes.barriers import unconfined
+
 HERE = Path(__file__).parent.parent
 NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?", re.ASCII)  # of a model on the Hub
 UNSAFE = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.h5", "*.msgpack", "*.pkl")
@@ -27,16 +30,29 @@ NO_MEMORY = "The model needs more memory than it may take here; choose a smaller
 
 
 class ModelError(Exception):
-    """A model cannot be opened; the message is one sentence for the visitor."""
+    """A model cannot be opened; the message is a sentence for the visitor.
+
+    detail: what a library said about it, in its own words, for whoever made the model; "" if none was asked
+    """
+
+    def __init__(self, sentence: str, detail: str = "") -> None:
+        super().__init__(sentence)
+        self.detail = detail
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The operator's settings. root: folder of the models; kept: how many stay in memory at most."""
+    """The operator's settings.
+
+    root:       folder of the models
+    kept:       how many stay in memory at most
+    unconfined: whether they are opened though a barrier is missing that shuts them in, see `processes.confine`
+    """
 
     root: Path
     downloads: bool
     kept: int
+    unconfined: bool = False
 
     @classmethod
     def of(cls, environment: Mapping[str, str] = os.environ) -> "Settings":
@@ -45,6 +61,7 @@ class Settings:
             root=Path(environment.get("WALKTHROUGH_MODELS") or HERE / "models"),
             downloads=environment.get("WALKTHROUGH_DOWNLOADS", "").lower() in ("1", "yes", "true"),
             kept=max(1, int(kept)) if kept.isdigit() else 2,
+            unconfined=unconfined(environment),
         )
 
 

@@ -2,7 +2,7 @@
 
 The app does not trust a worker that has read a stranger's files. So an answer is JSON, followed by the weights of each
 map as they lie in memory: nothing in it can make the app run code (as a pickle could) or take more memory than it has
-room for.
+room for. Its texts are cut here to what is shown.
 """
 
 import json
@@ -15,7 +15,7 @@ import numpy as np
 
 from hub.attention import AttentionMaps
 from hub.local_models import ModelError
-from hub.reading_types import Covered, Kind, ModelFacts, Prediction, Reading
+from hub.reading_types import MAX_TEXT, MAX_WRITTEN, Covered, Kind, ModelFacts, Prediction, Reading, shortened
 
 MAX_TEXT_BYTES = 2**22  # of an answer without its weights
 MAX_WEIGHT_BYTES = 2**28  # of all heads on one sentence; 80 layers of 64 heads on 100 tokens take 205 MB
@@ -50,7 +50,7 @@ def heard(worker: Connection, expected: type[Expected]) -> Expected:
     try:
         plain = json.loads(text)
         if "error" in plain:
-            raise ModelError(str(plain["error"])[:MAX_ERROR])
+            raise ModelError(*(str(plain[part])[:MAX_ERROR] for part in ("error", "detail")))
         answer = _answer(plain, worker)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
         raise BrokenAnswerError from error
@@ -67,7 +67,7 @@ def _answer(plain: dict[str, Any], worker: Connection) -> int | ModelFacts | Rea
 
 def _plain(answer: Answer) -> dict[str, Any]:
     if isinstance(answer, ModelError):
-        return {"error": str(answer)[:MAX_ERROR]}
+        return {"error": str(answer)[:MAX_ERROR], "detail": answer.detail[:MAX_ERROR]}
     if isinstance(answer, int):
         return {"bytes": answer}
     if isinstance(answer, ModelFacts):
@@ -82,10 +82,10 @@ def _facts(plain: dict[str, Any]) -> ModelFacts:
     mask = plain["mask_token"]
     return ModelFacts(
         _kind(plain["kind"]),
-        str(plain["model_type"]),
+        shortened(str(plain["model_type"])),
         int(plain["n_parameters"]),
         int(plain["longest"]),
-        None if mask is None else str(mask),
+        None if mask is None else shortened(str(mask)),
         bool(plain["predicts"]),
     )
 
@@ -99,15 +99,15 @@ def _reading(plain: dict[str, Any], worker: Connection) -> Reading:
         _texts(plain["tokens"]),
         int(plain["n_cut"]),
         tuple(_maps(one, shape, worker) for one, shape in zip(plain["maps"], shapes, strict=True)),
-        str(plain["predicted"]),
-        tuple(Prediction(str(one["text"]), float(one["probability"])) for one in plain["predictions"]),
-        str(plain["written"]),
+        shortened(str(plain["predicted"]), 2 * MAX_TEXT),
+        tuple(Prediction(shortened(str(one["text"])), float(one["probability"])) for one in plain["predictions"]),
+        shortened(str(plain["written"]), MAX_WRITTEN * MAX_TEXT),
         None if covered is None else _covered(covered),
     )
 
 
 def _covered(plain: dict[str, Any]) -> Covered:
-    return Covered(str(plain["text"]), float(plain["probability"]), int(plain["rank"]), int(plain["among"]))
+    return Covered(shortened(str(plain["text"])), float(plain["probability"]), int(plain["rank"]), int(plain["among"]))
 
 
 def _maps(plain: dict[str, Any], shape: tuple[int, ...], worker: Connection) -> AttentionMaps:
@@ -134,4 +134,4 @@ def _kind(text: object) -> Kind:
 
 
 def _texts(values: list[object]) -> tuple[str, ...]:
-    return tuple(str(value) for value in values)
+    return tuple(shortened(str(value)) for value in values)

@@ -18,6 +18,7 @@ from hub.reading_types import ModelFacts, Reading
 from hub.worker import ClosedError, TooSlowError, Worker
 from model.files.checkpoint import CheckpointError
 from model.files.loaded_model import MODELS, TRANSLATOR, model_names
+from processes import barriers
 
 READINGS_BYTES = 64 * 2**20  # of readings that are kept, so that a click is answered quickly
 READING_BYTES = 2**14  # of a reading without its weights: the texts of its tokens
@@ -189,6 +190,11 @@ def _size(reading: Reading) -> int:
     return READING_BYTES + sum(maps.weights.nbytes for maps in reading.maps)
 
 
+def confinement(settings: Settings) -> str:
+    """What visitors must know of how strangers' models are shut in here; empty if every barrier holds."""
+    return barriers.notice(barriers.missing(), settings.unconfined)
+
+
 @functools.cache
 def shelf(settings: Settings) -> Shelf:
     """The shelf that all visitors share."""
@@ -196,8 +202,8 @@ def shelf(settings: Settings) -> Shelf:
 
 
 def _open_in_worker(settings: Settings, name: str, make_room: Callable[[int], None]) -> Worker:
-    if (own := own_models().get(name)) is not None:
-        return Worker(own, replace(settings, root=Path(_exported(own).name)), make_room)
+    if (own := own_models().get(name)) is not None:  # no stranger's: it opens whatever holds
+        return Worker(own, replace(settings, root=Path(_exported(own).name), unconfined=True), make_room)
     return Worker(name, settings, make_room)
 
 

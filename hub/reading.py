@@ -14,10 +14,10 @@ from transformers.convert_slow_tokenizer import bytes_to_unicode
 from hub.attention import AttentionMaps
 from hub.hugging_face import OpenModel, model_error
 from hub.local_models import ModelError
-from hub.reading_types import MAX_WRITTEN, Covered, Prediction, Reading
+from hub.reading_types import MAX_TEXT, MAX_WRITTEN, Covered, Prediction, Reading, shortened
 
 N_PREDICTIONS = 10
-MAX_TEXT = 60  # characters of a token that are shown
+FAILS = "The model fails on this sentence, so its files may not fit together. Another sentence may work."
 
 _SPACES = "Ġ▁"  # signs for a space in byte-level and SentencePiece vocabularies
 _BYTES = {sign: byte for byte, sign in bytes_to_unicode().items()}
@@ -33,7 +33,7 @@ def read(opened: OpenModel, sentence: str, hidden: int | None = None) -> Reading
     try:
         reading = _read(opened, sentence, hidden)
     except Exception as error:  # a model may load and still be broken: ids beyond its vocabulary, heads that do not fit
-        raise model_error(error, "The model fails on this sentence") from error
+        raise model_error(error, FAILS) from error
     numbers = [*(maps.weights for maps in reading.maps), np.array([p.probability for p in reading.predictions])]
     if not all(np.isfinite(array).all() for array in numbers):
         raise ModelError("Some values that the model computes are not finite numbers, so there is nothing to show.")
@@ -136,7 +136,7 @@ def _read_both(opened: OpenModel, ids: torch.Tensor, mask: torch.Tensor, tokens:
 
 
 def _text(opened: OpenModel, ids: torch.Tensor) -> str:
-    return str(opened.tokenizer.decode(ids, skip_special_tokens=True))
+    return shortened(str(opened.tokenizer.decode(ids, skip_special_tokens=True)), MAX_WRITTEN * MAX_TEXT)
 
 
 def _pad_id(opened: OpenModel) -> int:
@@ -177,7 +177,7 @@ def _texts(tokenizer: PreTrainedTokenizerBase, ids: Iterable[int]) -> tuple[str,
         elif (not text or "�" in text) and all(sign in _BYTES for sign in raw):
             text = f"‹{' '.join(f'{_BYTES[sign]:02X}' for sign in raw)}›"
         text = text if text and "�" not in text else raw
-        texts.append(text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…")
+        texts.append(shortened(text))
     return tuple(texts)
 
 
@@ -189,7 +189,8 @@ def _tokens(tokenizer: PreTrainedTokenizerBase, ids: Sequence[int], words: tuple
         if word >= 0 and len(places) > 1:
             whole = str(tokenizer.decode([ids[i] for i in places])).strip()
             joined = "".join(texts[i] for i in places).strip()
-            wholes[places[0] : places[-1] + 1] = [whole if whole and "�" not in whole else joined] * len(places)
+            shown = shortened(whole if whole and "�" not in whole else joined)
+            wholes[places[0] : places[-1] + 1] = [shown] * len(places)
     return Tokens(texts, words, tuple(wholes))
 
 

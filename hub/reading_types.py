@@ -8,6 +8,12 @@ from hub.attention import AttentionMaps
 Kind = Literal["encoder", "decoder", "encoder-decoder"]
 
 MAX_WRITTEN = 48  # tokens that a model may write
+MAX_TEXT = 60  # characters of a token that are shown
+
+
+def shortened(text: str, most: int = MAX_TEXT) -> str:
+    """A text of at most so many characters: what is longer ends in …"""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 @dataclass(frozen=True)

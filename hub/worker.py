@@ -2,8 +2,9 @@
 
 A library that reads such files may crash, hang or take all memory. So each model gets a worker: a process that is split
 off from one that has imported the libraries (`processes.nursery`), with limits on time and memory, and without a way to
-write a file, to reach a network or to start another process (`processes.confine`). A worker that ends takes nothing
-with it, and the model is opened again when somebody wants it.
+write a file, to reach a network or to start another process (`processes.confine`). Where one of these barriers does not
+hold, it opens no stranger's model, unless the operator wants that. A worker that ends takes nothing with it, and the
+model is opened again when somebody wants it.
 
 App and worker talk through a pipe, in turns:
 
@@ -31,6 +32,7 @@ from hub.fair_lock import Line
 from hub.local_models import NO_MEMORY, ModelError, Settings, folder_of, free_memory
 from hub.messages import BrokenAnswerError, Expected, heard, tell
 from hub.reading_types import ModelFacts, Reading
+from processes.barriers import refusal
 from processes.confine import confine
 from processes.nursery import Nursery, limit_memory
 
@@ -43,12 +45,9 @@ WORKING_BYTES = 3 * 2**29  # of memory beyond the weights: vocabulary, reading
 COPIES = 5  # of the weights' files that may be in memory while they are turned into 32-bit numbers
 NICENESS = 3  # pages go first, by two to one, and trainings last
 CRASH = "The model's files make the library that reads them crash."
-# What a worker may know of the app's environment: neither keys nor addresses of a database.
-ENVIRONMENT = {
-    name: value
-    for name, value in os.environ.items()
-    if name.startswith(("PYTHON", "LC_", "MKL_")) or name in ("PATH", "HOME", "LANG", "LD_LIBRARY_PATH", "TZ")
-} | {"HF_HUB_OFFLINE": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
+PANIC = "The library that reads the model fails on its files, so one of them is damaged."
+# The library reaches for no network, and loads weights without threads, which a worker cannot have.
+ENVIRONMENT = {"HF_HUB_OFFLINE": "1", "HF_HUB_DISABLE_TELEMETRY": "1", "HF_DEACTIVATE_ASYNC_LOAD": "1"}
 
 Answer = TypeVar("Answer")
 
@@ -169,7 +168,7 @@ class Worker:
             watchdog.cancel()
 
 
-_nursery = Nursery("hub.worker", ENVIRONMENT)
+_nursery = Nursery("hub.worker", **ENVIRONMENT)
 
 
 def memory_for(name: str, settings: Settings) -> int:
@@ -211,7 +210,10 @@ def serve(app: Connection) -> None:
 
     with contextlib.suppress(EOFError, OSError):
         name, settings, limits = app.recv()
-        shut_in(settings, limits)
+        missing = shut_in(settings, limits)
+        if missing and not settings.unconfined:
+            tell(app, ModelError(refusal(missing)))
+            return
         opened, sound = attempt(partial(load, name, settings, make_room), limits.checking)
         if isinstance(opened, ModelError):
             tell(app, opened)
@@ -223,14 +225,14 @@ def serve(app: Connection) -> None:
             tell(app, answer)
 
 
-def shut_in(settings: Settings, limits: Limits) -> None:
-    """Leave the process nothing but to read the models' files and to answer."""
+def shut_in(settings: Settings, limits: Limits) -> tuple[str, ...]:
+    """Leave the process nothing but to read the models' files and to answer. Returns: the barriers that do not hold"""
     os.setpriority(os.PRIO_PROCESS, 0, NICENESS)
     silence = os.open(os.devnull, os.O_RDWR)
     for output in (1, 2):  # a stranger's files must neither fill the server's log nor write to its terminal
         os.dup2(silence, output)
     limit_memory(limits.memory)
-    confine([settings.root.resolve()], LIFE_SECONDS, limits.memory)
+    return confine([settings.root.resolve()], LIFE_SECONDS, limits.memory)
 
 
 def attempt(job: Callable[[], Answer], seconds: int) -> tuple[Answer | ModelError, bool]:
@@ -246,6 +248,6 @@ def attempt(job: Callable[[], Answer], seconds: int) -> tuple[Answer | ModelErro
     except ModelError as error:
         return error, True
     except BaseException as error:  # a panic of a library written in Rust is not an Exception
-        return model_error(error, "The library that reads the model fails"), False
+        return model_error(error, PANIC), False
     finally:
         signal.alarm(0)

@@ -6,11 +6,11 @@ It stands here, not in `ui`, so that calls go one way: from pages to the lesson'
 import time
 
 import streamlit as st
-from streamlit.navigation.page import Page
 
 from model.files.checkpoint import CheckpointError
 from model.files.loaded_model import LoadedModel
 from model.trace import Trace
+from serving.streamlit_private import Page
 from ui.course.lesson import COURSE, Bench, Lesson, Part
 from ui.course.presenter import KEY, stepper
 from ui.course.progress import counted, save_progress

@@ -3,32 +3,60 @@
 Linux holds it to that, with no rights of an administrator and no further program, by three means:
 
 - limits (`resource`): no byte goes to a file, no core dump, few open files, an end of processor time and memory;
-- seccomp: the kernel answers a short list of system calls. There is none for a network, for another process, for
-  changing a file or a folder, or for more rights. Whatever is missing "does not exist" (ENOSYS): libraries are prepared
-  for that;
-- Landlock, where the kernel has it (5.13 and later): only files below the given folders can be opened.
+- seccomp: the kernel answers a short list of system calls. There is none for a network, for another process or thread,
+  for memory that processes share, for changing a file or a folder, or for more rights. Whatever is missing "does not
+  exist" (ENOSYS): libraries are prepared for that;
+- Landlock (Linux 5.13 and later): only files below the given folders can be opened.
 
-Both of the latter hold for whatever runs in the process, machine code too, and cannot be taken back. A kernel or a
-processor that lacks one of them is no error: the others hold. Namespaces (`unshare`) would do as much, but most
-containers forbid them.
+Both of the latter hold for whatever runs in the process, machine code too, and cannot be taken back. A kernel, a
+container or a processor may lack one of them, or refuse it. So nothing is taken on trust: once all is set up, the
+process tries what it must not be able to do, and `confine` returns the names of the BARRIERS that did not stop it.
+
+What stays open: `stat` tells of any path whether it is there, how large it is and when it was changed, never what is in
+it. Landlock has no right for that, and seccomp sees the address of a path, not the path; libraries need the call.
+A namespace of mounts (`unshare`) would hide the paths, but most containers forbid it.
 
 Source: the kernel's Documentation/userspace-api/seccomp_filter.rst and landlock.rst
 """
 
+import _thread
 import ctypes
 import errno
+import json
 import mmap
 import os
 import resource
 import signal
+import socket
 import struct
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 MAX_OPEN_FILES = 256
-ADDRESSES = 2**30  # bytes of address space beyond the memory: stacks of threads, mostly unused
+ADDRESSES = 2**28  # bytes of address space beyond the memory: code of libraries, mostly unused
+
+# What must hold before a stranger's file is read, by name.
+BARRIERS = {
+    "limits": "limits on time and memory",
+    "end": "an end together with the app",
+    "rights": "a ban on gaining rights",
+    "environment": "an environment without the app's keys",
+    "files": "a ban on reading other files (Landlock)",
+    "writing": "a ban on writing files (seccomp)",
+    "network": "a ban on the network (seccomp)",
+    "processes": "a ban on other processes and threads (seccomp)",
+    "sharing": "a ban on memory outside the limits (seccomp)",
+}
+# What a confined process may know of the app's environment, by name and by how a name begins: neither keys nor the
+# address of a database.
+HARMLESS = {
+    "PATH", "HOME", "LANG", "LD_LIBRARY_PATH", "TZ", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS",
+    "TOKENIZERS_PARALLELISM", "HF_HUB_OFFLINE", "HF_HUB_DISABLE_TELEMETRY", "HF_DEACTIVATE_ASYNC_LOAD",
+}  # fmt: skip
+HARMLESS_BEGINNINGS = ("PYTHON", "LC_", "MKL_")
 
 # System calls that are answered: name, number on x86_64 and on aarch64 (- where it has none).
 CALLS = """
@@ -36,7 +64,7 @@ read 0 63, readv 19 65, pread64 17 67, write 1 64, writev 20 66, lseek 8 62, clo
 fstat 5 80, newfstatat 262 79, statx 332 291, stat 4 -, lstat 6 -, statfs 137 43, fstatfs 138 44, fadvise64 221 223,
 access 21 -, faccessat 269 48, faccessat2 439 439, readlink 89 -, readlinkat 267 78, getdents64 217 61,
 poll 7 -, ppoll 271 73, select 23 -, pselect6 270 72,
-mmap 9 222, munmap 11 215, mremap 25 216, mprotect 10 226, madvise 28 233, brk 12 214, membarrier 324 283,
+munmap 11 215, mremap 25 216, mprotect 10 226, madvise 28 233, brk 12 214, membarrier 324 283,
 futex 202 98, set_robust_list 273 99, set_tid_address 218 96, rseq 334 293, exit 60 93, exit_group 231 94,
 sched_yield 24 124, sched_getaffinity 204 123, getcpu 309 168,
 rt_sigaction 13 134, rt_sigprocmask 14 135, rt_sigreturn 15 139, sigaltstack 131 132, restart_syscall 219 128,
@@ -47,13 +75,13 @@ sysinfo 99 179, uname 63 160
 """
 MACHINES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}  # the kernel's numbers for them (AUDIT_ARCH_…)
 
-_PDEATHSIG, _NO_NEW_PRIVS, _SECCOMP, _FILTER = 1, 38, 22, 2  # prctl
-_CLONE_THREAD = 0x10000
+_PDEATHSIG, _NO_NEW_PRIVS, _GET_NO_NEW_PRIVS, _SECCOMP, _FILTER = 1, 38, 39, 22, 2  # prctl
+_SHARED, _ANONYMOUS, _GROWS = 0x01, 0x20, 0x100  # mmap
 _READ_FILE, _READ_FOLDER = 1 << 2, 1 << 3  # Landlock's names of rights
 _LANDLOCK = 444  # the first of its three calls, the same on all machines
 _FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15}  # how many of them each version of Landlock knows; later ones: 16
 
-_libc = ctypes.CDLL(None)
+_libc = ctypes.CDLL(None, use_errno=True)
 _libc.syscall.restype = ctypes.c_long
 
 
@@ -67,12 +95,49 @@ class Only(NamedTuple):
     otherwise: int
 
 
-def confine(readable: Iterable[Path], seconds: int, memory: int) -> None:
+def harmless(name: str) -> bool:
+    """Whether a confined process may know this variable of the environment."""
+    return name in HARMLESS or name.startswith(HARMLESS_BEGINNINGS)
+
+
+def confine(readable: Iterable[Path], seconds: int, memory: int) -> tuple[str, ...]:
     """From now on this process computes and reads; it ends with the process that split it off. For good.
 
-    Args:   readable: folders whose files it may read, beside Python's own and the system's libraries
-            seconds: of processor time, after which the system ends it; memory: bytes that it may take more than now
+    Args:    readable: folders whose files it may read, beside Python's own and the system's libraries
+             seconds: of processor time, after which the system ends it; memory: bytes that it may take more than now
+    Returns: names of the BARRIERS that do not hold, none if all do
     """
+    if not sys.platform.startswith("linux"):  # other kernels have other calls under these numbers
+        return tuple(BARRIERS)
+    steps = {
+        "limits": partial(_limit, seconds, memory),
+        "end": partial(_call, _libc.prctl, _PDEATHSIG, signal.SIGKILL, 0, 0, 0),
+        "rights": _forgo_rights,  # without which only an administrator may ask for the rest
+        "files": partial(_open_only, [*readable, *_libraries()]),
+        "writing": partial(_answer_only, os.uname().machine),
+    }
+    missing = {name for name, step in steps.items() if not _is_built(step)}
+    missing |= {name for name, holds in _PROBES.items() if not holds()}
+    return tuple(name for name in BARRIERS if name in missing)
+
+
+def _is_built(step: Callable[[], object]) -> bool:
+    try:
+        step()
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def _call(function: Callable[..., int], *arguments: object) -> int:
+    """A call of the C library. Raises: OSError if the kernel refuses it"""
+    answer = function(*(ctypes.c_ulong(one) if isinstance(one, int) else one for one in arguments))
+    if answer < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return answer
+
+
+def _limit(seconds: int, memory: int) -> None:
     size = int(Path("/proc/self/statm").read_text().split()[0]) * mmap.PAGESIZE
     for limit, most in (
         (resource.RLIMIT_CPU, seconds),
@@ -84,14 +149,47 @@ def confine(readable: Iterable[Path], seconds: int, memory: int) -> None:
         _, now = resource.getrlimit(limit)
         most = most if now == resource.RLIM_INFINITY else min(most, now)
         resource.setrlimit(limit, (most, most))
-    _prctl(_PDEATHSIG, signal.SIGKILL)
-    _prctl(_NO_NEW_PRIVS, 1)  # without which only an administrator may ask for the rest
-    _open_only([*readable, *_libraries()])
-    _answer_only(os.uname().machine)
 
 
-def _prctl(*arguments: int) -> None:
-    _libc.prctl(*(ctypes.c_ulong(n) for n in (*arguments, 0, 0, 0, 0)[:5]))
+def _forgo_rights() -> None:
+    _call(_libc.prctl, _NO_NEW_PRIVS, 1, 0, 0, 0)
+    if not _call(_libc.prctl, _GET_NO_NEW_PRIVS, 0, 0, 0, 0):
+        raise PermissionError("rights can still be gained")
+
+
+def _refused(attempt: Callable[[], object]) -> bool:
+    """Whether the system refuses what is attempted; RuntimeError is Python's word for a thread that is refused."""
+    try:
+        attempt()
+    except (OSError, RuntimeError):
+        return True
+    return False
+
+
+def _split() -> None:
+    if (child := os.fork()) == 0:
+        os._exit(0)
+    os.waitpid(child, 0)
+
+
+def _knows_nothing() -> bool:
+    names = {line.partition(b"=")[0].decode() for line in Path("/proc/self/environ").read_bytes().split(b"\0") if line}
+    return all(map(harmless, names))
+
+
+# Each attempt would do no harm if nothing stopped it. Threads that are there already would stay outside the barriers.
+_PROBES: dict[str, Callable[[], bool]] = {
+    "environment": _knows_nothing,
+    "files": lambda: all(_refused(partial(Path(place).open, "rb")) for place in (__file__, "/proc/1/stat")),
+    "writing": lambda: _refused(partial(os.open, os.devnull, os.O_WRONLY)),
+    "network": lambda: _refused(socket.socket),
+    "processes": lambda: (
+        _refused(_split)
+        and _refused(partial(_thread.start_new_thread, int, ()))
+        and len(list(Path("/proc/self/task").iterdir())) == 1
+    ),
+    "sharing": lambda: _refused(partial(mmap.mmap, -1, mmap.PAGESIZE)) and _refused(partial(os.memfd_create, "x")),
+}
 
 
 def _libraries() -> list[Path]:
@@ -104,34 +202,32 @@ def _libraries() -> list[Path]:
 
 
 def _open_only(places: Iterable[Path]) -> None:
-    """Let Landlock refuse all files but these and those below these; without Landlock, nothing happens."""
-    version = _libc.syscall(_LANDLOCK, None, ctypes.c_size_t(0), 1)
-    if version < 1:
-        return
+    """Let Landlock refuse all files but these and those below these. Raises: OSError without Landlock"""
+    version = _call(_libc.syscall, _LANDLOCK, None, 0, 1)
     rights = (1 << _FILE_RIGHTS.get(version, 16)) - 1
     network, others = 3 * (version >= 4), 3 * (version >= 6)  # TCP; other processes' signals and sockets
     rules = struct.pack("QQQ", rights, network, others)
-    ruleset = _libc.syscall(_LANDLOCK, rules, ctypes.c_size_t(len(rules)), 0)
+    ruleset = _call(_libc.syscall, _LANDLOCK, rules, len(rules), 0)
     for place in places:
         try:
             opened = os.open(place, os.O_PATH | os.O_CLOEXEC)
         except OSError:  # this system has no such place
             continue
         allowed = _READ_FILE | (_READ_FOLDER if place.is_dir() else 0)
-        _libc.syscall(_LANDLOCK + 1, ruleset, 1, struct.pack("=Qi", allowed, opened), 0)
+        _call(_libc.syscall, _LANDLOCK + 1, ruleset, 1, struct.pack("=Qi", allowed, opened), 0)
         os.close(opened)
-    _libc.syscall(_LANDLOCK + 2, ruleset, 0)
+    _call(_libc.syscall, _LANDLOCK + 2, ruleset, 0)
     os.close(ruleset)
 
 
 def _answer_only(machine: str) -> None:
-    """Let the kernel answer CALLS and `_conditions` alone; on a machine of another kind, nothing happens."""
+    """Let the kernel answer CALLS and `_conditions` alone. Raises: OSError on a machine of another kind"""
     if machine not in MACHINES:
-        return
+        raise OSError(errno.ENOSYS, f"no list of system calls for {machine}")
     code = _program(machine)
     buffer = ctypes.create_string_buffer(code, len(code))
     program = struct.pack("HxxxxxxQ", len(code) // 8, ctypes.addressof(buffer))
-    _libc.prctl(_SECCOMP, ctypes.c_ulong(_FILTER), program, ctypes.c_ulong(0), ctypes.c_ulong(0))
+    _call(_libc.prctl, _SECCOMP, _FILTER, program, 0, 0)
 
 
 def numbers(machine: str) -> dict[str, int]:
@@ -147,7 +243,9 @@ def _conditions() -> tuple[Only, ...]:
     return (
         Only((2, None), 1, writes, (0,), errno.EROFS),  # open
         Only((257, 56), 2, writes, (0,), errno.EROFS),  # openat
-        Only((56, 220), 0, _CLONE_THREAD, (_CLONE_THREAD,), errno.EPERM),  # clone: a thread, no process
+        Only(
+            (9, 222), 3, _SHARED | _ANONYMOUS | _GROWS, (0, _SHARED, _ANONYMOUS), errno.ENOMEM
+        ),  # mmap: what is limited
         Only((234, 131), 0, 0xFFFFFFFF, (os.getpid(),), errno.EPERM),  # tgkill: itself, as abort() does
         Only((72, 25), 1, 0xFFFFFFFF, (0, 1, 2, 3, 1030), errno.EPERM),  # fcntl: copies of files and their flags
     )
@@ -176,3 +274,7 @@ def _program(machine: str) -> bytes:
         block += refuse(condition.otherwise)
         code += one(skip_unless, call, len(block) // 8) + block
     return code + refuse(errno.ENOSYS)
+
+
+if __name__ == "__main__":  # says which barriers do not hold on this machine
+    print(json.dumps(confine([], seconds=10, memory=2**28)))

@@ -3,6 +3,9 @@
 A nursery is a process that has imported what is slow to import. For each pipe that the app sends it, it splits off
 (forks) a child, which starts at once and shares its memory. What a child breaks or fills up is its own.
 
+Only Linux has the means for that. Elsewhere, on a Mac say, each child is a process started afresh, which imports what
+it needs: `python -m processes.nursery MODULE FD alone`. That takes seconds, and memory of its own.
+
 MODULE has two functions: `warm_up()` imports what is slow, once; `serve(app)` does a child's work at one end of a pipe.
 """
 
@@ -17,9 +20,10 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
 from multiprocessing.connection import Connection
 from pathlib import Path
+
+from processes.confine import harmless
 
 ROOT = Path(__file__).parents[1]
 # Only a process with one thread can be split safely.
@@ -29,27 +33,39 @@ ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "TOKENIZERS_P
 START_SECONDS = 120  # in which a nursery has to be warm
 
 
+def can_split() -> bool:
+    """Whether this system can split off children of a warm process and end each by a handle of its own (a pidfd)."""
+    return sys.platform.startswith("linux")
+
+
 class Child(Connection):
     """The app's end of the pipe to a child, which can be ended whatever it is doing."""
 
-    def __init__(self, pipe: int, process: int) -> None:
-        """Args: pipe, process: open files (`process` by pidfd), which are closed with this object"""
+    def __init__(self, pipe: int, process: "int | subprocess.Popen[bytes]") -> None:
+        """Args: pipe: an open file; process: another (a pidfd), or where there is none, the process that was started;
+        both are closed with this object
+        """
         super().__init__(pipe)
-        self._process: int | None = process
+        self._process: int | subprocess.Popen[bytes] | None = process
         self._lock = threading.Lock()  # so that no other process's number is taken for this one's
 
     def kill(self) -> None:
         """End the child, if it has not ended. From any thread."""
         with self._lock, contextlib.suppress(ProcessLookupError):
-            if self._process is not None:
+            if isinstance(self._process, int):
                 signal.pidfd_send_signal(self._process, signal.SIGKILL)
+            elif self._process is not None:
+                self._process.kill()
 
     def close(self) -> None:
         super().close()
         with self._lock:
-            if self._process is not None:
-                os.close(self._process)
-            self._process = None
+            process, self._process = self._process, None
+        if isinstance(process, int):
+            os.close(process)
+        elif process is not None:  # who starts a process has to wait for its end
+            process.kill()
+            process.wait()
 
     def __del__(self) -> None:
         self.close()
@@ -58,8 +74,10 @@ class Child(Connection):
 class Nursery:
     """The process that splits off children; started when it is first needed, and again if it has died."""
 
-    def __init__(self, module: str, environment: Mapping[str, str] = os.environ) -> None:
-        """Args: module: by its full name, with `warm_up` and `serve`; environment: of all its processes"""
+    def __init__(self, module: str, **environment: str) -> None:
+        """Args: module: by its full name, with `warm_up` and `serve`; environment: of all its processes, beside what is
+        harmless in the app's: its keys and its database's address reach none of them
+        """
         self._module = module
         self._environment = environment
         self._lock = threading.Lock()
@@ -69,6 +87,9 @@ class Nursery:
     def split_off(self) -> Child:
         """A new child. Raises: OSError if no process can be started"""
         ours, theirs = socket.socketpair()
+        if not can_split():
+            with ours, theirs:
+                return Child(ours.detach(), self._run(theirs, "alone"))
         with self._lock, ours, theirs:
             if self._process is None or self._control is None or self._process.poll() is not None:
                 self._start()
@@ -89,14 +110,18 @@ class Nursery:
         self._control, theirs = socket.socketpair()
         self._control.settimeout(START_SECONDS)
         with theirs:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "processes.nursery", self._module, str(theirs.fileno())],
-                pass_fds=[theirs.fileno()],
-                cwd=ROOT,
-                stdin=subprocess.DEVNULL,
-                env={**self._environment, **ONE_THREAD},
-            )
+            self._process = self._run(theirs)
         atexit.register(self.stop)
+
+    def _run(self, theirs: socket.socket, *how: str) -> "subprocess.Popen[bytes]":
+        known = {name: value for name, value in os.environ.items() if harmless(name)}
+        return subprocess.Popen(
+            [sys.executable, "-m", "processes.nursery", self._module, str(theirs.fileno()), *how],
+            pass_fds=[theirs.fileno()],
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+            env={**known, **ONE_THREAD, **self._environment},
+        )
 
     def stop(self) -> None:
         """End the nursery. Children end by themselves, when the app closes their pipes."""
@@ -146,7 +171,12 @@ def introduce(child: int | None, control: socket.socket) -> None:
 
 
 def limit_memory(more: int) -> None:
-    """Let this process take so many bytes more; if memory runs out all the same, the system ends this process first."""
+    """Let this process take so many bytes more; if memory runs out all the same, the system ends this process first.
+
+    Only Linux counts memory so that it can be limited; elsewhere nothing happens.
+    """
+    if not sys.platform.startswith("linux"):
+        return
     status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
     taken = int(status["VmData"].split()[0]) * 1024
     resource.setrlimit(resource.RLIMIT_DATA, (taken + more, taken + more))
@@ -154,4 +184,10 @@ def limit_memory(more: int) -> None:
 
 
 if __name__ == "__main__":
-    nurse(sys.argv[1], socket.socket(fileno=int(sys.argv[2])))
+    name, pipe, *how = sys.argv[1:]
+    if how:
+        alone = importlib.import_module(name)
+        alone.warm_up()
+        alone.serve(Connection(int(pipe)))
+    else:
+        nurse(name, socket.socket(fileno=int(pipe)))

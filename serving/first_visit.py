@@ -10,10 +10,8 @@ from contextlib import asynccontextmanager, suppress
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from streamlit import App
-from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-from streamlit.runtime import get_instance
-from streamlit.runtime.session_manager import SessionClient
+
+from serving.streamlit_private import BackMsg, ForwardMsg, SessionClient, get_instance
 
 PATIENCE_SECONDS = 60.0  # a page that takes longer is served all the same
 

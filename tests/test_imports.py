@@ -9,9 +9,9 @@ import pytest
 ROOT = Path(__file__).parent.parent
 
 ALLOWED = {
-    "app.py": "ui model serving classroom streamlit starlette",
+    "app.py": "ui model serving classroom processes streamlit starlette",
     # Lessons run small experiments on the model.
-    "pages": "ui explain experiments figures model hub training classroom streamlit numpy torch",
+    "pages": "ui explain experiments figures model hub training classroom serving streamlit numpy torch",
     "ui": "explain experiments model figures serving streamlit cachetools numpy torch PIL",
     "explain": "model figures numpy",
     "experiments": "model figures numpy torch",

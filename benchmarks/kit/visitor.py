@@ -8,10 +8,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from html import unescape
 
-from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-
 from benchmarks.kit.wire import Wire, wire
+from serving.streamlit_private import BackMsg, ForwardMsg
 
 
 @dataclass

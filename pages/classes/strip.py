@@ -4,12 +4,12 @@ import time
 from collections.abc import Mapping
 
 import streamlit as st
-from streamlit.navigation.page import Page
 
 from classroom.classes import report, send, stand
 from classroom.polls import Board, overview
 from pages.classes.browser import DESK, MEMBER
 from pages.classes.room import Desk, Seat, desk, given, room, seat, told
+from serving.streamlit_private import Page
 from ui.controls.go import go
 from ui.course.lesson import COURSE
 from ui.course.progress import right_by_lesson

@@ -3,15 +3,15 @@
 from functools import partial
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from figures.grouping import grouped
 from hub.attention import AttentionMaps
 from hub.bertviz_views import draw
 from hub.downloads import Offer, fetch, is_being_fetched, look_up
 from hub.local_models import ModelError, Settings, folder_of, listed
-from hub.open_models import OURS, Shelf, own_models, shelf
+from hub.open_models import OURS, Shelf, confinement, own_models, shelf
 from hub.reading_types import MAX_WRITTEN, ModelFacts, Reading
+from serving.streamlit_private import DeltaGenerator
 from ui.components.head_grid import MEAN
 from ui.controls.address import read_count, write_count
 from ui.controls.segmented import one_of
@@ -21,7 +21,7 @@ from ui.text import bold, chance, in_markdown, piece
 from ui.views.attention_kinds import KINDS, READABLE
 from ui.views.bertviz import bertviz
 from ui.views.charts.bars import bars
-from ui.views.external_models import SPECIAL, browse_maps, choose_model, shown_groups
+from ui.views.external_models import SPECIAL, browse_maps, choose_model, refused, shown_groups
 
 WHAT_IT_IS = {
     "encoder": "an **encoder**: it reads a whole sentence at once and can guess a piece that is covered",
@@ -53,7 +53,7 @@ def open_model(settings: Settings, name: str) -> ModelFacts | None:
         with st.spinner(f"Opening {in_markdown(name)}…"):
             return shelf(settings).facts(name)
     except ModelError as error:
-        st.warning(in_markdown(str(error)))
+        refused(str(error), error.detail)
         return None
 
 
@@ -114,7 +114,7 @@ def show(facts: ModelFacts, name: str, models: Shelf, sentence: str) -> None:
         if facts.can_guess and (covered := choose_covered(facts, reading)) is not None:
             reading = models.read(name, sentence, covered)
     except ModelError as error:
-        st.warning(in_markdown(str(error)))
+        refused(str(error), error.detail)
         return
     show_tokens(facts, reading)
     show_predictions(facts, reading)
@@ -189,6 +189,8 @@ st.markdown(
     "model is run."
 )
 settings = Settings.of()
+if told := confinement(settings):
+    st.warning(told)
 own = own_models()
 others = [name for name in listed(settings.root) if name not in own]
 name = choose_model("Model", [*own, *others], "model", others[0] if others else OURS)

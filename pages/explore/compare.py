@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from hub.attention import AttentionMaps, of_trace
 from hub.local_models import ModelError, Settings, listed
-from hub.open_models import OURS, shelf
+from hub.open_models import OURS, confinement, shelf
 from hub.similarity import PLACES, places, similarity
 from model.files.checkpoint import CheckpointError
 from model.files.loaded_model import TRANSLATOR, model_names
@@ -22,7 +22,7 @@ from ui.text import bold, in_markdown, number, visible
 from ui.views.attention_kinds import KINDS
 from ui.views.attention_maps import MEAN, Chosen, Place
 from ui.views.charts.tables import table
-from ui.views.external_models import SPECIAL, browse_maps, choose_model, shown_groups
+from ui.views.external_models import SPECIAL, browse_maps, choose_model, refused, shown_groups
 
 OPENS_ON = (0, 0)  # layer and head
 BEST = 8  # pairs of heads that are listed
@@ -47,9 +47,11 @@ def maps_of(settings: Settings, name: str, sentence: str) -> Side | None:
             return Side(name, sentence, of_trace(engine.trace(sentence, name=OWN_MODELS[name])))
         with st.spinner(f"Reading with {in_markdown(name)}…"):
             return Side(name, sentence, shelf(settings).read(name, sentence).maps)
-    except (ModelError, EmptySentenceError, CheckpointError) as error:
+    except ModelError as error:
+        refused(str(error), error.detail)
+    except (EmptySentenceError, CheckpointError) as error:
         st.warning(in_markdown(str(error)))
-        return None
+    return None
 
 
 def choose(settings: Settings) -> dict[str, Side | None]:
@@ -206,6 +208,8 @@ def number3(value: float | np.floating) -> str:
 st.title("Compare", anchor=False)
 st.markdown("Two models read one sentence, or one model reads two: do their heads look at the same things?")
 settings = Settings.of()
+if told := confinement(settings):
+    st.warning(told)
 if not listed(settings.root):
     st.caption("Here one model reads two sentences. The page *Any model* says how to add other models to compare with.")
 sides = choose(settings)

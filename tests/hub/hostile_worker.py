@@ -1,10 +1,13 @@
 """What `hub.worker` is to the nursery, but it first does what the sentence says: nothing good."""
 
 import ctypes
+import mmap
 import os
 import signal
 import socket
 import subprocess
+import sys
+import threading
 import time
 from collections.abc import Callable
 from multiprocessing.connection import Connection
@@ -39,7 +42,9 @@ WISHES: dict[str, Callable[[str], Any]] = {
     "fork": lambda path: os.fork(),
     "program": lambda path: subprocess.run(["/bin/sh", "-c", f"echo bad > {path}"], check=True),
     "kill": lambda path: os.kill(os.getppid(), signal.SIGKILL),
-    "keys": lambda path: " ".join(sorted(name for name in os.environ if name.startswith(("A_", "HF_")))),
+    "keys": lambda path: " ".join(sorted(name for name in os.environ if name.startswith(("A_", "HF_", "WALK")))),
+    "thread": lambda path: threading.Thread(target=stop).start(),
+    "share": lambda path: mmap.mmap(-1, 2**20),
     "abort": lambda path: os.abort(),
     "crash": lambda path: ctypes.string_at(0),
     "stay": lambda path: stay(),
@@ -69,6 +74,8 @@ def load(name: str, *rest: Any) -> Any:
 
 def warm_up() -> None:
     worker.warm_up()
+    if "PYTHON_IS_DARWIN" in os.environ:
+        sys.platform = "darwin"
     hub.reading.read, hub.hugging_face.load = read, load
 
 

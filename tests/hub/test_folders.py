@@ -2,11 +2,14 @@
 
 import json
 import os
+import re
+import shutil
 from pathlib import Path
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import HealthCheck, given
+from hypothesis import settings as settings_of_hypothesis
 from hypothesis import strategies as st
 from safetensors.torch import save_file
 from transformers import BertForMaskedLM
@@ -14,7 +17,9 @@ from transformers import BertForMaskedLM
 from hub import local_models
 from hub.hugging_face import load
 from hub.local_models import ModelError, Settings, check_files, folder_of, listed, n_numbers, weight_files
+from hub.reading import read
 from hub.tokenizer_files import check_tokenizer
+from hub.worker import attempt
 from tests.hub.small_models import make
 
 
@@ -210,7 +215,7 @@ def test_what_load_refuses(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings_of(root / "small", "tokenizer_config.json", model_max_length="x")
     with pytest.raises(ModelError, match="do not fit together") as told:
         load("small", settings)
-    assert str(root) not in str(told.value)
+    assert str(root) not in str(told.value) + told.value.detail
     save_file({"w": torch.zeros(3)}, root / "small" / "model.safetensors")
     with pytest.raises(ModelError, match="parts of the model are missing"):
         load("small", settings)
@@ -234,11 +239,11 @@ def settings_of(folder: Path, name: str, **changes: object) -> None:
         ({"num_hidden_layers": 10**6}, "number of layers"),
         ({"num_hidden_layers": 0}, "number of layers"),
         ({"num_hidden_layers": -1}, "number of layers"),
-        ({"num_hidden_layers": "many"}, "do not fit together"),
+        ({"num_hidden_layers": "many"}, "config.json holds something"),
         ({"num_hidden_layers": 3}, "parts of the model are missing"),
-        ({"hidden_size": 0}, "do not fit together"),
-        ({"hidden_size": -24}, "do not fit together"),
-        ({"num_attention_heads": 0}, "do not fit together"),
+        ({"hidden_size": 0}, "config.json holds something"),
+        ({"hidden_size": -24}, "config.json holds something"),
+        ({"num_attention_heads": 0}, "config.json holds something"),
         ({"num_attention_heads": 2000}, "more than 2048 heads"),
         ({"quantization_config": {"quant_method": "gptq"}}, "quantised"),
         ({"tokenizer_class": "BertModel"}, "class that is not a tokenizer"),
@@ -251,6 +256,66 @@ def test_a_configuration_that_cannot_be(changes: dict[str, object], says: str, r
     settings_of(root / "small", "config.json", **changes)
     with pytest.raises(ModelError, match=says):
         load("small", Settings(root, False, 1))
+
+
+PLAIN = re.compile(r"[A-Z][\w ’'.,:;()-]+\.")  # words of a visitor, no signs of a program
+RUBBISH = st.one_of(
+    st.none(), st.booleans(), st.integers(-3, 2**70), st.floats(), st.text(max_size=9), st.just([]), st.just({}),
+    st.sampled_from(["../../etc/passwd", "x" * 5000, ["a"], {"a": {"b": [1]}}, "PreTrainedTokenizerFast"]),
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make("bert", tmp_path_factory.mktemp("sound") / "small")
+
+
+@settings_of_hypothesis(max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_whatever_a_file_holds_is_told_in_words_of_a_visitor(data: st.DataObject, sound: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "small"
+    shutil.copytree(sound, folder, dirs_exist_ok=True)
+    path = folder / data.draw(st.sampled_from(["config.json", "tokenizer.json", "tokenizer_config.json"]))
+    content = json.loads(path.read_text())
+    for _ in range(data.draw(st.integers(1, 3))):
+        place = content
+        while isinstance(inner := place[key := data.draw(st.sampled_from(sorted(place)))], dict) and inner:
+            place = inner
+        if data.draw(st.booleans()):
+            place[key] = data.draw(RUBBISH)
+        elif len(place) > 1:
+            del place[key]
+    path.write_text(json.dumps(content))
+    answer, _ = attempt(lambda: read(load("small", Settings(tmp_path, False, 1)), "The cat."), 0)
+    if isinstance(answer, ModelError):
+        assert PLAIN.fullmatch(re.sub(r"[\w-]+\.json|'[^']*'", "x", str(answer))), str(answer)
+        assert len(str(answer)) < 300
+        assert not any(word in str(answer) for word in ("pip", "Error", "report", "modulo", "added_tokens", "field"))
+        assert len(answer.detail) <= 160
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "says"),
+    [
+        ("tokenizer.json", None, "tokenizer files are damaged"),  # the library: pip install tiktoken
+        ("tokenizer.json", {"model": {}}, "tokenizer files are damaged"),  # 'added_tokens'
+        ("config.json", {"hidden_size": "x"}, "config.json holds something"),  # Validation error for field
+        ("config.json", {"intermediate_size": 47}, "weights do not fit"),  # look at the above report
+    ],
+)
+def test_each_file_that_fails_has_its_sentence(
+    file: str, content: dict[str, object] | None, says: str, root: Path
+) -> None:
+    make("bert", root / "small")
+    if content is None:
+        (root / "small" / file).unlink()
+    elif file == "tokenizer.json":
+        (root / "small" / file).write_text(json.dumps(content))
+    else:
+        settings_of(root / "small", file, **content)
+    with pytest.raises(ModelError, match=says) as told:
+        load("small", Settings(root, False, 1))
+    assert told.value.detail
 
 
 @pytest.mark.parametrize(
@@ -311,3 +376,5 @@ def test_settings_of_an_operator(tmp_path: Path) -> None:
     found = Settings.of({"WALKTHROUGH_MODELS": str(tmp_path), "WALKTHROUGH_DOWNLOADS": "yes", "WALKTHROUGH_KEPT": "5"})
     assert found == Settings(tmp_path, True, 5)
     assert Settings.of({"WALKTHROUGH_KEPT": "many", "WALKTHROUGH_DOWNLOADS": "no"}) == plain
+    for said in ("yes", "", "no"):
+        assert Settings.of({"WALKTHROUGH_UNCONFINED": said}).unconfined == (said == "yes")

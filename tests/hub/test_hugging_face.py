@@ -19,7 +19,8 @@ from hub.export.folder import export
 from hub.hugging_face import OpenModel, kind_of, load
 from hub.local_models import ModelError, Settings
 from hub.open_models import READING_BYTES, Shelf
-from hub.reading import MAX_TEXT, N_PREDICTIONS, read
+from hub.reading import N_PREDICTIONS, read
+from hub.reading_types import MAX_TEXT
 from model.files.loaded_model import load_folder
 from model.trace import trace
 from tests.hub.small_models import FAMILIES, InThisProcess, make

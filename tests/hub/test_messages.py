@@ -2,6 +2,7 @@
 
 import json
 import threading
+from dataclasses import replace
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from typing import Any
@@ -50,8 +51,24 @@ def test_a_reading_arrives_bit_for_bit() -> None:
 def test_facts_bytes_and_errors_arrive() -> None:
     assert passed(FACTS, ModelFacts) == FACTS
     assert passed(2**40, int) == 2**40
-    with pytest.raises(ModelError, match=r"^No <b>\.$"):
-        passed(ModelError("No <b>."), Reading)
+    with pytest.raises(ModelError, match=r"^No <b>\.$") as told:
+        passed(ModelError("No <b>.", "KeyError: x" * 100), Reading)
+    assert told.value.detail == ("KeyError: x" * 100)[: messages.MAX_ERROR]
+
+
+def test_texts_are_cut_to_what_is_shown() -> None:
+    """A token of megabytes would keep the page's process busy for seconds."""
+    long, sent = "x" * 10**5, reading()
+    longs = (long,) * 5
+    one = replace(sent.maps[0], rows=longs, columns=longs, row_wholes=longs, column_wholes=longs)
+    guess, covered = Prediction(long, 0.1), Covered(long, 0.1, 7, 120)
+    came = passed(Reading(longs, 2, (one,), long, (guess,), long, covered), Reading)
+    texts = [*came.tokens, came.predictions[0].text, came.covered.text, *came.maps[0].rows, *came.maps[0].columns]
+    texts += [*came.maps[0].row_wholes, *came.maps[0].column_wholes]
+    assert set(texts) == {"x" * 59 + "…"}
+    assert (len(came.predicted), len(came.written)) == (120, 48 * 60)
+    facts = passed(replace(FACTS, model_type=long, mask_token=long), ModelFacts)
+    assert facts.model_type == facts.mask_token == "x" * 59 + "…"
 
 
 def test_what_is_too_large_to_be_shown_is_said_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:

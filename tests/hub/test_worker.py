@@ -48,7 +48,7 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
 @pytest.fixture(scope="module", autouse=True)
 def _nursery_of_these_tests() -> Iterator[None]:
     """A nursery without the workers of other tests."""
-    before, worker._nursery = worker._nursery, Nursery("hub.worker")
+    before, worker._nursery = worker._nursery, Nursery("hub.worker", **worker.ENVIRONMENT)
     yield
     worker._nursery.stop()
     worker._nursery = before
@@ -57,8 +57,9 @@ def _nursery_of_these_tests() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def _hostile_nursery() -> Iterator[Nursery]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("A_SECRET_KEY", "abc")
-        nursery = Nursery("tests.hub.hostile_worker", worker.ENVIRONMENT)
+        for name in ("A_SECRET_KEY", "WALKTHROUGH_CLASSES", "HF_TOKEN"):
+            patch.setenv(name, "abc")
+        nursery = Nursery("tests.hub.hostile_worker", **worker.ENVIRONMENT)
         yield nursery
         nursery.stop()
 
@@ -211,8 +212,9 @@ def test_a_panic_of_the_library_is_said_and_hurts_nobody(hostile: Settings) -> N
     books.facts("bert")
     bystander = the_only_worker()
     for _ in range(2):  # in a fresh worker each time: who knows what a panic leaves behind
-        with pytest.raises(ModelError, match=r"^The library that reads the model fails: index out of bounds"):
+        with pytest.raises(ModelError, match=r"^The library that reads the model fails on its files") as told:
             books.read("panics", SENTENCE)
+        assert told.value.detail.startswith("PanicException: index out of bounds")
     eventually(lambda: processes_below(nursery()) == [bystander])
     assert len(books.read("bert", SENTENCE).tokens) > 3
     close(books)
@@ -253,7 +255,9 @@ ASKS = {
     "fork": r"^PermissionError: .*not permitted|^OSError: .*not implemented",
     "program": r"^(PermissionError|OSError): ",
     "kill": r"^(PermissionError|OSError): ",
-    "keys": r"^HF_HUB_DISABLE_TELEMETRY HF_HUB_OFFLINE$",
+    "keys": r"^HF_DEACTIVATE_ASYNC_LOAD HF_HUB_DISABLE_TELEMETRY HF_HUB_OFFLINE$",
+    "thread": r"^RuntimeError: can't start new thread",
+    "share": r"^OSError: .*Cannot allocate memory",
 }
 
 
@@ -270,6 +274,41 @@ def test_code_that_a_model_would_run_could_do_nothing(settings: Settings) -> Non
     assert one.read("cat").tokens == ("cat",)
     target.unlink()
     one.close()
+
+
+def test_where_a_barrier_is_missing_no_strangers_model_opens_unless_the_operator_wants_it(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leaky = Nursery("hub.worker", **worker.ENVIRONMENT, WALKTHROUGH_CLASSES="postgresql://u:p@h/n")
+    monkeypatch.setattr(worker, "_nursery", leaky)
+    with pytest.raises(
+        ModelError, match=r"^Only the app's own models open here.* lacks an environment without the app"
+    ):
+        opened("gpt2", settings)
+    assert shelf(replace(settings, kept=1)).facts(OURS).predicts
+    trusting = opened("gpt2", replace(settings, unconfined=True))
+    assert trusting.read("cat").tokens == ("cat",)
+    trusting.close()
+    close(shelf(replace(settings, kept=1)))
+    leaky.stop()
+
+
+def test_on_a_system_without_the_means_of_linux_own_models_open_and_strangers_do_not(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "platform", "darwin")
+    mac = Nursery("tests.hub.hostile_worker", **worker.ENVIRONMENT, PYTHON_IS_DARWIN="1")
+    monkeypatch.setattr(worker, "_nursery", mac)
+    with pytest.raises(ModelError, match=r"^Only the app's own models open here.* has no means to shut it in"):
+        opened("gpt2", settings)
+    one = opened("gpt2", replace(settings, unconfined=True))
+    process = one._child._process
+    assert isinstance(process, subprocess.Popen)  # of its own: nothing was split off
+    assert one.read("cat").tokens == ("cat",)
+    one._child.kill()
+    process.wait(60)
+    with pytest.raises(ClosedError):
+        one.read("cat")
 
 
 @pytest.mark.slow

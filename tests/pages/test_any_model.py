@@ -18,6 +18,7 @@ from hub.local_models import Settings
 from hub.reading import read
 from hub.similarity import similarity
 from model.files.checkpoint import CheckpointError
+from processes import barriers
 from tests.hub.small_models import FAMILIES, make
 from tests.pages.kit import ROOT, assert_sound, component, markdown, notices, opened, table, values
 from ui import engine
@@ -138,11 +139,26 @@ def test_a_bad_model_gets_one_clear_sentence(name: str, says: str, root: Path) -
     app = opened(ANY, sentence=SENTENCE, model=name)
     (warning,) = warnings(app)
     assert says.replace("'", r"\'") in warning or says in warning.replace("\\", "")
+    folds = [fold.label for fold in app.expander]
+    assert ("What the library says" in folds) == (name == "panics")
     app.selectbox(key="model_box").set_value("gpt2").run()  # the app goes on
     assert_sound(app)
     assert warnings(app) == []
     for bad in ("bare", "pickled", "half", "panics", "picture"):
         shutil.rmtree(root / bad)
+
+
+@pytest.mark.parametrize("page", [ANY, COMPARE])
+def test_where_strangers_models_cannot_be_shut_in_the_page_says_so(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(barriers, "missing", lambda: ("files",))
+    for said, begins in (
+        ("", "Only the app's own models open here"),
+        ("yes", "Other people's models open here although"),
+    ):
+        monkeypatch.setenv("WALKTHROUGH_UNCONFINED", said)
+        (told,) = warnings(opened(page, sentence=SENTENCE, model="this translator", right_model="this translator"))
+        assert told.startswith(begins)
+        assert "lacks a ban on reading other files (Landlock)" in told
 
 
 def test_without_models_the_page_shows_our_own_and_says_how_to_add_one(

@@ -1,6 +1,7 @@
 """A process that is shut in computes and reads what it may; everything else the kernel refuses."""
 
 import json
+import os
 import platform
 import re
 import signal
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from processes import confine
+from processes import barriers, confine
 
 ROOT = Path(__file__).parents[2]
 HEADERS = {
@@ -33,17 +34,16 @@ with (allowed / "grows").open("w+b") as file:
     file.write(bytes(4096))
 confine([allowed], 5, 2**28)
 
+def refused(number, *rest):
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.syscall(number, *rest) < 0:
+        raise OSError(ctypes.get_errno(), "refused")
+
 def tried(what):
     try:
         return ["done", repr(what())[:80]]
     except BaseException as error:
         return [type(error).__name__, str(error)]
-
-def a_thread():
-    found = []
-    one = threading.Thread(target=lambda: found.append(sum(range(100))))
-    one.start(); one.join()
-    return found
 
 """
 
@@ -69,7 +69,6 @@ def test_it_computes_reads_and_answers(tmp_path: Path) -> None:
         {
             "read": "(allowed / 'text').read_text()",
             "list": "sorted(path.name for path in allowed.iterdir())",
-            "thread": "a_thread()",
             "import": "__import__('wave').__name__",
             "random": "len(os.urandom(8))",
             "sleep": "time.sleep(0.01)",
@@ -80,7 +79,6 @@ def test_it_computes_reads_and_answers(tmp_path: Path) -> None:
     assert {name: result for name, (how, result) in found.items() if how == "done"} == {
         "read": "'hello'",
         "list": "['grows', 'text']",
-        "thread": "[4950]",
         "import": "'wave'",
         "random": "8",
         "sleep": "None",
@@ -106,6 +104,7 @@ FORBIDDEN = {
     "look up a name": "socket.getaddrinfo('localhost', 80)",
     "split itself": "os.fork()",
     "run a program": "subprocess.run(['/bin/true'])",
+    "do two things at once": "threading.Thread(target=time.sleep, args=(1,)).start()",
     "become a program": "os.execv('/bin/true', ['true'])",
     "end its parent": "os.kill(os.getppid(), 9)",
     "end all": "os.kill(-1, 9)",
@@ -114,6 +113,10 @@ FORBIDDEN = {
     "be first": "os.setpriority(os.PRIO_PROCESS, 0, -20)",
     "look into another process": "open(f'/proc/{os.getppid()}/environ').read()",
     "hold memory outside its limits": "os.memfd_create('x')",
+    "share memory": "mmap.mmap(-1, 4096)",
+    "take memory that grows by itself": "mmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x100)",
+    "ask for a segment of memory": "refused(29, 0, 4096, 0o1600)",
+    "keep a file of the system in memory": "open('/dev/shm/x', 'wb')",
     "open too many files": "[os.open('/dev/null', os.O_RDONLY) for _ in range(1000)]",
 }
 
@@ -162,7 +165,7 @@ def test_the_numbers_are_those_of_the_kernel(machine: str) -> None:
     ours = confine.numbers(machine)
     assert {name: str(number) for name, number in ours.items()} == {name: names.get(name) for name in ours}
     column = list(HEADERS).index(machine)
-    conditions = dict(zip(("open", "openat", "clone", "tgkill", "fcntl"), confine._conditions(), strict=True))
+    conditions = dict(zip(("open", "openat", "mmap", "tgkill", "fcntl"), confine._conditions(), strict=True))
     for name, condition in conditions.items():
         number = condition.numbers[column]
         assert names.get(name) == (None if number is None else str(number))
@@ -175,8 +178,85 @@ def test_the_filter_is_well_formed() -> None:
         assert len(code) // 8 < 4096  # the kernel's limit
 
 
-def test_on_a_machine_of_another_kind_nothing_happens() -> None:
-    before = Path("/proc/self/status").read_text()
-    confine._answer_only("pdp11")
-    modes = [re.findall(r"Seccomp.*", status) for status in (before, Path("/proc/self/status").read_text())]
-    assert modes[0] == modes[1]
+# What a system may refuse: code that makes it do so, and the barriers that are missing then.
+REFUSING = """
+import ctypes, json, os, resource, sys, threading, time
+from pathlib import Path
+from processes import confine
+class Refusing:
+    def __init__(self, function, number, answer=-1):
+        self.function, self.number, self.answer = function, number, answer
+    def __getattr__(self, name):
+        real = getattr(libc, name)
+        if name != self.function:
+            return real
+        return lambda first, *rest: self.answer if getattr(first, "value", first) == self.number else real(first, *rest)
+libc, readable = confine._libc, []
+"""
+SECCOMP = {"writing", "network", "processes", "sharing"}
+FAULTS: dict[str, tuple[str, set[str]]] = {
+    "nothing": ("", set()),
+    "an old kernel, without Landlock": ("confine._LANDLOCK = 9999", {"files"}),
+    "Landlock is refused at the end": ("confine._libc = Refusing('syscall', 446)", {"files"}),
+    "Landlock is accepted, and does nothing": ("confine._libc = Refusing('syscall', 446, 0)", {"files"}),
+    "seccomp is refused": ("confine._libc = Refusing('prctl', 22)", SECCOMP),
+    "seccomp is accepted, and does nothing": ("confine._libc = Refusing('prctl', 22, 0)", SECCOMP - {"writing"}),
+    "rights can be gained": ("confine._libc = Refusing('prctl', 39, 0)", {"rights"}),
+    "nobody ends it": ("confine._libc = Refusing('prctl', 1)", {"end"}),
+    "no limits": ("resource.setrlimit = lambda *_: (_ for _ in ()).throw(PermissionError())", {"limits"}),
+    "another processor": ("os.uname = lambda: type('', (), {'machine': 'pdp11'})", SECCOMP),
+    "another system": ("sys.platform = 'darwin'", set(confine.BARRIERS)),
+    "a thread outside": ("threading.Thread(target=time.sleep, args=(60,), daemon=True).start()", {"processes"}),
+    "the app lies among the models": ("readable = [Path.cwd()]", {"files"}),
+    "a filter with any mmap": ("confine.CALLS += ', mmap 9 222'", {"sharing"}),
+    "a filter with sockets": ("confine.CALLS += ', socket 41 198'", {"network"}),
+    "a filter with threads": ("confine.CALLS += ', clone 56 220, clone3 435 435, wait4 61 260'", {"processes"}),
+}  # fmt: skip
+
+
+def bare(**more: str) -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if confine.harmless(name)} | more
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_barrier_that_does_not_hold_is_told(fault: str) -> None:
+    code, missing = FAULTS[fault]
+    code = f"{REFUSING}{code}\nprint(json.dumps(confine.confine(readable, 30, 2**28)), flush=True)\nos._exit(0)"
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=ROOT, env=bare(), capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert set(json.loads(done.stdout)) == missing
+
+
+def test_a_key_in_the_environment_is_told() -> None:
+    command = [sys.executable, "-m", "processes.confine"]
+    for name in ("WALKTHROUGH_CLASSES", "HF_TOKEN", "AWS_SECRET_ACCESS_KEY"):
+        done = subprocess.run(command, cwd=ROOT, env=bare(**{name: "x"}), capture_output=True, check=True, timeout=300)
+        assert json.loads(done.stdout) == ["environment"]
+
+
+def test_this_machine_is_asked_and_what_cannot_tell_counts_as_open(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("WALKTHROUGH_CLASSES", "postgresql://u:password@h/n")  # reaches no confined process
+    asked = barriers.missing.__wrapped__
+    assert asked() == (() if has_landlock() else ("files",))
+    for broken in ("/bin/false", "/no/such/python", "/bin/echo"):
+        monkeypatch.setattr(sys, "executable", broken)
+        assert asked() == tuple(confine.BARRIERS)
+    monkeypatch.setattr(barriers, "missing", lambda: ("files", "network"))
+    lacks = "this system lacks a ban on reading other files (Landlock) and a ban on the network (seccomp)"
+    for said, start in (
+        ("", "Only the app's own models open here"),
+        ("yes", "Other people's models open here although"),
+    ):
+        monkeypatch.setenv("WALKTHROUGH_UNCONFINED", said)
+        barriers.log()
+        told = capsys.readouterr().err
+        assert told.startswith(start)
+        assert lacks in told
+        assert len(told.splitlines()) == 1
+    assert "has no means to shut it in" in barriers.notice(tuple(confine.BARRIERS), unconfined=False)
+    monkeypatch.setattr(barriers, "missing", tuple)
+    barriers.log()
+    assert "every barrier" in capsys.readouterr().err

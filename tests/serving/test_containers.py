@@ -174,7 +174,7 @@ def test_nothing_is_installed_where_the_image_runs(tmp_path: Path) -> None:
     """The layer that holds the packages is kept from build to build, and the files copied over it may be newer."""
     venv, old = tmp_path / ".venv", time.time() - 1000
     venv.mkdir()
-    for name in ("Makefile", "requirements.txt"):
+    for name in ("Makefile", "requirements.txt", "constraints.txt"):
         shutil.copy(ROOT / name, tmp_path / name)
     for name in ("made.stamp", "app.stamp"):
         (venv / name).touch()
@@ -196,7 +196,7 @@ def kept() -> set[str]:
 
 
 def test_the_image_has_what_the_app_needs_and_nothing_else() -> None:
-    assert kept() == {"Makefile", "requirements.txt", "app.py", ".streamlit", *FOLDERS}
+    assert kept() == {"Makefile", "requirements.txt", "constraints.txt", "app.py", ".streamlit", *FOLDERS}
 
 
 def test_a_container_knows_whether_it_is_well() -> None:

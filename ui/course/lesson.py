@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import streamlit as st
-from streamlit.navigation.page import Page
 
 from model.files.loaded_model import LoadedModel
 from model.trace import Trace
+from serving.streamlit_private import Page
 from ui.components.stage.near import View
 from ui.course.quiz import Ask
 from ui.course.source import Code

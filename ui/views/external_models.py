@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from figures.grouping import Group, pieces, words
 from ui.components.matrix import Caption
+from ui.text import in_markdown
 from ui.views.attention_kinds import KINDS
 from ui.views.attention_maps import Chosen, Place, browse
 
@@ -92,3 +93,11 @@ def choose_model(label: str, names: Sequence[str], key: str, default: str | None
         on_change=write,
     )
     return chosen[:MAX_NAME].strip() if chosen else None
+
+
+def refused(sentence: str, detail: str) -> None:
+    """Say why a model cannot be opened or fails, with the words of the library in a fold, if it said something."""
+    st.warning(in_markdown(sentence))
+    if detail:
+        with st.expander("What the library says"):
+            st.markdown(in_markdown(detail))

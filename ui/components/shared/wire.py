@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
-from streamlit.components.v2.get_bidi_component_manager import get_bidi_component_manager
-from streamlit.components.v2.manifest_scanner import ComponentConfig, ComponentManifest
-from streamlit.runtime import exists
+
+from serving.streamlit_private import ComponentConfig, ComponentManifest, exists, get_bidi_component_manager
 
 Cell = tuple[int, int]
 

@@ -1,0 +1,105 @@
+"""What Streamlit does not promise to keep, and what the app loses if an upgrade takes it away."""
+
+import ast
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import streamlit as st
+
+from serving import streamlit_private as private
+from tests.test_imports import home, python_files
+
+ROOT = Path(__file__).parents[2]
+HOME = ROOT / "serving" / "streamlit_private.py"
+PROMISED = {"streamlit", "streamlit.testing.v1"}  # modules that Streamlit documents
+DRAWING = "no component is drawn: no matrix, no machine, no stage"
+WARMING = "the first visit to a fresh server fails: /ready never says 200, and `make serve` starts no process"
+
+
+def takes(function: Callable[..., object], *names: str) -> bool:
+    """Whether a function can be called with these arguments, in this order."""
+    return [name for name in inspect.signature(function).parameters if name in names] == list(names)
+
+
+def manager_serves_folders() -> bool:
+    manager = inspect.signature(private.get_bidi_component_manager).return_annotation
+    kind = manager if inspect.isclass(manager) else type(private.get_bidi_component_manager())
+    return takes(kind.register_from_manifest, "manifest", "package_root") and hasattr(kind, "get_component_asset_root")
+
+
+def runtime_is_visited() -> bool:
+    runtime = inspect.getmodule(private.get_instance).Runtime  # type: ignore[union-attr]
+    visits = takes(runtime.connect_session, "client", "user_info") and takes(
+        runtime.handle_backmsg, "session_id", "msg"
+    )
+    return visits and hasattr(runtime, "close_session")
+
+
+# By name: whether it is still what the app takes it for, and what breaks if not.
+USED: dict[str, tuple[Callable[[], object], str]] = {
+    "get_bidi_component_manager": (manager_serves_folders, DRAWING),
+    "ComponentConfig": (lambda: takes(private.ComponentConfig, "name", "asset_dir"), DRAWING),
+    "ComponentManifest": (lambda: takes(private.ComponentManifest, "name", "version", "components"), DRAWING),
+    "exists": (lambda: private.exists() in (True, False), DRAWING + " for a browser that asks for its file too early"),
+    "get_instance": (runtime_is_visited, WARMING),
+    "SessionClient": (lambda: private.SessionClient.__abstractmethods__ == {"write_forward_msg"}, WARMING),
+    "BackMsg": (lambda: private.BackMsg().rerun_script.query_string == "", WARMING + "; the benchmarks' visitors"),
+    "ForwardMsg": (
+        lambda: "script_finished" in {one.name for one in private.ForwardMsg.DESCRIPTOR.oneofs_by_name["type"].fields},
+        WARMING + "; the benchmarks' visitors",
+    ),
+    "Page": (lambda: isinstance(st.Page(lambda: None, title="x"), private.Page), "types of pages and their links"),
+    "DeltaGenerator": (lambda: callable(private.DeltaGenerator.progress), "the type of a download's progress bar"),
+}
+
+
+@pytest.mark.parametrize("name", USED)
+def test_what_an_upgrade_of_streamlit_would_break(name: str) -> None:
+    still, what = USED[name]
+    assert still(), f"Streamlit {st.__version__} has changed {name}: {what}"
+
+
+def test_private_names_are_imported_in_one_file() -> None:
+    assert set(USED) == set(private.__all__)
+    found = {}
+    for path in python_files():
+        if home(path) == "tests" or path == HOME:
+            continue
+        nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+        modules = {one.module or "" for one in nodes if isinstance(one, ast.ImportFrom)}
+        modules |= {alias.name for one in nodes if isinstance(one, ast.Import) for alias in one.names}
+        used = {name for name in modules if name.partition(".")[0] == "streamlit"} - PROMISED
+        used |= {
+            f"st.{one.attr}"
+            for one in nodes
+            if isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name) and one.value.id == "st"
+            if one.attr.startswith("_") or one.attr in ("runtime", "delta_generator", "web", "proto", "elements")
+        }
+        if used:
+            found[path.relative_to(ROOT).as_posix()] = used
+    assert found == {}
+
+
+# Of other libraries, by name: what breaks. `_replace` and `_exit` are documented, `_read` is this project's own.
+OTHERS = {
+    "_version": "a weight that changed in place keeps its old 16-bit copy",
+    "_is_avx512_bf16_supported": "training takes 32-bit numbers where 16-bit ones are twice as quick, or stops",
+}
+
+
+def test_no_other_private_attribute_is_used() -> None:
+    import torch
+
+    assert torch.zeros(1)._version == 0, OTHERS["_version"]
+    assert torch.cpu._is_avx512_bf16_supported() in (True, False), OTHERS["_is_avx512_bf16_supported"]
+    used = {
+        one.attr
+        for path in python_files()
+        if home(path) != "tests"
+        for one in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(one, ast.Attribute) and one.attr.startswith("_") and not one.attr.endswith("__")
+        if not (isinstance(one.value, ast.Name) and one.value.id in ("self", "cls"))
+    }
+    assert used == {*OTHERS, "_replace", "_exit", "_read"}
