@@ -1,6 +1,5 @@
 """Where a norm stands, in a deep stack with random weights: the gradient of each layer, and what one step does."""
 
-import functools
 from dataclasses import dataclass
 
 import torch
@@ -10,6 +9,7 @@ from experiments.deep_stack import D_FF, D_MODEL, LENGTH, MAX_DEPTH, N_HEADS
 from model.attention import MultiHeadAttention
 from model.build import PLACES
 from model.feed_forward import FeedForward
+from model.kept import kept
 from model.layers import EncoderLayer
 from model.residual import DeepNormConstants
 
@@ -67,7 +67,7 @@ class PlaceRun:
     moved: float
 
 
-@functools.lru_cache(maxsize=256)
+@kept
 def place_run(place: str, depth: int, step: float, seed: int = 0) -> PlaceRun:
     """Random rows through a stack; the loss is the product of its output with other random rows.
 

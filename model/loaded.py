@@ -16,6 +16,7 @@ from model.config import CHOICES, PRESETS, ModelConfig
 from model.describe import anatomy_of
 from model.device import Device, pick_device
 from model.families.network import Network
+from model.linear import bytes_in_16_bits
 from model.tokenizer import Tokenizer
 
 Array = NDArray[np.float32]
@@ -45,10 +46,10 @@ class LoadedModel:
     def n_parameters(self) -> int:
         return sum(p.numel() for p in self.model.parameters())
 
-    @property
+    @cached_property
     def nbytes(self) -> int:
-        """Memory that the weights take, in bytes."""
-        return sum(p.nbytes for p in self.model.parameters())
+        """Memory that the weights take, in bytes, with their copies in 16 bits: those are made at the first product."""
+        return sum(p.nbytes + bytes_in_16_bits(p) for p in self.model.parameters())
 
     @property
     def vocabulary_name(self) -> str:

@@ -6,6 +6,7 @@ import pytest
 from hub import shelf
 from model import loaded
 from model.about import Example
+from model.kept import Kept
 from tests.family import FAMILY, small
 from tests.pages.kit import ROOT, component, notices, opened, values
 from ui import engine
@@ -21,7 +22,7 @@ def family(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loaded, "model_names", lambda *_: known)
     monkeypatch.setattr(shelf, "model_names", lambda: known)
     monkeypatch.setattr(engine, "_models", {**engine._models, **{name: small(name) for name in FAMILY}})
-    monkeypatch.setattr(engine, "_results", {})
+    monkeypatch.setattr(engine, "_results", Kept(10**8))
 
 
 @pytest.mark.usefixtures("family")

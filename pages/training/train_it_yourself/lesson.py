@@ -13,12 +13,12 @@ from training.loop import training_steps
 from training.loss import batch_loss
 from training.schedule import learning_rate_factor
 from training.toy import BATCH_SIZE, EXAMPLE, MAX_LETTERS, Watch, answered, held_out, measured, new_texts
+from ui import engine
 from ui.components.matrix import Caption, Labels, Scale
 from ui.controls.control import Choice
 from ui.course.check import check_cell, checked_matrix
 from ui.course.lesson import Bench, Lesson, OnMap
 from ui.course.quiz import Question
-from ui.engine import model_lock
 
 LOSS, PROBABILITY = "Loss of each letter", "Probabilities"
 TRIALS = {"Your own letters": own_letters, "Teach the translator": teach}
@@ -65,8 +65,7 @@ def check(trace: Trace) -> None:
     if model is None:
         no_model_yet("After the training, you can work out here how the loss came about.")
         return
-    with model_lock:
-        read = answered(model[1], model[0].task, EXAMPLE)
+    read = engine.alone(lambda: answered(model[1], model[0].task, EXAMPLE))
     rows = tuple(token.text for token in read.labels)
     if inside == LOSS:
         caption = Caption("Loss of each letter", f"A row for each letter of the right answer to {EXAMPLE}.")
