@@ -10,6 +10,7 @@ import gc
 import itertools
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import torch
@@ -91,7 +92,7 @@ def trace(
     """`model.trace.trace` on a model given by name, remembered by its arguments."""
     loaded = model(name)
     key = ("trace", name, source, target, decoding, interventions)
-    return _results.get(key, lambda: trace_anew(loaded, source, target, decoding, interventions))
+    return _results.get(key, partial(trace_anew, loaded, source, target, decoding, interventions))
 
 
 def retrace(

@@ -615,7 +615,7 @@ def is_shown_from_near(page: Page, view: str) -> None:
     assert (near["alpha"], scene["tiles"], scene["lines"]) == (1, [], [])
     for one in near["columns"]:
         assert one["grown"] == 1
-        assert np.allclose(one["values"], oracle[one["name"]][tuple(one["index"])], rtol=2**-11, atol=2e-4)
+        assert np.allclose(one["values"], oracle[one["name"]][tuple(one["index"])], rtol=5e-3, atol=2e-4)
     heads = {one["index"][0] for one in near["columns"] if len(one["index"]) == 2}
     assert not headed or heads <= {2}
     weighed = [one for one in (*near["lines"], *near["bars"], *near["crosses"]) if one["name"]]

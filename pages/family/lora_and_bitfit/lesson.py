@@ -82,8 +82,8 @@ def check(trace: Trace) -> None:
     model = adapted(trace.model, training)
     read = engine.alone(lambda: with_steps(trace_anew(model, trace.text), path(trace.model)))
     caption = Caption(f"{inside}, {MATRIX.value()} of layer {LAYER.value()}", "A row for each piece that goes in.")
-    checked_matrix(read, INSIDE[inside], caption, part=Part(n_columns=8 if inside != "Ax" else None))
-    check_cell(read)
+    shown = checked_matrix(read, INSIDE[inside], caption, part=Part(n_columns=8 if inside != "Ax" else None))
+    check_cell(shown)
 
 
 def do(trace: Trace) -> None:

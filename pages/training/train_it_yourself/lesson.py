@@ -69,12 +69,16 @@ def check(trace: Trace) -> None:
     rows = tuple(token.text for token in read.labels)
     if inside == LOSS:
         caption = Caption("Loss of each letter", f"A row for each letter of the right answer to {EXAMPLE}.")
-        checked_matrix(read, "losses", caption, labels=Labels(rows, ("loss",)), scale=Scale("positive", digits=4))
+        shown = checked_matrix(
+            read, "losses", caption, labels=Labels(rows, ("loss",)), scale=Scale("positive", digits=4)
+        )
     else:
         columns = tuple(read.model.tokenizer.piece_text(id) for id in range(read.model.config.vocab_size))
         caption = Caption("Probabilities", "A row for each letter of the right answer, a column for each piece.")
-        checked_matrix(read, "probabilities", caption, labels=Labels(rows, columns), scale=Scale("positive", limit=1))
-    check_cell(read)
+        shown = checked_matrix(
+            read, "probabilities", caption, labels=Labels(rows, columns), scale=Scale("positive", limit=1)
+        )
+    check_cell(shown)
 
 
 def do(trace: Trace) -> None:

@@ -3,7 +3,7 @@
 /** A number from its two bytes: sign, power of ten and first digit; the other two digits. */
 function threeDigits(first, others) {
   if (first >= 240) return [NaN, Infinity, -Infinity][first - 240];
-  const size = (100 * (first % 10) + others) * 10 ** ((Math.floor(first / 10) % 12) - 9);
+  const size = (100 * (first % 10) + others) / 10 ** (9 - (Math.floor(first / 10) % 12));
   return first < 120 ? size : -size;
 }
 
@@ -48,7 +48,7 @@ async function fill(data) {
   const bytes = await inflate(data.numbers);
   const n = bytes.length / 2;
   for (const tensor of data.tensors) {
-    tensor.values = new Float32Array(tensor.shape.reduce((a, b) => a * b, 1));
+    tensor.values = new Float64Array(tensor.shape.reduce((a, b) => a * b, 1));
     for (let i = 0, at = tensor.start; i < tensor.values.length; i++, at++) tensor.values[i] = threeDigits(bytes[at], bytes[n + at]);
   }
 }
