@@ -1,6 +1,7 @@
 """`python -m benchmarks`: every part, one after the other, in one table."""
 
 from benchmarks import (
+    answers,
     browser,
     classroom,
     fine_tuning,
@@ -18,7 +19,7 @@ from benchmarks import (
 from benchmarks.kit.report import report
 
 PARTS = (
-    *(peers, browser, ride, lessons, views, load, classroom, poll, training, fine_tuning, strangers),
+    *(peers, browser, ride, lessons, views, load, answers, classroom, poll, training, fine_tuning, strangers),
     *(memory, start),
 )
 report([figure for part in PARTS for figure in part.measure()])

@@ -4,7 +4,6 @@ The model was trained with the part that it had. What a variant would be worth a
 """
 
 import copy
-import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,6 +17,7 @@ from model.build import NETWORKS, PLACES
 from model.config import ModelConfig
 from model.decoding.strategies import Greedy
 from model.files.loaded_model import Array, LoadedModel, load_model, model_names
+from model.kept import kept
 from model.parts.attention import MultiHeadAttention
 from model.parts.feed_forward import GatedFeedForward
 from model.parts.positions import N_BUCKETS, Alibi, Positions, RelativeBias, Rotary
@@ -41,7 +41,7 @@ class Exchange:
     kind: str
 
 
-@functools.cache
+@kept
 def learned_table(n_heads: int) -> Tensor | None:
     """T5's numbers (buckets,H) as the sibling RELATIVE learned them in the first layer of its encoder; None if that
     does not come with the app, or has another number of heads.
@@ -108,7 +108,7 @@ PARTS: dict[str, Callable[[Any, str, ModelConfig], nn.Module]] = {
 }
 
 
-@functools.lru_cache(16)  # they are small: all but the exchanged parts is shared
+@kept
 def exchanged(loaded: LoadedModel, exchanges: tuple[Exchange, ...]) -> LoadedModel:
     """The model with some of its parts exchanged. It shares all other weights with the model; none is copied."""
     shared = {id(one): one for one in (*loaded.model.parameters(), *loaded.model.buffers())}

@@ -1,12 +1,12 @@
 """How alike two attention heads are: heads of one model or of two, on one sentence or on two."""
 
 import math
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hub.attention import AttentionMaps
+from model.kept import kept
 
 MAX_CELLS = 2**32  # that are compared: some seconds; a stranger's model may have thousands of heads
 Array = NDArray[np.floating]
@@ -42,7 +42,7 @@ def places(maps: AttentionMaps) -> Array:
     return np.asarray(np.einsum("lhts,pts->lhp", maps.weights.astype(np.float64), masks) / n_rows)
 
 
-@lru_cache(maxsize=8)
+@kept
 def similarity(one: AttentionMaps, two: AttentionMaps) -> tuple[Array, bool]:
     """How alike each pair of heads is, 0 to 1, and whether they were compared cell by cell: (L₁,H₁,L₂,H₂) and a bool.
 
@@ -56,5 +56,4 @@ def similarity(one: AttentionMaps, two: AttentionMaps) -> tuple[Array, bool]:
     for layer, head in np.ndindex(left.shape[:2]):
         # Both heads share out a weight of 1: add up what they give to the same places.
         result[layer, head] = np.minimum(left[layer, head], right).sum(-1).mean(-1)
-    result.setflags(write=False)
     return result, same

@@ -1,6 +1,7 @@
 """The course: every lesson in order. A lesson's section is the folder it lies in."""
 
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 
 from pages.lesson_page import show
@@ -50,10 +51,8 @@ def fill_course() -> None:
 def page_of(lesson: Lesson) -> Callable[[], None]:
     """The function that draws a lesson, under a name of its own, by which Streamlit tells pages apart."""
 
-    def page() -> None:
-        show(lesson)
-
-    page.__name__ = lesson.slug.replace("-", "_")
+    page = partial(show, lesson)
+    page.__name__ = lesson.slug.replace("-", "_")  # type: ignore[attr-defined]
     return page
 
 

@@ -4,6 +4,9 @@ It stands here, not in `ui`, so that calls go one way: from pages to the lesson'
 """
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 
 import streamlit as st
 
@@ -62,16 +65,12 @@ def show(lesson: Lesson) -> None:
     def predict(trace: Trace) -> None:
         quiz(lesson.slug, questions(lesson, trace))
 
-    def see_and_check(trace: Trace) -> None:
-        _see_and_check(lesson.bench, trace, headed=not presenting)
-
-    def code(trace: Trace) -> None:
+    def code(_: Trace) -> None:
         source(*lesson.code)
 
     if presenting:
-        parts: dict[str, Part] = {
-            "Idea": idea, "Predict": predict, "See": see_and_check, "Do": lesson.bench.do, "Code": code,
-        }  # fmt: skip
+        see: Part = partial(_see_and_check, lesson.bench, headed=False)
+        parts = {"Idea": idea, "Predict": predict, "See": see, "Do": lesson.bench.do, "Code": code}
         with st.container(horizontal=True, vertical_alignment="center", gap="large", key="presenter_head"):
             st.title(lesson.title, anchor=False, width="content")
             name = list(parts)[stepper(list(parts))]
@@ -83,17 +82,19 @@ def show(lesson: Lesson) -> None:
             st.title(lesson.title, anchor=False)
             st.markdown(f"*{lesson.asks}*")
         picture = st.container(key="opening_picture")
-        _part("Idea", lesson.idea, trace)
+        with _part("Idea"):
+            lesson.idea(trace)
     asked = st.container()
     # A learner who types waits for See. What stands above it is made after it: the picture plays for seconds, and some
     # questions are answered by running the model many times.
     st.session_state[_WHOLE] = not st.session_state.pop(_TYPED, False)
-    _bench(see_and_check, lesson.bench.do, trace)
+    _bench(lesson.bench, trace)
     with picture:
         you_are_here(lesson, trace)
     with asked:
         _fragment("Predict", predict, trace)
-    _part("Code", code, trace)
+    with _part("Code"):
+        code(trace)
     _way_on(lesson)
     save_progress()
 
@@ -106,7 +107,7 @@ def model_of(lesson: Lesson) -> LoadedModel | None:
         return None
 
 
-def _see_and_check(bench: Bench, trace: Trace, headed: bool) -> None:
+def _see_and_check(bench: Bench, trace: Trace, headed: bool = True) -> None:
     def heading(name: str) -> None:
         if headed:  # in presenter mode the stepper names the part
             st.header(name, anchor=name.lower())
@@ -119,18 +120,20 @@ def _see_and_check(bench: Bench, trace: Trace, headed: bool) -> None:
     with left:
         if not bench.controls:
             heading("See")
-        bench.see(trace)
+        shown = bench.see(trace)
     with right, st.container(key="part_check"):
         heading("Check")
-        bench.check(trace)
+        bench.check(trace if shown is None else shown)
 
 
-def _part(name: str, part: Part, trace: Trace, headed: bool = True) -> None:
+@contextmanager
+def _part(name: str, headed: bool = True) -> Iterator[None]:
+    """Where a part is drawn, under its name."""
     with st.container(key=f"part_{name.lower()}"):
         if headed and name not in ("Idea", "See"):  # the title stands above one, the other has its own beside Check's
             st.header(name, anchor=name.lower())
         try:
-            part(trace)
+            yield
         except CheckpointError as error:  # of a model that the lesson shows beside the visitor's own
             st.error(in_markdown(str(error)))
 
@@ -145,18 +148,21 @@ def _draw_all_for_another_sentence() -> None:
 @st.fragment
 def _fragment(name: str, part: Part, trace: Trace, headed: bool = True) -> None:
     _draw_all_for_another_sentence()
-    _part(name, part, trace, headed)
+    with _part(name, headed):
+        part(trace)
 
 
 @st.fragment
-def _bench(see_and_check: Part, do: Part, trace: Trace) -> None:
+def _bench(bench: Bench, trace: Trace) -> None:
     """See, Check and Do share their controls, so they are redrawn together, and nothing else is."""
     _draw_all_for_another_sentence()
-    _part("See", see_and_check, trace)
+    with _part("See"):
+        _see_and_check(bench, trace)
     if st.session_state.pop(_WHOLE, False):
         # Else what is below arrives while the browser still draws See, and is drawn before it.
         time.sleep(HEAD_START)
-    _part("Do", do, trace)
+    with _part("Do"):
+        bench.do(trace)
 
 
 def _way_on(this: Lesson) -> None:

@@ -45,7 +45,7 @@ def serve(chosen: argparse.Namespace, folder: Path, stopped: threading.Event) ->
     proxy = None
     try:
         if not chosen.apps:
-            processes += [AppProcess(temporary) for _ in range(chosen.processes)]
+            processes += [AppProcess(temporary, chosen.processes) for _ in range(chosen.processes)]
         while not all(process.ready for process in processes):
             if stopped.wait(0.2):
                 return

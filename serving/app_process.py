@@ -38,10 +38,10 @@ def answers(url: str) -> bool:
 class AppProcess:
     """A Streamlit server on a port that stays its own when it is started again."""
 
-    def __init__(self, temporary: Path) -> None:
-        """Args: temporary: the folder for its temporary files, which outlives it"""
+    def __init__(self, temporary: Path, processes: int = 1) -> None:
+        """Args: temporary: the folder for its temporary files, which outlives it; processes: that share the machine"""
         self.place = f"{ADDRESS}:{free_port()}"
-        self._temporary = temporary
+        self._environment = os.environ | {"TMPDIR": str(temporary), "WALKTHROUGH_PROCESSES": str(processes)}
         self._short_lives = 0
         self._start()
 
@@ -51,7 +51,7 @@ class AppProcess:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "streamlit", "run", "app.py", *options],
             cwd=ROOT,
-            env=os.environ | {"TMPDIR": str(self._temporary)},
+            env=self._environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,  # says where it is, which is not where visitors go; errors are seen
         )

@@ -1,19 +1,18 @@
 """The models that the app has loaded, and everything that runs on them: one lock, one cache, one queue.
 
 `model(name)` loads a model when it is first needed. `trace` sends a sentence through one; `run` does any experiment on
-one. Both remember their results in one cache that is bounded in bytes, and both hold one lock. Work that takes longer
-than a moment goes to `ui.queue`.
+one. Both remember their results in one cache that is bounded in bytes, and both hold one lock. `alone` does under that
+lock what is not to be remembered. Work that takes longer than a moment goes to `ui.queue`, and through `by_turns`.
 """
 
 import dataclasses
 import gc
 import itertools
 import threading
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-import cachetools
-import numpy as np
 import torch
 
 from experiments.exchange import Exchange, exchanged_pass, translate_anew
@@ -21,8 +20,10 @@ from explain import Numbers
 from model.decoding.strategies import Decoding, Greedy
 from model.files.loaded_model import TRANSLATOR, LoadedModel, load_model
 from model.interventions import NOTHING, Interventions
+from model.kept import Kept, shared
 from model.trace import Trace
 from model.trace import trace as trace_anew
+from ui.queue import Work
 
 CACHE_BYTES = 128 * 2**20  # of results: a few hundred short sentences
 MODEL_BYTES = 512 * 2**20  # of weights; the model used least recently leaves first
@@ -32,28 +33,11 @@ Result = TypeVar("Result")
 Arguments = ParamSpec("Arguments")
 
 
-def size_of(value: Any) -> int:
-    """Memory that a result holds, in bytes: its arrays, and a little for everything else."""
-    if isinstance(value, np.ndarray):
-        return value.nbytes
-    if isinstance(value, Trace):
-        return value.nbytes
-    if isinstance(value, Mapping):
-        return 64 + sum(map(size_of, value.values()))
-    if isinstance(value, (tuple, list)):
-        return 64 + sum(map(size_of, value))
-    if dataclasses.is_dataclass(value) and not isinstance(value, LoadedModel):
-        return 64 + sum(size_of(getattr(value, field.name)) for field in dataclasses.fields(value))
-    return 64
-
-
-_results: cachetools.LRUCache[Hashable, Any] = cachetools.LRUCache(CACHE_BYTES, getsizeof=size_of)
-_models: cachetools.LRUCache[str, LoadedModel] = cachetools.LRUCache(MODEL_BYTES, getsizeof=lambda one: one.nbytes)
-_cache_lock = threading.Lock()
-_load_lock = threading.Lock()
 # One sentence at a time goes through a model. Threads that compute side by side wait for Python's own lock at every
 # small operation, up to 5 ms each time; in a queue all are served sooner.
-model_lock = threading.Lock()
+_model_lock = threading.RLock()
+_results: Kept[Any] = Kept(CACHE_BYTES, _model_lock)
+_models: Kept[LoadedModel] = Kept(MODEL_BYTES, size=lambda loaded: loaded.nbytes)
 
 
 def model(name: str = TRANSLATOR) -> LoadedModel:
@@ -61,35 +45,30 @@ def model(name: str = TRANSLATOR) -> LoadedModel:
 
     Raises: UnknownModelError; CheckpointError, naming the file and the repair
     """
-    with _cache_lock:
-        if name in _models:
-            return _models[name]
-    with _load_lock:  # two visitors who ask for one model at once load it once
-        with _cache_lock:
-            if name in _models:
-                return _models[name]
-        # Many visitors at once are served better by one thread each than by all cores for one; long experiments divide
-        # their own work.
-        torch.set_num_threads(1)
-        loaded = load_model(name)
-        with _cache_lock:
-            if loaded.nbytes <= MODEL_BYTES:
-                _models[name] = loaded
-        return loaded
+    return _models.get(name, lambda: _load(name))
 
 
-def _remembered(key: Hashable, compute: Callable[[], Result]) -> Result:
-    """The result kept under this key, or computed now, with the lock held."""
-    with _cache_lock:
-        if key in _results:
-            known: Result = _results[key]
-            return known
-    with model_lock:
-        result = compute()
-    with _cache_lock:
-        if size_of(result) <= CACHE_BYTES:
-            _results[key] = result
-    return result
+def _load(name: str) -> LoadedModel:
+    # Many visitors at once are served better by one thread each than by all cores for one; long experiments divide
+    # their own work.
+    torch.set_num_threads(1)
+    return load_model(name)
+
+
+def alone(work: Callable[[], Result]) -> Result:
+    """What work on a model returns, done while no other does any; it is not remembered."""
+    with _model_lock:
+        return work()
+
+
+def by_turns(work: Work) -> Work:
+    """Long work on a model: each step of it is done alone, and between two others have their turn."""
+    while True:
+        try:
+            progress = alone(lambda: next(work))
+        except StopIteration as end:
+            return end.value
+        yield progress
 
 
 def run(
@@ -100,7 +79,7 @@ def run(
 ) -> Result:
     """An experiment on a model, like `experiments.passes.forward`, remembered by its arguments, which can be hashed."""
     key = (experiment.__module__, experiment.__qualname__, loaded.name, args, tuple(sorted(kwargs.items())))
-    return _remembered(key, lambda: experiment(loaded, *args, **kwargs))
+    return _results.get(key, lambda: experiment(loaded, *args, **kwargs))
 
 
 def trace(
@@ -113,7 +92,7 @@ def trace(
     """`model.trace.trace` on a model given by name, remembered by its arguments."""
     loaded = model(name)
     key = ("trace", name, source, target, decoding, interventions)
-    return _remembered(key, lambda: trace_anew(loaded, source, target, decoding, interventions))
+    return _results.get(key, partial(trace_anew, loaded, source, target, decoding, interventions))
 
 
 def retrace(
@@ -142,6 +121,12 @@ def write_anew(of: Trace, changed: Trace, most: int) -> Trace:
 def numbers(of: Trace) -> Numbers:
     """What `explain` works out a trace's cells from."""
     return Numbers(of.tensors, of.model.weights, of.model.anatomy)
+
+
+def forget() -> None:
+    """Let go of every result and every model that is kept."""
+    for one in (_results, _models, shared):
+        one.clear()
 
 
 def warm_up() -> None:

@@ -17,7 +17,7 @@ class Answer:
     """What came back for one sentence."""
 
     seconds: float = 0.0
-    size_bytes: int = 0
+    size_bytes: int = 0  # as it came, deflated
     translation: str = ""
     columns: list[str] = field(default_factory=list)  # of the large map
     error: str = ""
@@ -38,6 +38,7 @@ class Visitor:
     def __init__(self, connection: Wire) -> None:
         self.connection = connection
         self.box = ""  # the id of the sentence box
+        self._kept: set[str] = set()  # what a browser keeps of the last answer: it is not sent again
 
     async def open_page(self, page: str = "", query: str = "") -> Answer:
         """Args: page: the last part of its address; query: what follows the question mark"""
@@ -52,12 +53,14 @@ class Visitor:
         return await self._run(message)
 
     async def _run(self, message: BackMsg) -> Answer:
-        answer, start = Answer(), time.perf_counter()
+        answer, start, before = Answer(), time.perf_counter(), self.connection.n_bytes
+        message.rerun_script.cached_message_hashes.extend(self._kept)
+        self._kept = set()
         await self.connection.send(message.SerializeToString())
         while True:
-            raw = await self.connection.recv()
-            answer.size_bytes += len(raw)
-            reply = ForwardMsg.FromString(raw)
+            reply = ForwardMsg.FromString(await self.connection.recv())
+            if reply.metadata.cacheable or reply.ref_hash:
+                self._kept.add(reply.ref_hash or reply.hash)
             match reply.WhichOneof("type"):
                 case "delta":
                     self._read(reply, answer)
@@ -68,6 +71,7 @@ class Visitor:
                     ):
                         answer.error = ForwardMsg.ScriptFinishedStatus.Name(reply.script_finished)
                     answer.seconds = time.perf_counter() - start
+                    answer.size_bytes = self.connection.n_bytes - before
                     return answer
                 case _:
                     self._note(reply)

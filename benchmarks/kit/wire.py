@@ -1,10 +1,12 @@
-"""A WebSocket like a browser's, read with little work: a hundred of them must leave the processors to the server.
+"""A WebSocket like a browser's, read with little work: hundreds of them must leave the processors to the server.
 
-It speaks as much of RFC 6455 as a Streamlit server does to a browser: whole binary messages, pings, the end.
+It speaks as much of RFC 6455 as a Streamlit server does to a browser: whole binary messages, pings, the end; and of
+RFC 7692, deflated messages.
 """
 
 import asyncio
 import os
+import zlib
 from base64 import b64encode
 from collections import deque
 from collections.abc import AsyncIterator
@@ -15,17 +17,24 @@ from urllib.parse import urlsplit
 _ACCEPTED = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"  # see the RFC, 1.3
 _BINARY, _CLOSE, _PING, _PONG = 2, 8, 9, 10  # kinds of frames
 _WHOLE = 0x80  # with the kind: a message that does not come in parts
+_DEFLATED = 0x40  # with the kind
+_TAIL = b"\0\0\xff\xff"  # ends each deflated message, and is not sent
 _MASKED = 0x80  # with the length
 PATIENCE_SECONDS = 60.0
 
 
 class Wire(asyncio.Protocol):
-    """One connection. It is made once `opened` is done."""
+    """One connection. It is made once `opened` is done.
+
+    n_bytes: that have come so far, as they came
+    """
 
     def __init__(self, request: bytes, accepts: bytes) -> None:
         self.opened = asyncio.get_running_loop().create_future()
         self._request, self._accepts = request, accepts
+        self.n_bytes = 0
         self._bytes = bytearray()
+        self._inflater = zlib.decompressobj(-zlib.MAX_WBITS)
         self._messages: deque[bytes] = deque()
         self._waiting: asyncio.Future[None] | None = None
         self._lost = ""
@@ -60,6 +69,7 @@ class Wire(asyncio.Protocol):
         self._wake()
 
     def data_received(self, data: bytes) -> None:
+        self.n_bytes += len(data)
         self._bytes += data
         if not self.opened.done() and not self._open():
             return
@@ -97,6 +107,8 @@ class Wire(asyncio.Protocol):
         content = bytes(memoryview(known)[start : start + length])
         if kind == _WHOLE | _BINARY:
             self._messages.append(content)
+        elif kind == _WHOLE | _DEFLATED | _BINARY:
+            self._messages.append(self._inflater.decompress(content + _TAIL))
         elif kind == _WHOLE | _PING:
             self._write(_PONG, content)
         else:
@@ -137,6 +149,7 @@ async def wire(stream: str, cookies: str = "") -> AsyncIterator[Wire]:
         "Connection: Upgrade",
         f"Sec-WebSocket-Key: {key}",
         "Sec-WebSocket-Version: 13",
+        "Sec-WebSocket-Extensions: permessage-deflate",
         *([f"Cookie: {cookies}"] if cookies else []),
     ]
     request = "\r\n".join([*lines, "", ""]).encode()

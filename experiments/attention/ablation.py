@@ -14,7 +14,8 @@ from model.interventions import Head
 from model.tap import Tap
 from model.text.tokenizer import SOS_ID, Token
 
-CORES = os.cpu_count() or 1
+# Of this process: those of the machine, divided by as many processes of the app as share it.
+CORES = max(1, (os.cpu_count() or 1) // int(os.environ.get("WALKTHROUGH_PROCESSES") or 1))
 MIN_BATCH, MAX_BATCH = 4, 16  # changed copies of a sentence that run through the model at once
 
 
@@ -72,7 +73,7 @@ def log_probabilities_without(
 
 
 def _side_by_side(batch: Callable[[slice], Tensor], n: int) -> Array:
-    """(n,T): what `batch` computes of some rows, for n of them, on all cores.
+    """(n,T): what `batch` computes of some rows, for n of them, on all cores of this process.
 
     Each core takes batches of its own. To divide each product among the cores takes no longer where nothing else runs,
     but several times as long beside other work: then every product waits for the core that comes last.

@@ -1,12 +1,12 @@
 """Why Add & Norm: how large the gradient is at every layer of a deep stack of encoder layers with random weights."""
 
-import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
+from model.kept import kept
 from model.parts.attention import MultiHeadAttention
 from model.parts.feed_forward import FeedForward
 from model.parts.layers import EncoderLayer
@@ -52,7 +52,7 @@ JOINTS: dict[str, Callable[[], nn.Module]] = {
 }
 
 
-@functools.lru_cache(maxsize=8)
+@kept
 def deep_stack(joint: str, seed: int) -> Sequence[EncoderLayer]:
     """MAX_DEPTH layers, the same random weights for every joint (Glorot and Bengio 2010, uniform; biases 0).
 
@@ -86,7 +86,7 @@ class DeepRun:
     alike: tuple[float, ...]
 
 
-@functools.lru_cache(maxsize=512)
+@kept
 def deep_run(joint: str, depth: int, seed: int = 0) -> DeepRun:
     """Random rows through the first `depth` layers of a stack, and the gradient back down; the loss is their product
     with other random rows at the top.

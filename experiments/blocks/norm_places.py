@@ -1,6 +1,5 @@
 """Where a norm stands, in a deep stack with random weights: the gradient of each layer, and what one step does."""
 
-import functools
 from dataclasses import dataclass
 
 import torch
@@ -8,6 +7,7 @@ from torch import Tensor, nn
 
 from experiments.blocks.deep_stack import D_FF, D_MODEL, LENGTH, MAX_DEPTH, N_HEADS
 from model.build import PLACES
+from model.kept import kept
 from model.parts.attention import MultiHeadAttention
 from model.parts.feed_forward import FeedForward
 from model.parts.layers import EncoderLayer
@@ -67,7 +67,7 @@ class PlaceRun:
     moved: float
 
 
-@functools.lru_cache(maxsize=256)
+@kept
 def place_run(place: str, depth: int, step: float, seed: int = 0) -> PlaceRun:
     """Random rows through a stack; the loss is the product of its output with other random rows.
 

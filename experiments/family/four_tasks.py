@@ -1,6 +1,5 @@
 """Four tasks by the small BERT, each with a head of its own: a class for a text or a pair, a span, a tag a word."""
 
-import functools
 import re
 from dataclasses import dataclass
 
@@ -10,6 +9,7 @@ import torch
 from model.adapting.fine_tuned import FineTunedReader
 from model.families.encoder_only import EncoderOnly
 from model.files.loaded_model import Array, LoadedModel
+from model.kept import kept
 from model.parts.task_heads import file_of, load_task
 from model.text.tokenizer import CLS_ID, SEP_ID
 
@@ -29,7 +29,7 @@ class Answer:
     probability: float
 
 
-@functools.lru_cache(maxsize=4)
+@kept
 def fine_tuned(loaded: LoadedModel, task: str) -> FineTunedReader:
     """Raises: CheckpointError, naming the file and the repair"""
     assert isinstance(loaded.model, EncoderOnly)

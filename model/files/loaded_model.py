@@ -16,6 +16,7 @@ from model.families.network import Network
 from model.files import checkpoint
 from model.files.device import Device, pick_device
 from model.files.model_card import FILE, About, load_about
+from model.parts.fp16_matmul import bytes_in_16_bits
 from model.text.tokenizer import Tokenizer
 
 Array = NDArray[np.float32]
@@ -45,10 +46,10 @@ class LoadedModel:
     def n_parameters(self) -> int:
         return sum(p.numel() for p in self.model.parameters())
 
-    @property
+    @cached_property
     def nbytes(self) -> int:
-        """Memory that the weights take, in bytes."""
-        return sum(p.nbytes for p in self.model.parameters())
+        """Memory that the weights take, in bytes, with their copies in 16 bits: those are made at the first product."""
+        return sum(p.nbytes + bytes_in_16_bits(p) for p in self.model.parameters())
 
     @property
     def vocabulary_name(self) -> str:

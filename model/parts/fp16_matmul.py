@@ -36,11 +36,20 @@ def _in_16_bits(weight: Any) -> Any:
     version, copy = getattr(weight, "in_16_bits", (None, None))
     if version != weight._version:
         copy = None
-        can = weight.is_cpu and weight.dtype == torch.float32 and not weight.requires_grad and has_product()
-        if can and torch.equal(weight.half().float(), weight):
+        if _fits_16_bits(weight):
             copy = torch.fbgemm_pack_gemm_matrix_fp16(weight)
         weight.in_16_bits = weight._version, copy
     return copy
+
+
+def _fits_16_bits(weight: Tensor) -> bool:
+    can = weight.is_cpu and weight.dtype == torch.float32 and not weight.requires_grad and has_product()
+    return can and torch.equal(weight.half().float(), weight)
+
+
+def bytes_in_16_bits(weight: Tensor) -> int:
+    """Memory that a matrix's copy takes once it has been multiplied with, in bytes; 0 for what is never copied."""
+    return 2 * weight.numel() if weight.dim() == 2 and _fits_16_bits(weight) else 0
 
 
 @functools.cache

@@ -3,13 +3,13 @@
 Source: Sennrich et al. 2016, Algorithm 1, applied to bytes. The `tokenizers` library does the same, faster.
 """
 
-import functools
 import itertools
 import json
 from dataclasses import dataclass
 
 from tokenizers import pre_tokenizers
 
+from model.kept import Kept, kept
 from model.text.tokenizer import Tokenizer
 
 Symbols = tuple[int, ...]  # vocabulary ids, of single bytes at first, of pieces at last
@@ -43,7 +43,7 @@ class Merges:
             (self.entry[left], self.entry[right]): (rank, self.entry[left + right])
             for rank, (left, right) in enumerate(model["merges"], 1)
         }
-        self.replay = functools.lru_cache(1024)(self._replay)
+        self._replays: Kept[tuple[Merge, ...]] = Kept(2**20)
 
     def __len__(self) -> int:
         return len(self.rules)
@@ -54,6 +54,10 @@ class Merges:
             return []
         cut = pre_tokenizers.ByteLevel(add_prefix_space=False).pre_tokenize_str(f" {text}")
         return [tuple(self.entry[sign] for sign in word) for word, _ in cut]
+
+    def replay(self, symbols: Symbols) -> tuple[Merge, ...]:
+        """`_replay`, remembered."""
+        return self._replays.get(symbols, lambda: self._replay(symbols))
 
     def _replay(self, symbols: Symbols) -> tuple[Merge, ...]:
         """All merges of one word: again and again the pair that was learned first, the leftmost if it occurs twice."""
@@ -91,7 +95,7 @@ class Merges:
         return [*found.items(), *([(len(self), n_bytes - len(ranks))] if len(self) not in found else [])]
 
 
-@functools.cache
+@kept
 def merges_of(tokenizer: Tokenizer) -> Merges:
     """The merges of a tokenizer, read once."""
     return Merges(tokenizer)

@@ -172,7 +172,7 @@ def check(trace: Trace) -> None:
         reading, row, what = trace, 0, "first piece"
     best = [int(id) for id in np.argsort(-reading.tensors["logits"][row], kind="stable")[:WORKED]]
     names = [token.text for token in reading.model.tokenizer.tokens(best)]
-    checked_matrix(
+    shown = checked_matrix(
         reading,
         "probabilities",
         Caption(f"{kind}: {what}", "The likeliest pieces and their probabilities, by softmax over the vocabulary."),
@@ -181,7 +181,7 @@ def check(trace: Trace) -> None:
         scale=Scale("weight"),
         start=(0, 0),
     )
-    check_cell(reading)
+    check_cell(shown)
 
 
 def do(trace: Trace) -> None:

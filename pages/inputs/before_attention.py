@@ -90,8 +90,8 @@ def check(trace: Trace) -> None:
     inside, weights = TENSOR.draw(), WEIGHTS.value()
     read = reading(trace, weights)
     caption = Caption(f"{inside}, {weights}", "A row for each step: the vector that it makes.")
-    checked_matrix(read, INSIDE[inside], caption, part=Part(n_columns=8))
-    check_cell(read)
+    shown = checked_matrix(read, INSIDE[inside], caption, part=Part(n_columns=8))
+    check_cell(shown)
 
 
 def do(trace: Trace) -> None:

@@ -19,7 +19,7 @@ from ui import engine
 from ui.components.matrix import Caption, Labels
 from ui.controls.control import Choice
 from ui.controls.layer_control import LAYER, phrase_of, tokens_of_layer
-from ui.course.check import Part, check_cell, checked_matrix
+from ui.course.check import Part, Shown, check_cell, checked_matrix
 from ui.course.lesson import Bench, Lesson, OnMap
 from ui.course.quiz import Ask, Question
 from ui.text import bold, number
@@ -86,7 +86,7 @@ def controls(trace: Trace) -> None:
     ACTIVATION.draw()
 
 
-def see(trace: Trace) -> None:
+def see(trace: Trace) -> Shown:
     layer, name = LAYER.value(trace.model), ACTIVATION.value()
     path, gated = network(layer), KINDS[name] in GATES
     other, place = with_activation(trace, name, [path]), st.container()
@@ -116,6 +116,7 @@ def see(trace: Trace) -> None:
             )
         )
     resting(trace, layer, row)
+    return shown
 
 
 def curve_with_ticks(name: str, before: Array, after: Array) -> None:

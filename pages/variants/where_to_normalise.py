@@ -17,7 +17,7 @@ from model.trace import Trace
 from ui import engine
 from ui.components.matrix import Caption, Labels
 from ui.controls.control import Choice, Number
-from ui.course.check import Part, check_cell, checked_matrix
+from ui.course.check import Part, Shown, check_cell, checked_matrix
 from ui.course.lesson import Bench, Lesson, OnMap
 from ui.course.quiz import Ask, Question
 from ui.text import bold, number
@@ -100,7 +100,7 @@ def controls(trace: Trace) -> None:
         control.draw()
 
 
-def see(trace: Trace) -> None:
+def see(trace: Trace) -> Shown:
     place = PLACE.value()
     label = step_choice(place).draw()
     other, name = engine.with_parts(trace, exchange(trace)), f"{path_of(trace)}.{STEPS[place][label]}"
@@ -112,6 +112,7 @@ def see(trace: Trace) -> None:
     source = made.reads[0] if made.operation.endswith("_norm") else name
     row = shown.cell[0]
     two_norms(other.tensors[source][[row]], trace.src[row].text)
+    return shown
 
 
 def two_norms(row: np.ndarray, text: str) -> None:

@@ -86,11 +86,11 @@ def test_every_column_and_line_is_drawn_with_the_models_own_numbers(page: Page, 
         scene = ask(page, "return stage.scene(arg)", float(share) * length(page))
         for tile in scene["tiles"]:
             seen.add(tile["name"])
-            assert np.allclose(tile["values"], oracle[tile["name"]][tile["token"]], rtol=2**-11, atol=2e-4)
+            assert np.allclose(tile["values"], oracle[tile["name"]][tile["token"]], rtol=5e-3, atol=2e-4)
         for line in scene["lines"]:
             seen.add(line["name"])
             weight = oracle[line["name"]][line["head"], line["row"], line["column"]]
-            assert line["weight"] == pytest.approx(weight, rel=2**-11, abs=2e-4)
+            assert line["weight"] == pytest.approx(weight, rel=5e-3, abs=2e-4)
         for bar in scene["bars"]:
             logits = oracle["logits"][bar["step"]]
             shares = np.exp(logits - logits.max()) / np.exp(logits - logits.max()).sum()
@@ -480,7 +480,7 @@ def test_another_sentence_starts_anew_with_its_own_numbers(page: Page, url: str)
     scene = ask(page, "return stage.scene(arg)", 6.0)
     assert scene["tiles"]
     for tile in scene["tiles"]:
-        assert np.allclose(tile["values"], oracle[tile["name"]][tile["token"]], rtol=2**-11, atol=2e-4)
+        assert np.allclose(tile["values"], oracle[tile["name"]][tile["token"]], rtol=5e-3, atol=2e-4)
 
 
 def test_less_motion_steps_from_stop_to_stop(new_page: Callable[..., Page], url: str) -> None:
@@ -615,14 +615,14 @@ def is_shown_from_near(page: Page, view: str) -> None:
     assert (near["alpha"], scene["tiles"], scene["lines"]) == (1, [], [])
     for one in near["columns"]:
         assert one["grown"] == 1
-        assert np.allclose(one["values"], oracle[one["name"]][tuple(one["index"])], rtol=2**-11, atol=2e-4)
+        assert np.allclose(one["values"], oracle[one["name"]][tuple(one["index"])], rtol=5e-3, atol=2e-4)
     heads = {one["index"][0] for one in near["columns"] if len(one["index"]) == 2}
     assert not headed or heads <= {2}
     weighed = [one for one in (*near["lines"], *near["bars"], *near["crosses"]) if one["name"]]
     for one in weighed:
         column = one.get("column", one.get("token"))
         weight = oracle[one["name"]][one["head"], one["row"], column]
-        assert one["weight"] == pytest.approx(weight, rel=2**-11, abs=2e-4)
+        assert one["weight"] == pytest.approx(weight, rel=5e-3, abs=2e-4)
     assert all(one["weight"] == 0 for one in near["crosses"])
     lines = [one for one in near["lines"] if one["name"] and one["weight"] > 0.1]
     assert len({round(one["width"] / one["weight"], 3) for one in lines}) <= 1

@@ -115,8 +115,8 @@ def page() -> None:
     one = trace(toy(), "The cat sat on the mat.", decoding=Greedy(max_steps=12))
     attention_maps(one)
     head = HEAD.value(one.model)
-    checked_matrix(one, f"{one.path(head)}.rotated_q", Caption("Rotated queries"), head=head.head)
-    check_cell(one)
+    shown = checked_matrix(one, f"{one.path(head)}.rotated_q", Caption("Rotated queries"), head=head.head)
+    check_cell(shown)
     LAYER.draw(one.model)
 
 

@@ -16,6 +16,16 @@ D, K = 13, 31
 needs_product = pytest.mark.skipif(not has_product(), reason="this machine has no product with 16 bits")
 
 
+def test_this_torch_still_has_the_product_with_16_bits() -> None:
+    names = ("fbgemm_pack_gemm_matrix_fp16", "fbgemm_linear_fp16_weight_fp32_activation")
+    missing = [name for name in names if not hasattr(torch, name)]
+    assert not missing, (
+        f"torch {torch.__version__} lacks {', '.join(missing)}: every product would read 32 bits and take up to twice "
+        "as long. Keep the version that requirements.txt pins, or write times_transposed of model/parts/fp16_matmul.py for what "
+        "replaces it, and measure again: python -m benchmarks.peers"
+    )
+
+
 @pytest.fixture
 def weight() -> Tensor:
     """A matrix that 16 bits hold exactly, as they do the weights that come with the app."""

@@ -352,14 +352,13 @@ def _component(name: str, data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _unpack_stage(found: dict[str, Any]) -> None:
-    """The numbers of the stage by name; float16 in two planes, high bytes first. Its id and times show nothing."""
-    planes = np.frombuffer(zlib.decompress(b64decode(found["numbers"])), np.uint8).reshape(2, -1)
-    numbers = np.ascontiguousarray(planes[::-1].T).view("<f2").ravel().astype(float)
-    at, by_name = 0, {}
-    for name, shape in found.pop("tensors"):
-        size = int(np.prod(shape))
-        by_name[name] = numbers[at : at + size].reshape(shape)
-        at += size
+    """The numbers of the stage by name; sign, power and first digit, then two digits. Its id and times show nothing."""
+    first, others = np.frombuffer(zlib.decompress(b64decode(found["numbers"])), np.uint8).reshape(2, -1).astype(float)
+    sizes = (100 * (first % 10) + others) * 10 ** (first // 10 % 12 - 9)
+    numbers = np.where(first < 240, np.where(first < 120, sizes, -sizes), np.where(first < 241, np.nan, np.inf))
+    by_name = {}
+    for name, shape, start in found.pop("tensors"):
+        by_name[name] = numbers[start : start + int(np.prod(shape))].reshape(shape)
     found["numbers"] = by_name
     del found["id"]
     for moment in found["moments"]:

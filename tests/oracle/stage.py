@@ -11,7 +11,7 @@ from tests.oracle import stage_near
 from tests.oracle.claims import number
 from tests.oracle.machine_map import opens
 from tests.oracle.page import OWN, Page
-from tests.oracle.statement import Halves, Statement
+from tests.oracle.statement import Statement, ThreeDigits
 from tests.oracle.words import Piece, pieces, text_of, visible
 
 PARTS = {"encoder": ("self_attn", "feed_forward"), "decoder": ("self_attn", "cross_attn", "feed_forward")}
@@ -205,7 +205,7 @@ def drawn(
             "entries": page.config["vocab_size"],
             "counts": "Step",
             "panels": [panel(page, stack, text, names, links) for stack, text in sides],
-            "numbers": {name: Halves(page.oracle[name]) for name in names},
+            "numbers": {name: ThreeDigits(page.oracle[name]) for name in names},
             "steps": told_on(page)[1],
             "moments": moments,
             **more,

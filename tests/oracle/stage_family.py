@@ -12,7 +12,7 @@ from tests.oracle import bert
 from tests.oracle.forward import EOS, SOS, Array, softmax
 from tests.oracle.language_models import LONGER, Gpt, most_pieces, next_scores, text_of
 from tests.oracle.stage import share, shown
-from tests.oracle.statement import Halves, Statement
+from tests.oracle.statement import Statement, ThreeDigits
 from tests.oracle.words import Piece, visible
 
 Look = tuple[int, int, int, float]  # head, row, column, weight
@@ -188,7 +188,7 @@ def clip(machine: Machine, plays: Sequence[str], small: bool) -> Statement:
             "entries": machine.config["vocab_size"],
             "counts": "Step" if machine.writes else "Piece",
             "panels": [panel],
-            "numbers": {name: Halves(machine.oracle[name]) for name in names},
+            "numbers": {name: ThreeDigits(machine.oracle[name]) for name in names},
             "steps": machine.steps(),
             "moments": moments,
             "start": None,

@@ -52,8 +52,8 @@ class Steps:
 
 
 @dataclass(frozen=True)
-class Halves:
-    """Numbers that are sent with the 11 binary digits of float16; it stands in place of an array."""
+class ThreeDigits:
+    """Numbers that are sent with three digits; it stands in place of an array."""
 
     values: np.ndarray
 
@@ -112,7 +112,7 @@ def plainly(content: Any) -> str:
             return "{" + ", ".join(f"{name}: {plainly(value)}" for name, value in content.items()) + "}"
         case list() | tuple():
             return "[" + ", ".join(map(plainly, content)) + "]"
-        case Steps() | Halves():
+        case Steps() | ThreeDigits():
             return plainly(content.values)
         case _:
             return repr(content)
@@ -130,9 +130,10 @@ def difference(claimed: Any, shown: Any, at: str = "") -> str:
             close = shown.shape == claimed.values.shape
             close = close and np.abs(shown - claimed.values).max(initial=0) <= 0.51 * claimed.step + 1e-4
             return "" if close else _array_difference(claimed.values, shown, at)
-        case Halves():
+        case ThreeDigits():
             shown = np.asarray(shown)
-            close = shown.shape == claimed.values.shape and np.allclose(shown, claimed.values, rtol=2**-11, atol=ATOL)
+            half = 0.5 * 10 ** (np.floor(np.log10(np.maximum(np.abs(shown), 1e-7))) - 2)  # of the last digit
+            close = shown.shape == claimed.values.shape and bool((np.abs(shown - claimed.values) <= half + ATOL).all())
             return "" if close else _array_difference(claimed.values, shown, at)
         case Mapping():
             return _mapping_difference(claimed, shown, at)

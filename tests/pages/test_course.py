@@ -1,7 +1,10 @@
 """The frame of every lesson: questions, progress, presenter mode, and an address full of nonsense."""
 
 import re
+import threading
+from itertools import pairwise
 from pathlib import Path
+from types import FrameType
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -9,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from model.families import readers
 from model.files.checkpoint import CheckpointError
 from tests.course import LESSONS
-from tests.pages.kit import ROUTER, assert_sound, elements, go_to, markdown, notices, opened
+from tests.pages.kit import ROOT, ROUTER, assert_sound, elements, go_to, markdown, notices, opened
 from ui.course.lesson import Lesson
 from ui.course.progress import COOKIE, MAX_CHARS, read_progress
 from ui.course.quiz import Ask, Question
@@ -275,3 +278,44 @@ def test_a_broken_model_that_only_one_lesson_needs_is_told_there_in_one_sentence
     assert said == {"The model file <b>a_b</b> is missing."}
     assert {header.value for header in app.header} >= {"Predict", "See", "Do", "Code"}
     assert not opened("tokenization").error
+
+
+def calls_to(ends: dict[str, str]) -> list[str]:
+    """Our functions that stand between the router and these, in the order of the calls, while a new sentence is shown.
+
+    Args: ends: where a call chain ends, by file and name; its value is not read
+    """
+    chains: dict[str, list[str]] = {}
+
+    def ours(frame: FrameType | None) -> list[str]:
+        found = []
+        while frame:
+            file = Path(frame.f_code.co_filename)
+            if file.is_relative_to(ROOT) and not {".venv", "tests"} & {*file.relative_to(ROOT).parts}:
+                found.append(f"{file.relative_to(ROOT).as_posix()}  {frame.f_code.co_name}")
+            frame = frame.f_back
+        return [one for one in found[::-1] if not one.endswith("<module>")]
+
+    def look(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and frame.f_code.co_name in ends:
+            chain = ours(frame)
+            if chain and chain[-1] == f"{ends[frame.f_code.co_name]}  {frame.f_code.co_name}":
+                chains.setdefault(chain[-1], chain)
+
+    threading.setprofile(look)
+    try:
+        opened("scaled-dot-product", sentence="Nobody has typed this sentence before.")
+    finally:
+        threading.setprofile(None)
+    return list(dict.fromkeys(one for chain in chains.values() for one in chain))
+
+
+def test_ten_functions_lead_from_the_sentence_box_to_a_painted_cell() -> None:
+    """They are those that CONTRIBUTING lists; the trace is the one result that comes back up."""
+    measured = calls_to({"trace": "model/trace.py", "matrix": "ui/components/matrix/__init__.py"})
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("to a painted cell.**")[2]
+    told = re.findall(r"^( {6,})(\S+\.py  \w+)", text.partition("The page of a lesson")[0], re.MULTILINE)
+    assert [name for _, name in told] == measured
+    assert len(measured) <= 10
+    # A call stands further in; where a line stands further out again, a result has come back.
+    assert sum(after < before for (before, _), (after, _) in pairwise(told)) == 1

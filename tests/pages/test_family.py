@@ -6,6 +6,7 @@ import pytest
 from hub import open_models
 from model.files import loaded_model
 from model.files.model_card import Example
+from model.kept import Kept
 from tests.family import FAMILY, small
 from tests.pages.kit import ROOT, component, notices, opened, values
 from ui import engine
@@ -21,7 +22,7 @@ def family(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loaded_model, "model_names", lambda *_: known)
     monkeypatch.setattr(open_models, "model_names", lambda: known)
     monkeypatch.setattr(engine, "_models", {**engine._models, **{name: small(name) for name in FAMILY}})
-    monkeypatch.setattr(engine, "_results", {})
+    monkeypatch.setattr(engine, "_results", Kept(10**8))
 
 
 @pytest.mark.usefixtures("family")

@@ -13,6 +13,7 @@ from torch.utils.flop_counter import FlopCounterMode
 import pages.attention.multi_head.measures
 import tests.course  # noqa: F401 - fills the course
 from model.files.checkpoint import CheckpointError
+from model.kept import shared
 from model.parts.attention import MultiHeadAttention
 from tests.oracle.forward import EOS, Forward, config, softmax, source_ids, tokenizer
 from tests.pages.head_shares import PATHS, measured_table, roles, shares_of_layer
@@ -143,7 +144,7 @@ def test_without_the_measured_shares_the_page_goes_on(monkeypatch: pytest.Monkey
         raise CheckpointError("The model file heads.json is <b>broken</b>.")
 
     monkeypatch.setattr(pages.attention.multi_head.measures, "load_measured", refuse)
-    pages.attention.multi_head.measures.measured.cache_clear()
+    shared.clear()
     try:
         app = opened(PAGE, sentence=SENTENCE)
         assert "cannot be shown. The model file heads.json is <b>broken</b>." in plain(app)
@@ -151,7 +152,7 @@ def test_without_the_measured_shares_the_page_goes_on(monkeypatch: pytest.Monkey
         assert values(app, "shares_here").shape == (5, 5)
         assert not [e for e in app.get("bidi_component") if e.key == "shares_measured"]
     finally:
-        pages.attention.multi_head.measures.measured.cache_clear()
+        shared.clear()
 
 
 # --- heads off -------------------------------------------------------------------------------------------------------

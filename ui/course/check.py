@@ -20,8 +20,6 @@ from ui.text import in_markdown, number, piece
 from ui.views.attention_kinds import KINDS, READABLE, readable_part
 from ui.views.worked_steps import show_steps
 
-_SHOWN = "checked"  # in the session: what the last checked matrix of this page showed
-
 
 @dataclass(frozen=True)
 class Shown:
@@ -100,9 +98,7 @@ def checked_matrix(
     )
     if not (part.rows or part.columns) and shown.shape != values.shape:
         st.caption(readable_part(shown.shape, values.shape))
-    result = Shown(trace, name, head, tuple(rows), tuple(columns), at, cell)
-    st.session_state[_SHOWN] = result
-    return result
+    return Shown(trace, name, head, tuple(rows), tuple(columns), at, cell)
 
 
 def _texts(given: Sequence[str], trace: Trace, axis: str, at: Sequence[int]) -> list[str]:
@@ -146,9 +142,8 @@ def _download_name(name: str, head: int | None, part: Part) -> str:
     return " ".join(filter(None, parts))
 
 
-def check_cell(trace: Trace) -> None:
-    """How the cell chosen in See got its value, a part of it to do by hand, and the code that computes it again."""
-    shown: Shown = st.session_state[_SHOWN]
+def check_cell(shown: Shown) -> None:
+    """How the chosen cell got its value, a part of it to do by hand, and the code that computes it again."""
     known = numbers(shown.trace)
     value = float(known[shown.name][shown.index])
     row, column = shown.cell

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import streamlit as st
 
@@ -19,12 +20,14 @@ Part = Callable[[Trace], None]
 class Bench:
     """What a learner works at: these parts share their controls, so they are redrawn together.
 
-    see:      the real tensors; check: a cell of them worked out; do: something to change, before and after
+    see:      the real tensors; it may return what `check` gets, such as a `ui.course.check.Shown`
+    check:    a cell of them worked out; it gets what `see` returned, or the trace if that was nothing
+    do:       something to change, before and after
     controls: what they depend on; drawn above them
     """
 
-    see: Part
-    check: Part
+    see: Callable[[Trace], Any]
+    check: Callable[[Any], None]
     do: Part
     controls: Part | None = None
 

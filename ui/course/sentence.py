@@ -84,14 +84,6 @@ def sentence_bar(readers: Sequence[str] | None = None) -> None:
             st.button("Surprise me", key="surprise", on_click=_surprise, args=(about.surprises,), type="tertiary")
 
 
-def _trace(typed: str, through: LoadedModel | None) -> Trace | None:
-    """None if nothing is there to be read."""
-    try:
-        return engine.trace(typed[:MAX_CHARS], name=(through or current_model()).name)
-    except EmptySentenceError:
-        return None
-
-
 def sentence_trace(through: LoadedModel | None = None, readers: Sequence[str] | None = None) -> Trace:
     """The trace of what is in the box. Stops the page, saying why, if there is nothing to trace.
 
@@ -101,12 +93,16 @@ def sentence_trace(through: LoadedModel | None = None, readers: Sequence[str] | 
     """
     typed = (st.session_state.get(KEY) or "").strip()
     matters = readers is None or bool(readers)
-    trace = _trace(typed, through) or (None if matters else engine.trace(DEFAULT))
-    if trace is None:
-        works = "translate" if readers is None else "read"
-        more = "the model translates it, and you" if readers is None else "you"
-        st.info(f"There is nothing to {works} yet: type a sentence. Or take one of the examples: {more} watch it work.")
-        st.stop()
+    try:
+        trace = engine.trace(typed[:MAX_CHARS], name=(through or current_model()).name)
+    except EmptySentenceError:
+        if matters:
+            works = "translate" if readers is None else "read"
+            more = "the model translates it, and you" if readers is None else "you"
+            then = f"Or take one of the examples: {more} watch it work."
+            st.info(f"There is nothing to {works} yet: type a sentence. {then}")
+            st.stop()
+        trace = engine.trace(DEFAULT)
     # Drawn even when empty: a notice that comes or goes must not move what stands below, or it would be built anew.
     with st.container(key="notices"):
         unlike = unlike_training(trace)

@@ -31,7 +31,7 @@ from ui.components.head_grid import MEAN, head_grid
 from ui.components.matrix import Caption, Labels, matrix
 from ui.controls.address import read_pair, write_pair
 from ui.controls.control import Choice
-from ui.course.check import check_cell, checked_matrix
+from ui.course.check import Shown, check_cell, checked_matrix
 from ui.course.lesson import Bench, Lesson, OnMap
 from ui.text import in_markdown, number
 from ui.views.attention_kinds import KINDS, READABLE, all_weights, readable_part
@@ -121,7 +121,7 @@ def choose(trace: Trace) -> None:
     BY_WORD.draw()
 
 
-def see(trace: Trace) -> None:
+def see(trace: Trace) -> Shown | None:
     view = current_view(trace)
     head, which = view.head, view.which
     head_grid(
@@ -132,17 +132,19 @@ def see(trace: Trace) -> None:
         on_select=_choose,
     )
     title, how_to_read = f"{KINDS[KIND].title} ({view.title})", KINDS[KIND].how_to_read
+    shown = None
     if view.by_word:
         cell = words_map(trace, view, title)
     else:
-        cell = checked_matrix(
+        shown = checked_matrix(
             trace,
             view.tensor(trace),
             Caption(title, how_to_read),
             labels=Labels(describe=KINDS[KIND].describe),
             head=head.head if which == ONE else None,
             start=first_cell(trace, view),
-        ).cell
+        )
+        cell = shown.cell
     what_it_shows(trace, view, cell[0])
     q, k = trace.attention(KIND, head.layer, "q"), trace.attention(KIND, head.layer, "k")
     st.caption(
@@ -150,6 +152,7 @@ def see(trace: Trace) -> None:
         f"`{(*q.shape[:2], k.shape[1])}`, a row a German piece, a column an English one. No causal mask here: at every "
         "step the whole English sentence may be seen."
     )
+    return shown
 
 
 def first_cell(trace: Trace, view: View) -> tuple[int, int]:
@@ -219,11 +222,11 @@ def is_it_an_alignment(view: View, values: Array, rows: Sequence[Group], columns
     )
 
 
-def check(trace: Trace) -> None:
-    view = current_view(trace)
-    if not view.by_word:
-        check_cell(trace)
+def check(shown: Shown | Trace) -> None:
+    if isinstance(shown, Shown):
+        check_cell(shown)
         return
+    trace, view = shown, current_view(shown)
     cell = chosen_word(trace, view)
     row, column = (groups[i] for groups, i in zip(view.groups(trace), cell, strict=True))
     step = worked_words(trace, view, row, column)

@@ -17,7 +17,7 @@ from pages.attention.masking.trials import lift, pad, parallel
 from ui.components.matrix import Caption
 from ui.controls.control import Choice
 from ui.controls.head_control import HeadControl
-from ui.course.check import check_cell, checked_matrix
+from ui.course.check import Shown, check_cell, checked_matrix
 from ui.course.lesson import Bench, Lesson, OnMap
 from ui.course.quiz import Question
 from ui.text import in_markdown, number
@@ -61,10 +61,10 @@ def choose(trace: Trace) -> None:
     STAGE.draw()
 
 
-def see(trace: Trace) -> None:
+def see(trace: Trace) -> Shown:
     head = HEAD.value(trace.model)
     name, title, how_to_read = STAGES[STAGE.value()]
-    checked_matrix(
+    shown = checked_matrix(
         trace,
         f"{trace.path(head)}.{name}",
         Caption(f"{title} (masked decoder self-attention, layer {head.layer + 1}, head {head.head + 1})", how_to_read),
@@ -76,6 +76,7 @@ def see(trace: Trace) -> None:
         f"Shapes: scores and weights ({t}, {t}), the mask ({t}, {t}). It hides {t} · {t - 1} / 2 = {t * (t - 1) // 2} "
         f"of {t * t} cells. Nothing is padded here: your sentence runs alone, so its padding mask hides nothing."
     )
+    return shown
 
 
 def do(trace: Trace) -> None:

@@ -18,7 +18,7 @@ from ui.components.head_grid import head_grid
 from ui.components.matrix import Caption, Labels
 from ui.controls.control import Choice
 from ui.controls.head_control import HEAD
-from ui.course.check import Part, check_cell, checked_matrix
+from ui.course.check import Part, Shown, check_cell, checked_matrix
 from ui.course.lesson import Bench, Lesson, OnMap
 from ui.views.attention_kinds import KINDS, READABLE
 from ui.views.charts.flow import Box, flow
@@ -83,18 +83,19 @@ def choose(trace: Trace) -> None:
     STAGE.draw()
 
 
-def see(trace: Trace) -> None:
+def see(trace: Trace) -> Shown:
     head, stage = HEAD.value(trace.model), STAGE.value()
-    {EACH: each_head, SIDE_BY_SIDE: side_by_side, MIXED: mixed}[stage](trace, head)
+    shown = {EACH: each_head, SIDE_BY_SIDE: side_by_side, MIXED: mixed}[stage](trace, head)
     n_heads, t, d_k = trace.attention(head.attention, head.layer, "q").shape
     d_model = n_heads * d_k
     st.caption(
         f"Shapes: {n_heads} heads of ({t}, {d_k}); side by side ({t}, {d_model}); times $W^O$ ({d_model}, {d_model}) "
         f"again ({t}, {d_model})."
     )
+    return shown
 
 
-def each_head(trace: Trace, head: Head) -> None:
+def each_head(trace: Trace, head: Head) -> Shown:
     """The heads of the layer side by side, one of them large, and what each of them does."""
     with st.spinner("Measuring what each head looks at"):
         roles = roles_here(trace, head.attention, head.layer)
@@ -112,16 +113,17 @@ def each_head(trace: Trace, head: Head) -> None:
         captions=[roles],
         on_select=enlarge,
     )
-    checked_matrix(
+    shown = checked_matrix(
         trace,
         f"{trace.path(head)}.weights",
         Caption(f"{KINDS[head.attention].title} ({name_of(head)})", KINDS[head.attention].how_to_read),
         head=head.head,
     )
     what_they_do(trace, head, roles)
+    return shown
 
 
-def side_by_side(trace: Trace, head: Head) -> None:
+def side_by_side(trace: Trace, head: Head) -> Shown:
     """The concatenation, some dimensions of every head at a time."""
     n_heads, _, d_k = trace.attention(head.attention, head.layer, "q").shape
     firsts = range(0, d_k, WINDOW)
@@ -133,7 +135,7 @@ def side_by_side(trace: Trace, head: Head) -> None:
     # Until a cell is chosen: the largest of the chosen head.
     own = np.abs(concat[:READABLE, head.head * d_k + first :][:, : len(inside)])
     row, column = divmod(int(own.argmax()), len(inside))
-    checked_matrix(
+    shown = checked_matrix(
         trace,
         f"{trace.path(head)}.concat",
         Caption(
@@ -150,11 +152,12 @@ def side_by_side(trace: Trace, head: Head) -> None:
     )
     if len(concat) > READABLE:
         st.caption(f"The first {READABLE} of {len(concat)} pieces.")
+    return shown
 
 
-def mixed(trace: Trace, head: Head) -> None:
+def mixed(trace: Trace, head: Head) -> Shown:
     """What W^O makes of the concatenation."""
-    checked_matrix(
+    return checked_matrix(
         trace,
         f"{trace.path(head)}.output",
         Caption(

@@ -1,7 +1,5 @@
 """What heads are called and do, on a sentence and over the test set, and which of them a visitor has switched off."""
 
-import functools
-
 import numpy as np
 import streamlit as st
 
@@ -21,6 +19,7 @@ from figures.probabilities import probabilities_of
 from model.files.checkpoint import CheckpointError
 from model.files.loaded_model import Array, LoadedModel
 from model.interventions import Head, InterventionError, Interventions
+from model.kept import kept
 from model.text.tokenizer import SOS_ID
 from model.trace import Trace
 from ui import engine
@@ -35,7 +34,7 @@ def layer_of(trace: Trace, head: Head) -> tuple[Head, ...]:
     return tuple(Head(head.attention, head.layer, n) for n in range(attention.n_heads))
 
 
-@functools.lru_cache(8)
+@kept
 def measured(loaded: LoadedModel) -> tuple[Measured | None, str]:
     """The shares over the test sentences, or None and what is wrong with their file."""
     try:

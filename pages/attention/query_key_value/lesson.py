@@ -15,7 +15,7 @@ from ui import engine
 from ui.components.matrix import Caption, Labels
 from ui.controls.control import Choice
 from ui.controls.head_control import EARLY_HEAD as HEAD
-from ui.course.check import Part, check_cell, checked_matrix
+from ui.course.check import Part, Shown, check_cell, checked_matrix
 from ui.course.lesson import Bench, Lesson, OnMap
 from ui.course.quiz import Question, which_piece
 from ui.text import in_markdown, number
@@ -76,13 +76,13 @@ def choose(trace: Trace) -> None:
     PART.draw()
 
 
-def see(trace: Trace) -> None:
+def see(trace: Trace) -> Shown:
     head, part = HEAD.value(trace.model), PART.value()
     letter, title, how_to_read = PARTS[part]
     rows, columns = tokens_of(trace, head.attention)
     asks, _ = inputs(trace, head)
     where = f"{KINDS[head.attention].name.lower()}, layer {head.layer + 1}"
-    checked_matrix(
+    shown = checked_matrix(
         trace,
         f"{trace.path(head)}.{letter}" if letter else asks,
         Caption(
@@ -97,6 +97,7 @@ def see(trace: Trace) -> None:
         part=Part(n_columns=None if letter else X_COLUMNS),
     )
     products_as_boxes(trace, head, part)
+    return shown
 
 
 def products_as_boxes(trace: Trace, head: Head, part: str) -> None:

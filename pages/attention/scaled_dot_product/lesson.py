@@ -16,7 +16,7 @@ from ui import engine
 from ui.components.matrix import Caption
 from ui.controls.control import Choice
 from ui.controls.head_control import EARLY_HEAD as HEAD
-from ui.course.check import check_cell, checked_matrix
+from ui.course.check import Shown, check_cell, checked_matrix
 from ui.course.lesson import Bench, Lesson, OnMap
 from ui.course.quiz import Question, which_piece
 from ui.text import in_markdown, number
@@ -73,20 +73,21 @@ def choose(trace: Trace) -> None:
     STEP.draw()
 
 
-def see(trace: Trace) -> None:
+def see(trace: Trace) -> Shown:
     head, step = HEAD.value(trace.model), STEPS[STEP.value()]
     q, k = (trace.tensors[f"{trace.path(head)}.{what}"][head.head] for what in "qk")
     t, s, d_k = len(q), len(k), q.shape[1]
     title, how_to_read = about(step, d_k)
-    row = checked_matrix(
+    shown = checked_matrix(
         trace,
         f"{trace.path(head)}.{step}",
         Caption(f"{title} ({name_of(head)})", how_to_read),
         head=head.head,
-    ).cell[0]
+    )
     st.caption(f"Shapes: Q ({t}, {d_k}), K ({s}, {d_k}), V ({s}, {d_k}); scores and weights ({t}, {s}).")
     with st.expander("One row through the softmax: score, e to the score, share"):
-        softmax_of_row(trace, head, row)
+        softmax_of_row(trace, head, shown.cell[0])
+    return shown
 
 
 def softmax_of_row(trace: Trace, head: Head, row: int) -> None:

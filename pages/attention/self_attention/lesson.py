@@ -20,7 +20,7 @@ from ui.components.head_grid import head_grid
 from ui.components.matrix import Caption
 from ui.controls.control import Choice
 from ui.controls.piece_control import choose_part
-from ui.course.check import check_cell, checked_matrix
+from ui.course.check import Shown, check_cell, checked_matrix
 from ui.course.lesson import Bench, Lesson, OnMap
 from ui.course.quiz import Question, which_piece
 from ui.text import in_markdown, number
@@ -75,7 +75,7 @@ def choose(trace: Trace) -> None:
         )
 
 
-def see(trace: Trace) -> None:
+def see(trace: Trace) -> Shown:
     head = HEAD.value(trace.model)
     shown = checked_matrix(
         trace,
@@ -105,6 +105,7 @@ def see(trace: Trace) -> None:
                 "Does the model need it? Hide it under Do, and see what becomes of your translation."
             )
         )
+    return shown
 
 
 def do(trace: Trace) -> None:

@@ -19,7 +19,7 @@ from pages.blocks.add_and_norm.two_norms import per_word_or_per_feature
 from ui.components.matrix import Caption, Labels
 from ui.controls.control import Choice
 from ui.controls.layer_control import LAYER, title_of, tokens_of_layer
-from ui.course.check import check_cell, checked_matrix
+from ui.course.check import Shown, check_cell, checked_matrix
 from ui.course.lesson import Bench, Lesson, OnMap
 from ui.text import number
 from ui.views.attention_kinds import READABLE
@@ -63,14 +63,14 @@ def idea(trace: Trace) -> None:
         )
 
 
-def see(trace: Trace) -> None:
+def see(trace: Trace) -> Shown:
     layer = LAYER.draw(trace.model)
     sublayer = sublayer_after(layer, add_norm_control(layer).draw())
     step = STEP.draw()
     names = [sublayer.stream, sublayer.writes, sum_of(sublayer), sublayer.result]
     title, how_to_read = STEPS[step]
     d_model = trace.model.config.d_model
-    checked_matrix(
+    shown = checked_matrix(
         trace,
         names[list(STEPS).index(step)],
         Caption(f"{title} ({title_of(layer)})", how_to_read.format(d=d_model)),
@@ -84,6 +84,7 @@ def see(trace: Trace) -> None:
         spread(texts, total, output)
     else:
         lengths(texts, x, written, total)
+    return shown
 
 
 def lengths(texts: Sequence[str], x: Array, written: Array, total: Array) -> None:

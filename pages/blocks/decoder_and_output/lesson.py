@@ -17,7 +17,7 @@ from ui.components.matrix import Caption, Labels, Scale
 from ui.controls.control import Choice
 from ui.controls.piece_control import choose_part, current_part
 from ui.controls.vocabulary_entry import EMBEDDINGS, entries
-from ui.course.check import Part, check_cell, checked_matrix
+from ui.course.check import Part, Shown, check_cell, checked_matrix
 from ui.course.lesson import Bench, Lesson, OnMap
 from ui.text import in_markdown, magnitude, number, piece
 from ui.views.charts.bars import bars
@@ -61,7 +61,7 @@ def choose(trace: Trace) -> None:
     STAGE.draw()
 
 
-def see(trace: Trace) -> None:
+def see(trace: Trace) -> Shown:
     row, stage = current_row(trace), STAGE.value()
     logits = trace.tensors["logits"][row]
     ids = likeliest(logits)
@@ -69,7 +69,7 @@ def see(trace: Trace) -> None:
     last = trace.model.anatomy.stack("decoder").writes
     d_model = trace.tensors[last].shape[1]
     if stage == VECTOR:
-        checked_matrix(
+        shown = checked_matrix(
             trace,
             last,
             Caption(
@@ -82,7 +82,7 @@ def see(trace: Trace) -> None:
         st.caption(f"Shown: the first {DIMENSIONS} of {d_model} dimensions.")
     else:
         is_logits = stage == LOGITS
-        checked_matrix(
+        shown = checked_matrix(
             trace,
             "logits" if is_logits else "probabilities",
             Caption(
@@ -96,6 +96,7 @@ def see(trace: Trace) -> None:
         )
     next_pieces(trace, row, ids, names)
     tied(trace, row)
+    return shown
 
 
 def next_pieces(trace: Trace, row: int, ids: Sequence[int], names: Sequence[str]) -> None:

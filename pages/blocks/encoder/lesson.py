@@ -13,7 +13,7 @@ from pages.blocks.encoder.questions import predict
 from pages.blocks.encoder.two_sentences import two_sentences
 from ui.components.matrix import Caption, Labels, Scale, matrix
 from ui.controls.control import Choice
-from ui.course.check import check_cell, checked_matrix
+from ui.course.check import Shown, check_cell, checked_matrix
 from ui.course.lesson import Bench, Lesson, OnMap
 from ui.text import number
 from ui.views.attention_kinds import READABLE
@@ -39,12 +39,12 @@ def idea(trace: Trace) -> None:
         st.markdown("A vector that depends on the whole sentence is called a *contextual representation*.")
 
 
-def see(trace: Trace) -> None:
+def see(trace: Trace) -> Shown:
     names = dict(list(stages(trace.model).items())[1:])
     labels = {"into the stack" if label == "with position" else label: name for label, name in names.items()}
     stage = Choice("Stage", "encoder_stage", list(labels), default=list(labels)[-1]).draw()
     d_model = trace.model.config.d_model
-    checked_matrix(
+    shown = checked_matrix(
         trace,
         labels[stage],
         Caption(
@@ -69,6 +69,7 @@ def see(trace: Trace) -> None:
         f"Shapes: ({len(trace.src)}, {d_model}) at every stage. After the last layer the mean cosine with the start is "
         f"**{number(float(left[:, -1].mean()), 2)}**."
     )
+    return shown
 
 
 def do(trace: Trace) -> None:

@@ -14,7 +14,7 @@ from pages.blocks.feed_forward.units import choose_unit, what_it_looks_for
 from ui.components.matrix import Caption, Labels
 from ui.controls.control import Choice
 from ui.controls.layer_control import LAYER, title_of, tokens_of_layer
-from ui.course.check import Part, check_cell, checked_matrix
+from ui.course.check import Part, Shown, check_cell, checked_matrix
 from ui.course.lesson import Bench, Lesson, OnMap
 from ui.text import in_markdown, number
 from ui.views.attention_kinds import READABLE
@@ -71,7 +71,7 @@ def weights_and_relu(trace: Trace) -> None:
     )
 
 
-def see(trace: Trace) -> None:
+def see(trace: Trace) -> Shown:
     layer = LAYER.draw(trace.model)
     step, title, how_to_read = STEPS[STEP.draw()]
     units = shown_units(trace, layer)
@@ -90,6 +90,7 @@ def see(trace: Trace) -> None:
     if by_unit:
         row_in_words(trace, layer, shown.cell[0])
         all_units(trace, layer)
+    return shown
 
 
 def shapes(trace: Trace, layer: Layer) -> None:

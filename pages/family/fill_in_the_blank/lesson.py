@@ -59,7 +59,7 @@ def check(trace: Trace) -> None:
     rows = [place, *(other for other in blanks.places if other != place)][:READABLE]
     names = [name_of(blanks.read.model, id) for id in guess.shown()]
     labels = Labels([f"{blanks.tokens[row].text} (row {row + 2})" for row in rows], names)
-    checked_matrix(
+    shown = checked_matrix(
         blanks.read,
         INSIDE[inside],
         Caption(f"{inside} of BERT’s guesses", "A row for each blank, that looked at first; a column for each guess."),
@@ -67,7 +67,7 @@ def check(trace: Trace) -> None:
         part=Part([row + 1 for row in rows], guess.shown()),
         scale=Scale("positive", limit=1) if inside == "Probability" else Scale("signed"),
     )
-    check_cell(blanks.read)
+    check_cell(shown)
 
 
 def do(trace: Trace) -> None:

@@ -7,6 +7,7 @@ from experiments.family.fill_in import DRAWS, SHARES, Hiding, loss_by_share
 from model.trace import Trace
 from pages.family.fill_in_the_blank.blanks import opened
 from pages.family_models import BERT, family_model
+from ui import engine
 from ui.controls.background import background
 from ui.text import number
 from ui.views.charts.column_chart import Series, column_chart
@@ -20,7 +21,7 @@ def shares(trace: Trace) -> None:
         "right piece."
     )
     ids, loaded = opened(trace).ids, family_model(BERT)
-    if found := background("shares", "Measure the loss", ids, lambda: loss_by_share(loaded, ids)):
+    if found := background("shares", "Measure the loss", ids, lambda: engine.by_turns(loss_by_share(loaded, ids))):
         show(found)
 
 

@@ -19,7 +19,7 @@ from training.live.labelling import (
     classifier,
 )
 from training.live.processes import LiveTraining
-from ui.engine import model_lock
+from ui import engine
 from ui.text import number
 from ui.views.charts.column_chart import Series, column_chart
 from ui.views.charts.tables import numbers_of_figure
@@ -103,8 +103,7 @@ def read(trace: Trace) -> Trace | None:
     """The visitor's sentence through their classifier."""
     if (model := learned()) is None:
         return None
-    with model_lock:
-        return classified(pretrained(), model, trace.text)
+    return engine.alone(lambda: classified(pretrained(), model, trace.text))
 
 
 def no_classifier_yet(then: str) -> None:

@@ -87,8 +87,8 @@ def check(trace: Trace) -> None:
         no_classifier_yet("After the training, you can work out here how your sentence got its scores.")
         return
     caption = Caption("Scores of your sentence", "The head's two scores: the larger one decides.")
-    checked_matrix(found, "logits", caption, labels=Labels(("your sentence",), CLASSES))
-    check_cell(found)
+    shown = checked_matrix(found, "logits", caption, labels=Labels(("your sentence",), CLASSES))
+    check_cell(shown)
 
 
 def do(trace: Trace) -> None:

@@ -121,7 +121,7 @@ def check(trace: Trace) -> None:
     tokens, costs = text_pieces(reading), losses(reading)
     rows = list(range(min(READABLE, len(tokens))))
     limit = math.ceil(math.log(reading.model.config.vocab_size)) + 1.0
-    checked_matrix(
+    shown = checked_matrix(
         reading,
         LOSSES,
         Caption("Loss of each piece", "A row for each piece of your text; in nats."),
@@ -129,7 +129,7 @@ def check(trace: Trace) -> None:
         part=Part(rows=rows, columns=[0]),
         scale=Scale("positive", limit=limit, digits=4),
     )
-    check_cell(reading)
+    check_cell(shown)
     terms = " + ".join(number(float(cost), 2) for cost in costs[:WRITTEN])
     more = r" + \dots" if len(costs) > WRITTEN else ""
     st.markdown(

@@ -42,7 +42,7 @@ def one_weight() -> None:
     name = f"decoder.layers.{layer - 1}.self_attn.weights"
     seen = task.tensors[name][head - 1, last, : last + 1]
     columns = sorted(np.argsort(-seen, kind="stable")[:MOST_SHOWN].tolist())
-    checked_matrix(
+    shown = checked_matrix(
         task,
         name,
         Caption(
@@ -53,7 +53,7 @@ def one_weight() -> None:
         labels=Labels([name_of(last)], [name_of(place) for place in columns], "{row} looks at {column}: {value}"),
         part=Part(rows=[last], columns=columns),
     )
-    check_cell(task)
+    check_cell(shown)
 
 
 @torch.inference_mode()

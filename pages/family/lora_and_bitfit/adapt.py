@@ -10,7 +10,7 @@ from pages.live_training import loss_curve, watch
 from training.live.adapting import BITFIT, LORA, Adapted, Adapting, adapted_layers
 from training.live.processes import LiveTraining
 from training.live.styles import STYLES
-from ui.engine import model_lock
+from ui import engine
 from ui.text import magnitude, number
 from ui.views.charts.tables import table
 from ui.views.charts.thin_matrices import thin_matrices
@@ -66,8 +66,7 @@ def progress(trace: Trace, training: LiveTraining[Adapted]) -> None:
         f"sentences, **{follow}** are in the style and **{exact}** word for word as wanted."
     )
     now = adapted(trace.model, training)
-    with model_lock:
-        written = trace_anew(now, trace.text).translation
+    written = engine.alone(lambda: trace_anew(now, trace.text)).translation
     table(("your sentence", "before", "now"), [(trace.text, trace.translation, written)])
     loss_curve(training, first.loss)
     with st.expander("Every held-out sentence"):

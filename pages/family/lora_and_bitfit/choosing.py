@@ -12,8 +12,8 @@ from training.live import adapting
 from training.live.adapting import ADAPTED, BITFIT, LORA, Adapted, Adapting
 from training.live.processes import LiveTraining
 from training.live.styles import STYLES
+from ui import engine
 from ui.controls.control import Choice
-from ui.engine import model_lock
 from ui.views.attention_kinds import KINDS
 
 SLOTS = {LORA: "lora", BITFIT: "bitfit"}
@@ -80,8 +80,7 @@ def learned(loaded: LoadedModel, method: str = LORA) -> LiveTraining[Adapted] | 
 def adapted(loaded: LoadedModel, training: LiveTraining[Adapted]) -> LoadedModel:
     """The model as it was last reported."""
     task: Adapting = training.task  # type: ignore[assignment]
-    with model_lock:
-        return task.network(loaded, training.reports[-1].learned)
+    return engine.alone(lambda: task.network(loaded, training.reports[-1].learned))
 
 
 def not_yet(loaded: LoadedModel, then: str) -> None:

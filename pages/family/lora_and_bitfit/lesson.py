@@ -24,12 +24,12 @@ from pages.family.lora_and_bitfit.choosing import (
 from pages.family.lora_and_bitfit.looking import beside_bitfit, merge, rank_of_change
 from training.live.adapting import ALPHA, BATCH_SIZE, LORA, STEPS, Adapting, batches
 from training.live.styles import STYLES
+from ui import engine
 from ui.components.matrix import Caption
 from ui.controls.control import Choice
 from ui.course.check import Part, check_cell, checked_matrix
 from ui.course.lesson import Bench, Lesson, OnMap
 from ui.course.quiz import Question
-from ui.engine import model_lock
 
 INSIDE = {"Ax": DOWN, "BAx": UP, "W₀x + (α/r)BAx": SUM}
 TENSOR = Choice("What to work out", "inside", tuple(INSIDE), default="BAx")
@@ -80,11 +80,10 @@ def check(trace: Trace) -> None:
         not_yet(trace.model, "After the training, you can work out here what A and B make of your sentence.")
         return
     model = adapted(trace.model, training)
-    with model_lock:
-        read = with_steps(trace_anew(model, trace.text), path(trace.model))
+    read = engine.alone(lambda: with_steps(trace_anew(model, trace.text), path(trace.model)))
     caption = Caption(f"{inside}, {MATRIX.value()} of layer {LAYER.value()}", "A row for each piece that goes in.")
-    checked_matrix(read, INSIDE[inside], caption, part=Part(n_columns=8 if inside != "Ax" else None))
-    check_cell(read)
+    shown = checked_matrix(read, INSIDE[inside], caption, part=Part(n_columns=8 if inside != "Ax" else None))
+    check_cell(shown)
 
 
 def do(trace: Trace) -> None:

@@ -8,7 +8,7 @@ from model.trace import trace as trace_anew
 from pages.family.lora_and_bitfit.adapt import adapt, n_learned, score
 from pages.family.lora_and_bitfit.choosing import adapted, chosen, learned, not_yet, path
 from training.live.adapting import BITFIT, LORA
-from ui.engine import model_lock
+from ui import engine
 from ui.text import magnitude
 from ui.views.charts.column_chart import Series, column_chart
 from ui.views.charts.tables import numbers_of_figure, table
@@ -45,9 +45,8 @@ def merge(trace: Trace) -> None:
         not_yet(trace.model, "Then you can add here what was learned to the matrices themselves.")
         return
     model = adapted(trace.model, training)
-    with model_lock:
-        beside = trace_anew(model, trace.text)
-        written, difference = low_rank.merging_changes(beside)
+    beside = engine.alone(lambda: trace_anew(model, trace.text))
+    written, difference = engine.alone(lambda: low_rank.merging_changes(beside))
     merged = low_rank.merged(model)
     table(
         ("", "numbers in the model", "your sentence"),

@@ -80,13 +80,13 @@ def check(trace: Trace) -> None:
     if name in (SCORES, CHANCES):
         caption = Caption(step, "Made from the row of [CLS].")
         scale = Scale("positive", limit=1) if name == CHANCES else Scale("signed")
-        checked_matrix(pair.read, name, caption, labels=Labels(("[CLS]",), ANSWERS), scale=scale)
+        shown = checked_matrix(pair.read, name, caption, labels=Labels(("[CLS]",), ANSWERS), scale=scale)
     else:
         rows = tuple(f"{token.text} ({pair.segment(row)})" for row, token in enumerate(pair.tokens))
         caption = Caption(step, "A row for each piece, a column for each of the first 8 dimensions.")
         shown = checked_matrix(pair.read, name, caption, labels=Labels(rows[:READABLE]), part=Part(n_columns=8))
         add_up(pair, shown.index)
-    check_cell(pair.read)
+    check_cell(shown)
 
 
 def add_up(pair: Pair, index: tuple[int, ...]) -> None:

@@ -78,8 +78,7 @@ def timing(loaded: LoadedModel, src: state.Ids, tgt: state.Ids) -> Work:
     seconds: dict[bool, list[float]] = {True: [], False: []}
     for n in range(RUNS):
         for cached, known in seconds.items():
-            with engine.model_lock:
-                known.append(sum(timed(loaded, src, tgt, cached)))
+            known.append(sum(timed(loaded, src, tgt, cached)))
             yield (n + 0.5 * (not cached) + 0.5) / RUNS
     return {cached: min(known) for cached, known in seconds.items()}
 
@@ -88,7 +87,7 @@ def measured(writing: Trace) -> None:
     """Real time, on demand, since it takes some."""
     loaded, src, tgt = writing.model, writing.src_ids, writing.tgt_ids
     label = "Measure the time on this machine, now"
-    times = background("measure", label, (loaded.name, src, tgt), lambda: timing(loaded, src, tgt))
+    times = background("measure", label, (loaded.name, src, tgt), lambda: engine.by_turns(timing(loaded, src, tgt)))
     if times is None:
         st.caption("Not measured yet for this translation.")
         return

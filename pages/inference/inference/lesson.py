@@ -16,7 +16,7 @@ from pages.inference.inference.sampling import sampling
 from pages.inference.inference.stage import HEAD, KIND, NUMBERS, OWN, SENTENCE, numbers_of_step, stage
 from pages.inference.inference.why import why
 from ui.controls.control import Choice
-from ui.course.check import check_cell
+from ui.course.check import Shown, check_cell
 from ui.course.lesson import Bench, Lesson, OnMap
 from ui.course.ride import watch_step
 
@@ -51,7 +51,7 @@ def idea(trace: Trace) -> None:
         st.latex(r"P(y\mid x)=\prod_{t=1}^{T} P(y_t\mid y_1,\dots,y_{t-1},\,x)")
 
 
-def see(trace: Trace) -> None:
+def see(trace: Trace) -> Shown:
     _, note = state.read_prefix(trace)
     if note:
         st.warning(note)
@@ -74,15 +74,11 @@ def see(trace: Trace) -> None:
         averaged = HEADS.draw() == AVERAGED
     with theatre:
         stage(writing, step, head, averaged)
-    numbers_of_step(writing, step, head, averaged, NUMBERS.draw())
+    shown = numbers_of_step(writing, step, head, averaged, NUMBERS.draw())
     with reasons:  # measured last, because that takes longest
         if needed := why(writing, step):
             st.button("Show that head", key="show_head", on_click=show_head, args=(needed,))
-
-
-def check(trace: Trace) -> None:
-    writing, _ = state.now(trace)
-    check_cell(writing)
+    return shown
 
 
 def show_head(head: Head) -> None:
@@ -101,7 +97,7 @@ LESSON = Lesson(
     asks="How does the model write, one piece at a time?",
     idea=idea,
     predict=predict,
-    bench=Bench(see=see, check=check, do=do),
+    bench=Bench(see=see, check=check_cell, do=do),
     code=(greedy_steps, beam_steps, filter_logits, sampling_steps, forced_prefix_steps, KeyValueCache),
     on_map=OnMap(plays=("choose", "feed", "decoder.self_attn", "write", "end")),
 )

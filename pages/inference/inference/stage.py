@@ -9,7 +9,7 @@ from ui.components.matrix import Caption, Labels, Scale
 from ui.components.theatre import Scene, Strip, theatre
 from ui.controls.control import Choice
 from ui.controls.head_control import HeadControl
-from ui.course.check import Part, checked_matrix
+from ui.course.check import Part, Shown, checked_matrix
 from ui.engine import numbers
 from ui.text import piece
 from ui.views.attention_kinds import KINDS, READABLE
@@ -85,7 +85,7 @@ def scene(writing: Trace, step: int, cross: list[float], own: list[float]) -> Sc
     )
 
 
-def numbers_of_step(writing: Trace, step: int, head: Head, averaged: bool, shown: str) -> None:
+def numbers_of_step(writing: Trace, step: int, head: Head, averaged: bool, shown: str) -> Shown:
     """One row of the step's numbers, each of which Check works out."""
     read = piece(writing.tgt[step].text)
     at = [id for id, _ in state.candidates(writing, step)]
@@ -98,7 +98,7 @@ def numbers_of_step(writing: Trace, step: int, head: Head, averaged: bool, shown
             "the score of each of them",
             "What the decoder returned for this step times the embedding of each entry: the larger, the likelier.",
         )  # fmt: skip
-        checked_matrix(
+        return checked_matrix(
             writing,
             "probabilities" if likely else "logits",
             Caption(f"Step {step + 1}: {what}", how_to_read),
@@ -107,11 +107,10 @@ def numbers_of_step(writing: Trace, step: int, head: Head, averaged: bool, shown
             scale=Scale("weight" if likely else "signed"),
             start=(0, at.index(writing.labels[step].id)),
         )
-        return
     kind = KIND if shown == SENTENCE else "decoder"
     name, one = weights_name(writing, kind, head, averaged)
     columns = range(len(writing.src))[:READABLE] if shown == SENTENCE else range(step + 1)[-READABLE:]
-    checked_matrix(
+    return checked_matrix(
         writing,
         name,
         Caption(

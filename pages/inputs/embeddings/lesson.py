@@ -24,7 +24,7 @@ from ui.components.matrix import Caption, Labels, Scale, matrix
 from ui.controls.address import read_pair, write_pair
 from ui.controls.control import Choice
 from ui.controls.stack_control import STACK
-from ui.course.check import check_cell, checked_matrix, compute_it_yourself, fill_in
+from ui.course.check import Shown, check_cell, checked_matrix, compute_it_yourself, fill_in
 from ui.course.lesson import Bench, Lesson, OnMap
 from ui.text import in_markdown, number
 from ui.views.attention_kinds import READABLE
@@ -74,13 +74,13 @@ def tokens_of_side(trace: Trace) -> tuple[Token, ...]:
     return trace.tokens(STACK.value(trace.model).tokens)
 
 
-def see(trace: Trace) -> None:
+def see(trace: Trace) -> Shown | None:
     if STACK.value(trace.model).tokens == "tgt":
         shifted_inputs(trace)
     what = STEPS[STEP.value()]
     if not what:
         cosine_matrix(trace)
-        return
+        return None
     rows, d_model = trace.tensors[tensor_name(trace)].shape
     shown = checked_matrix(
         trace,
@@ -98,6 +98,7 @@ def see(trace: Trace) -> None:
         long_way(trace, tokens_of_side(trace)[shown.cell[0]])
     else:
         sizes(trace)
+    return shown
 
 
 def sizes(trace: Trace) -> None:
@@ -181,10 +182,11 @@ def chosen_pair(trace: Trace) -> tuple[int, int]:
     return read_pair("cell", (n, n), (0, min(1, n - 1)))
 
 
-def check(trace: Trace) -> None:
-    if STEPS[STEP.value()]:
-        check_cell(trace)
+def check(shown: Shown | Trace) -> None:
+    if isinstance(shown, Shown):
+        check_cell(shown)
         return
+    trace = shown
     (row, column), tokens = chosen_pair(trace), tokens_of_side(trace)
     numbers, name = engine.numbers(trace), tensor_name(trace)
     result = worked_cosine(numbers, name, row, column)

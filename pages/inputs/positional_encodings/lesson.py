@@ -15,7 +15,7 @@ from pages.inputs.positional_encodings.simpler_rules import candidates, small_ta
 from ui.components.matrix import Caption, Labels
 from ui.controls.control import Choice
 from ui.controls.stack_control import STACK
-from ui.course.check import Part, check_cell, checked_matrix
+from ui.course.check import Part, Shown, check_cell, checked_matrix
 from ui.course.lesson import Bench, Lesson, OnMap
 from ui.course.quiz import Question
 from ui.text import in_markdown, number
@@ -73,14 +73,14 @@ def controls(trace: Trace) -> None:
     dimensions(trace).draw()
 
 
-def see(trace: Trace) -> None:
+def see(trace: Trace) -> Shown:
     stack, tokens = STACK.value(trace.model), tokens_of_side(trace)
     name, title, how_to_read = TENSORS[NUMBERS.value()]
     every = dimensions(trace)
     d_model = trace.model.config.d_model
     if stack.tokens == "tgt":
         shifted_inputs(trace)
-    checked_matrix(
+    shown = checked_matrix(
         trace,
         f"{stack.embedding}.{name}",
         Caption(
@@ -95,10 +95,7 @@ def see(trace: Trace) -> None:
         start=(min(2, len(tokens) - 1), 2),
     )
     look_closer(tokens, d_model)
-
-
-def check(trace: Trace) -> None:
-    check_cell(trace)
+    return shown
 
 
 def predict(trace: Trace) -> Sequence[Question]:
@@ -164,7 +161,7 @@ LESSON = Lesson(
     asks="How does the model know which word comes first?",
     idea=idea,
     predict=predict,
-    bench=Bench(controls=controls, see=see, check=check, do=do),
+    bench=Bench(controls=controls, see=see, check=check_cell, do=do),
     code=(sinusoidal_encoding, Sinusoidal, rotation, Rotary, shuffle),
     on_map=OnMap(opens=("encoder.positions", "decoder.positions")),
 )

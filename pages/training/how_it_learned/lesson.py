@@ -76,8 +76,8 @@ def check(trace: Trace) -> None:
     caption = Caption(f"{inside} at step {chosen():,}", "A row for each piece of the last translation; in nats.")
     # One scale for all snapshots, so that one sees the losses pale: a little more than a blind guess costs.
     scale = Scale("positive", limit=math.ceil(math.log(read.model.config.vocab_size)) + 1.0, digits=4)
-    checked_matrix(read, INSIDE[inside], caption, labels=Labels(rows, ("loss",)), scale=scale)
-    check_cell(read)
+    shown = checked_matrix(read, INSIDE[inside], caption, labels=Labels(rows, ("loss",)), scale=scale)
+    check_cell(shown)
 
 
 def do(trace: Trace) -> None:

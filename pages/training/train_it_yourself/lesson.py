@@ -13,12 +13,12 @@ from training.live.toy import BATCH_SIZE, EXAMPLE, MAX_LETTERS, Watch, answered,
 from training.loop.loss import batch_loss
 from training.loop.schedule import learning_rate_factor
 from training.loop.updates import training_steps
+from ui import engine
 from ui.components.matrix import Caption, Labels, Scale
 from ui.controls.control import Choice
 from ui.course.check import check_cell, checked_matrix
 from ui.course.lesson import Bench, Lesson, OnMap
 from ui.course.quiz import Question
-from ui.engine import model_lock
 
 LOSS, PROBABILITY = "Loss of each letter", "Probabilities"
 TRIALS = {"Your own letters": own_letters, "Teach the translator": teach}
@@ -65,17 +65,20 @@ def check(trace: Trace) -> None:
     if model is None:
         no_model_yet("After the training, you can work out here how the loss came about.")
         return
-    with model_lock:
-        read = answered(model[1], model[0].task, EXAMPLE)
+    read = engine.alone(lambda: answered(model[1], model[0].task, EXAMPLE))
     rows = tuple(token.text for token in read.labels)
     if inside == LOSS:
         caption = Caption("Loss of each letter", f"A row for each letter of the right answer to {EXAMPLE}.")
-        checked_matrix(read, "losses", caption, labels=Labels(rows, ("loss",)), scale=Scale("positive", digits=4))
+        shown = checked_matrix(
+            read, "losses", caption, labels=Labels(rows, ("loss",)), scale=Scale("positive", digits=4)
+        )
     else:
         columns = tuple(read.model.tokenizer.piece_text(id) for id in range(read.model.config.vocab_size))
         caption = Caption("Probabilities", "A row for each letter of the right answer, a column for each piece.")
-        checked_matrix(read, "probabilities", caption, labels=Labels(rows, columns), scale=Scale("positive", limit=1))
-    check_cell(read)
+        shown = checked_matrix(
+            read, "probabilities", caption, labels=Labels(rows, columns), scale=Scale("positive", limit=1)
+        )
+    check_cell(shown)
 
 
 def do(trace: Trace) -> None:

@@ -9,8 +9,8 @@ from model.trace import Trace
 from model.trace import trace as trace_anew
 from pages.training.train_it_yourself.tiny import learned, no_model_yet
 from training.live.toy import MAX_LETTERS, TASKS
+from ui import engine
 from ui.components.matrix import Caption, Labels, matrix
-from ui.engine import model_lock
 from ui.text import chance, in_markdown
 from ui.views.charts.tables import table
 
@@ -37,8 +37,7 @@ def own_letters(trace: Trace) -> None:
         no_model_yet("After the training, your model reads these letters here.")
         return
     choice, network = model
-    with model_lock:
-        read = trace_anew(network, letters, decoding=Greedy(max_steps=MOST))
+    read = engine.alone(lambda: trace_anew(network, letters, decoding=Greedy(max_steps=MOST)))
     answer, right = read.translation, TASKS[choice.task](letters)
     verdict = "That is right." if answer == right else f"Right is **{right}**."
     st.markdown(f"{letters} → **{in_markdown(answer or '(nothing)')}** {verdict}")

@@ -15,7 +15,7 @@ from pages.variants.positions_six_ways.turning import HEAD, head_of, product, tu
 from ui import engine
 from ui.components.matrix import Caption
 from ui.controls.control import Choice
-from ui.course.check import Part, check_cell, checked_matrix
+from ui.course.check import Part, Shown, check_cell, checked_matrix
 from ui.course.lesson import Bench, Lesson, OnMap
 from ui.course.quiz import Question
 from ui.text import bold, magnitude, number
@@ -88,7 +88,7 @@ def controls(trace: Trace) -> None:
     STEP.draw()
 
 
-def see(trace: Trace) -> None:
+def see(trace: Trace) -> Shown:
     scheme, step, head = SCHEME.value(), STEP.value(), head_of(trace)
     shown = *SHOWN[scheme], ("weights", "The weights", "0 to 1; each row adds up to 1.")
     name, title, how_to_read = shown[STEP.options.index(step)]
@@ -96,8 +96,9 @@ def see(trace: Trace) -> None:
     caption = Caption(f"{title} ({scheme}, layer {head.layer + 1}, head {head.head + 1})", how_to_read)
     part = Part(n_columns=16 if name == "rotated_q" else None)
     start = turned_cell(other.tensors[f"{trace.path(head)}.{name}"][head.head][:, :16]) if name == "rotated_q" else None
-    checked_matrix(other, f"{trace.path(head)}.{name}", caption, head=head.head, part=part, start=start)
+    shown = checked_matrix(other, f"{trace.path(head)}.{name}", caption, head=head.head, part=part, start=start)
     st.caption(said_of(scheme, trace, other))
+    return shown
 
 
 def turned_cell(queries: Array) -> tuple[int, int]:

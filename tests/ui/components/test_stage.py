@@ -45,9 +45,19 @@ def one_stack() -> Trace:
 
 
 def unpacked(text: str) -> np.ndarray:
-    """The numbers of `packed`, one after the other, in float32."""
-    high, low = np.frombuffer(zlib.decompress(b64decode(text)), np.uint8).reshape(2, -1)
-    return np.stack([low, high], 1).copy().view("<f2").ravel().astype(np.float32)
+    """The numbers of `packed`, one after the other."""
+    first, others = np.frombuffer(zlib.decompress(b64decode(text)), np.uint8).reshape(2, -1).tolist()
+    special = {240: "nan", 241: "inf", 242: "-inf"}
+    return np.array(
+        [
+            float(special.get(a) or f"{'-' * (a >= 120)}{a % 10}.{b:02}e{a // 10 % 12 - 7}")
+            for a, b in zip(first, others, strict=True)
+        ]
+    )
+
+
+def three_digits(array: np.ndarray) -> np.ndarray:
+    return np.array([float(f"{value:.2e}") for value in array.ravel()]).reshape(array.shape)
 
 
 def length(moments: list[Moment]) -> float:
@@ -56,31 +66,25 @@ def length(moments: list[Moment]) -> float:
 
 
 def arrays(data: dict) -> dict[str, np.ndarray]:
-    numbers, at = unpacked(data["numbers"]), 0
-    found = {}
-    for name, shape in data["tensors"]:
-        size = int(np.prod(shape))
-        found[name] = numbers[at : at + size].reshape(shape)
-        at += size
-    assert at == numbers.size
-    return found
+    numbers = unpacked(data["numbers"])
+    return {name: numbers[at : at + int(np.prod(shape))].reshape(shape) for name, shape, at in data["tensors"]}
 
 
 @pytest.mark.parametrize("sentence", SENTENCES)
-def test_every_number_is_that_of_an_independent_pass_to_float16(sentence: str) -> None:
+def test_every_number_is_that_of_an_independent_pass_to_three_digits(sentence: str) -> None:
     one = engine.trace(sentence)
     oracle = translated(sentence)
     for name, shown in arrays(stage_data(one)).items():
         true = oracle[name]
         assert shown.shape == true.shape, name
-        assert np.allclose(shown, true, rtol=2**-11, atol=2e-4), name
+        assert np.allclose(shown, true, rtol=5e-3, atol=2e-4), name
 
 
 def test_a_model_of_one_stack_is_sent_whole_too() -> None:
     one = one_stack()
     data = stage_data(one)
     for name, shown in arrays(data).items():
-        assert np.array_equal(shown, one.tensors[name].astype(np.float16).astype(np.float32)), name
+        assert np.allclose(shown, three_digits(one.tensors[name]), rtol=1e-9, atol=1e-9), name
     (panel,) = data["panels"]
     assert [part["kind"] for part in panel["parts"]][:2] == ["embedding", "attention"]
     assert all(part["causal"] for part in panel["parts"] if part["kind"] == "attention")
@@ -126,7 +130,7 @@ def test_an_encoder_alone_is_drawn_block_by_block_and_fills_its_blank(ids: tuple
     assert panel.parts[-2].result in one.model.anatomy.tensors["logits"].reads
     data = stage_data(one)
     for name, shown in arrays(data).items():
-        assert np.array_equal(shown, one.tensors[name].astype(np.float16).astype(np.float32)), name
+        assert np.allclose(shown, three_digits(one.tensors[name]), rtol=1e-9, atol=1e-9), name
     assert (data["intro"], data["counts"], data["given"]) == ("The encoder reads English.", "Piece", len(ids))
     moments = story(one)
     assert moments[0].caption.startswith("The text is" if ids == BLANK else "The two texts are")
@@ -140,11 +144,11 @@ def test_an_encoder_alone_is_drawn_block_by_block_and_fills_its_blank(ids: tuple
     assert data["steps"][2]["written"] == one.model.tokenizer.decode([40, best, 42])
 
 
-def test_what_is_packed_comes_back_in_order() -> None:
-    first, second = np.array([[1.5, -2.25], [0.0, 65504.0]]), np.array([6.104e-05, -1e-7, np.inf])
-    assert np.array_equal(
-        unpacked(packed([first, second])), np.array([1.5, -2.25, 0, 65504, 2**-14, -2 * 2**-24, np.inf])
-    )
+def test_what_is_packed_comes_back_in_order_with_three_digits() -> None:
+    first = np.array([[1.5, -2.254], [0.0, 65504.0]])
+    second = np.array([6.104e-05, -1.004e-7, 2e-9, 0.09996, -9.996, 99_960, np.inf, -np.inf, np.nan, -1e9])
+    shown = [1.5, -2.25, 0, 65500, 6.1e-05, -1e-7, 2e-9, 0.1, -10, np.inf, np.inf, -np.inf, np.nan, -np.inf]
+    assert np.allclose(unpacked(packed([first, second])), shown, rtol=1e-9, atol=1e-12, equal_nan=True)
 
 
 @pytest.mark.parametrize("sentence", SENTENCES)

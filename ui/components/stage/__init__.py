@@ -72,13 +72,13 @@ def clip(
 def asked(tensors: list[list[Any]], sent: object, probabilities: tuple[int, int]) -> Cell | None:
     """What the browser asks about. What it sends is checked, not believed.
 
-    Args: tensors: name and shape of each that was sent; probabilities: the shape of those, which are not sent
+    Args: tensors: name, shape and start of each that was sent; probabilities: the shape of those, which are not sent
     """
     if not isinstance(sent, list) or not sent or not all(type(n) is int for n in sent):
         return None
     number, *index = sent
     if not -1 <= number < len(tensors):
         return None
-    name, shape = tensors[number] if number >= 0 else ("probabilities", probabilities)
+    name, shape = tensors[number][:2] if number >= 0 else ("probabilities", probabilities)
     fits = len(index) == len(shape) and all(0 <= i < size for i, size in zip(index, shape, strict=True))
     return (name, tuple(index)) if fits else None

@@ -1,12 +1,10 @@
-// The numbers of a sentence, as they came: float16, high bytes first, deflated.
+// The numbers of a sentence, as they came: three digits in two bytes each, see `packed` of data.py.
 
-/** One float16 as a number. */
-function half(high, low) {
-  const exponent = (high >> 2) & 31;
-  const fraction = ((high & 3) << 8) | low;
-  const sign = high & 128 ? -1 : 1;
-  if (exponent === 31) return fraction ? NaN : sign * Infinity;
-  return exponent ? sign * 2 ** (exponent - 15) * (1 + fraction / 1024) : (sign * fraction) / 2 ** 24;
+/** A number from its two bytes: sign, power of ten and first digit; the other two digits. */
+function threeDigits(first, others) {
+  if (first >= 240) return [NaN, Infinity, -Infinity][first - 240];
+  const size = (100 * (first % 10) + others) / 10 ** (9 - (Math.floor(first / 10) % 12));
+  return first < 120 ? size : -size;
 }
 
 async function inflate(base64) {
@@ -28,8 +26,8 @@ function limitOf(tensor) {
 
 /** The data with its tensors by name and shape, still without values: enough to draw the machine at rest. */
 function shaped(data) {
-  const tensors = data.tensors.map(([name, shape]) => {
-    const tensor = { name, shape, values: null };
+  const tensors = data.tensors.map(([name, shape, start]) => {
+    const tensor = { name, shape, start, values: null };
     tensor.compared = [tensor]; // those whose colours have one limit
     return tensor;
   });
@@ -49,10 +47,9 @@ function shaped(data) {
 async function fill(data) {
   const bytes = await inflate(data.numbers);
   const n = bytes.length / 2;
-  let at = 0;
   for (const tensor of data.tensors) {
-    tensor.values = new Float32Array(tensor.shape.reduce((a, b) => a * b, 1));
-    for (let i = 0; i < tensor.values.length; i++, at++) tensor.values[i] = half(bytes[at], bytes[n + at]);
+    tensor.values = new Float64Array(tensor.shape.reduce((a, b) => a * b, 1));
+    for (let i = 0, at = tensor.start; i < tensor.values.length; i++, at++) tensor.values[i] = threeDigits(bytes[at], bytes[n + at]);
   }
 }
 
