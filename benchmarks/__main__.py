@@ -6,6 +6,7 @@ from benchmarks import (
     fine_tuning,
     lessons,
     load,
+    malice,
     memory,
     peers,
     poll,
@@ -18,7 +19,7 @@ from benchmarks import (
 from benchmarks.report import report
 
 PARTS = (
-    *(peers, browser, ride, lessons, views, load, classroom, poll, training, fine_tuning, strangers),
+    *(peers, browser, ride, lessons, views, load, classroom, malice, poll, training, fine_tuning, strangers),
     *(memory, start),
 )
 report([figure for part in PARTS for figure in part.measure()])

@@ -19,6 +19,7 @@ from hub.results import Covered, Kind, ModelFacts, Prediction, Reading
 
 MAX_TEXT_BYTES = 2**22  # of an answer without its weights
 MAX_WEIGHT_BYTES = 2**28  # of all heads on one sentence; 80 layers of 64 heads on 100 tokens take 205 MB
+MAX_TOKEN = 300  # characters of a token's text; longer ones are cut
 MAX_ERROR = 500  # characters of a sentence about what is wrong
 
 Answer = int | ModelFacts | Reading | ModelError
@@ -85,7 +86,7 @@ def _facts(plain: dict[str, Any]) -> ModelFacts:
         str(plain["model_type"]),
         int(plain["n_parameters"]),
         int(plain["longest"]),
-        None if mask is None else str(mask),
+        None if mask is None else _short(mask),
         bool(plain["predicts"]),
     )
 
@@ -99,15 +100,15 @@ def _reading(plain: dict[str, Any], worker: Connection) -> Reading:
         _texts(plain["tokens"]),
         int(plain["n_cut"]),
         tuple(_maps(one, shape, worker) for one, shape in zip(plain["maps"], shapes, strict=True)),
-        str(plain["predicted"]),
-        tuple(Prediction(str(one["text"]), float(one["probability"])) for one in plain["predictions"]),
+        _short(plain["predicted"]),
+        tuple(Prediction(_short(one["text"]), float(one["probability"])) for one in plain["predictions"]),
         str(plain["written"]),
         None if covered is None else _covered(covered),
     )
 
 
 def _covered(plain: dict[str, Any]) -> Covered:
-    return Covered(str(plain["text"]), float(plain["probability"]), int(plain["rank"]), int(plain["among"]))
+    return Covered(_short(plain["text"]), float(plain["probability"]), int(plain["rank"]), int(plain["among"]))
 
 
 def _maps(plain: dict[str, Any], shape: tuple[int, ...], worker: Connection) -> AttentionMaps:
@@ -134,4 +135,10 @@ def _kind(text: object) -> Kind:
 
 
 def _texts(values: list[object]) -> tuple[str, ...]:
-    return tuple(str(value) for value in values)
+    return tuple(_short(value) for value in values)
+
+
+def _short(value: object) -> str:
+    """A text as it can be shown: a stranger's vocabulary may hold entries of millions of signs."""
+    text = str(value)
+    return text if len(text) <= MAX_TOKEN else f"{text[:MAX_TOKEN]}…"
