@@ -15,6 +15,7 @@ from model.files.checkpoint import CheckpointError
 from processes import barriers
 from serving.fair_share import FairShare
 from serving.first_visit import first_visit, ready
+from serving.own_names import OwnNames
 from ui.engine import warm_up
 
 try:
@@ -28,5 +29,5 @@ app = st.App(
     "pages/router/script.py",
     lifespan=first_visit,
     routes=[Route("/ready", ready)],
-    middleware=[Middleware(FairShare)],
+    middleware=[Middleware(OwnNames), Middleware(FairShare)],
 )

@@ -7,6 +7,7 @@ from benchmarks import (
     fine_tuning,
     lessons,
     load,
+    malice,
     memory,
     peers,
     poll,
@@ -19,7 +20,8 @@ from benchmarks import (
 from benchmarks.kit.report import report
 
 PARTS = (
-    *(peers, browser, ride, lessons, views, load, answers, classroom, poll, training, fine_tuning, strangers),
+    *(peers, browser, ride, lessons, views, load, answers, classroom, malice, poll, training),
+    *(fine_tuning, strangers),
     *(memory, start),
 )
 report([figure for part in PARTS for figure in part.measure()])

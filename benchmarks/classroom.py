@@ -26,7 +26,7 @@ VISITOR_BAR_MB = 5
 GROWTH_BAR = 1.05  # memory in the last third of the time, as a multiple of the middle one: what counts as flat
 
 
-def _cookies(url: str) -> str:
+def cookies_of(url: str) -> str:
     """What the proxy gives a new browser to keep, as it sends it back."""
     with urllib.request.urlopen(url, timeout=60) as answer:
         given = answer.headers.get_all("Set-Cookie", [])
@@ -56,7 +56,7 @@ async def _class(
     server: Server, processes: _Processes, new: Iterator[str], n: int, seconds: float
 ) -> tuple[Answers, float, list[float]]:
     """What the learners typed and got, the seconds it took, and the memory of the app from time to time."""
-    cookies, memory = [_cookies(server.url) for _ in range(n)], []
+    cookies, memory = [cookies_of(server.url) for _ in range(n)], []
     work = asyncio.ensure_future(crowd(server.stream, cookies, new, seconds, PAUSE))
     while not work.done():
         await asyncio.wait([work], timeout=LOOK_SECONDS)
@@ -68,7 +68,7 @@ def measure(n: int = VISITORS, seconds: float = SECONDS) -> list[Figure]:
     with serve_many(os.cpu_count() or 1) as server:
         processes, new = _Processes(server), sentences(seed=100)
         few, warm_seconds, often = WARM
-        cookies = [_cookies(server.url) for _ in range(few)]
+        cookies = [cookies_of(server.url) for _ in range(few)]
         asyncio.run(crowd(server.stream, cookies, new, warm_seconds, often))
         before, used = processes.memory_mb(), processes.seconds()
         answers, took, memory = asyncio.run(_class(server, processes, new, n, seconds))

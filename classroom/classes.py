@@ -7,14 +7,24 @@ class and reaches no other.
 import re
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
-from sqlalchemy import delete, func, or_, select, update
+from sqlalchemy import Delete, delete, func, or_, select, update
 from sqlalchemy.orm import Session
 
 from classroom import limits
 from classroom.database import Database
-from classroom.errors import NoSuchClassError, NotPossibleError, NotTheTeacherError, TooManyTriesError
+from classroom.errors import (
+    FullError,
+    LeftError,
+    NoSuchClassError,
+    NotPossibleError,
+    NotTheTeacherError,
+    StoreError,
+    TooManyTriesError,
+)
+from classroom.limits import Origin
 from classroom.tables import Class, Learner
 from classroom.words import clean, hashed, new_code, new_secret, read_code, same
 
@@ -30,7 +40,22 @@ NO_CLASS = "There is no class with this code: look at it once more, it has six l
 NOT_YOURS = "This is not the teacher's link of a class: use the whole link that you were given when you opened it."
 LOCKED = "This class lets nobody else in: ask your teacher."
 CROWDED = f"This class is full: {MAX_LEARNERS} learners are in it."
-WAIT = "There were too many tries from your network: wait ten minutes, then try again."
+LEFT = "You have left this class in another tab. To come back, load this page again and type the code."
+WAIT = "You have tried too many codes: wait ten minutes, then try again."
+WAIT_ALL = (
+    "Others in your network have tried too many codes: wait ten minutes, or ask your teacher to open their secret link "
+    "in this network; then your code works at once."
+)
+NOT_DELETED = (
+    "The server's disk is full, so the class could not be deleted, and all of it is still there: have somebody make "
+    "room on the disk, then press again."
+)
+NOT_LEFT = (
+    "The server's disk is full, so your answers could not be deleted, and you are still in the class: tell your "
+    "teacher."
+)
+MANY_CLASSES = "You have opened many classes: wait an hour, or delete one that you have."
+MANY_CLASSES_ALL = "Many classes were opened from your network: wait an hour, then try again."
 
 
 @dataclass(frozen=True)
@@ -85,55 +110,73 @@ def seconds() -> int:
 # --- the teacher -----------------------------------------------------------------------------------------------------
 
 
-def open_class(db: Database, title: str, address: str, now: int | None = None) -> tuple[Teacher, str]:
+def open_class(
+    db: Database, title: str, address: str, now: int | None = None, visitor: str = ""
+) -> tuple[Teacher, str]:
     """A new class, and the secret of its teacher, which is kept nowhere.
 
+    Args:   address, visitor: see `limits.Origin`
     Raises: TooManyTriesError; StoreError
     """
     now = seconds() if now is None else now
-    secret = new_secret()
+    secret, origin = new_secret(), Origin(address, visitor)
     with db.writing() as session:
-        within = limits.count(session, limits.CLASSES, address, now)
-        if within:
+        within = limits.count(session, limits.CLASSES, origin, now)
+        if all(within):
             taken = set(session.scalars(select(Class.code)))
             code = next(code for code in iter(new_code, None) if code not in taken)
             made = Class(code=code, secret_hash=hashed(secret), title=clean(title, MAX_TITLE), opened=now)
             session.add(made)
-    if not within:
-        raise TooManyTriesError("Many classes were opened from your network: wait an hour, then try again.")
+            limits.use(session, code, address, now)
+    if not all(within):
+        raise TooManyTriesError(MANY_CLASSES_ALL if within.visitor else MANY_CLASSES)
     return Teacher(made.id, made.code, made.title), secret
 
 
 def teach(db: Database, code: str, secret: str, address: str, now: int | None = None) -> Teacher:
-    """The teacher's side of a class, for whoever knows its secret.
+    """The teacher's side of a class, for whoever knows its secret, however many did not.
 
-    Raises: NotTheTeacherError, TooManyTriesError; StoreError
-    """
-    found = _tried(db, limits.SECRETS, code, address, now, secret)
-    if found is None:
-        raise NotTheTeacherError(NOT_YOURS)
-    return Teacher(found.id, found.code, found.title)
-
-
-def _tried(
-    db: Database, limit: limits.Limit, code: str, address: str, now: int | None, secret: str | None = None
-) -> Class | None:
-    """The class with a code and, if one is asked for, a secret; None counts as a wrong try.
-
-    The try is counted before its result is known, so that of many at one moment no more than the limit learn anything.
+    Raises: NotTheTeacherError; StoreError
     """
     now = seconds() if now is None else now
     with db.reading() as session:
-        limits.refuse(session, limit, address, now)
-    with db.writing() as session:
-        within = limits.count(session, limit, address, now)
-        found = session.scalar(select(Class).where(Class.code == read_code(code))) if within else None
-        if found and secret is not None and not same(secret, found.secret_hash):
-            found = None
-        if found:
-            limits.take_back(session, limit, address)
-    if not within:
-        raise TooManyTriesError(WAIT)
+        found = session.scalar(select(Class).where(Class.code == read_code(code)))
+        if not found or not same(secret, found.secret_hash):
+            raise NotTheTeacherError(NOT_YOURS)
+        known = limits.in_use(session, found.code, address, now)
+    if not known:
+        with suppress(StoreError), db.writing() as session:  # a full disk shuts no teacher out
+            limits.use(session, found.code, address, now)
+    return Teacher(found.id, found.code, found.title)
+
+
+def _by_code(db: Database, code: str, origin: Origin, now: int) -> Class:
+    """The class with a code. A code that is in use at an address is right there, whoever else guesses.
+
+    The try is counted before its result is known, so that of many at one moment no more than the limit learn anything.
+
+    Raises: NoSuchClassError, TooManyTriesError
+    """
+
+    def look(session: Session, within: limits.Within) -> Class | None:
+        found = session.scalar(select(Class).where(Class.code == read_code(code))) if within.visitor else None
+        known = within.address or (found and limits.in_use(session, found.code, origin.address, now))
+        return found if known else None
+
+    with db.reading() as session:
+        within = limits.left(session, limits.CODES, origin, now)
+        found = look(session, within)
+    if found or all(within):
+        with db.writing() as session:
+            within = limits.count(session, limits.CODES, origin, now)
+            found = look(session, within)
+            if found:
+                limits.take_back(session, limits.CODES, origin)
+                limits.use(session, found.code, origin.address, now)
+    if found is None:
+        if all(within):
+            raise NoSuchClassError(NO_CLASS)
+        raise TooManyTriesError(WAIT_ALL if within.visitor else WAIT)
     return found
 
 
@@ -160,11 +203,25 @@ def lock_class(db: Database, teacher: Teacher, locked: bool) -> None:
 def delete_class(db: Database, teacher: Teacher) -> None:
     """Delete a class with everything in it. Once more does nothing.
 
-    Raises: StoreError
+    Raises: StoreError; then all of it is still there
     """
-    with db.writing() as session:
-        session.execute(delete(Class).where(Class.id == teacher.class_id))
-    db.tidy()
+    _delete(db, delete(Class).where(Class.id == teacher.class_id), NOT_DELETED)
+
+
+def _delete(db: Database, what: Delete, full: str) -> None:
+    """Delete rows. A full disk may have room again once the journal is cleared. Args: full: what to say if not"""
+    for again in (True, False):
+        try:
+            with db.writing() as session:
+                session.execute(what)
+            break
+        except FullError as error:
+            if not again:
+                raise FullError(full) from error
+            with suppress(StoreError):
+                db.tidy()
+    with suppress(StoreError):  # it is deleted; what is left in the journal goes with the next one
+        db.tidy()
 
 
 def people(db: Database, teacher: Teacher, now: int | None = None) -> list[Somebody]:
@@ -207,16 +264,16 @@ def send(db: Database, teacher: Teacher, page: str, state: Mapping[str, str], pa
 # --- a learner -------------------------------------------------------------------------------------------------------
 
 
-def join(db: Database, code: str, token: str, nickname: str, address: str, now: int | None = None) -> Member:
+def join(
+    db: Database, code: str, token: str, nickname: str, address: str, now: int | None = None, visitor: str = ""
+) -> Member:
     """Join a class, or come back to it under the name that one gave first.
 
-    Args:   token: the browser's own, from `words.new_secret`
+    Args:   token: the browser's own, from `words.new_secret`; address, visitor: see `limits.Origin`
     Raises: NoSuchClassError, TooManyTriesError, NotPossibleError; StoreError
     """
     now = seconds() if now is None else now
-    found = _tried(db, limits.CODES, code, address, now)
-    if found is None:
-        raise NoSuchClassError(NO_CLASS)
+    found = _by_code(db, code, Origin(address, visitor), now)
     with db.writing() as session:
         room = session.get(Class, found.id, with_for_update=True)
         if room is None:
@@ -247,11 +304,11 @@ def come_back(db: Database, code: str, token: str) -> Member | None:
 def present(session: Session, member: Member, lock: bool = False) -> Learner:
     """The row of a learner; with a lock until the session ends, so that two changes come one after the other.
 
-    Raises: NoSuchClassError if the class was deleted
+    Raises: LeftError if they have left; NoSuchClassError if the class was deleted
     """
     found = session.get(Learner, member.learner_id, with_for_update={"key_share": True} if lock else None)
     if found is None:
-        raise NoSuchClassError(ENDED)
+        raise NoSuchClassError(ENDED) if session.get(Class, member.class_id) is None else LeftError(LEFT)
     return found
 
 
@@ -291,9 +348,7 @@ def leave(db: Database, member: Member) -> None:
 
     Raises: StoreError
     """
-    with db.writing() as session:
-        session.execute(delete(Learner).where(Learner.id == member.learner_id))
-    db.tidy()
+    _delete(db, delete(Learner).where(Learner.id == member.learner_id), NOT_LEFT)
 
 
 def place_of(found: Class) -> Place | None:

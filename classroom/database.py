@@ -17,7 +17,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.orm import Session
 
-from classroom.errors import BusyError, FullError, GoneError, NewerError, SettingError, StoreError
+from classroom.errors import BusyError, FullError, GoneError, NewerError, NotPossibleError, SettingError, StoreError
 from classroom.setting import FILE, SETTING
 
 MIGRATIONS = Path(__file__).parent / "migrations"
@@ -28,6 +28,7 @@ _LOCK = 7_206_061_997  # of PostgreSQL's advisory locks, the one for migrations
 _migrating = threading.Lock()  # alembic knows one migration at a time in a process
 
 NOT_NAMED = f"The setting {SETTING} must name a database as sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME."
+ODD = "This cannot be kept: it holds a number or a sign that no database can hold."
 BUSY = "Too many are writing at this moment, so this was not kept: send it once more."
 FULL = "The server's disk is full, so this was not kept; what was kept before is still there."
 GONE = "The database of classes cannot be reached, so this was not kept: try again, or tell whoever runs the server."
@@ -196,9 +197,13 @@ def _told() -> Iterator[None]:
     except PoolTimeoutError as error:
         raise BusyError(BUSY) from error
     except DBAPIError as error:
+        if (getattr(error.orig, "sqlstate", None) or "").startswith("22"):
+            raise NotPossibleError(ODD) from error
         raise _sentence(error.orig) from error
     except (sqlite3.Error, OSError) as error:
         raise _sentence(error) from error
+    except (OverflowError, UnicodeError) as error:  # a number or a text that no database can hold
+        raise NotPossibleError(ODD) from error
 
 
 def _sentence(error: BaseException | None) -> StoreError:

@@ -9,6 +9,10 @@ class NoSuchClassError(ClassError):
     """There is no class with such a code, or not any more."""
 
 
+class LeftError(NoSuchClassError):
+    """A learner has left the class, in another tab."""
+
+
 class NotTheTeacherError(ClassError):
     """Somebody came to the teacher's side without its secret."""
 

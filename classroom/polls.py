@@ -63,10 +63,14 @@ class Overview:
 
 @dataclass(frozen=True)
 class Board:
-    """What all learners of a class see: the newest question, with counts only once they are revealed."""
+    """What all learners of a class see: the newest question, with counts only once they are revealed.
+
+    learners: who is in the class
+    """
 
     poll: Shown | None
     place: Place | None
+    learners: frozenset[int]
 
 
 def read_chosen(text: str) -> frozenset[int]:
@@ -84,7 +88,7 @@ def checked(asked: Asked) -> Asked:
     """
     texts = (asked.text, asked.why, *asked.options)
     if asked.lesson:  # these come from the app itself, and may have lines
-        text, why, *options = (text.replace("\0", "") for text in texts)
+        text, why, *options = (text.replace("\0", "").encode("utf-8", "replace").decode() for text in texts)
     else:
         text, why, *options = (clean(text, MAX_TEXT) for text in texts)
     if not text or len(text) > MAX_TEXT or len(why) > MAX_TEXT:
@@ -227,13 +231,14 @@ def board(db: Database, member: Member) -> Board:
         found = session.get(Class, member.class_id)
         if found is None:
             raise NoSuchClassError(ENDED)
+        learners = frozenset(session.scalars(select(Learner.id).where(Learner.class_id == found.id)))
         poll = session.scalar(select(Poll).where(Poll.class_id == found.id).order_by(Poll.number.desc()).limit(1))
         if poll is None:
-            return Board(None, place_of(found))
+            return Board(None, place_of(found), learners)
         (shown,) = _with_counts(session, [poll]) if poll.revealed else (_shown(poll, [0] * len(poll.options), 0),)
         if not (poll.closed and poll.revealed):  # nobody learns from the page's data what they are still asked
             shown = replace(shown, asked=replace(shown.asked, right=frozenset(), why=""))
-        return Board(shown, place_of(found))
+        return Board(shown, place_of(found), learners)
 
 
 class Boards:
@@ -245,9 +250,12 @@ class Boards:
         self._known: cachetools.TTLCache[int, Board] = cachetools.TTLCache(1000, FRESH_SECONDS)
 
     def of(self, member: Member) -> Board:
-        """Raises: NoSuchClassError; StoreError"""
+        """Raises: LeftError if they have left, in another tab; NoSuchClassError; StoreError"""
         with self._lock:
             known = self._known.get(member.class_id)
             if known is None:
                 known = self._known[member.class_id] = board(self._db, member)
-            return known
+        if member.learner_id not in known.learners:  # unless they have joined just now
+            with self._db.reading() as session:
+                present(session, member)
+        return known

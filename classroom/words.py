@@ -4,6 +4,7 @@ import csv
 import hashlib
 import hmac
 import io
+import re
 import secrets
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -13,7 +14,8 @@ SIGNS = "CDFHJKMNPRTWXY3479"
 CODE_LENGTH = 6  # 34 million codes
 MAX_MARKS = 2  # combining marks on one letter; more pile up over the lines above
 _DROPPED = ("Cc", "Cf", "Cs", "Co", "Cn")  # control, direction, half a sign, private, no sign at all
-_FORMULA = "=+-@＝＋－＠"  # what a spreadsheet takes for the beginning of a formula
+_FORMULA = r"=+\-@＝＋－＠"  # what a spreadsheet takes for the beginning of a formula
+_NEW_CELL = ",;\t\r\n|"  # where some spreadsheet, by its country or its setting, may begin a new cell
 
 
 def new_code() -> str:
@@ -56,8 +58,11 @@ def clean(text: str, most: int) -> str:
 
 
 def cell(text: str) -> str:
-    """Text as a cell of a spreadsheet that no program takes for a formula."""
-    return f"'{text}" if text.strip()[:1] and text.strip()[0] in _FORMULA else text
+    """Text as a cell of a spreadsheet in which no program finds a formula, at whatever sign it begins a new cell.
+
+    An apostrophe stands before each sign that would begin a formula: at the beginning, or after a sign between cells.
+    """
+    return re.sub(rf"(\A|[{_NEW_CELL}])([\s\"]*)(?=[{_FORMULA}])", r"\1\2'", text)
 
 
 def as_csv(rows: Iterable[Sequence[str]]) -> bytes:

@@ -1,67 +1,226 @@
-"""No visitor gets more than a share: of the messages that a process reads, and of the pages it serves at once.
+"""No visitor gets more than a share: of the messages that a process reads, of its work, of the pages it serves at once.
 
 The proxy counts requests (`nginx.conf`). What a page sends afterwards travels inside one long connection, where no
-proxy can count it; that is counted here. Only a visitor whom the proxy has named is counted: without it, on a machine
-of one's own, nobody has to be protected.
+proxy can count it; that is counted here. Nothing is refused but pages: what is beyond a share waits, unread. Visitors
+whom no cookie names share one share at their address. Without the proxy, on a machine of one's own, nobody is counted.
 """
 
 import asyncio
+import heapq
+import itertools
+import re
 import time
+from collections import OrderedDict
 from collections.abc import Callable
+from weakref import WeakValueDictionary
 
+from google.protobuf.message import DecodeError
 from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from serving import MOST_PAGES, TOO_MANY_PAGES, VISITOR_COOKIE
+from serving import BEHIND_PROXY, MOST_PAGES, NAMED, TOO_MANY_PAGES, UNNAMED, VISITOR_COOKIE
 
 # A key that is held down sends about 30 messages a second for as long as anybody holds it.
-MESSAGES_A_SECOND = 20.0
-MESSAGES_AT_ONCE = 100
+MESSAGES_A_SECOND, MESSAGES_AT_ONCE = 20.0, 100.0
+# A learner's page works 0.1 s now and then; who works on and on gets half of the time, one minute later.
+WORK_A_SECOND, WORK_AT_FIRST, WORK_AT_ONCE = 0.5, 5.0, 20.0  # seconds of work
+LONGEST_WAIT = 5.0  # seconds, for work done before
+RUNS_AT_ONCE, RUNS_OF_ADDRESS = 2, 4  # of one visitor; of all at one address: more would only share one core
+LEASE_SECONDS = 2.0  # for so long a run counts for its address: it may wait for a stranger's model
+LOST_SECONDS = 10.0  # without a sign of life, after which a run whose end was not heard no longer counts
+CLOSED_SECONDS = 1.0  # for so long a run goes on whose page was closed
+KEPT_SECONDS = 60.0  # a share without a page is remembered: who connects anew does not begin anew
+SHORT_BYTES = 1000  # what tells that a run is over is shorter
+_GOES_ON = ForwardMsg.FINISHED_EARLY_FOR_RERUN
 
 
-class Turns:
-    """A visitor's turns: so many at once, then so many a second."""
+class Bucket:
+    """So much at first, later so much at once, refilled by so much a second. It may be overdrawn: then one waits."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self.pages = 0
-        self._clock = clock
-        self._left = float(MESSAGES_AT_ONCE)
-        self._seen = clock()
+    def __init__(
+        self, first: float, at_once: float, a_second: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._at_once, self._a_second, self._clock = at_once, a_second, clock
+        self.left, self._seen = first, clock()
 
-    def take(self) -> float:
-        """Take the next turn. Returns: seconds until it comes, 0 if at once"""
+    def take(self, amount: float, most_wait: float = float("inf")) -> float:
+        """Take an amount, which may be 0. Returns: seconds until it is there, 0 if at once; at most `most_wait`"""
         now = self._clock()
-        self._left = min(MESSAGES_AT_ONCE, self._left + (now - self._seen) * MESSAGES_A_SECOND) - 1
-        self._seen = now
-        return max(0.0, -self._left / MESSAGES_A_SECOND)
+        left = min(self._at_once, self.left + (now - self._seen) * self._a_second) - amount
+        self.left, self._seen = max(left, -most_wait * self._a_second), now
+        return max(0.0, -self.left / self._a_second)
+
+
+class Gate:
+    """Lets so many in at once. Of those who wait, whoever has more left of their work goes before: a second of work is
+    worth a second of waiting, so that nobody waits for ever.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._free = most
+        self._waiting: list[tuple[float, int, asyncio.Future[None]]] = []
+        self._count = itertools.count()
+
+    async def enter(self, left: float) -> None:
+        if self._free:
+            self._free -= 1
+            return
+        turn = asyncio.get_running_loop().create_future()
+        heapq.heappush(self._waiting, (time.monotonic() - left, next(self._count), turn))
+        await turn
+
+    def leave(self) -> None:
+        while self._waiting:
+            turn = heapq.heappop(self._waiting)[-1]
+            if not turn.done():  # else its page is gone
+                turn.set_result(None)
+                return
+        self._free += 1
+
+
+class Share:
+    """What one visitor has of a process: pages, messages, seconds of work, and runs at once."""
+
+    def __init__(self) -> None:
+        self.pages = 0
+        self.messages = Bucket(MESSAGES_AT_ONCE, MESSAGES_AT_ONCE, MESSAGES_A_SECOND)
+        self.work = Bucket(WORK_AT_FIRST, WORK_AT_ONCE, WORK_A_SECOND)
+        self.gate = Gate(RUNS_AT_ONCE)
+
+
+class Runs:
+    """The runs of one page: the first message begins one, those that come meanwhile change or repeat it."""
+
+    def __init__(self, share: Share, of_address: Gate) -> None:
+        self._share, self._of_address = share, of_address
+        self._charged: float | None = None  # until when the run has been counted as work; None: there is none
+        self._again = False  # a message came that may begin another run after this one
+        self._timers: dict[Callable[[], None], asyncio.TimerHandle] = {}
+
+    async def begin(self) -> None:
+        """A message that asks for a run is about to be read. Waits until its visitor has a share left."""
+        if self._charged is not None:
+            await asyncio.sleep(self._charge())
+        if self._charged is None:
+            await self._share.gate.enter(0.0)
+            await asyncio.sleep(self._share.work.take(0.0, LONGEST_WAIT))
+            await self._of_address.enter(self._share.work.left)
+            self._charged = time.monotonic()
+            self._later(LEASE_SECONDS, self._leave_address)
+        else:
+            self._again = True
+        self._later(LOST_SECONDS, self._end)
+
+    def heard(self, status: int) -> None:
+        """A run has ended."""
+        if self._charged is None:
+            return
+        self._charge()
+        again, self._again = self._again, False
+        if status != _GOES_ON and not again:
+            self._end()
+
+    def close(self) -> None:
+        """The page was closed: a run that goes on ends soon."""
+        if self._charged is not None:
+            self._charge()
+            self._later(CLOSED_SECONDS, self._end)
+
+    def _charge(self) -> float:
+        """Count what was worked since the last time. Returns: how long the next message waits for it"""
+        assert self._charged is not None
+        worked, self._charged = time.monotonic() - self._charged, time.monotonic()
+        return self._share.work.take(worked, LONGEST_WAIT)
+
+    def _later(self, seconds: float, do: Callable[[], None]) -> None:
+        if before := self._timers.pop(do, None):
+            before.cancel()
+        self._timers[do] = asyncio.get_running_loop().call_later(seconds, do)
+
+    def _leave_address(self) -> None:
+        if lease := self._timers.pop(self._leave_address, None):
+            lease.cancel()
+            self._of_address.leave()
+
+    def _end(self) -> None:
+        if timer := self._timers.pop(self._end, None):
+            timer.cancel()
+        if self._charged is not None:
+            self._charged = None
+            self._leave_address()
+            self._share.gate.leave()
+
+
+def asks_for_a_run(message: Message) -> bool:
+    try:
+        return BackMsg.FromString(message.get("bytes") or b"").WhichOneof("type") == "rerun_script"
+    except DecodeError:
+        return False  # the server closes such a connection
+
+
+def end_of_a_run(message: Message) -> int | None:
+    """How a run ended, if this says so."""
+    data = message.get("bytes") or b""
+    if message["type"] != "websocket.send" or len(data) > SHORT_BYTES:
+        return None
+    said = ForwardMsg.FromString(data)
+    return said.script_finished if said.WhichOneof("type") == "script_finished" else None
 
 
 class FairShare:
-    """ASGI middleware: messages beyond a visitor's share wait, unread; pages beyond it are marked."""
+    """ASGI middleware: messages and work beyond a visitor's share wait, unread; pages beyond it are marked."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        self._visitors: dict[str, Turns] = {}  # those with a page open
+        self._shares: dict[str, Share] = {}
+        self._gates: WeakValueDictionary[str, Gate] = WeakValueDictionary()  # by address
+        self._closed: OrderedDict[str, float] = OrderedDict()  # since when shares have no page, the longest first
+
+    def _open(self, name: str) -> Share:
+        """One more page. Shares that were without one for long are forgotten."""
+        while self._closed and time.monotonic() - next(iter(self._closed.values())) > KEPT_SECONDS:
+            del self._shares[self._closed.popitem(last=False)[0]]
+        self._closed.pop(name, None)
+        share = self._shares.setdefault(name, Share())
+        share.pages += 1
+        return share
+
+    def _close(self, name: str) -> None:
+        self._shares[name].pages -= 1
+        if not self._shares[name].pages:
+            self._closed[name] = time.monotonic()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        name = HTTPConnection(scope).cookies.get(VISITOR_COOKIE) if scope["type"] == "websocket" else None
-        if not name:
+        if scope["type"] != "websocket" or BEHIND_PROXY not in HTTPConnection(scope).headers:
             await self._app(scope, receive, send)
             return
-        turns = self._visitors.setdefault(name, Turns())
+        cookie = HTTPConnection(scope).cookies.get(VISITOR_COOKIE, "")
+        named = re.fullmatch("[0-9a-f]{32}", cookie) is not None
+        address = str((scope.get("client") or ("",))[0])
+        name = cookie if named else f"at {address}"
+        share = self._open(name)
+        runs = Runs(share, self._gates.setdefault(address, Gate(RUNS_OF_ADDRESS)))
 
         async def in_turn() -> Message:
             message = await receive()
             if message["type"] == "websocket.receive":
-                await asyncio.sleep(turns.take())
+                await asyncio.sleep(share.messages.take(1.0))
+                if asks_for_a_run(message):
+                    await runs.begin()
             return message
 
-        turns.pages += 1
-        if turns.pages > MOST_PAGES:
-            scope = {**scope, "headers": [*scope["headers"], (TOO_MANY_PAGES.encode(), b"yes")]}
+        async def listening(message: Message) -> None:
+            if (status := end_of_a_run(message)) is not None:
+                runs.heard(status)
+            await send(message)
+
+        if share.pages > MOST_PAGES:
+            mark = (TOO_MANY_PAGES.encode(), (NAMED if named else UNNAMED).encode())
+            scope = {**scope, "headers": [*scope["headers"], mark]}
         try:
-            await self._app(scope, in_turn, send)
+            await self._app(scope, in_turn, listening)
         finally:
-            turns.pages -= 1
-            if not turns.pages:
-                del self._visitors[name]
+            runs.close()
+            self._close(name)

@@ -15,13 +15,25 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from serving import VISITOR_COOKIE
+from serving import BEHIND_PROXY, TOO_MANY_PAGES, VISITOR_COOKIE
 
 TEMPLATE = Path(__file__).with_name("nginx.conf")
 _PAGE = (
     "<!doctype html><html lang='en'><meta charset='utf-8'><meta name='viewport' content='width=device-width'>{head}"
     "<title>Transformer Walkthrough</title><body style='font: 18px sans-serif; margin: 3em'><p>{says}</p></html>"
 )
+# What one visitor may ask of the proxy, and all at one address; docs/classroom.md tells the same numbers. Who keeps no
+# cookie has one visitor's pages together with all others at the address who keep none.
+LIMITS = {
+    "VISITOR_REQUESTS": 10,  # a second
+    "VISITOR_BURST": 50,  # at once
+    "VISITOR_PAGES": 24,  # connections, of all processes
+    "UNNAMED_REQUESTS": 50,
+    "UNNAMED_BURST": 1000,
+    "ADDRESS_REQUESTS": 300,
+    "ADDRESS_BURST": 3000,
+    "ADDRESS_PAGES": 1000,
+}
 TOO_MUCH = "You ask for more than one visitor may: wait a few seconds, then load this page again."
 NOT_THERE = "The app is starting. This page loads again by itself."
 
@@ -94,6 +106,9 @@ def configuration(site: Site, apps: Sequence[str], folder: Path) -> str:
         "LISTEN": site.listen,
         "TRUST": " ".join([*trust, "real_ip_header X-Forwarded-For; real_ip_recursive on;"] if trust else []),
         "VISITOR": VISITOR_COOKIE,
+        "BEHIND": BEHIND_PROXY,
+        "TOO_MANY_PAGES": TOO_MANY_PAGES,
+        **{name: str(limit) for name, limit in LIMITS.items()},
         "ANY": " ".join(f"server {app} fail_timeout=3s;" for app in apps),
         "EACH": "\n    ".join(each),
         "POOLS": " ".join(f"{name} process_{name};" for name in names.values()),

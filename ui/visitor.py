@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import streamlit as st
 
-from serving import MOST_PAGES, TOO_MANY_PAGES, VISITOR_COOKIE
+from serving import MOST_PAGES, NAMED, TOO_MANY_PAGES, VISITOR_COOKIE
 
 _SLOT = "visitor"
 
@@ -20,7 +20,15 @@ def visitor() -> str:
 
 def stop_if_too_many_pages() -> None:
     """Say so, and nothing else, on a page that a visitor opens beside too many others."""
-    if TOO_MANY_PAGES in st.context.headers:
-        tabs = f"This app is open in {MOST_PAGES} tabs of your browser already."
-        st.warning(f"{tabs} Close one, then load this page again.")
+    whose = st.context.headers.get(TOO_MANY_PAGES)
+    if whose == NAMED:
+        st.warning(
+            f"This app is open in {MOST_PAGES} tabs of your browser already. Close one, then load this page again."
+        )
+    elif whose:
+        st.warning(
+            f"{MOST_PAGES} browsers in your network have this app open without keeping cookies, as yours does. Allow "
+            "cookies for this page, then load it again."
+        )
+    if whose:
         st.stop()

@@ -11,6 +11,7 @@ from ui.controls.cookie import keep, kept
 
 LEARNER, TEACHER = "walkthrough_learner", "walkthrough_teacher"  # cookies: a class's code, and a token or secret
 MEMBER, DESK = "class.member", "class.teacher"  # in the session: who one is, or None if that turned out to be nobody
+OUT = "class.out"  # in the session: the class was over, or left in another tab, which may know of a newer one
 KEPT_DAYS = 30
 
 

@@ -5,12 +5,13 @@ import streamlit as st
 from classroom.classes import MAX_NICKNAME, join, leave, offer
 from classroom.polls import Shown, answer
 from classroom.words import new_secret
-from pages.classes.browser import LEARNER, MEMBER, code_and_secret, keep_code_and_secret, room_for_the_class
+from pages.classes.browser import LEARNER, MEMBER, OUT, code_and_secret, keep_code_and_secret, room_for_the_class
 from pages.classes.poll_view import options_of, question_text, results
 from pages.classes.room import Seat, address, failed, given, on_press, room, seat, told
 from pages.classes.strip import follow, where_everyone_is
 from ui.course.sentence import KEY as SENTENCE
 from ui.text import bold, in_markdown
+from ui.visitor import visitor
 
 LOOK_SECONDS = 2.0
 _TOKEN, _OFFERED = "class.token", "class.offered"  # in the session
@@ -19,7 +20,8 @@ _TOKEN, _OFFERED = "class.token", "class.offered"  # in the session
 def door() -> None:
     """The form by which one joins. The browser keeps the token before, so that two tabs are one learner."""
     token = st.session_state.setdefault(_TOKEN, code_and_secret(LEARNER)[1] or new_secret())
-    keep_code_and_secret(LEARNER, "", token)
+    if OUT not in st.session_state:
+        keep_code_and_secret(LEARNER, "", token)
     st.markdown(
         "Your teacher shows a code of six letters and digits. You need no account and no name; the class forgets "
         "everything after 30 days, or when you leave. Your teacher sees which page you are on, and how many questions "
@@ -31,7 +33,7 @@ def door() -> None:
         pressed = st.form_submit_button("Join", type="primary")
     if pressed:
         with told():
-            member = join(room().db, code, token, nickname, address())
+            member = join(room().db, code, token, nickname, address(), visitor=visitor())
             st.session_state[MEMBER] = Seat(member, "".join(code.upper().replace("-", "").split()), token)
             st.query_params.pop("code", None)
             st.rerun()

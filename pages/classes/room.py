@@ -8,9 +8,9 @@ import streamlit as st
 
 from classroom.classes import Member, Teacher, come_back, sweep, teach
 from classroom.database import Database
-from classroom.errors import ClassError, NoSuchClassError, StoreError
+from classroom.errors import ClassError, NoSuchClassError, NotTheTeacherError, StoreError
 from classroom.polls import Boards, chosen_in
-from pages.classes.browser import DESK, LEARNER, MEMBER, TEACHER, code_and_secret
+from pages.classes.browser import DESK, LEARNER, MEMBER, OUT, TEACHER, code_and_secret
 from ui.text import in_markdown
 
 _FAILED, _CHOSEN = "class.failed", "class.chosen"  # in the session
@@ -50,8 +50,11 @@ def room() -> Room:
 
 
 def address() -> str:
-    """Where this visitor comes from, for limits. Behind a proxy on this machine, it is the proxy that knows."""
-    return str(st.context.ip_address or st.context.headers.get("X-Forwarded-For") or "this machine")
+    """Where this visitor comes from, for limits.
+
+    The server knows: it believes the header of a proxy that it trusts (`FORWARDED_ALLOW_IPS`), and nobody else's.
+    """
+    return str(st.context.ip_address or "this machine")
 
 
 @contextmanager
@@ -70,6 +73,7 @@ def told(key: str | None = None) -> Iterator[None]:
 def _note(key: str | None, error: ClassError) -> None:
     if key and isinstance(error, NoSuchClassError):
         st.session_state[key] = None
+        st.session_state[OUT] = True
 
 
 def on_press(key: str, do: Callable[[], None]) -> None:
@@ -119,7 +123,7 @@ def given(mine: Seat, poll_id: int, again: bool = False) -> frozenset[int]:
 def desk() -> Desk | None:
     """Which class this visitor teaches.
 
-    Raises: TooManyTriesError; StoreError
+    Raises: StoreError
     """
     if DESK not in st.session_state:
         code, secret = code_and_secret(TEACHER)
@@ -130,7 +134,7 @@ def desk() -> Desk | None:
             except StoreError:
                 del st.session_state[DESK]  # asked again once the store is back
                 raise
-            except ClassError:
+            except NotTheTeacherError:
                 pass  # it was deleted
     found: Desk | None = st.session_state[DESK]
     return found

@@ -15,8 +15,10 @@ from pages.classes.standing import where_they_stand
 from pages.classes.where import sentences, where_they_are
 from ui.controls.segmented import one_of
 from ui.text import bold, in_html
+from ui.visitor import visitor
 
 LOOK_SECONDS = 1.0
+_OTHER, _DELETED = "class.other", "class.deleted"  # in the session
 ALONE = ("localhost", "127.0.0.1", "::1")  # names by which a machine means itself
 
 
@@ -27,7 +29,23 @@ def come_by_link() -> None:
         return
     for name in ("class", "secret"):
         st.query_params.pop(name, None)
-    st.session_state[DESK] = Desk(teach(room().db, code, secret, address()), secret)
+    at = Desk(teach(room().db, code, secret, address()), secret)
+    mine = desk()
+    st.session_state[DESK if mine is None or mine.teacher == at.teacher else _OTHER] = at
+
+
+def other_class(mine: Desk) -> None:
+    """A link of another class replaces nobody's own unasked: a stranger may have sent it."""
+    other: Desk | None = st.session_state.get(_OTHER)
+    if other is None:
+        return
+    st.warning(
+        f"The link is of another class, **{other.teacher.code}**. This browser teaches **{mine.teacher.code}**: keep "
+        "its secret link before you change."
+    )
+    if st.button(f"Change to the class {other.teacher.code}", key="teach/change"):
+        st.session_state[DESK] = st.session_state.pop(_OTHER)
+        st.rerun()
 
 
 def door() -> None:
@@ -43,7 +61,7 @@ def door() -> None:
         st.caption(f"A name is cut after {MAX_TITLE} letters.")
     if pressed:
         with told():
-            teacher, secret = open_class(room().db, title, address())
+            teacher, secret = open_class(room().db, title, address(), visitor=visitor())
             st.session_state[DESK] = Desk(teacher, secret)
             st.rerun()
 
@@ -98,7 +116,7 @@ def end(at: Desk) -> None:
     st.markdown("Learners, questions, answers and sentences are gone at once and for good. Save the results before.")
     if st.button("Delete everything", key="teach/delete", disabled=not st.checkbox("Yes, delete it", key="teach/sure")):
         delete_class(room().db, at.teacher)
-        st.session_state[DESK] = None
+        st.session_state[DESK], st.session_state[_DELETED] = None, True
         st.rerun()
 
 
@@ -128,9 +146,11 @@ with told():
 with told():
     at = desk()
     if at is None:
-        keep_code_and_secret(TEACHER, "", "")
+        if st.session_state.pop(_DELETED, False):  # by this page; of any other class the browser keeps the secret
+            keep_code_and_secret(TEACHER, "", "")
         door()
     else:
+        other_class(at)
         if at.teacher.title:
             st.markdown(bold(at.teacher.title))
         at_desk(at)

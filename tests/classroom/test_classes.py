@@ -26,12 +26,13 @@ from classroom.classes import (
 )  # fmt: skip
 from classroom.database import Database
 from classroom.errors import (
+    LeftError,
     NoSuchClassError,
     NotPossibleError,
     NotTheTeacherError,
     TooManyTriesError,
 )  # fmt: skip
-from classroom.polls import answer, ask, overview, set_state
+from classroom.polls import Boards, answer, ask, overview, set_state
 from classroom.tables import Base, Class
 from tests.classroom.kit import DAY, NOW, QUESTION, learners, new_class, view
 
@@ -86,50 +87,78 @@ def test_a_code_that_does_not_exist_is_told_in_one_sentence(db: Database) -> Non
             join(db, code, "browser", "", "school", NOW)
 
 
-def test_codes_cannot_be_guessed_in_bulk(db: Database) -> None:
-    teacher = new_class(db)
-    for _ in range(limits.CODES.most):
+def guessing(db: Database, visitor: str, tries: int, address: str = "school") -> None:
+    for _ in range(tries):
         with pytest.raises(NoSuchClassError):
-            join(db, "CCCCCC", "guesser", "", "bad", NOW)
+            join(db, "CCCCCC", "guesser", "", address, NOW, visitor)
+
+
+def test_who_guesses_codes_is_shut_out_and_nobody_else_there(db: Database) -> None:
+    teacher = new_class(db)
+    guessing(db, "guesser", limits.CODES.of_visitor)
     for code in ("CCCCCC", teacher.code):  # the right one, too: else a guesser would learn it
-        with pytest.raises(TooManyTriesError):
-            join(db, code, "guesser", "", "bad", NOW + 1)
-    assert join(db, teacher.code, "learner", "", "school", NOW)
-    assert join(db, teacher.code, "guesser", "", "bad", NOW + limits.CODES.seconds)
+        with pytest.raises(TooManyTriesError, match=r"^You have tried too many codes"):
+            join(db, code, "guesser", "", "school", NOW + 1, "guesser")
+    assert join(db, teacher.code, "learner", "", "school", NOW, "learner")
+    assert join(db, teacher.code, "guesser", "", "school", NOW + limits.CODES.seconds, "guesser")
 
 
-def test_secrets_cannot_be_guessed_in_bulk(db: Database) -> None:
-    teacher, secret = open_class(db, "", "here", NOW)
-    for _ in range(limits.SECRETS.most):
+def test_codes_cannot_be_guessed_in_bulk_under_ever_new_names(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "CODES", limits.Limit("code", 3, 12, 600))
+    (taught, secret), other, joined = open_class(db, "", "home", NOW), new_class(db), new_class(db)
+    join(db, joined.code, "learner 1", "", "school", NOW)
+    for n in range(4):
+        guessing(db, f"guesser {n}", 3)
+    for code in ("CCCCCC", other.code, taught.code):
+        with pytest.raises(TooManyTriesError, match=r"^Others in your network have tried too many codes"):
+            join(db, code, "new", "", "school", NOW, "new")
+    assert join(db, joined.code, "learner 2", "", "school", NOW, "learner 2")  # in use there: others know it anyway
+    assert teach(db, taught.code, secret, "school", NOW) == taught
+    assert join(db, taught.code, "learner 3", "", "school", NOW, "learner 3")
+    assert join(db, other.code, "learner 4", "", "elsewhere", NOW, "learner 4")
+    assert join(db, other.code, "learner 5", "", "school", NOW + 600, "learner 5")
+
+
+def test_no_number_of_wrong_secrets_shuts_the_teacher_out(db: Database) -> None:
+    teacher, secret = open_class(db, "", "school", NOW)
+    for _ in range(60):
         with pytest.raises(NotTheTeacherError):
-            teach(db, teacher.code, "guess", "bad", NOW)
-    with pytest.raises(TooManyTriesError):
-        teach(db, teacher.code, secret, "bad", NOW)
-    assert teach(db, teacher.code, secret, "good", NOW)
+            teach(db, teacher.code, "guess", "school", NOW)
+    assert teach(db, teacher.code, secret, "school", NOW) == teacher
+
+
+def test_a_school_of_three_hundred_that_mistypes_is_not_shut_out(db: Database) -> None:
+    """Half of them do, thrice each, as if at one moment; that is within what one address may."""
+    teacher = new_class(db)
+    assert limits.CODES.of_address >= 3 * 300
+    for n in range(40):
+        guessing(db, f"learner {n}", 3)
+        assert join(db, teacher.code, f"learner {n}", "", "school", NOW, f"learner {n}")
 
 
 def test_right_codes_of_a_whole_class_behind_one_address_use_up_nothing(db: Database) -> None:
     teacher = new_class(db)
-    count = 2 * limits.CODES.most
+    count = 2 * limits.CODES.of_visitor
     assert len({member.learner_id for member in learners(db, teacher, count)}) == count
 
 
 @pytest.mark.parametrize("jump", [-10 * 365 * DAY, 10 * 365 * DAY])
 def test_a_limit_survives_a_clock_that_jumps(jump: int, db: Database) -> None:
     teacher = new_class(db)
-    for _ in range(limits.CODES.most):
-        with pytest.raises(NoSuchClassError):
-            join(db, "CCCCCC", "guesser", "", "bad", NOW)
-    assert join(db, teacher.code, "guesser", "", "bad", NOW + jump)
+    guessing(db, "guesser", limits.CODES.of_visitor)
+    assert join(db, teacher.code, "guesser", "", "school", NOW + jump, "guesser")
 
 
-def test_classes_cannot_be_opened_without_end(db: Database) -> None:
-    for _ in range(limits.CLASSES.most):
-        new_class(db)
-    with pytest.raises(TooManyTriesError):
-        new_class(db)
+def test_classes_cannot_be_opened_without_end(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "CLASSES", limits.Limit("class", 3, 7, 3600))
+    for n in range(7):
+        open_class(db, "", "school", NOW, f"teacher {n // 3}")
+    for visitor, says in (("teacher 0", "^You have opened many classes"), ("new", "^Many classes were opened")):
+        with pytest.raises(TooManyTriesError, match=says):
+            open_class(db, "", "school", NOW, visitor)
+    assert open_class(db, "", "elsewhere", NOW, "teacher 3")
     with db.reading() as session:
-        assert len(session.scalars(select(Class.id)).all()) == limits.CLASSES.most
+        assert len(session.scalars(select(Class.id)).all()) == 8
 
 
 def test_a_locked_class_lets_only_its_learners_in(db: Database) -> None:
@@ -287,6 +316,17 @@ def test_who_leaves_takes_their_answers_along(db: Database) -> None:
     leave(db, one)
     assert overview(db, teacher).polls[0].answered == 1
     assert [somebody.nickname for somebody in people(db, teacher)] == ["Learner 1"]
+    boards = Boards(db)
+    assert boards.of(two).poll
+    (late,) = learners(db, teacher, 3)[2:]  # the board was read before they joined
+    assert boards.of(late).poll
+    for do in (
+        lambda: boards.of(one),
+        lambda: stand(db, one, "masking"),
+        lambda: answer(db, one, poll, frozenset({1})),
+    ):
+        with pytest.raises(LeftError, match=r"^You have left this class in another tab"):
+            do()
 
 
 # --- age -------------------------------------------------------------------------------------------------------------

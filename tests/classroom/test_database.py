@@ -5,7 +5,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,7 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import event, text
 
-from classroom.classes import delete_class, join, open_class, people
+from classroom.classes import NOT_DELETED, NOT_LEFT, delete_class, join, leave, open_class, people
 from classroom.database import GONE, MIGRATIONS, NEWER, NOT_NAMED, Database, url_of
 from classroom.errors import (
     BusyError,
@@ -251,6 +251,33 @@ def test_a_full_disk_is_told_and_nothing_is_lost(file: Path, open_store: Open) -
     direct.close()
     join(db, teacher.code, "after", "", "school", NOW)
     assert len(people(db, teacher, NOW)) == before + 1
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_class_is_deleted_on_a_full_disk_or_says_that_it_is_not(times: int, file: Path, open_store: Open) -> None:
+    db = open_store(f"sqlite:///{file}")
+    teacher = new_class(db)
+    (member,) = learners(db, teacher, 1)
+    left = times
+
+    @event.listens_for(db.engine, "before_cursor_execute")
+    def no_room(connection, cursor, statement, *_) -> None:  # type: ignore[no-untyped-def]
+        nonlocal left
+        if statement.startswith("DELETE") and left:  # the journal gives room once it is cleared, or it does not
+            left -= 1
+            error = sqlite3.OperationalError("database or disk is full")
+            error.sqlite_errorcode = sqlite3.SQLITE_FULL  # type: ignore[misc]
+            raise error
+
+    for do, says in ((leave, NOT_LEFT), (delete_class, NOT_DELETED)):
+        left = times
+        with pytest.raises(FullError, match=f"^{says}$") if times == 2 else nullcontext():
+            do(db, member if do is leave else teacher)  # type: ignore[operator]
+    if times == 2:
+        assert len(people(db, teacher, NOW)) == 1
+    else:
+        with pytest.raises(NoSuchClassError):
+            people(db, teacher, NOW)
 
 
 def test_a_full_disk_under_postgresql_is_told(server: Server, open_store: Open) -> None:

@@ -214,3 +214,14 @@ def test_many_who_look_at_once_cost_the_store_one_look(db: Database, monkeypatch
     monkeypatch.undo()
     time.sleep(FRESH_SECONDS)
     assert boards.of(members[2]).poll is not None
+
+
+def test_a_number_or_a_sign_that_no_database_holds_is_one_sentence(db: Database) -> None:
+    teacher = new_class(db)
+    (member,) = learners(db, teacher, 1)
+    for huge in (10**30, -(10**30), 2**40):
+        for do in (lambda n: answer(db, member, n, one(0)), lambda n: set_state(db, teacher, n, closed=True)):
+            with pytest.raises(NotPossibleError, match=r"^(There is no such question|This cannot be kept)"):
+                do(huge)
+    ask(db, teacher, Asked("What is \ud800?", ("a\udfff", "b"), one(0), "\ud800", lesson="masking"))
+    assert overview(db, teacher).polls[0].asked.text == "What is ??"
