@@ -21,12 +21,14 @@ SECONDS = [1.0, 2.0, 9.0]  # the median is not the mean, nor the first, nor the 
 FORMULAS: dict[str, tuple[Sequence[Figure], dict[str, tuple[float, float | None]]]] = {
     "load": (
         load.figures("load", ANSWERS, 6.0),
-        {"errors": (1, 0), "median": (2, None), "p95": (3.8, 1), "answers": (0.5, None), "size of an answer": (11 / 3, None)},
+        {"errors": (1, 0), "median": (2, None), "p95": (3.8, 1), "answers": (0.5, None),
+        "size of an answer": (11 / 3, None)},
     ),
     "classroom": (
         classroom.figures_of(10, ANSWERS, 6.0, [0.3, 0.06, 0.03], 341.0, MEMORY),
         {
-            "errors": (1, 0), "wait, median": (2, None), "p95": (3.8, 1), "answers": (0.5, None), "size of an answer": (11 / 3, None),
+            "errors": (1, 0), "wait, median": (2, None), "p95": (3.8, 1), "answers": (0.5, None),
+            "size of an answer": (11 / 3, None),
             "app": (100, None), "proxy": (20, None), "measuring": (10, None),
             "memory of each": (10, 5), "end / middle": (1.05, 1.05),
         },
@@ -41,13 +43,15 @@ FORMULAS: dict[str, tuple[Sequence[Figure], dict[str, tuple[float, float | None]
     "training": (
         training.figures(10, SECONDS, [3.0, 5.0, 6.0], [1, 2, 1], [120.0, 131.0, 110.0]),
         {
-            "at a time": (2, 2), "median before": (2, None), "median meanwhile": (5, None), "times as long": (2.5, 1.5),
+            "at a time": (2, 2), "median before": (2, None), "median meanwhile": (5, None),
+            "times as long": (2.5, 1.5),
             "p95 before": (8.3, None), "p95 meanwhile": (5.9, None), "beyond the warm process": (131, 300),
         },
     ),
     "start": (  # of the rounds 10/4, 30/5 and 12/12: not the ratio of the medians
         start.figures(SECONDS, [3.0] * 3, [10.0, 30.0, 12.0]),
-        {"import torch, streamlit": (2, None), "start: empty page": (3, None), "cold": (12, None), "(imports + empty page)": (2.5, 2)},
+        {"import torch, streamlit": (2, None), "start: empty page": (3, None), "cold": (12, None),
+        "(imports + empty page)": (2.5, 2)},
     ),
     "strangers": (  # sentence by sentence it adds 5, 1 and 3
         strangers.figures_of("x", SECONDS, [6.0, 3.0, 12.0]),
@@ -58,7 +62,9 @@ FORMULAS: dict[str, tuple[Sequence[Figure], dict[str, tuple[float, float | None]
         {"median / floor": (3, 5), "head view, 20 tokens, median": (400, 1000), "largest": (1200, 1000)},
     ),
     "browser": (
-        browser.figures({"floor": [10.0, 5.0, 40.0], "translation": [30.0, 20.0, 90.0], "another head, 50 tokens": [60.0]}),
+        browser.figures(
+            {"floor": [10.0, 5.0, 40.0], "translation": [30.0, 20.0, 90.0], "another head, 50 tokens": [60.0]}
+        ),
         {
             "floor, median": (10, None), "floor, p90": (34, None),
             "translation, median": (30, None), "translation, p90": (78, None), "translation, median / floor": (3, 3),
@@ -75,13 +81,15 @@ FORMULAS: dict[str, tuple[Sequence[Figure], dict[str, tuple[float, float | None]
     "ride": (
         ride.figures((20, 19), [16.0, 17.0, 30.0], 119_500, 297_800, [30.0, 20.0, 90.0], [10.0, 5.0, 40.0]),
         {
-            "20 + 19 tokens, median": (17, 17), "95th percentile": (28.7, 33), "frames": (3, None), "code": (119.5, 120),
-            "data of 20 + 19 tokens": (297.8, 300), "first picture, median": (30, None), "empty page, median": (10, None),
+            "20 + 19 tokens, median": (17, 17), "95th percentile": (28.7, 33), "frames": (3, None),
+            "code": (119.5, 120),
+            "data of 20 + 19 tokens": (297.8, 300), "first picture, median": (30, None),
+            "empty page, median": (10, None),
             "first picture / empty page": (3, 1.5),
         },
     ),
     "lessons": (
-        lessons.figures_of("x", 50, lessons.in_floors({"a": SECONDS, "a new sentence": [8.0], "b": [6.0]}, [1.0, 2.0, 9.0])),
+        lessons.figures_of("x", 50, lessons.in_floors({"a": SECONDS, "a new sentence": [8.0], "b": [6.0]}, SECONDS)),
         {"a new sentence / floor": (4, 5), "slowest control / floor": (3, 5)},
     ),
 }  # fmt: skip
@@ -112,7 +120,7 @@ def test_an_answer_is_right_if_it_is_that_of_the_sentence(answer: Answer, fault:
 
 
 def test_the_teachers_count_is_behind_until_it_holds_an_answer() -> None:
-    """Answers at 1, 2 and 4 s, told in any order; the counts come at 0.5, 2.5, 3 and 4.5 s. The second is in at once."""
+    """Answers at 1, 2 and 4 s, told in any order; the counts come at 0.5, 2.5, 3 and 4.5 s."""
     seen = [(0.5, 0), (2.5, 1), (3.0, 2), (4.5, 3)]
     assert poll.behind([4.0, 1.0, 2.0], seen) == pytest.approx([1.5, 1.0, 0.5])
     assert poll.behind([4.0, 1.0, 2.9], [(0.9, 1), (3.0, 3)]) == pytest.approx([0, 0.1, 0]), "a count may come first"
