@@ -4,6 +4,7 @@ All pages are driven in one browser, turn and turn about, so that a busy machine
 """
 
 import itertools
+from collections.abc import Mapping, Sequence
 from statistics import median
 
 from playwright.sync_api import Page
@@ -69,21 +70,25 @@ def measure() -> list[Figure]:
                 note(**{f"{name}, {n_tokens} tokens": value for name, value in found.items()})
                 note(floor=floor(on(empty_page), next(words)))
                 note(**{f"another head, {n_tokens} tokens": click_head(on(home_page), *next(heads))})
+    return figures(times)
 
+
+def figures(times: Mapping[str, Sequence[float]]) -> list[Figure]:
+    """Args: milliseconds by what was done; `floor`: an empty page"""
     bars: dict[str, float] = {
         "translation": TRANSLATION_BAR,
         "map": MAP_BAR,
         "another head, 20 tokens": HEAD_BAR,
         "another head, 50 tokens": LONG_HEAD_BAR,
     }
-    figures: list[Figure] = []
+    found: list[Figure] = []
     least = median(times["floor"])
     for name, values in times.items():
-        figures.append(Figure(f"browser: {name}, median", median(values), "ms"))
-        figures.append(Figure(f"browser: {name}, p90", percentile(values, 90), "ms"))
+        found.append(Figure(f"browser: {name}, median", median(values), "ms"))
+        found.append(Figure(f"browser: {name}, p90", percentile(values, 90), "ms"))
         if name != "floor":
-            figures.append(Figure(f"browser: {name}, median / floor", median(values) / least, "x", bars.get(name)))
-    return figures
+            found.append(Figure(f"browser: {name}, median / floor", median(values) / least, "x", bars.get(name)))
+    return found
 
 
 if __name__ == "__main__":

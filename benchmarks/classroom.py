@@ -7,7 +7,7 @@ import argparse
 import asyncio
 import os
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from statistics import mean
 
 import psutil
@@ -72,12 +72,24 @@ def measure(n: int = VISITORS, seconds: float = SECONDS) -> list[Figure]:
         asyncio.run(crowd(server.stream, cookies, new, warm_seconds, often))
         before, used = processes.memory_mb(), processes.seconds()
         answers, took, memory = asyncio.run(_class(server, processes, new, n, seconds))
-        spent = [1e3 * (now - then) / len(answers) for now, then in zip(processes.seconds(), used, strict=True)]
+        spent = [now - then for now, then in zip(processes.seconds(), used, strict=True)]
+    return figures_of(n, answers, took, spent, before, memory)
+
+
+def figures_of(
+    n: int, answers: Answers, took: float, spent: Sequence[float], before: float, memory: Sequence[float]
+) -> list[Figure]:
+    """Args: spent: seconds of the processor, by app, proxy and this program; before, memory: in MB, without the
+    learners and then from time to time with them
+    """
     name, third = f"classroom: {n} visitors", len(memory) // 3
     work = f"{name}, processor time of an answer"
     return [
         *figures(name, answers, took),
-        *(Figure(f"{work}, {whose}", ms, "ms") for whose, ms in zip(("app", "proxy", "measuring"), spent, strict=True)),
+        *(
+            Figure(f"{work}, {whose}", 1e3 * seconds / len(answers), "ms")
+            for whose, seconds in zip(("app", "proxy", "measuring"), spent, strict=True)
+        ),
         Figure(f"{name}, memory of each", (mean(memory[-third:]) - before) / n, "MB", VISITOR_BAR_MB),
         Figure(f"{name}, memory, end / middle", mean(memory[-third:]) / mean(memory[third:-third]), "x", GROWTH_BAR),
     ]

@@ -7,7 +7,7 @@ sentence, so that whatever it computes is computed anew.
 
 import itertools
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -160,10 +160,25 @@ def times_at(
         for name, took in walk(page, turn, typed):
             if took:
                 times.setdefault(name, []).append(took)
-        ratios = {name: median(values) / median(floors) for name, values in times.items()}
+        ratios = in_floors(times, floors)
         if turn + 1 >= ROUNDS and max(ratios.values()) <= bar:
             break
     return ratios, median(floors)
+
+
+def in_floors(times: Mapping[str, Sequence[float]], floors: Sequence[float]) -> dict[str, float]:
+    """The median of each as a multiple of the floor's. Args: milliseconds"""
+    return {name: median(values) / median(floors) for name, values in times.items()}
+
+
+def figures_of(slug: str, n_tokens: int, ratios: Mapping[str, float]) -> list[Figure]:
+    """Of one lesson, for sentences of this length. Args: ratios: by control, and of a new sentence"""
+    name, bar = f"lessons: {slug}, {n_tokens} tokens", BARS[n_tokens]
+    slowest = max(ratio for control, ratio in ratios.items() if control != SENTENCE)
+    return [
+        Figure(f"{name}, {SENTENCE} / floor", ratios[SENTENCE], "x", bar),
+        Figure(f"{name}, slowest control / floor", slowest, "x", bar),
+    ]
 
 
 def floor_with_our_settings(browser: Browser) -> float:
@@ -196,9 +211,7 @@ def measure(slugs: Sequence[str] = ()) -> list[Figure]:
                 print(
                     *(f"{ratio:.2f} {name}" for name, ratio in sorted(ratios.items(), key=lambda r: -r[1])), sep=" · "
                 )
-                name = f"lessons: {lesson.slug}, {n_tokens} tokens"
-                figures.append(Figure(f"{name}, {SENTENCE} / floor", ratios.pop(SENTENCE), "x", bar))
-                figures.append(Figure(f"{name}, slowest control / floor", max(ratios.values()), "x", bar))
+                figures += figures_of(lesson.slug, n_tokens, ratios)
             page.close()
     least_of_all = Figure("lessons: an empty page with the app's settings", strict, "ms")
     return [Figure("lessons: floor", median(floors), "ms"), least_of_all, *figures]

@@ -63,6 +63,11 @@ def measure() -> list[Figure]:
     with serve() as server:
         idle, few, many = asyncio.run(_visit(server))
         every, others = asyncio.run(_use_every_model(server))
+    return figures(idle, few, many, every, others)
+
+
+def figures(idle: float, few: float, many: float, every: float, others: float) -> list[Figure]:
+    """Args: MB of the server in the order of time; others: of the processes that it has started"""
     return [
         Figure("memory: first page", idle, "MB", IDLE_BAR_MB),
         Figure(f"memory: after {FEW} sentences", few, "MB"),

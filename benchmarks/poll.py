@@ -6,6 +6,7 @@ import random
 import re
 import tempfile
 import time
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -134,9 +135,16 @@ async def _class(stream: str, db: Database, n: int) -> tuple[list[float], list[f
         await asyncio.sleep(2)
         watching.cancel()
         await asyncio.gather(watching, return_exceptions=True)
-    confirmed.sort()
-    late = [next(when for when, count in seen if count > n) - moment for n, moment in enumerate(confirmed)]
-    return waits, [max(0.0, each) for each in late], overview(db, teacher).polls[0].answered
+    return waits, behind(confirmed, seen), overview(db, teacher).polls[0].answered
+
+
+def behind(confirmed: Sequence[float], seen: Sequence[tuple[float, int]]) -> list[float]:
+    """How long after each answer the teacher saw a count that holds it.
+
+    Args: confirmed: when answers were; seen: counts in the order of time, each with its moment
+    """
+    counted = enumerate(sorted(confirmed), 1)
+    return [max(0.0, next(when for when, count in seen if count >= n) - moment) for n, moment in counted]
 
 
 def measure(n: int = LEARNERS) -> list[Figure]:
@@ -147,6 +155,10 @@ def measure(n: int = LEARNERS) -> list[Figure]:
             waits, late, counted = asyncio.run(_class(server.stream, db, n))
         db.close()
         del os.environ[SETTING]
+    return figures(n, waits, late, counted)
+
+
+def figures(n: int, waits: Sequence[float], late: Sequence[float], counted: int) -> list[Figure]:
     name = f"class: {n} learners answer"
     return [
         Figure(f"{name}, not counted or twice", abs(n - counted), "", 0),

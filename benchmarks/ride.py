@@ -6,6 +6,7 @@ and turn about with an empty one, in one browser.
 
 import itertools
 import json
+from collections.abc import Sequence
 from statistics import median
 from urllib.parse import quote
 
@@ -87,15 +88,28 @@ def measure() -> list[Figure]:
                 page.wait_for_timeout(2000)
                 frames = page.evaluate(PLAY)
             page.close()
+    return figures((len(one.src), len(one.tgt)), frames, code, data, first["stage"], first["empty"])
+
+
+def figures(
+    tokens: tuple[int, int],
+    frames: Sequence[float],
+    code: int,
+    data: int,
+    stage: Sequence[float],
+    empty: Sequence[float],
+) -> list[Figure]:
+    """Args: tokens: read and written; frames, stage, empty: milliseconds; code, data: bytes"""
+    of_both = "{} + {} tokens".format(*tokens)
     return [
-        Figure(f"ride: frame at {len(one.src)} + {len(one.tgt)} tokens, median", median(frames), "ms", FRAME_BAR_MS),
+        Figure(f"ride: frame at {of_both}, median", median(frames), "ms", FRAME_BAR_MS),
         Figure("ride: frame, 95th percentile", percentile(frames, 95), "ms", SLOW_FRAME_BAR_MS),
         Figure("ride: frames", len(frames), ""),
         Figure("ride: code", code / 1000, "kB", CODE_BAR_KB),
-        Figure(f"ride: data of {len(one.src)} + {len(one.tgt)} tokens", data / 1000, "kB", DATA_BAR_KB),
-        Figure("ride: first picture, median", median(first["stage"]), "ms"),
-        Figure("ride: empty page, median", median(first["empty"]), "ms"),
-        Figure("ride: first picture / empty page", median(first["stage"]) / median(first["empty"]), "x", FIRST_BAR),
+        Figure(f"ride: data of {of_both}", data / 1000, "kB", DATA_BAR_KB),
+        Figure("ride: first picture, median", median(stage), "ms"),
+        Figure("ride: empty page, median", median(empty), "ms"),
+        Figure("ride: first picture / empty page", median(stage) / median(empty), "x", FIRST_BAR),
     ]
 
 

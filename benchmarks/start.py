@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from statistics import median
 
 from playwright.sync_api import Browser, expect
@@ -54,6 +55,11 @@ def measure() -> list[Figure]:
             if round_:  # the first, with cold disks, is not counted
                 for seconds, values in zip(times, (imports, empty, cold), strict=True):
                     values.append(seconds)
+    return figures(imports, empty, cold)
+
+
+def figures(imports: Sequence[float], empty: Sequence[float], cold: Sequence[float]) -> list[Figure]:
+    """Args: seconds, of each round"""
     ratios = [c / (i + e) for i, e, c in zip(imports, empty, cold, strict=True)]
     return [
         Figure("start: import torch, streamlit", median(imports), "s"),

@@ -7,7 +7,7 @@ and has many heads, so that what it costs to hand over its maps shows most.
 import json
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from statistics import median
 
@@ -75,16 +75,20 @@ def measure(n: int = SENTENCES) -> list[Figure]:
             texts = sentences(seed=11)
             if name == WIDE:
                 texts = (" ".join(parts) for parts in zip(*[texts] * LONG, strict=False))
-            here, there = times(name, settings, n, texts)
-            more = median(b - a for a, b in zip(here, there, strict=True))
-            figures += [
-                Figure(f"strangers: {name}, a sentence in this process", median(here), "ms"),
-                Figure(f"strangers: {name}, a sentence in a process of its own", median(there), "ms"),
-                Figure(f"strangers: {name}, what that adds", more, "ms", BAR_MS),
-            ]
+            figures += figures_of(name, *times(name, settings, n, texts))
         opening = [milliseconds(lambda: Worker(name, settings, lambda needed: None).close()) for _ in range(5)]
         figures.append(Figure(f"strangers: {name}, opened and closed", median(opening), "ms"))
     return figures
+
+
+def figures_of(name: str, here: Sequence[float], there: Sequence[float]) -> list[Figure]:
+    """Args: milliseconds of each sentence, in this process and in one of its own"""
+    more = median(b - a for a, b in zip(here, there, strict=True))
+    return [
+        Figure(f"strangers: {name}, a sentence in this process", median(here), "ms"),
+        Figure(f"strangers: {name}, a sentence in a process of its own", median(there), "ms"),
+        Figure(f"strangers: {name}, what that adds", more, "ms", BAR_MS),
+    ]
 
 
 if __name__ == "__main__":

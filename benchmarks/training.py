@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
 
 import psutil
@@ -102,6 +103,13 @@ async def _crowd(server: Server, learners: int, n: int) -> tuple[list[float], li
 def measure(learners: int = LEARNERS, n: int = SENTENCES) -> list[Figure]:
     with serve() as server:
         before, during, running, memory = asyncio.run(_crowd(server, learners, n))
+    return figures(learners, before, during, running, memory)
+
+
+def figures(
+    learners: int, before: Sequence[float], during: Sequence[float], running: Sequence[int], memory: Sequence[float]
+) -> list[Figure]:
+    """Args: before, during: waits in seconds; running: how many trained at a time; memory: of each training, in MB"""
     name = f"training: {learners} learners"
     slower = percentile(during, 50) / percentile(before, 50)
     return [

@@ -4,6 +4,7 @@
 """
 
 import itertools
+from collections.abc import Sequence
 from statistics import median
 
 from playwright.sync_api import Page
@@ -76,6 +77,11 @@ def measure() -> list[Figure]:
         for _ in range(ROUNDS):
             views.append(head_view(on(page), next(new)))
             come_to_rest(page)
+    return figures(trees, floors, views)
+
+
+def figures(trees: Sequence[float], floors: Sequence[float], views: Sequence[float]) -> list[Figure]:
+    """Args: milliseconds, of each round"""
     of_tree, of_view = f"views: tree of {BEAMS} beams, {TOKENS} tokens", f"views: BertViz's head view, {TOKENS} tokens"
     return [
         Figure(f"{of_tree}, median / floor", median(trees) / median(floors), "x", TREE_BAR),

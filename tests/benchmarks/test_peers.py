@@ -116,6 +116,22 @@ def test_a_ratio_is_the_median_of_the_rounds(monkeypatch: pytest.MonkeyPatch) ->
     assert row.in_readme == "| work | 300.00 ms | another 0.75 (bar 0.8) |"
 
 
+def test_time_is_told_for_each_token_that_is_written_and_each_text_ends_with_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Echo:
+        name = "here"
+
+        def translate(self, text: str, search: str) -> str:
+            return text
+
+    seen: list[tuple[str, int]] = []
+    monkeypatch.setattr(peers, "compare", lambda what, works, per, device, bars: seen.append((what, per)))
+    peers.writing([Echo()], ["Hund", "Der Hund."], peers.CPU)  # type: ignore[list-item]
+    per = sum(len(ids) + 1 for ids in peers.load_tokenizer().encode_batch(["Hund", "Der Hund."]))
+    assert [one for _, one in seen] == [per] * 3
+
+
 def test_the_readme_tells_what_was_measured() -> None:
     results = json.loads(peers.FILE.read_text(encoding="utf-8"))
     readme = (PROJECT / "README.md").read_text(encoding="utf-8").splitlines()

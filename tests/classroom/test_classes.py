@@ -33,7 +33,7 @@ from classroom.errors import (
     TooManyTriesError,
 )  # fmt: skip
 from classroom.polls import Boards, answer, ask, overview, set_state
-from classroom.tables import Base, Class
+from classroom.tables import Base, Class, Tries
 from tests.classroom.kit import DAY, NOW, QUESTION, learners, new_class, view
 
 PAGES = frozenset({"", "masking", "encoder"})
@@ -140,6 +140,19 @@ def test_right_codes_of_a_whole_class_behind_one_address_use_up_nothing(db: Data
     teacher = new_class(db)
     count = 2 * limits.CODES.of_visitor
     assert len({member.learner_id for member in learners(db, teacher, count)}) == count
+
+
+@pytest.mark.parametrize("limit", [one for one in vars(limits).values() if isinstance(one, limits.Limit)])
+def test_sweeping_forgets_no_try_that_still_counts_and_each_that_does_not(limit: limits.Limit, db: Database) -> None:
+    with db.writing() as session:
+        assert all(limits.count(session, limit, "somebody", NOW) for _ in range(limit.most))
+        limits.forget(session, NOW + limit.seconds - 1)
+        assert not limits.count(session, limit, "somebody", NOW + limit.seconds - 1)
+        with pytest.raises(TooManyTriesError):
+            limits.refuse(session, limit, "somebody", NOW + limit.seconds - 1)
+        limits.refuse(session, limit, "somebody", NOW + limit.seconds)
+        limits.forget(session, NOW + 7200)
+        assert not session.scalars(select(Tries)).all()
 
 
 @pytest.mark.parametrize("jump", [-10 * 365 * DAY, 10 * 365 * DAY])

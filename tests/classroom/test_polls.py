@@ -3,6 +3,7 @@
 import csv
 import io
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -182,6 +183,17 @@ def test_after_a_question_is_closed_its_counts_stay(db: Database) -> None:
         assert counted == when_closed == overview(db, teacher).polls[0].answered
 
 
+@pytest.fixture
+def far_east(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A server whose own time is half past one in the afternoon when it is eight in Greenwich."""
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", "Asia/Kolkata")
+        time.tzset()
+        yield
+    time.tzset()
+
+
+@pytest.mark.usefixtures("far_east")
 def test_the_results_are_a_table_that_no_spreadsheet_runs(db: Database) -> None:
     teacher = new_class(db)
     evil = join(db, teacher.code, "evil", "=HYPERLINK(1)", "school", NOW)

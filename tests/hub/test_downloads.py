@@ -350,6 +350,7 @@ def on_page(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Settings:
     return Settings.of()
 
 
+@pytest.mark.slow
 def test_the_page_asks_shows_the_size_and_fetches_when_told(hub: Hub, on_page: Settings, original: Path) -> None:
     app = opened(PAGE, sentence=SENTENCE)
     assert hub.asked == []
@@ -369,6 +370,7 @@ def test_the_page_asks_shows_the_size_and_fetches_when_told(hub: Hub, on_page: S
     assert "fetch" not in {button.key for button in app.button}
 
 
+@pytest.mark.slow
 def test_the_page_says_that_it_broke_off_and_goes_on(hub: Hub, on_page: Settings) -> None:
     hub.cut[WEIGHTS] = 50_000
     app = opened(PAGE, sentence=SENTENCE, model=NAME)

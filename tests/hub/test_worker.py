@@ -220,6 +220,7 @@ def test_a_panic_of_the_library_is_said_and_hurts_nobody(hostile: Settings) -> N
     close(books)
 
 
+@pytest.mark.slow
 def test_a_tokenizer_that_swells_takes_only_its_own_process_along(
     hostile: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -416,6 +417,7 @@ def visited(settings: Settings) -> Iterator[Shelf]:
         one.close()
 
 
+@pytest.mark.slow
 def test_visitors_with_different_models_and_room_for_one(visited: Shelf, settings: Settings) -> None:
     models = {name: load(name, settings) for name in ("bert", "gpt2", "t5")}
 

@@ -1,18 +1,19 @@
 """What is built from a config: every part with its numbers, none used twice, weights of the right size."""
 
 import dataclasses
+import itertools
 import math
 
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 
-from model.build import build_model
-from model.config import PRESETS, ModelConfig
+from model.build import build_model, build_network
+from model.config import CHOICES, FAMILIES, PRESETS, ModelConfig
 from model.parts.attention import MultiHeadAttention
 from model.parts.embedding import TokenEmbedding
 from model.parts.feed_forward import FeedForward
-from model.parts.residual import PostNorm
+from model.parts.residual import DeepNorm, PostNorm
 
 CONFIG = ModelConfig(vocab_size=997, d_model=84, n_heads=7, n_layers=3, d_ff=211, max_len=31, dropout=0.37)
 
@@ -35,13 +36,67 @@ def test_each_number_of_the_config_reaches_its_part() -> None:
     assert model.pad_id == 0
 
 
-def test_matrices_are_drawn_as_glorot_and_bengio_say() -> None:
-    """Uniform between ±√(6 / (fan in + fan out)): of that variance, and up to that limit."""
-    for name, weight in build_model(CONFIG).named_parameters():
-        if weight.dim() > 1 and "embedding" not in name:
-            limit = math.sqrt(6 / sum(weight.shape))
-            assert 0.98 * limit < weight.abs().max() <= limit, name
-            assert weight.std().item() == pytest.approx(limit / math.sqrt(3), rel=0.05), name
+NARROW = 0.02  # the deviation of all matrices of GPT-2 and BERT, and of every table of positions
+UNSCALED = ("w_q", "w_k")  # by DeepNorm
+
+
+def drawn(config: ModelConfig, name: str, shape: torch.Size) -> float:
+    """The deviation with which a matrix is drawn, worked out from what the papers say."""
+    n, scaled = config.n_layers, config.norm_place == "deep" and name.split(".")[-2] not in UNSCALED
+    place, *_, matrix, _ = name.split(".")
+    alone = config.family != "encoder_decoder"
+    if ".positions." in name or (alone and place not in ("encoder", "decoder")):
+        return NARROW
+    if place == "embedding":  # rows of length one
+        return config.d_model**-0.5
+    beta = 1.0
+    if scaled:  # Wang et al. 2022, Figure 2
+        stack = "alone" if alone else place
+        beta = {"alone": (8 * n) ** -0.25, "encoder": 0.87 * n ** (-5 / 16), "decoder": (12 * n) ** -0.25}[stack]
+    if not alone:  # Glorot and Bengio 2010
+        return beta * math.sqrt(2 / sum(shape))
+    adds_to_the_stream = config.family == "decoder_only" and matrix in ("w_o", "w_2")  # Radford et al. 2019, §2.3
+    return beta * NARROW / (math.sqrt(2 * n) if adds_to_the_stream else 1)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_matrix_is_drawn_with_its_deviation_whatever_the_parts(family: str) -> None:
+    """Each pair of parts comes together in some model. One by one within the error of a sample, and together within a
+    hundredth; biases are 0 where papers say so.
+    """
+    sizes = {"vocab_size": 101, "d_model": 42, "n_heads": 3, "n_layers": 3, "d_ff": 53, "max_len": 37}
+    together: dict[tuple[str, str], list[Tensor]] = {}
+    positions, norms, places, activations = CHOICES.values()
+    for n, m in itertools.product(range(len(positions)), range(len(activations))):
+        parts = positions[n], norms[(n + m // 2) % 2], places[(n + m) % 4], activations[m]
+        named = dict(zip(CHOICES, parts, strict=True))
+        config = ModelConfig(**sizes, **named, family=family)  # type: ignore[arg-type]
+        model = build_network(config)
+        for name, weight in model.named_parameters():
+            if weight.dim() > 1:
+                parted = weight.detach() / drawn(config, name, weight.shape)
+                assert parted.std().item() == pytest.approx(1, abs=5 / math.sqrt(2 * weight.numel())), (parts, name)
+                together.setdefault((config.norm_place, name.split(".")[-2]), []).append(parted.flatten())
+                if family == "encoder_decoder" and name.split(".")[0] != "embedding" and ".positions." not in name:
+                    assert parted.abs().max() <= math.sqrt(3) * 1.0001, "uniform"
+            elif name.endswith("bias") and family != "encoder_decoder":
+                assert not weight.any(), name
+        alphas = {
+            stack: deep_alphas(getattr(model, stack)) for stack in ("encoder", "decoder") if hasattr(model, stack)
+        }
+        if config.norm_place == "deep":  # three layers
+            both = {"encoder": 0.81 * 3 ** (5 / 16), "decoder": 9**0.25}
+            for stack, found in alphas.items():
+                assert found == pytest.approx([both[stack] if len(alphas) == 2 else 6**0.25] * len(found)), stack
+        else:
+            assert not any(alphas.values())
+    for what, drawn_of_all in together.items():
+        whole = torch.cat(drawn_of_all)
+        assert whole.std().item() == pytest.approx(1, abs=max(0.01, 4 / math.sqrt(2 * len(whole)))), what
+
+
+def deep_alphas(stack: nn.Module) -> list[float]:
+    return [part.alpha for part in stack.modules() if isinstance(part, DeepNorm)]
 
 
 def test_rows_of_the_embedding_have_length_one_or_so() -> None:

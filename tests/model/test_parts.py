@@ -1,7 +1,6 @@
 """All combinations of the parts that a config can name: they build, run, run with a cache, and tell what they tap."""
 
 import itertools
-import math
 from dataclasses import replace
 
 import pytest
@@ -17,7 +16,6 @@ from model.decoding.strategies import Beam, Greedy, NextToken, decoding_steps
 from model.families.encoder_decoder import EncoderDecoder
 from model.interventions import Block, Interventions
 from model.parts.positions import RelativeBias
-from model.parts.residual import deep_norm_constants
 from model.tap import Recorder
 from model.text.tokenizer import Tokenizer
 from model.trace import most_tokens, trace
@@ -87,20 +85,6 @@ def test_norms_have_the_epsilon_of_layer_norm() -> None:
         norms = [part for part in model.modules() if isinstance(part, nn.LayerNorm | nn.RMSNorm)]
         assert {part.eps for part in norms} == {1e-5}
         assert len(norms) == 2 * (2 + 3) + 2
-
-
-def test_deep_norm_draws_smaller_matrices_but_for_queries_and_keys() -> None:
-    """Wang et al. 2022, Figure 2: Xavier's with a gain of β for W^V, W^O, W₁ and W₂, of 1 for W^Q and W^K."""
-    model = build_model(replace(CONFIG, norm_place="deep", d_model=84, n_heads=7))
-    betas = dict(zip(("encoder", "decoder"), (c.beta for c in deep_norm_constants(2, 2)), strict=True))
-    n_scaled = 0
-    for name, weight in model.named_parameters():
-        if weight.dim() > 1 and "embedding" not in name:
-            is_scaled = not name.endswith(("w_q.weight", "w_k.weight"))
-            limit = math.sqrt(6 / sum(weight.shape)) * (betas[name.split(".")[0]] if is_scaled else 1)
-            assert 0.98 * limit < weight.abs().max() <= limit * 1.0001, name
-            n_scaled += is_scaled
-    assert n_scaled == 2 * (2 + 2) + 2 * (2 + 2 + 2)
 
 
 def test_the_relative_bias_looks_both_ways_in_the_encoder_alone() -> None:

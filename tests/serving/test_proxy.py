@@ -315,3 +315,96 @@ def test_every_word_of_the_template_is_replaced(tmp_path: Path) -> None:
     text = configuration(Site("127.0.0.1:1", []), ["127.0.0.1:2", "127.0.0.1:3"], tmp_path)
     assert "@USER@" not in text
     assert [line for line in text.splitlines() if "server 127.0.0.1:2" in line and "backup" in line]
+
+
+# --- what each place of the configuration needs ----------------------------------------------------------------------
+
+Block = dict[str, "list[str] | Block"]  # directives of one name, and the blocks in it, by all of their words
+
+
+def parsed(text: str) -> Block:
+    """nginx's own grammar: words, quoted or not, up to a semicolon or a block in braces; # begins a comment."""
+    words = re.findall(r"""#[^\n]*|"(?:\\.|[^"\\])*"|[{};]|(?:\$\{|[^\s;{}"#])+""", text)
+    root: Block = {}
+    stack, line = [root], []
+    for word in words:
+        if word.startswith("#"):
+            continue
+        if word == "{":
+            inner: Block = {}
+            name = " ".join(line)
+            stack[-1][name + " again" if name in stack[-1] else name] = inner
+            stack.append(inner)
+        elif word == "}":
+            stack.pop()
+        elif word == ";":
+            stack[-1].setdefault(line[0], []).append(" ".join(line[1:]))
+        else:
+            line.append(word)
+            continue
+        line = []
+    assert stack == [root]
+    return root
+
+
+LIMITED = ["zone=visitor burst=50 nodelay", "zone=address burst=3000 nodelay"]
+WHERE = ("http", "server")
+# By place and directive: all that stands there, and why.
+NEEDS: dict[tuple[str, ...], dict[str, tuple[list[str], str]]] = {
+    (): {"worker_processes": (["1"], "one memory of limits, and no core is taken from the app")},
+    ("events",): {"worker_connections": (["8192"], "four for each of 1000 pages of one address, and room for others")},
+    ("http",): {
+        "client_max_body_size": (["2m"], "nobody sends a file"),
+        "access_log": (["off"], "addresses and secrets are written down nowhere"),
+        "server_tokens": (["off"], "who attacks need not know the version"),
+        "limit_req_zone": (
+            ["$visitor zone=visitor:4m rate=10r/s", "$binary_remote_addr zone=address:4m rate=300r/s"],
+            "by visitor, and by address for those without a cookie: a school of thirty classes behind one",
+        ),
+        "limit_conn_zone": (
+            ["$visitor zone=visitor_pages:4m", "$binary_remote_addr zone=address_pages:4m"],
+            "the same",
+        ),
+        "limit_req_status": (["429"], "it says what to do"),
+        "limit_conn_status": (["429"], "the same"),
+        "proxy_http_version": (["1.1"], "a page's connection is upgraded"),
+        "proxy_connect_timeout": (["3s"], "a dead process is left soon"),
+    },
+    WHERE: {"error_page": (["429 @too_much", "502 504 =503 @not_there"], "both are pages in words")},
+    (*WHERE, "location /"): {
+        "limit_req": (LIMITED, "a page has many requests at once"),
+        "proxy_pass": (["http://$pool"], "a visitor stays with their process"),
+    },
+    (*WHERE, "location = /_stcore/stream"): {
+        "limit_req": (LIMITED, "connecting again and again costs the app"),
+        "limit_conn": (["visitor_pages 24", "address_pages 1000"], "three pages in each of eight tabs; a school"),
+        "proxy_read_timeout": (["1h"], "a page at rest sends nothing for long, while its reader reads"),
+        "proxy_send_timeout": (["1h"], "the same, the other way"),
+        "proxy_pass": (["http://$pool"], "a visitor stays with their process"),
+    },
+    (*WHERE, "location ~ ^/(static|_stcore/bidi-components)/"): {
+        "proxy_cache": (["files"], "packed once"),
+        "proxy_cache_key": (["$uri"], "no query makes the same file again"),
+        "proxy_cache_valid": (["200 30d"], "and never an error"),
+        "proxy_cache_lock": (["on"], "a class that comes at once asks the app once"),
+        "proxy_ignore_headers": (["Set-Cookie Vary"], "what comes with a cookie would not be kept"),
+        "proxy_hide_header": (["Set-Cookie", "Cache-Control"], "one visitor's cookie reaches no other"),
+        "limit_req": ([], "a page has many files"),
+    },
+    (*WHERE, "location = /_stcore/metrics"): {"return": (["404"], "numbers about the server are nobody's business")},
+    ("http", "server again", "location /"): {
+        "gzip_comp_level": (["9"], "packed once, sent often"),
+        "proxy_next_upstream": (["error timeout http_404"], "a file of the other version is with another process"),
+    },
+}
+
+
+@pytest.mark.parametrize("place", NEEDS, ids=lambda place: " ".join(place) or "all")
+def test_each_place_has_what_it_needs(place: tuple[str, ...], tmp_path: Path) -> None:
+    block: object = parsed(configuration(Site("127.0.0.1:1", []), ["127.0.0.1:2"], tmp_path))
+    for name in place:
+        assert isinstance(block, dict)
+        block = block[name]
+    assert isinstance(block, dict)
+    for directive, (wanted, why) in NEEDS[place].items():
+        assert block.get(directive, []) == wanted, f"{directive}: {why}"

@@ -47,8 +47,9 @@ def model(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Lo
 
 
 def test_lines_are_read_with_their_labels_and_each_once() -> None:
-    written = f"+ {CAT}\n\n -   {DOG}\n+{CAT}\n− It  rains."
-    assert parsed(written) == ((CAT, "+"), (DOG, "-"), ("It rains.", "-"))
+    """However a keyboard or a word processor writes a minus: as a hyphen, a minus sign or an en dash."""
+    written = f"+ {CAT}\n\n -   {DOG}\n+{CAT}\n− It  rains.\n– It snows."
+    assert parsed(written) == ((CAT, "+"), (DOG, "-"), ("It rains.", "-"), ("It snows.", "-"))
 
 
 @pytest.mark.parametrize(

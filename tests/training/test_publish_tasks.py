@@ -25,15 +25,15 @@ def test_each_task_is_kept_measured_and_described(
         publish_tasks, "load_model", lambda name: dataclasses.replace(loaded, model=copy.deepcopy(loaded.model))
     )
     files, folder = write_tasks(tmp_path), tmp_path / "heads"
-    command = ["publish_tasks", str(files), "--examples", "6", "--epochs", "2"]
-    monkeypatch.setattr(sys, "argv", [*command, "--only", "pos", "sentiment"])
+    command = ["publish_tasks", str(files), "--epochs", "2", "--examples"]
+    monkeypatch.setattr(sys, "argv", [*command, "6", "--only", "pos", "sentiment"])
     assert main(folder) == 0
     assert not (folder / "README.md").exists(), "two tasks are missing"
-    monkeypatch.setattr(sys, "argv", [*command, "--only", "qa_babi", "paraphrase"])
+    monkeypatch.setattr(sys, "argv", [*command, "99", "--only", "qa_babi", "paraphrase"])
     assert main(folder) == 0
     figures = json.loads((folder / "metrics.json").read_text())
     assert {task: (one["train"], one["n"]) for task, one in figures.items()} == {
-        "sentiment": (6, 8), "paraphrase": (6, 8), "qa_babi": (6, 8), "pos": (6, 32),
+        "sentiment": (6, 12), "paraphrase": (8, 12), "qa_babi": (8, 12), "pos": (6, 48),
     }  # fmt: skip
     assert all((folder / f"{task}.safetensors").exists() for task in TASKS)
     assert capsys.readouterr().out.splitlines() == [

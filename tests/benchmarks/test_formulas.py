@@ -1,0 +1,142 @@
+"""From what was measured to the figures that README.md tells: measurements made up, answers worked out by hand."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from benchmarks import browser, classroom, lessons, load, memory, poll, ride, start, strangers, training, views
+from benchmarks.kit import report
+from benchmarks.kit.report import Figure
+from benchmarks.kit.visitor import Answer
+
+RIGHT = Answer(seconds=2.0, size_bytes=3000, translation="Ja.", columns=["I", "ate", "<eos>"])
+WRONG = Answer(seconds=4.0, size_bytes=5000, translation="Ja.", columns=["You", "ate", "<eos>"])
+ANSWERS = [("I ate", RIGHT), ("I ate", RIGHT), ("I ate", WRONG)]
+# Nine looks at the memory: thirds of mean 400, 420 and 441 MB.
+MEMORY = [390, 400, 410, 410, 420, 430, 431, 441, 451]
+SECONDS = [1.0, 2.0, 9.0]  # the median is not the mean, nor the first, nor the last when turned round
+
+# What is measured → by the end of each figure's name: its value, and the largest that it may be.
+FORMULAS: dict[str, tuple[Sequence[Figure], dict[str, tuple[float, float | None]]]] = {
+    "load": (
+        load.figures("load", ANSWERS, 6.0),
+        {"errors": (1, 0), "median": (2, None), "p95": (3.8, 1), "answers": (0.5, None),
+        "size of an answer": (11 / 3, None)},
+    ),
+    "classroom": (
+        classroom.figures_of(10, ANSWERS, 6.0, [0.3, 0.06, 0.03], 341.0, MEMORY),
+        {
+            "errors": (1, 0), "wait, median": (2, None), "p95": (3.8, 1), "answers": (0.5, None),
+            "size of an answer": (11 / 3, None),
+            "app": (100, None), "proxy": (20, None), "measuring": (10, None),
+            "memory of each": (10, 5), "end / middle": (1.05, 1.05),
+        },
+    ),
+    "poll": (
+        poll.figures(3, SECONDS, [0.1, 0.2, 0.9], 5),
+        {
+            "not counted or twice": (2, 0), "wait, median": (2, None), "wait, p95": (8.3, 1),
+            "behind, median": (0.2, None), "behind, p95": (0.83, 1),
+        },
+    ),
+    "training": (
+        training.figures(10, SECONDS, [3.0, 5.0, 6.0], [1, 2, 1], [120.0, 131.0, 110.0]),
+        {
+            "at a time": (2, 2), "median before": (2, None), "median meanwhile": (5, None),
+            "times as long": (2.5, 1.5),
+            "p95 before": (8.3, None), "p95 meanwhile": (5.9, None), "beyond the warm process": (131, 300),
+        },
+    ),
+    "start": (  # of the rounds 10/4, 30/5 and 12/12: not the ratio of the medians
+        start.figures(SECONDS, [3.0] * 3, [10.0, 30.0, 12.0]),
+        {"import torch, streamlit": (2, None), "start: empty page": (3, None), "cold": (12, None),
+        "(imports + empty page)": (2.5, 2)},
+    ),
+    "strangers": (  # sentence by sentence it adds 5, 1 and 3
+        strangers.figures_of("x", SECONDS, [6.0, 3.0, 12.0]),
+        {"in this process": (2, None), "process of its own": (6, None), "what that adds": (3, 30)},
+    ),
+    "views": (
+        views.figures([30.0, 20.0, 90.0], [10.0, 5.0, 40.0], [300.0, 1200.0, 400.0]),
+        {"median / floor": (3, 5), "head view, 20 tokens, median": (400, 1000), "largest": (1200, 1000)},
+    ),
+    "browser": (
+        browser.figures(
+            {"floor": [10.0, 5.0, 40.0], "translation": [30.0, 20.0, 90.0], "another head, 50 tokens": [60.0]}
+        ),
+        {
+            "floor, median": (10, None), "floor, p90": (34, None),
+            "translation, median": (30, None), "translation, p90": (78, None), "translation, median / floor": (3, 3),
+            "50 tokens, median": (60, None), "50 tokens, p90": (60, None), "50 tokens, median / floor": (6, 5),
+        },
+    ),
+    "memory": (
+        memory.figures(465.0, 600.0, 660.0, 990.0, 50.0),
+        {
+            "first page": (465, 600), "after 100 sentences": (600, None), "after 500 sentences": (660, None),
+            "500 / 100 sentences": (1.1, 1.05), "every model used": (990, 1200), "trainings beside it": (50, None),
+        },
+    ),
+    "ride": (
+        ride.figures((20, 19), [16.0, 17.0, 30.0], 119_500, 297_800, [30.0, 20.0, 90.0], [10.0, 5.0, 40.0]),
+        {
+            "20 + 19 tokens, median": (17, 17), "95th percentile": (28.7, 33), "frames": (3, None),
+            "code": (119.5, 120),
+            "data of 20 + 19 tokens": (297.8, 300), "first picture, median": (30, None),
+            "empty page, median": (10, None),
+            "first picture / empty page": (3, 1.5),
+        },
+    ),
+    "lessons": (
+        lessons.figures_of("x", 50, lessons.in_floors({"a": SECONDS, "a new sentence": [8.0], "b": [6.0]}, SECONDS)),
+        {"a new sentence / floor": (4, 5), "slowest control / floor": (3, 5)},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_figures_are_what_was_measured(name: str) -> None:
+    figures, expected = FORMULAS[name]
+    assert len(figures) == len(expected)
+    for end, (value, bar) in expected.items():
+        (figure,) = (one for one in figures if one.name.endswith(end))
+        assert (figure.value, figure.bar) == (pytest.approx(value), bar), figure.name
+        assert figure.missed == (bar is not None and value > bar), figure.name
+
+
+@pytest.mark.parametrize(
+    ("answer", "fault"),
+    [
+        (RIGHT, ""),
+        (WRONG, "the map of another sentence: Youate<eos>"),
+        (Answer(translation="Ja.", columns=[]), "no map"),
+        (Answer(columns=["I"]), "no translation"),
+        (Answer(translation="Ja.", error="It broke."), "It broke."),
+    ],
+)
+def test_an_answer_is_right_if_it_is_that_of_the_sentence(answer: Answer, fault: str) -> None:
+    assert answer.fault("I ate") == fault
+
+
+def test_the_teachers_count_is_behind_until_it_holds_an_answer() -> None:
+    """Answers at 1, 2 and 4 s, told in any order; the counts come at 0.5, 2.5, 3 and 4.5 s."""
+    seen = [(0.5, 0), (2.5, 1), (3.0, 2), (4.5, 3)]
+    assert poll.behind([4.0, 1.0, 2.0], seen) == pytest.approx([1.5, 1.0, 0.5])
+    assert poll.behind([4.0, 1.0, 2.9], [(0.9, 1), (3.0, 3)]) == pytest.approx([0, 0.1, 0]), "a count may come first"
+
+
+def test_a_report_names_what_missed_its_bar(capsys: pytest.CaptureFixture[str]) -> None:
+    report.report([Figure("a", 1.23456, "s", 1.0), Figure("bc", 1.0, "x", 1.0), Figure("d", 7.0, "MB")])
+    *lines, last = capsys.readouterr().out.splitlines()
+    assert [" ".join(line.split()) for line in lines] == [
+        "a 1.23 s at most 1: MISSED", "bc 1.00 x at most 1: reached", "d 7.00 MB",
+    ]  # fmt: skip
+    found: dict[str, Any] = json.loads(last)
+    assert (found["figures"], found["missed"]) == ({"a": 1.2346, "bc": 1.0, "d": 7.0}, ["a"])
+
+
+def test_a_percentile_is_what_so_many_percent_do_not_exceed() -> None:
+    assert [report.percentile(range(101), n) for n in (50, 90, 95)] == [50, 90, 95]
+    assert report.percentile([7.0], 95) == 7
