@@ -11,7 +11,9 @@ from model.tap import Tap, no_tap, under
 
 
 class Memory(NamedTuple):
-    """What a decoder reads: the encoder's final output (B,S,d_model) and who may attend to it (B,1,1,S)."""
+    """What a decoder reads: the encoder's final output (B,S,d_model), and which of its rows may be attended to
+    (B,1,1,S). Where there is no encoder S is 0.
+    """
 
     states: Tensor
     mask: Tensor

@@ -182,18 +182,17 @@ def _run(
 ) -> tuple[list[int], tuple[Step, ...]]:
     """Write a target, or read the one given, while everything is recorded; its ids, and the steps of the decoding."""
     model, device = loaded.model, loaded.device.torch
-    src_ids = torch.tensor([src], device=device)
-    memory = model.encode(src_ids, recorder)
+    memory = model.encode(torch.tensor([src], dtype=torch.long, device=device), recorder)
     steps: tuple[Step, ...] = ()
     if target is None:
         decoding = replace(decoding, max_steps=min(decoding.max_steps, most_tokens(loaded)))
-        next_token = NextToken(model, src_ids, memory, recorder.change, cached=interventions.cacheable)
+        next_token = NextToken(model, memory, recorder.change, cached=interventions.cacheable)
         steps = tuple(decoding_steps(next_token, decoding))
         labels = list(steps[-1].best.ids)
     else:
         labels = [*loaded.tokenizer.encode(normalise(target))[: most_tokens(loaded)], EOS_ID]
     # One pass over the whole target records what every step saw: the causal mask makes the two the same.
-    model.decode(torch.tensor([[SOS_ID, *labels[:-1]]], device=device), memory, src_ids, recorder)
+    model.decode(torch.tensor([[SOS_ID, *labels[:-1]]], device=device), memory, tap=recorder)
     return labels, steps
 
 

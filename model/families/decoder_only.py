@@ -9,6 +9,7 @@ from model.cache import KeyValueCache
 from model.describe import Scribe, describe, describe_stack
 from model.embedding import UnscaledEmbedding
 from model.families.network import Network
+from model.layers import Memory
 from model.linear import times_transposed
 from model.masks import causal_mask
 from model.stacks import Encoder
@@ -35,13 +36,13 @@ class DecoderOnly(Network):
     def new_cache(self) -> KeyValueCache:
         return KeyValueCache(len(self.decoder.layers))
 
-    def encode(self, src_ids: Tensor, tap: Tap = no_tap) -> None:
-        """There is no source."""
+    def encode(self, src_ids: Tensor, tap: Tap = no_tap) -> Memory:
+        """An empty memory (B,0,d_model): there is no source, so src_ids are (B,0)."""
+        states = self.embedding.matrix.weight.new_zeros(*src_ids.shape, self.d_model)
+        return Memory(states, src_ids.bool()[:, None, None])
 
-    def decode(
-        self, tgt_ids: Tensor, memory: None, src_ids: Tensor, tap: Tap = no_tap, cache: KeyValueCache | None = None
-    ) -> Tensor:
-        """logits (B,t,vocab_size) of tgt_ids (B,T); memory and src_ids are not read."""
+    def decode(self, tgt_ids: Tensor, memory: Memory, cache: KeyValueCache | None = None, tap: Tap = no_tap) -> Tensor:
+        """logits (B,t,vocab_size) of tgt_ids (B,T): of all t = T positions, or of the newest t that a cache lacks."""
         start = cache.length if cache else 0
         mask = causal_mask(tgt_ids.size(1), tgt_ids.device, start)  # (1,1,t,T)
         inside = under("decoder", tap)
@@ -65,7 +66,7 @@ class DecoderOnly(Network):
         return tap("logits", times_transposed(x, self.embedding.matrix.weight))
 
     def forward(self, tgt_ids: Tensor, tap: Tap = no_tap) -> Tensor:
-        return self.decode(tgt_ids, None, tgt_ids, tap)
+        return self.decode(tgt_ids, self.encode(tgt_ids[:, :0]), tap=tap)
 
 
 @describe.register

@@ -32,21 +32,19 @@ class EncoderDecoder(Network):
         """An empty cache that fits the decoder."""
         return KeyValueCache(len(self.decoder.layers))
 
-    def encode(self, src_ids: Tensor, tap: Tap = no_tap) -> Tensor:
-        """memory (B,S,d_model) of src_ids (B,S)."""
-        tap = under("encoder", tap)
-        x = self.embedding(src_ids, under("embedding", tap))
-        return self.encoder(x, pad_mask(src_ids, self.pad_id), tap=tap)
+    def encode(self, src_ids: Tensor, tap: Tap = no_tap) -> Memory:
+        """The memory of src_ids (B,S): states (B,S,d_model), and a mask (B,1,1,S) that hides the padding."""
+        inside, mask = under("encoder", tap), pad_mask(src_ids, self.pad_id)
+        x = self.embedding(src_ids, under("embedding", inside))
+        return Memory(self.encoder(x, mask, tap=inside), mask)
 
-    def decode(
-        self, tgt_ids: Tensor, memory: Tensor, src_ids: Tensor, tap: Tap = no_tap, cache: KeyValueCache | None = None
-    ) -> Tensor:
+    def decode(self, tgt_ids: Tensor, memory: Memory, cache: KeyValueCache | None = None, tap: Tap = no_tap) -> Tensor:
         """logits (B,t,vocab_size) of tgt_ids (B,T): of all t = T positions, or of the newest t that a cache lacks."""
         start = cache.length if cache else 0
         mask = causal_mask(tgt_ids.size(1), tgt_ids.device, start)  # (1,1,t,T)
         inside = under("decoder", tap)
         x = self.embedding(tgt_ids[:, start:], under("embedding", inside), start)
-        x = self.decoder(x, mask, Memory(memory, pad_mask(src_ids, self.pad_id)), cache, inside)
+        x = self.decoder(x, mask, memory, cache, inside)
         if cache:
             cache.length = tgt_ids.size(1)
         return self.output(x, tap)
@@ -56,4 +54,4 @@ class EncoderDecoder(Network):
         return tap("logits", times_transposed(x, self.embedding.matrix.weight))
 
     def forward(self, src_ids: Tensor, tgt_ids: Tensor, tap: Tap = no_tap) -> Tensor:
-        return self.decode(tgt_ids, self.encode(src_ids, tap), src_ids, tap)
+        return self.decode(tgt_ids, self.encode(src_ids, tap), tap=tap)

@@ -9,6 +9,7 @@ from model.anatomy import Made
 from model.describe import Scribe, describe, describe_stack
 from model.embedding import SegmentEmbedding
 from model.families.network import Network
+from model.layers import Memory
 from model.linear import times_transposed
 from model.masks import pad_mask
 from model.stacks import Encoder
@@ -79,12 +80,12 @@ class EncoderOnly(Network):
         self.next_sentence = next_sentence
         self.pad_id = pad_id
 
-    def encode(self, src_ids: Tensor, tap: Tap = no_tap, segment_ids: Tensor | None = None) -> Tensor:
-        """The encoder's output (B,S,d_model)."""
-        inside = under("encoder", tap)
+    def encode(self, src_ids: Tensor, tap: Tap = no_tap, segment_ids: Tensor | None = None) -> Memory:
+        """The encoder's output: states (B,S,d_model), and a mask (B,1,1,S) that hides the padding."""
+        inside, mask = under("encoder", tap), pad_mask(src_ids, self.pad_id)
         segments = torch.zeros_like(src_ids) if segment_ids is None else segment_ids
         x = self.embedding(src_ids, segments, under("embedding", inside))
-        return self.encoder(x, pad_mask(src_ids, self.pad_id), tap=inside)
+        return Memory(self.encoder(x, mask, tap=inside), mask)
 
     def output(self, x: Tensor, tap: Tap = no_tap) -> Tensor:
         """logits (…,vocab_size) of rows x (…,d_model)."""
@@ -94,7 +95,7 @@ class EncoderOnly(Network):
     def forward(
         self, src_ids: Tensor, segment_ids: Tensor | None = None, rows: Tensor | None = None, tap: Tap = no_tap
     ) -> tuple[Tensor, Tensor]:
-        x = self.encode(src_ids, tap, segment_ids)
+        x = self.encode(src_ids, tap, segment_ids).states
         logits = self.output(x if rows is None else x[rows], tap)
         return logits, self.next_sentence(x, under("next_sentence", tap))
 

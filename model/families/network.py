@@ -5,6 +5,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from model.cache import KeyValueCache
+from model.layers import Memory
 from model.tap import Tap, no_tap
 
 
@@ -17,13 +18,11 @@ class Network(nn.Module):
         """An empty cache for `decode`. Raises: NotImplementedError where nothing is written"""
         raise NotImplementedError(f"{type(self).__name__} writes nothing")
 
-    def encode(self, src_ids: Tensor, tap: Tap = no_tap) -> Any:
-        """What the target is written from: the memory (B,S,d_model) of src_ids (B,S), or None without a source."""
+    def encode(self, src_ids: Tensor, tap: Tap = no_tap) -> Memory:
+        """What is read of src_ids (B,S), with who may attend to it; empty where a model has no source."""
         raise NotImplementedError
 
-    def decode(
-        self, tgt_ids: Tensor, memory: Any, src_ids: Tensor, tap: Tap = no_tap, cache: KeyValueCache | None = None
-    ) -> Tensor:
+    def decode(self, tgt_ids: Tensor, memory: Memory, cache: KeyValueCache | None = None, tap: Tap = no_tap) -> Tensor:
         """logits (B,t,vocab_size) of tgt_ids (B,T): of all t = T positions, or of the newest t that a cache lacks.
 
         Raises: NotImplementedError where nothing is written

@@ -45,9 +45,9 @@ def test_what_is_given_comes_behind_the_text() -> None:
 
 def test_with_a_cache_it_writes_what_it_writes_without() -> None:
     model, ids = toy().model, torch.tensor([[1, *toy().tokenizer.encode(SENTENCE)]])
-    whole = model.decode(ids, None, ids)
-    cache = model.new_cache()
-    steps = [model.decode(ids[:, : t + 1], None, ids, cache=cache) for t in range(ids.size(1))]
+    memory, cache = model.encode(ids[:, :0]), model.new_cache()
+    whole = model.decode(ids, memory)
+    steps = [model.decode(ids[:, : t + 1], memory, cache) for t in range(ids.size(1))]
     assert torch.allclose(torch.cat(steps, dim=1), whole, atol=1e-5)
 
 

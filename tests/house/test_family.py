@@ -92,8 +92,9 @@ def test_gpt_goes_on_writing_with_and_without_a_cache() -> None:
     assert list(one.label_ids[: len(ids)]) == ids
     assert trace(loaded, SENTENCE, decoding=Beam(2, max_steps=12)).labels
     tgt_ids = torch.tensor([one.tgt_ids])
-    cache = loaded.model.new_cache()
-    steps = [loaded.model.decode(tgt_ids[:, : t + 1], None, tgt_ids, cache=cache) for t in range(tgt_ids.size(1))]
+    memory, cache = loaded.model.encode(tgt_ids[:, :0]), loaded.model.new_cache()
+    assert memory.states.shape == (1, 0, 42)
+    steps = [loaded.model.decode(tgt_ids[:, : t + 1], memory, cache) for t in range(tgt_ids.size(1))]
     assert torch.allclose(torch.cat(steps, dim=1), loaded.model(tgt_ids), atol=1e-4)
 
 

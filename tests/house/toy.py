@@ -16,7 +16,7 @@ from model.describe import Scribe, anatomy_of, describe, describe_stack
 from model.device import Device
 from model.embedding import TokenEmbedding
 from model.feed_forward import GatedFeedForward
-from model.layers import EncoderLayer
+from model.layers import EncoderLayer, Memory
 from model.loaded import LoadedModel
 from model.masks import causal_mask
 from model.positions import Positions, Rotary
@@ -53,12 +53,11 @@ class DecoderOnly(nn.Module):
     def new_cache(self) -> KeyValueCache:
         return KeyValueCache(N_LAYERS)
 
-    def encode(self, src_ids: Tensor, tap: Tap = no_tap) -> None:
-        """There is no encoder."""
+    def encode(self, src_ids: Tensor, tap: Tap = no_tap) -> Memory:
+        """Nothing: there is no encoder."""
+        return Memory(torch.zeros(*src_ids.shape, D_MODEL), src_ids.bool()[:, None, None])
 
-    def decode(
-        self, tgt_ids: Tensor, memory: None, src_ids: Tensor, tap: Tap = no_tap, cache: KeyValueCache | None = None
-    ) -> Tensor:
+    def decode(self, tgt_ids: Tensor, memory: Memory, cache: KeyValueCache | None = None, tap: Tap = no_tap) -> Tensor:
         start = cache.length if cache else 0
         mask = causal_mask(tgt_ids.size(1))[:, :, start:]
         inside = under("decoder", tap)

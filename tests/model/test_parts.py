@@ -16,6 +16,7 @@ from model.decoding import Beam, Greedy, NextToken, decoding_steps
 from model.describe import anatomy_of
 from model.families.encoder_decoder import EncoderDecoder
 from model.interventions import Block, Interventions
+from model.layers import Memory
 from model.positions import RelativeBias
 from model.residual import deep_norm_constants
 from model.tap import Recorder
@@ -50,9 +51,9 @@ def test_every_combination_runs_with_a_cache_as_without_and_taps_what_it_tells()
         with torch.no_grad():
             whole, cache = model(src_ids, tgt_ids, recorder), model.new_cache()
             memory = model.encode(src_ids)
-            begun = model.decode(tgt_ids[:, :3], memory, src_ids, cache=cache)
+            begun = model.decode(tgt_ids[:, :3], memory, cache)
             cache.select(rows)
-            last = model.decode(tgt_ids[rows], memory[rows], src_ids[rows], cache=cache)
+            last = model.decode(tgt_ids[rows], Memory(*(part[rows] for part in memory)), cache)
         assert_close(begun, whole[:, :3], atol=1e-5, rtol=1e-5)
         assert_close(last, whole[rows, 3:], atol=1e-5, rtol=1e-5, msg=lambda m, parts=parts: f"{parts}: {m}")
         assert recorder.tensors.keys() == anatomy_of(model).tensors.keys(), parts
@@ -74,7 +75,7 @@ def test_a_stack_ends_in_a_norm(place: str) -> None:
     """Whatever joins the stream, what leaves a stack has rows of mean 0 and deviation 1."""
     model, recorder = build_model(replace(TINY, norm_place=place)).eval(), Recorder()
     memory = model.encode(random_ids(2, 5), recorder)
-    model.decode(random_ids(2, 4), memory, random_ids(2, 5), recorder)
+    model.decode(random_ids(2, 4), memory, tap=recorder)
     for stack in anatomy_of(model).stacks:
         rows = recorder.tensors[stack.writes]
         assert_close(rows.mean(-1), torch.zeros(rows.shape[:-1]), atol=1e-5, rtol=0)
@@ -129,7 +130,7 @@ def test_without_positions_the_order_of_the_source_is_lost(positions: str) -> No
 
     def differ(change: Interventions) -> bool:
         tap = change.compile(anatomy_of(model))
-        one, other = (model.encode(ids, tap).mean(1) for ids in (src_ids, src_ids[:, [2, 0, 1, 5, 3, 4]]))
+        one, other = (model.encode(ids, tap).states.mean(1) for ids in (src_ids, src_ids[:, [2, 0, 1, 5, 3, 4]]))
         return not torch.allclose(one, other, atol=1e-5)
 
     assert differ(Interventions()) == (positions != "none")
@@ -139,7 +140,8 @@ def test_without_positions_the_order_of_the_source_is_lost(positions: str) -> No
 
 def test_alibi_in_an_encoder_cannot_tell_a_text_from_its_mirror_image() -> None:
     model, src_ids = scrambled("alibi"), random_ids(1, 6)
-    assert_close(model.encode(src_ids.flip(1)), model.encode(src_ids).flip(1), atol=1e-5, rtol=1e-5)
+    mirrored, states = model.encode(src_ids.flip(1)).states, model.encode(src_ids).states
+    assert_close(mirrored, states.flip(1), atol=1e-5, rtol=1e-5)
 
 
 def test_an_activation_can_be_left_out_of_a_gated_network() -> None:
@@ -180,5 +182,5 @@ def test_a_text_is_cut_where_learned_positions_end() -> None:
         assert isinstance(translate(loaded, text, decoding), str)
     assert len(trace(loaded, text, text).labels) == 9
     src_ids = random_ids(1, 5)
-    *_, last = decoding_steps(NextToken(loaded.model, src_ids, loaded.model.encode(src_ids)), Greedy(9))
+    *_, last = decoding_steps(NextToken(loaded.model, loaded.model.encode(src_ids)), Greedy(9))
     assert len(last.best.ids) <= 9
