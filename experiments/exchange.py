@@ -20,6 +20,7 @@ from model.decoding import Greedy
 from model.describe import anatomy_of
 from model.feed_forward import GatedFeedForward
 from model.loaded import Array, LoadedModel, load_model, model_names
+from model.norms import RMSNorm
 from model.positions import N_BUCKETS, Alibi, Positions, RelativeBias, Rotary
 from model.residual import deep_norm_constants
 from model.trace import Trace, trace
@@ -93,7 +94,7 @@ def _add_norm(residual: Any, kind: str, config: ModelConfig) -> nn.Module:
     def joined() -> nn.Module:
         if norm == "layer":
             return learned
-        other = nn.RMSNorm(learned.normalized_shape, learned.eps)
+        other = RMSNorm(learned.normalized_shape[0], learned.eps)
         other.weight = learned.weight
         return other
 

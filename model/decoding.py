@@ -190,14 +190,14 @@ def filter_logits(log_probabilities: Tensor, temperature: float, top_k: int, top
     probabilities = (log_probabilities / temperature).softmax(-1)
     ordered, order = probabilities.sort(descending=True)
     # A token stays if the ones before it have not yet reached p; so the first always stays.
-    keep = ordered.cumsum(-1) - ordered < top_p
-    keep[0] = True
+    stays = ordered.cumsum(-1) - ordered < top_p
+    stays[0] = True
     if top_p >= 1:  # the sum of the others may round up to 1
-        keep[:] = True
+        stays[:] = True
     if top_k > 0:
-        keep[top_k:] = False
-    kept = torch.zeros_like(probabilities).scatter(0, order, ordered * keep)
-    return kept / kept.sum()
+        stays[top_k:] = False
+    narrowed = torch.zeros_like(probabilities).scatter(0, order, ordered * stays)
+    return narrowed / narrowed.sum()
 
 
 def sampling_steps(next_token: NextToken, decoding: Sampling) -> Iterator[Step]:

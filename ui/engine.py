@@ -21,7 +21,7 @@ from explain import Numbers
 from model.decoding import Decoding, Greedy
 from model.interventions import NOTHING, Interventions
 from model.loaded import TRANSLATOR, LoadedModel, load_model
-from model.trace import Trace
+from model.trace import AnyTrace, Trace
 from model.trace import trace as trace_anew
 
 CACHE_BYTES = 128 * 2**20  # of results: a few hundred short sentences
@@ -139,7 +139,7 @@ def write_anew(of: Trace, changed: Trace, most: int) -> Trace:
     return run(translate_anew, changed.model, of.text, most)
 
 
-def numbers(of: Trace) -> Numbers:
+def numbers(of: AnyTrace) -> Numbers:
     """What `explain` works out a trace's cells from."""
     return Numbers(of.tensors, of.model.weights, of.model.anatomy)
 

@@ -1,14 +1,13 @@
 """A decoder alone: GPT. It reads a text and goes on writing it (Radford et al. 2018, 2019)."""
 
-from dataclasses import replace
+from collections.abc import Sequence
 
 from torch import Tensor
 
-from model.anatomy import Made
 from model.cache import KeyValueCache
-from model.describe import Scribe, describe, describe_stack
+from model.describe import Scribe, describe
 from model.embedding import UnscaledEmbedding
-from model.families.network import Network
+from model.families.network import Inputs, Network
 from model.layers import Memory
 from model.linear import times_transposed
 from model.masks import causal_mask
@@ -32,6 +31,10 @@ class DecoderOnly(Network):
         super().__init__()
         self.embedding = embedding
         self.decoder = decoder
+
+    def inputs(self, ids: Sequence[int]) -> Inputs:
+        """No source: the target goes on where the text ends."""
+        return Inputs([], tuple(ids))
 
     def new_cache(self) -> KeyValueCache:
         return KeyValueCache(len(self.decoder.layers))
@@ -70,9 +73,10 @@ class DecoderOnly(Network):
 
 
 @describe.register
-def _(module: DecoderOnly, scribe: Scribe) -> None:
-    matrix, decoder = "embedding.matrix.weight", replace(scribe, path="decoder", tokens="tgt")
-    x = describe(module.embedding, decoder.under("embedding"), matrix)
-    decoder.put("mask", Made("causal_mask", (), (), ("one", "tgt", "tgt")))
-    x = describe_stack(module.decoder, decoder, "decoder", x, True)
-    scribe.put("logits", Made("compare_with_embeddings", (x,), (matrix,), ("tgt", "vocab")))
+def _(module: DecoderOnly, scribe: Scribe) -> str:
+    decoder = scribe.of_stack("decoder", "tgt")
+    x = describe(module.embedding, decoder.under("embedding", module="embedding"))
+    mask = decoder.made("mask", "causal_mask", axes=("one", "tgt", "tgt"))
+    x = describe(module.decoder, decoder, x, mask)
+    weights = ("embedding.matrix.weight",)
+    return scribe.made("logits", "compare_with_embeddings", x, weights=weights, axes=("tgt", "vocab"))

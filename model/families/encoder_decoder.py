@@ -1,15 +1,19 @@
 """The encoder-decoder: the Transformer of 2017 (Vaswani et al. 2017, §3)."""
 
+from collections.abc import Sequence
+
 from torch import Tensor
 
 from model.cache import KeyValueCache
+from model.describe import Scribe, describe
 from model.embedding import TokenEmbedding
-from model.families.network import Network
+from model.families.network import Inputs, Network
 from model.layers import Memory
 from model.linear import times_transposed
 from model.masks import causal_mask, pad_mask
 from model.stacks import Decoder, Encoder
 from model.tap import Tap, no_tap, under
+from model.tokenizer import EOS_ID
 
 
 class EncoderDecoder(Network):
@@ -27,6 +31,10 @@ class EncoderDecoder(Network):
         self.encoder = encoder
         self.decoder = decoder
         self.pad_id = pad_id
+
+    def inputs(self, ids: Sequence[int]) -> Inputs:
+        """A text and its end."""
+        return Inputs([*ids, EOS_ID])
 
     def new_cache(self) -> KeyValueCache:
         """An empty cache that fits the decoder."""
@@ -55,3 +63,17 @@ class EncoderDecoder(Network):
 
     def forward(self, src_ids: Tensor, tgt_ids: Tensor, tap: Tap = no_tap) -> Tensor:
         return self.decode(tgt_ids, self.encode(src_ids, tap), tap=tap)
+
+
+@describe.register
+def _(module: EncoderDecoder, scribe: Scribe) -> str:
+    encoder, decoder = scribe.of_stack("encoder", "src"), scribe.of_stack("decoder", "tgt")
+    x = describe(module.embedding, encoder.under("embedding", module="embedding"))
+    mask = encoder.made("mask", "pad_mask", axes=("one", "one", "src"))
+    memory = describe(module.encoder, encoder, x, mask)
+    x = describe(module.embedding, decoder.under("embedding", module="embedding"))
+    mask = decoder.made("mask", "causal_mask", axes=("one", "tgt", "tgt"))
+    memory_mask = decoder.made("memory_mask", "pad_mask", axes=("one", "one", "src"))
+    x = describe(module.decoder, decoder, x, mask, memory, memory_mask)
+    weights = ("embedding.matrix.weight",)
+    return scribe.made("logits", "compare_with_embeddings", x, weights=weights, axes=("tgt", "vocab"))

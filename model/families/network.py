@@ -1,6 +1,7 @@
 """What the app asks of a model of any family."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from torch import Tensor, nn
 
@@ -9,10 +10,26 @@ from model.layers import Memory
 from model.tap import Tap, no_tap
 
 
-class Network(nn.Module):
-    """A model that may read a source (`encode`) and may write a target (`decode`). The families say what they do."""
+class Inputs(NamedTuple):
+    """What goes into a model for a text. src: ids that are read; begun: ids that the target begins with."""
 
-    embedding: Any  # has `matrix`, its nn.Embedding, and `positions`, its position scheme
+    src: list[int]
+    begun: tuple[int, ...] = ()
+
+
+class Network(nn.Module):
+    """A model that may read a source (`encode`) and may write a target (`decode`). The families say what they do.
+
+    embedding: has `matrix`, its nn.Embedding, and `positions`, its position scheme
+    n_marks:   how many special tokens stand beside a text
+    """
+
+    embedding: Any
+    n_marks = 1
+
+    def inputs(self, ids: Sequence[int]) -> Inputs:
+        """What goes in for a text of these ids, with its special tokens."""
+        raise NotImplementedError
 
     def new_cache(self) -> KeyValueCache:
         """An empty cache for `decode`. Raises: NotImplementedError where nothing is written"""

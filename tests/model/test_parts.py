@@ -17,6 +17,7 @@ from model.describe import anatomy_of
 from model.families.encoder_decoder import EncoderDecoder
 from model.interventions import Block, Interventions
 from model.layers import Memory
+from model.norms import RMSNorm
 from model.positions import RelativeBias
 from model.residual import deep_norm_constants
 from model.tap import Recorder
@@ -40,7 +41,8 @@ def test_a_part_that_is_not_there_is_named_with_those_that_are() -> None:
 
 
 def test_build_knows_the_choices_and_no_others() -> None:
-    tables = (build.POSITIONS, build.NORMS, build.PLACES, build.NETWORKS)
+    norms = (build.POSITIONS, build.NORMS, build.PLACES)
+    tables = (*norms, build.NETWORKS, build.ATTENTIONS, build.FEED_FORWARDS)
     assert [tuple(table) for table in tables] == list(CHOICES.values())
 
 
@@ -85,7 +87,7 @@ def test_a_stack_ends_in_a_norm(place: str) -> None:
 def test_norms_have_the_epsilon_of_layer_norm() -> None:
     for norm in CHOICES["norm"]:
         model = build_model(replace(TINY, norm=norm, norm_place="sandwich"))
-        norms = [part for part in model.modules() if isinstance(part, nn.LayerNorm | nn.RMSNorm)]
+        norms = [part for part in model.modules() if isinstance(part, nn.LayerNorm | RMSNorm)]
         assert {part.eps for part in norms} == {1e-5}
         assert len(norms) == 2 * (2 + 3) + 2
 

@@ -21,6 +21,7 @@ from model.families.encoder_decoder import EncoderDecoder
 from model.feed_forward import FeedForward
 from model.layers import DecoderLayer, EncoderLayer
 from model.loaded import LoadedModel, load_model
+from model.norms import RMSNorm
 from model.positions import Positions, Rotary, Sinusoidal
 from model.residual import PostNorm, PreNorm, SandwichNorm
 from model.stacks import Decoder, Encoder
@@ -93,7 +94,7 @@ MODELS: dict[str, Callable[[], LoadedModel]] = {
     "norm first": lambda: two_stacks(pre, 3, 1),
     "norm before and after": lambda: two_stacks(sandwich, 1, 1),
     "rotary": lambda: two_stacks(pre, 2, 2, Rotary()),
-    "last norms": lambda: two_stacks(pre, 2, 1, last_norm=lambda: nn.RMSNorm(D_MODEL)),
+    "last norms": lambda: two_stacks(pre, 2, 1, last_norm=lambda: RMSNorm(D_MODEL)),
 }
 
 
