@@ -18,6 +18,7 @@ from model.config import ModelConfig
 from model.decoding.strategies import Greedy
 from model.files.loaded_model import Array, LoadedModel, load_model, model_names
 from model.kept import kept
+from model.norms import RMSNorm
 from model.parts.attention import MultiHeadAttention
 from model.parts.feed_forward import GatedFeedForward
 from model.parts.positions import N_BUCKETS, Alibi, Positions, RelativeBias, Rotary
@@ -93,7 +94,7 @@ def _add_norm(residual: Any, kind: str, config: ModelConfig) -> nn.Module:
     def joined() -> nn.Module:
         if norm == "layer":
             return learned
-        other = nn.RMSNorm(learned.normalized_shape, learned.eps)
+        other = RMSNorm(learned.normalized_shape[0], learned.eps)
         other.weight = learned.weight
         return other
 

@@ -60,9 +60,7 @@ def one_at_a_time(loaded: LoadedModel, src: Sequence[int], tgt: Sequence[int]) -
     device, cache = loaded.device.torch, loaded.model.new_cache()
     src_ids, tgt_ids = (torch.tensor([list(ids)], device=device) for ids in (src, tgt))
     memory = loaded.model.encode(src_ids)
-    steps = [
-        loaded.model.decode(tgt_ids[:, : t + 1], memory, src_ids, cache=cache)[0, -1] for t in range(tgt_ids.size(1))
-    ]
+    steps = [loaded.model.decode(tgt_ids[:, : t + 1], memory, cache)[0, -1] for t in range(tgt_ids.size(1))]
     return torch.stack(steps).cpu().numpy()
 
 
@@ -83,13 +81,14 @@ def read_from(loaded: LoadedModel, src: Sequence[int], tgt: Sequence[int], layer
     """Let the decoder read what the encoder held after its first `layer` layers (0: its embeddings) as the memory."""
     device, encoder, decoder = loaded.device.torch, Recorder(), Recorder()
     src_ids, tgt_ids = (torch.tensor([list(ids)], device=device) for ids in (src, tgt))
-    loaded.model.encode(src_ids, encoder)
+    memory = loaded.model.encode(src_ids, encoder)
     stack = loaded.anatomy.stack("encoder")
-    memory = encoder.tensors[stack.layers[layer - 1].writes if layer else stack.embedding_writes]
-    loaded.model.decode(tgt_ids, memory, src_ids, decoder)
+    states = encoder.tensors[stack.layers[layer - 1].writes if layer else stack.embedding_writes]
+    memory = memory._replace(states=states)
+    loaded.model.decode(tgt_ids, memory, tap=decoder)
     attentions = loaded.anatomy.attentions["cross"]
     weights = torch.cat([decoder.tensors[f"{attention.path}.weights"] for attention in attentions])
-    *_, last = decoding_steps(NextToken(loaded.model, src_ids, memory), Greedy(max_steps))
+    *_, last = decoding_steps(NextToken(loaded.model, memory), Greedy(max_steps))
     return Reading(weights.cpu().numpy(), last.best.ids)
 
 
@@ -106,7 +105,7 @@ def write_without(loaded: LoadedModel, src: Sequence[int], hidden: Sequence[int]
     src_ids = torch.tensor([list(src)], device=loaded.device.torch)
     memory = loaded.model.encode(src_ids, hide)
     # The tap changes what may be looked at, the same at every step: what the cache keeps stays true.
-    *_, last = decoding_steps(NextToken(loaded.model, src_ids, memory, hide, cached=True), Greedy(MAX_TOKENS))
+    *_, last = decoding_steps(NextToken(loaded.model, memory, hide, cached=True), Greedy(MAX_TOKENS))
     return last.best.ids
 
 

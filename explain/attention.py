@@ -169,12 +169,13 @@ def _rotated(cell: Cell) -> WorkedStep:
     pair, second = divmod(dimension, 2)
     d_k = len(x)
     angle = row / 10000 ** (2 * pair / d_k)
-    one, two = x[2 * pair], x[2 * pair + 1]
+    even, odd = x[2 * pair], x[2 * pair + 1]
     first, sign, last = ("sin", "+", "cos") if second else ("cos", "-", "sin")
     return WorkedStep(
         f"Position {row} (counted from 0) turns dimensions {2 * pair + 1} and {2 * pair + 2} together by the angle "
         f"{row} / 10000^({2 * pair}/{d_k}), in radians.",
-        rf"{factor(one)}\cdot\{first}({tex(angle)}) {sign} {factor(two)}\cdot\{last}({tex(angle)}) = {tex(cell.value)}",
+        rf"{factor(even)}\cdot\{first}({tex(angle)}) {sign} {factor(odd)}\cdot\{last}({tex(angle)}) "
+        rf"= {tex(cell.value)}",
         cell.value,
         f'one, two = t["{source}"][{head}, {row}, {2 * pair}:{2 * pair + 2}]\n'
         f"angle = {row} / 10000 ** ({2 * pair} / {d_k})\n"

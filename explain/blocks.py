@@ -132,10 +132,10 @@ def _gelu_tanh(cell: Cell) -> WorkedStep:
 
 @rule("multiply")
 def _gated(cell: Cell) -> WorkedStep:
-    one, two = (cell.read(n)[cell.index] for n in (0, 1))
+    gate, passes = (cell.read(n)[cell.index] for n in (0, 1))
     return WorkedStep(
         "The gate decides how much of the value passes: the two are multiplied, number by number.",
-        rf"{factor(one)}\cdot {factor(two)} = {tex(cell.value)}",
+        rf"{factor(gate)}\cdot {factor(passes)} = {tex(cell.value)}",
         cell.value,
         " * ".join(f't["{name}"]{subscript(cell.index)}' for name in cell.made.reads),
         cell.made.reads,

@@ -64,8 +64,8 @@ class Numbers:
             return softmax(self["logits"])
         if name.endswith(".average"):
             return np.asarray(np.mean([self[source] for source in self.averaged(name)], axis=(0, 1)))
-        found = self.tensors[name] if name in self.tensors else self.weights[name]
-        return found.astype(np.float64)
+        array = self.tensors[name] if name in self.tensors else self.weights[name]
+        return array.astype(np.float64)
 
     def averaged(self, name: str) -> list[str]:
         """Names of the weights (H,T,S) that an average is over.
@@ -73,9 +73,9 @@ class Numbers:
         `decoder.layers.2.cross_attn.average` is over the heads of one layer, `decoder.cross_attn.average` over those
         of all layers.
         """
-        one = name.replace(".average", ".weights")
-        if one in self.tensors:
-            return [one]
+        of_layer = name.replace(".average", ".weights")
+        if of_layer in self.tensors:
+            return [of_layer]
         stack, _, attention = name.removesuffix(".average").partition(".")
         every = re.compile(rf"{re.escape(stack)}\.layers\.\d+\.{re.escape(attention)}\.weights")
         return list(filter(every.fullmatch, self.tensors))
@@ -156,8 +156,8 @@ def factor(value: float) -> str:
 def largest_product(left: np.ndarray, right: np.ndarray) -> Blank:
     """The first product that `dot_product` writes out, from the numbers as they are shown."""
     at = int(np.argmax(np.abs(left * right)))
-    one, two = round(float(left[at]), DIGITS), round(float(right[at]), DIGITS)
-    return Blank(rf"{factor(one)}\cdot {factor(two)}", one * two)
+    first, second = round(float(left[at]), DIGITS), round(float(right[at]), DIGITS)
+    return Blank(rf"{factor(first)}\cdot {factor(second)}", first * second)
 
 
 def dot_product(left: np.ndarray, right: np.ndarray) -> tuple[str, str]:
@@ -196,12 +196,12 @@ def linear(cell: Cell, row: int, column: int) -> tuple[str, str, str, tuple[str,
 def arrays(numbers: Numbers, steps: Sequence[WorkedStep]) -> dict[str, Array]:
     """The arrays that the snippets of these steps need, by name, as the model computed them; `name[n]` is one row."""
 
-    def one(name: str) -> Array:
+    def array(name: str) -> Array:
         whole, _, row = name.removesuffix("]").partition("[")
-        found = numbers.tensors[whole] if whole in numbers.tensors else numbers.weights[whole]
-        return found[int(row)] if row else found
+        rows = numbers.tensors[whole] if whole in numbers.tensors else numbers.weights[whole]
+        return rows[int(row)] if row else rows
 
-    return {name: one(name) for name in dict.fromkeys(name for step in steps for name in step.needs)}
+    return {name: array(name) for name in dict.fromkeys(name for step in steps for name in step.needs)}
 
 
 def subscript(index: tuple[int, ...]) -> str:

@@ -113,14 +113,14 @@ def _added_to_weighted(cell: Cell) -> WorkedStep:
 
 
 def _sum(cell: Cell, says: str) -> WorkedStep:
-    one, two = (cell.read(n)[cell.index] for n in (0, 1))
+    first, second = (cell.read(n)[cell.index] for n in (0, 1))
     return WorkedStep(
         says,
-        rf"{tex(one)} + {factor(two)} = {tex(cell.value)}",
+        rf"{tex(first)} + {factor(second)} = {tex(cell.value)}",
         cell.value,
         " + ".join(f't["{name}"]{subscript(cell.index)}' for name in cell.made.reads),
         cell.made.reads,
-        Blank(rf"{tex(one)} + {factor(two)}", float(one + two)),
+        Blank(rf"{tex(first)} + {factor(second)}", float(first + second)),
     )
 
 

@@ -11,6 +11,7 @@ from model.families.encoder_decoder import EncoderDecoder
 from model.families.encoder_only import EncoderOnly, MaskedTokenHead, NextSentenceHead
 from model.families.in_context import InContext, InContextConfig
 from model.families.network import Network
+from model.norms import RMSNorm
 from model.parts.attention import MultiHeadAttention
 from model.parts.embedding import SegmentEmbedding, TokenEmbedding, UnscaledEmbedding
 from model.parts.feed_forward import FeedForward, GatedFeedForward
@@ -20,7 +21,7 @@ from model.parts.residual import DeepNorm, PostNorm, PreNorm, SandwichNorm, deep
 from model.parts.stacks import Decoder, Encoder
 from model.text.tokenizer import PAD_ID
 
-NORM_EPSILON = 1e-5  # torch's for layer norm; its own for RMS norm would depend on the precision
+NORM_EPSILON = 1e-5  # torch's for layer norm
 N_SEGMENTS = 2  # of an encoder alone: it reads one text, or two
 
 
@@ -55,13 +56,19 @@ POSITIONS = {
 }
 NORMS: dict[str, Callable[[int], nn.Module]] = {
     "layer": lambda d_model: nn.LayerNorm(d_model, NORM_EPSILON),
-    "rms": lambda d_model: nn.RMSNorm(d_model, NORM_EPSILON),
+    "rms": lambda d_model: RMSNorm(d_model, NORM_EPSILON),
 }
 PLACES = {
     "post": Place(lambda norm, alpha, dropout: PostNorm(norm(), dropout)),
     "pre": Place(lambda norm, alpha, dropout: PreNorm(norm(), dropout), ends_in_norm=False),
     "sandwich": Place(lambda norm, alpha, dropout: SandwichNorm(norm(), norm(), dropout), ends_in_norm=False),
     "deep": Place(lambda norm, alpha, dropout: DeepNorm(norm(), alpha, dropout), is_deep=True),
+}
+ATTENTIONS: dict[str, Callable[[ModelConfig, Positions], nn.Module]] = {
+    "multi_head": lambda config, positions: MultiHeadAttention(config.d_model, config.n_heads, positions),
+}
+FEED_FORWARDS: dict[str, Callable[[ModelConfig], nn.Module]] = {
+    "position_wise": lambda config: NETWORKS[config.activation](config.d_model, config.d_ff),
 }
 NETWORKS: dict[str, Callable[[int, int], nn.Module]] = {
     "relu": lambda d_model, d_ff: FeedForward(d_model, d_ff, nn.ReLU()),
@@ -91,11 +98,11 @@ class Parts:
     def table(self) -> nn.Embedding:
         return nn.Embedding(self.config.vocab_size, self.config.d_model)
 
-    def attention(self, positions: Positions | None = None) -> MultiHeadAttention:
-        return MultiHeadAttention(self.config.d_model, self.config.n_heads, positions)
+    def attention(self, positions: Positions) -> nn.Module:
+        return ATTENTIONS[self.config.attention](self.config, positions)
 
     def feed_forward(self) -> nn.Module:
-        return NETWORKS[self.config.activation](self.config.d_model, self.config.d_ff)
+        return FEED_FORWARDS[self.config.feed_forward](self.config)
 
     def norm(self) -> nn.Module:
         return NORMS[self.config.norm](self.config.d_model)
@@ -120,7 +127,7 @@ class Parts:
         return DecoderLayer(
             self.attention(self.scheme.in_attention(self.config, True)),
             self.add_norm(alpha),
-            self.attention(),
+            self.attention(Positions()),  # none
             self.add_norm(alpha),
             self.feed_forward(),
             self.add_norm(alpha),

@@ -8,6 +8,8 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "norm": ("layer", "rms"),
     "norm_place": ("post", "pre", "sandwich", "deep"),
     "activation": ("relu", "gelu", "gelu_tanh", "silu", "swiglu", "geglu"),
+    "attention": ("multi_head",),
+    "feed_forward": ("position_wise",),
 }
 
 # How the parts are put together; see `model.families`.
@@ -33,6 +35,8 @@ class ModelConfig:
     norm: str = "layer"
     norm_place: str = "post"
     activation: str = "relu"
+    attention: str = "multi_head"
+    feed_forward: str = "position_wise"
     family: str = "encoder_decoder"
 
     def __post_init__(self) -> None:

@@ -5,8 +5,9 @@ An intervention changes the real computation; it never draws over its result.
 
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Self
 
 import torch
@@ -35,10 +36,10 @@ class Head:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        found = re.fullmatch(r"([a-z_]{1,20})\.(\d{1,3})\.(\d{1,3})", text, re.ASCII)
-        if not found:
+        match = re.fullmatch(r"([a-z_]{1,20})\.(\d{1,3})\.(\d{1,3})", text, re.ASCII)
+        if not match:
             raise InterventionError(f"{text!r} names no head; one is written like cross.2.1")
-        return cls(found[1], int(found[2]), int(found[3]))
+        return cls(match[1], int(match[2]), int(match[3]))
 
 
 @dataclass(frozen=True, order=True)
@@ -76,15 +77,20 @@ class Block:
     layer: int
     name: str
 
+    @property
+    def place(self) -> tuple[str, int, str]:
+        """Stack, layer and name, by which the anatomy finds it."""
+        return self.stack, self.layer, self.name
+
     def __str__(self) -> str:
         return f"{self.stack}.{self.layer}.{self.name}"
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        found = re.fullmatch(r"([a-z_]{1,20})\.(\d{1,3})\.([a-z_]{1,20})", text, re.ASCII)
-        if not found:
+        match = re.fullmatch(r"([a-z_]{1,20})\.(\d{1,3})\.([a-z_]{1,20})", text, re.ASCII)
+        if not match:
             raise InterventionError(f"{text!r} names no block; one is written like encoder.2.feed_forward")
-        return cls(found[1], int(found[2]), found[3])
+        return cls(match[1], int(match[2]), match[3])
 
 
 @dataclass(frozen=True, order=True)
@@ -105,10 +111,10 @@ class Unit:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        found = re.fullmatch(r"([a-z_]{1,20})\.(\d{1,3})\.(\d{1,5})", text, re.ASCII)
-        if not found:
+        match = re.fullmatch(r"([a-z_]{1,20})\.(\d{1,3})\.(\d{1,5})", text, re.ASCII)
+        if not match:
             raise InterventionError(f"{text!r} names no hidden unit; one is written like encoder.2.623")
-        return cls(found[1], int(found[2]), int(found[3]))
+        return cls(match[1], int(match[2]), int(match[3]))
 
 
 @dataclass(frozen=True)
@@ -230,67 +236,62 @@ def _check_block(anatomy: Anatomy, block: Block) -> SubLayer:
 
 
 class _Change:
-    """The tap of some interventions.
+    """The tap of some interventions: by name of a value, what is done to it.
 
-    To leave out an activation, or the turning of queries and keys, it puts what went in in the place of what came
-    out; so it remembers that value until then.
+    To leave out a part (see `Made`), what went in is kept, and put in the place of what comes out.
     """
 
     def __init__(self, change: Interventions, anatomy: Anatomy) -> None:
-        self.change, self.anatomy = change, anatomy
-        self.attentions = {one.path: one for layers in anatomy.attentions.values() for one in layers}
-
-        def path(block: Block) -> str:
-            return anatomy.sublayer(block.stack, block.layer, block.name).path
-
-        def head_path(head: Head) -> str:
-            return anatomy.attention(head.attention, head.layer).path
-
-        self.heads = _by_path((head_path(head), head.head) for head in change.heads_off)
-        self.units = _by_path((path(unit.block), unit.unit) for unit in change.units_off)
-        self.linear, self.silent = ({path(b) for b in blocks} for blocks in (change.relu_off, change.blocks_off))
-        self.edits: dict[str, list[RowEdit]] = {}
+        self.steps: dict[str, list[Callable[[Tensor], Tensor]]] = {}
+        self.stands_in: dict[str, list[str]] = {}  # by name of a value, those in whose place it is put
+        self.kept: dict[str, Tensor] = {}  # by name of the value that it replaces
+        for name in _left_out(change, anatomy):
+            if reads := anatomy.tensors[name].reads:
+                self.stands_in.setdefault(reads[0], []).append(name)
+            else:
+                self.add(name, torch.zeros_like)
+        for name, made in anatomy.tensors.items():
+            if made.operation == "causal_mask" and change.causal_mask_off:
+                self.add(name, torch.ones_like)
+            if made.operation == "pad_mask" and made.axes[-1] == "src" and change.blocked:
+                self.add(name, partial(_without, axis=-1, indices=list(change.blocked)))
+        for head in change.heads_off:
+            self.add(
+                anatomy.attention(head.attention, head.layer).heads, partial(_without, axis=1, indices=[head.head])
+            )
         for edit in change.rows:
-            self.edits.setdefault(head_path(edit.head), []).append(edit)
-        self.before: dict[str, Tensor] = {}  # what went in, by where it is put
+            self.add(anatomy.attention(edit.head.attention, edit.head.layer).weights, partial(_with_row, edit=edit))
+        for unit in change.units_off:
+            hidden, _ = anatomy.sublayer(*unit.block.place).units
+            self.add(hidden, partial(_without, axis=-1, indices=[unit.unit]))
+        for block in change.blocks_off:
+            self.add(anatomy.sublayer(*block.place).writes, torch.zeros_like)
+
+    def add(self, name: str, step: Callable[[Tensor], Tensor]) -> None:
+        self.steps.setdefault(name, []).append(step)
 
     def __call__(self, name: str, value: Tensor) -> Tensor:
-        path, _, what = name.rpartition(".")
-        match what:
-            case "scaled" if self.change.scale_off and path in self.attentions:
-                return value * math.sqrt(self.attentions[path].d_k)
-            case "positions" | "bias" if self.change.positions_off:
-                return torch.zeros_like(value)
-            case "q" | "k" if self.change.positions_off:
-                self.before[f"{path}.rotated_{what}"] = value
-            case "rotated_q" | "rotated_k":
-                return self.before.pop(name, value)
-            case "mask" | "memory_mask":
-                return self.mask(name, value)
-            case "weights" if path in self.edits:
-                return _with_rows(value, self.edits[path])
-            case "heads" if path in self.heads:
-                value = value.clone()
-                value[:, self.heads[path]] = 0
-            case "pre_activation" if path in self.linear:
-                self.before[path] = value
-            case "gate":
-                return self.before.pop(path, value)
-            case "hidden" if path in self.linear or path in self.units:
-                value = self.before.pop(path, value).clone()
-                value[..., self.units.get(path, [])] = 0
-            case "output" if path in self.silent:
-                return torch.zeros_like(value)
+        value = self.kept.pop(name, value)
+        for step in self.steps.get(name, ()):
+            value = step(value)
+        for replaced in self.stands_in.get(name, ()):
+            self.kept[replaced] = value
         return value
 
-    def mask(self, name: str, value: Tensor) -> Tensor:
-        if self.anatomy.tensors[name].operation == "causal_mask":
-            return torch.ones_like(value) if self.change.causal_mask_off else value
-        if not self.change.blocked or self.anatomy.axes(name)[-1] != "src":
-            return value
-        value = value.clone()
-        value[..., list(self.change.blocked)] = False
-        return value
+
+def _left_out(change: Interventions, anatomy: Anatomy) -> Iterator[str]:
+    """Names of the values whose part is left out."""
+    linear = tuple(f"{anatomy.sublayer(*block.place).path}." for block in change.relu_off)
+    for name, made in anatomy.tensors.items():
+        is_bare = change.scale_off and made.part == "scale"
+        is_unordered = change.positions_off and made.part == "positions"
+        if is_bare or is_unordered or (made.part == "activation" and name.startswith(linear)):
+            yield name
+
+
+def _without(value: Tensor, axis: int, indices: list[int]) -> Tensor:
+    """A copy that is 0, or False, at these indices of an axis."""
+    return value.index_fill(axis, torch.tensor(indices, device=value.device), 0)
 
 
 def _parse_index(text: str) -> int:
@@ -312,17 +313,10 @@ _READERS: dict[str, Callable[[str], object]] = {
 NOTHING = Interventions()
 
 
-def _by_path(places: Iterable[tuple[str, int]]) -> dict[str, list[int]]:
-    found: dict[str, list[int]] = {}
-    for path, index in places:
-        found.setdefault(path, []).append(index)
-    return found
-
-
-def _with_rows(weights: Tensor, edits: list[RowEdit]) -> Tensor:
-    """weights (B,H,T,S) with some rows replaced; an edit that does not fit this length is left out."""
+def _with_row(weights: Tensor, edit: RowEdit) -> Tensor:
+    """weights (B,H,T,S) with one row replaced; an edit that does not fit this length is left out."""
+    if edit.row >= weights.size(2) or len(edit.weights) != weights.size(3):
+        return weights
     weights = weights.clone()
-    for edit in edits:
-        if edit.row < weights.size(2) and len(edit.weights) == weights.size(3):
-            weights[:, edit.head.head, edit.row] = weights.new_tensor(edit.weights)
+    weights[:, edit.head.head, edit.row] = weights.new_tensor(edit.weights)
     return weights

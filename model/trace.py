@@ -4,23 +4,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
+from typing import Generic
 
 import numpy as np
 import torch
+from torch import nn
 
 from model.decoding.strategies import Decoding, Greedy, NextToken, Step, decoding_steps
-from model.files.loaded_model import Array, LoadedModel
+from model.files.loaded_model import AnyConfig, AnyNetwork, Array, LoadedModel
 from model.interventions import NOTHING, Head, Interventions
 from model.tap import Recorder
-from model.text.tokenizer import CLS_ID, EOS_ID, SEP_ID, SOS_ID, Token, normalise
+from model.text.tokenizer import EOS_ID, SOS_ID, Token, normalise
 
 MAX_TOKENS = 100  # of a source or target sentence, `<eos>` not counted
 
 
 def most_tokens(loaded: LoadedModel) -> int:
-    """How many tokens of a text a model takes, `<eos>` not counted: MAX_TOKENS, or fewer if its positions end."""
+    """How many tokens of a text a model takes, special ones not counted: fewer than MAX_TOKENS if its positions end."""
     longest = loaded.model.embedding.positions.max_len
-    return MAX_TOKENS if longest is None else min(MAX_TOKENS, longest - 1)
+    return min(MAX_TOKENS + 1, longest or MAX_TOKENS + 1) - loaded.model.n_marks
 
 
 class EmptySentenceError(ValueError):
@@ -28,7 +30,7 @@ class EmptySentenceError(ValueError):
 
 
 @dataclass(frozen=True)
-class Trace:
+class Trace(Generic[AnyNetwork, AnyConfig]):
     """Everything that happened to one sentence.
 
     model:        the model that it went through
@@ -44,7 +46,7 @@ class Trace:
     finished:     False if the translation stopped at its longest without `<eos>`
     """
 
-    model: LoadedModel
+    model: LoadedModel[AnyNetwork, AnyConfig]
     text: str
     n_cut: int
     src: tuple[Token, ...]
@@ -93,6 +95,9 @@ class Trace:
         return sum(a.nbytes for a in self.tensors.values())
 
 
+AnyTrace = Trace[nn.Module, object]  # of a model of any kind, also one that is no `Network`
+
+
 @torch.inference_mode()
 def trace(
     loaded: LoadedModel,
@@ -113,16 +118,15 @@ def trace(
     ids = tokenizer.encode(text)
     if not ids:
         raise EmptySentenceError("There is nothing to translate yet: type a sentence.")
-    limit = most_tokens(loaded) if anatomy.writes_target else most_tokens(loaded) - 1  # [CLS] and [SEP] come on top
+    limit = most_tokens(loaded)
     n_cut = max(0, len(ids) - limit)
     if n_cut:
         ids = ids[:limit]
         text = tokenizer.decode(ids)
+    src, begun = loaded.model.inputs(ids)
     if not anatomy.writes_target:
-        return replace(read(loaded, [CLS_ID, *ids, SEP_ID], interventions=interventions), text=text, n_cut=n_cut)
-    src = [*ids, EOS_ID] if anatomy.reads_source else []
-    if not anatomy.reads_source:
-        decoding = replace(decoding, prefix=(*ids, *decoding.prefix))
+        return replace(read(loaded, src, interventions=interventions), text=text, n_cut=n_cut)
+    decoding = replace(decoding, prefix=(*begun, *decoding.prefix))
     interventions.check(anatomy, len(src) or len(ids))
     recorder = Recorder(interventions.compile(anatomy))
     labels, steps = _run(loaded, src, target, decoding, interventions, recorder)
@@ -182,18 +186,17 @@ def _run(
 ) -> tuple[list[int], tuple[Step, ...]]:
     """Write a target, or read the one given, while everything is recorded; its ids, and the steps of the decoding."""
     model, device = loaded.model, loaded.device.torch
-    src_ids = torch.tensor([src], device=device)
-    memory = model.encode(src_ids, recorder)
+    memory = model.encode(torch.tensor([src], dtype=torch.long, device=device), recorder)
     steps: tuple[Step, ...] = ()
     if target is None:
         decoding = replace(decoding, max_steps=min(decoding.max_steps, most_tokens(loaded)))
-        next_token = NextToken(model, src_ids, memory, recorder.change, cached=interventions.cacheable)
+        next_token = NextToken(model, memory, recorder.change, cached=interventions.cacheable)
         steps = tuple(decoding_steps(next_token, decoding))
         labels = list(steps[-1].best.ids)
     else:
         labels = [*loaded.tokenizer.encode(normalise(target))[: most_tokens(loaded)], EOS_ID]
     # One pass over the whole target records what every step saw: the causal mask makes the two the same.
-    model.decode(torch.tensor([[SOS_ID, *labels[:-1]]], device=device), memory, src_ids, recorder)
+    model.decode(torch.tensor([[SOS_ID, *labels[:-1]]], device=device), memory, tap=recorder)
     return labels, steps
 
 

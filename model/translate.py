@@ -22,7 +22,7 @@ def translate(loaded: LoadedModel, sentence: str, decoding: Decoding) -> str:
     if not ids:
         return ""
     src_ids = torch.tensor([[*ids, EOS_ID]], device=loaded.device.torch)
-    next_token = NextToken(loaded.model, src_ids, loaded.model.encode(src_ids))
+    next_token = NextToken(loaded.model, loaded.model.encode(src_ids))
     *_, last = decoding_steps(next_token, replace(decoding, max_steps=min(decoding.max_steps, limit)))
     return loaded.tokenizer.decode(last.best.ids)
 

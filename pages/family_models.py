@@ -37,5 +37,5 @@ def goes_on(text: str, first: tuple[int, ...] = ()) -> Trace:
 def read_whole(text: str) -> Trace:
     """BERT reads a text with no blank in it. Raises: CheckpointError"""
     loaded = family_model(BERT)
-    ids = loaded.tokenizer.encode(text)[: most_tokens(loaded) - 1]  # [CLS] and [SEP] come on top
+    ids = loaded.tokenizer.encode(text)[: most_tokens(loaded)]
     return engine.run(read, loaded, (CLS_ID, *ids, SEP_ID))

@@ -18,7 +18,7 @@ ALLOWED = {
     "figures": "numpy plotly",
     "hub": "model processes numpy torch tokenizers transformers bertviz captum safetensors cachetools huggingface_hub "
     "rich",
-    "model": "numpy torch tokenizers safetensors",
+    "model": "numpy torch tokenizers safetensors typing_extensions",
     "processes": "",
     "serving": "streamlit starlette",
     "classroom": "sqlalchemy alembic cachetools segno",

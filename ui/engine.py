@@ -21,7 +21,7 @@ from model.decoding.strategies import Decoding, Greedy
 from model.files.loaded_model import TRANSLATOR, LoadedModel, load_model
 from model.interventions import NOTHING, Interventions
 from model.kept import Kept, shared
-from model.trace import Trace
+from model.trace import AnyTrace, Trace
 from model.trace import trace as trace_anew
 from ui.queue import Work
 
@@ -118,7 +118,7 @@ def write_anew(of: Trace, changed: Trace, most: int) -> Trace:
     return run(translate_anew, changed.model, of.text, most)
 
 
-def numbers(of: Trace) -> Numbers:
+def numbers(of: AnyTrace) -> Numbers:
     """What `explain` works out a trace's cells from."""
     return Numbers(of.tensors, of.model.weights, of.model.anatomy)
 

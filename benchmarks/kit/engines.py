@@ -64,7 +64,7 @@ class Here:
         """Differs: which tokens are written is given; each is computed and looked at all the same."""
         model, src_ids = self.loaded.model, self.tensor(src)
         given = Greedy(n_tokens, prefix=tuple(src[:1]) * n_tokens)
-        for _ in decoding_steps(NextToken(model, src_ids, model.encode(src_ids), cached=cached), given):
+        for _ in decoding_steps(NextToken(model, model.encode(src_ids), cached=cached), given):
             pass
 
     @torch.inference_mode()

@@ -95,8 +95,8 @@ def _log_probabilities(
     """
     device = loaded.device.torch
     src_ids, tgt_ids = (torch.tensor([[*ids]] * n, device=device) for ids in (src, [SOS_ID, *labels[:-1]]))
-    memory = loaded.model.encode(src_ids[:1] if encode_once else src_ids, tap).expand(n, -1, -1)
-    logits = loaded.model.decode(tgt_ids, memory, src_ids, tap)  # (n,T,V)
+    memory = loaded.model.encode(src_ids[:1] if encode_once else src_ids, tap)
+    logits = loaded.model.decode(tgt_ids, memory, tap=tap)  # (n,T,V)
     of_labels = logits[:, range(len(labels)), list(labels)]
     return of_labels - logits.logsumexp(-1)
 

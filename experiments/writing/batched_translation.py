@@ -34,10 +34,10 @@ def translate_together(loaded: LoadedModel, sentences: Sequence[str], keep: tupl
     memory = model.encode(src_ids, recorder if keep else no_tap)
     tgt_ids = torch.full((len(sources), 1), SOS_ID, device=device)
     while tgt_ids.size(1) <= MAX_TOKENS and not (tgt_ids == EOS_ID).any(1).all():
-        newest = model.decode(tgt_ids, memory, src_ids, cache=cache)[:, -1].argmax(-1)
+        newest = model.decode(tgt_ids, memory, cache)[:, -1].argmax(-1)
         tgt_ids = torch.cat([tgt_ids, newest[:, None]], dim=1)
     if keep:
-        model.decode(tgt_ids, memory, src_ids, recorder)  # once more, to record what every step saw
+        model.decode(tgt_ids, memory, tap=recorder)  # once more, to record what every step saw
 
     found = []
     for row, (src, ids) in enumerate(zip(sources, tgt_ids.tolist(), strict=True)):

@@ -53,7 +53,7 @@ def timed(loaded: LoadedModel, src: Sequence[int], tgt: Sequence[int], cached: b
     seconds = []
     for t in range(1, len(tgt) + 1):
         start = time.perf_counter()
-        logits = model.decode(tgt_ids[:, :t], memory, src_ids, cache=cache)
+        logits = model.decode(tgt_ids[:, :t], memory, cache)
         logits[0, -1].argmax().item()  # a step ends when its token is known
         seconds.append(time.perf_counter() - start)
     return tuple(seconds)

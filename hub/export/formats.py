@@ -43,9 +43,10 @@ class Format:
 
 def check_parts(config: ModelConfig, parts: Mapping[str, str], architecture: str) -> None:
     """Raises: ValueError, naming the part, if the architecture has another"""
-    for name in CHOICES:
-        if (value := getattr(config, name)) != parts[name]:
-            raise ValueError(f"{architecture} has no {name}={value!r}, only {parts[name]!r}")
+    for name, choices in CHOICES.items():
+        theirs = parts.get(name, choices[0])
+        if (value := getattr(config, name)) != theirs:
+            raise ValueError(f"{architecture} has no {name}={value!r}, only {theirs!r}")
 
 
 def config_from(

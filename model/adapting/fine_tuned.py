@@ -36,7 +36,7 @@ class FineTunedReader(nn.Module):
         return self.of_tokens if self.of_tokens is not None else self.network.next_sentence.classifier
 
     def forward(self, src_ids: Tensor, segment_ids: Tensor) -> Tensor:
-        x = self.network.encode(src_ids, segment_ids=segment_ids)
+        x = self.network.encode(src_ids, segment_ids=segment_ids).states
         scores: Tensor = self.of_tokens(x) if self.of_tokens is not None else self.network.next_sentence(x)[:, 0]
         return scores
 

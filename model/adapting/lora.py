@@ -66,7 +66,7 @@ class LowRank(nn.Module):
 
 def sharing_copy(network: Network) -> Network:
     """A copy of the modules. The weights are the network's own, until one is replaced."""
-    return copy.deepcopy(network, {id(one): one for one in (*network.parameters(), *network.buffers())})
+    return copy.deepcopy(network, {id(tensor): tensor for tensor in (*network.parameters(), *network.buffers())})
 
 
 def with_low_rank(network: Network, names: Iterable[str], rank: int, alpha: float, seed: int = 0) -> Network:

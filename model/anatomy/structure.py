@@ -1,8 +1,8 @@
 """What a model is made of, told once: its stacks and layers, what feeds what, and what every tap holds.
 
-`model.anatomy.describe` finds it out by walking through a model. All else is read from the result: interventions find
-the places they change, Check finds the numbers that a value was made from, the map and the pages on attention find what
-there is to draw.
+`model.anatomy.describe` finds it out by walking through a model; a description stands beside each module. All else is
+read from the result: interventions find the places they change, Check finds the numbers that a value was made from, the
+map and the pages on attention find what there is to draw.
 
 Axes: "head"; "src", "tgt" and "labels" for tokens ("labels" where row t is about the token that is written after
 tgt[t]); "d_model", "d_k", "d_ff", "vocab" for numbers; "one" for an axis of length 1.
@@ -23,6 +23,8 @@ class Made:
     reads:     names of the tensors it is made from; weights: names of the learned parameters
     axes:      what its axes count, the batch left out
     constants: numbers that it needs and that are not learned, like the ε of a norm
+    part:      what made it within its module, like "activation", "positions" or "scale". To leave a part out is to put
+               what its value reads first in the place of the value, or 0 if it reads nothing
     """
 
     operation: str
@@ -30,6 +32,7 @@ class Made:
     weights: tuple[str, ...] = ()
     axes: tuple[str, ...] = ()
     constants: tuple[float, ...] = ()
+    part: str = ""
 
 
 @dataclass(frozen=True)
@@ -37,11 +40,11 @@ class SubLayer:
     """One sub-layer of one layer, with the residual around it.
 
     stack, layer, name: where it is, like "encoder", 2, "self_attn"
-    kind:     "attention" or "feed_forward"
+    kind:     "attention" or, as its name, "feed_forward"
     reads:    name of the tensor that goes in; writes: of what comes out
     residual: name of the residual in its layer; stream: the tensor that runs past; result: stream and output joined
     norm:     where the residual normalises: "after", "before" or "both"
-    n_units:  hidden units of a feed-forward network (d_ff); 0 for an attention
+    units:    of a feed-forward network, the tensor of its hidden units, and how many it has (d_ff)
     """
 
     stack: str
@@ -54,11 +57,15 @@ class SubLayer:
     stream: str
     result: str
     norm: str
-    n_units: int = 0
+    units: tuple[str, int] = ("", 0)
 
     @property
     def path(self) -> str:
         return f"{self.stack}.layers.{self.layer}.{self.name}"
+
+    @property
+    def n_units(self) -> int:
+        return self.units[1]
 
     @property
     def place(self) -> tuple[str, int, str]:
@@ -78,6 +85,16 @@ class Attention:
     rows: str
     columns: str
     causal: bool
+
+    @property
+    def weights(self) -> str:
+        """Name of the tensor of its weights (H,T,S); each row adds up to 1."""
+        return f"{self.path}.weights"
+
+    @property
+    def heads(self) -> str:
+        """Name of the tensor of what its heads return (H,T,d_k)."""
+        return f"{self.path}.heads"
 
 
 @dataclass(frozen=True)
@@ -141,7 +158,7 @@ class Anatomy:
 
     @cached_property
     def _attention_by_path(self) -> Mapping[str, Attention]:
-        return {one.path: one for layers in self.attentions.values() for one in layers}
+        return {attention.path: attention for layers in self.attentions.values() for attention in layers}
 
     def axes(self, name: str) -> tuple[str, ...]:
         return self.tensors[name].axes

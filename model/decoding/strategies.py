@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from model.families.network import Network
+from model.parts.layers import Memory
 from model.tap import Tap, no_tap
 from model.text.tokenizer import EOS_ID, PAD_ID, SOS_ID
 
@@ -125,22 +126,20 @@ class NextToken:
     for settled, and then every position has to be computed anew.
     """
 
-    def __init__(
-        self, model: Network, src_ids: Tensor, memory: Tensor, tap: Tap = no_tap, cached: bool | None = None
-    ) -> None:
-        self.model, self.src_ids, self.memory, self.tap = model, src_ids, memory, tap
+    def __init__(self, model: Network, memory: Memory, tap: Tap = no_tap, cached: bool | None = None) -> None:
+        self.model, self.memory, self.tap = model, memory, tap
         self.vocab_size = model.embedding.matrix.num_embeddings
         self.cache = model.new_cache() if (tap is no_tap if cached is None else cached) else None
 
     def log_probabilities(self, prefixes: list[tuple[int, ...]]) -> Tensor:
         """(N,V) in nats, for N prefixes of equal length without `<sos>`; see `mask_special_tokens`."""
-        tgt_ids = torch.tensor([[SOS_ID, *prefix] for prefix in prefixes], device=self.src_ids.device)
-        return mask_special_tokens(self.model.decode(tgt_ids, self.memory, self.src_ids, self.tap, self.cache)[:, -1])
+        tgt_ids = torch.tensor([[SOS_ID, *prefix] for prefix in prefixes], device=self.memory.states.device)
+        return mask_special_tokens(self.model.decode(tgt_ids, self.memory, self.cache, self.tap)[:, -1])
 
     def select(self, rows: list[int]) -> None:
         """Go on with these prefixes, in this order."""
         if self.cache is not None:
-            self.cache.select(torch.tensor(rows, device=self.src_ids.device))
+            self.cache.select(torch.tensor(rows, device=self.memory.states.device))
 
 
 def _candidates(log_probabilities: Tensor) -> tuple[Candidate, ...]:
@@ -191,14 +190,14 @@ def filter_logits(log_probabilities: Tensor, temperature: float, top_k: int, top
     probabilities = (log_probabilities / temperature).softmax(-1)
     ordered, order = probabilities.sort(descending=True)
     # A token stays if the ones before it have not yet reached p; so the first always stays.
-    keep = ordered.cumsum(-1) - ordered < top_p
-    keep[0] = True
+    stays = ordered.cumsum(-1) - ordered < top_p
+    stays[0] = True
     if top_p >= 1:  # the sum of the others may round up to 1
-        keep[:] = True
+        stays[:] = True
     if top_k > 0:
-        keep[top_k:] = False
-    kept = torch.zeros_like(probabilities).scatter(0, order, ordered * keep)
-    return kept / kept.sum()
+        stays[top_k:] = False
+    narrowed = torch.zeros_like(probabilities).scatter(0, order, ordered * stays)
+    return narrowed / narrowed.sum()
 
 
 def sampling_steps(next_token: NextToken, decoding: Sampling) -> Iterator[Step]:

@@ -1,15 +1,15 @@
 """A decoder alone: GPT. It reads a text and goes on writing it (Radford et al. 2018, 2019)."""
 
-from dataclasses import replace
+from collections.abc import Sequence
 
 from torch import Tensor
 
-from model.anatomy.describe import Scribe, describe, describe_stack
-from model.anatomy.structure import Made
+from model.anatomy.describe import Scribe, describe
 from model.decoding.cache import KeyValueCache
-from model.families.network import Network
+from model.families.network import Inputs, Network
 from model.parts.embedding import UnscaledEmbedding
 from model.parts.fp16_matmul import times_transposed
+from model.parts.layers import Memory
 from model.parts.masks import causal_mask
 from model.parts.stacks import Encoder
 from model.tap import Tap, no_tap, under
@@ -32,16 +32,20 @@ class DecoderOnly(Network):
         self.embedding = embedding
         self.decoder = decoder
 
+    def inputs(self, ids: Sequence[int]) -> Inputs:
+        """No source: the target goes on where the text ends."""
+        return Inputs([], tuple(ids))
+
     def new_cache(self) -> KeyValueCache:
         return KeyValueCache(len(self.decoder.layers))
 
-    def encode(self, src_ids: Tensor, tap: Tap = no_tap) -> None:
-        """There is no source."""
+    def encode(self, src_ids: Tensor, tap: Tap = no_tap) -> Memory:
+        """An empty memory (B,0,d_model): there is no source, so src_ids are (B,0)."""
+        states = self.embedding.matrix.weight.new_zeros(*src_ids.shape, self.d_model)
+        return Memory(states, src_ids.bool()[:, None, None])
 
-    def decode(
-        self, tgt_ids: Tensor, memory: None, src_ids: Tensor, tap: Tap = no_tap, cache: KeyValueCache | None = None
-    ) -> Tensor:
-        """logits (B,t,vocab_size) of tgt_ids (B,T); memory and src_ids are not read."""
+    def decode(self, tgt_ids: Tensor, memory: Memory, cache: KeyValueCache | None = None, tap: Tap = no_tap) -> Tensor:
+        """logits (B,t,vocab_size) of tgt_ids (B,T): of all t = T positions, or of the newest t that a cache lacks."""
         start = cache.length if cache else 0
         mask = causal_mask(tgt_ids.size(1), tgt_ids.device, start)  # (1,1,t,T)
         inside = under("decoder", tap)
@@ -65,13 +69,14 @@ class DecoderOnly(Network):
         return tap("logits", times_transposed(x, self.embedding.matrix.weight))
 
     def forward(self, tgt_ids: Tensor, tap: Tap = no_tap) -> Tensor:
-        return self.decode(tgt_ids, None, tgt_ids, tap)
+        return self.decode(tgt_ids, self.encode(tgt_ids[:, :0]), tap=tap)
 
 
 @describe.register
-def _(module: DecoderOnly, scribe: Scribe) -> None:
-    matrix, decoder = "embedding.matrix.weight", replace(scribe, path="decoder", tokens="tgt")
-    x = describe(module.embedding, decoder.under("embedding"), matrix)
-    decoder.put("mask", Made("causal_mask", (), (), ("one", "tgt", "tgt")))
-    x = describe_stack(module.decoder, decoder, "decoder", x, True)
-    scribe.put("logits", Made("compare_with_embeddings", (x,), (matrix,), ("tgt", "vocab")))
+def _(module: DecoderOnly, scribe: Scribe) -> str:
+    decoder = scribe.of_stack("decoder", "tgt")
+    x = describe(module.embedding, decoder.under("embedding", module="embedding"))
+    mask = decoder.made("mask", "causal_mask", axes=("one", "tgt", "tgt"))
+    x = describe(module.decoder, decoder, x, mask)
+    weights = ("embedding.matrix.weight",)
+    return scribe.made("logits", "compare_with_embeddings", x, weights=weights, axes=("tgt", "vocab"))

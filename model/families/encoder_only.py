@@ -1,18 +1,20 @@
 """An encoder alone: BERT. It reads a text, or two, from both sides and writes nothing (Devlin et al. 2018)."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import torch
 from torch import Tensor, nn
 
-from model.anatomy.describe import Scribe, describe, describe_stack
-from model.anatomy.structure import Made
-from model.families.network import Network
+from model.anatomy.describe import Scribe, describe
+from model.families.network import Inputs, Network
 from model.parts.embedding import SegmentEmbedding
 from model.parts.fp16_matmul import times_transposed
+from model.parts.layers import Memory
 from model.parts.masks import pad_mask
 from model.parts.stacks import Encoder
 from model.tap import Tap, no_tap, under
+from model.text.tokenizer import CLS_ID, SEP_ID
 
 
 class MaskedTokenHead(nn.Module):
@@ -64,6 +66,8 @@ class EncoderOnly(Network):
     Source:  Devlin et al. 2018 (BERT), §3. Differs: attention has no biases
     """
 
+    n_marks = 2
+
     def __init__(
         self,
         embedding: SegmentEmbedding,
@@ -79,12 +83,16 @@ class EncoderOnly(Network):
         self.next_sentence = next_sentence
         self.pad_id = pad_id
 
-    def encode(self, src_ids: Tensor, tap: Tap = no_tap, segment_ids: Tensor | None = None) -> Tensor:
-        """The encoder's output (B,S,d_model)."""
-        inside = under("encoder", tap)
+    def inputs(self, ids: Sequence[int]) -> Inputs:
+        """[CLS] text [SEP]."""
+        return Inputs([CLS_ID, *ids, SEP_ID])
+
+    def encode(self, src_ids: Tensor, tap: Tap = no_tap, segment_ids: Tensor | None = None) -> Memory:
+        """The encoder's output: states (B,S,d_model), and a mask (B,1,1,S) that hides the padding."""
+        inside, mask = under("encoder", tap), pad_mask(src_ids, self.pad_id)
         segments = torch.zeros_like(src_ids) if segment_ids is None else segment_ids
         x = self.embedding(src_ids, segments, under("embedding", inside))
-        return self.encoder(x, pad_mask(src_ids, self.pad_id), tap=inside)
+        return Memory(self.encoder(x, mask, tap=inside), mask)
 
     def output(self, x: Tensor, tap: Tap = no_tap) -> Tensor:
         """logits (…,vocab_size) of rows x (…,d_model)."""
@@ -94,7 +102,7 @@ class EncoderOnly(Network):
     def forward(
         self, src_ids: Tensor, segment_ids: Tensor | None = None, rows: Tensor | None = None, tap: Tap = no_tap
     ) -> tuple[Tensor, Tensor]:
-        x = self.encode(src_ids, tap, segment_ids)
+        x = self.encode(src_ids, tap, segment_ids).states
         logits = self.output(x if rows is None else x[rows], tap)
         return logits, self.next_sentence(x, under("next_sentence", tap))
 
@@ -102,26 +110,28 @@ class EncoderOnly(Network):
 @describe.register
 def _(module: MaskedTokenHead, scribe: Scribe, x: str) -> str:
     before = scribe.made("pre_activation", "linear", x, weights=("transform.weight", "transform.bias"))
-    return str(describe(module.norm, scribe, "normed", scribe.made("hidden", "gelu", before)))
+    hidden = scribe.made("hidden", "gelu", before)
+    return describe(module.norm, scribe.of_part("norm", "normed"), hidden)
 
 
 @describe.register
 def _(module: NextSentenceHead, scribe: Scribe, x: str) -> str:
-    width, classes = ("one", "d_model"), ("one", "classes")
-    pooler, classifier = ((scribe.name(f"{w}.weight"), scribe.name(f"{w}.bias")) for w in ("pooler", "classifier"))
-    pooled = scribe.put(
-        "pooled", Made("tanh_of_row", (scribe.put("pre_activation", Made("linear", (x,), pooler, width)),), (), width)
+    row, pooler, classifier = (
+        ("one", "d_model"),
+        ("pooler.weight", "pooler.bias"),
+        ("classifier.weight", "classifier.bias"),
     )
-    return scribe.put("logits", Made("linear", (pooled,), classifier, classes))
+    before = scribe.made("pre_activation", "linear", x, weights=pooler, axes=row)
+    pooled = scribe.made("pooled", "tanh_of_row", before, axes=row)
+    return scribe.made("logits", "linear", pooled, weights=classifier, axes=("one", "classes"))
 
 
 @describe.register
-def _(module: EncoderOnly, scribe: Scribe) -> None:
-    matrix, encoder = "embedding.matrix.weight", replace(scribe, path="encoder", tokens="src")
-    x = describe(module.embedding, encoder.under("embedding"), matrix)
-    encoder.put("mask", Made("pad_mask", (), (), ("one", "one", "src")))
-    x = describe_stack(module.encoder, encoder, "encoder", x, False)
-    asked = describe(module.masked_token, replace(scribe, path="masked_token", tokens="src"), x)
-    weights = (matrix, "masked_token.bias")
-    scribe.put("logits", Made("compare_with_embeddings_and_bias", (asked,), weights, ("src", "vocab")))
-    describe(module.next_sentence, replace(scribe, path="next_sentence", tokens="src"), x)
+def _(module: EncoderOnly, scribe: Scribe) -> str:
+    encoder, heads = scribe.of_stack("encoder", "src"), replace(scribe, tokens="src")
+    x = describe(module.embedding, encoder.under("embedding", module="embedding"))
+    x = describe(module.encoder, encoder, x, encoder.made("mask", "pad_mask", axes=("one", "one", "src")))
+    describe(module.next_sentence, heads.under("next_sentence"), x)
+    x = describe(module.masked_token, heads.under("masked_token"), x)
+    weights = ("embedding.matrix.weight", "masked_token.bias")
+    return scribe.made("logits", "compare_with_embeddings_and_bias", x, weights=weights, axes=("src", "vocab"))

@@ -1,12 +1,12 @@
 """A decoder that reads numbers in place of tokens, and learns from the examples before it (Garg et al. 2022)."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
-from model.anatomy.describe import Scribe, describe, describe_stack
-from model.anatomy.structure import Made
+from model.anatomy.describe import Scribe, describe
+from model.parts.embedding import describe_sum
 from model.parts.masks import causal_mask
 from model.parts.positions import Positions
 from model.parts.stacks import Encoder
@@ -54,10 +54,9 @@ class InContext(nn.Module):
 
 
 @describe.register
-def _(module: InContext, scribe: Scribe) -> None:
-    scribe = replace(scribe, tokens="tgt")
-    rows = scribe.put("rows", Made("given", (), (), ("tgt", "d_in")))
+def _(module: InContext, scribe: Scribe) -> str:
+    decoder = scribe.of_stack("decoder", "tgt")
+    rows = scribe.made("rows", "given", axes=("tgt", "d_in"))
     x = scribe.made("read_in", "linear", rows, weights=("read_in.weight", "read_in.bias"))
-    positions = describe(module.positions, scribe, "embed", x, ())
-    x = scribe.made("embedded", "add_embeddings", x, positions)
-    describe_stack(module.decoder, replace(scribe, path="decoder"), "decoder", x, True)
+    x = describe_sum(module.positions, scribe, "embedded", "add_embeddings", x)
+    return describe(module.decoder, decoder, x, decoder.made("mask", "causal_mask", axes=("one", "tgt", "tgt")))

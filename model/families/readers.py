@@ -16,12 +16,12 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from model.anatomy.describe import Scribe, anatomy_of, describe
-from model.anatomy.structure import Made
 from model.files.checkpoint import CONFIG, WEIGHTS, broken, load_tokenizer
 from model.files.device import Device, pick_device
 from model.files.loaded_model import MODELS, LoadedModel
 from model.files.model_card import About
 from model.parts.attention import MultiHeadAttention
+from model.parts.embedding import describe_sum
 from model.parts.positions import Sinusoidal
 from model.parts.recurrent import LSTMCell, Recurrent, RNNCell
 from model.tap import Recorder, Tap, no_tap, under
@@ -109,6 +109,9 @@ class Readers(nn.Module):
         return self.recall(name, states[:, -1], tap)
 
 
+LoadedReaders = LoadedModel[Readers, ReadersConfig]
+
+
 def ranks(logits: Tensor, ids: Tensor) -> Tensor:
     """How many vocabulary entries a last state scores higher than each token of its text, `<eos>` left out.
 
@@ -128,7 +131,7 @@ def remembered(logits: Tensor, ids: Tensor) -> Tensor:
     return ranks(logits, ids) < different[:, None]
 
 
-def trace_readers(loaded: LoadedModel, text: str, ids: Sequence[int]) -> Trace:
+def trace_readers(loaded: LoadedReaders, text: str, ids: Sequence[int]) -> Trace[Readers, ReadersConfig]:
     """Everything that the three readers compute for one sentence, and how strongly its end depends on each token.
 
     Args:    loaded: by `load_readers`; text, and its ids (T), ending in `<eos>`
@@ -136,7 +139,7 @@ def trace_readers(loaded: LoadedModel, text: str, ids: Sequence[int]) -> Trace:
              `rnn.hidden` (T,d_model). Added: `rnn.gradients` (T) and the like, see `gradients`
     """
     src_ids, arrays = torch.tensor([list(ids)], device=loaded.device.torch), {}
-    readers: Any = loaded.model
+    readers = loaded.model
     for name in READERS:
         recorder = Recorder()
         with torch.inference_mode():
@@ -170,7 +173,7 @@ def gradients(readers: Readers, name: str, x: Tensor) -> Tensor:
     return derivatives.square().sum((0, 2)).sqrt()
 
 
-def named_tokens(read: Trace, name: str) -> int:
+def named_tokens(read: Trace[Readers, ReadersConfig], name: str) -> int:
     """How many different tokens of a sentence a reader's last state still tells (see `remembered`)."""
     logits, ids = torch.tensor(read.tensors[f"{name}.logits"]), torch.tensor([token.id for token in read.src])
     hits = remembered(logits[None], ids[None])[0]
@@ -192,7 +195,7 @@ def save_readers(folder: Path, config: ReadersConfig, readers: Readers) -> None:
 
 
 @functools.cache
-def load_readers(folder: Path = SHIPPED, device: Device | None = None) -> LoadedModel:
+def load_readers(folder: Path = SHIPPED, device: Device | None = None) -> LoadedReaders:
     """The readers in a folder, with fp32 weights, ready to run; their tokenizer is the translator's.
 
     Raises: CheckpointError, naming the file and the repair
@@ -208,9 +211,7 @@ def load_readers(folder: Path = SHIPPED, device: Device | None = None) -> Loaded
     device = device or pick_device()
     readers = readers.eval().requires_grad_(False).to(device.torch)
     name = str(folder.relative_to(MODELS)) if folder.is_relative_to(MODELS) else folder.name
-    network: Any = readers  # of another family than the type says
-    sizes: Any = config
-    return LoadedModel(name, sizes, network, load_tokenizer(), device, About(name), anatomy_of(readers))
+    return LoadedModel(name, config, readers, load_tokenizer(), device, About(name), anatomy_of(readers))
 
 
 @functools.cache
@@ -226,41 +227,16 @@ def learned_distances() -> dict[str, Any]:
         raise broken(path, error) from error
 
 
-# --- what is made of what ---------------------------------------------------------------------------------------------
-
-
-@describe.register
-def _(module: Readers, scribe: Scribe) -> None:
-    scribe = replace(scribe, tokens="src")
-    tokens = scribe.put("tokens", Made("look_up_scaled", (), ("embedding.weight",), ("src", "d_model")))
-    for name in ("rnn", "lstm"):
-        describe(module.get_submodule(name).cell, scribe.under(name), tokens)
-    describe(module.attention, scribe.under("attention"), tokens)
-
-
-@describe.register
-def _(module: RNNCell, scribe: Scribe, x: str) -> str:
-    return scribe.made("hidden", "tanh", describe_recurrence(scribe, x))
-
-
-@describe.register
-def _(module: LSTMCell, scribe: Scribe, x: str) -> str:
-    before = describe_recurrence(scribe, x)
-    forget_gate = scribe.made("forget_gate", "sigmoid_of_block", before)
-    input_gate = scribe.made("input_gate", "sigmoid_of_block", before)
-    candidate = scribe.made("candidate", "tanh_of_block", before)
-    output_gate = scribe.made("output_gate", "sigmoid_of_block", before)
-    cell = scribe.made("cell", "keep_and_take_in", forget_gate, input_gate, candidate)
-    return scribe.made("hidden", "show", output_gate, cell)
-
-
-def describe_recurrence(scribe: Scribe, x: str) -> str:
-    weights = ("cell.w.weight", "cell.w.bias", "cell.u.weight")
-    return scribe.made("pre_activation", "recur", x, scribe.name("hidden"), weights=weights)
-
-
 @describe.register
 def _(module: AttentionReader, scribe: Scribe, x: str) -> str:
-    positions = describe(module.positions, scribe, "embed", x, ())
-    x = scribe.made("embedded", "add_positions", x, positions)
-    return str(describe(module.self_attn, scribe.under("self_attn"), "encoder", x, x, ("src", "src", False)))
+    x = describe_sum(module.positions, scribe, "embedded", "add_positions", x)
+    return describe(module.self_attn, scribe.under("self_attn"), x, x)
+
+
+@describe.register
+def _(module: Readers, scribe: Scribe) -> str:
+    scribe = replace(scribe, tokens="src")
+    tokens = scribe.made("tokens", "look_up_scaled", weights=("embedding.weight",))
+    for name in READERS:
+        written = describe(module.get_submodule(name), scribe.under(name), tokens)
+    return written

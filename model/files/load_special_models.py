@@ -27,6 +27,7 @@ METRICS = "metrics.json"
 LSTM, IN_CONTEXT = "lstm", "in-context"  # folders of MODELS, without an about.json
 AnyConfig = TypeVar("AnyConfig")
 AnyNetwork = TypeVar("AnyNetwork", bound=nn.Module)
+LoadedInContext = LoadedModel[InContext, InContextConfig]
 
 
 def load_lstm(folder: Path = MODELS / LSTM) -> RecurrentLanguageModel:
@@ -47,7 +48,7 @@ def load_in_context(folder: Path = MODELS / IN_CONTEXT) -> tuple[InContext, InCo
 
 
 @functools.cache
-def loaded_in_context(folder: Path = MODELS / IN_CONTEXT) -> LoadedModel:
+def loaded_in_context(folder: Path = MODELS / IN_CONTEXT) -> LoadedInContext:
     """The model of in-context regression with its anatomy, ready to run. It reads no text: its tokenizer is the
     translator's and never asked.
 
@@ -55,21 +56,19 @@ def loaded_in_context(folder: Path = MODELS / IN_CONTEXT) -> LoadedModel:
     """
     network, config = load_in_context(folder)
     device = pick_device()
-    model: Any = network.to(device.torch)  # of another family than the type says
-    sizes: Any = config
-    return LoadedModel(IN_CONTEXT, sizes, model, load_tokenizer(), device, About(IN_CONTEXT), anatomy_of(network))
+    network = network.to(device.torch)
+    return LoadedModel(IN_CONTEXT, config, network, load_tokenizer(), device, About(IN_CONTEXT), anatomy_of(network))
 
 
 @torch.inference_mode()
-def trace_prompt(loaded: LoadedModel, x: Tensor, y: Tensor, name: str) -> Trace:
+def trace_prompt(loaded: LoadedInContext, x: Tensor, y: Tensor, name: str) -> Trace[InContext, InContextConfig]:
     """Everything that the model of in-context regression computes for one prompt.
 
     Args:    loaded: by `loaded_in_context`; x (N,d_in); y (N), the last of which is not read; name: of the prompt
     Returns: a trace without tokens: its rows stand for x₁, y₁, x₂, y₂ …
     """
-    recorder: Any = Recorder()
-    network: Any = loaded.model
-    network(x[None].to(loaded.device.torch), y[None].to(loaded.device.torch), recorder)
+    recorder = Recorder()
+    loaded.model(x[None].to(loaded.device.torch), y[None].to(loaded.device.torch), recorder)
     tensors = {
         tap: (value[0] if value.dim() > 2 or tap == "guesses" else value).cpu().numpy()
         for tap, value in recorder.tensors.items()

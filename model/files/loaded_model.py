@@ -5,9 +5,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
+from typing import Generic
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import nn
+from typing_extensions import TypeVar
 
 from model.anatomy.describe import anatomy_of
 from model.anatomy.structure import Anatomy
@@ -26,17 +29,24 @@ TRANSLATOR, UNTRAINED = "translator", "untrained"
 AT = "@"  # between a model's name and a step of its training, as in "plain-1@400"; or UNTRAINED: random weights
 
 
+AnyNetwork = TypeVar("AnyNetwork", bound=nn.Module, default=Network, covariant=True)
+AnyConfig = TypeVar("AnyConfig", default=ModelConfig, covariant=True)
+
+
 class UnknownModelError(ValueError):
     """A name that no model has; the message quotes it and lists those there are."""
 
 
 @dataclass(frozen=True, eq=False)
-class LoadedModel:
-    """A model with all that belongs to it. Shared by all threads; two are equal only if they are the same object."""
+class LoadedModel(Generic[AnyNetwork, AnyConfig]):
+    """A model with all that belongs to it. Shared by all threads; two are equal only if they are the same object.
+
+    `LoadedModel` alone is one of any family; `LoadedModel[Readers, ReadersConfig]` one of another kind.
+    """
 
     name: str
-    config: ModelConfig
-    model: Network
+    config: AnyConfig
+    model: AnyNetwork
     tokenizer: Tokenizer
     device: Device
     about: About
@@ -128,7 +138,7 @@ def load_model(name: str = TRANSLATOR, root: Path = MODELS, device: Device | Non
     about = _about(root / of)
     if step == UNTRAINED and not about.untrained_like:
         return _load_untrained(name, root / of, replace(about, title=f"{about.title}, untrained"), device)
-    if at and step not in (steps := [str(one) for one in snapshot_steps(of, root)]):
+    if at and step not in (steps := [str(n) for n in snapshot_steps(of, root)]):
         known = f"there are {', '.join(steps)}" if steps else "none of its steps are kept"
         raise UnknownModelError(f"There are no weights of {of} at step {step[:40]!r}; {known}.")
     if about.untrained_like:

@@ -62,10 +62,10 @@ class About:
 def load_about(folder: Path) -> About:
     """Raises: OSError, ValueError, TypeError, KeyError for a file that is missing or damaged"""
     data: dict[str, Any] = json.loads((folder / FILE).read_text(encoding="utf-8"))
-    data["examples"] = tuple(Example(**one) for one in data.get("examples", ()))
+    data["examples"] = tuple(Example(**example) for example in data.get("examples", ()))
     data |= {name: tuple(data.get(name, ())) for name in ("surprises", "everyday")}
     data["telling"] = {
-        kind: Telling(one["layer"] - 1, one["head"] - 1, one["looks_at"])
-        for kind, one in data.get("telling", {}).items()
+        kind: Telling(head["layer"] - 1, head["head"] - 1, head["looks_at"])
+        for kind, head in data.get("telling", {}).items()
     }
     return About(**data)

@@ -5,6 +5,7 @@ import math
 import torch
 from torch import Tensor
 
+from model.anatomy.describe import Scribe, describe
 from model.decoding.cache import NULL_CACHE, Cache, KeysValues
 from model.parts.base_module import Part
 from model.parts.fp16_matmul import Linear
@@ -81,3 +82,31 @@ class MultiHeadAttention(Part):
         heads = scaled_dot_product_attention(q, k, v, mask, tap, positions.bias(n_queries, n_keys, tap))
         concat = tap("concat", heads.transpose(1, 2).flatten(-2))  # (B,T,d_model)
         return tap("output", self.w_o(concat))
+
+
+@describe.register
+def _(module: MultiHeadAttention, scribe: Scribe, x: str, memory: str, mask: str = "") -> str:
+    rows, columns = scribe.tokens, scribe.axes(memory)[0]
+    queries, keys, grid = ("head", rows, "d_k"), ("head", columns, "d_k"), ("head", rows, columns)
+    q = scribe.made("q", "project", x, weights=("w_q.weight",), axes=queries)
+    k = scribe.made("k", "project", memory, weights=("w_k.weight",), axes=keys)
+    v = scribe.made("v", "project", memory, weights=("w_v.weight",), axes=keys)
+    q = describe(module.positions, scribe.of_part("positions", "rotated_q"), q)
+    k = describe(module.positions, scribe.of_part("positions", "rotated_k"), k)
+    heads = describe_weighted_sum(module.positions, scribe, (q, k, v), grid)
+    concat = scribe.made("concat", "concatenate", heads, axes=(rows, "d_model"))
+    scribe.attends(x, memory, mask, module.n_heads, module.w_q.out_features // module.n_heads)
+    return scribe.made("output", "linear", concat, weights=("w_o.weight",), axes=(rows, "d_model"))
+
+
+def describe_weighted_sum(
+    positions: Positions, scribe: Scribe, q_k_v: tuple[str, str, str], grid: tuple[str, str, str]
+) -> str:
+    """Scaled dot-product attention; grid: the axes of its weights, (head, rows, columns)."""
+    q, k, v = q_k_v
+    products = scribe.made("products", "dot", q, k, axes=grid)
+    scaled = scribe.made("scaled", "divide_by_sqrt_d_k", products, q, axes=grid, part="scale")
+    biased = describe(positions, scribe.of_part("positions", "biased"), scaled)
+    scores = scribe.made("scores", "mask", biased, axes=grid)
+    weights = scribe.made("weights", "softmax", scores, axes=grid)
+    return scribe.made("heads", "weighted_sum", weights, v, axes=(*grid[:2], "d_k"))

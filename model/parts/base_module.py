@@ -3,16 +3,25 @@
 A step of decoding calls some fifty parts, each for little work: there the detours of a call count.
 """
 
-from typing import Any
+from typing import Any, NoReturn
 
 from torch import Tensor, nn
 
 
 class Part(nn.Module):
-    """A module whose call is its `forward`. torch's own call looks for hooks first; here taps do their work."""
+    """A module whose call is its `forward`. torch's own call looks for hooks first; here taps do their work.
+
+    Raises: TypeError where a hook is registered, since it would never be called
+    """
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.forward(*args, **kwargs)
+
+    def _no_hooks(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise TypeError(f"{type(self).__name__} calls no hooks: hand a tap to its forward, see model.tap")
+
+    register_forward_hook = register_forward_pre_hook = _no_hooks
+    register_full_backward_hook = register_full_backward_pre_hook = _no_hooks
 
 
 class Dropout(Part, nn.Dropout):

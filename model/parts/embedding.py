@@ -4,6 +4,7 @@ import math
 
 from torch import Tensor, nn
 
+from model.anatomy.describe import Scribe, describe
 from model.parts.base_module import Dropout, Part
 from model.parts.positions import Positions
 from model.tap import Tap, no_tap
@@ -75,3 +76,31 @@ class SegmentEmbedding(Part):
         with_segments = tap("with_segments", tokens + segments)
         total = tap("sum", self.positions.embed(with_segments, 0, tap))
         return self.dropout(tap("output", self.norm(total)))
+
+
+@describe.register
+def _(module: TokenEmbedding, scribe: Scribe) -> str:
+    tokens = scribe.made("tokens", "look_up", weights=("matrix.weight",))
+    scaled = scribe.made("scaled", "times_sqrt_d_model", tokens)
+    return describe_sum(module.positions, scribe, "output", "add_positions", scaled)
+
+
+@describe.register
+def _(module: UnscaledEmbedding, scribe: Scribe) -> str:
+    tokens = scribe.made("tokens", "look_up", weights=("matrix.weight",))
+    return describe_sum(module.positions, scribe, "output", "add_embeddings", tokens)
+
+
+@describe.register
+def _(module: SegmentEmbedding, scribe: Scribe) -> str:
+    tokens = scribe.made("tokens", "look_up", weights=("matrix.weight",))
+    segments = scribe.made("segments", "look_up", weights=("segments.weight",))
+    both = scribe.made("with_segments", "add_embeddings", tokens, segments)
+    total = describe_sum(module.positions, scribe, "sum", "add_embeddings", both)
+    return describe(module.norm, scribe.of_part("norm", "output"), total)
+
+
+def describe_sum(positions: Positions, scribe: Scribe, writes: str, operation: str, x: str) -> str:
+    """Embeddings x with what the position scheme adds to them, which may be nothing."""
+    added = describe(positions, scribe.of_part("positions", "positions"), x)
+    return scribe.made(writes, operation, x, added) if added != x else scribe.made(writes, "copy", x)

@@ -2,6 +2,7 @@
 
 from torch import Tensor, nn
 
+from model.anatomy.describe import Scribe, describe
 from model.parts.base_module import Part
 from model.parts.fp16_matmul import Linear
 from model.tap import Tap, no_tap
@@ -50,3 +51,42 @@ class GatedFeedForward(Part):
         value = tap("value", self.v(x))
         hidden = tap("hidden", gate * value)
         return tap("output", self.w_2(hidden))  # (B,T,d_model)
+
+
+@describe.register
+def _(module: FeedForward, scribe: Scribe, x: str) -> str:
+    units = scribe.tokens, "d_ff"
+    before = scribe.made("pre_activation", "linear", x, weights=("w_1.weight", "w_1.bias"), axes=units)
+    hidden = describe(module.activation, scribe.of_part("activation", "hidden"), before)
+    scribe.units[hidden] = module.w_1.out_features
+    return scribe.made("output", "linear", hidden, weights=("w_2.weight", "w_2.bias"))
+
+
+@describe.register
+def _(module: GatedFeedForward, scribe: Scribe, x: str) -> str:
+    units = scribe.tokens, "d_ff"
+    before = scribe.made("pre_activation", "linear", x, weights=("w_1.weight",), axes=units)
+    gate = describe(module.activation, scribe.of_part("activation", "gate"), before)
+    value = scribe.made("value", "linear", x, weights=("v.weight",), axes=units)
+    hidden = scribe.made("hidden", "multiply", gate, value, axes=units)
+    scribe.units[hidden] = module.w_1.out_features
+    return scribe.made("output", "linear", hidden, weights=("w_2.weight",))
+
+
+# torch's activations
+
+
+@describe.register
+def _(module: nn.ReLU, scribe: Scribe, x: str) -> str:
+    return scribe.made(scribe.writes, "relu", x, axes=scribe.axes(x))
+
+
+@describe.register
+def _(module: nn.GELU, scribe: Scribe, x: str) -> str:
+    operation = "gelu_tanh" if module.approximate == "tanh" else "gelu"
+    return scribe.made(scribe.writes, operation, x, axes=scribe.axes(x))
+
+
+@describe.register
+def _(module: nn.SiLU, scribe: Scribe, x: str) -> str:
+    return scribe.made(scribe.writes, "silu", x, axes=scribe.axes(x))

@@ -1,17 +1,22 @@
 """One layer of each stack (Vaswani et al. 2017, §3.1, Figure 1)."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 from torch import Tensor, nn
 
+from model.anatomy.describe import Scribe, describe
+from model.anatomy.structure import Layer, SubLayer
 from model.decoding.cache import NULL_LAYER_CACHE, LayerCache, NullLayerCache
-from model.parts.attention import MultiHeadAttention
 from model.parts.base_module import Part
 from model.tap import Tap, no_tap, under
 
 
 class Memory(NamedTuple):
-    """What a decoder reads: the encoder's final output (B,S,d_model) and who may attend to it (B,1,1,S)."""
+    """What a decoder reads: the encoder's final output (B,S,d_model), and which of its rows may be attended to
+    (B,1,1,S). Where there is no encoder S is 0.
+    """
 
     states: Tensor
     mask: Tensor
@@ -27,7 +32,7 @@ class EncoderLayer(Part):
     """
 
     def __init__(
-        self, self_attn: MultiHeadAttention, add_norm_1: nn.Module, feed_forward: nn.Module, add_norm_2: nn.Module
+        self, self_attn: nn.Module, add_norm_1: nn.Module, feed_forward: nn.Module, add_norm_2: nn.Module
     ) -> None:
         super().__init__()
         self.self_attn = self_attn
@@ -59,9 +64,9 @@ class DecoderLayer(Part):
 
     def __init__(
         self,
-        self_attn: MultiHeadAttention,
+        self_attn: nn.Module,
         add_norm_1: nn.Module,
-        cross_attn: MultiHeadAttention,
+        cross_attn: nn.Module,
         add_norm_2: nn.Module,
         feed_forward: nn.Module,
         add_norm_3: nn.Module,
@@ -94,3 +99,52 @@ class DecoderLayer(Part):
         x = self.add_norm_1(x, attend, under("add_norm_1", tap))
         x = self.add_norm_2(x, read, under("add_norm_2", tap))
         return self.add_norm_3(x, transform, under("add_norm_3", tap))
+
+
+@describe.register
+def _(module: EncoderLayer, scribe: Scribe, x: str, mask: str) -> str:
+    def attend(x: str) -> str:
+        return describe(module.self_attn, scribe.under("self_attn"), x, x, mask)
+
+    def transform(x: str) -> str:
+        return describe(module.feed_forward, scribe.under("feed_forward"), x)
+
+    return describe_sublayers(module, scribe, x, self_attn=attend, feed_forward=transform)
+
+
+@describe.register
+def _(module: DecoderLayer, scribe: Scribe, x: str, mask: str, memory: str, memory_mask: str) -> str:
+    def attend(x: str) -> str:
+        return describe(module.self_attn, scribe.under("self_attn"), x, x, mask)
+
+    def read(x: str) -> str:  # a row is about the token that is written next
+        labels = replace(scribe.under("cross_attn"), tokens="labels")
+        return describe(module.cross_attn, labels, x, memory, memory_mask)
+
+    def transform(x: str) -> str:
+        return describe(module.feed_forward, scribe.under("feed_forward"), x)
+
+    return describe_sublayers(module, scribe, x, self_attn=attend, cross_attn=read, feed_forward=transform)
+
+
+def describe_sublayers(layer: nn.Module, scribe: Scribe, x: str, **sublayers: Callable[[str], str]) -> str:
+    """The sub-layers of a layer in their order, the n-th within its residual add_norm_n."""
+    described, stream = [], x
+    for n, (name, sublayer) in enumerate(sublayers.items(), 1):
+        described.append(describe_sublayer(layer, scribe, stream, f"add_norm_{n}", name, sublayer))
+        stream = described[-1].result
+    scribe.layers.append(Layer(scribe.stack, scribe.layer, tuple(described), x, stream))
+    return stream
+
+
+def describe_sublayer(
+    layer: nn.Module, scribe: Scribe, stream: str, residual: str, name: str, sublayer: Callable[[str], str]
+) -> SubLayer:
+    ends: list[str] = []  # what the sub-layer reads and what it writes, which the residual alone knows
+
+    def watched(x: str) -> str:
+        ends.extend((x, sublayer(x)))
+        return ends[1]
+
+    result = describe(layer.get_submodule(residual), scribe.under(residual), stream, watched)
+    return scribe.sublayer(name, residual, stream, ends[0], ends[1], result)

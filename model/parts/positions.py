@@ -5,6 +5,7 @@ import math
 import torch
 from torch import Tensor, nn
 
+from model.anatomy.describe import Scribe, describe
 from model.tap import Tap, no_tap
 
 N_BUCKETS, MAX_DISTANCE = 32, 128  # T5's
@@ -137,8 +138,8 @@ class Rotary(Positions):
         angle = position / 10000 ** (even / x.size(-1))  # (T, d_k/2)
         cos, sin = angle.cos().to(x), angle.sin().to(x)
         first, second = x[..., 0::2], x[..., 1::2]
-        turned = torch.stack([first * cos - second * sin, first * sin + second * cos], dim=-1)
-        return tap(f"rotated_{name}", turned.flatten(-2))
+        rotated = torch.stack([first * cos - second * sin, first * sin + second * cos], dim=-1)
+        return tap(f"rotated_{name}", rotated.flatten(-2))
 
 
 def relative_bucket(offset: Tensor, causal: bool) -> Tensor:
@@ -222,3 +223,48 @@ class Alibi(Positions):
         key = torch.arange(n_keys, device=self.slopes.device)
         distance = (key - key[n_keys - n_queries :, None]).abs()
         return tap("bias", (-self.slopes[:, None, None] * distance)[None])
+
+
+# A description is asked once for each place where a scheme may work, and told by `scribe.writes` which: "positions" in
+# the embedding, "rotated_q" and "rotated_k", "biased" for the scores. Where the scheme does nothing it returns x.
+
+
+@describe.register
+def _(module: Positions, scribe: Scribe, x: str) -> str:
+    return x
+
+
+@describe.register
+def _(module: Sinusoidal, scribe: Scribe, x: str) -> str:
+    return scribe.made("positions", "sinusoid") if scribe.writes == "positions" else x
+
+
+@describe.register
+def _(module: Learned, scribe: Scribe, x: str) -> str:
+    return (
+        scribe.made("positions", "learned_position", weights=("table.weight",)) if scribe.writes == "positions" else x
+    )
+
+
+@describe.register
+def _(module: Rotary, scribe: Scribe, x: str) -> str:
+    is_rotated = scribe.writes in ("rotated_q", "rotated_k")
+    return scribe.made(scribe.writes, "rotate", x, axes=scribe.axes(x)) if is_rotated else x
+
+
+@describe.register
+def _(module: RelativeBias, scribe: Scribe, x: str) -> str:
+    if scribe.writes != "biased":
+        return x
+    axes, constants = scribe.axes(x), (float(module.causal),)
+    bias = scribe.made("bias", "bias_of_bucket", weights=("table.weight",), axes=axes, constants=constants)
+    return scribe.made("biased", "add_bias", x, bias, axes=axes)
+
+
+@describe.register
+def _(module: Alibi, scribe: Scribe, x: str) -> str:
+    if scribe.writes != "biased":
+        return x
+    axes = scribe.axes(x)
+    bias = scribe.made("bias", "bias_of_distance", axes=axes, constants=alibi_slopes(len(module.slopes)))
+    return scribe.made("biased", "add_bias", x, bias, axes=axes)

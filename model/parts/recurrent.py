@@ -7,6 +7,7 @@ next layer reads.
 import torch
 from torch import Tensor, nn
 
+from model.anatomy.describe import Scribe, describe
 from model.tap import Tap, no_tap, under
 
 State = tuple[Tensor, ...]
@@ -105,3 +106,29 @@ def compiled(layer: Recurrent) -> nn.RNN | nn.LSTM:
     names = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
     theirs.load_state_dict(dict(zip(names, weights, strict=True)))
     return theirs
+
+
+@describe.register
+def _(module: RNNCell, scribe: Scribe, x: str) -> str:
+    return scribe.made("hidden", "tanh", describe_recurrence(scribe, x))
+
+
+@describe.register
+def _(module: LSTMCell, scribe: Scribe, x: str) -> str:
+    before = describe_recurrence(scribe, x)
+    forget_gate = scribe.made("forget_gate", "sigmoid_of_block", before)
+    input_gate = scribe.made("input_gate", "sigmoid_of_block", before)
+    candidate = scribe.made("candidate", "tanh_of_block", before)
+    output_gate = scribe.made("output_gate", "sigmoid_of_block", before)
+    cell = scribe.made("cell", "keep_and_take_in", forget_gate, input_gate, candidate)
+    return scribe.made("hidden", "show", output_gate, cell)
+
+
+@describe.register  # the values of all steps, one above the other; a step's own names have "steps.t." in them
+def _(module: Recurrent, scribe: Scribe, x: str) -> str:
+    return describe(module.cell, scribe.of_part("cell", ""), x)
+
+
+def describe_recurrence(scribe: Scribe, x: str) -> str:
+    weights = ("w.weight", "w.bias", "u.weight")
+    return scribe.made("pre_activation", "recur", x, scribe.name("hidden"), weights=weights)

@@ -5,10 +5,12 @@ from typing import NamedTuple
 
 from torch import Tensor, nn
 
+from model.anatomy.describe import Scribe, describe
 from model.parts.base_module import Dropout, Part
 from model.tap import Tap, no_tap
 
 SubLayer = Callable[[Tensor], Tensor]  # (B,T,d_model) → (B,T,d_model)
+DescribedSubLayer = Callable[[str], str]  # from the name of what goes in to that of what comes out
 
 
 class PostNorm(Part):
@@ -108,3 +110,28 @@ def deep_norm_constants(n_encoder: int, n_decoder: int) -> tuple[DeepNormConstan
 def single_stack_constants(n_layers: int) -> DeepNormConstants:
     """What they give for an encoder alone, and for a decoder alone, with this number of layers N."""
     return DeepNormConstants((2 * n_layers) ** (1 / 4), (8 * n_layers) ** (-1 / 4))
+
+
+@describe.register
+def _(module: PostNorm, scribe: Scribe, x: str, sublayer: DescribedSubLayer) -> str:
+    total = scribe.made("sum", "add_residual", x, sublayer(x))
+    return describe(module.norm, scribe.of_part("norm", "output"), total)
+
+
+@describe.register
+def _(module: PreNorm, scribe: Scribe, x: str, sublayer: DescribedSubLayer) -> str:
+    normed = describe(module.norm, scribe.of_part("norm", "normed"), x)
+    return scribe.made("output", "add_residual", x, sublayer(normed))
+
+
+@describe.register
+def _(module: SandwichNorm, scribe: Scribe, x: str, sublayer: DescribedSubLayer) -> str:
+    normed = describe(module.norm, scribe.of_part("norm", "normed"), x)
+    renormed = describe(module.norm_after, scribe.of_part("norm_after", "renormed"), sublayer(normed))
+    return scribe.made("output", "add_residual", x, renormed)
+
+
+@describe.register
+def _(module: DeepNorm, scribe: Scribe, x: str, sublayer: DescribedSubLayer) -> str:
+    total = scribe.made("sum", "add_weighted_residual", x, sublayer(x), constants=(module.alpha,))
+    return describe(module.norm, scribe.of_part("norm", "output"), total)

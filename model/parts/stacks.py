@@ -1,9 +1,12 @@
 """N layers, one after the other (Vaswani et al. 2017, §3.1)."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from torch import Tensor, nn
 
+from model.anatomy.describe import Scribe, describe
+from model.anatomy.structure import Stack
 from model.decoding.cache import KeyValueCache, layer_caches
 from model.parts.base_module import Part
 from model.parts.layers import DecoderLayer, EncoderLayer, Memory
@@ -54,3 +57,16 @@ class Decoder(Part):
         for n, (layer, layer_cache) in enumerate(zip(self.layers, caches, strict=True)):
             x = layer(x, mask, memory, layer_cache, under(f"layers.{n}", tap))
         return tap("normed", self.norm(x)) if self.norm else x
+
+
+@describe.register(Encoder)
+@describe.register(Decoder)
+def _(module: Encoder | Decoder, scribe: Scribe, x: str, *others: str) -> str:
+    stream, first = x, len(scribe.layers)
+    for n, layer in enumerate(module.layers):
+        stream = describe(layer, replace(scribe.under(f"layers.{n}"), layer=n), stream, *others)
+    if module.norm:
+        stream = describe(module.norm, scribe.of_part("norm", "normed"), stream)
+    embedding, layers = scribe.name("embedding"), tuple(scribe.layers[first:])
+    scribe.stacks.append(Stack(scribe.stack, scribe.tokens, embedding, x, layers, stream))
+    return stream

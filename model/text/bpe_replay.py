@@ -91,8 +91,8 @@ class Merges:
         words = self.words(text)
         ranks = sorted(merge.rank for word in words for merge in self.replay(word))
         n_bytes = sum(map(len, words))
-        found = {0: n_bytes} | {rank: n_bytes - n for n, rank in enumerate(ranks, 1)}
-        return [*found.items(), *([(len(self), n_bytes - len(ranks))] if len(self) not in found else [])]
+        lengths = {0: n_bytes} | {rank: n_bytes - n for n, rank in enumerate(ranks, 1)}
+        return [*lengths.items(), *([(len(self), n_bytes - len(ranks))] if len(self) not in lengths else [])]
 
 
 @kept

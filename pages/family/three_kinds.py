@@ -67,7 +67,7 @@ class Gap:
 def gap_of(trace: Trace, draw: bool = False) -> Gap:
     loaded = model(BERT)
     every = loaded.tokenizer.encode(trace.text)
-    ids = tuple(every[: most_tokens(loaded) - 1])
+    ids = tuple(every[: most_tokens(loaded)])
     texts = tuple(token.text for token in loaded.tokenizer.tokens(ids))
     inner = range(1, len(texts) - 1) or range(len(texts))  # where it can, it has others on both sides
     longest = max(inner, key=lambda n: (len(texts[n]), -n))
@@ -194,7 +194,7 @@ def do(trace: Trace) -> None:
     loaded = model(BERT)
     end = loaded.tokenizer.encode((typed or "")[:MAX_END].strip()) if (typed or "").strip() else []
     kept = gap.ids[: gap.at + 1]
-    ids = (*kept, *end)[: most_tokens(loaded) - 1]
+    ids = (*kept, *end)[: most_tokens(loaded)]
     other = Gap(ids, tuple(map(named, ids)), gap.at)
     text = loaded.tokenizer.decode(ids)
     translation = engine.trace(text).translation

@@ -13,6 +13,7 @@ from model.decoding.cache import KeyValueCache
 from model.families.encoder_decoder import EncoderDecoder
 from model.files.loaded_model import LoadedModel
 from model.parts.attention import MultiHeadAttention
+from model.parts.layers import Memory
 from model.text.tokenizer import EOS_ID, SOS_ID, Tokenizer
 from tests.small import CONFIG, small_loaded
 
@@ -32,7 +33,7 @@ def test_multiplications_are_those_that_torch_counts(loaded: LoadedModel, cached
     memory, cache = loaded.model.encode(src_ids), loaded.model.new_cache() if cached else None
     for t, step in enumerate(work(CONFIG, len(TGT), len(SRC), cached), 1):
         with FlopCounterMode(display=False) as counter:
-            logits = loaded.model.decode(tgt_ids[:, :t], memory, src_ids, cache=cache)
+            logits = loaded.model.decode(tgt_ids[:, :t], memory, cache)
         assert step.multiplications == counter.get_total_flops() // 2  # it counts the additions as well
         assert step.positions == logits.size(1)
 
@@ -42,10 +43,10 @@ def test_every_step_is_timed(loaded: LoadedModel, cached: bool, monkeypatch: pyt
     """By a clock that goes on a second with each position computed, and some more between two steps."""
     now, decode = 0.0, loaded.model.decode
 
-    def slow(tgt_ids: Tensor, memory: Tensor, src_ids: Tensor, cache: KeyValueCache | None) -> Tensor:
+    def slow(tgt_ids: Tensor, memory: Memory, cache: KeyValueCache | None) -> Tensor:
         nonlocal now
-        logits = decode(tgt_ids, memory, src_ids, cache=cache)
-        assert torch.equal(logits.argmax(-1), decode(tgt_ids, memory, src_ids).argmax(-1)[:, -logits.size(1) :])
+        logits = decode(tgt_ids, memory, cache)
+        assert torch.equal(logits.argmax(-1), decode(tgt_ids, memory).argmax(-1)[:, -logits.size(1) :])
         now += logits.size(1)
         return logits
 

@@ -1,5 +1,6 @@
 """The anatomy of the translator's family, by hand; and by running the model: what a tap is said to read, it reads."""
 
+import inspect
 import itertools
 from typing import Any
 
@@ -12,10 +13,11 @@ from model.anatomy.structure import Anatomy, Attention, Made
 from model.families.encoder_decoder import EncoderDecoder
 from model.families.readers import load_readers
 from model.files.load_special_models import loaded_in_context
+from model.norms import RMSNorm
 from model.parts.attention import MultiHeadAttention
 from model.parts.feed_forward import FeedForward, GatedFeedForward
 from model.parts.layers import EncoderLayer
-from model.parts.residual import PostNorm, PreNorm, SandwichNorm
+from model.parts.residual import DescribedSubLayer, PostNorm, PreNorm, SandwichNorm
 from model.tap import Recorder
 from tests.family import FAMILY, small
 from tests.small import CONFIG, SOURCE, TARGET, random_model
@@ -166,7 +168,7 @@ def test_each_activation_is_told_apart(activation: nn.Module, operation: str) ->
     for network, activated in ((FeedForward, "hidden"), (GatedFeedForward, "gate")):
         scribe = Scribe("network")
         assert describe(network(42, 53, activation), scribe, "x") == "network.output"
-        expected = Made(operation, ("network.pre_activation",), (), ("tgt", "d_ff"))
+        expected = Made(operation, ("network.pre_activation",), (), ("tgt", "d_ff"), part="activation")
         assert scribe.tensors[f"network.{activated}"] == expected
 
 
@@ -186,14 +188,14 @@ def layer_normed(residual: nn.Module) -> EncoderLayer:
             },
         ),
         (
-            PreNorm(nn.RMSNorm(42)),
+            PreNorm(RMSNorm(42)),
             {
                 "normed": ("rms_norm", ("x",), ("norm.weight",)),
                 "output": ("add_residual", ("x", "self_attn.output"), ()),
             },
         ),
         (
-            SandwichNorm(nn.LayerNorm(42), nn.RMSNorm(42)),
+            SandwichNorm(nn.LayerNorm(42), RMSNorm(42)),
             {
                 "normed": ("layer_norm", ("x",), ("norm.weight", "norm.bias")),
                 "renormed": ("rms_norm", ("self_attn.output",), ("norm_after.weight",)),
@@ -205,8 +207,9 @@ def layer_normed(residual: nn.Module) -> EncoderLayer:
 )
 def test_each_residual_by_hand(residual: nn.Module, expected: dict[str, tuple[str, tuple[str, ...], Any]]) -> None:
     """What its sub-layer reads, and how the sub-layer's output joins the stream; each norm with its own weights."""
-    scribe, one = Scribe(), layer_normed(residual)
-    layer = describe(one, scribe, ("encoder", 0), "x", False)
+    scribe, one = Scribe(stack="encoder"), layer_normed(residual)
+    assert describe(one, scribe, "x", "mask") == "add_norm_2.output"
+    (layer,) = scribe.layers
     found = {name.removeprefix("add_norm_1."): made for name, made in scribe.tensors.items() if "add_norm_1." in name}
     assert {name: (made.operation, made.reads) for name, made in found.items()} == {
         name: (operation, reads) for name, (operation, reads, _) in expected.items()
@@ -224,8 +227,9 @@ def test_each_residual_by_hand(residual: nn.Module, expected: dict[str, tuple[st
 
 @pytest.mark.parametrize("causal", [False, True])
 def test_the_mask_and_not_the_stacks_name_makes_an_attention_a_decoders(causal: bool) -> None:
-    scribe = Scribe("text.layers.0", tokens="src")
-    describe(layer_normed(PostNorm(nn.LayerNorm(42))), scribe, ("text", 0), "x", causal)
+    scribe = Scribe("text.layers.0", tokens="src", stack="text")
+    mask = scribe.made("mask", "causal_mask" if causal else "pad_mask", axes=("one", "one", "src"))
+    describe(layer_normed(PostNorm(nn.LayerNorm(42))), scribe, "x", mask)
     kind = "decoder" if causal else "encoder"
     assert scribe.attentions == {kind: [Attention(kind, 0, "text.layers.0.self_attn", 3, 14, "src", "src", causal)]}
 
@@ -239,6 +243,15 @@ def test_every_kind_of_module_that_is_described_is_part_of_a_model_that_tests_tr
     assert ours - tried == set(), "add a model that has it to tests/variants.py"
 
 
+def test_descriptions_have_one_signature() -> None:
+    """A module, a scribe, and names, or a residual's function of names, in; a name out."""
+    for describes in set(describe.registry.values()) - {describe.registry[object]}:
+        _, scribe, *inputs = inspect.signature(describes).parameters.values()
+        assert scribe.annotation is Scribe
+        assert {i.annotation for i in inputs} <= {str, DescribedSubLayer}
+        assert inspect.signature(describes).return_annotation is str
+
+
 def test_a_module_that_nobody_described_is_named() -> None:
     with pytest.raises(TypeError, match=r"^nobody has described Bilinear; register a function"):
-        describe(torch.nn.Bilinear(2, 3, 5), None)
+        describe(torch.nn.Bilinear(2, 3, 5), Scribe())

@@ -34,7 +34,7 @@ def source() -> Tensor:
 
 
 def next_token(model: EncoderDecoder, source: Tensor) -> NextToken:
-    return NextToken(model, source, model.encode(source))
+    return NextToken(model, model.encode(source))
 
 
 def row(model: EncoderDecoder, source: Tensor, prefix: tuple[int, ...]) -> Tensor:
@@ -136,7 +136,7 @@ def test_no_limit_leaves_nothing_out_though_the_first_rounds_up_to_one() -> None
 def test_decoding_with_and_without_a_cache_agree(model: EncoderDecoder, source: Tensor) -> None:
     """An intervention that changes nothing switches the cache off and must leave the beam as it is."""
     cached = list(decoding_steps(next_token(model, source), Beam(3, max_steps=STEPS)))
-    uncached = NextToken(model, source, model.encode(source), lambda name, value: value)
+    uncached = NextToken(model, model.encode(source), lambda name, value: value)
     assert uncached.cache is None
     for one, two in zip(cached, decoding_steps(uncached, Beam(3, max_steps=STEPS)), strict=True):
         assert [h.ids for h in one.hypotheses] == [h.ids for h in two.hypotheses]
@@ -156,7 +156,7 @@ def test_decoding_with_and_without_a_cache_agree(model: EncoderDecoder, source: 
 def test_a_cache_is_kept_if_asked_for_or_else_where_nothing_is_tapped(
     model: EncoderDecoder, source: Tensor, tap: Tap, asked: bool | None, kept: bool
 ) -> None:
-    assert (NextToken(model, source, model.encode(source), tap, asked).cache is not None) == kept
+    assert (NextToken(model, model.encode(source), tap, asked).cache is not None) == kept
 
 
 CHANGES = (
@@ -175,7 +175,7 @@ def test_with_a_change_inside_the_model_a_cache_gives_what_computing_anew_gives(
 ) -> None:
     assert change.cacheable
     tap = change.compile(anatomy_of(model))
-    cached, anew = (NextToken(model, source, model.encode(source), tap, cached) for cached in (True, False))
+    cached, anew = (NextToken(model, model.encode(source), tap, cached) for cached in (True, False))
     ids = random_ids(STEPS).tolist()
     for n in range(STEPS):
         prefixes = [tuple(ids[:n])]
@@ -190,7 +190,7 @@ def test_a_change_that_reaches_what_is_settled_is_known() -> None:
 def test_no_control_token_is_ever_written(model: EncoderDecoder, source: Tensor) -> None:
     change = Interventions(positions_off=True).compile(anatomy_of(model))
     for tap_of in (lambda name, value: value, change):
-        stepper = NextToken(model, source, model.encode(source), tap_of)
+        stepper = NextToken(model, model.encode(source), tap_of)
         for step in decoding_steps(stepper, Sampling(temperature=5.0, max_steps=STEPS)):
             assert not {PAD_ID, SOS_ID} & set(step.best.ids)
 

@@ -35,7 +35,7 @@ def writer(text: str) -> Writer:
 @torch.inference_mode()
 def steps(loaded: LoadedModel, text: str, decoding: Decoding) -> list[Step]:
     src_ids = torch.tensor([source_ids(text)])
-    return list(decoding_steps(NextToken(loaded.model, src_ids, loaded.model.encode(src_ids)), decoding))
+    return list(decoding_steps(NextToken(loaded.model, loaded.model.encode(src_ids)), decoding))
 
 
 def prefixes(text: str) -> list[tuple[int, ...]]:

@@ -1,5 +1,6 @@
 """A part computes what torch's own module does."""
 
+import pytest
 import torch
 from torch import Tensor, nn
 from torch.testing import assert_close
@@ -16,6 +17,12 @@ def test_a_call_is_forward_with_all_that_it_is_given() -> None:
     x = torch.arange(5.0)
     assert torch.equal(Scaled()(x), 2 * x)
     assert torch.equal(Scaled()(x, by=3.0), 3 * x)
+
+
+@pytest.mark.parametrize("hook", ["forward_hook", "forward_pre_hook", "full_backward_hook", "full_backward_pre_hook"])
+def test_a_hook_that_would_never_be_called_is_refused(hook: str) -> None:
+    with pytest.raises(TypeError, match=r"^Scaled calls no hooks: hand a tap to its forward"):
+        getattr(Scaled(), f"register_{hook}")(print)
 
 
 def test_dropout_is_torchs_in_training_and_nothing_otherwise() -> None:

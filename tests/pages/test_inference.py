@@ -346,7 +346,7 @@ def counted(src: list[int], tgt: list[int], cached: bool) -> list[int]:
     memory, cache, found = model.encode(src_ids), model.new_cache() if cached else None, []
     for t in range(1, len(tgt) + 1):
         with FlopCounterMode(display=False) as counter:
-            model.decode(tgt_ids[:, :t], memory, src_ids, cache=cache)
+            model.decode(tgt_ids[:, :t], memory, cache)
         found.append(counter.get_total_flops() // 2)
     return found
 
@@ -399,7 +399,7 @@ def test_all_at_once_is_one_by_one() -> None:
     with torch.no_grad():
         memory = model.encode(src_ids)
         with FlopCounterMode(display=False) as counter:
-            model.decode(torch.tensor([tgt]), memory, src_ids)
+            model.decode(torch.tensor([tgt]), memory)
     assert numeral(together[3]) == counter.get_total_flops() // 2
     text = markdown(page)
     found = re.search(r"between their (\d+) · 8,000 logits is \*\*(.*?)\*\*", text)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import cast
 
 import numpy as np
 import torch
@@ -201,7 +200,7 @@ def classifier(loaded: LoadedModel, weights: Mapping[str, NDArray[np.float16]]) 
 
 
 @torch.inference_mode()
-def classified(loaded: LoadedModel, model: FineTuned, text: str) -> Trace:
+def classified(loaded: LoadedModel, model: FineTuned, text: str) -> Trace[FineTuned]:
     """A sentence through a classifier: what its head reads, and makes of it.
 
     Returns: a trace with "row" (1,d_model), "logits" and "probabilities" (1,2) alone
@@ -221,5 +220,5 @@ def classified(loaded: LoadedModel, model: FineTuned, text: str) -> Trace:
     }
     tensors = {"row": row.numpy(), "logits": scores.numpy(), "probabilities": scores.softmax(-1).numpy()}
     anatomy = replace(loaded.anatomy, tensors=made)
-    own = replace(loaded, model=cast(Network, model), anatomy=anatomy)
+    own = LoadedModel(loaded.name, loaded.config, model, loaded.tokenizer, loaded.device, loaded.about, anatomy)
     return Trace(own, normalise(text), 0, (), (), (), tensors, (), "", True)

@@ -248,7 +248,7 @@ def reports(choice: Choice, is_due: Callable[[Step], bool]) -> Iterator[Report]:
             yield report(step.step)
 
 
-def loaded(choice: Choice, weights: Mapping[str, Array]) -> LoadedModel:
+def loaded(choice: Choice, weights: Mapping[str, Array]) -> LoadedModel[EncoderDecoder]:
     """A toy model with these weights, ready to be traced and explained like any other."""
     model = build_model(choice.config)
     model.load_state_dict({name: torch.tensor(value) for name, value in weights.items()})

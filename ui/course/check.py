@@ -11,7 +11,7 @@ import streamlit as st
 from explain import Blank, arrays, worked
 from model.anatomy.structure import TOKEN_AXES
 from model.files.loaded_model import Array
-from model.trace import Trace
+from model.trace import AnyTrace as Trace
 from ui.components.announcement import announce
 from ui.components.matrix import Caption, Labels, Scale, matrix
 from ui.controls.address import read_pair, write_pair

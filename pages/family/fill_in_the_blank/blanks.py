@@ -109,7 +109,7 @@ def opened(trace: Trace) -> Blanks:
     """The text as the lesson opens it: one word is hidden."""
     bert = family_model(BERT)
     ids = bert.tokenizer.encode(trace.text)
-    most = most_tokens(bert) - 1  # [CLS] and [SEP] come on top
+    most = most_tokens(bert)
     tokens = bert.tokenizer.tokens(ids[:most])
     words = words_of(tokens)
     return Blanks(tokens, words, (default_word(tokens, words),), max(0, len(ids) - most))

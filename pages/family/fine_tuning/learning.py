@@ -99,7 +99,7 @@ def learned() -> FineTuned | None:
     return model
 
 
-def read(trace: Trace) -> Trace | None:
+def read(trace: Trace) -> Trace[FineTuned] | None:
     """The visitor's sentence through their classifier."""
     if (model := learned()) is None:
         return None

@@ -17,6 +17,7 @@ from model.families.encoder_decoder import EncoderDecoder
 from model.files.device import Device
 from model.files.loaded_model import LoadedModel, load_model
 from model.files.model_card import About
+from model.norms import RMSNorm
 from model.parts.attention import MultiHeadAttention
 from model.parts.embedding import TokenEmbedding
 from model.parts.feed_forward import FeedForward
@@ -93,7 +94,7 @@ MODELS: dict[str, Callable[[], LoadedModel]] = {
     "norm first": lambda: two_stacks(pre, 3, 1),
     "norm before and after": lambda: two_stacks(sandwich, 1, 1),
     "rotary": lambda: two_stacks(pre, 2, 2, Rotary()),
-    "last norms": lambda: two_stacks(pre, 2, 1, last_norm=lambda: nn.RMSNorm(D_MODEL)),
+    "last norms": lambda: two_stacks(pre, 2, 1, last_norm=lambda: RMSNorm(D_MODEL)),
 }
 
 
