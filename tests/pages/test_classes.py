@@ -220,6 +220,7 @@ def test_where_a_learner_is_is_noted_and_the_teachers_word_moves_them(db: Databa
     at = a_class(db)
     app = sitting(a_learner(db, at), "tokenization")
     assert people(db, at.teacher)[0].page == "tokenization"
+    assert STAND_SECONDS + LOOK_SECONDS < HERE_SECONDS  # who stays there is still here for the teacher
     send(db, at.teacher, "masking", {"sentence": "A dog sees a cat.", "layer": "2"}, frozenset(["masking"]))
     fresh()
     there = {"page": "masking", "state": {"sentence": "A dog sees a cat.", "layer": "2"}}
