@@ -25,21 +25,25 @@ from pages.inference.inference import cost
 from pages.inputs import before_attention
 from pages.training.train_it_yourself import teach, tiny
 from tests.oracle import behind, claims
+from tests.oracle.page import Page
 from tests.oracle.reader import read
 from tests.oracle.statement import Statement, compare
+from tests.oracle.walk import claims_of, unclaimed
 from tests.pages.kit import ROOT, assert_sound, opened
+from tests.pages.test_addresses import address, without_questions
 from training import adapting, labelling, live, teaching, toy
 from training.live import LiveTraining
 from training.styles import STYLES
 from ui import engine, queue
 
-STEPS = 6
+STEPS = 4
+TINY = "train-it-yourself"
 OVER = claims.info(behind.OVER)
 
 
 def here(training: LiveTraining[Any]) -> Iterator[float]:
-    """In this process, each report due: processes have tests of their own."""
-    for report in training.task.reports(lambda step: True):
+    """In this process, with a report halfway: processes and clocks have tests of their own."""
+    for report in training.task.reports(lambda step: step.step == STEPS // 2):
         training._take(report)
         yield report.step / training.task.n_steps
     training._take(live.DONE)
@@ -89,6 +93,67 @@ def result(app: AppTest, slot: str) -> Any:
     return app.session_state[f"job/{slot}"][0].result
 
 
+IT = "The animal didn't cross the street because it was too wide."
+# Of a lesson in a state, what each of its buttons writes into the address; its claims say what is then shown.
+WRITES: dict[tuple[str, str], tuple[dict[str, str], dict[str, str]]] = {
+    ("tokenization", "German compound"): ({}, {"text": "Donaudampfschifffahrtsgesellschaft"}),
+    ("embeddings", "king"): ({}, {"find": "king"}),
+    ("positional-encodings", "Shuffle again"): ({}, {"shuffle": "1"}),
+    ("self-attention", "Look at “it” under See"): (
+        {"sentence": IT, "self_trial": "What “it” means", "head": "2"},
+        {"cell": "9.11", "layer": "3"},
+    ),
+    ("multi-head", "All heads of encoder self-attention, layer 2 off"): (
+        {"layer": "2", "off": "cross.2.1"},
+        {"off": "cross.2.1+encoder.1.0+encoder.1.1+encoder.1.2+encoder.1.3"},
+    ),
+    ("multi-head", "All heads on"): ({"off": "cross.2.1"}, {"off": ""}),
+    ("add-and-norm", "Draw other random weights"): ({}, {"draw": "1"}),
+    ("encoder", "Two sentences with “plays”"): (
+        {},
+        {
+            "sentence": "He plays basketball every Saturday.",
+            "second": "Peter plays the lead role in a Broadway show.",
+        },
+    ),
+    ("inference", "Draw again"): ({"method": "Sampling", "seed": "4", "at": "2"}, {"seed": "5", "at": "2"}),
+    ("inference", "Back to the model's own choice"): ({"prefix": "650.3824", "at": "3"}, {"prefix": "", "at": "3"}),
+    ("how-it-learned", "Draw other numbers"): ({"learned_trial": "Dropout", "dropped": "3"}, {"dropped": "4"}),
+    ("gpt", "The old man looked at the sea and …"): ({}, {"sentence": "The old man looked at the sea and"}),
+    ("gpt", "Draw again"): ({"gpt_temperature": "0.8", "gpt_seed": "3"}, {"gpt_seed": "4"}),
+    ("fill-in-the-blank", "The old man and the [MASK] woman had no children."): (
+        {"sentence": "I ate an apple."},
+        {"sentence": "The old man and the old woman had no children.", "blanks": "6"},
+    ),
+    ("masking", "Two meanings of “watch”"): ({}, {"sentence": "My watch is broken."}),
+}
+
+
+@pytest.mark.parametrize(("slug", "label"), WRITES)
+def test_a_button_leads_to_an_address_and_what_is_then_shown_is_claimed(slug: str, label: str) -> None:
+    state, writes = WRITES[slug, label]
+    app = opened(slug, **state)
+    next(one for one in app.button if one.label == label).click().run()
+    assert_sound(app)
+    written, claimed = address(app), claims_of(slug)
+    assert claimed
+    assert {name: written.get(name, "") for name in writes} == writes
+    assert unclaimed(app, claimed, Page(slug, written)) == []
+
+
+def test_an_offered_sentence_comes_and_goes() -> None:
+    app = opened("encoder-decoder-attention", sentence="Where are you?")
+    before = without_questions(app)
+    for label, sentence in (
+        ("Verb in two parts", "I'm calling my mother."),
+        ("Back to my own sentence", "Where are you?"),
+    ):
+        next(one for one in app.button if one.label == label).click().run()
+        assert_sound(app)
+        assert address(app)["sentence"] == sentence
+    assert compare(before, without_questions(app)) == []
+
+
 def test_times_are_told_in_milliseconds(monkeypatch: pytest.MonkeyPatch) -> None:
     names = "rnn", "lstm", "attention", "compiled"
     seconds = {name: tuple(np.geomspace(1e-4, 0.9, 9) * (n + 1.37)) for n, name in enumerate(names)}
@@ -124,7 +189,7 @@ def test_the_time_of_decoding_is_told_with_and_without_the_cache(monkeypatch: py
 def test_a_tiny_model_is_watched_and_its_last_layer_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     measured = toy.measured  # so few steps make nothing right
     monkeypatch.setattr(toy, "measured", lambda model, batch: (measured(model, batch)[0], 0.375))
-    app = opened("train-it-yourself", task="sort", depth="3", letters="cab", maps="Masked decoder")
+    app = opened(TINY, task="sort", depth="3", letters="cab", maps="Masked decoder")
     press(app, "Start", tiny.SLOT)
     _, training = app.session_state[tiny.SLOT]
     appears(app, "see", OVER, behind.tiny(training.reports, STEPS, "decoder", "Masked decoder"))
@@ -140,7 +205,7 @@ def test_a_tiny_model_is_watched_and_its_last_layer_shown(monkeypatch: pytest.Mo
 
 
 def test_what_a_copy_was_taught_is_set_beside_what_it_wrote_before() -> None:
-    app = opened("train-it-yourself", trial="Teach the translator")
+    app = opened(TINY, trial="Teach the translator")
     before = press(app, "Teach", teach.SLOT)
     _, training = app.session_state[teach.SLOT]
     new = behind.taught(training.reports, training.task.pairs, training.task.others, STEPS)
@@ -189,13 +254,44 @@ def test_labels_are_learned_from_and_all_that_moved_is_drawn() -> None:
 def test_who_is_first_in_line_has_nobody_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queue, "_pool", SimpleNamespace(submit=lambda *given: None))
     monkeypatch.setattr(queue, "_waiting", [])
-    for ahead, (slug, label) in enumerate((("train-it-yourself", "Start"), ("before-attention", "Measure the time"))):
+    for ahead, (slug, label) in enumerate(((TINY, "Start"), ("before-attention", "Measure the time"))):
         app = opened(slug)
         before = read(app)
         next(one for one in app.button if one.label == label).click().run()
         waits = [Statement("progress", {"value": 0, "text": f"Waiting: {ahead} ahead of you."}), claims.button("Stop")]
         at = place_of(label, before)
         assert compare(waits, read(app)[at : at + 2]) == []
+
+
+def test_what_runs_tells_how_far_it_has_come_until_it_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    def endless(*given: object) -> queue.Work:
+        while True:
+            yield 0.4
+            time.sleep(0.02)
+
+    def training(one: LiveTraining[Any]) -> queue.Work:
+        one._take(next(iter(one.task.reports(lambda step: True))))
+        yield from endless()
+
+    monkeypatch.setattr(before_attention, "reading_times", endless)
+    monkeypatch.setattr(LiveTraining, "run", training)
+    for slug, label, slot in (("before-attention", "Measure the time", "job/times"), (TINY, "Start", tiny.SLOT)):
+        app = opened(slug)
+        at = place_of(label, read(app))
+        next(one for one in app.button if one.label == label).click().run()
+        job, _ = app.session_state[slot]
+        end = time.monotonic() + 100
+        while not job.progress:
+            assert time.monotonic() < end
+            time.sleep(0.02)
+        app.run()
+        runs = [Statement("progress", {"value": 40, "text": "40%"}), claims.button("Stop")]
+        assert compare(runs, read(app)[at : at + 2]) == []
+        next(one for one in app.button if one.label == "Stop").click().run()
+        while job.look() == "running":
+            assert time.monotonic() < end
+            time.sleep(0.02)
+        assert job.state == "stopped"
 
 
 def test_a_download_tells_how_much_has_come(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

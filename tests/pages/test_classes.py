@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import text
 from streamlit.testing.v1 import AppTest
 
-from classroom.classes import join, offer, open_class, people, report, seconds, send, stand
+from classroom.classes import HERE_SECONDS, join, offer, open_class, people, report, seconds, send, stand
 from classroom.database import FULL, GONE, NEWER, Database
 from classroom.polls import LATE, TWICE, Asked, answer, ask, checked, chosen_in, overview, set_state
 from classroom.setting import SETTING
@@ -18,6 +18,7 @@ from pages.classes import room as room_module
 from pages.classes.browser import DESK, MEMBER
 from pages.classes.questions import as_asked
 from pages.classes.room import Desk, Seat
+from pages.classes.strip import LOOK_SECONDS, STAND_SECONDS
 from pages.lesson_page import model_of
 from tests.course import LESSONS
 from tests.oracle.classes import Book, ClassPage, strip
