@@ -14,10 +14,10 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from experiments import low_rank
+from experiments.family import low_rank
 from hub import downloads
 from hub.downloads import Offer, RemoteFile
-from model.decoding import Greedy
+from model.decoding.strategies import Greedy
 from model.trace import trace
 from pages.family.fine_tuning import learning
 from pages.family.lora_and_bitfit.choosing import adapted
@@ -31,9 +31,9 @@ from tests.oracle.statement import Statement, compare
 from tests.oracle.walk import claims_of, unclaimed
 from tests.pages.kit import ROOT, assert_sound, opened
 from tests.pages.test_addresses import address, without_questions
-from training import adapting, labelling, live, teaching, toy
-from training.live import LiveTraining
-from training.styles import STYLES
+from training.live import adapting, labelling, processes, teaching, toy
+from training.live.processes import LiveTraining
+from training.live.styles import STYLES
 from ui import engine, queue
 
 STEPS = 4
@@ -46,7 +46,7 @@ def here(training: LiveTraining[Any]) -> Iterator[float]:
     for report in training.task.reports(lambda step: step.step == STEPS // 2):
         training._take(report)
         yield report.step / training.task.n_steps
-    training._take(live.DONE)
+    training._take(processes.DONE)
 
 
 @pytest.fixture(autouse=True)

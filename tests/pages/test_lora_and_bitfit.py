@@ -11,8 +11,8 @@ from streamlit.testing.v1 import AppTest
 
 from pages.family.lora_and_bitfit import adapt
 from tests.pages.kit import assert_sound, column_chart, component, markdown, notices, opened, size, table, values
-from training import adapting, live
-from training.live import LiveTraining
+from training.live import adapting, processes
+from training.live.processes import LiveTraining
 
 SLUG = "lora-and-bitfit"
 
@@ -22,7 +22,7 @@ def here(training: LiveTraining[Any]) -> Iterator[float]:
     for report in training.task.reports(lambda step: False):
         training._take(report)
         yield report.step / training.task.n_steps
-    training._take(live.DONE)
+    training._take(processes.DONE)
 
 
 @pytest.fixture(autouse=True)
