@@ -14,16 +14,15 @@ def layout(
     legend: bool = True,
     left: int = 60,
     bottom: int = 48,
-    zoom: bool = False,
     **more: Any,
 ) -> dict[str, Any]:
     """A layout, to be given whole to a new figure: the same changes afterwards cost ten times as much.
 
     Its margins are known beforehand. Where plotly has to find them, it draws every chart several times over.
 
-    Args: height, left, bottom: pixels; x, y: of the axes; zoom: may axes be zoomed; more: anything else of a layout
+    Args: height, left, bottom: pixels; x, y: of the axes; more: anything else of a layout
     """
-    fixed = {"fixedrange": not zoom, "automargin": False}
+    fixed = {"fixedrange": True, "automargin": False}  # who scrolls the page does not zoom
     return {
         "height": height,
         "margin": {"l": left, "r": 12, "t": 40 if legend else 24, "b": bottom},
@@ -31,7 +30,7 @@ def layout(
         "legend": {"orientation": "h", "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom"},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
-        "dragmode": "pan" if zoom else False,
+        "dragmode": False,
         "xaxis": {**fixed, **x},
         "yaxis": {**fixed, **y},
         **more,

@@ -1,7 +1,7 @@
 """The page that the browser tests of `matrix` and `head_grid` drive. Random but seeded numbers.
 
 Query parameters: `t`, `s` the size; `labels` short, long or hostile; `scale`; `masked`; `seed`; `heads` 1 to show them;
-`cell` the cell that is chosen at first, like 2,200.
+`cell` the cell that is chosen at first, like 2,200; `group`, how many columns stand together.
 """
 
 import numpy as np
@@ -72,7 +72,13 @@ if "cell" in params and "cell" not in st.session_state:
 with right:
     chosen = matrix(
         values,
-        Labels(labels(t), labels(s), row_axis="who looks (query)", column_axis="what is looked at (key)"),
+        Labels(
+            labels(t),
+            labels(s),
+            row_axis="who looks (query)",
+            column_axis="what is looked at (key)",
+            group=int(params.get("group", "0")),
+        ),
         Caption(
             "Encoder, layer 3, head 2",
             "Each row: where this token looks. Every row adds up to 1.",

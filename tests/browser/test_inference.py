@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
@@ -29,8 +30,12 @@ def watch_steps(page: Page) -> None:
     """Note each step that the theatre shows from now on in `steps`: while it plays, none of them waits to be read."""
     page.locator(".st-key-theatre .count").evaluate(
         """node => {
-            const note = () => steps.push(Number(node.textContent.split(" ")[1]));
+            const note = () => {
+                steps.push(Number(node.textContent.split(" ")[1]));
+                times.push(performance.now());
+            };
             globalThis.steps = [];
+            globalThis.times = [];
             note();
             new MutationObserver(note).observe(node, { childList: true, characterData: true, subtree: true });
         }"""
@@ -80,6 +85,8 @@ def test_playing_goes_on_by_itself_stops_at_the_end_and_can_be_paused(page: Page
     expect(button(page, "Play")).to_be_visible()  # no longer "Pause"
     shows(page, last)
     assert page.evaluate("() => steps") == [last - 2, last - 1, last]
+    first, second = np.diff(page.evaluate("() => times"))
+    assert min(first, second) > 900  # milliseconds: who watches can read each
     button(page, "Play").click()  # from the start again
     page.wait_for_function("() => steps.length > 4")
     button(page, "Pause").click()

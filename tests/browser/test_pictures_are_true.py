@@ -100,6 +100,21 @@ def test_the_legend_of_the_saved_picture_runs_from_low_to_high(demo: Callable[[s
     assert (low, high) == (("0", "1") if scale == "weight" else (f"−{high}", low.removeprefix("−")))
 
 
+def test_a_line_divides_every_group_of_columns_from_the_next(demo: Callable[[str], Page]) -> None:
+    """On the page and in the saved picture."""
+    page = demo("t=3&s=7&group=3")
+    lines = "cells => cells.map((cell) => parseFloat(getComputedStyle(cell).borderLeftWidth))"
+    widths = np.array(page.locator(".matrix tbody td").evaluate_all(lines)).reshape(3, 7)
+    assert np.argwhere(widths > widths[:, :1]).tolist() == [[row, column] for row in range(3) for column in (3, 6)]
+    rects = [node.attrib for node in ElementTree.fromstring(saved(page, "SVG")).iter(f"{SVG}rect")]
+    cells = np.array([float(rect["x"]) for rect in rects[1:8]])
+    high = 2.9 * (float(rects[8]["y"]) - float(rects[1]["y"]))  # nearly three rows
+    drawn = [
+        float(rect["x"]) for rect in rects if float(rect["width"].rstrip("%")) == 2 and float(rect["height"]) > high
+    ]
+    assert [int((cells < x).sum()) for x in drawn] == [3, 6]
+
+
 def test_masked_cells_alone_are_hatched(demo: Callable[[str], Page]) -> None:
     images = demo("t=5&s=7&masked=1").locator(".matrix tbody td")
     hatched = images.evaluate_all("cells => cells.map((cell) => getComputedStyle(cell).backgroundImage !== 'none')")
@@ -174,6 +189,10 @@ def test_the_tree_says_what_became_of_each_beginning(lesson: Callable[..., Page]
         ])"""
     )
     assert {said for said, *_ in nodes} == {"kept", "ended here", "dropped"}
+    first = page.locator(".st-key-beam_tree .node .small").all_inner_texts()[:3]
+    logits = trace(SENTENCE).tensors["logits"][0].astype(float)
+    likely = np.sort(logits - np.log(np.exp(logits).sum()))[::-1]
+    assert first == [f"{value:.2f}".replace("-", "−").replace("−0.00", "0.00") for value in likely[:3]]
     thin = min(frame for *_, frame in nodes)
     for said, struck, frame in nodes:
         assert struck == (said == "dropped")

@@ -117,6 +117,17 @@ def test_the_same_time_is_the_same_picture_however_one_came_there(page: Page, ur
     assert len(set(forwards)) > 55
 
 
+# How thick each line of attention is painted at a time, one after the other.
+STROKES = """
+    const { painter } = ride;
+    const widths = [];
+    painter.pen.stroke = () => widths.push([painter.pen.lineWidth, painter.pen.strokeStyle]);
+    painter.lines(stage.scene(arg));
+    delete painter.pen.stroke;
+    return widths;
+"""
+
+
 def test_each_line_is_as_wide_as_its_weight_and_faint_ones_are_left_out(page: Page, url: str) -> None:
     opened(page, url)
     stop = ask(page, "return ride.data.moments.find((m) => m.stop === 'attention').end")
@@ -127,6 +138,21 @@ def test_each_line_is_as_wide_as_its_weight_and_faint_ones_are_left_out(page: Pa
     assert min(line["weight"] for line in lines) >= 0.01
     weights = translated(SENTENCE)["encoder.layers.0.self_attn.weights"][lines[0]["head"]]
     assert len(lines) == (weights >= 0.01).sum()
+    drawn = ask(page, STROKES, stop)
+    assert [width for width, _ in drawn] == [line["width"] for line in sorted(lines, key=lambda line: line["strong"])]
+    assert len({width for width, _ in drawn}) > 5
+    reading = ask(page, "return ride.data.moments.find((m) => m.stop === 'reading').end")
+    for time, role in ((stop, "source"), (reading, "memory")):  # lines that read a memory have its colour
+        colours = {colour for _, colour in ask(page, STROKES, time)}
+        assert (
+            ask(
+                page,
+                "ride.painter.pen.strokeStyle = ride.painter.roles[arg]; return ride.painter.pen.strokeStyle",
+                role,
+            )
+            in colours
+        )
+        assert len(colours) == 1
 
 
 def test_it_plays_to_each_stop_and_asks_nothing_of_the_server(page: Page, url: str) -> None:
@@ -144,6 +170,9 @@ def test_it_plays_to_each_stop_and_asks_nothing_of_the_server(page: Page, url: s
     page.get_by_role("button", name="Stops").click()
     page.get_by_role("button", name="Play again").click()
     page.get_by_role("button", name="Pause").wait_for()
+    pace = """const [t, now] = [ride.t, performance.now()];
+        return new Promise((go) => setTimeout(() => go((ride.t - t) / (performance.now() - now)), 500))"""
+    assert 1000 * ask(page, pace) == pytest.approx(1, abs=0.4)  # a second is a second, but for a frame
     page.get_by_role("button", name="Pause").click()
     paused = time_of(page)
     page.wait_for_timeout(200)
@@ -604,6 +633,22 @@ def test_from_near_every_number_is_the_models_and_can_be_read(
     assert not faults
 
 
+# Of each column of numbers the colours of the largest and of the smallest, as painted: red less blue.
+EXTREMES = """
+    ride.go(ride.t);
+    const { pen, ratio } = ride.painter;
+    return stage.scene().near.columns.filter((one) => one.values.length > 8).map(({ values, across, x, y, w, h }) => {
+        const rows = Math.ceil(values.length / across);
+        return [Math.max, Math.min].map((most) => {
+            const n = values.indexOf(most(...values));
+            const at = [x + ((n % across) + 0.5) * (w / across), y + (Math.floor(n / across) + 0.5) * (h / rows)];
+            const [red, , blue] = pen.getImageData(...at.map((v) => Math.floor(v * ratio)), 1, 1).data;
+            return red - blue;
+        });
+    });
+"""
+
+
 def is_shown_from_near(page: Page, view: str) -> None:
     oracle = translated(SENTENCE)
     assert ask(page, "return stage.scene(ride.to - 3.9).near.alpha") < 0.1
@@ -616,6 +661,8 @@ def is_shown_from_near(page: Page, view: str) -> None:
     for one in near["columns"]:
         assert one["grown"] == 1
         assert np.allclose(one["values"], oracle[one["name"]][tuple(one["index"])], rtol=5e-3, atol=2e-4)
+    colours = np.array(ask(page, EXTREMES))  # red less blue, where the largest and where the smallest number stands
+    assert (colours[:, 0] > colours[:, 1]).mean() > 0.9  # orange, blue; texts may lie on some
     heads = {one["index"][0] for one in near["columns"] if len(one["index"]) == 2}
     assert not headed or heads <= {2}
     weighed = [one for one in (*near["lines"], *near["bars"], *near["crosses"]) if one["name"]]

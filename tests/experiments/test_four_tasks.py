@@ -79,6 +79,7 @@ def test_a_word_gets_the_tag_of_its_first_token(loaded: LoadedModel) -> None:
     [
         ("I don't know.", "I do n't know ."),
         ("Can't Tom's dog, which they'll see, wait?", "Ca n't Tom 's dog , which they 'll see , wait ?"),
+        ("I've, you're, it'd I'm", "I 've , you 're , it 'd I 'm"),
         ("'Stop!' he said - n't", "' Stop ! ' he said - n't"),
         ("<b>12</b>  äöü_x", "< b > 12 < / b > äöü_x"),
         ("", ""),

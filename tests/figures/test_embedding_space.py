@@ -86,6 +86,8 @@ def test_the_ring_shows_cosines_as_distances() -> None:
     np.testing.assert_allclose(around.y, [0.1, 0, -0.9, 0], atol=1e-12)
     assert list(around.text) == ["a", "b&amp;", "c", "d"]
     assert list(around.customdata) == ["0.9000", "0.5000", "0.1000", "0.7000"]
+    names = neighbour_ring("m", list("abcdefg"), [0.5] * 7).data[-1]  # they are written outwards
+    assert list(names.textposition) == [f"middle {'right' if x >= 0 else 'left'}" for x in names.x]
     np.testing.assert_allclose([np.hypot(ring.x[0], ring.y[0]) for ring in rings], [0.2, 0.4, 0.6, 0.8])
     figure = neighbour_ring("<b>", ["a"], [0.2])
     assert figure.layout.yaxis.scaleanchor == "x"  # as far across as up

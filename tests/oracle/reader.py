@@ -11,13 +11,14 @@ import json
 import re
 import zlib
 from base64 import b64decode
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 import numpy as np
 from PIL import Image
 from streamlit.testing.v1 import AppTest
 
+from tests.oracle import looks
 from tests.oracle.statement import Statement
 
 _TEXTS = ("markdown", "caption", "header", "subheader", "title", "info", "warning", "success", "error", "code", "latex")
@@ -83,7 +84,8 @@ def _element(element: Any, part: str) -> Iterator[Statement]:
     elif kind == "page_link":
         yield Statement("link", {"label": _markdown(proto.label), "page": proto.page}, part)
     elif kind == "progress":
-        yield Statement(kind, proto.value, part)
+        says = _markdown(proto.text)
+        yield Statement(kind, {"value": proto.value, "text": says} if says else proto.value, part)
     elif kind == "iframe":
         yield Statement(*_frame(proto), part)
     elif kind == "imgs":
@@ -268,6 +270,22 @@ def read_curves(body: str) -> tuple[str, Any]:
     }
 
 
+def _growing_curve(body: str) -> tuple[str, Any]:
+    """A curve of a training: the band that is drawn has its points in its middle, and the area below it ends there."""
+    area, band = re.findall(r'clip-path:polygon\((.*?)\)"', body)
+    on = [[float(n) for n in re.findall(r"(-?[\d.]+)%", point)] for point in band.split(",")]
+    points = on[: len(on) // 2]
+    assert points == on[: len(on) // 2 - 1 : -1]
+    below = [[float(n) for n in re.findall(r"[\d.]+", point)] for point in area.split(",")]
+    assert below == [*points, [points[-1][0], 100.0], [0.0, 100.0]]
+    return "growing_curve", {
+        "label": _label(body),
+        "axis": _text(re.findall("<figcaption>(.*?)</figcaption>", body, re.DOTALL)[0]),
+        "beside": [[float(at), _text(text)] for at, text in re.findall(r'<u style="--at:([\d.-]+)">(.*?)</u>', body)],
+        "points": [[across / 100, 1 - down / 100] for across, down in points],
+    }
+
+
 def _paragraph(body: str) -> tuple[str, Any]:
     found = re.fullmatch(r'<p class="tw-(\w+)"[^>]*>(.*?)</p>', body.strip(), re.DOTALL)
     return (f"{found[1]}", _text(found[2])) if found else ("html", body)
@@ -320,6 +338,7 @@ _FORMS: dict[str, Callable[[str], tuple[str, Any]]] = {
     r'<ol class="tw-(bars|pieces)"': _bars,
     r'<figure class="tw-columns': _columns,
     r'<figure class="tw-plot': read_curves,
+    r'<figure class="tw-curve"': _growing_curve,
     r'<figure class="tw-flow"': _flow,
     r'<table class="tw-triangle"': _triangle,
     r'<p class="tw-course"': _course_line,
@@ -398,22 +417,26 @@ _LOOKS = {
 
 
 def _plot(proto: Any) -> dict[str, Any]:
-    spec = _unpacked(json.loads(proto.spec))
-    found = {"alt": getattr(proto, "alt", ""), "traces": spec["data"], "layout": spec["layout"]}
+    """What a chart says; how it looks is held by laws, and what breaks them is shown to nobody's liking: no claim."""
+    given = json.loads(proto.spec)
+    spec = _unpacked(given, _LOOKS)
+    found: dict[str, Any] = {"alt": getattr(proto, "alt", ""), "traces": spec["data"], "layout": spec["layout"]}
+    if wrong := looks.faults(_unpacked(given), proto.theme, proto.config):
+        found["faults"] = wrong
     return found | ({"frames": spec["frames"]} if spec.get("frames") else {})
 
 
-def _unpacked(value: Any) -> Any:
-    """Without looks, numbers as arrays, those of a path too."""
+def _unpacked(value: Any, without: Collection[str] = ()) -> Any:
+    """Without looks, if they are named; numbers as arrays, those of a path too."""
     if isinstance(value, dict):
         if "bdata" in value:
             flat = np.frombuffer(b64decode(value["bdata"]), f"<{value['dtype']}").astype(float)
             return flat.reshape([int(n) for n in str(value.get("shape", len(flat))).split(",")])
-        return {name: _unpacked(inner) for name, inner in value.items() if name not in _LOOKS}
+        return {name: _unpacked(inner, without) for name, inner in value.items() if name not in without}
     if isinstance(value, str) and re.fullmatch(r"(M[-\d.]+,[-\d.]+V[-\d.]+)+", value):
         return np.array(re.findall(r"[-\d.]+", value), dtype=float)
     if isinstance(value, list):
         if value and all(isinstance(v, int | float) and not isinstance(v, bool) for v in value):
             return np.array(value, dtype=float)
-        return [_unpacked(inner) for inner in value]
+        return [_unpacked(inner, without) for inner in value]
     return value

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import text
 from streamlit.testing.v1 import AppTest
 
-from classroom.classes import join, offer, open_class, people, report, seconds, send, stand
+from classroom.classes import HERE_SECONDS, join, offer, open_class, people, report, seconds, send, stand
 from classroom.database import FULL, GONE, NEWER, Database
 from classroom.polls import LATE, TWICE, Asked, answer, ask, checked, chosen_in, overview, set_state
 from classroom.setting import SETTING
@@ -18,6 +18,7 @@ from pages.classes import room as room_module
 from pages.classes.browser import DESK, MEMBER
 from pages.classes.questions import as_asked
 from pages.classes.room import Desk, Seat
+from pages.classes.strip import LOOK_SECONDS, STAND_SECONDS
 from pages.lesson_page import model_of
 from tests.course import LESSONS
 from tests.oracle.classes import Book, ClassPage, strip
@@ -220,6 +221,7 @@ def test_where_a_learner_is_is_noted_and_the_teachers_word_moves_them(db: Databa
     at = a_class(db)
     app = sitting(a_learner(db, at), "tokenization")
     assert people(db, at.teacher)[0].page == "tokenization"
+    assert STAND_SECONDS + LOOK_SECONDS < HERE_SECONDS  # who stays there is still here for the teacher
     send(db, at.teacher, "masking", {"sentence": "A dog sees a cat.", "layer": "2"}, frozenset(["masking"]))
     fresh()
     there = {"page": "masking", "state": {"sentence": "A dog sees a cat.", "layer": "2"}}

@@ -156,6 +156,13 @@ def test_what_the_browser_kept_is_read_with_suspicion(text: str, kept: str, coun
     assert re.fullmatch(r"\w+", COOKIE)
 
 
+def test_what_the_browser_kept_of_the_whole_course_is_read() -> None:
+    kept = "~".join(f"{one.slug}.4.the-first.the-second.the-third.the-fourth" for one in LESSONS)
+    right, counts = read_progress(kept)
+    assert len(right) == 4 * len(LESSONS)
+    assert set(counts) == {one.slug for one in LESSONS}
+
+
 def questions_on(app: AppTest, slug: str) -> list[tuple[str, ...]]:
     """What a lesson asks, one question after the other, each with its options."""
     (numbers,) = (group for group in app.button_group if group.key == f"{slug}/at")

@@ -1,11 +1,9 @@
 """Hiding words by a click, and what is said to odd input."""
 
-import time
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.kit import assert_sound, choose_in, component, markdown, notices, opened, table
+from tests.pages.kit import assert_sound, choose_in, component, markdown, notices, opened
 
 SLUG, CARDS = "fill-in-the-blank", "blanks_of_text"
 
@@ -56,15 +54,3 @@ def test_a_text_of_five_hundred_words_is_cut() -> None:
     app = opened(SLUG, sentence="one day he ran " * 125)
     assert len(cards(app)) <= 100
     assert any("reads only the first" in said for said in notices(app))
-
-
-def test_the_loss_is_measured_when_asked_for() -> None:
-    app, end = opened(SLUG, sentence="I ate an apple", blank_trial="How much to hide"), time.monotonic() + 60
-    next(button for button in app.button if button.label == "Measure the loss").click().run()
-    while not any("blanks in a draw" in e.proto.body for e in app.get("html")) and time.monotonic() < end:
-        time.sleep(0.2)
-        app.run()
-    assert_sound(app)
-    lines = table(app, "hidden", "blanks in a draw")
-    assert [line[0] for line in lines] == [f"{share}%" for share in (5, 10, 15, 20, 30, 40, 50, 60)]
-    assert all(float(line[2]) > 0 for line in lines)

@@ -21,6 +21,12 @@ STATES = (
     {},
     {"kind": DECODER, "gap": "1", "sentence": "The old man looks at the sea.", "three_end": "*is* <b>old</b>."},
     {"kind": BOTH, "sentence": "Go", "three_end": ""},
+    # BERT notices so far away an end hardly, but it does.
+    {
+        "sentence": "The king and the queen of the land said that he was not there.",
+        "gap": "4",
+        "three_end": "queen of the land said that he was not there!",
+    },
     {"kind": ENCODER, "gap": "7", "sentence": "Entschuldigung " * 60, "cell": "1.3", "three_end": "und " * 100},
 )
 

@@ -237,6 +237,10 @@ def test_the_ride_takes_about_half_a_minute_and_its_length_counts_little() -> No
     lengths = [length(story(engine.trace(sentence))) for sentence in (*SENTENCES, LONG)]
     assert length(story(engine.trace(SENTENCES[0]))) < 30
     assert max(lengths) < 33
+    for sentence in (*SENTENCES, LONG):  # pieces that come quickly do not flash by, and take about three seconds in all
+        written = [moment.seconds for moment in story(engine.trace(sentence)) if moment.kind == "write"][1:]
+        assert all(0.2 <= seconds <= 0.8 for seconds in written)
+        assert sum(written) >= min(2.9, 0.79 * len(written))
 
 
 @pytest.mark.parametrize("sentence", SENTENCES)

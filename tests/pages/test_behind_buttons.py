@@ -1,0 +1,311 @@
+"""What appears behind a button is claimed like all else: the page after it is the page before it, but for its claims.
+
+Trainings take few steps, here in this process, and times are given; what is made of them is the page's own work.
+"""
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from experiments.family import low_rank
+from hub import downloads
+from hub.downloads import Offer, RemoteFile
+from model.decoding.strategies import Greedy
+from model.trace import trace
+from pages.family.fine_tuning import learning
+from pages.family.lora_and_bitfit.choosing import adapted
+from pages.inference.inference import cost
+from pages.inputs import before_attention
+from pages.training.train_it_yourself import teach, tiny
+from tests.oracle import behind, claims
+from tests.oracle.page import Page
+from tests.oracle.reader import read
+from tests.oracle.statement import Statement, compare
+from tests.oracle.walk import claims_of, unclaimed
+from tests.pages.kit import ROOT, assert_sound, opened
+from tests.pages.test_addresses import address, without_questions
+from training.live import adapting, labelling, processes, teaching, toy
+from training.live.processes import LiveTraining
+from training.live.styles import STYLES
+from ui import engine, queue
+
+STEPS = 4
+TINY = "train-it-yourself"
+OVER = claims.info(behind.OVER)
+
+
+def here(training: LiveTraining[Any]) -> Iterator[float]:
+    """In this process, with a report halfway: processes and clocks have tests of their own."""
+    for report in training.task.reports(lambda step: step.step == STEPS // 2):
+        training._take(report)
+        yield report.step / training.task.n_steps
+    training._take(processes.DONE)
+
+
+@pytest.fixture(autouse=True)
+def _short_trainings(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (adapting, teaching, teach, labelling, learning, toy, tiny):
+        monkeypatch.setattr(module, "STEPS", STEPS)
+    monkeypatch.setattr(LiveTraining, "run", here)
+
+
+def press(app: AppTest, label: str, slot: str) -> list[Statement]:
+    """Press a button and wait for what it starts. Returns what the page showed before."""
+    before = read(app)
+    next(one for one in app.button if one.label == label).click().run()
+    job, _ = app.session_state[slot]
+    end = time.monotonic() + 240
+    while job.look() in ("waiting", "running"):
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    app.run()
+    assert_sound(app)
+    return before
+
+
+def place_of(label: str, shown: Sequence[Statement]) -> int:
+    """Where a button stands."""
+    return next(n for n, one in enumerate(shown) if one.kind == "control" and one.content["label"] == label)
+
+
+def only(before: Sequence[Statement], app: AppTest, label: str, goes: int, comes: Iterable[Statement]) -> None:
+    """Nothing has changed on the page but this: from the button on, so many statements went, and these came."""
+    at = place_of(label, before)
+    messages = compare([*before[:at], *comes, *before[at + goes :]], read(app))
+    assert not messages, "\n".join(messages)
+
+
+def appears(app: AppTest, part: str, first: Statement, comes: Iterable[Statement]) -> None:
+    """The part of the page shows these one behind the other; what else has changed there is for others to claim."""
+    shown, expected = [one for one in read(app) if one.part == part], list(comes)
+    at = next(n for n, one in enumerate(shown) if (one.kind, one.content) == (first.kind, first.content))
+    assert compare(expected, shown[at : at + len(expected)]) == []
+
+
+def result(app: AppTest, slot: str) -> Any:
+    return app.session_state[f"job/{slot}"][0].result
+
+
+IT = "The animal didn't cross the street because it was too wide."
+# Of a lesson in a state, what each of its buttons writes into the address; its claims say what is then shown.
+WRITES: dict[tuple[str, str], tuple[dict[str, str], dict[str, str]]] = {
+    ("tokenization", "German compound"): ({}, {"text": "Donaudampfschifffahrtsgesellschaft"}),
+    ("embeddings", "king"): ({}, {"find": "king"}),
+    ("positional-encodings", "Shuffle again"): ({}, {"shuffle": "1"}),
+    ("self-attention", "Look at “it” under See"): (
+        {"sentence": IT, "self_trial": "What “it” means", "head": "2"},
+        {"cell": "9.11", "layer": "3"},
+    ),
+    ("multi-head", "All heads of encoder self-attention, layer 2 off"): (
+        {"layer": "2", "off": "cross.2.1"},
+        {"off": "cross.2.1+encoder.1.0+encoder.1.1+encoder.1.2+encoder.1.3"},
+    ),
+    ("multi-head", "All heads on"): ({"off": "cross.2.1"}, {"off": ""}),
+    ("add-and-norm", "Draw other random weights"): ({}, {"draw": "1"}),
+    ("encoder", "Two sentences with “plays”"): (
+        {},
+        {
+            "sentence": "He plays basketball every Saturday.",
+            "second": "Peter plays the lead role in a Broadway show.",
+        },
+    ),
+    ("inference", "Draw again"): ({"method": "Sampling", "seed": "4", "at": "2"}, {"seed": "5", "at": "2"}),
+    ("inference", "Back to the model's own choice"): ({"prefix": "650.3824", "at": "3"}, {"prefix": "", "at": "3"}),
+    ("how-it-learned", "Draw other numbers"): ({"learned_trial": "Dropout", "dropped": "3"}, {"dropped": "4"}),
+    ("gpt", "The old man looked at the sea and …"): ({}, {"sentence": "The old man looked at the sea and"}),
+    ("gpt", "Draw again"): ({"gpt_temperature": "0.8", "gpt_seed": "3"}, {"gpt_seed": "4"}),
+    ("fill-in-the-blank", "The old man and the [MASK] woman had no children."): (
+        {"sentence": "I ate an apple."},
+        {"sentence": "The old man and the old woman had no children.", "blanks": "6"},
+    ),
+    ("masking", "Two meanings of “watch”"): ({}, {"sentence": "My watch is broken."}),
+}
+
+
+@pytest.mark.parametrize(("slug", "label"), WRITES)
+def test_a_button_leads_to_an_address_and_what_is_then_shown_is_claimed(slug: str, label: str) -> None:
+    state, writes = WRITES[slug, label]
+    app = opened(slug, **state)
+    next(one for one in app.button if one.label == label).click().run()
+    assert_sound(app)
+    written, claimed = address(app), claims_of(slug)
+    assert claimed
+    assert {name: written.get(name, "") for name in writes} == writes
+    assert unclaimed(app, claimed, Page(slug, written)) == []
+
+
+def test_an_offered_sentence_comes_and_goes() -> None:
+    app = opened("encoder-decoder-attention", sentence="Where are you?")
+    before = without_questions(app)
+    for label, sentence in (
+        ("Verb in two parts", "I'm calling my mother."),
+        ("Back to my own sentence", "Where are you?"),
+    ):
+        next(one for one in app.button if one.label == label).click().run()
+        assert_sound(app)
+        assert address(app)["sentence"] == sentence
+    assert compare(before, without_questions(app)) == []
+
+
+def test_times_are_told_in_milliseconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = "rnn", "lstm", "attention", "compiled"
+    seconds = {name: tuple(np.geomspace(1e-4, 0.9, 9) * (n + 1.37)) for n, name in enumerate(names)}
+
+    def times(d_model: int) -> queue.Work:
+        yield 0.5
+        return seconds
+
+    monkeypatch.setattr(before_attention, "reading_times", times)
+    app = opened("before-attention")
+    before = press(app, "Measure the time", "job/times")
+    only(before, app, "Measure the time", 1, behind.reading_times(seconds))
+
+
+def test_the_loss_by_share_is_drawn_and_told() -> None:
+    app = opened("fill-in-the-blank", sentence="I ate", blank_trial="How much to hide")
+    before = press(app, "Measure the loss", "job/shares")
+    found = result(app, "shares")
+    assert all(one.pieces > 0 and one.loss > 0 for one in found.values())
+    only(before, app, "Measure the loss", 1, behind.loss_by_share(found))
+
+
+def test_the_time_of_decoding_is_told_with_and_without_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cost, "timed", lambda loaded, src, tgt, cached: [0.0123 if cached else 0.0571])
+    app = opened("inference", sentence="Go", method="With and without cache")
+    label = "Measure the time on this machine, now"
+    before = press(app, label, "job/measure")
+    writing = app.session_state["job/measure"][1]
+    new = behind.with_and_without_cache({True: 0.0123, False: 0.0571}, len(writing[2]), engine.model().device.label)
+    only(before, app, label, 2, new)
+
+
+def test_a_tiny_model_is_watched_and_its_last_layer_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured = toy.measured  # so few steps make nothing right
+    monkeypatch.setattr(toy, "measured", lambda model, batch: (measured(model, batch)[0], 0.375))
+    app = opened(TINY, task="sort", depth="3", letters="cab", maps="Masked decoder")
+    press(app, "Start", tiny.SLOT)
+    _, training = app.session_state[tiny.SLOT]
+    appears(app, "see", OVER, behind.tiny(training.reports, STEPS, "decoder", "Masked decoder"))
+    model = toy.loaded(training.task, training.reports[-1].weights)
+    read_anew = trace(model, "cab", decoding=Greedy(max_steps=10))
+    weights = read_anew.tensors["decoder.layers.2.cross_attn.weights"].mean(0)
+    shown = read(app)
+    (own,) = (one for one in shown if one.kind == "matrix" and one.part == "do")
+    np.testing.assert_allclose(own.content["values"], weights, atol=1e-6)
+    written = "".join(token.text for token in read_anew.labels if token.text != "<eos>")
+    verdict = "That is right." if written == "abc" else "Right is **abc**."
+    assert f"cab → **{written or '(nothing)'}** {verdict}" in [one.content for one in shown]
+
+
+def test_what_a_copy_was_taught_is_set_beside_what_it_wrote_before() -> None:
+    app = opened(TINY, trial="Teach the translator")
+    before = press(app, "Teach", teach.SLOT)
+    _, training = app.session_state[teach.SLOT]
+    new = behind.taught(training.reports, training.task.pairs, training.task.others, STEPS)
+    only(before, app, "Teach", 2, new)
+
+
+def test_lora_is_watched_merged_and_set_beside_bitfit() -> None:
+    sentence = "Are you happy?"
+    app = opened("lora-and-bitfit", sentence=sentence, rank="2", trial="BitFit", style="in CAPITALS")
+    style = STYLES["in CAPITALS"]()
+    press(app, "Start", "lora")
+    _, lora = app.session_state["lora"]
+    model = adapted(engine.model(), lora)
+    here_now, there = trace(model, sentence), trace(engine.model(), sentence)
+    says = sentence, there.translation, here_now.translation
+    new = [*behind.over("Start"), *behind.adapted(lora.reports, STEPS, style.held_out, is_in_capitals, says)]
+    appears(app, "see", OVER, new)
+    before = press(app, "Train", "bitfit")
+    _, bitfit = app.session_state["bitfit"]
+    says = sentence, there.translation, trace(adapted(engine.model(), bitfit), sentence).translation
+    new = [*behind.over("Train"), *behind.adapted(bitfit.reports, STEPS, style.held_out, is_in_capitals, says)]
+    beside = behind.lora_beside_bitfit(lora.reports[-1], bitfit.reports[-1], 2, style.held_out, is_in_capitals)
+    only(before, app, "Train", 4, [*new, beside])
+    app.button_group(key="trial").set_value("Merge it").run()
+    assert_sound(app)
+    plain = low_rank.merged(model)
+    logits = [trace(one, sentence, here_now.translation).tensors["logits"] for one in (model, plain)]
+    writes = here_now.translation, trace(plain, sentence).translation, there.translation
+    n = engine.model().n_parameters
+    merged = behind.merged(n, model.n_parameters, writes, float(np.abs(logits[0] - logits[1]).max()))
+    shown = [one for one in read(app) if one.part == "do"]
+    assert compare(list(merged), shown[-3:]) == []
+
+
+def is_in_capitals(german: str) -> bool:
+    return german == german.upper()
+
+
+def test_labels_are_learned_from_and_all_that_moved_is_drawn() -> None:
+    app = opened("fine-tuning", labelled_places="+ The ship sails.\n- The cow eats grass.")
+    press(app, "Train", learning.SLOT)
+    _, training = app.session_state[learning.SLOT]
+    appears(app, "see", OVER, behind.labelled(training.reports, STEPS, 60))
+
+
+def test_who_is_first_in_line_has_nobody_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queue, "_pool", SimpleNamespace(submit=lambda *given: None))
+    monkeypatch.setattr(queue, "_waiting", [])
+    for ahead, (slug, label) in enumerate(((TINY, "Start"), ("before-attention", "Measure the time"))):
+        app = opened(slug)
+        before = read(app)
+        next(one for one in app.button if one.label == label).click().run()
+        waits = [Statement("progress", {"value": 0, "text": f"Waiting: {ahead} ahead of you."}), claims.button("Stop")]
+        at = place_of(label, before)
+        assert compare(waits, read(app)[at : at + 2]) == []
+
+
+def test_what_runs_tells_how_far_it_has_come_until_it_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    def endless(*given: object) -> queue.Work:
+        while True:
+            yield 0.4
+            time.sleep(0.02)
+
+    def training(one: LiveTraining[Any]) -> queue.Work:
+        one._take(next(iter(one.task.reports(lambda step: True))))
+        yield from endless()
+
+    monkeypatch.setattr(before_attention, "reading_times", endless)
+    monkeypatch.setattr(LiveTraining, "run", training)
+    for slug, label, slot in (("before-attention", "Measure the time", "job/times"), (TINY, "Start", tiny.SLOT)):
+        app = opened(slug)
+        at = place_of(label, read(app))
+        next(one for one in app.button if one.label == label).click().run()
+        job, _ = app.session_state[slot]
+        end = time.monotonic() + 100
+        while not job.progress:
+            assert time.monotonic() < end
+            time.sleep(0.02)
+        app.run()
+        runs = [Statement("progress", {"value": 40, "text": "40%"}), claims.button("Stop")]
+        assert compare(runs, read(app)[at : at + 2]) == []
+        next(one for one in app.button if one.label == "Stop").click().run()
+        while job.look() == "running":
+            assert time.monotonic() < end
+            time.sleep(0.02)
+        assert job.state == "stopped"
+
+
+def test_a_download_tells_how_much_has_come(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def fetch(offer: Offer, settings: object, tell: Any) -> None:
+        tell(0.25)
+        st.stop()
+
+    name = "somebody/slowly-come"
+    offer = Offer(name, "0" * 40, (RemoteFile("model.safetensors", 48_000_000, "0" * 40),))
+    monkeypatch.setattr(downloads, "look_up", lambda *given: offer)
+    monkeypatch.setattr(downloads, "fetch", fetch)
+    monkeypatch.setenv("WALKTHROUGH_DOWNLOADS", "yes")
+    monkeypatch.setenv("WALKTHROUGH_MODELS", str(tmp_path))
+    app = opened(ROOT / "pages" / "explore" / "any_model.py", model=name)
+    next(one for one in app.button if one.label == "Fetch 48.0 MB").click().run()
+    says = "25% of 48.0 MB are here. The download goes on if you leave this page."
+    assert [one.content for one in read(app) if one.kind == "progress"] == [{"value": 25, "text": says}]
