@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from benchmarks import browser, classroom, lessons, load, memory, poll, report, ride, start, strangers, training, views
-from benchmarks.report import Figure
-from benchmarks.visitor import Answer
+from benchmarks import browser, classroom, lessons, load, memory, poll, ride, start, strangers, training, views
+from benchmarks.kit import report
+from benchmarks.kit.report import Figure
+from benchmarks.kit.visitor import Answer
 
 RIGHT = Answer(seconds=2.0, size_bytes=3000, translation="Ja.", columns=["I", "ate", "<eos>"])
 WRONG = Answer(seconds=4.0, size_bytes=5000, translation="Ja.", columns=["You", "ate", "<eos>"])

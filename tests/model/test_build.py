@@ -8,12 +8,12 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from model.attention import MultiHeadAttention
 from model.build import build_model, build_network
 from model.config import CHOICES, FAMILIES, PRESETS, ModelConfig
-from model.embedding import TokenEmbedding
-from model.feed_forward import FeedForward
-from model.residual import DeepNorm, PostNorm
+from model.parts.attention import MultiHeadAttention
+from model.parts.embedding import TokenEmbedding
+from model.parts.feed_forward import FeedForward
+from model.parts.residual import DeepNorm, PostNorm
 
 CONFIG = ModelConfig(vocab_size=997, d_model=84, n_heads=7, n_layers=3, d_ff=211, max_len=31, dropout=0.37)
 

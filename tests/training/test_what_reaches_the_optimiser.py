@@ -10,11 +10,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from model.tokenizer import PAD_ID
+from model.text.tokenizer import PAD_ID
 from tests.training.conftest import PAIRS
-from training import adapting, fine_tuning, recurrent, run, toy
-from training.fine_tuning import Example
-from training.recipe import RECIPES, Recipe
+from training import recurrent
+from training.live import adapting, toy
+from training.loop import finetune_loop, resumable_run
+from training.loop.finetune_loop import Example
+from training.loop.recipe import RECIPES, Recipe
 
 # --- the order of batches ---------------------------------------------------------------------------------------------
 
@@ -23,7 +25,7 @@ LENGTHS = [3 + (7 * n) % 11 for n in range(64)]
 
 def of_fine_tuning(seed: int) -> Iterator[list[int]]:
     examples = [Example((9,) * length, (0,) * length, n) for n, length in enumerate(LENGTHS)]
-    return (batch["labels"].tolist() for batch in fine_tuning.batches(examples, 16, seed))
+    return (batch["labels"].tolist() for batch in finetune_loop.batches(examples, 16, seed))
 
 
 def of_adapting(seed: int) -> Iterator[list[int]]:
@@ -74,7 +76,7 @@ def adaptation(folder: Path) -> None:
 def translator(folder: Path) -> None:
     both = folder / "pairs.tsv"
     both.write_text("".join(f"{english}\t{german}\n" for english, german in PAIRS), encoding="utf-8")
-    list(run.Run(run.Task("tiny", [both], both, folder / "run", RECIPES["tiny"])).records())
+    list(resumable_run.Run(resumable_run.Task("tiny", [both], both, folder / "run", RECIPES["tiny"])).records())
 
 
 @pytest.mark.parametrize(
@@ -82,7 +84,7 @@ def translator(folder: Path) -> None:
     [
         (toy, toy_training, 0.0, 3e-3, 1200),
         (adapting, adaptation, 0.0, 1e-2, 40),
-        (run, translator, 0.1, 1e-3, 40),
+        (resumable_run, translator, 0.1, 1e-3, 40),
     ],
 )
 def test_the_loss_is_the_one_that_is_told(
