@@ -1,6 +1,9 @@
 """From what was measured to the figures that README.md tells: measurements made up, answers worked out by hand."""
 
+import itertools
 import json
+import random
+import types
 from collections.abc import Sequence
 from typing import Any
 
@@ -125,6 +128,35 @@ def test_the_teachers_count_is_behind_until_it_holds_an_answer() -> None:
     seen = [(0.5, 0), (2.5, 1), (3.0, 2), (4.5, 3)]
     assert poll.behind([4.0, 1.0, 2.0], seen) == pytest.approx([1.5, 1.0, 0.5])
     assert poll.behind([4.0, 1.0, 2.9], [(0.9, 1), (3.0, 3)]) == pytest.approx([0, 0.1, 0]), "a count may come first"
+
+
+@pytest.mark.parametrize(("answer_takes", "sentences"), [(1.0, 20), (4.9, 20), (10.0, 10)])
+def test_who_types_does_not_wait_longer_because_an_answer_was_slow(
+    answer_takes: float, sentences: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sentence every five seconds for a hundred, by a clock made up; only the last answer may be waited for."""
+    now = 0.0
+
+    async def pass_by(seconds: float) -> None:
+        nonlocal now
+        now += seconds
+
+    class Somebody:
+        async def type(self, sentence: str) -> Answer:
+            await pass_by(answer_takes)
+            return Answer(seconds=answer_takes)
+
+    class First(random.Random):
+        def uniform(self, a: float, b: float) -> float:
+            return a
+
+    monkeypatch.setattr(load, "time", types.SimpleNamespace(perf_counter=lambda: now))
+    monkeypatch.setattr(load, "asyncio", types.SimpleNamespace(sleep=pass_by))
+    answers: load.Answers = []
+    typing = load._typist(Somebody(), map(str, itertools.count()), First(0), answers, 100.0, (5.0, 5.0))  # type: ignore[arg-type]
+    with pytest.raises(StopIteration):
+        typing.send(None)
+    assert len(answers) == sentences
 
 
 def test_a_report_names_what_missed_its_bar(capsys: pytest.CaptureFixture[str]) -> None:

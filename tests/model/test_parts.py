@@ -14,7 +14,7 @@ from model.build import build_model
 from model.config import CHOICES, ModelConfig
 from model.decoding.strategies import Beam, Greedy, NextToken, decoding_steps
 from model.families.encoder_decoder import EncoderDecoder
-from model.interventions import Interventions
+from model.interventions import Block, Interventions
 from model.norms import RMSNorm
 from model.parts.layers import Memory
 from model.parts.positions import RelativeBias

@@ -1,13 +1,18 @@
 """When a process of the app is started again, and when that is given up: by a clock and processes made up."""
 
+import runpy
 import subprocess
+import sys
+import threading
 import types
 from pathlib import Path
 
 import pytest
 
+from serving import __main__ as serving
 from serving import app_process
 from serving.app_process import AppProcess, KeepsDyingError
+from serving.proxy import Site
 
 
 class Life:
@@ -88,6 +93,36 @@ def test_who_does_not_answer_for_a_minute_is_ended_and_started_again(world: Worl
     world.now += 59.9  # counted anew
     app.look_after()
     assert len(world.lives) == 2
+
+
+@pytest.mark.parametrize("hears", [True, False])
+def test_a_container_is_healthy_if_its_address_answers(
+    hears: bool, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.hears = hears
+    monkeypatch.setattr(sys, "argv", ["health", "http://127.0.0.1:1/ready"])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_module("serving.health", run_name="__main__")
+    assert bool(ended.value.code) != hears
+
+
+def test_all_that_is_asked_for_reaches_the_proxy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    sites: list[object] = []
+
+    class Instead:
+        def __init__(self, site: object, folder: Path) -> None:
+            sites.append(site)
+
+        def end(self) -> None:
+            stopped.set()
+
+    stopped = threading.Event()
+    stopped.set()
+    monkeypatch.setattr(serving, "Proxy", Instead)
+    monkeypatch.setattr(serving, "nginx_path", lambda: "nginx")
+    asked = ("--address", "1.2.3.4", "--port", "81", "--apps", "a:1", "b:2", "--trust", "10.0.0.0/8")
+    serving.serve(serving.arguments(asked), tmp_path, stopped)
+    assert sites == [Site("1.2.3.4:81", ["a:1", "b:2"], ["10.0.0.0/8"])]
 
 
 def test_one_that_ends_before_it_is_ready_is_told(world: World, tmp_path: Path) -> None:

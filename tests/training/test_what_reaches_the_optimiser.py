@@ -84,7 +84,7 @@ def translator(folder: Path) -> None:
     [
         (toy, toy_training, 0.0, 3e-3, 1200),
         (adapting, adaptation, 0.0, 1e-2, 40),
-        (run, translator, 0.1, 1e-3, 40),
+        (resumable_run, translator, 0.1, 1e-3, 40),
     ],
 )
 def test_the_loss_is_the_one_that_is_told(
