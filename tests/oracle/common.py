@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.oracle.approved import Prose
 from tests.oracle.claims import (
     FillIn,
     Question,
@@ -17,7 +18,6 @@ from tests.oracle.claims import (
     code,
     download,
     fold,
-    markdown,
     matrix,
     number,
     question,
@@ -29,6 +29,8 @@ from tests.oracle.page import READABLE, Page, tensor
 from tests.oracle.statement import Statement
 from tests.oracle.words import Piece, inline, visible
 from tests.oracle.worked import Step, steps, worked
+
+prose = Prose("common")
 
 ROOT = Path(__file__).parents[2]
 
@@ -245,23 +247,19 @@ def check_cell(shown: Shown) -> Statements:
     """How the chosen cell came about, and the lines that compute it again."""
     value = float(tensor(shown.oracle, shown.name)[shown.index])
     row, column = (inline(side[n]) for side, n in zip((shown.rows, shown.columns), shown.cell, strict=True))
-    yield markdown(
-        f"**How did this {number(value)} come about?** Row **{row}**, column **{column}**. Choose another cell by a "
-        "click, or with the arrow keys and Enter."
-    )
+    yield from prose("how did this come", number(value), row, column)
     row, column = (side[n] for side, n in zip((shown.rows, shown.columns), shown.cell, strict=True))
     yield announcement(f"Now worked out: row {visible(row)}, column {visible(column)}, {number(value)}.")
     step = worked(shown.oracle, shown.name, shown.index)
     yield from steps(step)
-    yield caption("Numbers are shown rounded and were computed unrounded.")
+    yield from prose("numbers are shown rounded")
     if step.blank:
         yield FillIn(step.blank.formula, step.blank.answer)
     yield from compute_it_yourself(step, value)
 
 
 def compute_it_yourself(step: Step, value: float) -> Statements:
-    yield fold("Compute it yourself")
-    yield markdown("Download the numbers this step starts from, then run these lines in Python, in the same folder.")
+    yield from prose("compute it yourself")
     yield download("Download numbers.npz")
     *lines, last = step.snippet.splitlines()
     result, _, note = last.partition("  # ")
@@ -284,7 +282,7 @@ def compute_it_yourself(step: Step, value: float) -> Statements:
 
 def numbers_of_figure(head: Sequence[str], *rows: Sequence[str]) -> Statements:
     """The table behind a fold below a figure."""
-    yield fold("The numbers of the figure")
+    yield from prose("the numbers of the")
     yield table(head, *rows)
 
 
@@ -312,7 +310,7 @@ def heads_before_after(
     if max(whole.shape) > READABLE:
         sides = zip(whole.shape, ("rows", "columns"), strict=True)
         parts = [f"the first {READABLE} of {size} {side}" for size, side in sides if size > READABLE]
-        yield caption(f"Shown: {' and '.join(parts)}.")
+        yield from prose("shown", " and ".join(parts))
 
 
 def which_piece(text: str, values: Array, sequence: Sequence[Piece], why: str) -> Question:

@@ -5,14 +5,13 @@ from types import ModuleType
 
 import pytest
 
-from hub.export import export
 from tests.course import LESSONS
-from tests.hub.small_models import FAMILIES, make
+from tests.hub.small_models import stand_in_models
 from tests.oracle.course import COURSE
 from tests.oracle.page import Page
 from tests.oracle.walk import State, answered, claims_of, unclaimed
 from tests.pages.draft_claims import draft
-from tests.pages.kit import ROOT, opened
+from tests.pages.kit import FOREIGN, OTHERS, opened
 from ui.course.lesson import COURSE as APP
 from ui.course.lesson import Lesson
 
@@ -43,28 +42,16 @@ def test_the_navigation_lists_the_course_in_its_order() -> None:
     assert shown == [(place.section, place.slug, place.title) for place in COURSE]
 
 
-OTHERS = {"home": "home.py", "about": "about.py", "results": "results.py", "bertviz": "explore/bertviz.py"}
-OTHERS |= {"join": "classes/join.py", "teach": "classes/teach.py"}
-FOREIGN = {"any_model": "explore/any_model.py", "compare": "explore/compare.py"}
-
-
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("name", OTHERS)
 def test_every_statement_of_another_page_is_claimed(name: str) -> None:
-    check_page(name, ROOT / "pages" / OTHERS[name])
+    check_page(name, OTHERS[name])
 
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("models")
-    for family in ("bert", "gpt2", "t5"):
-        make(family, folder / family)
-    export(folder / "ours")
-    # So many weights that a view cannot hold all layers.
-    model, configuration, settings, tokenizer = FAMILIES["gpt2"]
-    large = model(configuration(**settings | {"vocab_size": len(tokenizer()), "n_layer": 7, "n_head": 12}))
-    large.save_pretrained(folder / "large")
-    tokenizer().save_pretrained(folder / "large")
+    stand_in_models(folder)
     return folder
 
 
@@ -74,7 +61,7 @@ def test_every_statement_about_other_models_is_claimed(
     name: str, models: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WALKTHROUGH_MODELS", str(models))
-    check_page(name, ROOT / "pages" / FOREIGN[name])
+    check_page(name, FOREIGN[name])
 
 
 def check_page(name: str, page: str | Path, *others: State) -> None:
