@@ -8,6 +8,7 @@ that stands where no run does, needs a claim.
 """
 
 import importlib
+import logging
 import os
 import re
 import sys
@@ -184,6 +185,7 @@ def sources(source: partial[Source], said: dict[str, list[str]]) -> Iterator[tup
 
 
 if __name__ == "__main__":
+    logging.disable(logging.WARNING)  # Streamlit's, that no browser is there
     with tempfile.TemporaryDirectory() as folder:
         chosen = sys.argv[1:] or list(PAGES)
         if FOREIGN.keys() & set(chosen):

@@ -69,8 +69,8 @@ class Prose:
     def write(self) -> None:
         rows: list[str] = []
         for name, lines in self.runs.items():
-            rows += [""] * bool(rows) + [f"# {self.sections[name]}", ""] * (name in self.sections) + [f"[{name}]"]
-            rows += [f"{line.kind}: {line.text.replace(chr(10), LINE_END)}" for line in lines]
+            rows += [""] * bool(rows) + ([f"# {self.sections[name]}", ""] if name in self.sections else [])
+            rows += [f"[{name}]", *(f"{line.kind}: {line.text.replace(chr(10), LINE_END)}" for line in lines)]
         self.file.write_text("\n".join([*rows, ""]), encoding="utf-8")
 
     def lines(self, run: str, values: Sequence[object]) -> list[Line]:
