@@ -22,7 +22,7 @@ from typing import Any
 from streamlit.testing.v1 import AppTest
 
 from tests.course import LESSONS
-from tests.oracle.approved import HOLE, Line, Source
+from tests.oracle.approved import HOLE, TEXTS, Line, Source
 from tests.oracle.claims import Question
 from tests.oracle.page import Page
 from tests.oracle.reader import read, read_block
@@ -31,7 +31,6 @@ from tests.oracle.walk import block, choose, claimed, claims_of, element, part_o
 from tests.pages.kit import FOREIGN, OTHERS, opened
 
 PAGES: dict[str, str | Path] = {one.slug: one.slug for one in LESSONS} | OTHERS | FOREIGN
-TEXTS = ("markdown", "caption", "info", "latex", "fold", "header", "subheader", "warning", "success")
 VERDICT = re.compile(r"Not quite\. (?:(.*?) )?Right (?:is|are) “.*?”\. (.*)", re.DOTALL)
 NEAR = 30  # signs to the left and the right of a hole that tell its place
 
@@ -69,8 +68,7 @@ class Renewal:
             lines, prose = beside.prose.runs[beside.run], beside.prose
             lines.insert(lines.index(beside.line) + (beside is before), line)
         else:
-            prose, name = module.prose, " ".join(re.findall(r"[a-z'-]+", one.content.lower())[:4])
-            prose.runs[name] = [line]
+            prose, name = module.prose, module.prose.add([line])
             self.by_hand[f'[{name}] is new: in {one.part} say `yield from prose("{name}")`'] = None
         self.shown.add(id(line))
         self.files[prose.file] = prose

@@ -6,6 +6,7 @@ part that is one run without holes needs no claim: the run has its name. `python
 """
 
 import functools
+import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from tests.oracle.claims import Question, question
 from tests.oracle.statement import Statement
 
 FOLDER = Path(__file__).parents[1] / "approved"
+TEXTS = ("markdown", "caption", "info", "latex", "fold", "header", "subheader", "warning", "success")
 LINE_END = "⏎"
 HOLE = re.compile(r"\{#(\d+)\}")
 
@@ -72,6 +74,14 @@ class Prose:
             rows += [""] * bool(rows) + ([f"# {self.sections[name]}", ""] if name in self.sections else [])
             rows += [f"[{name}]", *(f"{line.kind}: {line.text.replace(chr(10), LINE_END)}" for line in lines)]
         self.file.write_text("\n".join([*rows, ""]), encoding="utf-8")
+
+    def add(self, lines: list[Line], name: str = "") -> str:
+        """A new run; without a name its first words are its name."""
+        words = re.findall(r"[a-z][a-z'’-]*", HOLE.sub("", lines[0].text).lower()) or ["words"]
+        names = (" ".join(words[:n]) if n <= len(words) else f"{' '.join(words)} {n}" for n in itertools.count(4))
+        name = name or next(one for one in names if one not in self.runs)
+        self.runs[name] = lines
+        return name
 
     def lines(self, run: str, values: Sequence[object]) -> list[Line]:
         where = f"{self.file.name}: [{run}]"

@@ -1,5 +1,6 @@
 """Nothing is shown that no oracle claims: every statement of every lesson, computed again by tests/oracle."""
 
+import ast
 from pathlib import Path
 from types import ModuleType
 
@@ -7,9 +8,10 @@ import pytest
 
 from tests.course import LESSONS
 from tests.hub.small_models import stand_in_models
+from tests.oracle import approved
 from tests.oracle.course import COURSE
 from tests.oracle.page import Page
-from tests.oracle.walk import State, answered, claims_of, unclaimed
+from tests.oracle.walk import PARTS, State, answered, claims_of, unclaimed
 from tests.pages.draft_claims import draft
 from tests.pages.kit import FOREIGN, OTHERS, opened
 from ui.course.lesson import COURSE as APP
@@ -31,8 +33,9 @@ def test_every_statement_of_a_lesson_is_claimed(lesson: Lesson) -> None:
 
 
 def test_a_draft_of_claims_runs_and_leaves_out_arrays_alone() -> None:
-    module = ModuleType("draft")
-    exec(draft("scaled-dot-product"), vars(module))
+    module, (text, prose) = ModuleType("draft"), draft("scaled-dot-product")
+    exec(text, vars(module))
+    vars(module)["prose"] = prose  # instead of what is approved
     messages = unclaimed(opened("scaled-dot-product"), module, Page("scaled-dot-product", module.STATES[0]))
     assert [one for one in messages if "to be computed" not in one] == []
 
@@ -76,3 +79,13 @@ def check_page(name: str, page: str | Path, *others: State) -> None:
         f"\n{message}\n    with {dict(states[0])}" + f" and {len(states) - 1} more" * (len(states) > 1)
         for message, states in wrong.items()
     )
+
+
+@pytest.mark.parametrize("file", sorted(approved.FOLDER.glob("*.txt")), ids=lambda file: file.stem)
+def test_every_approved_text_is_claimed(file: Path) -> None:
+    """Each run is named by the claims; a part that is one run has its name."""
+    name = file.stem.replace("-", "_")
+    folder = approved.FOLDER.parent / "oracle"
+    (module,) = (path for path in (folder / "pages" / f"{name}.py", folder / f"{name}.py") if path.exists())
+    named = {node.value for node in ast.walk(ast.parse(module.read_text())) if isinstance(node, ast.Constant)}
+    assert approved.Prose(name).runs.keys() - named - {*PARTS} == set()
