@@ -2,7 +2,7 @@
 
 import ast
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,11 @@ from tests.oracle.approved import Prose
 from tests.oracle.claims import (
     FillIn,
     Question,
+    Series,
     announcement,
     caption,
     code,
+    columns,
     download,
     fold,
     matrix,
@@ -284,6 +286,37 @@ def numbers_of_figure(head: Sequence[str], *rows: Sequence[str]) -> Statements:
     """The table behind a fold below a figure."""
     yield from prose("the numbers of the")
     yield table(head, *rows)
+
+
+def chart_and_numbers(
+    labelled: str,
+    labels: Sequence[str],
+    series: Sequence[Series],
+    write: Callable[[float], str] = number,
+    **chart: Any,
+) -> Statements:
+    """A column chart (see `claims.columns`) with its own table below."""
+    yield columns(labels, series, **chart)
+    rows = ((name, *(write(one.values[n]) for one in series)) for n, name in enumerate(labels))
+    yield from numbers_of_figure((labelled, *(one.name for one in series)), *rows)
+
+
+def pieces_before_after(page: Page, before: Array, after: Array, names: tuple[str, str]) -> Statements:
+    """The probabilities (T) of the pieces of the translation before and after a change, as bars and in numbers."""
+    texts = [piece.text for piece in page.labels[:READABLE]]
+    yield columns(
+        texts,
+        [Series(name, values[:READABLE]) for name, values in zip(names, (before, after), strict=True)],
+        alt=f"Two bars for each of {len(texts)} pieces: its probability {names[0]}, and {names[1]}.",
+        axis="probability",
+        limit=1.0,
+    )
+    lines = zip(texts, before, after, strict=False)
+    yield from numbers_of_figure(
+        ("piece", *names, "change"), *((text, number(b), number(a), number(a - b)) for text, b, a in lines)
+    )
+    if len(before) > READABLE:
+        yield from prose("what is said is about all", READABLE, len(before))
 
 
 def heads_before_after(

@@ -13,7 +13,7 @@ from safetensors.numpy import load_file
 from tests.oracle import claims
 from tests.oracle.approved import Prose
 from tests.oracle.claims import number
-from tests.oracle.common import KINDS, Statements, numbers_of_figure
+from tests.oracle.common import KINDS, Statements, chart_and_numbers, numbers_of_figure
 from tests.oracle.decode import Writer, greedy
 from tests.oracle.forward import EMBEDDING, EOS, FOLDER, MAX_PIECES, SOS, Array, positions, softmax, source_ids
 from tests.oracle.page import READABLE, Page
@@ -309,16 +309,14 @@ def one_sibling(name: str, run: Sibling, chance: Array, kind: str) -> Statements
     src, labels, tgt = (pieces(ids) for ids in (run.ids["encoder"], run.labels, [SOS, *run.labels[:-1]]))
     yield from prose("writes", inline(name), inline(text_of(run.labels) or "(nothing)"))
     texts = [piece.text for piece in labels[:READABLE]]
-    yield claims.columns(
+    yield from chart_and_numbers(
+        "piece",
         texts,
         [claims.Series("probability", chance[:READABLE])],
+        claims.chance,
         alt=f"A bar for each of {len(texts)} pieces that {name} wrote: its probability.",
         axis=name,
         limit=1.0,
-    )
-    yield from numbers_of_figure(
-        ("piece", "probability"),
-        *((text, claims.chance(one)) for text, one in zip(texts, chance[:READABLE], strict=True)),
     )
     last = run.config["n_layers"] - 1
     path, part = KINDS[kind].path.format(last), np.s_[:READABLE, :READABLE]

@@ -11,6 +11,7 @@ from tests.oracle.common import (
     check_cell,
     code_part,
     numbers_of_figure,
+    pieces_before_after,
     shown_tensor,
     tensor_matrix,
 )  # fmt: skip
@@ -183,20 +184,7 @@ def exchange(page: Page) -> Statements:
     yield claims.segmented("Exchange it in", WHERE, where)
     paths = everywhere() if where == WHERE[0] else [path(page)]
     one, two = page.probabilities, written(page, with_activation(page, name, paths))
-    texts, names = [piece.text for piece in page.labels[:READABLE]], ("with ReLU", f"with {name}")
-    yield claims.columns(
-        texts,
-        [claims.Series(label, values[:READABLE]) for label, values in zip(names, (one, two), strict=True)],
-        alt=f"Two bars for each of {len(texts)} pieces: its probability {names[0]}, and {names[1]}.",
-        axis="probability",
-        limit=1.0,
-    )
-    yield from numbers_of_figure(
-        ("piece", *names, "change"),
-        *((text, number(a), number(b), number(b - a)) for text, a, b in zip(texts, one, two, strict=False)),
-    )
-    if len(one) > READABLE:
-        yield from prose("shown the first of", READABLE, len(one))
+    yield from pieces_before_after(page, one, two, ("with ReLU", f"with {name}"))
     most = len(one) + LOST
     anew = rewritten(page, most, **{named(p): KINDS[name] for p in paths})
     yield from prose(

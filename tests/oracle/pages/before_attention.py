@@ -4,7 +4,7 @@ import json
 
 from tests.oracle import claims
 from tests.oracle.approved import Prose
-from tests.oracle.common import Statements, check_cell, code_part, numbers_of_figure, shown_tensor, tensor_matrix
+from tests.oracle.common import Statements, chart_and_numbers, check_cell, code_part, shown_tensor, tensor_matrix
 from tests.oracle.page import READABLE, Page
 from tests.oracle.readers import FOLDER, Reading, named
 
@@ -33,15 +33,15 @@ def see(page: Page) -> Statements:
     yield from prose("how much of each")
     yield claims.segmented("Weights", WEIGHTS, weights)
     pieces = [piece.text for piece in page.src]
-    yield claims.columns(
+    yield from chart_and_numbers(
+        "piece",
         pieces,
         [claims.Series(title, reading.shares(name)) for name, title in READERS.items()],
+        claims.magnitude,
         alt=f"How far each piece moves the last state of each reader, {weights}",
         axis="how far each piece moves the last state; the one that moves it furthest is 1",
         limit=1,
     )
-    lines = [[claims.magnitude(share) for share in reading.shares(name)] for name in READERS]
-    yield from numbers_of_figure(("piece", *READERS.values()), *zip(pieces, *lines, strict=True))
     first = ", ".join(f"{title} {claims.magnitude(reading.shares(name)[0])}" for name, title in READERS.items())
     names = ", ".join(f"{title} {named(reading.w, reading.ids, name)}" for name, title in READERS.items())
     yield from prose("nudge a piece's vector", weights, first, len(set(reading.ids[:-1])), names)

@@ -9,9 +9,7 @@ import numpy as np
 from tests.oracle.approved import Prose
 from tests.oracle.claims import (
     Question,
-    Series,
     bars,
-    columns,
     magnitude,
     matrix,
     number,
@@ -29,6 +27,7 @@ from tests.oracle.common import (
     check_cell,
     code_part,
     numbers_of_figure,
+    pieces_before_after,
     shown_tensor,
     tensor_matrix,
 )  # fmt: skip
@@ -306,20 +305,7 @@ def consequences(page: Page, after: Forward, change: dict[str, tuple]) -> Statem
     labels = page.oracle.labels
     one, two = page.probabilities, written(after, labels)
     yield from prose("the probability of each")
-    texts = [piece.text for piece in page.labels[:READABLE]]
-    yield columns(
-        texts,
-        [Series("as it is", one[:READABLE]), Series("after", two[:READABLE])],
-        alt=f"Two bars for each of {len(texts)} pieces: its probability as it is, and after.",
-        axis="probability",
-        limit=1.0,
-    )
-    yield from numbers_of_figure(
-        ("piece", "as it is", "after", "change"),
-        *((text, number(a), number(b), number(b - a)) for text, a, b in zip(texts, one, two, strict=False)),
-    )
-    if len(labels) > READABLE:
-        yield from prose("shown the first of pieces", READABLE, len(labels))
+    yield from pieces_before_after(page, one, two, ("as it is", "after"))
     most = len(labels) + 5
     anew = greedy(Writer(page.sentence, **change), most=most)
     yield from prose(

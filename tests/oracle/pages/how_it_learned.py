@@ -14,6 +14,7 @@ from tests.oracle.common import (
     KINDS,
     Shown,
     Statements,
+    chart_and_numbers,
     check_cell,
     code_part,
     numbers_of_figure,
@@ -430,7 +431,8 @@ def dropping(page: Page) -> Statements:
     runs = [forced(page, step, seed).chances for seed in (2 * draw, 2 * draw + 1, None)]
     names = ("dropout on", "on, once more", "off")
     texts = [piece.text for piece in rows_of(page)[:READABLE]]
-    yield claims.columns(
+    yield from chart_and_numbers(
+        "piece",
         texts,
         [claims.Series(name, values[:READABLE]) for name, values in zip(names, runs, strict=True)],
         alt=f"Three bars for each of {len(texts)} pieces: its probability with dropout, with dropout again, without.",
@@ -438,10 +440,6 @@ def dropping(page: Page) -> Statements:
         limit=1.0,
     )
     yield from prose("with dropout on two", number(abs(runs[0] - runs[1]).max()), number(0))
-    yield from numbers_of_figure(
-        ("piece", *names),
-        *((text, *(number(values[n]) for values in runs)) for n, text in enumerate(texts)),
-    )
 
 
 def schedule(page: Page) -> Statements:

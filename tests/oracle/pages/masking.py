@@ -4,10 +4,8 @@ import numpy as np
 
 from tests.oracle.approved import Prose
 from tests.oracle.claims import (
-    Series,
     box,
     caption,
-    columns,
     flow,
     magnitude,
     matrix,
@@ -25,7 +23,7 @@ from tests.oracle.common import (
     code_part,
     head,
     head_controls,
-    numbers_of_figure,
+    pieces_before_after,
     shown_tensor,
     tensor_matrix,
 )
@@ -44,7 +42,7 @@ STATES = (
     {"mask_stage": "3 after the softmax", "layer": "2", "cell": "4.2", "mask_trial": PARALLEL},
     {"sentence": "The house that my father built is very old.", "mask_trial": PARALLEL, "head": "2"},
     {"sentence": "Tom, Mary, " * 30, "mask_trial": LIFT, "head": "4"},
-    {"sentence": LONG, "mask_trial": PAD, "pads": "4", "mask_stage": "3 after the softmax"},
+    {"sentence": "My neighbour's cat. " * 7, "mask_trial": PAD, "pads": "10", "mask_stage": "3 after the softmax"},
     {"sentence": LONG, "mask_trial": PARALLEL},
 )
 STAGES = {
@@ -117,22 +115,8 @@ def lift(page: Page) -> Statements:
     chosen, lifted = chosen_head(page), page.under(causal_mask_off=True)
     before, after = chances(page, page.oracle["logits"]), chances(page, lifted["logits"])
     yield from prose("the probability of each")
-    texts, n = [piece.text for piece in page.labels], len(page.labels)
-    names = "with the mask", "mask lifted"
-    cut = min(n, READABLE)
-    yield columns(
-        texts[:cut],
-        [Series(name, values[:cut]) for name, values in zip(names, (before, after), strict=True)],
-        alt=f"Two bars for each of {cut} pieces: its probability with the mask, and mask lifted.",
-        axis="probability",
-        limit=1.0,
-    )
-    yield from numbers_of_figure(
-        ("piece", *names, "change"),
-        *((text, number(b), number(a), number(a - b)) for text, b, a in zip(texts[:cut], before, after, strict=False)),
-    )
-    if n > cut:
-        yield from prose("shown the first of", cut, n)
+    n = len(page.labels)
+    yield from pieces_before_after(page, before, after, ("with the mask", "mask lifted"))
     falls, rises = sum(after < before - 0.005), sum(after > before + 0.005)
     yield from prose("on average the probability", number(before.mean()), number(after.mean()), falls, n, rises)
     part, reads = np.s_[:READABLE, :READABLE], [piece.text for piece in page.tgt[:READABLE]]

@@ -10,12 +10,10 @@ import numpy as np
 
 from tests.oracle.approved import Prose
 from tests.oracle.claims import (
-    Series,
     bars,
     box,
     button,
     caption,
-    columns,
     control,
     flow,
     head_grid,
@@ -37,7 +35,7 @@ from tests.oracle.common import (
     code_part,
     head,
     head_controls,
-    numbers_of_figure,
+    pieces_before_after,
     shown_tensor,
     tensor_matrix,
 )
@@ -445,22 +443,9 @@ def written(title: str, oracle: Forward) -> Statements:
 def moved(page: Page, changed: Forward, n_off: int) -> Statements:
     n, before = len(page.labels), page.probabilities
     after = softmax(changed["logits"])[np.arange(n), page.oracle.labels]
-    names, cut = ("with all heads on", f"with {in_words(n_off)} off"), min(n, READABLE)
-    texts = [piece.text for piece in page.labels[:cut]]
+    names = "with all heads on", f"with {in_words(n_off)} off"
     yield from prose("how likely each piece")
-    yield columns(
-        texts,
-        [Series(name, values[:cut]) for name, values in zip(names, (before, after), strict=True)],
-        alt=f"Two bars for each of {cut} pieces: its probability {names[0]}, and {names[1]}.",
-        axis="probability",
-        limit=1.0,
-    )
-    lines = zip(texts, before[:cut], after[:cut], strict=True)
-    yield from numbers_of_figure(
-        ("piece", *names, "change"), *((text, number(b), number(a), number(a - b)) for text, b, a in lines)
-    )
-    if n > cut:
-        yield from prose("shown the first of", cut, n)
+    yield from pieces_before_after(page, before, after, names)
     falls, rises = sum(after < before - 0.005), sum(after > before + 0.005)
     yield from prose("it falls for of", falls, n, rises, magnitude(np.prod(after / before)))
 
