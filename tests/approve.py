@@ -185,7 +185,7 @@ def sources(source: partial[Source], said: dict[str, list[str]]) -> Iterator[tup
 if __name__ == "__main__":
     logging.disable(logging.WARNING)  # Streamlit's, that no browser is there
     with tempfile.TemporaryDirectory() as folder:
-        chosen = sys.argv[1:] or list(PAGES)
+        chosen = [name if name in PAGES else name.replace("-", "_") for name in sys.argv[1:]] or list(PAGES)
         if FOREIGN.keys() & set(chosen):
             importlib.import_module("tests.hub.small_models").stand_in_models(Path(folder))
             os.environ["WALKTHROUGH_MODELS"] = folder
