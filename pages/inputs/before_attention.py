@@ -18,7 +18,7 @@ from ui.course.lesson import Bench, Lesson, OnMap
 from ui.course.quiz import Question
 from ui.text import magnitude, number
 from ui.views.charts.column_chart import Series, column_chart
-from ui.views.charts.tables import numbers_of_figure, table
+from ui.views.charts.tables import table
 
 NAMES = {"rnn": "RNN", "lstm": "LSTM", "attention": "self-attention"}
 FOLDERS = {"before training": readers.SHIPPED / readers.UNTRAINED, "trained": readers.SHIPPED}
@@ -69,9 +69,9 @@ def see(trace: Trace) -> None:
         alt=f"How far each piece moves the last state of each reader, {weights}",
         axis="how far each piece moves the last state; the one that moves it furthest is 1",
         limit=1,
+        labelled="piece",
+        write=magnitude,
     )
-    lines = [[magnitude(float(share)) for share in shares(read, name)] for name in NAMES]
-    numbers_of_figure(("piece", *NAMES.values()), list(zip([token.text for token in trace.src], *lines, strict=True)))
     first = ", ".join(f"{title} {magnitude(float(shares(read, name)[0]))}" for name, title in NAMES.items())
     named = ", ".join(f"{title} {readers.named_tokens(read, name)}" for name, title in NAMES.items())
     st.caption(

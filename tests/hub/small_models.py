@@ -9,6 +9,7 @@ import torch
 import transformers as hf
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 
+from hub.export.folder import export
 from hub.hugging_face import load
 from hub.local_models import Settings
 from hub.reading import read
@@ -147,3 +148,14 @@ def make(family: str, folder: Path) -> Path:
     model.save_pretrained(folder)
     made.save_pretrained(folder)
     return folder
+
+
+def stand_in_models(folder: Path) -> None:
+    """Small models with random weights of three families, ours exported, and one too large for a single view."""
+    for family in ("bert", "gpt2", "t5"):
+        make(family, folder / family)
+    export(folder / "ours")
+    model, configuration, settings, tokenizer = FAMILIES["gpt2"]
+    large = model(configuration(**settings | {"vocab_size": len(tokenizer()), "n_layer": 7, "n_head": 12}))
+    large.save_pretrained(folder / "large")
+    tokenizer().save_pretrained(folder / "large")

@@ -4,12 +4,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tests.oracle.claims import announcement, caption, head_grid, markdown, matrix, number
+from tests.oracle.approved import Prose
+from tests.oracle.claims import announcement, caption, head_grid, matrix, number
 from tests.oracle.common import KINDS, Statements
 from tests.oracle.forward import Array, Forward, config
 from tests.oracle.page import READABLE, Page
 from tests.oracle.words import Piece, Word, inline, visible, words
 from tests.oracle.worked import Step, between_words, mean_of, steps, worked
+
+prose = Prose("attention")
 
 MEAN = -1  # in place of a head: the mean over the heads
 
@@ -81,7 +84,7 @@ def overview(
     )
     if values.shape != whole:
         sides = zip(values.shape, whole, ("rows", "columns"), strict=True)
-        yield caption(f"Shown: {' and '.join(f'the first {s} of {w} {side}' for s, w, side in sides if s != w)}.")
+        yield from prose("shown", " and ".join((f"the first {s} of {w} {side}" for s, w, side in sides if s != w)))
 
 
 def chosen_map(maps: Array, layer: int, head: int) -> Array:
@@ -110,10 +113,7 @@ def work_out(
     values = each.mean(0) if head == MEAN else each[head]
     cell = chosen_cell(page, values)
     row, column = rows[cell[0]], columns[cell[1]]
-    yield markdown(
-        f"**How did this {number(values[cell])} come about?** Row **{inline(row.text)}**, column "
-        f"**{inline(column.text)}**. Choose another cell of the map by a click, or with the arrow keys and Enter."
-    )
+    yield from prose("how did this come", number(values[cell]), inline(row.text), inline(column.text))
     place = f"row {visible(row.text)}, column {visible(column.text)}"
     yield announcement(f"Now worked out: {place}, {number(values[cell])}.")
     if head == MEAN:
@@ -122,17 +122,13 @@ def work_out(
         more = "Choose one head in the overview to see how its weight comes from a query and a key."
     elif len(row.pieces) == len(column.pieces) == 1:
         index = head, row.pieces[0], column.pieces[0]
-        yield markdown(
-            f"Row {index[1] + 1} asks with its :blue[**query**] q, column {index[2] + 1} answers with its "
-            f":orange[**key**] k: {oracle[f'{path}.q'].shape[-1]} numbers each, which this head makes for each piece. "
-            "How it makes them is the lesson *Query, key, value*."
-        )
+        yield from prose("row asks with its", index[1] + 1, index[2] + 1, oracle[f"{path}.q"].shape[-1])
         yield from steps(*weight_steps(oracle, path, index))
         more = "The better the two fit, the more of what the column holds, its :green[**value**], goes into the row."
     else:
         yield from steps(between_words(weights[head], row.pieces, column.pieces))
         more = "Switch off the grouping to see how the weight between two pieces comes from a query and a key."
-    yield caption(f"{more} Numbers are shown rounded and were computed unrounded.")
+    yield from prose("numbers are shown rounded", more)
 
 
 def weight_steps(oracle: Forward, path: str, index: tuple[int, int, int]) -> list[Step]:

@@ -380,15 +380,21 @@ class Question:
     why: str
     several: bool = False
     wrong: dict[int, str] = field(default_factory=dict)
+    source: Any = field(default=None, compare=False, repr=False)
 
 
 def question(
-    text: str, options: Sequence[str], right: int | Sequence[int], why: str, wrong: dict[int, str] | None = None
+    text: str,
+    options: Sequence[str],
+    right: int | Sequence[int],
+    why: str,
+    wrong: dict[int, str] | None = None,
+    source: Any = None,
 ) -> Question:
     """A question; `right` is the index of the right option, or a list if several may be chosen."""
     several = not isinstance(right, int | np.integer)
     keys = frozenset(right) if several else frozenset({int(right)})  # type: ignore[arg-type]
-    return Question(text, list(options), keys, why, several, wrong or {})
+    return Question(text, list(options), keys, why, several, wrong or {}, source)
 
 
 @dataclass(frozen=True)

@@ -9,25 +9,24 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.oracle.approved import Prose
 from tests.oracle.claims import (
     Question,
     button,
-    caption,
     control,
     download,
-    fold,
-    info,
     link,
     markdown,
     segmented,
     select,
-    subheader,
     table,
     toggle,
 )  # fmt: skip
 from tests.oracle.course import COURSE
 from tests.oracle.page import Page
 from tests.oracle.statement import Statement
+
+prose = Prose("classes")
 
 Statements = Iterator[Statement]
 
@@ -85,8 +84,7 @@ class Book:
             self.learners = [Learner(*row[:5], json.loads(row[5])) for row in rows]
             self.polls = []
             for row in store.execute(
-                'SELECT id, number, text, options, "right", why, several, closed, revealed, lesson FROM polls '
-                "WHERE class_id = ? ORDER BY number",
+                prose.line("select id number text"),
                 (number,),
             ).fetchall():
                 id, nth, text, options, right, why, *flags, lesson = row
@@ -127,7 +125,7 @@ def results(poll: Poll, closed: bool, mine: frozenset[int] = frozenset()) -> Sta
         words += " · your answer" if n in mine else ""
         words += " · **right** ✓" if closed and n in poll.right else ""
         yield from bar(share, words)
-    yield caption(f"{len(poll.given)} answered." + (" More than one could be chosen." if poll.several else ""))
+    yield from prose("answered", len(poll.given), " More than one could be chosen." if poll.several else "")
     if closed and poll.why:
         yield markdown(poll.why)
 
@@ -154,7 +152,7 @@ def desk(page: ClassPage, asks: Sequence[Question]) -> Statements:
     elif part == "Sentences":
         offered = [one for one in book.learners if one.sentence]
         if not offered:
-            yield info("Nobody has offered a sentence yet. Learners do so on their page “Join a class”.")
+            yield from prose("nobody has offered a")
         for one in offered:
             yield markdown(one.sentence + (f" · {one.nickname}" if one.nickname else ""))
             yield button("Show it")
@@ -165,18 +163,10 @@ def desk(page: ClassPage, asks: Sequence[Question]) -> Statements:
 def invitation(page: ClassPage) -> Statements:
     book = page.book
     yield Statement("code", book.code)
-    yield markdown("Open **http://localhost/join** and type the code, or photograph the picture.")
-    yield info(
-        "This address means this machine alone. For others to join, open this page under the name or the number that "
-        "this machine has in your network."
-    )
-    yield markdown(f"**{len(book.learners)}** joined · **{len(book.here)}** here now")
+    yield from prose("open and type the", len(book.learners), len(book.here))
     yield toggle("Let nobody else in", bool(book.locked))
     yield Statement("picture", "QR code of the address by which one joins")
-    yield fold("Your secret link")
-    yield markdown(
-        "With it you come back to this page from any device. Whoever has it is the teacher: show it to nobody."
-    )
+    yield from prose("your secret link")
     yield Statement("code", f"http://localhost/teach?class={book.code}&secret={page.secret}")
 
 
@@ -192,17 +182,17 @@ def preparing(page: ClassPage, asks: Sequence[Question]) -> Statements:
     yield select("Lesson", list(TITLES.values()), COURSE[0].title)
     yield select("Question", [str(n) for n in range(1, len(asks) + 1)], "1")
     yield button("Ask the class")
-    yield markdown(f"{asks[0].text}\n\n*The sentence:* “{page.text}”")
+    yield from prose("the sentence", asks[0].text, page.text)
     yield markdown("\n".join(f"- {option}" for option in asks[0].options))
 
 
 def asked(book: Book) -> Statements:
     """The newest question with what may be seen of its answers; those before with all."""
     if not book.polls:
-        yield info("You have not asked anything yet. What you ask appears here and on every learner's device.")
+        yield from prose("you have not asked")
         return
     *earlier, newest = book.polls
-    yield subheader(f"Question {newest.number}")
+    yield from prose("question", newest.number)
     yield markdown(newest.text)
     if newest.revealed:
         yield from results(newest, newest.closed)
@@ -214,19 +204,19 @@ def asked(book: Book) -> Statements:
     yield button("Open it again" if newest.closed else "Close it")
     yield button("Hide the answers" if newest.revealed else "Reveal the answers")
     if newest.closed:
-        yield caption("It is closed: later answers are not counted.")
+        yield from prose("it is closed later")
     elif newest.revealed and newest.right:
-        yield caption("Close it to show which answer is right.")
+        yield from prose("close it to show")
     if newest.lesson:
         yield link("To the lesson that it comes from →", newest.lesson)
     for poll in reversed(earlier):
-        yield fold(f"Question {poll.number}: {len(poll.given)} answered")
+        yield from prose("question answered", poll.number, len(poll.given))
         yield markdown(poll.text)
         yield from results(poll, closed=True)
 
 
 def where(book: Book) -> Statements:
-    yield markdown(f"**{len(book.here)}** of {len(book.learners)} learners are here now.")
+    yield from prose("of learners are here", len(book.here), len(book.learners))
     counts = Counter(one.page for one in book.here)
     lessons = [slug for slug in TITLES if slug in counts]
     rows = []
@@ -237,16 +227,16 @@ def where(book: Book) -> Statements:
         rows.append((title, str(counts[page]), ", ".join(names[:12]) + more))
     if rows:
         yield table(("Page", "Learners", "Nicknames"), *rows)
-    yield caption("To bring everyone to a page, go there yourself and press “Everyone here now” at its top.")
+    yield from prose("to bring everyone to")
 
 
 def progress(book: Book, each: bool = False) -> Statements:
     begun = [one for one in book.learners if one.progress]
     people = len(book.learners)
     if not begun:
-        yield markdown("As soon as a learner answers a question of a lesson, a bar for that lesson appears here.")
+        yield from prose("as soon as a")
         return
-    yield markdown(f"Learners who have answered questions of the lessons: **{len(begun)}** of {people}.")
+    yield from prose("learners who have answered", len(begun), people)
     for slug, title in TITLES.items():
         counts = [one.progress[slug] for one in begun if slug in one.progress]
         if counts:
@@ -257,7 +247,7 @@ def progress(book: Book, each: bool = False) -> Statements:
                 f"{title}: **{right}** of {questions * people} answered right. "
                 f"All right: **{len(done)}** of {people} learners.",
             )
-    yield caption("A bar is full when every learner has answered all questions of the lesson right.")
+    yield from prose("a bar is full")
     yield toggle("Learner by learner", each)
     if not each:
         return
@@ -275,10 +265,9 @@ def progress(book: Book, each: bool = False) -> Statements:
 
 def end(book: Book) -> Statements:
     answers = sum(len(poll.given) for poll in book.polls)
-    yield markdown(f"Questions: **{len(book.polls)}**. Answers: **{answers}**. Learners: **{len(book.learners)}**.")
+    yield from prose("questions answers learners", len(book.polls), answers, len(book.learners))
     yield download("Results as CSV")
-    yield subheader("Delete the class")
-    yield markdown("Learners, questions, answers and sentences are gone at once and for good. Save the results before.")
+    yield from prose("delete the class")
     yield control("checkbox", "Yes, delete it", value=False)
     yield button("Delete everything", disabled=True)
 
@@ -289,38 +278,37 @@ def end(book: Book) -> Statements:
 def seat(page: ClassPage) -> Statements:
     (me,) = (one for one in page.book.learners if one.id == page.me)
     name = f" as **{me.nickname}**" if me.nickname else ""
-    yield markdown(f"You are in the class **{page.book.code}**{name}.")
+    yield from prose("you are in the", page.book.code, name)
     if page.book.place is not None:
         yield button("Go where everyone is")
     if page.book.polls:
         yield from question(page.book.polls[-1], me.id)
     else:
-        yield info("There is no question yet. It will appear here by itself; look at the lessons meanwhile.")
-    yield subheader("Your sentence")
+        yield from prose("there is no question")
+    yield from prose("your sentence")
     yield button("Let my teacher show the sentence above")
-    yield fold("Leave the class")
-    yield markdown("Your answers are deleted with you. What you answered right in the lessons stays in your browser.")
+    yield from prose("leave the class")
     yield button("Leave and delete my answers")
 
 
 def question(poll: Poll, me: int) -> Statements:
     """The right answer and why are a learner's once it is closed and revealed, the counts once it is revealed."""
     given = poll.given.get(me, frozenset())
-    yield subheader(f"Question {poll.number}")
+    yield from prose("question 2", poll.number)
     yield markdown(poll.text)
     if poll.revealed:
         yield from results(poll, poll.closed, given)
     elif given:
         chosen = " and ".join(poll.options[n] for n in sorted(given))
-        yield Statement("success", f"Your answer is counted: {chosen}")
+        yield from prose("your answer is counted", chosen)
     elif poll.closed:
-        yield info("This question is closed.")
+        yield from prose("this question is closed")
     if given or poll.closed:
         return
     if poll.several:
         for option in poll.options:
             yield control("checkbox", option, value=False)
-        yield caption("More than one may be right.")
+        yield from prose("more than one may")
     else:
         yield control("radio", "Your answer", options=list(poll.options), value=None)
     yield button("Answer", disabled=True)
@@ -332,11 +320,11 @@ def question(poll: Poll, me: int) -> Statements:
 def strip(page: ClassPage) -> Statements:
     book = page.book
     if page.me is None:
-        yield markdown(f"You teach **{book.code}** · {len(book.here)} here")
+        yield from prose("you teach here", book.code, len(book.here))
         yield button("Everyone here now", help="Brings all learners to this page as it is.")
         yield link("To your class →", "teach")
         return
-    yield markdown(f"Class **{book.code}**" + (f" · **{book.title}**" if book.title else ""))
+    yield from prose("class", book.code, f" · **{book.title}**" if book.title else "")
     if book.place is not None and book.place != page.slug:
         yield button("Go where everyone is")
     newest = book.polls[-1] if book.polls else None

@@ -2,22 +2,24 @@
 
 import ast
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from tests.oracle.approved import Prose
 from tests.oracle.claims import (
     FillIn,
     Question,
+    Series,
     announcement,
     caption,
     code,
+    columns,
     download,
     fold,
-    markdown,
     matrix,
     number,
     question,
@@ -29,6 +31,8 @@ from tests.oracle.page import READABLE, Page, tensor
 from tests.oracle.statement import Statement
 from tests.oracle.words import Piece, inline, visible
 from tests.oracle.worked import Step, steps, worked
+
+prose = Prose("common")
 
 ROOT = Path(__file__).parents[2]
 
@@ -245,23 +249,19 @@ def check_cell(shown: Shown) -> Statements:
     """How the chosen cell came about, and the lines that compute it again."""
     value = float(tensor(shown.oracle, shown.name)[shown.index])
     row, column = (inline(side[n]) for side, n in zip((shown.rows, shown.columns), shown.cell, strict=True))
-    yield markdown(
-        f"**How did this {number(value)} come about?** Row **{row}**, column **{column}**. Choose another cell by a "
-        "click, or with the arrow keys and Enter."
-    )
+    yield from prose("how did this come", number(value), row, column)
     row, column = (side[n] for side, n in zip((shown.rows, shown.columns), shown.cell, strict=True))
     yield announcement(f"Now worked out: row {visible(row)}, column {visible(column)}, {number(value)}.")
     step = worked(shown.oracle, shown.name, shown.index)
     yield from steps(step)
-    yield caption("Numbers are shown rounded and were computed unrounded.")
+    yield from prose("numbers are shown rounded")
     if step.blank:
         yield FillIn(step.blank.formula, step.blank.answer)
     yield from compute_it_yourself(step, value)
 
 
 def compute_it_yourself(step: Step, value: float) -> Statements:
-    yield fold("Compute it yourself")
-    yield markdown("Download the numbers this step starts from, then run these lines in Python, in the same folder.")
+    yield from prose("compute it yourself")
     yield download("Download numbers.npz")
     *lines, last = step.snippet.splitlines()
     result, _, note = last.partition("  # ")
@@ -284,8 +284,39 @@ def compute_it_yourself(step: Step, value: float) -> Statements:
 
 def numbers_of_figure(head: Sequence[str], *rows: Sequence[str]) -> Statements:
     """The table behind a fold below a figure."""
-    yield fold("The numbers of the figure")
+    yield from prose("the numbers of the")
     yield table(head, *rows)
+
+
+def chart_and_numbers(
+    labelled: str,
+    labels: Sequence[str],
+    series: Sequence[Series],
+    write: Callable[[float], str] = number,
+    **chart: Any,
+) -> Statements:
+    """A column chart (see `claims.columns`) with its own table below."""
+    yield columns(labels, series, **chart)
+    rows = ((name, *(write(one.values[n]) for one in series)) for n, name in enumerate(labels))
+    yield from numbers_of_figure((labelled, *(one.name for one in series)), *rows)
+
+
+def pieces_before_after(page: Page, before: Array, after: Array, names: tuple[str, str]) -> Statements:
+    """The probabilities (T) of the pieces of the translation before and after a change, as bars and in numbers."""
+    texts = [piece.text for piece in page.labels[:READABLE]]
+    yield columns(
+        texts,
+        [Series(name, values[:READABLE]) for name, values in zip(names, (before, after), strict=True)],
+        alt=f"Two bars for each of {len(texts)} pieces: its probability {names[0]}, and {names[1]}.",
+        axis="probability",
+        limit=1.0,
+    )
+    lines = zip(texts, before, after, strict=False)
+    yield from numbers_of_figure(
+        ("piece", *names, "change"), *((text, number(b), number(a), number(a - b)) for text, b, a in lines)
+    )
+    if len(before) > READABLE:
+        yield from prose("what is said is about all", READABLE, len(before))
 
 
 def heads_before_after(
@@ -312,7 +343,7 @@ def heads_before_after(
     if max(whole.shape) > READABLE:
         sides = zip(whole.shape, ("rows", "columns"), strict=True)
         parts = [f"the first {READABLE} of {size} {side}" for size, side in sides if size > READABLE]
-        yield caption(f"Shown: {' and '.join(parts)}.")
+        yield from prose("shown", " and ".join(parts))
 
 
 def which_piece(text: str, values: Array, sequence: Sequence[Piece], why: str) -> Question:

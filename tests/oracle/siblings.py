@@ -11,13 +11,16 @@ import numpy as np
 from safetensors.numpy import load_file
 
 from tests.oracle import claims
+from tests.oracle.approved import Prose
 from tests.oracle.claims import number
-from tests.oracle.common import KINDS, Statements, numbers_of_figure
+from tests.oracle.common import KINDS, Statements, chart_and_numbers, numbers_of_figure
 from tests.oracle.decode import Writer, greedy
 from tests.oracle.forward import EMBEDDING, EOS, FOLDER, MAX_PIECES, SOS, Array, positions, softmax, source_ids
 from tests.oracle.page import READABLE, Page
 from tests.oracle.variants import Variant, relative_bias
 from tests.oracle.words import inline, pieces, text_of
+
+prose = Prose("siblings")
 
 MODELS = FOLDER.parent
 PARTS = ("positions", "norm", "norm_place", "activation")
@@ -132,11 +135,7 @@ def two_siblings(page: Page, part: str) -> Statements:
     known = names()
     if len(known) < 2:
         return
-    yield claims.subheader("Two trained siblings side by side")
-    yield claims.markdown(
-        "Small translators, trained alike on the same sentences. Each is named after the one part in which it differs; "
-        "those named *plain* differ in the random numbers that training began with."
-    )
+    yield from prose("two trained siblings side")
     plain = next((name for name in known if name.startswith("plain")), known[0])
     other = next((name for name in known if name.startswith(part)), known[int(plain == known[0])])
     chosen = []
@@ -161,13 +160,10 @@ def two_siblings(page: Page, part: str) -> Statements:
     )
     for name, run, chance, short in zip(chosen, runs, chances, cut, strict=True):
         if short:
-            yield claims.info(
-                f"{name} has vectors for {config_of(name)['max_len']} positions and your sentence needs {length}, so "
-                "it cannot read it: shorten it, or choose another sibling."
-            )
+            yield from prose("has vectors for positions", name, config_of(name)["max_len"], length)
         else:
             yield from one_sibling(name, run, chance, kind)
-    yield claims.fold("What was measured of these siblings")
+    yield from prose("what was measured of")
     yield from sibling_table(part)
 
 
@@ -187,7 +183,7 @@ def with_plain(part: str) -> list[str]:
 def sibling_table(part: str) -> Statements:
     shown = with_plain(part)
     if len(shown) < 2:
-        yield claims.caption("Too few siblings come with the app to compare them.")
+        yield from prose("too few siblings come")
         return
     file = MODELS / "speed.json"
     speeds = json.loads(file.read_text())["ratios"] if file.exists() else {}
@@ -199,22 +195,18 @@ def sibling_table(part: str) -> Statements:
     plain = [name for name in shown if name.startswith("plain")]
     others = [name for name in shown if name not in plain]
     if len(plain) < 2:
-        yield claims.markdown("With fewer than two plain siblings nobody can say which differences are chance.")
+        yield from prose("with fewer than two")
     else:
         loss, bleu = (
             number(np.ptp([one[name] for name in plain]), n) for one, n in zip(values.values(), (3, 1), strict=True)
         )
-        yield claims.markdown(
-            f"The {len(plain)} plain ones differ in their random numbers alone, and still by up to **{loss}** in loss "
-            f"and **{bleu}** in BLEU. A sibling that is no further than this from their mean is marked *noise*: chance "
-            "may have made the difference. So few plain ones measure chance only roughly."
-        )
+        yield from prose("the plain ones differ", len(plain), loss, bleu)
         if others:
             loss, bleu = (
                 ", ".join(f"**{name}**" for name in others if not is_noise(one, plain, name)) or "none"
                 for one in values.values()
             )
-            yield claims.markdown(f"Beyond the noise in loss: {loss}. In BLEU: {bleu}.")
+            yield from prose("beyond the noise in", loss, bleu)
     speed = ["speed"] if speeds else []
     yield claims.table(
         ("sibling", "loss", "against the plain", "BLEU", "against the plain", *speed, "parameters"),
@@ -232,12 +224,10 @@ def sibling_table(part: str) -> Statements:
             for name in shown
         ),
     )
-    yield claims.caption(
-        "Loss: cross-entropy on the validation pairs, in nats a piece; less is better. BLEU: of the greedy "
-        f"translations of {measured(shown[0])['test']['greedy']['sentences']:,} sentences that none of them "
-        "learned from; more is better. *Against the plain*: minus the mean of the plain ones."
-        + " Speed: pieces written a second, as a multiple of those of plain-1."
-        * bool(speeds)
+    yield from prose(
+        "loss cross-entropy on the",
+        f"{measured(shown[0])['test']['greedy']['sentences']:,}",
+        " Speed: pieces written a second, as a multiple of those of plain-1." * bool(speeds),
     )
 
 
@@ -265,12 +255,7 @@ def longer_texts(page: Page) -> Statements:
     losses = {name: measured(name)["longer"]["loss"] for name in shown}
     spans = list(losses[plain[0]])
     most = config_of(plain[0])["max_len"]
-    yield claims.subheader("Texts longer than any in training")
-    yield claims.markdown(
-        f"No text that the siblings learned from has more than **{most}** pieces. Here sentences that they never saw "
-        "are joined to longer and longer texts. A point is the loss of the pieces at these positions, when the right "
-        "ones before them are given."
-    )
+    yield from prose("texts longer than any", most)
     near, far = (lowest_and_highest(losses, span) for span in (spans[0], spans[-1]))
     looks = [("#808a96", "circle-open", 1)] * len(plain) + [
         ("#0072B2", "circle", 2), ("#E69F00", "square", 2), ("#CC79A7", "diamond", 2), ("#009E73", "cross", 2),
@@ -302,10 +287,7 @@ def longer_texts(page: Page) -> Statements:
         assert all(config_of(name)["positions"] == "learned" for name in short)
         said.append(f"No number there: {', '.join(short)}, with vectors for {most} positions and none beyond.")
     yield claims.markdown(" ".join(said))
-    yield claims.caption(
-        "Length is not all that is new to them: in training a text was at most two sentence pairs joined, here it is "
-        "many. So compare the lines with one another, not the ends of one line."
-    )
+    yield from prose("length is not all")
     yield from numbers_of_figure(
         ("sibling", *spans),
         *((name, *("" if one is None else number(one, 2) for one in losses[name].values())) for name in shown),
@@ -315,10 +297,7 @@ def longer_texts(page: Page) -> Statements:
 def lowest_and_highest(losses: dict[str, dict[str, float | None]], span: str) -> str:
     ranked = sorted((loss, name) for name, by_span in losses.items() if (loss := by_span[span]) is not None)
     (low, best), (high, worst) = ranked[0], ranked[-1]
-    return (
-        f"At positions {span} the lowest loss is {number(low, 2)}, that of {best}, and the highest {number(high, 2)}, "
-        f"that of {worst}."
-    )
+    return prose.line("at positions the lowest", span, number(low, 2), best, number(high, 2), worst)
 
 
 def count(name: str) -> int:
@@ -328,18 +307,16 @@ def count(name: str) -> int:
 
 def one_sibling(name: str, run: Sibling, chance: Array, kind: str) -> Statements:
     src, labels, tgt = (pieces(ids) for ids in (run.ids["encoder"], run.labels, [SOS, *run.labels[:-1]]))
-    yield claims.markdown(f"{inline(name)} writes **{inline(text_of(run.labels) or '(nothing)')}**")
+    yield from prose("writes", inline(name), inline(text_of(run.labels) or "(nothing)"))
     texts = [piece.text for piece in labels[:READABLE]]
-    yield claims.columns(
+    yield from chart_and_numbers(
+        "piece",
         texts,
         [claims.Series("probability", chance[:READABLE])],
+        claims.chance,
         alt=f"A bar for each of {len(texts)} pieces that {name} wrote: its probability.",
         axis=name,
         limit=1.0,
-    )
-    yield from numbers_of_figure(
-        ("piece", "probability"),
-        *((text, claims.chance(one)) for text, one in zip(texts, chance[:READABLE], strict=True)),
     )
     last = run.config["n_layers"] - 1
     path, part = KINDS[kind].path.format(last), np.s_[:READABLE, :READABLE]

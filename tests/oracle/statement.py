@@ -6,7 +6,7 @@ A claim is a statement too. Where the page shows a rounded number, the claim hol
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -25,11 +25,13 @@ class Statement:
     part: of the lesson: idea, see, do, check, predict, code; "frame" is what stands around them
     kind: "markdown", "caption", "table", "matrix", … : see `tests.oracle.reader`
     content: text, or names and their values, or a list
+    source: of a claim's words, if they are approved text (see `tests.oracle.approved`)
     """
 
     kind: str
     content: Any
     part: str = ""
+    source: Any = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
         return f"{self.kind} {plainly(self.content)}"
@@ -198,18 +200,33 @@ def _mapping_difference(claimed: Mapping[str, Any], shown: Any, at: str) -> str:
     return next((d for name in claimed if (d := difference(claimed[name], shown[name], f"{at}.{name}"))), "")
 
 
-def _text_agrees(claimed: str, shown: str) -> bool:
-    """Whether a text is the claimed one, each number in it within half a unit of its last decimal."""
-    if _OPEN not in claimed:
-        return claimed == shown
-    *parts, last = (part for part in re.split(f"({_OPEN}.*?{_CLOSE})", claimed, flags=re.DOTALL))
+def _pattern(claimed: str) -> tuple[str, list[list[str]]]:
+    """What a claimed text looks like on a page, with a group for each number in it, and the exact numbers."""
     pattern, exact = "", []
-    for part in (*parts, last):
+    for part in re.split(f"({_OPEN}.*?{_CLOSE})", claimed, flags=re.DOTALL):
         if part.startswith(_OPEN):
             exact.append(part[1:-1].split("|"))
             pattern += r"(0\.000|\d\.\d · 10⁻[⁰-⁹¹²³]+)" if exact[-1][0] == "rounding" else _SHOWN
         else:
             pattern += re.escape(part)
+    return pattern, exact
+
+
+def occurrences(claimed: str, shown: str) -> list[tuple[int, int]]:
+    """Where a claimed text, its numbers rounded, stands in a shown one: begin and end of each."""
+    pattern, exact = _pattern(claimed)
+    return [
+        found.span(1)
+        for found in re.finditer(f"(?=({pattern}))", shown, re.DOTALL)
+        if all(_number_agrees(*one, text) for one, text in zip(exact, found.groups()[1:], strict=True))
+    ]
+
+
+def _text_agrees(claimed: str, shown: str) -> bool:
+    """Whether a text is the claimed one, each number in it within half a unit of its last decimal."""
+    if _OPEN not in claimed:
+        return claimed == shown
+    pattern, exact = _pattern(claimed)
     found = re.fullmatch(pattern, shown, re.DOTALL)
     return bool(found) and all(_number_agrees(*one, text) for one, text in zip(exact, found.groups(), strict=True))
 
@@ -231,7 +248,29 @@ def _number_agrees(style: str, second: str, third: str, shown: str) -> bool:
 
 
 def compare(claimed: Sequence[Statement], shown: Sequence[Statement]) -> list[str]:
-    """What is shown and not claimed, and what is claimed and not shown, each as a message; order counts.
+    """What is shown and not claimed, and what is claimed and not shown, each as a message; order counts."""
+    messages = []
+    for mine, theirs in paired(claimed, shown):
+        if mine is None:
+            messages.append(f"shown, but nobody claims it: {theirs.part}: {theirs}")
+        elif theirs is None:
+            messages.append(f"claimed, but not shown: {mine.part}: {mine}{_approved_in(mine)}")
+        elif not agrees(mine, theirs):
+            where = difference(mine.content, theirs.content)
+            messages.append(f"not as claimed: {theirs.part}: {theirs.kind}{where}{_approved_in(mine)}")
+    return messages
+
+
+def _approved_in(one: Statement) -> str:
+    """Where its words stand, and how they are renewed."""
+    if one.source is None:
+        return ""
+    file = one.source.prose.file
+    return f"\n    is [{one.source.run}] of {file.name}; if the page is right: python -m tests.approve {file.stem}"
+
+
+def paired(claimed: Sequence[Statement], shown: Sequence[Statement]) -> list[tuple[Any, Any]]:
+    """Each claim with what is shown in its place, in the order of the page; None stands for what is missing.
 
     The two are aligned as a whole, so that one missing statement does not make all that follow seem wrong.
     """
@@ -242,12 +281,13 @@ def compare(claimed: Sequence[Statement], shown: Sequence[Statement]) -> list[st
     for i in range(n - 1, -1, -1):
         for j in range(m - 1, -1, -1):
             best[i, j] = best[i + 1, j + 1] + 1 if same[i][j] else max(best[i + 1, j], best[i, j + 1])
-    messages, i, j = [], 0, 0
+    pairs: list[tuple[Any, Any]] = []
     lost: list[Statement] = []
     extra: list[Statement] = []
+    i = j = 0
     while i < n or j < m:
         if i < n and j < m and same[i][j]:
-            messages += _gap(lost, extra)
+            pairs += [*_gap(lost, extra), (claimed[i], shown[j])]
             lost, extra, i, j = [], [], i + 1, j + 1
         elif j == m or (i < n and best[i + 1, j] >= best[i, j + 1]):
             lost.append(claimed[i])
@@ -255,18 +295,16 @@ def compare(claimed: Sequence[Statement], shown: Sequence[Statement]) -> list[st
         else:
             extra.append(shown[j])
             j += 1
-    return messages + _gap(lost, extra)
+    return pairs + _gap(lost, extra)
 
 
-def _gap(claimed: list[Statement], shown: list[Statement]) -> list[str]:
-    """Messages for what stands between two statements that agree; those of one kind are meant for each other."""
-    messages = []
+def _gap(claimed: list[Statement], shown: list[Statement]) -> list[tuple[Any, Any]]:
+    """What stands between two statements that agree; those of one kind are meant for each other."""
     left = list(claimed)
+    pairs: list[tuple[Any, Any]] = []
     for one in shown:
         meant = next((c for c in left if c.kind == one.kind), None)
-        if meant is None:
-            messages.append(f"shown, but nobody claims it: {one.part}: {one}")
-        else:
+        if meant is not None:
             left.remove(meant)
-            messages.append(f"not as claimed: {one.part}: {one.kind}{difference(meant.content, one.content)}")
-    return messages + [f"claimed, but not shown: {one.part}: {one}" for one in left]
+        pairs.append((meant, one))
+    return pairs + [(one, None) for one in left]

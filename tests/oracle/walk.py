@@ -31,7 +31,7 @@ def claims_of(slug: str) -> ModuleType | None:
 def unclaimed(app: AppTest, module: ModuleType, page: Page) -> list[str]:
     """What is shown and not claimed, or claimed and not shown, in any part of the page."""
     shown = read(app)
-    parts = dict.fromkeys(("frame", *(PARTS if hasattr(module, "idea") else ()), *(s.part for s in shown)))
+    parts = dict.fromkeys(("frame", *(PARTS if hasattr(module, "predict") else ()), *(s.part for s in shown)))
     return [
         message
         for part in parts
@@ -39,10 +39,15 @@ def unclaimed(app: AppTest, module: ModuleType, page: Page) -> list[str]:
     ]
 
 
+def part_of(module: ModuleType, part: str) -> Any:
+    """What claims a part of a page: a function, or a run of its approved text; None if nothing does."""
+    return getattr(module, part, None) or (module.prose.whole(part) if hasattr(module, "prose") else None)
+
+
 def claimed(module: ModuleType, page: Page, part: str) -> Iterator[Statement]:
     """Everything that a part of a page must show, its heading first; what is no lesson has a frame alone."""
     frame = functools.partial(lesson_frame, on_stage=getattr(module, "on_stage", None))
-    make = getattr(module, part, frame if part == "frame" else lambda page: ())
+    make = part_of(module, part) or (frame if part == "frame" else lambda page: ())
     if page.switch("present") and part != "frame":
         if part not in (STEPS[presented(page)], "check" if STEPS[presented(page)] == "see" else ""):
             return
@@ -66,12 +71,12 @@ def answered(app: AppTest, module: ModuleType, page: Page, nth: int = 0) -> list
     In the first state that is tried (nth = 0) in every way; in a later one with one wrong answer, another in each, and
     the right one. So every answer is given in some state, and the right one, which the key decides, in all.
     """
-    if not hasattr(module, "idea"):
+    if not hasattr(module, "predict"):
         return []
     if page.switch("present"):
         return []
-    questions = [one for one in module.predict(page) if isinstance(one, Question)]
-    blanks = [one for one in module.check(page) if isinstance(one, FillIn)]
+    questions = [one for one in part_of(module, "predict")(page) if isinstance(one, Question)]
+    blanks = [one for one in part_of(module, "check")(page) if isinstance(one, FillIn)]
     return [*answers(app, questions, nth), *(message for one in blanks for message in filled_in(app, one))]
 
 
@@ -109,18 +114,18 @@ def answers(app: AppTest, questions: list[Question], nth: int) -> list[str]:
     messages = []
     for n, question in enumerate(questions):
         if len(questions) > 1:
-            _element(app, "part_predict", "button_group").set_value(str(n + 1)).run()
-        messages += compare(list(asked(question)), read_block(_block(app, "question"), "predict"))
+            element(app, "part_predict", "button_group").set_value(str(n + 1)).run()
+        messages += compare(list(asked(question)), read_block(block(app, "question"), "predict"))
         *wrong, right_one = possible_answers(question)
         tried = [wrong[nth % len(wrong)]] if nth else wrong
         for chosen in (*tried, right_one):
-            _choose(_block(app, "question"), chosen)
-            if _element(app, "question", "button").disabled:  # until something was chosen
+            choose(block(app, "question"), chosen)
+            if element(app, "question", "button").disabled:  # until something was chosen
                 app.run()
-            _element(app, "question", "button").set_value(True)
+            element(app, "question", "button").set_value(True)
             app.run()
-            said = [s for s in read_block(_block(app, "part_predict"), "predict") if s.kind in ("success", "warning")]
-            said += read_block(_block(app, "part_predict"), "predict")[-1:]
+            said = [s for s in read_block(block(app, "part_predict"), "predict") if s.kind in ("success", "warning")]
+            said += read_block(block(app, "part_predict"), "predict")[-1:]
             right = n + (chosen == question.right)
             score = f"Your score: {right} right of {n + 1} answered. You may answer again; the last answer counts."
             messages += [
@@ -138,17 +143,17 @@ def possible_answers(question: Question) -> list[frozenset[int]]:
     return [chosen for chosen in dict.fromkeys(found) if chosen != question.right] + [question.right]
 
 
-def _block(app: AppTest, key: str) -> Any:
+def block(app: AppTest, key: str) -> Any:
     (found,) = (b for b in blocks(app.main) if getattr(b, "key", None) == key)
     return found
 
 
-def _element(app: AppTest, key: str, kind: str) -> Any:
+def element(app: AppTest, key: str, kind: str) -> Any:
     """The first element of a kind in the container with this key."""
-    return next(b for b in blocks(_block(app, key)) if b.type == kind)
+    return next(b for b in blocks(block(app, key)) if b.type == kind)
 
 
-def _choose(block: Any, chosen: frozenset[int]) -> None:
+def choose(block: Any, chosen: frozenset[int]) -> None:
     boxes = [b for b in blocks(block) if b.type == "checkbox"]
     for n, box in enumerate(boxes):
         box.set_value(n in chosen)
@@ -181,7 +186,7 @@ def filled_in(app: AppTest, one: FillIn) -> list[str]:
         tries.append((-nearly, Statement("warning", "The size is right, the sign is not. Minus times minus is plus.")))
     messages = []
     for given, says in tries:
-        _element(app, "fill_in", "number_input").set_value(given).run()
-        said = read_block(_block(app, "fill_in"), "check")[2:]
+        element(app, "fill_in", "number_input").set_value(given).run()
+        said = read_block(block(app, "fill_in"), "check")[2:]
         messages += [f"to {one.formula}, filled in {given}: {message}" for message in compare([says], said)]
     return messages

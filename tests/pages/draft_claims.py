@@ -1,12 +1,14 @@
-"""Writes the first draft of a lesson's claims: everything that its page shows in one state, as claims to be judged.
+"""Writes the first draft of a lesson's claims: everything that its page shows in one state, to be judged.
 
     python -m tests.pages.draft_claims scaled-dot-product stage="4 times V" > tests/oracle/pages/scaled_dot_product.py
 
-The draft runs, and nearly all of it holds in this state; the test says what does not, the arrays first, which are left
-out. Every number and every name of a piece in it is a copy: replace each by a computation from the oracle.
+Prose goes to `tests/approved/`. The draft runs, and nearly all of it holds in this state; the test says what does not,
+the arrays first, which are left out. Every number and every name of a piece in it is a copy, in the approved text too:
+put a hole in the place of each, and compute what stands there from the oracle.
 """
 
 import inspect
+import itertools
 import re
 import sys
 import textwrap
@@ -18,6 +20,7 @@ import numpy as np
 from streamlit.testing.v1 import AppTest
 
 from tests.oracle import claims
+from tests.oracle.approved import TEXTS, Line, Prose
 from tests.oracle.reader import read
 from tests.oracle.statement import Statement
 from tests.oracle.walk import PARTS
@@ -28,10 +31,12 @@ from ui.course.quiz import Question
 HEAD = '''"""What the lesson {slug} must show."""
 
 from tests.oracle import claims
+from tests.oracle.approved import Prose
 from tests.oracle.common import Statements, check_cell, code_part, shown_tensor, tensor_matrix
 from tests.oracle.page import Page
 from tests.oracle.statement import Statement
 
+prose = Prose("{slug}")
 # Two at least; see tests/oracle/README.md for which.
 STATES = ({state}, {{"sentence": "Go"}})
 '''
@@ -75,8 +80,6 @@ def claim(statement: Statement) -> str:
             return call(f"claims.{_CONTROLS[content['type']]}", **named)
         return call("claims.control", content["type"], **named)
     function = getattr(claims, kind, None)
-    if function and isinstance(content, str):
-        return call(f"claims.{kind}", content)
     if function and kind == "table":
         return call("claims.table", *map(tuple, content))
     if function and kind == "link":
@@ -100,25 +103,19 @@ def tensor_of(statement: Statement) -> str | None:
     return f'shown_tensor(page, "{name}"{more})'
 
 
-def question(one: Question) -> str:
+def question(one: Question, prose: Prose) -> str:
     def read_as(text: str) -> str:
         return text if "$" in text else re.sub(r"\\([^\w\s])", r"\1", text)  # escapes are gone when a page is read
 
-    right: Any = sorted(one.correct) if one.several else min(one.correct)
-    wrong = {n: read_as(text) for n, text in one.wrong.items()}
-    return call(
-        "claims.question",
-        read_as(one.text),
-        list(map(read_as, one.options)),
-        right=right,
-        why=read_as(one.why),
-        wrong=wrong,
-    )
+    said = [("question", one.text), *(("option", text) for text in one.options), ("why", one.why)]
+    said += [(f"wrong {n}", text) for n, text in one.wrong.items()]
+    name = prose.add([Line(kind, read_as(text)) for kind, text in said])
+    return f"    yield prose.question({name!r}, {sorted(one.correct) if one.several else min(one.correct)})"
 
 
-def part_of_draft(part: str, shown: Sequence[Statement], slug: str, app: AppTest) -> Iterator[str]:
+def part_of_draft(part: str, shown: Sequence[Statement], slug: str, app: AppTest, prose: Prose) -> Iterator[str]:
     if part == "predict":
-        yield from map(question, app.session_state["asked"][1])
+        yield from (question(one, prose) for one in app.session_state["asked"][1])
         return
     if part == "code":
         objects = [inspect.unwrap(one) for one in COURSE.lesson(slug).code]
@@ -127,29 +124,43 @@ def part_of_draft(part: str, shown: Sequence[Statement], slug: str, app: AppTest
         return
     tensors = [tensor for one in shown if one.part == "see" and (tensor := tensor_of(one))]
     statements = [one for one in shown if one.part == part and (one.kind, one.content) != ("header", part.capitalize())]
-    for one in statements:
+    is_text = [one.kind in TEXTS for one in statements]
+    if statements and all(is_text):
+        prose.add([Line(one.kind, one.content) for one in statements], part)
+        return
+    for n, one in enumerate(statements):
         if part == "check" and tensors and one.kind == "markdown" and one.content.startswith("**How did this"):
             yield f"    yield from check_cell({tensors[-1]})"
             return
         if part == "see" and (tensor := tensor_of(one)):
             named = ", ".join(f"{n}={literal(one.content[n])}" for n in ("title", "how_to_read"))
             yield f"    yield from tensor_matrix({tensor}, {named})"
-        elif not (
-            part == "see" and tensors and str(one.content).startswith("Shown: the first")
-        ):  # said with its matrix
+        elif part == "see" and tensors and str(one.content).startswith("Shown: the first"):
+            pass  # said with its matrix
+        elif not is_text[n]:
             yield claim(one)
+        elif n == 0 or not is_text[n - 1]:
+            run = list(itertools.takewhile(lambda one: one.kind in TEXTS, statements[n:]))
+            yield f"    yield from prose({prose.add([Line(one.kind, one.content) for one in run])!r})"
 
 
-def draft(slug: str, **state: str) -> str:
-    app = opened(slug, **state)
-    shown = read(app)
-    parts = (
-        f"\n\ndef {part}(page: Page) -> Statements:\n"
-        + ("\n".join(part_of_draft(part, shown, slug, app)) or "    yield from ()")
-        for part in PARTS
-    )
-    return HEAD.format(slug=slug, state=state) + "\n".join(parts)
+def draft(slug: str, **state: str) -> tuple[str, Prose]:
+    """A module of claims, and the prose that it names."""
+    app, prose = opened(slug, **state), Prose(slug)
+    prose.runs, prose.sections = {}, {}
+    shown, parts = read(app), []
+    for part in PARTS:
+        known = set(prose.runs)
+        lines = list(part_of_draft(part, shown, slug, app, prose))
+        if new := [name for name in prose.runs if name not in known]:
+            prose.sections[new[0]] = part
+        if lines or part not in prose.runs:
+            lines = lines or ["    yield from ()"]
+            parts.append("\n".join([f"\n\ndef {part}(page: Page) -> Statements:", *lines]))
+    return HEAD.format(slug=slug, state=state) + "\n".join(parts), prose
 
 
 if __name__ == "__main__":
-    print(draft(sys.argv[1], **dict(pair.split("=", 1) for pair in sys.argv[2:])))
+    module, prose = draft(sys.argv[1], **dict(pair.split("=", 1) for pair in sys.argv[2:]))
+    prose.write()
+    print(module)

@@ -40,6 +40,11 @@ local_script_runner.require_widgets_deltas = _wait
 
 ROOT = Path(__file__).parents[2]
 ROUTER = ROOT / "pages" / "router" / "script.py"
+# Pages that are no lesson, by the name of their claims; FOREIGN show strangers' models (`tests.hub.small_models`).
+OTHERS = {name: ROOT / "pages" / f"{name}.py" for name in ("home", "about", "results")}
+OTHERS |= {"bertviz": ROOT / "pages" / "explore" / "bertviz.py"}
+OTHERS |= {name: ROOT / "pages" / "classes" / f"{name}.py" for name in ("join", "teach")}
+FOREIGN = {name: ROOT / "pages" / "explore" / f"{name}.py" for name in ("any_model", "compare")}
 
 
 def address(page: Path) -> str:

@@ -9,7 +9,7 @@ import torch
 from streamlit.testing.v1 import AppTest
 from torch.nn import functional
 
-from experiments.blocks.deep_stack import JOINTS, deep_run
+from experiments.blocks.deep_stack import deep_run
 from experiments.writing.examples import example_sentences
 from tests.oracle.forward import Forward, source_ids
 from tests.pages.kit import ROOT, component, markdown, numbers_in, opened, size, table, values, verdict
@@ -86,22 +86,6 @@ def test_a_sentence_of_the_examples_does_not_stand_beside_itself() -> None:
     others = [sentence for sentence in OTHERS if sentence != OTHERS[1]][:3]
     count = sum(len(rows(sentence, name)) for sentence in (OTHERS[1], *others))
     assert f"over the {count} pieces" in markdown(at("Encoder", 3, "after feed-forward", sentence=OTHERS[1]))
-
-
-@pytest.mark.parametrize(("depth", "draw"), [("2", ""), ("24", "3"), ("", "")])
-def test_the_deep_stack(depth: str, draw: str) -> None:
-    app = opened(PAGE, **{key: text for key, text in (("depth", depth), ("draw", draw)) if text})
-    n, seed = int(depth or 24), int(draw or 0)
-    (chart,) = (json.loads(c.proto.spec) for c in app.get("plotly_chart") if c.key == "gradients")
-    runs = {joint: deep_run(joint, n, seed) for joint in JOINTS}
-    for line in chart["data"]:
-        assert line["y"] == pytest.approx(runs[line["name"]].gradients, rel=1e-6)
-    for joint, gradient, alike in table(app, "build"):
-        run = runs[joint]
-        assert size(gradient.replace(",", "")) == pytest.approx(
-            run.gradients[0], rel=0.06, abs=5e-4 if "·" not in gradient else 0
-        )
-        assert float(alike.replace("−", "-")) == pytest.approx(run.alike[min(3, n)], abs=0.006)
 
 
 @pytest.mark.parametrize("draw", ["9", "-1", "x", "99999", ""])

@@ -1,18 +1,19 @@
 """Nothing is shown that no oracle claims: every statement of every lesson, computed again by tests/oracle."""
 
+import ast
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from hub.export.folder import export
 from tests.course import LESSONS
-from tests.hub.small_models import FAMILIES, make
+from tests.hub.small_models import stand_in_models
+from tests.oracle import approved
 from tests.oracle.course import COURSE
 from tests.oracle.page import Page
-from tests.oracle.walk import State, answered, claims_of, unclaimed
+from tests.oracle.walk import PARTS, State, answered, claims_of, unclaimed
 from tests.pages.draft_claims import draft
-from tests.pages.kit import ROOT, opened
+from tests.pages.kit import FOREIGN, OTHERS, opened
 from ui.course.lesson import COURSE as APP
 from ui.course.lesson import Lesson
 
@@ -32,8 +33,9 @@ def test_every_statement_of_a_lesson_is_claimed(lesson: Lesson) -> None:
 
 
 def test_a_draft_of_claims_runs_and_leaves_out_arrays_alone() -> None:
-    module = ModuleType("draft")
-    exec(draft("scaled-dot-product"), vars(module))
+    module, (text, prose) = ModuleType("draft"), draft("scaled-dot-product")
+    exec(text, vars(module))
+    vars(module)["prose"] = prose  # instead of what is approved
     messages = unclaimed(opened("scaled-dot-product"), module, Page("scaled-dot-product", module.STATES[0]))
     assert [one for one in messages if "to be computed" not in one] == []
 
@@ -43,28 +45,16 @@ def test_the_navigation_lists_the_course_in_its_order() -> None:
     assert shown == [(place.section, place.slug, place.title) for place in COURSE]
 
 
-OTHERS = {"home": "home.py", "about": "about.py", "results": "results.py", "bertviz": "explore/bertviz.py"}
-OTHERS |= {"join": "classes/join.py", "teach": "classes/teach.py"}
-FOREIGN = {"any_model": "explore/any_model.py", "compare": "explore/compare.py"}
-
-
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("name", OTHERS)
 def test_every_statement_of_another_page_is_claimed(name: str) -> None:
-    check_page(name, ROOT / "pages" / OTHERS[name])
+    check_page(name, OTHERS[name])
 
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("models")
-    for family in ("bert", "gpt2", "t5"):
-        make(family, folder / family)
-    export(folder / "ours")
-    # So many weights that a view cannot hold all layers.
-    model, configuration, settings, tokenizer = FAMILIES["gpt2"]
-    large = model(configuration(**settings | {"vocab_size": len(tokenizer()), "n_layer": 7, "n_head": 12}))
-    large.save_pretrained(folder / "large")
-    tokenizer().save_pretrained(folder / "large")
+    stand_in_models(folder)
     return folder
 
 
@@ -74,7 +64,7 @@ def test_every_statement_about_other_models_is_claimed(
     name: str, models: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WALKTHROUGH_MODELS", str(models))
-    check_page(name, ROOT / "pages" / FOREIGN[name])
+    check_page(name, FOREIGN[name])
 
 
 def check_page(name: str, page: str | Path, *others: State) -> None:
@@ -89,3 +79,13 @@ def check_page(name: str, page: str | Path, *others: State) -> None:
         f"\n{message}\n    with {dict(states[0])}" + f" and {len(states) - 1} more" * (len(states) > 1)
         for message, states in wrong.items()
     )
+
+
+@pytest.mark.parametrize("file", sorted(approved.FOLDER.glob("*.txt")), ids=lambda file: file.stem)
+def test_every_approved_text_is_claimed(file: Path) -> None:
+    """Each run is named by the claims; a part that is one run has its name."""
+    name = file.stem.replace("-", "_")
+    folder = approved.FOLDER.parent / "oracle"
+    (module,) = (path for path in (folder / "pages" / f"{name}.py", folder / f"{name}.py") if path.exists())
+    named = {node.value for node in ast.walk(ast.parse(module.read_text())) if isinstance(node, ast.Constant)}
+    assert approved.Prose(name).runs.keys() - named - {*PARTS} == set()

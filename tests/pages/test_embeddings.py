@@ -1,7 +1,6 @@
 """The lesson on embeddings, by what it would show; NumPy computes every number again from the shipped weights."""
 
 import html
-import json
 import re
 
 import numpy as np
@@ -9,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import tests.course  # noqa: F401 - fills the course
-from tests.pages.kit import assert_sound, component, floats, markdown, opened, table, values
+from tests.pages.kit import assert_sound, component, markdown, opened, values
 from ui import engine
 from ui.controls.vocabulary_entry import EMBEDDINGS, entries, find
 from ui.course.lesson import COURSE
@@ -116,23 +115,6 @@ def test_a_word_worth_finding_is_one_click_away() -> None:
             assert [name for name, _ in lists(page)[0]] == [entries()[i] for i in best]
 
 
-def test_the_ring_and_the_table_below_it_show_the_thirty_nearest() -> None:
-    page = opened(PAGE, find="swim")
-    swim = find("swim")[0]
-    (chart,) = (json.loads(c.proto.spec) for c in page.get("plotly_chart"))
-    around = chart["data"][-1]
-    alike = cosines_to(swim, centre=True)
-    best = np.argsort(-alike)[1:31]
-    shown = dict(zip(around["text"], np.hypot(floats(around["x"]), floats(around["y"])), strict=True))
-    assert shown.keys() == {entries()[i] for i in best}
-    for i in best:
-        assert shown[entries()[i]] == pytest.approx(1 - alike[i], abs=1e-6)
-    assert [plate["text"] for plate in chart["layout"]["annotations"]][-1] == "␣swim"
-    rows = table(page, "Piece", "Id")
-    assert [int(row[1]) for row in rows] == best.tolist()
-    np.testing.assert_allclose([number(row[2]) for row in rows], alike[best], atol=6e-5)
-
-
 def test_it_opens_on_a_word_that_works_and_says_how_near_is_near() -> None:
     rows = matrix() - matrix().mean(0)
     units = rows / np.linalg.norm(rows, axis=1, keepdims=True)
@@ -184,12 +166,6 @@ def test_a_search_means_words_and_their_beginnings(typed: str, names: list[str])
 def test_what_stands_only_inside_is_found_if_nothing_else_is() -> None:
     assert all("riday" in entries()[i] for i in find("riday"))
     assert find("riday")
-
-
-def test_plays_is_one_row_and_three_vectors() -> None:
-    for _, looked_up, above in table(opened(PAGE), "Sentences"):
-        assert number(looked_up) == 1
-        assert number(above) < 0.95
 
 
 @pytest.mark.parametrize("entry", ["7", "99999999", "-x"])

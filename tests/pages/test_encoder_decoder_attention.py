@@ -95,25 +95,6 @@ def test_it_begins_with_a_weight_between_words() -> None:
     assert whole[row, column] == whole[:5, :4].max()
 
 
-@pytest.mark.parametrize("words", ["false", "true"])
-def test_how_far_it_is_an_alignment(words: str) -> None:
-    app = opened(PAGE, sentence=CATS, layer="1", head="2", by_word=words)
-    key = "see_words" if words == "true" else "see_matrix"
-    data, shown = component(app, key), values(app, key)
-    rows = [i for i, label in enumerate(data["rows"]) if label not in (".", "<eos>")]
-    lost = [i for i in rows if data["columns"][int(shown[i].argmax())] in (".", "<eos>")]
-    what = "words" if words == "true" else "pieces of words"
-    assert f"{len(lost)} of {len(rows)} German {what} have their largest weight" in markdown(app)
-    assert lost
-    assert "Not everywhere" in markdown(app)
-
-
-def test_where_nothing_speaks_against_an_alignment_that_is_said() -> None:
-    text = markdown(opened(PAGE, layer="3", head="1"))
-    assert "**Is this an alignment?** 0 of 5 German pieces of words" in text
-    assert "It may be one here." in text
-
-
 # --- the learner's own German ----------------------------------------------------------------------------------------
 
 

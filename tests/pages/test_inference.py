@@ -103,14 +103,6 @@ def test_a_chosen_piece_is_written_and_the_model_goes_on_from_it(given: int) -> 
                 assert float(chance.replace("<0.0001", "0")) == pytest.approx(true, abs=1e-4)
 
 
-def test_a_piece_that_is_not_among_the_likeliest_is_shown_too() -> None:
-    unlikely = int(np.argsort(-writer(SENTENCE).scores(()))[500])
-    data = component(at(prefix=str(unlikely)), "theatre")
-    assert len(data["steps"][0]["candidates"]) == 11
-    assert data["steps"][0]["chosen"] == 10
-    assert data["steps"][0]["candidates"][10][0] == text_of(unlikely)
-
-
 def test_the_way_back_to_the_models_own_choice() -> None:
     page = at()
     assert page.button(key="own_choice").disabled
@@ -170,72 +162,6 @@ def test_a_step_that_cannot_be(asked: str, step: int) -> None:
 # --- Do: beam search -------------------------------------------------------------------------------------------------
 
 
-def nodes(page: AppTest) -> list[list[list[Any]]]:
-    return component(page, "beam_tree")["columns"]
-
-
-@pytest.mark.parametrize(("beam", "prefix"), [(1, ()), (3, ()), (5, ()), (3, (306,))])
-def test_the_tree_shows_what_the_search_kept_ended_and_dropped(beam: int, prefix: tuple[int, ...]) -> None:
-    page = at(method=BEAM, beam=str(beam), prefix=dotted(prefix))
-    search = decode.beam(writer(SENTENCE), beam, prefix)
-    columns = nodes(page)[len(prefix) :]
-    assert len(columns) == len(search.kept)
-    for t, (column, kept) in enumerate(zip(columns[:-1], search.kept[:-1], strict=True), len(prefix) + 1):
-        totals = [node[1] for node in column]
-        assert totals == sorted(totals, reverse=True)
-        shown = [(text, total) for text, total, state, _ in column if state == "kept"]
-        assert [text for text, _ in shown] == [text_of(ids[-1]) for ids in kept]
-        assert [total for _, total in shown] == pytest.approx(list(kept.values()), abs=1e-3)
-        ended = sorted(total for ids, total in search.finished.items() if len(ids) == t)
-        assert sorted(node[1] for node in column if node[2] == "ended") == pytest.approx(ended, abs=1e-3)
-        assert len(column) <= 2 * beam
-    assert not [node for node in columns[-1] if node[2] == "kept"]
-
-
-@pytest.mark.parametrize("alpha", ["0.0", "0.6", "2.0"])
-def test_scores_and_places_of_what_ended(alpha: str) -> None:
-    page = at(method=BEAM, beam="5", alpha=alpha)
-    search = decode.beam(writer(SENTENCE), 5)
-    a = float(alpha)
-    ranked = sorted(search.finished, key=lambda ids: -decode.penalised(search.finished[ids], len(ids), a))
-    lines = table(page, "place")
-    assert [line[1] for line in lines] == [german(ids) for ids in ranked]
-    for n, (ids, line) in enumerate(zip(ranked, lines, strict=True), 1):
-        total = search.finished[ids]
-        assert (int(line[0]), int(line[3])) == (n, len(ids))
-        assert numeral(line[2]) == pytest.approx(total, abs=1e-3)
-        assert numeral(line[4]) == pytest.approx(((5 + len(ids)) / 6) ** a, abs=1e-4)
-        assert numeral(line[5]) == pytest.approx(decode.penalised(total, len(ids), a), abs=1e-3)
-    # The winner is chosen in the tree, and its score worked out.
-    formulas = re.findall(r"\$\\displaystyle (.*)\$", markdown(page))
-    assert agree(formulas[-3]) == pytest.approx(search.finished[ranked[0]], abs=1e-3)
-    assert agree(formulas[-2]) == pytest.approx((5 + len(ranked[0])) / 6, abs=1e-4)
-    assert agree(formulas[-1]) == pytest.approx(
-        decode.penalised(search.finished[ranked[0]], len(ranked[0]), a), abs=1e-3
-    )
-
-
-def test_what_the_length_penalty_decides_is_said() -> None:
-    search = decode.beam(writer(SENTENCE), 5)
-    winners = {a: search.best(a) for a in (0.0, 2.0)}
-    text = markdown(at(method=BEAM, beam="5"))
-    if winners[0.0] == winners[2.0]:
-        assert "Here the winner is the same for α = 0 and α = 2." in text
-    else:
-        assert "Here α decides" in text
-
-
-def test_another_node_of_the_tree_is_worked_out() -> None:
-    page = at(method=BEAM, beam="3", node="2.4")
-    (_, total, state, parent), before = nodes(page)[1][3], nodes(page)[0]
-    assert component(page, "beam_tree")["selected"] == [1, 3]
-    first = re.findall(r"\$\\displaystyle (.*)\$", markdown(page))[-3]
-    assert agree(first) == pytest.approx(total, abs=1e-3)
-    assert float(first.partition(")")[0].lstrip("(")) == pytest.approx(before[parent][1], abs=1e-4)
-    if state != "ended":
-        assert "It has not ended, so it is not ranked" in markdown(page)
-
-
 def test_of_a_long_translation_the_last_log_probabilities_are_added_up() -> None:
     terms = [-0.1 * n for n in range(1, 21)]
     added, length, score = worked_score(terms, 0.6)
@@ -245,58 +171,7 @@ def test_of_a_long_translation_the_last_log_probabilities_are_added_up() -> None
     assert agree(score.formula) == pytest.approx(decode.penalised(sum(terms), 20, 0.6), abs=1e-3)
 
 
-def test_a_search_that_never_ends_says_so() -> None:
-    page = at("ฉันชอบสุนัข", method=BEAM, beam="1")
-    ended = [node for column in nodes(page) for node in column if node[2] == "ended"]
-    assert any("came to an end within 100 pieces" in i.value for i in page.info) == (not ended)
-
-
 # --- Do: sampling ----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("temperature", "top_k", "top_p", "seed"), [(1.0, 0, 1.0, 4), (1.5, 0, 0.9, 1), (0.7, 5, 1.0, 2), (0.0, 0, 0.5, 3)]
-)
-def test_sampling_keeps_and_draws_what_the_oracle_says(temperature: float, top_k: int, top_p: float, seed: int) -> None:
-    page = at(
-        "I ate an apple",
-        method=SAMPLING,
-        temperature=str(temperature),
-        top_k=str(top_k),
-        top_p=str(top_p),
-        seed=str(seed),
-        at="2",
-    )
-    generator, ids = torch.Generator().manual_seed(seed), ()
-    while ids[-1:] != (EOS,) and len(ids) < 100:
-        true = decode.filter_logits(writer("I ate an apple").scores(ids), temperature, top_k, top_p)
-        ids = (*ids, int(torch.multinomial(torch.from_numpy(true).float(), 1, generator=generator)))
-    assert [card[0] for card in component(page, "drawn_steps")["cards"]] == [text_of(id) for id in ids]
-    scores = writer("I ate an apple").scores(ids[:1])
-    probabilities, kept = np.exp(scores), decode.filter_logits(scores, temperature, top_k, top_p)
-    (line,) = (m.value for m in page.markdown if m.value.startswith("At step 2 the sampler keeps"))
-    found = re.search(r"keeps \*\*([\d,]+)\*\* of 8,000 .*: (<?[\d.]+) before, (<?[\d.]+) after", line)
-    assert found
-    assert abs(numeral(found[1]) - (kept > 0).sum()) <= 1  # at the edge of top-p two may be equally likely
-    for shown, true in ((found[2], probabilities[ids[1]]), (found[3], kept[ids[1]])):
-        assert float(shown.replace("<", "")) == pytest.approx(true, abs=1e-4)
-    for line, id in zip(table(page, "piece")[:10], np.argsort(-probabilities, kind="stable"), strict=False):
-        assert line[0] == text_of(id)
-        assert [float(n.replace("<", "")) for n in line[1:]] == pytest.approx([probabilities[id], kept[id]], abs=1e-4)
-
-
-def test_the_edges_of_sampling_are_greedy_and_say_so() -> None:
-    for parameters, says in (({"temperature": "0.0"}, "that is greedy"), ({"top_p": "0.0"}, "Top-p 0 keeps one")):
-        page = at(method=SAMPLING, **parameters)
-        assert [card[0] for card in component(page, "drawn_steps")["cards"]] == [*map(text_of, greedy(SENTENCE))]
-        assert says in markdown(page)
-
-
-def test_drawing_from_everything_leaves_out_two_marks_alone() -> None:
-    text = markdown(at("I ate an apple", method=SAMPLING)).replace("\\", "")
-    assert "keeps **7,998** of 8,000 entries" in text
-    assert "only <pad> and <sos> are left out" in text
-    assert "are left out" not in markdown(at(method=SAMPLING, top_k="3"))
 
 
 def test_draw_again_takes_the_next_seed() -> None:

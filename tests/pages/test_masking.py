@@ -41,13 +41,6 @@ def test_the_three_stages(stage: str, name: str) -> None:
     assert (component(page, "see_matrix")["hidden"] is not None) == (name != "scaled")
 
 
-def test_a_masked_cell_is_worked_out_too() -> None:
-    assert "How did this −∞ come about?" in markdown(at(cell="2.4"))
-    text = markdown(at(cell="2.4", mask_stage="3 after the softmax"))
-    assert "How did this 0.0000 come about?" in text
-    assert r"e^{-\infty} = 0 \;\Rightarrow\; 0.0000" in text
-
-
 def test_the_triangle() -> None:
     trace = engine.trace("I ate an apple")
     (body,) = (e.proto.body for e in opened(PAGE).get("html") if e.proto.body.startswith('<table class="tw-triangle"'))

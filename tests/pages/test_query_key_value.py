@@ -72,12 +72,6 @@ def test_other_matrices_on_the_same_input(kind: str, which: str) -> None:
     assert f"the same for **{same} of {len(expected)}** queries" in markdown(app)
 
 
-def test_without_matrices_a_piece_finds_itself() -> None:
-    app = opened(PAGE, sentence=SENTENCE, attention="Encoder", layer="1", matrices="No matrices: X itself")
-    found = values(app, "do_after")
-    assert (found.argmax(-1) == np.arange(len(found))).mean() > 0.8
-
-
 @pytest.mark.parametrize(
     ("part", "rows", "columns"), [("X", "tgt", 64), ("Q", "tgt", 64), ("K", "src", 64), ("V", "src", 64)]
 )

@@ -26,24 +26,6 @@ def test_thinking_machines_comes_out_as_in_the_decks() -> None:
     assert total == ["Added up:", "z₁ 0.88 v₁ + 0.12 v₂"]
 
 
-@pytest.mark.parametrize(("length", "times"), [("5", 2.02), ("100", 2.33), ("10000", 3.9)])
-def test_the_cost_of_a_text_twice_as_long(length: str, times: float) -> None:
-    d, t = 256, int(length)
-    whole = [4 * n * d**2 + 2 * n**2 * d for n in (t, 2 * t)]
-    matrices, products, together, memory = table(opened(PAGE, cost_length=length), "one attention layer")
-    assert [int(cell.replace(",", "")) for cell in together[1:3]] == whole
-    assert float(together[3]) == pytest.approx(whole[1] / whole[0], abs=0.005) == pytest.approx(times, abs=0.005)
-    assert (matrices[3], products[3], memory[3]) == ("2.00", "4.00", "4.00")
-
-
-def test_random_products_are_about_the_root_of_their_length() -> None:
-    rows = table(opened(PAGE), "length", "measured", "√d_k")
-    assert [row[0] for row in rows] == ["d_k = 4", "d_k = 16", "d_k = 64", "d_k = 256"]
-    for (_, measured, root), true in zip(rows, (2, 4, 8, 16), strict=True):
-        assert float(root) == true
-        assert float(measured) == pytest.approx(true, rel=0.03)
-
-
 def test_before_training_the_slope_is_lost_without_the_scale() -> None:
     app = opened(PAGE, sentence=SENTENCE, layer="1", scale_model="The same model before training", scale_off="true")
     *_, (_, with_scale, without) = table(app, "on average over the rows")

@@ -71,27 +71,6 @@ def test_the_control_follows_the_sentence() -> None:
     assert len(app.selectbox[0].options) == len(texts(WIDE))
 
 
-def shares(sentence: str) -> dict[str, np.ndarray]:
-    """The weights (L,H) from 'it' to some words."""
-    maps, pieces = weights(oracle(sentence)), texts(sentence)
-    return {word: maps[:, :, pieces.index("it"), pieces.index(word)] for word in ("street", "animal", "it")}
-
-
-@pytest.mark.parametrize("noun", ["street", "animal"])
-def test_where_it_looks_is_told_as_it_is(noun: str) -> None:
-    app, wide, tired = opened(PAGE, self_trial=IT, noun=noun), shares(WIDE), shares(TIRED)
-    assert np.allclose(values(app, "do_before"), wide[noun], atol=1e-5)
-    assert np.allclose(values(app, "do_after"), tired[noun], atol=1e-5)
-    text, lines = markdown(app), table(app, "“it” gives, on average over 12 heads")
-    for name, found in (("wide", wide), ("tired", tired)):
-        (cells,) = (cells for first, *cells in lines if first == f"too {name}")
-        assert [float(cell) for cell in cells] == pytest.approx([w.mean() for w in found.values()], abs=6e-4)
-    winners = ["street" if found["street"].mean() > found["animal"].mean() else "animal" for found in (wide, tired)]
-    assert (f"the {winners[0]} gets more **both times**" in text) == (winners[0] == winners[1])
-    assert ("changes over with the meaning" in text) == (winners == ["street", "animal"])
-    assert "Attention is not an explanation" in text
-
-
 @pytest.mark.parametrize(
     ("averages", "said"),
     [
@@ -178,13 +157,3 @@ def test_the_questions_are_graded_against_the_numbers() -> None:
     ]
     for n, right in enumerate(wanted, 1):
         assert verdict(app, n, right).startswith("Right.")
-
-
-def test_the_attentions_side_by_side() -> None:
-    rows = table(opened(PAGE), "attention", "queries from")
-    assert [row[1:4] for row in rows] == [
-        ["your sentence", "your sentence, the same vectors", "every piece"],
-        ["the translation so far", "the translation so far, the same vectors", "itself and what came before"],
-        ["the translation so far", "your sentence, as the encoder returns it", "every piece"],
-    ]
-    assert [row[4] for row in rows] == ["this one", "Masking", "Encoder-decoder attention"]

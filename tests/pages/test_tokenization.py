@@ -1,6 +1,5 @@
 """The lesson on tokenization, by what it would show; the `tokenizers` library gives every number again."""
 
-import ast
 import json
 import re
 
@@ -33,19 +32,6 @@ def ids(text: str) -> list[int]:
 MERGED, HOW, COUNTS, CURVE = ("Merge",), ("Method", "How it cuts"), ("Method", "Vocabulary"), ("Merges known",)
 
 
-@pytest.mark.parametrize("sentence", ["x", SENTENCE, "ฉันชอบสุนัข 👩‍🚀", "<eos> $x$ *b* <script>"])
-def test_the_pieces_and_the_way_back(sentence: str) -> None:
-    page = opened(PAGE, sentence=sentence)
-    shown = cards(page, "see_pieces")
-    expected = [*ids(sentence), 2]
-    assert [int(small[1].removeprefix("id ")) for _, small, _, _ in shown] == expected[:40]
-    raw = b"".join(bytes.fromhex(small[0]) for _, small, _, _ in shown[: len(expected) - 1])
-    assert raw.decode(errors="ignore") == f" {sentence}"[: len(raw.decode(errors="ignore"))]
-    codes = [c.value for c in page.code]
-    assert ast.literal_eval(codes[0]) == expected
-    assert "exactly the text that was cut" in markdown(page)
-
-
 def test_a_long_sentence_shows_a_readable_part_and_says_which() -> None:
     page = opened(PAGE, sentence="very " * 90)
     assert len(cards(page, "see_pieces")) == 40
@@ -70,13 +56,6 @@ def test_check_lists_the_merges_in_order_and_its_snippet_finds_them(monkeypatch:
         monkeypatch.undo()
         assert len(stated) == len(ranks) + 1
         assert all(found == said for found, said in stated)
-
-
-def test_check_of_a_byte_and_of_the_end() -> None:
-    page = opened(PAGE, sentence="ฉ", cell="1.2")
-    assert "A single byte needs no rule" in markdown(page)
-    page = opened(PAGE, sentence="cat", cell="1.2")
-    assert "stands for no text" in markdown(page)
 
 
 def test_what_was_typed_is_compared_with_what_was_cut() -> None:
@@ -127,21 +106,6 @@ def test_one_click_examples_cut_in_five_ways() -> None:
         assert rows["Byte-pair encoding"][3] == "the same text"
         assert int(table(page, *CURVE)[-1][2]) == len(ids(text))
         assert int(table(page, *CURVE)[0][2]) == len(f" {text}".encode())
-
-
-def test_what_is_unknown_does_not_come_back_and_words_forget_the_spaces() -> None:
-    found = {}
-    for text in ("I ate an apple.", "don't", "Schöne Grüße", "ฉันชอบสุนัข"):
-        page = opened(PAGE, text=text)
-        shown = {row[0]: row[2] for row in table(page, *HOW)}
-        for method, _, n_pieces, back in table(page, *COUNTS):
-            assert int(n_pieces) == shown[method].count(" · ") + 1
-            n_unknown = shown[method].count("<unk>")
-            known = ("the same text", "the text with other spaces")
-            assert back == f"not the text: {n_unknown} unknown" if n_unknown else back in known
-            found[text, method] = back
-    assert found["I ate an apple.", "Words"] == found["don't", "WordPiece"] == "the text with other spaces"
-    assert all(back == "the same text" for (_, method), back in found.items() if method == "Byte-pair encoding")
 
 
 @pytest.mark.parametrize("box", ["word", "text"])

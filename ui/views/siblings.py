@@ -16,7 +16,7 @@ from ui.controls.control import Choice
 from ui.text import bold, chance, in_markdown, number
 from ui.views.attention_kinds import KINDS, READABLE, tokens_of
 from ui.views.charts.column_chart import Series, column_chart
-from ui.views.charts.tables import numbers_of_figure, table
+from ui.views.charts.tables import table
 
 MAP = Choice("Map", "sibling_map", tuple(kind.label for kind in KINDS.values()))
 
@@ -98,9 +98,8 @@ def _one(run: Trace, name: str, kind: str, key: str) -> None:
         axis=name,
         limit=1.0,
         alt=f"A bar for each of {len(texts)} pieces that {name} wrote: its probability.",
-    )
-    numbers_of_figure(
-        ("piece", "probability"), [(text, chance(one)) for text, one in zip(texts, run.probabilities, strict=False)]
+        labelled="piece",
+        write=chance,
     )
     last = len(run.model.anatomy.attentions[kind]) - 1
     weights = run.attention(kind, last).mean(0)[:READABLE, :READABLE]

@@ -12,7 +12,6 @@ from ui.controls.address import read_count, write_count
 from ui.text import number
 from ui.views.attention_kinds import READABLE
 from ui.views.charts.column_chart import Series, column_chart
-from ui.views.charts.tables import numbers_of_figure
 
 DRAWS = 9
 
@@ -41,14 +40,11 @@ def dropping(trace: Trace) -> None:
         axis=f"probability at step {step:,}",
         limit=1.0,
         alt=f"Three bars for each of {len(texts)} pieces: its probability with dropout, with dropout again, without.",
+        labelled="piece",
     )
     st.markdown(
         f"With dropout on, two runs give probabilities that differ by up to **{largest(on, again)}**. With it off, two "
         f"runs differ by **{largest(off, off_again)}**. Dropout is on only while a model trains."
-    )
-    numbers_of_figure(
-        ("piece", *series),
-        [(text, *(number(float(values[n])) for values in series.values())) for n, text in enumerate(texts)],
     )
 
 

@@ -4,12 +4,14 @@ import json
 import platform
 
 from tests.oracle import siblings
-from tests.oracle.claims import caption, code, fold, header, markdown, table
+from tests.oracle.approved import Prose
+from tests.oracle.claims import code, markdown, table
 from tests.oracle.common import Statements
 from tests.oracle.forward import FOLDER, config, weights
 from tests.oracle.frame import bar
 from tests.oracle.page import Page
-from tests.oracle.statement import Statement
+
+prose = Prose("about")
 
 STATES = ({},)
 STACKS = ("encoder", "decoder")
@@ -21,15 +23,7 @@ def frame(page: Page) -> Statements:
     d_k = weights()["encoder.layers.0.self_attn.w_k.weight"].shape[0] // sizes["n_heads"]
     d_ff = len(weights()["encoder.layers.0.feed_forward.w_1.bias"])
     yield from bar(page)
-    yield Statement("title", "About the model")
-    yield markdown(
-        "Every number in the lessons comes from one small Transformer, computed while you watch. It is an "
-        "encoder-decoder as in *Attention Is All You Need* (Vaswani et al. 2017): layers normalised after each "
-        "residual sum, ReLU, sinusoidal positions, embeddings times √d_model, and an output that shares its matrix "
-        "with the embeddings. Some lessons have small models of their own beside it. *Before attention* has three "
-        "readers, which learned from the English side of the same sentences. Those under *Variants* and *Training* have "
-        "siblings of the translator, and models that learn before your eyes. (Under *Explore*, other people's models speak for themselves.)"
-    )
+    yield from prose("about the model")
     d_model = weights()["encoder.layers.0.self_attn.w_k.weight"].shape[1]
     n_layers = {sum(f"{stack}.layers.{n}.self_attn.w_k.weight" in weights() for n in range(99)) for stack in STACKS}
     measured = json.loads((FOLDER / "metrics.json").read_text(encoding="utf-8"))
@@ -58,37 +52,19 @@ def frame(page: Page) -> Statements:
         ),
         ("BLEU, English to German", f"{round(measured['test']['beam 4']['bleu'], 1)}", "27.3", "28.4"),
     )
-    yield caption(
-        "The two columns on the right: Vaswani et al. 2017, §5 and Tables 2 and 3. Do not compare the last row: the "
-        "paper's sentences come from the news, these are short and from everyday life. "
-        f"This model runs here on: CPU · {platform.machine()}."
-    )
+    yield from prose("the two columns on", platform.machine())
     card = (FOLDER / "README.md").read_text(encoding="utf-8")
     _, title, card = card.partition("\n# Model card\n")
     assert title
     check_card(card, n_parameters)
     yield markdown(card.strip())
-    yield caption(
-        "BLEU and chrF compare a translation with those that people wrote, from 0 to 100: BLEU by the runs of up to "
-        "four words that agree, chrF by the runs of up to six letters."
-    )
+    yield from prose("bleu and chrf compare")
     if len(siblings.names()) > 1:
-        yield header("The small siblings")
-        yield markdown(
-            f"Beside the translator there are {len(siblings.names())} smaller ones, which were trained alike. Each is named "
-            "after the one part in which it differs. The lessons under *Variants* put any two side by side."
-        )
+        yield from prose("the small siblings", len(siblings.names()))
         yield from siblings.sibling_table("")
-    yield header("Where the sentences come from")
-    yield markdown(
-        "The model learned from **sentence pairs from Tatoeba** ([tatoeba.org](https://tatoeba.org)), "
-        "[CC BY 2.0 FR](https://creativecommons.org/licenses/by/2.0/fr/), in part by way of "
-        "[www.manythings.org/anki](https://www.manythings.org/anki/). "
-        "Changes made: selection, deduplication, quote normalisation."
-    )
-    yield fold("All measured figures (metrics.json)")
+    yield from prose("where the sentences come")
     yield code(json.dumps(json.loads((FOLDER / "metrics.json").read_text()), indent=2))
-    yield caption("The code is open under the MIT licence; the notice about the data is in assets/NOTICE.")
+    yield from prose("the code is open")
 
 
 def check_card(card: str, n_parameters: int) -> None:

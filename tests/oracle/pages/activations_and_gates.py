@@ -3,6 +3,7 @@
 import numpy as np
 
 from tests.oracle import claims
+from tests.oracle.approved import Prose
 from tests.oracle.claims import number
 from tests.oracle.common import (
     Shown,
@@ -10,6 +11,7 @@ from tests.oracle.common import (
     check_cell,
     code_part,
     numbers_of_figure,
+    pieces_before_after,
     shown_tensor,
     tensor_matrix,
 )  # fmt: skip
@@ -19,6 +21,8 @@ from tests.oracle.pages.feed_forward import path, phrase, pieces, place
 from tests.oracle.siblings import two_siblings
 from tests.oracle.variants import CURVES, GATES, Variant, rewritten, slope, variant
 from tests.oracle.words import inline, text_of
+
+prose = Prose("activations_and_gates")
 
 LONG = " ".join(["The animal didn't cross the street because it was too wide."] * 4)
 KINDS = {
@@ -58,12 +62,7 @@ def here(page: Page) -> Variant:
 
 
 def idea(page: Page) -> Statements:
-    yield claims.markdown(
-        "Between its two matrices a feed-forward network bends every number by a curve, the **activation**. The ReLU "
-        "cuts off all below 0. Later curves bend **smoothly**. A **gate** goes further: the bent numbers multiply a "
-        "second set of numbers, so one half decides how much of the other passes."
-    )
-    yield claims.fold("The formulas")
+    yield from prose("between its two matrices")
     yield claims.table(
         ("Activation", "Formula", "Used by"),
         ("ReLU", r"$\max(0,z)$", "the original Transformer; this model"),
@@ -73,14 +72,7 @@ def idea(page: Page) -> Statements:
         ("SwiGLU", r"$\operatorname{Swish}(xW_1)\odot xV$", "Llama"),
         ("GEGLU", r"$\operatorname{GELU}(xW_1)\odot xV$", "T5, version 1.1"),
     )
-    yield claims.markdown(
-        "Φ(z) is the share of a standard normal distribution that lies below z. ⊙ multiplies two rows number by number. "
-        "A gate needs a third matrix, V; so that the network stays as large, it gets two thirds of the units."
-    )
-    yield claims.caption(
-        "Some slides write SwiGLU as x ⊙ σ(Wx + b). That is a plain gate on x itself; in SwiGLU the gate is Swish, and "
-        "what passes through it is xV."
-    )
+    yield from prose("z is the share")
 
 
 def shown(page: Page) -> Shown:
@@ -115,14 +107,14 @@ def see(page: Page) -> Statements:
     gated, row, oracle = KINDS[name] in GATES, view.cell[0], here(page)
     before, after = (oracle[f"{path(page)}.{what}"][row] for what in ("pre_activation", "hidden"))
     yield from curve_with_ticks(name, before, after)
-    yield claims.caption(
-        f"Each orange tick is one of {len(before):,} units of {phrase(page)} for **{inline(pieces(page)[row].text)}**. "
-        + (
-            "This model has learned no gate: its three matrices are drawn at random here. A tick leaves the curve, "
-            "because what passes the gate is multiplied by xV."
-            if gated
-            else "What goes in are the translator's own numbers. Choose another row below."
-        )
+    yield from prose(
+        "each orange tick is",
+        f"{len(before):,}",
+        phrase(page),
+        inline(pieces(page)[row].text),
+        "This model has learned no gate: its three matrices are drawn at random here. A tick leaves the curve, because what passes the gate is multiplied by xV."
+        if gated
+        else "What goes in are the translator's own numbers. Choose another row below.",
     )
     what = view.name.rpartition(".")[2]
     if gated:
@@ -136,11 +128,7 @@ def see(page: Page) -> Statements:
         ("activation", f"units whose output is smaller than {SMALL:g} in size"),
         *((one, f"{share}%") for one, share in small.items()),
     )
-    yield claims.caption(
-        f"The translator's own numbers go into all four. Under the ReLU {number(100 * (own <= 0).mean(), 1)}% of the "
-        "units rest: output and slope are exactly 0, so they add nothing and learn nothing from this piece. The other "
-        "curves come close to 0 without a corner."
-    )
+    yield from prose("the translator's own numbers", number(100 * (own <= 0).mean(), 1))
 
 
 def curve_with_ticks(name: str, before: Array, after: Array) -> Statements:
@@ -163,8 +151,7 @@ def curve_with_ticks(name: str, before: Array, after: Array) -> Statements:
             claims.path(places(z, slopes), "#808a96", 2, **{"stroke-dasharray": "8 5"}),
             claims.path(ends, "#E69F00", 1, "ML" * len(before), opacity="0.6"),
         ],
-        alt=f"The curve of {title} and its slope from {number(low, 0)} to {number(high, 0)}, with {len(before)} units as "
-        "ticks.",
+        alt=prose.line("the curve of and", title, number(low, 0), number(high, 0), len(before)),
         axes=("after it", "before the activation"),
         beside=[((at - bottom) / (top - bottom), text) for at, text in claims.ticks(bottom, top)],
         below=[((at - low) / (high - low), text) for at, text in claims.ticks(low, high)],
@@ -189,58 +176,34 @@ def do(page: Page) -> Statements:
 
 def exchange(page: Page) -> Statements:
     name = activation(page)
-    yield claims.subheader("Exchange the activation of the trained model")
-    yield claims.markdown(
-        "The translator was trained with ReLU. Here another curve takes its place afterwards, with no training."
-    )
+    yield from prose("exchange the activation of")
     if KINDS[name] in GATES:
-        yield claims.info(
-            "A gate needs a third matrix, which this model has not learned. Choose one of the first four."
-        )
+        yield from prose("a gate needs a")
         return
     where = page.choice("exchange_in", WHERE, WHERE[0])
     yield claims.segmented("Exchange it in", WHERE, where)
     paths = everywhere() if where == WHERE[0] else [path(page)]
     one, two = page.probabilities, written(page, with_activation(page, name, paths))
-    texts, names = [piece.text for piece in page.labels[:READABLE]], ("with ReLU", f"with {name}")
-    yield claims.columns(
-        texts,
-        [claims.Series(label, values[:READABLE]) for label, values in zip(names, (one, two), strict=True)],
-        alt=f"Two bars for each of {len(texts)} pieces: its probability {names[0]}, and {names[1]}.",
-        axis="probability",
-        limit=1.0,
-    )
-    yield from numbers_of_figure(
-        ("piece", *names, "change"),
-        *((text, number(a), number(b), number(b - a)) for text, a, b in zip(texts, one, two, strict=False)),
-    )
-    if len(one) > READABLE:
-        yield claims.caption(f"Shown: the first {READABLE} of {len(one)} pieces. What is said below is about all.")
+    yield from pieces_before_after(page, one, two, ("with ReLU", f"with {name}"))
     most = len(one) + LOST
     anew = rewritten(page, most, **{named(p): KINDS[name] for p in paths})
-    yield claims.markdown(
-        f"On average the probability goes from **{number(one.mean())}** to **{number(two.mean())}**. The translation was "
-        f"**{inline(page.translation or '(nothing)')}** Now it is **{inline(text_of(list(anew)) or '(nothing)')}**"
-        + ("" if anew[-1:] == (EOS,) else f" (cut after {most} pieces)")
-    )
-    yield claims.caption(
-        "This says how far the new curve is from the old one for these weights, not which of them is better: a model "
-        "trained with it would have learned other weights."
+    yield from prose(
+        "on average the probability",
+        number(one.mean()),
+        number(two.mean()),
+        inline(page.translation or "(nothing)"),
+        inline(text_of(list(anew)) or "(nothing)"),
+        "" if anew[-1:] == (EOS,) else f" (cut after {most} pieces)",
     )
 
 
 def predict(page: Page) -> Statements:
     relu, gelu = (CURVES[kind](np.array(-1.0)) for kind in ("relu", "gelu"))
-    yield claims.question(
-        "A unit gets −1. Which activation gives a number below 0?",
-        ("ReLU", "GELU", "both", "neither"),
+    yield prose.question(
+        "a unit gets which",
         [(True, False), (False, True), (True, True), (False, False)].index((bool(relu < 0), bool(gelu < 0))),
-        f"ReLU gives {number(relu, 2)}, GELU {number(gelu, 2)}: it dips below 0 before it comes to rest.",
-        {
-            0: "The ReLU cuts off all that is negative.",
-            2: "The ReLU gives 0 for every negative number.",
-            3: "GELU is −1 times the share of the normal distribution below −1, and that is not 0.",
-        },
+        number(relu, 2),
+        number(gelu, 2),
     )
     gelu, swish = (written(page, with_activation(page, name, everywhere())).mean() for name in ("GELU", "Swish"))
     right = 2 if abs(gelu - swish) < SAME else 0 if gelu > swish else 1
@@ -250,24 +213,20 @@ def predict(page: Page) -> Statements:
         f"They differ by {number(abs(gelu - swish), 2)}.",
     )
     at_2 = [CURVES[kind](np.array(-2.0)) for kind in ("gelu", "silu")]
-    yield claims.question(
-        "The trained translator gets another curve in all its networks, without more training. With which is your "
-        f"translation likelier? (The same: the mean probability differs by less than {SAME:g}.)",
-        ("with GELU", "with Swish", "the same"),
+    yield prose.question(
+        "the trained translator gets",
         right,
-        f"The mean probability of its pieces is {number(gelu, 2)} with GELU and {number(swish, 2)} with Swish. At −2 "
-        f"GELU gives {number(at_2[0], 2)}, Swish {number(at_2[1], 2)}, the ReLU 0.",
-        {n: text for n, text in enumerate(wrong) if n != right},
+        f"{SAME:g}",
+        number(gelu, 2),
+        number(swish, 2),
+        number(at_2[0], 2),
+        number(at_2[1], 2),
+        wrong={n: text for n, text in enumerate(wrong) if n != right},
     )
     d_ff = config()["d_ff"]
     fewer = round(d_ff * 2 / 3)
-    yield claims.question(
-        f"A network without a gate has {d_ff:,} units and two matrices. How many units may one with a gate have, for "
-        "about as many weights?",
-        (f"{d_ff:,}", f"{fewer:,}", f"{d_ff // 2:,}"),
-        1,
-        f"It has three matrices, so two thirds of the units: 3 · {fewer:,} is about 2 · {d_ff:,}.",
-        {0: "Then its three matrices would hold half as many weights again.", 2: "It has three matrices, not four."},
+    yield prose.question(
+        "a network without a", 1, f"{d_ff:,}", f"{fewer:,}", options=(f"{d_ff:,}", f"{fewer:,}", f"{d_ff // 2:,}")
     )
 
 

@@ -2,16 +2,13 @@
 
 import numpy as np
 
+from tests.oracle.approved import Prose
 from tests.oracle.claims import (
     Question,
     Series,
     button,
-    caption,
     columns,
-    fold,
-    latex,
     magnitude,
-    markdown,
     matrix,
     number,
     plot,
@@ -19,7 +16,6 @@ from tests.oracle.claims import (
     rounding,
     segmented,
     slider,
-    subheader,
     table,
 )
 from tests.oracle.common import (
@@ -39,6 +35,8 @@ from tests.oracle.pages.feed_forward import everyday
 from tests.oracle.statement import Statement
 from tests.oracle.words import Piece, inline
 from tests.oracle.worked import stream_and_change
+
+prose = Prose("add_and_norm")
 
 LONG = " ".join(["The animal didn't cross the street because it was too wide."] * 4)
 STEPS = ("1 x", "2 Sublayer(x)", "3 the sum", "4 the norm")
@@ -93,30 +91,6 @@ def pieces(page: Page) -> tuple[Piece, ...]:
     return page.src if stack(page) == "encoder" else page.tgt
 
 
-def idea(page: Page) -> Statements:
-    yield markdown(
-        "Attention and feed-forward, the *sub-layers*, do not replace what they read. Each writes a *change*, which "
-        "is **added** to what came in, x. So a way past it stays open. Then each row is **normalised**, which keeps "
-        "sizes in check, and scaled and shifted by learned numbers, γ and β."
-    )
-    yield latex(r"\operatorname{LayerNorm}\bigl(x+\operatorname{Sublayer}(x)\bigr)")
-    yield fold("How a row is normalised")
-    yield markdown(
-        "What runs past the sub-layer, x, is called the *residual*. The sum z is one row of d numbers. Their mean μ is "
-        "taken off, and the rest is divided by their standard deviation σ, which says how far the numbers lie from "
-        "their mean. Then every dimension is scaled by a γ and shifted by a β of its own."
-    )
-    yield latex(
-        r"\begin{gathered}z=x+\operatorname{Sublayer}(x)\\"
-        r"\operatorname{LayerNorm}(z)_i=\gamma_i\,\frac{z_i-\mu}{\sqrt{\sigma^2+\varepsilon}}+\beta_i\\"
-        r"\mu=\tfrac1d\sum_i z_i\qquad\sigma^2=\tfrac1d\sum_i(z_i-\mu)^2\end{gathered}"
-    )
-    yield caption(
-        "σ² is the variance, and its root σ the standard deviation: one divides by σ, not by the root of σ, as some "
-        "slides have it. ε = 0.00001 keeps us from dividing by 0."
-    )
-
-
 def step(page: Page) -> str:
     return page.choice("norm_step", STEPS, STEPS[3])
 
@@ -150,7 +124,7 @@ def see(page: Page) -> Statements:
     yield from tensor_matrix(
         shown(page), title=f"{title} ({stack(page)}, layer {layer(page) + 1})", how_to_read=how_to_read
     )
-    yield caption(f"Shapes: x, Sublayer(x), sum and output ({len(pieces(page))}, {d_model}); γ and β ({d_model}).")
+    yield from prose("shapes sublayer sum and", len(pieces(page)), d_model)
     texts = [piece.text for piece in pieces(page)[:READABLE]]
     yield from (spread if step(page) == STEPS[3] else lengths)(page, texts)
 
@@ -162,7 +136,7 @@ def length(rows: Array) -> Array:
 def lengths(page: Page, texts: list[str]) -> Statements:
     x, change, total = (page.oracle[name][:READABLE] for name in names(page)[:3])
     one, two, along = length(x), length(change), (x * total).sum(1) / length(x) / length(total)
-    yield markdown("**How much comes in, and how much is written: the length of each row**")
+    yield from prose("how much comes in")
     yield columns(
         texts,
         [Series("comes in", one), Series("is written", two)],
@@ -176,11 +150,7 @@ def lengths(page: Page, texts: list[str]) -> Statements:
             for text, a, b, c in zip(texts, one, two, along, strict=True)
         ),
     )
-    yield caption(
-        "The length of a row is the root of the sum of its squares. On average the cosine between the sum and what "
-        f"came in is **{number(along.mean(), 2)}** (1 is the same direction, 0 a right angle), and what is written is "
-        f"**{number((two / one).mean(), 2)}** times as long as what came in."
-    )
+    yield from prose("the length of a", number(along.mean(), 2), number((two / one).mean(), 2))
 
 
 def per_word(rows: Array) -> Array:
@@ -197,12 +167,11 @@ def spread(page: Page, texts: list[str]) -> Statements:
         Series(name, rows.mean(1), rows.std(1))
         for name, rows in (("before", total), ("normalised", per_word(total)), ("after γ and β", output))
     ]
-    yield markdown("**What the norm does to each row: its mean, and one standard deviation up and down**")
+    yield from prose("what the norm does")
     yield columns(
         texts,
         series,
-        alt=f"Three dots with bars for each of {len(texts)} pieces: mean and deviation before the norm, after it (0 "
-        "and 1 everywhere) and after γ and β.",
+        alt=prose.line("three dots with bars", len(texts)),
         axis="mean ± standard deviation",
     )
     yield from numbers_of_figure(
@@ -213,10 +182,12 @@ def spread(page: Page, texts: list[str]) -> Statements:
         ),
     )
     before, later = total.std(1), output.std(1)
-    yield caption(
-        f"Before, the deviations lie between **{number(before.min(), 2)}** and **{number(before.max(), 2)}**; "
-        "normalised, all are 1; γ and β, the same for every row, take them to between "
-        f"**{number(later.min(), 2)}** and **{number(later.max(), 2)}**."
+    yield from prose(
+        "before the deviations lie",
+        number(before.min(), 2),
+        number(before.max(), 2),
+        number(later.min(), 2),
+        number(later.max(), 2),
     )
 
 
@@ -229,14 +200,7 @@ def check(page: Page) -> Statements:
 
 def do(page: Page) -> Statements:
     yield from why_add_and_norm(page)
-    yield fold("After the sum, or before the sub-layer?")
-    yield markdown(
-        "This model normalises **after** the sum, as in 2017: *post-norm*. Most models since then normalise what goes "
-        "**into** the sub-layer instead: *pre-norm*, x + Sublayer(LayerNorm(x)). The stream then runs from bottom to "
-        "top without a norm on its way. Deep post-norm stacks need a *warm-up*: training has to begin with small "
-        f"steps, or it fails (Xiong et al. 2020). This model has {('no', 'one', 'two', 'three')[config()['n_layers']]} "
-        "layers, and a warm-up."
-    )
+    yield from prose("after the sum or", ("no", "one", "two", "three")[config()["n_layers"]])
     yield from two_norms(page)
 
 
@@ -245,12 +209,7 @@ def size(value: float) -> str:
 
 
 def why_add_and_norm(page: Page) -> Statements:
-    yield subheader("Why add, and why norm: a deep stack")
-    yield markdown(
-        "Training changes each layer by its *gradient*: how much the error at the top would change if the layer's "
-        "numbers did. It is handed down layer by layer. Here is a stack of encoder layers with random weights, as "
-        "training starts with, and the size of the gradient on its way down, in four builds."
-    )
+    yield from prose("why add and why")
     depth, draw = page.count("depth", DEEPEST, DEEPEST), int(page.state.get("draw", "0"))
     yield slider("Layers", 2.0, DEEPEST, depth)
     yield button("Draw other random weights")
@@ -263,9 +222,10 @@ def why_add_and_norm(page: Page) -> Statements:
     )
     powers = range(-8, 11, 2)
     yield plot(
-        "The size of the gradient at the input of every layer, on a logarithmic scale, for four builds: "
-        + ", ".join(f"{build} {size(values[0])} at the first layer" for build, values in gradients.items())
-        + "; 1 at the top.",
+        prose.line(
+            "the size of the",
+            ", ".join((f"{build} {size(values[0])} at the first layer" for build, values in gradients.items())),
+        ),
         [
             {
                 "type": "scatter",
@@ -300,12 +260,7 @@ def why_add_and_norm(page: Page) -> Statements:
             for n in range(depth + 1)
         ),
     )
-    yield caption(
-        "With **neither**, the gradient shrinks from layer to layer, and training moves a layer by its gradient. "
-        "**Adding** opens a way past every sub-layer; but then the rows grow with every layer, and so does the "
-        "gradient. The **norm** keeps sizes in check. Norm alone would do for the size, but look at the last column, "
-        "the mean cosine of two rows: without the residual all rows soon point the same way. It takes both."
-    )
+    yield from prose("with neither the gradient")
 
 
 # --- layer norm and batch norm ---------------------------------------------------------------------------------------
@@ -321,12 +276,7 @@ def batches(page: Page) -> list[Array]:
 def two_norms(page: Page) -> Statements:
     where = f"layer {layer(page) + 1} of the {stack(page)}"
     kind, both = page.choice("norm_kind", NORMS, NORMS[0]), batches(page)
-    yield subheader("Per word or per feature: layer norm and batch norm")
-    yield markdown(
-        f"Take the sums of {where} (the Add & Norm chosen under See), before the norm. Your sentence stands in a batch "
-        "with 3 others. **Layer norm** normalises each word (or piece of one) by its own "
-        f"{config()['d_model']} numbers; **batch norm** each feature (dimension) over all words of the batch."
-    )
+    yield from prose("per word or per", where, config()["d_model"])
     yield segmented("Normalise", NORMS, kind)
     yield grid(kind == NORMS[1])
     t, norm = len(pieces(page)), per_word if kind == NORMS[1] else per_feature
@@ -347,12 +297,9 @@ def two_norms(page: Page) -> Statements:
             csv_name=f"{kind.partition(':')[0]} {title}",
         )
     if t > READABLE:
-        yield caption(f"Shown: the first {READABLE} of {t} rows.")
+        yield from prose("shown the first of", READABLE, t)
     most = rounding() if kind == NORMS[1] else magnitude(change.max())
-    yield markdown(
-        "The sentences beside it changed, yours did not. Largest difference between its vectors in the two batches: "
-        f"**{most}**."
-    )
+    yield from prose("the sentences beside it", most)
     yield table(
         ("the first batch", "mean of a word", "deviation of a word", "mean of a feature", "deviation of a feature"),
         *(
@@ -364,12 +311,7 @@ def two_norms(page: Page) -> Statements:
             )
         ),
     )
-    yield caption(
-        f"Smallest to largest over the {len(both[0])} pieces and {config()['d_model']} features of the batch; padding "
-        "is left out, or batch norm would count it too. Each norm sets two of the four columns to 0 and 1. Under batch "
-        "norm a word's vector depends on strangers, on how many there are and how long they are; under layer norm it "
-        "is the same alone, in any batch, in training and afterwards. That is why Transformers use layer norm."
-    )
+    yield from prose("smallest to largest over", len(both[0]), config()["d_model"])
 
 
 def span(values: Array) -> str:
@@ -385,9 +327,7 @@ def grid(by_row: bool) -> Statement:
     what = "one row: all features of one word" if by_row else "one column: one feature of all words"
     return Statement(
         "html",
-        f'<figure class="tw-norm-grid" role="img" aria-label="A grid of words by features; marked is {what}.">'
-        f"<table>{cells}</table><figcaption>rows: words · columns: features · normalised together: {what}</figcaption>"
-        "</figure>",
+        prose.line("figure class tw-norm-grid role", what, cells),
     )
 
 
@@ -397,42 +337,25 @@ def grid(by_row: bool) -> Statement:
 def predict(page: Page) -> Statements:
     yield mean_and_deviation(page)
     one, two = (per_feature(rows)[: len(pieces(page))] for rows in batches(page))
-    yield question(
-        "Your sentence stays, the other sentences of the batch are replaced. Under which norm do your words' vectors "
-        "change?",
-        ("batch norm", "layer norm", "both", "neither"),
-        0,
-        f"The largest difference is {magnitude(np.abs(one - two).max())} under batch norm and {rounding()} under layer "
-        "norm, which looks at one word at a time.",
-        {
-            1: "Layer norm looks at one word at a time: it does not know who stands beside it.",
-            2: "Layer norm looks at one word at a time, so it cannot change.",
-            3: "Batch norm takes mean and deviation over all words of the batch, strangers included.",
-        },
-    )
+    yield prose.question("your sentence stays the", 0, magnitude(np.abs(one - two).max()), rounding())
     neither, both = (deep_run(build, DEEPEST, 0)[0][0] for build in ("neither", "Add & Norm"))
     assert neither < 1e-5
-    yield question(
-        f"A stack of {DEEPEST} layers with random weights and neither Add nor Norm. How large is the gradient at the "
-        "first layer, if it is 1 at the top?",
-        ("above 0.03", "between 0.00001 and 0.03", "below 0.00001"),
-        2,
-        f"It is {size(neither)}. With Add & Norm it is {size(both)}. Move the slider under *Do* and watch it fall with "
-        "every layer.",
-        {
-            0: "Nothing hands it down whole: each of the layers weakens it.",
-            1: f"Each layer weakens it, and there are {DEEPEST}: count again.",
-        },
-    )
+    yield prose.question("a stack of layers", 2, DEEPEST, size(neither), size(both))
 
 
 def mean_and_deviation(page: Page) -> Question:
     total = page.oracle[f"{path(page)}.sum"]
     row = int(total.std(1).argmax())
     return question(
-        f"In layer {layer(page) + 1} of the {stack(page)}, Add & Norm {nth(page)}, the sum of "
-        f"**{inline(pieces(page)[row].text)}** has mean {number(total[row].mean(), 2)} and standard deviation "
-        f"{number(total[row].std(), 2)}. And after the norm, before γ and β?",
+        prose.line(
+            "in layer of the",
+            layer(page) + 1,
+            stack(page),
+            nth(page),
+            inline(pieces(page)[row].text),
+            number(total[row].mean(), 2),
+            number(total[row].std(), 2),
+        ),
         (
             "mean 0, deviation 1",
             "mean 1, deviation 1",
@@ -440,9 +363,7 @@ def mean_and_deviation(page: Page) -> Question:
             "mean 0, deviation 0",
         ),
         0,
-        f"It has mean {number(0, 2)} and deviation {number(1, 2)}: the row's own mean is taken off, and what is left "
-        "is divided by the row's own deviation. (A “unit mean”, as one reads here and there, is a slip: the mean "
-        "becomes 0, the deviation 1.)",
+        prose.line("it has mean and", number(0, 2), number(1, 2)),
         {
             1: "The mean is taken off, so it does not become 1.",
             2: "It is the other way round: the deviation becomes 1, the mean does not.",

@@ -1,18 +1,14 @@
 """What the page for any model must show."""
 
+from tests.oracle.approved import Prose
 from tests.oracle.attention import MEAN, groups, overview, regrouped, selected_map
 from tests.oracle.bertviz import view
 from tests.oracle.claims import (
     bars,
-    caption,
     chance,
     control,
-    fold,
-    info,
-    markdown,
     segmented,
     select,
-    subheader,
     toggle,
 )
 from tests.oracle.common import KINDS, Statements
@@ -21,6 +17,8 @@ from tests.oracle.frame import bar
 from tests.oracle.page import Page
 from tests.oracle.statement import Statement
 from tests.oracle.words import Piece, Word, inline, visible, words
+
+prose = Prose("any_model")
 
 CATS = "The black cat fights the white cats."
 STATES = (
@@ -65,32 +63,19 @@ HOW_TO_READ = {
 
 def frame(page: Page) -> Statements:
     yield from bar(page)
-    yield Statement("title", "Any model")
-    yield markdown(
-        "Send your sentence through another model and look at it in the same way. Most public models come in the "
-        "format of Hugging Face, and so do those here. Only their numbers are read (safetensors files); no code that "
-        "comes with a model is run."
-    )
+    yield from prose("any model")
     name = page.state.get("model", names()[0])
     yield choice_of_model("Model", [OURS, *family(), *names()], name)
-    yield fold("How do I add a model?")
-    yield markdown(
-        "Put the folder of a model (config.json, tokenizer, safetensors) into `models/` beside the app, or into the "
-        "folder that the setting `WALKTHROUGH_MODELS` names."
-    )
+    yield from prose("how do i add")
     if not page.sentence.strip():
-        yield info("There is nothing to read yet: type a sentence.")
+        yield from prose("there is nothing to")
         return
     model = opened(name)
-    yield markdown(
-        f"**{name}** is {IS[model.kind]}. {model.n_parameters:,} parameters, type {model.model.config.model_type}."
+    yield from prose(
+        "is parameters type", name, IS[model.kind], f"{model.n_parameters:,}", model.model.config.model_type
     )
     if name in (OURS, *family()):
-        yield markdown(
-            "This is one of the app's own models, written in the format of Hugging Face by `python -m hub.export` and "
-            "opened by their library. So another program computes the numbers below, and they can be compared with those "
-            "of the lessons."
-        )
+        yield from prose("this is one of")
     yield from predictions(page, model)
     yield from attention(page, read(page, model))
 
@@ -113,28 +98,26 @@ def predictions(page: Page, model: Model) -> Statements:
             "Cover a piece and let the model guess it",
             options,
             options[covered],
-            help="The model then reads [MASK] there, as it did in training. You can also type that into the sentence "
-            "yourself.",
+            help=prose.line("the model then reads"),
         )
     n = len(found.pieces)
     listed = " · ".join(inline(piece.text) or "␣" for piece in found.pieces[:80]) + " · …" * (n > 80)
-    yield markdown(f"The model cuts it into **{n} pieces** (*tokens*): {listed}")
+    yield from prose("the model cuts it", n, listed)
     if found.n_cut:
-        yield caption(f"The sentence is {found.n_cut} pieces longer than the {n} that are read here.")
+        yield from prose("the sentence is pieces", found.n_cut, n)
     if model.kind != "encoder":
         verb = "goes on" if model.kind == "decoder" else "writes"
         written = f"**{inline(found.written)}**" if found.written.strip() else ""
-        yield markdown(f"The model {verb}: {written or 'only special pieces, which have no letters.'}")
-        yield caption("It always takes the likeliest piece, and stops after 48 pieces at the latest.")
+        yield from prose("the model", verb, written or "only special pieces, which have no letters.")
     if found.predicted is None:
         return
-    yield subheader("What it thinks likely")
+    yield from prose("what it thinks likely")
     what = {
         "encoder": f"piece {covered}, {model.tokenizer.mask_token}",
         "decoder": "the piece that comes next",
         "encoder-decoder": "the first piece to be written",
     }[model.kind]
-    yield markdown(f"Its ten likeliest guesses for {what}, with their probabilities:")
+    yield from prose("its ten likeliest guesses", what)
     best = (-found.predicted).argsort(kind="stable")[:10].tolist()
     yield bars(
         texts(model.tokenizer, best), found.predicted[best].tolist(), "The likeliest pieces, with their probabilities"
@@ -142,9 +125,12 @@ def predictions(page: Page, model: Model) -> Statements:
     if covered:
         answer = uncovered.pieces[covered - 1]
         share = found.predicted[answer.id]
-        yield markdown(
-            f"Covered was **{inline(answer.text)}**: it gets {chance(share)} and has rank "
-            f"{1 + (found.predicted > share).sum():,} among the {len(found.predicted):,} pieces that the model knows."
+        yield from prose(
+            "covered was it gets",
+            inline(answer.text),
+            chance(share),
+            f"{1 + (found.predicted > share).sum():,}",
+            f"{len(found.predicted):,}",
         )
 
 
@@ -163,7 +149,7 @@ def attention(page: Page, found: Reading) -> Statements:
     by_label = {KINDS[maps.kind].label: maps for maps in found.maps}
     by_word, hide = page.switch("words"), page.switch("hide_special")
     label = page.choice("foreign_kind", list(by_label), next(iter(by_label)))
-    yield subheader("Where it looks")
+    yield from prose("where it looks")
     if len(by_label) > 1:
         yield segmented("Attention", list(by_label), label)
     yield toggle("Group pieces into words", by_word)
@@ -172,7 +158,7 @@ def attention(page: Page, found: Reading) -> Statements:
     rows, columns = (shown_groups(pieces, by_word, hide) for pieces in (maps.rows, maps.columns))
     yield from browse(page, maps, rows, columns, default=(0, MEAN))
     if hide:
-        yield caption("Rows no longer add up to 1: the rest went to special pieces.")
+        yield from prose("rows no longer add")
     yield toggle("Draw it with BertViz too", page.switch("bertviz_too"))
     if page.switch("bertviz_too"):
         layer, head = selected_map(page, maps.weights.shape, (0, MEAN))

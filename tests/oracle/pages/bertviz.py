@@ -2,16 +2,18 @@
 
 import numpy as np
 
+from tests.oracle.approved import Prose
 from tests.oracle.attention import weight_steps, weights_of
 from tests.oracle.bertviz import view
-from tests.oracle.claims import caption, header, markdown, matrix, number, segmented
+from tests.oracle.claims import matrix, number, segmented
 from tests.oracle.common import KINDS, Statements, asks_and_answers, head, head_controls
 from tests.oracle.foreign import OURS, family
 from tests.oracle.frame import bar, notices
 from tests.oracle.page import READABLE, Page
-from tests.oracle.statement import Statement
 from tests.oracle.words import inline
 from tests.oracle.worked import steps
+
+prose = Prose("bertviz")
 
 CATS = "The black cat fights the white cat."
 STATES = (
@@ -31,11 +33,7 @@ STATES = (
 
 def frame(page: Page) -> Statements:
     yield from bar(page)
-    yield Statement("title", "BertViz")
-    yield markdown(
-        "*BertViz* (Vig 2019) has drawn the pictures of attention that most people know. Here it draws where each piece "
-        "of your sentence looks in this model: all heads of one layer at once, or all layers."
-    )
+    yield from prose("bertviz")
     if family():
         yield segmented("Model", [OURS, *family()], OURS)
     yield from notices(page)
@@ -44,12 +42,7 @@ def frame(page: Page) -> Statements:
     yield from head_controls(page, default="cross")
     weights, _ = weights_of(page.oracle, chosen.kind)
     yield from view(page, chosen.kind, weights, rows, columns, chosen.layer, chosen.head)
-    yield header("Query times key, number by number")
-    yield markdown(
-        "A weight begins as a :blue[**query**] of the piece that looks and a :orange[**key**] of the piece looked at: "
-        "two rows of numbers that are multiplied, one by one, and added up. BertViz has a third view for this, but "
-        "only for models built into it. So here it is for this one: choose a pair of pieces."
-    )
+    yield from prose("query times key number")
     whole = page.oracle[f"{chosen.path}.weights"][chosen.head]
     part = np.s_[:READABLE, :READABLE]
     shown = whole[part]
@@ -67,8 +60,8 @@ def frame(page: Page) -> Statements:
     )
     if shown.shape != whole.shape:
         sides = zip(shown.shape, whole.shape, ("rows", "columns"), strict=True)
-        yield caption(f"Shown: {' and '.join(f'the first {s} of {w} {side}' for s, w, side in sides if s != w)}.")
-    yield markdown(f"Query of **{inline(rows[row])}**, key of **{inline(columns[column])}**")
+        yield from prose("shown", " and ".join((f"the first {s} of {w} {side}" for s, w, side in sides if s != w)))
+    yield from prose("query of key of", inline(rows[row]), inline(columns[column]))
     yield from steps(*weight_steps(page.oracle, chosen.path, (chosen.head, row, column)))
     q, k = page.oracle[f"{chosen.path}.q"][chosen.head, row], page.oracle[f"{chosen.path}.k"][chosen.head, column]
     yield from elements(page, q, k)
@@ -96,8 +89,12 @@ def elements(page: Page, q: np.ndarray, k: np.ndarray) -> Statements:
     positive = products[products > 0]
     reached = np.cumsum(sorted(np.abs(products), reverse=True)) / np.abs(products).sum()
     half = next(n for n, share in enumerate(reached, 1) if share >= 0.5)
-    yield caption(
-        f"{len(positive)} of {len(q)} products are positive and make {number(positive.sum())}; the others make "
-        f"{number(products[products < 0].sum())}; together {number(products.sum())}, the sum of step 1 above. Half of "
-        f"all that is added up, signs aside, comes from the {half} largest products."
+    yield from prose(
+        "of products are positive",
+        len(positive),
+        len(q),
+        number(positive.sum()),
+        number(products[products < 0].sum()),
+        number(products.sum()),
+        half,
     )

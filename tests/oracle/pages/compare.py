@@ -5,8 +5,9 @@ import itertools
 import numpy as np
 
 from tests.oracle import siblings
+from tests.oracle.approved import Prose
 from tests.oracle.attention import MEAN, selected_map
-from tests.oracle.claims import button, caption, header, info, markdown, number, segmented, table, text_box, toggle
+from tests.oracle.claims import button, caption, markdown, number, segmented, table, text_box, toggle
 from tests.oracle.common import KINDS, Statements
 from tests.oracle.decode import translated
 from tests.oracle.foreign import OURS, Maps, family, names, reading
@@ -14,8 +15,9 @@ from tests.oracle.forward import SOS, Array, Forward
 from tests.oracle.frame import bar
 from tests.oracle.page import Page
 from tests.oracle.pages.any_model import SPECIAL, browse, choice_of_model, shown_groups
-from tests.oracle.statement import Statement
 from tests.oracle.words import inline, pieces
+
+prose = Prose("compare")
 
 UNTRAINED = "untrained"
 CATS = "The black cat fights the white cats."
@@ -79,8 +81,7 @@ def every_layer(oracle: Forward, kind: str) -> Array:
 
 def frame(page: Page) -> Statements:
     yield from bar(page)
-    yield Statement("title", "Compare")
-    yield markdown("Two models read one sentence, or one model reads two: do their heads look at the same things?")
+    yield from prose("compare")
     models = [OURS, *sorted([UNTRAINED, *siblings.names(), *family()]), *names()]
     chosen = [page.state.get("left_model", OURS), page.state.get("right_model", names()[0])]
     typed, second = page.sentence.strip(), page.state.get("second", "")
@@ -90,17 +91,16 @@ def frame(page: Page) -> Statements:
     sentences = [typed, second or otherwise]
     yield choice_of_model("First model", models, chosen[0])
     if not typed:
-        yield info("There is nothing to read yet: type a sentence.")
+        yield from prose("there is nothing to")
     yield choice_of_model("Second model", models, chosen[1])
     yield text_box(
         "Sentence for the second model",
         second,
         placeholder=otherwise,
-        help="While this is empty, another model reads the same sentence as the first, and the same model reads the "
-        "sentence that stands here in grey.",
+        help=prose.line("while this is empty"),
     )
     if not typed:
-        yield info("There is nothing to read yet: type a sentence.")
+        yield from prose("there is nothing to read")
         return
     by_word, hide = page.switch("words"), page.switch("hide_special")
     yield toggle("Group pieces into words", by_word)
@@ -118,7 +118,7 @@ def frame(page: Page) -> Statements:
     yield from what_they_do(both)
     yield from alike(both)
     if by_word or hide:
-        yield caption("These numbers count all pieces one by one, whatever is grouped or hidden above.")
+        yield from prose("these numbers count all")
 
 
 Chosen = tuple[Maps, tuple[int, int]]
@@ -171,8 +171,7 @@ def what_they_do(both: list[Chosen]) -> Statements:
     (left, one), (right, two) = both
     columns = [of_head(shares(maps), chosen) for maps, chosen in both]
     columns.append(np.minimum(*columns))
-    yield header("What these two heads do")
-    yield markdown("What share of its weight a head puts where, averaged over all rows:")
+    yield from prose("what these two heads")
     yield table(
         ("a row looks at", f"first: {head_name(one)}", f"second: {head_name(two)}", "the smaller share"),
         *((name, *(number(column[n], 3) for column in columns)) for n, name in enumerate(PLACES)),
@@ -198,32 +197,25 @@ def alike(both: list[Chosen]) -> Statements:
     table_of_all = likeness(left, right)
     n_heads = table_of_all.shape[3]
     flat = table_of_all.reshape(table_of_all.shape[0] * table_of_all.shape[1], -1)
-    yield header("Which heads behave alike?")
-    yield markdown(
-        "Two heads are alike if they put the same weight in the same places: 1 means all of it, 0 means none. "
-        + (
-            "Both sides have the same pieces here, so every cell is compared."
-            if same_pieces(left, right)
-            else "The two sides have different pieces here, so the lines of the table above are compared: the smaller "
-            "shares, added up."
-        )
+    yield from prose(
+        "which heads behave alike",
+        "Both sides have the same pieces here, so every cell is compared."
+        if same_pieces(left, right)
+        else "The two sides have different pieces here, so the lines of the table above are compared: the smaller shares, added up.",
     )
     if one[1] != MEAN:
         partners = table_of_all[one]
         partner = divmod(int(partners.argmax()), n_heads)
-        yield markdown(
-            f"Of the second model's heads, {head_name(partner)} is most like {head_name(one)} of the first: "
-            f"**{number(partners.max(), 3)}**."
-        )
+        yield from prose("of the second model's", head_name(partner), head_name(one), number(partners.max(), 3))
         yield button("Show it above")
     best = sorted(range(len(flat)), key=lambda n: -flat[n].max())[:8]
     pairs = [(divmod(n, table_of_all.shape[1]), divmod(int(flat[n].argmax()), n_heads)) for n in best]
-    yield markdown(f"The {len(pairs)} heads of the first model that have the most similar head in the second:")
+    yield from prose("the heads of the", len(pairs))
     yield table(
         ("", "first", "second", "alike"),
         *((str(n), head_name(a), head_name(b), number(table_of_all[a + b], 3)) for n, (a, b) in enumerate(pairs, 1)),
     )
-    yield markdown("Show a pair in the maps above:")
+    yield from prose("show a pair in")
     for n, (a, b) in enumerate(pairs, 1):
         yield button(str(n), help=f"{head_name(a)} and {head_name(b)}")
-    yield caption(f"For comparison: half of all pairs of heads are less alike than {number(np.median(flat), 3)}.")
+    yield from prose("for comparison half of", number(np.median(flat), 3))

@@ -4,13 +4,11 @@ import functools
 
 import numpy as np
 
+from tests.oracle.approved import Prose
 from tests.oracle.claims import (
     Question,
     bars,
-    caption,
     chance,
-    fold,
-    latex,
     magnitude,
     markdown,
     matrix,
@@ -32,6 +30,8 @@ from tests.oracle.statement import Statement
 from tests.oracle.words import inline, pieces
 from tests.oracle.worked import EMBEDDING, writes
 
+prose = Prose("decoder_and_output")
+
 LONG = " ".join(["The animal didn't cross the street because it was too wide."] * 4)
 STAGES = ("1 decoder output", "2 logits", "3 probabilities")
 TRIALS = ("Stop at an earlier layer", "Temperature", "Push one entry")
@@ -50,23 +50,7 @@ LIKELIEST = 10
 
 def idea(page: Page) -> Statements:
     n_layers, (t, v) = config()["n_layers"], page.oracle["logits"].shape
-    yield markdown(
-        "At each position the decoder ends with one vector, a row of Y. **Linear** compares it with every row of E, "
-        "the embeddings of the vocabulary: each entry gets a score, its *logit*. **Softmax** turns the scores into "
-        "probabilities of the next piece."
-    )
-    yield latex(r"P=\operatorname{softmax}(Y\,E^{\mathsf T})")
-    yield fold("The decoder's layers, and why the output is called tied")
-    yield markdown(
-        f"Each of the {n_layers} decoder layers has three sub-layers: **masked self-attention** (what is written so "
-        "far), **encoder-decoder attention** (what your sentence says) and **feed-forward**, each followed by Add & "
-        f"Norm. After the last one, Y holds a row for each of the T = {t} positions."
-    )
-    yield markdown(
-        f"E is the embedding matrix, with a row for each of the V = {v:,} entries. It is the same one that turns "
-        "pieces into vectors: the output is *tied* to the input. A logit is large where the decoder's vector points "
-        "the way the entry's embedding does."
-    )
+    yield from prose("at each position the", n_layers, t, f"{v:,}")
 
 
 def unsure(page: Page) -> int:
@@ -117,7 +101,7 @@ def see(page: Page) -> Statements:
             title=f"What the last decoder layer holds at position {row + 1}",
             how_to_read="A row of Y; a column is one of its dimensions.",
         )
-        yield caption(f"Shown: the first 64 of {d_model} dimensions.")
+        yield from prose("shown the first of", d_model)
     else:
         what = "logits" if stage(page) == STAGES[1] else "probabilities"
         yield from tensor_matrix(
@@ -127,24 +111,20 @@ def see(page: Page) -> Statements:
         )
     read, shares = page.tgt[row], softmax(page.oracle["logits"][row])
     ids = likeliest(shares)
-    yield markdown(f"**What may come after {inline(read.text)}**")
+    yield from prose("what may come after", inline(read.text))
     yield bars([name(id) for id in ids], shares[ids], "The ten likeliest next pieces, with their probabilities")
-    yield markdown(
-        f"The model writes **{inline(page.labels[row].text)}**. All other {v - LIKELIEST:,} entries share "
-        f"{magnitude(np.delete(shares, ids).sum())}."
+    yield from prose(
+        "the model writes all",
+        inline(page.labels[row].text),
+        f"{v - LIKELIEST:,}",
+        magnitude(np.delete(shares, ids).sum()),
     )
     again = page.oracle["logits"][row, read.id]
     came_in, used = page.oracle["decoder.embedding.tokens"][row], page.oracle[EMBEDDING][read.id]
-    yield fold("Tied: the same matrix on the way in and on the way out")
-    yield markdown(
-        f"The piece just read, **{inline(read.text)}**, has the id {read.id}: it came in as row {read.id} of "
-        "E (rows of E count from 0, like ids). Were the model to write the same piece again, its logit would be "
-        f"{number(again)}: this position's vector times that very row. The largest difference between the row that "
-        f"came in and the row used here is {magnitude(np.abs(came_in - used).max())}."
+    yield from prose(
+        "tied the same matrix", inline(read.text), read.id, number(again), magnitude(np.abs(came_in - used).max())
     )
-    yield caption(
-        f"Shapes: Y ({t}, {d_model}), Eᵀ ({d_model}, {v:,}), logits and probabilities ({t}, {v:,}), a row a position."
-    )
+    yield from prose("shapes y e logits", t, d_model, f"{v:,}")
 
 
 def check(page: Page) -> Statements:
@@ -174,10 +154,7 @@ def stop(page: Page) -> Statements:
     read, written = ([piece.id for piece in some] for some in (page.tgt, page.labels))
     row, t = position(page), len(written)
     length = min(t, READABLE)
-    yield markdown(
-        "What would the model write if it stopped earlier? Hand what each layer returns to the same output matrix, as "
-        "if that layer were the last. This is called the *logit lens*."
-    )
+    yield from prose("what would the model")
     first = [one.argmax(-1) for one in shares]
 
     def cell(n: int, i: int) -> str:
@@ -196,13 +173,10 @@ def stop(page: Page) -> Statements:
             "shades": np.array([[one[i].max() for one in shares] for i in range(length)]),
         },
     )
-    yield caption(
-        "A row is a position, named by the piece just read; a column is where one stops. Beside each piece its "
-        "probability; ✓ is what is really written there, ↩ the piece just read."
-    )
+    yield from prose("a row is a")
     if length < t:
-        yield caption(f"Shown: the first {length} of {t} positions.")
-    yield markdown("How often is the first choice the piece just read, and how often the piece to be written?")
+        yield from prose("shown the first of positions", length, t)
+    yield from prose("how often is the")
     yield table(
         ("after", "just read", "to be written", "mean probability of the latter", "mean length of a row"),
         *(
@@ -216,20 +190,16 @@ def stop(page: Page) -> Statements:
             for where, choice, one, vectors in zip(names, first, shares, rows, strict=True)
         ),
     )
-    yield markdown(
-        "A fair reading? Not quite. The output matrix was trained on rows as long as the last layer returns. Shorter "
-        "rows give smaller logits, and smaller logits give flatter probabilities: look at the lengths in the table. "
-        "And training never asked an earlier layer for a word. What it returns is made for the next layer."
-    )
+    yield from prose("a fair reading not")
     early = page.choice("stop", names[:-1], names[-2])
     yield segmented("Stop after", names[:-1], early)
     for title, one in (
         (f"After all {len(names) - 1} layers", shares[-1][row]),
         (f"Stopped after {early}", shares[names.index(early)][row]),
     ):
-        yield markdown(f"**{title}**, at position {row + 1}, having read {inline(page.tgt[row].text)}")
+        yield from prose("at position having read", title, row + 1, inline(page.tgt[row].text))
         yield bars([name(id) for id in likeliest(one)], one[likeliest(one)], title)
-    yield fold("How likely every layer finds what is really written")
+    yield from prose("how likely every layer")
     yield matrix(
         np.stack([one[np.arange(t), written] for one in shares])[:, :length],
         names,
@@ -255,17 +225,13 @@ def side_by_side(ids: list[int], *sides: tuple[str, Array]) -> Statements:
         needed = next(n for n, total in enumerate(np.cumsum(np.sort(shares)[::-1]), 1) if total >= 0.9)
         yield markdown(f"**{title}**")
         yield bars([name(id) for id in ids], shares[ids], title)
-        yield markdown(
-            f"Entropy **{number(entropy(shares), 2)} bits** · largest **{number(shares.max(), 3)}** · entries that it "
-            f"takes to reach 0.9: **{needed:,}**"
+        yield from prose(
+            "entropy bits largest entries", number(entropy(shares), 2), number(shares.max(), 3), f"{needed:,}"
         )
 
 
 def temperature(page: Page) -> Statements:
-    yield markdown(
-        "Before the softmax, the logits may be divided by a number τ, the *temperature*. It is used when the next "
-        "piece is drawn at random: below 1 the likely pieces gain, above 1 the unlikely ones."
-    )
+    yield from prose("before the softmax the")
     tau, row = float(page.state.get("temperature", "2.0")), position(page)
     yield slider("Temperature τ", 0.0, 3.0, tau)
     logits = page.oracle["logits"][row]
@@ -274,19 +240,11 @@ def temperature(page: Page) -> Statements:
         likeliest(logits), ("Before: τ = 1", softmax(logits)), (f"After: τ = {number(tau, 1)}", after)
     )
     v = len(logits)
-    yield caption(
-        f"Position {row + 1}, chosen under See. The entropy says how undecided the model is: 0 bits if one entry has "
-        f"it all, {number(np.log2(v), 2)} bits if all {v:,} are alike. The order of the entries never changes. At "
-        "τ = 0, where one cannot divide, the largest logit takes all; at a high τ the many unlikely entries add up, "
-        "which is why whoever samples often leaves them out."
-    )
+    yield from prose("position chosen under see", row + 1, number(np.log2(v), 2), f"{v:,}")
 
 
 def push(page: Page) -> Statements:
-    yield markdown(
-        "Add a number to one logit and nothing to the others. Above 0 that entry gains, and every other loses the same "
-        "part of what it had; below 0 it is the other way round."
-    )
+    yield from prose("add a number to")
     row, by = position(page), float(page.state.get("push", "3.0"))
     logits = page.oracle["logits"][row]
     ids = likeliest(logits)
@@ -298,14 +256,17 @@ def push(page: Page) -> Statements:
     yield from side_by_side(ids, ("Before", before), (f"After: {number(by, 1)} added to one logit", after))
     pushed = ids[chosen]
     one, two = [id for id in ids if id != pushed][:2]
-    yield markdown(
-        f"**{inline(name(pushed))}** goes from {magnitude(before[pushed])} to {magnitude(after[pushed])}. The others "
-        f"keep their ratios: **{inline(name(one))}** was {magnitude(before[one] / before[two])} times as likely as "
-        f"**{inline(name(two))}**, and now it is {magnitude(after[one] / after[two])} times."
+    yield from prose(
+        "goes from to the",
+        inline(name(pushed)),
+        magnitude(before[pushed]),
+        magnitude(after[pushed]),
+        inline(name(one)),
+        magnitude(before[one] / before[two]),
+        inline(name(two)),
+        magnitude(after[one] / after[two]),
     )
-    yield caption(
-        f"Position {row + 1}, chosen under See. A softmax turns differences of logits into ratios of probabilities."
-    )
+    yield from prose("position chosen under see a", row + 1)
 
 
 # --- questions -------------------------------------------------------------------------------------------------------
@@ -313,39 +274,9 @@ def push(page: Page) -> Statements:
 
 def predict(page: Page) -> Statements:
     (t, v), d_model = page.oracle["logits"].shape, config()["d_model"]
-    yield question(
-        "A sentence of T pieces goes through the decoder, Linear and softmax. What shape has the result?",
-        (
-            r"$\mathbb{R}^{T\times d_{model}}$: one vector for each piece",
-            r"$\mathbb{R}^{T\times V}$: at each position one probability for each entry of the vocabulary",
-            r"$\mathbb{R}^{V}$: one probability for each entry of the vocabulary",
-            r"$\mathbb{R}^{T\times T}$: one probability for each pair of pieces",
-        ),
-        1,
-        f"Here it is ({t}, {v:,}). The decoder's output is ({t}, {d_model}), and Eᵀ takes each row from {d_model} to "
-        f"{v:,} numbers. In training all {t} rows are used at once; when writing, only the last one.",
-        {
-            0: "That is what goes into Linear, not what comes out of the softmax.",
-            2: "That is one row of it: each position has a row of its own.",
-            3: "That is the shape of attention weights, from piece to piece.",
-        },
-    )
+    yield prose.question("a sentence of t", 1, t, f"{v:,}", d_model)
     yield after_one_layer(page)
-    yield question(
-        "Add 100 to every logit of a row. What happens to its probabilities?",
-        (
-            "They all grow.",
-            "The likeliest entry takes nearly everything.",
-            "Nothing: they stay as they are.",
-        ),
-        2,
-        f"The largest change at position {unsure(page) + 1} is {rounding(1e-12)}. Every e to the power grows by the "
-        "same factor, above and below the fraction bar, and it cancels out: only differences between logits count.",
-        {
-            0: "They cannot: they add up to 1, before and after.",
-            1: "That happens when the logits are multiplied, not when the same number is added to all.",
-        },
-    )
+    yield prose.question("add to every logit", 2, unsure(page) + 1, rounding(1e-12))
 
 
 def after_one_layer(page: Page) -> Question:
@@ -359,18 +290,21 @@ def after_one_layer(page: Page) -> Question:
         "It is one of the two that are named.",
     )
     return question(
-        f"Stop after decoder layer 1 at position {row + 1}, where the decoder has just read **{inline(read.text)}** "
-        f"and will write **{inline(written.text)}**. Hand the vector to the output all the same. What is the first "
-        "choice?",
+        prose.line("stop after decoder layer", row + 1, inline(read.text), inline(written.text)),
         (
             f"the piece just read, {inline(read.text)}",
             f"the piece to be written, {inline(written.text)}",
             "another piece",
         ),
         right,
-        f"It is **{inline(name(first))}**, with a probability of {magnitude(shares[1][row, first])}. What is really "
-        f"written gets {magnitude(shares[1][row, written.id])} after layer 1 and "
-        f"{magnitude(shares[-1][row, written.id])} after layer {config()['n_layers']}.",
+        prose.line(
+            "it is with a",
+            inline(name(first)),
+            magnitude(shares[1][row, first]),
+            magnitude(shares[1][row, written.id]),
+            magnitude(shares[-1][row, written.id]),
+            config()["n_layers"],
+        ),
         {n: text for n, text in enumerate(wrong) if n != right},
     )
 

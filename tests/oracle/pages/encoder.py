@@ -6,21 +6,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tests.oracle.approved import Prose
 from tests.oracle.claims import (
     Series,
     button,
-    caption,
     columns,
-    fold,
-    info,
-    latex,
     markdown,
     matrix,
     number,
     question,
     segmented,
     select,
-    subheader,
     table,
     text_box,
 )
@@ -30,6 +26,8 @@ from tests.oracle.forward import EOS, FOLDER, MAX_PIECES, Array, Forward, config
 from tests.oracle.page import READABLE, Page
 from tests.oracle.words import Piece, encoded, inline, pieces, read_text, text_of, visible, words
 from tests.oracle.worked import writes
+
+prose = Prose("encoder")
 
 N = config()["n_layers"]
 STAGES = {
@@ -64,21 +62,7 @@ STATES = (
 
 
 def idea(page: Page) -> Statements:
-    yield markdown(
-        "A word comes in as a vector that knows nothing of its neighbours. In each of the "
-        f"{N} layers every piece looks at **all** pieces and takes something from them. What leaves the top, the "
-        "*memory* that the decoder reads, stands for the word **in this sentence**."
-    )
-    yield fold("The layers, one after another")
-    yield markdown(
-        "Each layer is self-attention, Add & Norm, feed-forward, Add & Norm, with weights of its own. Layer n makes "
-        "its rows from those of the layer before; the first one begins with the look-up and the positions:"
-    )
-    yield latex(
-        r"\begin{gathered}X^{(0)}=\text{embedding}+\text{positions}\\X^{(n)}="
-        rf"\operatorname{{EncoderLayer}}_n\!\left(X^{{(n-1)}}\right),\quad n=1\dots {N}\end{{gathered}}"
-    )
-    yield markdown("A vector that depends on the whole sentence is called a *contextual representation*.")
+    yield from prose("a word comes in", N)
 
 
 def cosine(a: Array, b: Array) -> float:
@@ -115,10 +99,7 @@ def see(page: Page) -> Statements:
         limit=1.0,
         csv_name="cosine with the start",
     )
-    yield caption(
-        f"Shapes: ({len(page.src)}, {d_model}) at every stage. After the last layer the mean cosine with the start is "
-        f"**{number(left[:, -1].mean(), 2)}**."
-    )
+    yield from prose("shapes at every stage", len(page.src), d_model, number(left[:, -1].mean(), 2))
 
 
 def check(page: Page) -> Statements:
@@ -202,25 +183,22 @@ def different(one: Sentence, two: Sentence) -> list[float]:
 
 def do(page: Page) -> Statements:
     yield from two_sentences(page)
-    yield subheader("How far does a change travel?")
+    yield from prose("how far does a")
     yield from change_a_piece(page)
-    yield fold("Encoder, decoder, or both: three kinds of model")
+    yield from prose("encoder decoder or both")
     yield table(
         ("kind", "each piece sees", "it puts out", "for example"),
         ("encoder alone", "the whole text", "a vector for each piece", "BERT (2018): classify, find, fill in"),
         ("decoder alone", "itself and what came before", "the next piece", "GPT (2018): go on writing"),
         ("encoder and decoder", "the whole source; of the target what came before", "another text", "this one"),
     )
-    yield caption(
-        "An encoder writes no text by itself: it knows its whole input, and nothing comes next. A decoder writes, but "
-        "no piece ever sees what follows it."
-    )
+    yield from prose("an encoder writes no")
 
 
 def two_sentences(page: Page) -> Statements:
     one, two = sentence(page.sentence), second(page)
     typed = page.state.get("second", "")
-    yield subheader("One word in two sentences")
+    yield from prose("one word in two")
     yield text_box(
         "A second sentence that shares a word with yours", typed, placeholder="empty: one is chosen for yours"
     )
@@ -228,25 +206,19 @@ def two_sentences(page: Page) -> Statements:
     yield button("Two sentences with “plays”")
     if len(encoded(tidied(typed))) > MAX_PIECES:
         n_words = len({piece.word for piece in two.src} - {-1})
-        yield info(
-            f"Your text is longer than the model can take, so it reads only the first {n_words} words and marks "
-            f"({len(two.src) - 1} pieces; it takes at most {MAX_PIECES}); the rest stays in the box."
-        )
+        yield from prose("your text is longer", n_words, len(two.src) - 1, MAX_PIECES)
     yield markdown(
         f"1. **{inline(one.text)}** → {inline(one.german) or '(nothing)'}\n\n"
         f"2. **{inline(two.text)}** → {inline(two.german) or '(nothing)'}"
     )
     both = shared(list(one.by_ids), list(two.by_ids))[:12]
     if not both:
-        yield info(
-            "These two sentences share no word, written alike, capitals included. Type a second one that takes up a "
-            "word of yours, or try one of the pairs."
-        )
+        yield from prose("these two sentences share")
         return
     at = chosen(page, one, both)
     texts = [one.by_ids[ids][0] for ids in both]
     word, rows, others = texts[at], [rows_of(one, two, ids) for ids in both], different(one, two)
-    yield markdown(f"**{inline(word)}: how alike its two vectors are on their way up**")
+    yield from prose("how alike its two", inline(word))
     series = [Series(word, np.array(rows[at]))]
     if np.isfinite(others).all():
         series.append(Series("two different words", np.array(others)))
@@ -274,27 +246,23 @@ def two_sentences(page: Page) -> Statements:
     # The positions are the same only where the places are.
     same_place = one.by_ids[both[at]][1] == two.by_ids[both[at]][1]
     if top > 0.8:
-        verdict = (
-            "That is still nearly the same vector: either the word means much the same in both, or this small model "
-            "does not tell."
-        )
+        verdict = prose.line("that is still nearly")
     elif top > 0.5:
         verdict = "They have moved apart, and still point more the same way than a right angle (0) would."
     else:
         verdict = "They have moved far apart."
     compared = f"; for two different words it is {number(others[-1], 2)} on average" if np.isfinite(others[-1]) else ""
-    yield markdown(
-        f"At the look-up both are the same row of the embedding matrix: {number(rows[at][0], 2)}. Then the positions "
-        f"are added (it stands in {'the same place in both' if same_place else 'different places'}): "
-        f"{number(rows[at][1], 2)}. Each layer mixes in the neighbours, and after the last it is "
-        f"**{number(top, 2)}**{compared}. {verdict}"
+    yield from prose(
+        "at the look-up both",
+        number(rows[at][0], 2),
+        "the same place in both" if same_place else "different places",
+        number(rows[at][1], 2),
+        number(top, 2),
+        compared,
+        verdict,
     )
     if word == "bank":
-        yield caption(
-            "In German a bank that keeps money is *die Bank*, the bank of a river *das Ufer*: the translations above "
-            "show whether the model told them apart. (This one hardly knows rivers.) The vectors differ because the "
-            "sentences do. Whether the meaning plays a part is tried out in the lesson on self-attention."
-        )
+        yield from prose("in german a bank")
 
 
 # --- a change that travels -------------------------------------------------------------------------------------------
@@ -343,10 +311,7 @@ def moved(page: Page, attention_off: bool = False) -> Array:
 def change_a_piece(page: Page) -> Statements:
     row, word = change(page)
     n = max(1, min(len(page.src) - 1, READABLE))
-    yield markdown(
-        "Replace one piece of your sentence and run the encoder on both. Which rows change, and where? Beside it the "
-        "same with the self-attention of all encoder layers switched off."
-    )
+    yield from prose("replace one piece of")
     options = [f"{i + 1} {visible(piece.text)}" for i, piece in enumerate(page.src[:n])]
     yield select("Replace the piece", options, options[row])
     yield select("by", [w for w, id in everyday().items() if id != page.src[row].id], word)
@@ -366,19 +331,24 @@ def change_a_piece(page: Page) -> Statements:
             csv_name=f"change {title}",
         )
     if len(page.src) > READABLE:
-        yield caption(f"Shown: the first {READABLE} of {len(page.src)} rows.")
+        yield from prose("shown the first of", READABLE, len(page.src))
     rest = np.delete(both[0], row, 0)
     reached = (rest > 1e-3).sum(0)
     others = [i for i in range(len(page.src)) if i != row]
     most = max(others, key=lambda i: np.float32(both[0][i, -1]))
     article = " German writes *der*, *die* or *das* as the noun demands: for an article the noun matters."
-    yield markdown(
-        f"Of the {len(rest)} other rows, {reached[1]} have moved by more than a thousandth of their length before the "
-        f"first layer, {reached[2]} after it and {reached[-1]} after layer {N}. There they move by "
-        f"**{number(rest[:, -1].mean(), 2)}** of their length on average; most of all **"
-        f"{inline(page.src[most].text)}** (piece {most + 1}) by **{number(both[0][most, -1], 2)}**."
-        + article
-        * (page.src[most].text.lower() in ("the", "a", "an"))
+    yield from prose(
+        "of the other rows",
+        len(rest),
+        reached[1],
+        reached[2],
+        reached[-1],
+        N,
+        number(rest[:, -1].mean(), 2),
+        inline(page.src[most].text),
+        most + 1,
+        number(both[0][most, -1], 2),
+        article * (page.src[most].text.lower() in ("the", "a", "an")),
     )
     ids = [piece.id for piece in page.src[:-1]]
     changed = [everyday()[word] if i == row else id for i, id in enumerate(ids)]
@@ -389,11 +359,7 @@ def change_a_piece(page: Page) -> Statements:
             f"**{inline(page.text)}** → {inline(page.translation) or '(nothing)'}\n\n"
             f"**{inline(text)}** → {inline(other.german) or '(nothing)'}"
         )
-    yield caption(
-        "One layer is enough: in self-attention every position sees all positions, so news of a change needs a single "
-        "step to reach the far end of the sentence. Without it nothing travels: positions, Add & Norm and feed-forward "
-        "work on each row by itself."
-    )
+    yield from prose("one layer is enough")
 
 
 # --- questions -------------------------------------------------------------------------------------------------------
@@ -415,19 +381,14 @@ def predict(page: Page) -> Statements:
     sides = zip(one.vectors(one.by_ids[ids][1]), two.vectors(two.by_ids[ids][1]), strict=True)
     apart = [float(np.abs(a - b).max()) for a, b in sides]
     right = min(next((n for n, size in enumerate(apart) if size > 1e-6), 3), 3)
-    yield question(
-        f"{pair} Where do its two vectors differ for the first time?",
-        (
-            "already at the look-up",
-            "once the positions are added",
-            "after the first layer",
-            "only higher up, or nowhere",
-        ),
+    yield prose.question(
+        "where do its two",
         right,
-        f"The largest difference of a number is {number(apart[0])} at the look-up, {number(apart[1])} with positions "
-        f"and {number(apart[2])} after the first layer. The look-up knows nothing but the id; positions differ only "
-        "where the places do; the neighbours come in with attention.",
-        without(
+        pair,
+        number(apart[0]),
+        number(apart[1]),
+        number(apart[2]),
+        wrong=without(
             right,
             "The look-up gives the same row for the same id, whatever the sentence.",
             "They stand in the same place in both sentences, or they differ even before." if right != 1 else "",
@@ -446,12 +407,10 @@ def travels(page: Page) -> object:
     if not far.any():
         right = 0
     return question(
-        f"Replace **{inline(page.src[row].text)}** (piece {row + 1}) by *{inline(word)}*. How many of the {len(far)} "
-        "other rows have moved by more than a thousandth of their length after the first layer?",
+        prose.line("replace piece by how", inline(page.src[row].text), row + 1, inline(word), len(far)),
         ("none", "some", "all"),
         right,
-        f"It is {far.sum()} of {len(far)}. Every position sees all positions, in every layer; how much it takes from "
-        "each is another matter.",
+        prose.line("it is of every", far.sum(), len(far)),
         without(
             right,
             "Self-attention lets every row see the piece that changed.",
@@ -474,8 +433,7 @@ def how_alike(one: Sentence, two: Sentence, ids: tuple[int, ...], pair: str) -> 
             "not comparable: the sentences have no different words",
         ),
         right,
-        f"Their cosine is {number(top, 2)}{compared} Each layer adds to the vector what the other pieces gave; what it "
-        "was stays in it.",
+        prose.line("their cosine is each", number(top, 2), compared),
         without(
             right,
             "Their cosine is not above 0.8.",

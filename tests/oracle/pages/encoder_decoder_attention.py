@@ -5,22 +5,18 @@ from dataclasses import replace
 
 import numpy as np
 
+from tests.oracle.approved import Prose
 from tests.oracle.attention import groups, regrouped
 from tests.oracle.claims import (
     bars,
     box,
     button,
-    caption,
     flow,
-    fold,
     head_grid,
-    info,
-    latex,
     magnitude,
     markdown,
     matrix,
     number,
-    question,
     rounding,
     segmented,
     select,
@@ -46,6 +42,8 @@ from tests.oracle.page import READABLE, Page
 from tests.oracle.words import Word, encoded, inline, pieces, text_of, visible, words
 from tests.oracle.worked import between_words, mean_of, steps
 
+prose = Prose("encoder_decoder_attention")
+
 ONE, LAYER, ALL = "One head", "Layer average", "Full average"
 OWN, HIDE, MEMORY = "Write the German yourself", "Hide an English word", "Change the memory"
 LONG = "My neighbour's cat sleeps on the sofa all day long. " * 5
@@ -64,19 +62,11 @@ STATES = (
 
 
 def idea(page: Page) -> Statements:
-    yield markdown(
-        "Before each piece it writes, the decoder looks at the English. Its :blue[**query**] is made from X, the "
-        "German so far. The :orange[**keys**] and :green[**values**] that answer are made from M, the **memory**: "
-        "what the encoder's last layer puts out."
-    )
-    yield latex(r"\operatorname{softmax}\!\left(\frac{XW^Q\,(MW^K)^{\mathsf T}}{\sqrt{d_k}}\right)MW^V")
-    yield fold("One memory for every decoder layer")
-    yield markdown("Every decoder layer reads the same memory, with matrices of its own.")
+    yield from prose("before each piece it")
     n = config()["n_layers"]
     way = [part for layer in range(1, n + 1) for part in (box(f"encoder layer {layer}"), "→")]
     yield flow(
-        f"Only what encoder layer {n} returns, M, goes on: each of the {n} decoder layers makes keys K and values V "
-        "from it and asks with queries Q of its own.",
+        prose.line("only what encoder layer", n),
         [*way, box("M", f"({len(page.src)}, {config()['d_model']})", "value")],
         *(
             [
@@ -91,18 +81,14 @@ def idea(page: Page) -> Statements:
             for layer in range(1, n + 1)
         ),
     )
-    yield fold("The three attentions side by side")
+    yield from prose("the three attentions side")
     yield table(
         ("", "queries from", "keys and values from", "a row may see"),
         ("encoder self-attention", "the English", "the same English", "every English piece"),
         ("masked self-attention", "the German so far", "the same German", "itself and what came before"),
         ("encoder-decoder attention", "the German so far", "the English, as M", "every English piece"),
     )
-    yield caption(
-        "All three run the same code; what differs is where queries, keys and values come from, and the mask."
-    )
-    yield fold("Sentences whose German goes another way")
-    yield markdown("German often puts its words in another order. Each of these replaces the sentence at the top:")
+    yield from prose("all three run the")
     yield button("Verb at the end", "I know that he is tired.")
     yield button("Verb in two parts", "I'm calling my mother.")
     yield button("Participle at the end", "I have never seen such a beautiful house.")
@@ -191,7 +177,7 @@ def cut_to(shown: Sequence[int], whole: Sequence[int]) -> Statements:
     sides = zip(shown, whole, ("rows", "columns"), strict=True)
     parts = [f"the first {s} of {w} {side}" for s, w, side in sides if s != w]
     if parts:
-        yield caption(f"Shown: {' and '.join(parts)}.")
+        yield from prose("shown", " and ".join(parts))
 
 
 def see(page: Page) -> Statements:
@@ -213,8 +199,7 @@ def see(page: Page) -> Statements:
             [row.text for row in rows[:READABLE]],
             [column.text for column in columns[:READABLE]],
             title=title,
-            how_to_read="A row is one German word, the mean of its pieces; what an English word's pieces get is added "
-            "up.",
+            how_to_read=prose.line("a row is one"),
             describe=KINDS["cross"].describe,
             csv_name=f"words {view_title(page)}",
             selected=cell_of(page),
@@ -224,16 +209,11 @@ def see(page: Page) -> Statements:
         yield from tensor_matrix(
             shown(page),
             title=title,
-            how_to_read="A row is the piece about to be written; its weights over the pieces of your sentence add up "
-            "to 1.",
+            how_to_read=prose.line("a row is the"),
         )
     yield from what_it_shows(page, values, rows, columns)
     (h, t, d_k), s = page.oracle[f"{chosen.path}.q"].shape, len(page.src)
-    yield caption(
-        f"Shapes: Q `({h}, {t}, {d_k})` from the decoder; K and V `({h}, {s}, {d_k})` from the encoder; weights "
-        f"`({h}, {t}, {s})`, a row a German piece, a column an English one. No causal mask here: at every step the "
-        "whole English sentence may be seen."
-    )
+    yield from prose("shapes q from the", h, t, d_k, s)
 
 
 def what_it_shows(page: Page, values: Array, rows: Sequence[Word], columns: Sequence[Word]) -> Statements:
@@ -244,7 +224,7 @@ def what_it_shows(page: Page, values: Array, rows: Sequence[Word], columns: Sequ
         for j in order[:3]
         if values[row, j] >= 0.005
     )
-    yield markdown(f"Row {row + 1}: before writing **{inline(rows[row].text)}**, it looks most at {looked}.")
+    yield from prose("row before writing it", row + 1, inline(rows[row].text), looked)
     of_words = [i for i, one in enumerate(rows) if is_word(one.text)]
     lost = sum(not is_word(columns[int(values[i].argmax())].text) for i in of_words)
     answer = (
@@ -255,10 +235,7 @@ def what_it_shows(page: Page, values: Array, rows: Sequence[Word], columns: Sequ
     if not of_words:
         answer = "There is no German word here to align."
     what = "words" if page.switch("by_word") else "pieces of words"
-    yield markdown(
-        f"**Is this an alignment?** {lost} of {len(of_words)} German {what} have their largest weight on <eos> or on a "
-        f"punctuation mark. {answer} *Hide an English word*, below, measures which word a piece needs."
-    )
+    yield from prose("is this an alignment", lost, len(of_words), what, answer)
 
 
 def check(page: Page) -> Statements:
@@ -266,10 +243,7 @@ def check(page: Page) -> Statements:
         yield from check_cell(shown(page))
         return
     (rows, columns), (i, j) = rows_and_columns(page), cell_of(page)
-    yield markdown(
-        f"**How did this {number(looked_at(page)[i, j])} come about?** Row **{inline(rows[i].text)}**, column "
-        f"**{inline(columns[j].text)}**. Choose another cell by a click, or with the arrow keys and Enter."
-    )
+    yield from prose("how did this come", number(looked_at(page)[i, j]), inline(rows[i].text), inline(columns[j].text))
     chosen, maps, view = chosen_head(page), every_map(page.oracle), view_of(page)
     if view == ONE:
         yield from steps(between_words(maps[chosen.layer, chosen.head], rows[i].pieces, columns[j].pieces))
@@ -277,10 +251,7 @@ def check(page: Page) -> Statements:
         parts, name = (maps[chosen.layer], "head") if view == LAYER else (maps.mean(1), "the average of layer")
         values = regrouped(parts, [rows[i]], [columns[j]])[:, 0, 0].tolist()
         yield from steps(mean_of(values, [f"{name} {n}" for n in range(1, len(parts) + 1)]))
-    yield caption(
-        "Switch *Whole words* off to see how a weight comes from a query and a key. Numbers are shown rounded and were "
-        "computed unrounded."
-    )
+    yield from prose("switch whole words off")
 
 
 # --- do --------------------------------------------------------------------------------------------------------------
@@ -293,11 +264,7 @@ def do(page: Page) -> Statements:
 
 
 def own(page: Page) -> Statements:
-    yield markdown(
-        "Give the decoder other German to read than its own. At each piece you see where it looks, and how likely it "
-        "found just this piece. (To feed given pieces instead of the model's own is called *teacher forcing*; so it "
-        "was trained.) The examples change the English sentence at the top too:"
-    )
+    yield from prose("give the decoder other")
     yield button("Another tense", "I ate an apple → Ich aß einen Apfel.")
     yield button("Another order", "He wants to learn German this summer. → Diesen Sommer will er Deutsch lernen.")
     yield button("A wrong translation", "I ate an apple → Das Haus ist rot.")
@@ -306,13 +273,13 @@ def own(page: Page) -> Statements:
     yield text_box("Your own German sentence", typed, "Leave it empty for the model's translation")
     yield from read(page, page.oracle, "The model's translation")
     if not typed:
-        yield info("Type a German sentence, or choose one above, to fill this side.")
+        yield from prose("type a german sentence")
         return
     given = page.reading(typed)
     yield from read(page, given, "Your German")
     yield from verdict(page, given)
     if len(encoded(tidied(typed))) > MAX_PIECES:
-        yield caption(f"Your German is longer than the model can take: only its first {MAX_PIECES} pieces are read.")
+        yield from prose("your german is longer", MAX_PIECES)
 
 
 def likely(oracle: Forward) -> Array:
@@ -331,12 +298,12 @@ def read(page: Page, oracle: Forward, title: str) -> Statements:
         describe=KINDS["cross"].describe,
         csv_name=f"weights {title}",
     )
-    yield markdown("**How likely the model finds each piece, after those before it**")
+    yield from prose("how likely the model")
     labels = pieces(oracle.labels)
     texts = [piece.text for piece in labels[:READABLE]]
     yield bars(texts, likely(oracle)[:READABLE], f"Probability of each piece: {title}")
     if len(labels) > READABLE:
-        yield caption(f"Shown: the first {READABLE} of {len(labels)} pieces.")
+        yield from prose("shown the first of", READABLE, len(labels))
 
 
 def verdict(page: Page, oracle: Forward) -> Statements:
@@ -349,17 +316,10 @@ def verdict(page: Page, oracle: Forward) -> Statements:
     elif mean >= 0.02:
         says = f"The model would have put {english} differently (a mean below 0.5)."
     else:
-        says = (
-            f"The model does not take this for a translation of {english} (a mean below 0.02). It still looks "
-            "somewhere, because every row must share out a weight of 1; but that is no alignment."
-        )
-    yield markdown(
-        f"All {n} pieces of your German together have a probability of **{magnitude(given.prod())}**: their "
-        f"probabilities multiplied. If each had the same, that would be **{magnitude(mean)}** a piece, their "
-        f"(geometric) mean. **{sum(best == oracle.labels)} of {n}** pieces are what the model would have written there "
-        f"itself. {says}"
+        says = prose.line("the model does not", english)
+    yield from prose(
+        "all pieces of your", n, magnitude(given.prod()), magnitude(mean), sum(best == oracle.labels), says
     )
-    yield fold("What the model would rather have written, piece by piece")
     lines = zip(pieces(oracle.labels), given, best, all_of_them.max(1), strict=True)
     yield table(
         ("your piece", "its probability", "the likeliest piece", "its probability"),
@@ -372,18 +332,17 @@ def source_words(page: Page) -> list[Word]:
 
 
 def hide(page: Page) -> Statements:
-    yield markdown(
-        "What a German piece *needs* can be found out: hide an English word from both stacks, let the model read the "
-        "same translation again, and see which of its pieces become unlikely."
-    )
+    yield from prose("what a german piece")
     english, n = source_words(page), len(page.labels)
     at = page.count("hide", len(english), min(2, len(english))) - 1
     options = [f"{i} {visible(word.text)}" for i, word in enumerate(english, 1)]
     yield select("Word to hide", options, options[at])
     name, written = inline(english[at].text), text_of(page.translated(blocked=english[at].pieces).labels)
-    yield markdown(
-        f"Translation before: **{inline(page.translation) or '(nothing)'}** Written without {name}: "
-        f"**{inline(written) or '(nothing)'}**"
+    yield from prose(
+        "translation before written without",
+        inline(page.translation) or "(nothing)",
+        name,
+        inline(written) or "(nothing)",
     )
     before = page.probabilities
     falls = np.stack([before - likely(page.under(blocked=word.pieces)) for word in english], 1)
@@ -398,7 +357,7 @@ def hide(page: Page) -> Statements:
         csv_name="probabilities",
     )
     if n > READABLE:
-        yield caption(f"Shown: the first {READABLE} of {n} pieces.")
+        yield from prose("shown the first of pieces", READABLE, n)
     hurt = int(falls[:, at].argmax())
     yield markdown(
         f"Without **{name}**, **{inline(page.labels[hurt].text)}** (piece {hurt + 1}) loses most: from "
@@ -442,14 +401,11 @@ def looking_and_needing(page: Page, english: Sequence[Word], falls: Array) -> St
             "not the same."
         )
     yield markdown(says)
-    yield caption("Counted are pieces of words that need some word, with a fall of 0.05 or more.")
+    yield from prose("counted are pieces of")
 
 
 def memory(page: Page) -> Statements:
-    yield markdown(
-        "Which matrix does each decoder layer read? Multiply every candidate by this layer's own $W^K$ and $W^V$ and "
-        "compare with the keys and values that it really used."
-    )
+    yield from prose("which matrix does each")
     n, oracle = config()["n_layers"], page.oracle
     held = [oracle["encoder.embedding.output"]]
     held += [oracle[f"encoder.layers.{layer}.add_norm_2.output"] for layer in range(n)]
@@ -473,11 +429,13 @@ def memory(page: Page) -> Statements:
             scale="positive",
             limit=max(one.max() for one in differ.values()),
         )
-    yield markdown(
-        f"In the last column the largest difference is **{rounding()}** (32-bit rounding), in the others it is "
-        f"**{magnitude(min(one[:, :-1].min() for one in differ.values()))}** or more. So all {n} decoder layers read "
-        f"one and the same matrix `({len(page.src)}, {config()['d_model']})`, and it is what the *last* encoder layer "
-        "returns, not the layer beside them."
+    yield from prose(
+        "in the last column",
+        rounding(),
+        magnitude(min(one[:, :-1].min() for one in differ.values())),
+        n,
+        len(page.src),
+        config()["d_model"],
     )
     yield from another_memory(page)
 
@@ -486,7 +444,7 @@ def another_memory(page: Page) -> Statements:
     n = config()["n_layers"]
     names = ["the embeddings", *(f"encoder layer {layer}" for layer in range(1, n))]
     name = page.choice("memory", names, names[-1])
-    yield markdown("**What if it were another matrix?** Let the decoder read what the encoder held earlier:")
+    yield from prose("what if it were")
     yield segmented("The decoder reads", names, name)
     layer = names.index(name)
     rows, columns = rows_and_columns(page)
@@ -506,10 +464,12 @@ def another_memory(page: Page) -> Statements:
     yield from cut_to([min(READABLE, len(side)) for side in (rows, columns)], (len(rows), len(columns)))
     longest = min(2 * len(page.labels) + 10, MAX_PIECES)
     ids = page.translated(memory_after=layer).labels[:longest]
-    yield markdown(
-        f"Translation before: **{inline(page.translation) or '(nothing)'}** Reading {name}: "
-        f"**{inline(text_of(ids)) or '(nothing)'}**"
-        + (f" … (stopped after {longest} pieces)" if len(ids) == longest else "")
+    yield from prose(
+        "translation before reading",
+        inline(page.translation) or "(nothing)",
+        name,
+        inline(text_of(ids)) or "(nothing)",
+        f" … (stopped after {longest} pieces)" if len(ids) == longest else "",
     )
 
 
@@ -520,8 +480,7 @@ def predict(page: Page) -> Statements:
     chosen, row = chosen_head(page), len(page.labels) // 2
     weights = page.oracle[f"{chosen.path}.weights"][chosen.head, row]
     yield which_piece(
-        f"The model writes **{inline(page.labels[row].text)}** (piece {row + 1} of the German). Which English piece "
-        f"does layer {chosen.layer + 1}, head {chosen.head + 1} look at most, just before?",
+        prose.line("the model writes piece", inline(page.labels[row].text), row + 1, chosen.layer + 1, chosen.head + 1),
         weights,
         page.src,
         f"It gives it {number(weights.max())} of its attention. Choose the cell in *See* to work it out.",
@@ -532,52 +491,14 @@ def predict(page: Page) -> Statements:
     before, after = page.probabilities, likely(page.under(blocked=word.pieces))
     most = int((before - after).argmax())
     yield which_piece(
-        f"Hide **{inline(word.text)}** from the whole model and let it read the same translation again. Which German "
-        "piece loses most of its probability?",
+        prose.line("hide from the whole", inline(word.text)),
         before - after,
         page.labels,
-        f"It goes from {magnitude(before[most])} to {magnitude(after[most])}. Under *Do* every word can be hidden in "
-        "turn.",
+        prose.line("it goes from to", magnitude(before[most]), magnitude(after[most])),
     )
     h, s, d_k = page.oracle[f"{chosen.path}.k"].shape
-    yield question(
-        "The decoder has written a piece and goes on to the next. What becomes of the keys and values of its "
-        "encoder-decoder attention?",
-        (
-            "They get one more row, for the piece just written.",
-            "They stay exactly as they are.",
-            "They are made anew and come out different, since the German has grown.",
-        ),
-        1,
-        f"They are made from the encoder's output alone: K is ({h}, {s}, {d_k}), a row for each of the {s} English "
-        "pieces, however long the German. Compared with a German sentence of one piece, the keys and values here "
-        f"differ by {rounding()} at most. So a translator makes them once and keeps them.",
-        {
-            0: "That happens in masked self-attention, whose keys and values come from the German.",
-            2: "There is no German in them: they are made from the encoder's output, which stays.",
-        },
-    )
-    yield question(
-        "About Transformers, which of these are true?",
-        (
-            "They can always be run in parallel.",
-            "Their decoders run in parallel only in training.",
-            "Q, K and V come from splitting the input into three parts.",
-            "Several heads may find different kinds of relations.",
-            (
-                "In encoder-decoder attention the decoder gives queries and keys, and only the values come from the "
-                "encoder."
-            ),
-        ),
-        [1, 3],
-        "In training the right translation is known, so all rows run side by side; a decoder that writes must wait for "
-        "its own last piece. Several heads have several maps, which need not agree.",
-        {
-            0: "A decoder that writes reads its own last piece, which does not exist before it is written.",
-            2: "Each is the whole input times a learned matrix; nothing is split.",
-            4: "Keys and values both come from the encoder's output; the decoder gives the queries.",
-        },
-    )
+    yield prose.question("the decoder has written", 1, h, s, d_k, rounding())
+    yield prose.question("about transformers which of", [1, 3])
 
 
 def code(page: Page) -> Statements:

@@ -6,16 +6,11 @@ import re
 
 import numpy as np
 
+from tests.oracle.approved import Prose
 from tests.oracle.claims import (
     Question,
-    Series,
     bars,
-    caption,
-    columns,
-    fold,
-    latex,
     magnitude,
-    markdown,
     matrix,
     number,
     question,
@@ -32,6 +27,7 @@ from tests.oracle.common import (
     check_cell,
     code_part,
     numbers_of_figure,
+    pieces_before_after,
     shown_tensor,
     tensor_matrix,
 )  # fmt: skip
@@ -41,6 +37,8 @@ from tests.oracle.page import READABLE, Page
 from tests.oracle.words import Piece, inline, text_of
 from tests.oracle.words import pieces as pieces_of
 from tests.oracle.worked import writes
+
+prose = Prose("feed_forward")
 
 LONG = " ".join(["The animal didn't cross the street because it was too wide."] * 4)
 STEPS = ("1 comes in", "2 × W₁ + b₁", "3 ReLU", "4 × W₂ + b₂")
@@ -82,25 +80,11 @@ def pieces(page: Page) -> tuple[Piece, ...]:
 def idea(page: Page) -> Statements:
     d_model, d_ff = config()["d_model"], config()["d_ff"]
     assert d_ff == 4 * d_model
-    yield markdown(
-        "Attention has mixed the pieces. Now a small network works on **each piece by itself**. It widens the piece's "
-        f"vector x from {d_model} numbers to {d_ff:,} **hidden units**, sets the negative ones to 0 (the "
-        f"**ReLU**), and narrows the rest to {d_model} numbers again."
-    )
-    yield latex(r"\operatorname{FFN}(x)=\operatorname{ReLU}(xW_1+b_1)\,W_2+b_2")
+    yield from prose("attention has mixed the", d_model, f"{d_ff:,}")
     total = sum(w.size for w in weights().values())
     own = 2 * config()["n_layers"] * (2 * d_model * d_ff + d_ff + d_model)
-    yield fold("The weights, and what is special about the ReLU")
-    yield markdown(
-        "The weights W₁, b₁, W₂ and b₂ are the same at every position; each layer has its own. There are d_ff = "
-        f"{d_ff:,} hidden units, four times d_model = {d_model}. The networks hold "
-        f"**{number(100 * own / total, 0)}%** of all {number(total / 1e6, 1)} million parameters, the numbers that the "
-        "model has learned."
-    )
-    yield latex(r"\operatorname{ReLU}(z)=\max(0,z)")
-    yield markdown(
-        "The ReLU is the only place in the model where a single number is changed by a rule that is no straight line; "
-        "softmax and norm treat a row as a whole."
+    yield from prose(
+        "the weights and what", f"{d_ff:,}", d_model, number(100 * own / total, 0), number(total / 1000000.0, 1)
     )
 
 
@@ -151,10 +135,7 @@ def see(page: Page) -> Statements:
         ),
     }[step(page)]
     yield from tensor_matrix(shown(page), title=f"{title} ({stack}, layer {layer + 1})", how_to_read=how_to_read)
-    yield caption(
-        f"Shapes: in ({t}, {d_model}), W₁ ({d_model}, {d_ff}), hidden ({t}, {d_ff}), W₂ ({d_ff}, {d_model}), out "
-        f"({t}, {d_model})."
-    )
+    yield from prose("shapes in w hidden", t, d_model, d_ff)
     if step(page) in STEPS[1:3]:
         yield from units_that_fire(page, shown(page).cell[0])
 
@@ -165,14 +146,17 @@ def units_that_fire(page: Page, chosen: int) -> Statements:
     fires = [(row > 0).sum() for row in hidden]
     best = np.argsort(-hidden[chosen], kind="stable")[: min(3, fires[chosen])]
     strongest = ", ".join(f"unit {unit + 1} ({number(hidden[chosen, unit], 2)})" for unit in best)
-    yield markdown(
-        f"The chosen row is **{inline(pieces(page)[chosen].text)}**: {fires[chosen]} of {d_ff:,} units fire, "
-        f"{number(100 - 100 * fires[chosen] / d_ff, 1)}% rest." + f" The strongest: {strongest}." * bool(strongest)
+    yield from prose(
+        "the chosen row is",
+        inline(pieces(page)[chosen].text),
+        fires[chosen],
+        f"{d_ff:,}",
+        number(100 - 100 * fires[chosen] / d_ff, 1),
+        f" The strongest: {strongest}." * bool(strongest),
     )
-    yield markdown(f"**All {d_ff:,} units at once: a tick for each that fires**")
     texts = [piece.text for piece in pieces(page)[:READABLE]]
     yield strips(texts, hidden[:READABLE], f"For each piece, how many of the {d_ff} hidden units fire")
-    yield caption(f"From left to right units 1 to {d_ff:,}; the fainter, the weaker. On the right: how many fire.")
+    yield from prose("from left to right", f"{d_ff:,}")
     yield from numbers_of_figure(
         ("piece", "units that fire", "units that rest", "strongest unit", "its value"),
         *(
@@ -181,7 +165,7 @@ def units_that_fire(page: Page, chosen: int) -> Statements:
         ),
     )
     if t > READABLE:
-        yield caption(f"Shown: the first {READABLE} of {t} pieces.")
+        yield from prose("shown the first of", READABLE, t)
 
 
 def check(page: Page) -> Statements:
@@ -255,19 +239,14 @@ def do(page: Page) -> Statements:
     limit = max((value for _, names, values in sides for _, value in strongest(names, values)), default=1.0)
     for title, names, values in sides:
         fires, best = (values > 0).sum(), strongest(names, values)
-        yield markdown(f"**{title}** it fires for {fires} of {len(values)} pieces" + (", most for" if fires else "."))
+        yield from prose("it fires for of", title, fires, len(values), ", most for" if fires else ".")
         yield bars(
             [name for name, _ in best],
             [value for _, value in best],
             f"{title}: how much unit {unit + 1} fires",
             limit,
         )
-    yield caption(
-        "The same everyday sentences for every visitor"
-        + ", in the model's own translation" * (place(page)[0] == "decoder")
-        + ". A piece that occurs several times is listed once, with its largest value. Some units have a clear taste "
-        "(verbs, full stops, one word), many have none that one could name."
-    )
+    yield from prose("the same everyday sentences", ", in the model's own translation" * (place(page)[0] == "decoder"))
 
 
 def left_out(page: Page, way: str, unit: int = 0) -> dict[str, tuple]:
@@ -305,25 +284,16 @@ def leave_out(page: Page, unit: int) -> Statements:
             csv_name=f"output of {phrase(page)} {title}",
         )
     if len(rows[0]) > READABLE:
-        yield caption(f"Shown: the first {READABLE} of {len(rows[0])} rows.")
+        yield from prose("shown the first of rows", READABLE, len(rows[0]))
     yield from consequences(page, after, left_out(page, way, unit))
     if way == WAYS[0]:
-        yield caption(
-            "One unit of many. In this layer only the rows for which it fires change; the other rows can change in "
-            "later layers alone, where attention brings the news."
-        )
+        yield from prose("one unit of many")
     elif way == WAYS[1]:
         # Numbers here reach hundreds, so what 32 bits round off is larger than elsewhere.
         negative = np.median([(row < 0).sum() for row in page.oracle[f"{path(page)}.pre_activation"]])
-        yield caption(
-            "Without the ReLU two matrices in a row are just one: multiply W₁W₂ beforehand and you get the same rows "
-            f"(largest difference {rounding(1e-3)}). In training W₂ met no negative unit; here it meets {int(negative)} in "
-            "a typical row (the median)."
-        )
+        yield from prose("without the relu two", rounding(0.001), int(negative))
     else:
-        yield caption(
-            "The rows still run past the network: Add & Norm adds what came in, so what attention gathered is kept."
-        )
+        yield from prose("the rows still run")
 
 
 def written(oracle: Forward, labels: list[int]) -> Array:
@@ -334,28 +304,20 @@ def written(oracle: Forward, labels: list[int]) -> Array:
 def consequences(page: Page, after: Forward, change: dict[str, tuple]) -> Statements:
     labels = page.oracle.labels
     one, two = page.probabilities, written(after, labels)
-    yield markdown("**The probability of each piece of the translation, before and after**")
-    texts = [piece.text for piece in page.labels[:READABLE]]
-    yield columns(
-        texts,
-        [Series("as it is", one[:READABLE]), Series("after", two[:READABLE])],
-        alt=f"Two bars for each of {len(texts)} pieces: its probability as it is, and after.",
-        axis="probability",
-        limit=1.0,
-    )
-    yield from numbers_of_figure(
-        ("piece", "as it is", "after", "change"),
-        *((text, number(a), number(b), number(b - a)) for text, a, b in zip(texts, one, two, strict=False)),
-    )
-    if len(labels) > READABLE:
-        yield caption(f"Shown: the first {READABLE} of {len(labels)} pieces. What is said below is about all.")
+    yield from prose("the probability of each")
+    yield from pieces_before_after(page, one, two, ("as it is", "after"))
     most = len(labels) + 5
     anew = greedy(Writer(page.sentence, **change), most=most)
-    yield markdown(
-        f"The probability falls for {(two < one - 0.005).sum()} of {len(labels)} pieces and rises for "
-        f"{(two > one + 0.005).sum()}; on average it goes from **{number(one.mean())}** to **{number(two.mean())}**. "
-        f"The translation was **{inline(page.translation or '(nothing)')}** "
-        f"Now it is **{inline(text_of(anew) or '(nothing)')}**" + f" (cut after {most} pieces)" * (anew[-1] != EOS)
+    yield from prose(
+        "the probability falls for",
+        (two < one - 0.005).sum(),
+        len(labels),
+        (two > one + 0.005).sum(),
+        number(one.mean()),
+        number(two.mean()),
+        inline(page.translation or "(nothing)"),
+        inline(text_of(anew) or "(nothing)"),
+        f" (cut after {most} pieces)" * (anew[-1] != EOS),
     )
 
 
@@ -370,20 +332,13 @@ def moved_alone(page: Page) -> float:
 
 
 def alone(page: Page) -> Statements:
-    yield markdown(
-        "Take every row out of the sentence and send it through the network alone, as a sequence of one. Do the same "
-        "with the self-attention of this layer."
-    )
+    yield from prose("take every row out")
     yield table(
         ("each row alone, against the same row in its sentence", "largest difference of a number"),
         ("feed-forward network", rounding()),
         ("self-attention", magnitude(moved_alone(page))),
     )
-    yield caption(
-        "For the network no more than rounding is left: it never looks at another row, so it does not matter who "
-        "stands beside it, in which order, or whether anybody does. That is what *position-wise* means. Attention is "
-        "the opposite."
-    )
+    yield from prose("for the network no")
 
 
 # --- questions -------------------------------------------------------------------------------------------------------
@@ -391,20 +346,7 @@ def alone(page: Page) -> Statements:
 
 def predict(page: Page) -> Statements:
     yield how_many_fire(page)
-    yield question(
-        f"Take one row out of your sentence and send it alone through the two blocks of {phrase(page)}. Which of them "
-        "writes the same for it as before? (The same: no number differs by a thousandth.)",
-        ("only the feed-forward network", "only self-attention", "both", "neither"),
-        0,
-        f"The largest difference is {rounding()} for the network and {magnitude(moved_alone(page))} for "
-        "self-attention. (Some slides say that in the feed-forward network the pieces learn from each other. They do "
-        "not: that is what attention is for.)",
-        {
-            1: "Self-attention mixes the rows of a sentence; alone there is nothing to mix.",
-            2: "Self-attention mixes the rows of a sentence; alone it has only the one.",
-            3: "The feed-forward network never looks at another row.",
-        },
-    )
+    yield prose.question("take one row out", 0, phrase(page), rounding(), magnitude(moved_alone(page)))
     yield what_hurts_more(page)
 
 
@@ -418,8 +360,7 @@ def how_many_fire(page: Page) -> Question:
         f"That would be more than {d_ff / 2:,.0f} units.",
     )
     return question(
-        f"Of the {d_ff:,} hidden units of {phrase(page)}: how many fire (are above 0) for "
-        f"**{inline(pieces(page)[row].text)}** (piece {row + 1})?",
+        prose.line("of the hidden units", f"{d_ff:,}", phrase(page), inline(pieces(page)[row].text), row + 1),
         ("fewer than one in ten", "between one in ten and a half", "more than half"),
         right,
         f"It is {n} of {d_ff:,}, so {number(100 - 100 * n / d_ff, 1)}% rest.",
@@ -437,12 +378,10 @@ def what_hurts_more(page: Page) -> Question:
         f"The two mean probabilities differ by {number(abs(off - linear), 2)}.",
     )
     return question(
-        f"What makes your translation less likely in {phrase(page)}: to leave out the ReLU alone, or the whole "
-        f"network? (The same: the mean probability of its pieces differs by less than {number(0.02, 2)}.)",
+        prose.line("what makes your translation", phrase(page), number(0.02, 2)),
         ("the ReLU alone", "the whole network", "both about the same"),
         right,
-        f"The mean probability of the translation's pieces is {number(page.probabilities.mean())} as it is, "
-        f"{number(linear)} without the ReLU and {number(off)} without the network.",
+        prose.line("the mean probability of", number(page.probabilities.mean()), number(linear), number(off)),
         {option: text for option, text in enumerate(wrong) if option != right},
     )
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tests.oracle import bert, claims, stage_family
+from tests.oracle.approved import Prose
 from tests.oracle.bert import BERT, Ids, config, entry, metrics, n_parameters
 from tests.oracle.claims import chance, magnitude
 from tests.oracle.common import Statements, check_cell, code_part, numbers_of_figure, shown_tensor, tensor_matrix
@@ -13,6 +14,8 @@ from tests.oracle.forward import Array
 from tests.oracle.page import READABLE, Page
 from tests.oracle.statement import Statement
 from tests.oracle.words import Piece, inline
+
+prose = Prose("fill_in_the_blank")
 
 LONG = "The man who told me that he had lost his umbrella there forgot it again, because it never rained. " * 5
 INSIDE = {"Probability": "probabilities", "Logit": "logits"}
@@ -86,31 +89,22 @@ def on_stage(page: Page, small: bool) -> Statement:
 
 
 def idea(page: Page) -> Statements:
-    yield claims.markdown(
-        "**BERT** is an encoder alone: every piece reads all others, to its left and to its right. It writes nothing. It "
-        "learns from plain text by **filling in blanks**: some pieces are hidden, and it must name them. A **GPT** guesses "
-        "each piece from those to its left alone."
-    )
-    yield claims.latex(r"L=-\frac{1}{|M|}\sum_{i\in M}\ln P(x_i\mid \tilde{x})")
-    yield claims.caption(
-        "M are the hidden places, x the text, x̃ the text with its blanks. The loss L is small if BERT knows."
-    )
-    yield claims.fold("How large BERT was, and how large it is here")
+    yield from prose("bert is an encoder")
     test, sizes = metrics()["test"], config(BERT)
-    yield claims.markdown(
-        "Devlin et al. (2018) trained two. *Base*: 12 layers of width 768 with 12 heads, 110 million parameters. *Large*: "
-        "24 layers of width 1024 with 16 heads, 340 million. They read 800 million words of books and 2,500 million of "
-        "Wikipedia: a million steps of 131,072 pieces, in four days. The one here has "
-        f"{sizes['n_layers']} layers of width {sizes['d_model']} with {sizes['n_heads']} heads, "
-        f"{claims.number(n_parameters() / 1e6, 1)} million parameters, and read far less. On texts that it never saw, "
-        f"with 15% hidden, it names {claims.number(100 * test['accuracy'], 1)}% of the hidden pieces. Always to name what "
-        f"most often stands behind the left neighbour is right for {claims.number(100 * test['left_neighbour'], 1)}%."
+    yield from prose(
+        "devlin et al trained",
+        sizes["n_layers"],
+        sizes["d_model"],
+        sizes["n_heads"],
+        claims.number(n_parameters() / 1000000.0, 1),
+        claims.number(100 * test["accuracy"], 1),
+        claims.number(100 * test["left_neighbour"], 1),
     )
 
 
 def see(page: Page) -> Statements:
     blanks = Blanks(page)
-    yield claims.markdown("**What stands in the blank?** Hide words of your own sentence, or take one of these:")
+    yield from prose("what stands in the")
     for example in (
         "The bird flew [MASK] of the window.",
         "The old man and the [MASK] woman had no children.",
@@ -127,12 +121,12 @@ def see(page: Page) -> Statements:
         clickable=True,
     )
     if blanks.is_cut:
-        yield claims.info(f"BERT reads only the first {len(blanks.pieces)} pieces of this text.")
+        yield from prose("bert reads only the", len(blanks.pieces))
     if not blanks.hidden:
-        yield claims.info("There is no blank to fill: click a word to hide it.")
+        yield from prose("there is no blank")
         return
     if len(blanks.hidden) == len(blanks.words):
-        yield claims.info("Every word is hidden: BERT has nothing to go by but how many pieces there are.")
+        yield from prose("every word is hidden")
     place = looked_at(page, blanks)
     if len(blanks.places) > 1:
         options = [f"{n} {claims.visible(blanks.pieces[at].text)}" for n, at in enumerate(blanks.places, 1)]
@@ -145,13 +139,7 @@ def see(page: Page) -> Statements:
         limit = max(both.max(), left.max())
         yield claims.bars(names, [chances[id] for id in ids], f"{who}: the likeliest pieces", limit)
     yield claims.markdown(verdict(blanks, place, both, left))
-    yield claims.fold("What each of them reads")
-    yield claims.markdown(
-        "BERT reads all pieces but the hidden ones, and fills all blanks at once. Its text stands between two marks, [CLS] "
-        "and [SEP], so your first piece is row 2. GPT reads the true pieces before this blank, also those under other "
-        "blanks, and nothing behind it. ✓ marks the hidden piece. Both are small models of this app with the same "
-        f"{len(both):,} pieces."
-    )
+    yield from prose("what each of them", f"{len(both):,}")
 
 
 def verdict(blanks: Blanks, place: int, both: Array, left: Array) -> str:
@@ -181,7 +169,7 @@ def check(page: Page) -> Statements:
     blanks, inside = Blanks(page), page.choice("blank_inside", list(INSIDE), "Probability")
     yield claims.segmented("What to work out", list(INSIDE), inside)
     if not blanks.hidden:
-        yield claims.caption("Once a word is hidden, you can work out here how likely BERT finds each guess.")
+        yield from prose("once a word is")
         return
     place = looked_at(page, blanks)
     at = [place, *(other for other in blanks.places if other != place)][:READABLE]
@@ -210,10 +198,7 @@ def do(page: Page) -> Statements:
 
 def corruption(page: Page) -> Statements:
     blanks = Blanks(page)
-    yield claims.markdown(
-        "In training nobody chooses: chance draws the pieces to ask for. Of those drawn, 80% become [MASK], 10% become any "
-        "piece, 10% stay as they are."
-    )
+    yield from prose("in training nobody chooses")
     share, seed = page.choice("share", SHARES, "15%"), page.count("blank_seed", 50, 1)
     yield claims.control("select_slider", "Share of the pieces to ask for", options=list(SHARES), value=share)
     yield claims.slider("Seed", 1, 50, seed)
@@ -224,22 +209,21 @@ def corruption(page: Page) -> Statements:
         cards.append((entry(now), [f"{fate}: {piece.text}"] if asked else [], piece.word, bool(asked)))
     yield claims.cards(cards, title="What BERT would read", how_to_read="Marked: BERT must name the true piece here.")
     counts = [fates.count(fate) for fate in ("hidden", "swapped", "left")]
-    yield claims.markdown(
-        f"Drawn: **{sum(counts)}** of {len(blanks.ids)} pieces; {counts[0]} hidden, {counts[1]} swapped, {counts[2]} left "
-        "as they are." + ("" if sum(counts) else " BERT learns nothing from this row.")
+    yield from prose(
+        "drawn of pieces hidden",
+        sum(counts),
+        len(blanks.ids),
+        counts[0],
+        counts[1],
+        counts[2],
+        "" if sum(counts) else " BERT learns nothing from this row.",
     )
     of_thousand = 10 * int(share[:-1])
     yield claims.table(
         ("of 1,000 pieces", "drawn", "hidden", "swapped", "left"),
         (f"at {share}, expected", *(f"{of_thousand * part:g}" for part in (1, 0.8, 0.1, 0.1))),
     )
-    yield claims.fold("Why not always [MASK]? And why 15%?")
-    yield claims.markdown(
-        "[MASK] never stands in the texts of a later task. So some drawn pieces are swapped or left: BERT must be ready to "
-        "name the right piece at any place, whatever stands there. The authors of BERT drew 15%. If fewer are drawn, each "
-        "row teaches less; if more, there is less left to guess from. Wettig et al. (2023) found that 40% works better "
-        "for large models. The BERT of this app learned with 40%, too."
-    )
+    yield from prose("why not always mask")
 
 
 def drawn(ids: Ids, share: float, seed: int) -> tuple[Sequence[int], Sequence[bool]]:
@@ -258,20 +242,17 @@ def drawn(ids: Ids, share: float, seed: int) -> tuple[Sequence[int], Sequence[bo
 def telling(page: Page) -> Statements:
     blanks = Blanks(page)
     if not blanks.hidden:
-        yield claims.info("There is no blank to fill: click a word above to hide it.")
+        yield from prose("there is no blank to")
         return
     others = [n for n in range(len(blanks.words)) if n not in blanks.hidden]
     if not others:
-        yield claims.info("Every word is hidden: show one again, and you see here what it tells BERT.")
+        yield from prose("every word is hidden show")
         return
     place = looked_at(page, blanks)
     right = blanks.ids[place]
     whole = blanks.both(place)[right]
     each = np.array([bert.both_sides(blanks.ids, blanks.places + blanks.words[n], place)[right] for n in others])
-    yield claims.markdown(
-        f"BERT gives **{inline(blanks.pieces[place].text)}** the probability **{chance(whole)}**. What if one more word is "
-        "hidden? The lower the column, the more that word told BERT."
-    )
+    yield from prose("bert gives the probability", inline(blanks.pieces[place].text), chance(whole))
     names = [blanks.word(n) for n in others]
     yield claims.columns(
         names,
@@ -284,53 +265,33 @@ def telling(page: Page) -> Statements:
     yield from numbers_of_figure(("word", "side", "probability without it"), *rows)
     least = int(each.argmin())
     if each[least] >= whole:
-        yield claims.markdown(
-            "No single word helps here: without any of them BERT finds the hidden piece as likely, or likelier."
-        )
+        yield from prose("no single word helps")
         return
     sees = "where GPT does not look" if sides[least] == "right" else "where GPT looks, too"
-    yield claims.markdown(
-        f"Most is lost without **{inline(names[least])}**: the probability falls to {chance(each[least])}. That word "
-        f"stands to the {sides[least]}, {sees}."
-    )
+    yield from prose("most is lost without", inline(names[least]), chance(each[least]), sides[least], sees)
 
 
 def shares(page: Page) -> Statements:
-    yield claims.markdown(
-        "How hard does guessing become when more is hidden? For each share from 5% to 60%, chance draws the blanks 24 "
-        "times. The **loss** is the mean of −ln P over all blanks, P the probability of the right piece."
-    )
+    yield from prose("how hard does guessing")
     yield claims.button("Measure the loss")
 
 
 def predict(page: Page) -> Statements:
-    yield claims.question(
-        "In an encoder every piece reads every other piece. Suppose nothing were hidden, and BERT had to name the piece at "
-        "each place. What would go wrong?",
-        ("It could copy the answer.", "It could see only the left side.", "There would be too few answers."),
-        0,
-        "Each row would see its own piece. So training hides the pieces that it asks for.",
-        {1: "An encoder sees both sides.", 2: "Every piece would be an answer: more than with blanks."},
-    )
+    yield prose.question("in an encoder every", 0)
     blanks = Blanks(page, opened=True)
     place = blanks.places[0]
     one, two = (chances[blanks.ids[place]] for chances in (blanks.both(place), blanks.left(place)))
     right = 1 if two > one else 0
-    yield claims.question(
-        f"Hide **{inline(blanks.pieces[place].text)}** in your sentence (piece {place + 1}). Who gives it the larger "
-        "probability?",
-        ("BERT, from both sides", "GPT, from the left"),
+    yield prose.question(
+        "hide in your sentence",
         right,
-        f"BERT gives it {chance(one)}, GPT {chance(two)}.",
-        {1 - right: "We asked both: the other one gives it more."},
+        inline(blanks.pieces[place].text),
+        place + 1,
+        chance(one),
+        chance(two),
+        wrong={1 - right: "We asked both: the other one gives it more."},
     )
-    yield claims.question(
-        "Training draws 15% of 1,000 pieces. How many of the 1,000 become [MASK], on average?",
-        ("150", "120", "15"),
-        1,
-        "150 are drawn. 80% of them, 120, become [MASK]; 15 become any piece, and 15 stay as they are.",
-        {0: "So many are drawn, but not all of them become [MASK].", 2: "So many stay as they are."},
-    )
+    yield prose.question("training draws of pieces", 1)
 
 
 def code(page: Page) -> Statements:

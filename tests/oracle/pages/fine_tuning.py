@@ -8,6 +8,7 @@ from typing import Any
 from safetensors import safe_open
 
 from tests.oracle import bert, claims, stage_family, task_heads
+from tests.oracle.approved import Prose
 from tests.oracle.common import Statements, code_part
 from tests.oracle.foreign import SHIPPED
 from tests.oracle.forward import tidied
@@ -16,6 +17,8 @@ from tests.oracle.page import Page
 from tests.oracle.pages.train_it_yourself import note
 from tests.oracle.statement import Statement
 from tests.oracle.words import inline, visible
+
+prose = Prose("fine_tuning")
 
 SETS = {"At sea or on a farm": "places", "An animal or a person": "animals", "Happy or sad": "moods"}
 KNOWN = {"GPT": "gpt-mini", "BERT": "bert-mini"}
@@ -89,33 +92,13 @@ def on_stage(page: Page, small: bool) -> Statement:
     return stage_family.clip(machine, [f"decoder.{part}" for part in parts], small)
 
 
-def idea(page: Page) -> Statements:
-    yield claims.markdown(
-        "**Pre-training**: a model reads many books and learns to guess pieces of them. Nobody has to label anything. "
-        "**Fine-tuning**: the same model then learns a task from a few examples with labels. For that it gets a small new "
-        "layer, its **head**, which gives each label a score."
-    )
-    yield claims.markdown(
-        "Do the books help? Two models learn from your twenty sentences. One starts from pre-trained weights, the other "
-        "from random ones. Then both label sentences that they have not seen."
-    )
-    yield claims.fold("The head as a formula")
-    yield claims.latex(r"P(\text{label}\mid\text{sentence})=\mathrm{softmax}(hW+b)")
-    yield claims.markdown(
-        "h is one row of the last layer: in a GPT that of the end mark, which has seen the whole sentence; in a BERT that "
-        "of [CLS], the sign at the beginning, after one more small layer, the *pooler*. W and b are new. They start from "
-        "small random numbers and zeros."
-    )
-
-
 def see(page: Page) -> Statements:
     yield claims.segmented("Sentences", list(SETS), page.choice("set", list(SETS), next(iter(SETS))))
     yield claims.control(
         "text_area",
         "Twenty sentences and your labels: + or -",
         value=written(page),
-        help="At most 20 lines; each begins with + or -. Write your own sentences, with any meaning of + and - that you "
-        "like. Of a sentence, 40 pieces are read.",
+        help=prose.line("at most lines each"),
     )
     labels: dict[str, set[str]] = {}
     for line in written(page).splitlines():
@@ -125,46 +108,25 @@ def see(page: Page) -> Statements:
         yield claims.info(says)
     else:
         if both:
-            yield claims.caption(
-                f"“{both[0]}” has both labels. It counts for both, so no model can get both of them right."
-            )
+            yield from prose("has both labels it", both[0])
         yield claims.button("Train")
         yield note()
-    yield claims.fold("Another model, the head alone, or GPT's second loss")
+    yield from prose("another model the head")
     model = page.choice("pretrained", list(MODELS), "GPT")
     yield claims.segmented("Pre-trained model", list(MODELS), model)
     if model == "GPT":
         yield claims.toggle("Go on guessing pieces, λ = 0.5", page.switch("auxiliary"))
     yield claims.segmented("What learns", LEARNS, page.choice("learns", LEARNS, LEARNS[0]))
-    yield claims.caption(
-        "*The head alone* leaves every pre-trained number as it is. With *λ* GPT learns two things at once: the labels, "
-        "and still the next piece of each sentence. Its loss is L₃ = L₂ + λL₁, that of the labels plus λ times that of "
-        "the pieces."
-    )
-    yield claims.fold("What is measured")
+    yield from prose("the head alone leaves")
     others = sentences(name_of(page))[20:]
-    yield claims.markdown(
-        f"In each of 20 steps both models read all your sentences. Then they label {len(others)} others on the same topic, "
-        "which we labelled and which are never learned from. If your + and − mean something else, that share tells little. "
-        "After ± stands the standard error, √(p(1−p)/n): about so far another set of n sentences would put the share p."
-    )
-    yield claims.caption("For example: " + " · ".join(f"{label} *{text}*" for label, text in others[:4]))
-
-
-def check(page: Page) -> Statements:
-    yield claims.caption(
-        "First press *Train* in See. After the training, you can work out here how your sentence got its scores."
-    )
+    yield from prose("in each of steps", len(others), " · ".join((f"{label} *{text}*" for label, text in others[:4])))
 
 
 def do(page: Page) -> Statements:
     trial = page.choice("trial", TRIALS, TRIALS[0])
     yield claims.segmented("Try", TRIALS, trial)
     if trial == TRIALS[0]:
-        yield claims.markdown("**Your own sentence, through your own classifier**")
-        yield claims.caption(
-            "First press *Train* in See. After the training, your model labels the sentence from the bar above."
-        )
+        yield from prose("your own sentence through")
         return
     if trial == TRIALS[1]:
         yield from four_tasks(page)
@@ -190,47 +152,31 @@ def four_tasks(page: Page) -> Statements:
             page.text, page.state.get("same_as", "I had an apple."), page.state.get("to_answer", "What did I eat?")
         )
     )  # fmt: skip
-    yield claims.markdown(
-        "**One BERT, four tasks.** For each task the small BERT got a head of its own, and its last two layers learned "
-        "with it. All below them is the same for all four. Here they read your sentence."
-    )
+    yield from prose("one bert four tasks")
     if len(task_heads.all_ids(page.text)) > task_heads.MOST:
-        yield claims.info("Of each text BERT reads at most 60 pieces here.")
+        yield from prose("of each text bert")
 
     likely = task_heads.classes("sentiment", text)
     best = int(likely.argmax())
-    yield claims.markdown("**1. A class for a sentence.** As a sentence from a film review: kind or unkind?")
-    yield claims.markdown(
-        f"It finds your sentence **{('unkind', 'kind')[best]}**, with probability {claims.chance(likely[best])}."
-    )
-
-    yield claims.markdown("**2. A class for a pair.** Do two sentences mean the same?")
+    yield from prose("a class for a", ("unkind", "kind")[best], claims.chance(likely[best]))
     yield claims.text_box("Another sentence", page.state.get("same_as", "I had an apple."))
     if another:
         likely = task_heads.classes("paraphrase", text, another)
         best = int(likely.argmax())
-        yield claims.markdown(
-            f"It finds that they mean **{('something else', 'the same')[best]}**, with probability "
-            f"{claims.chance(likely[best])}."
-        )
+        yield from prose("it finds that they", ("something else", "the same")[best], claims.chance(likely[best]))
     else:
-        yield claims.info("Type another sentence, so that there is a pair.")
+        yield from prose("type another sentence so")
 
-    yield claims.markdown("**3. A span.** Which words of a text answer a question?")
+    yield from prose("a span which words")
     yield claims.text_box("A question about your sentence", page.state.get("to_answer", "What did I eat?"))
     if question:
         first, last, probability = task_heads.span(question, text)
         words = text_of(text[first : last + 1]).removeprefix(" ")
-        yield claims.markdown(
-            f"It answers: **{inline(visible(words)) or '␣'}**, with probability {claims.chance(probability)}."
-        )
-        yield claims.caption(
-            "It knows stories of one form alone, like *Mary went back to the garden. Where is Mary?* Try that one."
-        )
+        yield from prose("it answers with probability", inline(visible(words)) or "␣", claims.chance(probability))
     else:
-        yield claims.info("Type a question, so that there is something to answer.")
+        yield from prose("type a question so")
 
-    yield claims.markdown("**4. A tag for every word.** What kind of word is it?")
+    yield from prose("a tag for every")
     yield claims.table(
         ("word", "kind of word", "probability"),
         *(
@@ -238,7 +184,7 @@ def four_tasks(page: Page) -> Statements:
             for word, row in task_heads.tagged(page.text)
         ),
     )
-    yield claims.fold("How good they are")
+    yield from prose("how good they are")
     asks = {
         "sentiment": "Kind or unkind?",
         "paraphrase": "Does it mean the same?",
@@ -253,11 +199,7 @@ def four_tasks(page: Page) -> Statements:
             for t, words in asks.items()
         ),
     )
-    yield claims.caption(
-        "*Right* is the share of test answers that are, with its standard error behind ±; a span is right if both its ends "
-        "are. The film reviews, pairs, stories and tagged sentences, and their licences, are named on the card of these "
-        "models, in assets/models/tasks."
-    )
+    yield from prose("right is the share")
 
 
 def share(p: float, n: int) -> str:
@@ -276,19 +218,14 @@ def with_and_without() -> Statements:
         "span": ("the two ends of a span", "Which words of the story answer the question?"),
         "tags": ("a tag for every word", "Is it a noun, a verb, an adjective, …?"),
     }
-    yield claims.markdown(
-        "**Does pre-training help?** We fine-tuned our small models on one task of each kind, from their pre-trained "
-        "weights and from random ones. Each kind of task needs another head."
-    )
+    yield from prose("does pre-training help we")
     for model, name in (("gpt-mini", "GPT"), ("bert-mini", "BERT")):
         if model not in kept():
             continue
         settings, tasks = kept()[model]["settings"], kept()[model]["tasks"]
         found = {one["kind"]: one for one in tasks.values()}
         assert all(one["train"] <= settings["examples"] for one in found.values())
-        yield claims.markdown(
-            f"**The small {name}**, on up to {settings['examples']:,} examples of each task, read {settings['epochs']} times:"
-        )
+        yield from prose("the small on up", name, f"{settings['examples']:,}", settings["epochs"])
         rows, clear = [], 0
         for kind, words in asks.items():
             n, right = found[kind]["n"], [found[kind]["right"][way] for way in ("pretrained", "random")]
@@ -299,24 +236,12 @@ def with_and_without() -> Statements:
             rows.append((*words, *(share(p, n) for p in right), told))
         head = ("the head gives", "for example", "pre-trained: right", "random: right", "apart")
         yield claims.table(head, *rows)
-        yield claims.markdown(
-            f"In **{clear}** of 4 tasks the pre-trained {name} is better by more than 2 standard errors, which chance alone "
-            "hardly gives."
-        )
-    yield claims.caption(
-        "Both learned alike: all weights, the same examples in the same order. Each had the learning rate that did best on "
-        "texts kept apart for choosing. *Right* is the share of test answers that are; a span is right if both its ends "
-        "are. After ± stands the standard error of that share; *apart* counts how many standard errors of the difference "
-        "lie between the two."
-    )
+        yield from prose("in of tasks the", clear, name)
+    yield from prose("both learned alike all")
 
 
 def ablation() -> Statements:
-    yield claims.markdown(
-        "**Leave out one thing at a time.** The first GPT was fine-tuned on eight tasks. Its paper reports the mean of their "
-        "scores, with everything and with one thing left out. The *second loss* is that of the next piece, which GPT goes "
-        "on learning beside the labels. We did the same with our small GPT and our four tasks."
-    )
+    yield from prose("leave out one thing")
     # Radford et al. 2018, Table 5, the column of the mean.
     reported = {"second_loss": 74.7, "random": 59.9, "pretrained": 75.0, "lstm": 69.1}
     names = (
@@ -340,45 +265,25 @@ def ablation() -> Statements:
         ),
     )
     falls = {way: reported["second_loss"] - score for way, score in reported.items()}
-    yield claims.caption(
-        f"In the paper, without pre-training the mean falls by {falls['random']:.1f}, and with an LSTM by "
-        f"{falls['lstm']:.1f}. Without the second loss it is {-falls['pretrained']:.1f} higher: by the paper it helps on the "
-        "larger tasks, not on the smaller ones."
+    yield from prose(
+        "in the paper without", f"{falls['random']:.1f}", f"{falls['lstm']:.1f}", f"{-falls['pretrained']:.1f}"
     )
 
     def apart(way: str) -> str:
         difference = ours[way] - ours["second_loss"]
         return f"{claims.number(abs(difference), 1)} {'lower' if difference < 0 else 'higher'}"
 
-    yield claims.markdown(
-        f"Ours: without pre-training the mean is {apart('random')}, with an LSTM {apart('lstm')}, without the second loss "
-        f"{apart('pretrained')}. Other tasks, far smaller models and far less text: compare the differences, not the scores."
-    )
+    yield from prose("ours without pre-training the", apart("random"), apart("lstm"), apart("pretrained"))
     paper = "https://cdn.openai.com/research-covers/language-unsupervised/language_understanding_paper.pdf"
     yield claims.table(("source",), (f"[Radford et al. 2018, Table 5]({paper})",))
 
 
 def predict(page: Page) -> Statements:
     d_model, vocab_size, n = sizes(page)
-    yield claims.question(
-        f"The head reads a row of {d_model} numbers and gives two labels a score each. How many numbers of the model are "
-        "new, that is, not pre-trained?",
-        ("2", f"{2 * d_model + 2:,}", f"{n:,}"),
-        1,
-        f"W has {d_model} · 2 numbers and b has 2. The model has {n:,} pre-trained ones.",
-        {0: "That is how many scores come out.", 2: "That is how many numbers were pre-trained."},
-    )
+    yield prose.question("the head reads a", 1, d_model, f"{2 * d_model + 2:,}", f"{n:,}")
     blind = claims.number(math.log(2), 2)
-    yield claims.question(
-        "The loss says how unlikely a model finds the right label: −ln P. Before the first step the head is random and its "
-        "scores lie close together. About how large is the loss of a sentence?",
-        ("0", blind, claims.number(math.log(vocab_size), 2)),
-        1,
-        f"Two labels with nearly equal scores get about 1/2 each, and −ln(1/2) = {blind}.",
-        {
-            0: "0 is the loss of a label that gets probability 1.",
-            2: f"That is a blind guess among {vocab_size:,} pieces, as in pre-training. Here there are two labels.",
-        },
+    yield prose.question(
+        "the loss says how", 1, blind, f"{vocab_size:,}", options=("0", blind, claims.number(math.log(vocab_size), 2))
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tests.oracle import claims, stage_family
+from tests.oracle.approved import Prose
 from tests.oracle.claims import Series, chance, number
 from tests.oracle.common import Shown, Statements, check_cell, code_part, numbers_of_figure, shown_tensor, tensor_matrix
 from tests.oracle.decode import Ids, filter_logits
@@ -36,6 +37,8 @@ from tests.oracle.page import READABLE, Page
 from tests.oracle.snapshots import loss  # noqa: F401 - its rule works out a loss
 from tests.oracle.statement import Statement
 from tests.oracle.words import inline, visible
+
+prose = Prose("gpt")
 
 WRITE, BESIDE, SIZES = "Write on", "Beside an LSTM", "How large they became"
 HAS_LSTM = (MODELS / "lstm").is_dir()
@@ -76,26 +79,14 @@ def parameters(name: str = NAME) -> int:
 
 
 def idea(page: Page) -> Statements:
-    yield claims.markdown(
-        "**GPT** is a decoder that stands alone. There is no encoder, so it reads nothing but the text itself. After every "
-        "piece it gives each piece of its vocabulary a probability to come next. Training asks for nothing else: the text "
-        "holds the right answers. Learning this from much text is called **pre-training**."
-    )
-    yield claims.latex(r"L_1(U)=\sum_i \ln P(u_i\mid u_{i-k},\dots,u_{i-1};\Theta)")
-    yield claims.caption(
-        "U is the text, u₁, u₂ … are its pieces; k is how many pieces back the model can read; Θ are all its learned "
-        "numbers. Training makes L₁ large."
-    )
-    yield claims.fold("How large it was, and how large it is here")
-    yield claims.markdown(
-        "The first GPT (2018) had 12 layers, rows of 768 numbers, feed-forward networks of 3,072 units and a vocabulary of "
-        "40,000 merges. It learned from books alone (BooksCorpus, over 7,000 of them). It is often said that Wikipedia was "
-        "among its texts; that came with BERT."
-    )
+    yield from prose("gpt is a decoder")
     config = config_of()
-    yield claims.markdown(
-        f"The GPT here has {config['n_layers']} layers, rows of {config['d_model']} numbers, {config['d_ff']:,} units and "
-        f"{number(parameters() / 1e6, 1)} million parameters. The picture shows it at work on your text."
+    yield from prose(
+        "the gpt here has",
+        config["n_layers"],
+        config["d_model"],
+        f"{config['d_ff']:,}",
+        number(parameters() / 1000000.0, 1),
     )
 
 
@@ -106,11 +97,8 @@ def see(page: Page) -> Statements:
     text, oracle = of(page)
     costs, n, size = losses(page), len(text.ids), config_of()["vocab_size"]
     if text.n_cut:
-        yield claims.info(f"This GPT reads at most {most_pieces()} pieces: it leaves out your last {text.n_cut}.")
-    yield claims.markdown(
-        "**How much does each piece surprise it?** The **loss** of a piece is −ln P, where P is the probability that GPT gave "
-        "it: 0 if it was sure, and the larger the less it expected that piece. Its unit is called *nat*."
-    )
+        yield from prose("this gpt reads at", most_pieces(), text.n_cut)
+    yield from prose("how much does each")
     names = text.names[:READABLE]
     yield claims.columns(
         names,
@@ -119,18 +107,23 @@ def see(page: Page) -> Statements:
         axis="loss of each piece, in nats",
     )
     if n > READABLE:
-        yield claims.caption(f"Shown: the first {READABLE} of {n} pieces.")
+        yield from prose("shown the first of", READABLE, n)
     at = int(costs.argmax())
-    yield claims.markdown(
-        f"Every piece has a loss: **{n}** rows, {n} answers, in one pass. Their mean is **{number(costs.mean(), 2)}** nats. A "
-        f"blind guess among {size:,} pieces costs ln {size:,} = {number(math.log(size), 2)}. "
-        f"**{inline(visible(text.names[at]))}** (piece {at + 1}) surprises it most: {number(costs[at], 2)}."
+    yield from prose(
+        "every piece has a",
+        n,
+        number(costs.mean(), 2),
+        f"{size:,}",
+        number(math.log(size), 2),
+        inline(visible(text.names[at])),
+        at + 1,
+        number(costs[at], 2),
     )
     if costs.mean() >= math.log(size):
-        yield claims.info("This text surprises it more than a blind guess would. It learned from English alone.")
-    yield claims.fold("The numbers of the figure")
+        yield from prose("this text surprises it")
+    yield from prose("the numbers of the")
     yield claims.table(("piece", "loss"), *((name, number(costs[i])) for i, name in enumerate(names)))
-    yield claims.fold("What it expected instead")
+    yield from prose("what it expected instead")
     best = oracle.logits[: len(names)].argmax(1)
     highest = np.exp(oracle.log_shares.max(1))
     yield claims.table(
@@ -138,17 +131,13 @@ def see(page: Page) -> Statements:
         *((name, chance(oracle.chances[i]), entry(int(best[i])), chance(highest[i])) for i, name in enumerate(names)),
     )
     right = sum(int(a) == b for a, b in zip(best, text.ids, strict=False))
-    yield claims.caption(f"At {right} of {len(names)} places the likeliest piece is the one that stands there.")
-    yield claims.fold("What each row sees, and what it must guess")
+    yield from prose("at of places the", right, len(names))
     rows = range(min(8, n))
     title = "A row sees what stands before it, and no more"
     yield claims.triangle(["<sos>", *text.names], text.names, rows, title)
     if n > 8:
-        yield claims.caption(f"Shown: the first 8 of {n} rows.")
-    yield claims.caption(
-        "The causal mask hides what comes later, so all rows can learn at once. A BERT, which sees both sides, learns only "
-        "from the pieces that are masked: about 15%."
-    )
+        yield from prose("shown the first of rows", n)
+    yield from prose("the causal mask hides")
 
 
 # --- Check -----------------------------------------------------------------------------------------------------------
@@ -176,14 +165,10 @@ def check(page: Page) -> Statements:
     how = "A row for each piece of your text; in nats."
     yield from tensor_matrix(shown(page), title="Loss of each piece", how_to_read=how)
     yield from check_cell(shown(page))
-    yield claims.markdown(
-        f"**The loss of the text** is the mean over its {len(costs)} pieces; e to that power is the *perplexity*:"
-    )
+    yield from prose("the loss of the", len(costs))
     terms = " + ".join(number(cost, 2) for cost in costs[:5]) + (r" + \dots" if len(costs) > 5 else "")
     mean = number(costs.mean())
-    yield claims.latex(rf"\frac{{{terms}}}{{{len(costs)}}} = {mean}")
-    yield claims.latex(rf"e^{{{mean}}} = {number(math.exp(costs.mean()), 1)}")
-    yield claims.caption("A perplexity of 10 means: as unsure, on average, as one who chooses blindly among 10 pieces.")
+    yield from prose("words", terms, len(costs), mean, number(math.exp(costs.mean()), 1))
 
 
 # --- Do: write on ----------------------------------------------------------------------------------------------------
@@ -274,12 +259,7 @@ def bold(id: int) -> str:
 
 def write_on(page: Page) -> Statements:
     text, first = begun(page)
-    yield claims.markdown(
-        "Where your text ends, the GPT goes on. It takes a piece, reads it as if it were yours, and takes the next. "
-        "**Temperature** 0 takes the likeliest. Above 0 a piece is drawn by chance: the higher, the more daring. **Top-k** "
-        "lets it draw from the k likeliest alone."
-    )
-    yield claims.markdown("Begin with:")
+    yield from prose("where your text ends")
     for sentence in OPENINGS:
         yield claims.button(f"{sentence} …")
     whole, (shorter, word) = text_on(page.sentence).text, opening(page)
@@ -288,12 +268,10 @@ def write_on(page: Page) -> Statements:
         *(f"takes the likeliest word first, {bold(id)}" for id in word),
     ]
     if does:
-        yield claims.markdown(f"So that it does not stop at once, it {' and '.join(does)}.")
+        yield from prose("so that it does", " and ".join(does))
         yield claims.toggle("Let it stop", page.switch("gpt_stop"))
     if len(text.ids) == most_pieces():
-        yield claims.info(
-            f"Your text fills all {most_pieces()} places of this GPT: shorten it, and it goes on writing."
-        )
+        yield from prose("your text fills all", most_pieces())
         return
     temperature, top_k, seed = how(page)
     yield claims.slider("Temperature", 0.0, 2.0, temperature)
@@ -305,7 +283,7 @@ def write_on(page: Page) -> Statements:
         yield Statement("warning", note)
     ids = written(page)
     step = min(page.count("gpt_at", 999, 1), len(ids)) - 1
-    yield claims.markdown(f"It goes on: **{inline(text_of(ids).strip() or '(nothing)')}**")
+    yield from prose("it goes on", inline(text_of(ids).strip() or "(nothing)"))
     befores = [(*text.ids, *ids[:t]) for t in range(len(ids))]
     yours = [
         t < len(chosen) and int(next_scores(before).argmax()) != id and (id,) != first[t : t + 1]
@@ -350,8 +328,7 @@ def theatre(text: Text, ids: Ids, befores: Sequence[Ids], yours: Sequence[bool],
             "step": step,
             "yours": [False, *yours],
             "source_name": "",
-            "target_name": "Your text, and what is written behind it. Shade and number: how much this step looks at it "
-            f"(layer {layer}, average of its heads).",
+            "target_name": prose.line("your text and what", layer),
         },
     )
 
@@ -368,10 +345,15 @@ def narrowing(page: Page, before: Ids, taken: int, at: tuple[int, bool]) -> Stat
         axis="probability",
         limit=1.0,
     )
-    yield claims.markdown(
-        f"At step {step + 1} it draws from **{int((kept > 0).sum()):,}** of {len(kept):,} entries. "
-        + ("This piece was fixed, not drawn: " if given else "It drew ")
-        + f"{bold(taken)}, {chance(plain[taken])} before and {chance(kept[taken])} after."
+    yield from prose(
+        "at step it draws",
+        step + 1,
+        f"{int((kept > 0).sum()):,}",
+        f"{len(kept):,}",
+        "This piece was fixed, not drawn: " if given else "It drew ",
+        bold(taken),
+        chance(plain[taken]),
+        chance(kept[taken]),
     )
     yield from numbers_of_figure(
         ("piece", *sides),
@@ -385,10 +367,7 @@ def narrowing(page: Page, before: Ids, taken: int, at: tuple[int, bool]) -> Stat
 def beside(page: Page) -> Statements:
     text, _ = of(page)
     runs = {"GPT": losses(page), "LSTM": lstm_losses(text.ids)}
-    yield claims.markdown(
-        "An **LSTM** reads piece by piece and carries all that it knows of the text along in a state. This one has the GPT's "
-        "vocabulary and learned from the same texts. Which of them does your text surprise less?"
-    )
+    yield from prose("an lstm reads piece")
     names = text.names[:READABLE]
     yield claims.columns(
         names,
@@ -410,11 +389,11 @@ def beside(page: Page) -> Statements:
         ),
     )
     lower = int((runs["GPT"] < runs["LSTM"]).sum())
-    yield claims.caption(f"The GPT's loss is the lower one at {lower} of {len(text.ids)} pieces.")
+    yield from prose("the gpt's loss is", lower, len(text.ids))
     yield from numbers_of_figure(
         ("piece", *runs), *((name, *(number(costs[n]) for costs in runs.values())) for n, name in enumerate(names))
     )
-    yield claims.markdown("**One text proves little.** On texts that none of them had seen:")
+    yield from prose("one text proves little")
     # The two were measured on the same texts; both learned from the same ones.
     gpt, lstm = metrics_of(NAME), metrics_of("lstm")
     assert gpt["test"]["data"] == lstm["test"]["data"]
@@ -428,12 +407,7 @@ def beside(page: Page) -> Statements:
         ("", "parameters", "bits per byte", "perplexity per byte"),
         *((title, size, number(bits, 3), number(math.exp(bits * math.log(2)), 2)) for title, size, bits in rows),
     )
-    yield claims.caption(
-        "A *5-gram* model learns nothing: it counts which pieces follow which four in the training text, and where it has "
-        "seen too few, which follow which three, and so on (Kneser-Ney smoothing). *Bits per byte*: the losses, counted in "
-        "bits, for each byte of text. So models that cut texts into other pieces can be compared too. Lower is better. "
-        "*Perplexity*: as unsure as one who chooses blindly among so many."
-    )
+    yield from prose("a gram model learns")
 
 
 ARXIV = "https://arxiv.org/abs/"
@@ -450,10 +424,7 @@ DECODERS = (
 
 
 def sizes(page: Page) -> Statements:
-    yield claims.markdown(
-        f"The GPT here has **{parameters():,}** parameters. Since 2018 the plan has stayed: a decoder alone that guesses the "
-        "next piece. What changed most is the size."
-    )
+    yield from prose("the gpt here has parameters", f"{parameters():,}")
     # The claims of the page Results hold the sources to be right.
     sources = json.loads((RESULTS / "sources.json").read_text())
     rows = {row["name"]: row for row in json.loads((RESULTS / "sizes.json").read_text())["rows"]}
@@ -473,10 +444,7 @@ def sizes(page: Page) -> Statements:
         ("decoder alone", "first published", "parameters", "times the one here", "source"),
         *lines,
     )
-    yield claims.caption(
-        "Of DeepSeek-V3's parameters only a part works on any one piece. The page *Results*, below, has encoders and "
-        "encoder-decoders too."
-    )
+    yield from prose("of deepseek-v s parameters")
 
 
 # --- Predict ---------------------------------------------------------------------------------------------------------
@@ -486,26 +454,17 @@ def predict(page: Page) -> Statements:
     text, _ = of(page)
     costs, n = losses(page), len(text.ids)
     s, es = ("", "") if n == 1 else ("s", "es")
-    yield claims.question(
-        f"A GPT learns from your text, which has {n} piece{s}. From how many of them does it get a loss in one pass?",
-        ("from the last one alone", "from about 15% of them", "from every one"),
-        2,
-        f"Each row guesses the piece that follows it, and the mask hides that piece: {n} row{s}, {n} loss{es}.",
-        {
-            0: "When it writes, it uses the last row alone. When it learns, all rows are used.",
-            1: "That is BERT, which sees both sides and so can learn only from pieces that are masked.",
-        },
-    )
+    yield prose.question("a gpt learns from", 2, n, s, es)
     if n > 1:
         largest = sorted(range(min(n, READABLE)), key=lambda i: (-np.float32(costs[i]), i))[:4]
         order = sorted(largest)
-        yield claims.question(
-            "It reads your text from left to right. Which of these pieces surprises it most: which has the largest loss?",
-            [f"{inline(visible(text.names[i]))} (piece {i + 1})" for i in order],
+        yield prose.question(
+            "it reads your text",
             order.index(largest[0]),
-            f"Its loss is {number(costs[largest[0]], 2)} nats: it got a probability of "
-            f"{chance(math.exp(-costs[largest[0]]))}.",
-            {
+            number(costs[largest[0]], 2),
+            chance(math.exp(-costs[largest[0]])),
+            options=[f"{inline(visible(text.names[i]))} (piece {i + 1})" for i in order],
+            wrong={
                 order.index(i): f"That piece has the {nth} largest value of all."
                 for i, nth in zip(largest[1:], ("second", "third", "fourth"), strict=False)
             },
@@ -514,14 +473,12 @@ def predict(page: Page) -> Statements:
         return
     means = costs.mean(), lstm_losses(text.ids).mean()
     right = int(np.argmin(means))
-    yield claims.question(
-        "An LSTM learned from the same texts. It reads piece by piece and keeps what it knows in a state. Which of the two "
-        "does your text surprise less, by the mean of the losses?",
-        ("the GPT", "the LSTM"),
+    yield prose.question(
+        "an lstm learned from",
         right,
-        f"The mean loss is {number(means[0], 3)} nats by the GPT and {number(means[1], 3)} by the LSTM. One text proves "
-        "little: Do shows what both reach on texts kept apart.",
-        {1 - right: f"Not on this text: {number(max(means), 3)} is the larger mean."},
+        number(means[0], 3),
+        number(means[1], 3),
+        wrong={1 - right: f"Not on this text: {number(max(means), 3)} is the larger mean."},
     )
 
 

@@ -4,8 +4,9 @@ import functools
 import json
 import math
 
+from tests.oracle.approved import Prose
 from tests.oracle.attention import groups, overview, weights_of, work_out
-from tests.oracle.claims import caption, chance, header, markdown, segmented, toggle, visible
+from tests.oracle.claims import chance, segmented, toggle, visible
 from tests.oracle.common import KINDS, Statements, asks_and_answers
 from tests.oracle.forward import FOLDER, config
 from tests.oracle.frame import bar, notices
@@ -14,6 +15,8 @@ from tests.oracle.page import Page
 from tests.oracle.stage import stage
 from tests.oracle.statement import Statement
 from tests.oracle.words import words
+
+prose = Prose("home")
 
 ANIMAL = "The animal didn't cross the street because it was too wide."
 STATES = (
@@ -66,7 +69,7 @@ def telling(kind: str) -> tuple[int, int]:
 
 def frame(page: Page) -> Statements:
     yield from bar(page)
-    yield Statement("title", "Transformer Walkthrough")
+    yield from prose("transformer walkthrough")
     yield from notices(page)
     if not page.sentence.strip():
         return
@@ -75,16 +78,11 @@ def frame(page: Page) -> Statements:
     yield stage(page)
     if page.switch("present"):
         return
-    yield header("How sure it was")
+    yield from prose("how sure it was")
     yield from certainty(page)
-    yield header("Where it looked")
-    yield markdown(
-        f"The **encoder** reads, the **decoder** writes. Each looks in {config()['n_layers']} **layers**, one after the "
-        f"other, with {config()['n_heads']} **heads** side by side; how much it looks at a piece is a weight from 0 to 1."
-    )
+    yield from prose("where it looked", config()["n_layers"], config()["n_heads"])
     yield from maps(page)
-    yield header("The machine, with your sentence in it")
-    yield markdown("Open a block to read its lesson.")
+    yield from prose("the machine with your")
     yield large_map(page)
 
 
@@ -99,10 +97,7 @@ def certainty(page: Page) -> Statements:
             rows[-1].append(visible(" · ".join(f"{page.labels[n].text} {small(p)}" for n, p in named)))
         shares.append(share)
     yield Statement("bars", {"label": "Words written, with their probabilities", "rows": rows, "bars": shares})
-    yield caption(
-        "Each word with its probability. The model writes **pieces**: a rare word is several, shown below it, and "
-        "their probabilities multiply. <eos> stands for the end of the sentence."
-    )
+    yield from prose("each word with its")
 
 
 def small(probability: float) -> str:
@@ -131,9 +126,8 @@ def maps(page: Page) -> Statements:
         describe=KINDS[kind].describe,
         csv_name=f"attention {kind}",
         default=telling(kind),
-        note=f"Layer {layer + 1}, head {head + 1} comes first: over many sentences, no other head looks so much at "
-        f"{LOOKS_AT[kind][1]}.",
+        note=prose.line("layer head comes first", layer + 1, head + 1, LOOKS_AT[kind][1]),
     )
     if hide_eos:
-        yield caption("Rows no longer add up to 1: the rest went to <eos>.")
+        yield from prose("rows no longer add")
     yield from work_out(page, page.oracle, kind, rows, columns, telling(kind))

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from tests.oracle import claims
+from tests.oracle.approved import Prose
 from tests.oracle.claims import chance, number
 from tests.oracle.common import (
     KINDS,
     Shown,
     Statements,
+    chart_and_numbers,
     check_cell,
     code_part,
     numbers_of_figure,
@@ -34,6 +36,8 @@ from tests.oracle.snapshots import (
 )
 from tests.oracle.statement import Statement
 from tests.oracle.words import Piece, entry, inline, pieces, text_of
+
+prose = Prose("how_it_learned")
 
 TRIALS = [
     "When heads formed", "What came first", "Label smoothing", "Teacher forcing", "Dropout", "Warm-up and schedule"
@@ -69,10 +73,7 @@ def is_too_long(page: Page) -> bool:
 
 
 def too_long(page: Page) -> Statement:
-    return claims.info(
-        f"This translator learned from sentences of at most {MOST} pieces, and yours has {len(page.src)}: type a shorter "
-        "one."
-    )
+    return claims.info(prose.line("this translator learned from", MOST, len(page.src)))
 
 
 def last_step() -> str:
@@ -80,22 +81,9 @@ def last_step() -> str:
 
 
 def idea(page: Page) -> Statements:
-    yield claims.markdown(
-        "A model learns from sentences with their right translations. For each right piece training looks at the "
-        "probability P that the model gives it, after the right pieces before it. The **loss** is −ln P: 0 if the model "
-        "is certain, large if it is surprised. Each step changes the weights a little, so that the mean of the losses "
-        "gets smaller."
-    )
-    yield claims.latex(r"L=-\frac{1}{T}\sum_{t=1}^{T}\ln P(y_t\mid y_1\dots y_{t-1},\,x)")
-    yield claims.caption(
-        "x is the English; y₁, y₂ and so on are the T pieces of its German. The logarithm is the natural one, so the loss "
-        "is counted in *nats*."
-    )
+    yield from prose("a model learns from")
     size = sum(w.size for w in weights_at(0).values()) / 1e6
-    yield claims.markdown(
-        f"Here you watch a small translator with {number(size, 1)} million weights learn, from random ones on. In "
-        f"{last_step()} steps its weights were kept {len(steps())} times: these are its **snapshots**. The picture shows it after the last step."
-    )
+    yield from prose("here you watch a", number(size, 1), last_step(), len(steps()))
 
 
 # --- See -------------------------------------------------------------------------------------------------------------
@@ -113,7 +101,7 @@ def see(page: Page) -> Statements:
     own = written_at(page, step)
     cut = "" if own[-1] == EOS else f" (cut after {len(own)} pieces)"
     text = inline(text_of(list(own)) or "(nothing)")
-    yield claims.markdown(f"After **{step:,}** of {last_step()} steps: **{text}**{cut}")
+    yield from prose("after of steps", f"{step:,}", last_step(), text, cut)
     look = page.choice("look", LOOKS, LOOKS[0])
     yield claims.segmented("Look at", LOOKS, look)
     yield from (where_it_looks, probabilities, neighbours)[LOOKS.index(look)](page, step)
@@ -129,7 +117,7 @@ def rows_of(page: Page) -> tuple[Piece, ...]:
 
 def cut_note(n: int) -> Statements:
     if n > READABLE:
-        yield claims.caption(f"Shown: the first {READABLE} of {n} pieces.")
+        yield from prose("shown the first of", READABLE, n)
 
 
 def where_it_looks(page: Page, step: int) -> Statements:
@@ -140,8 +128,7 @@ def where_it_looks(page: Page, step: int) -> Statements:
         "Head",
         heads(),
         head,
-        f"The layer, a dot, the head in it. {best} opens first: at the end no other looks so much at the word that its "
-        "piece translates.",
+        prose.line("the layer a dot", best),
     )
     values = forced(page, step)[f"decoder.layers.{int(head[0]) - 1}.cross_attn.weights"][int(head[2]) - 1]
     yield claims.matrix(
@@ -156,10 +143,8 @@ def where_it_looks(page: Page, step: int) -> Statements:
     if max(values.shape) > READABLE:
         sides = zip(values.shape, ("rows", "columns"), strict=True)
         parts = [f"the first {READABLE} of {size} {side}" for size, side in sides if size > READABLE]
-        yield claims.caption(f"Shown: {' and '.join(parts)}.")
-    yield claims.caption(
-        "The rows are what the last snapshot writes. Every snapshot is given just these pieces to read."
-    )
+        yield from prose("shown", " and ".join(parts))
+    yield from prose("the rows are what")
 
 
 def probabilities(page: Page, step: int) -> Statements:
@@ -172,10 +157,7 @@ def probabilities(page: Page, step: int) -> Statements:
         limit=1.0,
     )
     yield from cut_note(len(texts))
-    yield claims.caption(
-        "These are the pieces that the last snapshot writes, each given the ones before it. The mean of their "
-        f"probabilities is **{number(chances.mean())}**."
-    )
+    yield from prose("these are the pieces", number(chances.mean()))
 
 
 def neighbours(page: Page, step: int) -> Statements:
@@ -196,10 +178,7 @@ def neighbours(page: Page, step: int) -> Statements:
         columns.append([f"{entry(int(id)).replace(' ', '␣')}  {number(cosines[id], 2)}" for id in best])
     head = tuple(f"nearest at step {one:,}" for one in (step, steps()[-1]))
     yield claims.table(head, *zip(*columns, strict=True))
-    yield claims.caption(
-        "Each piece has a row of learned numbers, its embedding. These are the rows that point most nearly the same way, "
-        "each with its cosine; the mean of all rows is taken away first. ␣ is a space."
-    )
+    yield from prose("each piece has a")
 
 
 # --- Check -----------------------------------------------------------------------------------------------------------
@@ -290,11 +269,7 @@ COLOURS = ("#0072B2", "#E69F00", "#CC79A7", "#009E73")
 def heads_formed(page: Page) -> Statements:
     file = measured()
     many = f"{file['sentences']} sentences"
-    yield claims.markdown(
-        "The **aligned word** of a German piece is the English word without which the piece becomes least likely. To find "
-        "it, each English word is hidden in turn from the last snapshot. We say that a head has **formed** at the first "
-        "snapshot in which more than half of its weight lies on the aligned words."
-    )
+    yield from prose("the aligned word of")
     on = page.choice("formed_on", [many, "your sentence"], many)
     yield claims.segmented("Measured on", [many, "your sentence"], on)
     if on != many and is_too_long(page):
@@ -319,21 +294,14 @@ def heads_formed(page: Page) -> Statements:
         step = min(formed.values())
         at = steps().index(step)
         head = max((head for head in formed if formed[head] == step), key=lambda head: shares[head][at])
-        yield claims.markdown(
-            f"On {on} **head {head}** formed first: at step **{step:,}** it first put **{number(shares[head][at], 2)}** of "
-            "its weight on the aligned words."
-        )
+        yield from prose("on head formed first", on, head, f"{step:,}", number(shares[head][at], 2))
     else:
-        yield claims.markdown(f"On {on} no head formed.")
+        yield from prose("on no head formed", on)
     yield claims.table(
         ("head", "formed at step", "share at the end"),
         *((head, f"{formed[head]:,}" if head in formed else "never", number(shares[head][-1], 2)) for head in heads()),
     )
-    yield claims.caption(
-        "Each line is a head: its layer, a dot, its number in the layer. Equal weights on all pieces would give "
-        f"{number(file['equal'], 2)} on the {many}. The snapshots stand side by side, whatever the steps between them; the "
-        "dotted line upright is the one chosen above."
-    )
+    yield from prose("each line is a", number(file["equal"], 2), many)
     yield from numbers_of_figure(
         ("step", *heads()),
         *((f"{step:,}", *(number(shares[head][n], 2) for head in heads())) for n, step in enumerate(steps())),
@@ -348,11 +316,7 @@ def learned_first(page: Page) -> Statements:
     file = measured()
     n, snapshots = file["sentences"], {one["step"]: one for one in file["snapshots"]}
     now, last = snapshots[step_of(page)], snapshots[steps()[-1]]
-    yield claims.markdown(
-        f"When did it begin to read the English? Each snapshot reads {n} German sentences, piece by piece, once with "
-        "their own English and once with the English of **another** sentence. Only if it reads the English can the wrong "
-        "one do harm."
-    )
+    yield from prose("when did it begin", n)
     lines = {
         "with its own English": [one["loss"] for one in snapshots.values()],
         "with another's English": [one["loss_elsewhere"] for one in snapshots.values()],
@@ -366,12 +330,15 @@ def learned_first(page: Page) -> Statements:
     )
     step = f"{now['step']:,}"
     costs, at_the_end = (number(one["loss_elsewhere"] - one["loss"], 2) for one in (now, last))
-    yield claims.markdown(
-        f"At step **{step}** another's English costs **{costs}** nats a piece more than its own; at the end {at_the_end}. "
-        f"The most frequent translation at step {step}: **{inline(short(now['repeated']) or '(nothing)')}**, written for "
-        f"**{now['times']}** of {n} sentences."
+    yield from prose(
+        "at step another's english",
+        step,
+        costs,
+        at_the_end,
+        inline(short(now["repeated"]) or "(nothing)"),
+        now["times"],
+        n,
     )
-    yield claims.markdown("**How often the likeliest piece is the right one, given the right pieces before it**")
     yield claims.table(
         ("step", "the end mark", f"the {file['common']} commonest pieces", "all others", "different translations"),
         *(
@@ -395,10 +362,7 @@ def least() -> float:
 
 def smoothing(page: Page) -> Statements:
     step, oracle, size = step_of(page), forced(page, step_of(page)), config()["vocab_size"]
-    yield claims.markdown(
-        "Nobody gave your sentence a right translation, so the last snapshot's stands for it. Each bar is the **loss** of "
-        f"a piece: −ln P at step {step:,}. Training makes their mean small."
-    )
+    yield from prose("nobody gave your sentence", f"{step:,}")
     texts = [piece.text for piece in rows_of(page)[:READABLE]]
     plain, smoothed = (oracle[name][:, 0] for name in ("losses", "smoothed_losses"))
     yield claims.columns(
@@ -407,14 +371,7 @@ def smoothing(page: Page) -> Statements:
         alt=f"Two bars for each of {len(texts)} pieces: its loss, and its smoothed loss.",
         axis="nats",
     )
-    yield claims.markdown(
-        f"The mean loss is **{number(plain.mean())}** nats. A blind guess among {size:,} pieces costs ln {size:,} = "
-        f"{number(math.log(size), 2)}."
-    )
-    yield claims.markdown(
-        "**Label smoothing.** A model that wants a loss of 0 must be quite certain, always. So training asked for a "
-        f"little less: 0.1 of the target is shared by all {size:,} pieces alike."
-    )
+    yield from prose("the mean loss is", number(plain.mean()), f"{size:,}", number(math.log(size), 2))
     at = page.count("smoothed", len(texts), 1) - 1
     yield claims.select("A right piece", [f"{n} {text}" for n, text in enumerate(texts, 1)], f"{at + 1} {texts[at]}")
     target = np.full(size, EPSILON / size)
@@ -431,18 +388,13 @@ def smoothing(page: Page) -> Statements:
             number(costs[others].sum()),
         ),
     )
-    yield claims.caption(
-        f"The last column adds up to the smoothed loss of **{inline(texts[at])}**: **{number(costs.sum())}**. Each of the "
-        f"others has a target of {number(EPSILON / size, 7)} and a −ln P of its own. No model can bring the smoothed loss "
-        f"below **{number(least())}**."
+    yield from prose(
+        "the last column adds", inline(texts[at]), number(costs.sum()), number(EPSILON / size, 7), number(least())
     )
 
 
 def forcing(page: Page) -> Statements:
-    yield claims.markdown(
-        "When the decoder writes by itself, it reads back **its own** pieces, wrong ones too. In training it reads the "
-        "**right** pieces, whatever it would have written. That is *teacher forcing*."
-    )
+    yield from prose("when the decoder writes")
     step = step_of(page)
     alone, oracle = list(written_at(page, step)), forced(page, step)
     right, best = oracle.labels, [int(id) for id in oracle.logits.argmax(1)]
@@ -461,54 +413,40 @@ def forcing(page: Page) -> Statements:
         if parted
         else "As far as both go, they read the same."
     )
-    yield claims.markdown(
-        f"At step **{step:,}** the forced decoder would write **{sum(a == b for a, b in zip(best, right, strict=True))}** of "
-        f"{len(right)} pieces right. Alone it has **{same}** of them right at their place. {where}"
-    )
-    yield claims.caption(
-        "Forced, no row waits for what another writes. So one pass trains all rows of a sentence at once, and the causal "
-        "mask keeps each from seeing the piece that it is to write."
+    yield from prose(
+        "at step the forced",
+        f"{step:,}",
+        sum((a == b for a, b in zip(best, right, strict=True))),
+        len(right),
+        same,
+        where,
     )
 
 
 def dropping(page: Page) -> Statements:
     step, draw = step_of(page), int(page.state.get("dropped", "0"))
     rate = config_of(NAME)["dropout"]
-    yield claims.markdown(
-        f"In training **dropout** sets each number that a sub-layer writes to 0 with a chance of {rate:g}, and each number "
-        f"of the embeddings too. The others are divided by {1 - rate:g}, so that sums stay as large on average. So the same "
-        "sentence through the same weights gives two results."
-    )
+    yield from prose("in training dropout sets", f"{rate:g}", f"{1 - rate:g}")
     yield claims.button("Draw other numbers")
     runs = [forced(page, step, seed).chances for seed in (2 * draw, 2 * draw + 1, None)]
     names = ("dropout on", "on, once more", "off")
     texts = [piece.text for piece in rows_of(page)[:READABLE]]
-    yield claims.columns(
+    yield from chart_and_numbers(
+        "piece",
         texts,
         [claims.Series(name, values[:READABLE]) for name, values in zip(names, runs, strict=True)],
         alt=f"Three bars for each of {len(texts)} pieces: its probability with dropout, with dropout again, without.",
         axis=f"probability at step {step:,}",
         limit=1.0,
     )
-    yield claims.markdown(
-        "With dropout on, two runs give probabilities that differ by up to "
-        f"**{number(abs(runs[0] - runs[1]).max())}**. With it off, two runs differ by **{number(0)}**. Dropout is on only "
-        "while a model trains."
-    )
-    yield from numbers_of_figure(
-        ("piece", *names),
-        *((text, *(number(values[n]) for values in runs)) for n, text in enumerate(texts)),
-    )
+    yield from prose("with dropout on two", number(abs(runs[0] - runs[1]).max()), number(0))
 
 
 def schedule(page: Page) -> Statements:
     """A rise for 1,000 steps, and in the last three tenths of 6,000 a fall."""
     log = json.loads((MODELS / NAME / "log.json").read_text())
     rows, validation = log["steps"], log["validation"]
-    yield claims.markdown(
-        "The learning rate says how far a step moves the weights. In the **warm-up** it rises to 0.002, until step 1,000. "
-        "Then it stays there. From step 4,202 on it falls to 0, and the weights come to rest."
-    )
+    yield from prose("the learning rate says")
     yield curves(rows, validation)
     table = []
     for phase, first, last in (("warm-up", 1, 1000), ("plateau", 1001, 4201), ("fall", 4202, 6000)):
@@ -519,13 +457,7 @@ def schedule(page: Page) -> Statements:
         ]
         table.append((phase, f"{first:,} to {last:,}", *spans))
     yield claims.table(("phase", "steps", "loss", "length of the gradient"), *table)
-    yield claims.caption(
-        "Loss and gradient in the table: the mean of the first and of the last 20 logged steps of each phase; each step "
-        "learns from other sentences. The loss is the smoothed one, with dropout on. Diamonds: the validation loss, on "
-        "sentences kept apart, without smoothing and dropout. It is that of the running average of the weights, which lags "
-        "behind at first."
-    )
-    yield claims.markdown("Why begin with small steps? A deep stack shows it:")
+    yield from prose("loss and gradient in")
     yield claims.link("Where to normalise, and how", "where-to-normalise")
 
 
@@ -563,8 +495,7 @@ def curves(rows: list[dict[str, float]], validation: list[dict[str, float]]) -> 
     ]
     dotted = {"color": "#808a96", "width": 1, "dash": "dot"}
     return claims.plot(
-        "Learning rate, loss and length of the gradient over 6,000 steps; dotted lines after the warm-up, at step 1,000, and "
-        "where the fall begins, at step 4,201.",
+        prose.line("learning rate loss and"),
         traces,
         x={"title": {"text": "step"}, "tickformat": ",", "range": [0, 6120], "anchor": "y3"},
         y=y[0],
@@ -601,45 +532,43 @@ def predict(page: Page) -> Statements:
         )
     ]
     right = int(np.argmin([math.inf if step is None else step for step in learned]))
-    yield claims.question(
-        f"The translator starts from random weights and is trained for {last_step()} steps. What does it learn first? A "
-        "piece counts as learned when the model ranks it first in more than half of the places where it belongs. Looking "
-        "counts as learned when one head puts more than half of its weight on the right English word.",
-        ("where a sentence ends", "to look at the English word that it needs", "to choose the rarer pieces"),
+    yield prose.question(
+        "the translator starts from",
         right,
-        f"On {n} new sentences, {told[0]}; {told[1]}; {told[2]}. Rarer are all but the {file['common']} commonest pieces.",
-        {at: f"We measured it: {text}." for at, text in enumerate(told) if at != right},
+        last_step(),
+        n,
+        told[0],
+        told[1],
+        told[2],
+        file["common"],
+        wrong={at: f"We measured it: {text}." for at, text in enumerate(told) if at != right},
     )
     (early,) = (one for one in snapshots if one["step"] == 100)
     right = 0 if early["different"] < 50 else 1 if early["different"] <= 150 else 2
     ranges = (range(50), range(50, 151), range(151, 10**6))
     firsts = [[one["step"] for one in snapshots if one["different"] in span][:1] for span in ranges]
-    yield claims.question(
-        f"After 100 steps it translates {n} different sentences. How many different translations does it write?",
-        ("fewer than 50", "50 to 150", "more than 150"),
+    yield prose.question(
+        "after steps it translates",
         right,
-        f"It writes {early['different']}, and **{inline(short(early['repeated']) or '(nothing)')}** for {early['times']} of "
-        f"the {n} sentences. It hardly reads the English yet: with the English of another sentence its loss is larger by "
-        f"only {number(early['loss_elsewhere'] - early['loss'], 2)} nats a piece.",
-        {
+        n,
+        early["different"],
+        inline(short(early["repeated"]) or "(nothing)"),
+        early["times"],
+        number(early["loss_elsewhere"] - early["loss"], 2),
+        wrong={
             at: f"So many it writes {f'at step {first[0]:,}' if first else 'at no snapshot'}."
             for at, first in enumerate(firsts)
             if at != right
         },
     )
     size = config()["vocab_size"]
-    yield claims.question(
-        f"In training the right piece counts only 0.9. The other 0.1 is shared by all {size:,} pieces. What is the smallest "
-        "loss that a model can then reach, in nats?",
-        ("0", "0.1", number(least(), 2)),
+    yield prose.question(
+        "in training the right",
         2,
-        f"The best model gives just this: {number(0.9 + 0.1 / size)} for the right piece, the rest shared evenly. Its loss "
-        f"is {number(least(), 2)}.",
-        {
-            0: "For that it would have to be certain of the right piece. Then each other piece has probability 0, and the "
-            "loss is infinite.",
-            1: "The pieces that share 0.1 are many, and each is unlikely: −ln P is large for them.",
-        },
+        f"{size:,}",
+        number(0.9 + 0.1 / size),
+        number(least(), 2),
+        options=("0", "0.1", number(least(), 2)),
     )
 
 

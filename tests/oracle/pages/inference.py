@@ -8,18 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from tests.oracle.approved import Prose
 from tests.oracle.claims import (
     Question,
     Series,
     button,
-    caption,
     cards,
     chance,
     columns,
     factor,
-    fold,
-    info,
-    latex,
     markdown,
     number,
     question,
@@ -48,6 +45,8 @@ from tests.oracle.page import READABLE, Page
 from tests.oracle.statement import Statement
 from tests.oracle.words import Word, encoded, inline, pieces, text_of, visible, words
 from tests.oracle.worked import Step, steps
+
+prose = Prose("inference")
 
 ANOTHER, BEAM, SAMPLING, CACHE, AT_ONCE = TRIALS = (
     "Another word",
@@ -170,25 +169,6 @@ def step_of(page: Page, writing: Writing) -> int:
     return min(page.count("at", 1000, 1), len(writing.ids)) - 1
 
 
-def idea(page: Page) -> Statements:
-    yield markdown(
-        "The encoder reads your sentence once. The decoder reads `<sos>` and all that is written so far, and gives "
-        "every piece of the vocabulary a probability. One piece is taken and put behind the rest, and it all begins "
-        "again, until the piece taken is `<eos>`, the end."
-    )
-    yield fold("How a piece is taken, and how likely a whole translation is")
-    yield markdown(
-        "How one piece is *taken* is not learned; it is up to us. **Greedy**: always the likeliest. **Beam search**: "
-        "keep several beginnings and see which turns out best. **Sampling**: draw at random, as often as the "
-        "probabilities say."
-    )
-    yield markdown(
-        "The probability of a whole translation y of a sentence x is the product of those of its T pieces, each given "
-        "what stands before it:"
-    )
-    yield latex(r"P(y\mid x)=\prod_{t=1}^{T} P(y_t\mid y_1,\dots,y_{t-1},\,x)")
-
-
 # --- See: the theatre ------------------------------------------------------------------------------------------------
 
 
@@ -200,12 +180,12 @@ def see(page: Page) -> Statements:
     step = step_of(page, writing)
     yield theatre(page, writing, step)
     if len(writing.src) > READABLE:
-        yield caption(f"Shown: the first {READABLE} of {len(writing.src)} pieces of your sentence.")
+        yield from prose("shown the first of", READABLE, len(writing.src))
     yield from why(writing, step)
     yield button("Back to the model's own choice", disabled=not any(writing.yours))
     yield button("Watch this step in the machine")
     yield markdown(how_it_went(writing))
-    yield fold("Which attention the shades show")
+    yield from prose("which attention the shades")
     yield from head_controls(page, ("cross",), "cross")
     yield segmented("Attention of", (AVERAGED, ONE), heads_of(page))
     yield segmented("Numbers of this step", NUMBERS, numbers_of(page))
@@ -244,10 +224,8 @@ def theatre(page: Page, writing: Writing, step: int) -> Statement:
             "target": [visible(piece.text) for piece in (writing.tgt[0], *writing.labels)],
             "step": step,
             "yours": [False, *writing.yours],
-            "source_name": "Your sentence, read once by the encoder. Shade and number: how much this step looks at a "
-            f"piece ({which(page)}).",
-            "target_name": "What the decoder has read, and the piece that it writes. Shade and number: how much it "
-            "looks at what it has read.",
+            "source_name": prose.line("your sentence read once", which(page)),
+            "target_name": prose.line("what the decoder has"),
         },
     )
 
@@ -270,9 +248,9 @@ def scene(writing: Writing, t: int, cross: Array, own: Array) -> dict[str, Any]:
         "candidates": [[visible(said(id)), float(np.exp(writing.rows[t][id]))] for id in offered],
         "chosen": offered.index(writing.ids[t]),
         "cache": [[t + 1, len(writing.src)]] * n_layers,
-        "cache_says": f"Key-value cache after this step: {pairs} pairs, {new} of them new (outlined), {size:,} bytes. "
-        f"A square is one piece's key (orange) and value (green): {n_heads} heads × {config()['d_model'] // n_heads} "
-        "numbers each.",
+        "cache_says": prose.line(
+            "key-value cache after this", pairs, new, f"{size:,}", n_heads, config()["d_model"] // n_heads
+        ),
     }
 
 
@@ -392,16 +370,21 @@ def why(writing: Writing, step: int) -> Statements:
     says, against = (
         ("Its", "the runner-up") if id == first else ("You chose it: its", "what the model would have written")
     )
-    yield markdown(
-        f"**Why {inline(said(id))}?** (step {step + 1})\n"
-        f"- **Score.** {says} score (logit) is {number(logits[id], 2)}, that of {against} **{inline(said(rival))}** "
-        f"{number(logits[rival], 2)}. The softmax turns them into the probabilities {chance(before)} and "
-        f"{chance(float(np.exp(row[rival])))}.\n"
-        f"- **Attention.** {looked_at(writing, step)}\n"
-        f"- **Cache.** {read_from_cache(writing, step)}\n"
-        f"- **Source word.** {word_needed(writing, step)}\n"
-        f"- **Head.** {head_needed(writing, step)}\n\n"
-        "Attention says where it *looked*; only hiding and switching off say what it *needed*."
+    yield from prose(
+        "why step score score",
+        inline(said(id)),
+        step + 1,
+        says,
+        number(logits[id], 2),
+        against,
+        inline(said(rival)),
+        number(logits[rival], 2),
+        chance(before),
+        chance(float(np.exp(row[rival]))),
+        looked_at(writing, step),
+        read_from_cache(writing, step),
+        word_needed(writing, step),
+        head_needed(writing, step),
     )
     if dearest(writing, step)[1].share < before:
         yield button("Show that head")
@@ -411,10 +394,15 @@ def looked_at(writing: Writing, step: int) -> str:
     maps = weights_of(writing, "cross", step)
     most = int(maps.mean((0, 1)).argmax())
     layer, one = divmod(int(maps[:, :, most].argmax()), maps.shape[1])
-    return (
-        f"On average over all {maps.shape[0] * maps.shape[1]} heads of the encoder-decoder attention, it looked most "
-        f"at **{inline(writing.src[most].text)}** (piece {most + 1}): {number(maps.mean((0, 1))[most], 2)}. Most of "
-        f"all in layer {layer + 1}, head {one + 1}: {number(maps[layer, one, most], 2)}."
+    return prose.line(
+        "on average over all",
+        maps.shape[0] * maps.shape[1],
+        inline(writing.src[most].text),
+        most + 1,
+        number(maps.mean((0, 1))[most], 2),
+        layer + 1,
+        one + 1,
+        number(maps[layer, one, most], 2),
     )
 
 
@@ -429,10 +417,14 @@ def read_from_cache(writing: Writing, step: int) -> str:
         return f"{says}In this first step all are new."
     own = weights_of(writing, "self", step).mean((0, 1))
     most = int(own.argmax())
-    return (
-        f"{says}{n} are new, the others were kept from earlier steps. Of what it had read it looked most at "
-        f"**{inline(writing.tgt[most].text)}** (piece {most + 1}): {number(own[most], 2)}, the mean over all "
-        f"{n * config()['n_heads']} heads of the masked self-attention."
+    return prose.line(
+        "are new the others",
+        says,
+        n,
+        inline(writing.tgt[most].text),
+        most + 1,
+        number(own[most], 2),
+        n * config()["n_heads"],
     )
 
 
@@ -444,9 +436,8 @@ def word_needed(writing: Writing, step: int) -> str:
         return f"Hiding any one {'word ' if all_tried else ''}{rest} does not make **{name}** less likely."
     word: Word = cost.what
     text = text_of([writing.src[n].id for n in word.pieces])
-    return (
-        f"Hide the word **{inline(text)}** from the whole model, and the probability of **{name}** goes from "
-        f"{chance(before)} to {chance(cost.share)}. No other {'word ' if all_tried else ''}{rest} costs it more."
+    return prose.line(
+        "hide the word from", inline(text), name, chance(before), chance(cost.share), "word " if all_tried else "", rest
     )
 
 
@@ -501,9 +492,7 @@ def another_word(page: Page) -> Statements:
     own, writing = writing_of(page.sentence, ()), written(page)
     step = step_of(page, writing)
     offered = writing.offered(step)
-    yield markdown(
-        "Take another piece than the model would. It reads your piece as if it were its own, and goes on from there."
-    )
+    yield from prose("take another piece than")
     yield step_cards(writing, step, "The translation: choose a step", "chosen by you")
     yield cards(
         [
@@ -516,7 +505,7 @@ def another_word(page: Page) -> Statements:
         clickable=True,
     )
     if not any(writing.yours):
-        yield info("So far every piece is the model's own. Choose another one to see what becomes of the sentence.")
+        yield from prose("so far every piece")
         return
     yield button("Back to the model's own choice")
     yield table(
@@ -537,10 +526,7 @@ def another_word(page: Page) -> Statements:
         ("step", "the model's own", "probability", "with your choice", "probability"),
         *((str(n + 1), *at(own, n), *at(writing, n)) for n in range(first, last)),
     )
-    yield caption(
-        f"From the first step that differs. {how_it_went(writing)} The log-probability is the sum of the logarithms of "
-        "the pieces' probabilities; closer to 0 is likelier."
-    )
+    yield from prose("from the first step", how_it_went(writing))
 
 
 # --- beam search -----------------------------------------------------------------------------------------------------
@@ -578,11 +564,7 @@ def tree(page: Page, size: int) -> tuple[list[list[tuple[Ids, float, str]]], dic
 
 def beam_search(page: Page) -> Statements:
     size, alpha = int(page.state.get("beam", "3")), float(page.state.get("alpha", "1.0"))
-    yield markdown(
-        "Keep the likeliest few beginnings at every step, extend each by every entry of the vocabulary, and keep the "
-        "likeliest few again. One that reaches the end is set aside; the search stops when as many have ended as are "
-        "kept."
-    )
+    yield from prose("keep the likeliest few")
     yield slider("Beginnings kept", 1.0, 6.0, size)
     yield slider("Length penalty α", 0.0, 2.0, alpha)
     layers, finished = tree(page, size)
@@ -608,23 +590,22 @@ def beam_search(page: Page) -> Statements:
                 for n, layer in enumerate(layers)
             ],
             "title": f"The search: {sum(map(len, layers))} extensions that came near, {len(ranked)} of them ended",
-            "how_to_read": "Each number is the log-probability of the whole beginning up to there: closer to 0 is "
-            "likelier. Struck out: dropped. Thick frame: ended. Choose a piece to see its way.",
+            "how_to_read": prose.line("each number is the"),
             "selected": [column, row],
         },
     )
     yield from in_order(finished, ranked, alpha)
     chosen = layers[column][row][0]
-    yield markdown(f"**The score of** {inline(unfinished(chosen))}")
+    yield from prose("the score of", inline(unfinished(chosen)))
     known = writer(page.sentence)
     yield from steps(*score([float(known.scores(chosen[:n])[id]) for n, id in enumerate(chosen)], alpha))
     if chosen[-1] != EOS:
-        yield caption("It has not ended, so it is not ranked; this is what its score would be up to here.")
+        yield from prose("it has not ended")
 
 
 def in_order(finished: dict[Ids, float], ranked: Sequence[Ids], alpha: float) -> Statements:
     if not ranked:
-        yield info(f"None of the beginnings came to an end within {LONGEST} pieces.")
+        yield from prose("none of the beginnings", LONGEST)
         return
     yield table(
         ("place", "translation", "log P", "pieces", "divided by", "score"),
@@ -647,14 +628,7 @@ def in_order(finished: dict[Ids, float], ranked: Sequence[Ids], alpha: float) ->
             f"Here α decides: with α = 0 the winner is **{inline(text_of(plain))}**, with α = 2 "
             f"**{inline(text_of(strong))}**."
         )
-    yield markdown(
-        "A longer sentence multiplies more probabilities, each at most 1, so that alone makes it less likely. Dividing "
-        f"by a number that grows with the length makes up for it. {says}"
-    )
-    yield caption(
-        "Beginnings of one step are equally long, so α never decides what is dropped on the way; it orders what has "
-        "ended."
-    )
+    yield from prose("a longer sentence multiplies", says)
 
 
 def score(terms: list[float], alpha: float) -> list[Step]:
@@ -666,8 +640,7 @@ def score(terms: list[float], alpha: float) -> list[Step]:
     base = (5 + length) / (5 + 1)
     return [
         Step(
-            f"Add the log-probabilities of its {length} pieces{more}: to multiply probabilities is to add their "
-            "logarithms.",
+            prose.line("add the log-probabilities of", length, more),
             f"{' + '.join(map(factor, written))} = {tex(total)}",
         ),
         Step(
@@ -687,11 +660,7 @@ def score(terms: list[float], alpha: float) -> list[Step]:
 def sampling(page: Page) -> Statements:
     tau, top_k = float(page.state.get("temperature", "1.0")), int(page.state.get("top_k", "0"))
     top_p, seed = float(page.state.get("top_p", "1.0")), int(page.state.get("seed", "0"))
-    yield markdown(
-        "Draw each piece at random. A **temperature** below 1 sharpens the probabilities, one above 1 flattens them. "
-        "**Top-k** keeps the k likeliest pieces, **top-p** the fewest that together reach p. The **seed** fixes the "
-        "draw: the same seed, the same sentence."
-    )
+    yield from prose("draw each piece at")
     yield slider("Temperature", 0.0, 2.0, tau)
     yield slider("Top-k (0: all)", 0.0, 50.0, top_k)
     yield slider("Top-p", 0.0, 1.0, top_p)
@@ -704,11 +673,11 @@ def sampling(page: Page) -> Statements:
         return filter_logits(known.scores(ids), tau, top_k, top_p)
 
     drawn = Writing(page.sentence, sampled(drawn_from, seed, begun))
-    yield markdown(
-        f"Drawn: **{inline(drawn.text) or '(nothing)'}** Greedy writes: **{inline(written(page).text) or '(nothing)'}**"
+    yield from prose(
+        "drawn greedy writes", inline(drawn.text) or "(nothing)", inline(written(page).text) or "(nothing)"
     )
     if drawn.ids[-1] != EOS:
-        yield caption(f"It did not come to an end; it was stopped after {LONGEST} pieces.")
+        yield from prose("it did not come", LONGEST)
     step = step_of(page, drawn)
     yield step_cards(drawn, step, "The drawn sentence: choose a step", "not the likeliest")
     likely, kept = np.exp(drawn.rows[step]), drawn_from(drawn.ids[:step])
@@ -722,14 +691,20 @@ def sampling(page: Page) -> Statements:
         alt=f"Step {step + 1}: two bars for each of {len(ids)} pieces, its probability before and after narrowing.",
     )
     how = "; this piece was chosen by you, not drawn. " if step < len(begun) else ". It drew "
-    yield markdown(
-        f"At step {step + 1} the sampler keeps **{np.count_nonzero(kept):,}** of {len(kept):,} entries{how}"
-        f"**{inline(said(id))}**: {chance(likely[id])} before, {chance(kept[id])} after."
-        + " Temperature 0 leaves the likeliest alone: that is greedy." * (tau == 0)
-        + " Top-p 0 keeps one: the likeliest always stays." * (top_p == 0 and tau > 0)
+    yield from prose(
+        "at step the sampler",
+        step + 1,
+        f"{np.count_nonzero(kept):,}",
+        f"{len(kept):,}",
+        how,
+        inline(said(id)),
+        chance(likely[id]),
+        chance(kept[id]),
+        " Temperature 0 leaves the likeliest alone: that is greedy." * (tau == 0),
+        " Top-p 0 keeps one: the likeliest always stays." * (top_p == 0 and tau > 0),
     )
     if (top_k, top_p) == (0, 1) and tau > 0:
-        yield caption("Nothing is narrowed: only <pad> and <sos> are left out, which are never written.")
+        yield from prose("nothing is narrowed only")
     yield from numbers_of_figure(
         ("piece", *sides),
         *((name, chance(likely[one]), chance(kept[one])) for name, one in zip(names, ids, strict=True)),
@@ -769,12 +744,7 @@ def with_and_without_cache(page: Page) -> Statements:
     writing = written(page)
     t, s = len(writing.ids), len(writing.src)
     cached, anew = runs(t, s)
-    yield markdown(
-        "The causal mask keeps every position from seeing what comes later, so its keys and values never change once "
-        "they are computed. With the **cache** each step computes its own position alone and reads the others' keys "
-        "and values; without it, every step computes all positions anew, only to throw all but the last away."
-    )
-    yield markdown("**Multiplications of each step, in millions**")
+    yield from prose("the causal mask keeps")
     of = min(t, READABLE)
     sides = "with the cache", "without"
     yield columns(
@@ -805,22 +775,15 @@ def with_and_without_cache(page: Page) -> Statements:
         ("memory of the cache at the end, bytes", f"{cache_size(t, s)[1]:,}", "0", ""),
     )
     assert t == 1 or cached[0] > max(cached[1:])
-    yield caption(
-        "Counted from the shapes of all matrix products of the decoder and the output; the encoder runs once either "
-        "way. The first step with the cache costs more, because it also computes the keys and values of your sentence."
-    )
+    yield from prose("counted from the shapes")
     yield button("Measure the time on this machine, now")
-    yield caption("Not measured yet for this translation.")
+    yield from prose("not measured yet for")
 
 
 def all_at_once(page: Page) -> Statements:
     writing = written(page)
     step, t, s = step_of(page, writing), len(writing.ids), len(writing.src)
-    yield markdown(
-        "In training the right translation is known. The decoder reads its pieces instead of its own (*teacher "
-        "forcing*), so it can read all of them **in one pass** and predict every piece at once. Give it the "
-        "translation that it has just written, and compare."
-    )
+    yield from prose("in training the right")
     yield table(
         ("", "runs of the decoder", "one after the other", "multiplications"),
         (
@@ -831,22 +794,12 @@ def all_at_once(page: Page) -> Statements:
         ),
         ("training: all at once", "1", "no", f"{products(t, t, s, source_known=False):,}"),
     )
-    yield markdown(
-        f"The largest difference between their {t} · {config()['vocab_size']:,} logits is **{rounding()}**: the same "
-        "numbers, up to rounding."
-    )
+    yield from prose("the largest difference between", t, f"{config()['vocab_size']:,}", rounding())
     label, read = (f"**{inline(one[step].text)}**" for one in (writing.labels, writing.tgt))
     if step == 0:
-        yield markdown(
-            f"**Why then not write all at once?** Step 1, which writes {label}, needs {read} alone, and that is always "
-            "there. Go to a later step and read here what it has to wait for."
-        )
+        yield from prose("why then not write", label, read)
         return
-    yield markdown(
-        f"**Why then not write all at once?** To compute step {step + 1}, which writes {label}, the decoder must read "
-        f"{read}, and that is what step {step} has only just written. In training {read} stood there from the start, "
-        f"as did all the others, so all {t} rows could run side by side."
-    )
+    yield from prose("why then not write all", step + 1, label, read, step, t)
 
 
 # --- questions -------------------------------------------------------------------------------------------------------
@@ -854,22 +807,7 @@ def all_at_once(page: Page) -> Statements:
 
 def predict(page: Page) -> Statements:
     own = writing_of(page.sentence, ())
-    yield question(
-        "Training computes all rows of the decoder at once. Why does inference not?",
-        (
-            "Because the model is too large to run in parallel.",
-            "Because each piece is part of the input of the next step, and does not exist before it is written.",
-            "Because the cache allows one position at a time only.",
-            "Because the causal mask forbids it.",
-        ),
-        1,
-        "In training the right translation is known, so all inputs are there from the start.",
-        {
-            0: "It is the same model in training, where all rows run at once.",
-            2: "The cache only saves work. Without it a step has to wait for the piece before all the same.",
-            3: "The mask is there in training too. It is what makes the parallel pass give the same numbers.",
-        },
-    )
+    yield prose.question("training computes all rows", 1)
     yield likelier(own, page)
     yield nucleus(own)
     yield first_gpt()
@@ -894,13 +832,10 @@ def nucleus(own: Writing) -> Question:
     right = min(needed(p), 5)
     listed = ", ".join(f"**{inline(said(id))}** {number(share, 3)}" for id, share in zip(ids, shares, strict=True))
     return question(
-        "The next piece need not be the likeliest. One can also draw it at random, as often as its probability says. "
-        "*Top-p* draws from the likeliest pieces only: the fewest whose probabilities together reach p. "
-        f"At step {step + 1} the likeliest are {listed}. How many of them does top-p {p} keep?",
+        prose.line("the next piece need", step + 1, listed, p),
         ("1", "2", "3", "4", "5"),
         right - 1,
-        f"The sum of the first {right} is {number(sums[right - 1], 3)}. Where the model is sure of one piece, top-p "
-        "keeps just that one.",
+        prose.line("the sum of the", right, number(sums[right - 1], 3)),
         {
             n - 1: f"The sum of the first {n} is {number(sums[n - 1], 3)}, which is less than {p}."
             if n < right
@@ -930,14 +865,16 @@ def likelier(own: Writing, page: Page) -> Question:
     if same:
         said_to = {0: f"{finds} likelier.", 1: f"{finds} less likely."}
     return question(
-        "*Greedy search* takes the likeliest piece at every step. *Beam search* keeps 5 beginnings of a translation and "
-        "goes on from each of them. On this sentence, its likeliest translation is…",
+        prose.line("greedy search takes the"),
         ("likelier than the greedy one", "less likely than the greedy one", "the very same"),
         right,
-        f"Greedy: **{inline(own.text) or '(nothing)'}** with a log-probability of {number(own.total, 2)}. Beam: "
-        f"**{inline(unfinished(ids)) or '(nothing)'}** with {number(total, 2)}. (A log-probability adds up the "
-        "logarithms of the pieces' probabilities; closer to 0 is likelier.) Nothing guarantees that a beam does "
-        "better: it, too, drops beginnings.",
+        prose.line(
+            "greedy with a log-probability",
+            inline(own.text) or "(nothing)",
+            number(own.total, 2),
+            inline(unfinished(ids)) or "(nothing)",
+            number(total, 2),
+        ),
         {n: text for n, text in said_to.items() if n != right},
     )
 
@@ -951,8 +888,7 @@ def first_gpt() -> Question:
     # Radford et al. 2018, and Brown et al. 2020, Table 2.1.
     right = min(range(4), key=lambda n: abs(math.log(list(options.values())[n] / 117e6)))
     return question(
-        "The first GPT writes one piece at a time as this decoder does, but it has no encoder to read from. Its count "
-        "of parameters (learned numbers) is closest to…",
+        prose.line("the first gpt writes"),
         list(options),
         right,
         f"About 117 million (Radford et al. 2018). The model here has {here}.",

@@ -5,6 +5,7 @@ import json
 import numpy as np
 
 from tests.oracle import claims
+from tests.oracle.approved import Prose
 from tests.oracle.claims import number
 from tests.oracle.common import Shown, Statements, check_cell, code_part, numbers_of_figure, tensor_matrix
 from tests.oracle.draws import regression
@@ -12,6 +13,8 @@ from tests.oracle.in_context import FOLDER, MOST, config, first_task, follows, g
 from tests.oracle.page import Page
 from tests.oracle.statement import factor, tex
 from tests.oracle.worked import Step, long_sum, steps
+
+prose = Prose("learning_without_learning")
 
 WAYS = {
     "Transformer": "#0072B2",
@@ -55,39 +58,6 @@ def place(row: int) -> str:
     return "xy"[row % 2] + "".join("₀₁₂₃₄₅₆₇₈₉"[int(digit)] for digit in str(row // 2 + 1))
 
 
-def idea(page: Page) -> Statements:
-    yield claims.markdown(
-        "So far, learning meant: training changes the weights. Here no weight changes. A small Transformer reads a few "
-        "**examples**, pairs of x and y, then one more x, and guesses its y. Each x is five numbers. In every task "
-        "another hidden rule β makes y from x, with some noise. To guess well, the model must work out the rule **while "
-        "it reads**. This is *in-context learning*."
-    )
-    yield claims.latex(r"y_i = x_i^\top\beta+\varepsilon_i,\qquad x_1,\,y_1,\,x_2,\,y_2,\,\ldots,\,x_{N+1},\;?")
-    yield claims.fold("How a task is drawn, and how well one can guess at all")
-    yield claims.markdown(
-        "The numbers of x are drawn from a bell curve with deviation 1, those of β with deviation 1/√5, and the noise ε "
-        "with deviation σ. Who knows this can guess best by *ridge regression*: it weighs how well a β fits the examples "
-        "against how long it is."
-    )
-    yield claims.latex(
-        r"\hat\beta=(X^\top X+\lambda I)^{-1}X^\top y,\qquad \lambda=\sigma^2 d,\qquad \hat y=x_{N+1}^\top\hat\beta"
-    )
-    yield claims.markdown(
-        "The rows of X are the examples' x, and d = 5. On average over all tasks no guess has a smaller squared error: "
-        "ridge gives what Bayes' rule expects. *Least squares* is the same with λ = 0. *Nearest neighbours* takes the "
-        "mean y of the three examples whose x is nearest. Nobody told the Transformer any of this: in training it saw "
-        "many such tasks, and guessed."
-    )
-    yield claims.caption(
-        "After Garg et al. 2022, who trained larger ones, and Bai et al. 2023, who showed that a Transformer can compute "
-        "ridge regression."
-    )
-    yield claims.caption(
-        "This model reads numbers: your sentence plays no part here. The picture shows the translator, whose masked "
-        "self-attention works as this model’s does."
-    )
-
-
 def error_lines(found: dict[str, np.ndarray], state: State) -> Statements:
     lines = {name: errors(found, name) for name in WAYS}
     top = 1.5 * lines["always 0"].max()
@@ -125,21 +95,15 @@ def see(page: Page) -> Statements:
     yield claims.slider("Examples", 1.0, MOST, state.n)
     yield claims.control("select_slider", "Noise σ (in training: 0.5)", options=list(NOISES), value=state.noise)
     yield claims.segmented("Draw of the tasks", range(1, 6), state.draw)
-    yield claims.markdown(
-        "**How good is a guess after 1, 2, 3 … examples?** Beside the Transformer stand four plain ways to guess. **Ridge** "
-        "regression knows how the tasks are drawn: on average nobody can do better. **Least squares** takes the β that fits "
-        "the examples best, noise and all. Then the mean y of the **3 nearest** examples, and **always 0**."
-    )
+    yield from prose("how good is a")
     yield from error_lines(found, state)
     other = (
         ""
         if state.sigma == USUAL
         else " It was trained with σ = 0.5 only, and is not told that σ is another now; ridge is."
     )
-    yield claims.caption(
-        f"Means over 64 tasks that it has never seen. With {state.count} the Transformer's error is "
-        f"**{number(ratio(found, state.n), 2)} times** ridge's. The dotted line across is the noise, σ² = "
-        f"{number(state.sigma**2, 2)}, which nobody can guess.{other}"
+    yield from prose(
+        "means over tasks that", state.count, number(ratio(found, state.n), 2), number(state.sigma**2, 2), other
     )
     last = {name: found[name][:, state.n - 1] for name in WAYS}
     yield claims.table(
@@ -180,7 +144,7 @@ def check(page: Page) -> Statements:
         how_to_read=f"Task 1 of the draw. The {len(columns)} places with the largest weights.",
     )
     yield from check_cell(shown)
-    yield claims.fold("Ridge's guess for the same x, worked out")
+    yield from prose("ridge's guess for the")
     yield from by_hand(state)
 
 
@@ -198,31 +162,22 @@ def by_hand(state: State) -> Statements:
             rf"{tex(state.sigma)}\cdot {factor(state.sigma)}\cdot 5 = {tex(penalty)}",
         ),
         Step(
-            "The first number of Xᵀy: the first number of every x times its y, added up. "
-            + named.replace("dimensions", "examples"),
+            prose.line("the first number of", named.replace("dimensions", "examples")),
             f"{total} = {tex(pairs[:, 0] @ answers)}",
         ),
         Step(
-            "Five such numbers, and the 25 of XᵀX with λ added on its diagonal, are five equations for the five numbers "
-            "of β. Their solution:",
+            prose.line("five such numbers and"),
             rf"\hat\beta = ({listed})",
         ),
         Step(f"The last x times this β. {last}", f"{guessed} = {tex(asked @ beta)}"),
     )
     own = guesses(state.sigma, state.draw)["Transformer"][0, state.n - 1]
-    yield claims.caption(
-        f"The Transformer guesses {number(own, 3)} for {place(2 * state.n)}. Its y, drawn with the noise, is "
-        f"{number(y[state.n], 3)}."
-    )
+    yield from prose("the transformer guesses for", number(own, 3), place(2 * state.n), number(y[state.n], 3))
 
 
 def do(page: Page) -> Statements:
     state = State(page)
-    yield claims.subheader("Leave what it was trained on")
-    yield claims.markdown(
-        "The rule stays as simple as it was: y is x times β, plus noise. But x, or β, is longer or shorter than in any "
-        "task of its training. Ridge is told, the Transformer is not."
-    )
+    yield from prose("leave what it was")
     yield claims.segmented("Length of x (in training: 1)", SIZES, state.x_size)
     yield claims.segmented("Length of β (in training: 1)", SIZES, state.beta_size)
     other = guesses(state.sigma, state.draw, float(state.x_size), float(state.beta_size))
@@ -243,16 +198,13 @@ def do(page: Page) -> Statements:
             for name, one in rows.items()
         ),
     )
-    yield claims.caption(
-        "Mean squared errors. A model that does just what ridge does in training would stay near 1 where only x changes: "
-        "ridge's λ does not depend on x."
-    )
+    yield from prose("mean squared errors a")
     yield from every_head(state)
     yield from published()
 
 
 def every_head(state: State) -> Statements:
-    yield claims.subheader("What the last x looks at, in every head")
+    yield from prose("what the last looks")
     looks, _ = last_weights(state.sigma, state.draw, state.n)
     layers, heads = looks.shape[1:3]
     yield claims.matrix(
@@ -265,22 +217,17 @@ def every_head(state: State) -> Statements:
         describe="head {row} looks at {column}: {value}",
     )
     if state.n < 3:
-        yield claims.caption("With fewer than 3 examples nobody can say whether a head looks at the near ones.")
+        yield from prose("with fewer than examples")
         return
     along = follows(state.sigma, state.draw, state.n)
     layer, head = divmod(int(along.argmax()), heads)
-    yield claims.caption(
-        "Does it look at the examples whose x is near? In 32 tasks the head whose weights go with nearness most is layer "
-        f"{layer + 1}, head {head + 1}: a mean correlation of {number(along.max(), 2)} (1 would be exactly so, 0 not at "
-        "all). Where a head looks does not say what the model does with it: the table in See says whose guesses its own "
-        "are near."
-    )
+    yield from prose("does it look at", layer + 1, head + 1, number(along.max(), 2))
 
 
 def published() -> Statements:
     metrics = json.loads((FOLDER / "metrics.json").read_text())
     test, training = metrics["test"], metrics["training"]
-    yield claims.fold("Measured after its training, on 4,000 tasks")
+    yield from prose("measured after its training")
     listed = ("5", "10", "20", "40")
     yield claims.table(
         ("mean squared error", *(f"{n} examples" for n in listed)),
@@ -290,33 +237,26 @@ def published() -> Statements:
         ),
     )
     most = max(test["in-context"][str(n)] / test["ridge"][str(n)] for n in range(5, 41))
-    yield claims.caption(
-        f"With 5 to 40 examples its error is at most {number(most, 2)} times ridge's. It took {training['steps']:,} steps "
-        f"of training, with σ = {training['regression']['sigma']:g}."
+    yield from prose(
+        "with to examples its", number(most, 2), f"{training['steps']:,}", f"{training['regression']['sigma']:g}"
     )
 
 
 def predict(page: Page) -> Statements:
     size = sum(w.size for w in weights("float64").values())
-    yield claims.question(
-        f"The model has {size:,} weights. It reads {MOST} examples and guesses. How many weights have changed?",
-        ("none", "those of the last layer", "all of them"),
-        0,
-        "None changes. What it has found out stands in the rows of numbers that it computes, and is gone with them.",
-        {1: "No layer is trained while it reads.", 2: "That would be training; this model only reads."},
-    )
+    yield prose.question("the model has weights", 0, f"{size:,}", MOST)
     usual, longer = guesses(USUAL, 1), guesses(USUAL, 1, 2)
     least, nothing, best = (errors(usual, name)[4] for name in ("least squares", "always 0", "ridge"))
     options = ("smaller than that of always guessing 0", "larger than that of always guessing 0")
     right = int(least > nothing)
-    yield claims.question(
-        "An x has five numbers. From five noisy examples, least squares finds the one β that fits all five exactly. How "
-        "large is its error on the next x?",
-        options,
+    yield prose.question(
+        "an has five numbers",
         right,
-        f"Least squares {number(least, 2)}, always 0 {number(nothing, 2)}, ridge {number(best, 2)}. A β that fits the "
-        "noise as well is often far too long.",
-        {1 - right: f"It is {options[right]}."},
+        number(least, 2),
+        number(nothing, 2),
+        number(best, 2),
+        options=options,
+        wrong={1 - right: f"It is {options[right]}."},
     )
     before, after = ratio(usual, 10), ratio(longer, 10)
     own, best = (errors(longer, name)[9] for name in ("Transformer", "ridge"))
@@ -324,13 +264,15 @@ def predict(page: Page) -> Statements:
     says = (f"at most {low}", f"from {low} to {high}", f"above {high}")
     options = ("up to 1.1 times ridge's", "1.1 to 2 times ridge's", "more than twice ridge's")
     first, right = (int(one > 1.1) + int(one > 2) for one in (before, after))
-    yield claims.question(
-        "In training the numbers of x had a deviation of 1. There the Transformer's error with 10 examples is "
-        f"{options[first]}. Now every x is 2 times as long, and the rule is as simple as before. How large is its error?",
-        options,
+    yield prose.question(
+        "in training the numbers",
         right,
-        f"It is {number(own, 2)}, {number(after, 2)} times ridge's; before it was {number(before, 2)} times.",
-        {n: f"That would be an error {text}." for n, text in enumerate(says) if n != right},
+        options[first],
+        number(own, 2),
+        number(after, 2),
+        number(before, 2),
+        options=options,
+        wrong={n: f"That would be an error {text}." for n, text in enumerate(says) if n != right},
     )
 
 

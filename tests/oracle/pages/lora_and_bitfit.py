@@ -4,11 +4,14 @@ tests/pages/test_lora_and_bitfit.py."""
 import re
 
 from tests.oracle import claims
+from tests.oracle.approved import Prose
 from tests.oracle.common import Statements, code_part
 from tests.oracle.forward import config, weights
 from tests.oracle.page import Page
 from tests.oracle.pages.train_it_yourself import note
 from tests.oracle.statement import Statement
+
+prose = Prose("lora_and_bitfit")
 
 STYLES = ["formal: Sie", "in CAPITALS"]
 ATTENTIONS = ["Encoder", "Masked decoder", "Encoder-decoder"]
@@ -47,43 +50,28 @@ def everything() -> int:
 
 
 def idea(page: Page) -> Statements:
-    yield claims.markdown(
-        "A trained model is to learn something new: here, another style of German. Must all of its "
-        f"{everything() / 1e6:.1f} million numbers change? **LoRA** (*low-rank adaptation*) leaves a trained matrix W₀ as it "
-        "is. Beside it, two thin matrices A and B learn:"
-    )
-    yield claims.latex(r"h=W_0x+\frac{\alpha}{r}\,BAx")
-    yield claims.markdown(
-        "**BitFit** leaves all matrices alone. Only the *biases* learn, the numbers that a layer adds last."
-    )
-    yield claims.fold("What the letters mean, and where it comes from")
-    yield claims.markdown(
-        "W₀ has d rows and k columns. A has r rows and k columns, B has d rows and r columns. So BA is as large as W₀, but "
-        "its *rank* is at most r: it has at most r independent rows. A starts with random numbers, B with 0. So at the "
-        "start nothing has changed. α is fixed, here 16. Here every attention has A and B beside W^Q and W^V."
-    )
-    yield claims.markdown(
-        "LoRA: [Hu et al. 2021](https://arxiv.org/abs/2106.09685). BitFit: [Ben Zaken et al. "
-        "2021](https://arxiv.org/abs/2106.10199)."
-    )
+    yield from prose("a trained model is", f"{everything() / 1000000.0:.1f}")
 
 
 def picture(d: int, r: int) -> Statement:
     """Three boxes to scale, W₀ eight high and eight wide."""
 
     def box(name: str, rows: int, columns: int, colour: str) -> str:
-        return (
-            f'<span><i style="display:block;width:{8 * columns / d:.3f}rem;height:{8 * rows / d:.3f}rem;'
-            f'min-width:1px;min-height:1px;background:{colour}"></i>{name}<br><small>{rows} × {columns}</small></span>'
+        return prose.line(
+            "span i style display", f"{8 * columns / d:.3f}", f"{8 * rows / d:.3f}", colour, name, rows, columns
         )
 
     learns = "var(--tw-query)"
     return Statement(
         "html",
-        f'<figure role="img" aria-label="Drawn to scale: W₀ has {d} rows and {d} columns, B {d} and {r}, A {r} and {d}. W₀ '
-        'is grey: it does not learn." style="margin:0;display:flex;gap:.5rem;white-space:nowrap">'
-        f"{box('W₀', d, d, 'var(--tw-line)')}<b>+</b>{box('B', d, r, learns)}<b>·</b>{box('A', r, d, learns)}"
-        "</figure>",
+        prose.line(
+            "figure role img aria-label",
+            d,
+            r,
+            box("W₀", d, d, "var(--tw-line)"),
+            box("B", d, r, learns),
+            box("A", r, d, learns),
+        ),
     )
 
 
@@ -92,30 +80,26 @@ def see(page: Page) -> Statements:
     typed, r = page.state.get("rank", "4"), rank(page)
     yield claims.segmented("Style", STYLES, style)
     yield claims.text_box("Rank r", typed)
-    yield claims.markdown("**How many numbers must learn, and what do they change?**")
+    yield from prose("how many numbers must")
     if r:
         yield picture(d, r)
         yield counts(d, r)
         yield claims.button("Start")
         yield note()
     elif not typed.isdigit():
-        yield claims.info("A rank is a whole number: write one from 1 to 16.")
+        yield from prose("a rank is a")
     elif typed == "0":
-        yield claims.info("With rank 0, A and B hold no numbers, so nothing could be learned: take 1 or more.")
+        yield from prose("with rank a and")
     elif int(typed) > d:
-        yield claims.info(f"A matrix of {d} rows and {d} columns has rank {d} at most: write a number from 1 to 16.")
+        yield from prose("a matrix of rows", d)
     else:
-        yield claims.info(f"Rank {typed} could be learned, but not here: write a whole number from 1 to 16.")
-    yield claims.fold("What it learns from, and what is measured")
+        yield from prose("rank could be learned", typed)
+    yield from prose("what it learns from")
     # 32 phrases and a quarter of 12 verbs with 8 things in 7 frames; or 4 of the phrases and all of one frame, but for
     # one sentence that is held out.
     formal = 32 + 12 * 8 * 7 // 4, "*Are you happy?* → *Sind Sie glücklich?*"
     n, pair = formal if style == STYLES[0] else (4 + 12 * 8 - 1, "*She is my friend.* → *SIE IST MEINE FREUNDIN.*")
-    yield claims.markdown(
-        f"It learns from {n} sentence pairs, 16 in each of 40 steps, like {pair} The **loss** is that of 16 *held-out* "
-        "sentences: it is measured on them and never learns from them. Formal German says *Sie* to somebody, and informal "
-        "German says *du*. Another good translation than ours does not count as word for word."
-    )
+    yield from prose("it learns from sentence", n, pair)
 
 
 def counts(d: int, r: int) -> Statement:
@@ -138,60 +122,29 @@ def check(page: Page) -> Statements:
     yield claims.segmented("Layer", [1, 2, 3], page.choice("at", ["1", "2", "3"], "1"))
     yield claims.segmented("Matrix", ["W^Q", "W^V"], page.choice("matrix", ["W^Q", "W^V"], "W^Q"))
     yield claims.segmented("What to work out", INSIDE, page.choice("inside", INSIDE, "BAx"))
-    yield claims.caption(
-        "First press *Start* in See. After the training, you can work out here what A and B make of your sentence."
-    )
+    yield from prose("first press start in")
 
 
 def do(page: Page) -> Statements:
     trial = page.choice("trial", TRIALS, TRIALS[0])
     yield claims.segmented("Try", TRIALS, trial)
     if trial == TRIALS[0]:
-        yield claims.markdown("**How many directions does the change have?**")
-        yield claims.caption(
-            "First press *Start* in See. Then you see here what was learned for the matrix that you choose in Check."
-        )
+        yield from prose("how many directions does")
     elif trial == TRIALS[1]:
-        yield claims.markdown("**Does the merged matrix write the same?**")
-        yield claims.caption(
-            "First press *Start* in See. Then you can add here what was learned to the matrices themselves."
-        )
+        yield from prose("does the merged matrix")
     else:
-        yield claims.markdown("**BitFit: only the biases learn**")
-        yield claims.markdown(
-            "The same sentences and as many steps. This translator has biases in its feed-forward networks and its norms "
-            "only. Its attention has none."
-        )
+        yield from prose("bitfit only the biases")
         yield claims.button("Train")
         yield note()
 
 
 def predict(page: Page) -> Statements:
     d, total = config()["d_model"], everything()
-    yield claims.question(
-        f"A matrix W₀ has {d} rows and {d} columns. LoRA with r = 4 puts A and B beside it. How many numbers learn?",
-        (str(4 * 4), f"{4 * (d + d):,}", f"{d * d:,}"),
-        1,
-        f"A has 4 · {d} numbers and B has {d} · 4: {4 * (d + d):,} together.",
-        {
-            0: f"A and B are thin, not small: each has one side of {d}.",
-            2: "That is how many W₀ has. It does not learn.",
-        },
+    yield prose.question(
+        "a matrix w has", 1, d, f"{4 * (d + d):,}", options=(str(4 * 4), f"{4 * (d + d):,}", f"{d * d:,}")
     )
-    yield claims.question(
-        "B starts with nothing but 0. Before the first step, how does the translator with A and B write?",
-        ("as before", "at random", "not at all"),
-        0,
-        "0 times Ax is 0, so W₀x stays as it was.",
-        {1: "A is random, but B makes 0 of whatever A gives.", 2: "BAx is 0, but W₀x is still there."},
-    )
-    yield claims.question(
-        "After the training, BA is multiplied out and added to W₀. How many numbers does the translator then have?",
-        (f"{total:,}, as before", f"{total + learning(4):,}, with A and B on top"),
-        0,
-        "BA is as large as W₀. Their sum is one matrix of the same size.",
-        {1: "That is so while A and B stand beside W₀. In the sum they take no room of their own."},
-    )
+    yield prose.question("b starts with nothing", 0)
+    yield prose.question("after the training ba", 0, f"{total:,}", f"{total + learning(4):,}")
 
 
 def code(page: Page) -> Statements:

@@ -2,19 +2,14 @@
 
 import numpy as np
 
+from tests.oracle.approved import Prose
 from tests.oracle.claims import (
-    Series,
     box,
     caption,
-    columns,
     flow,
-    fold,
-    latex,
     magnitude,
-    markdown,
     matrix,
     number,
-    question,
     segmented,
     slider,
     table,
@@ -28,7 +23,7 @@ from tests.oracle.common import (
     code_part,
     head,
     head_controls,
-    numbers_of_figure,
+    pieces_before_after,
     shown_tensor,
     tensor_matrix,
 )
@@ -36,6 +31,8 @@ from tests.oracle.forward import Array, config, softmax
 from tests.oracle.page import READABLE, Page
 from tests.oracle.statement import rounding
 from tests.oracle.words import inline
+
+prose = Prose("masking")
 
 LIFT, PAD, PARALLEL = "Lift the causal mask", "Add padding", "All at once or one by one"
 LONG = "My neighbour's cat. " * 20
@@ -45,7 +42,7 @@ STATES = (
     {"mask_stage": "3 after the softmax", "layer": "2", "cell": "4.2", "mask_trial": PARALLEL},
     {"sentence": "The house that my father built is very old.", "mask_trial": PARALLEL, "head": "2"},
     {"sentence": "Tom, Mary, " * 30, "mask_trial": LIFT, "head": "4"},
-    {"sentence": LONG, "mask_trial": PAD, "pads": "4", "mask_stage": "3 after the softmax"},
+    {"sentence": "My neighbour's cat. " * 7, "mask_trial": PAD, "pads": "10", "mask_stage": "3 after the softmax"},
     {"sentence": LONG, "mask_trial": PARALLEL},
 )
 STAGES = {
@@ -67,17 +64,7 @@ def drawn(page: Page) -> tuple[list[int], Statements]:
 
 
 def idea(page: Page) -> Statements:
-    yield markdown(
-        "While the decoder learns, the right translation lies open before it. So that no piece can look ahead, a "
-        "**causal mask** M turns the score of every later piece into −∞. The softmax then gives that piece a weight "
-        "of exactly 0: nothing flows."
-    )
-    yield latex(r"\operatorname{softmax}\!\left(\frac{QK^{\mathsf T}}{\sqrt{d_k}}+M\right)")
-    yield fold("What each row sees, and a second mask for padding")
-    yield markdown(
-        "Row i of the decoder sees the inputs 1 to i, the first of them `<sos>`, and predicts piece i of the "
-        "translation."
-    )
+    yield from prose("while the decoder learns")
     rows, cut = drawn(page)
     yield triangle(
         [piece.text for piece in page.tgt],
@@ -86,12 +73,7 @@ def idea(page: Page) -> Statements:
         "Each row sees the coloured inputs and predicts the piece at its end",
     )
     yield from cut
-    yield markdown("M is added to the scores, and e to the −∞ is 0:")
-    yield latex(r"M_{ij}=\begin{cases}0&\text{if row }i\text{ may see }j\\-\infty&\text{otherwise}\end{cases}")
-    yield markdown(
-        "A second mask, the **padding mask**, hides `<pad>`. Many sentences go through the model together, in one "
-        "array of numbers, and this filler brings them to one length. No piece may look at it."
-    )
+    yield from prose("m is added to")
 
 
 def shown(page: Page) -> Shown:
@@ -110,10 +92,7 @@ def see(page: Page) -> Statements:
     yield from tensor_matrix(shown(page), title=f"{title} ({where})", how_to_read=how_to_read)
     t = len(page.tgt)
     hidden = sum(range(t))
-    yield caption(
-        f"Shapes: scores and weights ({t}, {t}), the mask ({t}, {t}). It hides {t} · {t - 1} / 2 = {hidden} of {t * t} "
-        "cells. Nothing is padded here: your sentence runs alone, so its padding mask hides nothing."
-    )
+    yield from prose("shapes scores and weights", t, t - 1, hidden, t * t)
 
 
 def check(page: Page) -> Statements:
@@ -132,34 +111,14 @@ def chances(page: Page, logits: Array) -> Array:
 
 
 def lift(page: Page) -> Statements:
-    yield markdown(
-        "Let the decoder see the whole translation at once, the words it has yet to write included. Nothing else "
-        "changes."
-    )
+    yield from prose("let the decoder see")
     chosen, lifted = chosen_head(page), page.under(causal_mask_off=True)
     before, after = chances(page, page.oracle["logits"]), chances(page, lifted["logits"])
-    yield markdown("**The probability of each piece of the translation, with and without the mask**")
-    texts, n = [piece.text for piece in page.labels], len(page.labels)
-    names = "with the mask", "mask lifted"
-    cut = min(n, READABLE)
-    yield columns(
-        texts[:cut],
-        [Series(name, values[:cut]) for name, values in zip(names, (before, after), strict=True)],
-        alt=f"Two bars for each of {cut} pieces: its probability with the mask, and mask lifted.",
-        axis="probability",
-        limit=1.0,
-    )
-    yield from numbers_of_figure(
-        ("piece", *names, "change"),
-        *((text, number(b), number(a), number(a - b)) for text, b, a in zip(texts[:cut], before, after, strict=False)),
-    )
-    if n > cut:
-        yield caption(f"Shown: the first {cut} of {n} pieces. What is said below is about all.")
+    yield from prose("the probability of each")
+    n = len(page.labels)
+    yield from pieces_before_after(page, before, after, ("with the mask", "mask lifted"))
     falls, rises = sum(after < before - 0.005), sum(after > before + 0.005)
-    yield markdown(
-        f"On average the probability goes from **{number(before.mean())}** to **{number(after.mean())}**: it falls for "
-        f"{falls} of {n} pieces and rises for {rises}."
-    )
+    yield from prose("on average the probability", number(before.mean()), number(after.mean()), falls, n, rises)
     part, reads = np.s_[:READABLE, :READABLE], [piece.text for piece in page.tgt[:READABLE]]
     for oracle, title, hidden in (
         (page.oracle, "With the causal mask", np.triu(np.ones((n, n), bool), 1)[part]),
@@ -176,19 +135,12 @@ def lift(page: Page) -> Statements:
             csv_name=f"weights {title}",
         )
     if n > READABLE:
-        yield caption(f"Shown: the first {READABLE} of {n} rows and the first {READABLE} of {n} columns.")
-    yield caption(
-        "This model learned with the mask: it has never seen the future. A model that learned without it could copy the "
-        "next piece from its own input. In training it would make nearly no error; when it has to write, there is "
-        "nothing to copy."
-    )
+        yield from prose("shown the first of rows", READABLE, n)
+    yield from prose("this model learned with")
 
 
 def pad(page: Page) -> Statements:
-    yield markdown(
-        "Sentences that run together are brought to one length with `<pad>`. Put some behind yours, once with the "
-        "padding mask and once without: what changes for your words?"
-    )
+    yield from prose("sentences that run together")
     count, chosen = int(page.state.get("pads", "3")), chosen_head(page)
     yield slider("How many <pad> behind your sentence", 1, 10, count)
     alone, seen = page.oracle["logits"], page.under(pads=count)
@@ -212,28 +164,19 @@ def pad(page: Page) -> Statements:
             [*words, *["<pad>"] * count],
             [*words, *["<pad>"] * count],
             title=title,
-            how_to_read=f"Encoder self-attention, layer {chosen.layer + 1}, head {chosen.head + 1}; 0 to 1 on both "
-            "sides.",
+            how_to_read=prose.line("encoder self-attention layer head", chosen.layer + 1, chosen.head + 1),
             describe="“{row}” looks at “{column}”: {value}",
             hidden=hidden,
             csv_name=f"weights {title}",
         )
     t, v = alone.shape
-    yield caption(
-        f"A logit is the score of one vocabulary entry; there are {t} rows of {v:,}. Compared with your sentence alone. "
-        "With the mask, the padding changes nothing but the last digits, which depend on the order of additions. Rows "
-        "of padding are computed too, but no other row reads them."
-    )
+    yield from prose("a logit is the", t, f"{v:,}")
     if len(words) < len(page.src):
-        yield caption(f"Shown: the first {len(words)} of {len(page.src)} pieces, and the padding.")
+        yield from prose("shown the first of pieces", len(words), len(page.src))
 
 
 def parallel(page: Page) -> Statements:
-    yield markdown(
-        "In training the decoder reads the *right* pieces, not those it would have written itself: that is *teacher "
-        "forcing*. They are all known beforehand, so all rows go through **in one pass**. In writing, the next input "
-        "does not exist until the piece before it is written. Do the two compute the same?"
-    )
+    yield from prose("in training the decoder")
     yield from time_lines(page)
     n, v = page.oracle["logits"].shape
     lifted = np.abs(page.under(causal_mask_off=True)["logits"] - page.oracle["logits"]).max(1)
@@ -243,12 +186,7 @@ def parallel(page: Page) -> Statements:
         ("all at once, with the causal mask", "1", rounding()),
         ("all at once, mask lifted", "1", magnitude(float(lifted.max()))),
     )
-    yield caption(
-        f"Compared are all {n} · {v:,} logits (the scores of all vocabulary entries). With the mask a row depends on "
-        "nothing after it, so it does not matter whether the rest is there already: that is why training can run all "
-        "rows at once."
-    )
-    yield fold("The largest difference, row by row")
+    yield from prose("compared are all logits", n, f"{v:,}")
     cut = min(n, READABLE)
     yield table(
         ("row", "reads", "predicts", "with the mask", "mask lifted"),
@@ -258,8 +196,8 @@ def parallel(page: Page) -> Statements:
         ),
     )
     if n > cut:
-        yield caption(f"The first {cut} of {n} rows.")
-    yield fold("What training minimises in this one pass")
+        yield from prose("the first of rows", cut, n)
+    yield from prose("what training minimises in")
     yield from loss(page)
 
 
@@ -280,11 +218,7 @@ def time_lines(page: Page) -> Statements:
 
 
 def loss(page: Page) -> Statements:
-    yield markdown(
-        "Each row gives the right piece a probability P. Its *loss* is −log P: 0 if it was sure, the larger the less it "
-        "expected the piece. Training changes the weights so that the sum over all rows gets smaller. Take the model's "
-        "own translation for the right one:"
-    )
+    yield from prose("each row gives the")
     chance = page.probabilities
     yield table(
         ("row", "right piece", "P", "−log P"),
@@ -293,12 +227,7 @@ def loss(page: Page) -> Statements:
             for i in range(min(len(chance), READABLE))
         ),
     )
-    yield markdown(f"The sum over all {len(chance)} rows is **{number(-np.log(chance).sum())}**.")
-    yield caption(
-        "Two things are different in training. *Dropout* sets a part of the numbers to 0, chosen anew at every step "
-        f"({100 * config()['dropout']:.0f}% in this model), so that no number alone is relied on; here it is off. And "
-        "the model was asked to leave a little probability for the other pieces (*label smoothing*)."
-    )
+    yield from prose("the sum over all", len(chance), number(-np.log(chance).sum()), f"{100 * config()['dropout']:.0f}")
 
 
 def predict(page: Page) -> Statements:
@@ -308,31 +237,16 @@ def predict(page: Page) -> Statements:
     )
     masked = softmax(np.where(np.tri(4, dtype=bool), scores, -np.inf))[1, 1]
     assert masked == 0.5
-    yield question(
-        "Four pieces have these scaled scores, a row for each query:\n\n| | 1 | 2 | 3 | 4 |\n|---|---|---|---|---|\n"
-        f"{lines}\n\nWhat is the weight $\\alpha_{{2,2}}$ in *masked* self-attention?",
-        ("0", "0.5", "e / (2e + e⁻¹ + 1)", "1"),
-        1,
-        f"Row 2 sees the pieces 1 and 2 only, and their scores are both 1: e / (e + e) = {number(masked, 1)}.",
-        {
-            0: "That is the weight of a hidden piece. But row 2 may see piece 2, itself.",
-            2: f"That is the weight without the mask: {number(softmax(scores)[1, 1])}.",
-            3: "It would be, if row 2 saw itself alone. It sees piece 1 too.",
-        },
-    )
+    yield prose.question("four pieces have these", 1, lines, number(masked, 1), number(softmax(scores)[1, 1]))
     chosen = chosen_head(page)
-    yield question(
-        f"The decoder writes *{inline(page.translation) or 'nothing'}* What weight does **{inline(page.tgt[0].text)}**, "
-        f"row 1, give to itself in layer {chosen.layer + 1}, head {chosen.head + 1} of the masked self-attention?",
-        ("0", "0.5", "1", "It depends on its query and key."),
+    yield prose.question(
+        "the decoder writes what",
         2,
-        f"It is {number(page.oracle[f'{chosen.path}.weights'][chosen.head, 0, 0])}, in every head and for every "
-        "sentence: row 1 sees itself alone, and a softmax over one score is 1, whatever the score.",
-        {
-            0: "A row of weights adds up to 1, and here there is only one to give.",
-            1: "There is nothing else to share with.",
-            3: "The score does, the weight does not.",
-        },
+        inline(page.translation) or "nothing",
+        inline(page.tgt[0].text),
+        chosen.layer + 1,
+        chosen.head + 1,
+        number(page.oracle[f"{chosen.path}.weights"][chosen.head, 0, 0]),
     )
 
 

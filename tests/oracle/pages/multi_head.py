@@ -8,19 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from tests.oracle.approved import Prose
 from tests.oracle.claims import (
-    Series,
     bars,
     box,
     button,
     caption,
-    columns,
     control,
     flow,
-    fold,
     head_grid,
-    info,
-    latex,
     magnitude,
     markdown,
     matrix,
@@ -39,15 +35,16 @@ from tests.oracle.common import (
     code_part,
     head,
     head_controls,
-    numbers_of_figure,
+    pieces_before_after,
     shown_tensor,
     tensor_matrix,
 )
 from tests.oracle.decode import LONGEST, translated
 from tests.oracle.forward import EOS, FOLDER, SOS, Array, Forward, config, softmax, source_ids
 from tests.oracle.page import READABLE, Page
-from tests.oracle.statement import Statement
 from tests.oracle.words import Piece, inline, pieces, text_of, words
+
+prose = Prose("multi_head")
 
 EACH, SIDE_BY_SIDE, MIXED = "1 each head", "2 side by side", "3 after W^O"
 OFF, RANKING, COST = "Switch heads off", "Which head matters most", "Count the cost"
@@ -106,23 +103,10 @@ def in_words(n: int) -> str:
 def idea(page: Page) -> Statements:
     h, d = config()["n_heads"], config()["d_model"]
     d_k, t = d // h, len(page.src)
-    yield markdown(
-        "A piece may need several things at once: the word before it, its verb, the end of the sentence. So a layer "
-        f"has h = {h} **heads**, and each looks in its own way. Their results stand side by side, and one more learned "
-        "matrix mixes them:"
-    )
-    yield latex(r"\operatorname{Concat}(\mathrm{head}_1,\dots,\mathrm{head}_h)\,W^O")
-    yield fold("What one head is made of, with the shapes")
-    yield markdown(
-        "Each head has its own :blue[$W^Q$], :orange[$W^K$] and :green[$W^V$]. They make vectors of only "
-        f"$d_k = d_{{model}} / h$ = {d} / {h} = {d_k} numbers:"
-    )
-    yield latex(r"\mathrm{head}_i=\operatorname{Attention}(XW_i^Q,\,XW_i^K,\,XW_i^V)")
-    yield markdown(f"Side by side the results are {d} numbers wide again, and $W^O$ mixes them:")
+    yield from prose("a piece may need", h, d, d_k)
     names = [f"head {n}" for n in range(1, h + 1)]
     yield flow(
-        f"The results of {h} heads, {d_k} numbers a piece, stand side by side, {d} numbers a piece. Times W^O they are "
-        f"the output, again {d} numbers a piece.",
+        prose.line("the results of heads", h, d_k, d),
         [box(name, f"({t}, {d_k})", "value") for name in names],
         [
             "side by side:",
@@ -133,11 +117,7 @@ def idea(page: Page) -> Statements:
             box("output", f"({t}, {d})", "output"),
         ],
     )
-    yield caption(
-        f"Shapes for your sentence of {t} pieces, in the encoder. X holds the vectors that come in, one row for each "
-        "piece. In encoder-decoder attention only the queries come from the decoder's X; keys and values are made from "
-        "what the encoder returned."
-    )
+    yield from prose("shapes for your sentence", t)
 
 
 # --- see -------------------------------------------------------------------------------------------------------------
@@ -200,9 +180,7 @@ def see(page: Page) -> Statements:
     yield from {EACH: each_head, SIDE_BY_SIDE: side_by_side, MIXED: mixed}[stage](page, chosen)
     h, t, d_k = page.oracle[f"{chosen.path}.q"].shape
     d = h * d_k
-    yield caption(
-        f"Shapes: {h} heads of ({t}, {d_k}); side by side ({t}, {d}); times $W^O$ ({d}, {d}) again ({t}, {d})."
-    )
+    yield from prose("shapes heads of side", h, t, d_k, d)
 
 
 def each_head(page: Page, chosen: Head) -> Statements:
@@ -219,18 +197,14 @@ def each_head(page: Page, chosen: Head) -> Statements:
     title, how_to_read = TITLES[chosen.kind]
     yield from tensor_matrix(shown(page), title=f"{title} ({name_of(chosen)})", how_to_read=how_to_read)
     tested, many = shares_tested(chosen.kind, chosen.layer), f"{measured()['sentences']:,}"
-    yield markdown("**What each head looks at, measured**")
+    yield from prose("what each head looks")
     even = evenness(chosen.kind, page.oracle[f"{chosen.path}.weights"])
     both = zip(roles(chosen.kind, here), even, roles(chosen.kind, tested), strict=True)
     yield table(
         ("head", "looks here at", "evenness", f"over {many} test sentences"),
         *((str(n), now, number(one, 2), over_all) for n, (now, one, over_all) in enumerate(both, 1)),
     )
-    yield caption(
-        "*Evenness* is 0 where every row puts all its weight on one piece, and 1 where it gives the same to all. (It is "
-        "the entropy of a row divided by that of equal weights, averaged over the rows.)"
-    )
-    yield fold("The shares that these labels come from")
+    yield from prose("evenness is where every")
     for title, values, name in (
         ("Shares on this sentence", here, "here"),
         (f"Shares over {many} test sentences", tested, "measured"),
@@ -249,31 +223,17 @@ def each_head(page: Page, chosen: Head) -> Statements:
 
 
 def what_a_share_is(kind: str) -> Statements:
-    yield markdown(
-        "A share is how much of its weight a head gives to certain pieces, averaged over the rows of its map; a row "
-        "that has no such piece counts as 0. Shares overlap, so they need not add up to 1."
-    )
+    yield from prose("a share is how")
     yield markdown(
         {
             "encoder": "*previous*, *itself* and *next* are the pieces before, at and after the row's own place.",
-            "decoder": "A row has just read its piece and is about to write the next one: *itself* is the piece just "
-            "read, *previous* the one before it. There is no *next*, because the causal mask hides it.",
-            "cross": "A row is the German piece about to be written.\n- *aligned*: the English word behind it. To find "
-            "it, each English word is hidden in turn. It is the word without which the German piece loses most of its "
-            "probability.\n- *before*, *after*: the English words next to that one.\n- *read*: the English word behind "
-            "the German piece written just before.\n\nA piece that loses less than 10% of its probability, whichever "
-            "word is hidden, has no such word and counts as 0.",
+            "decoder": prose.line("a row has just"),
+            "cross": prose.line("a row is the"),
         }[kind]
     )
-    yield markdown(
-        "The largest share gives the label: *mostly* if it is at least 0.5, *partly* if it is at least 0.25. It must "
-        "also be at least 1.5 times as large as with equal weights. If no share is, the label is *none of these*: the "
-        "head looks at something that is not counted here."
-    )
+    yield from prose("the largest share gives")
     data = measured()["data"]
-    yield caption(
-        f"Test sentences: the English of {data['file']}, each with the model's own translation. {data['source']}."
-    )
+    yield from prose("test sentences the english", data["file"], data["source"])
 
 
 def often_said(many: str) -> Statements:
@@ -286,7 +246,7 @@ def often_said(many: str) -> Statements:
             f"{SHARES[kind][share]} (equal weights: {number(measured()['uniform'][kind][share], 2)})"
         )
 
-    yield fold("What heads are often said to find")
+    yield from prose("what heads are often")
     yield table(
         ("said to be found by heads", f"in this model, over {many} test sentences"),
         ("where a sentence ends", best("encoder", "eos")),
@@ -297,9 +257,7 @@ def often_said(many: str) -> Statements:
         ("parts of speech", "Not measured: the test sentences have no such marks."),
         ("meaning, comparisons, context", "Not measured, for the same reason."),
     )
-    yield caption(
-        "In each row the head with the largest share. A share says where a head looks, not what it understands."
-    )
+    yield from prose("in each row the")
 
 
 def side_by_side(page: Page, chosen: Head) -> Statements:
@@ -311,7 +269,7 @@ def side_by_side(page: Page, chosen: Head) -> Statements:
     )
     n = len(page.oracle[f"{chosen.path}.concat"])
     if n > READABLE:
-        yield caption(f"The first {READABLE} of {n} pieces.")
+        yield from prose("the first of pieces", READABLE, n)
 
 
 def mixed(page: Page, chosen: Head) -> Statements:
@@ -430,17 +388,10 @@ def all_heads() -> list[Head]:
 
 
 def switch_off(page: Page) -> Statements:
-    yield markdown(
-        "Switch off as many heads as you like. What a head takes away becomes 0, for every piece and at every step; the "
-        "others go on with what is left. A filled button is a head that is **off**."
-    )
+    yield from prose("switch off as many")
     off, asked = heads_off(page), page.state.get("off", "")
     if asked and not off:
-        yield Statement(
-            "warning",
-            f"All heads are on, because the address could not be followed: '{asked}' names no head; one is written "
-            "like cross.2.1.",
-        )
+        yield from prose("all heads are on", asked)
     numbers = [str(n) for n in range(1, config()["n_heads"] + 1)]
     for kind in KINDS:
         for layer in range(config()["n_layers"]):
@@ -451,7 +402,7 @@ def switch_off(page: Page) -> Statements:
     yield from whole_layers(off)
     yield from written("All heads on", page.oracle)
     if not off:
-        yield info("Switch a head off to fill this side.")
+        yield from prose("switch a head off")
         return
     paths = tuple((one.path, one.head) for one in off)
     yield from written(f"{in_words(len(off))} off", page.translated(heads_off=paths))
@@ -473,10 +424,7 @@ def whole_layers(off: Sequence[Head]) -> Statements:
                 "decoder": "So the decoder knows the last piece that it read and its place, but nothing before it.",
                 "cross": "So the decoder learns nothing of your sentence: it writes the same after any other.",
             }[kind]
-        yield info(
-            f"**{KINDS[kind].name}, {which}: all {h} heads are off.** What comes out of $W^O$ is 0 (its largest number "
-            f"is {number(0)}), and Add & Norm goes on with what came in. {follows}"
-        )
+        yield from prose("all heads are off", KINDS[kind].name, which, h, number(0), follows)
 
 
 def written(title: str, oracle: Forward) -> Statements:
@@ -495,27 +443,11 @@ def written(title: str, oracle: Forward) -> Statements:
 def moved(page: Page, changed: Forward, n_off: int) -> Statements:
     n, before = len(page.labels), page.probabilities
     after = softmax(changed["logits"])[np.arange(n), page.oracle.labels]
-    names, cut = ("with all heads on", f"with {in_words(n_off)} off"), min(n, READABLE)
-    texts = [piece.text for piece in page.labels[:cut]]
-    yield markdown("**How likely each piece of the first translation still is**, given the pieces before it")
-    yield columns(
-        texts,
-        [Series(name, values[:cut]) for name, values in zip(names, (before, after), strict=True)],
-        alt=f"Two bars for each of {cut} pieces: its probability {names[0]}, and {names[1]}.",
-        axis="probability",
-        limit=1.0,
-    )
-    lines = zip(texts, before[:cut], after[:cut], strict=True)
-    yield from numbers_of_figure(
-        ("piece", *names, "change"), *((text, number(b), number(a), number(a - b)) for text, b, a in lines)
-    )
-    if n > cut:
-        yield caption(f"Shown: the first {cut} of {n} pieces. What is said below is about all.")
+    names = "with all heads on", f"with {in_words(n_off)} off"
+    yield from prose("how likely each piece")
+    yield from pieces_before_after(page, before, after, names)
     falls, rises = sum(after < before - 0.005), sum(after > before + 0.005)
-    yield markdown(
-        f"It falls for **{falls}** of {n} pieces and rises for **{rises}** (by more than 0.005). The whole translation, "
-        f"read piece by piece, is **{magnitude(np.prod(after / before))} times** as likely as before."
-    )
+    yield from prose("it falls for of", falls, n, rises, magnitude(np.prod(after / before)))
 
 
 @functools.lru_cache(16)
@@ -533,11 +465,7 @@ def changes(sentence: str) -> dict[Head, float]:
 def ranking(page: Page) -> Statements:
     change_of = changes(page.sentence)
     n_heads, n_layers = config()["n_heads"], config()["n_layers"]
-    yield markdown(
-        f"Each of the {len(change_of)} heads is switched off on its own, all others on, and the model reads its first "
-        "translation again. How does the translation's **log-probability** change? That is the sum of the logarithms "
-        "of its pieces' probabilities: 0.69 less means half as likely, 2.3 less a tenth as likely."
-    )
+    yield from prose("each of the heads", len(change_of))
     order = sorted(change_of, key=lambda one: change_of[one])
     named = {f"{one.kind}.{one.layer}.{one.head}": one for one in change_of}
     chosen = named.get(page.state.get("without", ""), order[0])
@@ -548,8 +476,7 @@ def ranking(page: Page) -> Statements:
         [f"layer {n}" for n in range(1, n_layers + 1)],
         [f"{short[one.kind]} {one.head + 1}" for one in rows[0]],
         title="How the log-probability changes without each head",
-        how_to_read="Negative: less likely without it. Each column is a head: of the encoder, of the decoder's masked "
-        "self-attention, of encoder-decoder attention. A row is a layer.",
+        how_to_read=prose.line("negative less likely without"),
         csv_name="change without each head",
         scale="signed",
         selected=(chosen.layer, list(KINDS).index(chosen.kind) * n_heads + chosen.head),
@@ -559,16 +486,12 @@ def ranking(page: Page) -> Statements:
     )
     without = page.translated(heads_off=((chosen.path, chosen.head),))
     old, new = (inline(text) or "(nothing)" for text in (page.translation, text_of(without.labels)))
-    yield markdown(
-        f"Without **{name_of(chosen)}** (click another cell for another head) the translation is "
-        f"{magnitude(np.exp(change_of[chosen]))} times as likely. "
-        + (
-            f"The model still writes it: **{new}**"
-            if old == new
-            else f"Instead of **{old}** the model writes **{new}**"
-        )
+    yield from prose(
+        "without click another cell",
+        name_of(chosen),
+        magnitude(np.exp(change_of[chosen])),
+        f"The model still writes it: **{new}**" if old == new else f"Instead of **{old}** the model writes **{new}**",
     )
-    yield markdown("**The heads that matter most here**")
     yield table(
         ("head", "change", "times as likely", f"looks at, over {measured()['sentences']:,} test sentences"),
         *(
@@ -582,11 +505,7 @@ def ranking(page: Page) -> Statements:
         ),
     )
     better = sum(change > 0 for change in change_of.values())
-    yield caption(
-        f"Without {better} of the {len(change_of)} heads the translation even becomes more likely. Measured is this "
-        "sentence, and one head at a time: what two heads do between them, while each alone can be spared, does not "
-        "show here."
-    )
+    yield from prose("without of the heads", better, len(change_of))
 
 
 def multiplied(t: int, s: int, h: int) -> list[int]:
@@ -598,10 +517,7 @@ def multiplied(t: int, s: int, h: int) -> list[int]:
 def cost(page: Page) -> Statements:
     chosen, d = head(page), config()["d_model"]
     t, s = map(len, asks_and_answers(page, chosen.kind))
-    yield markdown(
-        f"Do several heads cost more than one? Choose how many heads share the same {d} numbers. Counted on your "
-        f"sentence, for one layer of the {KINDS[chosen.kind].name.lower()}: {t} rows look at {s} columns."
-    )
+    yield from prose("do several heads cost", d, KINDS[chosen.kind].name.lower(), t, s)
     options = ["1", "2", "4", "8", "16", "32"]
     h = int(page.choice("n_heads", options, str(config()["n_heads"])))
     yield segmented("Heads", options, h)
@@ -616,11 +532,7 @@ def cost(page: Page) -> Statements:
         ("learned numbers in $W^Q, W^K, W^V, W^O$", f"{4 * d * d:,}", f"{4 * d * d:,}"),
         ("softmax: e to the power of a score", f"{h} · {t} · {s} = {h * t * s:,}", f"{t * s:,}"),
     )
-    yield caption(
-        "The same products, divided differently: with twice as many heads, each is half as wide. Only the softmax has "
-        "more to do, one row for each head, and that is little beside the rest. More heads give more patterns; the "
-        "price is width: each head compares pieces by fewer numbers."
-    )
+    yield from prose("the same products divided")
 
 
 # --- predict ---------------------------------------------------------------------------------------------------------
@@ -635,13 +547,16 @@ def predict(page: Page) -> Statements:
         f"head {n + 1} at {inline(page.src[j].text)} (piece {j + 1}, {number(weights[n, j], 2)})"
         for n, j in enumerate(most)
     )
-    yield question(
-        f"Layer {layer + 1} of the encoder has {h} heads. Look at one row, that of **{inline(page.src[row].text)}** "
-        f"(piece {row + 1}): each head has its largest weight on some piece. On how many different pieces are these?",
-        ("1: all heads on the same", *(str(n) for n in range(2, h)), f"{h}: each on another"),
+    yield prose.question(
+        "layer of the encoder",
         different - 1,
-        f"Most of all, {looks}.",
-        {
+        layer + 1,
+        h,
+        inline(page.src[row].text),
+        row + 1,
+        looks,
+        options=("1: all heads on the same", *(str(n) for n in range(2, h)), f"{h}: each on another"),
+        wrong={
             n - 1: f"{n} is too few." if n < different else f"{n} is too many: some heads look at the same piece."
             for n in range(1, h + 1)
             if n != different
@@ -649,18 +564,8 @@ def predict(page: Page) -> Statements:
     )
     d, t = config()["d_model"], len(page.src)
     learned, (before, after) = 4 * d * d, (sum(multiplied(t, t, n)) for n in (h, 2 * h))
-    yield question(
-        f"We give a layer {2 * h} heads of {d // h // 2} numbers instead of {h} of {d // h}. What becomes of the "
-        "numbers that it has to learn, and of its multiplications?",
-        ("Both double.", "Both stay the same.", "Both halve.", "The learned numbers stay, the work doubles."),
-        1,
-        f"It learns {learned:,} numbers before and {learned:,} after, and multiplies {before:,} times before and "
-        f"{after:,} after (in the encoder, on your sentence). Twice as many heads are half as wide.",
-        {
-            0: "They would, if the new heads were as wide as the old ones.",
-            2: "Each head is half as wide, but there are twice as many of them.",
-            3: "The work of one head halves with its width, just as the numbers do that it learns.",
-        },
+    yield prose.question(
+        "we give a layer", 1, 2 * h, d // h // 2, h, d // h, f"{learned:,}", f"{before:,}", f"{after:,}"
     )
     yield matters(page)
 
@@ -671,9 +576,7 @@ def matters(page: Page) -> Any:
     limits = 0.9, 0.5, 0.1
     right = next((n for n, limit in enumerate(limits) if left[worst] >= limit), len(limits))
     return question(
-        f"The model has {len(left)} heads. Switch them off one at a time, all others on, and let it read the same "
-        "translation again. Without the head that costs most: how likely is the translation still, compared with "
-        "before?",
+        prose.line("the model has heads", len(left)),
         (
             "At least 0.9 times as likely.",
             "Less than 0.9 times, but at least half as likely.",
@@ -681,8 +584,13 @@ def matters(page: Page) -> Any:
             "Less than a tenth as likely.",
         ),
         right,
-        f"Without {name_of(worst)} it is {magnitude(left[worst])} times as likely as before. Most heads cost far less: "
-        f"the middle one of all {len(left)} leaves it {magnitude(np.median(list(left.values())))} times as likely.",
+        prose.line(
+            "without it is times",
+            name_of(worst),
+            magnitude(left[worst]),
+            len(left),
+            magnitude(np.median(list(left.values()))),
+        ),
         {n: f"It falls further: below {limits[n]}." for n in range(right)}
         | {
             n: f"On this sentence no single head brings it below {limits[n - 1]}."

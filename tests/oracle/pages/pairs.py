@@ -1,11 +1,14 @@
 """What the lesson on pairs of texts must show."""
 
 from tests.oracle import bert, claims, stage_family
+from tests.oracle.approved import Prose
 from tests.oracle.bert import Bert, Ids
 from tests.oracle.claims import chance, factor, tex
 from tests.oracle.common import Statements, check_cell, code_part, shown_tensor, tensor_matrix
 from tests.oracle.page import READABLE, Page
 from tests.oracle.statement import Statement
+
+prose = Prose("pairs")
 
 FIRST_B, MOST = "It was very good.", 60
 ANSWERS = ("B follows A", "B is from elsewhere")
@@ -58,31 +61,18 @@ def on_stage(page: Page, small: bool) -> Statement:
     return stage_family.clip(machine, ["encoder.embedding", "encoder.segments", "encoder.positions"], small)
 
 
-def idea(page: Page) -> Statements:
-    yield claims.markdown(
-        "Some tasks are about two texts: does one answer the other, do both say the same? BERT reads them as **one row**, "
-        "with marks between: [CLS] A [SEP] B [SEP]. Each piece gets the sum of three learned vectors: one for the piece, "
-        "one for its text (its **segment**, A or B), one for its position."
-    )
-    yield claims.latex(r"x_i=E_{\text{piece}}+S_{\text{segment}}+P_{\text{position}}")
-    yield claims.markdown(
-        "In training, B really follows A in half of the rows; in the others it comes from elsewhere. From the row of [CLS] "
-        "BERT must tell which: this is **next-sentence prediction**."
-    )
-
-
 def see(page: Page) -> Statements:
     pair = Pair(page)
-    yield claims.markdown("**Does B follow A?** A is your sentence at the top.")
+    yield from prose("does b follow a")
     yield claims.text_box("Text B", pair.typed)
     if not pair.second:
         yield claims.info(EMPTY)
         return
     if pair.is_cut:
-        yield claims.info(f"Of each text BERT reads at most {MOST} pieces here.")
+        yield from prose("of each text bert", MOST)
     chances = pair.oracle["next_sentence.probabilities"][0]
     yield claims.bars(ANSWERS, list(chances), "Does B follow A?")
-    yield claims.markdown(f"BERT gives a probability of **{chance(chances[0])}** that B follows A.")
+    yield from prose("bert gives a probability", chance(chances[0]))
     pieces = bert.pieces(pair.oracle.ids)
     yield claims.cards(
         [
@@ -98,7 +88,7 @@ def check(page: Page) -> Statements:
     pair, step = Pair(page), page.choice("pair_inside", list(STEPS), "Sum of the three")
     yield claims.segmented("What to work out", list(STEPS), step)
     if not pair.second:
-        yield claims.caption("Once there is a pair, you can work out here how its numbers come about.")
+        yield from prose("once there is a")
         return
     oracle = pair.oracle
     if step in ("Scores", "Probabilities"):
@@ -112,10 +102,7 @@ def check(page: Page) -> Statements:
         how = "A row for each piece, a column for each of the first 8 dimensions."
         yield from tensor_matrix(shown, title=step, how_to_read=how)
         parts = [factor(oracle[STEPS[name]][shown.index]) for name in ("Token", "Segment", "Position")]
-        yield claims.markdown(
-            "This cell in all three tables, piece, segment and position: "
-            f"${' + '.join(parts)} = {tex(oracle['encoder.embedding.sum'][shown.index])}$"
-        )
+        yield from prose("this cell in all", " + ".join(parts), tex(oracle["encoder.embedding.sum"][shown.index]))
     yield from check_cell(shown)
 
 
@@ -124,7 +111,7 @@ def do(page: Page) -> Statements:
     if not pair.second:
         yield claims.info(EMPTY)
         return
-    yield claims.markdown("**Swap the texts.** How likely does BERT find it that the second follows the first?")
+    yield from prose("swap the texts how")
     tried = {
         "A, then B": (pair.first, pair.second),
         "B, then A": (pair.second, pair.first),
@@ -133,48 +120,29 @@ def do(page: Page) -> Statements:
     }
     found = {name: follows(*texts) for name, texts in tried.items()}
     yield claims.table(("the two texts", "probability"), *((name, chance(one)) for name, one in found.items()))
-    yield claims.markdown(
-        f"In the other order the probability goes from {chance(found['A, then B'])} to {chance(found['B, then A'])}. Over "
-        f"all five it lies between {chance(min(found.values()))} and {chance(max(found.values()))}: so much the texts tell "
-        "this small BERT. One that could not tell at all would say 0.5 each time."
+    yield from prose(
+        "in the other order",
+        chance(found["A, then B"]),
+        chance(found["B, then A"]),
+        chance(min(found.values())),
+        chance(max(found.values())),
     )
     test = bert.metrics()["test"]
-    yield claims.caption(
-        f"Of {test['pairs']:,} pairs of texts that it never saw, this BERT tells in "
-        f"{claims.number(100 * test['next_sentence'], 1)}% whether B follows A. Always the more frequent answer would be "
-        f"right in {claims.number(100 * test['always_the_same'], 1)}%."
-    )
-    yield claims.fold("Why later models dropped it")
-    yield claims.markdown(
-        "RoBERTa (Liu et al. 2019) trained with and without this task: without it the model was as good at later tasks, or "
-        "slightly better. ALBERT (Lan et al. 2020) names a reason: a text from elsewhere mostly has another topic, so the "
-        "topic alone tells. ALBERT therefore asks for the order of two neighbours."
+    yield from prose(
+        "of pairs of texts",
+        f"{test['pairs']:,}",
+        claims.number(100 * test["next_sentence"], 1),
+        claims.number(100 * test["always_the_same"], 1),
     )
 
 
 def predict(page: Page) -> Statements:
     n, m = len(Pair(page).first), len(bert.ids_of(FIRST_B))
-    yield claims.question(
-        f"Your sentence has {n} pieces, and *{FIRST_B}* has {m}. How many rows does BERT read?",
-        (str(n + m), str(n + m + 2), str(n + m + 3)),
-        2,
-        f"{n} + {m} and three marks: [CLS] and two times [SEP].",
-        {0: "The marks are missing.", 1: "One mark is missing."},
+    yield prose.question(
+        "your sentence has pieces", 2, n, FIRST_B, m, options=(str(n + m), str(n + m + 2), str(n + m + 3))
     )
-    yield claims.question(
-        "Which position does the first piece of B get?",
-        ("1", str(n + 3), str(n + 1)),
-        1,
-        f"Positions run through both texts: [CLS], {n} pieces and [SEP] stand before it.",
-        {0: "B's segment says that it is the second text. Positions do not begin anew.", 2: "Count the marks."},
-    )
-    yield claims.question(
-        "The wrong B's of training come from other documents. What may a model learn instead of what follows what?",
-        ("which texts share a topic", "which text is longer", "how to spell"),
-        0,
-        "Neighbours mostly share a topic, and texts from two documents mostly do not. So the topic alone helps.",
-        {1: "Both kinds of B are cut to the same length.", 2: "Both kinds of B are spelled alike."},
-    )
+    yield prose.question("which position does the", 1, n, options=("1", str(n + 3), str(n + 1)))
+    yield prose.question("the wrong b's of", 0)
 
 
 def code(page: Page) -> Statements:

@@ -8,13 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from tests.oracle.approved import Prose
 from tests.oracle.claims import (
     Question,
     button,
     caption,
-    fold,
-    info,
-    latex,
     magnitude,
     markdown,
     matrix,
@@ -35,6 +33,8 @@ from tests.oracle.page import READABLE, Page
 from tests.oracle.statement import Statement
 from tests.oracle.words import Piece, encoded, inline, pieces, text_of
 from tests.oracle.worked import writes
+
+prose = Prose("positional_encodings")
 
 BLUE, ORANGE, GREY = "#0072B2", "#E69F00", "#808a96"
 TENSORS = {"Positions": "positions", "Embeddings": "scaled", "Their sum": "output"}
@@ -119,30 +119,11 @@ def d_model() -> int:
 
 
 def idea(page: Page) -> Statements:
-    yield markdown(
-        "The words *cat fights dog* and *dog fights cat* are the same pieces, and so the same embeddings. To tell the two "
-        "apart, the model adds to every embedding numbers that depend only on the position: its **encoding**. They are sines "
-        "and cosines of the position."
-    )
-    yield fold("The formula, and a table small enough to check by hand")
-    yield latex(
-        r"\begin{aligned}PE_{(pos,\,2i)}&=\sin\!\left(pos\,/\,10000^{2i/d_{model}}\right)\\"
-        r"PE_{(pos,\,2i+1)}&=\cos\!\left(pos\,/\,10000^{2i/d_{model}}\right)\end{aligned}"
-    )
-    yield markdown(
-        f"*pos* is the position; the d_model = {d_model()} numbers come in pairs *i*, a sine and a cosine each, and "
-        "every pair turns more slowly than the one before. The formula counts *pos* and *i* from 0. Dimensions count "
-        "from 1 here: 1 and 2 are the first pair."
-    )
+    yield from prose("the words cat fights", d_model())
     yield from small_table()
-    yield fold("Would something simpler do? Try it")
-    yield markdown(
-        "In the encoder, pieces look at one another (that is *attention*, the next lessons), and nothing in that says "
-        "which piece comes first. So an encoding must tell the **order**, be **unique** for every position (so it must "
-        "not repeat), and stay **bounded**, however long the sentence is."
-    )
+    yield from prose("would something simpler do")
     yield from simpler_rules(page)
-    yield fold("Other ways to tell a model about order")
+    yield from prose("other ways to tell")
     yield from other_ways(page)
 
 
@@ -180,10 +161,7 @@ def closest(values: Array) -> float:
 
 
 def simpler_rules(page: Page) -> Statements:
-    yield markdown(
-        "Let one number stand for the position. Begin with P(1) = 1, and make each next one from the one before (here "
-        "t counts positions from 1):"
-    )
+    yield from prose("let one number stand")
     rules = [*CONSTANTS, WAVE]
     rule = page.choice("rule", rules, rules[0])
     yield segmented("P(t + 1) =", rules, rule)
@@ -191,10 +169,7 @@ def simpler_rules(page: Page) -> Statements:
         values = positions(config()["max_len"] + 1, d_model())[1:]
         dimensions = [1, 2, d_model() // 4 + 1]
         curves, names = values[:SHOWN, [n - 1 for n in dimensions]], [f"dimension {n}" for n in dimensions]
-        why = (
-            f"One wave alone would repeat; {d_model() // 2} pairs of waves, each slower than the last, do not. The "
-            f"distance is that between vectors of {d_model()} numbers."
-        )
+        why = prose.line("one wave alone would", d_model() // 2, d_model())
         end: float = 1.2
     else:
         constants = CONSTANTS[rule]
@@ -204,26 +179,25 @@ def simpler_rules(page: Page) -> Statements:
         curves, names = values[:SHOWN, None], ["P(t)"]
         why = {
             "P(t) + c": "A steady climb has no end: large steps soon drown the word, small ones make neighbours alike.",
-            "P(t) · c": "A factor above 1 explodes, one below 1 fades to nothing, and −1 goes round in a circle of "
-            "two.",
+            "P(t) · c": prose.line("a factor above explodes"),
             "e^(P(t) · c)": "Either it explodes, or it settles on one number and all later positions look the same.",
-            "P(t) · t · c": "The factor grows with t: below 1 it shrinks, at 1 two neighbours are equal, above 1 it "
-            "explodes.",
+            "P(t) · t · c": prose.line("the factor grows with"),
         }[rule]
         end = 5
     largest, nearest = float(np.abs(values).max()), closest(values)
     # Sines and cosines alone are both.
     assert (largest <= LARGEST and nearest >= NEAREST) == (rule == WAVE)
-    yield markdown(
-        f"Over {len(values)} positions: the largest size is **{magnitude(largest)}** "
-        f"({'bounded' if largest <= LARGEST else 'not bounded'}), the two closest positions are "
-        f"**{magnitude(nearest)}** apart ({'unique' if nearest >= NEAREST else 'not to be told apart'}). {why}"
+    yield from prose(
+        "over positions the largest",
+        len(values),
+        magnitude(largest),
+        "bounded" if largest <= LARGEST else "not bounded",
+        magnitude(nearest),
+        "unique" if nearest >= NEAREST else "not to be told apart",
+        why,
     )
     embedded = np.abs(page.oracle["encoder.embedding.scaled"]).max()
-    yield caption(
-        f"Here a size above {LARGEST} counts as not bounded, a distance below {NEAREST} as not to be told apart. For "
-        f"comparison: the embeddings of your sentence, to which this is added, reach {number(embedded, 2)}."
-    )
+    yield from prose("here a size above", LARGEST, NEAREST, number(embedded, 2))
     looks = (BLUE, "solid"), (ORANGE, "dash"), (GREY, "dot")
     yield plot(
         f"The first {SHOWN} positions under the rule {rule}. {why}",
@@ -243,7 +217,7 @@ def simpler_rules(page: Page) -> Statements:
         x={"title": {"text": "position t"}},
         y={"title": {"text": "P(t)"}, "range": np.array([-1.05, 1.05]) * end},
     )
-    yield caption(f"The picture ends at {end} and −{end}; what is larger leaves it.")
+    yield from prose("the picture ends at", end)
     yield from numbers_of_figure(("t", *names), *((str(t), *map(magnitude, row)) for t, row in enumerate(curves, 1)))
 
 
@@ -253,18 +227,14 @@ def small_table() -> Statements:
         [f"dim {n}" for n in range(1, 6)],
         [str(pos) for pos in range(5)],
         title="Positions 0 to 4, d_model = 5",
-        how_to_read="A column is a position, counted from 0 as in the formula; a row is a dimension, counted from 1: "
-        "sine, cosine, sine, cosine, sine.",
+        how_to_read=prose.line("a column is a"),
         describe="position {column}, {row}: {value}",
         scale="signed",
         limit=1.0,
         digits=3,
         csv_name="encoding of 5 positions in 5 dimensions",
     )
-    yield caption(
-        "Computed just now by the function under *Code*. Five is odd, so the last sine has no cosine. Each pair turns "
-        "more slowly than the one before."
-    )
+    yield from prose("computed just now by")
 
 
 def other_ways(page: Page) -> Statements:
@@ -298,16 +268,7 @@ def other_ways(page: Page) -> Statements:
             "BLOOM",
         ),
     )
-    yield caption(
-        "*q* and *k*, query and key, are two vectors that the next lessons explain; the score is their product, and "
-        "*i* and *j* are their positions. The models named: GPT, GPT-NeoX and BLOOM write text, BERT and RoFormer read "
-        "it, T5 turns one text into another, ViT looks at pictures."
-    )
-    yield markdown("**Rotary, in one formula.** Each pair of numbers of a query or key at position m is turned by m·θ:")
-    yield latex(
-        r"R_m\begin{pmatrix}x_1\\x_2\end{pmatrix}=\begin{pmatrix}\cos m\theta&-\sin m\theta\\\sin m\theta&\cos m\theta"
-        r"\end{pmatrix}\begin{pmatrix}x_1\\x_2\end{pmatrix},\qquad (R_m q)\cdot(R_n k)=q\cdot R_{n-m}k"
-    )
+    yield from prose("q and k query")
     q, k = (page.oracle[f"encoder.layers.0.self_attn.{letter}"][0, 0] for letter in "qk")
 
     def turned(x: Array, m: int) -> Array:
@@ -321,10 +282,7 @@ def other_ways(page: Page) -> Statements:
             for m, n in ((0, 0), (1, 4), (9, 12), (1, 7))
         ),
     )
-    yield caption(
-        "Tried on a query and a key of this model, those of your first piece in its first head, for several positions "
-        "(counted from 0). The product changes with the distance, and with nothing else."
-    )
+    yield from prose("tried on a query")
 
 
 # --- See -------------------------------------------------------------------------------------------------------------
@@ -418,8 +376,9 @@ def clocks(page: Page) -> Statements:
     bold = [p for middle, hand in zip(middles, hands(pos), strict=True) for p in (middle, middle + hand, gap)]
     line = {"mode": "lines", "hoverinfo": "skip"}
     yield plot(
-        f"{len(pairs)} clocks, one for a pair of dimensions each. At position {pos} the hand of pair 1 has turned by "
-        f"{number(angle(pos, 1), 2)} radians, that of pair {pairs[-1]} by {number(angle(pos, pairs[-1]), 2)}.",
+        prose.line(
+            "clocks one for a", len(pairs), pos, number(angle(pos, 1), 2), pairs[-1], number(angle(pos, pairs[-1]), 2)
+        ),
         [
             drawn(rims, **line, line={"color": GREY, "width": 1}),
             drawn(thin, **line, line={"color": GREY, "width": 1}, opacity=0.5),
@@ -439,11 +398,11 @@ def clocks(page: Page) -> Statements:
             for (x, y), pair in zip(middles.tolist(), pairs, strict=True)
         ],
     )
-    yield caption(
-        "Each pair of dimensions is a clock hand: across is its sine, up is its cosine. Dimensions 1 and 2 are pair 1, "
-        f"the formula's i = 0. From one position to the next, pair 1 turns by {number(angle(1, 1), 0)} radian "
-        f"({number(math.degrees(angle(1, 1)), 0)}°), each later pair by less. Bold: the chosen position, counted from "
-        "0; thin: those of the pieces" + (f" (the first {READABLE} of {n_pieces})." if n_pieces > READABLE else ".")
+    yield from prose(
+        "each pair of dimensions",
+        number(angle(1, 1), 0),
+        number(math.degrees(angle(1, 1)), 0),
+        f" (the first {READABLE} of {n_pieces})." if n_pieces > READABLE else ".",
     )
     yield from numbers_of_figure(
         ("pair", "angle in radians", "sine", "cosine"),
@@ -465,8 +424,7 @@ def products(page: Page) -> Statements:
         labels,
         labels,
         title="P(t) · P(u): how alike two positions are",
-        how_to_read="The dot product: multiply two vectors number by number and add up. Positions count from 0. Along "
-        "each falling diagonal the distance stays the same, and so does the product.",
+        how_to_read=prose.line("the dot product multiply"),
         describe="P({row}) · P({column}) = {value}",
         row_axis="position t",
         column_axis="position u",
@@ -476,12 +434,9 @@ def products(page: Page) -> Statements:
         csv_name="products of positions",
     )
     if length < n_pieces:
-        yield caption(f"Shown: the positions of the first {length} of {n_pieces} pieces.")
+        yield from prose("shown the positions of", length, n_pieces)
     assert max(np.ptp(alike.diagonal(c)) for c in range(length)) < 1e-9
-    yield caption(
-        f"Within a diagonal the products differ by at most {rounding()}, which is rounding: P(t) · P(t + c) depends on "
-        f"c alone. A position with itself gives d_model / 2 = {number(alike[0, 0], 0)}."
-    )
+    yield from prose("within a diagonal the", rounding(), number(alike[0, 0], 0))
 
 
 def turning(c: int) -> Array:
@@ -514,34 +469,27 @@ def rotation(page: Page) -> Statements:
         digits=3,
         csv_name=f"rotation by {c} positions",
     )
-    yield latex(
-        r"\begin{gathered}P(t+c)=M_c\,P(t)\\\text{and for each pair }i\\\omega_i=10000^{-2i/d_{model}}\\"
-        r"M_c=\begin{pmatrix}\cos c\omega_i&\sin c\omega_i\\-\sin c\omega_i&\cos c\omega_i\end{pmatrix}\end{gathered}"
-    )
+    yield from prose("gathered p t c")
     lengths = np.linalg.norm(encoding, axis=1)
-    yield markdown(
-        f"The same matrix takes every position {c} steps on. Checked for t = 0 to {LENGTH - 1 - c}: M P(t) differs "
-        f"from P(t + {c}) by at most **{rounding(1e-5)}**. A rotation changes no length: all {LENGTH} encodings have "
-        f"lengths between **{number(lengths.min())}** and **{number(lengths.max())}** (√{d_model() // 2} = "
-        f"{number(math.sqrt(d_model() / 2))})."
+    yield from prose(
+        "the same matrix takes",
+        c,
+        LENGTH - 1 - c,
+        rounding(1e-05),
+        LENGTH,
+        number(lengths.min()),
+        number(lengths.max()),
+        d_model() // 2,
+        number(math.sqrt(d_model() / 2)),
     )
-    yield fold("Words for this: unitary, eigenvalue")
     sizes = sizes_of_eigenvalues(c)
-    yield markdown(
-        "A matrix that makes no vector longer or shorter is called **unitary** (*orthogonal* if its numbers are real). "
-        "An **eigenvalue** tells by how much a matrix stretches a vector that keeps its direction; for a rotation it "
-        f"is a complex number. Those of this M all have a size between **{number(sizes.min())}** and "
-        f"**{number(sizes.max())}**. So however often M is applied, nothing explodes or fades. That is what the "
-        "simpler rules lacked. Nothing demands these very angles: M can also be learned in training, as long as it "
-        "stays unitary."
-    )
+    yield from prose("a matrix that makes", number(sizes.min()), number(sizes.max()))
 
 
 def waves(page: Page) -> Statements:
     encoding = positions(LENGTH, d_model())
     yield plot(
-        f"A heatmap of {LENGTH} positions by {d_model()} dimensions: fast stripes on the left, slow ones to the right, "
-        "nearly constant at the right end.",
+        prose.line("a heatmap of positions", LENGTH, d_model()),
         [
             {
                 "type": "heatmap",
@@ -557,11 +505,7 @@ def waves(page: Page) -> Statements:
         x={"title": {"text": "dimension"}},
         y={"title": {"text": "position"}, "autorange": "reversed"},
     )
-    yield caption(
-        "Orange is +1, blue −1. Fast waves on the left tell neighbours apart, slow ones to the right tell far from "
-        "near, like the second and the hour hand."
-    )
-    yield fold("The numbers of the figure")
+    yield from prose("orange is blue fast")
     yield Statement(
         "dataframe", {"columns": [f"dim {n}" for n in range(1, d_model() + 1)], "values": encoding.round(3)}
     )
@@ -605,10 +549,7 @@ def seed_of(page: Page) -> int:
 
 
 def do(page: Page) -> Statements:
-    yield markdown(
-        "Put the words in another order, really run the model on them, and put its output rows back in the first "
-        "order. Does each piece still get the same vector?"
-    )
+    yield from prose("put the words in")
     whose = page.choice("shuffle_of", (YOURS, ANIMALS), YOURS)
     reader = page.choice("shuffle_in", (ENCODER, DECODER), ENCODER)
     off, lifted = page.switch("positions_off"), page.switch("mask_off")
@@ -622,11 +563,11 @@ def do(page: Page) -> Statements:
     text = english if reader == ENCODER else translation
     order = shuffled(text, seed_of(page))
     if order is None:
-        yield info("There is only one word here, so no other order. Choose *Who sees whom?*, or type two words.")
+        yield from prose("there is only one")
         return
     yield from read_by_encoder(order, off) if reader == ENCODER else read_by_decoder(english, order, off, lifted)
     if order.words != text:
-        yield caption(f"Only the first {len(order.words.split())} words take part.")
+        yield from prose("only the first words", len(order.words.split()))
 
 
 @functools.lru_cache(16)
@@ -651,13 +592,10 @@ def side_by_side(before: Array, after: Array, texts: list[str], which: str, same
             csv_name=f"{which} output {title}",
         )
     rows = f"the first {READABLE} of {len(before)} rows and " if len(before) > READABLE else ""
-    yield caption(f"Shown: {rows}the first {FEW} of {d_model()} columns.")
+    yield from prose("shown the first of", rows, FEW, d_model())
     difference = np.abs(before - after).max()
     assert same == (difference < 1e-9)
-    yield markdown(
-        f"The largest difference between matching rows, over all {d_model()} dimensions: "
-        f"**{rounding() if same else magnitude(difference)}**."
-    )
+    yield from prose("the largest difference between", d_model(), rounding() if same else magnitude(difference))
 
 
 def read_by_encoder(order: Order, off: bool) -> Statements:
@@ -673,23 +611,12 @@ def read_by_encoder(order: Order, off: bool) -> Statements:
     for text, german_ids in zip((order.words, order.shuffled), ids, strict=True):
         yield markdown(f"**{inline(text)}** → {inline(text_of(german_ids)) or '(nothing)'}")
     if not off:
-        yield caption(
-            "With positions each piece gets another vector when it stands elsewhere: order has become part of the "
-            "numbers. Now leave the positions out."
-        )
+        yield from prose("with positions each piece")
         return
     assert ids[0] == ids[1]
-    yield caption(
-        "Without positions the difference is rounding: shuffling in is shuffling out. Attention without a mask is "
-        "*permutation-equivariant*: the rows move with their words. (Some call it position-invariant; that would mean "
-        "that the output does not change at all.) The decoder then looks at the same set of rows, so both orders get "
-        "the same translation."
-    )
+    yield from prose("without positions the difference")
     if ids[0][-1] != EOS:
-        yield caption(
-            f"The translation is cut after {LOST} pieces. The decoder has lost its positions too, and by then it has "
-            "not come to an end."
-        )
+        yield from prose("the translation is cut", LOST)
 
 
 def read_by_decoder(english: str, order: Order, off: bool, lifted: bool) -> Statements:
@@ -703,15 +630,11 @@ def read_by_decoder(english: str, order: Order, off: bool, lifted: bool) -> Stat
     after[[0, *(row + 1 for row in order.rows)]] = moved  # `<sos>` stays in front
     texts = ["<sos>", *(piece.text for piece in pieces(encoded(order.words)))]
     yield from side_by_side(before, after, texts, "decoder", same=off and lifted)
-    yield markdown(f"Read in one order: **{inline(order.words)}** In the other: **{inline(order.shuffled)}**")
+    yield from prose("read in one order", inline(order.words), inline(order.shuffled))
     if off and lifted:
         says = "Without positions and without the mask the difference is rounding: it was the mask that told the order."
     elif off:
-        says = (
-            "Even without positions the rows change. A decoder has a *causal mask* (the lesson *Masking*): a piece "
-            "sees only what stands before it. In another order it sees other pieces. So a masked decoder is not "
-            "permutation-equivariant. Lift the mask to see that it is the cause."
-        )
+        says = prose.line("even without positions the")
     elif lifted:
         says = "The mask is lifted, but the positions still tell the order."
     else:
@@ -737,35 +660,15 @@ def where_rows_go() -> int:
 
 
 def predict(page: Page) -> Statements:
-    yield question(
-        "Leave the positions out and shuffle the words. The rows of the encoder's output will…",
-        (
-            "be the same numbers, shuffled like the words",
-            "not change at all, not even their order",
-            "be entirely different numbers",
-        ),
-        where_rows_go(),
-        "Each row is made from its own piece and the set of all pieces, and neither depends on the order. That is "
-        "called permutation-equivariant. Try it under *Do*.",
-        {
-            1: "There is one row for each piece, so the rows stand where their pieces stand.",
-            2: "Only their places change: a piece meets the same pieces as before.",
-        },
-    )
+    yield prose.question("leave the positions out", where_rows_go())
     yield largest_sine(page)
     encoding = positions(13, d_model())
     near, later = encoding[1] @ encoding[4], encoding[9] @ encoding[12]
-    yield question(
-        "The dot product of two encodings tells how alike they are: multiply them number by number and add up. "
-        f"P(1) · P(4) is {number(near, 3)}. What is P(9) · P(12)?",
-        ("larger", "the same", "smaller"),
+    yield prose.question(
+        "the dot product of",
         1 if abs(later - near) < 1e-9 else 0 if later > near else 2,
-        f"It is {number(later, 3)}. Both pairs are 3 positions apart, and the product depends on the distance alone: "
-        "cos(a) cos(b) + sin(a) sin(b) = cos(a − b), for every pair of dimensions.",
-        {
-            0: "The numbers of an encoding do not grow with the position; sines and cosines stay between −1 and 1.",
-            2: "Nothing fades with the position; sines and cosines go on for ever.",
-        },
+        number(near, 3),
+        number(later, 3),
     )
 
 
@@ -775,12 +678,10 @@ def largest_sine(page: Page) -> Question:
     best = sines.index(max(sines))
     which = "these pieces" if len(offered) == len(page.src) else f"the first {len(offered)} pieces"
     return question(
-        f"Dimension 1 is sin(pos). At which of {which} of your sentence is it largest? (pos counts from 0, angles are "
-        "in radians.)",
+        prose.line("dimension is sin pos", which),
         [f"{inline(piece.text)} (pos {pos})" for pos, piece in enumerate(offered)],
         best,
-        f"sin({best}) = {number(sines[best])}: a quarter turn is π/2 = {number(math.pi / 2, 2)}, and whole turns of "
-        f"2π = {number(2 * math.pi, 2)} come back to it. The piece itself plays no part.",
+        prose.line("sin a quarter turn", best, number(sines[best]), number(math.pi / 2, 2), number(2 * math.pi, 2)),
         {pos: f"sin({pos}) = {number(value)}." for pos, value in enumerate(sines) if pos != best},
     )
 

@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from tests.oracle import claims
+from tests.oracle.approved import Prose
 from tests.oracle.claims import number, rounding
 from tests.oracle.common import (
     Head,
@@ -24,6 +25,8 @@ from tests.oracle.page import READABLE, Page
 from tests.oracle.siblings import longer_texts, two_siblings
 from tests.oracle.variants import Variant, bucket, learned_table, slopes, turned, variant
 from tests.oracle.words import visible
+
+prose = Prose("positions_six_ways")
 
 LONG = " ".join(["The animal didn't cross the street because it was too wide."] * 4)
 SCHEMES = {"Rotary": "rotary", "Relative": "relative", "ALiBi": "alibi"}
@@ -63,12 +66,7 @@ def product(page: Page, query: int, key: int, query_at: int, key_at: int) -> flo
 
 
 def idea(page: Page) -> Statements:
-    yield claims.markdown(
-        "Attention sees a set of pieces, in no order. In 2017 the order came in by numbers **added to the "
-        "embeddings**. Later models change the **score** of query and key instead: its job is to compare two pieces, so "
-        "there the distance between them can count directly."
-    )
-    yield claims.fold("The six ways")
+    yield from prose("attention sees a set")
     yield claims.table(
         ("Scheme", "What it does", "Embedding or score"),
         ("sinusoidal", "fixed sines and cosines, added to the embedding", "$x_i + P(i)$"),
@@ -78,21 +76,7 @@ def idea(page: Page) -> Statements:
         ("ALiBi", "a slope m times the distance, taken off the score", r"$q_i\cdot k_j - m\,\lvert i-j\rvert$"),
         ("none", "nothing", r"$q_i\cdot k_j$"),
     )
-    yield claims.caption(
-        "i and j are the positions of query and key. Without a scheme an encoder cannot tell one order from another. A "
-        "decoder still can: its mask lets the first row see one piece, the second two, and so on."
-    )
-    yield claims.fold("The formulas of the three schemes that work on the score")
-    yield claims.markdown("**Rotary** turns each pair of dimensions of a query or key at position m by an angle:")
-    yield claims.latex(
-        r"R_m\begin{pmatrix}x_1\\x_2\end{pmatrix}=\begin{pmatrix}\cos m\theta&-\sin m\theta\\\sin m\theta&\cos"
-        r" m\theta\end{pmatrix}\begin{pmatrix}x_1\\x_2\end{pmatrix},\qquad \theta_i=10000^{-2i/d_k}"
-    )
-    yield claims.markdown(
-        "**Relative**, as in T5: near distances have a number each, far ones share. **ALiBi** learns nothing: the "
-        "slopes are fixed, one for each of the H heads (where H is a power of two):"
-    )
-    yield claims.latex("m_h = 2^{-8h/H}")
+    yield from prose("i and j are")
 
 
 def shown(page: Page) -> Shown:
@@ -137,18 +121,18 @@ def see(page: Page) -> Statements:
     where = f"layer {chosen(page).layer + 1}, head {chosen(page).head + 1}"
     yield from tensor_matrix(shown(page), title=f"{title} ({scheme(page)}, {where})", how_to_read=how)
     if scheme(page) == "Relative":
-        yield claims.caption("The translator has learned no such numbers. " + where_from(page))
+        yield from prose("the translator has learned", where_from(page))
     elif scheme(page) == "ALiBi":
         n = chosen(page).head
-        yield claims.caption(
-            f"The slopes of the {config()['n_heads']} heads: {', '.join(f'{slope:g}' for slope in slopes())}. Head "
-            f"{n + 1} has {slopes()[n]:g}."
+        yield from prose(
+            "the slopes of the",
+            config()["n_heads"],
+            ", ".join(f"{slope:g}" for slope in slopes()),
+            n + 1,
+            f"{slopes()[n]:g}",
         )
     else:
-        yield claims.caption(
-            f"Turning changes no length: those of the {len(page.src)} queries change by at most {rounding()}, which is "
-            "rounding. The first piece stands at position 0 of the formula, so it is not turned."
-        )
+        yield from prose("turning changes no length", len(page.src), rounding())
 
 
 def where_from(page: Page) -> str:
@@ -164,10 +148,7 @@ def where_from(page: Page) -> str:
         if nearest
         else "at the place of its query"
     )
-    return (
-        "These are those of **positions-relative**, a small translator with this scheme, from the first layer of its "
-        f"encoder. Over the distances of your sentence this head adds most, {number(most, 2)}, to a key {place}."
-    )
+    return prose.line("these are those of", number(most, 2), place)
 
 
 def check(page: Page) -> Statements:
@@ -176,27 +157,20 @@ def check(page: Page) -> Statements:
 
 def do(page: Page) -> Statements:
     yield from turn(page)
-    yield claims.subheader("The head with another scheme")
-    yield claims.markdown(
-        "The translator was trained with sines and cosines, and they are still in what layer "
-        f"{chosen(page).layer + 1} reads. On the right, this layer's attention gets **{scheme(page)}** on top."
-    )
+    yield from prose("the head with another", chosen(page).layer + 1, scheme(page))
     passes = page.oracle, other(page)
     yield from heads_before_after(page, passes, ("As trained", f"With {scheme(page)}"), chosen(page), "")
     far = np.abs(np.subtract.outer(range(len(page.src)), range(len(page.src))))
     one, two = (
         (oracle[f"{chosen(page).path}.weights"][chosen(page).head] * far).sum() / len(page.src) for oracle in passes
     )
-    yield claims.markdown(
-        f"On average a piece looks **{number(one, 2)}** places away as trained, and **{number(two, 2)}** with "
-        f"{scheme(page)}."
-    )
+    yield from prose("on average a piece", number(one, 2), number(two, 2), scheme(page))
     yield from two_siblings(page, "positions")
     yield from longer_texts(page)
 
 
 def turn(page: Page) -> Statements:
-    yield claims.subheader("Turn a query and a key")
+    yield from prose("turn a query and")
     options = [f"{n} {visible(piece.text)}" for n, piece in enumerate(page.src[:READABLE], 1)]
     query, key = page.count("query_of", len(options), 1) - 1, page.count("key_of", len(options), 2) - 1
     yield claims.select("Query of piece", options, options[query])
@@ -226,8 +200,9 @@ def turn(page: Page) -> Statements:
             claims.path(spot, ORANGE, 2, "M"),
             claims.path(spot, ORANGE, 6, "Mh0", **{"stroke-linecap": "round"}),
         ],
-        alt=f"The product of the turned query and key by their distance, from {number(-far, 0)} to {far}. At "
-        f"{number(distance, 0)} it is {number(at, 2)}; not turned {number(unturned, 2)}.",
+        alt=prose.line(
+            "the product of the", number(-far, 0), far, number(distance, 0), number(at, 2), number(unturned, 2)
+        ),
         axes=("query · key", "position of the key minus that of the query"),
         beside=[((value - bottom) / (top - bottom), text) for value, text in claims.ticks(bottom, top)],
         below=[((value + far) / (2 * far), text) for value, text in claims.ticks(-far, far)],
@@ -238,11 +213,7 @@ def turn(page: Page) -> Statements:
         for shift in (0, 1, 10, 100)
     ]  # fmt: skip
     yield claims.table(("query at", "key at", "distance", "query · key"), *lines)
-    yield claims.caption(
-        f"Both move together: the distance stays {number(distance, 0)}, and so does the product. The four differ by at "
-        f"most {rounding()}: that is rounding, since numbers are kept to about seven digits. Move one slider alone, and "
-        "the product changes."
-    )
+    yield from prose("both move together the", number(distance, 0), rounding())
     yield from numbers_of_figure(
         ("distance", "query · key"), *((number(d, 0), number(products[d + far], 3)) for d in range(-50, 51, 10))
     )
@@ -276,17 +247,14 @@ def arrows(page: Page, pieces: tuple[int, int], places: tuple[int, int]) -> Stat
     yield claims.curves(
         legend,
         drawn,
-        alt=f"Two arrows, the query and the key in pair {pair} of their dimensions, as they are and turned. Between the "
-        f"turned ones lie {number(between, 0)} degrees.",
+        alt=prose.line("two arrows the query", pair, number(between, 0)),
         axes=("second", "first dimension of the pair"),
         beside=ticks,
         below=ticks,
     )
     query, key = ((place - 1) * step for place in places)
-    yield claims.caption(
-        f"Position 1 is not turned. Pair {pair} of {half} turns by {number(step, 1)}° a place: the query by {number(query, 0)}°, the key by "
-        f"{number(key, 0)}°. Between the turned arrows lie **{number(between, 0)}°**. Move both sliders by the same: the "
-        "arrows turn, the angle between them stays. All are drawn equally long."
+    yield from prose(
+        "position is not turned", pair, half, number(step, 1), number(query, 0), number(key, 0), number(between, 0)
     )
     yield from numbers_of_figure(
         ("arrow", "first dimension", "second dimension"),
@@ -301,34 +269,11 @@ def arrows(page: Page, pieces: tuple[int, int], places: tuple[int, int]) -> Stat
 
 def predict(page: Page) -> Statements:
     near, moved = product(page, 0, 1, 2, 5), product(page, 0, 1, 22, 25)
-    yield claims.question(
-        "A query at position 2 and a key at position 5, both turned by rotary positions: their product is "
-        f"{number(near, 2)}. Both move 20 places on. What is it now?",
-        ("larger", "the same", "smaller"),
-        1,
-        f"It is {number(moved, 2)}: both are turned further by the same angles, and the angles between them stay.",
-        {
-            0: "Turning makes no vector longer, and the distance is still 3.",
-            2: "Nothing fades with the position: turning makes no vector shorter.",
-        },
-    )
+    yield prose.question("a query at position", 1, number(near, 2), number(moved, 2))
     slope = slopes()[0]
-    yield claims.question(
-        f"In ALiBi, head 1 of {config()['n_heads']} has the slope {slope:g}. A key stands 8 places from its query. What "
-        "is taken off their score?",
-        (f"{slope:g}", f"{8 * slope:g}", "8"),
-        1,
-        f"The slope times the distance: {slope:g} · 8 = {8 * slope:g}.",
-        {0: "That is taken off for one place.", 2: "The distance is multiplied by the slope first."},
-    )
+    yield prose.question("in alibi head of", 1, config()["n_heads"], f"{slope:g}", f"{8 * slope:g}")
     pairs = ((-3, 3), (-3, -4), (-20, -21))
-    yield claims.question(
-        "In an encoder with T5's relative positions, which two keys share one number?",
-        ("3 to the left and 3 to the right", "3 and 4 to the left", "20 and 21 to the left"),
-        [bucket(a) == bucket(b) for a, b in pairs].index(True),
-        "Each of the distances up to 7 has a number of its own, on each side. Further away, several share one.",
-        {0: "Left and right have different numbers.", 1: "So near, each distance has a number of its own."},
-    )
+    yield prose.question("in an encoder with", [bucket(a) == bucket(b) for a, b in pairs].index(True))
 
 
 def code(page: Page) -> Statements:

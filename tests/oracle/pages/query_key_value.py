@@ -4,16 +4,13 @@ import math
 
 import numpy as np
 
+from tests.oracle.approved import Prose
 from tests.oracle.claims import (
     box,
-    caption,
     flow,
-    fold,
-    latex,
     markdown,
     matrix,
     number,
-    question,
     segmented,
     slider,
     table,
@@ -42,6 +39,8 @@ from tests.oracle.page import READABLE, Page
 from tests.oracle.untrained import random_weights
 from tests.oracle.words import inline
 from tests.oracle.worked import reads, writes
+
+prose = Prose("query_key_value")
 
 RANDOM, NONE = "Random matrices", "No matrices: X itself"
 LONG = "Tom and Mary, who live near the old station, bought five big red apples and seven pears. " * 3
@@ -75,35 +74,13 @@ def inputs(chosen: Head) -> tuple[str, str]:
 
 
 def idea(page: Page) -> Statements:
-    yield markdown(
-        "A piece that looks at the others asks with its :blue[**query**]: what it looks for. Every piece answers with its "
-        ":orange[**key**], what it can be found by, and hands over its :green[**value**]. The better a key fits the query, "
-        "the more of its value is taken."
-    )
-    yield fold("How a vector becomes a query, a key and a value")
-    yield markdown(
-        "The vectors of your sentence are the rows of X, one for each piece. The model multiplies X by three learned "
-        "matrices W. The rows of Q are the queries, those of K the keys, those of V the values:"
-    )
-    yield latex(r"Q = XW^Q \quad K = XW^K \quad V = XW^V")
-    yield fold("Hard and soft look-up in a small database")
-    yield markdown(
-        "A database hands out a *value* when a *query* equals one of its *keys*. Attention does the same with vectors, "
-        "but softly: a query matches every key a little, and the answer is a mix of all values."
-    )
+    yield from prose("a piece that looks")
     yield from look_up(page)
 
 
 def look_up(page: Page) -> Statements:
-    yield code_block(
-        '{"order_104": {"items": 3, "delivery_date": "May 4"},\n "order_105": {"items": 1, "delivery_date": "May 12"},\n'
-        ' "order_106": {"items": 8, "delivery_date": "May 6"},\n "order_107": {"items": 2, "delivery_date": "May 20"}}'
-    )
-    yield markdown(
-        'Hard look-up: the query `"order_104"` equals one key, and its value comes back, nothing else. Soft look-up: '
-        "every key gets a weight between 0 and 1, the larger the better it matches. The weights add up to 1. Here three "
-        "queries are asked at once; each is a row."
-    )
+    yield code_block(prose.line("order items delivery date"))
+    yield from prose("hard look-up the query")
     sure = int(page.state.get("sure", "2"))
     yield slider("How much a match counts", 0, 10, sure)
     matches = np.array([[1, 0, 0, 0], [0, 0, 1, 0], [0.5, 0.5, 0, 0]])
@@ -131,11 +108,7 @@ def look_up(page: Page) -> Statements:
         limit=20,
     )
     total = " + ".join(rf"{tex(w)}\cdot {n}" for w, n in zip(weights[0], orders[:, 0], strict=True))
-    yield markdown(
-        rf"First row, items: $\displaystyle {total} = {tex(weights[0] @ orders[:, 0])}$. At 0 a match counts for "
-        "nothing and every answer is the plain average. At 10 the best key takes nearly all: a hard look-up, unless two "
-        "keys match equally well."
-    )
+    yield from prose("first row items at", total, tex(weights[0] @ orders[:, 0]))
 
 
 TITLES = {
@@ -160,10 +133,7 @@ def shown(page: Page) -> Shown:
 
 def see(page: Page) -> Statements:
     chosen, part, sizes = chosen_head(page), part_of(page), config()
-    yield markdown(
-        f"The model asks in many places: in {sizes['n_layers']} *layers*, one after the other, and in each with "
-        f"{sizes['n_heads']} *heads*, side by side. Every head has matrices of its own. Choose one, then a cell."
-    )
+    yield from prose("the model asks in", sizes["n_layers"], sizes["n_heads"])
     yield from head_controls(page, early_kinds(page))
     yield segmented("Show", list(TITLES), part)
     title, how_to_read = TITLES[part]
@@ -192,10 +162,13 @@ def see(page: Page) -> Statements:
             for letter, source, n, colour in makes
         ),
     )
-    yield caption(
-        f"The {d} columns are divided among {len(heads)} heads, {d // len(heads)} to each."
-        + (f" The matrix above shows those of head {chosen.head + 1}." if part != "X" else "")
-        + (" M is the encoder's output, from which the keys and values are made." if chosen.kind == "cross" else "")
+    yield from prose(
+        "the columns are divided",
+        d,
+        len(heads),
+        d // len(heads),
+        f" The matrix above shows those of head {chosen.head + 1}." if part != "X" else "",
+        " M is the encoder's output, from which the keys and values are made." if chosen.kind == "cross" else "",
     )
 
 
@@ -226,10 +199,7 @@ def best(weights: Array) -> Array:
 
 def do(page: Page) -> Statements:
     chosen, which = chosen_head(page), page.choice("matrices", [RANDOM, NONE], RANDOM)
-    yield markdown(
-        "The matrices decide which key fits which query. Give this head the same X, but other matrices, and see which "
-        "key each query finds now."
-    )
+    yield from prose("the matrices decide which")
     yield segmented("In place of the learned matrices", [RANDOM, NONE], which)
     learned, other = page.oracle[f"{chosen.path}.weights"][chosen.head], other_weights(page, chosen, which)
     n = len(learned)
@@ -253,10 +223,10 @@ def do(page: Page) -> Statements:
         )
     if max(learned.shape) > READABLE:
         sides = zip(learned.shape, ("rows", "columns"), strict=True)
-        yield caption(
-            "Shown: " + " and ".join(f"the first {READABLE} of {m} {side}" for m, side in sides if m > READABLE) + "."
+        yield from prose(
+            "shown", " and ".join((f"the first {READABLE} of {m} {side}" for m, side in sides if m > READABLE))
         )
-    yield fold("The best key of every query, with its weight")
+    yield from prose("the best key of")
     yield table(
         ("Query of", "Learned: best key", f"{which.partition(':')[0]}: best key"),
         *(
@@ -265,40 +235,18 @@ def do(page: Page) -> Statements:
         ),
     )
     if n > READABLE:
-        yield caption(f"Shown: the first {READABLE} of {n} queries.")
+        yield from prose("shown the first of", READABLE, n)
     if which == RANDOM:
-        yield caption(
-            "Two unrelated random matrices reward no likeness of the pieces: which key fits best is arbitrary."
-        )
+        yield from prose("two unrelated random matrices")
     elif chosen.kind == "cross":
-        yield caption("Without matrices, the decoder's vectors meet the encoder's as they are.")
+        yield from prose("without matrices the decoder's")
     else:
-        yield caption(
-            "Without matrices, two pieces match equally well both ways: to ask and to be found are one thing. And a "
-            "piece times itself is the square of its own length, which is hard to beat."
-        )
+        yield from prose("without matrices two pieces")
 
 
 def predict(page: Page) -> Statements:
     chosen, d, h = chosen_head(page), config()["d_model"], config()["n_heads"]
-    yield question(
-        "Where do Q, K and V come from when a sentence attends to itself?",
-        (
-            "The input is split into three parts: one is Q, one is K, one is V.",
-            "The whole input is multiplied by three different learned matrices.",
-            "From three different sentences.",
-            "Q is the input; K and V are looked up in the vocabulary.",
-        ),
-        1,
-        f"Each of the three sees all {d} numbers of every vector. (The result is then divided among {h} heads, {d // h} "
-        "numbers to each.)",
-        {
-            0: "Nothing of the input is split off: the three are made by multiplying, all from the same X.",
-            2: "There is one sentence here, and all three are made from it.",
-            3: "The vocabulary was needed once, to look up the embeddings. Q is not the input, but the input times a "
-            "matrix.",
-        },
-    )
+    yield prose.question("where do q k", 1, d, h, d // h)
     asks, answers = asks_and_answers(page, chosen.kind)
     where = f"layer {chosen.layer + 1}, head {chosen.head + 1} of the {KINDS[chosen.kind].name.lower()}"
     scores = page.oracle[f"{chosen.path}.scores"][chosen.head]
@@ -319,14 +267,14 @@ def predict(page: Page) -> Statements:
         2: "Random matrices know nothing of the learned ones.",
     }
     counted = f"{kept} of {n} {'keeps' if kept == 1 else 'keep'} it."
-    yield question(
-        f"The matrices of {where} are replaced by random ones. How many of its {n} queries keep their best key?",
-        ("none", "some, but fewer than half", "half or more"),
+    yield prose.question(
+        "the matrices of are",
         right,
-        f"A query that keeps its best key does so by chance: with {len(answers)} keys"
-        + (", or fewer where some are masked," if chosen.kind == "decoder" else "")
-        + " a blind guess is right now and then.",
-        {at: f"{counted} {text}" for at, text in wrong.items() if at != right},
+        where,
+        n,
+        len(answers),
+        ", or fewer where some are masked," if chosen.kind == "decoder" else "",
+        wrong={at: f"{counted} {text}" for at, text in wrong.items() if at != right},
     )
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tests.oracle.claims import caption, fold, header, latex, link, magnitude, markdown, number, plot, segmented, select
+from tests.oracle.approved import Prose
+from tests.oracle.claims import link, magnitude, number, plot, segmented, select
 from tests.oracle.common import Statements, numbers_of_figure
 from tests.oracle.course import COURSE
 from tests.oracle.forward import FOLDER, weights
@@ -15,6 +16,8 @@ from tests.oracle.frame import bar
 from tests.oracle.page import Page
 from tests.oracle.siblings import names
 from tests.oracle.statement import Statement
+
+prose = Prose("results")
 
 STATES = (
     {},
@@ -110,12 +113,7 @@ SIZE_SOURCES = (
 
 def frame(page: Page) -> Statements:
     yield from bar(page)
-    yield Statement("title", "Results")
-    yield markdown(
-        "*How much better did it get, and at what price?* **BLEU** says how far a translation agrees with those that "
-        "people wrote, from 0 to 100. The price of a training is counted in **FLOPs**: single additions and "
-        "multiplications."
-    )
+    yield from prose("results")
     yield from first_picture(page)
     yield from how_counted()
     yield from tables(page)
@@ -210,8 +208,7 @@ def first_picture(page: Page) -> Statements:
         for one in mine[:1]
     ]  # fmt: skip
     yield plot(
-        f"BLEU into {language} against the FLOPs of the training, both on log axes: {len(papers)} systems of a paper of "
-        f"2017, and {len(mine)} translators of this app.",
+        prose.line("bleu into against the", language, len(papers), len(mine)),
         traces,
         {
             "type": "log", "title": {"text": "FLOPs of the training"}, "exponentformat": "power", "dtick": 1,
@@ -225,16 +222,15 @@ def first_picture(page: Page) -> Statements:
     )  # fmt: skip
     new = max((one for one in papers if group(one[0]) == "Transformer"), key=lambda one: one[1])
     old = max((one for one in papers if group(one[0]) != "Transformer"), key=lambda one: one[1])
-    yield caption(
-        f"Higher is better, further left is cheaper. {new[0]} is {number(new[1] - old[1], 1)} BLEU above the best of "
-        f"the others ({old[0]}) and took {number(old[2] / new[2], 1)} times fewer FLOPs. "
-        + (
-            "The orange points are this app's own translators. Their BLEU is that of 2,000 short everyday sentences, "
-            "some with several right translations; the others translated news. So compare the prices, not the heights. "
-            "The translator searches with 4 beams, its siblings take the likeliest piece."
-            if mine
-            else "This app's translators write German alone."
-        )
+    yield from prose(
+        "higher is better further",
+        new[0],
+        number(new[1] - old[1], 1),
+        old[0],
+        number(old[2] / new[2], 1),
+        "The orange points are this app's own translators. Their BLEU is that of 2,000 short everyday sentences, some with several right translations; the others translated news. So compare the prices, not the heights. The translator searches with 4 beams, its siblings take the likeliest piece."
+        if mine
+        else "This app's translators write German alone.",
     )
     test = json.loads((FOLDER / "metrics.json").read_text())["test"]["beam 4"]
     assert (test["sentences"], test["bleu_signature"][:10]) == (2000, "nrefs:var|")
@@ -245,22 +241,7 @@ def first_picture(page: Page) -> Statements:
 
 def how_counted() -> Statements:
     estimate = 12 * 60 * 60 * 8 * 9.5e12
-    yield fold("How the FLOPs were found")
-    yield markdown(
-        "**The paper's** are estimates: hours × GPUs × what such a GPU does in a second. For the base Transformer: 12 "
-        f"hours × 8 GPUs × {magnitude(9.5e12)} a second = {magnitude(estimate)} (Vaswani et al. 2017, §6.1)."
-    )
-    yield markdown(
-        "**Ours** are counted: the multiplications and additions in all products of matrices of the training. N is the "
-        "number of layers, d the width, F the weights in the matrices of one feed-forward network, V the vocabulary. S "
-        "and T are the positions that encoder and decoder read in all steps together, padding included. S₂, T₂ and P "
-        "are the sums of S², T² and S · T of each row of a batch."
-    )
-    yield latex(r"6\,\Big[N\big(S(4d^2+F)+2dS_2\big)+N\big(T(6d^2+F)+2d^2S+2d(T_2+P)\big)+TdV\Big]")
-    yield caption(
-        "The 6: each multiplication comes with an addition, and all is done once forwards and twice backwards. Norms, "
-        "softmax and the update of the weights are left out."
-    )
+    yield from prose("how the flops were", magnitude(9500000000000.0), magnitude(estimate))
     config = json.loads((FOLDER / "config.json").read_text())
     n = json.loads((FOLDER / "metrics.json").read_text())["training"]["batches"]
     sums = [n[name] for name in ("source", "target", "source_pairs", "target_pairs", "cross_pairs")]
@@ -271,11 +252,7 @@ def how_counted() -> Statements:
     base = {"d_model": 512, "d_ff": 2048, "n_layers": 6, "vocab_size": 37_000, "activation": "relu"}
     pieces = 100_000 * 25_000
     alone = {"source": pieces, "target": pieces, "source_pairs": 0, "target_pairs": 0, "cross_pairs": 0}
-    yield markdown(
-        "Counted in this way, without QKᵀ and weights times V, the base Transformer's 100,000 steps of about 25,000 "
-        f"pieces of each language come to {magnitude(counted(base, alone))}. The table's figure is "
-        f"{number(estimate / counted(base, alone), 1)} times as large: so far apart are the two ways of finding FLOPs."
-    )
+    yield from prose("counted in this way", magnitude(counted(base, alone)), number(estimate / counted(base, alone), 1))
 
 
 # --- the tables ------------------------------------------------------------------------------------------------------
@@ -312,7 +289,7 @@ def result_table(
     order = sorted_rows(rows, at, by not in cheap) if at else list(range(len(rows)))
     yield Statement("table", [list(head), *(list(written[n]) for n in order)])
     if source:
-        yield caption(f"All figures: {source}")
+        yield from prose("all figures", source)
 
 
 def cell(value: float, digits: int | None = None) -> str:
@@ -322,10 +299,10 @@ def cell(value: float, digits: int | None = None) -> str:
 
 
 def tables(page: Page) -> Statements:
-    yield header("The tables")
+    yield from prose("the tables")
     vaswani = f"[Vaswani et al. 2017, Table 2]({ARXIV}1706.03762)"
     devlin = f"[Devlin et al. 2018, Table {{}}]({ARXIV}1810.04805)"
-    yield fold("Translation")
+    yield from prose("translation")
     prices = ("FLOPs, German", "FLOPs, French")
     yield from result_table(
         page,
@@ -339,11 +316,7 @@ def tables(page: Page) -> Statements:
         prices,
         vaswani,
     )
-    yield caption(
-        "On news (WMT 2014). An ensemble lets several trained models decide together. For a Transformer the paper gives "
-        "one figure of FLOPs for both languages. Into French, its text says 41.0 for the big one, its table 41.8."
-    )
-    yield fold("GLUE")
+    yield from prose("on news wmt an")
     tasks = ("MNLI-m", "MNLI-mm", "QQP", "QNLI", "SST-2", "CoLA", "STS-B", "MRPC", "RTE")
     yield from result_table(
         page,
@@ -353,13 +326,7 @@ def tables(page: Page) -> Statements:
         [(row[0], *(cell(v, 1) for v in row[1:])) for row in GLUE],
         source=devlin.format(1),
     )
-    yield caption(
-        "Tasks about English sentences: does one follow from the other (MNLI, RTE), do two mean the same (QQP, MRPC), "
-        "how alike are they (STS-B), does one answer the other (QNLI), is it praise (SST-2), is it good English (CoLA). "
-        "The average is over all columns. Often told otherwise: GPT of 2018 learned from books alone, Wikipedia came "
-        "with BERT; and CoLA is no accuracy but a correlation."
-    )
-    yield fold("SQuAD")
+    yield from prose("tasks about english sentences")
     yield from result_table(
         page,
         "squad",
@@ -368,18 +335,13 @@ def tables(page: Page) -> Statements:
         [(row[0], *(cell(v, 1) for v in row[1:])) for row in SQUAD],
         source=devlin.format(2),
     )
-    yield caption(
-        "Questions whose answer stands in a paragraph of Wikipedia (SQuAD 1.1). *Exact*: the share of answers that are "
-        "the right words and no others. *F1*: how many words an answer shares with the right one. *Dev* helped to "
-        "choose settings, *test* was kept secret. As of December 10, 2018. Whoever scores above people here has found "
-        "such answers better, not read better."
-    )
+    yield from prose("questions whose answer stands")
     yield from rotary(page, devlin.format(1))
     yield from sizes(page)
 
 
 def rotary(page: Page, devlin: str) -> Statements:
-    yield fold("Rotary positions")
+    yield from prose("rotary positions")
     bert = GLUE[3]
     rows = (
         ("BERT, on the test sets", *(bert[n] for n in (8, 5, 4, 7, 3, 1, 2))),
@@ -393,15 +355,11 @@ def rotary(page: Page, devlin: str) -> Statements:
         rows,
         [(row[0], *(cell(v, 1) for v in row[1:]), source) for row, source in zip(rows, sources, strict=True)],
     )
-    yield caption(
-        "Rotary positions (RoFormer) against learned ones (BERT) on tasks of GLUE, as the RoFormer paper sets them side "
-        "by side. It is no fair race: one row is from the secret test sets, the other from the validation sets. The "
-        "paper writes GLEU, which is another measure; the tasks are those of GLUE."
-    )
+    yield from prose("rotary positions roformer against")
 
 
 def sizes(page: Page) -> Statements:
-    yield fold("Sizes")
+    yield from prose("sizes")
     rows = [(name, date, kind, millions) for date, name, kind, millions, *_ in SIZES]
     yield from result_table(
         page,
@@ -414,11 +372,7 @@ def sizes(page: Page) -> Statements:
         ],
         ("first published", "kind", "parameters"),
     )
-    yield caption(
-        "*First published* is the month of the paper. Models of whose size no paper speaks are left out, GPT-4 and "
-        "ChatGPT among them. GPT's own paper names no number, that of GPT-2 does. Of DeepSeek-V3's parameters, 37 "
-        "billion work on any one piece. Often told otherwise: GPT-NeoX has rotary positions, not relative ones like T5."
-    )
+    yield from prose("first published is the")
 
 
 # --- who grew how large when -----------------------------------------------------------------------------------------
@@ -432,14 +386,10 @@ KINDS = {
 
 
 def timeline() -> Statements:
-    yield header("Ten years of growth")
+    yield from prose("ten years of growth")
     n_parameters = sum(w.size for w in weights().values())
     largest = max(millions for *_, millions, _, _ in SIZES) * 1_000_000
-    yield markdown(
-        "The oldest stands above. Click on a filled sign: it opens the lesson that teaches a part of that model. The "
-        f"largest has 671 billion parameters, {largest // n_parameters // 1000 * 1000:,} times as many as this app's "
-        "translator."
-    )
+    yield from prose("the oldest stands above", f"{largest // n_parameters // 1000 * 1000:,}")
     labels = [f"{date[:4]} {short(name)}" for date, name, *_ in SIZES]
     traces = []
     for kind, (colour, symbol) in KINDS.items():
@@ -464,8 +414,7 @@ def timeline() -> Statements:
             }
         )
     yield plot(
-        f"The parameters of {len(SIZES)} models of 2014 to 2024 on a log axis, and those of this app's translator as a "
-        "dotted line.",
+        prose.line("the parameters of models", len(SIZES)),
         traces,
         {
             "type": "log", "title": {"text": "parameters"}, "exponentformat": "power", "dtick": 1,

@@ -4,18 +4,15 @@ import math
 
 import numpy as np
 
+from tests.oracle.approved import Prose
 from tests.oracle.claims import (
     Series,
     bars,
     box,
-    caption,
     columns,
     flow,
-    fold,
-    latex,
     markdown,
     number,
-    question,
     segmented,
     table,
     toggle,
@@ -41,6 +38,8 @@ from tests.oracle.forward import Array, config, softmax
 from tests.oracle.page import READABLE, Page
 from tests.oracle.words import inline, text_of
 
+prose = Prose("scaled_dot_product")
+
 ANIMAL = "The animal didn't cross the street because it was too wide."
 TRAINED, BEFORE = "The trained model", "The same model before training"
 STATES = (
@@ -56,30 +55,7 @@ STEPS = {"1 QKᵀ": "products", "2 divided by √d_k": "scaled", "3 softmax": "w
 
 
 def idea(page: Page) -> Statements:
-    yield markdown(
-        "How well a :blue[**query**] fits a :orange[**key**] is one number, their **score**: the product of the two, "
-        "divided by $\\sqrt{d_k}$ ($d_k$ counts the numbers of a key). The **softmax** turns a row of "
-        "scores into shares that add up to 1. With these shares the :green[**values**] are mixed:"
-    )
-    yield latex(
-        r"\operatorname{Attention}(Q,K,V)=\operatorname{softmax}\!\left(\frac{QK^{\mathsf T}}{\sqrt{d_k}}\right)V"
-    )
-    yield fold("The formula in words")
-    yield markdown(
-        "Every piece asks a question (its query), holds up a label (its key) and carries content (its value). How "
-        "well a question matches a label decides how much of that content flows: a piece's new vector is the average "
-        "of all values, weighted by how well query and key match."
-    )
-    yield markdown(
-        "The queries, keys and values of a sentence are the rows of Q, K and V. QKᵀ holds the product of every query "
-        "with every key: number times number, all added up. The softmax takes e to each score and divides it by the "
-        "sum of these."
-    )
-    yield fold("A first example with round numbers: *Thinking Machines*")
-    yield markdown(
-        "*Thinking* asks. Its query meets the keys of both words, and the words' values are mixed by the shares that "
-        "come out. The function under *Code* has just computed these numbers."
-    )
+    yield from prose("how well a blue")
     products, words = np.array([112, 96]), ("Thinking", "Machines")
     scaled = products / 8
     shares = softmax(scaled)
@@ -101,10 +77,7 @@ def idea(page: Page) -> Statements:
         ],
     )
     yield bars(words, shares, "The share of each word")
-    yield caption(
-        f"The scores differ by 2, so the first share is e² = {number(shares[0] / shares[1], 2)} times the second: the "
-        "softmax turns differences into ratios."
-    )
+    yield from prose("the scores differ by", number(shares[0] / shares[1], 2))
 
 
 def chosen_head(page: Page) -> Head:
@@ -135,8 +108,7 @@ def see(page: Page) -> Statements:
         ),
     }[stage]
     yield from tensor_matrix(shown(page), title=f"{title} ({chosen.phrase})", how_to_read=how_to_read)
-    yield caption(f"Shapes: Q ({t}, {d_k}), K ({s}, {d_k}), V ({s}, {d_k}); scores and weights ({t}, {s}).")
-    yield fold("One row through the softmax: score, e to the score, share")
+    yield from prose("shapes q k v", t, d_k, s)
     yield from softmax_of_row(page, chosen, shown(page).cell[0])
 
 
@@ -144,10 +116,7 @@ def softmax_of_row(page: Page, chosen: Head, row: int) -> Statements:
     asks, answers = asks_and_answers(page, chosen.kind)
     scores = page.oracle[f"{chosen.path}.scores"][chosen.head, row]
     powers = np.exp(scores)
-    yield markdown(
-        f"Row {row + 1}, **{inline(asks[row].text)}**. e to a score is never negative, and it grows fast. Each is "
-        f"divided by the sum of all, {number(powers.sum())}."
-    )
+    yield from prose("row e to a", row + 1, inline(asks[row].text), number(powers.sum()))
     seen = [j for j in range(min(READABLE, len(answers))) if scores[j] > -np.inf]
     names = [answers[j].text for j in seen]
     for name, values in (
@@ -157,7 +126,7 @@ def softmax_of_row(page: Page, chosen: Head, row: int) -> Statements:
     ):
         yield markdown(name)
         yield bars(names, values[seen], f"{name}, for each piece", limit=np.abs(values[seen]).max())
-    yield caption("A negative score has no bar. The bars of each column have a scale of their own.")
+    yield from prose("a negative score has")
 
 
 def check(page: Page) -> Statements:
@@ -174,16 +143,12 @@ def do(page: Page) -> Statements:
     d_k = page.oracle[f"{chosen.path}.q"].shape[-1]
     yield from why_the_root(d_k)
     yield from without_the_scale(page, chosen)
-    yield fold("What attention costs, for short and long texts")
+    yield from prose("what attention costs for")
     yield from cost(page)
 
 
 def why_the_root(d_k: int) -> Statements:
-    yield markdown(
-        f"**Why the root?** A product of query and key is a sum of {d_k} terms. If each term has variance 1 and knows "
-        f"nothing of the others, the variances add up to {d_k}. A typical size is the root of the variance: √{d_k} = "
-        f"{math.isqrt(d_k)}. Tried with 10,000 pairs of random vectors of each length:"
-    )
+    yield from prose("why the root a", d_k, math.isqrt(d_k))
     random, sizes = np.random.default_rng(0), (4, 16, 64, 256)
     measured = []
     for size in sizes:
@@ -205,11 +170,7 @@ def why_the_root(d_k: int) -> Statements:
 
 
 def without_the_scale(page: Page, chosen: Head) -> Statements:
-    yield markdown(
-        "**What harm do large scores do?** The softmax gives nearly everything to one piece and is *saturated*: its "
-        "slope is near 0, and training learns by the slope. So look at the model *before* training. What the trained "
-        "one does without the scale says less: it has learned with it."
-    )
+    yield from prose("what harm do large")
     where, off = page.choice("scale_model", [TRAINED, BEFORE], TRAINED), page.switch("scale_off")
     yield segmented("Where", [TRAINED, BEFORE], where)
     yield toggle("Do not divide by √d_k", off)
@@ -232,11 +193,7 @@ def without_the_scale(page: Page, chosen: Head) -> Statements:
         ("steepest slope of the softmax", *(number((w - w**2).max(1).mean(), 3) for w in maps)),
     )
     n = maps[0].shape[1]
-    yield caption(
-        f"*Entropy* tells how evenly a row is spread: 0 bits when one piece gets everything, {number(math.log2(n), 2)} "
-        f"bits when all {n} get the same. The *slope* tells by how much a weight w changes when its score changes a "
-        "little: w · (1 − w), at most 0.25."
-    )
+    yield from prose("entropy tells how evenly", number(math.log2(n), 2), n)
     if off and where == TRAINED:
         other = text_of(page.translated(scale_off=True).labels)
         yield table(
@@ -245,10 +202,7 @@ def without_the_scale(page: Page, chosen: Head) -> Statements:
             ("without it", other or "(nothing)"),
         )
         d_k = page.oracle[f"{chosen.path}.q"].shape[-1]
-        yield caption(
-            f"Without the scale, the scores of the first layer are {math.isqrt(d_k)} times as large. What later layers "
-            "read has changed as well."
-        )
+        yield from prose("without the scale the", math.isqrt(d_k))
 
 
 def cost(page: Page) -> Statements:
@@ -269,11 +223,7 @@ def cost(page: Page) -> Statements:
         ("together", *(f"{n:,}" for n in together), number(together[1] / together[0], 2)),
         ("memory of the weights", *map(in_bytes, bytes_), "4.00"),
     )
-    yield caption(
-        f"Multiplications, with d = {d} and {h} heads; the weights of all heads, 4 bytes each. Only what grows with T² "
-        f"makes long texts costly: it outweighs the rest from T = 2d = {2 * d} on. This is why one writes O(T²·d) for "
-        "the two products."
-    )
+    yield from prose("multiplications with d and", d, h, 2 * d)
 
 
 def in_bytes(n: int) -> str:
@@ -285,23 +235,7 @@ def in_bytes(n: int) -> str:
 
 
 def predict(page: Page) -> Statements:
-    yield question(
-        "About attention, which of these are true?",
-        (
-            "The weights for input 2 use its key k₂ and all queries.",
-            "The weights for input 2 use its query q₂ and all keys.",
-            "Scaling brings the weights into [0, 1].",
-            "Scaling is there for numerical stability.",
-        ),
-        [1, 3],
-        "A row of weights belongs to one query, which meets every key. *Numerical stability* is the usual name for "
-        "what the scale is good for: it keeps the scores at a moderate size. Without it the softmax saturates: one "
-        "weight takes nearly all, the slope is nearly 0, and training hardly gets on.",
-        {
-            0: "It is the other way round: who asks brings the query; the keys belong to those that are looked at.",
-            2: "The softmax does that, with or without the scale.",
-        },
-    )
+    yield prose.question("about attention which of", [1, 3])
     chosen = chosen_head(page)
     asks, answers = asks_and_answers(page, chosen.kind)
     row = min(len(asks) - 1, len(asks) // 2)
@@ -316,15 +250,15 @@ def predict(page: Page) -> Statements:
     bare = page.reading(page.translation, scale_off=True)[f"{chosen.path}.weights"][chosen.head, row]
     right = 0 if bare.max() > weights.max() + 0.005 else 2 if bare.max() < weights.max() - 0.005 else 1
     wrong = {0: "Here it does not grow.", 1: "It moves by more than 0.005.", 2: "Here it does not shrink."}
-    yield question(
-        f"Suppose nothing is divided by √d_k, in the whole model. The largest weight in the row of **{name}** "
-        f"(row {row + 1}; {where}) will…",
-        ("grow towards 1", "stay as it is, within 0.005", "shrink"),
+    yield prose.question(
+        "suppose nothing is divided",
         right,
-        f"It was {number(weights.max())} and becomes {number(bare.max())}. Larger scores mean larger gaps between "
-        "them, and the softmax turns gaps into ratios. (The scale is off in every layer, so the scores themselves "
-        "change too; that is why a row may now and then go the other way.)",
-        {n: text for n, text in wrong.items() if n != right},
+        name,
+        row + 1,
+        where,
+        number(weights.max()),
+        number(bare.max()),
+        wrong={n: text for n, text in wrong.items() if n != right},
     )
 
 

@@ -5,16 +5,13 @@ import re
 
 import numpy as np
 
+from tests.oracle.approved import Prose
 from tests.oracle.claims import (
     button,
-    caption,
-    fold,
     head_grid,
-    latex,
     markdown,
     matrix,
     number,
-    question,
     segmented,
     select,
     table,
@@ -37,6 +34,8 @@ from tests.oracle.decode import german, translated
 from tests.oracle.forward import Array, Forward, config
 from tests.oracle.page import READABLE, Page
 from tests.oracle.words import inline, pieces, text_of, visible, words
+
+prose = Prose("self_attention")
 
 HIDE, IT, BANK = "Hide a piece", "What “it” means", "Two meanings of “bank”"
 WIDE = "The animal didn't cross the street because it was too wide."
@@ -64,14 +63,7 @@ def maps_of(oracle: Forward) -> Array:
 
 
 def idea(page: Page) -> Statements:
-    yield markdown(
-        "In *self*-attention a sentence asks itself. Each piece has a :blue[**query**], which says what it looks for, "
-        "a :orange[**key**], by which it is found, and a :green[**value**], which it hands over. All are made from the "
-        "same X, the vectors of the sentence's own pieces. Every piece may look at every piece, itself too, in one "
-        "step and at any distance. Put together:"
-    )
-    yield latex(r"\operatorname{softmax}\!\left(\frac{XW^Q\,(XW^K)^{\mathsf T}}{\sqrt{d_k}}\right)XW^V")
-    yield fold("The attentions of this model, side by side")
+    yield from prose("in self attention a")
     yield table(
         ("attention", "queries from", "keys and values from", "a row may look at", "lesson"),
         ("Encoder self-attention", "your sentence", "your sentence, the same vectors", "every piece", "this one"),
@@ -90,7 +82,7 @@ def idea(page: Page) -> Statements:
             "Encoder-decoder attention",
         ),
     )
-    yield caption("A recurrent network has none of these: it hands on what it has read from piece to piece.")
+    yield from prose("a recurrent network has")
 
 
 def first_cell(page: Page, chosen: Head) -> tuple[int, int] | None:
@@ -138,10 +130,7 @@ def see(page: Page) -> Statements:
     maps = [head for layer in layers for head in page.oracle[f"encoder.layers.{layer}.self_attn.weights"]]
     n_eos = len([one for one in maps if one.mean(0).argmax() == len(page.src) - 1])
     if n_eos:
-        yield caption(
-            f"Averaged over all rows, {n_eos} of {len(maps)} heads give most to <eos>, the end sign. Does the model "
-            "need it? Hide it under Do, and see what becomes of your translation."
-        )
+        yield from prose("averaged over all rows", n_eos, len(maps))
 
 
 def check(page: Page) -> Statements:
@@ -156,10 +145,7 @@ def do(page: Page) -> Statements:
 
 def hide(page: Page) -> Statements:
     chosen, n = chosen_head(page), len(page.src)
-    yield markdown(
-        "Hide a piece: none may look at it any more, in any layer of the encoder or the decoder. Its share goes to the "
-        "others, and the translation has to do without it."
-    )
+    yield from prose("hide a piece none")
     piece = page.count("hide", n, min(2, n - 1)) - 1
     options = [f"{at} {visible(one.text)}" for at, one in enumerate(page.src, 1)]
     yield select("Piece to hide", options, options[piece])
@@ -177,10 +163,7 @@ def hide(page: Page) -> Statements:
         instead="",
     )
     share = page.oracle[f"{chosen.path}.weights"][chosen.head, :, piece].mean()
-    yield caption(
-        f"Before, **{inline(name)}** got {number(share)} of a row on average in this head; now 0. It still has a row of "
-        "its own, and looks at the others."
-    )
+    yield from prose("before got of a", inline(name), number(share))
 
 
 def of_it(sentence: str, *others: str) -> list[Array]:
@@ -192,27 +175,17 @@ def of_it(sentence: str, *others: str) -> list[Array]:
 
 
 def what_it_means(page: Page) -> Statements:
-    yield markdown(
-        f"*{WIDE}* Streets are wide, so *it* is the street. Write *tired* in place of *wide*, and *it* is the animal. "
-        "Books like to show a head that has understood this: its weight moves from one word to the other. Does it here? "
-        "This model is small and learned from short everyday sentences."
-    )
+    yield from prose("streets are wide so", WIDE)
     noun = page.choice("noun", ["street", "animal"], "street")
     yield segmented("From “it” to", ["street", "animal"], noun)
     wide, tired = (of_it(sentence, "street", "animal", "it") for sentence in (WIDE, TIRED))
     winners = ["street" if shares[0].mean() > shares[1].mean() else "animal" for shares in (wide, tired)]
     if winners[0] == winners[1]:
-        yield markdown(
-            f"On average the {winners[0]} gets more **both times**, though the meaning has changed: **the weights do not "
-            "follow it**. A single picture of the first sentence might have looked like understanding."
-        )
+        yield from prose("on average the gets", winners[0])
     elif winners[0] == "street":
-        yield markdown(
-            "The larger share **changes over with the meaning**, from the street to the animal. Whether that is "
-            "understanding, the weights do not say."
-        )
+        yield from prose("the larger share changes")
     else:
-        yield markdown("The larger share changes over **the wrong way round**: the weights do not follow the meaning.")
+        yield from prose("the larger share changes over")
     layers, heads = wide[0].shape
     for shares, end in ((wide, "wide"), (tired, "tired")):
         yield matrix(
@@ -229,9 +202,7 @@ def what_it_means(page: Page) -> Statements:
         ("too wide", *(number(share.mean(), 3) for share in wide)),
         ("too tired", *(number(share.mean(), 3) for share in tired)),
     )
-    yield markdown(
-        "The German shows which one the model took: *sie* is the street (die Straße), *es* the animal (das Tier)."
-    )
+    yield from prose("the german shows which")
     yield table(
         ("too", "the model writes", "its pronoun is"),
         *(
@@ -239,12 +210,7 @@ def what_it_means(page: Page) -> Statements:
             for end, sentence, pronoun in (("wide", WIDE, "sie"), ("tired", TIRED, "es"))
         ),
     )
-    yield markdown(
-        "**Attention is not an explanation.** A weight says how much of a value flows in here, in this head of this "
-        "layer. It does not say why, nor what becomes of it: from the second layer on, each vector already holds "
-        "something of the others. To learn what matters, change something and look at the result, as you did here with "
-        "one word."
-    )
+    yield from prose("attention is not an")
     yield button("Look at “it” under See")
 
 
@@ -258,11 +224,7 @@ def states_of_bank(sentence: str) -> list[Array]:
 
 
 def two_banks(page: Page) -> Statements:
-    yield markdown(
-        f"The bank for money: *{MONEY[0]}* *{MONEY[1]}* The bank of a river: *{RIVER[0]}* *{RIVER[1]}* All four begin "
-        "with the same row of the embedding matrix. Then self-attention mixes in the neighbours. Do the two meanings "
-        "come apart?"
-    )
+    yield from prose("the bank for money", MONEY[0], MONEY[1], RIVER[0], RIVER[1])
     money, river = ([states_of_bank(sentence) for sentence in pair] for pair in (MONEY, RIVER))
 
     def cosines(pairs: list[tuple[list[Array], list[Array]]]) -> list[float]:
@@ -271,39 +233,35 @@ def two_banks(page: Page) -> Statements:
 
     same = cosines([(money[0], money[1]), (river[0], river[1])])
     other = cosines(list(itertools.product(money, river)))
-    yield markdown(
-        f"After the last layer the cosine is {number(same[-1], 2)} where the meaning is the same and "
-        f"{number(other[-1], 2)} where it is not. "
-        + (
-            "The vectors move apart as the sentences differ, hardly as the meanings do: this model **barely tells the "
-            "two banks apart**."
-            if same[-1] - other[-1] < 0.1
-            else "The meanings **come apart**: the vector of a word depends on its sentence."
-        )
+    yield from prose(
+        "after the last layer",
+        number(same[-1], 2),
+        number(other[-1], 2),
+        "The vectors move apart as the sentences differ, hardly as the meanings do: this model **barely tells the two banks apart**."
+        if same[-1] - other[-1] < 0.1
+        else "The meanings **come apart**: the vector of a word depends on its sentence.",
     )
     yield matrix(
         np.array([same, other]),
         ["same meaning", "other meaning"],
         ["embedding", *(f"after layer {n}" for n in range(1, len(same)))],
         title="How alike the vectors of “bank” are",
-        how_to_read="Cosine of the angle between two of them, averaged over the pairs: 1 is the same direction, 0 is a "
-        "right angle.",
+        how_to_read=prose.line("cosine of the angle"),
         describe="{row}, {column}: {value}",
         csv_name="cosines of bank",
         scale="signed",
         limit=1.0,
     )
     texts = german(MONEY[0]), german(RIVER[0])
-    yield markdown(
-        f"In German the money goes to *die Bank*, a river has *das Ufer*. The model writes: **{inline(texts[0])}** and "
-        f"**{inline(texts[1])}** "
-        + (
-            "It knows both."
-            if "Bank" in texts[0] and "Ufer" in texts[1]
-            else "It takes the river for a bank too (*Bank* is also a bench)."
-            if "Bank" in texts[0] and "Bank" in texts[1]
-            else "That is not what a person would write."
-        )
+    yield from prose(
+        "in german the money",
+        inline(texts[0]),
+        inline(texts[1]),
+        "It knows both."
+        if "Bank" in texts[0] and "Ufer" in texts[1]
+        else "It takes the river for a bank too (*Bank* is also a bench)."
+        if "Bank" in texts[0] and "Bank" in texts[1]
+        else "That is not what a person would write.",
     )
     yield button("Look at “bank” under See")
 
@@ -313,32 +271,28 @@ def predict(page: Page) -> Statements:
     weights = page.oracle[f"{chosen.path}.weights"]
     first = weights[chosen.head, 0]
     yield which_piece(
-        f"In layer {chosen.layer + 1}, head {chosen.head + 1}: what does the first piece, "
-        f"**{inline(page.src[0].text)}**, look at most?",
+        prose.line("in layer head what", chosen.layer + 1, chosen.head + 1, inline(page.src[0].text)),
         first,
         page.src,
         f"It gives it {number(first.max())} of its attention. Choose the cell in *See* to work it out.",
     )
     own = [float(np.mean([one[i, i] for i in range(len(one))])) for one in weights]
     most = own.index(max(own))
-    yield question(
-        f"In which head of layer {chosen.layer + 1} do the pieces look most at themselves, on average?",
-        [f"head {n}" for n in range(1, len(own) + 1)],
+    yield prose.question(
+        "in which head of",
         most,
-        f"That is the diagonal of a map. On average it is {number(own[most])} in head {most + 1}.",
-        {n: f"In head {n + 1} it is {number(share)}." for n, share in enumerate(own) if n != most},
+        chosen.layer + 1,
+        number(own[most]),
+        most + 1,
+        options=[f"head {n}" for n in range(1, len(own) + 1)],
+        wrong={n: f"In head {n + 1} it is {number(share)}." for n, share in enumerate(own) if n != most},
     )
     animal, street = of_it(WIDE, "animal", "street")
     more, n_heads = int((animal > street).sum()), animal.size
     right = 0 if not more else 1 if more < n_heads / 2 else 2
     wrong = {0: "Some do.", 1: f"It is {more}.", 2: "They are fewer."}
-    yield question(
-        f"*{WIDE}* In how many of the {n_heads} heads does *it* give the animal more than the street?",
-        ("in none", "in some, but fewer than half", "in half of them or more"),
-        right,
-        f"In {more} of {n_heads}. Before you call that understanding, write *tired* in place of *wide* and see whether "
-        "the weights follow: it is one of the trials under *Do*.",
-        {n: text for n, text in wrong.items() if n != right},
+    yield prose.question(
+        "in how many of", right, WIDE, n_heads, more, wrong={n: text for n, text in wrong.items() if n != right}
     )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from tests.oracle import bert, claims
+from tests.oracle.approved import Prose
 from tests.oracle.claims import chance, magnitude
 from tests.oracle.common import Shown, Statements, check_cell, code_part, shown_tensor, tensor_matrix
 from tests.oracle.decode import Ids, german
@@ -13,6 +14,8 @@ from tests.oracle.forward import SOS, Array, softmax, tidied
 from tests.oracle.language_models import entry, reading, text_of, text_on, tokenizer
 from tests.oracle.page import Page
 from tests.oracle.words import encoded, inline, pieces, visible
+
+prose = Prose("three_kinds")
 
 ENCODER, DECODER, BOTH = KINDS = ["Encoder alone", "Decoder alone", "Encoder and decoder"]
 END = "and nobody saw it."
@@ -58,22 +61,14 @@ def bold(id: int) -> str:
 
 
 def idea(page: Page) -> Statements:
-    yield claims.markdown(
-        "The Transformer of 2017 has an encoder and a decoder. Its heirs often keep one half. An **encoder alone** sees the "
-        "whole text at once. A **decoder alone** sees only what stands before. With **both**, the decoder also sees all of "
-        "another text. The picture shows both at work: the translator."
-    )
-    yield claims.fold("Who is who")
+    yield from prose("the transformer of has")
     yield claims.table(
         ("kind", "models", "learns by", "good for", "cannot"),
         (ENCODER, "BERT, RoBERTa, ALBERT", "naming masked words", "judging texts and words", "write by itself"),
         (DECODER, "GPT, CTRL", "naming the next word", "writing on", "use what comes later"),
         (BOTH, "the translator, MASS, BART, T5", "writing a text for a text", "translating, summing up", "–"),
     )
-    yield claims.caption(
-        "MASS, BART and T5 are first trained to restore a text from which words or phrases were taken. An encoder alone can "
-        "be given a part that writes, and a decoder's rows can be used to judge a text; neither was made for that."
-    )
+    yield from prose("mass bart and t")
 
 
 def kind_of(page: Page) -> str:
@@ -83,12 +78,12 @@ def kind_of(page: Page) -> str:
 def see(page: Page) -> Statements:
     ids, at = gap(page)
     texts, shares = [entry(id) for id in ids], chances(ids, at)
-    yield claims.markdown("**One text, three models: what does each put out?**")
+    yield from prose("one text three models")
     n_cut = len(tokenizer().encode(tidied(page.text), add_special_tokens=False).ids) - len(ids)
     options = [f"{n} {visible(text)}" for n, text in enumerate(texts, 1)]
     yield claims.select("A piece to ask for", options, options[at])
     if n_cut:
-        yield claims.info(f"BERT and GPT read the first {len(ids)} pieces of this text: the last {n_cut} are left out.")
+        yield from prose("bert and gpt read", len(ids), n_cut)
     yield claims.table(
         ("", "sees of your text", "puts out", "for your text"),
         (ENCODER, f"{at} before, {len(ids) - at - 1} behind", "guesses for a masked piece", guesses(shares[ENCODER])),
@@ -96,14 +91,11 @@ def see(page: Page) -> Statements:
         (BOTH, "all", "another text", page.translation or "(nothing)"),
     )
     one, other = (chance(shares[kind][ids[at]]) for kind in (ENCODER, DECODER))
-    yield claims.markdown(
-        f"The piece asked for is {bold(ids[at])}: the encoder alone gives it **{one}**, the decoder alone **{other}**."
-    )
-    yield claims.caption("The three are BERT, GPT and the translator, all small and trained for this app.")
+    yield from prose("the piece asked for", bold(ids[at]), one, other)
     kind = kind_of(page)
     yield claims.segmented("Kind", KINDS, kind)
     yield from mask(page, kind)
-    yield claims.caption(f"1: may see; hatched: hidden. Shown are the first {DRAWN} pieces of a text at most.")
+    yield from prose("may see hatched hidden", DRAWN)
 
 
 def mask(page: Page, kind: str) -> Statements:
@@ -121,10 +113,7 @@ def mask(page: Page, kind: str) -> Statements:
         names = [piece.text for piece in (*source, *target)]
         seen = np.tri(len(names), dtype=bool)
         seen[:, : len(source)] = True
-        says = (
-            "First the rows of your text: they see all of it. Then those of the translation: they see all of your text, and "
-            "of the translation what is written so far."
-        )
+        says = prose.line("first the rows of")
     yield claims.matrix(
         seen.astype(float),
         names,
@@ -172,16 +161,14 @@ def check(page: Page) -> Statements:
 
 def do(page: Page) -> Statements:
     ids, at = gap(page)
-    yield claims.markdown(
-        f"**Write another end.** It takes the place of all that stands behind {bold(ids[at])}. Which of the three notices?"
-    )
+    yield from prose("write another end it", bold(ids[at]))
     typed = page.state.get("three_end", END)
     yield claims.text_box("Another end", typed)
     end = typed[:300].strip()
     more = tokenizer().encode(end, add_special_tokens=False).ids if end else []
     other: Ids = (*ids[: at + 1], *more)[: bert.MOST]
     text = text_of(other)
-    yield claims.markdown(f"They read: **{inline(visible(text))}**")
+    yield from prose("they read", inline(visible(text)))
     before, after = chances(ids, at), chances(other, at)
     rows: Sequence[tuple[str, ...]] = [
         (kind, guesses(before[kind]), guesses(after[kind]), magnitude(change(before[kind], after[kind])))
@@ -193,10 +180,7 @@ def do(page: Page) -> Statements:
         *rows,
         (BOTH, *(one or "(nothing)" for one in translations), "–"),
     )
-    yield claims.caption(
-        "The largest difference between the probabilities of any piece at the place asked for. A decoder alone cannot "
-        "notice: what stands behind is hidden from that row."
-    )
+    yield from prose("the largest difference between")
 
 
 def change(one: Array, other: Array) -> float:
@@ -205,24 +189,18 @@ def change(one: Array, other: Array) -> float:
 
 
 def predict(page: Page) -> Statements:
-    yield claims.question(
-        "Which kind writes a text, piece by piece, while it sees the whole of another one?",
-        KINDS,
-        2,
-        "The encoder reads the one text, and the decoder looks at it at every step.",
-        {0: "It sees a whole text, but it writes none.", 1: "It writes, but it has no other text to look at."},
-    )
+    yield prose.question("which kind writes a", 2, options=KINDS)
     ids, at = gap(page)
     one, other = (shares[ids[at]] for shares in chances(ids, at).values())
     right = 0 if one >= other else 1
-    yield claims.question(
-        f"Ask both for {bold(ids[at])} (piece {at + 1}): BERT sees both sides of it, GPT the left side alone. Which of them "
-        "finds it likelier?",
-        ("BERT", "GPT"),
+    yield prose.question(
+        "ask both for piece",
         right,
-        f"BERT gives it {chance(one)}, GPT {chance(other)}. To see more is no promise: the two are other models, trained in "
-        "other ways.",
-        {1 - right: "It is the other way round."},
+        bold(ids[at]),
+        at + 1,
+        chance(one),
+        chance(other),
+        wrong={1 - right: "It is the other way round."},
     )
 
 

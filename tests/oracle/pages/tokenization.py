@@ -3,18 +3,14 @@
 import re
 from collections.abc import Sequence
 
+from tests.oracle.approved import Prose
 from tests.oracle.claims import (
     FillIn,
     button,
-    caption,
     cards,
     download,
-    fold,
-    info,
-    latex,
     markdown,
     plot,
-    question,
     slider,
     table,
     text_box,
@@ -29,6 +25,8 @@ from tests.oracle.page import READABLE, Page
 from tests.oracle.statement import Statement
 from tests.oracle.words import NAMES, encoded, entry, inline, raw, text_of, visible
 from tests.oracle.worked import Step, steps
+
+prose = Prose("tokenization")
 
 STATES = (
     {},
@@ -62,27 +60,8 @@ def hexadecimal(raw: bytes) -> str:
 def idea(page: Page) -> Statements:
     assert tokenizer().get_vocab_size() == VOCABULARY
     assert len(merges()) == N_MERGES
-    yield markdown(
-        "A network works with numbers. So your sentence is cut into words, and the words into **pieces** (also called "
-        f"*tokens*). Every piece has a number, its **id**: its place in a fixed list of {VOCABULARY:,} pieces, the "
-        "**vocabulary**."
-    )
-    yield latex(r"\text{sentence}\to\text{words}\to\text{pieces}\to\text{ids}")
-    yield fold("Where the list comes from")
-    yield markdown(
-        "Frequent words are one piece. A word that is not in the list falls apart into smaller pieces, in the end into "
-        "single **bytes** (the numbers 0 to 255 in which computers store text)."
-    )
-    yield markdown(
-        "The list was made before the model was trained. **Byte-pair encoding** read the training sentences as bytes and "
-        "joined the two neighbours that occurred most often, again and again. That made "
-        f"{N_MERGES:,} **merge rules**. A new sentence is cut by the same rules, in the same order."
-    )
-    yield markdown(
-        f"The ids go from 0 to {VOCABULARY - 1:,}. Three of them stand for no text: **<sos>** ({id_of('<sos>')}) starts a "
-        f"translation, **<eos>** ({id_of('<eos>')}) ends a sentence, and **<pad>** ({id_of('<pad>')}) fills up the "
-        "shorter of several sentences that are computed together."
-    )
+    yield from prose("a network works with", f"{VOCABULARY:,}", f"{N_MERGES:,}")
+    yield from prose("the ids go from", f"{VOCABULARY - 1:,}", id_of("<sos>"), id_of("<eos>"), id_of("<pad>"))
 
 
 def chosen(page: Page) -> int:
@@ -102,40 +81,32 @@ def see(page: Page) -> Statements:
             for p in page.src[:READABLE]
         ],
         title="Your sentence as the model gets it",
-        how_to_read="Each card: the piece (␣ is a space, which belongs to the piece after it), its bytes in "
-        "hexadecimal (base 16, 00 to FF), its id. A wider gap ends a word.",
+        how_to_read=prose.line("each card the piece"),
         selected=chosen(page),
         clickable=True,
     )
     if len(ids) > READABLE:
-        yield caption(f"Shown: the first {READABLE} of {len(ids)} pieces.")
-    yield markdown("**The ids, which are all that the model sees**")
+        yield from prose("shown the first of", READABLE, len(ids))
+    yield from prose("the ids which are")
     yield code_block(str(ids))
-    yield markdown("**And back**")
+    yield from prose("and back")
     yield code_block(visible(text))
     assert text == page.text  # byte-level pieces lose nothing
-    yield caption(
-        f"{len(page.text)} characters, {n_of(len(page.text.encode()), 'byte')}, {n_of(len(ids) - 1, 'piece')} and "
-        "<eos>. Turned back into text, the ids give exactly the text that was cut."
+    yield from prose(
+        "characters and eos turned", len(page.text), n_of(len(page.text.encode()), "byte"), n_of(len(ids) - 1, "piece")
     )
     if page.sentence != page.text and len(encoded(tidied(page.sentence))) <= MAX_PIECES:
-        yield caption(
-            "What you typed was tidied before it was cut, as the training text was: spaces in a row became one, "
-            "quotation marks straight, a letter and its accent one sign. That part does not come back."
-        )
+        yield from prose("what you typed was")
 
 
 def check(page: Page) -> Statements:
     id = page.src[chosen(page)].id
     done = of_entry(id)
-    yield markdown(f"**How did {name(id)} become {id}?** Choose another piece by a click, or with Tab and Enter.")
+    yield from prose("how did become choose", name(id), id)
     if id < 3:
-        yield markdown(
-            "This one stands for no text. It is added behind every sentence, so that the model sees where it ends. "
-            f"The vocabulary begins with {len(NAMES)} such marks, and their ids are 0 to {len(NAMES) - 1}."
-        )
+        yield from prose("this one stands for", len(NAMES), len(NAMES) - 1)
     else:
-        yield markdown(f"It starts as {n_of(len(raw(id)), 'byte')}: `{hexadecimal(raw(id))}`.")
+        yield from prose("it starts as", n_of(len(raw(id)), "byte"), hexadecimal(raw(id)))
         yield markdown(
             "\n".join(
                 f"{n}. Rule **{m.rank:,}** joins {shown(m.left)} and {shown(m.right)} into **{shown(m.joined)}**"
@@ -145,19 +116,14 @@ def check(page: Page) -> Statements:
         yield from steps(id_step(id, done))
         if len(done) > 1:
             part = done[-2]
-            yield markdown(f"Rule {part.rank:,} made **{shown(part.joined)}**. What is its id?")
+            yield from prose("rule made what is", f"{part.rank:,}", shown(part.joined))
             yield FillIn(f"3 + 256 + {part.rank} - 1", id_of(part.joined), whole=True)
     if done:
-        yield caption(
-            f"{len(done)} of the {N_MERGES:,} merge rules made this piece. Rule 1 joins the pair of neighbours that the "
-            "training text had most often. Then all pairs were counted anew: rule 2 joins the pair that was most "
-            "frequent by then, and so on."
-        )
-    yield fold("Compute it yourself")
-    yield markdown("Download the model's own tokenizer, then run these lines in Python (`pip install tokenizers`).")
+        yield from prose("of the merge rules", len(done), f"{N_MERGES:,}")
+    yield from prose("compute it yourself")
     yield download("tokenizer.json")
     yield code_block(snippet(page.text, id, done))
-    yield caption("The file writes every byte as one visible sign; Ġ is the space.")
+    yield from prose("the file writes every")
 
 
 def id_step(id: int, done: Sequence[Merge]) -> Step:
@@ -167,8 +133,7 @@ def id_step(id: int, done: Sequence[Merge]) -> Step:
     rank = done[-1].rank
     assert 3 + 256 + rank - 1 == id
     return Step(
-        f"Rule {rank:,} made this piece. The vocabulary begins with 3 marks and 256 bytes; then comes one new piece for "
-        "each rule. Ids count from 0, rules from 1, so 1 is taken away.",
+        prose.line("rule made this piece", f"{rank:,}"),
         f"3 + 256 + {rank} - 1 = {id}",
     )
 
@@ -199,11 +164,11 @@ def hardest_word(page: Page) -> str:
 
 
 def do(page: Page) -> Statements:
-    yield fold("Merge by merge")
+    yield from prose("merge by merge")
     yield from build_a_word(page)
-    yield fold("Five ways to cut")
+    yield from prose("five ways to cut")
     yield from five_cuts(page)
-    yield fold("Vocabulary size")
+    yield from prose("vocabulary size")
     yield from size_and_length(page)
 
 
@@ -214,13 +179,11 @@ def build_a_word(page: Page) -> Statements:
     done = replay(several[0])
     yield text_box("A word of yours", typed, placeholder=f"empty: “{visible(hardest[:40])}” of your sentence")
     if len(word) > 40:
-        yield caption("Shown: the first word, and of it no more than 40 characters.")
+        yield from prose("shown the first word")
     elif len(several) > 1:
-        yield caption("Merging never crosses the end of a word, so this shows the first word only.")
+        yield from prose("merging never crosses the")
     elif done:
-        yield caption(
-            "Move the slider to the left to take merges back, down to the bytes, and to the right to redo them."
-        )
+        yield from prose("move the slider to")
     if not done:
         yield symbols(several[0], (), title="No merge rule fits here: the bytes are the pieces")
         return
@@ -240,7 +203,7 @@ def build_a_word(page: Page) -> Statements:
         )
     else:
         yield symbols(several[0], (), title="Before any merge", how_to_read=how)
-        yield info("Move the slider to 1 to see the first merge.")
+        yield from prose("move the slider to to")
     yield from numbers_of_figure(
         ("Merge", "Rule", "Joins", "Pieces left", "Done"),
         *(
@@ -291,7 +254,7 @@ def five_cuts(page: Page) -> Statements:
     ):
         yield button(label, help=example)
     if len(whole) > 200:
-        yield caption("Shown: the first 200 characters.")
+        yield from prose("shown the first characters")
     cuts = five_ways(text)
     yield table(
         ("Method", "How it cuts", "This text, cut"), *((c.method, HOW[c.method], listed(c.pieces)) for c in cuts)
@@ -308,28 +271,17 @@ def five_cuts(page: Page) -> Statements:
             for c in cuts
         ),
     )
-    yield caption(
-        "All five learned from the same sentences. <unk> stands for what a vocabulary does not have: that part of the "
-        "text is lost. Words and WordPiece do not note where a space was. When they put the pieces together again, they "
-        "set a space between any two words or marks. Byte-pair encoding always has a piece, because its smallest ones "
-        "are the 256 bytes."
-    )
+    yield from prose("all five learned from")
 
 
 def size_and_length(page: Page) -> Statements:
     curve = lengths((tidied(page.state.get("text", "")) or page.text)[:200])
     (_, most), (_, least) = curve[0], curve[-1]
-    yield markdown(
-        "A larger vocabulary makes the sequence shorter. The text is the one under *Five ways to cut*. With no "
-        f"merge it is {n_of(most, 'piece')} long, one for each byte (and one for the space in front). With all "
-        f"{N_MERGES:,} merges it is {least}. Every merge costs one row in the vocabulary. The line below is this text, "
-        "cut with only the first merges known."
-    )
+    yield from prose("a larger vocabulary makes", n_of(most, "piece"), f"{N_MERGES:,}", least)
     sizes, pieces = [259 + n for n, _ in curve], [length for _, length in curve]
     blue = "#0072B2"
     yield plot(
-        f"A line that falls in steps from {n_of(most, 'piece')} with 259 entries in the vocabulary to "
-        f"{n_of(least, 'piece')} with 8,000.",
+        prose.line("a line that falls", n_of(most, "piece"), n_of(least, "piece")),
         [
             {
                 "type": "scatter",
@@ -370,18 +322,16 @@ def predict(page: Page) -> Statements:
         for case, other in ((str.lower, str.upper), (str.upper, str.lower))
     )
     both = f"It has {n_of(len(now), 'piece')} as it stands and {len(loud)} in capitals."
-    yield question(
-        f"Your sentence has {n_of(len(now), 'piece')}. Written in CAPITALS it has…",
-        ("fewer", "just as many", "more"),
+    yield prose.question(
+        "your sentence has written",
         1 + (len(loud) > len(now)) - (len(loud) < len(now)),
-        f"In capitals it has {n_of(len(loud), 'piece')}: {listed([entry(id) for id in loud])}. Capital letters are "
-        f"other bytes than small ones, so other merge rules apply. Of the {N_MERGES:,} pieces that the rules made, "
-        f"{small:,} are two or more small letters and {capital:,} are two or more capitals.",
-        {
-            0: f"Capitals do not make it shorter. {both}",
-            1: f"The letters are the same to you, but not to the model. {both}",
-            2: f"Capitals do not always cost more. {both}",
-        },
+        n_of(len(now), "piece"),
+        n_of(len(loud), "piece"),
+        listed([entry(id) for id in loud]),
+        f"{N_MERGES:,}",
+        f"{small:,}",
+        f"{capital:,}",
+        both,
     )
     words = dict.fromkeys(
         ("because", "apple", "sunflowers", "xylophone", "Saturday", "Straße", hardest_word(page)[:40])
@@ -391,29 +341,23 @@ def predict(page: Page) -> Statements:
     best = next(word for word in counts if counts[word] == most)
     # What ties with the right one is not offered.
     options = [word for word in counts if word == best or counts[word] < most]
-    yield question(
-        "Which of these words falls into the most pieces?",
-        [inline(word) for word in options],
+    yield prose.question(
+        "which of these words",
         options.index(best),
-        f"Pieces: {', '.join(f'{inline(word)} {counts[word]}' for word in options)}. Length alone does not decide. "
-        "There is a piece for letters that often stood together in the training text.",
-        {
+        ", ".join(f"{inline(word)} {counts[word]}" for word in options),
+        options=[inline(word) for word in options],
+        wrong={
             n: f"{inline(word)} has {n_of(counts[word], 'piece')}: {listed([entry(id) for id in encoded(word)])}."
             for n, word in enumerate(options)
         },
     )
     ids = encoded("blorptangle")
-    yield question(
-        "The word *blorptangle* was made up for this question. How many pieces does the model make of it?",
-        ("1, which means “unknown”", str(len(ids)), "11, one for each letter"),
+    yield prose.question(
+        "the word blorptangle was",
         1,
-        f"It gets {n_of(len(ids), 'piece')}, each with its id: {' · '.join(f'{name(id)} ({id})' for id in ids)}. Put "
-        "together they are “blorptangle” again.",
-        {
-            0: "This vocabulary has no such piece, and needs none: any text is bytes, and every byte is a piece.",
-            2: "It starts as 12 bytes, 11 letters and a space in front. But some of these letters often stood together "
-            "in other words, so rules join them.",
-        },
+        n_of(len(ids), "piece"),
+        " · ".join(f"{name(id)} ({id})" for id in ids),
+        options=("1, which means “unknown”", str(len(ids)), "11, one for each letter"),
     )
 
 

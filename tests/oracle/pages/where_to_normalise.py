@@ -3,6 +3,7 @@
 import numpy as np
 
 from tests.oracle import claims
+from tests.oracle.approved import Prose
 from tests.oracle.claims import number
 from tests.oracle.common import (
     Shown,
@@ -19,6 +20,8 @@ from tests.oracle.page import Page
 from tests.oracle.siblings import two_siblings
 from tests.oracle.variants import Variant, norm_reads, per_word, per_word_rms, rewritten, variant
 from tests.oracle.words import inline, text_of
+
+prose = Prose("where_to_normalise")
 
 LONG = " ".join(["The animal didn't cross the street because it was too wide."] * 4)
 NORMS = {"LayerNorm": "layer", "RMSNorm": "rms"}
@@ -68,13 +71,7 @@ def other(page: Page) -> Variant:
 
 
 def idea(page: Page) -> Statements:
-    yield claims.markdown(
-        "Attention and feed-forward are *sub-layers*. What comes in also runs past them, as the *stream*; the two are "
-        "added. A **norm** brings a row of numbers to one scale. It may stand **after** the sum, as in 2017, or "
-        "**before** the sub-layer, as in most models since; at both ends of the sub-layer; or the stream may count for "
-        "more in the sum. The norm itself may be simpler: RMSNorm does not subtract the mean."
-    )
-    yield claims.fold("The four places")
+    yield from prose("attention and feed-forward are")
     yield claims.table(
         ("Place", "Formula", "Used by"),
         ("Post-norm", r"$\operatorname{Norm}(x+\operatorname{Sublayer}(x))$", "the original Transformer; this model"),
@@ -82,17 +79,7 @@ def idea(page: Page) -> Statements:
         ("Sandwich", r"$x+\operatorname{Norm}(\operatorname{Sublayer}(\operatorname{Norm}(x)))$", "CogView"),
         ("DeepNorm", r"$\operatorname{LayerNorm}(\alpha x+\operatorname{Sublayer}(x))$", "DeepNet, with 1,000 layers"),
     )
-    yield claims.caption("α is above 1 and grows with the depth. DeepNorm also begins with smaller weights.")
-    yield claims.fold("The two norms")
-    yield claims.latex(
-        r"\begin{aligned}\operatorname{LayerNorm}(x)_i&=\gamma_i\,\frac{x_i-\mu}{\sqrt{\sigma^2+\varepsilon}}"
-        r"+\beta_i\\\operatorname{RMSNorm}(x)_i&=\gamma_i\,\frac{x_i}{\sqrt{\tfrac1d\sum_j x_j^2+\varepsilon}}"
-        r"\end{aligned}"
-    )
-    yield claims.caption(
-        "μ is the mean of the row and σ² its variance. One divides by σ, the root of the variance; some slides have the "
-        "root of σ. RMS is the root of the mean square; RMSNorm has no β. ε = 0.00001 keeps us from dividing by 0."
-    )
+    yield from prose("is above and grows")
 
 
 def label(page: Page) -> str:
@@ -130,10 +117,8 @@ def see(page: Page) -> Statements:
     )
     one, two = (rows[name][0] for name in NORMS)
     along = one @ two / np.sqrt((one @ one) * (two @ two))
-    yield claims.caption(
-        f"The row of **{inline(page.src[view.cell[0]].text)}**. LayerNorm makes the mean 0 and the deviation 1, RMSNorm "
-        f"the RMS 1. The two results differ by at most **{number(abs(one - two).max(), 3)}** in a dimension; their "
-        f"cosine is **{number(along, 4)}**."
+    yield from prose(
+        "the row of layernorm", inline(page.src[view.cell[0]].text), number(abs(one - two).max(), 3), number(along, 4)
     )
 
 
@@ -147,32 +132,27 @@ def percent(share: float) -> str:
 
 def do(page: Page) -> Statements:
     yield from deep_stack(page)
-    yield claims.subheader("Exchange one norm of the trained model")
+    yield from prose("exchange one norm of")
     most, labels = len(page.labels) + LOST, page.oracle.labels
     before, later = (
         softmax(one["logits"])[np.arange(len(labels)), labels].mean() for one in (page.oracle, other(page))
     )
     anew = rewritten(page, most, **kinds(page))
-    yield claims.markdown(
-        f"The chosen Add & Norm becomes **{place(page)} with {norm(page)}**, with the γ it has learned and no training. "
-        f"The mean probability of the translation's pieces goes from **{number(before)}** to **{number(later)}**. The "
-        f"translation was **{inline(page.translation or '(nothing)')}** Now it is "
-        f"**{inline(text_of(list(anew)) or '(nothing)')}**"
-        + ("" if anew[-1:] == (EOS,) else f" (cut after {most} pieces)")
-    )
-    yield claims.caption(
-        "The model was trained with post-norm and LayerNorm; another norm would have led to other weights."
+    yield from prose(
+        "the chosen add norm",
+        place(page),
+        norm(page),
+        number(before),
+        number(later),
+        inline(page.translation or "(nothing)"),
+        inline(text_of(list(anew)) or "(nothing)"),
+        "" if anew[-1:] == (EOS,) else f" (cut after {most} pieces)",
     )
     yield from two_siblings(page, "norm")
 
 
 def deep_stack(page: Page) -> Statements:
-    yield claims.subheader("A deep stack before training")
-    yield claims.markdown(
-        "Encoder layers with random weights, the same at all four places; DeepNorm makes some of them smaller. The "
-        "*gradient* of a layer says how the loss changes with its weights, and a step of training moves the weights "
-        "against it. How long is the gradient, and how far does **one step** move what the stack puts out?"
-    )
+    yield from prose("a deep stack before")
     depth, draw = page.count("places_depth", DEEPEST, DEEPEST), page.count("places_draw", 3, 1)
     rate = page.choice("places_rate", RATES, RATES[1])
     yield claims.slider("Layers", 2.0, DEEPEST, depth)
@@ -186,12 +166,16 @@ def deep_stack(page: Page) -> Statements:
         ("#CC79A7", "dashdot", "x"),
     )
     yield claims.plot(
-        f"The length of the gradient of each of {depth} layers, for four places of the norm: "
-        + ", ".join(
-            f"{name} {number(sizes[0], 0)} at the first and {number(sizes[-1], 0)} at the last"
-            for name, (sizes, _) in runs.items()
-        )
-        + ".",
+        prose.line(
+            "the length of the",
+            depth,
+            ", ".join(
+                (
+                    f"{name} {number(sizes[0], 0)} at the first and {number(sizes[-1], 0)} at the last"
+                    for name, (sizes, _) in runs.items()
+                )
+            ),
+        ),
         [
             {
                 "type": "scatter",
@@ -212,11 +196,11 @@ def deep_stack(page: Page) -> Statements:
         ("place", "gradient, layer 1", f"gradient, layer {depth}", "one step moves the output by"),
         *((name, number(sizes[0], 0), number(sizes[-1], 0), percent(moved)) for name, (sizes, moved) in runs.items()),
     )
-    yield claims.caption(
-        "How far the output moves is a share of its own length. In a post-norm stack of 2 layers this step moves it by "
-        f"{percent(place_run('Post-norm', 2, float(rate), draw - 1)[1])}, in one of {depth} by "
-        f"{percent(runs['Post-norm'][1])}. A **warm-up** begins training with steps so small that little moves, "
-        "which deep post-norm stacks need (Xiong et al. 2020). Choose a step a tenth as large and read the row again."
+    yield from prose(
+        "how far the output",
+        percent(place_run("Post-norm", 2, float(rate), draw - 1)[1]),
+        depth,
+        percent(runs["Post-norm"][1]),
     )
     yield from numbers_of_figure(
         ("layer", *runs),
@@ -226,24 +210,27 @@ def deep_stack(page: Page) -> Statements:
 
 def predict(page: Page) -> Statements:
     row = np.array([[1.0, 3.0]])
-    yield claims.question(
-        "RMSNorm divides a row by its root mean square. (γ, a learned factor, is 1 here.) What does it make of the row "
-        "(1, 3)?",
-        [f"({number(a, 2)}, {number(b, 2)})" for a, b in (per_word(row)[0], per_word_rms(row)[0], row[0] / row.sum())],
+    yield prose.question(
+        "rmsnorm divides a row",
         1,
-        "The squares are 1 and 9, their mean is 5, and both numbers are divided by √5 = 2.24.",
-        {0: "That is LayerNorm: it takes the mean, 2, off first.", 2: "That divides by the sum of the row."},
+        options=[
+            f"({number(a, 2)}, {number(b, 2)})" for a, b in (per_word(row)[0], per_word_rms(row)[0], row[0] / row.sum())
+        ],
     )
     moved = {name: place_run(name, DEEPEST, float(RATES[1]), 0)[1] for name in PLACES}
     options = ("Post-norm", "Pre-norm", "DeepNorm")
     right = int(np.argmax([moved[name] for name in options]))
-    yield claims.question(
-        f"Three stacks of {DEEPEST} layers have random weights. Each takes one step of training, of the same size. In "
-        "which does the output move furthest?",
-        options,
+    yield prose.question(
+        "three stacks of layers",
         right,
-        ", ".join(f"{name} {percent(share)}" for name, share in moved.items()) + " of the output's own length.",
-        {n: f"There it moves by {percent(moved[name])} of its length." for n, name in enumerate(options) if n != right},
+        DEEPEST,
+        ", ".join((f"{name} {percent(share)}" for name, share in moved.items())),
+        options=options,
+        wrong={
+            n: f"There it moves by {percent(moved[name])} of its length."
+            for n, name in enumerate(options)
+            if n != right
+        },
     )
     few, many = place_run("Post-norm", 2, float(RATES[1]), 0)[1], moved["Post-norm"]
     right = 0 if many < 2 * few else 1 if many <= 10 * few else 2
@@ -252,12 +239,14 @@ def predict(page: Page) -> Statements:
         f"10 times as far would be {percent(10 * few)}.",
         f"More than 10 times as far would be above {percent(10 * few)}.",
     )
-    yield claims.question(
-        f"A post-norm stack has {DEEPEST} layers in place of 2. How far does the same step move its output?",
-        ("less than twice as far", "2 to 10 times as far", "more than 10 times as far"),
+    yield prose.question(
+        "a post-norm stack has",
         right,
-        f"By {percent(many)} in place of {percent(few)} of its length: {number(many / few, 0)} times as far.",
-        {n: text for n, text in enumerate(says) if n != right},
+        DEEPEST,
+        percent(many),
+        percent(few),
+        number(many / few, 0),
+        wrong={n: text for n, text in enumerate(says) if n != right},
     )
 
 

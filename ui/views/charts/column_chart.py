@@ -1,6 +1,6 @@
 """Numbers side by side, as columns: plain HTML, so that it is there at once, where a chart is drawn twice over."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,6 +8,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from ui.text import in_html, number, piece
+from ui.views.charts.tables import numbers_of_figure
 
 LABEL_LENGTH = 14  # characters of a label that are shown
 _FLAT = 44  # letters that may stand side by side below the columns: what a phone has room for
@@ -36,12 +37,20 @@ class Series:
 
 
 def column_chart(
-    labels: Sequence[str], series: Sequence[Series], *, alt: str, axis: str, limit: float | None = None
+    labels: Sequence[str],
+    series: Sequence[Series],
+    *,
+    alt: str,
+    axis: str,
+    limit: float | None = None,
+    labelled: str = "",
+    write: Callable[[float], str] = number,
 ) -> None:
-    """Up to three numbers side by side above each of N labels.
+    """Up to three numbers side by side above each of N labels; with a name for the labels, a table of them below.
 
     Args: labels: any text, never taken for HTML, cut if long; alt: what the columns are, for a screen reader;
-          axis: what the numbers are; limit: the upper end of their scale, by default the largest number
+          axis: what the numbers are; limit: the upper end of their scale, by default the largest number;
+          labelled: what the labels are, at the head of the table; write: how its numbers are written
     """
     high = float(limit or max(one.highs.max(initial=0) for one in series)) or 1.0
     low = float(min(one.lows.min(initial=0) for one in series))
@@ -74,6 +83,9 @@ def column_chart(
         f' style="--of:{len(series)};--room:{room:.2f}rem"><figcaption>{in_html(axis)} {legend}</figcaption>'
         f"<div>{lines}<ol>{body}</ol></div></figure>"
     )
+    if labelled:
+        rows = [(label, *(write(float(one.values[n])) for one in series)) for n, label in enumerate(labels)]
+        numbers_of_figure((labelled, *(one.name for one in series)), rows)
 
 
 def _cut(label: str) -> str:
