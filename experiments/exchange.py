@@ -18,9 +18,9 @@ from model.config import ModelConfig
 from model.decoding.strategies import Greedy
 from model.files.loaded_model import Array, LoadedModel, load_model, model_names
 from model.kept import kept
-from model.norms import RMSNorm
 from model.parts.attention import MultiHeadAttention
 from model.parts.feed_forward import GatedFeedForward
+from model.parts.norms import RMSNorm
 from model.parts.positions import N_BUCKETS, Alibi, Positions, RelativeBias, Rotary
 from model.parts.residual import deep_norm_constants
 from model.trace import Trace, trace

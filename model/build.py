@@ -11,11 +11,11 @@ from model.families.encoder_decoder import EncoderDecoder
 from model.families.encoder_only import EncoderOnly, MaskedTokenHead, NextSentenceHead
 from model.families.in_context import InContext, InContextConfig
 from model.families.network import Network
-from model.norms import RMSNorm
 from model.parts.attention import MultiHeadAttention
 from model.parts.embedding import SegmentEmbedding, TokenEmbedding, UnscaledEmbedding
 from model.parts.feed_forward import FeedForward, GatedFeedForward
 from model.parts.layers import DecoderLayer, EncoderLayer
+from model.parts.norms import RMSNorm
 from model.parts.positions import Alibi, Learned, Positions, RelativeBias, Rotary, Sinusoidal
 from model.parts.residual import DeepNorm, PostNorm, PreNorm, SandwichNorm, deep_norm_constants, single_stack_constants
 from model.parts.stacks import Decoder, Encoder

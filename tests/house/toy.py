@@ -13,12 +13,12 @@ from model.families.network import Inputs, Network
 from model.files.device import Device
 from model.files.loaded_model import LoadedModel
 from model.files.model_card import About
-from model.norms import RMSNorm
 from model.parts.attention import MultiHeadAttention
 from model.parts.embedding import TokenEmbedding
 from model.parts.feed_forward import GatedFeedForward
 from model.parts.layers import EncoderLayer, Memory
 from model.parts.masks import causal_mask
+from model.parts.norms import RMSNorm
 from model.parts.positions import Positions, Rotary
 from model.parts.residual import PreNorm
 from model.parts.stacks import Encoder

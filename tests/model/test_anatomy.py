@@ -13,10 +13,10 @@ from model.anatomy.structure import Anatomy, Attention, Made
 from model.families.encoder_decoder import EncoderDecoder
 from model.families.readers import load_readers
 from model.files.load_special_models import loaded_in_context
-from model.norms import RMSNorm
 from model.parts.attention import MultiHeadAttention
 from model.parts.feed_forward import FeedForward, GatedFeedForward
 from model.parts.layers import EncoderLayer
+from model.parts.norms import RMSNorm
 from model.parts.residual import DescribedSubLayer, PostNorm, PreNorm, SandwichNorm
 from model.tap import Recorder
 from tests.family import FAMILY, small

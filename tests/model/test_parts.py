@@ -14,9 +14,9 @@ from model.build import build_model
 from model.config import CHOICES, ModelConfig
 from model.decoding.strategies import Beam, Greedy, NextToken, decoding_steps
 from model.families.encoder_decoder import EncoderDecoder
-from model.interventions import Block, Interventions
-from model.norms import RMSNorm
+from model.interventions import Interventions
 from model.parts.layers import Memory
+from model.parts.norms import RMSNorm
 from model.parts.positions import RelativeBias
 from model.tap import Recorder
 from model.text.tokenizer import Tokenizer

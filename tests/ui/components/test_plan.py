@@ -17,11 +17,11 @@ from model.families.encoder_decoder import EncoderDecoder
 from model.files.device import Device
 from model.files.loaded_model import LoadedModel, load_model
 from model.files.model_card import About
-from model.norms import RMSNorm
 from model.parts.attention import MultiHeadAttention
 from model.parts.embedding import TokenEmbedding
 from model.parts.feed_forward import FeedForward
 from model.parts.layers import DecoderLayer, EncoderLayer
+from model.parts.norms import RMSNorm
 from model.parts.positions import Positions, Rotary, Sinusoidal
 from model.parts.residual import PostNorm, PreNorm, SandwichNorm
 from model.parts.stacks import Decoder, Encoder
