@@ -7,10 +7,10 @@ import asyncio
 import itertools
 from statistics import mean
 
-from benchmarks.report import Figure, report
-from benchmarks.sentences import sentences
-from benchmarks.serving import serve
-from benchmarks.visitor import visitor
+from benchmarks.kit.report import Figure, report
+from benchmarks.kit.sentences import sentences
+from benchmarks.kit.serving import serve
+from benchmarks.kit.visitor import visitor
 
 WORDS, BAR_KB = 8, 120
 SENTENCES = 20

@@ -10,7 +10,7 @@ from typing import Any, Generic, ParamSpec, TypeVar
 import numpy as np
 from torch import Tensor, nn
 
-from model.loaded import LoadedModel
+from model.files.loaded_model import LoadedModel
 
 SHARED_BYTES = 64 * 2**20  # for what functions under `kept` return, all together
 

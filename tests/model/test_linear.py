@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn import functional
 from torch.testing import assert_close
 
-from model.linear import Linear, has_product, times_transposed
+from model.parts.fp16_matmul import Linear, has_product, times_transposed
 
 D, K = 13, 31
 
@@ -21,8 +21,8 @@ def test_this_torch_still_has_the_product_with_16_bits() -> None:
     missing = [name for name in names if not hasattr(torch, name)]
     assert not missing, (
         f"torch {torch.__version__} lacks {', '.join(missing)}: every product would read 32 bits and take up to twice "
-        "as long. Keep the version that requirements.txt pins, or write times_transposed of model/linear.py for what "
-        "replaces it, and measure again: python -m benchmarks.peers"
+        "as long. Keep the version that requirements.txt pins, or write times_transposed of "
+        "model/parts/fp16_matmul.py for what replaces it, and measure again: python -m benchmarks.peers"
     )
 
 

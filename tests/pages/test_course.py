@@ -9,8 +9,8 @@ from types import FrameType
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from model import readers
-from model.checkpoint import CheckpointError
+from model.families import readers
+from model.files.checkpoint import CheckpointError
 from tests.course import LESSONS
 from tests.pages.kit import ROOT, ROUTER, assert_sound, elements, go_to, markdown, notices, opened
 from ui.course.lesson import Lesson

@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from model.decoding import Beam
+from model.decoding.strategies import Beam
+from model.files.loaded_model import LoadedModel, load_model
 from model.interventions import Head, Interventions
 from model.kept import Kept, kept
-from model.loaded import LoadedModel, load_model
 from ui import engine
 
 

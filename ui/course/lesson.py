@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 from streamlit.navigation.page import Page
 
-from model.loaded import LoadedModel
+from model.files.loaded_model import LoadedModel
 from model.trace import Trace
 from ui.components.stage.near import View
 from ui.course.quiz import Ask
