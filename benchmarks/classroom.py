@@ -19,7 +19,7 @@ from benchmarks.load import Answers, crowd, figures
 
 VISITORS = 100
 SECONDS = 60.0
-PAUSE = (4.5, 5.5)  # seconds from one sentence to the next
+EVERY = 5.0  # seconds from one sentence to the next, a tenth more or less
 WARM = 10, 40.0, (0.5, 1.0)  # visitors, seconds and pauses that fill the caches first
 LOOK_SECONDS = 5.0  # from one look at the memory to the next
 VISITOR_BAR_MB = 5
@@ -53,25 +53,25 @@ class _Processes:
 
 
 async def _class(
-    server: Server, processes: _Processes, new: Iterator[str], n: int, seconds: float
+    server: Server, processes: _Processes, new: Iterator[str], n: int, seconds: float, every: float
 ) -> tuple[Answers, float, list[float]]:
     """What the learners typed and got, the seconds it took, and the memory of the app from time to time."""
     cookies, memory = [cookies_of(server.url) for _ in range(n)], []
-    work = asyncio.ensure_future(crowd(server.stream, cookies, new, seconds, PAUSE))
+    work = asyncio.ensure_future(crowd(server.stream, cookies, new, seconds, (0.9 * every, 1.1 * every)))
     while not work.done():
         await asyncio.wait([work], timeout=LOOK_SECONDS)
         memory.append(processes.memory_mb())
     return *(await work), memory
 
 
-def measure(n: int = VISITORS, seconds: float = SECONDS) -> list[Figure]:
+def measure(n: int = VISITORS, seconds: float = SECONDS, every: float = EVERY) -> list[Figure]:
     with serve_many(os.cpu_count() or 1) as server:
         processes, new = _Processes(server), sentences(seed=100)
         few, warm_seconds, often = WARM
         cookies = [cookies_of(server.url) for _ in range(few)]
         asyncio.run(crowd(server.stream, cookies, new, warm_seconds, often))
         before, used = processes.memory_mb(), processes.seconds()
-        answers, took, memory = asyncio.run(_class(server, processes, new, n, seconds))
+        answers, took, memory = asyncio.run(_class(server, processes, new, n, seconds, every))
         spent = [now - then for now, then in zip(processes.seconds(), used, strict=True)]
     return figures_of(n, answers, took, spent, before, memory)
 
@@ -99,5 +99,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m benchmarks.classroom", description=__doc__.splitlines()[0])
     parser.add_argument("--visitors", type=int, default=VISITORS)
     parser.add_argument("--seconds", type=float, default=SECONDS)
+    parser.add_argument("--every", type=float, default=EVERY, help="seconds from one sentence to the next")
     given = parser.parse_args()
-    report(measure(given.visitors, max(given.seconds, 4 * LOOK_SECONDS)))
+    report(measure(given.visitors, max(given.seconds, 4 * LOOK_SECONDS), given.every))

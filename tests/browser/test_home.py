@@ -1,5 +1,6 @@
 """The home page as a learner uses it, in a real Chromium."""
 
+import asyncio
 import re
 from collections.abc import Callable, Iterator
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -7,6 +8,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from benchmarks.answers import BAR_KB, sizes
 from tests.browser.conftest import ROOT, offline, served
 from tests.browser.kit import axe_faults, lasting, settled, sideways
 from tests.course import LESSONS
@@ -308,3 +310,10 @@ def test_a_walk_through_all_pages_asks_nothing_of_the_internet(slug: str, page: 
     settled(page)
     page.wait_for_load_state("networkidle")
     nothing_wrong(page)
+
+
+def test_an_answer_takes_few_bytes_on_the_wire(url: str) -> None:
+    """Deflated, without what a browser keeps, and numbers to three digits: see `benchmarks.answers`."""
+    stream = url.replace("http", "ws", 1) + "/_stcore/stream"
+    (size,) = asyncio.run(sizes(stream, ["The doctor found a big garden last week."]))
+    assert 60 < size <= BAR_KB

@@ -21,8 +21,8 @@ def test_this_torch_still_has_the_product_with_16_bits() -> None:
     missing = [name for name in names if not hasattr(torch, name)]
     assert not missing, (
         f"torch {torch.__version__} lacks {', '.join(missing)}: every product would read 32 bits and take up to twice "
-        "as long. Keep the version that requirements.txt pins, or write times_transposed of model/parts/fp16_matmul.py for what "
-        "replaces it, and measure again: python -m benchmarks.peers"
+        "as long. Keep the version that requirements.txt pins, or write times_transposed of "
+        "model/parts/fp16_matmul.py for what replaces it, and measure again: python -m benchmarks.peers"
     )
 
 

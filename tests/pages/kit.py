@@ -1,14 +1,18 @@
 """Pages run without a browser: open one, read what it would show."""
 
+import ctypes
+import gc
 import html
 import json
 import re
+import sys
 from base64 import b64decode
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import cachetools
 import numpy as np
 from streamlit.components.v2 import manifest_scanner
 from streamlit.components.v2.bidi_component.main import _make_trigger_id
@@ -17,6 +21,7 @@ from streamlit.testing.v1 import AppTest, local_script_runner
 from streamlit.util import calc_hash
 
 import tests.pages.part_runs  # noqa: F401 - runs parts of pages, as a browser does
+from ui import engine
 
 # Streamlit looks through every installed package for components whenever a page is opened: nine tenths of the time.
 manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
@@ -45,6 +50,23 @@ OTHERS = {name: ROOT / "pages" / f"{name}.py" for name in ("home", "about", "res
 OTHERS |= {"bertviz": ROOT / "pages" / "explore" / "bertviz.py"}
 OTHERS |= {name: ROOT / "pages" / "classes" / f"{name}.py" for name in ("join", "teach")}
 FOREIGN = {name: ROOT / "pages" / "explore" / f"{name}.py" for name in ("any_model", "compare")}
+
+
+stages: cachetools.LRUCache[Any, Any] = cachetools.LRUCache(64)  # what stages were sent, see conftest.py
+
+
+def forget() -> None:
+    """Free what lessons left in memory: the app's results and models, and what the oracle has computed."""
+    engine.forget()
+    stages.clear()
+    for name, module in list(sys.modules.items()):
+        if name.startswith("tests.oracle"):
+            for one in vars(module).values():
+                if hasattr(one, "cache_clear"):
+                    one.cache_clear()
+    gc.unfreeze()  # the app freezes what lives on, and with it what has become garbage since
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)
 
 
 def address(page: Path) -> str:

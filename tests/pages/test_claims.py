@@ -1,6 +1,7 @@
 """Nothing is shown that no oracle claims: every statement of every lesson, computed again by tests/oracle."""
 
 import ast
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -13,9 +14,16 @@ from tests.oracle.course import COURSE
 from tests.oracle.page import Page
 from tests.oracle.walk import PARTS, State, answered, claims_of, unclaimed
 from tests.pages.draft_claims import draft
-from tests.pages.kit import FOREIGN, OTHERS, opened
+from tests.pages.kit import FOREIGN, OTHERS, forget, opened
 from ui.course.lesson import COURSE as APP
 from ui.course.lesson import Lesson
+
+
+@pytest.fixture(autouse=True)
+def forgotten_lesson() -> Iterator[None]:
+    """What one lesson needs is of no use to the next, and takes up to a gigabyte."""
+    yield
+    forget()
 
 
 @pytest.mark.timeout(600)
