@@ -6,11 +6,11 @@ from contextlib import AsyncExitStack, suppress
 
 import psutil
 
-from benchmarks.report import Figure, percentile, report
-from benchmarks.sentences import sentences
-from benchmarks.serving import Server, serve
-from benchmarks.visitor import Answer, Visitor, visitor
-from benchmarks.wire import wire
+from benchmarks.kit.report import Figure, percentile, report
+from benchmarks.kit.sentences import sentences
+from benchmarks.kit.serving import Server, serve
+from benchmarks.kit.visitor import Answer, Visitor, visitor
+from benchmarks.kit.wire import wire
 from serving.streamlit_private import BackMsg, ForwardMsg
 from ui.queue import WORKERS
 

@@ -30,7 +30,7 @@ from transformers.models.auto.modeling_auto import (
 )
 from transformers.utils import logging
 
-from hub.folders import (
+from hub.local_models import (
     NO_MEMORY,
     ModelError,
     Settings,
@@ -42,7 +42,7 @@ from hub.folders import (
     read_generation_config,
     weight_files,
 )
-from hub.results import Kind, ModelFacts, shortened
+from hub.reading_types import Kind, ModelFacts, shortened
 from hub.tokenizer_files import check_tokenizer
 
 # The page shows errors and progress; the library need not.

@@ -12,9 +12,9 @@ from transformers import PreTrainedTokenizerBase
 from transformers.convert_slow_tokenizer import bytes_to_unicode
 
 from hub.attention import AttentionMaps
-from hub.folders import ModelError
 from hub.hugging_face import OpenModel, model_error
-from hub.results import MAX_TEXT, MAX_WRITTEN, Covered, Prediction, Reading, shortened
+from hub.local_models import ModelError
+from hub.reading_types import MAX_TEXT, MAX_WRITTEN, Covered, Prediction, Reading, shortened
 
 N_PREDICTIONS = 10
 FAILS = "The model fails on this sentence, so its files may not fit together. Another sentence may work."

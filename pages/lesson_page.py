@@ -7,8 +7,8 @@ import time
 
 import streamlit as st
 
-from model.checkpoint import CheckpointError
-from model.loaded import LoadedModel
+from model.files.checkpoint import CheckpointError
+from model.files.loaded_model import LoadedModel
 from model.trace import Trace
 from serving.streamlit_private import Page
 from ui.course.lesson import COURSE, Bench, Lesson, Part

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from model.loaded import LoadedModel
+from model.files.loaded_model import LoadedModel
 from model.trace import Trace
 from serving.streamlit_private import Page
 from ui.components.stage.near import View
