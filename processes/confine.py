@@ -109,7 +109,7 @@ def confine(readable: Iterable[Path], seconds: int, memory: int) -> tuple[str, .
     """
     if not sys.platform.startswith("linux"):  # other kernels have other calls under these numbers
         return tuple(BARRIERS)
-    steps = {
+    steps: dict[str, Callable[[], object]] = {
         "limits": partial(_limit, seconds, memory),
         "end": partial(_call, _libc.prctl, _PDEATHSIG, signal.SIGKILL, 0, 0, 0),
         "rights": _forgo_rights,  # without which only an administrator may ask for the rest

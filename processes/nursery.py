@@ -31,6 +31,7 @@ ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "TOKENIZERS_P
 
 
 START_SECONDS = 120  # in which a nursery has to be warm
+WARM = b"warm"
 
 
 def can_split() -> bool:
@@ -71,6 +72,15 @@ class Child(Connection):
         self.close()
 
 
+def _when_warm(child: Child) -> Child:
+    """A child that was started afresh, once it has imported what it needs. Raises: OSError if it does not get there"""
+    with contextlib.suppress(EOFError, ConnectionResetError):
+        if child.poll(START_SECONDS) and child.recv_bytes() == WARM:
+            return child
+    child.close()
+    raise ChildProcessError("no process could be started")
+
+
 class Nursery:
     """The process that splits off children; started when it is first needed, and again if it has died."""
 
@@ -89,7 +99,7 @@ class Nursery:
         ours, theirs = socket.socketpair()
         if not can_split():
             with ours, theirs:
-                return Child(ours.detach(), self._run(theirs, "alone"))
+                return _when_warm(Child(ours.detach(), self._run(theirs, "alone")))
         with self._lock, ours, theirs:
             if self._process is None or self._control is None or self._process.poll() is not None:
                 self._start()
@@ -188,6 +198,8 @@ if __name__ == "__main__":
     if how:
         alone = importlib.import_module(name)
         alone.warm_up()
-        alone.serve(Connection(int(pipe)))
+        app = Connection(int(pipe))
+        app.send_bytes(WARM)
+        alone.serve(app)
     else:
         nurse(name, socket.socket(fileno=int(pipe)))

@@ -294,6 +294,7 @@ def test_where_a_barrier_is_missing_no_strangers_model_opens_unless_the_operator
     leaky.stop()
 
 
+@pytest.mark.slow
 def test_on_a_system_without_the_means_of_linux_own_models_open_and_strangers_do_not(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
