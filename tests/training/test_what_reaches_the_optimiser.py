@@ -34,8 +34,8 @@ def of_adapting(seed: int) -> Iterator[list[int]]:
 
 
 def of_readers(seed: int) -> Iterator[list[int]]:
-    """Each batch is of one length, and here there are sixteen texts of each."""
-    sentences = [[100 + n] * (3 + n % 4) for n in range(64)]
+    """Each batch is of one length, and here there are two batches of each."""
+    sentences = [[100 + n] * (3 + n % 2) for n in range(64)]
     texts = recurrent.Texts(batch_size=16, joined=(1,), seed=seed)
     return ((batch["labels"][:, 0] - 100).tolist() for batch in recurrent.training_batches(sentences, texts))
 
@@ -54,6 +54,11 @@ def test_a_round_has_every_example_once_in_an_order_by_chance(order: Callable[[i
     assert not any(batch == sorted(batch) for some in rounds for batch in some)
     assert rounds[0] == list(itertools.islice(order(1), 4)), "the seed decides"
     assert rounds[0] != list(itertools.islice(order(2), 4))
+
+
+def test_batches_of_one_length_do_not_always_come_one_after_the_other() -> None:
+    lengths = [batch[0] % 2 for batch in itertools.islice(of_readers(1), 48)]
+    assert any(lengths[n] != lengths[n + 1] == lengths[n + 3] for n in range(0, 48, 4)), lengths
 
 
 def test_a_batch_of_fine_tuning_holds_texts_of_about_one_length() -> None:
