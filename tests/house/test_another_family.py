@@ -3,7 +3,7 @@
 import numpy as np
 from streamlit.testing.v1 import AppTest
 
-from model.decoding import Beam, Greedy
+from model.decoding.strategies import Beam, Greedy
 from model.trace import Trace, trace
 from tests.house.toy import D_MODEL, N_HEADS, toy
 from ui.components.architecture import architecture_data
@@ -46,7 +46,7 @@ def test_the_map_draws_its_one_stack() -> None:
 
 
 def page() -> None:
-    from model.decoding import Greedy
+    from model.decoding.strategies import Greedy
     from model.trace import trace
     from tests.house.toy import toy
     from ui.components.matrix import Caption

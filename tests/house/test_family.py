@@ -6,8 +6,8 @@ import torch
 
 from model.build import build_network
 from model.config import PRESETS
-from model.decoding import Beam, Greedy
-from model.tokenizer import CLS_ID, MASK_ID, SEP_ID
+from model.decoding.strategies import Beam, Greedy
+from model.text.tokenizer import CLS_ID, MASK_ID, SEP_ID
 from model.trace import EmptySentenceError, Trace, read, trace
 from tests.family import FAMILY, SIZES, small
 

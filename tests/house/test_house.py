@@ -13,11 +13,12 @@ from torch import nn
 from torch.testing import assert_close
 
 from explain import RULES, Numbers, arrays, worked
-from model import build, checkpoint
+from model import build
 from model.config import CHOICES
-from model.decoding import Greedy
+from model.decoding.strategies import Greedy
+from model.files import checkpoint
+from model.files.loaded_model import LoadedModel, load_folder
 from model.interventions import NOTHING, Block, Head, Interventions, Unit
-from model.loaded import LoadedModel, load_folder
 from model.trace import Trace, trace
 from tests.family import FAMILY, small, small_tokenizer
 from tests.house import parts

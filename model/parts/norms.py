@@ -1,0 +1,35 @@
+"""Norms: each row is brought to one size, whatever it was before."""
+
+import torch
+from torch import Tensor, nn
+
+from model.anatomy.describe import Scribe, describe
+from model.parts.base_module import Part
+
+
+class RMSNorm(Part):
+    """γ · x / √(mean(x²) + ε): a row is divided by its root mean square; no mean is taken off, and no β is added.
+
+    Args:    x (…,d_model)
+    Returns: (…,d_model): with γ = 1 the mean of the squares of each row is 1
+    Source:  Zhang and Sennrich 2019, §3, Eq. 4. Differs: ε, so that a row of zeros is no division by 0
+    """
+
+    def __init__(self, d_model: int, eps: float = 1e-5) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(d_model))  # γ
+        self.eps = eps
+
+    def forward(self, x: Tensor) -> Tensor:
+        mean_square = x.square().mean(-1, keepdim=True)  # (…,1)
+        return x * torch.rsqrt(mean_square + self.eps) * self.weight
+
+
+@describe.register
+def _(module: RMSNorm, scribe: Scribe, x: str) -> str:
+    return scribe.made(scribe.writes, "rms_norm", x, weights=("weight",), constants=(module.eps,))
+
+
+@describe.register  # torch's own, in one step, which takes half as long as written out: γ(x − μ)/√(σ² + ε) + β
+def _(module: nn.LayerNorm, scribe: Scribe, x: str) -> str:
+    return scribe.made(scribe.writes, "layer_norm", x, weights=("weight", "bias"), constants=(module.eps,))
