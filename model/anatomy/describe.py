@@ -112,9 +112,7 @@ def describe(module: object, scribe: Scribe, *inputs: Input) -> str:
 
     Raises: TypeError for a kind of module that has not been registered
     """
-    raise TypeError(
-        f"nobody has described {type(module).__name__}; register a function with model.anatomy.describe.describe"
-    )
+    raise TypeError(f"nobody has described {type(module).__name__}; register a function with model.describe.describe")
 
 
 def anatomy_of(model: nn.Module) -> Anatomy:
