@@ -16,7 +16,7 @@ from benchmarks import (
     training,
     views,
 )
-from benchmarks.report import report
+from benchmarks.kit.report import report
 
 PARTS = (
     *(peers, browser, ride, lessons, views, load, classroom, malice, poll, training, fine_tuning, strangers),

@@ -8,11 +8,11 @@ from types import MappingProxyType
 import numpy as np
 import torch
 
-from model.decoding import Decoding, Greedy, NextToken, Step, decoding_steps
+from model.decoding.strategies import Decoding, Greedy, NextToken, Step, decoding_steps
+from model.files.loaded_model import Array, LoadedModel
 from model.interventions import NOTHING, Head, Interventions
-from model.loaded import Array, LoadedModel
 from model.tap import Recorder
-from model.tokenizer import CLS_ID, EOS_ID, SEP_ID, SOS_ID, Token, normalise
+from model.text.tokenizer import CLS_ID, EOS_ID, SEP_ID, SOS_ID, Token, normalise
 
 MAX_TOKENS = 100  # of a source or target sentence, `<eos>` not counted
 

@@ -4,14 +4,14 @@ from dataclasses import replace
 
 from torch import Tensor
 
-from model.anatomy import Made
-from model.cache import KeyValueCache
-from model.describe import Scribe, describe, describe_stack
-from model.embedding import UnscaledEmbedding
+from model.anatomy.describe import Scribe, describe, describe_stack
+from model.anatomy.structure import Made
+from model.decoding.cache import KeyValueCache
 from model.families.network import Network
-from model.linear import times_transposed
-from model.masks import causal_mask
-from model.stacks import Encoder
+from model.parts.embedding import UnscaledEmbedding
+from model.parts.fp16_matmul import times_transposed
+from model.parts.masks import causal_mask
+from model.parts.stacks import Encoder
 from model.tap import Tap, no_tap, under
 
 

@@ -2,13 +2,13 @@
 
 from torch import Tensor
 
-from model.cache import KeyValueCache
-from model.embedding import TokenEmbedding
+from model.decoding.cache import KeyValueCache
 from model.families.network import Network
-from model.layers import Memory
-from model.linear import times_transposed
-from model.masks import causal_mask, pad_mask
-from model.stacks import Decoder, Encoder
+from model.parts.embedding import TokenEmbedding
+from model.parts.fp16_matmul import times_transposed
+from model.parts.layers import Memory
+from model.parts.masks import causal_mask, pad_mask
+from model.parts.stacks import Decoder, Encoder
 from model.tap import Tap, no_tap, under
 
 

@@ -5,13 +5,13 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
-from model.anatomy import Made
-from model.describe import Scribe, describe, describe_stack
-from model.embedding import SegmentEmbedding
+from model.anatomy.describe import Scribe, describe, describe_stack
+from model.anatomy.structure import Made
 from model.families.network import Network
-from model.linear import times_transposed
-from model.masks import pad_mask
-from model.stacks import Encoder
+from model.parts.embedding import SegmentEmbedding
+from model.parts.fp16_matmul import times_transposed
+from model.parts.masks import pad_mask
+from model.parts.stacks import Encoder
 from model.tap import Tap, no_tap, under
 
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor, nn
 
-from model.anatomy import Made
-from model.describe import Scribe, describe, describe_stack
-from model.masks import causal_mask
-from model.positions import Positions
-from model.stacks import Encoder
+from model.anatomy.describe import Scribe, describe, describe_stack
+from model.anatomy.structure import Made
+from model.parts.masks import causal_mask
+from model.parts.positions import Positions
+from model.parts.stacks import Encoder
 from model.tap import Tap, no_tap, under
 
 

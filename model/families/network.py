@@ -4,7 +4,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from model.cache import KeyValueCache
+from model.decoding.cache import KeyValueCache
 from model.tap import Tap, no_tap
 
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from experiments import batched_translation
-from experiments.batched_translation import translate_together
+from experiments.writing import batched_translation
+from experiments.writing.batched_translation import translate_together
 from model import trace as tracing
-from model.loaded import load_folder
-from model.tokenizer import EOS_ID
+from model.files.loaded_model import load_folder
+from model.text.tokenizer import EOS_ID
 from ui import engine
 
 SENTENCES = ("Go", "I ate an apple", "The black cat fights the white cat.", "ฉันชอบสุนัข")

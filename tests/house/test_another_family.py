@@ -8,7 +8,7 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from explain import Numbers, arrays, worked
-from model.decoding import Beam, Greedy
+from model.decoding.strategies import Beam, Greedy
 from model.interventions import Block, Head, Interventions, Unit
 from model.trace import Trace, trace
 from tests.house.toy import D_FF, D_MODEL, N_HEADS, N_LAYERS, toy
@@ -103,7 +103,7 @@ def test_the_map_draws_its_one_stack() -> None:
 
 
 def page() -> None:
-    from model.decoding import Greedy
+    from model.decoding.strategies import Greedy
     from model.trace import trace
     from tests.house.toy import toy
     from ui.components.matrix import Caption

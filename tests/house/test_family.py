@@ -9,9 +9,9 @@ import torch
 from explain import Numbers, arrays, worked
 from model.build import build_network
 from model.config import PRESETS
-from model.decoding import Beam, Greedy
+from model.decoding.strategies import Beam, Greedy
 from model.interventions import Block, Head, Interventions, Unit
-from model.tokenizer import CLS_ID, MASK_ID, SEP_ID
+from model.text.tokenizer import CLS_ID, MASK_ID, SEP_ID
 from model.trace import EmptySentenceError, Trace, read, trace
 from tests.family import FAMILY, SIZES, small
 from ui.components.architecture import architecture_data

@@ -10,16 +10,16 @@ from torch import nn
 from torch.testing import assert_close
 
 from model import build
+from model.anatomy.describe import anatomy_of
 from model.build import build_model
 from model.config import CHOICES, ModelConfig
-from model.decoding import Beam, Greedy, NextToken, decoding_steps
-from model.describe import anatomy_of
+from model.decoding.strategies import Beam, Greedy, NextToken, decoding_steps
 from model.families.encoder_decoder import EncoderDecoder
 from model.interventions import Block, Interventions
-from model.positions import RelativeBias
-from model.residual import deep_norm_constants
+from model.parts.positions import RelativeBias
+from model.parts.residual import deep_norm_constants
 from model.tap import Recorder
-from model.tokenizer import Tokenizer
+from model.text.tokenizer import Tokenizer
 from model.trace import most_tokens, trace
 from model.translate import translate
 from tests.small import CONFIG, SENTENCES, random_ids, small_loaded

@@ -10,10 +10,10 @@ from transformers import T5Config
 from transformers.models.bloom.modeling_bloom import build_alibi_tensor
 from transformers.models.t5.modeling_t5 import T5Attention
 
-from model.attention import MultiHeadAttention
-from model.cache import GrowingCache
-from model.masks import causal_mask
-from model.positions import Alibi, Learned, Positions, RelativeBias, alibi_slopes, relative_bucket
+from model.decoding.cache import GrowingCache
+from model.parts.attention import MultiHeadAttention
+from model.parts.masks import causal_mask
+from model.parts.positions import Alibi, Learned, Positions, RelativeBias, alibi_slopes, relative_bucket
 from model.tap import Recorder
 
 B, T, D_MODEL, N_HEADS = 2, 7, 42, 3

@@ -10,10 +10,10 @@ from torch import nn
 from torch.testing import assert_close
 from transformers.models.roformer.modeling_roformer import RoFormerSelfAttention
 
-from model.attention import MultiHeadAttention
-from model.cache import GrowingCache
-from model.masks import causal_mask
-from model.positions import Positions, Rotary, Sinusoidal, rotation, sinusoidal_encoding
+from model.decoding.cache import GrowingCache
+from model.parts.attention import MultiHeadAttention
+from model.parts.masks import causal_mask
+from model.parts.positions import Positions, Rotary, Sinusoidal, rotation, sinusoidal_encoding
 from model.tap import Recorder
 
 TABLE = """

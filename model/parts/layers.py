@@ -1,0 +1,96 @@
+"""One layer of each stack (Vaswani et al. 2017, §3.1, Figure 1)."""
+
+from typing import NamedTuple
+
+from torch import Tensor, nn
+
+from model.decoding.cache import NULL_LAYER_CACHE, LayerCache, NullLayerCache
+from model.parts.attention import MultiHeadAttention
+from model.parts.base_module import Part
+from model.tap import Tap, no_tap, under
+
+
+class Memory(NamedTuple):
+    """What a decoder reads: the encoder's final output (B,S,d_model) and who may attend to it (B,1,1,S)."""
+
+    states: Tensor
+    mask: Tensor
+
+
+class EncoderLayer(Part):
+    """Self-attention, then feed-forward, each with its residual. With a causal mask it is a decoder-only layer.
+
+    Args:    x (B,S,d_model); mask broadcastable to (B,H,S,S), True = may attend; cache: this layer's own
+    Returns: (B,S,d_model)
+    Taps:    self_attn.*, add_norm_1.*, feed_forward.*, add_norm_2.*
+    Source:  Vaswani et al. 2017, §3.1, left half of Figure 1
+    """
+
+    def __init__(
+        self, self_attn: MultiHeadAttention, add_norm_1: nn.Module, feed_forward: nn.Module, add_norm_2: nn.Module
+    ) -> None:
+        super().__init__()
+        self.self_attn = self_attn
+        self.add_norm_1 = add_norm_1
+        self.feed_forward = feed_forward
+        self.add_norm_2 = add_norm_2
+
+    def forward(
+        self, x: Tensor, mask: Tensor, cache: LayerCache | NullLayerCache = NULL_LAYER_CACHE, tap: Tap = no_tap
+    ) -> Tensor:
+        def attend(x: Tensor) -> Tensor:
+            return self.self_attn(x, x, mask, cache.self_attn, under("self_attn", tap))
+
+        def transform(x: Tensor) -> Tensor:
+            return self.feed_forward(x, under("feed_forward", tap))
+
+        x = self.add_norm_1(x, attend, under("add_norm_1", tap))
+        return self.add_norm_2(x, transform, under("add_norm_2", tap))
+
+
+class DecoderLayer(Part):
+    """Masked self-attention, attention to the encoder's output, feed-forward, each with its residual.
+
+    Args:    x (B,T,d_model); mask broadcastable to (B,H,T,T), True = may attend; memory; cache: this layer's own
+    Returns: (B,T,d_model)
+    Taps:    self_attn.*, add_norm_1.*, cross_attn.*, add_norm_2.*, feed_forward.*, add_norm_3.*
+    Source:  Vaswani et al. 2017, §3.1, right half of Figure 1
+    """
+
+    def __init__(
+        self,
+        self_attn: MultiHeadAttention,
+        add_norm_1: nn.Module,
+        cross_attn: MultiHeadAttention,
+        add_norm_2: nn.Module,
+        feed_forward: nn.Module,
+        add_norm_3: nn.Module,
+    ) -> None:
+        super().__init__()
+        self.self_attn = self_attn
+        self.add_norm_1 = add_norm_1
+        self.cross_attn = cross_attn
+        self.add_norm_2 = add_norm_2
+        self.feed_forward = feed_forward
+        self.add_norm_3 = add_norm_3
+
+    def forward(
+        self,
+        x: Tensor,
+        mask: Tensor,
+        memory: Memory,
+        cache: LayerCache | NullLayerCache = NULL_LAYER_CACHE,
+        tap: Tap = no_tap,
+    ) -> Tensor:
+        def attend(x: Tensor) -> Tensor:
+            return self.self_attn(x, x, mask, cache.self_attn, under("self_attn", tap))
+
+        def read(x: Tensor) -> Tensor:
+            return self.cross_attn(x, memory.states, memory.mask, cache.cross_attn, under("cross_attn", tap))
+
+        def transform(x: Tensor) -> Tensor:
+            return self.feed_forward(x, under("feed_forward", tap))
+
+        x = self.add_norm_1(x, attend, under("add_norm_1", tap))
+        x = self.add_norm_2(x, read, under("add_norm_2", tap))
+        return self.add_norm_3(x, transform, under("add_norm_3", tap))
