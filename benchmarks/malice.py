@@ -17,12 +17,12 @@ from uuid import uuid4
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from benchmarks.classroom import cookies_of
+from benchmarks.kit.report import Figure, percentile, report
+from benchmarks.kit.sentences import sentences
+from benchmarks.kit.serving import Server, serve_many
+from benchmarks.kit.visitor import Visitor, visitor
+from benchmarks.kit.wire import Wire, wire
 from benchmarks.load import P95_BAR_SECONDS
-from benchmarks.report import Figure, percentile, report
-from benchmarks.sentences import sentences
-from benchmarks.serving import Server, serve_many
-from benchmarks.visitor import Visitor, visitor
-from benchmarks.wire import Wire, wire
 from serving import VISITOR_COOKIE
 
 SOCKETS, LOUD, MESSAGES_A_SECOND = 500, 8, 50
