@@ -9,9 +9,11 @@ import asyncio
 import heapq
 import itertools
 import re
+import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import suppress
 from weakref import WeakValueDictionary
 
 from google.protobuf.message import DecodeError
@@ -24,14 +26,18 @@ from serving import BEHIND_PROXY, MOST_PAGES, NAMED, TOO_MANY_PAGES, UNNAMED, VI
 
 # A key that is held down sends about 30 messages a second for as long as anybody holds it.
 MESSAGES_A_SECOND, MESSAGES_AT_ONCE = 20.0, 100.0
-# A learner's page works 0.1 s now and then; who works on and on gets half of the time, one minute later.
-WORK_A_SECOND, WORK_AT_FIRST, WORK_AT_ONCE = 0.5, 5.0, 20.0  # seconds of work
+# A learner's page works 0.1 s now and then; who works on and on gets half of the time, half a minute later.
+WORK_A_SECOND, WORK_AT_FIRST, WORK_AT_ONCE = 0.5, 3.0, 20.0  # seconds of the processor
 LONGEST_WAIT = 5.0  # seconds, for work done before
 RUNS_AT_ONCE, RUNS_OF_ADDRESS = 2, 4  # of one visitor; of all at one address: more would only share one core
 LEASE_SECONDS = 2.0  # for so long a run counts for its address: it may wait for a stranger's model
 LOST_SECONDS = 10.0  # without a sign of life, after which a run whose end was not heard no longer counts
 CLOSED_SECONDS = 1.0  # for so long a run goes on whose page was closed
 KEPT_SECONDS = 60.0  # a share without a page is remembered: who connects anew does not begin anew
+# A message during a run makes Streamlit begin another beside it; the old one ends when it next draws something. So many
+# old ones may be there, of all visitors; else a message waits until the run is over.
+OLD_RUNS, LOOK_SECONDS = 1, 0.05
+SCRIPT_THREAD = "ScriptRunner.scriptThread"
 SHORT_BYTES = 1000  # what tells that a run is over is shorter
 _GOES_ON = ForwardMsg.FINISHED_EARLY_FOR_RERUN
 
@@ -93,21 +99,27 @@ class Share:
 class Runs:
     """The runs of one page: the first message begins one, those that come meanwhile change or repeat it."""
 
-    def __init__(self, share: Share, of_address: Gate) -> None:
-        self._share, self._of_address = share, of_address
+    def __init__(self, share: Share, of_address: Gate, going_on: "set[Runs]") -> None:
+        """Args: going_on: the pages of the process that run"""
+        self._share, self._of_address, self._going_on = share, of_address, going_on
         self._charged: float | None = None  # until when the run has been counted as work; None: there is none
+        self._over = asyncio.Event()
         self._again = False  # a message came that may begin another run after this one
         self._timers: dict[Callable[[], None], asyncio.TimerHandle] = {}
 
     async def begin(self) -> None:
         """A message that asks for a run is about to be read. Waits until its visitor has a share left."""
         if self._charged is not None:
-            await asyncio.sleep(self._charge())
+            await self._over_in(self._charge())
+        while self._charged is not None and script_threads() > len(self._going_on) + OLD_RUNS:
+            await self._over_in(LOOK_SECONDS)
         if self._charged is None:
             await self._share.gate.enter(0.0)
             await asyncio.sleep(self._share.work.take(0.0, LONGEST_WAIT))
             await self._of_address.enter(self._share.work.left)
-            self._charged = time.monotonic()
+            self._charged = time.process_time()
+            self._going_on.add(self)
+            self._over.clear()
             self._later(LEASE_SECONDS, self._leave_address)
         else:
             self._again = True
@@ -129,10 +141,19 @@ class Runs:
             self._later(CLOSED_SECONDS, self._end)
 
     def _charge(self) -> float:
-        """Count what was worked since the last time. Returns: how long the next message waits for it"""
+        """Count what was worked since the last time: of what the process did, a part like that of each other run.
+
+        Returns: how long the next message waits for it, in seconds
+        """
         assert self._charged is not None
-        worked, self._charged = time.monotonic() - self._charged, time.monotonic()
-        return self._share.work.take(worked, LONGEST_WAIT)
+        worked, self._charged = time.process_time() - self._charged, time.process_time()
+        return self._share.work.take(worked / len(self._going_on), LONGEST_WAIT)
+
+    async def _over_in(self, seconds: float) -> None:
+        """Wait so long, or until the run is over."""
+        if seconds:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._over.wait(), seconds)
 
     def _later(self, seconds: float, do: Callable[[], None]) -> None:
         if before := self._timers.pop(do, None):
@@ -149,8 +170,15 @@ class Runs:
             timer.cancel()
         if self._charged is not None:
             self._charged = None
+            self._going_on.discard(self)
+            self._over.set()
             self._leave_address()
             self._share.gate.leave()
+
+
+def script_threads() -> int:
+    """How many runs there are in this process, old ones too."""
+    return sum(one.name == SCRIPT_THREAD for one in threading.enumerate())
 
 
 def asks_for_a_run(message: Message) -> bool:
@@ -175,6 +203,7 @@ class FairShare:
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
         self._shares: dict[str, Share] = {}
+        self._going_on: set[Runs] = set()
         self._gates: WeakValueDictionary[str, Gate] = WeakValueDictionary()  # by address
         self._closed: OrderedDict[str, float] = OrderedDict()  # since when shares have no page, the longest first
 
@@ -201,7 +230,7 @@ class FairShare:
         address = str((scope.get("client") or ("",))[0])
         name = cookie if named else f"at {address}"
         share = self._open(name)
-        runs = Runs(share, self._gates.setdefault(address, Gate(RUNS_OF_ADDRESS)))
+        runs = Runs(share, self._gates.setdefault(address, Gate(RUNS_OF_ADDRESS)), self._going_on)
 
         async def in_turn() -> Message:
             message = await receive()

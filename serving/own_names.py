@@ -66,7 +66,7 @@ class OwnNames:
             return
         headers = HTTPConnection(scope).headers
         place, origin = headers.get("host", ""), headers.get("origin")
-        foreign = scope["type"] == "websocket" and origin is not None and urlsplit(origin).netloc != place
+        foreign = scope["type"] == "websocket" and origin is not None and origin.partition("://")[2] != place
         if not is_own(host_of(place)) or foreign:
             await self._refuse(scope, receive, send, place)
             return

@@ -1,20 +1,27 @@
 """A class as its teacher and its learners see it, without a browser; every number is counted here once more."""
 
 import itertools
+import json
 import random
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from sqlalchemy import text
 from streamlit.testing.v1 import AppTest
 
-from classroom.classes import HERE_SECONDS, join, offer, open_class, people, report, seconds, send, stand
+from classroom import classes as classes_module
+from classroom.classes import HERE_SECONDS, LEFT, join, offer, open_class, people, report, seconds, send, stand
+from classroom.classes import teach as teach_class
 from classroom.database import FULL, GONE, NEWER, Database
+from classroom.errors import NotTheTeacherError
 from classroom.polls import LATE, TWICE, Asked, answer, ask, checked, chosen_in, overview, set_state
 from classroom.setting import SETTING
 from pages.classes import room as room_module
+from pages.classes import strip as strip_module
 from pages.classes.browser import DESK, MEMBER
 from pages.classes.questions import as_asked
 from pages.classes.room import Desk, Seat
@@ -302,6 +309,66 @@ def test_without_the_secret_a_teachers_link_shows_nothing_of_the_class(secret: s
     assert said.startswith("This is not the teacher's link of a class")
     assert "Secret society" not in markdown(app)
     assert [button.label for button in app.button if button.label == "Open a class"]
+
+
+def test_wrong_secrets_and_a_link_of_another_class_take_no_teacher_their_class(db: Database) -> None:
+    at, other = a_class(db), a_class(db)
+    for _ in range(25):
+        with pytest.raises(NotTheTeacherError):
+            teach_class(db, at.teacher.code, "wrong", "this machine")
+    app = standing(at, **{"class": other.teacher.code, "secret": other.secret})
+    assert app.session_state[DESK] == at
+    (said,) = warnings(app)
+    assert said.startswith(f"The link is of another class, **{other.teacher.code}**.")
+    assert app.session_state[DESK] == at
+    press(app, f"Change to the class {other.teacher.code}")
+    assert app.session_state[DESK] == other
+    assert not [key for key in cookies(app) if "teacher" in key and not cookies(app)[key]]
+
+
+def test_a_wrong_link_and_a_lockout_erase_no_cookie(db: Database) -> None:
+    at = a_class(db)
+    app = opened(TEACH, **{"class": at.teacher.code, "secret": "wrong"})
+    assert cookies(app) == {}
+    app = standing(at, "End")
+    app.checkbox(key="teach/sure").check().run()
+    assert cookies(press(app, "Delete everything"))["walkthrough_teacher"] == ""  # only what this page deleted
+
+
+def cookies(app: AppTest) -> dict[str, str]:
+    """What the page has the browser keep."""
+    found = (json.loads(e.proto.json) for e in app.get("bidi_component") if "cookie_" in e.proto.id)
+    return {one["cookie"]: one["value"] for one in found if one["cookie"].startswith("walkthrough_")}
+
+
+@pytest.mark.parametrize(("comes_from", "counts"), [("192.168.1.7", "192.168.1.7"), (None, "this machine")])
+def test_a_made_up_header_is_nobodys_address(
+    comes_from: str | None, counts: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context = SimpleNamespace(ip_address=comes_from, headers={"X-Forwarded-For": "203.0.113.5"}, cookies={})
+    monkeypatch.setattr(room_module, "st", SimpleNamespace(context=context))
+    assert room_module.address() == counts
+
+
+def test_who_stays_on_a_page_stays_here(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    at, now = a_class(db), seconds()
+    app = sitting(a_learner(db, at), "masking")
+    begin = time.monotonic()
+    for later in range(45, 300, 45):
+        monkeypatch.setattr(strip_module.time, "monotonic", lambda at=begin + later: at)
+        monkeypatch.setattr(classes_module, "seconds", lambda at=now + later: at)
+        sound(app.run())
+        assert overview(db, at.teacher, now + later + 44).here == 1, later
+
+
+def test_who_left_in_one_tab_is_told_so_in_the_other(db: Database) -> None:
+    at = a_class(db)
+    ada = a_learner(db, at)
+    one, two = sitting(ada), sitting(ada)
+    press(one, "Leave and delete my answers")
+    fresh()
+    assert warnings(sound(two.run())) == [LEFT]
+    assert not two.info
 
 
 @ON_BOTH

@@ -16,7 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from serving import VISITOR_COOKIE, proxy
+from serving import BEHIND_PROXY, TOO_MANY_PAGES, VISITOR_COOKIE, proxy
 from serving.proxy import NOT_THERE, TOO_MUCH, NoProxyError, Proxy, Site, UnknownPlaceError, addresses, configuration
 from tests.ports import free_port
 
@@ -40,6 +40,8 @@ class StandIn(BaseHTTPRequestHandler):
             self.close_connection = True
             return
         body, keep = str(self.server.server_port).encode(), "no-cache"
+        if self.path == "/proxied":
+            body = str((self.headers[BEHIND_PROXY], self.headers[TOO_MANY_PAGES])).encode()
         if self.path == "/address":
             body = self.headers["X-Forwarded-For"].encode()
         if self.path.endswith("app.js"):
@@ -235,6 +237,32 @@ def test_who_asks_too_much_is_told_and_others_are_served(
     assert [other.get()[0] for _ in range(20)] == [200] * 20
     files = [greedy.get("/static/js/app.js")[0] for _ in range(100)]
     assert files == [200] * 100  # a page has many; they cost nothing
+
+
+def test_a_school_of_three_hundred_new_browsers_is_served(
+    app: Callable[[], ThreadingHTTPServer], before: Callable[..., Proxy]
+) -> None:
+    port = before(app()).port
+    assert [Visitor(port).get()[0] for _ in range(320)] == [200] * 320
+
+
+def test_the_app_learns_that_a_proxy_stands_before_it_and_no_visitor_tells_it_more(
+    app: Callable[[], ThreadingHTTPServer], before: Callable[..., Proxy]
+) -> None:
+    said = {BEHIND_PROXY: "no", TOO_MANY_PAGES: "yes"}
+    assert Visitor(before(app()).port).get("/proxied", **said)[2] == b"('yes', None)"
+
+
+def test_a_secret_in_an_address_stands_in_no_log(
+    app: Callable[[], ThreadingHTTPServer], before: Callable[..., Proxy], capfd: pytest.CaptureFixture[str]
+) -> None:
+    server = app()
+    port = before(server).port
+    server.shutdown()
+    server.server_close()
+    status, headers, _ = Visitor(port).get("/teach?class=CHF7XY&secret=abc", Referer="http://x/teach?secret=abc")
+    assert (status, headers["Referrer-Policy"]) == (503, "no-referrer")
+    assert "secret" not in "".join(capfd.readouterr())
 
 
 def test_while_no_process_answers_a_page_says_so_and_loads_itself_again(
