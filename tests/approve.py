@@ -32,6 +32,7 @@ from tests.pages.kit import FOREIGN, OTHERS, opened
 
 PAGES: dict[str, str | Path] = {one.slug: one.slug for one in LESSONS} | OTHERS | FOREIGN
 VERDICT = re.compile(r"Not quite\. (?:(.*?) )?Right (?:is|are) “.*?”\. (.*)", re.DOTALL)
+VERDICT = re.compile(r"Not quite\. (?:(.*?) )?Right (?:is|are) “.*?”\. (.*)", re.DOTALL)
 NEAR = 30  # signs to the left and the right of a hole that tell its place
 
 
@@ -60,18 +61,20 @@ class Renewal:
             self.changed[id(source.line)] = source.line
             self.files[source.prose.file] = source.prose
 
-    def add(self, one: Statement, before: Source | None, after: Source | None, module: ModuleType) -> None:
+    def add(self, one: Statement, before: Source | None, after: Source | None, module: ModuleType) -> Source:
         """A new statement joins the run that stands before or behind it; between two claims it begins a run."""
         line = Line(one.kind, one.content)
         beside = before or after
         if beside:
-            lines, prose = beside.prose.runs[beside.run], beside.prose
+            name, prose = beside.run, beside.prose
+            lines = prose.runs[name]
             lines.insert(lines.index(beside.line) + (beside is before), line)
         else:
             prose, name = module.prose, module.prose.add([line])
             self.by_hand[f'[{name}] is new: in {one.part} say `yield from prose("{name}")`'] = None
         self.shown.add(id(line))
         self.files[prose.file] = prose
+        return Source(prose, name, line, ())
 
     def finish(self) -> None:
         for key, source in self.missing.items():
@@ -112,7 +115,9 @@ def with_holes(template: str, values: Sequence[object], text: str) -> str | None
 
 
 def alike(one: str, other: str) -> int:
-    return next((n for n, (a, b) in enumerate(zip(one[:NEAR], other[:NEAR], strict=False)) if a != b), NEAR)
+    """How many signs two texts have in common at their beginnings."""
+    near = min(len(one), len(other), NEAR)
+    return next((n for n in range(near) if one[n] != other[n]), near)
 
 
 def renew(name: str) -> None:
@@ -123,6 +128,7 @@ def renew(name: str) -> None:
         shown = read(app)
         for part in dict.fromkeys(one.part for one in shown):
             pairs = paired(list(claimed(module, page, part)), [one for one in shown if one.part == part])
+            before: Source | None = None
             for n, (mine, theirs) in enumerate(pairs):
                 source = mine.source if mine else None
                 if isinstance(source, Source) and source.line.kind != "question":
@@ -133,10 +139,9 @@ def renew(name: str) -> None:
                     else:
                         renewal.take(source, theirs.content)
                 elif mine is None and theirs.kind in TEXTS:
-                    before, after = (
-                        pairs[k][0].source if 0 <= k < len(pairs) and pairs[k][0] else None for k in (n - 1, n + 1)
-                    )
-                    renewal.add(theirs, before, after, module)
+                    after = pairs[n + 1][0].source if n + 1 < len(pairs) and pairs[n + 1][0] else None
+                    source = renewal.add(theirs, before, after, module)
+                before = source
         if hasattr(module, "predict") and not page.switch("present"):
             questions = [one for one in part_of(module, "predict")(page) if isinstance(one, Question)]
             renew_questions(app, questions, renewal)
@@ -161,11 +166,7 @@ def renew_questions(app: AppTest, questions: Sequence[Question], renewal: Renewa
             for one in read_block(block(app, "part_predict"), "predict"):
                 if one.kind == "success":
                     said["why"] = [one.content.removeprefix("Right. ")]
-                elif one.kind == "warning" and (
-                    found := re.fullmatch(
-                        r"Not quite\. (?:(.*?) )?Right (?:is|are) “.*?”\. (.*)", one.content, re.DOTALL
-                    )
-                ):
+                elif one.kind == "warning" and (found := VERDICT.fullmatch(one.content)):
                     said["why"] = [found[2]]
                     if at not in question.right:
                         said[f"wrong {at}"] = [found[1] or ""]

@@ -2,11 +2,14 @@
 
 import ast
 import inspect
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 from model.parts.layers import DecoderLayer
+from tests.lesson_cost import cost
+from tests.oracle.course import COURSE
 
 ROOT = Path(__file__).parents[1]
 FILE_LINES, FUNCTION_LINES, ARGUMENTS, UI_LINES = 350, 60, 8, 3500
@@ -66,3 +69,11 @@ def test_the_kit_stays_small() -> None:
 
 def test_a_decoder_layer_takes_four_arguments_beside_the_tap() -> None:
     assert list(inspect.signature(DecoderLayer.forward).parameters) == ["self", "x", "mask", "memory", "cache", "tap"]
+
+
+def test_what_a_lesson_costs_is_told_as_it_is() -> None:
+    slugs = [place.slug for place in COURSE]
+    mean = sum(cost(slug, slugs)["all told"] for slug in slugs) / len(slugs)
+    told = re.search(r"One costs ([\d,]+) lines on average", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
+    assert told
+    assert abs(int(told[1].replace(",", "")) / mean - 1) < 0.05, f"python -m tests.lesson_cost says {mean:,.0f}"

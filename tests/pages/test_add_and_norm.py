@@ -1,20 +1,16 @@
 """The lesson on Add & Norm: the deep stack, two norms on one batch, its questions."""
 
 import json
-import re
 
-import numpy as np
 import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 from torch.nn import functional
 
-from experiments.blocks.deep_stack import deep_run
 from experiments.writing.examples import example_sentences
 from tests.oracle.forward import Forward, source_ids
-from tests.pages.kit import ROOT, component, markdown, numbers_in, opened, size, table, values, verdict
+from tests.pages.kit import ROOT, component, markdown, numbers_in, opened, table
 from ui import engine
-from ui.views.attention_kinds import READABLE
 
 PAGE = ROOT / "pages" / "blocks" / "add_and_norm.py"
 SENTENCE = "My dog likes the rain."
@@ -39,28 +35,6 @@ def seen(app: AppTest) -> str:
     """The tensor that See shows."""
     (key,) = (e.key for e in app.get("bidi_component") if e.key.startswith("see_"))
     return component(app, key)["csv_name"]
-
-
-@pytest.mark.parametrize(("stack", "layer", "after", "name"), PLACES)
-def test_two_norms_in_two_batches(stack: str, layer: int, after: str, name: str) -> None:
-    own = rows(SENTENCE, name)
-    batches = [torch.cat([own, *(rows(other, name) for other in OTHERS[i : i + 3])]) for i in (0, 3)]
-    both = [functional.batch_norm(batch, None, None, training=True)[: len(own)].numpy() for batch in batches]
-    app = at(stack, layer, after, sentence=SENTENCE, norm_kind="Batch norm: per feature")
-    columns = [int(name) - 1 for name in component(app, "do_before")["columns"]]
-    for side, true in zip(("do_before", "do_after"), both, strict=True):
-        assert np.allclose(values(app, side), true[:, columns], atol=1e-3)
-    change = np.abs(both[0] - both[1])
-    assert change.max(0)[columns].min() >= np.sort(change.max(0))[-len(columns)] - 1e-3
-    said = re.search(r"in the two batches: \*\*(.*?)\*\*", markdown(app))
-    assert said
-    assert size(said[1]) == pytest.approx(change.max(), abs=1e-3)
-
-    app = at(stack, layer, after, sentence=SENTENCE, norm_kind="Layer norm: per word")
-    true = functional.layer_norm(own, own.shape[-1:]).numpy()
-    assert np.allclose(values(app, "do_before"), true[:, [int(n) - 1 for n in component(app, "do_before")["columns"]]],
-                       atol=1e-3)  # fmt: skip
-    assert np.array_equal(values(app, "do_before"), values(app, "do_after"))
 
 
 def test_which_means_and_deviations_become_0_and_1() -> None:
@@ -119,19 +93,3 @@ def test_empty_addresses_have_their_defaults() -> None:
     app = opened(PAGE, stack="", layer="", add_norm_encoder="", norm_step="", norm_kind="", depth="", sentence=SENTENCE)
     assert seen(app) == "encoder.layers.2.add_norm_2.output"
     assert component(app, "do_after")["csv_name"].startswith("Batch norm")
-
-
-def test_a_long_sentence_is_cut_and_it_is_said() -> None:
-    app = opened(PAGE, sentence="My neighbour's cat sleeps. " * 30)
-    assert f"Shown: the first {READABLE} of 101 rows" in markdown(app)
-    assert values(app, "do_after").shape[0] == READABLE
-
-
-@pytest.mark.parametrize(("stack", "layer", "after", "name"), PLACES)
-def test_the_questions_are_graded_against_the_numbers(stack: str, layer: int, after: str, name: str) -> None:
-    app = at(stack, layer, after, sentence=SENTENCE)
-    assert f"{rows(SENTENCE, name).std(1, correction=0).max():.2f}" in app.radio[0].proto.label + markdown(app)
-    assert app.radio[0].options[0] == "mean 0, deviation 1"
-    wanted = 0, 0, 2 if deep_run("neither", 24).gradients[0] < 1e-5 else 1
-    for n, right in enumerate(wanted, 1):
-        assert verdict(app, n, right).startswith("Right.")

@@ -94,6 +94,6 @@ def test_every_approved_text_is_claimed(file: Path) -> None:
     """Each run is named by the claims; a part that is one run has its name."""
     name = file.stem.replace("-", "_")
     folder = approved.FOLDER.parent / "oracle"
-    (module,) = (path for path in (folder / "pages" / f"{name}.py", folder / f"{name}.py") if path.exists())
+    module = next(path for path in (folder / "pages" / f"{name}.py", folder / f"{name}.py") if path.exists())
     named = {node.value for node in ast.walk(ast.parse(module.read_text())) if isinstance(node, ast.Constant)}
     assert approved.Prose(name).runs.keys() - named - {*PARTS} == set()

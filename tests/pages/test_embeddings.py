@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import tests.course  # noqa: F401 - fills the course
-from tests.pages.kit import assert_sound, component, markdown, opened, values
+from tests.pages.kit import assert_sound, markdown, opened
 from ui import engine
 from ui.controls.vocabulary_entry import EMBEDDINGS, entries, find
 from ui.course.lesson import COURSE
@@ -37,35 +37,6 @@ def lists(page: AppTest) -> list[list[tuple[str, float]]]:
 
 def number(text: str) -> float:
     return float(text.replace("−", "-"))
-
-
-def test_rows_are_looked_up_and_scaled() -> None:
-    ids = [token.id for token in engine.trace(SENTENCE).src]
-    page = opened(PAGE, sentence=SENTENCE)
-    np.testing.assert_array_equal(values(page, "see_matrix"), matrix()[ids])
-    page = opened(PAGE, sentence=SENTENCE, rows="2 times √d_model")
-    scaled = values(page, "see_matrix")
-    np.testing.assert_allclose(scaled, matrix()[ids] * 16, rtol=1e-6)
-
-
-def test_the_product_with_one_hot_is_the_row() -> None:
-    page = opened(PAGE, sentence=SENTENCE, cell="3.5")
-    id = engine.trace(SENTENCE).src[2].id
-    product, row = values(page, "see_long_way")
-    np.testing.assert_array_equal(product, row)
-    np.testing.assert_array_equal(row, matrix()[id][:16].astype(np.float32))
-    assert "Largest difference over all 256 dimensions: 0.0" in markdown(page)
-    assert f"has its 1 at the place of id {id}" in markdown(page)
-    assert f"1\\cdot {matrix()[id][4]:.4f}".replace("\\cdot -", "\\cdot (-") in markdown(page)
-
-
-def test_cosines_of_the_sentence() -> None:
-    page = opened(PAGE, sentence=SENTENCE, rows="3 cosines", cell="1.3")
-    ids = [token.id for token in engine.trace(SENTENCE).src]
-    expected = np.stack([cosines_to(i)[ids] for i in ids])
-    np.testing.assert_allclose(values(page, "see_cosines"), expected, atol=1e-6)
-    assert component(page, "see_cosines")["limit"] == 1
-    assert f"= {expected[0, 2]:.4f}$" in markdown(page)
 
 
 def test_neighbours_learned_and_random() -> None:
@@ -141,18 +112,6 @@ def test_unrelated_rows_have_no_cosine_of_zero() -> None:
     mean = (total @ total - n) / (n * (n - 1))
     assert f"a cosine of {mean:.2f} on average, not 0" in markdown(opened(PAGE, rows="3 cosines"))
     assert round(mean, 2) == 0.14
-
-
-def test_the_decoders_side_is_shifted_by_sos() -> None:
-    trace = engine.trace(SENTENCE)
-    page = opened(PAGE, sentence=SENTENCE, stack="Decoder")
-    np.testing.assert_array_equal(values(page, "see_matrix"), matrix()[[token.id for token in trace.tgt]])
-    cards = component(page, "see_shift")["cards"]
-    assert [card[0] for card in cards] == ["<sos>", *(token.text for token in trace.labels[:-1])]
-    assert [card[1] for card in cards] == [[f"→ {token.text}"] for token in trace.labels]
-    page = opened(PAGE, sentence=SENTENCE, stack="Decoder", rows="3 cosines", cell="1.3")
-    expected = cosines_to(trace.tgt[0].id)[trace.tgt[2].id]
-    assert f"= {expected:.4f}$" in markdown(page)
 
 
 @pytest.mark.parametrize(

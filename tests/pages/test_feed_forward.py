@@ -5,8 +5,7 @@ import re
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.kit import ROOT, component, markdown, opened, values
-from ui.views.attention_kinds import READABLE
+from tests.pages.kit import ROOT, component, markdown, opened
 
 PAGE = ROOT / "pages" / "blocks" / "feed_forward.py"
 SENTENCE = "The black cat fights the white cat."
@@ -38,12 +37,6 @@ def test_a_unit_that_rests_can_be_looked_at_too() -> None:
     app = opened(PAGE, sentence="Go", unit="encoder.2.623")
     assert app.selectbox[0].value == 623
     assert "**In your sentence** it fires for 0 of 2 pieces." in markdown(app)
-
-
-def test_a_long_sentence_is_cut_and_it_is_said() -> None:
-    app = opened(PAGE, sentence="My neighbour's cat sleeps. " * 30, stack="Encoder", layer="1", leave_out="This unit")
-    assert f"Shown: the first {READABLE} of 101 pieces." in markdown(app)
-    assert values(app, "do_after").shape[0] == READABLE
 
 
 def test_empty_addresses_have_their_defaults() -> None:

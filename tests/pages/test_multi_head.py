@@ -15,9 +15,9 @@ import tests.course  # noqa: F401 - fills the course
 from model.files.checkpoint import CheckpointError
 from model.kept import shared
 from model.parts.attention import MultiHeadAttention
-from tests.oracle.forward import EOS, Forward, config, softmax, source_ids, tokenizer
+from tests.oracle.forward import EOS, Forward, config, source_ids, tokenizer
 from tests.pages.head_shares import PATHS
-from tests.pages.kit import component, give_answer, markdown, opened, size, table, values
+from tests.pages.kit import component, markdown, opened, table, values
 from ui import engine
 from ui.course.lesson import COURSE
 
@@ -46,10 +46,6 @@ def greedy(sentence: str, off: list[Off]) -> Forward:
 @cache
 def first(sentence: str = SENTENCE) -> Forward:
     return greedy(sentence, [])
-
-
-def probabilities(found: Forward) -> np.ndarray:
-    return softmax(found.logits)[range(len(found.labels)), found.labels]
 
 
 def text_of(found: Forward) -> str:
@@ -129,21 +125,6 @@ def test_an_address_that_cannot_be_followed_is_said_to_be_so(text: str) -> None:
 # --- the ranking and the cost ----------------------------------------------------------------------------------------
 
 
-@cache
-def changes(sentence: str = SENTENCE) -> dict[Off, float]:
-    whole = np.log(probabilities(first(sentence))).sum()
-    every = [(kind, layer, head) for kind in PATHS for layer in range(3) for head in range(4)]
-    return {
-        off: float(
-            np.log(
-                probabilities(Forward(source_ids(sentence), first(sentence).labels, heads_off=places([off])))
-            ).sum()
-            - whole
-        )
-        for off in every
-    }  # fmt: skip
-
-
 def place(off: tuple[str, int, int]) -> list[int]:
     """Row and column of a head in the ranking."""
     return [off[1], 4 * list(PATHS).index(off[0]) + off[2]]
@@ -186,33 +167,6 @@ def test_the_cost_is_what_pytorch_counts(label: str, n_heads: int) -> None:
 
 
 # --- Predict ---------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("layer", ["1", "3"])
-@pytest.mark.parametrize("sentence", [SENTENCE, "I ate an apple"])
-def test_the_questions_are_graded_against_the_numbers(sentence: str, layer: str) -> None:
-    weights = first(sentence)[f"encoder.layers.{int(layer) - 1}.self_attn.weights"]
-    row = weights.shape[1] // 2
-    different = len(set(weights[:, row].argmax(-1).tolist()))
-    left = np.exp(min(changes(sentence).values()))
-    limits = [n for n, (low, high) in enumerate(((0.9, 9), (0.5, 0.9), (0.1, 0.5), (0, 0.1))) if low <= left < high]
-    app = opened(PAGE, sentence=sentence, layer=layer)
-    for n, right in enumerate((different - 1, 1, *limits)):
-        give_answer(app, PAGE, n, right)
-        assert len(app.success) == 1
-        said = app.success[0].value
-        if n == 0:
-            shown = [float(share) for share in re.findall(r"\(piece \d+, ([\d.]+)\)", said)]
-            assert shown == pytest.approx(weights[:, row].max(-1).tolist(), abs=0.0051)
-        if n == 1:
-            assert "262,144 numbers before and 262,144 after" in said
-        if n == 2:
-            assert size(re.findall(r"it is (\S.*?) times as likely", said)[0]) == pytest.approx(
-                left, rel=0.06, abs=6e-4
-            )
-            for wrong in {0, 1, 2, 3} - {right}:
-                give_answer(app, PAGE, n, wrong)
-                assert ("falls further" in app.warning[0].value) == (wrong < right)
 
 
 @pytest.mark.parametrize("sentence", ["Go", "ฉันชอบสุนัข", "<b>$x_1$</b> ‘curly’ *stars* | 3 : 4", "🐶" * 30])

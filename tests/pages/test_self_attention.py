@@ -8,9 +8,8 @@ import pytest
 
 from pages.attention.self_attention import coreference
 from tests.oracle.forward import Forward, config, source_ids
-from tests.pages.kit import component, markdown, opened, question_options, table, values, verdict
+from tests.pages.kit import component, markdown, opened, table, values
 from ui import engine
-from ui.views.attention_kinds import READABLE
 
 PAGE = "self-attention"
 WIDE = "The animal didn't cross the street because it was too wide."
@@ -135,25 +134,3 @@ def test_the_overview_holds_every_head() -> None:
     data = component(opened(PAGE, sentence=WIDE), "encoder_heads")
     shown = np.frombuffer(b64decode(data["maps"]), np.uint8).reshape(weights(oracle(WIDE)).shape)
     assert np.abs(shown - 255 * weights(oracle(WIDE))).max() < 0.51
-
-
-def test_a_long_sentence_is_cut_and_it_is_said() -> None:
-    app = opened(PAGE, sentence="My neighbour's cat sleeps. " * 30)
-    assert f"Shown: the first {READABLE} of 101 rows and the first {READABLE} of 101 columns." in markdown(app)
-    assert values(app, "do_after").shape == (READABLE, READABLE)
-    assert component(app, "encoder_heads")["width"] == READABLE
-
-
-def test_the_questions_are_graded_against_the_numbers() -> None:
-    app, maps = opened(PAGE, layer="2", head="3"), weights(oracle("I ate an apple"))
-    hard, pieces = weights(oracle(WIDE)), texts(WIDE)
-    it, animal, street = (pieces.index(word) for word in ("it", "animal", "street"))
-    more, n_heads = int((hard[:, :, it, animal] > hard[:, :, it, street]).sum()), hard[:, :, 0, 0].size
-    piece = f"(piece {maps[1, 2, 0].argmax() + 1})"
-    wanted = [
-        next(i for i, option in enumerate(question_options(app, 1)) if option.endswith(piece)),
-        int(maps[1].diagonal(axis1=1, axis2=2).mean(-1).argmax()),
-        0 if more == 0 else 1 if 2 * more < n_heads else 2,
-    ]
-    for n, right in enumerate(wanted, 1):
-        assert verdict(app, n, right).startswith("Right.")

@@ -42,7 +42,7 @@ STATES = (
     {"mask_stage": "3 after the softmax", "layer": "2", "cell": "4.2", "mask_trial": PARALLEL},
     {"sentence": "The house that my father built is very old.", "mask_trial": PARALLEL, "head": "2"},
     {"sentence": "Tom, Mary, " * 30, "mask_trial": LIFT, "head": "4"},
-    {"sentence": "My neighbour's cat. " * 7, "mask_trial": PAD, "pads": "10", "mask_stage": "3 after the softmax"},
+    {"sentence": "My neighbour's cat. " * 6, "mask_trial": PAD, "pads": "10", "mask_stage": "3 after the softmax"},
     {"sentence": LONG, "mask_trial": PARALLEL},
 )
 STAGES = {
