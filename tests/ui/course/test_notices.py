@@ -86,7 +86,7 @@ FRENCH = "Les enfants jouent souvent dans leur jardin."
         ("วันนี้อากาศดี", "signs that BERT and GPT never learned"),
         ("123 + 456 = 579", "no words in this text, and BERT and GPT learned from English texts"),
         ("I like dogs.", ""),
-        ("The xylophone is kaputt.", ""),  # two of four words are rare: not more than half
+        ("The cat quibbled obsequiously.", ""),  # two of four words are rare: not more than half
         (" ".join(["We saw the dog"] * 5), ""),  # what is long for the translator is not for them
     ],
 )
