@@ -113,6 +113,7 @@ def test_changes_reach_it(loaded: LoadedModel) -> None:
         if change.causal_mask_off:
             assert (off.attention("decoder", 0) > 0).all()
     kind, name = next(reversed(loaded.anatomy.attentions)), f"{stack}.layers.1.feed_forward.hidden"
+    assert loaded.anatomy.sublayer(stack, 1, "feed_forward").units == (name, plain.tensors[name].shape[-1])
     *_, other, unit = plain.tensors[name].any(0).nonzero()[0].tolist()  # two that are awake
     off = traced(loaded, Interventions(heads_off=(Head(kind, 1, 2),), units_off=(Unit(stack, 1, unit),)))
     assert off.attention(kind, 1, "heads").any((1, 2)).tolist() == [True, True, False]
