@@ -16,7 +16,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from weakref import WeakValueDictionary
 
-from google.protobuf.message import DecodeError
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.proto.BackMsg_pb2 import BackMsg

@@ -20,7 +20,7 @@ ALLOWED = {
     "rich",
     "model": "numpy torch tokenizers safetensors typing_extensions",
     "processes": "",
-    "serving": "streamlit starlette",
+    "serving": "streamlit starlette google",
     "classroom": "sqlalchemy alembic cachetools segno",
     "training": "model experiments processes numpy torch tokenizers safetensors accelerate sacrebleu rich",
 }

@@ -134,7 +134,7 @@ class Page:
 
 
 async def soon() -> None:
-    await asyncio.sleep(0.1)
+    await asyncio.sleep(0.3)
 
 
 def test_pages_beyond_a_number_are_marked_for_their_visitor_alone() -> None:
@@ -199,9 +199,9 @@ def test_of_one_address_so_many_run_at_once_and_another_address_does_not_wait() 
         await soon()
         assert [page.read for page in (*school, home)] == [1] * fair_share.RUNS_OF_ADDRESS + [0, 0, 1]
         await school[0].finish()
-        assert school[-2].read == 1
-        await asyncio.sleep(fair_share.LEASE_SECONDS)  # who waits for a slow thing keeps nobody away for long
-        assert school[-1].read == 1
+        assert sum(page.read for page in school[-2:]) == 1
+        await asyncio.sleep(fair_share.LEASE_SECONDS + 0.1)  # who waits for a slow thing keeps nobody away for long
+        assert school[-2].read == school[-1].read == 1
         for page in (*school, home):
             await page.close()
 
