@@ -18,6 +18,7 @@ WEIGHTS = ["before training", "trained"]
 STATES = (
     {"sentence": LONG, "weights": "trained", "cell": "3.2"},
     {"sentence": "Go", "inside": "RNN: sum", "cell": "1.5"},
+    {"sentence": "I see", "weights": "trained"},  # the first piece moves the state a fifth as far
     *({"sentence": "I ate an apple.", "weights": WEIGHTS[n % 2], "inside": one} for n, one in enumerate(INSIDE)),
 )
 READERS = {"rnn": "RNN", "lstm": "LSTM", "attention": "self-attention"}
