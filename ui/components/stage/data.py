@@ -105,7 +105,8 @@ def placed(arrays: Sequence[Array]) -> tuple[list[int], list[Array]]:
 
     One that another begins with is not sent twice: the positions of one stack are those of the other.
     """
-    starts, sent, end = [0] * len(arrays), [], 0
+    starts, end = [0] * len(arrays), 0
+    sent: list[tuple[int, Array]] = []
     for n in sorted(range(len(arrays)), key=lambda n: -arrays[n].size):  # what begins another comes after it
         flat = arrays[n].ravel()
         for start, other in sent:
