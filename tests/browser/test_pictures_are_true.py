@@ -116,9 +116,12 @@ def test_a_line_divides_every_group_of_columns_from_the_next(demo: Callable[[str
 
 
 def test_masked_cells_alone_are_hatched(demo: Callable[[str], Page]) -> None:
-    images = demo("t=5&s=7&masked=1").locator(".matrix tbody td")
-    hatched = images.evaluate_all("cells => cells.map((cell) => getComputedStyle(cell).backgroundImage !== 'none')")
+    """On the page and in the saved picture, whose legend has a hatched box of its own."""
+    page = demo("t=5&s=7&masked=1")
+    cells = page.locator(".matrix tbody td")
+    hatched = cells.evaluate_all("cells => cells.map((cell) => getComputedStyle(cell).backgroundImage !== 'none')")
     assert hatched == (~np.tri(5, 7, dtype=bool)).ravel().tolist()
+    assert len(list(ElementTree.fromstring(saved(page, "SVG")).iter(f"{SVG}path"))) == sum(hatched) + 1
 
 
 def test_every_small_map_is_that_of_its_head_with_rows_downwards(demo: Callable[[str], Page]) -> None:
