@@ -234,6 +234,7 @@ def test_the_theatre_shows_the_weights_of_its_step(lesson: Callable[..., Page]) 
     for strip, kind, n in zip(theatre.locator(".strip").all(), ("cross", "decoder"), (len(traced.src), 3), strict=True):
         shown = strip.locator(".small").all_inner_texts()[:n]
         mean = traced.attention(kind, 1)[:, 2, :n].mean(0)
+        assert all(re.fullmatch(r"<0\.01|\d\.\d\d", text) for text in shown)
         assert [float(text.lstrip("<")) for text in shown] == pytest.approx(mean, abs=0.0101)
     read = " ".join(theatre.locator(".strip").last.locator(".text").all_text_contents()[:3])
     expect(theatre.get_by_text("The likeliest pieces after")).to_contain_text(f"after “{read}”, with")
