@@ -116,9 +116,12 @@ def test_a_line_divides_every_group_of_columns_from_the_next(demo: Callable[[str
 
 
 def test_masked_cells_alone_are_hatched(demo: Callable[[str], Page]) -> None:
-    images = demo("t=5&s=7&masked=1").locator(".matrix tbody td")
-    hatched = images.evaluate_all("cells => cells.map((cell) => getComputedStyle(cell).backgroundImage !== 'none')")
+    """On the page and in the saved picture, whose legend has a hatched box of its own."""
+    page = demo("t=5&s=7&masked=1")
+    cells = page.locator(".matrix tbody td")
+    hatched = cells.evaluate_all("cells => cells.map((cell) => getComputedStyle(cell).backgroundImage !== 'none')")
     assert hatched == (~np.tri(5, 7, dtype=bool)).ravel().tolist()
+    assert len(list(ElementTree.fromstring(saved(page, "SVG")).iter(f"{SVG}path"))) == sum(hatched) + 1
 
 
 def test_every_small_map_is_that_of_its_head_with_rows_downwards(demo: Callable[[str], Page]) -> None:
@@ -231,6 +234,7 @@ def test_the_theatre_shows_the_weights_of_its_step(lesson: Callable[..., Page]) 
     for strip, kind, n in zip(theatre.locator(".strip").all(), ("cross", "decoder"), (len(traced.src), 3), strict=True):
         shown = strip.locator(".small").all_inner_texts()[:n]
         mean = traced.attention(kind, 1)[:, 2, :n].mean(0)
+        assert all(re.fullmatch(r"<0\.01|\d\.\d\d", text) for text in shown)
         assert [float(text.lstrip("<")) for text in shown] == pytest.approx(mean, abs=0.0101)
     read = " ".join(theatre.locator(".strip").last.locator(".text").all_text_contents()[:3])
     expect(theatre.get_by_text("The likeliest pieces after")).to_contain_text(f"after “{read}”, with")
