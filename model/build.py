@@ -15,7 +15,7 @@ from model.families.in_context import InContext, InContextConfig
 from model.families.network import Network
 from model.feed_forward import FeedForward, GatedFeedForward
 from model.layers import DecoderLayer, EncoderLayer
-from model.norms import RMSNorm
+from model.norms import LayerNorm, RMSNorm
 from model.positions import Alibi, Learned, Positions, RelativeBias, Rotary, Sinusoidal
 from model.residual import DeepNorm, PostNorm, PreNorm, SandwichNorm, deep_norm_constants, single_stack_constants
 from model.stacks import Decoder, Encoder
@@ -55,7 +55,7 @@ POSITIONS = {
     "none": Scheme(),
 }
 NORMS: dict[str, Callable[[int], nn.Module]] = {
-    "layer": lambda d_model: nn.LayerNorm(d_model, NORM_EPSILON),
+    "layer": lambda d_model: LayerNorm(d_model, NORM_EPSILON),
     "rms": lambda d_model: RMSNorm(d_model, NORM_EPSILON),
 }
 PLACES = {

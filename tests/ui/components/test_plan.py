@@ -21,7 +21,7 @@ from model.families.encoder_decoder import EncoderDecoder
 from model.feed_forward import FeedForward
 from model.layers import DecoderLayer, EncoderLayer
 from model.loaded import LoadedModel, load_model
-from model.norms import RMSNorm
+from model.norms import LayerNorm, RMSNorm
 from model.positions import Positions, Rotary, Sinusoidal
 from model.residual import PostNorm, PreNorm, SandwichNorm
 from model.stacks import Decoder, Encoder
@@ -37,15 +37,15 @@ D_MODEL, N_HEADS, D_FF = 24, 3, 29
 
 
 def post() -> nn.Module:
-    return PostNorm(nn.LayerNorm(D_MODEL))
+    return PostNorm(LayerNorm(D_MODEL))
 
 
 def pre() -> nn.Module:
-    return PreNorm(nn.LayerNorm(D_MODEL))
+    return PreNorm(LayerNorm(D_MODEL))
 
 
 def sandwich() -> nn.Module:
-    return SandwichNorm(nn.LayerNorm(D_MODEL), nn.LayerNorm(D_MODEL))
+    return SandwichNorm(LayerNorm(D_MODEL), LayerNorm(D_MODEL))
 
 
 def two_stacks(
