@@ -11,7 +11,7 @@ from starlette.middleware import Middleware
 from starlette.routing import Route
 
 from classroom.keeper import start_keeper
-from model.checkpoint import CheckpointError
+from model.files.checkpoint import CheckpointError
 from serving.fair_share import FairShare
 from serving.first_visit import first_visit, ready
 from ui.engine import warm_up

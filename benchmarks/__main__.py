@@ -15,7 +15,7 @@ from benchmarks import (
     training,
     views,
 )
-from benchmarks.report import report
+from benchmarks.kit.report import report
 
 PARTS = (
     *(peers, browser, ride, lessons, views, load, classroom, poll, training, fine_tuning, strangers),

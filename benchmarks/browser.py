@@ -8,10 +8,10 @@ from statistics import median
 
 from playwright.sync_api import Page
 
-from benchmarks.report import Figure, percentile, report
-from benchmarks.sentences import sentences, sentences_of
-from benchmarks.serving import EMPTY_PAGE, chromium, serve
-from benchmarks.stopwatch import come_to_rest, floor, on, opened, times_of, type_sentence
+from benchmarks.kit.report import Figure, percentile, report
+from benchmarks.kit.sentences import sentences, sentences_of
+from benchmarks.kit.serving import EMPTY_PAGE, chromium, serve
+from benchmarks.kit.stopwatch import come_to_rest, floor, on, opened, times_of, type_sentence
 
 ROUNDS = 20
 LAYERS, HEADS = 3, 4

@@ -12,10 +12,10 @@ from statistics import mean
 
 import psutil
 
+from benchmarks.kit.report import Figure, report
+from benchmarks.kit.sentences import sentences
+from benchmarks.kit.serving import Server, serve_many
 from benchmarks.load import Answers, crowd, figures
-from benchmarks.report import Figure, report
-from benchmarks.sentences import sentences
-from benchmarks.serving import Server, serve_many
 
 VISITORS = 100
 SECONDS = 60.0

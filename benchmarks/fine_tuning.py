@@ -3,10 +3,10 @@
 import time
 from dataclasses import replace
 
-from benchmarks.report import Figure, report
+from benchmarks.kit.report import Figure, report
 from pages.family.fine_tuning.choosing import MODELS, SETS, sentences
-from training.labelling import AUXILIARY, MOST, STEPS, Labelling, Progress
-from training.live import DONE, LiveTraining
+from training.live.labelling import AUXILIARY, MOST, STEPS, Labelling, Progress
+from training.live.processes import DONE, LiveTraining
 
 BAR_SECONDS = 30.0
 

@@ -13,10 +13,10 @@ from statistics import median
 
 from playwright.sync_api import Browser, Locator, Page
 
-from benchmarks.report import Figure, report
-from benchmarks.sentences import sentences, sentences_of
-from benchmarks.serving import EMPTY_PAGE, chromium, serve
-from benchmarks.stopwatch import floor, on, opened, sentence_box, times_of
+from benchmarks.kit.report import Figure, report
+from benchmarks.kit.sentences import sentences, sentences_of
+from benchmarks.kit.serving import EMPTY_PAGE, chromium, serve
+from benchmarks.kit.stopwatch import floor, on, opened, sentence_box, times_of
 from tests.course import LESSONS
 
 BARS = {20: 3, 50: 5}  # tokens of the sentence: how often the least that a Streamlit page can do

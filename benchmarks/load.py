@@ -6,10 +6,10 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import AsyncExitStack
 
-from benchmarks.report import Figure, percentile, report
-from benchmarks.sentences import sentences
-from benchmarks.serving import serve
-from benchmarks.visitor import Answer, Visitor, visitor
+from benchmarks.kit.report import Figure, percentile, report
+from benchmarks.kit.sentences import sentences
+from benchmarks.kit.serving import serve
+from benchmarks.kit.visitor import Answer, Visitor, visitor
 
 VISITORS = 25
 SECONDS = 30.0

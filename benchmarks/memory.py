@@ -6,12 +6,12 @@ from urllib.parse import parse_qsl, urlencode
 
 import psutil
 
-from benchmarks.report import Figure, report
-from benchmarks.sentences import sentences
-from benchmarks.serving import Server, serve
-from benchmarks.visitor import visitor
-from hub.shelf import own_models
-from model.loaded import sibling_names, snapshot_steps
+from benchmarks.kit.report import Figure, report
+from benchmarks.kit.sentences import sentences
+from benchmarks.kit.serving import Server, serve
+from benchmarks.kit.visitor import visitor
+from hub.open_models import own_models
+from model.files.loaded_model import sibling_names, snapshot_steps
 from tests.course import LESSONS
 
 VISITORS = 5

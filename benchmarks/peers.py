@@ -22,14 +22,14 @@ from typing import Any
 
 import torch
 
-from benchmarks.engines import CTranslate2, Engine, Here, Transformers, exported
-from benchmarks.report import Figure
-from benchmarks.sentences import sentences, sentences_of
-from hub.agree import DECODINGS
-from hub.agree import sentences_of as sentences_in
-from model.checkpoint import PROJECT, load_tokenizer
-from model.device import Device, pick_device
-from model.tokenizer import EOS_ID, SOS_ID
+from benchmarks.kit.engines import CTranslate2, Engine, Here, Transformers, exported
+from benchmarks.kit.report import Figure
+from benchmarks.kit.sentences import sentences, sentences_of
+from hub.export.agree import DECODINGS
+from hub.export.agree import sentences_of as sentences_in
+from model.files.checkpoint import PROJECT, load_tokenizer
+from model.files.device import Device, pick_device
+from model.text.tokenizer import EOS_ID, SOS_ID
 
 FILE = PROJECT / "assets" / "benchmarks.json"
 PACKAGES = ("torch", "transformers", "ctranslate2")

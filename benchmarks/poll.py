@@ -12,10 +12,10 @@ from pathlib import Path
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from benchmarks.report import Figure, percentile, report
-from benchmarks.serving import serve
-from benchmarks.visitor import Answer, Visitor
-from benchmarks.wire import Wire, wire
+from benchmarks.kit.report import Figure, percentile, report
+from benchmarks.kit.serving import serve
+from benchmarks.kit.visitor import Answer, Visitor
+from benchmarks.kit.wire import Wire, wire
 from classroom.classes import join, open_class
 from classroom.database import Database
 from classroom.polls import Asked, ask, overview

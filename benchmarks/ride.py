@@ -11,11 +11,11 @@ from urllib.parse import quote
 
 from playwright.sync_api import Browser, Page
 
-from benchmarks.report import Figure, percentile, report
-from benchmarks.sentences import sentences_of
-from benchmarks.serving import EMPTY_PAGE, chromium, serve
-from benchmarks.stopwatch import PATIENCE_MS
-from model.loaded import load_model
+from benchmarks.kit.report import Figure, percentile, report
+from benchmarks.kit.sentences import sentences_of
+from benchmarks.kit.serving import EMPTY_PAGE, chromium, serve
+from benchmarks.kit.stopwatch import PATIENCE_MS
+from model.files.loaded_model import load_model
 from model.trace import Trace, trace
 from ui.components.shared.wire import browser_file
 from ui.components.stage import CODE, STYLES

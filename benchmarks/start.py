@@ -8,8 +8,8 @@ from statistics import median
 
 from playwright.sync_api import Browser, expect
 
-from benchmarks.report import Figure, report
-from benchmarks.serving import EMPTY_PAGE, chromium, serve
+from benchmarks.kit.report import Figure, report
+from benchmarks.kit.serving import EMPTY_PAGE, chromium, serve
 
 ROUNDS = 5
 BAR = 2

@@ -14,15 +14,15 @@ from statistics import median
 import torch
 from transformers import BertConfig, BertForMaskedLM
 
-from benchmarks.report import Figure, report
-from benchmarks.sentences import sentences
-from hub.export import export
-from hub.folders import Settings
+from benchmarks.kit.report import Figure, report
+from benchmarks.kit.sentences import sentences
+from hub.export.folder import export
 from hub.hugging_face import load
+from hub.local_models import Settings
+from hub.open_models import own_models
 from hub.reading import read
-from hub.shelf import own_models
 from hub.worker import Worker
-from model.loaded import MODELS
+from model.files.loaded_model import MODELS
 
 SENTENCES, LONG = 60, 6  # of the wide model's, each is several in one: about 60 pieces
 BAR_MS = 30.0

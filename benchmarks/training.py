@@ -8,11 +8,11 @@ import psutil
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from benchmarks.report import Figure, percentile, report
-from benchmarks.sentences import sentences
-from benchmarks.serving import Server, serve
-from benchmarks.visitor import Answer, Visitor, visitor
-from benchmarks.wire import wire
+from benchmarks.kit.report import Figure, percentile, report
+from benchmarks.kit.sentences import sentences
+from benchmarks.kit.serving import Server, serve
+from benchmarks.kit.visitor import Answer, Visitor, visitor
+from benchmarks.kit.wire import wire
 from ui.queue import WORKERS
 
 PAGE = "train-it-yourself"

@@ -8,11 +8,11 @@ from statistics import median
 
 from playwright.sync_api import Page
 
+from benchmarks.kit.report import Figure, report
+from benchmarks.kit.sentences import sentences_of
+from benchmarks.kit.serving import EMPTY_PAGE, chromium, serve
+from benchmarks.kit.stopwatch import come_to_rest, floor, on, opened, sentence_box
 from benchmarks.lessons import last_change, new_sentence
-from benchmarks.report import Figure, report
-from benchmarks.sentences import sentences_of
-from benchmarks.serving import EMPTY_PAGE, chromium, serve
-from benchmarks.stopwatch import come_to_rest, floor, on, opened, sentence_box
 
 ROUNDS = 7
 BEAMS, TOKENS = 5, 20  # 20 tokens are about 15 words

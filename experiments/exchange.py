@@ -13,16 +13,16 @@ import torch
 from torch import Tensor, nn
 
 from experiments.passes import Ids, forward
-from model.attention import MultiHeadAttention
+from model.anatomy.describe import anatomy_of
 from model.build import NETWORKS, PLACES
 from model.config import ModelConfig
-from model.decoding import Greedy
-from model.describe import anatomy_of
-from model.feed_forward import GatedFeedForward
-from model.loaded import Array, LoadedModel, load_model, model_names
-from model.norms import RMSNorm
-from model.positions import N_BUCKETS, Alibi, Positions, RelativeBias, Rotary
-from model.residual import deep_norm_constants
+from model.decoding.strategies import Greedy
+from model.files.loaded_model import Array, LoadedModel, load_model, model_names
+from model.parts.attention import MultiHeadAttention
+from model.parts.feed_forward import GatedFeedForward
+from model.parts.norms import RMSNorm
+from model.parts.positions import N_BUCKETS, Alibi, Positions, RelativeBias, Rotary
+from model.parts.residual import deep_norm_constants
 from model.trace import Trace, trace
 
 RELATIVE, TABLE = "positions-relative", "encoder.layers.0.self_attn.positions.table.weight"

@@ -8,11 +8,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from model.decoding import Greedy, NextToken, decoding_steps
+from model.decoding.strategies import Greedy, NextToken, decoding_steps
+from model.files.loaded_model import Array, LoadedModel
 from model.interventions import Interventions
-from model.loaded import Array, LoadedModel
 from model.tap import Recorder, Tap, no_tap
-from model.tokenizer import PAD_ID, Tokenizer
+from model.text.tokenizer import PAD_ID, Tokenizer
 from model.trace import MAX_TOKENS
 
 MAX_SHUFFLED = 20  # words

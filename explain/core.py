@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from figures.statistics import softmax
-from model.anatomy import Anatomy, Made
-from model.loaded import Array
+from model.anatomy.structure import Anatomy, Made
+from model.files.loaded_model import Array
 
 NAMED = 3  # products written out in a long sum; the rest are added up
 DIGITS = 4

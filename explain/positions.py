@@ -1,7 +1,7 @@
 """How the numbers of position schemes other than the sinusoids came about: learned vectors, and biases for distance."""
 
 from explain.core import DIGITS, Blank, Cell, WorkedStep, rule, tex
-from model.positions import MAX_DISTANCE, N_BUCKETS, bucket_of
+from model.parts.positions import MAX_DISTANCE, N_BUCKETS, bucket_of
 
 
 @rule("learned_position")

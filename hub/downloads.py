@@ -20,7 +20,7 @@ from pathlib import Path
 from huggingface_hub import HfApi, get_session, hf_hub_url
 from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, HFValidationError, RepositoryNotFoundError
 
-from hub.folders import ModelError, Settings, folder_of, free_memory
+from hub.local_models import ModelError, Settings, folder_of, free_memory
 
 # In the top folder: configuration, vocabularies and the weights that transformers looks for. No code, no pickle.
 FILE = re.compile(r"\w[\w.-]{0,199}\.(json|txt|model|spm)|model(-\d{5}-of-\d{5})?\.safetensors", re.ASCII)

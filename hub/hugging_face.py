@@ -29,7 +29,7 @@ from transformers.models.auto.modeling_auto import (
 )
 from transformers.utils import logging
 
-from hub.folders import (
+from hub.local_models import (
     NO_MEMORY,
     ModelError,
     Settings,
@@ -41,7 +41,7 @@ from hub.folders import (
     read_generation_config,
     weight_files,
 )
-from hub.results import Kind, ModelFacts
+from hub.reading_types import Kind, ModelFacts
 from hub.tokenizer_files import check_tokenizer
 
 # The page shows errors and progress; the library need not.

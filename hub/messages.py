@@ -14,8 +14,8 @@ from typing import Any, TypeVar, cast, get_args
 import numpy as np
 
 from hub.attention import AttentionMaps
-from hub.folders import ModelError
-from hub.results import Covered, Kind, ModelFacts, Prediction, Reading
+from hub.local_models import ModelError
+from hub.reading_types import Covered, Kind, ModelFacts, Prediction, Reading
 
 MAX_TEXT_BYTES = 2**22  # of an answer without its weights
 MAX_WEIGHT_BYTES = 2**28  # of all heads on one sentence; 80 layers of 64 heads on 100 tokens take 205 MB

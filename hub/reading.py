@@ -12,9 +12,9 @@ from transformers import PreTrainedTokenizerBase
 from transformers.convert_slow_tokenizer import bytes_to_unicode
 
 from hub.attention import AttentionMaps
-from hub.folders import ModelError
 from hub.hugging_face import OpenModel, model_error
-from hub.results import MAX_WRITTEN, Covered, Prediction, Reading
+from hub.local_models import ModelError
+from hub.reading_types import MAX_WRITTEN, Covered, Prediction, Reading
 
 N_PREDICTIONS = 10
 MAX_TEXT = 60  # characters of a token that are shown

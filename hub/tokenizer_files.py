@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from hub.folders import ModelError, inside, read_json
+from hub.local_models import ModelError, inside, read_json
 
 # A tokenizer.json is a small program. Beyond these limits it could turn a short sentence into gigabytes of text.
 PROGRAM = ("normalizer", "pre_tokenizer", "post_processor", "decoder")

@@ -27,10 +27,10 @@ from functools import partial
 from multiprocessing.connection import Connection
 from typing import NamedTuple, TypeVar
 
-from hub.folders import NO_MEMORY, ModelError, Settings, folder_of, free_memory
-from hub.line import Line
+from hub.fair_lock import Line
+from hub.local_models import NO_MEMORY, ModelError, Settings, folder_of, free_memory
 from hub.messages import BrokenAnswerError, Expected, heard, tell
-from hub.results import ModelFacts, Reading
+from hub.reading_types import ModelFacts, Reading
 from processes.confine import confine
 from processes.nursery import Nursery, limit_memory
 

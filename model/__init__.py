@@ -5,6 +5,6 @@ Names: `src_ids` and `tgt_ids` go in, `labels` are the `tgt_ids` one step ahead,
 `logits` are scores before the last softmax; `q`, `k`, `v` queries, keys, values; `scores` before the softmax, `weights`
 after it; `heads` the weighted sums. Masks are boolean, True = may attend.
 
-Read in this order: attention, masks, positions, feed_forward, norms, residual, layers, stacks,
-families.encoder_decoder, decoding.
+Read in this order: in `parts` attention, masks, positions, feed_forward, norms, residual, layers, stacks; then
+`families.encoder_decoder`, `decoding.strategies`.
 """

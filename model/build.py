@@ -5,21 +5,21 @@ from dataclasses import dataclass
 
 from torch import nn
 
-from model.attention import MultiHeadAttention
 from model.config import ModelConfig
-from model.embedding import SegmentEmbedding, TokenEmbedding, UnscaledEmbedding
 from model.families.decoder_only import DecoderOnly
 from model.families.encoder_decoder import EncoderDecoder
 from model.families.encoder_only import EncoderOnly, MaskedTokenHead, NextSentenceHead
 from model.families.in_context import InContext, InContextConfig
 from model.families.network import Network
-from model.feed_forward import FeedForward, GatedFeedForward
-from model.layers import DecoderLayer, EncoderLayer
-from model.norms import LayerNorm, RMSNorm
-from model.positions import Alibi, Learned, Positions, RelativeBias, Rotary, Sinusoidal
-from model.residual import DeepNorm, PostNorm, PreNorm, SandwichNorm, deep_norm_constants, single_stack_constants
-from model.stacks import Decoder, Encoder
-from model.tokenizer import PAD_ID
+from model.parts.attention import MultiHeadAttention
+from model.parts.embedding import SegmentEmbedding, TokenEmbedding, UnscaledEmbedding
+from model.parts.feed_forward import FeedForward, GatedFeedForward
+from model.parts.layers import DecoderLayer, EncoderLayer
+from model.parts.norms import LayerNorm, RMSNorm
+from model.parts.positions import Alibi, Learned, Positions, RelativeBias, Rotary, Sinusoidal
+from model.parts.residual import DeepNorm, PostNorm, PreNorm, SandwichNorm, deep_norm_constants, single_stack_constants
+from model.parts.stacks import Decoder, Encoder
+from model.text.tokenizer import PAD_ID
 
 NORM_EPSILON = 1e-5  # torch's for layer norm
 N_SEGMENTS = 2  # of an encoder alone: it reads one text, or two

@@ -13,7 +13,7 @@ from typing import Self
 import torch
 from torch import Tensor
 
-from model.anatomy import Anatomy, SubLayer
+from model.anatomy.structure import Anatomy, SubLayer
 from model.tap import Tap, no_tap
 
 MAX_ITEMS = 64  # of any one kind: more than a person sets by hand

@@ -10,11 +10,11 @@ import numpy as np
 import torch
 from torch import nn
 
-from model.decoding import Decoding, Greedy, NextToken, Step, decoding_steps
+from model.decoding.strategies import Decoding, Greedy, NextToken, Step, decoding_steps
+from model.files.loaded_model import AnyConfig, AnyNetwork, Array, LoadedModel
 from model.interventions import NOTHING, Head, Interventions
-from model.loaded import AnyConfig, AnyNetwork, Array, LoadedModel
 from model.tap import Recorder
-from model.tokenizer import EOS_ID, SOS_ID, Token, normalise
+from model.text.tokenizer import EOS_ID, SOS_ID, Token, normalise
 
 MAX_TOKENS = 100  # of a source or target sentence, `<eos>` not counted
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import torch
 
-from model.checkpoint import CheckpointError
-from model.decoding import Beam, Decoding, Greedy, NextToken, decoding_steps
-from model.loaded import LoadedModel, load_folder
-from model.tokenizer import EOS_ID, normalise
+from model.decoding.strategies import Beam, Decoding, Greedy, NextToken, decoding_steps
+from model.files.checkpoint import CheckpointError
+from model.files.loaded_model import LoadedModel, load_folder
+from model.text.tokenizer import EOS_ID, normalise
 from model.trace import most_tokens
 
 

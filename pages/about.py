@@ -8,7 +8,7 @@ import streamlit as st
 from ui import engine
 from ui.text import in_markdown
 from ui.views import siblings
-from ui.views.tables import table
+from ui.views.charts.tables import table
 
 PAPER_TOOK = ("12 hours on 8 P100 GPUs", "3.5 days on 8 P100 GPUs")
 CARD = Path(__file__).parent.parent / "assets" / "models" / "translator"

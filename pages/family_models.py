@@ -1,9 +1,9 @@
 """The small GPT and BERT of the section Family: loaded, and at work on the visitor's text for its pictures."""
 
-from model.checkpoint import broken
-from model.decoding import Greedy
-from model.loaded import MODELS, LoadedModel, UnknownModelError
-from model.tokenizer import CLS_ID, SEP_ID
+from model.decoding.strategies import Greedy
+from model.files.checkpoint import broken
+from model.files.loaded_model import MODELS, LoadedModel, UnknownModelError
+from model.text.tokenizer import CLS_ID, SEP_ID
 from model.trace import Trace, most_tokens, read
 from ui import engine
 

@@ -8,8 +8,8 @@ import time
 import streamlit as st
 from streamlit.navigation.page import Page
 
-from model.checkpoint import CheckpointError
-from model.loaded import LoadedModel
+from model.files.checkpoint import CheckpointError
+from model.files.loaded_model import LoadedModel
 from model.trace import Trace
 from ui.course.lesson import COURSE, Bench, Lesson, Part
 from ui.course.presenter import KEY, stepper

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from training.live import CPU_SECONDS, WALL_SECONDS, LiveTraining, Task
+from training.live.processes import CPU_SECONDS, WALL_SECONDS, LiveTraining, Task
 from ui.queue import WORKERS, Job, TooMuchWorkError, submit
 from ui.text import magnitude
-from ui.views.column_chart import Series, column_chart
-from ui.views.line_chart import line_chart
+from ui.views.charts.column_chart import Series, column_chart
+from ui.views.charts.line_chart import line_chart
 from ui.visitor import visitor
 
 REFRESH = 0.4  # seconds between two looks

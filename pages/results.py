@@ -6,17 +6,23 @@ from typing import Any
 
 import streamlit as st
 
-from experiments.published_results import Column, ResultTable, Row, Value, load_table
-from experiments.training_cost import BatchSizes, Trained, load_batch_sizes, trained_translators, training_flops
+from experiments.training.published_results import Column, ResultTable, Row, Value, load_table
+from experiments.training.training_cost import (
+    BatchSizes,
+    Trained,
+    load_batch_sizes,
+    trained_translators,
+    training_flops,
+)
 from figures.results import Scored, Sized, quality_against_compute, sizes_by_time
-from model.checkpoint import CheckpointError
 from model.config import ModelConfig
-from model.loaded import TRANSLATOR
+from model.files.checkpoint import CheckpointError
+from model.files.loaded_model import TRANSLATOR
 from ui import engine
 from ui.controls.control import Choice
 from ui.course.lesson import COURSE
 from ui.text import in_markdown, magnitude, number
-from ui.views.tables import Link, numbers_of_figure, table
+from ui.views.charts.tables import Link, numbers_of_figure, table
 
 LANGUAGE = Choice("From English into", "results_language", ("German", "French"))
 TICKS = {"German": (22, 25, 30, 35, 40, 45, 50, 55), "French": (37, 38, 39, 40, 41, 42, 43)}

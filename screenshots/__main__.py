@@ -13,8 +13,8 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, ViewportSize
 
 import pages.course  # noqa: F401 - fills the course
+from benchmarks.kit.serving import ROOT, chromium, serve
 from benchmarks.ride import FIND
-from benchmarks.serving import ROOT, chromium, serve
 from screenshots.classroom import a_class
 from ui.course.lesson import COURSE
 

@@ -8,11 +8,11 @@ from hypothesis import settings
 from torch import Tensor
 
 from model.families.encoder_decoder import EncoderDecoder
-from model.tokenizer import PAD_ID, Tokenizer
+from model.text.tokenizer import PAD_ID, Tokenizer
 from processes.nursery import Nursery
 from tests.small import BATCH, SENTENCES, SOURCE, TARGET, random_ids, random_model
 from tests.variants import VARIANTS
-from training import live
+from training.live import processes
 
 # No deadline: a busy machine is no defect. The same examples every time: a failure can be repeated.
 settings.register_profile("repeatable", deadline=None, derandomize=True)
@@ -43,8 +43,8 @@ def same_random_numbers() -> Iterator[None]:
 def own_nursery() -> Iterator[None]:
     """A nursery of trainings without the processes of other tests."""
     with pytest.MonkeyPatch.context() as patch:
-        nursery = Nursery("training.live")
-        patch.setattr(live, "_nursery", nursery)
+        nursery = Nursery("training.live.processes")
+        patch.setattr(processes, "_nursery", nursery)
         yield
         nursery.stop()
 

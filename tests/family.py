@@ -6,13 +6,13 @@ from functools import cache
 import torch
 from torch import nn
 
-from model.about import About
+from model.anatomy.describe import anatomy_of
 from model.build import build_network
 from model.config import PRESETS
-from model.describe import anatomy_of
-from model.device import Device
-from model.loaded import LoadedModel
-from model.tokenizer import MORE_SPECIALS, SPECIALS, Tokenizer
+from model.files.device import Device
+from model.files.loaded_model import LoadedModel
+from model.files.model_card import About
+from model.text.tokenizer import MORE_SPECIALS, SPECIALS, Tokenizer
 from tests.small import SENTENCES
 
 SIZES = {"d_model": 42, "n_heads": 3, "n_layers": 2, "d_ff": 53, "max_len": 37}

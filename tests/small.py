@@ -3,14 +3,14 @@
 import torch
 from torch import Tensor
 
-from model.about import About
+from model.anatomy.describe import anatomy_of
 from model.build import build_model
 from model.config import ModelConfig
-from model.describe import anatomy_of
-from model.device import Device
 from model.families.encoder_decoder import EncoderDecoder
-from model.loaded import LoadedModel
-from model.tokenizer import SPECIALS, Tokenizer
+from model.files.device import Device
+from model.files.loaded_model import LoadedModel
+from model.files.model_card import About
+from model.text.tokenizer import SPECIALS, Tokenizer
 
 CONFIG = ModelConfig(vocab_size=101, d_model=42, n_heads=3, n_layers=2, d_ff=53, max_len=37, dropout=0.1)  # d_k = 14
 BATCH, SOURCE, TARGET = 5, 11, 7

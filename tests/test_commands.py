@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from model.checkpoint import CONFIG, TOKENIZER, WEIGHTS
+from model.files.checkpoint import CONFIG, TOKENIZER, WEIGHTS
 from tests.browser.conftest import free_port
 
 ROOT = Path(__file__).parents[1]

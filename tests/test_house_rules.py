@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from model.layers import DecoderLayer
+from model.parts.layers import DecoderLayer
 
 ROOT = Path(__file__).parents[1]
 FILE_LINES, FUNCTION_LINES, ARGUMENTS, UI_LINES = 350, 60, 8, 3500

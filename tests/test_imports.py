@@ -81,7 +81,7 @@ def test_nothing_may_import_pages_and_the_inner_layers_may_not_see_streamlit() -
         ("model", "def f():\n    from streamlit.web import cli", {"streamlit"}),
         ("figures", "import math\nimport numpy as np, torch.nn", {"torch"}),
         ("ui", "from pages.home import x", {"pages"}),
-        ("training", "from training.data import collate\nimport rich.progress", set()),
+        ("training", "from training.loop.data import collate\nimport rich.progress", set()),
     ],
 )
 def test_a_forbidden_import_is_seen(where: str, code: str, expected: set[str]) -> None:

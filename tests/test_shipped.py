@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from model.loaded import MODELS
-from model.task_heads import TASK_HEADS
+from model.files.loaded_model import MODELS
+from model.parts.task_heads import TASK_HEADS
 from tests.oracle.decode import german, translated
-from training.fine_tune import OF_A_READER, WAYS, standard_errors_apart
-from training.publish_tasks import card
-from training.tasks import KEPT, TASKS
+from training.compare_pretraining import OF_A_READER, WAYS, standard_errors_apart
+from training.loop.tasks import KEPT, TASKS
+from training.publish.tasks import card
 from ui import engine
 
 

@@ -17,11 +17,11 @@ from rich.progress import track
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
-from model.checkpoint import SHIPPED
-from model.decoding import Beam, Decoding, Greedy
-from model.loaded import LoadedModel, load_folder
+from model.decoding.strategies import Beam, Decoding, Greedy
+from model.files.checkpoint import SHIPPED
+from model.files.loaded_model import LoadedModel, load_folder
 from model.translate import translate
-from training.data import read_pairs
+from training.loop.data import read_pairs
 
 
 def references(path: Path, limit: int | None = None) -> dict[str, list[str]]:

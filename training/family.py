@@ -18,14 +18,14 @@ import torch
 from accelerate import Accelerator
 from rich.console import Console
 
-from model.checkpoint import TOKENIZER, CheckpointError
-from model.tokenizer import MORE_SPECIALS, SPECIALS, Tokenizer
-from training.corpus import read_documents
-from training.data import NO_VARIATION
-from training.learning import LEARNERS
-from training.loop import DivergedError, Step
-from training.recipe import Recipe
-from training.run import Evaluation, Run, Subject
+from model.files.checkpoint import TOKENIZER, CheckpointError
+from model.text.tokenizer import MORE_SPECIALS, SPECIALS, Tokenizer
+from training.loop.corpus import read_documents
+from training.loop.data import NO_VARIATION
+from training.loop.objectives import LEARNERS
+from training.loop.recipe import Recipe
+from training.loop.resumable_run import Evaluation, Run, Subject
+from training.loop.updates import DivergedError, Step
 from training.siblings import LOG, Log
 from training.train import show
 

@@ -22,8 +22,7 @@ from rich.console import Console
 from rich.progress import track
 from torch import Tensor, nn
 
-from model.checkpoint import WEIGHTS, load_tokenizer
-from model.readers import (
+from model.families.readers import (
     READERS,
     SEED,
     UNTRAINED,
@@ -34,11 +33,12 @@ from model.readers import (
     save_readers,
     untrained_readers,
 )
-from model.tokenizer import EOS_ID
-from training.data import NO_VARIATION, read_pairs
-from training.loop import Batch, new_learner, training_steps
-from training.recipe import Recipe
-from training.run import hardware
+from model.files.checkpoint import WEIGHTS, load_tokenizer
+from model.text.tokenizer import EOS_ID
+from training.loop.data import NO_VARIATION, read_pairs
+from training.loop.recipe import Recipe
+from training.loop.resumable_run import hardware
+from training.loop.updates import Batch, new_learner, training_steps
 
 CARD = Path(__file__).parent / "cards" / "readers.md"
 TITLES = {"rnn": "simple recurrent network", "lstm": "LSTM", "attention": "self-attention"}

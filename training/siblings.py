@@ -16,10 +16,10 @@ from typing import Any
 
 from rich.console import Console
 
-from model import checkpoint
-from training.loop import DivergedError, Step
-from training.recipe import RECIPES
-from training.run import FIGURES, Evaluation, Run, Task
+from model.files import checkpoint
+from training.loop.recipe import RECIPES
+from training.loop.resumable_run import FIGURES, Evaluation, Run, Task
+from training.loop.updates import DivergedError, Step
 from training.train import show
 
 PRESET = "sibling"

@@ -13,9 +13,9 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from training.loop import DivergedError, Step
-from training.recipe import RECIPES
-from training.run import Evaluation, Run, Task
+from training.loop.recipe import RECIPES
+from training.loop.resumable_run import Evaluation, Run, Task
+from training.loop.updates import DivergedError, Step
 
 SHOW_EVERY = 20  # steps
 

@@ -14,7 +14,7 @@ from tokenizers import Tokenizer as Backend
 from tokenizers import decoders, models, pre_tokenizers, trainers
 
 from model.config import PRESETS
-from training.data import Pair, read_pairs
+from training.loop.data import Pair, read_pairs
 
 UNKNOWN = "<unk>"
 MIN_COUNT = 3  # a word rarer than this is not called common

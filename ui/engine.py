@@ -18,9 +18,9 @@ import torch
 
 from experiments.exchange import Exchange, exchanged_pass, translate_anew
 from explain import Numbers
-from model.decoding import Decoding, Greedy
+from model.decoding.strategies import Decoding, Greedy
+from model.files.loaded_model import TRANSLATOR, LoadedModel, load_model
 from model.interventions import NOTHING, Interventions
-from model.loaded import TRANSLATOR, LoadedModel, load_model
 from model.trace import AnyTrace, Trace
 from model.trace import trace as trace_anew
 

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
-from model.cache import KeyValueCache
-from model.describe import Scribe, describe
-from model.embedding import UnscaledEmbedding
+from model.anatomy.describe import Scribe, describe
+from model.decoding.cache import KeyValueCache
 from model.families.network import Inputs, Network
-from model.layers import Memory
-from model.linear import times_transposed
-from model.masks import causal_mask
-from model.stacks import Encoder
+from model.parts.embedding import UnscaledEmbedding
+from model.parts.fp16_matmul import times_transposed
+from model.parts.layers import Memory
+from model.parts.masks import causal_mask
+from model.parts.stacks import Encoder
 from model.tap import Tap, no_tap, under
 
 

@@ -4,16 +4,16 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
-from model.cache import KeyValueCache
-from model.describe import Scribe, describe
-from model.embedding import TokenEmbedding
+from model.anatomy.describe import Scribe, describe
+from model.decoding.cache import KeyValueCache
 from model.families.network import Inputs, Network
-from model.layers import Memory
-from model.linear import times_transposed
-from model.masks import causal_mask, pad_mask
-from model.stacks import Decoder, Encoder
+from model.parts.embedding import TokenEmbedding
+from model.parts.fp16_matmul import times_transposed
+from model.parts.layers import Memory
+from model.parts.masks import causal_mask, pad_mask
+from model.parts.stacks import Decoder, Encoder
 from model.tap import Tap, no_tap, under
-from model.tokenizer import EOS_ID
+from model.text.tokenizer import EOS_ID
 
 
 class EncoderDecoder(Network):

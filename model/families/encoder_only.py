@@ -6,15 +6,15 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
-from model.describe import Scribe, describe
-from model.embedding import SegmentEmbedding
+from model.anatomy.describe import Scribe, describe
 from model.families.network import Inputs, Network
-from model.layers import Memory
-from model.linear import times_transposed
-from model.masks import pad_mask
-from model.stacks import Encoder
+from model.parts.embedding import SegmentEmbedding
+from model.parts.fp16_matmul import times_transposed
+from model.parts.layers import Memory
+from model.parts.masks import pad_mask
+from model.parts.stacks import Encoder
 from model.tap import Tap, no_tap, under
-from model.tokenizer import CLS_ID, SEP_ID
+from model.text.tokenizer import CLS_ID, SEP_ID
 
 
 class MaskedTokenHead(nn.Module):

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from model.describe import Scribe, describe
-from model.embedding import describe_sum
-from model.masks import causal_mask
-from model.positions import Positions
-from model.stacks import Encoder
+from model.anatomy.describe import Scribe, describe
+from model.parts.embedding import describe_sum
+from model.parts.masks import causal_mask
+from model.parts.positions import Positions
+from model.parts.stacks import Encoder
 from model.tap import Tap, no_tap, under
 
 

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 from torch import Tensor, nn
 
-from model.cache import KeyValueCache
-from model.layers import Memory
+from model.decoding.cache import KeyValueCache
+from model.parts.layers import Memory
 from model.tap import Tap, no_tap
 
 

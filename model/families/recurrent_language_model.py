@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from model.linear import times_transposed
-from model.recurrent import LSTMCell, Recurrent
+from model.parts.fp16_matmul import times_transposed
+from model.parts.recurrent import LSTMCell, Recurrent
 from model.tap import Tap, no_tap, under
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import streamlit as st
 
 from classroom.polls import MAX_OPTIONS, Asked, Shown, ask, overview, set_state
-from model.checkpoint import CheckpointError
+from model.files.checkpoint import CheckpointError
 from model.trace import EmptySentenceError
 from pages.classes.browser import DESK
 from pages.classes.poll_view import bar, options_of, question_text, results

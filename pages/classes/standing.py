@@ -9,7 +9,7 @@ from pages.classes.browser import DESK
 from pages.classes.poll_view import bar
 from pages.classes.room import Desk, room, told
 from ui.course.lesson import COURSE
-from ui.views.tables import table
+from ui.views.charts.tables import table
 
 LOOK_SECONDS = 2.0
 

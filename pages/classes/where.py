@@ -11,7 +11,7 @@ from ui.controls.go import go
 from ui.course.lesson import COURSE
 from ui.course.sentence import KEY as SENTENCE
 from ui.text import in_markdown
-from ui.views.tables import table
+from ui.views.charts.tables import table
 
 LOOK_SECONDS = 2.0
 MOST_NAMES = 12  # beside a page

@@ -9,9 +9,9 @@ from figures.grouping import grouped
 from hub.attention import AttentionMaps
 from hub.bertviz_views import draw
 from hub.downloads import Offer, fetch, is_being_fetched, look_up
-from hub.folders import ModelError, Settings, folder_of, listed
-from hub.results import MAX_WRITTEN, ModelFacts, Reading
-from hub.shelf import OURS, Shelf, own_models, shelf
+from hub.local_models import ModelError, Settings, folder_of, listed
+from hub.open_models import OURS, Shelf, own_models, shelf
+from hub.reading_types import MAX_WRITTEN, ModelFacts, Reading
 from ui.components.head_grid import MEAN
 from ui.controls.address import read_count, write_count
 from ui.controls.segmented import one_of
@@ -19,8 +19,8 @@ from ui.course.notices import MAX_CHARS
 from ui.course.sentence import KEY
 from ui.text import bold, chance, in_markdown, piece
 from ui.views.attention_kinds import KINDS, READABLE
-from ui.views.bars import bars
 from ui.views.bertviz import bertviz
+from ui.views.charts.bars import bars
 from ui.views.external_models import SPECIAL, browse_maps, choose_model, shown_groups
 
 WHAT_IT_IS = {

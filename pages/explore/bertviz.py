@@ -8,7 +8,7 @@ import streamlit as st
 from explain import worked_weight
 from hub.attention import of_trace
 from hub.bertviz_views import draw
-from hub.shelf import OURS, own_models
+from hub.open_models import OURS, own_models
 from model.interventions import Head
 from model.trace import Trace
 from ui import engine

@@ -7,11 +7,11 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from hub.attention import AttentionMaps, of_trace
-from hub.folders import ModelError, Settings, listed
-from hub.shelf import OURS, shelf
+from hub.local_models import ModelError, Settings, listed
+from hub.open_models import OURS, shelf
 from hub.similarity import PLACES, places, similarity
-from model.checkpoint import CheckpointError
-from model.loaded import TRANSLATOR, model_names
+from model.files.checkpoint import CheckpointError
+from model.files.loaded_model import TRANSLATOR, model_names
 from model.trace import EmptySentenceError
 from ui import engine
 from ui.controls.address import write_pair
@@ -21,8 +21,8 @@ from ui.course.sentence import KEY
 from ui.text import bold, in_markdown, number, visible
 from ui.views.attention_kinds import KINDS
 from ui.views.attention_maps import MEAN, Chosen, Place
+from ui.views.charts.tables import table
 from ui.views.external_models import SPECIAL, browse_maps, choose_model, shown_groups
-from ui.views.tables import table
 
 OPENS_ON = (0, 0)  # layer and head
 BEST = 8  # pairs of heads that are listed

@@ -7,15 +7,15 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from experiments.language_models import read_text
-from experiments.three_kinds import Ids, may_see, scores_from_the_left
+from experiments.family.language_models import read_text
+from experiments.family.three_kinds import Ids, may_see, scores_from_the_left
 from figures.statistics import softmax
-from model.checkpoint import broken
 from model.families.decoder_only import DecoderOnly
 from model.families.encoder_decoder import EncoderDecoder
 from model.families.encoder_only import EncoderOnly
-from model.loaded import MODELS, TRANSLATOR, LoadedModel, UnknownModelError
-from model.tokenizer import CLS, CLS_ID, MASK, MASK_ID, SEP, SEP_ID
+from model.files.checkpoint import broken
+from model.files.loaded_model import MODELS, TRANSLATOR, LoadedModel, UnknownModelError
+from model.text.tokenizer import CLS, CLS_ID, MASK, MASK_ID, SEP, SEP_ID
 from model.trace import Trace, most_tokens, read
 from ui import engine
 from ui.components.matrix import Caption, Labels, Scale, matrix
@@ -25,7 +25,7 @@ from ui.course.check import Part, check_cell, checked_matrix
 from ui.course.lesson import Bench, Lesson, OnMap
 from ui.course.quiz import Ask, Question
 from ui.text import bold, chance, magnitude, piece
-from ui.views.tables import table
+from ui.views.charts.tables import table
 
 BERT, GPT = "bert-mini", "gpt-mini"
 ENCODER, DECODER, BOTH = KINDS = ("Encoder alone", "Decoder alone", "Encoder and decoder")

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from experiments.before_attention import LENGTHS, reading_times
-from model import readers
-from model.recurrent import LSTMCell, Recurrent, RNNCell
+from experiments.inputs.before_attention import LENGTHS, reading_times
+from model.families import readers
+from model.parts.recurrent import LSTMCell, Recurrent, RNNCell
 from model.trace import Trace
 from ui import engine
 from ui.components.matrix import Caption
@@ -17,8 +17,8 @@ from ui.course.check import Part, check_cell, checked_matrix
 from ui.course.lesson import Bench, Lesson, OnMap
 from ui.course.quiz import Question
 from ui.text import magnitude, number
-from ui.views.column_chart import Series, column_chart
-from ui.views.tables import numbers_of_figure, table
+from ui.views.charts.column_chart import Series, column_chart
+from ui.views.charts.tables import numbers_of_figure, table
 
 NAMES = {"rnn": "RNN", "lstm": "LSTM", "attention": "self-attention"}
 FOLDERS = {"before training": readers.SHIPPED / readers.UNTRAINED, "trained": readers.SHIPPED}

@@ -6,14 +6,14 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from experiments.activations import CURVES, GATES, curve, share_at_rest
+from experiments.blocks.activations import CURVES, GATES, curve, share_at_rest
 from experiments.exchange import Exchange
 from figures.chart import BLUE, GREY
 from figures.feed_forward import strongest_units
 from figures.probabilities import probabilities_of
-from model.anatomy import Layer
-from model.feed_forward import FeedForward, GatedFeedForward
-from model.loaded import Array
+from model.anatomy.structure import Layer
+from model.files.loaded_model import Array
+from model.parts.feed_forward import FeedForward, GatedFeedForward
 from model.trace import Trace
 from ui import engine
 from ui.components.matrix import Caption, Labels
@@ -25,9 +25,9 @@ from ui.course.quiz import Ask, Question
 from ui.text import bold, number
 from ui.views.attention_kinds import READABLE
 from ui.views.before_after import pieces_before_after
-from ui.views.curves import Axis, Line, curves
+from ui.views.charts.curves import Axis, Line, curves
+from ui.views.charts.tables import markdown_table, numbers_of_figure, table
 from ui.views.siblings import two_siblings
-from ui.views.tables import markdown_table, numbers_of_figure, table
 
 KINDS = {
     "ReLU": "relu", "GELU": "gelu", "GELU (tanh)": "gelu_tanh", "Swish": "silu", "SwiGLU": "swiglu", "GEGLU": "geglu",

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from experiments.deep_stack import MAX_DEPTH
+from experiments.blocks.deep_stack import MAX_DEPTH
+from experiments.blocks.norm_comparison import per_word, per_word_rms
+from experiments.blocks.norm_places import PlaceRun, Stack, place_run
 from experiments.exchange import Exchange
-from experiments.norm_comparison import per_word, per_word_rms
-from experiments.norm_places import PlaceRun, Stack, place_run
 from figures.add_norm import layer_lines, mean_and_deviation
 from figures.probabilities import probabilities_of
 from figures.statistics import cosine
-from model.residual import DeepNorm, PostNorm, PreNorm, SandwichNorm
+from model.parts.residual import DeepNorm, PostNorm, PreNorm, SandwichNorm
 from model.trace import Trace
 from ui import engine
 from ui.components.matrix import Caption, Labels
@@ -21,8 +21,8 @@ from ui.course.check import Part, check_cell, checked_matrix
 from ui.course.lesson import Bench, Lesson, OnMap
 from ui.course.quiz import Ask, Question
 from ui.text import bold, number
+from ui.views.charts.tables import markdown_table, numbers_of_figure, table
 from ui.views.siblings import two_siblings
-from ui.views.tables import markdown_table, numbers_of_figure, table
 
 NORMS = {"LayerNorm": "layer", "RMSNorm": "rms"}
 PLACES = {"Post-norm": "post", "Pre-norm": "pre", "Sandwich": "sandwich", "DeepNorm": "deep"}

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from benchmarks import peers
-from benchmarks.engines import CTranslate2, Engine, Here, Transformers, exported
-from hub.agree import DECODINGS
-from model.checkpoint import PROJECT
-from model.tokenizer import EOS_ID, SOS_ID
+from benchmarks.kit.engines import CTranslate2, Engine, Here, Transformers, exported
+from hub.export.agree import DECODINGS
+from model.files.checkpoint import PROJECT
+from model.text.tokenizer import EOS_ID, SOS_ID
 
 TEXTS = ("I ate an apple.", "My sister wants to learn German this summer.", "Go")
 

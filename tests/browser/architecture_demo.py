@@ -6,7 +6,7 @@ Query parameters: `sentence`; `plain` 1 for no sentence; `links` none;
 
 import streamlit as st
 
-from model.decoding import Greedy
+from model.decoding.strategies import Greedy
 from model.trace import trace as trace_anew
 from tests.house.toy import toy
 from ui import engine

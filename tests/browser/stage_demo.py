@@ -7,7 +7,7 @@ fills the screen.
 
 import streamlit as st
 
-from model.decoding import Greedy
+from model.decoding.strategies import Greedy
 from model.trace import trace
 from tests.house.toy import toy
 from ui import engine

@@ -6,11 +6,11 @@ from functools import cache
 import numpy as np
 import pytest
 
-from experiments.ablation import all_heads, log_probabilities_hiding
+from experiments.attention.ablation import all_heads, log_probabilities_hiding
 from model.families.encoder_decoder import EncoderDecoder
+from model.files.loaded_model import LoadedModel, load_folder
 from model.interventions import Head
-from model.loaded import LoadedModel, load_folder
-from model.tokenizer import Tokenizer
+from model.text.tokenizer import Tokenizer
 from model.trace import Trace, trace
 from tests.oracle.forward import Forward, softmax, source_ids
 from tests.small import CONFIG, small_loaded

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from experiments.activations import CURVES, GATES, curve, share_at_rest
+from experiments.blocks.activations import CURVES, GATES, curve, share_at_rest
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from experiments import batched_translation
-from experiments.batched_translation import record_together, translate_together
+from experiments.writing import batched_translation
+from experiments.writing.batched_translation import record_together, translate_together
 from model import trace as tracing
-from model.decoding import Greedy
-from model.loaded import load_folder
-from model.tokenizer import EOS_ID
+from model.decoding.strategies import Greedy
+from model.files.loaded_model import load_folder
+from model.text.tokenizer import EOS_ID
 from model.translate import translate
 from ui import engine
 

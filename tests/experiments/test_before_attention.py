@@ -6,9 +6,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from experiments import before_attention
-from experiments.before_attention import reading_times
-from model.readers import READERS
+from experiments.inputs import before_attention
+from experiments.inputs.before_attention import reading_times
+from model.families.readers import READERS
 
 
 def test_the_fastest_of_four_runs_counts(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from experiments.contextual_vectors import (
+from experiments.inputs.contextual_vectors import (
     MONEY,
     PARTNERS,
     RIVER,
@@ -22,9 +22,9 @@ from experiments.contextual_vectors import (
     travelled,
     vectors,
 )
-from model.decoding import Greedy
-from model.loaded import LoadedModel, load_folder
-from model.tokenizer import EOS_ID, Token
+from model.decoding.strategies import Greedy
+from model.files.loaded_model import LoadedModel, load_folder
+from model.text.tokenizer import EOS_ID, Token
 from model.trace import Trace, trace
 from tests.oracle.forward import EOS, Forward, config, source_ids, tokenizer
 

@@ -7,14 +7,14 @@ import torch
 from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
-from experiments import cost
-from experiments.cost import attention_work, timed, work
-from model.attention import MultiHeadAttention
-from model.cache import KeyValueCache
+from experiments.writing import cost
+from experiments.writing.cost import attention_work, timed, work
+from model.decoding.cache import KeyValueCache
 from model.families.encoder_decoder import EncoderDecoder
-from model.layers import Memory
-from model.loaded import LoadedModel
-from model.tokenizer import EOS_ID, SOS_ID, Tokenizer
+from model.files.loaded_model import LoadedModel
+from model.parts.attention import MultiHeadAttention
+from model.parts.layers import Memory
+from model.text.tokenizer import EOS_ID, SOS_ID, Tokenizer
 from tests.small import CONFIG, small_loaded
 
 SRC = (*range(7, 51, 4), EOS_ID)

@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from experiments.deep_stack import D_MODEL, JOINTS, LENGTH, MAX_DEPTH, N_HEADS, deep_run, deep_stack
+from experiments.blocks.deep_stack import D_MODEL, JOINTS, LENGTH, MAX_DEPTH, N_HEADS, deep_run, deep_stack
 
 
 def layer_norm(x: Tensor) -> Tensor:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from experiments.dropout import probabilities_with_dropout
+from experiments.blocks.dropout import probabilities_with_dropout
 from ui import engine
 
 NAME = "plain-1@6000"

@@ -5,8 +5,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from experiments.examples import example_rows, hidden_in_examples, run_examples
-from model.loaded import LoadedModel, load_folder
+from experiments.writing.examples import example_rows, hidden_in_examples, run_examples
+from model.files.loaded_model import LoadedModel, load_folder
 from tests.oracle.forward import EOS, Forward, source_ids
 
 

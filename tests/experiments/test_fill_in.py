@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from experiments.fill_in import DRAWS, SHARES, Hiding, left_alone, loss_by_share, without_each
-from model.tokenizer import CLS_ID, MASK_ID, SEP_ID, SOS_ID
+from experiments.family.fill_in import DRAWS, SHARES, Hiding, left_alone, loss_by_share, without_each
+from model.text.tokenizer import CLS_ID, MASK_ID, SEP_ID, SOS_ID
 from tests.family import small
 
 IDS = (17, 301, 45, 100, 7)

@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.forming import MEASURED, aligned_shares, cross_weights, first_above, load_measured
-from experiments.head_roles import fingerprint
-from model.checkpoint import CheckpointError, snapshot
-from model.loaded import MODELS, snapshot_steps
-from model.tokenizer import Token
+from experiments.attention.head_roles import fingerprint
+from experiments.training.forming import MEASURED, aligned_shares, cross_weights, first_above, load_measured
+from model.files.checkpoint import CheckpointError, snapshot
+from model.files.loaded_model import MODELS, snapshot_steps
+from model.text.tokenizer import Token
 from ui import engine
 
 NAME = "plain-1"

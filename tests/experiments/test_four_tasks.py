@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 import torch
 
-from experiments import four_tasks
-from experiments.four_tasks import PARAPHRASE, QUESTION, SENTIMENT, TAGS, WORD, answer, chances, tags
-from model.fine_tuned import FineTunedReader
-from model.loaded import LoadedModel
-from model.task_heads import file_of, learning_in, save_task
-from model.tokenizer import CLS_ID, SEP_ID
+from experiments.family import four_tasks
+from experiments.family.four_tasks import PARAPHRASE, QUESTION, SENTIMENT, TAGS, WORD, answer, chances, tags
+from model.adapting.fine_tuned import FineTunedReader
+from model.files.loaded_model import LoadedModel
+from model.parts.task_heads import file_of, learning_in, save_task
+from model.text.tokenizer import CLS_ID, SEP_ID
 from tests.family import small
-from training.fine_tuning import train_only
+from training.loop.finetune_loop import train_only
 
 HEADS = ((SENTIMENT, "text", 2), (PARAPHRASE, "text", 2), (QUESTION, "tokens", 2), (TAGS, "tokens", 5))
 FIRST, SECOND = (11, 12, 13, 14, 15), (21, 22, 23)

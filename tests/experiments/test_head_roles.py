@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments import head_roles
-from experiments.ablation import all_heads, log_probabilities_without
-from experiments.head_roles import (
+from experiments.attention import head_roles
+from experiments.attention.ablation import all_heads, log_probabilities_without
+from experiments.attention.head_roles import (
     MEASURED,
     NONE,
     SHARES,
@@ -31,13 +31,13 @@ from experiments.head_roles import (
     shares,
     uniform,
 )
+from model.anatomy.describe import anatomy_of
 from model.build import build_model
-from model.checkpoint import SHIPPED, WEIGHTS, CheckpointError
 from model.config import PRESETS
-from model.describe import anatomy_of
+from model.files.checkpoint import SHIPPED, WEIGHTS, CheckpointError
+from model.files.loaded_model import LoadedModel, load_folder
 from model.interventions import Head, Interventions
-from model.loaded import LoadedModel, load_folder
-from model.tokenizer import EOS_ID, Token
+from model.text.tokenizer import EOS_ID, Token
 from model.trace import MAX_TOKENS, Trace, trace
 from tests.oracle.forward import EOS, SOS, Forward, config, softmax, source_ids
 from tests.oracle.names import ATTENTIONS
@@ -308,7 +308,7 @@ def test_the_shipped_measurement_is_of_the_shipped_model() -> None:
     assert found.role(Head("encoder", 1, 1)) == "mostly the next piece"
     recorded = json.loads((SHIPPED / MEASURED).read_text())
     assert found.source in (SHIPPED.parents[1] / "NOTICE").read_text()
-    assert recorded["command"] == "python -m training.heads test.en-de.tsv"
+    assert recorded["command"] == "python -m training.measure.heads test.en-de.tsv"
 
 
 @pytest.fixture

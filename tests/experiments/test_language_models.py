@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from experiments import language_models
-from experiments.language_models import bits_per_byte, lstm_losses, published, read_text
-from experiments.losses import LOSSES
-from model.checkpoint import CheckpointError
+from experiments.family import language_models
+from experiments.family.language_models import bits_per_byte, lstm_losses, published, read_text
+from experiments.training.losses import LOSSES
 from model.families.recurrent_language_model import RecurrentConfig, RecurrentLanguageModel
-from model.tokenizer import EOS_ID, SOS_ID
+from model.files.checkpoint import CheckpointError
+from model.text.tokenizer import EOS_ID, SOS_ID
 from tests.family import small
 
 TEXT = "The cat sat on the mat."

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from experiments.logit_lens import LIKELIEST, logit_lens
-from model.loaded import load_folder
+from experiments.blocks.logit_lens import LIKELIEST, logit_lens
+from model.files.loaded_model import load_folder
 from model.trace import trace
 from tests.oracle.forward import Forward, config, embedding_matrix, softmax, source_ids
 

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from experiments.losses import LOSSES, SMOOTHED, costs_of_all, with_losses
+from experiments.training.losses import LOSSES, SMOOTHED, costs_of_all, with_losses
 from ui import engine
 
 

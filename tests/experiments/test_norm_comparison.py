@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from experiments.norm_comparison import per_feature, per_word
+from experiments.blocks.norm_comparison import per_feature, per_word
 
 ROWS = np.random.default_rng(5).normal(3, 7, size=(11, 5)).astype(np.float32)
 

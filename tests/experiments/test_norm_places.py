@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from experiments.deep_stack import MAX_DEPTH
-from experiments.norm_places import encoder_constants, place_run
+from experiments.blocks.deep_stack import MAX_DEPTH
+from experiments.blocks.norm_places import encoder_constants, place_run
 from tests.oracle import norm_places as oracle
 
 PLACES = dict(zip(oracle.PLACES, ("post", "pre", "sandwich", "deep"), strict=True))

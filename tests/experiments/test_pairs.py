@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from experiments.pairs import CHANCES, SCORES, read_pair
-from model.tokenizer import CLS_ID, SEP_ID
+from experiments.family.pairs import CHANCES, SCORES, read_pair
+from model.text.tokenizer import CLS_ID, SEP_ID
 from tests.family import small
 
 FIRST, SECOND = (17, 301, 45), (100, 7)

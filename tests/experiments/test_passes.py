@@ -21,9 +21,9 @@ from experiments.passes import (
     write_without,
 )
 from model.families.encoder_decoder import EncoderDecoder
+from model.files.loaded_model import LoadedModel, load_folder
 from model.interventions import Interventions
-from model.loaded import LoadedModel, load_folder
-from model.tokenizer import EOS_ID, PAD_ID, SOS_ID, Tokenizer, normalise
+from model.text.tokenizer import EOS_ID, PAD_ID, SOS_ID, Tokenizer, normalise
 from model.trace import MAX_TOKENS, trace
 from tests.oracle.forward import Forward, config, source_ids
 from tests.small import CONFIG, small_loaded

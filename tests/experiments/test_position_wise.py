@@ -3,11 +3,11 @@
 import pytest
 import torch
 
-from experiments.position_wise import each_row_alone
+from experiments.blocks.position_wise import each_row_alone
 from model.families.encoder_decoder import EncoderDecoder
 from model.interventions import Block
 from model.tap import Recorder
-from model.tokenizer import Tokenizer
+from model.text.tokenizer import Tokenizer
 from tests.small import random_ids, small_loaded
 
 

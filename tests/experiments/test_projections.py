@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import torch
 
+from experiments.attention.projections import weights_with_matrices
 from experiments.passes import forward
-from experiments.projections import weights_with_matrices
 from model.families.encoder_decoder import EncoderDecoder
+from model.files.loaded_model import LoadedModel
 from model.interventions import Head
-from model.loaded import LoadedModel
-from model.tokenizer import EOS_ID, SOS_ID, Tokenizer
+from model.text.tokenizer import EOS_ID, SOS_ID, Tokenizer
 from tests.small import CONFIG, random_model, small_loaded
 
 SRC = (*range(7, 51, 4), EOS_ID)

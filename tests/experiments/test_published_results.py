@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.published_results import FOLDER, load_table
+from experiments.training.published_results import FOLDER, load_table
 from tests.course import LESSONS
 from tests.oracle.pages import results
 

@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from experiments.random_products import PAIRS, spreads
+from experiments.attention.random_products import PAIRS, spreads
 from model.families.encoder_decoder import EncoderDecoder
-from model.tokenizer import Tokenizer
+from model.text.tokenizer import Tokenizer
 from tests.small import small_loaded
 
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.siblings import DIFFERS, METRICS, Noise, Sibling, load_siblings, noise, of_part
-from model import checkpoint
-from model.decoding import Greedy
-from model.loaded import MODELS, load_model, sibling_names
+from experiments.training.siblings import DIFFERS, METRICS, Noise, Sibling, load_siblings, noise, of_part
+from model.decoding.strategies import Greedy
+from model.files import checkpoint
+from model.files.loaded_model import MODELS, load_model, sibling_names
 from model.translate import translate
 from tests.oracle.siblings import config_of, count, translated
 from tests.oracle.words import text_of

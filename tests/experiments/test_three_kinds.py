@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from experiments.language_models import read_text
-from experiments.three_kinds import may_see, scores_from_the_left
+from experiments.family.language_models import read_text
+from experiments.family.three_kinds import may_see, scores_from_the_left
 from model.build import build_model
-from model.tokenizer import CLS_ID, MASK_ID, SEP_ID, Tokenizer
+from model.text.tokenizer import CLS_ID, MASK_ID, SEP_ID, Tokenizer
 from model.trace import read, trace
 from tests.family import small
 from tests.small import CONFIG, small_loaded

@@ -8,11 +8,11 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from experiments.training_cost import BatchSizes, load_batch_sizes, trained_translators, training_flops
+from experiments.training.training_cost import BatchSizes, load_batch_sizes, trained_translators, training_flops
 from model.build import build_model
-from model.checkpoint import CheckpointError
 from model.config import ModelConfig
-from model.loaded import TRANSLATOR, sibling_names
+from model.files.checkpoint import CheckpointError
+from model.files.loaded_model import TRANSLATOR, sibling_names
 
 # One layer each, d_model 2, d_ff 3, 5 entries in the vocabulary.
 SMALL = ModelConfig(vocab_size=5, d_model=2, n_heads=1, n_layers=1, d_ff=3)

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from experiments.training_log import FILE, load_log
-from model.checkpoint import CheckpointError
-from model.loaded import MODELS
-from training.recipe import RECIPES
-from training.schedule import learning_rate_factor
+from experiments.training.training_log import FILE, load_log
+from model.files.checkpoint import CheckpointError
+from model.files.loaded_model import MODELS
+from training.loop.recipe import RECIPES
+from training.loop.schedule import learning_rate_factor
 
 
 def test_the_learning_rates_are_those_of_the_recipe() -> None:

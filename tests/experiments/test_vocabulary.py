@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from experiments.vocabulary import (
+from experiments.inputs.vocabulary import (
     EVERY,
     cosines_of,
     embedding_matrix,
@@ -15,8 +15,8 @@ from experiments.vocabulary import (
     neighbours,
 )
 from model.families.encoder_decoder import EncoderDecoder
-from model.loaded import LoadedModel
-from model.tokenizer import Tokenizer
+from model.files.loaded_model import LoadedModel
+from model.text.tokenizer import Tokenizer
 from tests.small import CONFIG, small_loaded
 
 N = CONFIG.vocab_size

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 import torch
 
-from experiments.losses import with_losses
-from experiments.low_rank import with_steps
-from experiments.pairs import read_pair
+from experiments.family.low_rank import with_steps
+from experiments.family.pairs import read_pair
+from experiments.training.losses import with_losses
 from explain import RULES, Numbers, arrays, worked, worked_weight
+from model.anatomy.describe import anatomy_of
 from model.build import build_model
-from model.describe import anatomy_of
-from model.loaded import load_model
-from model.readers import load_readers, trace_readers
+from model.families.readers import load_readers, trace_readers
+from model.files.loaded_model import load_model
 from model.tap import Recorder
 from model.trace import trace
 from tests.explain.test_worked import HALF, some_cells
@@ -22,8 +22,8 @@ from tests.family import small
 from tests.oracle.formula import agree
 from tests.small import SOURCE, TARGET, random_ids
 from tests.variants import VARIANTS
-from training.adapting import Adapting
-from training.toy import Choice, answered, loaded
+from training.live.adapting import Adapting
+from training.live.toy import Choice, answered, loaded
 
 # Made by `Numbers` from the tensors of any trace; tried in test_worked.py and test_steps_are_claimed.py.
 OF_NUMBERS = {"average", "softmax_of_logits"}

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from explain import Numbers, arrays, worked
-from model.readers import Readers, ReadersConfig, load_readers, save_readers, trace_readers
+from model.families.readers import Readers, ReadersConfig, load_readers, save_readers, trace_readers
 from tests.explain.test_worked import HALF, some_cells
 from tests.oracle.formula import agree
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from explain import Numbers, worked
-from model.anatomy import Anatomy, Made
+from model.anatomy.structure import Anatomy, Made
 
 
 def test_the_loss_of_a_right_letter_by_hand() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from explain import Numbers, arrays, worked
-from model.anatomy import Anatomy, Made
+from model.anatomy.structure import Anatomy, Made
 
 READS = {"one": np.array([[-1.0, 1.0], [3.0, 4.0]]), "two": np.array([[2.0, 2.0], [2.0, -3.0]])}
 OF_TWO = ("multiply", "add_bias", "add_weighted_residual")

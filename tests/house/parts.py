@@ -3,13 +3,13 @@
 from torch import Tensor, nn
 
 from explain.core import Cell, WorkedStep, subscript, tex
-from model.attention import describe_weighted_sum, scaled_dot_product_attention
-from model.cache import NULL_CACHE, Cache, KeysValues
+from model.anatomy.describe import Scribe, describe
 from model.config import ModelConfig
-from model.describe import Scribe, describe
-from model.linear import Linear
-from model.part import Part
-from model.positions import Positions
+from model.decoding.cache import NULL_CACHE, Cache, KeysValues
+from model.parts.attention import describe_weighted_sum, scaled_dot_product_attention
+from model.parts.base_module import Part
+from model.parts.fp16_matmul import Linear
+from model.parts.positions import Positions
 from model.tap import Tap, no_tap
 
 N_GROUPS, N_EXPERTS = 1, 2

@@ -6,24 +6,24 @@ from functools import cache
 import torch
 from torch import Tensor, nn
 
-from model.about import About
-from model.attention import MultiHeadAttention
-from model.cache import KeyValueCache
+from model.anatomy.describe import Scribe, anatomy_of, describe
 from model.config import ModelConfig
-from model.describe import Scribe, anatomy_of, describe
-from model.device import Device
-from model.embedding import TokenEmbedding
+from model.decoding.cache import KeyValueCache
 from model.families.network import Inputs, Network
-from model.feed_forward import GatedFeedForward
-from model.layers import EncoderLayer, Memory
-from model.loaded import LoadedModel
-from model.masks import causal_mask
-from model.norms import RMSNorm
-from model.positions import Positions, Rotary
-from model.residual import PreNorm
-from model.stacks import Encoder
+from model.files.device import Device
+from model.files.loaded_model import LoadedModel
+from model.files.model_card import About
+from model.parts.attention import MultiHeadAttention
+from model.parts.embedding import TokenEmbedding
+from model.parts.feed_forward import GatedFeedForward
+from model.parts.layers import EncoderLayer, Memory
+from model.parts.masks import causal_mask
+from model.parts.norms import RMSNorm
+from model.parts.positions import Positions, Rotary
+from model.parts.residual import PreNorm
+from model.parts.stacks import Encoder
 from model.tap import Tap, no_tap, under
-from model.tokenizer import Tokenizer
+from model.text.tokenizer import Tokenizer
 from tests.small import SENTENCES
 
 N_LAYERS, D_MODEL, N_HEADS, D_FF = 2, 24, 3, 29

@@ -14,7 +14,7 @@ from typing import Any
 import hub.hugging_face
 import hub.reading
 from hub import worker
-from hub.folders import ModelError
+from hub.local_models import ModelError
 
 _read, _load = hub.reading.read, hub.hugging_face.load
 

@@ -9,10 +9,10 @@ import torch
 import transformers as hf
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 
-from hub.folders import Settings
 from hub.hugging_face import load
+from hub.local_models import Settings
 from hub.reading import read
-from hub.results import Reading
+from hub.reading_types import Reading
 
 LINES = (
     "The black cat fights the white cat.",

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from hub import agree_family
-from hub.agree_family import agreement
-from model import checkpoint
-from model.checkpoint import SHIPPED
+from hub.export import agree_family
+from hub.export.agree_family import agreement
+from model.files import checkpoint
+from model.files.checkpoint import SHIPPED
 from tests.family import FAMILY, SIZES, small
 from tests.small import SENTENCES
 
@@ -39,13 +39,13 @@ def test_they_agree(models: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytes
 @pytest.mark.parametrize("name", FAMILY)
 def test_another_form_is_seen(models: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """One norm of the exported model is changed behind the export's back."""
-    save_file = sys.modules["hub.export"].save_file  # type: ignore[attr-defined]
+    save_file = sys.modules["hub.export.folder"].save_file  # type: ignore[attr-defined]
 
     def spoil(weights: dict[str, torch.Tensor], path: Path, **more: object) -> None:
         norm = next(key for key in weights if key.endswith(("ln_1.weight", "attention.output.LayerNorm.weight")))
         save_file({**weights, norm: weights[norm].flip(0)}, path, **more)
 
-    monkeypatch.setattr("hub.export.save_file", spoil)
+    monkeypatch.setattr("hub.export.folder.save_file", spoil)
     figures = agreement(models / name, SENTENCES[:3])
     assert figures["largest_logit_difference"] > 1e-2
 
@@ -53,7 +53,7 @@ def test_another_form_is_seen(models: Path, monkeypatch: pytest.MonkeyPatch, nam
 def test_what_it_cannot_ask_is_said(
     models: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(ValueError, match=r"^translator is an encoder-decoder: ask hub\.agree$"):
+    with pytest.raises(ValueError, match=r"^translator is an encoder-decoder: ask hub\.export\.agree$"):
         agreement(SHIPPED, ["Go."])
     monkeypatch.setattr(sys, "argv", ["agree", str(models / "gone.txt")])
     assert agree_family.main() == 1

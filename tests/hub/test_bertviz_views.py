@@ -10,7 +10,7 @@ import pytest
 
 from hub.attention import AttentionMaps, of_trace
 from hub.bertviz_views import HEAD_COLOURS, LINE_COLOURS, MAX_WEIGHTS, View, _page, draw, head_view, model_view
-from model.loaded import load_folder
+from model.files.loaded_model import load_folder
 from model.trace import trace
 
 HOSTILE = [

@@ -15,8 +15,8 @@ from huggingface_hub import snapshot_download
 
 from hub import downloads
 from hub.downloads import fetch, is_being_fetched, look_up
-from hub.folders import ModelError, Settings, folder_of, listed
 from hub.hugging_face import load
+from hub.local_models import ModelError, Settings, folder_of, listed
 from hub.reading import read
 from tests.hub.small_models import make
 from tests.hub.stand_in_hub import REVISION, Hub, Repository, asked_instead

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from safetensors.torch import load_file
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
-from hub.export import export, restore
-from hub.export_marian import sines_first, their_config
-from model.checkpoint import CONFIG, SHIPPED, TOKENIZER, WEIGHTS, CheckpointError, load_config
+from hub.export.folder import export, restore
+from hub.export.marian import sines_first, their_config
 from model.config import ModelConfig
-from model.decoding import Beam, Greedy
-from model.loaded import LoadedModel, load_folder
-from model.tokenizer import EOS_ID, normalise
+from model.decoding.strategies import Beam, Greedy
+from model.files.checkpoint import CONFIG, SHIPPED, TOKENIZER, WEIGHTS, CheckpointError, load_config
+from model.files.loaded_model import LoadedModel, load_folder
+from model.text.tokenizer import EOS_ID, normalise
 from model.trace import MAX_TOKENS, trace
 from model.translate import translate
 

@@ -13,12 +13,12 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM, AutoModelForPreTraining, AutoTokenizer
 
-from hub.export import export, restore
-from hub.export_gpt2 import their_config
-from model import checkpoint
-from model.checkpoint import CONFIG, TOKENIZER, WEIGHTS, CheckpointError
-from model.decoding import Greedy
-from model.tokenizer import CLS_ID, MASK_ID, PAD_ID, SEP_ID, SOS_ID
+from hub.export.folder import export, restore
+from hub.export.gpt2 import their_config
+from model.decoding.strategies import Greedy
+from model.files import checkpoint
+from model.files.checkpoint import CONFIG, TOKENIZER, WEIGHTS, CheckpointError
+from model.text.tokenizer import CLS_ID, MASK_ID, PAD_ID, SEP_ID, SOS_ID
 from model.trace import trace
 from tests.family import FAMILY, SIZES, small
 from tests.small import SENTENCES

@@ -11,17 +11,9 @@ from hypothesis import strategies as st
 from safetensors.torch import save_file
 from transformers import BertForMaskedLM
 
-from hub import folders
-from hub.folders import (
-    ModelError,
-    Settings,
-    check_files,
-    folder_of,
-    listed,
-    n_numbers,
-    weight_files,
-)
+from hub import local_models
 from hub.hugging_face import load
+from hub.local_models import ModelError, Settings, check_files, folder_of, listed, n_numbers, weight_files
 from hub.tokenizer_files import check_tokenizer
 from tests.hub.small_models import make
 
@@ -143,7 +135,7 @@ def test_a_file_that_is_a_link_out_is_refused(name: str, root: Path) -> None:
 
 def test_what_is_no_ordinary_file_or_too_large_is_refused(root: Path) -> None:
     with (root / "one" / "vocab.json").open("wb") as file:
-        file.truncate(folders.MAX_TEXT_BYTES + 1)
+        file.truncate(local_models.MAX_TEXT_BYTES + 1)
     with pytest.raises(ModelError, match=r"vocab\.json is larger than 64 MB"):
         check_files(root / "one", root)
     os.mkfifo(root / "group" / "two" / "model.safetensors")
@@ -222,7 +214,7 @@ def test_what_load_refuses(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     save_file({"w": torch.zeros(3)}, root / "small" / "model.safetensors")
     with pytest.raises(ModelError, match="parts of the model are missing"):
         load("small", settings)
-    monkeypatch.setattr(folders, "free_memory", lambda: 10)
+    monkeypatch.setattr(local_models, "free_memory", lambda: 10)
     with pytest.raises(ModelError, match="GB of memory"):
         load("small", settings)
 
@@ -301,7 +293,7 @@ def test_files_that_hold_far_more_than_the_model_asks_for_are_not_read(root: Pat
 
 
 def test_memory_is_measured() -> None:
-    assert folders.free_memory() > 1e6
+    assert local_models.free_memory() > 1e6
 
 
 @pytest.mark.parametrize(("most", "free"), [("2000000", 1_300_000), ("500000", 0), ("max", None), ("", None)])
@@ -309,13 +301,13 @@ def test_a_container_has_no_more_memory_than_its_limit(most: str, free: int | No
     (tmp_path / "memory.max").write_text(f"{most}\n")
     (tmp_path / "memory.current").write_text("1000000\n")
     (tmp_path / "memory.stat").write_text("anon 700000\ninactive_file 300000\n")
-    found = folders.free_memory(tmp_path)
+    found = local_models.free_memory(tmp_path)
     assert found == free if free is not None else found > 1e8
 
 
 def test_settings_of_an_operator(tmp_path: Path) -> None:
     plain = Settings.of({})
-    assert plain == Settings(folders.HERE / "models", False, 2)
+    assert plain == Settings(local_models.HERE / "models", False, 2)
     found = Settings.of({"WALKTHROUGH_MODELS": str(tmp_path), "WALKTHROUGH_DOWNLOADS": "yes", "WALKTHROUGH_KEPT": "5"})
     assert found == Settings(tmp_path, True, 5)
     assert Settings.of({"WALKTHROUGH_KEPT": "many", "WALKTHROUGH_DOWNLOADS": "no"}) == plain

@@ -15,12 +15,12 @@ from safetensors.torch import load_file, save_file
 
 from figures.grouping import Group
 from hub.attention import AttentionMaps
-from hub.export import export
-from hub.folders import ModelError, Settings
+from hub.export.folder import export
 from hub.hugging_face import OpenModel, kind_of, load
+from hub.local_models import ModelError, Settings
+from hub.open_models import READING_BYTES, Shelf
 from hub.reading import MAX_TEXT, N_PREDICTIONS, read
-from hub.shelf import READING_BYTES, Shelf
-from model.loaded import load_folder
+from model.files.loaded_model import load_folder
 from model.trace import trace
 from tests.hub.small_models import FAMILIES, InThisProcess, make
 from ui.views.attention_kinds import groups_of
@@ -290,7 +290,7 @@ class Room:
         self.shelf = Shelf(2, self.load)  # type: ignore[arg-type]
         self.needed = needed
         self.loaded: list[str] = []
-        for module in ("folders", "shelf"):
+        for module in ("local_models", "open_models"):
             monkeypatch.setattr(f"hub.{module}.free_memory", self.free)
 
     def free(self) -> int:
@@ -356,7 +356,7 @@ def test_many_visitors_with_different_models_read_what_one_alone_reads(settings:
 
 
 def test_readings_are_forgotten_by_their_size(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hub.shelf.READINGS_BYTES", 10 * READING_BYTES)
+    monkeypatch.setattr("hub.open_models.READINGS_BYTES", 10 * READING_BYTES)
     shelf = Shelf(1, lambda name, make_room: InThisProcess(name, settings, make_room))
     for n in range(30):
         shelf.read("bert", f"cat {n}")

@@ -4,7 +4,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from hub.line import Line
+from hub.fair_lock import Line
 
 
 def wait_for(n: int, line: Line) -> None:

@@ -11,9 +11,9 @@ import pytest
 
 from hub import messages
 from hub.attention import AttentionMaps
-from hub.folders import ModelError
+from hub.local_models import ModelError
 from hub.messages import BrokenAnswerError, heard, tell
-from hub.results import Covered, ModelFacts, Prediction, Reading
+from hub.reading_types import Covered, ModelFacts, Prediction, Reading
 
 FACTS = ModelFacts("encoder", "bert", 1234, 128, "[MASK]", True)
 WORDS = ("<b>", "ฉัน", "\ud83d", "\x00", "🐶")

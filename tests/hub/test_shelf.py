@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 import cachetools
 import pytest
 
-from hub import shelf as shelves
-from hub.folders import ModelError
-from hub.results import ModelFacts, Reading
-from hub.shelf import OURS, Shelf, own_models
+from hub import open_models as shelves
+from hub.local_models import ModelError
+from hub.open_models import OURS, Shelf, own_models
+from hub.reading_types import ModelFacts, Reading
 from hub.worker import TooSlowError
 
 

@@ -19,15 +19,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hub import shelf as shelves
+from hub import open_models as shelves
 from hub import worker
-from hub.folders import HERE, NO_MEMORY, ModelError, Settings
 from hub.hugging_face import load
+from hub.local_models import HERE, NO_MEMORY, ModelError, Settings
+from hub.open_models import OURS, Shelf, shelf
 from hub.reading import read
-from hub.results import Reading
-from hub.shelf import OURS, Shelf, shelf
+from hub.reading_types import Reading
 from hub.worker import ClosedError, Worker
-from model import checkpoint
+from model.files import checkpoint
 from model.trace import trace
 from processes.nursery import Nursery
 from tests.family import FAMILY, small
@@ -461,7 +461,7 @@ def test_a_damaged_model_of_our_own_is_named(
 APP = """
 import os, sys
 from pathlib import Path
-from hub.folders import Settings
+from hub.local_models import Settings
 from hub import shelf as shelves
 from hub import worker
 one = worker.Worker("gpt2", Settings(Path(sys.argv[1]), False, 1), lambda needed: None)

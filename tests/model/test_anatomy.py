@@ -8,16 +8,16 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from model.anatomy import Anatomy, Attention, Made
-from model.attention import MultiHeadAttention
-from model.describe import Scribe, anatomy_of, describe
+from model.anatomy.describe import Scribe, anatomy_of, describe
+from model.anatomy.structure import Anatomy, Attention, Made
 from model.families.encoder_decoder import EncoderDecoder
-from model.feed_forward import FeedForward, GatedFeedForward
-from model.layers import EncoderLayer
-from model.norms import LayerNorm, RMSNorm
-from model.other_networks import loaded_in_context
-from model.readers import load_readers
-from model.residual import DescribedSubLayer, PostNorm, PreNorm, SandwichNorm
+from model.families.readers import load_readers
+from model.files.load_special_models import loaded_in_context
+from model.parts.attention import MultiHeadAttention
+from model.parts.feed_forward import FeedForward, GatedFeedForward
+from model.parts.layers import EncoderLayer
+from model.parts.norms import LayerNorm, RMSNorm
+from model.parts.residual import DescribedSubLayer, PostNorm, PreNorm, SandwichNorm
 from model.tap import Recorder
 from tests.family import FAMILY, small
 from tests.small import CONFIG, SOURCE, TARGET, random_model

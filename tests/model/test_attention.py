@@ -7,10 +7,10 @@ import torch
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from model.attention import MultiHeadAttention, scaled_dot_product_attention
-from model.masks import causal_mask, pad_mask
+from model.parts.attention import MultiHeadAttention, scaled_dot_product_attention
+from model.parts.masks import causal_mask, pad_mask
 from model.tap import Recorder
-from model.tokenizer import PAD_ID
+from model.text.tokenizer import PAD_ID
 
 B, H, T, S, D_K = 2, 3, 5, 7, 11
 D_MODEL = 42

@@ -8,9 +8,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer as Backend
 
-from model.bpe_replay import Merges, merges_of
-from model.checkpoint import SHIPPED
-from model.tokenizer import SPECIALS, Tokenizer
+from model.files.checkpoint import SHIPPED
+from model.text.bpe_replay import Merges, merges_of
+from model.text.tokenizer import SPECIALS, Tokenizer
 from tests.small import SENTENCES
 
 TEXTS = st.one_of(

@@ -7,12 +7,12 @@ import pytest
 import torch
 from torch import nn
 
-from model.attention import MultiHeadAttention
 from model.build import build_model
 from model.config import PRESETS, ModelConfig
-from model.embedding import TokenEmbedding
-from model.feed_forward import FeedForward
-from model.residual import PostNorm
+from model.parts.attention import MultiHeadAttention
+from model.parts.embedding import TokenEmbedding
+from model.parts.feed_forward import FeedForward
+from model.parts.residual import PostNorm
 
 CONFIG = ModelConfig(vocab_size=997, d_model=84, n_heads=7, n_layers=3, d_ff=211, max_len=31, dropout=0.37)
 

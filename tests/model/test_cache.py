@@ -6,7 +6,7 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from model.families.encoder_decoder import EncoderDecoder
-from model.layers import Memory
+from model.parts.layers import Memory
 from model.tap import Recorder
 from tests.small import CONFIG, TARGET
 

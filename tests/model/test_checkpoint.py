@@ -10,10 +10,10 @@ import torch
 from safetensors.torch import load_file
 from torch.testing import assert_close
 
-from model import checkpoint
-from model.checkpoint import CheckpointError
 from model.families.encoder_decoder import EncoderDecoder
-from model.tokenizer import Tokenizer
+from model.files import checkpoint
+from model.files.checkpoint import CheckpointError
+from model.text.tokenizer import Tokenizer
 from tests.small import CONFIG, random_model
 
 

@@ -6,7 +6,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from model.decoding import (
+from model.anatomy.describe import anatomy_of
+from model.decoding.strategies import (
     Beam,
     Decoding,
     Greedy,
@@ -18,11 +19,10 @@ from model.decoding import (
     decoding_steps,
     filter_logits,
 )
-from model.describe import anatomy_of
 from model.families.encoder_decoder import EncoderDecoder
 from model.interventions import Block, Head, Interventions, RowEdit, Unit
 from model.tap import Recorder, Tap, no_tap
-from model.tokenizer import EOS_ID, PAD_ID, SOS_ID
+from model.text.tokenizer import EOS_ID, PAD_ID, SOS_ID
 from tests.small import random_ids
 
 STEPS = 7

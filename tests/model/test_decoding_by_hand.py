@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from model.decoding import Beam, Decoding, Greedy, Hypothesis, Sampling, Step, decoding_steps
-from model.tokenizer import EOS_ID
+from model.decoding.strategies import Beam, Decoding, Greedy, Hypothesis, Sampling, Step, decoding_steps
+from model.text.tokenizer import EOS_ID
 
 A, B, C, END = 3, 4, 5, EOS_ID
 VOCAB = 12

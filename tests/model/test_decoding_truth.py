@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from model.decoding import Beam, Decoding, Greedy, NextToken, Sampling, Step, decoding_steps, filter_logits
-from model.loaded import LoadedModel, load_folder
-from model.tokenizer import EOS_ID
+from model.decoding.strategies import Beam, Decoding, Greedy, NextToken, Sampling, Step, decoding_steps, filter_logits
+from model.files.loaded_model import LoadedModel, load_folder
+from model.text.tokenizer import EOS_ID
 from model.trace import MAX_TOKENS
 from tests.oracle import decode
 from tests.oracle.decode import Writer

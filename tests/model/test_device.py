@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from model import device
-from model.device import pick_device
+from model.files import device
+from model.files.device import pick_device
 
 
 @pytest.fixture

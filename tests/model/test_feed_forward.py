@@ -8,7 +8,7 @@ from transformers import LlamaConfig, T5Config
 from transformers.models.llama.modeling_llama import LlamaMLP
 from transformers.models.t5.modeling_t5 import T5DenseGatedActDense
 
-from model.feed_forward import FeedForward, GatedFeedForward
+from model.parts.feed_forward import FeedForward, GatedFeedForward
 from model.tap import Recorder
 
 B, T, D_MODEL, D_FF = 2, 5, 42, 53

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from model.describe import anatomy_of
+from model.anatomy.describe import anatomy_of
 from model.families.encoder_decoder import EncoderDecoder
 from model.interventions import NOTHING, Block, Head, InterventionError, Interventions, RowEdit, Unit
 from model.tap import Recorder, no_tap

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn import functional
 from torch.testing import assert_close
 
-from model.linear import Linear, has_product, times_transposed
+from model.parts.fp16_matmul import Linear, has_product, times_transposed
 
 D, K = 13, 31
 

@@ -7,9 +7,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from model.about import FILE
-from model.checkpoint import CONFIG, TOKENIZER, WEIGHTS, CheckpointError
-from model.loaded import MODELS, TRANSLATOR, UNTRAINED, UnknownModelError, load_folder, load_model, model_names
+from model.files.checkpoint import CONFIG, TOKENIZER, WEIGHTS, CheckpointError
+from model.files.loaded_model import (
+    MODELS,
+    TRANSLATOR,
+    UNTRAINED,
+    UnknownModelError,
+    load_folder,
+    load_model,
+    model_names,
+)
+from model.files.model_card import FILE
 from model.trace import trace
 
 

@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch import nn
 
+from model.adapting.lora import LowRank, RankError, learning, sharing_copy, with_low_rank, with_merged, with_own_biases
 from model.build import build_model
-from model.lora import LowRank, RankError, learning, sharing_copy, with_low_rank, with_merged, with_own_biases
 from model.tap import Recorder
 from tests.small import CONFIG, SOURCE, TARGET, random_ids
 

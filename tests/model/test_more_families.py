@@ -8,11 +8,11 @@ import torch
 from torch.testing import assert_close
 
 from explain import Numbers, worked
-from model import other_networks
 from model.build import build_in_context, build_network
 from model.config import PRESETS
 from model.families.in_context import InContext, InContextConfig
 from model.families.recurrent_language_model import RecurrentConfig, RecurrentLanguageModel
+from model.files import load_special_models
 from model.tap import Recorder
 
 LSTM = RecurrentConfig(vocab_size=101, d_model=13, d_hidden=17, n_layers=2)
@@ -103,9 +103,9 @@ def test_numbers_are_read_in_the_order_x_y_x_y(numbers: InContext) -> None:
 
 def test_its_anatomy_tells_of_every_number_and_of_no_other(numbers: InContext, monkeypatch: pytest.MonkeyPatch) -> None:
     """And a weight of its last row is worked out from what the anatomy names."""
-    monkeypatch.setattr(other_networks, "load_in_context", lambda folder: (numbers, NUMBERS))
-    loaded = other_networks.loaded_in_context(Path("small"))
-    trace = other_networks.trace_prompt(loaded, torch.randn(7, 3), torch.randn(7), "a prompt")
+    monkeypatch.setattr(load_special_models, "load_in_context", lambda folder: (numbers, NUMBERS))
+    loaded = load_special_models.loaded_in_context(Path("small"))
+    trace = load_special_models.trace_prompt(loaded, torch.randn(7, 3), torch.randn(7), "a prompt")
     assert set(trace.tensors) - {"guesses"} == set(loaded.anatomy.tensors)
     cells = Numbers(trace.tensors, loaded.weights, loaded.anatomy)
     for name in ("read_in", "embedded", "decoder.layers.1.self_attn.weights"):

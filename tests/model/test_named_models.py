@@ -11,12 +11,11 @@ import pytest
 import torch
 from safetensors.numpy import load_file
 
-from model import checkpoint
-from model.about import FILE
 from model.build import build_model
-from model.checkpoint import CONFIG, TOKENIZER, WEIGHTS, CheckpointError, save_weights, snapshot
 from model.config import PRESETS
-from model.loaded import (
+from model.files import checkpoint
+from model.files.checkpoint import CONFIG, TOKENIZER, WEIGHTS, CheckpointError, save_weights, snapshot
+from model.files.loaded_model import (
     MODELS,
     TRANSLATOR,
     UNTRAINED,
@@ -27,6 +26,7 @@ from model.loaded import (
     sibling_names,
     snapshot_steps,
 )
+from model.files.model_card import FILE
 from model.trace import trace
 
 PLAIN = "plain-1"

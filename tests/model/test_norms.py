@@ -5,7 +5,7 @@ import torch
 from torch import nn
 from torch.testing import assert_close
 
-from model.norms import RMSNorm
+from model.parts.norms import RMSNorm
 
 
 @pytest.mark.parametrize("size", [1e-4, 1.0, 1e4])

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from model.part import Dropout, Part
+from model.parts.base_module import Dropout, Part
 
 
 class Scaled(Part):

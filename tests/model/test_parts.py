@@ -10,18 +10,18 @@ from torch import nn
 from torch.testing import assert_close
 
 from model import build
+from model.anatomy.describe import anatomy_of
 from model.build import build_model
 from model.config import CHOICES, ModelConfig
-from model.decoding import Beam, Greedy, NextToken, decoding_steps
-from model.describe import anatomy_of
+from model.decoding.strategies import Beam, Greedy, NextToken, decoding_steps
 from model.families.encoder_decoder import EncoderDecoder
-from model.interventions import Block, Interventions
-from model.layers import Memory
-from model.norms import RMSNorm
-from model.positions import RelativeBias
-from model.residual import deep_norm_constants
+from model.interventions import Interventions
+from model.parts.layers import Memory
+from model.parts.norms import RMSNorm
+from model.parts.positions import RelativeBias
+from model.parts.residual import deep_norm_constants
 from model.tap import Recorder
-from model.tokenizer import Tokenizer
+from model.text.tokenizer import Tokenizer
 from model.trace import most_tokens, trace
 from model.translate import translate
 from tests.small import CONFIG, SENTENCES, random_ids, small_loaded
@@ -144,19 +144,6 @@ def test_alibi_in_an_encoder_cannot_tell_a_text_from_its_mirror_image() -> None:
     model, src_ids = scrambled("alibi"), random_ids(1, 6)
     mirrored, states = model.encode(src_ids.flip(1)).states, model.encode(src_ids).states
     assert_close(mirrored, states.flip(1), atol=1e-5, rtol=1e-5)
-
-
-def test_an_activation_can_be_left_out_of_a_gated_network() -> None:
-    model, recorder = build_model(replace(TINY, activation="swiglu")).eval(), Recorder()
-    block = Block("encoder", 0, "feed_forward")
-    recorder = Recorder(Interventions(relu_off=(block,)).compile(anatomy_of(model)))
-    model.encode(random_ids(1, 5), recorder)
-    before, gate, value, hidden = (
-        recorder.tensors[f"encoder.layers.0.feed_forward.{name}"]
-        for name in ("pre_activation", "gate", "value", "hidden")
-    )
-    assert torch.equal(gate, before)
-    assert torch.equal(hidden, before * value)
 
 
 @pytest.mark.parametrize("positions", CHOICES["positions"])

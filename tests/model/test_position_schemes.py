@@ -4,16 +4,15 @@ import math
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import nn
 from torch.testing import assert_close
 from transformers import T5Config
 from transformers.models.bloom.modeling_bloom import build_alibi_tensor
 from transformers.models.t5.modeling_t5 import T5Attention
 
-from model.attention import MultiHeadAttention
-from model.cache import GrowingCache
-from model.masks import causal_mask
-from model.positions import Alibi, Learned, Positions, RelativeBias, alibi_slopes, relative_bucket
+from model.parts.attention import MultiHeadAttention
+from model.parts.masks import causal_mask
+from model.parts.positions import Alibi, Learned, Positions, RelativeBias, alibi_slopes, relative_bucket
 from model.tap import Recorder
 
 B, T, D_MODEL, N_HEADS = 2, 7, 42, 3
@@ -137,12 +136,3 @@ def test_a_bias_is_for_the_newest_queries_and_hangs_on_the_distance_alone(scheme
     assert_close(whole[:, :, 1:, 1:], whole[:, :, :-1, :-1])
     assert scheme.embed(x := torch.randn(B, T, D_MODEL)) is x
     assert scheme.rotate("q", x) is x
-
-
-def test_with_a_cache_each_query_stands_where_it_stands(scheme: Positions) -> None:
-    attention, x, cache = MultiHeadAttention(D_MODEL, N_HEADS, scheme), torch.randn(B, T, D_MODEL), GrowingCache()
-    steps: list[Tensor] = [
-        attention(x[:, start:end], x[:, start:end], causal_mask(end)[:, :, start:], cache)
-        for start, end in ((0, 3), (3, 4), (4, T))
-    ]
-    assert_close(torch.cat(steps, dim=1), attention(x, x, causal_mask(T)), atol=1e-5, rtol=1e-5)

@@ -10,10 +10,9 @@ from torch import nn
 from torch.testing import assert_close
 from transformers.models.roformer.modeling_roformer import RoFormerSelfAttention
 
-from model.attention import MultiHeadAttention
-from model.cache import GrowingCache
-from model.masks import causal_mask
-from model.positions import Positions, Rotary, Sinusoidal, rotation, sinusoidal_encoding
+from model.parts.attention import MultiHeadAttention
+from model.parts.masks import causal_mask
+from model.parts.positions import Positions, Rotary, Sinusoidal, rotation, sinusoidal_encoding
 from model.tap import Recorder
 
 TABLE = """
@@ -133,16 +132,6 @@ def test_schemes_add_nothing_where_they_do_not_act(scheme: Positions) -> None:
     assert scheme.bias(3, 5) is None
     if not isinstance(scheme, Rotary):
         assert scheme.rotate("q", x, 3) is x
-
-
-@pytest.mark.parametrize("scheme", [Positions(), Rotary()])
-def test_with_a_cache_each_query_stands_where_it_stands(scheme: Positions) -> None:
-    attention, x, cache = MultiHeadAttention(42, 3, scheme), torch.randn(2, 7, 42), GrowingCache()
-    steps = [
-        attention(x[:, start:end], x[:, start:end], causal_mask(end)[:, :, start:], cache)
-        for start, end in ((0, 3), (3, 4), (4, 7))
-    ]
-    assert_close(torch.cat(steps, dim=1), attention(x, x, causal_mask(7)), atol=1e-5, rtol=1e-5)
 
 
 def test_attention_turns_queries_and_keys() -> None:

@@ -8,9 +8,7 @@ from numpy.testing import assert_allclose
 from safetensors.torch import load_file
 from torch import Tensor
 
-from model.checkpoint import CheckpointError
-from model.loaded import LoadedModel
-from model.readers import (
+from model.families.readers import (
     READERS,
     Readers,
     ReadersConfig,
@@ -23,6 +21,8 @@ from model.readers import (
     trace_readers,
     untrained_readers,
 )
+from model.files.checkpoint import CheckpointError
+from model.files.loaded_model import LoadedModel
 from model.tap import Recorder
 from tests.model.test_tap import documented_taps
 from tests.oracle import readers as oracle
@@ -166,7 +166,7 @@ def test_the_shipped_readers_have_the_sizes_that_training_takes() -> None:
 def test_figures_that_cannot_be_read_are_told_in_one_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str | None
 ) -> None:
-    monkeypatch.setattr("model.readers.SHIPPED", tmp_path)
+    monkeypatch.setattr("model.families.readers.SHIPPED", tmp_path)
     if content is not None:
         (tmp_path / "distances.json").write_text(content)
     learned_distances.cache_clear()

@@ -9,8 +9,8 @@ from torch import Tensor, nn
 from torch.autograd.graph import Node
 from torch.testing import assert_close
 
-from model.readers import AttentionReader
-from model.recurrent import LSTMCell, Recurrent, RNNCell, compiled
+from model.families.readers import AttentionReader
+from model.parts.recurrent import LSTMCell, Recurrent, RNNCell, compiled
 from model.tap import Recorder, Tap, no_tap
 from tests.model.test_tap import documented_taps
 

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from model.residual import DeepNorm, PostNorm, PreNorm, SandwichNorm, deep_norm_constants
+from model.parts.residual import DeepNorm, PostNorm, PreNorm, SandwichNorm, deep_norm_constants
 from model.tap import Recorder
 
 B, T, D_MODEL = 2, 5, 42

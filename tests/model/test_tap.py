@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from model.attention import scaled_dot_product_attention
 from model.families.encoder_decoder import EncoderDecoder
+from model.parts.attention import scaled_dot_product_attention
 from model.tap import Recorder, no_tap, under
 from tests.small import BATCH, CONFIG, SOURCE, TARGET, random_ids
 

@@ -7,12 +7,12 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from model.checkpoint import CheckpointError
+from model.adapting.fine_tuned import FineTunedReader
 from model.families.encoder_only import EncoderOnly
-from model.fine_tuned import FineTunedReader
-from model.task_heads import learning_in, load_task, save_task
+from model.files.checkpoint import CheckpointError
+from model.parts.task_heads import learning_in, load_task, save_task
 from tests.family import small
-from training.fine_tuning import train_only
+from training.loop.finetune_loop import train_only
 
 IDS, SEGMENTS = torch.tensor([[3, 7, 8, 4, 9, 10, 4]]), torch.tensor([[0, 0, 0, 0, 1, 1, 1]])
 

@@ -3,9 +3,9 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model.checkpoint import SHIPPED
-from model.tokenizations import UNKNOWN, Cut, characters, cuts
-from model.tokenizer import Tokenizer, normalise
+from model.files.checkpoint import SHIPPED
+from model.text.tokenizations import UNKNOWN, Cut, characters, cuts
+from model.text.tokenizer import Tokenizer, normalise
 
 TOKENIZER = Tokenizer.load(SHIPPED / "tokenizer.json")
 

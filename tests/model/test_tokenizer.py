@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tokenizers import pre_tokenizers
 
-from model.tokenizer import (
+from model.text.tokenizer import (
     CLS_ID,
     EOS_ID,
     MASK_ID,

@@ -9,14 +9,14 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model import checkpoint
 from model.build import build_model
 from model.config import ModelConfig
-from model.decoding import Beam, Greedy, Sampling
-from model.device import Device
+from model.decoding.strategies import Beam, Greedy, Sampling
+from model.files import checkpoint
+from model.files.device import Device
+from model.files.loaded_model import LoadedModel, load_folder
 from model.interventions import Head, InterventionError, Interventions, RowEdit
-from model.loaded import LoadedModel, load_folder
-from model.tokenizer import EOS_ID, SOS_ID, Tokenizer
+from model.text.tokenizer import EOS_ID, SOS_ID, Tokenizer
 from model.trace import MAX_TOKENS, EmptySentenceError, Trace, trace
 from tests.oracle.decode import Writer, beam, greedy
 

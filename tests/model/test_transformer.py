@@ -5,16 +5,16 @@ import torch
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from model.attention import MultiHeadAttention
 from model.build import build_model
 from model.config import PRESETS, ModelConfig
-from model.embedding import TokenEmbedding
 from model.families.encoder_decoder import EncoderDecoder
-from model.feed_forward import FeedForward
-from model.positions import Sinusoidal, sinusoidal_encoding
-from model.residual import PostNorm
+from model.parts.attention import MultiHeadAttention
+from model.parts.embedding import TokenEmbedding
+from model.parts.feed_forward import FeedForward
+from model.parts.positions import Sinusoidal, sinusoidal_encoding
+from model.parts.residual import PostNorm
 from model.tap import Recorder
-from model.tokenizer import PAD_ID
+from model.text.tokenizer import PAD_ID
 from tests.small import CONFIG, SOURCE, TARGET, random_ids
 
 

@@ -6,9 +6,9 @@ import sys
 import pytest
 
 from model import translate as command
-from model.checkpoint import CheckpointError
-from model.decoding import Beam, Decoding, Greedy
-from model.loaded import LoadedModel, load_folder
+from model.decoding.strategies import Beam, Decoding, Greedy
+from model.files.checkpoint import CheckpointError
+from model.files.loaded_model import LoadedModel, load_folder
 from model.trace import MAX_TOKENS, trace
 from model.translate import translate
 from tests.oracle.decode import german

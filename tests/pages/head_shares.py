@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.head_roles import aligned_words
+from experiments.attention.head_roles import aligned_words
 from tests.oracle.forward import EOS, FOLDER, SOS, Forward, config, softmax, tidied, tokenizer
 from ui import engine
 

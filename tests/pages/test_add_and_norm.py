@@ -9,8 +9,8 @@ import torch
 from streamlit.testing.v1 import AppTest
 from torch.nn import functional
 
-from experiments.deep_stack import JOINTS, deep_run
-from experiments.examples import example_sentences
+from experiments.blocks.deep_stack import JOINTS, deep_run
+from experiments.writing.examples import example_sentences
 from tests.oracle.forward import Forward, source_ids
 from tests.pages.kit import ROOT, component, markdown, numbers_in, opened, size, table, values, verdict
 from ui import engine

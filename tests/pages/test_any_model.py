@@ -12,12 +12,12 @@ from streamlit.testing.v1 import AppTest
 
 from hub import downloads
 from hub.downloads import Offer, RemoteFile
-from hub.export import export
-from hub.folders import Settings
+from hub.export.folder import export
 from hub.hugging_face import load
+from hub.local_models import Settings
 from hub.reading import read
 from hub.similarity import similarity
-from model.checkpoint import CheckpointError
+from model.files.checkpoint import CheckpointError
 from tests.hub.small_models import FAMILIES, make
 from tests.pages.kit import ROOT, assert_sound, component, markdown, notices, opened, table, values
 from ui import engine

@@ -5,7 +5,7 @@ from types import ModuleType
 
 import pytest
 
-from hub.export import export
+from hub.export.folder import export
 from tests.course import LESSONS
 from tests.hub.small_models import FAMILIES, make
 from tests.oracle.course import COURSE

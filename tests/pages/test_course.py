@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from model import readers
-from model.checkpoint import CheckpointError
+from model.families import readers
+from model.files.checkpoint import CheckpointError
 from tests.course import LESSONS
 from tests.pages.kit import ROUTER, assert_sound, elements, go_to, markdown, notices, opened
 from ui.course.lesson import Lesson

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from experiments.contextual_vectors import PARTNERS, everyday_words, partner
+from experiments.inputs.contextual_vectors import PARTNERS, everyday_words, partner
 from tests.oracle.forward import Array, Forward, config, source_ids, tokenizer
 from tests.pages.kit import ROOT, column_chart, component, markdown, notices, opened, values, verdict
 from ui import engine

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from hub import shelf
-from model import loaded
-from model.about import Example
+from hub import open_models
+from model.files import loaded_model
+from model.files.model_card import Example
 from tests.family import FAMILY, small
 from tests.pages.kit import ROOT, component, notices, opened, values
 from ui import engine
@@ -17,9 +17,9 @@ SENTENCE = "The cat sat on the mat."
 @pytest.fixture
 def family(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small ones with random weights, as if they came with the app."""
-    known = (*loaded.model_names(), *FAMILY)
-    monkeypatch.setattr(loaded, "model_names", lambda *_: known)
-    monkeypatch.setattr(shelf, "model_names", lambda: known)
+    known = (*loaded_model.model_names(), *FAMILY)
+    monkeypatch.setattr(loaded_model, "model_names", lambda *_: known)
+    monkeypatch.setattr(open_models, "model_names", lambda: known)
     monkeypatch.setattr(engine, "_models", {**engine._models, **{name: small(name) for name in FAMILY}})
     monkeypatch.setattr(engine, "_results", {})
 
@@ -33,7 +33,7 @@ def test_bertviz_draws_them(name: str, kind: str) -> None:
 
 
 def test_without_them_bertviz_asks_for_no_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shelf, "model_names", lambda: ("translator",))
+    monkeypatch.setattr(open_models, "model_names", lambda: ("translator",))
     assert "drawn" not in {group.key for group in opened(BERTVIZ, sentence=SENTENCE).button_group}
 
 

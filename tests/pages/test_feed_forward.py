@@ -10,8 +10,8 @@ import torch
 from PIL import Image
 from streamlit.testing.v1 import AppTest
 
-from experiments.examples import example_sentences
-from model.decoding import Greedy
+from experiments.writing.examples import example_sentences
+from model.decoding.strategies import Greedy
 from model.interventions import Block, Interventions, Unit
 from tests.oracle.forward import Array, Forward, config, source_ids, weights
 from tests.pages.kit import ROOT, column_chart, component, markdown, opened, size, table, values, verdict

@@ -8,8 +8,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.kit import assert_sound, column_chart, markdown, notices, opened, table, values
-from training.labelling import AUXILIARY, MINUS, MOST, PLUS, Labelling, Progress
-from training.live import STOPPED, LiveTraining
+from training.live.labelling import AUXILIARY, MINUS, MOST, PLUS, Labelling, Progress
+from training.live.processes import STOPPED, LiveTraining
 
 SLUG = "fine-tuning"
 pytestmark = pytest.mark.usefixtures("own_nursery")

@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import tests.course  # noqa: F401 - fills the course
-from model.checkpoint import SHIPPED
+from model.files.checkpoint import SHIPPED
 from model.trace import MAX_TOKENS
 from tests.oracle.decode import translated
 from tests.oracle.formula import agree
@@ -148,7 +148,7 @@ def test_spaces_in_front_count_for_nothing() -> None:
 
 @pytest.mark.parametrize(("kind", "share"), [("encoder", "next"), ("decoder", "itself"), ("cross", "aligned")])
 def test_the_head_that_comes_first_is_the_one_that_looks_most_at_what_is_said(kind: str, share: str) -> None:
-    """`training.heads` measured it, under short names."""
+    """`training.measure.heads` measured it, under short names."""
     measured = json.loads((SHIPPED / "heads.json").read_text())["shares"]
     first = max((head for head in measured if head.startswith(kind)), key=lambda head: measured[head][share])
     assert first == f"{kind}.{TELLING[kind].layer}.{TELLING[kind].head}"

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from experiments.low_rank import merging_changes
+from experiments.family.low_rank import merging_changes
 from model.trace import trace
 from pages.family.lora_and_bitfit import adapt
 from pages.family.lora_and_bitfit.choosing import adapted
 from tests.oracle.decode import translated
 from tests.oracle.words import text_of
 from tests.pages.kit import assert_sound, column_chart, component, markdown, notices, opened, size, table, values
-from training import adapting, live
-from training.live import LiveTraining
+from training.live import adapting, processes
+from training.live.processes import LiveTraining
 from ui import engine
 from ui.text import magnitude
 
@@ -29,7 +29,7 @@ def here(training: LiveTraining[Any]) -> Iterator[float]:
     for report in training.task.reports(lambda step: True):
         training._take(report)
         yield report.step / training.task.n_steps
-    training._take(live.DONE)
+    training._take(processes.DONE)
 
 
 @pytest.fixture(autouse=True)

@@ -12,8 +12,8 @@ from torch.utils.flop_counter import FlopCounterMode
 
 import pages.attention.multi_head.measures
 import tests.course  # noqa: F401 - fills the course
-from model.attention import MultiHeadAttention
-from model.checkpoint import CheckpointError
+from model.files.checkpoint import CheckpointError
+from model.parts.attention import MultiHeadAttention
 from tests.oracle.forward import EOS, Forward, config, softmax, source_ids, tokenizer
 from tests.pages.head_shares import PATHS, measured_table, roles, shares_of_layer
 from tests.pages.kit import column_chart, component, give_answer, markdown, opened, size, table, values

@@ -10,12 +10,12 @@ from types import ModuleType
 import pytest
 import torch
 
-from experiments.siblings import METRICS, SPEED, load_siblings
-from model import checkpoint
-from model.about import FILE
+from experiments.training.siblings import METRICS, SPEED, load_siblings
 from model.build import build_model
 from model.config import PRESETS
-from model.loaded import load_model, sibling_names
+from model.files import checkpoint
+from model.files.loaded_model import load_model, sibling_names
+from model.files.model_card import FILE
 from tests.oracle import siblings as oracle
 from tests.oracle.page import Page
 from tests.oracle.walk import State, claims_of, unclaimed

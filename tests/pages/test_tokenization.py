@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from tokenizers import Tokenizer as Backend
 
 import tests.course  # noqa: F401 - fills the course
-from model.checkpoint import SHIPPED
+from model.files.checkpoint import SHIPPED
 from tests.pages.kit import assert_sound, component, markdown, opened, table
 from ui.course.lesson import COURSE
 

@@ -9,8 +9,8 @@ from streamlit.testing.v1 import AppTest
 
 from model import trace as model_trace
 from tests.pages.kit import assert_sound, component, markdown, notices, opened, table, values
-from training import live
-from training.toy import TASKS
+from training.live import processes as live
+from training.live.toy import TASKS
 from ui import engine, queue
 
 SLUG = "train-it-yourself"

@@ -10,8 +10,8 @@ import pytest
 from model.config import PRESETS
 from model.families.in_context import InContextConfig
 from model.families.recurrent_language_model import RecurrentConfig
-from training import learning
 from training.family import FamilyTask, recipe, train_tokenizer
+from training.loop import objectives
 
 LEARNED = ("gpt-mini", "lstm", "bert-mini", "in-context")
 SIZES = {"d_model": 24, "n_heads": 2, "n_layers": 1, "d_ff": 40, "max_len": 32}
@@ -49,7 +49,7 @@ def shrink(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("gpt-mini", "bert-mini"):
         monkeypatch.setitem(PRESETS, name, dataclasses.replace(PRESETS[name], **SIZES))
     lstm = partial(RecurrentConfig, d_model=24, d_hidden=30, n_layers=1, max_len=32)
-    monkeypatch.setattr(learning, "RecurrentConfig", lstm)
-    monkeypatch.setattr(learning, "InContextConfig", partial(InContextConfig, **NUMBERS))
-    monkeypatch.setattr(learning.FromExamples, "epoch_batches", 11)
-    monkeypatch.setattr(learning.FromExamples, "n_valid", 200)
+    monkeypatch.setattr(objectives, "RecurrentConfig", lstm)
+    monkeypatch.setattr(objectives, "InContextConfig", partial(InContextConfig, **NUMBERS))
+    monkeypatch.setattr(objectives.FromExamples, "epoch_batches", 11)
+    monkeypatch.setattr(objectives.FromExamples, "n_valid", 200)

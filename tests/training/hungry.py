@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from training.loop import Step
+from training.loop.updates import Step
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,10 @@
 
 import pytest
 
-from model.loaded import load_model
+from model.files.loaded_model import load_model
 from model.trace import trace
-from training.adapting import BITFIT, LORA, Adapting, adapted_layers
-from training.styles import STYLES, in_capitals, is_formal
+from training.live.adapting import BITFIT, LORA, Adapting, adapted_layers
+from training.live.styles import STYLES, in_capitals, is_formal
 
 MODEL = load_model()
 FORMAL = "formal: Sie"

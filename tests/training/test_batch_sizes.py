@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from model.checkpoint import SHIPPED
-from training.batch_sizes import add_batch_sizes, sizes_of
+from model.files.checkpoint import SHIPPED
+from training.measure.batch_sizes import add_batch_sizes, sizes_of
 
 PAIRS = ("The cat sleeps.\tDie Katze schläft.", "I am here.\tIch bin hier.", "No.\tNein.")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.family import small_tokenizer
-from training.corpus import SENTENCE_END, read_corpus, read_documents
+from training.loop.corpus import SENTENCE_END, read_corpus, read_documents
 
 
 def write(path: Path, text: str) -> Path:

@@ -12,8 +12,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.tokenizer import EOS_ID, PAD_ID, SOS_ID, Tokenizer
-from training.data import NO_VARIATION, Variation, collate, epoch_loader, length_batches, read_pairs
+from model.text.tokenizer import EOS_ID, PAD_ID, SOS_ID, Tokenizer
+from training.loop.data import NO_VARIATION, Variation, collate, epoch_loader, length_batches, read_pairs
 
 PAIRS = [(f"It's sentence {n}.", f"Das ist Satz {n}.") for n in range(211)]
 LENGTHS = st.lists(st.tuples(st.integers(1, 60), st.integers(1, 60)), max_size=150)

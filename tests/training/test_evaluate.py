@@ -15,9 +15,9 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
 from model import translate as translating
-from model.checkpoint import SHIPPED
-from model.decoding import Beam, Decoding, Greedy
-from model.loaded import LoadedModel, load_folder
+from model.decoding.strategies import Beam, Decoding, Greedy
+from model.files.checkpoint import SHIPPED
+from model.files.loaded_model import LoadedModel, load_folder
 from tests.oracle.decode import Search, Writer, beam, greedy
 from tests.oracle.forward import tokenizer
 from tests.training.conftest import write_pairs

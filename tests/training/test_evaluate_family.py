@@ -15,20 +15,22 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from model import checkpoint
 from model.build import build_in_context, build_network
-from model.checkpoint import CheckpointError
 from model.config import PRESETS
 from model.families.in_context import InContextConfig
 from model.families.recurrent_language_model import RecurrentConfig, RecurrentLanguageModel
-from model.loaded import load_model, model_names
-from model.other_networks import load_in_context, load_lstm
-from model.tokenizer import EOS_ID, MASK_ID, PAD_ID, SOS_ID
+from model.files import checkpoint
+from model.files.checkpoint import CheckpointError
+from model.files.load_special_models import load_in_context, load_lstm
+from model.files.loaded_model import load_model, model_names
+from model.text.tokenizer import EOS_ID, MASK_ID, PAD_ID, SOS_ID
 from model.trace import trace
 from tests.training.family_text import LEARNED, NUMBERS, SIZES, texts, write_texts
-from training import evaluate_family, publish_family
-from training.corpus import Document, read_corpus
-from training.evaluate_family import (
+from training.loop.corpus import Document, read_corpus
+from training.loop.in_context import Regression
+from training.loop.objectives import save_network
+from training.measure import family as evaluate_family
+from training.measure.family import (
     Texts,
     bits,
     bits_per_byte,
@@ -39,9 +41,8 @@ from training.evaluate_family import (
     regression_errors,
     windows,
 )
-from training.in_context import Regression
-from training.learning import save_network
-from training.publish_family import publish
+from training.publish import family as publish_family
+from training.publish.family import publish
 
 TRAINING = {
     "name": "x", "data": "train.txt", "documents": 1234, "tokens": 56_789, "steps": 9, "epochs": 1.25,

@@ -12,16 +12,17 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-from model import checkpoint
-from model.loaded import MODELS
-from model.tokenizer import MORE_SPECIALS, SOS_ID, SPECIALS, Tokenizer
+from model.files import checkpoint
+from model.files.loaded_model import MODELS
+from model.text.tokenizer import MORE_SPECIALS, SOS_ID, SPECIALS, Tokenizer
 from tests.training.family_text import LEARNED, RECIPE, family_task, shrink, write_texts
-from training import family, run
-from training.data import NO_VARIATION
-from training.evaluate_family import load_network
+from training import family
 from training.family import RECIPES, FamilyTask, records
-from training.loop import DivergedError, Step
-from training.run import Evaluation, Run
+from training.loop import resumable_run
+from training.loop.data import NO_VARIATION
+from training.loop.resumable_run import Evaluation, Run
+from training.loop.updates import DivergedError, Step
+from training.measure.family import load_network
 
 WEIGHTS = ("state/model.safetensors", "model.safetensors")
 
@@ -29,7 +30,7 @@ WEIGHTS = ("state/model.safetensors", "model.safetensors")
 @pytest.fixture
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
     shrink(monkeypatch)
-    monkeypatch.setattr(run, "pick_precision", lambda: "no")
+    monkeypatch.setattr(resumable_run, "pick_precision", lambda: "no")
     return write_texts(tmp_path)
 
 

@@ -13,10 +13,11 @@ from model.build import build_network
 from model.families.recurrent_language_model import RecurrentConfig, RecurrentLanguageModel
 from tests.family import small
 from tests.training.task_files import write_tasks
-from training import fine_tune, tasks
-from training.fine_tune import WAYS, Accuracy, Settings, main, standard_errors_apart
-from training.fine_tuning import NO_LABEL, Example, for_a_writer
-from training.tasks import TASKS, spread
+from training import compare_pretraining
+from training.compare_pretraining import WAYS, Accuracy, Settings, main, standard_errors_apart
+from training.loop import tasks
+from training.loop.finetune_loop import NO_LABEL, Example, for_a_writer
+from training.loop.tasks import TASKS, spread
 
 
 @pytest.fixture
@@ -29,10 +30,10 @@ def small_models(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     loaded = small(name)
     sizes = RecurrentConfig(loaded.tokenizer.vocab_size, 12, 7, 2)
     monkeypatch.setattr(tasks, "MAX_LEN", 30)
-    monkeypatch.setattr(fine_tune, "load_untrained", lambda path: build_network(loaded.config))
-    monkeypatch.setattr(fine_tune, "load_lstm", lambda: RecurrentLanguageModel(sizes).requires_grad_(False))
+    monkeypatch.setattr(compare_pretraining, "load_untrained", lambda path: build_network(loaded.config))
+    monkeypatch.setattr(compare_pretraining, "load_lstm", lambda: RecurrentLanguageModel(sizes).requires_grad_(False))
     monkeypatch.setattr(
-        fine_tune, "load_model", lambda name: dataclasses.replace(loaded, model=copy.deepcopy(loaded.model))
+        compare_pretraining, "load_model", lambda name: dataclasses.replace(loaded, model=copy.deepcopy(loaded.model))
     )
 
 
@@ -54,7 +55,7 @@ def test_four_tasks_are_learned_in_all_ways_and_kept(
     assert {task: (line["train"], line["n"]) for task, line in lines.items()} == {
         "sentiment": (8, 8), "paraphrase": (8, 8), "qa_babi": (8, 8), "pos": (8, 32),
     }  # fmt: skip
-    ways = [*fine_tune.OF_A_READER] if name == "bert-mini" else [*WAYS]
+    ways = [*compare_pretraining.OF_A_READER] if name == "bert-mini" else [*WAYS]
     for line in lines.values():
         assert [*line["right"]] == [*line["rates"]] == ways
         assert {*line["rates"].values()} <= {3e-4, 1e-3}
@@ -70,7 +71,7 @@ def test_after_a_kill_it_goes_on_but_not_with_other_settings(folder: Path, monke
         measured.append(settings.rates)
         return Accuracy(0.5, 8), settings.rates[0]
 
-    monkeypatch.setattr(fine_tune, "measured", instead)
+    monkeypatch.setattr(compare_pretraining, "measured", instead)
     out = folder / "kept.json"
     command = ["fine_tune", str(folder), "--only", "pos", "--out", str(out)]
     monkeypatch.setattr(sys, "argv", [*command, "--ways", "random"])
@@ -92,9 +93,9 @@ def test_the_learning_rate_that_does_best_on_val_is_measured_on_test(monkeypatch
         asked.append((model, examples))
         return Accuracy(next(shares), 10)
 
-    monkeypatch.setattr(fine_tune, "accuracy", accuracy)
+    monkeypatch.setattr(compare_pretraining, "accuracy", accuracy)
     settings = Settings(1, 1, 1, (0.1, 0.2, 0.3))
-    found, rate = fine_tune.measured(
+    found, rate = compare_pretraining.measured(
         WAYS["pretrained"],
         "gpt-mini",
         TASKS["sentiment"],
@@ -114,7 +115,7 @@ def test_how_far_two_shares_are_apart_is_counted_in_standard_errors() -> None:
 def test_what_is_missing_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(fine_tune, "load_model", lambda name: small("gpt-mini"))
+    monkeypatch.setattr(compare_pretraining, "load_model", lambda name: small("gpt-mini"))
     monkeypatch.setattr(sys, "argv", ["fine_tune", str(tmp_path), "--only", "pos"])
     assert main() == 1
     assert "pos.train.tsv" in capsys.readouterr().err

@@ -7,12 +7,12 @@ from itertools import chain
 import pytest
 import torch
 
+from model.adapting.fine_tuned import FineTunedReader, FineTunedWriter
 from model.families.decoder_only import DecoderOnly
 from model.families.encoder_only import EncoderOnly
-from model.fine_tuned import FineTunedReader, FineTunedWriter
-from model.tokenizer import CLS_ID, EOS_ID, PAD_ID, SEP_ID, SOS_ID
+from model.text.tokenizer import CLS_ID, EOS_ID, PAD_ID, SEP_ID, SOS_ID
 from tests.family import small, small_tokenizer
-from training.fine_tuning import (
+from training.loop.finetune_loop import (
     NO_LABEL,
     Accuracy,
     Example,

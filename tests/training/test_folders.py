@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from training import folders
-from training.folders import complete_folder, replace_folder
+from training.loop import folders
+from training.loop.folders import complete_folder, replace_folder
 
 
 class Killed(Exception):

@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 import torch
 
-from experiments.forming import MEASURED, Measured, load_measured
-from experiments.head_roles import aligned_words
+from experiments.attention.head_roles import aligned_words
 from experiments.passes import forward
-from model import checkpoint
-from model.about import FILE
+from experiments.training.forming import MEASURED, Measured, load_measured
 from model.build import build_model
 from model.config import PRESETS
-from model.decoding import Greedy
-from model.loaded import MODELS, TRANSLATOR, LoadedModel, load_model
+from model.decoding.strategies import Greedy
+from model.files import checkpoint
+from model.files.loaded_model import MODELS, TRANSLATOR, LoadedModel, load_model
+from model.files.model_card import FILE
 from model.trace import trace
-from training import forming
+from training.measure import forming
 
 PAIRS = (("I ate an apple.", "Ich aß."), ("Go!", "Los!"), ("The cat sleeps.", "Ich schlafe."), ("unread", "x"))
 STEPS = (0, 30)

@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.head_roles import MEASURED, SHARES, aligned_words, head_places, load_measured
-from model.checkpoint import SHIPPED
-from model.loaded import load_folder
+from experiments.attention.head_roles import MEASURED, SHARES, aligned_words, head_places, load_measured
+from model.files.checkpoint import SHIPPED
+from model.files.loaded_model import load_folder
 from model.trace import trace
 from tests.oracle.forward import EOS, Forward, source_ids
 from tests.oracle.names import ATTENTIONS
-from training import heads as training
+from training.measure import heads as training
 
 PAIRS = [("I ate an apple", "x"), ("Go", "Los!"), ("Where is the dog, Tom?", "x"), ("Go", "Lauf!"), ("unread", "x")]
 
@@ -38,7 +38,7 @@ def test_the_command_writes_what_the_app_reads(
     training.main()
     assert "3 sentences" in capsys.readouterr().out
     written = json.loads((folder / MEASURED).read_text())
-    assert written["command"] == "python -m training.heads pairs.tsv --limit 3"
+    assert written["command"] == "python -m training.measure.heads pairs.tsv --limit 3"
     assert written["data"] == {
         "file": "pairs.tsv",
         "sha256": hashlib.sha256(file.read_bytes()).hexdigest(),
@@ -116,7 +116,7 @@ def test_the_command_that_is_written_down_has_no_limit_if_there_was_none(
     file = tmp_path / "pairs.tsv"
     file.write_text("".join(f"{english}\t{german}\n" for english, german in PAIRS), encoding="utf-8")
     written = json.loads(training.write(folder, file, source="a book").read_text())
-    assert written["command"] == "python -m training.heads pairs.tsv"
+    assert written["command"] == "python -m training.measure.heads pairs.tsv"
     assert written["sentences"] == ["I ate an apple", "Go", "Where is the dog, Tom?", "unread"]
     assert written["data"]["source"] == "a book"
 

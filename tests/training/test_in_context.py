@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from training.in_context import Regression, least_squares, nearest_neighbours, zero
+from training.loop.in_context import Regression, least_squares, nearest_neighbours, zero
 
 REGRESSION = Regression(d=3, n_pairs=11, sigma=0.5)
 

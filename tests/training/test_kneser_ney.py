@@ -6,8 +6,8 @@ from collections import Counter, defaultdict
 import numpy as np
 import pytest
 
-from training.corpus import Document
-from training.kneser_ney import KneserNey, stream_of
+from training.loop.corpus import Document
+from training.measure.kneser_ney import KneserNey, stream_of
 
 EOS, VOCAB = 2, 9
 CHOOSE = random.Random(3)

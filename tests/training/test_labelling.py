@@ -9,10 +9,10 @@ import torch
 
 from explain import worked
 from model.build import build_network
-from model.loaded import LoadedModel
+from model.files.loaded_model import LoadedModel
 from tests.family import small
-from training import labelling
-from training.labelling import (
+from training.live import labelling
+from training.live.labelling import (
     HEAD,
     PRETRAINED,
     RANDOM,

@@ -10,12 +10,12 @@ import torch
 from torch import Tensor, nn
 
 from model.config import PRESETS
-from model.tokenizer import EOS_ID, MASK_ID, MORE_SPECIALS, PAD_ID, SOS_ID, SPECIALS, Tokenizer
+from model.text.tokenizer import EOS_ID, MASK_ID, MORE_SPECIALS, PAD_ID, SOS_ID, SPECIALS, Tokenizer
 from tests.training.family_text import LEARNED, SIZES, family_task, shrink, write_texts
-from training import learning
-from training.learning import LEARNERS, FromExamples, Reading, Text, Writing, mean_loss
-from training.loop import ONE_DEVICE, Batch
-from training.text_rows import IS_NEXT, N_SPECIALS, NO_PAIR, NOT_NEXT
+from training.loop import objectives
+from training.loop.objectives import LEARNERS, FromExamples, Reading, Text, Writing, mean_loss
+from training.loop.text_rows import IS_NEXT, N_SPECIALS, NO_PAIR, NOT_NEXT
+from training.loop.updates import ONE_DEVICE, Batch
 
 
 @pytest.fixture
@@ -143,7 +143,7 @@ def test_batches_count_by_the_guesses_in_them_and_dropout_is_off() -> None:
         assert not model.training
         return torch.tensor(next(losses))
 
-    assert mean_loss(model, batches, loss, ONE_DEVICE, learning.n_labels) == pytest.approx((1.0 * 2 + 4.0) / 3)
+    assert mean_loss(model, batches, loss, ONE_DEVICE, objectives.n_labels) == pytest.approx((1.0 * 2 + 4.0) / 3)
 
 
 @pytest.mark.parametrize("name", LEARNED)

@@ -13,17 +13,17 @@ import numpy as np
 import pytest
 
 from tests.training import hungry
-from training import live, toy
-from training.live import LiveTraining
-from training.toy import Choice, Report
+from training.live import processes, toy
+from training.live.processes import LiveTraining
+from training.live.toy import Choice, Report
 
 # Slow on a busy machine: a training gives way to everything else.
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("own_nursery")]
 
 
 def nursery() -> int:
-    assert live._nursery._process is not None
-    return live._nursery._process.pid
+    assert processes._nursery._process is not None
+    return processes._nursery._process.pid
 
 
 def children() -> list[int]:
@@ -68,7 +68,7 @@ def test_a_stopped_training_says_so_keeps_its_model_and_leaves_nothing_running()
     training, work = begun()
     eventually(lambda: len(children()) == 1)
     (process,) = children()
-    assert os.getpriority(os.PRIO_PROCESS, process) == live.NICENESS
+    assert os.getpriority(os.PRIO_PROCESS, process) == processes.NICENESS
     assert Path(f"/proc/{process}/oom_score_adj").read_text().strip() == "1000"
     work.close()  # type: ignore[attr-defined]
     assert training.ended == "The training was stopped. What you saw last is kept."
@@ -94,7 +94,7 @@ def test_a_process_that_is_killed_is_told_and_the_next_training_runs() -> None:
         pass
     assert training.ended.startswith("The training's process ended too early")
     os.kill(nursery(), signal.SIGKILL)
-    live._nursery._process.wait()  # type: ignore[union-attr]
+    processes._nursery._process.wait()  # type: ignore[union-attr]
     again, work = begun()
     assert again.ended == ""
     work.close()  # type: ignore[attr-defined]
@@ -104,7 +104,7 @@ def test_without_a_process_one_sentence_says_so(monkeypatch: pytest.MonkeyPatch)
     def refuse() -> None:
         raise OSError("no more processes")
 
-    monkeypatch.setattr(live._nursery, "split_off", refuse)
+    monkeypatch.setattr(processes._nursery, "split_off", refuse)
     training = LiveTraining[Report](Choice())
     assert list(training.run()) == []
     assert training.ended == "The server cannot start a process for a training; try again later."
@@ -115,13 +115,13 @@ def own_clocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Clocks that go on by a hundredth of a second whenever they are read, however slow the machine is."""
     clock, processor = (itertools.count(0, 0.01) for _ in range(2))
     clocks = SimpleNamespace(monotonic=partial(next, clock), process_time=partial(next, processor))
-    monkeypatch.setattr(live, "time", clocks)
+    monkeypatch.setattr(processes, "time", clocks)
 
 
 @pytest.mark.usefixtures("own_clocks")
 def test_when_its_time_is_up_it_ends_with_what_it_has() -> None:
     sent: list[Report] = []
-    ended = live.train(Choice(), sent.append, seconds=0.3)
+    ended = processes.train(Choice(), sent.append, seconds=0.3)
     assert ended == "The training has used its 60 seconds of processor time, so it ends with what it has."
     assert 0 < sent[-1].step < toy.STEPS
     assert sent[-1].weights
@@ -130,13 +130,13 @@ def test_when_its_time_is_up_it_ends_with_what_it_has() -> None:
 @pytest.mark.usefixtures("own_clocks")
 def test_a_training_that_hardly_gets_a_turn_ends_with_what_it_has() -> None:
     sent: list[Report] = []
-    ended = live.train(Choice(), sent.append, seconds=float("inf"), at_most=0.3)
+    ended = processes.train(Choice(), sent.append, seconds=float("inf"), at_most=0.3)
     assert ended == "The server is so busy that the training has taken 5 minutes, so it ends with what it has."
     assert 0 < sent[-1].step < toy.STEPS
     assert sent[-1].weights
 
 
-@pytest.mark.parametrize(("megabytes", "steps", "how"), [(250, [0, 1], live.DONE), (350, [0], live.DIED)])
+@pytest.mark.parametrize(("megabytes", "steps", "how"), [(250, [0, 1], processes.DONE), (350, [0], processes.DIED)])
 def test_a_training_gets_three_hundred_megabytes(megabytes: int, steps: list[int], how: str) -> None:
     training = LiveTraining[hungry.Report](hungry.Hungry(megabytes * 10**6))
     for _ in training.run():
@@ -147,7 +147,7 @@ def test_a_training_gets_three_hundred_megabytes(megabytes: int, steps: list[int
 
 def test_a_training_without_an_app_ends() -> None:
     """As when the server is restarted: the pipe closes."""
-    process = live._nursery.split_off()
+    process = processes._nursery.split_off()
     process.send(Choice())
     eventually(lambda: len(children()) == 1)
     process.close()

@@ -12,10 +12,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from model.tokenizer import PAD_ID
-from training.loop import DivergedError, Learner, OneDevice, new_learner, training_steps
-from training.loss import batch_loss
-from training.recipe import Recipe
+from model.text.tokenizer import PAD_ID
+from training.loop.loss import batch_loss
+from training.loop.recipe import Recipe
+from training.loop.updates import DivergedError, Learner, OneDevice, new_learner, training_steps
 
 RECIPE = Recipe(
     steps=13,

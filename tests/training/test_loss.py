@@ -9,12 +9,12 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from model import checkpoint
-from model.tokenizer import PAD_ID, Tokenizer
+from model.files import checkpoint
+from model.text.tokenizer import PAD_ID, Tokenizer
 from tests.oracle.forward import EOS, Forward, source_ids
-from training.data import NO_VARIATION, epoch_loader
-from training.loop import Batch, OneDevice
-from training.loss import batch_loss, validation_loss
+from training.loop.data import NO_VARIATION, epoch_loader
+from training.loop.loss import batch_loss, validation_loss
+from training.loop.updates import Batch, OneDevice
 
 SENTENCES = [("Go.", "Geh."), ("I like dogs.", "Ich mag Hunde."), ("It is late, isn't it?", "Es ist spät, oder?")]
 

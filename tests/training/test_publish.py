@@ -13,19 +13,19 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from experiments.head_roles import load_measured
-from model import checkpoint
+from experiments.attention.head_roles import load_measured
 from model.build import build_model
-from model.checkpoint import SHIPPED
 from model.config import PRESETS
-from model.decoding import Beam, Decoding, Greedy
-from model.loaded import LoadedModel, load_folder, load_model
-from model.tokenizer import Tokenizer
+from model.decoding.strategies import Beam, Decoding, Greedy
+from model.files import checkpoint
+from model.files.checkpoint import SHIPPED
+from model.files.loaded_model import LoadedModel, load_folder, load_model
+from model.text.tokenizer import Tokenizer
 from tests.training.conftest import PAIRS, write_pairs
-from training import heads
-from training import publish as publishing
-from training.publish import publish
-from training.recipe import RECIPES
+from training.loop.recipe import RECIPES
+from training.measure import heads
+from training.publish import translator as publishing
+from training.publish.translator import publish
 
 ROOT = Path(__file__).parents[2]
 CONFIG = dataclasses.replace(PRESETS["tiny"], n_layers=3, d_model=20, n_heads=5)

@@ -13,17 +13,17 @@ import numpy as np
 import pytest
 import torch
 
-from experiments.siblings import METRICS, SPEED, Sibling, load_siblings
-from model import checkpoint
+from experiments.training.siblings import METRICS, SPEED, Sibling, load_siblings
 from model.build import build_model
-from model.checkpoint import CONFIG, SHIPPED, TOKENIZER, WEIGHTS, save_weights, snapshot
 from model.config import PRESETS
-from model.loaded import TRANSLATOR, LoadedModel, load_folder, load_model, sibling_names, snapshot_steps
+from model.files import checkpoint
+from model.files.checkpoint import CONFIG, SHIPPED, TOKENIZER, WEIGHTS, save_weights, snapshot
+from model.files.loaded_model import TRANSLATOR, LoadedModel, load_folder, load_model, sibling_names, snapshot_steps
 from tests.training.conftest import PAIRS, write_pairs
-from training import publish_siblings as command
-from training.data import Pair
-from training.longer_texts import SPANS, joined, losses, mean_loss
-from training.publish import CARDS
+from training.loop.data import Pair
+from training.measure.longer_texts import SPANS, joined, losses, mean_loss
+from training.publish import siblings as command
+from training.publish.translator import CARDS
 from training.siblings import SIBLINGS
 
 ROOT = Path(__file__).parents[2]
@@ -226,7 +226,7 @@ def test_every_model_gets_the_same_texts(monkeypatch: pytest.MonkeyPatch) -> Non
         seen.append((texts, first))
         return 1.25
 
-    monkeypatch.setattr("training.longer_texts.mean_loss", note)
+    monkeypatch.setattr("training.measure.longer_texts.mean_loss", note)
     two = [losses(loaded, PAIRS, 3) for _ in range(2)]
     assert two[0] == two[1] == dict.fromkeys(["1–20", "21–40", "41–64", "65–96", "97–128"], 1.25)
     assert seen[:5] == seen[5:]
@@ -279,7 +279,7 @@ def test_the_readme_says_what_was_measured() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
     missing = [row for row in command.readme_rows(load_siblings()) if row not in readme]
     assert not missing, "README.md must say:\n" + "\n".join(missing)
-    said = [line for line in readme if "training.publish_siblings RUNS" in line]
+    said = [line for line in readme if "training.publish.siblings RUNS" in line]
     assert len(said) == len(command.readme_rows(load_siblings()))
 
 

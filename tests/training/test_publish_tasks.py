@@ -10,9 +10,10 @@ import pytest
 
 from tests.family import small
 from tests.training.task_files import write_tasks
-from training import publish_tasks, tasks
-from training.publish_tasks import main
-from training.tasks import TASKS
+from training.loop import tasks
+from training.loop.tasks import TASKS
+from training.publish import tasks as publish_tasks
+from training.publish.tasks import main
 
 
 def test_each_task_is_kept_measured_and_described(

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 import torch
 
-from model.readers import READERS, SHIPPED, UNTRAINED, Readers, ReadersConfig, load_readers, untrained_readers
-from model.tokenizer import EOS_ID
-from training import distances
+from model.families.readers import READERS, SHIPPED, UNTRAINED, Readers, ReadersConfig, load_readers, untrained_readers
+from model.text.tokenizer import EOS_ID
 from training import recurrent as training
+from training.measure import distances
 from training.recurrent import Texts
 
 CONFIG = ReadersConfig(vocab_size=43, d_model=18, max_len=64)

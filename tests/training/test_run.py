@@ -14,16 +14,16 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-from model import checkpoint
 from model.build import build_model
 from model.config import PRESETS
-from model.tokenizer import EOS_ID, PAD_ID, SOS_ID, Tokenizer
+from model.files import checkpoint
+from model.text.tokenizer import EOS_ID, PAD_ID, SOS_ID, Tokenizer
 from tests.training.conftest import PAIRS, write_pairs
-from training import run as running
-from training.data import Variation, epoch_loader
-from training.loop import Step
-from training.recipe import RECIPES, Recipe
-from training.run import Clock, Evaluation, Run, Task
+from training.loop import resumable_run as running
+from training.loop.data import Variation, epoch_loader
+from training.loop.recipe import RECIPES, Recipe
+from training.loop.resumable_run import Clock, Evaluation, Run, Task
+from training.loop.updates import Step
 
 TINY = dataclasses.replace(RECIPES["tiny"], batch_tokens=50)  # 5 batches an epoch or so: runs cross its border
 

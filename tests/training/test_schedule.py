@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from model.config import PRESETS
 from training import family
-from training.data import NO_VARIATION, Variation
-from training.recipe import RECIPES
-from training.schedule import learning_rate_factor, phases
+from training.loop.data import NO_VARIATION, Variation
+from training.loop.recipe import RECIPES
+from training.loop.schedule import learning_rate_factor, phases
 
 ROOT = Path(__file__).parents[2]
 WARMUP, STEPS, DECAY = 10, 100, 0.3

@@ -12,14 +12,14 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-from model import checkpoint
 from model.build import build_model
 from model.config import CHOICES, PRESETS
-from training import run as running
+from model.files import checkpoint
 from training import siblings as command
-from training.loop import DivergedError, Step
-from training.recipe import RECIPES
-from training.run import Run
+from training.loop import resumable_run as running
+from training.loop.recipe import RECIPES
+from training.loop.resumable_run import Run
+from training.loop.updates import DivergedError, Step
 from training.siblings import SIBLINGS, SNAPSHOT_STEPS, Log, is_finished, records, task_of
 
 RECIPE = dataclasses.replace(RECIPES["tiny"], steps=23, batch_tokens=50)

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from model.loaded import load_model
+from model.files.loaded_model import load_model
 from model.trace import trace
-from training import teaching
-from training.teaching import MAX_TOKENS, PairError, Teaching, checked
+from training.live import teaching
+from training.live.teaching import MAX_TOKENS, PairError, Teaching, checked
 
 MODEL = load_model()
 APPLE = ("I ate an apple.", "Ich habe den Apfel verputzt.")

@@ -9,9 +9,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.tokenizer import CLS_ID, EOS_ID, MASK_ID, PAD_ID, SEP_ID, SOS_ID
-from training.corpus import Document
-from training.text_rows import (
+from model.text.tokenizer import CLS_ID, EOS_ID, MASK_ID, PAD_ID, SEP_ID, SOS_ID
+from training.loop.corpus import Document
+from training.loop.text_rows import (
     IS_NEXT,
     N_SPECIALS,
     NO_PAIR,

@@ -15,10 +15,10 @@ from model.config import CHOICES
 from model.trace import trace
 from tests.oracle.forward import EOS
 from tests.oracle.siblings import Sibling
-from training import toy
-from training.loop import DivergedError
-from training.loss import batch_loss
-from training.toy import BATCH_SIZE, MAX_LETTERS, TASKS, Choice, batch_of, batches, held_out, loaded, reports
+from training.live import toy
+from training.live.toy import BATCH_SIZE, MAX_LETTERS, TASKS, Choice, batch_of, batches, held_out, loaded, reports
+from training.loop.loss import batch_loss
+from training.loop.updates import DivergedError
 
 WORKED_OUT = {"reverse": ("hello", "olleh"), "copy": ("hello", "hello"), "sort": ("hello", "ehllo")}
 

@@ -17,13 +17,13 @@ import pytest
 from accelerate import PartialState
 from rich.console import Console
 
-from model import checkpoint
+from model.files import checkpoint
 from tests.training.conftest import PAIRS
 from training import train as command
-from training.data import NO_VARIATION, epoch_loader
-from training.loop import DivergedError, Step
-from training.recipe import RECIPES
-from training.run import Evaluation, Run, Task
+from training.loop.data import NO_VARIATION, epoch_loader
+from training.loop.recipe import RECIPES
+from training.loop.resumable_run import Evaluation, Run, Task
+from training.loop.updates import DivergedError, Step
 from training.train import show
 
 ROOT = Path(__file__).parents[2]

@@ -10,9 +10,9 @@ import cachetools
 import numpy as np
 import pytest
 
-from model.decoding import Beam
+from model.decoding.strategies import Beam
+from model.files.loaded_model import LoadedModel, load_model
 from model.interventions import Head, Interventions
-from model.loaded import LoadedModel, load_model
 from ui import engine
 
 

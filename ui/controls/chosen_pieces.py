@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from model.decoding import PrefixError, check_prefix
+from model.decoding.strategies import PrefixError, check_prefix
 from model.trace import MAX_TOKENS
 from ui.text import in_markdown
 

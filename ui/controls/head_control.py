@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from model.files.loaded_model import LoadedModel
 from model.interventions import Head
-from model.loaded import LoadedModel
 from ui.controls.segmented import one_of
 from ui.views.attention_kinds import KINDS, choose_kind
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from model.anatomy import Layer
-from model.loaded import LoadedModel
-from model.tokenizer import Token
+from model.anatomy.structure import Layer
+from model.files.loaded_model import LoadedModel
+from model.text.tokenizer import Token
 from model.trace import Trace
 from ui.controls.segmented import one_of
 

@@ -1,7 +1,7 @@
 """Choosing a stack of the model, for what every stack has: its inputs."""
 
-from model.anatomy import Stack
-from model.loaded import LoadedModel
+from model.anatomy.structure import Stack
+from model.files.loaded_model import LoadedModel
 from ui.controls.control import Choice
 from ui.controls.layer_control import STACKS
 

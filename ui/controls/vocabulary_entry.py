@@ -1,8 +1,8 @@
 """The vocabulary as a reader sees it: entries as text, how to find one, and which are its neighbours."""
 
-from experiments.vocabulary import entry_texts, neighbours
-from model.loaded import TRANSLATOR
-from model.tokenizer import normalise
+from experiments.inputs.vocabulary import entry_texts, neighbours
+from model.files.loaded_model import TRANSLATOR
+from model.text.tokenizer import normalise
 from ui import engine
 
 EMBEDDINGS = "embedding.matrix.weight"  # the learned matrix: one row an entry

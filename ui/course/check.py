@@ -9,8 +9,8 @@ import numpy as np
 import streamlit as st
 
 from explain import Blank, arrays, worked
-from model.anatomy import TOKEN_AXES
-from model.loaded import Array
+from model.anatomy.structure import TOKEN_AXES
+from model.files.loaded_model import Array
 from model.trace import AnyTrace as Trace
 from ui.components.announcement import announce
 from ui.components.matrix import Caption, Labels, Scale, matrix

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import streamlit as st
 from streamlit.navigation.page import Page
 
-from model.loaded import LoadedModel
+from model.files.loaded_model import LoadedModel
 from model.trace import Trace
 from ui.components.stage.near import View
 from ui.course.quiz import Ask

@@ -4,8 +4,8 @@ import functools
 import re
 from collections.abc import Sequence
 
-from model.about import About
-from model.loaded import MODELS
+from model.files.loaded_model import MODELS
+from model.files.model_card import About
 from model.trace import Trace, most_tokens
 
 WORDS = "known_words.txt"  # in a model's folder

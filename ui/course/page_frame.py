@@ -4,7 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from model.loaded import LoadedModel
+from model.files.loaded_model import LoadedModel
 from ui.text import in_html
 
 STYLES = Path(__file__).parents[2] / "assets" / "styles.css"

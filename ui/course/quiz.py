@@ -7,7 +7,7 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from model.tokenizer import Token
+from model.text.tokenizer import Token
 from ui.course.progress import answers, record, score, set_count
 from ui.text import in_markdown
 

@@ -3,8 +3,8 @@
 import streamlit as st
 
 from explain import worked, worked_weight
-from model.anatomy import TOKEN_AXES
-from model.checkpoint import CheckpointError
+from model.anatomy.structure import TOKEN_AXES
+from model.files.checkpoint import CheckpointError
 from model.trace import Trace
 from ui.components.announcement import announce
 from ui.components.stage import Cell, clip, stage

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from model.checkpoint import CheckpointError
-from model.loaded import TRANSLATOR, LoadedModel, UnknownModelError
+from model.files.checkpoint import CheckpointError
+from model.files.loaded_model import TRANSLATOR, LoadedModel, UnknownModelError
 from model.trace import EmptySentenceError, Trace
 from ui import engine
 from ui.course.notices import MAX_CHARS, cut_notice, unlike_english, unlike_training

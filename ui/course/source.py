@@ -15,7 +15,7 @@ Code = Callable[..., Any]
 
 @functools.lru_cache(256)
 def where(code: Code) -> str:
-    """File and first line of a function or class, like `model/attention.py, line 13`."""
+    """File and first line of a function or class, like `model/parts/attention.py, line 13`."""
     file = Path(inspect.getfile(inspect.unwrap(code))).resolve().relative_to(ROOT)
     return f"{file.as_posix()}, line {inspect.getsourcelines(code)[1]}"
 

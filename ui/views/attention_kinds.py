@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from figures.grouping import Group, pieces, words
-from model.loaded import Array
-from model.tokenizer import Token
+from model.files.loaded_model import Array
+from model.text.tokenizer import Token
 from model.trace import Trace
 from ui.controls.segmented import one_of
 

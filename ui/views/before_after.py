@@ -7,13 +7,13 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from model.tokenizer import Token
+from model.text.tokenizer import Token
 from model.trace import Trace
 from ui.components.matrix import Caption, Kind, Labels, Scale, matrix
 from ui.text import number
 from ui.views.attention_kinds import KINDS, READABLE, head_title, readable_part, tokens_of
-from ui.views.column_chart import Series, column_chart
-from ui.views.tables import numbers_of_figure
+from ui.views.charts.column_chart import Series, column_chart
+from ui.views.charts.tables import numbers_of_figure
 
 MOVED = 0.005  # a probability that changes by less is not counted as changed
 

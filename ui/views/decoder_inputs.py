@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from model.tokenizer import SOS
+from model.text.tokenizer import SOS
 from model.trace import Trace
 from ui.components.pieces import Card, pieces
 from ui.text import in_markdown

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from model.loaded import Array
+from model.files.loaded_model import Array
 from ui.text import chance
-from ui.views.column_chart import Series, column_chart
-from ui.views.tables import numbers_of_figure
+from ui.views.charts.column_chart import Series, column_chart
+from ui.views.charts.tables import numbers_of_figure
 
 SIDES = "the model's", "drawn from"
 

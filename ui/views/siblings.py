@@ -6,17 +6,17 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from experiments.siblings import Noise, Sibling, load_siblings, noise, of_part
-from model.checkpoint import CheckpointError
-from model.loaded import sibling_names
+from experiments.training.siblings import Noise, Sibling, load_siblings, noise, of_part
+from model.files.checkpoint import CheckpointError
+from model.files.loaded_model import sibling_names
 from model.trace import Trace
 from ui import engine
 from ui.components.matrix import Caption, Labels, matrix
 from ui.controls.control import Choice
 from ui.text import bold, chance, in_markdown, number
 from ui.views.attention_kinds import KINDS, READABLE, tokens_of
-from ui.views.column_chart import Series, column_chart
-from ui.views.tables import numbers_of_figure, table
+from ui.views.charts.column_chart import Series, column_chart
+from ui.views.charts.tables import numbers_of_figure, table
 
 MAP = Choice("Map", "sibling_map", tuple(kind.label for kind in KINDS.values()))
 

@@ -4,7 +4,7 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from experiments.ablation import log_probabilities_hiding
+from experiments.attention.ablation import log_probabilities_hiding
 from experiments.passes import write_without
 from figures.grouping import Group, grouped, pieces
 from model.trace import Array, Trace

@@ -7,9 +7,9 @@ import streamlit as st
 
 from explain import WorkedStep, worked_average, worked_group
 from figures.grouping import Group, grouped
-from model.attention import MultiHeadAttention
-from model.layers import DecoderLayer
-from model.tokenizer import EOS
+from model.parts.attention import MultiHeadAttention
+from model.parts.layers import DecoderLayer
+from model.text.tokenizer import EOS
 from model.trace import Array, Trace
 from pages.attention.encoder_decoder_attention.hidden_word import hide
 from pages.attention.encoder_decoder_attention.memory import memory
@@ -35,8 +35,8 @@ from ui.course.check import check_cell, checked_matrix
 from ui.course.lesson import Bench, Lesson, OnMap
 from ui.text import in_markdown, number
 from ui.views.attention_kinds import KINDS, READABLE, all_weights, readable_part
-from ui.views.flow import Box, flow
-from ui.views.tables import markdown_table
+from ui.views.charts.flow import Box, flow
+from ui.views.charts.tables import markdown_table
 from ui.views.worked_steps import show_steps
 
 # Sentences whose German goes another way, under a short label.

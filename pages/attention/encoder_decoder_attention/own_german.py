@@ -3,7 +3,7 @@
 import numpy as np
 import streamlit as st
 
-from model.tokenizer import normalise
+from model.text.tokenizer import normalise
 from model.trace import MAX_TOKENS, Trace
 from pages.attention.encoder_decoder_attention.offers import GERMAN, offers
 from pages.attention.encoder_decoder_attention.view import KIND, View
@@ -12,8 +12,8 @@ from ui.components.matrix import Caption, Labels, matrix
 from ui.course.notices import MAX_CHARS
 from ui.text import bold, magnitude, number
 from ui.views.attention_kinds import KINDS, READABLE
-from ui.views.bars import bars
-from ui.views.tables import table
+from ui.views.charts.bars import bars
+from ui.views.charts.tables import table
 
 LIKELY, UNLIKELY = 0.5, 0.02  # mean probabilities of a piece: from the one on, and below the other
 

@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from experiments.ablation import log_probabilities_hiding
+from experiments.attention.ablation import log_probabilities_hiding
 from model.interventions import Head
 from model.trace import Trace
 from pages.attention.encoder_decoder_attention.hidden_word import source_words

@@ -6,7 +6,7 @@ import numpy as np
 
 from figures.grouping import Group, grouped
 from model.interventions import Head
-from model.tokenizer import EOS
+from model.text.tokenizer import EOS
 from model.trace import Array, Trace
 from ui.controls.control import Choice, Switch
 from ui.controls.head_control import HeadControl

@@ -7,9 +7,9 @@ import streamlit as st
 import torch
 
 from experiments.passes import one_at_a_time
-from model.attention import scaled_dot_product_attention
 from model.interventions import Head
-from model.masks import causal_mask, pad_mask
+from model.parts.attention import scaled_dot_product_attention
+from model.parts.masks import causal_mask, pad_mask
 from model.tap import Recorder
 from model.trace import Trace
 from pages.attention.masking.rows import draw_triangle

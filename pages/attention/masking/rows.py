@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import streamlit as st
 
 from model.trace import Trace
-from ui.views.flow import Box, flow
-from ui.views.triangle import triangle
+from ui.views.charts.flow import Box, flow
+from ui.views.charts.triangle import triangle
 
 ROWS = 7  # that are drawn
 

@@ -7,10 +7,10 @@ import streamlit as st
 
 from experiments.passes import changed_pass, one_at_a_time, padded_pass
 from figures.probabilities import probabilities_of
+from model.files.loaded_model import Array
 from model.interventions import Head, Interventions
-from model.loaded import Array
-from model.masks import causal_mask
-from model.tokenizer import PAD
+from model.parts.masks import causal_mask
+from model.text.tokenizer import PAD
 from model.trace import Trace
 from pages.attention.masking.rows import time_lines
 from ui import engine
@@ -19,7 +19,7 @@ from ui.controls.control import Number
 from ui.text import magnitude, number
 from ui.views.attention_kinds import READABLE, head_title
 from ui.views.before_after import before_after, pieces_before_after
-from ui.views.tables import table
+from ui.views.charts.tables import table
 
 ANY_ROW = "“{row}” looks at “{column}”: {value}"  # also where a row is padding
 PADS = Number(f"How many {PAD} behind your sentence", "pads", 1, 10, 3)

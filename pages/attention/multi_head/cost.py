@@ -2,13 +2,13 @@
 
 import streamlit as st
 
-from model.attention import MultiHeadAttention
+from model.parts.attention import MultiHeadAttention
 from model.trace import Trace
 from ui.controls.control import Choice
 from ui.controls.head_control import HEAD
 from ui.views.attention_kinds import KINDS, tokens_of
+from ui.views.charts.tables import markdown_table
 from ui.views.head_names import heads_in_words
-from ui.views.tables import markdown_table
 
 
 def cost(trace: Trace) -> None:

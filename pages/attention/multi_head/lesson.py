@@ -3,10 +3,10 @@
 import numpy as np
 import streamlit as st
 
-from experiments.ablation import log_probabilities_without
-from experiments.head_roles import aligned_words, evenness, places, role, shares
-from model.attention import MultiHeadAttention
+from experiments.attention.ablation import log_probabilities_without
+from experiments.attention.head_roles import aligned_words, evenness, places, role, shares
 from model.interventions import Head
+from model.parts.attention import MultiHeadAttention
 from model.trace import Trace
 from pages.attention.multi_head.cost import cost
 from pages.attention.multi_head.measures import roles_here
@@ -21,7 +21,7 @@ from ui.controls.head_control import HEAD
 from ui.course.check import Part, check_cell, checked_matrix
 from ui.course.lesson import Bench, Lesson, OnMap
 from ui.views.attention_kinds import KINDS, READABLE
-from ui.views.flow import Box, flow
+from ui.views.charts.flow import Box, flow
 from ui.views.head_names import name_of, where
 
 STAGES = EACH, SIDE_BY_SIDE, MIXED = "1 each head", "2 side by side", "3 after W^O"

@@ -5,8 +5,8 @@ import functools
 import numpy as np
 import streamlit as st
 
-from experiments.ablation import all_heads, log_probabilities_without
-from experiments.head_roles import (
+from experiments.attention.ablation import all_heads, log_probabilities_without
+from experiments.attention.head_roles import (
     Measured,
     aligned_words,
     evenness,
@@ -18,10 +18,10 @@ from experiments.head_roles import (
 )
 from experiments.passes import changed_pass
 from figures.probabilities import probabilities_of
-from model.checkpoint import CheckpointError
+from model.files.checkpoint import CheckpointError
+from model.files.loaded_model import Array, LoadedModel
 from model.interventions import Head, InterventionError, Interventions
-from model.loaded import Array, LoadedModel
-from model.tokenizer import SOS_ID
+from model.text.tokenizer import SOS_ID
 from model.trace import Trace
 from ui import engine
 

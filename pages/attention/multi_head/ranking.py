@@ -5,16 +5,16 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import streamlit as st
 
+from model.files.loaded_model import LoadedModel
 from model.interventions import Head, InterventionError, Interventions
-from model.loaded import LoadedModel
 from model.trace import Trace
 from pages.attention.multi_head.measures import change_without, layer_of, measured
 from ui import engine
 from ui.components.matrix import Caption, Labels, Scale, matrix
 from ui.text import bold, magnitude, number
 from ui.views.attention_kinds import KINDS
+from ui.views.charts.tables import table
 from ui.views.head_names import name_of
-from ui.views.tables import table
 
 RANKED = 5  # heads listed as those that matter most
 SHORT = {"encoder": "encoder", "decoder": "masked", "cross": "enc-dec"}  # kinds of attention, above narrow columns

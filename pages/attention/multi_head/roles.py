@@ -4,15 +4,15 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from experiments.head_roles import ABOVE_UNIFORM, MOSTLY, NONE, NOTICEABLE, PARTLY, SHARES, Measured
+from experiments.attention.head_roles import ABOVE_UNIFORM, MOSTLY, NONE, NOTICEABLE, PARTLY, SHARES, Measured
 from model.interventions import Head
-from model.tokenizer import EOS, SOS
+from model.text.tokenizer import EOS, SOS
 from model.trace import Trace
 from pages.attention.multi_head.measures import evenness_here, layer_of, measured, shares_here
 from ui.components.matrix import Caption, Labels, matrix
 from ui.text import in_markdown, number
+from ui.views.charts.tables import table
 from ui.views.head_names import name_of
-from ui.views.tables import table
 
 MEANING = {
     "encoder": "*previous*, *itself* and *next* are the pieces before, at and after the row's own place.",

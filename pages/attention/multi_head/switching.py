@@ -10,8 +10,8 @@ from ui import engine
 from ui.controls.head_control import HEAD
 from ui.text import in_markdown, magnitude, number
 from ui.views.attention_kinds import KINDS, READABLE
-from ui.views.bars import bars
 from ui.views.before_after import MOVED, pieces_before_after
+from ui.views.charts.bars import bars
 from ui.views.head_names import heads_in_words, where
 
 

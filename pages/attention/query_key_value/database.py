@@ -4,8 +4,8 @@ import streamlit as st
 import torch
 
 from explain import tex
-from model.attention import scaled_dot_product_attention
-from model.loaded import Array
+from model.files.loaded_model import Array
+from model.parts.attention import scaled_dot_product_attention
 from model.tap import Recorder
 from ui.components.matrix import Caption, Labels, Scale, matrix
 from ui.controls.control import Number

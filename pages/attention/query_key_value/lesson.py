@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from experiments.projections import weights_with_matrices
-from model.attention import MultiHeadAttention
+from experiments.attention.projections import weights_with_matrices
+from model.files.loaded_model import Array
 from model.interventions import Head
-from model.loaded import Array
+from model.parts.attention import MultiHeadAttention
 from model.trace import Trace
 from pages.attention.query_key_value.database import look_up
 from ui import engine
@@ -21,8 +21,8 @@ from ui.course.quiz import Question, which_piece
 from ui.text import in_markdown, number
 from ui.views.attention_kinds import KINDS, READABLE, tokens_of
 from ui.views.before_after import before_after
-from ui.views.flow import Box, Colour, flow
-from ui.views.tables import table
+from ui.views.charts.flow import Box, Colour, flow
+from ui.views.charts.tables import table
 
 # What one may look at: the tensor's name (of X it depends on the layer), and how to read its rows.
 PARTS = {

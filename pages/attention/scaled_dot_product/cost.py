@@ -2,11 +2,11 @@
 
 import streamlit as st
 
-from experiments.cost import attention_work
+from experiments.writing.cost import attention_work
 from model.trace import Trace
 from ui.controls.control import Choice
 from ui.text import number
-from ui.views.tables import table
+from ui.views.charts.tables import table
 
 LENGTHS = (5, 10, 50, 100, 500, 1000, 5000, 10_000)
 LENGTH = Choice("Pieces, T", "cost_length", LENGTHS)

@@ -4,12 +4,12 @@ import numpy as np
 import streamlit as st
 import torch
 
-from model.attention import scaled_dot_product_attention
-from model.loaded import Array
+from model.files.loaded_model import Array
+from model.parts.attention import scaled_dot_product_attention
 from model.tap import Recorder
 from ui.text import number
-from ui.views.bars import bars
-from ui.views.flow import Box, flow
+from ui.views.charts.bars import bars
+from ui.views.charts.flow import Box, flow
 
 WORDS = ("Thinking", "Machines")
 PRODUCTS = (112.0, 96.0)  # of the query of Thinking and the two keys, as in the Illustrated Transformer

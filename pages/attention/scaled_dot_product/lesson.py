@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from model.attention import MultiHeadAttention, scaled_dot_product_attention
 from model.interventions import Head, Interventions
+from model.parts.attention import MultiHeadAttention, scaled_dot_product_attention
 from model.trace import Trace
 from pages.attention.scaled_dot_product.cost import cost
 from pages.attention.scaled_dot_product.example import thinking_machines
@@ -21,7 +21,7 @@ from ui.course.lesson import Bench, Lesson, OnMap
 from ui.course.quiz import Question, which_piece
 from ui.text import in_markdown, number
 from ui.views.attention_kinds import KINDS, READABLE, tokens_of
-from ui.views.bars import bars
+from ui.views.charts.bars import bars
 from ui.views.head_names import name_of
 
 # The four steps: the tensor that each ends in, and its name.

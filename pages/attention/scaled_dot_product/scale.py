@@ -4,7 +4,7 @@ import math
 
 import streamlit as st
 
-from experiments.random_products import PAIRS, spreads
+from experiments.attention.random_products import PAIRS, spreads
 from figures.statistics import entropy_bits, softmax_slope
 from model.interventions import Head, Interventions
 from model.trace import Trace
@@ -12,8 +12,8 @@ from ui import engine
 from ui.controls.control import Choice, Switch
 from ui.text import number
 from ui.views.before_after import heads_before_after
-from ui.views.column_chart import Series, column_chart
-from ui.views.tables import numbers_of_figure, table
+from ui.views.charts.column_chart import Series, column_chart
+from ui.views.charts.tables import numbers_of_figure, table
 
 # What is measured of every row of weights: its name, how, and with how many decimals.
 MEASURES = (

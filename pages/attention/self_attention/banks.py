@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import streamlit as st
 
-from experiments.contextual_vectors import MONEY, RIVER, alike, vectors
-from model.loaded import Array
+from experiments.inputs.contextual_vectors import MONEY, RIVER, alike, vectors
+from model.files.loaded_model import Array
 from model.trace import Trace
 from pages.attention.self_attention.others import look, of_same_model, word
 from ui.components.matrix import Caption, Labels, Scale, matrix

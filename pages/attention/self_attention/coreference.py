@@ -11,7 +11,7 @@ from ui.components.matrix import Labels
 from ui.controls.control import Choice
 from ui.text import number
 from ui.views.before_after import before_after
-from ui.views.tables import table
+from ui.views.charts.tables import table
 
 WIDE = "The animal didn't cross the street because it was too wide."
 TIRED = "The animal didn't cross the street because it was too tired."

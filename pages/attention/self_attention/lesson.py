@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from model.attention import MultiHeadAttention
+from model.files.loaded_model import Array
 from model.interventions import Head, Interventions
-from model.layers import EncoderLayer
-from model.loaded import Array
-from model.tokenizer import EOS_ID
+from model.parts.attention import MultiHeadAttention
+from model.parts.layers import EncoderLayer
+from model.text.tokenizer import EOS_ID
 from model.trace import Trace
 from pages.attention.self_attention.banks import two_banks
 from pages.attention.self_attention.coreference import WIDE, what_it_looks_at
@@ -26,7 +26,7 @@ from ui.course.quiz import Question, which_piece
 from ui.text import in_markdown, number
 from ui.views.attention_kinds import KINDS, READABLE, all_weights
 from ui.views.before_after import heads_before_after
-from ui.views.tables import numbers_of_figure, table
+from ui.views.charts.tables import numbers_of_figure, table
 
 
 def idea(trace: Trace) -> None:

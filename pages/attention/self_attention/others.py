@@ -4,8 +4,8 @@ import numpy as np
 import streamlit as st
 
 from figures.grouping import Group, grouped
+from model.files.loaded_model import Array
 from model.interventions import Head
-from model.loaded import Array
 from model.trace import Trace
 from ui import engine
 from ui.controls.address import write_pair

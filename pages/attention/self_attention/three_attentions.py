@@ -1,9 +1,9 @@
 """The three attentions of the Transformer side by side, as the model's anatomy tells them."""
 
-from model.anatomy import Anatomy, Attention
+from model.anatomy.structure import Anatomy, Attention
 from model.trace import Trace
 from ui.views.attention_kinds import KINDS
-from ui.views.tables import table
+from ui.views.charts.tables import table
 
 SOURCES = {"src": "your sentence", "tgt": "the translation so far", "labels": "the translation so far"}
 LESSONS = {"encoder": "this one", "decoder": "Masking", "cross": "Encoder-decoder attention"}

@@ -2,12 +2,12 @@
 
 import streamlit as st
 
-from experiments.deep_stack import JOINTS, MAX_DEPTH, deep_run
+from experiments.blocks.deep_stack import JOINTS, MAX_DEPTH, deep_run
 from figures.add_norm import gradient_lines
 from ui.controls.address import read_count, write_count
 from ui.controls.control import Number
 from ui.text import magnitude, number
-from ui.views.tables import numbers_of_figure, table
+from ui.views.charts.tables import numbers_of_figure, table
 
 DRAWS = 9  # of random weights
 ALIKE_AFTER = 3  # layers of the deep stack

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from experiments.deep_stack import AddOnly, Neither, NormOnly, deep_run
-from experiments.norm_comparison import per_feature, per_word
+from experiments.blocks.deep_stack import AddOnly, Neither, NormOnly, deep_run
+from experiments.blocks.norm_comparison import per_feature, per_word
 from figures.add_norm import mean_and_deviation
 from figures.statistics import cosine
-from model.loaded import Array
-from model.residual import PostNorm
+from model.files.loaded_model import Array
+from model.parts.residual import PostNorm
 from model.trace import Trace
 from pages.blocks.add_and_norm.deep import where_to_normalise, why_add_and_norm
 from pages.blocks.add_and_norm.place import add_norm_control, sublayer_after, sum_of
@@ -23,8 +23,8 @@ from ui.course.check import check_cell, checked_matrix
 from ui.course.lesson import Bench, Lesson, OnMap
 from ui.text import number
 from ui.views.attention_kinds import READABLE
-from ui.views.column_chart import Series, column_chart
-from ui.views.tables import numbers_of_figure
+from ui.views.charts.column_chart import Series, column_chart
+from ui.views.charts.tables import numbers_of_figure
 
 # The steps: what each shows, and how to read it.
 STEPS = {

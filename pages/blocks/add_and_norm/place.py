@@ -1,6 +1,6 @@
 """Which Add & Norm of a layer the lesson looks at."""
 
-from model.anatomy import Layer, SubLayer
+from model.anatomy.structure import Layer, SubLayer
 from ui.controls.control import Choice
 
 AFTER = {

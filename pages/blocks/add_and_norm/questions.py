@@ -5,10 +5,10 @@ from functools import partial
 
 import numpy as np
 
-from experiments.deep_stack import MAX_DEPTH, deep_run
-from experiments.norm_comparison import per_feature, per_word
+from experiments.blocks.deep_stack import MAX_DEPTH, deep_run
+from experiments.blocks.norm_comparison import per_feature, per_word
 from figures.add_norm import mean_and_deviation
-from model.anatomy import Layer, SubLayer
+from model.anatomy.structure import Layer, SubLayer
 from model.trace import Trace
 from pages.blocks.add_and_norm.deep import size
 from pages.blocks.add_and_norm.place import current_sublayer, number_of, sum_of

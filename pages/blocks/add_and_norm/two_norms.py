@@ -3,12 +3,12 @@
 import numpy as np
 import streamlit as st
 
-from experiments.examples import example_rows, example_sentences, run_examples
-from experiments.norm_comparison import per_feature, per_word
+from experiments.blocks.norm_comparison import per_feature, per_word
+from experiments.writing.examples import example_rows, example_sentences, run_examples
 from figures.add_norm import mean_and_deviation
 from figures.feed_forward import most_changed
-from model.anatomy import SubLayer
-from model.loaded import Array
+from model.anatomy.structure import SubLayer
+from model.files.loaded_model import Array
 from model.trace import Trace
 from pages.blocks.add_and_norm.place import current_sublayer, sum_of
 from ui import engine
@@ -17,7 +17,7 @@ from ui.controls.control import Choice
 from ui.controls.layer_control import LAYER, phrase_of, tokens_of_layer
 from ui.text import magnitude, number
 from ui.views.before_after import before_after
-from ui.views.tables import table
+from ui.views.charts.tables import table
 
 SHOWN = 16  # dimensions of a matrix
 BESIDE = 3  # sentences that share a batch with the learner's

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from experiments.logit_lens import Lens, logit_lens
+from experiments.blocks.logit_lens import Lens, logit_lens
 from model.trace import Trace
 from ui import engine
 from ui.components.matrix import Caption, Labels, matrix
@@ -13,9 +13,9 @@ from ui.controls.control import Choice
 from ui.controls.vocabulary_entry import entries
 from ui.text import in_markdown, number
 from ui.views.attention_kinds import READABLE
-from ui.views.bars import bars
-from ui.views.tables import table
-from ui.views.word_grid import WordCell, word_grid
+from ui.views.charts.bars import bars
+from ui.views.charts.tables import table
+from ui.views.charts.word_grid import WordCell, word_grid
 
 WRITTEN, READ = "✓", "↩"  # marks an entry that is really written, or was just read
 

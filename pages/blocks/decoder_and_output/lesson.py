@@ -6,9 +6,9 @@ import numpy as np
 import streamlit as st
 
 from figures.statistics import softmax
-from model.decoding import filter_logits
+from model.decoding.strategies import filter_logits
 from model.families.encoder_decoder import EncoderDecoder
-from model.layers import DecoderLayer
+from model.parts.layers import DecoderLayer
 from model.trace import Trace
 from pages.blocks.decoder_and_output.lens import stop
 from pages.blocks.decoder_and_output.logits import likeliest, push, temperature
@@ -20,7 +20,7 @@ from ui.controls.vocabulary_entry import EMBEDDINGS, entries
 from ui.course.check import Part, check_cell, checked_matrix
 from ui.course.lesson import Bench, Lesson, OnMap
 from ui.text import in_markdown, magnitude, number, piece
-from ui.views.bars import bars
+from ui.views.charts.bars import bars
 
 VECTOR, LOGITS, SHARES = STAGES = "1 decoder output", "2 logits", "3 probabilities"
 STAGE = Choice("Show", "output_stage", STAGES, default=LOGITS)

@@ -6,16 +6,16 @@ import numpy as np
 import streamlit as st
 import torch
 
-from experiments.logit_lens import LIKELIEST
+from experiments.blocks.logit_lens import LIKELIEST
 from figures.statistics import entropy_bits, softmax
-from model.decoding import filter_logits
-from model.loaded import Array
+from model.decoding.strategies import filter_logits
+from model.files.loaded_model import Array
 from model.trace import Trace
 from ui.controls.control import Number
 from ui.controls.piece_control import choose_part
 from ui.controls.vocabulary_entry import entries
 from ui.text import in_markdown, magnitude, number
-from ui.views.bars import bars
+from ui.views.charts.bars import bars
 
 ENOUGH = 0.9  # of the probability
 TEMPERATURE = Number("Temperature τ", "temperature", 0.0, 3.0, 2.0, 0.1)

@@ -2,9 +2,9 @@
 
 import streamlit as st
 
-from experiments.contextual_vectors import everyday_words, stages, travelled
+from experiments.inputs.contextual_vectors import everyday_words, stages, travelled
 from experiments.passes import Ids
-from model.loaded import Array
+from model.files.loaded_model import Array
 from model.trace import Trace
 from ui import engine
 from ui.components.matrix import Labels

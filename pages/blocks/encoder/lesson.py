@@ -3,10 +3,10 @@
 import numpy as np
 import streamlit as st
 
-from experiments.contextual_vectors import alike, stages, travelled
+from experiments.inputs.contextual_vectors import alike, stages, travelled
 from figures.embedding_space import cosines
-from model.layers import EncoderLayer
-from model.stacks import Encoder
+from model.parts.layers import EncoderLayer
+from model.parts.stacks import Encoder
 from model.trace import Trace
 from pages.blocks.encoder.change import change_a_piece
 from pages.blocks.encoder.questions import predict
@@ -17,7 +17,7 @@ from ui.course.check import check_cell, checked_matrix
 from ui.course.lesson import Bench, Lesson, OnMap
 from ui.text import number
 from ui.views.attention_kinds import READABLE
-from ui.views.tables import table
+from ui.views.charts.tables import table
 
 
 def idea(trace: Trace) -> None:

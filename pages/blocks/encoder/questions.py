@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from experiments.contextual_vectors import (
+from experiments.inputs.contextual_vectors import (
     MONEY,
     RIVER,
     Shared,

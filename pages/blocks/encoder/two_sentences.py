@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from experiments.contextual_vectors import (
+from experiments.inputs.contextual_vectors import (
     MONEY,
     RIVER,
     SPORT,
@@ -24,7 +24,7 @@ from ui.components.matrix import Caption, Labels, Scale, matrix
 from ui.course.notices import MAX_CHARS, cut_notice
 from ui.course.sentence import KEY as SENTENCE
 from ui.text import in_markdown, number, visible
-from ui.views.column_chart import Series, column_chart
+from ui.views.charts.column_chart import Series, column_chart
 
 SECOND = "second"  # of the second sentence's box, and of its parameter in the address
 MANY = 12  # shared words that are shown

@@ -3,14 +3,14 @@
 import numpy as np
 import streamlit as st
 
+from experiments.blocks.position_wise import each_row_alone
 from experiments.passes import changed_pass
-from experiments.position_wise import each_row_alone
 from figures.feed_forward import most_changed
 from figures.probabilities import probabilities_of
-from model.anatomy import Layer
-from model.decoding import Greedy
+from model.anatomy.structure import Layer
+from model.decoding.strategies import Greedy
+from model.files.loaded_model import Array
 from model.interventions import Block, Interventions, Unit
-from model.loaded import Array
 from model.trace import Trace
 from pages.blocks.feed_forward.network import SHOWN, network_of
 from ui import engine
@@ -19,7 +19,7 @@ from ui.controls.control import Choice
 from ui.controls.layer_control import phrase_of, tokens_of_layer
 from ui.text import bold, magnitude, number
 from ui.views.before_after import before_after, pieces_before_after
-from ui.views.tables import table
+from ui.views.charts.tables import table
 
 LOST = 5  # so many pieces longer than before, a translation under a change is cut
 

@@ -3,9 +3,9 @@
 import numpy as np
 import streamlit as st
 
-from experiments.position_wise import each_row_alone
-from model.anatomy import Layer
-from model.feed_forward import FeedForward
+from experiments.blocks.position_wise import each_row_alone
+from model.anatomy.structure import Layer
+from model.parts.feed_forward import FeedForward
 from model.trace import Trace
 from pages.blocks.feed_forward.leave_out import alone, leave_out
 from pages.blocks.feed_forward.network import network_of, shown_units
@@ -17,9 +17,9 @@ from ui.controls.layer_control import LAYER, title_of, tokens_of_layer
 from ui.course.check import Part, check_cell, checked_matrix
 from ui.course.lesson import Bench, Lesson, OnMap
 from ui.text import in_markdown, number
-from ui.views.activation_strip import raster
 from ui.views.attention_kinds import READABLE
-from ui.views.tables import numbers_of_figure
+from ui.views.charts.activation_strip import raster
+from ui.views.charts.tables import numbers_of_figure
 
 # The four steps: the tensor that each ends in, and what it is.
 STEPS = {

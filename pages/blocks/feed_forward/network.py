@@ -1,7 +1,7 @@
 """Where a layer's feed-forward network is, and the hidden units worth showing."""
 
 from figures.feed_forward import strongest_units
-from model.anatomy import Layer, SubLayer
+from model.anatomy.structure import Layer, SubLayer
 from model.trace import Trace
 from ui.views.attention_kinds import READABLE
 

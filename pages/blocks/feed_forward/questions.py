@@ -7,7 +7,7 @@ import numpy as np
 
 from experiments.passes import changed_pass
 from figures.probabilities import probabilities_of
-from model.anatomy import Layer
+from model.anatomy.structure import Layer
 from model.interventions import Block, Interventions
 from model.trace import Trace
 from pages.blocks.feed_forward.leave_out import differences_alone

@@ -5,17 +5,17 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from experiments.examples import example_sentences, hidden_in_examples
-from model.anatomy import Layer
+from experiments.writing.examples import example_sentences, hidden_in_examples
+from model.anatomy.structure import Layer
+from model.files.loaded_model import Array
 from model.interventions import InterventionError, Unit
-from model.loaded import Array
 from model.trace import Trace
 from pages.blocks.feed_forward.network import network_of, shown_units
 from ui import engine
 from ui.controls.layer_control import phrase_of, title_of, tokens_of_layer
 from ui.text import visible
 from ui.views.attention_kinds import READABLE
-from ui.views.bars import bars
+from ui.views.charts.bars import bars
 
 LISTED = 8  # bars
 

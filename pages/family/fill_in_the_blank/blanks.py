@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from experiments.fill_in import left_alone
+from experiments.family.fill_in import left_alone
 from figures.statistics import softmax
-from model.checkpoint import broken
-from model.loaded import MODELS
-from model.tokenizer import CLS_ID, MASK, MASK_ID, SEP_ID, Token
+from model.files.checkpoint import broken
+from model.files.loaded_model import MODELS
+from model.text.tokenizer import CLS_ID, MASK, MASK_ID, SEP_ID, Token
 from model.trace import Trace, most_tokens, read
 from pages.family_models import BERT, GPT, family_model
 from ui import engine

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
-from model.loaded import LoadedModel
-from model.tokenizer import MASK
+from model.files.loaded_model import LoadedModel
+from model.text.tokenizer import MASK
 from model.trace import Trace
 from pages.family.fill_in_the_blank.blanks import HIDDEN, WHICH, Blanks, choose_blank, choose_words
 from pages.family_models import BERT, family_model
 from ui.course.sentence import KEY as SENTENCE
 from ui.text import bold, chance, magnitude
-from ui.views.bars import bars
+from ui.views.charts.bars import bars
 
 SHOWN = 5  # guesses of each model
 EXAMPLES = {  # sentences, each with the number of the word that is hidden

@@ -3,15 +3,15 @@
 import numpy as np
 import streamlit as st
 
-from model.tokenizer import MASK_ID
+from model.text.tokenizer import MASK_ID
 from model.trace import Trace
 from pages.family.fill_in_the_blank.blanks import opened
 from pages.family.fill_in_the_blank.both_sides import name_of
 from pages.family_models import BERT, family_model
-from training.text_rows import Masking, framed, masked
+from training.loop.text_rows import Masking, framed, masked
 from ui.components.pieces import Card, pieces
 from ui.controls.control import Number, Stops
-from ui.views.tables import table
+from ui.views.charts.tables import table
 
 SHARE = Stops("Share of the pieces to ask for", "share", ("5%", "10%", "15%", "25%", "40%", "60%"), default="15%")
 SEED = Number("Seed", "blank_seed", 1, 50, 1)

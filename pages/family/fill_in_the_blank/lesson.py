@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from experiments.fill_in import left_alone, without_each
+from experiments.family.fill_in import left_alone, without_each
 from model.families.encoder_only import EncoderOnly, MaskedTokenHead
 from model.trace import Trace
 from pages.family.fill_in_the_blank.blanks import chosen, current_blank, measured, opened
@@ -13,7 +13,7 @@ from pages.family.fill_in_the_blank.corruption import corruption
 from pages.family.fill_in_the_blank.shares import shares
 from pages.family.fill_in_the_blank.telling import telling
 from pages.family_models import BERT, GPT, family_model
-from training.text_rows import masked
+from training.loop.text_rows import masked
 from ui.components.matrix import Caption, Labels, Scale
 from ui.controls.control import Choice
 from ui.course.check import Part, check_cell, checked_matrix

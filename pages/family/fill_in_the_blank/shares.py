@@ -3,14 +3,14 @@
 import numpy as np
 import streamlit as st
 
-from experiments.fill_in import DRAWS, SHARES, Hiding, loss_by_share
+from experiments.family.fill_in import DRAWS, SHARES, Hiding, loss_by_share
 from model.trace import Trace
 from pages.family.fill_in_the_blank.blanks import opened
 from pages.family_models import BERT, family_model
 from ui.controls.background import background
 from ui.text import number
-from ui.views.column_chart import Series, column_chart
-from ui.views.tables import table
+from ui.views.charts.column_chart import Series, column_chart
+from ui.views.charts.tables import table
 
 
 def shares(trace: Trace) -> None:

@@ -3,14 +3,14 @@
 import numpy as np
 import streamlit as st
 
-from experiments.fill_in import without_each
+from experiments.family.fill_in import without_each
 from model.trace import Trace
 from pages.family.fill_in_the_blank.blanks import chosen, current_blank
 from pages.family_models import BERT, family_model
 from ui import engine
 from ui.text import bold, chance
-from ui.views.column_chart import Series, column_chart
-from ui.views.tables import numbers_of_figure
+from ui.views.charts.column_chart import Series, column_chart
+from ui.views.charts.tables import numbers_of_figure
 
 
 def telling(trace: Trace) -> None:

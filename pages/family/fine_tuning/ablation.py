@@ -5,7 +5,7 @@ import streamlit as st
 from model.trace import Trace
 from pages.family.fine_tuning.with_and_without import tasks_of
 from ui.text import number
-from ui.views.tables import Link, table
+from ui.views.charts.tables import Link, table
 
 OURS = "gpt-mini"
 PAPER = "https://cdn.openai.com/research-covers/language-unsupervised/language_understanding_paper.pdf"

@@ -4,9 +4,9 @@ import functools
 
 import streamlit as st
 
-from model.checkpoint import PROJECT
-from model.loaded import LoadedModel, model_names
-from training.labelling import (
+from model.files.checkpoint import PROJECT
+from model.files.loaded_model import LoadedModel, model_names
+from training.live.labelling import (
     AUXILIARY,
     EVERYTHING,
     HEAD,

@@ -2,18 +2,18 @@
 
 import streamlit as st
 
-from experiments.four_tasks import PARAPHRASE, QUESTION, SENTIMENT, TAGS, WORD, answer, chances, tags
-from experiments.language_models import published
-from model.loaded import LoadedModel
-from model.task_heads import TASK_HEADS
-from model.tokenizer import normalise
+from experiments.family.four_tasks import PARAPHRASE, QUESTION, SENTIMENT, TAGS, WORD, answer, chances, tags
+from experiments.family.language_models import published
+from model.files.loaded_model import LoadedModel
+from model.parts.task_heads import TASK_HEADS
+from model.text.tokenizer import normalise
 from model.trace import Trace
 from pages.family.fine_tuning.with_and_without import share
 from pages.family_models import BERT, family_model
 from ui import engine
 from ui.course.notices import MAX_CHARS
 from ui.text import bold, chance, piece
-from ui.views.tables import table
+from ui.views.charts.tables import table
 
 MOST = 60  # pieces of each text that are read
 ANOTHER, FIRST_ANOTHER = "same_as", "I had an apple."

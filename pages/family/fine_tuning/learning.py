@@ -3,11 +3,11 @@
 import numpy as np
 import streamlit as st
 
-from model.fine_tuned import FineTuned
+from model.adapting.fine_tuned import FineTuned
 from model.trace import Trace
 from pages.family.fine_tuning.choosing import chosen, pretrained
 from pages.live_training import current, trained, watch
-from training.labelling import (
+from training.live.labelling import (
     HEAD,
     PRETRAINED,
     RANDOM,
@@ -18,11 +18,11 @@ from training.labelling import (
     classified,
     classifier,
 )
-from training.live import LiveTraining
+from training.live.processes import LiveTraining
 from ui.engine import model_lock
 from ui.text import number
-from ui.views.column_chart import Series, column_chart
-from ui.views.tables import numbers_of_figure
+from ui.views.charts.column_chart import Series, column_chart
+from ui.views.charts.tables import numbers_of_figure
 
 SLOT = "fine_tuning"
 NAMES = (PRETRAINED, RANDOM)

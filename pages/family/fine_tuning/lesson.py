@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from experiments.four_tasks import answer
-from model.fine_tuned import FineTunedReader, FineTunedWriter, new_head
-from model.task_heads import load_task
+from experiments.family.four_tasks import answer
+from model.adapting.fine_tuned import FineTunedReader, FineTunedWriter, new_head
+from model.parts.task_heads import load_task
 from model.trace import Trace
 from pages.family.fine_tuning.ablation import ablation
 from pages.family.fine_tuning.choosing import choose_training, label_sentences, pretrained, test_sentences
@@ -15,15 +15,15 @@ from pages.family.fine_tuning.four_tasks import four_tasks
 from pages.family.fine_tuning.learning import no_classifier_yet, read, watch_them_learn
 from pages.family.fine_tuning.with_and_without import with_and_without
 from pages.family_models import BERT, GPT, goes_on
-from training.fine_tuning import fine_tune, loss_of, moved
-from training.labelling import CLASSES, MINUS, PLUS, STEPS, Labelling
+from training.live.labelling import CLASSES, MINUS, PLUS, STEPS, Labelling
+from training.loop.finetune_loop import fine_tune, loss_of, moved
 from ui.components.matrix import Caption, Labels
 from ui.controls.control import Choice
 from ui.course.check import check_cell, checked_matrix
 from ui.course.lesson import Bench, Lesson, OnMap
 from ui.course.quiz import Question
 from ui.text import chance, in_markdown, number
-from ui.views.tables import table
+from ui.views.charts.tables import table
 
 
 def your_sentence(trace: Trace) -> None:

@@ -7,10 +7,10 @@ from typing import Any
 import streamlit as st
 
 from model.trace import Trace
-from training.fine_tuning import KINDS
-from training.tasks import KEPT
+from training.loop.finetune_loop import KINDS
+from training.loop.tasks import KEPT
 from ui.text import number
-from ui.views.tables import table
+from ui.views.charts.tables import table
 
 ASKS = {
     "sentence": ("a class for a sentence", "Is this film review kind or unkind?"),

@@ -4,16 +4,16 @@ import math
 
 import streamlit as st
 
-from experiments.language_models import bits_per_byte, published
-from model.loaded import Array
-from model.other_networks import LSTM
+from experiments.family.language_models import bits_per_byte, published
+from model.files.load_special_models import LSTM
+from model.files.loaded_model import Array
 from model.trace import Trace
 from pages.family.gpt.reading import losses, losses_of_lstm, read, text_pieces
 from pages.family_models import GPT
 from ui.text import number
 from ui.views.attention_kinds import READABLE
-from ui.views.column_chart import Series, column_chart
-from ui.views.tables import numbers_of_figure, table
+from ui.views.charts.column_chart import Series, column_chart
+from ui.views.charts.tables import numbers_of_figure, table
 
 
 def beside(trace: Trace) -> None:

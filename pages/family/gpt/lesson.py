@@ -6,9 +6,9 @@ from collections.abc import Callable
 import numpy as np
 import streamlit as st
 
-from experiments.language_models import read_text
-from experiments.losses import LOSSES
-from model.decoding import filter_logits
+from experiments.family.language_models import read_text
+from experiments.training.losses import LOSSES
+from model.decoding.strategies import filter_logits
 from model.families.decoder_only import DecoderOnly
 from model.trace import Trace
 from pages.family.gpt.beside import beside
@@ -17,16 +17,16 @@ from pages.family.gpt.reading import gpt, has_lstm, losses, read, say_what_is_cu
 from pages.family.gpt.sizes import sizes
 from pages.family.gpt.writing import picture, write_on
 from pages.family_models import GPT
-from training.loss import batch_loss
+from training.loop.loss import batch_loss
 from ui.components.matrix import Caption, Labels, Scale
 from ui.controls.control import Choice
 from ui.course.check import Part, check_cell, checked_matrix
 from ui.course.lesson import Bench, Lesson, OnMap
 from ui.text import bold, chance, number, piece
 from ui.views.attention_kinds import READABLE
-from ui.views.column_chart import Series, column_chart
-from ui.views.tables import numbers_of_figure, table
-from ui.views.triangle import triangle
+from ui.views.charts.column_chart import Series, column_chart
+from ui.views.charts.tables import numbers_of_figure, table
+from ui.views.charts.triangle import triangle
 
 Trial = Callable[[Trace], None]
 DRAWN = 8  # rows of the triangle

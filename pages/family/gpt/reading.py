@@ -2,11 +2,11 @@
 
 import streamlit as st
 
-from experiments.language_models import lstm_losses, read_text
-from experiments.losses import LOSSES
-from model.loaded import MODELS, Array, LoadedModel
-from model.other_networks import LSTM
-from model.tokenizer import Token
+from experiments.family.language_models import lstm_losses, read_text
+from experiments.training.losses import LOSSES
+from model.files.load_special_models import LSTM
+from model.files.loaded_model import MODELS, Array, LoadedModel
+from model.text.tokenizer import Token
 from model.trace import Trace, most_tokens
 from pages.family_models import GPT, family_model
 from ui import engine

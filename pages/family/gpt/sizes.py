@@ -2,11 +2,11 @@
 
 import streamlit as st
 
-from experiments.published_results import load_table
+from experiments.training.published_results import load_table
 from model.trace import Trace
 from pages.family.gpt.reading import gpt
 from ui.text import magnitude
-from ui.views.tables import Link, table
+from ui.views.charts.tables import Link, table
 
 
 def sizes(trace: Trace) -> None:

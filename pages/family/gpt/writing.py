@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
-from experiments.sampling import narrowed_at
-from experiments.three_kinds import scores_from_the_left
-from model.decoding import Decoding, Greedy, Sampling
-from model.tokenizer import EOS, EOS_ID, Token
+from experiments.family.three_kinds import scores_from_the_left
+from experiments.writing.sampling import narrowed_at
+from model.decoding.strategies import Decoding, Greedy, Sampling
+from model.text.tokenizer import EOS, EOS_ID, Token
 from model.trace import Trace, most_tokens
 from pages.family.gpt.reading import gpt, read
 from pages.family_models import GPT, LONGER, goes_on

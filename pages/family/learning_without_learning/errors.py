@@ -13,8 +13,8 @@ from pages.family.learning_without_learning.tasks import (
     Guesses,
 )
 from ui.text import number
-from ui.views.curves import Axis, Line, curves
-from ui.views.tables import numbers_of_figure, table
+from ui.views.charts.curves import Axis, Line, curves
+from ui.views.charts.tables import numbers_of_figure, table
 
 COLOURS = {TRANSFORMER: BLUE, RIDGE: ORANGE, LEAST: PURPLE, NEAREST: GREEN, ZERO: GREY}
 ROOM = 1.5  # the picture ends at so many times the error of always guessing 0

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from model.families.in_context import InContext
-from model.other_networks import loaded_in_context
+from model.files.load_special_models import loaded_in_context
 from model.trace import Trace
 from pages.family.learning_without_learning.errors import error_lines, error_numbers, error_table
 from pages.family.learning_without_learning.looking import all_heads, one_weight
@@ -26,7 +26,7 @@ from pages.family.learning_without_learning.tasks import (
     chosen,
     guesses_of,
 )
-from training.in_context import Regression, least_squares, nearest_neighbours
+from training.loop.in_context import Regression, least_squares, nearest_neighbours
 from ui.course.lesson import Bench, Lesson, OnMap
 from ui.course.quiz import Ask, Question
 from ui.text import number

@@ -4,8 +4,8 @@ import numpy as np
 import streamlit as st
 import torch
 
-from model.loaded import LoadedModel
-from model.other_networks import loaded_in_context
+from model.files.load_special_models import loaded_in_context
+from model.files.loaded_model import LoadedModel
 from pages.family.learning_without_learning.tasks import (
     CHUNK,
     DRAW,
@@ -17,7 +17,7 @@ from pages.family.learning_without_learning.tasks import (
     numbered,
     prompts,
 )
-from training.in_context import Regression
+from training.loop.in_context import Regression
 from ui import engine
 from ui.components.matrix import Caption, Labels, Scale, matrix
 from ui.controls.control import Choice

@@ -6,10 +6,10 @@ import streamlit as st
 
 from pages.family.learning_without_learning.errors import error_lines
 from pages.family.learning_without_learning.tasks import DRAW, EXAMPLES, RIDGE, TRAINED, TRANSFORMER, chosen, guesses_of
-from training.in_context import Regression
+from training.loop.in_context import Regression
 from ui.controls.control import Choice
 from ui.text import number
-from ui.views.tables import table
+from ui.views.charts.tables import table
 
 SIZES = ("0.5", "1", "2", "3")
 OTHERWISE = "2"

@@ -2,10 +2,10 @@
 
 import streamlit as st
 
-from model.other_networks import in_context_metrics
+from model.files.load_special_models import in_context_metrics
 from pages.family.learning_without_learning.tasks import TRANSFORMER, ZERO
 from ui.text import number
-from ui.views.tables import table
+from ui.views.charts.tables import table
 
 LISTED = (5, 10, 20, 40)
 NAMES = {"in-context": TRANSFORMER, "zero": ZERO}  # others are called in the file as they are here

@@ -7,10 +7,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from model.loaded import LoadedModel
-from model.other_networks import loaded_in_context, trace_prompt
+from model.files.load_special_models import loaded_in_context, trace_prompt
+from model.files.loaded_model import LoadedModel
 from model.trace import Trace
-from training.in_context import Regression, least_squares, nearest_neighbours, zero
+from training.loop.in_context import Regression, least_squares, nearest_neighbours, zero
 from ui import engine
 from ui.controls.control import Choice, Number, Stops
 

@@ -2,18 +2,18 @@
 
 import streamlit as st
 
-from model.lora import RankError
+from model.adapting.lora import RankError
 from model.trace import Trace
 from model.trace import trace as trace_anew
 from pages.family.lora_and_bitfit.choosing import SLOTS, adapted, chosen, rank, width
 from pages.live_training import loss_curve, watch
-from training.adapting import BITFIT, LORA, Adapted, Adapting, adapted_layers
-from training.live import LiveTraining
-from training.styles import STYLES
+from training.live.adapting import BITFIT, LORA, Adapted, Adapting, adapted_layers
+from training.live.processes import LiveTraining
+from training.live.styles import STYLES
 from ui.engine import model_lock
 from ui.text import magnitude, number
-from ui.views.tables import table
-from ui.views.thin_matrices import thin_matrices
+from ui.views.charts.tables import table
+from ui.views.charts.thin_matrices import thin_matrices
 
 
 def n_learning(trace: Trace, method: str, r: int) -> int:

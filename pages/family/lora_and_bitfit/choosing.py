@@ -4,14 +4,14 @@ import re
 
 import streamlit as st
 
-from model.loaded import LoadedModel
-from model.lora import RankError, check_rank
+from model.adapting.lora import RankError, check_rank
+from model.files.loaded_model import LoadedModel
 from model.trace import Trace
 from pages.live_training import current, trained
-from training import adapting
-from training.adapting import ADAPTED, BITFIT, LORA, Adapted, Adapting
-from training.live import LiveTraining
-from training.styles import STYLES
+from training.live import adapting
+from training.live.adapting import ADAPTED, BITFIT, LORA, Adapted, Adapting
+from training.live.processes import LiveTraining
+from training.live.styles import STYLES
 from ui.controls.control import Choice
 from ui.engine import model_lock
 from ui.views.attention_kinds import KINDS

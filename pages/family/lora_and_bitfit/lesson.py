@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from experiments.low_rank import DOWN, SUM, UP, with_steps
-from model.lora import LowRank, with_low_rank, with_merged, with_own_biases
+from experiments.family.low_rank import DOWN, SUM, UP, with_steps
+from model.adapting.lora import LowRank, with_low_rank, with_merged, with_own_biases
 from model.trace import Trace
 from model.trace import trace as trace_anew
 from pages.family.lora_and_bitfit.adapt import adapt, counts, n_learning
@@ -22,8 +22,8 @@ from pages.family.lora_and_bitfit.choosing import (
     width,
 )
 from pages.family.lora_and_bitfit.looking import beside_bitfit, merge, rank_of_change
-from training.adapting import ALPHA, BATCH_SIZE, LORA, STEPS, Adapting, batches
-from training.styles import STYLES
+from training.live.adapting import ALPHA, BATCH_SIZE, LORA, STEPS, Adapting, batches
+from training.live.styles import STYLES
 from ui.components.matrix import Caption
 from ui.controls.control import Choice
 from ui.course.check import Part, check_cell, checked_matrix

@@ -2,16 +2,16 @@
 
 import streamlit as st
 
-from experiments import low_rank
+from experiments.family import low_rank
 from model.trace import Trace
 from model.trace import trace as trace_anew
 from pages.family.lora_and_bitfit.adapt import adapt, n_learned, score
 from pages.family.lora_and_bitfit.choosing import adapted, chosen, learned, not_yet, path
-from training.adapting import BITFIT, LORA
+from training.live.adapting import BITFIT, LORA
 from ui.engine import model_lock
 from ui.text import magnitude
-from ui.views.column_chart import Series, column_chart
-from ui.views.tables import numbers_of_figure, table
+from ui.views.charts.column_chart import Series, column_chart
+from ui.views.charts.tables import numbers_of_figure, table
 
 SHOWN = 20  # singular values
 

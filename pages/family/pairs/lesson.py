@@ -4,15 +4,15 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from experiments.language_models import published
-from experiments.pairs import CHANCES, SCORES, read_pair
+from experiments.family.language_models import published
+from experiments.family.pairs import CHANCES, SCORES, read_pair
 from explain.core import factor, tex
-from model.embedding import SegmentEmbedding
 from model.families.encoder_only import NextSentenceHead
+from model.parts.embedding import SegmentEmbedding
 from model.trace import Trace
 from pages.family.pairs.texts import FIRST_B, MOST, SECOND, Pair, bert, chosen, pair_of, picture
 from pages.family_models import BERT
-from training.text_rows import read_rows
+from training.loop.text_rows import read_rows
 from ui.components.matrix import Caption, Labels, Scale
 from ui.components.pieces import Card, pieces
 from ui.controls.control import Choice
@@ -21,8 +21,8 @@ from ui.course.lesson import Bench, Lesson, OnMap
 from ui.course.quiz import Question
 from ui.text import chance, in_markdown, number
 from ui.views.attention_kinds import READABLE
-from ui.views.bars import bars
-from ui.views.tables import table
+from ui.views.charts.bars import bars
+from ui.views.charts.tables import table
 
 ANSWERS = ("B follows A", "B is from elsewhere")
 EMPTY = "Text B is empty: type one, so that there is a pair."

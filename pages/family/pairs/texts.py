@@ -5,9 +5,9 @@ from functools import cached_property
 
 import streamlit as st
 
-from experiments.pairs import CHANCES, read_pair
-from model.loaded import LoadedModel
-from model.tokenizer import Token, normalise
+from experiments.family.pairs import CHANCES, read_pair
+from model.files.loaded_model import LoadedModel
+from model.text.tokenizer import Token, normalise
 from model.trace import Trace
 from pages.family_models import BERT, family_model, read_whole
 from ui import engine

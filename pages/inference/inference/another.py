@@ -9,7 +9,7 @@ from pages.inference.inference import state
 from ui.components.pieces import Card, pieces
 from ui.text import chance, number, piece
 from ui.views.attention_kinds import READABLE
-from ui.views.tables import table
+from ui.views.charts.tables import table
 
 
 def step_cards(writing: Trace, step: int, key: str, title: str, marked: str) -> None:

@@ -6,7 +6,7 @@ from itertools import pairwise
 import streamlit as st
 
 from explain import worked_score
-from model.decoding import Hypothesis, Step
+from model.decoding.strategies import Hypothesis, Step
 from model.trace import MAX_TOKENS, Trace
 from pages.inference.inference import state
 from pages.inference.inference.state import as_text, text_of
@@ -14,7 +14,7 @@ from ui.components.beam_tree import Node, State, beam_tree
 from ui.controls.address import read_pair, write_pair
 from ui.controls.control import Number
 from ui.text import bold, in_markdown, number
-from ui.views.tables import table
+from ui.views.charts.tables import table
 from ui.views.worked_steps import show_steps
 
 WIDEST = 6  # beam

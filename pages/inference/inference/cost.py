@@ -3,10 +3,10 @@
 import numpy as np
 import streamlit as st
 
-from experiments.cost import multiplications, timed, work
 from experiments.passes import one_at_a_time
+from experiments.writing.cost import multiplications, timed, work
 from figures.embedding_space import largest_difference
-from model.loaded import LoadedModel
+from model.files.loaded_model import LoadedModel
 from model.trace import Trace
 from pages.inference.inference import state
 from ui import engine
@@ -14,8 +14,8 @@ from ui.controls.background import background
 from ui.queue import Work
 from ui.text import bold, in_markdown, magnitude, number, piece
 from ui.views.attention_kinds import READABLE
-from ui.views.column_chart import Series, column_chart
-from ui.views.tables import numbers_of_figure, table
+from ui.views.charts.column_chart import Series, column_chart
+from ui.views.charts.tables import numbers_of_figure, table
 
 
 def with_and_without_cache(trace: Trace) -> None:

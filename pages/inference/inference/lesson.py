@@ -2,10 +2,10 @@
 
 import streamlit as st
 
-from model.cache import KeyValueCache
-from model.decoding import beam_steps, filter_logits, forced_prefix_steps, greedy_steps, sampling_steps
+from model.decoding.cache import KeyValueCache
+from model.decoding.strategies import beam_steps, filter_logits, forced_prefix_steps, greedy_steps, sampling_steps
 from model.interventions import Head
-from model.tokenizer import EOS
+from model.text.tokenizer import EOS
 from model.trace import Trace
 from pages.inference.inference import state
 from pages.inference.inference.another import another_word

@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from experiments.sampling import narrowed_at
+from experiments.writing.sampling import narrowed_at
 from model.trace import Trace
 from pages.inference.inference import state
 from pages.inference.inference.another import total

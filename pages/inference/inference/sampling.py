@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from experiments.sampling import narrowed_at
+from experiments.writing.sampling import narrowed_at
 from model.trace import MAX_TOKENS, Trace
 from pages.inference.inference import state
 from pages.inference.inference.another import step_cards

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from experiments.ablation import all_heads, log_probabilities_hiding, log_probabilities_without
-from model.decoding import Beam, Greedy, Hypothesis, Sampling, Step
+from experiments.attention.ablation import all_heads, log_probabilities_hiding, log_probabilities_without
+from model.decoding.strategies import Beam, Greedy, Hypothesis, Sampling, Step
 from model.interventions import Head
-from model.tokenizer import EOS, EOS_ID, Token
+from model.text.tokenizer import EOS, EOS_ID, Token
 from model.trace import Array, Trace
 from ui import engine
 from ui.controls.address import read_count, write_count

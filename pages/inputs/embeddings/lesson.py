@@ -3,7 +3,7 @@
 import numpy as np
 import streamlit as st
 
-from experiments.vocabulary import embedding_matrix, mean_cosines
+from experiments.inputs.vocabulary import embedding_matrix, mean_cosines
 from explain import arrays, worked_cosine
 from figures.embedding_space import (
     centred,
@@ -14,8 +14,8 @@ from figures.embedding_space import (
     nearest,
     one_hot,
 )
-from model.embedding import TokenEmbedding
-from model.tokenizer import Token
+from model.parts.embedding import TokenEmbedding
+from model.text.tokenizer import Token
 from model.trace import Trace
 from pages.inputs.embeddings.neighbours import do
 from pages.inputs.embeddings.questions import first_id, predict

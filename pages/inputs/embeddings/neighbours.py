@@ -5,18 +5,18 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from experiments.contextual_vectors import stages
-from experiments.vocabulary import embedding_matrix, mean_cosines, nearest_cosines
+from experiments.inputs.contextual_vectors import stages
+from experiments.inputs.vocabulary import embedding_matrix, mean_cosines, nearest_cosines
 from figures.embedding_space import circle_order, cosines, neighbour_ring
-from model.tokenizer import normalise
+from model.text.tokenizer import normalise
 from model.trace import Trace
 from pages.inputs.embeddings.questions import WORKS, first_id, row_of, states_of
 from ui import engine
 from ui.controls.vocabulary_entry import MAX_QUERY, entries, find, neighbours_of
 from ui.text import in_markdown, number
 from ui.views.attention_kinds import READABLE
-from ui.views.bars import bars
-from ui.views.tables import numbers_of_figure, table
+from ui.views.charts.bars import bars
+from ui.views.charts.tables import numbers_of_figure, table
 
 WORTH_FINDING = ("big", "swim", "Monday", "mother", "three", "king")
 PLAYS = (

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from experiments.contextual_vectors import encoder_states
-from experiments.vocabulary import cosines_of, embedding_matrix
+from experiments.inputs.contextual_vectors import encoder_states
+from experiments.inputs.vocabulary import cosines_of, embedding_matrix
 from figures.embedding_space import distance, largest_difference, one_hot
-from model.loaded import Array, LoadedModel
-from model.tokenizer import EOS_ID
+from model.files.loaded_model import Array, LoadedModel
+from model.text.tokenizer import EOS_ID
 from model.trace import Trace
 from ui import engine
 from ui.controls.vocabulary_entry import entries, neighbours_of

@@ -4,13 +4,13 @@ import numpy as np
 import streamlit as st
 
 from figures.positions import angles, clock_figure, encoding_heatmap
-from model.positions import rotation, sinusoidal_encoding
-from model.tokenizer import Token
+from model.parts.positions import rotation, sinusoidal_encoding
+from model.text.tokenizer import Token
 from ui.components.matrix import Caption, Labels, Scale, matrix
 from ui.controls.control import Choice, Number
 from ui.text import magnitude, number
 from ui.views.attention_kinds import READABLE
-from ui.views.tables import numbers_of_figure
+from ui.views.charts.tables import numbers_of_figure
 
 PAIRS = (1, 2, 4, 8, 16, 32, 64, 128)  # drawn as clocks; counted from 1
 LENGTH = 100  # positions

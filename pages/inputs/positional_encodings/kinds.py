@@ -3,10 +3,10 @@
 import streamlit as st
 import torch
 
-from model.positions import Rotary
+from model.parts.positions import Rotary
 from model.trace import Trace
 from ui.text import number
-from ui.views.tables import markdown_table, table
+from ui.views.charts.tables import markdown_table, table
 
 # What each kind is, as a formula, and who uses it.
 KINDS = (

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import streamlit as st
 
 from experiments.passes import shuffle
-from model.positions import Rotary, Sinusoidal, rotation, sinusoidal_encoding
-from model.tokenizer import Token
+from model.parts.positions import Rotary, Sinusoidal, rotation, sinusoidal_encoding
+from model.text.tokenizer import Token
 from model.trace import Trace
 from pages.inputs.positional_encodings.closer import look_closer
 from pages.inputs.positional_encodings.kinds import kinds

@@ -6,9 +6,9 @@ import numpy as np
 import streamlit as st
 
 from experiments.passes import Shuffle, shuffle
-from model.decoding import Greedy
+from model.decoding.strategies import Greedy
+from model.files.loaded_model import Array
 from model.interventions import Interventions
-from model.loaded import Array
 from model.trace import Trace
 from ui import engine
 from ui.components.matrix import Labels

@@ -4,12 +4,12 @@ import numpy as np
 import streamlit as st
 
 from figures.positions import candidate, closest, rule_figure
-from model.positions import sinusoidal_encoding
+from model.parts.positions import sinusoidal_encoding
 from model.trace import Trace
 from ui.components.matrix import Caption, Labels, Scale, matrix
 from ui.controls.control import Choice
 from ui.text import magnitude, number
-from ui.views.tables import numbers_of_figure
+from ui.views.charts.tables import numbers_of_figure
 
 # What is tried before sines and cosines, with constants worth trying, and why it must fail.
 CONSTANTS = {

@@ -3,14 +3,14 @@
 import streamlit as st
 
 from figures.vocabulary import length_curve
-from model.tokenizations import UNKNOWN, Cut, cuts
-from model.tokenizer import normalise
+from model.text.tokenizations import UNKNOWN, Cut, cuts
+from model.text.tokenizer import normalise
 from model.trace import Trace
 from pages.inputs.tokenization.words import FIRST_MERGED, merges, n_pieces
 from ui.controls.vocabulary_entry import spaced
 from ui.text import in_markdown
 from ui.views.attention_kinds import READABLE
-from ui.views.tables import numbers_of_figure, table
+from ui.views.charts.tables import numbers_of_figure, table
 
 MAX_TEXT = 200  # characters of a text that is cut in five ways
 

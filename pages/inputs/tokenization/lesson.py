@@ -6,9 +6,9 @@ from pathlib import Path
 import streamlit as st
 
 from explain import Blank, WorkedStep
-from model.bpe_replay import Merge, Merges
-from model.loaded import MODELS, LoadedModel
-from model.tokenizer import SPECIALS, Tokenizer, normalise
+from model.files.loaded_model import MODELS, LoadedModel
+from model.text.bpe_replay import Merge, Merges
+from model.text.tokenizer import SPECIALS, Tokenizer, normalise
 from model.trace import Trace
 from pages.inputs.tokenization.five_ways import compare, sizes
 from pages.inputs.tokenization.merging import replay

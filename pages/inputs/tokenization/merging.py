@@ -2,13 +2,13 @@
 
 import streamlit as st
 
-from model.bpe_replay import Merge, Symbols
-from model.tokenizer import normalise
+from model.text.bpe_replay import Merge, Symbols
+from model.text.tokenizer import normalise
 from model.trace import Trace
 from pages.inputs.tokenization.words import MAX_WORD, longest_word, merges, n_pieces, names, symbol_cards
 from ui.components.pieces import pieces
 from ui.text import visible
-from ui.views.tables import numbers_of_figure
+from ui.views.charts.tables import numbers_of_figure
 
 
 def typed_words(trace: Trace) -> list[Symbols]:

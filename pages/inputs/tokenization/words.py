@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from model.bpe_replay import Merges, merges_of
-from model.tokenizer import SPECIALS, Token
+from model.text.bpe_replay import Merges, merges_of
+from model.text.tokenizer import SPECIALS, Token
 from model.trace import Trace
 from ui.components.pieces import Card
 from ui.controls.vocabulary_entry import entries, hexadecimal

@@ -3,16 +3,16 @@
 import numpy as np
 import streamlit as st
 
-from experiments.dropout import probabilities_with_dropout
-from model.loaded import Array
+from experiments.blocks.dropout import probabilities_with_dropout
+from model.files.loaded_model import Array
 from model.trace import Trace
 from pages.training.how_it_learned.snapshots import chosen, is_too_long, target_read
 from ui import engine
 from ui.controls.address import read_count, write_count
 from ui.text import number
 from ui.views.attention_kinds import READABLE
-from ui.views.column_chart import Series, column_chart
-from ui.views.tables import numbers_of_figure
+from ui.views.charts.column_chart import Series, column_chart
+from ui.views.charts.tables import numbers_of_figure
 
 DRAWS = 9
 

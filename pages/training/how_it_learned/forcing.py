@@ -7,7 +7,7 @@ from model.trace import Trace
 from pages.training.how_it_learned.snapshots import chosen, is_too_long, target_read, written
 from ui.text import in_markdown
 from ui.views.attention_kinds import READABLE
-from ui.views.tables import table
+from ui.views.charts.tables import table
 
 
 def forcing(trace: Trace) -> None:

@@ -4,15 +4,15 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from experiments.forming import FORMED, aligned_shares, cross_weights, first_above
-from experiments.head_roles import aligned_words
+from experiments.attention.head_roles import aligned_words
+from experiments.training.forming import FORMED, aligned_shares, cross_weights, first_above
 from model.trace import Trace
 from pages.training.how_it_learned.lines import MOST_NAMED, snapshot_lines
 from pages.training.how_it_learned.snapshots import at_step, is_too_long, measured, steps
 from ui import engine
 from ui.controls.control import Choice
 from ui.text import number
-from ui.views.tables import numbers_of_figure, table
+from ui.views.charts.tables import numbers_of_figure, table
 
 YOURS = "your sentence"
 

@@ -6,7 +6,7 @@ from model.trace import Trace
 from pages.training.how_it_learned.lines import snapshot_lines
 from pages.training.how_it_learned.snapshots import chosen, measured, steps
 from ui.text import bold, number
-from ui.views.tables import table
+from ui.views.charts.tables import table
 
 CUT = 40  # characters of a translation that are shown
 

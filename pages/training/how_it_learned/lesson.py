@@ -4,9 +4,9 @@ import math
 
 import streamlit as st
 
-from experiments.dropout import probabilities_with_dropout
-from experiments.forming import aligned_shares, first_above
-from experiments.losses import LOSSES, SMOOTHED
+from experiments.blocks.dropout import probabilities_with_dropout
+from experiments.training.forming import aligned_shares, first_above
+from experiments.training.losses import LOSSES, SMOOTHED
 from model.trace import Trace
 from pages.training.how_it_learned.dropping import dropping
 from pages.training.how_it_learned.forcing import forcing
@@ -18,9 +18,9 @@ from pages.training.how_it_learned.questions import predict
 from pages.training.how_it_learned.schedule import schedule
 from pages.training.how_it_learned.smoothing import smoothing
 from pages.training.how_it_learned.snapshots import chosen, is_too_long, last, steps, target_read
-from training.loop import training_steps
-from training.loss import batch_loss
-from training.schedule import learning_rate_factor
+from training.loop.loss import batch_loss
+from training.loop.schedule import learning_rate_factor
+from training.loop.updates import training_steps
 from ui.components.matrix import Caption, Labels, Scale
 from ui.controls.control import Choice
 from ui.course.check import check_cell, checked_matrix

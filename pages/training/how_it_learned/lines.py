@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from figures.chart import BLUE, GREEN, GREY, ORANGE, PURPLE
 from pages.training.how_it_learned.snapshots import chosen, steps
-from ui.views.curves import Axis, Line, curves
+from ui.views.charts.curves import Axis, Line, curves
 
 COLOURS = (BLUE, ORANGE, PURPLE, GREEN)
 MOST_NAMED = len(COLOURS)  # lines that get a colour of their own

@@ -11,8 +11,8 @@ from ui.controls.piece_control import choose_part
 from ui.controls.vocabulary_entry import entries, neighbours_of
 from ui.text import bold, number
 from ui.views.attention_kinds import KINDS, READABLE, readable_part
-from ui.views.column_chart import Series, column_chart
-from ui.views.tables import table
+from ui.views.charts.column_chart import Series, column_chart
+from ui.views.charts.tables import table
 
 NEIGHBOURS = 6
 

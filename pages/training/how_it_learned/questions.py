@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from experiments.forming import Snapshot, first_above
+from experiments.training.forming import Snapshot, first_above
 from model.trace import Trace
 from pages.training.how_it_learned.learned_first import shortened
 from pages.training.how_it_learned.smoothing import least_smoothed

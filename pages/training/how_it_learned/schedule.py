@@ -5,14 +5,14 @@ import functools
 import numpy as np
 import streamlit as st
 
-from experiments.training_log import TrainingLog, load_log
+from experiments.training.training_log import TrainingLog, load_log
 from figures.training_curves import training_curves
 from model.trace import Trace
 from pages.training.how_it_learned.snapshots import NAME, RECIPE
-from training.schedule import phases
+from training.loop.schedule import phases
 from ui.course.lesson import COURSE
 from ui.text import number
-from ui.views.tables import table
+from ui.views.charts.tables import table
 
 SMOOTH = 20  # logged steps: of so many the mean is told, since batches differ
 

@@ -4,14 +4,14 @@ import math
 
 import streamlit as st
 
-from experiments.losses import LOSSES, SMOOTHED
+from experiments.training.losses import LOSSES, SMOOTHED
 from model.trace import Trace
 from pages.training.how_it_learned.snapshots import RECIPE, chosen, is_too_long, target_read
 from ui.controls.piece_control import choose_part
 from ui.text import bold, chance, number
 from ui.views.attention_kinds import READABLE
-from ui.views.column_chart import Series, column_chart
-from ui.views.tables import table
+from ui.views.charts.column_chart import Series, column_chart
+from ui.views.charts.tables import table
 
 
 def least_smoothed(vocab_size: int, epsilon: float) -> float:

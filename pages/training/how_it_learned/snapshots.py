@@ -7,13 +7,13 @@ import functools
 
 import streamlit as st
 
-from experiments.forming import MEASURED, Measured, load_measured
-from experiments.losses import with_losses
-from model.checkpoint import SNAPSHOTS, broken
-from model.decoding import Greedy
-from model.loaded import AT, MODELS, LoadedModel, snapshot_steps
+from experiments.training.forming import MEASURED, Measured, load_measured
+from experiments.training.losses import with_losses
+from model.decoding.strategies import Greedy
+from model.files.checkpoint import SNAPSHOTS, broken
+from model.files.loaded_model import AT, MODELS, LoadedModel, snapshot_steps
 from model.trace import Trace
-from training.recipe import RECIPES
+from training.loop.recipe import RECIPES
 from ui import engine
 from ui.controls.control import Stops
 

@@ -4,7 +4,7 @@ import streamlit as st
 
 from model.config import CHOICES
 from model.trace import Trace
-from training import toy
+from training.live import toy
 from ui.controls.control import Choice
 
 TASK = Choice("Task", "task", tuple(toy.TASKS))

@@ -9,10 +9,10 @@ from pages.training.train_it_yourself.choosing import MAPS, controls, examples
 from pages.training.train_it_yourself.own_letters import own_letters
 from pages.training.train_it_yourself.teach import teach
 from pages.training.train_it_yourself.tiny import learned, no_model_yet, watch_it_learn
-from training.loop import training_steps
-from training.loss import batch_loss
-from training.schedule import learning_rate_factor
-from training.toy import BATCH_SIZE, EXAMPLE, MAX_LETTERS, Watch, answered, held_out, measured, new_texts
+from training.live.toy import BATCH_SIZE, EXAMPLE, MAX_LETTERS, Watch, answered, held_out, measured, new_texts
+from training.loop.loss import batch_loss
+from training.loop.schedule import learning_rate_factor
+from training.loop.updates import training_steps
 from ui.components.matrix import Caption, Labels, Scale
 from ui.controls.control import Choice
 from ui.course.check import check_cell, checked_matrix

@@ -4,15 +4,15 @@ import re
 
 import streamlit as st
 
-from model.decoding import Greedy
+from model.decoding.strategies import Greedy
 from model.trace import Trace
 from model.trace import trace as trace_anew
 from pages.training.train_it_yourself.tiny import learned, no_model_yet
-from training.toy import MAX_LETTERS, TASKS
+from training.live.toy import MAX_LETTERS, TASKS
 from ui.components.matrix import Caption, Labels, matrix
 from ui.engine import model_lock
 from ui.text import chance, in_markdown
-from ui.views.tables import table
+from ui.views.charts.tables import table
 
 FIRST = "learning"
 MOST = MAX_LETTERS + 2  # letters that it may write: enough to see that it finds no end

@@ -4,12 +4,12 @@ import streamlit as st
 
 from model.trace import Trace
 from pages.live_training import gradients, loss_curve, watch
-from training.live import LiveTraining
-from training.teaching import STEPS, PairError, Taught, Teaching, checked
+from training.live.processes import LiveTraining
+from training.live.teaching import STEPS, PairError, Taught, Teaching, checked
 from ui import engine
 from ui.course.notices import MAX_CHARS
 from ui.text import in_markdown, magnitude
-from ui.views.tables import table
+from ui.views.charts.tables import table
 
 SLOT = "teaching"
 PUPIL = "plain-1"  # small: training a copy of the large one would take more memory than a visitor may have

@@ -2,14 +2,14 @@
 
 import streamlit as st
 
-from model.loaded import LoadedModel
+from model.files.loaded_model import LoadedModel
 from pages.live_training import current, gradients, loss_curve, trained, watch
 from pages.training.train_it_yourself.choosing import KINDS, MAPS, chosen
-from training.live import LiveTraining
-from training.toy import BLIND_GUESS, STEPS, Choice, Report, loaded
+from training.live.processes import LiveTraining
+from training.live.toy import BLIND_GUESS, STEPS, Choice, Report, loaded
 from ui.components.head_grid import head_grid
 from ui.text import magnitude, number
-from ui.views.line_chart import line_chart
+from ui.views.charts.line_chart import line_chart
 
 SLOT = "tiny_training"
 

@@ -7,8 +7,8 @@ import streamlit as st
 import torch
 
 from experiments.exchange import RELATIVE, Exchange, learned_table, t5_bias
-from model.loaded import Array
-from model.positions import Alibi, Rotary, alibi_slopes, relative_bucket
+from model.files.loaded_model import Array
+from model.parts.positions import Alibi, Rotary, alibi_slopes, relative_bucket
 from model.trace import Trace
 from pages.variants.positions_six_ways.longer import longer_texts
 from pages.variants.positions_six_ways.turning import HEAD, head_of, product, turn
@@ -21,8 +21,8 @@ from ui.course.quiz import Question
 from ui.text import bold, magnitude, number
 from ui.views.attention_kinds import READABLE
 from ui.views.before_after import heads_before_after
+from ui.views.charts.tables import markdown_table
 from ui.views.siblings import two_siblings
-from ui.views.tables import markdown_table
 
 SCHEMES = {"Rotary": "rotary", "Relative": "relative", "ALiBi": "alibi"}
 SCHEME = Choice("Scheme", "scheme", tuple(SCHEMES))

@@ -4,13 +4,13 @@ from collections.abc import Iterator, Sequence
 
 import streamlit as st
 
-from experiments.siblings import Sibling, noise, of_part
+from experiments.training.siblings import Sibling, noise, of_part
 from figures.siblings import longer_figure
-from model.checkpoint import CheckpointError
 from model.config import PRESETS
+from model.files.checkpoint import CheckpointError
 from ui.text import in_markdown, number
 from ui.views import siblings
-from ui.views.tables import numbers_of_figure
+from ui.views.charts.tables import numbers_of_figure
 
 
 def longer_texts() -> None:

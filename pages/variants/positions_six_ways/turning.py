@@ -7,15 +7,15 @@ from torch import Tensor
 
 from figures.chart import BLUE, GREY, ORANGE
 from model.interventions import Head
-from model.positions import Rotary
+from model.parts.positions import Rotary
 from model.trace import Trace
 from ui.controls.control import Number
 from ui.controls.head_control import HeadControl
 from ui.controls.piece_control import choose_part
 from ui.text import magnitude, number
 from ui.views.attention_kinds import READABLE
-from ui.views.curves import Axis, Line, curves
-from ui.views.tables import numbers_of_figure, table
+from ui.views.charts.curves import Axis, Line, curves
+from ui.views.charts.tables import numbers_of_figure, table
 
 HEAD = HeadControl(("encoder",))
 FURTHEST = 60  # the last position of the sliders

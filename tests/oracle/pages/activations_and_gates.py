@@ -273,4 +273,6 @@ def predict(page: Page) -> Statements:
 
 def code(page: Page) -> Statements:
     names = ("FeedForward", "GatedFeedForward")
-    yield from code_part(*(("model/feed_forward.py", n) for n in names), ("experiments/activations.py", "curve"))
+    yield from code_part(
+        *(("model/parts/feed_forward.py", n) for n in names), ("experiments/blocks/activations.py", "curve")
+    )

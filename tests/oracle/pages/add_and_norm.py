@@ -453,8 +453,8 @@ def mean_and_deviation(page: Page) -> Question:
 
 def code(page: Page) -> Statements:
     yield from code_part(
-        ("model/residual.py", "PostNorm"),
-        ("experiments/norm_comparison.py", "per_word"),
-        ("experiments/norm_comparison.py", "per_feature"),
-        *(("experiments/deep_stack.py", name) for name in ("NormOnly", "AddOnly", "Neither", "deep_run")),
+        ("model/parts/residual.py", "PostNorm"),
+        ("experiments/blocks/norm_comparison.py", "per_word"),
+        ("experiments/blocks/norm_comparison.py", "per_feature"),
+        *(("experiments/blocks/deep_stack.py", name) for name in ("NormOnly", "AddOnly", "Neither", "deep_run")),
     )

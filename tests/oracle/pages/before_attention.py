@@ -136,4 +136,6 @@ def predict(page: Page) -> Statements:
 
 def code(page: Page) -> Statements:
     names = "RNNCell", "LSTMCell", "Recurrent"
-    yield from code_part(*(("model/recurrent.py", name) for name in names), ("model/readers.py", "AttentionReader"))
+    yield from code_part(
+        *(("model/parts/recurrent.py", name) for name in names), ("model/families/readers.py", "AttentionReader")
+    )

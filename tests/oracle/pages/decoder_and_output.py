@@ -377,7 +377,7 @@ def after_one_layer(page: Page) -> Question:
 
 def code(page: Page) -> Statements:
     yield from code_part(
-        ("model/layers.py", "DecoderLayer.forward"),
+        ("model/parts/layers.py", "DecoderLayer.forward"),
         ("model/families/encoder_decoder.py", "EncoderDecoder.output"),
-        ("model/decoding.py", "filter_logits"),
+        ("model/decoding/strategies.py", "filter_logits"),
     )

@@ -410,7 +410,7 @@ def nearest_question(page: Page) -> Question:
 
 def code(page: Page) -> Statements:
     yield from code_part(
-        ("model/embedding.py", "TokenEmbedding.forward"),
+        ("model/parts/embedding.py", "TokenEmbedding.forward"),
         ("figures/embedding_space.py", "cosines"),
         ("figures/embedding_space.py", "centred"),
         ("figures/embedding_space.py", "nearest"),

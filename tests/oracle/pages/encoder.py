@@ -488,8 +488,8 @@ def how_alike(one: Sentence, two: Sentence, ids: tuple[int, ...], pair: str) -> 
 
 def code(page: Page) -> Statements:
     yield from code_part(
-        ("model/stacks.py", "Encoder"),
-        ("model/layers.py", "EncoderLayer"),
-        ("experiments/contextual_vectors.py", "alike"),
-        ("experiments/contextual_vectors.py", "travelled"),
+        ("model/parts/stacks.py", "Encoder"),
+        ("model/parts/layers.py", "EncoderLayer"),
+        ("experiments/inputs/contextual_vectors.py", "alike"),
+        ("experiments/inputs/contextual_vectors.py", "travelled"),
     )

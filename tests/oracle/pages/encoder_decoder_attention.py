@@ -582,5 +582,5 @@ def predict(page: Page) -> Statements:
 
 def code(page: Page) -> Statements:
     yield from code_part(
-        ("model/layers.py", "DecoderLayer.forward"), ("model/attention.py", "MultiHeadAttention.forward")
+        ("model/parts/layers.py", "DecoderLayer.forward"), ("model/parts/attention.py", "MultiHeadAttention.forward")
     )

@@ -448,4 +448,6 @@ def what_hurts_more(page: Page) -> Question:
 
 
 def code(page: Page) -> Statements:
-    yield from code_part(("model/feed_forward.py", "FeedForward"), ("experiments/position_wise.py", "each_row_alone"))
+    yield from code_part(
+        ("model/parts/feed_forward.py", "FeedForward"), ("experiments/blocks/position_wise.py", "each_row_alone")
+    )

@@ -337,7 +337,7 @@ def code(page: Page) -> Statements:
     yield from code_part(
         ("model/families/encoder_only.py", "MaskedTokenHead"),
         ("model/families/encoder_only.py", "EncoderOnly"),
-        ("training/text_rows.py", "masked"),
-        ("experiments/fill_in.py", "left_alone"),
-        ("experiments/fill_in.py", "without_each"),
+        ("training/loop/text_rows.py", "masked"),
+        ("experiments/family/fill_in.py", "left_alone"),
+        ("experiments/family/fill_in.py", "without_each"),
     )

@@ -384,13 +384,13 @@ def predict(page: Page) -> Statements:
 
 def code(page: Page) -> Statements:
     yield from code_part(
-        ("training/fine_tuning.py", "fine_tune"),
-        ("training/fine_tuning.py", "loss_of"),
-        ("model/fine_tuned.py", "new_head"),
-        ("model/fine_tuned.py", "FineTunedWriter"),
-        ("model/fine_tuned.py", "FineTunedReader"),
-        ("training/labelling.py", "Labelling"),
-        ("training/fine_tuning.py", "moved"),
-        ("model/task_heads.py", "load_task"),
-        ("experiments/four_tasks.py", "answer"),
+        ("training/loop/finetune_loop.py", "fine_tune"),
+        ("training/loop/finetune_loop.py", "loss_of"),
+        ("model/adapting/fine_tuned.py", "new_head"),
+        ("model/adapting/fine_tuned.py", "FineTunedWriter"),
+        ("model/adapting/fine_tuned.py", "FineTunedReader"),
+        ("training/live/labelling.py", "Labelling"),
+        ("training/loop/finetune_loop.py", "moved"),
+        ("model/parts/task_heads.py", "load_task"),
+        ("experiments/family/four_tasks.py", "answer"),
     )

@@ -528,7 +528,7 @@ def predict(page: Page) -> Statements:
 def code(page: Page) -> Statements:
     yield from code_part(
         ("model/families/decoder_only.py", "DecoderOnly"),
-        ("experiments/language_models.py", "read_text"),
-        ("training/loss.py", "batch_loss"),
-        ("model/decoding.py", "filter_logits"),
+        ("experiments/family/language_models.py", "read_text"),
+        ("training/loop/loss.py", "batch_loss"),
+        ("model/decoding/strategies.py", "filter_logits"),
     )

@@ -645,10 +645,10 @@ def predict(page: Page) -> Statements:
 
 def code(page: Page) -> Statements:
     yield from code_part(
-        ("training/loss.py", "batch_loss"),
-        ("training/loop.py", "training_steps"),
-        ("training/schedule.py", "learning_rate_factor"),
-        ("experiments/dropout.py", "probabilities_with_dropout"),
-        ("experiments/forming.py", "aligned_shares"),
-        ("experiments/forming.py", "first_above"),
+        ("training/loop/loss.py", "batch_loss"),
+        ("training/loop/updates.py", "training_steps"),
+        ("training/loop/schedule.py", "learning_rate_factor"),
+        ("experiments/blocks/dropout.py", "probabilities_with_dropout"),
+        ("experiments/training/forming.py", "aligned_shares"),
+        ("experiments/training/forming.py", "first_above"),
     )

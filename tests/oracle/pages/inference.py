@@ -966,10 +966,10 @@ def first_gpt() -> Question:
 
 def code(page: Page) -> Statements:
     yield from code_part(
-        ("model/decoding.py", "greedy_steps"),
-        ("model/decoding.py", "beam_steps"),
-        ("model/decoding.py", "filter_logits"),
-        ("model/decoding.py", "sampling_steps"),
-        ("model/decoding.py", "forced_prefix_steps"),
-        ("model/cache.py", "KeyValueCache"),
+        ("model/decoding/strategies.py", "greedy_steps"),
+        ("model/decoding/strategies.py", "beam_steps"),
+        ("model/decoding/strategies.py", "filter_logits"),
+        ("model/decoding/strategies.py", "sampling_steps"),
+        ("model/decoding/strategies.py", "forced_prefix_steps"),
+        ("model/decoding/cache.py", "KeyValueCache"),
     )

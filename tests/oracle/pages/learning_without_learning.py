@@ -337,5 +337,5 @@ def predict(page: Page) -> Statements:
 def code(page: Page) -> Statements:
     yield from code_part(
         ("model/families/in_context.py", "InContext"),
-        *(("training/in_context.py", name) for name in ("Regression", "least_squares", "nearest_neighbours")),
+        *(("training/loop/in_context.py", name) for name in ("Regression", "least_squares", "nearest_neighbours")),
     )

@@ -197,6 +197,6 @@ def predict(page: Page) -> Statements:
 def code(page: Page) -> Statements:
     names = "LowRank", "with_low_rank", "with_merged", "with_own_biases"
     yield from code_part(
-        *(("model/lora.py", name) for name in names),
-        *(("training/adapting.py", name) for name in ("Adapting", "batches")),
+        *(("model/adapting/lora.py", name) for name in names),
+        *(("training/live/adapting.py", name) for name in ("Adapting", "batches")),
     )

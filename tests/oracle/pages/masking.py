@@ -338,8 +338,8 @@ def predict(page: Page) -> Statements:
 
 def code(page: Page) -> Statements:
     yield from code_part(
-        ("model/masks.py", "causal_mask"),
-        ("model/masks.py", "pad_mask"),
-        ("model/attention.py", "scaled_dot_product_attention"),
+        ("model/parts/masks.py", "causal_mask"),
+        ("model/parts/masks.py", "pad_mask"),
+        ("model/parts/attention.py", "scaled_dot_product_attention"),
         ("experiments/passes.py", "one_at_a_time"),
     )

@@ -692,9 +692,9 @@ def matters(page: Page) -> Any:
 
 
 def code(page: Page) -> Statements:
-    heads, ablation = "experiments/head_roles.py", "experiments/ablation.py"
+    heads, ablation = "experiments/attention/head_roles.py", "experiments/attention/ablation.py"
     yield from code_part(
-        ("model/attention.py", "MultiHeadAttention"),
+        ("model/parts/attention.py", "MultiHeadAttention"),
         *((heads, name) for name in ("shares", "places", "role", "evenness", "aligned_words")),
         (ablation, "log_probabilities_without"),
     )

@@ -179,8 +179,8 @@ def predict(page: Page) -> Statements:
 
 def code(page: Page) -> Statements:
     yield from code_part(
-        ("model/embedding.py", "SegmentEmbedding"),
+        ("model/parts/embedding.py", "SegmentEmbedding"),
         ("model/families/encoder_only.py", "NextSentenceHead"),
-        ("experiments/pairs.py", "read_pair"),
-        ("training/text_rows.py", "read_rows"),
+        ("experiments/family/pairs.py", "read_pair"),
+        ("training/loop/text_rows.py", "read_rows"),
     )

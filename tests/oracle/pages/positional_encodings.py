@@ -787,9 +787,9 @@ def largest_sine(page: Page) -> Question:
 
 def code(page: Page) -> Statements:
     yield from code_part(
-        ("model/positions.py", "sinusoidal_encoding"),
-        ("model/positions.py", "Sinusoidal"),
-        ("model/positions.py", "rotation"),
-        ("model/positions.py", "Rotary"),
+        ("model/parts/positions.py", "sinusoidal_encoding"),
+        ("model/parts/positions.py", "Sinusoidal"),
+        ("model/parts/positions.py", "rotation"),
+        ("model/parts/positions.py", "Rotary"),
         ("experiments/passes.py", "shuffle"),
     )

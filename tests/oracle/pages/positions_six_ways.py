@@ -333,4 +333,6 @@ def predict(page: Page) -> Statements:
 
 def code(page: Page) -> Statements:
     names = ("Rotary", "relative_bucket", "Alibi", "alibi_slopes")
-    yield from code_part(*(("model/positions.py", name) for name in names), ("experiments/exchange.py", "t5_bias"))
+    yield from code_part(
+        *(("model/parts/positions.py", name) for name in names), ("experiments/exchange.py", "t5_bias")
+    )

@@ -332,5 +332,6 @@ def predict(page: Page) -> Statements:
 
 def code(page: Page) -> Statements:
     yield from code_part(
-        ("model/attention.py", "MultiHeadAttention.forward"), ("model/attention.py", "MultiHeadAttention.split")
+        ("model/parts/attention.py", "MultiHeadAttention.forward"),
+        ("model/parts/attention.py", "MultiHeadAttention.split"),
     )

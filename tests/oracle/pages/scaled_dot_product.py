@@ -330,5 +330,5 @@ def predict(page: Page) -> Statements:
 
 def code(page: Page) -> Statements:
     yield from code_part(
-        ("model/attention.py", "scaled_dot_product_attention"), ("model/attention.py", "MultiHeadAttention")
+        ("model/parts/attention.py", "scaled_dot_product_attention"), ("model/parts/attention.py", "MultiHeadAttention")
     )

@@ -344,5 +344,5 @@ def predict(page: Page) -> Statements:
 
 def code(page: Page) -> Statements:
     yield from code_part(
-        ("model/layers.py", "EncoderLayer.forward"), ("model/attention.py", "MultiHeadAttention.forward")
+        ("model/parts/layers.py", "EncoderLayer.forward"), ("model/parts/attention.py", "MultiHeadAttention.forward")
     )

@@ -225,5 +225,5 @@ def code(page: Page) -> Statements:
         ("model/families/encoder_only.py", "EncoderOnly"),
         ("model/families/decoder_only.py", "DecoderOnly"),
         ("model/families/encoder_decoder.py", "EncoderDecoder"),
-        ("experiments/three_kinds.py", "may_see"),
+        ("experiments/family/three_kinds.py", "may_see"),
     )

@@ -419,8 +419,8 @@ def predict(page: Page) -> Statements:
 
 def code(page: Page) -> Statements:
     yield from code_part(
-        ("model/tokenizer.py", "Tokenizer.encode"),
-        ("model/tokenizer.py", "Tokenizer.tokens"),
-        ("model/tokenizer.py", "normalise"),
-        ("model/bpe_replay.py", "Merges"),
+        ("model/text/tokenizer.py", "Tokenizer.encode"),
+        ("model/text/tokenizer.py", "Tokenizer.tokens"),
+        ("model/text/tokenizer.py", "normalise"),
+        ("model/text/bpe_replay.py", "Merges"),
     )

@@ -171,8 +171,8 @@ def predict(page: Page) -> Statements:
 def code(page: Page) -> Statements:
     names = "new_texts", "measured", "Watch"
     yield from code_part(
-        ("training/loop.py", "training_steps"),
-        ("training/loss.py", "batch_loss"),
-        ("training/schedule.py", "learning_rate_factor"),
-        *(("training/toy.py", name) for name in names),
+        ("training/loop/updates.py", "training_steps"),
+        ("training/loop/loss.py", "batch_loss"),
+        ("training/loop/schedule.py", "learning_rate_factor"),
+        *(("training/live/toy.py", name) for name in names),
     )

@@ -263,7 +263,7 @@ def predict(page: Page) -> Statements:
 
 def code(page: Page) -> Statements:
     yield from code_part(
-        *(("model/residual.py", name) for name in ("PreNorm", "PostNorm", "SandwichNorm", "DeepNorm")),
-        ("experiments/norm_comparison.py", "per_word_rms"),
-        *(("experiments/norm_places.py", name) for name in ("Stack", "place_run")),
+        *(("model/parts/residual.py", name) for name in ("PreNorm", "PostNorm", "SandwichNorm", "DeepNorm")),
+        ("experiments/blocks/norm_comparison.py", "per_word_rms"),
+        *(("experiments/blocks/norm_places.py", name) for name in ("Stack", "place_run")),
     )

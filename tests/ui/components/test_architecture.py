@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from figures.thumbnails import HIDDEN, bar_thumbnail, peak_thumbnail, value_thumbnail, weight_thumbnail
-from model.loaded import load_model
-from model.tokenizer import Token
+from model.files.loaded_model import load_model
+from model.text.tokenizer import Token
 from model.trace import Trace
 from tests.course import LESSONS
 from ui.components.architecture import architecture_data, block_ids

@@ -10,22 +10,22 @@ import pytest
 import torch
 from torch import nn
 
-from model.about import About
-from model.attention import MultiHeadAttention
+from model.anatomy.describe import anatomy_of
 from model.config import ModelConfig
-from model.decoding import Greedy
-from model.describe import anatomy_of
-from model.device import Device
-from model.embedding import TokenEmbedding
+from model.decoding.strategies import Greedy
 from model.families.encoder_decoder import EncoderDecoder
-from model.feed_forward import FeedForward
-from model.layers import DecoderLayer, EncoderLayer
-from model.loaded import LoadedModel, load_model
-from model.norms import LayerNorm, RMSNorm
-from model.positions import Positions, Rotary, Sinusoidal
-from model.residual import PostNorm, PreNorm, SandwichNorm
-from model.stacks import Decoder, Encoder
-from model.tokenizer import PAD_ID, Tokenizer
+from model.files.device import Device
+from model.files.loaded_model import LoadedModel, load_model
+from model.files.model_card import About
+from model.parts.attention import MultiHeadAttention
+from model.parts.embedding import TokenEmbedding
+from model.parts.feed_forward import FeedForward
+from model.parts.layers import DecoderLayer, EncoderLayer
+from model.parts.norms import LayerNorm, RMSNorm
+from model.parts.positions import Positions, Rotary, Sinusoidal
+from model.parts.residual import PostNorm, PreNorm, SandwichNorm
+from model.parts.stacks import Decoder, Encoder
+from model.text.tokenizer import PAD_ID, Tokenizer
 from model.trace import Trace, trace
 from tests.house.toy import toy
 from tests.small import SENTENCES

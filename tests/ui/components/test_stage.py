@@ -11,10 +11,10 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from model.anatomy import Anatomy
-from model.decoding import Greedy
-from model.loaded import LoadedModel
-from model.tokenizer import CLS_ID, MASK_ID, SEP_ID
+from model.anatomy.structure import Anatomy
+from model.decoding.strategies import Greedy
+from model.files.loaded_model import LoadedModel
+from model.text.tokenizer import CLS_ID, MASK_ID, SEP_ID
 from model.trace import Trace, read, trace
 from tests.family import small
 from tests.house.toy import toy

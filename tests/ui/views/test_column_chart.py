@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.payloads import PAYLOADS
-from ui.views import column_chart as module
-from ui.views.column_chart import LABEL_LENGTH, Series, column_chart, ticks
+from ui.views.charts import column_chart as module
+from ui.views.charts.column_chart import LABEL_LENGTH, Series, column_chart, ticks
 
 MARK = re.compile(r'<i class="(bar|line) s(\d)" style="--n:(\d);--from:([\d.]+);--to:([\d.]+)(?:;--at:([\d.]+))?"></i>')
 

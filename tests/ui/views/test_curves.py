@@ -5,7 +5,7 @@ import pytest
 import streamlit as st
 
 from tests.oracle.reader import read_curves
-from ui.views.curves import Axis, Line, curves
+from ui.views.charts.curves import Axis, Line, curves
 
 
 @pytest.fixture

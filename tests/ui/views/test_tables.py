@@ -3,7 +3,7 @@
 import pytest
 
 from tests.payloads import PAYLOADS
-from ui.views import tables
+from ui.views.charts import tables
 
 
 def drawn(monkeypatch: pytest.MonkeyPatch, cell: str) -> str:

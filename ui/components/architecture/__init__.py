@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from model.loaded import LoadedModel
-from model.tokenizer import Token
+from model.files.loaded_model import LoadedModel
+from model.text.tokenizer import Token
 from model.trace import Trace
 from ui.components.architecture.pictures import numbers_of
 from ui.components.architecture.plan import Block, Column, plan_of

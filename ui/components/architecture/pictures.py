@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from figures.thumbnails import Thumbnail, bar_thumbnail, peak_thumbnail, value_thumbnail, weight_thumbnail
-from model.loaded import Array
+from model.files.loaded_model import Array
 from model.trace import Trace
 from ui.components.architecture.plan import Block, Plan
 from ui.components.shared.wire import as_text

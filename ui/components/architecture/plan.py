@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from model.about import About
-from model.anatomy import Anatomy, Stack, SubLayer
+from model.anatomy.structure import Anatomy, Stack, SubLayer
+from model.files.model_card import About
 from ui.components.architecture.words import SUBLAYERS, WORDS, Words
 
 Picture = Literal["", "values", "weights", "peaks", "bars"]

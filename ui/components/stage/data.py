@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from figures.statistics import softmax
-from model.loaded import Array
+from model.files.loaded_model import Array
 from model.trace import Trace
 from ui.components.stage.near import Near, View, near_of
 from ui.components.stage.parts import Panel, Part, panels_of, tensor_names

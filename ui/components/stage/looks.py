@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from model.anatomy import Attention, SubLayer
-from model.tokenizer import Token
+from model.anatomy.structure import Attention, SubLayer
+from model.text.tokenizer import Token
 from model.trace import Trace
 from ui.components.stage.parts import Part
 from ui.text import piece

@@ -6,9 +6,9 @@ from typing import Literal
 
 import numpy as np
 
-from model.anatomy import SubLayer
-from model.loaded import Array
-from model.tokenizer import Token
+from model.anatomy.structure import SubLayer
+from model.files.loaded_model import Array
+from model.text.tokenizer import Token
 from model.trace import Trace
 from ui.components.stage.looks import (
     Look,

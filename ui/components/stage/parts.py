@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from model.about import About
-from model.anatomy import Anatomy, Stack
+from model.anatomy.structure import Anatomy, Stack
+from model.files.model_card import About
 from ui.components.architecture.plan import NORMS, Column, plan_of
 
 Kind = Literal["embedding", "positions", "attention", "feed_forward", "norm", "output"]

@@ -7,7 +7,7 @@ from itertools import groupby
 import numpy as np
 
 from figures.statistics import softmax
-from model.tokenizer import EOS_ID, MASK_ID, SEP_ID
+from model.text.tokenizer import EOS_ID, MASK_ID, SEP_ID
 from model.trace import Trace
 from ui.components.stage.looks import (
     Look,

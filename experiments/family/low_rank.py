@@ -1,0 +1,72 @@
+"""What a low-rank adapter learned: one matrix of it on a sentence, its singular values, and what merging changes."""
+
+from dataclasses import replace
+from types import MappingProxyType
+
+import numpy as np
+import torch
+
+from model.adapting.lora import LowRank, with_merged
+from model.anatomy.structure import Made
+from model.files.loaded_model import Array, LoadedModel
+from model.tap import Recorder
+from model.trace import Trace, trace
+
+X, DOWN, UP, FROZEN, SUM = "x", "down", "up", "frozen", "sum"
+
+
+def low_rank(adapted: LoadedModel, path: str) -> LowRank:
+    """The low-rank layer at a path like "encoder.layers.0.self_attn.w_q"."""
+    layer = adapted.model.get_submodule(path)
+    assert isinstance(layer, LowRank)
+    return layer
+
+
+def with_steps(read: Trace, path: str) -> Trace:
+    """A sentence as an adapted model read it, with nothing but one low-rank layer: what goes in and every step.
+
+    Its tensors are X (T,k), DOWN (T,r), UP, FROZEN and SUM (T,d).
+    """
+    made = read.model.anatomy.tensors
+    attention, _, matrix = path.rpartition(".")
+    into = made[f"{attention}.{matrix.removeprefix('w_')}"].reads[0]
+    rows, layer, recorder = made[into].axes[0], low_rank(read.model, path), Recorder()
+    x = read.tensors[into]
+    with torch.inference_mode():
+        layer(torch.tensor(x, device=read.model.device.torch), recorder)
+    steps = {
+        DOWN: Made("linear", (X,), (f"{path}.down.weight",), (rows, "rank")),
+        UP: Made("linear", (DOWN,), (f"{path}.up.weight",), (rows, "d_model")),
+        FROZEN: Made("linear", (X,), (f"{path}.frozen.weight",), (rows, "d_model")),
+        SUM: Made("add_low_rank", (FROZEN, UP), (), (rows, "d_model"), (layer.scale,)),
+    }
+    tensors = {X: x} | {name: value.cpu().numpy() for name, value in recorder.tensors.items()}
+    anatomy = replace(read.model.anatomy, tensors=steps)
+    return replace(read, model=replace(read.model, anatomy=anatomy), tensors=MappingProxyType(tensors))
+
+
+@torch.no_grad()
+def singular_values(adapted: LoadedModel, path: str) -> Array:
+    """Those of what was added to a matrix, (α/r)·BA, the largest first; computed in float64."""
+    layer = low_rank(adapted, path)
+    up, down = layer.up.weight.cpu().double(), layer.down.weight.cpu().double()
+    values: Array = torch.linalg.svdvals(layer.scale * up @ down).float().numpy()
+    return values
+
+
+def rank_of(values: Array) -> int:
+    """How many singular values are not 0: larger than what rounding leaves of the largest."""
+    return int((values > 1e-6 * values.max(initial=0)).sum()) if values.max(initial=0) > 0 else 0
+
+
+def merged(adapted: LoadedModel) -> LoadedModel:
+    """The model with what was learned added to its matrices: it is built like the one that was not adapted."""
+    return replace(adapted, name=f"{adapted.name} and merged", model=with_merged(adapted.model))
+
+
+def merging_changes(read: Trace) -> tuple[str, float]:
+    """What the merged model writes, and the largest difference of a logit for what the adapted one wrote."""
+    plain = merged(read.model)
+    logits = trace(plain, read.text, read.translation).tensors["logits"]
+    same = trace(read.model, read.text, read.translation).tensors["logits"]
+    return trace(plain, read.text).translation, float(np.abs(logits - same).max())

@@ -1,0 +1,127 @@
+"""The small translators that were trained alike, compared: what was measured of each, and what is chance.
+
+`training.publish.siblings` writes the figures. A sibling that does not come with the app has no row.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from model.files import checkpoint
+from model.files.loaded_model import MODELS, sibling_names
+
+METRICS, SPEED = "metrics.json", "speed.json"
+PLAIN = "plain"  # how the names of those begin that differ in their random numbers alone
+
+# In which part one differs, by what its name says.
+DIFFERS = {
+    "positions-learned": "a learned vector for each position",
+    "positions-relative": "relative positions, as in T5",
+    "positions-rotary": "rotary positions",
+    "positions-alibi": "ALiBi in place of positions",
+    "positions-none": "no positions",
+    "norm-place-pre": "a norm before each sub-layer",
+    "norm-place-sandwich": "a norm before and after each sub-layer",
+    "norm-place-deep": "DeepNorm",
+    "norm-rms": "RMSNorm",
+    "activation-gelu": "GELU",
+    "activation-gelu-tanh": "GELU, approximated with tanh",
+    "activation-silu": "Swish (SiLU)",
+    "activation-swiglu": "SwiGLU",
+    "activation-geglu": "GEGLU",
+    "plain-1": "the parts of 2017, first seed",
+    "plain-2": "the parts of 2017, second seed",
+    "plain-3": "the parts of 2017, third seed",
+}
+
+
+@dataclass(frozen=True)
+class Sibling:
+    """What was measured of one of them.
+
+    loss: on the validation pairs, in nats a token
+    bleu, chrf: of its greedy translations of `sentences` test sentences
+    longer: loss at positions of texts that are longer than any in training, by span like "65–96"; None where it has no
+            positions so far; speed: tokens written a second, over those of the first plain one; None if not measured
+    """
+
+    name: str
+    loss: float
+    bleu: float
+    chrf: float
+    sentences: int
+    parameters: int
+    longer: Mapping[str, float | None]
+    speed: float | None
+
+    @property
+    def is_plain(self) -> bool:
+        return self.name.startswith(PLAIN)
+
+
+def load_siblings(root: Path = MODELS) -> tuple[Sibling, ...]:
+    """All that come with the app and have figures, by name.
+
+    Raises: CheckpointError, naming the file and the repair
+    """
+    speeds = _read(root / SPEED).get("ratios", {}) if (root / SPEED).exists() else {}
+    names = [name for name in sibling_names(root) if (root / name / METRICS).exists()]
+    return tuple(_sibling(name, root / name / METRICS, speeds.get(name)) for name in names)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(data, dict):
+            raise ValueError(f"expected names with values, got {str(data)[:40]}")
+    except (OSError, ValueError) as error:
+        raise checkpoint.broken(path, error) from error
+    return data
+
+
+def _sibling(name: str, path: Path, speed: float | None) -> Sibling:
+    data = _read(path)
+    try:
+        test, longer = data["test"]["greedy"], data["longer"]["loss"].items()
+        return Sibling(
+            name,
+            loss=float(data["training"]["validation_loss"]),
+            bleu=float(test["bleu"]),
+            chrf=float(test["chrf"]),
+            sentences=int(test["sentences"]),
+            parameters=int(data["parameters"]),
+            longer={span: None if loss is None else float(loss) for span, loss in longer},
+            speed=None if speed is None else float(speed),
+        )
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise checkpoint.broken(path, error) from error
+
+
+def of_part(siblings: Sequence[Sibling], part: str) -> tuple[Sibling, ...]:
+    """Those that differ in a part, as their names begin ("" for all), and the plain ones; the lowest loss first."""
+    shown = (one for one in siblings if one.name.startswith(part) or one.is_plain)
+    return tuple(sorted(shown, key=lambda one: (one.loss, one.name)))
+
+
+@dataclass(frozen=True)
+class Noise:
+    """What chance does to a measurement: that of the plain siblings, which differ in their random numbers alone.
+
+    mean: of theirs; spread: the largest of theirs minus the smallest
+    """
+
+    mean: float
+    spread: float
+
+    def explains(self, value: float) -> bool:
+        """Whether a value is no further from the mean of the plain ones than they are from one another."""
+        return abs(value - self.mean) <= self.spread
+
+
+def noise(plain: Sequence[float]) -> Noise | None:
+    """Of what was measured of the plain siblings; None of fewer than two, which say nothing about chance."""
+    if len(plain) < 2:
+        return None
+    return Noise(sum(plain) / len(plain), max(plain) - min(plain))

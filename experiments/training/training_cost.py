@@ -1,0 +1,92 @@
+"""What a training cost: the multiplications and additions of its matrix products, counted from the shapes."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from experiments.training.siblings import METRICS, load_siblings
+from model.build import NETWORKS
+from model.config import ModelConfig
+from model.files import checkpoint
+from model.files.loaded_model import MODELS, TRANSLATOR
+
+# A product of matrices multiplies and adds; a training runs it forwards, and twice as much backwards, once for what the
+# product read and once for its weights.
+FLOPS_A_MULTIPLICATION = 2 * 3
+
+
+@dataclass(frozen=True)
+class BatchSizes:
+    """How large the batches of a training were, padding included: sums over all its rows.
+
+    source, target:  positions of the encoder, of the decoder
+    source_pairs:    S² of each row with S source positions; target_pairs: T²; cross_pairs: S · T
+    """
+
+    source: int
+    target: int
+    source_pairs: int
+    target_pairs: int
+    cross_pairs: int
+
+
+def training_flops(config: ModelConfig, sizes: BatchSizes) -> int:
+    """FLOPs of the matrix products of an encoder-decoder's training, forwards and backwards.
+
+    Looking up embeddings, norms, softmax and the update of the weights are left out; all together they are far less.
+    """
+    d, square = config.d_model, config.d_model**2
+    network = feed_forward_weights(config)
+    encoder = sizes.source * (4 * square + network) + 2 * d * sizes.source_pairs
+    decoder = (
+        sizes.target * (4 * square + network) + 2 * d * sizes.target_pairs  # its own sub-layers
+        + (2 * sizes.target + 2 * sizes.source) * square + 2 * d * sizes.cross_pairs  # W^Q and W^O; W^K and W^V
+    )  # fmt: skip
+    output = sizes.target * d * config.vocab_size
+    return FLOPS_A_MULTIPLICATION * (config.n_layers * (encoder + decoder) + output)
+
+
+def feed_forward_weights(config: ModelConfig) -> int:
+    """Weights in the matrices of one feed-forward network: two matrices, or three if it has a gate."""
+    network = NETWORKS[config.activation](config.d_model, config.d_ff)
+    return sum(weights.numel() for weights in network.parameters() if weights.ndim == 2)
+
+
+def load_batch_sizes(name: str, root: Path = MODELS) -> BatchSizes | None:
+    """Those of a model that comes with the app, as `training.measure.batch_sizes` counted them; None if it did not.
+
+    Raises: CheckpointError, naming the file and the repair
+    """
+    path = root / name / METRICS
+    try:
+        counted = json.loads(path.read_text(encoding="utf-8"))["training"].get("batches")
+        return None if counted is None else BatchSizes(**{key: int(value) for key, value in counted.items()})
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise checkpoint.broken(path, error) from error
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A translator that comes with the app: how good it is, by how it was scored, and what its training cost."""
+
+    name: str
+    bleu: float
+    flops: int
+
+
+def trained_translators(root: Path = MODELS) -> tuple[Trained, ...]:
+    """The translator (beam 4) and its siblings (greedy), those whose batches were counted.
+
+    Raises: CheckpointError, naming the file and the repair
+    """
+    path = root / TRANSLATOR / METRICS
+    try:
+        bleu = float(json.loads(path.read_text(encoding="utf-8"))["test"]["beam 4"]["bleu"])
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise checkpoint.broken(path, error) from error
+    scored = [(TRANSLATOR, bleu), *((one.name, one.bleu) for one in load_siblings(root))]
+    return tuple(
+        Trained(name, bleu, training_flops(checkpoint.load_config(root / name), sizes))
+        for name, bleu in scored
+        if (sizes := load_batch_sizes(name, root))
+    )

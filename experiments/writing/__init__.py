@@ -1,0 +1,1 @@
+"""Experiments of the lessons on writing a translation."""

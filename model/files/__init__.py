@@ -1,0 +1,1 @@
+"""Models as files: weights, configuration, card, and all that belongs to a loaded one."""

@@ -1,0 +1,1 @@
+"""What blocks are made of: each variant a small module, its description beside it."""

@@ -1,0 +1,1 @@
+"""Trainings that a learner starts in the page."""

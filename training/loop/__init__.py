@@ -1,0 +1,1 @@
+"""The training loop and what goes into it: data, objective, schedule, state on disk."""

@@ -1,0 +1,85 @@
+"""Four small tasks, one of each kind, as examples for a model.
+
+Their folder has files like sentiment.train.tsv, sentiment.val.tsv and sentiment.test.tsv: sentiment (a sentence),
+paraphrase (a pair), qa_babi (a span) and pos (a tag for each word).
+"""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from model.files.checkpoint import PROJECT
+from model.text.tokenizer import Tokenizer
+from training.loop.finetune_loop import SPAN, Example, span_example, tags_example, text_example
+
+# The figures of `training.compare_pretraining`, for the lesson
+KEPT = PROJECT / "assets" / "labelled" / "four_tasks.json"
+MAX_LEN = 64  # pieces of a text, marks included
+
+Rows = Iterator[Sequence[str]]
+
+
+def rows_of(path: Path) -> Rows:
+    """The rows of a TSV file, without its head."""
+    _, *lines = path.read_text(encoding="utf-8").splitlines()
+    return (line.split("\t") for line in lines)
+
+
+def sentiment(folder: Path, part: str, tokenizer: Tokenizer) -> Iterator[Example]:
+    for label, text in rows_of(folder / f"sentiment.{part}.tsv"):
+        yield text_example(tokenizer, text, int(label == "pos"), MAX_LEN)
+
+
+def paraphrase(folder: Path, part: str, tokenizer: Tokenizer) -> Iterator[Example]:
+    for label, first, second in rows_of(folder / f"paraphrase.{part}.tsv"):
+        yield text_example(tokenizer, first, int(label), MAX_LEN, second)
+
+
+def babi(folder: Path, part: str, tokenizer: Tokenizer) -> Iterator[Example]:
+    """The first question on each short story; what is longer than MAX_LEN is left out."""
+    for line in (folder / f"qa_babi.{part}.jsonl").read_text(encoding="utf-8").splitlines():
+        told = json.loads(line)
+        n, question, answer, start, _ = told["qa"][0]
+        one = span_example(tokenizer, question, " ".join(told["story"][:n]), answer, start, MAX_LEN)
+        if one is not None:
+            yield one
+
+
+TAGS = (
+    "ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X"  # of Universal Dependencies
+).split()
+
+
+def pos(folder: Path, part: str, tokenizer: Tokenizer) -> Iterator[Example]:
+    for words, tags in rows_of(folder / f"pos.{part}.tsv"):
+        yield tags_example(tokenizer, words.split(), [TAGS.index(tag) for tag in tags.split()], MAX_LEN)
+
+
+@dataclass(frozen=True)
+class Task:
+    """kind: of `training.loop.finetune_loop.KINDS`; read: its examples, of a part of its data: train, val or test"""
+
+    kind: str
+    n_classes: int
+    read: Callable[[Path, str, Tokenizer], Iterator[Example]]
+
+    @property
+    def head(self) -> str:
+        """Of `model.adapting.fine_tuned.HEADS`."""
+        return "tokens" if self.kind in ("span", "tags") else "text"
+
+
+TASKS = {
+    "sentiment": Task("sentence", 2, sentiment),
+    "paraphrase": Task("pair", 2, paraphrase),
+    "qa_babi": Task("span", SPAN, babi),
+    "pos": Task("tags", len(TAGS), pos),
+}
+
+
+def spread(examples: Iterator[Example], most: int) -> list[Example]:
+    """So many of the examples, from all parts of the file; all of them if there are fewer."""
+    every = list(examples)
+    n = min(most, len(every))
+    return [every[i * len(every) // n] for i in range(n)]

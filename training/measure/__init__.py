@@ -1,0 +1,1 @@
+"""What is measured of a trained model, by commands."""

@@ -1,0 +1,226 @@
+"""Measure the family: `python -m training.measure.family FOLDER --train FILE… --test FILE… [--only NAME…]`.
+
+FOLDER is that of `training.family`. For each model it prints JSON: bits per byte of gpt-mini and of the LSTM, beside
+those of a 5-gram model that counted the training text; how often bert-mini guesses a masked token, beside the most
+frequent token behind its left neighbour, and how often it tells whether a text follows another; the squared error of
+in-context regression beside that of ridge, least squares, neighbours and zero.
+"""
+
+import argparse
+import json
+import random
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from model.files import checkpoint
+from model.files.load_special_models import IN_CONTEXT, LSTM, load_in_context, load_lstm
+from model.text.tokenizer import EOS_ID, PAD_ID, Tokenizer
+from training.family import RECIPES
+from training.loop.corpus import Document, Ids, read_corpus
+from training.loop.in_context import Regression, least_squares, nearest_neighbours, zero
+from training.loop.text_rows import (
+    IS_NEXT,
+    NO_PAIR,
+    Masking,
+    collate_read,
+    collate_written,
+    framed,
+    masked,
+    read_rows,
+    written_rows,
+)
+from training.measure.kneser_ney import KneserNey, behind, stream_of
+
+ORDER, BATCH = 5, 16
+N_PROMPTS = 4000
+EXAMPLES = range(1, 41)
+
+
+def load_network(folder: Path) -> nn.Module:
+    """A trained model of the family, by the name of its folder. Raises: checkpoint.CheckpointError, naming the file"""
+    if folder.name == LSTM:
+        return load_lstm(folder)
+    if folder.name == IN_CONTEXT:
+        return load_in_context(folder)[0]
+    return checkpoint.load(folder, vocabulary=folder.parent)[0]
+
+
+class Texts:
+    """What the language models are measured on, and what counting makes of the training text.
+
+    Raises: ValueError, naming the file, if it holds no text
+    """
+
+    def __init__(self, tokenizer: Tokenizer, train: Sequence[Path], test: Sequence[Path]) -> None:
+        self.vocab_size = tokenizer.vocab_size
+        self.names = ", ".join(path.name for path in test)
+        self.test = read_corpus(test, tokenizer)
+        self._tokenizer, self._train_files = tokenizer, train
+
+    @cached_property
+    def train(self) -> list[Document]:
+        return read_corpus(self._train_files, self._tokenizer)
+
+    @cached_property
+    def five_gram(self) -> float:
+        """Bits per byte of the 5-gram model."""
+        counted = KneserNey(stream_of(self.train, ORDER), self.vocab_size, ORDER)
+        return bits_per_byte(float(-np.log2(counted.probabilities(stream_of(self.test, ORDER))).sum()), self.test)
+
+    @cached_property
+    def after(self) -> Ids:
+        """The token that most often stands behind each token."""
+        return most_frequent_next(self.train, self.vocab_size)
+
+
+def measure(folder: Path, texts: Texts | None) -> dict[str, Any]:
+    """The figures of one model of the family, by the name of its folder. texts: in-context needs none
+
+    Raises: checkpoint.CheckpointError, naming the file
+    """
+    if folder.name == IN_CONTEXT:
+        model, config = load_in_context(folder)
+        return regression_errors(model, Regression(config.d_in, config.n_pairs))
+    assert texts is not None
+    network, sizes = load_network(folder), json.loads((folder / checkpoint.CONFIG).read_text())
+    if sizes.get("family") == "encoder_only":
+        accuracy = masked_accuracy(network, texts.test, sizes["max_len"], texts.after, texts.vocab_size)
+        return {"data": texts.names, **accuracy, **next_sentence_accuracy(network, texts.test, sizes["max_len"])}
+    own = bits_per_byte(bits(network, texts.test, sizes["max_len"]), texts.test)
+    return {"data": texts.names, "bits_per_byte": own, "five_gram": texts.five_gram}
+
+
+def windows(document: Document, width: int) -> Iterator[tuple[Ids, int]]:
+    """Stretches of a text, each half a width further, and where in them the tokens begin that no other has scored."""
+    ids, half = np.append(document.ids, np.uint16(EOS_ID)), width // 2
+    yield ids[:width], 0
+    for start in range(half, len(ids) - half, half):
+        yield ids[start : start + width], half
+
+
+@torch.inference_mode()
+def bits(model: nn.Module, documents: Sequence[Document], width: int) -> float:
+    """−log₂ P of all documents, each with its end. A token is guessed from at least half a width before it, if the
+    document has so many.
+    """
+    pieces = sorted((piece for one in documents for piece in windows(one, width)), key=lambda piece: len(piece[0]))
+    total = 0.0
+    for start in range(0, len(pieces), BATCH):
+        rows = pieces[start : start + BATCH]
+        batch = collate_written([ids for ids, _ in rows])
+        labels = batch["labels"]
+        scored = (torch.arange(labels.size(1)) >= torch.tensor([[first] for _, first in rows])) & (labels != PAD_ID)
+        log_probabilities = model(batch["tgt_ids"]).log_softmax(-1).gather(-1, labels[..., None])[..., 0]
+        total -= float(log_probabilities[scored].double().sum())
+    return total / float(np.log(2))
+
+
+def bits_per_byte(total: float, documents: Sequence[Document]) -> float:
+    return round(total / sum(document.n_bytes for document in documents), 4)
+
+
+def most_frequent_next(documents: Sequence[Document], vocab_size: int) -> Ids:
+    """The token that most often stands behind each token; behind one never seen, the most frequent of all."""
+    stream = stream_of(documents, 2)
+    pairs, counts = np.unique(behind(stream)[1:] * vocab_size + stream[1:], return_counts=True)
+    best = np.full(vocab_size, np.bincount(stream[stream > EOS_ID]).argmax(), dtype=np.uint16)
+    order = np.argsort(counts, kind="stable")  # the most frequent pair of a token comes last and stays
+    best[pairs[order] // vocab_size] = pairs[order] % vocab_size
+    return best
+
+
+@torch.inference_mode()
+def masked_accuracy(
+    model: nn.Module, documents: Sequence[Document], width: int, after: Ids, vocab_size: int
+) -> dict[str, float]:
+    """How often a masked token is guessed, in texts of which 15% are masked, by the model and by its left neighbour."""
+    texts = [row[row != EOS_ID] for row in written_rows(documents, width - 2, random.Random(0))]
+    framed_texts = [framed(text) for text in texts if len(text)]
+    rows = masked(framed_texts, vocab_size, np.random.default_rng(0), Masking(masked=1.0, random=0.0))
+    right = by_neighbour = n = 0
+    for start in range(0, len(rows), BATCH):
+        batch = collate_read(rows[start : start + BATCH])
+        asked = batch["labels"] != PAD_ID
+        guesses = model(batch["src_ids"], batch["segment_ids"], asked)[0].argmax(-1)
+        right += int((guesses == batch["labels"][asked]).sum())
+        n += int(asked.sum())
+    for text, (_, _, labels, _) in zip(framed_texts, rows, strict=True):
+        left, at = text.ids, np.flatnonzero(labels)
+        by_neighbour += int((after[left[at - 1]] == labels[at]).sum())
+    return {"accuracy": round(right / n, 4), "left_neighbour": round(by_neighbour / n, 4), "masked_tokens": n}
+
+
+@torch.inference_mode()
+def next_sentence_accuracy(model: nn.Module, documents: Sequence[Document], width: int) -> dict[str, float]:
+    """How often the model tells whether the second of two texts follows the first, nothing masked; and how often one
+    would be right that always gives the more frequent answer.
+    """
+    pairs = [row for row in read_rows(documents, width, random.Random(0)) if row.label != NO_PAIR]
+    right = follows = 0
+    in_order = sorted(pairs, key=lambda row: len(row.ids))
+    for start in range(0, len(pairs), BATCH):
+        rows = in_order[start : start + BATCH]
+        batch = collate_read([(row.ids, row.segment_ids, row.ids, row.label) for row in rows])
+        answers = batch["pair_labels"] - IS_NEXT
+        none = torch.zeros_like(batch["src_ids"], dtype=torch.bool)  # no token is to be guessed
+        scores = model(batch["src_ids"], batch["segment_ids"], none)[1][:, 0]
+        right += int((scores.argmax(-1) == answers).sum())
+        follows += int((answers == 0).sum())
+    n = len(pairs)
+    most_frequent = max(follows, n - follows)
+    return {"next_sentence": round(right / n, 4), "always_the_same": round(most_frequent / n, 4), "pairs": n}
+
+
+@torch.inference_mode()
+def regression_errors(model: nn.Module, regression: Regression) -> dict[str, dict[int, float]]:
+    """Mean squared error of a guess by the number of examples before it, for each way to guess."""
+    drawn = regression.prompts(N_PROMPTS, torch.Generator().manual_seed(7))
+    x, y = (drawn[name].double().numpy() for name in "xy")
+    guesses = torch.cat([model(*some) for some in zip(drawn["x"].split(500), drawn["y"].split(500), strict=True)])
+    errors: dict[str, dict[int, float]] = {IN_CONTEXT: {}}
+    others: dict[str, Callable[..., Any]] = {
+        "ridge": regression.ridge,
+        "least squares": least_squares,
+        "3 nearest neighbours": nearest_neighbours,
+        "zero": zero,
+    }
+    for n in EXAMPLES:
+        errors[IN_CONTEXT][n] = mean_square(guesses[:, n].double() - drawn["y"][:, n].double())
+        for name, guess in others.items():
+            error = guess(x[:, :n], y[:, :n], x[:, n]) - y[:, n]
+            errors.setdefault(name, {})[n] = mean_square(torch.from_numpy(error))
+    return errors
+
+
+def mean_square(error: Tensor) -> float:
+    return round(float((error**2).mean()), 4)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m training.measure.family", description=__doc__)
+    parser.add_argument("folder", type=Path, help="the folder given to training.family as --out")
+    parser.add_argument("--train", nargs="+", type=Path, default=[], help="what was learned from, for counting")
+    parser.add_argument("--test", nargs="+", type=Path, default=[], help="files kept apart")
+    parser.add_argument("--only", nargs="+", choices=RECIPES, default=[*RECIPES], metavar="NAME")
+    arguments = parser.parse_args()
+    try:
+        texts = None
+        if {*arguments.only} != {IN_CONTEXT}:
+            texts = Texts(checkpoint.load_tokenizer(arguments.folder), arguments.train, arguments.test)
+        for name in arguments.only:
+            print(json.dumps({name: measure(arguments.folder / name, texts)}, indent=2), flush=True)
+    except (checkpoint.CheckpointError, ValueError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

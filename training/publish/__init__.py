@@ -1,0 +1,1 @@
+"""Trained models, measured and put into the app."""

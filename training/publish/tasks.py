@@ -1,0 +1,102 @@
+"""Fine-tune the small BERT for four tasks and put that into the app: `python -m training.publish.tasks TASKS`.
+
+TASKS is the folder of `training.loop.tasks`. Of each task the head and the last layers learn; these alone are kept, in
+assets/models/tasks, and the app joins them to the small BERT. All four together take less room than two whole models.
+Printed and kept is the share of right answers on test, of the rounded weights, as the app runs them.
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from model.adapting.fine_tuned import FineTunedReader
+from model.families.encoder_only import EncoderOnly
+from model.files.checkpoint import CheckpointError
+from model.files.loaded_model import UnknownModelError, load_model
+from model.parts.task_heads import TASK_HEADS, file_of, learning_in, load_task, save_task
+from training.compare_pretraining import BATCH, PARTS, learn, with_head
+from training.loop.finetune_loop import Accuracy, accuracy, loss_of, train_only
+from training.loop.tasks import TASKS, spread
+from training.publish.translator import CARD, CARDS, METRICS
+
+BERT = "bert-mini"
+N_LAYERS = 2  # that learn, of the last
+EXAMPLES, EPOCHS, RATE = 8000, 2, 5e-4  # the most to learn from; times that each is read
+
+
+def publish(name: str, tasks: Path, folder: Path, examples: int, epochs: int, rate: float) -> dict[str, Any]:
+    """Train and keep what a task changes; returns its figures.
+
+    Raises: OSError, ValueError, UnknownModelError, CheckpointError
+    """
+    task, loaded = TASKS[name], load_model(BERT)
+    network = loaded.model
+    assert isinstance(network, EncoderOnly)
+    train, _, test = (list(task.read(tasks, part, loaded.tokenizer)) for part in PARTS)
+    train = spread(iter(train), examples)
+    model = with_head(network, task)
+    assert isinstance(model, FineTunedReader)
+    n_learning = train_only(model, learning_in(network, task.head, N_LAYERS))
+    steps = max(1, epochs * len(train) // BATCH)
+    learn(model, train, steps, rate, loss_of(task.kind))
+    save_task(file_of(name, folder), model)
+    found = accuracy(load_task(load_network(), file_of(name, folder)), task.kind, test)
+    return {
+        "kind": task.kind,
+        "train": len(train),
+        "epochs": epochs,
+        "learning_rate": rate,
+        "weights": n_learning,
+        "n": found.n,
+        "right": round(found.right, 4),
+    }
+
+
+def load_network() -> EncoderOnly:
+    network = load_model(BERT).model
+    assert isinstance(network, EncoderOnly)
+    return network
+
+
+def card(figures: dict[str, Any], folder: Path) -> str:
+    """The model card: its words with the figures filled in."""
+    told = {
+        name: f"{one['right']:.1%} ± {Accuracy(one['right'], one['n']).standard_error:.1%} of {one['n']:,}"
+        for name, one in figures.items()
+    }
+    megabytes = sum(file.stat().st_size for file in folder.glob("*.safetensors")) / 1e6
+    words = (CARDS / "tasks.md").read_text(encoding="utf-8")
+    return words.format(right=told, figures=figures, n_layers=N_LAYERS, batch=BATCH, megabytes=megabytes)
+
+
+def main(folder: Path = TASK_HEADS) -> int:
+    parser = argparse.ArgumentParser(prog="python -m training.publish.tasks", description=__doc__)
+    parser.add_argument("tasks", type=Path, help="folder of the tasks' files")
+    parser.add_argument("--only", nargs="+", choices=TASKS, default=[*TASKS], metavar="TASK")
+    parser.add_argument("--examples", type=int, default=EXAMPLES, help="to learn from, of each task")
+    parser.add_argument("--epochs", type=int, default=EPOCHS, help="times that each example is read")
+    parser.add_argument("--rate", type=float, default=RATE, help="the highest learning rate")
+    given = parser.parse_args()
+    torch.set_num_threads(1)
+    folder.mkdir(parents=True, exist_ok=True)
+    metrics = folder / METRICS
+    try:
+        figures = json.loads(metrics.read_text()) if metrics.exists() else {}
+        for name in given.only:
+            figures[name] = publish(name, given.tasks, folder, given.examples, given.epochs, given.rate)
+            metrics.write_text(json.dumps(figures, indent=2) + "\n")
+            print(f"{name}: {json.dumps(figures[name])}", flush=True)
+        if {*figures} == {*TASKS}:
+            (folder / CARD).write_text(card(figures, folder), encoding="utf-8")
+    except (OSError, ValueError, UnknownModelError, CheckpointError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
