@@ -15,7 +15,7 @@ from model.parts.attention import MultiHeadAttention
 from model.parts.embedding import SegmentEmbedding, TokenEmbedding, UnscaledEmbedding
 from model.parts.feed_forward import FeedForward, GatedFeedForward
 from model.parts.layers import DecoderLayer, EncoderLayer
-from model.parts.norms import RMSNorm
+from model.parts.norms import LayerNorm, RMSNorm
 from model.parts.positions import Alibi, Learned, Positions, RelativeBias, Rotary, Sinusoidal
 from model.parts.residual import DeepNorm, PostNorm, PreNorm, SandwichNorm, deep_norm_constants, single_stack_constants
 from model.parts.stacks import Decoder, Encoder
@@ -55,7 +55,7 @@ POSITIONS = {
     "none": Scheme(),
 }
 NORMS: dict[str, Callable[[int], nn.Module]] = {
-    "layer": lambda d_model: nn.LayerNorm(d_model, NORM_EPSILON),
+    "layer": lambda d_model: LayerNorm(d_model, NORM_EPSILON),
     "rms": lambda d_model: RMSNorm(d_model, NORM_EPSILON),
 }
 PLACES = {

@@ -49,7 +49,10 @@ class Recorder:
         self.tensors: dict[str, Tensor] = {}
 
     def __call__(self, name: str, value: Tensor) -> Tensor:
-        if name in self.tensors:
+        tensors = self.tensors
+        if name in tensors:
             raise ValueError(f"the tap {name!r} passed twice in one recording")
-        changed = self.tensors[name] = self.change(name, value)
-        return changed
+        if self.change is not no_tap:
+            value = self.change(name, value)
+        tensors[name] = value
+        return value

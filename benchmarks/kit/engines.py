@@ -38,7 +38,7 @@ class Engine(Protocol):
         """One sentence."""
 
     def translate_together(self, sentences: Sequence[str]) -> list[str]:
-        """All sentences in one batch, greedily."""
+        """All sentences at once, greedily, in such batches as suit the program."""
 
     def write(self, src: Ids, n_tokens: int, cached: bool) -> None:
         """Exactly so many tokens of a translation, with a key-value cache or without."""
@@ -56,8 +56,7 @@ class Here:
         return translate(self.loaded, sentence, DECODINGS[search][0])
 
     def translate_together(self, sentences: Sequence[str]) -> list[str]:
-        translated = translate_together(self.loaded, sentences, keep=())
-        return [self.loaded.tokenizer.decode([token.id for token in one.tgt[1:]]) for one in translated]
+        return translate_together(self.loaded, sentences)
 
     @torch.inference_mode()
     def write(self, src: Ids, n_tokens: int, cached: bool) -> None:

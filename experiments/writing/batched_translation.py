@@ -4,11 +4,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
+from torch import Tensor
 
 from model.files.loaded_model import Array, LoadedModel
-from model.tap import Recorder, no_tap
+from model.parts.layers import Memory
+from model.tap import Recorder
 from model.text.tokenizer import EOS_ID, PAD_ID, SOS_ID, Token
 from model.trace import MAX_TOKENS
+
+GROUP = 50  # sentences of alike length, side by side: of more the shorter ones would have more padding
 
 
 @dataclass(frozen=True)
@@ -21,32 +25,69 @@ class Translated:
 
 
 @torch.inference_mode()
-def translate_together(loaded: LoadedModel, sentences: Sequence[str], keep: tuple[str, ...]) -> list[Translated]:
-    """Translate sentences in one batch; of every tapped (B,T,…) value, keep those whose names end so.
+def translate_together(loaded: LoadedModel, sentences: Sequence[str]) -> list[str]:
+    """Greedy translations, as `model.decoding.strategies.Greedy` writes them, of many sentences side by side."""
+    sources = _sources(loaded, sentences)
+    by_length = sorted(range(len(sources)), key=lambda row: len(sources[row]))
+    translations = [""] * len(sources)
+    for start in range(0, len(sources), GROUP):
+        rows = by_length[start : start + GROUP]
+        memory = loaded.model.encode(_padded(loaded, [sources[row] for row in rows]))
+        for row, written in zip(rows, _write(loaded, memory), strict=True):
+            translations[row] = loaded.tokenizer.decode(written)
+    return translations
 
-    Greedy, as `model.decoding.strategies.Greedy`; a sentence that has ended waits for the others.
-    """
-    model, tokenizer, device = loaded.model, loaded.tokenizer, loaded.device.torch
-    sources = [[*tokenizer.encode(sentence)[:MAX_TOKENS], EOS_ID] for sentence in sentences]
-    longest = max(map(len, sources))
-    src_ids = torch.tensor([ids + [PAD_ID] * (longest - len(ids)) for ids in sources], device=device)
-    recorder, cache = Recorder(), model.new_cache()
-    memory = model.encode(src_ids, recorder if keep else no_tap)
-    tgt_ids = torch.full((len(sources), 1), SOS_ID, device=device)
-    while tgt_ids.size(1) <= MAX_TOKENS and not (tgt_ids == EOS_ID).any(1).all():
-        newest = model.decode(tgt_ids, memory, cache)[:, -1].argmax(-1)
-        tgt_ids = torch.cat([tgt_ids, newest[:, None]], dim=1)
-    if keep:
-        model.decode(tgt_ids, memory, tap=recorder)  # once more, to record what every step saw
 
-    found = []
-    for row, (src, ids) in enumerate(zip(sources, tgt_ids.tolist(), strict=True)):
-        tgt = ids[: ids.index(EOS_ID)] if EOS_ID in ids else ids[:-1]
+@torch.inference_mode()
+def record_together(loaded: LoadedModel, sentences: Sequence[str], keep: tuple[str, ...]) -> list[Translated]:
+    """The same in one batch; of every tapped (B,T,…) value, keep those whose names end so."""
+    model, tokenizer, recorder = loaded.model, loaded.tokenizer, Recorder()
+    sources = _sources(loaded, sentences)
+    memory = model.encode(_padded(loaded, sources), recorder)
+    targets = [[SOS_ID, *written[:-1]] for written in _write(loaded, memory)]  # what the decoder reads
+    model.decode(_padded(loaded, targets), memory, tap=recorder)  # once more, to record what every step saw
+    translated = []
+    for row, (src, tgt) in enumerate(zip(sources, targets, strict=True)):
         length = {"encoder": len(src), "decoder": len(tgt)}
         tensors = {
             name: value[row, : length[name.partition(".")[0]]].cpu().numpy()
             for name, value in recorder.tensors.items()
             if name.endswith(keep)
         }
-        found.append(Translated(tokenizer.tokens(src), tokenizer.tokens(tgt), tensors))
-    return found
+        translated.append(Translated(tokenizer.tokens(src), tokenizer.tokens(tgt), tensors))
+    return translated
+
+
+def _sources(loaded: LoadedModel, sentences: Sequence[str]) -> list[list[int]]:
+    """ids of each sentence, at most MAX_TOKENS and `<eos>`."""
+    return [[*loaded.tokenizer.encode(sentence)[:MAX_TOKENS], EOS_ID] for sentence in sentences]
+
+
+def _write(loaded: LoadedModel, memory: Memory) -> list[list[int]]:
+    """ids of a translation of each row of a memory: at most MAX_TOKENS, the last of them `<eos>` if it ends in time.
+
+    A sentence that has ended leaves the batch, so that nothing more is computed for it.
+    """
+    device, cache = loaded.device.torch, loaded.model.new_cache()
+    written: list[list[int]] = [[] for _ in memory.states]
+    writing = list(range(len(written)))  # the rows that are still in the batch
+    for _ in range(MAX_TOKENS):
+        tgt_ids = torch.tensor([[SOS_ID, *written[row]] for row in writing], device=device)
+        newest = loaded.model.decode(tgt_ids, memory, cache)[:, -1].argmax(-1).tolist()
+        for row, id in zip(writing, newest, strict=True):
+            written[row].append(id)
+        going_on = [n for n, id in enumerate(newest) if id != EOS_ID]
+        if not going_on:
+            break
+        if len(going_on) < len(writing):
+            rows = torch.tensor(going_on, device=device)
+            memory = Memory(memory.states[rows], memory.mask[rows])
+            cache.select(rows)
+            writing = [writing[n] for n in going_on]
+    return written
+
+
+def _padded(loaded: LoadedModel, rows: Sequence[list[int]]) -> Tensor:
+    """ids (B,T) of rows of unequal length."""
+    longest = max(map(len, rows))
+    return torch.tensor([ids + [PAD_ID] * (longest - len(ids)) for ids in rows], device=loaded.device.torch)

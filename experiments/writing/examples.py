@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from experiments.writing.batched_translation import Translated, translate_together
+from experiments.writing.batched_translation import Translated, record_together
 from model.files.loaded_model import Array, LoadedModel
 from model.text.tokenizer import Token
 
@@ -17,7 +17,7 @@ def example_sentences(loaded: LoadedModel) -> list[str]:
 def run_examples(loaded: LoadedModel) -> Mapping[str, Translated]:
     """All of them, run in one batch: one by one they would keep the first visitor waiting."""
     sentences = example_sentences(loaded)
-    return dict(zip(sentences, translate_together(loaded, sentences, (".hidden", ".sum")), strict=True))
+    return dict(zip(sentences, record_together(loaded, sentences, (".hidden", ".sum")), strict=True))
 
 
 def example_rows(run: Translated, stack: str) -> tuple[Sequence[Token], Mapping[str, Array]]:

@@ -23,12 +23,17 @@ class NullCache:
 
 
 class FixedCache:
-    """For an attention that reads the memory: its keys and values are computed once and never grow."""
+    """For an attention that reads the memory: its keys and values are computed once and never grow.
+
+    The numbers of a head lie side by side, as a product of many heads needs them: else each step would copy them anew.
+    """
 
     pair: KeysValues | None = None
 
     def keys_values(self, compute: Callable[[], KeysValues]) -> KeysValues:
-        self.pair = self.pair or compute()
+        if self.pair is None:
+            k, v = compute()
+            self.pair = k.contiguous(), v.contiguous()
         return self.pair
 
 
@@ -76,11 +81,14 @@ class KeyValueCache:
         self.length = 0
 
     def select(self, rows: Tensor) -> None:
-        """Keep these batch rows, in this order: beam search drops some hypotheses and doubles others."""
+        """Keep these batch rows (N), in this order: a batch drops the sentences that have ended, beam search drops
+        some hypotheses and doubles others.
+        """
         for layer in self.layers:
             for cache in (layer.self_attn, layer.cross_attn):
                 if cache.pair:
-                    cache.pair = cache.pair[0][rows], cache.pair[1][rows]
+                    k, v = cache.pair
+                    cache.pair = k.index_select(0, rows), v.index_select(0, rows)
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:

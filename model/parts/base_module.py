@@ -17,6 +17,24 @@ class Part(nn.Module):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.forward(*args, **kwargs)
 
+    # torch keeps weights and sub-modules where Python finds them only after it has looked everywhere else: to find a
+    # weight took half as long as to multiply one row with it. So they are attributes like any other as well.
+
+    def register_parameter(self, name: str, param: nn.Parameter | None) -> None:
+        super().register_parameter(name, param)
+        self.__dict__[name] = param
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if isinstance(value, nn.Module):
+            self.__dict__[name] = value
+
+    def __delattr__(self, name: str) -> None:
+        kept_by_torch = name in self._parameters or name in self._modules
+        super().__delattr__(name)
+        if kept_by_torch:
+            del self.__dict__[name]
+
     def _no_hooks(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise TypeError(f"{type(self).__name__} calls no hooks: hand a tap to its forward, see model.tap")
 

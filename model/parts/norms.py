@@ -2,9 +2,22 @@
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from model.anatomy.describe import Scribe, describe
 from model.parts.base_module import Part
+
+
+class LayerNorm(Part, nn.LayerNorm):
+    """γ · (x − μ) / √(σ² + ε) + β: torch's own, in one step, which takes half as long as written out.
+
+    Args:    x (…,d_model)
+    Returns: (…,d_model): with γ = 1 and β = 0 each row has mean 0 and standard deviation 1
+    Source:  Ba et al. 2016, §3, Eq. 4. Differs: ε, so that a row of equal numbers is no division by 0
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps)
 
 
 class RMSNorm(Part):
@@ -30,6 +43,6 @@ def _(module: RMSNorm, scribe: Scribe, x: str) -> str:
     return scribe.made(scribe.writes, "rms_norm", x, weights=("weight",), constants=(module.eps,))
 
 
-@describe.register  # torch's own, in one step, which takes half as long as written out: γ(x − μ)/√(σ² + ε) + β
-def _(module: nn.LayerNorm, scribe: Scribe, x: str) -> str:
+@describe.register
+def _(module: LayerNorm, scribe: Scribe, x: str) -> str:
     return scribe.made(scribe.writes, "layer_norm", x, weights=("weight", "bias"), constants=(module.eps,))

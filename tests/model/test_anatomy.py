@@ -16,7 +16,7 @@ from model.files.load_special_models import loaded_in_context
 from model.parts.attention import MultiHeadAttention
 from model.parts.feed_forward import FeedForward, GatedFeedForward
 from model.parts.layers import EncoderLayer
-from model.parts.norms import RMSNorm
+from model.parts.norms import LayerNorm, RMSNorm
 from model.parts.residual import DescribedSubLayer, PostNorm, PreNorm, SandwichNorm
 from model.tap import Recorder
 from tests.family import FAMILY, small
@@ -174,14 +174,14 @@ def test_each_activation_is_told_apart(activation: nn.Module, operation: str) ->
 
 def layer_normed(residual: nn.Module) -> EncoderLayer:
     attention, network = MultiHeadAttention(42, 3), FeedForward(42, 53)
-    return EncoderLayer(attention, residual, network, PostNorm(nn.LayerNorm(42)))
+    return EncoderLayer(attention, residual, network, PostNorm(LayerNorm(42)))
 
 
 @pytest.mark.parametrize(
     ("residual", "expected"),
     [
         (
-            PostNorm(nn.LayerNorm(42)),
+            PostNorm(LayerNorm(42)),
             {
                 "sum": ("add_residual", ("x", "self_attn.output"), ()),
                 "output": ("layer_norm", ("add_norm_1.sum",), ("norm.weight", "norm.bias")),
@@ -195,7 +195,7 @@ def layer_normed(residual: nn.Module) -> EncoderLayer:
             },
         ),
         (
-            SandwichNorm(nn.LayerNorm(42), RMSNorm(42)),
+            SandwichNorm(LayerNorm(42), RMSNorm(42)),
             {
                 "normed": ("layer_norm", ("x",), ("norm.weight", "norm.bias")),
                 "renormed": ("rms_norm", ("self_attn.output",), ("norm_after.weight",)),
@@ -229,7 +229,7 @@ def test_each_residual_by_hand(residual: nn.Module, expected: dict[str, tuple[st
 def test_the_mask_and_not_the_stacks_name_makes_an_attention_a_decoders(causal: bool) -> None:
     scribe = Scribe("text.layers.0", tokens="src", stack="text")
     mask = scribe.made("mask", "causal_mask" if causal else "pad_mask", axes=("one", "one", "src"))
-    describe(layer_normed(PostNorm(nn.LayerNorm(42))), scribe, "x", mask)
+    describe(layer_normed(PostNorm(LayerNorm(42))), scribe, "x", mask)
     kind = "decoder" if causal else "encoder"
     assert scribe.attentions == {kind: [Attention(kind, 0, "text.layers.0.self_attn", 3, 14, "src", "src", causal)]}
 

@@ -1,5 +1,7 @@
 """A part computes what torch's own module does."""
 
+import copy
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -23,6 +25,24 @@ def test_a_call_is_forward_with_all_that_it_is_given() -> None:
 def test_a_hook_that_would_never_be_called_is_refused(hook: str) -> None:
     with pytest.raises(TypeError, match=r"^Scaled calls no hooks: hand a tap to its forward"):
         getattr(Scaled(), f"register_{hook}")(print)
+
+
+def test_what_is_exchanged_or_taken_away_is_not_found_again() -> None:
+    """A weight and a part are found where torch keeps them and as an attribute: both are always the same object."""
+    part = Scaled()
+    part.inner, part.weight = nn.Linear(2, 3), nn.Parameter(torch.zeros(5))
+    part.register_parameter("bias", None)
+    assert part.bias is None
+    part.inner, part.weight = nn.Linear(3, 2), nn.Parameter(torch.ones(5))
+    for one in (part, copy.deepcopy(part).double(), copy.deepcopy(part)):
+        assert dict(one.named_parameters())["weight"] is one.weight
+        assert dict(one.named_modules())["inner"] is one.inner
+        assert one.weight.sum() == 5
+    part.set_submodule("inner", nn.Linear(7, 2))
+    assert part.inner.in_features == 7
+    del part.inner, part.weight
+    assert not hasattr(part, "inner")
+    assert not hasattr(part, "weight")
 
 
 def test_dropout_is_torchs_in_training_and_nothing_otherwise() -> None:

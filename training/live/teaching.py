@@ -86,8 +86,7 @@ class Teaching:
 
 def translations(loaded: LoadedModel, sentences: Sequence[str]) -> tuple[str, ...]:
     """Greedy translations of several sentences."""
-    written = translate_together(loaded, sentences, keep=())
-    return tuple(loaded.tokenizer.decode([token.id for token in one.tgt]) for one in written)
+    return tuple(translate_together(loaded, sentences))
 
 
 def checked(loaded: LoadedModel, pairs: Sequence[Pair]) -> tuple[Pair, ...]:

@@ -21,7 +21,7 @@ from model.parts.attention import MultiHeadAttention
 from model.parts.embedding import TokenEmbedding
 from model.parts.feed_forward import FeedForward
 from model.parts.layers import DecoderLayer, EncoderLayer
-from model.parts.norms import RMSNorm
+from model.parts.norms import LayerNorm, RMSNorm
 from model.parts.positions import Positions, Rotary, Sinusoidal
 from model.parts.residual import PostNorm, PreNorm, SandwichNorm
 from model.parts.stacks import Decoder, Encoder
@@ -37,15 +37,15 @@ D_MODEL, N_HEADS, D_FF = 24, 3, 29
 
 
 def post() -> nn.Module:
-    return PostNorm(nn.LayerNorm(D_MODEL))
+    return PostNorm(LayerNorm(D_MODEL))
 
 
 def pre() -> nn.Module:
-    return PreNorm(nn.LayerNorm(D_MODEL))
+    return PreNorm(LayerNorm(D_MODEL))
 
 
 def sandwich() -> nn.Module:
-    return SandwichNorm(nn.LayerNorm(D_MODEL), nn.LayerNorm(D_MODEL))
+    return SandwichNorm(LayerNorm(D_MODEL), LayerNorm(D_MODEL))
 
 
 def two_stacks(
