@@ -14,8 +14,6 @@ from contextlib import suppress
 from itertools import cycle
 from uuid import uuid4
 
-from streamlit.proto.BackMsg_pb2 import BackMsg
-
 from benchmarks.classroom import cookies_of
 from benchmarks.kit.report import Figure, percentile, report
 from benchmarks.kit.sentences import sentences
@@ -24,6 +22,7 @@ from benchmarks.kit.visitor import Visitor, visitor
 from benchmarks.kit.wire import Wire, wire
 from benchmarks.load import P95_BAR_SECONDS
 from serving import VISITOR_COOKIE
+from serving.streamlit_private import BackMsg
 
 SOCKETS, LOUD, MESSAGES_A_SECOND = 500, 8, 50
 SECONDS, PAUSE_SECONDS = 30.0, 0.5

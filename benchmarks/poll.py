@@ -14,8 +14,9 @@ from benchmarks.kit.report import Figure, percentile, report
 from benchmarks.kit.serving import serve
 from benchmarks.kit.visitor import Answer, Visitor
 from benchmarks.kit.wire import Wire, wire
-from classroom.classes import join, open_class
+from classroom.classes import open_class
 from classroom.database import Database
+from classroom.members import join
 from classroom.polls import Asked, ask, overview
 from classroom.setting import SETTING
 from classroom.words import new_secret

@@ -10,14 +10,13 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
-from sqlalchemy import Delete, delete, func, or_, select, update
+from sqlalchemy import Delete, delete, or_, select, update
 from sqlalchemy.orm import Session
 
 from classroom import limits
 from classroom.database import Database
 from classroom.errors import (
     FullError,
-    LeftError,
     NoSuchClassError,
     NotPossibleError,
     NotTheTeacherError,
@@ -31,16 +30,12 @@ from classroom.words import clean, hashed, new_code, new_secret, read_code, same
 DAY = 24 * 3600
 KEPT_DAYS = 30  # after its opening a class is deleted
 HERE_SECONDS = 90  # since a learner was last heard of: they count as being here
-MAX_TITLE, MAX_NICKNAME, MAX_SENTENCE = 60, 24, 300
-MAX_LEARNERS = 500
+MAX_TITLE = 60
 MAX_STATE = 30, 2000  # parameters of a place, and signs of them all
 
 ENDED = "This class is over: its teacher or its age has deleted it."
 NO_CLASS = "There is no class with this code: look at it once more, it has six letters and digits."
 NOT_YOURS = "This is not the teacher's link of a class: use the whole link that you were given when you opened it."
-LOCKED = "This class lets nobody else in: ask your teacher."
-CROWDED = f"This class is full: {MAX_LEARNERS} learners are in it."
-LEFT = "You have left this class in another tab. To come back, load this page again and type the code."
 WAIT = "You have tried too many codes: wait ten minutes, then try again."
 WAIT_ALL = (
     "Others in your network have tried too many codes: wait ten minutes, or ask your teacher to open their secret link "
@@ -49,10 +44,6 @@ WAIT_ALL = (
 NOT_DELETED = (
     "The server's disk is full, so the class could not be deleted, and all of it is still there: have somebody make "
     "room on the disk, then press again."
-)
-NOT_LEFT = (
-    "The server's disk is full, so your answers could not be deleted, and you are still in the class: tell your "
-    "teacher."
 )
 MANY_CLASSES = "You have opened many classes: wait an hour, or delete one that you have."
 MANY_CLASSES_ALL = "Many classes were opened from your network: wait an hour, then try again."
@@ -150,7 +141,7 @@ def teach(db: Database, code: str, secret: str, address: str, now: int | None = 
     return Teacher(found.id, found.code, found.title)
 
 
-def _by_code(db: Database, code: str, origin: Origin, now: int) -> Class:
+def by_code(db: Database, code: str, origin: Origin, now: int) -> Class:
     """The class with a code. A code that is in use at an address is right there, whoever else guesses.
 
     The try is counted before its result is known, so that of many at one moment no more than the limit learn anything.
@@ -205,10 +196,10 @@ def delete_class(db: Database, teacher: Teacher) -> None:
 
     Raises: StoreError; then all of it is still there
     """
-    _delete(db, delete(Class).where(Class.id == teacher.class_id), NOT_DELETED)
+    delete_rows(db, delete(Class).where(Class.id == teacher.class_id), NOT_DELETED)
 
 
-def _delete(db: Database, what: Delete, full: str) -> None:
+def delete_rows(db: Database, what: Delete, full: str) -> None:
     """Delete rows. A full disk may have room again once the journal is cleared. Args: full: what to say if not"""
     for again in (True, False):
         try:
@@ -262,93 +253,6 @@ def send(db: Database, teacher: Teacher, page: str, state: Mapping[str, str], pa
 
 
 # --- a learner -------------------------------------------------------------------------------------------------------
-
-
-def join(
-    db: Database, code: str, token: str, nickname: str, address: str, now: int | None = None, visitor: str = ""
-) -> Member:
-    """Join a class, or come back to it under the name that one gave first.
-
-    Args:   token: the browser's own, from `words.new_secret`; address, visitor: see `limits.Origin`
-    Raises: NoSuchClassError, TooManyTriesError, NotPossibleError; StoreError
-    """
-    now = seconds() if now is None else now
-    found = _by_code(db, code, Origin(address, visitor), now)
-    with db.writing() as session:
-        room = session.get(Class, found.id, with_for_update=True)
-        if room is None:
-            raise NoSuchClassError(ENDED)
-        known = session.scalar(select(Learner).where(Learner.class_id == room.id, Learner.token_hash == hashed(token)))
-        if known is None:
-            count = session.scalar(select(func.count()).where(Learner.class_id == room.id)) or 0
-            if room.locked or count >= MAX_LEARNERS:
-                raise NotPossibleError(LOCKED if room.locked else CROWDED)
-            name = clean(nickname, MAX_NICKNAME)
-            known = Learner(class_id=room.id, token_hash=hashed(token), nickname=name, joined=now, seen=now)
-            session.add(known)
-    return Member(room.id, known.id, known.nickname, room.title)
-
-
-def come_back(db: Database, code: str, token: str) -> Member | None:
-    """The learner with this token in the class with this code; None if there is none (any more).
-
-    Raises: StoreError
-    """
-    with db.reading() as session:
-        row = session.execute(
-            select(Learner, Class).join(Class).where(Class.code == read_code(code), Learner.token_hash == hashed(token))
-        ).first()
-        return Member(row.Class.id, row.Learner.id, row.Learner.nickname, row.Class.title) if row else None
-
-
-def present(session: Session, member: Member, lock: bool = False) -> Learner:
-    """The row of a learner; with a lock until the session ends, so that two changes come one after the other.
-
-    Raises: LeftError if they have left; NoSuchClassError if the class was deleted
-    """
-    found = session.get(Learner, member.learner_id, with_for_update={"key_share": True} if lock else None)
-    if found is None:
-        raise NoSuchClassError(ENDED) if session.get(Class, member.class_id) is None else LeftError(LEFT)
-    return found
-
-
-def stand(db: Database, member: Member, page: str, now: int | None = None) -> None:
-    """Note where a learner is, and that they are here.
-
-    Raises: NoSuchClassError; StoreError
-    """
-    now = seconds() if now is None else now
-    with db.writing() as session:
-        found = present(session, member)
-        found.page, found.seen = clean(page, 60), now
-
-
-def report(db: Database, member: Member, progress: Mapping[str, tuple[int, int]]) -> None:
-    """Note what a learner has answered right in some lessons; of the others, what was noted before stays.
-
-    Args:   progress: see `Somebody`
-    Raises: NoSuchClassError; StoreError
-    """
-    with db.writing() as session:
-        found = present(session, member, lock=True)
-        found.progress = {**found.progress, **{lesson: list(counts) for lesson, counts in progress.items()}}
-
-
-def offer(db: Database, member: Member, sentence: str) -> None:
-    """Let the teacher show a learner's sentence; '' takes it back, and nothing of it is kept.
-
-    Raises: NoSuchClassError; StoreError
-    """
-    with db.writing() as session:
-        present(session, member).sentence = clean(sentence, MAX_SENTENCE)
-
-
-def leave(db: Database, member: Member) -> None:
-    """Delete a learner with their answers. Once more does nothing.
-
-    Raises: StoreError
-    """
-    _delete(db, delete(Learner).where(Learner.id == member.learner_id), NOT_LEFT)
 
 
 def place_of(found: Class) -> Place | None:

@@ -10,9 +10,10 @@ from sqlalchemy import func, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
-from classroom.classes import ENDED, HERE_SECONDS, Member, Place, Teacher, own, place_of, present, seconds
+from classroom.classes import ENDED, HERE_SECONDS, Member, Place, Teacher, own, place_of, seconds
 from classroom.database import Database
 from classroom.errors import AlreadyAnsweredError, LateError, NoSuchClassError, NotPossibleError
+from classroom.members import present
 from classroom.tables import Answer, Class, Learner, Poll
 from classroom.words import clean
 

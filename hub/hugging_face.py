@@ -69,6 +69,7 @@ GENERATION = {
 }  # fmt: skip
 
 # What is wrong where a library fails, whatever it says.
+NO_ROOM = "allocate memory", "std::bad_alloc", "failed to map", "Cannot allocate"  # in what libraries say
 CONFIG = "The model's config.json holds something that a model of its type cannot have, so it cannot be built."
 TOKENIZER = (
     "The model's tokenizer files are damaged, or of a kind that is not read here. A model that comes with a complete "
@@ -232,7 +233,7 @@ def model_error(error: BaseException, sentence: str) -> ModelError:
     """An error of a library in a sentence for the visitor; the first line of what the library says is its detail."""
     if isinstance(error, ModelError):
         return error
-    if isinstance(error, MemoryError) or "allocate memory" in str(error):
+    if isinstance(error, MemoryError) or any(sign in str(error) for sign in NO_ROOM):
         return ModelError(NO_MEMORY)
     line = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
     return ModelError(sentence, f"{type(error).__name__}: {line}"[:MAX_DETAIL])

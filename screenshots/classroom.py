@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from classroom.classes import join, open_class, report, stand
+from classroom.classes import open_class
 from classroom.database import Database
+from classroom.members import join, report, stand
 from classroom.polls import Asked, answer, ask, set_state
 from classroom.setting import SETTING
 

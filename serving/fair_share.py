@@ -16,13 +16,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from weakref import WeakValueDictionary
 
-from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+from google.protobuf.message import DecodeError
 from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from serving import BEHIND_PROXY, MOST_PAGES, NAMED, TOO_MANY_PAGES, UNNAMED, VISITOR_COOKIE
+from serving.streamlit_private import SCRIPT_THREAD, BackMsg, ForwardMsg
 
 # A key that is held down sends about 30 messages a second for as long as anybody holds it.
 MESSAGES_A_SECOND, MESSAGES_AT_ONCE = 20.0, 100.0
@@ -37,7 +36,6 @@ KEPT_SECONDS = 60.0  # a share without a page is remembered: who connects anew d
 # A message during a run makes Streamlit begin another beside it; the old one ends when it next draws something. So many
 # old ones may be there, of all visitors; else a message waits until the run is over.
 OLD_RUNS, LOOK_SECONDS = 1, 0.05
-SCRIPT_THREAD = "ScriptRunner.scriptThread"
 SHORT_BYTES = 1000  # what tells that a run is over is shorter
 _GOES_ON = ForwardMsg.FINISHED_EARLY_FOR_RERUN
 

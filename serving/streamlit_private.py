@@ -13,6 +13,7 @@ from streamlit.runtime import exists, get_instance
 from streamlit.runtime.session_manager import SessionClient
 
 __all__ = [
+    "SCRIPT_THREAD",
     "BackMsg",
     "ComponentConfig",
     "ComponentManifest",
@@ -24,3 +25,5 @@ __all__ = [
     "get_bidi_component_manager",
     "get_instance",
 ]
+
+SCRIPT_THREAD = "ScriptRunner.scriptThread"  # the name of a thread that runs a page

@@ -45,18 +45,17 @@ WORDS = "none one two three four five six seven eight nine ten".split()
 # A figure: each place that tells it, by a pattern whose group is the figure, or by a constant and how it is written.
 # "{}" stands for a number where a pattern has it; what is told is compared without its commas.
 FIGURES: dict[str, tuple[tuple[str, ...], ...]] = {
-    "requests a second": ((CLASSROOM, r"requests \| {} a second"), (NGINX, r"\$visitor zone=visitor:\w+ rate={}r/s")),
-    "requests at once": ((CLASSROOM, r"requests \|[^|]*, {} at once"), (NGINX, r"location / { limit_req zone=visitor burst={} "),
-                         (NGINX, r"stream { [^}]*?zone=visitor burst={} ")),
+    "requests a second": ((CLASSROOM, r"requests \| {} a second"), ("serving/proxy.py", r'"VISITOR_REQUESTS": {},')),
+    "requests at once": ((CLASSROOM, r"requests \|[^|]*, {} at once"), ("serving/proxy.py", r'"VISITOR_BURST": {},')),
     "messages a second": ((CLASSROOM, r"messages of open pages \| {} a"), ("serving/fair_share.py", "MESSAGES_A_SECOND", "{:.0f}")),
-    "messages at once": ((CLASSROOM, r"messages of open pages[^|]*\|[^|]*, {} at"), ("serving/fair_share.py", "MESSAGES_AT_ONCE", "{}")),
-    "tabs": ((CLASSROOM, r"open tabs \| {} \| the ninth"), ("serving/__init__.py", "MOST_PAGES", "{}")),
+    "messages at once": ((CLASSROOM, r"messages of open pages[^|]*\|[^|]*, {} at"), ("serving/fair_share.py", "MESSAGES_AT_ONCE", "{:.0f}")),
+    "tabs": ((CLASSROOM, r"open tabs \| {} in a process \| the ninth"), ("serving/__init__.py", "MOST_PAGES", "{}")),
     "long work of one visitor": ((CLASSROOM, r"such as a training \| 1 at a time, {} in line \| the fourth"), ("ui/queue.py", "MOST", "{}")),
     "port": ((README, r"class on http://localhost:{}"), (CLASSROOM, r"served on http://localhost:{}`"), (DEPARTMENT, r"`PORT`, {} if unset"),
              (CLASSROOM, r"ufw allow {}/tcp"), (CLASSROOM, r"http://192.168.1.20:{}`"), (DEPARTMENT, r"before port {},"),
              (DEPARTMENT, r"# http://localhost:{}"), (SERVING, r'"--port", type=int, default={}\)'), ("compose.yaml", r"PORT:-{}}}:\d+"),
              ("compose.yaml", r"PORT:-\d+}}:{}"), ("Makefile", r"on port {} \(PORT=")),
-    "processes in containers": ((DEPARTMENT, r"`REPLICAS`, {} if unset"), ("compose.yaml", r"REPLICAS:-{}}}")),
+    "processes in containers": ((DEPARTMENT, r"`REPLICAS`, {} if unset"), ("compose.yaml", r"PROCESSES: \${{REPLICAS:-{}}}"), ("compose.yaml", r"replicas: \${{REPLICAS:-{}}}")),
     "days that a class is kept": ((README, r"after {} days it goes"), (CLASSROOM, r"goes after {} days"), ("classroom/classes.py", "KEPT_DAYS", "{}")),
     "models in memory": ((README, r"stay in memory; {} if unset"), ("hub/local_models.py", r"at most; {} if unset"),
                          ("hub/local_models.py", r"isdigit\(\) else {},")),

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from classroom.classes import MAX_NICKNAME, join, leave, offer
+from classroom.members import MAX_NICKNAME, join, leave, offer
 from classroom.polls import Shown, answer
 from classroom.words import new_secret
 from pages.classes.browser import LEARNER, MEMBER, OUT, code_and_secret, keep_code_and_secret, room_for_the_class

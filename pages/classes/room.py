@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from classroom.classes import Member, Teacher, come_back, sweep, teach
+from classroom.classes import Member, Teacher, sweep, teach
 from classroom.database import Database
 from classroom.errors import ClassError, NoSuchClassError, NotTheTeacherError, StoreError
+from classroom.members import come_back
 from classroom.polls import Boards, chosen_in
 from pages.classes.browser import DESK, LEARNER, MEMBER, OUT, TEACHER, code_and_secret
 from ui.text import in_markdown

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from classroom.classes import report, send, stand
+from classroom.classes import send
+from classroom.members import report, stand
 from classroom.polls import Board, overview
 from pages.classes.browser import DESK, MEMBER
 from pages.classes.room import Desk, Seat, desk, given, room, seat, told

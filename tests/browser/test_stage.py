@@ -139,7 +139,8 @@ def test_each_line_is_as_wide_as_its_weight_and_faint_ones_are_left_out(page: Pa
     weights = translated(SENTENCE)["encoder.layers.0.self_attn.weights"][lines[0]["head"]]
     assert len(lines) == (weights >= 0.01).sum()
     drawn = ask(page, STROKES, stop)
-    assert [width for width, _ in drawn] == [line["width"] for line in sorted(lines, key=lambda line: line["strong"])]
+    widths = [line["width"] for line in sorted(lines, key=lambda line: line["strong"])]
+    assert [width for width, _ in drawn] == pytest.approx(widths, rel=1e-5)
     assert len({width for width, _ in drawn}) > 5
     reading = ask(page, "return ride.data.moments.find((m) => m.stop === 'reading').end")
     for time, role in ((stop, "source"), (reading, "memory")):  # lines that read a memory have its colour

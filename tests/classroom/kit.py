@@ -2,8 +2,9 @@
 
 from typing import NamedTuple
 
-from classroom.classes import Member, Place, Teacher, join, open_class
+from classroom.classes import Member, Place, Teacher, open_class
 from classroom.database import Database
+from classroom.members import join
 from classroom.polls import Asked, Shown, board, chosen_in
 
 NOW = 1_800_000_000

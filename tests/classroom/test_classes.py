@@ -6,24 +6,7 @@ import pytest
 from sqlalchemy import select
 
 from classroom import limits
-from classroom.classes import (
-    ENDED,
-    HERE_SECONDS,
-    MAX_NICKNAME,
-    come_back,
-    delete_class,
-    join,
-    leave,
-    lock_class,
-    offer,
-    open_class,
-    people,
-    report,
-    send,
-    stand,
-    sweep,
-    teach,
-)  # fmt: skip
+from classroom.classes import ENDED, HERE_SECONDS, delete_class, lock_class, open_class, people, send, sweep, teach
 from classroom.database import Database
 from classroom.errors import (
     LeftError,
@@ -32,6 +15,7 @@ from classroom.errors import (
     NotTheTeacherError,
     TooManyTriesError,
 )  # fmt: skip
+from classroom.members import MAX_NICKNAME, come_back, join, leave, offer, report, stand  # fmt: skip
 from classroom.polls import Boards, answer, ask, overview, set_state
 from classroom.tables import Base, Class, Tries
 from tests.classroom.kit import DAY, NOW, QUESTION, learners, new_class, view
@@ -145,12 +129,12 @@ def test_right_codes_of_a_whole_class_behind_one_address_use_up_nothing(db: Data
 @pytest.mark.parametrize("limit", [one for one in vars(limits).values() if isinstance(one, limits.Limit)])
 def test_sweeping_forgets_no_try_that_still_counts_and_each_that_does_not(limit: limits.Limit, db: Database) -> None:
     with db.writing() as session:
-        assert all(limits.count(session, limit, "somebody", NOW) for _ in range(limit.most))
-        limits.forget(session, NOW + limit.seconds - 1)
-        assert not limits.count(session, limit, "somebody", NOW + limit.seconds - 1)
-        with pytest.raises(TooManyTriesError):
-            limits.refuse(session, limit, "somebody", NOW + limit.seconds - 1)
-        limits.refuse(session, limit, "somebody", NOW + limit.seconds)
+        origin, late = limits.Origin("school", "somebody"), NOW + limit.seconds - 1
+        assert all(limits.count(session, limit, origin, NOW).visitor for _ in range(limit.of_visitor))
+        limits.forget(session, late)
+        assert not limits.left(session, limit, origin, late).visitor
+        assert not limits.count(session, limit, origin, late).visitor
+        assert limits.left(session, limit, origin, NOW + limit.seconds).visitor
         limits.forget(session, NOW + 7200)
         assert not session.scalars(select(Tries)).all()
 
@@ -187,7 +171,7 @@ def test_a_locked_class_lets_only_its_learners_in(db: Database) -> None:
 
 
 def test_a_class_holds_so_many_and_no_more(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("classroom.classes.MAX_LEARNERS", 3)
+    monkeypatch.setattr("classroom.members.MAX_LEARNERS", 3)
     teacher = new_class(db)
     learners(db, teacher, 3)
     with pytest.raises(NotPossibleError, match=r"^This class is full"):

@@ -15,7 +15,7 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import event, text
 
-from classroom.classes import NOT_DELETED, NOT_LEFT, delete_class, join, leave, open_class, people
+from classroom.classes import NOT_DELETED, delete_class, open_class, people
 from classroom.database import GONE, MIGRATIONS, NEWER, NOT_NAMED, Database, url_of
 from classroom.errors import (
     BusyError,
@@ -27,6 +27,7 @@ from classroom.errors import (
     StoreError,
 )  # fmt: skip
 from classroom.keeper import sweep_once
+from classroom.members import NOT_LEFT, join, leave
 from classroom.polls import ask, overview
 from classroom.setting import FILE, SETTING, may_be_there
 from classroom.tables import Base

@@ -7,9 +7,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, multiple, rule
 
-from classroom.classes import Member, Teacher, delete_class, join, leave, open_class, people
+from classroom.classes import Member, Teacher, delete_class, open_class, people
 from classroom.database import Database
 from classroom.errors import AlreadyAnsweredError, LateError, NoSuchClassError
+from classroom.members import join, leave
 from classroom.polls import answer, ask, overview, set_state
 from tests.classroom.kit import NOW, QUESTION, view
 

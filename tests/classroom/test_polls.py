@@ -9,10 +9,10 @@ from dataclasses import replace
 
 import pytest
 
-from classroom.classes import join
 from classroom.database import Database
 from classroom.errors import AlreadyAnsweredError, ClassError, LateError, NotPossibleError
 from classroom.export import HEAD, results
+from classroom.members import join
 from classroom.polls import (
     FRESH_SECONDS,
     LATE,

@@ -8,9 +8,9 @@ joins as the learners FIRST to LAST - 1, answers for each, and prints a line onc
 import contextlib
 import sys
 
-from classroom.classes import join
 from classroom.database import Database
 from classroom.errors import StoreError
+from classroom.members import join
 from classroom.polls import answer
 
 

@@ -280,10 +280,10 @@ def look(machine: Machine, block: Block, row: int | None = None) -> Look:
             for h, r, c in places
             if is_letters(pieces[r]) and is_letters(pieces[c]) and pieces[r].text != pieces[c].text and weights[h, r, c]
         ]
-        best = max(of_words or places, key=lambda at: weights[at])
+        best = max(of_words or places, key=lambda at: (round(weights[at], 5), -at[0], weights[at]))
     else:
         every = [(h, row, int(one[row].argmax())) for h, one in enumerate(weights)]
-        best = max([at for at in every if is_letters(pieces[at[2]])] or every, key=lambda at: weights[at])
+        best = max([at for at in every if is_letters(pieces[at[2]])] or every, key=lambda at: round(weights[at], 5))
     return (*best, float(weights[best]))
 
 

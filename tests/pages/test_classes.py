@@ -13,11 +13,12 @@ import pytest
 from sqlalchemy import text
 from streamlit.testing.v1 import AppTest
 
-from classroom import classes as classes_module
-from classroom.classes import HERE_SECONDS, LEFT, join, offer, open_class, people, report, seconds, send, stand
+from classroom import members as members_module
+from classroom.classes import HERE_SECONDS, open_class, people, seconds, send
 from classroom.classes import teach as teach_class
 from classroom.database import FULL, GONE, NEWER, Database
 from classroom.errors import NotTheTeacherError
+from classroom.members import LEFT, join, offer, report, stand
 from classroom.polls import LATE, TWICE, Asked, answer, ask, checked, chosen_in, overview, set_state
 from classroom.setting import SETTING
 from pages.classes import room as room_module
@@ -356,7 +357,7 @@ def test_who_stays_on_a_page_stays_here(db: Database, monkeypatch: pytest.Monkey
     begin = time.monotonic()
     for later in range(45, 300, 45):
         monkeypatch.setattr(strip_module.time, "monotonic", lambda at=begin + later: at)
-        monkeypatch.setattr(classes_module, "seconds", lambda at=now + later: at)
+        monkeypatch.setattr(members_module, "seconds", lambda at=now + later: at)
         sound(app.run())
         assert overview(db, at.teacher, now + later + 44).here == 1, later
 

@@ -1,5 +1,7 @@
 """The app's own GPT and BERT on the pages: where they can be drawn they are, and elsewhere nothing breaks."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -21,7 +23,10 @@ def family(monkeypatch: pytest.MonkeyPatch) -> None:
     known = (*loaded_model.model_names(), *FAMILY)
     monkeypatch.setattr(loaded_model, "model_names", lambda *_: known)
     monkeypatch.setattr(open_models, "model_names", lambda: known)
-    monkeypatch.setattr(engine, "_models", {**engine._models, **{name: small(name) for name in FAMILY}})
+    models = Kept(10**9)
+    monkeypatch.setattr(engine, "_models", models)
+    for name in FAMILY:
+        models.get(name, partial(small, name))
     monkeypatch.setattr(engine, "_results", Kept(10**8))
 
 

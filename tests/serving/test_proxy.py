@@ -375,7 +375,7 @@ def parsed(text: str) -> Block:
     return root
 
 
-LIMITED = ["zone=visitor burst=50 nodelay", "zone=address burst=3000 nodelay"]
+LIMITED = ["zone=visitor burst=50 nodelay", "zone=unnamed burst=1000 delay=300", "zone=address burst=3000 delay=900"]
 WHERE = ("http", "server")
 # By place and directive: all that stands there, and why.
 NEEDS: dict[tuple[str, ...], dict[str, tuple[list[str], str]]] = {
@@ -386,11 +386,19 @@ NEEDS: dict[tuple[str, ...], dict[str, tuple[list[str], str]]] = {
         "access_log": (["off"], "addresses and secrets are written down nowhere"),
         "server_tokens": (["off"], "who attacks need not know the version"),
         "limit_req_zone": (
-            ["$visitor zone=visitor:4m rate=10r/s", "$binary_remote_addr zone=address:4m rate=300r/s"],
-            "by visitor, and by address for those without a cookie: a school of thirty classes behind one",
+            [
+                "$visitor zone=visitor:4m rate=10r/s",
+                "$unnamed zone=unnamed:4m rate=50r/s",
+                "$binary_remote_addr zone=address:4m rate=300r/s",
+            ],
+            "by visitor; by address for those without a cookie, and for all: a school of thirty classes behind one",
         ),
         "limit_conn_zone": (
-            ["$visitor zone=visitor_pages:4m", "$binary_remote_addr zone=address_pages:4m"],
+            [
+                "$visitor zone=visitor_pages:4m",
+                "$unnamed zone=unnamed_pages:4m",
+                "$binary_remote_addr zone=address_pages:4m",
+            ],
             "the same",
         ),
         "limit_req_status": (["429"], "it says what to do"),
@@ -405,7 +413,10 @@ NEEDS: dict[tuple[str, ...], dict[str, tuple[list[str], str]]] = {
     },
     (*WHERE, "location = /_stcore/stream"): {
         "limit_req": (LIMITED, "connecting again and again costs the app"),
-        "limit_conn": (["visitor_pages 24", "address_pages 1000"], "three pages in each of eight tabs; a school"),
+        "limit_conn": (
+            ["visitor_pages 24", "unnamed_pages 24", "address_pages 1000"],
+            "three pages in each of eight tabs; a school",
+        ),
         "proxy_read_timeout": (["1h"], "a page at rest sends nothing for long, while its reader reads"),
         "proxy_send_timeout": (["1h"], "the same, the other way"),
         "proxy_pass": (["http://$pool"], "a visitor stays with their process"),

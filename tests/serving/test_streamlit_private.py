@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import streamlit as st
+from streamlit.runtime.scriptrunner import ScriptRunner
 
 from serving import streamlit_private as private
 from tests.test_imports import home, python_files
@@ -51,6 +52,10 @@ USED: dict[str, tuple[Callable[[], object], str]] = {
         WARMING + "; the benchmarks' visitors",
     ),
     "Page": (lambda: isinstance(st.Page(lambda: None, title="x"), private.Page), "types of pages and their links"),
+    "SCRIPT_THREAD": (
+        lambda: private.SCRIPT_THREAD in inspect.getsource(ScriptRunner.start),
+        "messages of a held key start a thread each: one visitor can make all others wait",
+    ),
     "DeltaGenerator": (lambda: callable(private.DeltaGenerator.progress), "the type of a download's progress bar"),
 }
 

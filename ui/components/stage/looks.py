@@ -52,13 +52,13 @@ def look_of(trace: Trace, part: Part, row: int | None = None, n_rows: int | None
     heads = [known.head] if known and known.layer == attention.layer else list(range(len(weights)))
     if row is not None:
         to_words = [head for head in heads if is_word(columns[int(weights[head, row].argmax())])]
-        head = max(to_words or heads, key=lambda h: float(weights[h, row].max()))
+        head = max(to_words or heads, key=lambda h: told_apart(weights[h, row].max()))
         column = int(weights[head, row].argmax())
         return Look(head, row, column, float(weights[head, row, column]))
     words = np.array([[is_word(a) and is_word(b) and a.text != b.text for b in columns] for a in rows[:n_rows]])
     of_words = np.where(words, weights, 0)
     shown = of_words if of_words.any() else weights
-    head = max(heads, key=lambda h: float(shown[h].max()))
+    head = max(heads, key=lambda h: told_apart(shown[h].max()))
     at, column = divmod(int(shown[head].argmax()), weights.shape[2])
     return Look(head, at, column, float(weights[head, at, column]))
 
@@ -67,6 +67,11 @@ def looks_of(trace: Trace, part: Part, row: int) -> list[Look]:
     """What each head takes most from, in one row."""
     weights = trace.tensors[part.weights][:, row]
     return [Look(head, row, int(one.argmax()), float(one.max())) for head, one in enumerate(weights)]
+
+
+def told_apart(weight: float) -> float:
+    """A weight to the digits in which 32 bits are the same whatever the order of sums: of equals the first counts."""
+    return round(float(weight), 5)
 
 
 def says(trace: Trace, part: Part, look: Look) -> str:
