@@ -338,7 +338,7 @@ class Story:
                 if letters(rows[r]) and letters(columns[c]) and rows[r].text != columns[c].text
             ]
             places = words or places
-        place = max(places, key=lambda at: weights[at])
+        place = max(places, key=lambda at: (round(weights[at], 5), -at[0], weights[at]))
         return (*place, float(weights[place]))
 
     def each_head(self, block: Block, row: int) -> list[tuple[int, int, int, float]]:
