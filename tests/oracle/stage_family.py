@@ -283,7 +283,9 @@ def look(machine: Machine, block: Block, row: int | None = None) -> Look:
         best = max(of_words or places, key=lambda at: (round(weights[at], 5), -at[0], weights[at]))
     else:
         every = [(h, row, int(one[row].argmax())) for h, one in enumerate(weights)]
-        best = max([at for at in every if is_letters(pieces[at[2]])] or every, key=lambda at: (round(weights[at], 5), -at[0]))
+        best = max(
+            [at for at in every if is_letters(pieces[at[2]])] or every, key=lambda at: (round(weights[at], 5), -at[0])
+        )
     return (*best, float(weights[best]))
 
 
