@@ -135,7 +135,7 @@ def test_sweeping_forgets_no_try_that_still_counts_and_each_that_does_not(limit:
         assert not limits.left(session, limit, origin, late).visitor
         assert not limits.count(session, limit, origin, late).visitor
         assert limits.left(session, limit, origin, NOW + limit.seconds).visitor
-        limits.forget(session, NOW + 7200)
+        limits.forget(session, NOW + limits.IN_USE_SECONDS + 7200)
         assert not session.scalars(select(Tries)).all()
 
 
