@@ -23,7 +23,7 @@ from tests.oracle.words import inline, pieces, text_of
 prose = Prose("siblings")
 
 MODELS = FOLDER.parent
-PARTS = ("positions", "norm", "norm_place", "activation")
+PARTS = ("positions", "norm", "norm_place", "activation", "attention", "feed_forward")
 PLAIN = {"vocab_size": 8000, "d_model": 128, "n_heads": 4, "n_layers": 2, "d_ff": 512, "max_len": 64, "dropout": 0.1}
 
 
