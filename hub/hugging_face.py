@@ -69,7 +69,8 @@ GENERATION = {
 }  # fmt: skip
 
 # What is wrong where a library fails, whatever it says.
-NO_ROOM = "allocate memory", "std::bad_alloc", "failed to map", "Cannot allocate"  # in what libraries say
+# In what libraries say where memory ran out. Python itself says the last: its own error found no room, either.
+NO_ROOM = "allocate memory", "std::bad_alloc", "failed to map", "Cannot allocate", "returned NULL without setting"
 CONFIG = "The model's config.json holds something that a model of its type cannot have, so it cannot be built."
 TOKENIZER = (
     "The model's tokenizer files are damaged, or of a kind that is not read here. A model that comes with a complete "

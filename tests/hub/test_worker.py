@@ -504,7 +504,6 @@ APP = """
 import os, sys
 from pathlib import Path
 from hub.local_models import Settings
-from hub import shelf as shelves
 from hub import worker
 one = worker.Worker("gpt2", Settings(Path(sys.argv[1]), False, 1), lambda needed: None)
 print(worker._nursery._process.pid, flush=True)
