@@ -8,6 +8,7 @@ import shutil
 import sys
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ import torch
 from experiments.training.siblings import METRICS, SPEED, Sibling, load_siblings
 from model.build import build_model
 from model.config import PRESETS
+from model.decoding.strategies import Greedy
 from model.files import checkpoint
 from model.files.checkpoint import CONFIG, SHIPPED, TOKENIZER, WEIGHTS, save_weights, snapshot
 from model.files.loaded_model import TRANSLATOR, LoadedModel, load_folder, load_model, sibling_names, snapshot_steps
@@ -81,7 +83,10 @@ def call(monkeypatch: pytest.MonkeyPatch, models: Path, *typed: object) -> None:
 def test_the_finished_ones_are_published_whole(
     runs: Path, file: Path, models: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
+    scoring = Mock(wraps=command.evaluate)
+    monkeypatch.setattr(command, "evaluate", scoring)
     call(monkeypatch, models, runs, file)
+    assert [one.args[2] for one in scoring.call_args_list] == [Greedy()]  # with random weights no score would tell
     assert sorted(path.name for path in models.iterdir()) == ["positions-learned", TRANSLATOR]
     folder, run = models / "positions-learned", runs / "positions-learned"
     files = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
