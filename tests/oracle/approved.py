@@ -106,7 +106,7 @@ class Prose:
         right: int | Sequence[int],
         *values: object,
         options: Sequence[str] | None = None,
-        wrong: Mapping[int, str] | None = None,
+        wrong: Mapping[int, str] | Sequence[str] = (),
     ) -> Question:
         """A question; options and what is wrong with them are computed, or stand in the run."""
         said: dict[str, list[Line]] = {}
@@ -118,7 +118,7 @@ class Prose:
             [line.filled(values) for line in said.get("option", ())] if options is None else options,
             right,
             said["why"][0].filled(values),
-            faults | dict(wrong or {}),
+            faults | dict(wrong if isinstance(wrong, Mapping) else enumerate(wrong)),
             source=functools.partial(Source, self, run, values=values),
         )
 

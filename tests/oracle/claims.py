@@ -3,7 +3,7 @@
 A claim is the statement that must be read, with exact numbers (`number`, `tex`, `chance`) where the page rounds.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -388,13 +388,17 @@ def question(
     options: Sequence[str],
     right: int | Sequence[int],
     why: str,
-    wrong: dict[int, str] | None = None,
+    wrong: Mapping[int, str] | Sequence[str] = (),
     source: Any = None,
 ) -> Question:
-    """A question; `right` is the index of the right option, or a list if several may be chosen."""
+    """A question; `right` is the index of the right option, or a list if several may be chosen.
+
+    wrong: what is said about options, by index, or about each in turn; about a right one nothing is said
+    """
     several = not isinstance(right, int | np.integer)
     keys = frozenset(right) if several else frozenset({int(right)})  # type: ignore[arg-type]
-    return Question(text, list(options), keys, why, several, wrong or {}, source)
+    said = dict(wrong if isinstance(wrong, Mapping) else enumerate(wrong))
+    return Question(text, list(options), keys, why, several, {n: s for n, s in said.items() if n not in keys}, source)
 
 
 @dataclass(frozen=True)

@@ -387,3 +387,11 @@ def code_part(first: tuple[str, str], *others: tuple[str, str]) -> Statements:
         where = f"{file}, line {line}"
         yield fold(f"{name} · {where}") if n else caption(where)
         yield code(text.rstrip("\n"))
+
+
+def code_of(*places: str) -> Callable[[Page], Statements]:
+    """The claim of Code from places like "model/parts/masks.py: causal_mask, pad_mask", in the order shown."""
+    parts = [
+        (file, name) for file, _, names in (place.partition(": ") for place in places) for name in names.split(", ")
+    ]
+    return lambda page: code_part(*parts)

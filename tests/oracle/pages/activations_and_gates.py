@@ -2,19 +2,10 @@
 
 import numpy as np
 
-from tests.oracle import claims
+from tests.oracle import claims, common
 from tests.oracle.approved import Prose
 from tests.oracle.claims import number
-from tests.oracle.common import (
-    Shown,
-    Statements,
-    check_cell,
-    code_part,
-    numbers_of_figure,
-    pieces_before_after,
-    shown_tensor,
-    tensor_matrix,
-)  # fmt: skip
+from tests.oracle.common import Shown, Statements, code_of
 from tests.oracle.forward import EOS, Array, Forward, config, softmax
 from tests.oracle.page import READABLE, Page
 from tests.oracle.pages.feed_forward import path, phrase, pieces, place
@@ -88,7 +79,7 @@ def shown(page: Page) -> Shown:
         units += [int(unit) for unit in best if row[unit] > 0 and unit not in units]
     values = here(page)[f"{path(page)}.{what}"][:READABLE, units]
     row, column = divmod(int(values.argmin()), len(units))
-    return shown_tensor(
+    return common.shown_tensor(
         page,
         f"{path(page)}.{what}",
         rows=[piece.text for piece in pieces(page)[:READABLE]],
@@ -120,7 +111,7 @@ def see(page: Page) -> Statements:
     if gated:
         yield claims.segmented("What to work out", ("hidden", "gate", "value"), what)
     title = f"After the activation: {name}" if what == "hidden" else f"{name}: {what}"
-    yield from tensor_matrix(view, title=title, how_to_read="A column is one unit.")
+    yield from common.tensor_matrix(view, title=title, how_to_read="A column is one unit.")
     own = page.oracle[f"{path(page)}.pre_activation"][row]
     outputs = {one: CURVES[kind](own) for one, kind in KINDS.items() if kind in CURVES}
     small = {one: number(100 * (abs(output) < SMALL).mean(), 1) for one, output in outputs.items()}
@@ -158,11 +149,9 @@ def curve_with_ticks(name: str, before: Array, after: Array) -> Statements:
     )
     points = np.arange(-3.0, 4)
     lines = zip(points, CURVES[kind](points), slope(kind, points), strict=True)
-    yield from numbers_of_figure(("before", title, "slope"), *(tuple(number(n, 3) for n in line) for line in lines))
-
-
-def check(page: Page) -> Statements:
-    yield from check_cell(shown(page))
+    yield from common.numbers_of_figure(
+        ("before", title, "slope"), *(tuple(number(n, 3) for n in line) for line in lines)
+    )
 
 
 def written(page: Page, oracle: Forward) -> Array:
@@ -184,7 +173,7 @@ def exchange(page: Page) -> Statements:
     yield claims.segmented("Exchange it in", WHERE, where)
     paths = everywhere() if where == WHERE[0] else [path(page)]
     one, two = page.probabilities, written(page, with_activation(page, name, paths))
-    yield from pieces_before_after(page, one, two, ("with ReLU", f"with {name}"))
+    yield from common.pieces_before_after(page, one, two, ("with ReLU", f"with {name}"))
     most = len(one) + LOST
     anew = rewritten(page, most, **{named(p): KINDS[name] for p in paths})
     yield from prose(
@@ -221,7 +210,7 @@ def predict(page: Page) -> Statements:
         number(swish, 2),
         number(at_2[0], 2),
         number(at_2[1], 2),
-        wrong={n: text for n, text in enumerate(wrong) if n != right},
+        wrong=wrong,
     )
     d_ff = config()["d_ff"]
     fewer = round(d_ff * 2 / 3)
@@ -230,8 +219,4 @@ def predict(page: Page) -> Statements:
     )
 
 
-def code(page: Page) -> Statements:
-    names = ("FeedForward", "GatedFeedForward")
-    yield from code_part(
-        *(("model/parts/feed_forward.py", n) for n in names), ("experiments/blocks/activations.py", "curve")
-    )
+code = code_of("model/parts/feed_forward.py: FeedForward, GatedFeedForward", "experiments/blocks/activations.py: curve")

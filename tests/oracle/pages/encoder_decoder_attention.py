@@ -5,38 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from tests.oracle import claims, common
 from tests.oracle.approved import Prose
 from tests.oracle.attention import groups, regrouped
-from tests.oracle.claims import (
-    bars,
-    box,
-    button,
-    flow,
-    head_grid,
-    magnitude,
-    markdown,
-    matrix,
-    number,
-    rounding,
-    segmented,
-    select,
-    table,
-    text_box,
-    toggle,
-)  # fmt: skip
-from tests.oracle.common import (
-    KINDS,
-    Head,
-    Shown,
-    Statements,
-    check_cell,
-    code_part,
-    head,
-    head_controls,
-    shown_tensor,
-    tensor_matrix,
-    which_piece,
-)
+from tests.oracle.claims import box, magnitude, number, rounding
+from tests.oracle.common import KINDS, Head, Shown, Statements, code_of
 from tests.oracle.forward import MAX_PIECES, Array, Forward, config, softmax, tidied
 from tests.oracle.page import READABLE, Page
 from tests.oracle.words import Word, encoded, inline, pieces, text_of, visible, words
@@ -65,7 +38,7 @@ def idea(page: Page) -> Statements:
     yield from prose("before each piece it")
     n = config()["n_layers"]
     way = [part for layer in range(1, n + 1) for part in (box(f"encoder layer {layer}"), "→")]
-    yield flow(
+    yield claims.flow(
         prose.line("only what encoder layer", n),
         [*way, box("M", f"({len(page.src)}, {config()['d_model']})", "value")],
         *(
@@ -82,24 +55,24 @@ def idea(page: Page) -> Statements:
         ),
     )
     yield from prose("the three attentions side")
-    yield table(
+    yield claims.table(
         ("", "queries from", "keys and values from", "a row may see"),
         ("encoder self-attention", "the English", "the same English", "every English piece"),
         ("masked self-attention", "the German so far", "the same German", "itself and what came before"),
         ("encoder-decoder attention", "the German so far", "the English, as M", "every English piece"),
     )
     yield from prose("all three run the")
-    yield button("Verb at the end", "I know that he is tired.")
-    yield button("Verb in two parts", "I'm calling my mother.")
-    yield button("Participle at the end", "I have never seen such a beautiful house.")
-    yield button("Time before place", "She will visit her grandmother in Berlin tomorrow.")
+    yield claims.button("Verb at the end", "I know that he is tired.")
+    yield claims.button("Verb in two parts", "I'm calling my mother.")
+    yield claims.button("Participle at the end", "I have never seen such a beautiful house.")
+    yield claims.button("Time before place", "She will visit her grandmother in Berlin tomorrow.")
 
 
 # --- the map that is looked at ---------------------------------------------------------------------------------------
 
 
 def chosen_head(page: Page) -> Head:
-    return head(page, ("cross",), "cross")
+    return common.head(page, ("cross",), "cross")
 
 
 def view_of(page: Page) -> str:
@@ -161,10 +134,10 @@ def shown(page: Page) -> Shown:
     chosen, view = chosen_head(page), view_of(page)
     start = first_cell(page)
     if view == ONE:
-        return shown_tensor(page, f"{chosen.path}.weights", head=chosen.head, kind="cross", start=start)
+        return common.shown_tensor(page, f"{chosen.path}.weights", head=chosen.head, kind="cross", start=start)
     if view == ALL:
-        return shown_tensor(page, "decoder.cross_attn.average", kind="cross", start=start)
-    average = shown_tensor(page, f"{chosen.path}.average", kind="cross", start=start)
+        return common.shown_tensor(page, "decoder.cross_attn.average", kind="cross", start=start)
+    average = common.shown_tensor(page, f"{chosen.path}.average", kind="cross", start=start)
     return replace(average, hidden=np.zeros(average.values.shape, bool))  # the mask hides nothing
 
 
@@ -182,10 +155,10 @@ def cut_to(shown: Sequence[int], whole: Sequence[int]) -> Statements:
 
 def see(page: Page) -> Statements:
     chosen, view = chosen_head(page), view_of(page)
-    yield from head_controls(page, ("cross",), "cross")
-    yield segmented("Show", [ONE, LAYER, ALL], view)
-    yield toggle("Whole words", page.switch("by_word"))
-    yield head_grid(
+    yield from common.head_controls(page, ("cross",), "cross")
+    yield claims.segmented("Show", [ONE, LAYER, ALL], view)
+    yield claims.toggle("Whole words", page.switch("by_word"))
+    yield claims.head_grid(
         every_map(page.oracle)[:, :, :READABLE, :READABLE],
         selected={ONE: (chosen.layer, chosen.head), LAYER: (chosen.layer, -1), ALL: None}[view],
         title="Every layer and head: click one to see it large",
@@ -194,7 +167,7 @@ def see(page: Page) -> Statements:
     values, (rows, columns) = looked_at(page), rows_and_columns(page)
     if page.switch("by_word"):
         part = values[:READABLE, :READABLE]
-        yield matrix(
+        yield claims.matrix(
             part,
             [row.text for row in rows[:READABLE]],
             [column.text for column in columns[:READABLE]],
@@ -206,11 +179,7 @@ def see(page: Page) -> Statements:
         )
         yield from cut_to(part.shape, values.shape)
     else:
-        yield from tensor_matrix(
-            shown(page),
-            title=title,
-            how_to_read=prose.line("a row is the"),
-        )
+        yield from common.tensor_matrix(shown(page), title=title, how_to_read=prose.line("a row is the"))
     yield from what_it_shows(page, values, rows, columns)
     (h, t, d_k), s = page.oracle[f"{chosen.path}.q"].shape, len(page.src)
     yield from prose("shapes q from the", h, t, d_k, s)
@@ -240,7 +209,7 @@ def what_it_shows(page: Page, values: Array, rows: Sequence[Word], columns: Sequ
 
 def check(page: Page) -> Statements:
     if not page.switch("by_word"):
-        yield from check_cell(shown(page))
+        yield from common.check_cell(shown(page))
         return
     (rows, columns), (i, j) = rows_and_columns(page), cell_of(page)
     yield from prose("how did this come", number(looked_at(page)[i, j]), inline(rows[i].text), inline(columns[j].text))
@@ -259,18 +228,20 @@ def check(page: Page) -> Statements:
 
 def do(page: Page) -> Statements:
     trial = page.choice("cross_trial", [OWN, HIDE, MEMORY], OWN)
-    yield segmented("Try", [OWN, HIDE, MEMORY], trial)
+    yield claims.segmented("Try", [OWN, HIDE, MEMORY], trial)
     yield from {OWN: own, HIDE: hide, MEMORY: memory}[trial](page)
 
 
 def own(page: Page) -> Statements:
     yield from prose("give the decoder other")
-    yield button("Another tense", "I ate an apple → Ich aß einen Apfel.")
-    yield button("Another order", "He wants to learn German this summer. → Diesen Sommer will er Deutsch lernen.")
-    yield button("A wrong translation", "I ate an apple → Das Haus ist rot.")
-    yield button("French", "I ate an apple → J'ai mangé une pomme.")
+    yield claims.button("Another tense", "I ate an apple → Ich aß einen Apfel.")
+    yield claims.button(
+        "Another order", "He wants to learn German this summer. → Diesen Sommer will er Deutsch lernen."
+    )
+    yield claims.button("A wrong translation", "I ate an apple → Das Haus ist rot.")
+    yield claims.button("French", "I ate an apple → J'ai mangé une pomme.")
     typed = page.state.get("german", "")
-    yield text_box("Your own German sentence", typed, "Leave it empty for the model's translation")
+    yield claims.text_box("Your own German sentence", typed, "Leave it empty for the model's translation")
     yield from read(page, page.oracle, "The model's translation")
     if not typed:
         yield from prose("type a german sentence")
@@ -289,7 +260,7 @@ def likely(oracle: Forward) -> Array:
 
 def read(page: Page, oracle: Forward, title: str) -> Statements:
     rows, columns = rows_and_columns(page, oracle)
-    yield matrix(
+    yield claims.matrix(
         looked_at(page, oracle)[:READABLE, :READABLE],
         [row.text for row in rows[:READABLE]],
         [column.text for column in columns[:READABLE]],
@@ -301,7 +272,7 @@ def read(page: Page, oracle: Forward, title: str) -> Statements:
     yield from prose("how likely the model")
     labels = pieces(oracle.labels)
     texts = [piece.text for piece in labels[:READABLE]]
-    yield bars(texts, likely(oracle)[:READABLE], f"Probability of each piece: {title}")
+    yield claims.bars(texts, likely(oracle)[:READABLE], f"Probability of each piece: {title}")
     if len(labels) > READABLE:
         yield from prose("shown the first of", READABLE, len(labels))
 
@@ -321,7 +292,7 @@ def verdict(page: Page, oracle: Forward) -> Statements:
         "all pieces of your", n, magnitude(given.prod()), magnitude(mean), sum(best == oracle.labels), says
     )
     lines = zip(pieces(oracle.labels), given, best, all_of_them.max(1), strict=True)
-    yield table(
+    yield claims.table(
         ("your piece", "its probability", "the likeliest piece", "its probability"),
         *[(one.text, number(p), pieces([id])[0].text, number(q)) for one, p, id, q in lines][:READABLE],
     )
@@ -336,7 +307,7 @@ def hide(page: Page) -> Statements:
     english, n = source_words(page), len(page.labels)
     at = page.count("hide", len(english), min(2, len(english))) - 1
     options = [f"{i} {visible(word.text)}" for i, word in enumerate(english, 1)]
-    yield select("Word to hide", options, options[at])
+    yield claims.select("Word to hide", options, options[at])
     name, written = inline(english[at].text), text_of(page.translated(blocked=english[at].pieces).labels)
     yield from prose(
         "translation before written without",
@@ -347,7 +318,7 @@ def hide(page: Page) -> Statements:
     before = page.probabilities
     falls = np.stack([before - likely(page.under(blocked=word.pieces)) for word in english], 1)
     after = before - falls[:, at]
-    yield matrix(
+    yield claims.matrix(
         np.stack([before, after])[:, :READABLE],
         ["all words seen", "word hidden"],
         [piece.text for piece in page.labels[:READABLE]],
@@ -359,14 +330,14 @@ def hide(page: Page) -> Statements:
     if n > READABLE:
         yield from prose("shown the first of pieces", READABLE, n)
     hurt = int(falls[:, at].argmax())
-    yield markdown(
+    yield claims.markdown(
         f"Without **{name}**, **{inline(page.labels[hurt].text)}** (piece {hurt + 1}) loses most: from "
         f"{magnitude(before[hurt])} to {magnitude(after[hurt])}."
         if falls[hurt, at] >= 0.05
         else f"No piece needs **{name}**: none of the probabilities falls by 0.05 or more."
     )
     each = page.switch("hide_each")
-    yield toggle("Hide every word in turn", each)
+    yield claims.toggle("Hide every word in turn", each)
     if each:
         yield from looking_and_needing(page, english, falls)
 
@@ -379,7 +350,7 @@ def looking_and_needing(page: Page, english: Sequence[Word], falls: Array) -> St
         ("looks", "Where it looks", f"{in_full(page)}; weights from 0 to 1.", added),
         ("needs", "What it needs", loss, falls),
     ):
-        yield matrix(
+        yield claims.matrix(
             values[:READABLE, :READABLE],
             [piece.text for piece in page.labels[:READABLE]],
             [word.text for word in english[:READABLE]],
@@ -400,7 +371,7 @@ def looking_and_needing(page: Page, english: Sequence[Word], falls: Array) -> St
             f"**{inline(page.src[looked[i]].text)}** and needs **{inline(needed[i].text)}**. Looking and needing are "
             "not the same."
         )
-    yield markdown(says)
+    yield claims.markdown(says)
     yield from prose("counted are pieces of")
 
 
@@ -418,7 +389,7 @@ def memory(page: Page) -> Statements:
             differ[letter][layer] = [np.abs(one @ w.T - used).max() for one in held]
     for letter, values in differ.items():
         name = letter.upper()
-        yield matrix(
+        yield claims.matrix(
             values,
             [f"decoder {layer}" for layer in range(1, n + 1)],
             ["embeddings", *(f"encoder {layer}" for layer in range(1, n + 1))],
@@ -445,14 +416,14 @@ def another_memory(page: Page) -> Statements:
     names = ["the embeddings", *(f"encoder layer {layer}" for layer in range(1, n))]
     name = page.choice("memory", names, names[-1])
     yield from prose("what if it were")
-    yield segmented("The decoder reads", names, name)
+    yield claims.segmented("The decoder reads", names, name)
     layer = names.index(name)
     rows, columns = rows_and_columns(page)
     for title, oracle in (
         (f"It reads encoder layer {n}, as it learned", page.oracle),
         (f"It reads {name}", page.under(memory_after=layer)),
     ):
-        yield matrix(
+        yield claims.matrix(
             looked_at(page, oracle)[:READABLE, :READABLE],
             [row.text for row in rows[:READABLE]],
             [column.text for column in columns[:READABLE]],
@@ -479,7 +450,7 @@ def another_memory(page: Page) -> Statements:
 def predict(page: Page) -> Statements:
     chosen, row = chosen_head(page), len(page.labels) // 2
     weights = page.oracle[f"{chosen.path}.weights"][chosen.head, row]
-    yield which_piece(
+    yield common.which_piece(
         prose.line("the model writes piece", inline(page.labels[row].text), row + 1, chosen.layer + 1, chosen.head + 1),
         weights,
         page.src,
@@ -490,7 +461,7 @@ def predict(page: Page) -> Statements:
     word = english[lengths.index(max(lengths))]
     before, after = page.probabilities, likely(page.under(blocked=word.pieces))
     most = int((before - after).argmax())
-    yield which_piece(
+    yield common.which_piece(
         prose.line("hide from the whole", inline(word.text)),
         before - after,
         page.labels,
@@ -501,7 +472,4 @@ def predict(page: Page) -> Statements:
     yield prose.question("about transformers which of", [1, 3])
 
 
-def code(page: Page) -> Statements:
-    yield from code_part(
-        ("model/parts/layers.py", "DecoderLayer.forward"), ("model/parts/attention.py", "MultiHeadAttention.forward")
-    )
+code = code_of("model/parts/layers.py: DecoderLayer.forward", "model/parts/attention.py: MultiHeadAttention.forward")

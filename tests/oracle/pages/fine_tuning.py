@@ -9,7 +9,7 @@ from safetensors import safe_open
 
 from tests.oracle import bert, claims, stage_family, task_heads
 from tests.oracle.approved import Prose
-from tests.oracle.common import Statements, code_part
+from tests.oracle.common import Statements, code_of
 from tests.oracle.foreign import SHIPPED
 from tests.oracle.forward import tidied
 from tests.oracle.language_models import text_of
@@ -287,15 +287,11 @@ def predict(page: Page) -> Statements:
     )
 
 
-def code(page: Page) -> Statements:
-    yield from code_part(
-        ("training/loop/finetune_loop.py", "fine_tune"),
-        ("training/loop/finetune_loop.py", "loss_of"),
-        ("model/adapting/fine_tuned.py", "new_head"),
-        ("model/adapting/fine_tuned.py", "FineTunedWriter"),
-        ("model/adapting/fine_tuned.py", "FineTunedReader"),
-        ("training/live/labelling.py", "Labelling"),
-        ("training/loop/finetune_loop.py", "moved"),
-        ("model/parts/task_heads.py", "load_task"),
-        ("experiments/family/four_tasks.py", "answer"),
-    )
+code = code_of(
+    "training/loop/finetune_loop.py: fine_tune, loss_of",
+    "model/adapting/fine_tuned.py: new_head, FineTunedWriter, FineTunedReader",
+    "training/live/labelling.py: Labelling",
+    "training/loop/finetune_loop.py: moved",
+    "model/parts/task_heads.py: load_task",
+    "experiments/family/four_tasks.py: answer",
+)

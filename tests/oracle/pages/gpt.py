@@ -11,7 +11,7 @@ import numpy as np
 from tests.oracle import claims, stage_family
 from tests.oracle.approved import Prose
 from tests.oracle.claims import Series, chance, number
-from tests.oracle.common import Shown, Statements, check_cell, code_part, numbers_of_figure, shown_tensor, tensor_matrix
+from tests.oracle.common import Shown, Statements, check_cell, code_of, numbers_of_figure, shown_tensor, tensor_matrix
 from tests.oracle.decode import Ids, filter_logits
 from tests.oracle.draws import sampled
 from tests.oracle.forward import EOS, PAD, SOS, Array
@@ -356,8 +356,7 @@ def narrowing(page: Page, before: Ids, taken: int, at: tuple[int, bool]) -> Stat
         chance(kept[taken]),
     )
     yield from numbers_of_figure(
-        ("piece", *sides),
-        *((name, chance(plain[id]), chance(kept[id])) for id, name in zip(few, names, strict=True)),
+        ("piece", *sides), *((name, chance(plain[id]), chance(kept[id])) for id, name in zip(few, names, strict=True))
     )
 
 
@@ -440,10 +439,7 @@ def sizes(page: Page) -> Statements:
                 f"[{paper['paper']}, {rows[name]['where']}]({paper['url']})",
             )
         )
-    yield claims.table(
-        ("decoder alone", "first published", "parameters", "times the one here", "source"),
-        *lines,
-    )
+    yield claims.table(("decoder alone", "first published", "parameters", "times the one here", "source"), *lines)
     yield from prose("of deepseek-v s parameters")
 
 
@@ -482,10 +478,9 @@ def predict(page: Page) -> Statements:
     )
 
 
-def code(page: Page) -> Statements:
-    yield from code_part(
-        ("model/families/decoder_only.py", "DecoderOnly"),
-        ("experiments/family/language_models.py", "read_text"),
-        ("training/loop/loss.py", "batch_loss"),
-        ("model/decoding/strategies.py", "filter_logits"),
-    )
+code = code_of(
+    "model/families/decoder_only.py: DecoderOnly",
+    "experiments/family/language_models.py: read_text",
+    "training/loop/loss.py: batch_loss",
+    "model/decoding/strategies.py: filter_logits",
+)

@@ -7,33 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from tests.oracle import claims
+from tests.oracle import claims, common
 from tests.oracle.approved import Prose
 from tests.oracle.claims import chance, number
-from tests.oracle.common import (
-    KINDS,
-    Shown,
-    Statements,
-    chart_and_numbers,
-    check_cell,
-    code_part,
-    numbers_of_figure,
-    shown_tensor,
-    tensor_matrix,
-)
+from tests.oracle.common import KINDS, Shown, Statements, code_of
 from tests.oracle.forward import EOS, SOS, config
 from tests.oracle.page import READABLE, Page
 from tests.oracle.siblings import MODELS, config_of
-from tests.oracle.snapshots import (
-    EPSILON,
-    NAME,
-    forced,
-    measured,
-    shares_on,
-    steps,
-    weights_at,
-    written_at,
-)
+from tests.oracle.snapshots import EPSILON, NAME, forced, measured, shares_on, steps, weights_at, written_at
 from tests.oracle.statement import Statement
 from tests.oracle.words import Piece, entry, inline, pieces, text_of
 
@@ -124,12 +105,7 @@ def where_it_looks(page: Page, step: int) -> Statements:
     last = measured()["snapshots"][-1]["aligned"]
     best = max(heads(), key=last.__getitem__)
     head = page.choice("snapshot_head", heads(), best)
-    yield claims.segmented(
-        "Head",
-        heads(),
-        head,
-        prose.line("the layer a dot", best),
-    )
+    yield claims.segmented("Head", heads(), head, prose.line("the layer a dot", best))
     values = forced(page, step)[f"decoder.layers.{int(head[0]) - 1}.cross_attn.weights"][int(head[2]) - 1]
     yield claims.matrix(
         values[:READABLE, :READABLE],
@@ -186,7 +162,7 @@ def neighbours(page: Page, step: int) -> Statements:
 
 def shown(page: Page) -> Shown:
     inside = page.choice("learned_inside", INSIDE, INSIDE[0])
-    return shown_tensor(
+    return common.shown_tensor(
         page,
         "losses" if inside == INSIDE[0] else "smoothed_losses",
         rows=[piece.text for piece in rows_of(page)],
@@ -204,12 +180,12 @@ def check(page: Page) -> Statements:
     if is_too_long(page):
         yield too_long(page)
         return
-    yield from tensor_matrix(
+    yield from common.tensor_matrix(
         shown(page),
         title=f"{inside} at step {step_of(page):,}",
         how_to_read="A row for each piece of the last translation; in nats.",
     )
-    yield from check_cell(shown(page))
+    yield from common.check_cell(shown(page))
 
 
 # --- Do --------------------------------------------------------------------------------------------------------------
@@ -302,7 +278,7 @@ def heads_formed(page: Page) -> Statements:
         *((head, f"{formed[head]:,}" if head in formed else "never", number(shares[head][-1], 2)) for head in heads()),
     )
     yield from prose("each line is a", number(file["equal"], 2), many)
-    yield from numbers_of_figure(
+    yield from common.numbers_of_figure(
         ("step", *heads()),
         *((f"{step:,}", *(number(shares[head][n], 2) for head in heads())) for n, step in enumerate(steps())),
     )
@@ -431,7 +407,7 @@ def dropping(page: Page) -> Statements:
     runs = [forced(page, step, seed).chances for seed in (2 * draw, 2 * draw + 1, None)]
     names = ("dropout on", "on, once more", "off")
     texts = [piece.text for piece in rows_of(page)[:READABLE]]
-    yield from chart_and_numbers(
+    yield from common.chart_and_numbers(
         "piece",
         texts,
         [claims.Series(name, values[:READABLE]) for name, values in zip(names, runs, strict=True)],
@@ -541,7 +517,7 @@ def predict(page: Page) -> Statements:
         told[1],
         told[2],
         file["common"],
-        wrong={at: f"We measured it: {text}." for at, text in enumerate(told) if at != right},
+        wrong=[f"We measured it: {text}." for text in told],
     )
     (early,) = (one for one in snapshots if one["step"] == 100)
     right = 0 if early["different"] < 50 else 1 if early["different"] <= 150 else 2
@@ -555,11 +531,7 @@ def predict(page: Page) -> Statements:
         inline(short(early["repeated"]) or "(nothing)"),
         early["times"],
         number(early["loss_elsewhere"] - early["loss"], 2),
-        wrong={
-            at: f"So many it writes {f'at step {first[0]:,}' if first else 'at no snapshot'}."
-            for at, first in enumerate(firsts)
-            if at != right
-        },
+        wrong=[f"So many it writes {f'at step {one[0]:,}' if one else 'at no snapshot'}." for one in firsts],
     )
     size = config()["vocab_size"]
     yield prose.question(
@@ -572,12 +544,10 @@ def predict(page: Page) -> Statements:
     )
 
 
-def code(page: Page) -> Statements:
-    yield from code_part(
-        ("training/loop/loss.py", "batch_loss"),
-        ("training/loop/updates.py", "training_steps"),
-        ("training/loop/schedule.py", "learning_rate_factor"),
-        ("experiments/blocks/dropout.py", "probabilities_with_dropout"),
-        ("experiments/training/forming.py", "aligned_shares"),
-        ("experiments/training/forming.py", "first_above"),
-    )
+code = code_of(
+    "training/loop/loss.py: batch_loss",
+    "training/loop/updates.py: training_steps",
+    "training/loop/schedule.py: learning_rate_factor",
+    "experiments/blocks/dropout.py: probabilities_with_dropout",
+    "experiments/training/forming.py: aligned_shares, first_above",
+)

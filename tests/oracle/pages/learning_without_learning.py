@@ -7,7 +7,7 @@ import numpy as np
 from tests.oracle import claims
 from tests.oracle.approved import Prose
 from tests.oracle.claims import number
-from tests.oracle.common import Shown, Statements, check_cell, code_part, numbers_of_figure, tensor_matrix
+from tests.oracle.common import Shown, Statements, check_cell, code_of, numbers_of_figure, tensor_matrix
 from tests.oracle.draws import regression
 from tests.oracle.in_context import FOLDER, MOST, config, first_task, follows, guesses, last_weights, weights
 from tests.oracle.page import Page
@@ -109,17 +109,12 @@ def see(page: Page) -> Statements:
     yield claims.table(
         (state.count, "mean squared error", "mean squared distance to ridge's guesses"),
         *(
-            (
-                name,
-                number(errors(found, name)[state.n - 1], 3),
-                number(((of - last["ridge"]) ** 2).mean(), 3),
-            )
+            (name, number(errors(found, name)[state.n - 1], 3), number(((of - last["ridge"]) ** 2).mean(), 3))
             for name, of in last.items()
         ),
     )
     yield from numbers_of_figure(
-        ("examples", *WAYS),
-        *((str(n), *(number(errors(found, name)[n - 1], 3) for name in WAYS)) for n in LISTED),
+        ("examples", *WAYS), *((str(n), *(number(errors(found, name)[n - 1], 3) for name in WAYS)) for n in LISTED)
     )
 
 
@@ -165,10 +160,7 @@ def by_hand(state: State) -> Statements:
             prose.line("the first number of", named.replace("dimensions", "examples")),
             f"{total} = {tex(pairs[:, 0] @ answers)}",
         ),
-        Step(
-            prose.line("five such numbers and"),
-            rf"\hat\beta = ({listed})",
-        ),
+        Step(prose.line("five such numbers and"), rf"\hat\beta = ({listed})"),
         Step(f"The last x times this β. {last}", f"{guessed} = {tex(asked @ beta)}"),
     )
     own = guesses(state.sigma, state.draw)["Transformer"][0, state.n - 1]
@@ -272,12 +264,11 @@ def predict(page: Page) -> Statements:
         number(after, 2),
         number(before, 2),
         options=options,
-        wrong={n: f"That would be an error {text}." for n, text in enumerate(says) if n != right},
+        wrong=[f"That would be an error {text}." for text in says],
     )
 
 
-def code(page: Page) -> Statements:
-    yield from code_part(
-        ("model/families/in_context.py", "InContext"),
-        *(("training/loop/in_context.py", name) for name in ("Regression", "least_squares", "nearest_neighbours")),
-    )
+code = code_of(
+    "model/families/in_context.py: InContext",
+    "training/loop/in_context.py: Regression, least_squares, nearest_neighbours",
+)

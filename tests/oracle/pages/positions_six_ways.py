@@ -4,22 +4,10 @@ import math
 
 import numpy as np
 
-from tests.oracle import claims
+from tests.oracle import claims, common
 from tests.oracle.approved import Prose
 from tests.oracle.claims import number, rounding
-from tests.oracle.common import (
-    Head,
-    Shown,
-    Statements,
-    check_cell,
-    code_part,
-    head,
-    head_controls,
-    heads_before_after,
-    numbers_of_figure,
-    shown_tensor,
-    tensor_matrix,
-)
+from tests.oracle.common import Head, Shown, Statements, code_of
 from tests.oracle.forward import Array, config
 from tests.oracle.page import READABLE, Page
 from tests.oracle.siblings import longer_texts, two_siblings
@@ -44,7 +32,7 @@ BLUE, ORANGE = "#0072B2", "#E69F00"
 
 
 def chosen(page: Page) -> Head:
-    return head(page, ("encoder",))
+    return common.head(page, ("encoder",))
 
 
 def scheme(page: Page) -> str:
@@ -91,7 +79,7 @@ def shown(page: Page) -> Shown:
         queries = other(page)[f"{chosen(page).path}.{name}"][chosen(page).head]
         cells = [(row, column) for row in range(1, min(len(queries), READABLE)) for column in range(16)]
         start = max(cells, key=lambda cell: abs(queries[cell]))
-    return shown_tensor(
+    return common.shown_tensor(
         page,
         f"{chosen(page).path}.{name}",
         head=chosen(page).head,
@@ -105,7 +93,7 @@ def shown(page: Page) -> Shown:
 
 
 def see(page: Page) -> Statements:
-    yield from head_controls(page, ("encoder",))
+    yield from common.head_controls(page, ("encoder",))
     yield claims.segmented("Scheme", list(SCHEMES), scheme(page))
     step = page.choice("scheme_step", STEPS, STEPS[0])
     yield claims.segmented("Step", STEPS, step)
@@ -119,7 +107,7 @@ def see(page: Page) -> Statements:
         ("ALiBi", 1): ("Score plus bias", asks),
     }.get((scheme(page), STEPS.index(step)), ("The weights", "0 to 1; each row adds up to 1."))
     where = f"layer {chosen(page).layer + 1}, head {chosen(page).head + 1}"
-    yield from tensor_matrix(shown(page), title=f"{title} ({scheme(page)}, {where})", how_to_read=how)
+    yield from common.tensor_matrix(shown(page), title=f"{title} ({scheme(page)}, {where})", how_to_read=how)
     if scheme(page) == "Relative":
         yield from prose("the translator has learned", where_from(page))
     elif scheme(page) == "ALiBi":
@@ -151,15 +139,11 @@ def where_from(page: Page) -> str:
     return prose.line("these are those of", number(most, 2), place)
 
 
-def check(page: Page) -> Statements:
-    yield from check_cell(shown(page))
-
-
 def do(page: Page) -> Statements:
     yield from turn(page)
     yield from prose("the head with another", chosen(page).layer + 1, scheme(page))
     passes = page.oracle, other(page)
-    yield from heads_before_after(page, passes, ("As trained", f"With {scheme(page)}"), chosen(page), "")
+    yield from common.heads_before_after(page, passes, ("As trained", f"With {scheme(page)}"), chosen(page), "")
     far = np.abs(np.subtract.outer(range(len(page.src)), range(len(page.src))))
     one, two = (
         (oracle[f"{chosen(page).path}.weights"][chosen(page).head] * far).sum() / len(page.src) for oracle in passes
@@ -214,7 +198,7 @@ def turn(page: Page) -> Statements:
     ]  # fmt: skip
     yield claims.table(("query at", "key at", "distance", "query · key"), *lines)
     yield from prose("both move together the", number(distance, 0), rounding())
-    yield from numbers_of_figure(
+    yield from common.numbers_of_figure(
         ("distance", "query · key"), *((number(d, 0), number(products[d + far], 3)) for d in range(-50, 51, 10))
     )
 
@@ -256,7 +240,7 @@ def arrows(page: Page, pieces: tuple[int, int], places: tuple[int, int]) -> Stat
     yield from prose(
         "position is not turned", pair, half, number(step, 1), number(query, 0), number(key, 0), number(between, 0)
     )
-    yield from numbers_of_figure(
+    yield from common.numbers_of_figure(
         ("arrow", "first dimension", "second dimension"),
         *(
             (name, number(x, 3), number(y, 3))
@@ -276,8 +260,6 @@ def predict(page: Page) -> Statements:
     yield prose.question("in an encoder with", [bucket(a) == bucket(b) for a, b in pairs].index(True))
 
 
-def code(page: Page) -> Statements:
-    names = ("Rotary", "relative_bucket", "Alibi", "alibi_slopes")
-    yield from code_part(
-        *(("model/parts/positions.py", name) for name in names), ("experiments/exchange.py", "t5_bias")
-    )
+code = code_of(
+    "model/parts/positions.py: Rotary, relative_bucket, Alibi, alibi_slopes", "experiments/exchange.py: t5_bias"
+)

@@ -8,7 +8,7 @@ import numpy as np
 from tests.oracle import bert, claims
 from tests.oracle.approved import Prose
 from tests.oracle.claims import chance, magnitude
-from tests.oracle.common import Shown, Statements, check_cell, code_part, shown_tensor, tensor_matrix
+from tests.oracle.common import Shown, Statements, check_cell, code_of, shown_tensor, tensor_matrix
 from tests.oracle.decode import Ids, german
 from tests.oracle.forward import SOS, Array, softmax, tidied
 from tests.oracle.language_models import entry, reading, text_of, text_on, tokenizer
@@ -45,10 +45,7 @@ def gap(page: Page) -> tuple[Ids, int]:
 
 def chances(ids: Ids, at: int) -> dict[str, Array]:
     """The probability of every entry at a place, from both sides and from the left."""
-    return {
-        ENCODER: bert.both_sides(ids, (at,), at),
-        DECODER: softmax(reading(ids).logits[at]),
-    }
+    return {ENCODER: bert.both_sides(ids, (at,), at), DECODER: softmax(reading(ids).logits[at])}
 
 
 def guesses(shares: Array) -> str:
@@ -204,10 +201,9 @@ def predict(page: Page) -> Statements:
     )
 
 
-def code(page: Page) -> Statements:
-    yield from code_part(
-        ("model/families/encoder_only.py", "EncoderOnly"),
-        ("model/families/decoder_only.py", "DecoderOnly"),
-        ("model/families/encoder_decoder.py", "EncoderDecoder"),
-        ("experiments/family/three_kinds.py", "may_see"),
-    )
+code = code_of(
+    "model/families/encoder_only.py: EncoderOnly",
+    "model/families/decoder_only.py: DecoderOnly",
+    "model/families/encoder_decoder.py: EncoderDecoder",
+    "experiments/family/three_kinds.py: may_see",
+)

@@ -6,7 +6,7 @@ import re
 
 from tests.oracle import claims
 from tests.oracle.approved import Prose
-from tests.oracle.common import Statements, code_part
+from tests.oracle.common import Statements, code_of
 from tests.oracle.forward import tidied
 from tests.oracle.page import Page
 from tests.oracle.statement import Statement
@@ -112,11 +112,9 @@ def predict(page: Page) -> Statements:
     yield prose.question("you set the learning", 1)
 
 
-def code(page: Page) -> Statements:
-    names = "new_texts", "measured", "Watch"
-    yield from code_part(
-        ("training/loop/updates.py", "training_steps"),
-        ("training/loop/loss.py", "batch_loss"),
-        ("training/loop/schedule.py", "learning_rate_factor"),
-        *(("training/live/toy.py", name) for name in names),
-    )
+code = code_of(
+    "training/loop/updates.py: training_steps",
+    "training/loop/loss.py: batch_loss",
+    "training/loop/schedule.py: learning_rate_factor",
+    "training/live/toy.py: new_texts, measured, Watch",
+)
