@@ -103,6 +103,10 @@ WRITES: dict[tuple[str, str], tuple[dict[str, str], dict[str, str]]] = {
         {"sentence": IT, "self_trial": "What “it” means", "head": "2"},
         {"cell": "9.11", "layer": "3"},
     ),
+    ("self-attention", "Look at “bank” under See"): (
+        {"self_trial": "Two meanings of “bank”", "head": "2"},
+        {"sentence": "We sat on the bank of the river.", "cell": "5.5"},
+    ),
     ("multi-head", "All heads of encoder self-attention, layer 2 off"): (
         {"layer": "2", "off": "cross.2.1"},
         {"off": "cross.2.1+encoder.1.0+encoder.1.1+encoder.1.2+encoder.1.3"},

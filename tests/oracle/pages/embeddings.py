@@ -28,6 +28,9 @@ STATES = (
     {"sentence": ANIMAL, "rows": "2 times √d_model", "find": "swim", "entry": "9999", "cell": "3.250"},
     {"sentence": "My neighbour's cat sleeps all day. " * 6, "rows": "3 cosines", "find": "q" * 60},
     {"sentence": "Go", "stack": "Decoder", "find": "riday", "cell": "1.2"},
+    {"find": "Bank", "entry": "7"},
+    {"find": "<script>* \x00", "entry": "-x", "rows": "4"},
+    {"find": "   ", "entry": "99999999"},
 )
 STEPS = ("1 rows of E", "2 times √d_model", "3 cosines")
 PLAYS = (
@@ -169,7 +172,7 @@ def choose(page: Page) -> Generator[Statement, None, int]:
         yield claims.button(word)
     own = list(dict.fromkeys([encoded("big")[0], *(p.id for p in page.src[:READABLE] if p.word >= 0)]))
     there = search(typed)
-    if typed and not there:
+    if tidied(typed) and not there:
         yield from prose("no piece holds so", tidied(typed)[:40])
     if not there and len(page.src) > READABLE:
         yield from prose("shown those among the", READABLE, len(page.src))

@@ -18,7 +18,7 @@ LONG = "My neighbour's cat. " * 20
 STATES = (
     {},
     {"mask_stage": "1 before the mask", "layer": "1", "head": "3", "mask_trial": PAD, "pads": "7", "sentence": "Go"},
-    {"mask_stage": "3 after the softmax", "layer": "2", "cell": "4.2", "mask_trial": PARALLEL},
+    {"mask_stage": "3 after the softmax", "layer": "2", "cell": "4.2", "mask_trial": PARALLEL, "pads": "٣"},
     {"sentence": "The house that my father built is very old.", "mask_trial": PARALLEL, "head": "2"},
     {"sentence": "Tom, Mary, " * 30, "mask_trial": LIFT, "head": "4"},
     {"sentence": "My neighbour's cat. " * 6, "mask_trial": PAD, "pads": "10", "mask_stage": "3 after the softmax"},
@@ -116,7 +116,7 @@ def lift(page: Page) -> Statements:
 
 def pad(page: Page) -> Statements:
     yield from prose("sentences that run together")
-    count, chosen = int(page.state.get("pads", "3")), chosen_head(page)
+    count, chosen = page.number("pads", 1, 10, 3), chosen_head(page)
     yield claims.slider("How many <pad> behind your sentence", 1, 10, count)
     alone, seen = page.oracle["logits"], page.under(pads=count)
     masked = page.under(pads=count, blocked=tuple(range(len(page.src), len(page.src) + count)))

@@ -26,11 +26,11 @@ OTHERS = ("He bought a gallon of milk.", "Penguins are flightless.")
 STATES = (
     {"sentence": "The man went to the store.", "second": OTHERS[0], "pair_inside": "Probabilities"},
     {"sentence": "Go"},
-    {"sentence": "He ran.", "second": " "},
+    {"sentence": "He ran.", "second": "\u0007 "},
     {"sentence": "We met.", "second": "I saw <b>him</b> there. " * 20, "pair_inside": "Scores", "cell": "1.2"},
     {"sentence": "I ate.", "pair_inside": "Token", "cell": "2.1"},
     {"sentence": "I ate.", "pair_inside": "Segment", "cell": "6.3"},
-    {"sentence": "I ate.", "pair_inside": "Token + segment"},
+    {"sentence": "I ate.", "second": "[SEP] </script> **no** 昨日", "pair_inside": "Token + segment"},
     {"sentence": "I ate.", "pair_inside": "Position", "cell": "5.4"},
 )
 

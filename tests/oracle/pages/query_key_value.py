@@ -30,8 +30,9 @@ STATES = (
         "sentence": "Is it Tom's?",
     },
     {"attention": "Encoder-decoder", "part": "X", "matrices": NONE, "cell": "1.64", "sentence": "The cat sleeps."},
-    {"sentence": LONG, "part": "X", "layer": "2", "head": "2", "sure": "0"},
+    {"sentence": LONG, "part": "X", "layer": "2", "head": "2", "sure": "0", "attention": "Encoder"},
     {"sentence": "Go", "part": "X", "layer": "1", "matrices": NONE},
+    {"part": "W", "matrices": "<b>", "layer": "99", "head": "0", "cell": "x", "sure": "-3"},
 )
 
 
@@ -55,7 +56,7 @@ def idea(page: Page) -> Statements:
 def look_up(page: Page) -> Statements:
     yield claims.code(prose.line("order items delivery date"))
     yield from prose("hard look-up the query")
-    sure = int(page.state.get("sure", "2"))
+    sure = page.number("sure", 0, 10, 2)
     yield claims.slider("How much a match counts", 0, 10, sure)
     matches = np.array([[1, 0, 0, 0], [0, 0, 1, 0], [0.5, 0.5, 0, 0]])
     weights = softmax(sure * matches)

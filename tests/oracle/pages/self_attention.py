@@ -28,6 +28,7 @@ STATES = (
     {"self_trial": IT, "noun": "animal", "layer": "1", "sentence": "Is it Tom's?"},
     {"sentence": RIVER[0], "self_trial": BANK, "head": "4"},
     {"sentence": "Go", "hide": "2"},
+    {"hide": "٣", "self_trial": "x", "layer": "-1"},
     {"sentence": "Tom, Mary, " * 30, "hide": "9"},
 )
 
