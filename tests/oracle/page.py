@@ -75,7 +75,11 @@ class Page:
     @functools.cached_property
     def probabilities(self) -> Array:
         """Of each piece written (T), given those before it."""
-        return softmax(self.oracle["logits"])[np.arange(len(self.labels)), self.oracle.labels]
+        return self.likely(self.oracle)
+
+    def likely(self, oracle: Forward) -> Array:
+        """How likely another pass of the same pieces finds each of the translation (T)."""
+        return softmax(oracle["logits"])[np.arange(len(self.labels)), self.oracle.labels]
 
     def under(self, **changes: Any) -> Forward:
         """The same sentence and the same translation, read under changes (see `Forward`)."""

@@ -105,7 +105,7 @@ WRITES: dict[tuple[str, str], tuple[dict[str, str], dict[str, str]]] = {
     ),
     ("self-attention", "Look at “bank” under See"): (
         {"self_trial": "Two meanings of “bank”", "head": "2"},
-        {"sentence": "We sat on the bank of the river.", "cell": "5.5"},
+        {"sentence": "We sat on the bank of the river.", "cell": "5.10"},
     ),
     ("multi-head", "All heads of encoder self-attention, layer 2 off"): (
         {"layer": "2", "off": "cross.2.1"},

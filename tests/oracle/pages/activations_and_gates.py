@@ -6,7 +6,7 @@ from tests.oracle import claims, common
 from tests.oracle.approved import Prose
 from tests.oracle.claims import number
 from tests.oracle.common import Shown, Statements, code_of
-from tests.oracle.forward import EOS, Array, Forward, config, softmax
+from tests.oracle.forward import EOS, Array, config
 from tests.oracle.page import READABLE, Page
 from tests.oracle.pages.feed_forward import path, phrase, pieces, place
 from tests.oracle.siblings import two_siblings
@@ -127,35 +127,19 @@ def curve_with_ticks(name: str, before: Array, after: Array) -> Statements:
     low, high = min(-4, np.floor(before.min())), max(4, np.ceil(before.max()))
     z, title = np.linspace(low, high, 201), f"{name}'s gate" if KINDS[name] in GATES else name
     values, slopes = CURVES[kind](z), slope(kind, z)
-    half = (values.max() - values.min()) / 40
-    heights = np.concatenate([values, slopes, after])
-    bottom, top = heights.min() - half, heights.max() + half
-
-    def places(x: Array, y: Array) -> Array:
-        return np.stack([(x - low) / (high - low), (y - bottom) / (top - bottom)], -1)
-
-    ends = places(np.repeat(before, 2), np.stack([after - half, after + half], 1).ravel())
+    half, heights = (values.max() - values.min()) / 40, np.concatenate([values, slopes, after])
     yield claims.curves(
-        [(title, "#0072B2", ""), ("its slope", "#808a96", "dashed")],
-        [
-            claims.path(places(z, values), "#0072B2", 2),
-            claims.path(places(z, slopes), "#808a96", 2, **{"stroke-dasharray": "8 5"}),
-            claims.path(ends, "#E69F00", 1, "ML" * len(before), opacity="0.6"),
-        ],
+        [claims.Line(title, z, values, claims.BLUE), claims.Line("its slope", z, slopes, dashed=True)],
+        claims.Axis("before the activation", low, high),
+        claims.Axis("after it", heights.min() - half, heights.max() + half),
         alt=prose.line("the curve of and", title, number(low, 0), number(high, 0), len(before)),
-        axes=("after it", "before the activation"),
-        beside=[((at - bottom) / (top - bottom), text) for at, text in claims.ticks(bottom, top)],
-        below=[((at - low) / (high - low), text) for at, text in claims.ticks(low, high)],
+        strokes=(before, after - half, after + half),
     )
     points = np.arange(-3.0, 4)
     lines = zip(points, CURVES[kind](points), slope(kind, points), strict=True)
     yield from common.numbers_of_figure(
         ("before", title, "slope"), *(tuple(number(n, 3) for n in line) for line in lines)
     )
-
-
-def written(page: Page, oracle: Forward) -> Array:
-    return softmax(oracle["logits"])[np.arange(len(page.labels)), page.oracle.labels]
 
 
 def do(page: Page) -> Statements:
@@ -172,7 +156,7 @@ def exchange(page: Page) -> Statements:
     where = page.choice("exchange_in", WHERE, WHERE[0])
     yield claims.segmented("Exchange it in", WHERE, where)
     paths = everywhere() if where == WHERE[0] else [path(page)]
-    one, two = page.probabilities, written(page, with_activation(page, name, paths))
+    one, two = page.probabilities, page.likely(with_activation(page, name, paths))
     yield from common.pieces_before_after(page, one, two, ("with ReLU", f"with {name}"))
     most = len(one) + LOST
     anew = rewritten(page, most, **{named(p): KINDS[name] for p in paths})
@@ -194,7 +178,7 @@ def predict(page: Page) -> Statements:
         number(relu, 2),
         number(gelu, 2),
     )
-    gelu, swish = (written(page, with_activation(page, name, everywhere())).mean() for name in ("GELU", "Swish"))
+    gelu, swish = (page.likely(with_activation(page, name, everywhere())).mean() for name in ("GELU", "Swish"))
     right = 2 if abs(gelu - swish) < SAME else 0 if gelu > swish else 1
     wrong = (
         "With Swish its mean probability is higher.",

@@ -252,21 +252,16 @@ def two_norms(page: Page) -> Statements:
     one, two = (norm(rows)[:t] for rows in both)
     change = np.abs(two - one).max(0)
     dimensions = sorted(np.argsort(-change, kind="stable")[:SHOWN])
-    seen = [rows[:READABLE, dimensions] for rows in (one, two)]
-    for title, values in zip(("Your sentence beside 3 others", "Beside 3 other ones"), seen, strict=True):
-        yield claims.matrix(
-            values,
-            [piece.text for piece in pieces(page)[:READABLE]],
-            [str(d + 1) for d in dimensions],
-            title=title,
-            how_to_read=f"{kind}; the {SHOWN} dimensions that change most. γ = 1, β = 0.",
-            describe="“{row}”, dimension {column}: {value}",
-            scale="signed",
-            limit=max(np.abs(rows).max() for rows in seen),
-            csv_name=f"{kind.partition(':')[0]} {title}",
-        )
-    if t > READABLE:
-        yield from prose("shown the first of", READABLE, t)
+    yield from common.before_after(
+        [rows[:, dimensions] for rows in (one, two)],
+        ("Your sentence beside 3 others", "Beside 3 other ones"),
+        pieces(page),
+        [str(d + 1) for d in dimensions],
+        how_to_read=f"{kind}; the {SHOWN} dimensions that change most. γ = 1, β = 0.",
+        describe="“{row}”, dimension {column}: {value}",
+        scale="signed",
+        csv_name=kind.partition(":")[0],
+    )
     most = rounding() if kind == NORMS[1] else magnitude(change.max())
     yield from prose("the sentences beside it", most)
     yield claims.table(

@@ -131,8 +131,7 @@ def cosines(page: Page) -> Statements:
         selected=pair(page),
         describe="“{row}” and “{column}”: {value}",
     )
-    if len(pieces(page)) > READABLE:
-        yield from prose("shown the first of", READABLE, len(pieces(page)))
+    yield from common.cut_to((len(pieces(page)), "pieces"))
     yield from prose("these rows know no", number(mean_cosine(False), 2), number(mean_cosine(True), 2))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tests.oracle import claims
+from tests.oracle import claims, common
 from tests.oracle.approved import Prose
 from tests.oracle.claims import Series, number
 from tests.oracle.common import Shown, Statements, code_of, shown_tensor, tensor_matrix
@@ -301,22 +301,16 @@ def change_a_piece(page: Page) -> Statements:
     yield claims.select("Replace the piece", options, options[row])
     yield claims.select("by", [w for w, id in everyday().items() if id != page.src[row].id], word)
     both = moved(page), moved(page, attention_off=True)
-    limit = max(one[:READABLE].max() for one in both)
-    labels = [f"{p.text} → {word}" if i == row else p.text for i, p in enumerate(page.src[:READABLE])]
-    for values, title in zip(both, ("With self-attention", "Self-attention off in the encoder"), strict=True):
-        yield claims.matrix(
-            values[:READABLE],
-            labels,
-            list(STAGES),
-            title=title,
-            how_to_read="How far a row moves: the length of its difference as a share of its length.",
-            describe="“{row}”, {column}: {value}",
-            scale="positive",
-            limit=limit,
-            csv_name=f"change {title}",
-        )
-    if len(page.src) > READABLE:
-        yield from prose("shown the first of", READABLE, len(page.src))
+    yield from common.before_after(
+        both,
+        ("With self-attention", "Self-attention off in the encoder"),
+        [f"{p.text} → {word}" if i == row else p.text for i, p in enumerate(page.src)],
+        list(STAGES),
+        how_to_read="How far a row moves: the length of its difference as a share of its length.",
+        describe="“{row}”, {column}: {value}",
+        scale="positive",
+        csv_name="change",
+    )
     rest = np.delete(both[0], row, 0)
     reached = (rest > 1e-3).sum(0)
     others = [i for i in range(len(page.src)) if i != row]

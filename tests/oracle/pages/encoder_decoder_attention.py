@@ -146,13 +146,6 @@ def cell_of(page: Page) -> tuple[int, int]:
     return page.pair("cell", (min(READABLE, len(rows)), min(READABLE, len(columns))), first_cell(page))
 
 
-def cut_to(shown: Sequence[int], whole: Sequence[int]) -> Statements:
-    sides = zip(shown, whole, ("rows", "columns"), strict=True)
-    parts = [f"the first {s} of {w} {side}" for s, w, side in sides if s != w]
-    if parts:
-        yield from prose("shown", " and ".join(parts))
-
-
 def see(page: Page) -> Statements:
     chosen, view = chosen_head(page), view_of(page)
     yield from common.head_controls(page, ("cross",), "cross")
@@ -166,18 +159,17 @@ def see(page: Page) -> Statements:
     title = f"Where the model looks in your sentence for each piece it writes ({view_title(page)})"
     values, (rows, columns) = looked_at(page), rows_and_columns(page)
     if page.switch("by_word"):
-        part = values[:READABLE, :READABLE]
-        yield claims.matrix(
-            part,
-            [row.text for row in rows[:READABLE]],
-            [column.text for column in columns[:READABLE]],
+        yield common.cut_matrix(
+            values,
+            rows,
+            columns,
             title=title,
             how_to_read=prose.line("a row is one"),
             describe=KINDS["cross"].describe,
             csv_name=f"words {view_title(page)}",
             selected=cell_of(page),
         )
-        yield from cut_to(part.shape, values.shape)
+        yield from common.cut_to((len(rows), "rows"), (len(columns), "columns"))
     else:
         yield from common.tensor_matrix(shown(page), title=title, how_to_read=prose.line("a row is the"))
     yield from what_it_shows(page, values, rows, columns)
@@ -260,10 +252,10 @@ def likely(oracle: Forward) -> Array:
 
 def read(page: Page, oracle: Forward, title: str) -> Statements:
     rows, columns = rows_and_columns(page, oracle)
-    yield claims.matrix(
-        looked_at(page, oracle)[:READABLE, :READABLE],
-        [row.text for row in rows[:READABLE]],
-        [column.text for column in columns[:READABLE]],
+    yield common.cut_matrix(
+        looked_at(page, oracle),
+        rows,
+        columns,
         title=title,
         how_to_read=f"{in_full(page)}; 0 to 1 on both sides.",
         describe=KINDS["cross"].describe,
@@ -273,8 +265,7 @@ def read(page: Page, oracle: Forward, title: str) -> Statements:
     labels = pieces(oracle.labels)
     texts = [piece.text for piece in labels[:READABLE]]
     yield claims.bars(texts, likely(oracle)[:READABLE], f"Probability of each piece: {title}")
-    if len(labels) > READABLE:
-        yield from prose("shown the first of", READABLE, len(labels))
+    yield from common.cut_to((len(labels), "pieces"))
 
 
 def verdict(page: Page, oracle: Forward) -> Statements:
@@ -327,8 +318,7 @@ def hide(page: Page) -> Statements:
         describe="“{column}”, {row}: {value}",
         csv_name="probabilities",
     )
-    if n > READABLE:
-        yield from prose("shown the first of pieces", READABLE, n)
+    yield from common.cut_to((n, "pieces"))
     hurt = int(falls[:, at].argmax())
     yield claims.markdown(
         f"Without **{name}**, **{inline(page.labels[hurt].text)}** (piece {hurt + 1}) loses most: from "
@@ -350,16 +340,16 @@ def looking_and_needing(page: Page, english: Sequence[Word], falls: Array) -> St
         ("looks", "Where it looks", f"{in_full(page)}; weights from 0 to 1.", added),
         ("needs", "What it needs", loss, falls),
     ):
-        yield claims.matrix(
-            values[:READABLE, :READABLE],
-            [piece.text for piece in page.labels[:READABLE]],
-            [word.text for word in english[:READABLE]],
+        yield common.cut_matrix(
+            values,
+            page.labels,
+            english,
             title=title,
             how_to_read=how_to_read,
             describe=f"“{{row}}” {verb} “{{column}}”: {{value}}",
             csv_name=title,
         )
-    yield from cut_to([min(READABLE, size) for size in falls.shape], falls.shape)
+    yield from common.cut_to(*zip(falls.shape, ("rows", "columns"), strict=True))
     told = [i for i, piece in enumerate(page.labels) if is_word(piece.text) and falls[i].max() >= 0.05]
     looked, needed = looks.argmax(1), [english[j] for j in falls.argmax(1)]
     other = [i for i in told if looked[i] not in needed[i].pieces]
@@ -419,20 +409,15 @@ def another_memory(page: Page) -> Statements:
     yield claims.segmented("The decoder reads", names, name)
     layer = names.index(name)
     rows, columns = rows_and_columns(page)
-    for title, oracle in (
-        (f"It reads encoder layer {n}, as it learned", page.oracle),
-        (f"It reads {name}", page.under(memory_after=layer)),
-    ):
-        yield claims.matrix(
-            looked_at(page, oracle)[:READABLE, :READABLE],
-            [row.text for row in rows[:READABLE]],
-            [column.text for column in columns[:READABLE]],
-            title=title,
-            how_to_read=f"{in_full(page)}; 0 to 1 on both sides.",
-            describe=KINDS["cross"].describe,
-            csv_name=f"weights {title}",
-        )
-    yield from cut_to([min(READABLE, len(side)) for side in (rows, columns)], (len(rows), len(columns)))
+    yield from common.before_after(
+        [looked_at(page, oracle) for oracle in (page.oracle, page.under(memory_after=layer))],
+        (f"It reads encoder layer {n}, as it learned", f"It reads {name}"),
+        rows,
+        columns,
+        how_to_read=f"{in_full(page)}; 0 to 1 on both sides.",
+        describe=KINDS["cross"].describe,
+        csv_name="weights",
+    )
     longest = min(2 * len(page.labels) + 10, MAX_PIECES)
     ids = page.translated(memory_after=layer).labels[:longest]
     yield from prose(

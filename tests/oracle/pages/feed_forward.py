@@ -140,8 +140,7 @@ def units_that_fire(page: Page, chosen: int) -> Statements:
             for text, n, row in zip(texts, fires, hidden, strict=False)
         ),
     )
-    if t > READABLE:
-        yield from prose("shown the first of", READABLE, t)
+    yield from common.cut_to((t, "pieces"))
 
 
 # --- one unit --------------------------------------------------------------------------------------------------------
@@ -239,21 +238,16 @@ def leave_out(page: Page, unit: int) -> Statements:
         WAYS[1]: "negative units pass too",
         WAYS[2]: "the network writes 0",
     }[way]
-    seen = [one[:READABLE, dimensions] for one in rows]
-    for title, values in zip(("As it is", f"After: {says}"), seen, strict=True):
-        yield claims.matrix(
-            values,
-            [piece.text for piece in pieces(page)[:READABLE]],
-            [str(d + 1) for d in dimensions],
-            title=title,
-            how_to_read=f"What {phrase(page)} passes on: the {SHOWN} dimensions that change most.",
-            describe="“{row}”, dimension {column}: {value}",
-            scale="signed",
-            limit=max(np.abs(one).max() for one in seen),
-            csv_name=f"output of {phrase(page)} {title}",
-        )
-    if len(rows[0]) > READABLE:
-        yield from prose("shown the first of rows", READABLE, len(rows[0]))
+    yield from common.before_after(
+        [one[:, dimensions] for one in rows],
+        ("As it is", f"After: {says}"),
+        pieces(page),
+        [str(d + 1) for d in dimensions],
+        how_to_read=f"What {phrase(page)} passes on: the {SHOWN} dimensions that change most.",
+        describe="“{row}”, dimension {column}: {value}",
+        scale="signed",
+        csv_name=f"output of {phrase(page)}",
+    )
     yield from consequences(page, after, left_out(page, way, unit))
     if way == WAYS[0]:
         yield from prose("one unit of many")

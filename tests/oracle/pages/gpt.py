@@ -11,7 +11,16 @@ import numpy as np
 from tests.oracle import claims, stage_family
 from tests.oracle.approved import Prose
 from tests.oracle.claims import Series, chance, number
-from tests.oracle.common import Shown, Statements, check_cell, code_of, numbers_of_figure, shown_tensor, tensor_matrix
+from tests.oracle.common import (
+    Shown,
+    Statements,
+    check_cell,
+    code_of,
+    cut_to,
+    numbers_of_figure,
+    shown_tensor,
+    tensor_matrix,
+)
 from tests.oracle.decode import Ids, filter_logits
 from tests.oracle.draws import sampled
 from tests.oracle.forward import EOS, PAD, SOS, Array
@@ -106,8 +115,7 @@ def see(page: Page) -> Statements:
         alt=f"A bar for each of {len(names)} pieces of your text: its loss.",
         axis="loss of each piece, in nats",
     )
-    if n > READABLE:
-        yield from prose("shown the first of", READABLE, n)
+    yield from cut_to((n, "pieces"))
     at = int(costs.argmax())
     yield from prose(
         "every piece has a",

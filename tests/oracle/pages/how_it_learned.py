@@ -97,8 +97,7 @@ def rows_of(page: Page) -> tuple[Piece, ...]:
 
 
 def cut_note(n: int) -> Statements:
-    if n > READABLE:
-        yield from prose("shown the first of", READABLE, n)
+    yield from common.cut_to((n, "pieces"))
 
 
 def where_it_looks(page: Page, step: int) -> Statements:
@@ -107,19 +106,16 @@ def where_it_looks(page: Page, step: int) -> Statements:
     head = page.choice("snapshot_head", heads(), best)
     yield claims.segmented("Head", heads(), head, prose.line("the layer a dot", best))
     values = forced(page, step)[f"decoder.layers.{int(head[0]) - 1}.cross_attn.weights"][int(head[2]) - 1]
-    yield claims.matrix(
-        values[:READABLE, :READABLE],
-        [piece.text for piece in rows_of(page)[:READABLE]],
-        [piece.text for piece in page.src[:READABLE]],
+    yield common.cut_matrix(
+        values,
+        rows_of(page),
+        page.src,
         title=f"Where head {head} looks at step {step:,}",
         how_to_read="A row is a piece about to be written; its weights over your sentence add up to 1.",
         describe=KINDS["cross"].describe,
         csv_name=f"head {head} at step {step}",
     )
-    if max(values.shape) > READABLE:
-        sides = zip(values.shape, ("rows", "columns"), strict=True)
-        parts = [f"the first {READABLE} of {size} {side}" for size, side in sides if size > READABLE]
-        yield from prose("shown", " and ".join(parts))
+    yield from common.cut_to(*zip(values.shape, ("rows", "columns"), strict=True))
     yield from prose("the rows are what")
 
 
@@ -211,34 +207,22 @@ def lines_plot(
     level: float | None = None,
 ) -> Statement:
     """The snapshots at even distances; 0.3 of a distance is left at either end."""
-    at, last = steps().index(step_of(page)), len(steps()) - 1
-    title, top = y
-
-    def along(place: float) -> float:
-        return (place + 0.3) / (last + 0.6)
-
-    dashes = {"stroke-dasharray": "2 3"}
-    drawn = [claims.path([(along(at), 0), (along(at), 1)], GREY, 1, **dashes)]
-    if level is not None:
-        drawn.append(claims.path([(0, level / top), (1, level / top)], GREY, 1, **dashes))
-    for name, values in lines.items():
-        points = [(along(n), value / top) for n, value in enumerate(values)]
-        faint = {} if name in colours else {"opacity": "0.5"}
-        colour = colours.get(name, GREY)
-        drawn.append(claims.path(points, colour, 2, **faint))
-        dots = claims.path(points, colour, 6, "Mh0" * len(points), **{"stroke-linecap": "round"}, **faint)
-        drawn.append(dots)
+    last = len(steps()) - 1
     return claims.curves(
-        [(name, colours.get(name, GREY), "" if name in colours else "pale") for name in lines],
-        drawn,
+        [
+            claims.Line(
+                name, range(last + 1), values, colours.get(name, claims.GREY), dotted=True, pale=name not in colours
+            )
+            for name, values in lines.items()
+        ],
+        claims.Axis("step of the snapshot", -0.3, last + 0.3, [(n, f"{step:,}") for n, step in enumerate(steps())]),
+        claims.Axis(y[0], 0, y[1]),
         alt=alt,
-        axes=(title, "step of the snapshot"),
-        beside=[(value / top, text) for value, text in claims.ticks(0, top)],
-        below=[(along(n), f"{step:,}") for n, step in enumerate(steps())],
+        upright=steps().index(step_of(page)),
+        across=level,
     )
 
 
-GREY = "#808a96"
 COLOURS = ("#0072B2", "#E69F00", "#CC79A7", "#009E73")
 
 

@@ -153,8 +153,7 @@ def see(page: Page) -> Statements:
     writing = written(page)
     step = step_of(page, writing)
     yield theatre(page, writing, step)
-    if len(writing.src) > READABLE:
-        yield from prose("shown the first of", READABLE, len(writing.src))
+    yield from common.cut_to((len(writing.src), "pieces of your sentence"))
     yield from why(writing, step)
     yield claims.button("Back to the model's own choice", disabled=not any(writing.yours))
     yield claims.button("Watch this step in the machine")

@@ -61,32 +61,18 @@ def place(row: int) -> str:
 def error_lines(found: dict[str, np.ndarray], state: State) -> Statements:
     lines = {name: errors(found, name) for name in WAYS}
     top = 1.5 * lines["always 0"].max()
-    ends = np.array([1, MOST])
-
-    def spots(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        return np.stack([(x - 1) / (MOST - 1), np.minimum(y, 10 * top) / top], -1)
-
     said = ", ".join(f"{name} {number(of[state.n - 1], 2)}" for name, of in lines.items())
-    at = (state.n - 1) / (MOST - 1)
-    level = state.sigma**2 / top
     yield claims.curves(
-        [(name, colour, "dashed" if name == "ridge" else "") for name, colour in WAYS.items()],
         [
-            claims.path(np.array([[at, 0], [at, 1]]), "#808a96", 1, **{"stroke-dasharray": "2 3"}),
-            claims.path(np.array([[0, level], [1, level]]), "#808a96", 1, **{"stroke-dasharray": "2 3"}),
-            *(
-                claims.path(
-                    spots(np.arange(ends[0], ends[1] + 1), of), WAYS[name], 2,
-                    **({"stroke-dasharray": "8 5"} if name == "ridge" else {}),
-                )
-                for name, of in lines.items()
-            ),
+            claims.Line(name, np.arange(1, MOST + 1), np.minimum(of, 10 * top), WAYS[name], dashed=name == "ridge")
+            for name, of in lines.items()
         ],
+        claims.Axis("examples in the prompt", 1, MOST, [(one, str(one)) for one in (1, 5, 10, 20, 30, 40)]),
+        claims.Axis("mean squared error of the guess", 0, top),
         alt=f"Mean squared error by the number of examples, 1 to {MOST}. With {state.n}: {said}.",
-        axes=("mean squared error of the guess", "examples in the prompt"),
-        beside=[(value / top, text) for value, text in claims.ticks(0, top)],
-        below=[((one - 1) / (MOST - 1), str(one)) for one in (1, 5, 10, 20, 30, 40)],
-    )  # fmt: skip
+        upright=state.n,
+        across=state.sigma**2,
+    )
 
 
 def see(page: Page) -> Statements:

@@ -6,13 +6,14 @@ from tests.oracle import claims, common
 from tests.oracle.approved import Prose
 from tests.oracle.claims import box, magnitude, number
 from tests.oracle.common import Head, Shown, Statements, code_of
-from tests.oracle.forward import Array, config, softmax
+from tests.oracle.forward import config, softmax
 from tests.oracle.page import READABLE, Page
 from tests.oracle.statement import rounding
 from tests.oracle.words import inline
 
 prose = Prose("masking")
 
+ANY_ROW = "“{row}” looks at “{column}”: {value}"
 LIFT, PAD, PARALLEL = "Lift the causal mask", "Add padding", "All at once or one by one"
 LONG = "My neighbour's cat. " * 20
 STATES = (
@@ -80,37 +81,25 @@ def do(page: Page) -> Statements:
     yield from {LIFT: lift, PAD: pad, PARALLEL: parallel}[trial](page)
 
 
-def chances(page: Page, logits: Array) -> Array:
-    """The probability of each piece of the translation."""
-    return softmax(logits)[np.arange(len(page.labels)), page.oracle.labels]
-
-
 def lift(page: Page) -> Statements:
     yield from prose("let the decoder see")
     chosen, lifted = chosen_head(page), page.under(causal_mask_off=True)
-    before, after = chances(page, page.oracle["logits"]), chances(page, lifted["logits"])
+    before, after = page.probabilities, page.likely(lifted)
     yield from prose("the probability of each")
     n = len(page.labels)
     yield from common.pieces_before_after(page, before, after, ("with the mask", "mask lifted"))
     falls, rises = sum(after < before - 0.005), sum(after > before + 0.005)
     yield from prose("on average the probability", number(before.mean()), number(after.mean()), falls, n, rises)
-    part, reads = np.s_[:READABLE, :READABLE], [piece.text for piece in page.tgt[:READABLE]]
-    for oracle, title, hidden in (
-        (page.oracle, "With the causal mask", np.triu(np.ones((n, n), bool), 1)[part]),
-        (lifted, "Mask lifted", None),
-    ):
-        yield claims.matrix(
-            oracle[f"{chosen.path}.weights"][chosen.head][part],
-            reads,
-            reads,
-            title=title,
-            how_to_read=f"{chosen.title}; 0 to 1 on both sides.",
-            describe="“{row}” looks at “{column}”: {value}",
-            hidden=hidden,
-            csv_name=f"weights {title}",
-        )
-    if n > READABLE:
-        yield from prose("shown the first of rows", READABLE, n)
+    yield from common.before_after(
+        [oracle[f"{chosen.path}.weights"][chosen.head] for oracle in (page.oracle, lifted)],
+        ("With the causal mask", "Mask lifted"),
+        page.tgt,
+        page.tgt,
+        how_to_read=f"{chosen.title}; 0 to 1 on both sides.",
+        describe=ANY_ROW,
+        csv_name="weights",
+        hidden=(np.triu(np.ones((n, n), bool), 1), None),
+    )
     yield from prose("this model learned with")
 
 
@@ -133,17 +122,17 @@ def pad(page: Page) -> Statements:
     at = [*range(len(words)), *range(len(page.src), len(page.src) + count)]
     path = f"encoder.layers.{chosen.layer}.self_attn"
     covered = np.tile([n >= len(words) for n in range(len(at))], (len(at), 1))
-    for oracle, title, hidden in ((masked, "With the padding mask", covered), (seen, "Without it", None)):
-        yield claims.matrix(
-            oracle[f"{path}.weights"][chosen.head][np.ix_(at, at)],
-            [*words, *["<pad>"] * count],
-            [*words, *["<pad>"] * count],
-            title=title,
-            how_to_read=prose.line("encoder self-attention layer head", chosen.layer + 1, chosen.head + 1),
-            describe="“{row}” looks at “{column}”: {value}",
-            hidden=hidden,
-            csv_name=f"weights {title}",
-        )
+    names = [*words, *["<pad>"] * count]
+    yield from common.before_after(
+        [oracle[f"{path}.weights"][chosen.head][np.ix_(at, at)] for oracle in (masked, seen)],
+        ("With the padding mask", "Without it"),
+        names,
+        names,
+        how_to_read=prose.line("encoder self-attention layer head", chosen.layer + 1, chosen.head + 1),
+        describe=ANY_ROW,
+        csv_name="weights",
+        hidden=(covered, None),
+    )
     t, v = alone.shape
     yield from prose("a logit is the", t, f"{v:,}")
     if len(words) < len(page.src):

@@ -170,26 +170,18 @@ def turn(page: Page) -> Statements:
     unturned = product(page, query, key, 1, 1)
     at = products[distance + far]
     bottom, top = min(*products, unturned), max(*products, unturned)
-    bottom, top = bottom - (top - bottom) / 20, top + (top - bottom) / 20
-
-    def places(x: Array | list[int], y: Array | list[float]) -> Array:
-        return np.stack([(np.array(x) + far) / (2 * far), (np.array(y) - bottom) / (top - bottom)], -1)
-
-    spot = places([distance], [at])
+    room = (top - bottom) / 20
     yield claims.curves(
-        [("turned", BLUE, ""), ("not turned", "#808a96", "dashed"), ("your distance", ORANGE, "")],
         [
-            claims.path(places(distances, products), BLUE, 2),
-            claims.path(places([-far, far], [unturned] * 2), "#808a96", 2, **{"stroke-dasharray": "8 5"}),
-            claims.path(spot, ORANGE, 2, "M"),
-            claims.path(spot, ORANGE, 6, "Mh0", **{"stroke-linecap": "round"}),
+            claims.Line("turned", distances, products, BLUE),
+            claims.Line("not turned", [-far, far], [unturned] * 2, dashed=True),
+            claims.Line("your distance", [distance], [at], ORANGE, dotted=True),
         ],
+        claims.Axis("position of the key minus that of the query", -far, far),
+        claims.Axis("query · key", bottom - room, top + room),
         alt=prose.line(
             "the product of the", number(-far, 0), far, number(distance, 0), number(at, 2), number(unturned, 2)
         ),
-        axes=("query · key", "position of the key minus that of the query"),
-        beside=[((value - bottom) / (top - bottom), text) for value, text in claims.ticks(bottom, top)],
-        below=[((value + far) / (2 * far), text) for value, text in claims.ticks(-far, far)],
     )
     lines = [
         (str(query_at + shift), str(key_at + shift), number(distance, 0),
@@ -219,23 +211,13 @@ def arrows(page: Page, pieces: tuple[int, int], places: tuple[int, int]) -> Stat
     step = math.degrees(10000 ** (-2 * (pair - 1) / (2 * half)))
     before, after = ([arrow / math.hypot(*arrow) for arrow in many] for many in (before, after))
     limit = 1.15 * np.abs([*before, *after]).max()
-    legend, drawn = [], []
-    for many, manner, dashed in ((before, ", not turned", "dashed"), (after, "", "")):
-        for arrow, name, colour in zip(many, ("query", "key"), (BLUE, ORANGE), strict=True):
-            ends = np.array([[0, 0], arrow]) / (2 * limit) + 0.5
-            dashes = {"stroke-dasharray": "8 5"} if dashed else {}
-            legend.append((f"{name}{manner}", colour, dashed))
-            drawn.append(claims.path(ends, colour, 2, **dashes))
-            drawn.append(claims.path(ends, colour, 6, "Mh0Mh0", **{"stroke-linecap": "round"}))
-    ticks = [(value / (2 * limit) + 0.5, text) for value, text in claims.ticks(-limit, limit)]
-    yield claims.curves(
-        legend,
-        drawn,
-        alt=prose.line("two arrows the query", pair, number(between, 0)),
-        axes=("second", "first dimension of the pair"),
-        beside=ticks,
-        below=ticks,
-    )
+    lines = [
+        claims.Line(f"{name}{manner}", *np.transpose([(0, 0), arrow]), colour, dashed=bool(manner), dotted=True)
+        for many, manner in ((before, ", not turned"), (after, ""))
+        for arrow, name, colour in zip(many, ("query", "key"), (BLUE, ORANGE), strict=True)
+    ]
+    axes = (claims.Axis(title, -limit, limit) for title in ("first dimension of the pair", "second"))
+    yield claims.curves(lines, *axes, alt=prose.line("two arrows the query", pair, number(between, 0)))
     query, key = ((place - 1) * step for place in places)
     yield from prose(
         "position is not turned", pair, half, number(step, 1), number(query, 0), number(key, 0), number(between, 0)

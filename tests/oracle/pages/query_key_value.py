@@ -32,7 +32,7 @@ STATES = (
     {"attention": "Encoder-decoder", "part": "X", "matrices": NONE, "cell": "1.64", "sentence": "The cat sleeps."},
     {"sentence": LONG, "part": "X", "layer": "2", "head": "2", "sure": "0", "attention": "Encoder"},
     {"sentence": "Go", "part": "X", "layer": "1", "matrices": NONE},
-    {"part": "W", "matrices": "<b>", "layer": "99", "head": "0", "cell": "x", "sure": "-3"},
+    {"part": "W", "matrices": "<b>", "layer": "99", "head": "0", "cell": "x"},
 )
 
 
@@ -182,23 +182,16 @@ def do(page: Page) -> Statements:
         text += f" A piece finds itself best in **{own[0]}** rows with the learned matrices, in **{own[1]}** here."
     yield claims.markdown(text)
     asks, answers = common.asks_and_answers(page, chosen.kind)
-    part = np.s_[:READABLE, :READABLE]
-    for weights, title in ((learned, "Learned matrices"), (other, which)):
-        yield claims.matrix(
-            weights[part],
-            [piece.text for piece in asks[:READABLE]],
-            [piece.text for piece in answers[:READABLE]],
-            title=title,
-            how_to_read="How much each query (row) takes from each key (column), 0 to 1 on both sides.",
-            describe=KINDS[chosen.kind].describe,
-            hidden=np.isneginf(page.oracle[f"{chosen.path}.scores"][chosen.head])[part],
-            csv_name=f"{chosen.path}.weights head {chosen.head + 1} {title}",
-        )
-    if max(learned.shape) > READABLE:
-        sides = zip(learned.shape, ("rows", "columns"), strict=True)
-        yield from prose(
-            "shown", " and ".join((f"the first {READABLE} of {m} {side}" for m, side in sides if m > READABLE))
-        )
+    yield from common.before_after(
+        (learned, other),
+        ("Learned matrices", which),
+        asks,
+        answers,
+        how_to_read="How much each query (row) takes from each key (column), 0 to 1 on both sides.",
+        describe=KINDS[chosen.kind].describe,
+        csv_name=f"{chosen.path}.weights head {chosen.head + 1}",
+        hidden=[np.isneginf(page.oracle[f"{chosen.path}.scores"][chosen.head])] * 2,
+    )
     yield from prose("the best key of")
     yield claims.table(
         ("Query of", "Learned: best key", f"{which.partition(':')[0]}: best key"),
@@ -207,8 +200,7 @@ def do(page: Page) -> Statements:
             for i in range(min(n, READABLE))
         ),
     )
-    if n > READABLE:
-        yield from prose("shown the first of", READABLE, n)
+    yield from common.cut_to((n, "queries"))
     if which == RANDOM:
         yield from prose("two unrelated random matrices")
     elif chosen.kind == "cross":
@@ -221,13 +213,12 @@ def predict(page: Page) -> Statements:
     chosen, d, h = chosen_head(page), config()["d_model"], config()["n_heads"]
     yield prose.question("where do q k", 1, d, h, d // h)
     asks, answers = common.asks_and_answers(page, chosen.kind)
-    where = f"layer {chosen.layer + 1}, head {chosen.head + 1} of the {KINDS[chosen.kind].name.lower()}"
     scores = page.oracle[f"{chosen.path}.scores"][chosen.head]
     # In the decoder's masked attention the first rows have little to choose from.
     row = len(asks) - 1 if chosen.kind == "decoder" else 0
     weight = page.oracle[f"{chosen.path}.weights"][chosen.head, row].max()
     yield common.which_piece(
-        f"In {where}: which key matches the query of **{inline(asks[row].text)}** (row {row + 1}) best?",
+        f"In {chosen.where}: which key matches the query of **{inline(asks[row].text)}** (row {row + 1}) best?",
         scores[row],
         answers,
         f"The better the match, the larger its weight: here {number(weight)}, the largest of the row.",
@@ -243,7 +234,7 @@ def predict(page: Page) -> Statements:
     yield prose.question(
         "the matrices of are",
         right,
-        where,
+        chosen.where,
         n,
         len(answers),
         ", or fewer where some are masked," if chosen.kind == "decoder" else "",

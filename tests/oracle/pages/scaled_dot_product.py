@@ -7,7 +7,7 @@ import numpy as np
 from tests.oracle import claims, common
 from tests.oracle.approved import Prose
 from tests.oracle.claims import Series, box, number
-from tests.oracle.common import KINDS, Head, Shown, Statements, code_of
+from tests.oracle.common import Head, Shown, Statements, code_of
 from tests.oracle.forward import Array, config, softmax
 from tests.oracle.page import READABLE, Page
 from tests.oracle.words import inline, text_of
@@ -204,9 +204,8 @@ def predict(page: Page) -> Statements:
     asks, answers = common.asks_and_answers(page, chosen.kind)
     row = min(len(asks) - 1, len(asks) // 2)
     name, weights = inline(asks[row].text), page.oracle[f"{chosen.path}.weights"][chosen.head, row]
-    where = f"layer {chosen.layer + 1}, head {chosen.head + 1} of the {KINDS[chosen.kind].name.lower()}"
     yield common.which_piece(
-        f"In {where}: which piece gets the largest weight in the row of **{name}** (row {row + 1})?",
+        f"In {chosen.where}: which piece gets the largest weight in the row of **{name}** (row {row + 1})?",
         weights,
         answers,
         f"Its weight is {number(weights.max())}. Choose the cell in *See* to work it out.",
@@ -219,7 +218,7 @@ def predict(page: Page) -> Statements:
         right,
         name,
         row + 1,
-        where,
+        chosen.where,
         number(weights.max()),
         number(bare.max()),
         wrong=wrong,

@@ -132,11 +132,7 @@ def hide(page: Page) -> Statements:
         (f"without piece {piece + 1}, {name}", text_of(without.labels) or "(nothing)"),
     )
     yield from common.heads_before_after(
-        page,
-        (page.oracle, without),
-        ("Before: every piece may be seen", f"After: piece {piece + 1} is hidden"),
-        chosen,
-        instead="",
+        page, (page.oracle, without), ("Before: every piece may be seen", f"After: piece {piece + 1} is hidden"), chosen
     )
     share = page.oracle[f"{chosen.path}.weights"][chosen.head, :, piece].mean()
     yield from prose("before got of a", inline(name), number(share))
@@ -163,16 +159,15 @@ def what_it_means(page: Page) -> Statements:
     else:
         yield from prose("the larger share changes over")
     layers, heads = wide[0].shape
-    for shares, end in ((wide, "wide"), (tired, "tired")):
-        yield claims.matrix(
-            shares[0 if noun == "street" else 1],
-            [f"layer {n}" for n in range(1, layers + 1)],
-            [f"head {n}" for n in range(1, heads + 1)],
-            title=f"… because it was too {end}",
-            how_to_read=f"The weight that “it” gives to “{noun}” in every head, 0 to 1 on both sides.",
-            describe=f"{{row}}, {{column}}: “it” gives “{noun}” {{value}}",
-            csv_name=f"it to {noun} … because it was too {end}",
-        )
+    yield from common.before_after(
+        [shares[0 if noun == "street" else 1] for shares in (wide, tired)],
+        ("… because it was too wide", "… because it was too tired"),
+        [f"layer {n}" for n in range(1, layers + 1)],
+        [f"head {n}" for n in range(1, heads + 1)],
+        how_to_read=f"The weight that “it” gives to “{noun}” in every head, 0 to 1 on both sides.",
+        describe=f"{{row}}, {{column}}: “it” gives “{noun}” {{value}}",
+        csv_name=f"it to {noun}",
+    )
     yield claims.table(
         (f"“it” gives, on average over {layers * heads} heads", "to “street”", "to “animal”", "to itself"),
         ("too wide", *(number(share.mean(), 3) for share in wide)),

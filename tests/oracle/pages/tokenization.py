@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from tests.oracle import claims
 from tests.oracle.approved import Prose
-from tests.oracle.common import Statements, code_of, numbers_of_figure
+from tests.oracle.common import Statements, code_of, cut_to, numbers_of_figure
 from tests.oracle.forward import MAX_PIECES, merges, tidied, tokenizer
 from tests.oracle.merging import Merge, five_ways, id_of, lengths, of_entry, replay, shown, words_of
 from tests.oracle.page import READABLE, Page
@@ -72,8 +72,7 @@ def see(page: Page) -> Statements:
         selected=chosen(page),
         clickable=True,
     )
-    if len(ids) > READABLE:
-        yield from prose("shown the first of", READABLE, len(ids))
+    yield from cut_to((len(ids), "pieces"))
     yield from prose("the ids which are")
     yield claims.code(str(ids))
     yield from prose("and back")
