@@ -112,7 +112,11 @@ WRITES: dict[tuple[str, str], tuple[dict[str, str], dict[str, str]]] = {
         {"off": "cross.2.1+encoder.1.0+encoder.1.1+encoder.1.2+encoder.1.3"},
     ),
     ("multi-head", "All heads on"): ({"off": "cross.2.1"}, {"off": ""}),
-    ("add-and-norm", "Draw other random weights"): ({}, {"draw": "1"}),
+    ("add-and-norm", "Draw other random weights"): ({"draw": "8"}, {"draw": ""}),
+    ("encoder", "Two sentences with “bank”"): (
+        {"word": "x"},
+        {"sentence": "I put my money in the bank.", "second": "We sat on the bank of the river."},
+    ),
     ("encoder", "Two sentences with “plays”"): (
         {},
         {

@@ -19,7 +19,7 @@ LONG = " ".join(["The animal didn't cross the street because it was too wide."] 
 KINDS = {
     "ReLU": "relu", "GELU": "gelu", "GELU (tanh)": "gelu_tanh", "Swish": "silu", "SwiGLU": "swiglu", "GEGLU": "geglu",
 }  # fmt: skip
-WHERE = ("all networks", "this network")
+WHERE, INSIDE = ("all networks", "this network"), ("hidden", "gate", "value")
 STATES = (
     {},
     {"activation": "SwiGLU", "stack": "Decoder", "layer": "1", "gate_step": "gate", "cell": "2.3"},
@@ -36,20 +36,16 @@ def activation(page: Page) -> str:
     return page.choice("activation", list(KINDS), "GELU")
 
 
-def named(path: str) -> str:
-    return path.replace(".", "__")
-
-
-def everywhere() -> list[str]:
-    return [f"{stack}.layers.{n}.feed_forward" for stack in ("encoder", "decoder") for n in range(config()["n_layers"])]
-
-
-def with_activation(page: Page, name: str, paths: list[str]) -> Variant:
-    return variant(page, **{named(one): KINDS[name] for one in paths})
+def exchanged(name: str, *paths: str) -> dict[str, str]:
+    """The activation in these networks, by default in all."""
+    every = [
+        f"{stack}.layers.{n}.feed_forward" for stack in ("encoder", "decoder") for n in range(config()["n_layers"])
+    ]
+    return {one.replace(".", "__"): KINDS[name] for one in paths or every}
 
 
 def here(page: Page) -> Variant:
-    return with_activation(page, activation(page), [path(page)])
+    return variant(page, **exchanged(activation(page), path(page)))
 
 
 def idea(page: Page) -> Statements:
@@ -67,11 +63,8 @@ def idea(page: Page) -> Statements:
 
 
 def shown(page: Page) -> Shown:
-    what = (
-        page.choice("gate_step", ("hidden", "gate", "value"), "hidden")
-        if KINDS[activation(page)] in GATES
-        else "hidden"
-    )
+    gated = KINDS[activation(page)] in GATES
+    what = page.choice("gate_step", INSIDE, INSIDE[0]) if gated else INSIDE[0]
     hidden = here(page)[f"{path(page)}.hidden"][:READABLE]
     units: list[int] = []
     for row in hidden:
@@ -109,7 +102,7 @@ def see(page: Page) -> Statements:
     )
     what = view.name.rpartition(".")[2]
     if gated:
-        yield claims.segmented("What to work out", ("hidden", "gate", "value"), what)
+        yield claims.segmented("What to work out", INSIDE, what)
     title = f"After the activation: {name}" if what == "hidden" else f"{name}: {what}"
     yield from common.tensor_matrix(view, title=title, how_to_read="A column is one unit.")
     own = page.oracle[f"{path(page)}.pre_activation"][row]
@@ -155,11 +148,11 @@ def exchange(page: Page) -> Statements:
         return
     where = page.choice("exchange_in", WHERE, WHERE[0])
     yield claims.segmented("Exchange it in", WHERE, where)
-    paths = everywhere() if where == WHERE[0] else [path(page)]
-    one, two = page.probabilities, page.likely(with_activation(page, name, paths))
+    changes = exchanged(name, *([] if where == WHERE[0] else [path(page)]))
+    one, two = page.probabilities, page.likely(variant(page, **changes))
     yield from common.pieces_before_after(page, one, two, ("with ReLU", f"with {name}"))
     most = len(one) + LOST
-    anew = rewritten(page, most, **{named(p): KINDS[name] for p in paths})
+    anew = rewritten(page, most, **changes)
     yield from prose(
         "on average the probability",
         number(one.mean()),
@@ -178,29 +171,17 @@ def predict(page: Page) -> Statements:
         number(relu, 2),
         number(gelu, 2),
     )
-    gelu, swish = (page.likely(with_activation(page, name, everywhere())).mean() for name in ("GELU", "Swish"))
+    gelu, swish = (page.likely(variant(page, **exchanged(name))).mean() for name in ("GELU", "Swish"))
     right = 2 if abs(gelu - swish) < SAME else 0 if gelu > swish else 1
-    wrong = (
-        "With Swish its mean probability is higher.",
-        "With GELU its mean probability is higher.",
-        f"They differ by {number(abs(gelu - swish), 2)}.",
-    )
-    at_2 = [CURVES[kind](np.array(-2.0)) for kind in ("gelu", "silu")]
-    yield prose.question(
-        "the trained translator gets",
-        right,
-        f"{SAME:g}",
-        number(gelu, 2),
-        number(swish, 2),
-        number(at_2[0], 2),
-        number(at_2[1], 2),
-        wrong=wrong,
-    )
+    wrong = [f"With {better} its mean probability is higher." for better in ("Swish", "GELU")]
+    wrong.append(f"They differ by {number(abs(gelu - swish), 2)}.")
+    told = (gelu, swish, *(CURVES[kind](np.array(-2.0)) for kind in ("gelu", "silu")))
+    means = (number(one, 2) for one in told)
+    yield prose.question("the trained translator gets", right, f"{SAME:g}", *means, wrong=wrong)
     d_ff = config()["d_ff"]
     fewer = round(d_ff * 2 / 3)
-    yield prose.question(
-        "a network without a", 1, f"{d_ff:,}", f"{fewer:,}", options=(f"{d_ff:,}", f"{fewer:,}", f"{d_ff // 2:,}")
-    )
+    options = [f"{n:,}" for n in (d_ff, fewer, d_ff // 2)]
+    yield prose.question("a network without a", 1, *options[:2], options=options)
 
 
 code = code_of("model/parts/feed_forward.py: FeedForward, GatedFeedForward", "experiments/blocks/activations.py: curve")

@@ -34,6 +34,7 @@ STATES = (
     {"sentence": "Go", "stack": "Decoder", "norm_step": STEPS[1], "draw": "4", "depth": "11", "cell": "1.9"},
     {"sentence": LONG, "layer": "2", "draw": "8", "norm_kind": NORMS[1]},
     {"stack": "Decoder", "add_norm_decoder": AFTER["decoder"][0], "layer": "2", "cell": "1.1"},
+    {"sentence": everyday()[1], "draw": "-1"},
 )  # fmt: skip
 SHOWN = 16  # dimensions
 DEEPEST = 24
@@ -179,7 +180,7 @@ def size(value: float) -> str:
 
 def why_add_and_norm(page: Page) -> Statements:
     yield from prose("why add and why")
-    depth, draw = page.count("depth", DEEPEST, DEEPEST), int(page.state.get("draw", "0"))
+    depth, draw = page.count("depth", DEEPEST, DEEPEST), page.number("draw", 0, 8, 0)
     yield claims.slider("Layers", 2.0, DEEPEST, depth)
     yield claims.button("Draw other random weights")
     gradients, alike = ({build: deep_run(build, depth, draw)[n] for build in BUILDS} for n in (0, 1))

@@ -29,7 +29,8 @@ STATES = (
     {"row": "3", "output_trial": TRIALS[2], "push": "-2.5", "entry_pushed": "5"},
     {"sentence": "Go", "output_stage": STAGES[0], "output_trial": TRIALS[2], "entry_pushed": "1"},
     {"sentence": LONG, "stop": "layer 1", "output_stage": STAGES[2]},
-    {"output_trial": TRIALS[1], "temperature": "0.6"},
+    {"sentence": "ภาษาไทย <b>$x$</b> </td>", "row": "99"},
+    {"output_trial": TRIALS[1], "temperature": "0.6", "row": "٣"},
 )
 LIKELIEST = 10
 

@@ -47,6 +47,9 @@ STATES = (
     {"sentence": "Go", "second": "Go"},
     {"sentence": "The dog sees the dog.", "second": "The dog sees the cat.", "word": "sees", "change": "2.3"},
     {"sentence": LONG, "second": "My cat sleeps. " * 60, "change": "3.4"},
+    {"sentence": "The black cat.", "second": "A cat on the black sofa.", "word": "cat ", "change": "1.999"},
+    {"sentence": "Window", "word": "zebra", "change": "x"},
+    {"sentence": RIVER, "word": "<b>", "change": "99.1"},
 )
 
 

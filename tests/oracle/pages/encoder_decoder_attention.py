@@ -28,9 +28,16 @@ STATES = (
     {"view": ALL, "by_word": "true", "cross_trial": HIDE, "hide": "1", "sentence": "Zoë mag süße Äpfel, oder?"},
     {"by_word": "true", "german": "Ich aß einen Apfel.", "head": "3"},
     {"german": "Das Haus ist rot.", "view": LAYER, "cell": "2.3"},
-    {"sentence": "The quokkas were tergiversating."},  # the longest word comes after others of several pieces
+    {
+        "sentence": "The quokkas were tergiversating.",
+        "view": "Everything",
+        "by_word": "maybe",
+        "cell": "99.99",
+    },  # the longest word comes after others of several pieces
     {"german": "Das Haus ist rot. " * 25, "sentence": "Go"},
     {"sentence": LONG, "cross_trial": HIDE, "hide": "4", "hide_each": "true"},
+    {"cross_trial": HIDE, "hide": "٣", "memory": "x"},
+    {"sentence": "ภาษาไทย <b>$x$</b> 🍕", "german": "<b>$x$</b> 🍕", "by_word": "true", "cross_trial": "y"},
 )
 
 

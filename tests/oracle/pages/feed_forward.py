@@ -32,6 +32,8 @@ STATES = (
     {"sentence": LONG, "ff_step": STEPS[3], "ff_trial": TRIALS[1]},
     {"stack": "Decoder", "layer": "3", "ff_trial": TRIALS[2]},
     {"sentence": LONG, "layer": "2", "unit": "encoder.0.5"},
+    {"sentence": "Go", "unit": "encoder.2.623"},
+    {"unit": "encoder.2.1024", "leave_out": "", "ff_trial": "²"},
 )
 SHOWN = 16  # units or dimensions
 
@@ -174,8 +176,8 @@ def strongest(texts: list[str], values: Array) -> list[tuple[str, float]]:
 def offered_units(page: Page) -> tuple[list[int], int]:
     """The hidden units to choose from, and the one chosen."""
     units, (stack, layer) = shown_units(page), place(page)
-    asked = re.fullmatch(rf"{stack}\.{layer}\.(\d+)", page.state.get("unit", ""))
-    if not asked:
+    asked = re.fullmatch(rf"{stack}\.{layer}\.([0-9]+)", page.state.get("unit", ""))
+    if not asked or int(asked[1]) >= config()["d_ff"]:
         # The one that several different pieces of the everyday sentences drive hard.
         texts, hidden = everywhere(path(page))
         fourth = {u: [0.0, *(value for _, value in strongest(texts, hidden[:, u])[3:4])][-1] for u in units}

@@ -1,6 +1,5 @@
 """What the lesson on three kinds of model must show."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -8,7 +7,7 @@ import numpy as np
 from tests.oracle import bert, claims
 from tests.oracle.approved import Prose
 from tests.oracle.claims import chance, magnitude
-from tests.oracle.common import Shown, Statements, check_cell, code_of, shown_tensor, tensor_matrix
+from tests.oracle.common import Statements, check_cell, code_of, shown_tensor, tensor_matrix
 from tests.oracle.decode import Ids, german
 from tests.oracle.forward import SOS, Array, softmax, tidied
 from tests.oracle.language_models import entry, reading, text_of, text_on, tokenizer
@@ -124,35 +123,20 @@ def mask(page: Page, kind: str) -> Statements:
     )
 
 
-def shown(page: Page) -> tuple[Shown, str]:
+def check(page: Page) -> Statements:
     kind, (ids, at) = kind_of(page), gap(page)
-    oracle: Any
-    if kind == ENCODER:
-        oracle, row, what = bert.read(ids, (at,)), at + 1, "masked piece"
-    elif kind == DECODER:
-        oracle, row, what = reading(text_on(page.sentence).ids), at, "next piece"
-    else:
-        oracle, row, what = page.oracle, 0, "first piece"
+    readings: dict[str, tuple[Any, int, str]] = {
+        ENCODER: (bert.read(ids, (at,)), at + 1, "masked piece"),
+        DECODER: (reading(text_on(page.sentence).ids), at, "next piece"),
+        BOTH: (page.oracle, 0, "first piece"),
+    }
+    oracle, row, what = readings[kind]
     best = [int(id) for id in np.argsort(-oracle["logits"][row], kind="stable")[:WORKED]]
     names = [piece.text for piece in pieces(best)] if kind == BOTH else [entry(id) for id in best]
-    found = shown_tensor(
-        page,
-        "probabilities",
-        rows=[what],
-        columns=names,
-        only_rows=[row],
-        only_columns=best,
-        start=(0, 0),
-        oracle=oracle,
-        scale="weight",
-    )
-    return found, f"{kind}: {what}"
-
-
-def check(page: Page) -> Statements:
-    found, title = shown(page)
+    part: dict[str, Any] = {"rows": [what], "columns": names, "only_rows": [row], "only_columns": best}
+    found = shown_tensor(page, "probabilities", start=(0, 0), oracle=oracle, scale="weight", **part)
     how = "The likeliest pieces and their probabilities, by softmax over the vocabulary."
-    yield from tensor_matrix(found, title=title, how_to_read=how)
+    yield from tensor_matrix(found, title=f"{kind}: {what}", how_to_read=how)
     yield from check_cell(found)
 
 
@@ -167,14 +151,13 @@ def do(page: Page) -> Statements:
     text = text_of(other)
     yield from prose("they read", inline(visible(text)))
     before, after = chances(ids, at), chances(other, at)
-    rows: Sequence[tuple[str, ...]] = [
-        (kind, guesses(before[kind]), guesses(after[kind]), magnitude(change(before[kind], after[kind])))
-        for kind in (ENCODER, DECODER)
-    ]
     translations = [page.translation, german(text) if encoded(tidied(text)) else ""]
     yield claims.table(
         ("", "your text", "with the other end", "largest difference"),
-        *rows,
+        *(
+            (kind, guesses(one), guesses(after[kind]), magnitude(change(one, after[kind])))
+            for kind, one in before.items()
+        ),
         (BOTH, *(one or "(nothing)" for one in translations), "–"),
     )
     yield from prose("the largest difference between")
