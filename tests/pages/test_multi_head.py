@@ -82,6 +82,18 @@ def test_buttons_and_address_say_the_same() -> None:
     assert not lists(app)[1:]
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["cross.9.0", "sideways", "cross.0.0;melt", "<b>x</b>$1$", "+".join(["cross.0.0"] * 300), "cross.0.0+", "a" * 3000],
+)
+def test_an_address_that_cannot_be_followed_is_said_to_be_so(text: str) -> None:
+    app = opened(PAGE, sentence=SENTENCE, off=text)
+    assert len(app.warning) == 1
+    assert "All heads are on" in app.warning[0].value
+    assert "<b>" not in app.warning[0].value
+    assert "Switch a head off" in app.info[-1].value
+
+
 # --- the cost --------------------------------------------------------------------------------------------------------
 
 

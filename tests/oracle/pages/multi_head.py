@@ -34,8 +34,7 @@ STATES = (
     {"heads_stage": SIDE_BY_SIDE, "window": "33–48", "heads_trial": COST, "n_heads": "16", "sentence": LONG},
     {"sentence": "Zoë mag süße Äpfel, oder?", "off": "nonsense", "heads_stage": MIXED},
     {"heads_trial": RANKING, "without": "cross.7.0"},
-    {"off": "cross.0.0;<b>x</b>$1$", "sentence": "<b>$x_1$</b> ‘curly’ *stars* | 3 : 4"},
-    {"off": "cross.9.0"},
+    {"off": "cross.2.2", "sentence": "<b>$x_1$</b> ‘curly’ *stars* | 3 : 4"},
 )
 
 # What each share counts, by the head of its column.
