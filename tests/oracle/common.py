@@ -322,18 +322,24 @@ def pieces_before_after(page: Page, before: Array, after: Array, names: tuple[st
         yield from prose("what is said is about all", READABLE, len(before))
 
 
-def cut_to(*sides: tuple[int, str]) -> Statements:
+def cut_to(*sides: tuple[int, str], most: Sequence[int] = (READABLE, READABLE)) -> Statements:
     """What is said of sides, each a length and a name, that are longer than can be read."""
-    if parts := [f"the first {READABLE} of {size} {side}" for size, side in sides if size > READABLE]:
+    longer = ((n, *side) for n, side in zip(most, sides, strict=False) if side[0] > n)
+    if parts := [f"the first {n} of {size} {side}" for n, size, side in longer]:
         yield from prose("shown", " and ".join(parts))
 
 
 def cut_matrix(
-    values: Array, rows: Sequence[Any], columns: Sequence[Any], hidden: Array | None = None, **more: Any
+    values: Array,
+    rows: Sequence[Any],
+    columns: Sequence[Any],
+    hidden: Array | None = None,
+    n_columns: int = READABLE,
+    **more: Any,
 ) -> Statement:
     """As much of a matrix as can be read; rows, columns: of all of it, texts or what has one."""
-    sides = ([one if isinstance(one, str) else one.text for one in side[:READABLE]] for side in (rows, columns))
-    part = np.s_[:READABLE, :READABLE]
+    sides = ([getattr(one, "text", one) for one in side] for side in (rows[:READABLE], columns[:n_columns]))
+    part = np.s_[:READABLE, :n_columns]
     return matrix(values[part], *sides, hidden=None if hidden is None else hidden[part], **more)
 
 
@@ -347,16 +353,17 @@ def before_after(
     hidden: Sequence[Array | None] = (None, None),
     scale: str = "weight",
     instead: str = "",
+    n_columns: int = READABLE,
     **more: Any,
 ) -> Statements:
     """Two matrices (T,S) side by side on one scale, or a note instead of the second; and what is cut of them."""
-    limit = None if scale == "weight" else max(np.abs(one[:READABLE, :READABLE]).max() for one in values)
+    limit = None if scale == "weight" else max(np.abs(one[:READABLE, :n_columns]).max() for one in values)
     for one, title, cover in zip(values, titles, hidden, strict=False):
         looks = {"title": title, "csv_name": f"{csv_name} {title}", "scale": scale, "limit": limit}
-        yield cut_matrix(one, rows, columns, cover, **looks, **more)
+        yield cut_matrix(one, rows, columns, cover, n_columns, **looks, **more)
     if len(values) == 1:
         yield Statement("info", instead)
-    yield from cut_to(*zip(values[0].shape, ("rows", "columns"), strict=True))
+    yield from cut_to(*zip(values[0].shape, ("rows", "columns"), strict=True), most=(READABLE, n_columns))
 
 
 def heads_before_after(
