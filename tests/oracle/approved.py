@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.oracle.claims import Question, question
+from tests.oracle.claims import Question, question, table
 from tests.oracle.statement import Statement
 
 FOLDER = Path(__file__).parents[1] / "approved"
@@ -99,6 +99,14 @@ class Prose:
         """The words of a run of one line, which are a part of something: a title, a reason, half a sentence."""
         (line,) = self.lines(run, values)
         return line.filled(values)
+
+    def words(self, run: str, *values: object) -> dict[str, str]:
+        """The words of one thing by name: `matrix(numbers, rows, columns, **prose.words("a name"))`."""
+        return {line.kind: line.filled(values) for line in self.lines(run, values)}
+
+    def table(self, run: str, *values: object) -> Statement:
+        """A table: a line a row, its head first, with | between the cells."""
+        return table(*(line.filled(values).split(" | ") for line in self.lines(run, values)))
 
     def question(
         self,

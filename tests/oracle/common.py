@@ -2,7 +2,7 @@
 
 import ast
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -124,6 +124,15 @@ LAYER_HELP = (
     "The same block stands several times, one after the other. Each of these layers reads what the one before wrote."
 )
 HEAD_HELP = "Within a layer, several heads look at once, side by side, each with matrices of its own."
+
+
+def choose(
+    page: Page, label: str, name: str, options: Sequence[str], default: str = ""
+) -> Generator[Statement, None, str]:
+    """A control with one of a few options, the first by default; returns what the address chooses."""
+    value = page.choice(name, options, default or options[0])
+    yield segmented(label, options, value)
+    return value
 
 
 def head_controls(page: Page, kinds: Sequence[str] = tuple(KINDS), default: str = "encoder") -> Statements:
@@ -319,31 +328,52 @@ def pieces_before_after(page: Page, before: Array, after: Array, names: tuple[st
         yield from prose("what is said is about all", READABLE, len(before))
 
 
+def before_after(
+    values: Sequence[Array],
+    titles: Sequence[str],
+    rows: Sequence[str],
+    columns: Sequence[str],
+    *,
+    csv_name: str,
+    instead: str = "",
+    hidden: Sequence[Array | None] = (None, None),
+    n_columns: int = READABLE,
+    **more: Any,
+) -> Statements:
+    """Two matrices side by side on one scale, cut to what can be read; without a second one a note instead.
+
+    more: goes on to `claims.matrix`
+    """
+    part = np.s_[:READABLE, :n_columns]
+    limit = None if more.get("scale", "weight") == "weight" else max(np.abs(one[part]).max() for one in values)
+    for one, title, cover in zip(values, titles, hidden, strict=False):
+        cover = None if cover is None else cover[part]
+        names, csv = (rows[:READABLE], columns[:n_columns]), f"{csv_name} {title}"
+        yield matrix(one[part], *names, title=title, csv_name=csv, limit=limit, hidden=cover, **more)
+    if len(values) == 1:
+        yield Statement("info", instead)
+    if values[0][part].shape != values[0].shape:
+        sides = zip(values[0][part].shape, values[0].shape, ("rows", "columns"), strict=True)
+        parts = [f"the first {shown} of {size} {side}" for shown, size, side in sides if size > shown]
+        yield from prose("shown", " and ".join(parts))
+
+
 def heads_before_after(
     page: Page, passes: Sequence[Forward], titles: Sequence[str], chosen: Head, instead: str
 ) -> Statements:
     """The weights of one head before and after a change, side by side; without a second pass a note instead."""
-    asks, answers = asks_and_answers(page, chosen.kind)
-    for oracle, title in zip(passes, titles, strict=False):
-        whole, scores = (oracle[f"{chosen.path}.{what}"][chosen.head] for what in ("weights", "scores"))
-        part = np.s_[:READABLE, :READABLE]
-        yield matrix(
-            whole[part],
-            [piece.text for piece in asks[:READABLE]],
-            [piece.text for piece in answers[:READABLE]],
-            title=title,
-            how_to_read=f"{chosen.title}; 0 to 1 on both sides.",
-            describe=KINDS[chosen.kind].describe,
-            hidden=np.isneginf(scores)[part],
-            csv_name=f"weights {chosen.title} {title}",
-        )
-    if len(passes) == 1:
-        yield Statement("info", instead)
-    whole = passes[0][f"{chosen.path}.weights"][0]
-    if max(whole.shape) > READABLE:
-        sides = zip(whole.shape, ("rows", "columns"), strict=True)
-        parts = [f"the first {READABLE} of {size} {side}" for size, side in sides if size > READABLE]
-        yield from prose("shown", " and ".join(parts))
+    asks, answers = ([piece.text for piece in side] for side in asks_and_answers(page, chosen.kind))
+    yield from before_after(
+        [oracle[f"{chosen.path}.weights"][chosen.head] for oracle in passes],
+        titles,
+        asks,
+        answers,
+        how_to_read=f"{chosen.title}; 0 to 1 on both sides.",
+        csv_name=f"weights {chosen.title}",
+        describe=KINDS[chosen.kind].describe,
+        hidden=[np.isneginf(oracle[f"{chosen.path}.scores"][chosen.head]) for oracle in passes],
+        instead=instead,
+    )
 
 
 def which_piece(text: str, values: Array, sequence: Sequence[Piece], why: str) -> Question:
