@@ -11,24 +11,13 @@ from figures.chart import BLUE, GREY, ORANGE, layout
 
 Array = NDArray[np.floating]
 
-# P(t+1) from P(t), t and a constant: numbers that might have stood for positions.
-RULES: dict[str, Callable[[Any, int, float], Any]] = {
-    "P(t) + c": lambda p, t, c: p + c,
-    "P(t) · c": lambda p, t, c: p * c,
-    "e^(P(t) · c)": lambda p, t, c: np.exp(p * c),
-    "P(t) · t · c": lambda p, t, c: p * t * c,
-}
 
-
-def candidate(rule: str, constant: float, length: int) -> Array:
-    """P(1)…P(length) of one of RULES as a column (T,1), from P(1) = 1 on; infinite where it outgrows 64 bits.
-
-    Raises: KeyError
-    """
+def candidate(rule: Callable[[Any, int], Any], length: int) -> Array:
+    """P(1)…P(length) as a column (T,1): P(1) = 1, and P(t + 1) = rule(P(t), t); infinite where it outgrows 64 bits."""
     values = np.ones((length, 1))
     with np.errstate(over="ignore"):
         for t in range(1, length):
-            values[t] = RULES[rule](values[t - 1], t, constant)
+            values[t] = rule(values[t - 1], t)
     return values
 
 

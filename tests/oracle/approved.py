@@ -3,6 +3,7 @@
 A file has a section for each part and in it **runs**: `[a name]`, then statements as `kind: text`, one a line. A claim
 says that a run is shown and gives the values of its holes `{#0}`, `{#1}`, …: `yield from prose("a name", x, y)`. A
 part that is one run without holes needs no claim: the run has its name. `python -m tests.approve` renews the files.
+What is no statement by itself can be a run too: a question, the words of a matrix (`words`), the rows of a `table`.
 """
 
 import functools

@@ -1,6 +1,7 @@
 """Lesson: what an encoding of positions must do, and how sines and cosines do it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -22,25 +23,17 @@ from ui.text import in_markdown, magnitude, number
 from ui.views.charts.tables import markdown_table, numbers_of_figure, table
 from ui.views.decoder_inputs import shifted_inputs
 
-# What is tried before sines and cosines: constants worth trying, and why it must fail.
-RULES = {
-    "P(t) + c": (
-        ("1", "0.1", "0.01"),
-        "A steady climb has no end: large steps soon drown the word, small ones make neighbours alike.",
-    ),
-    "P(t) · c": (
-        ("1.1", "0.9", "−1"),
-        "A factor above 1 explodes, one below 1 fades to nothing, and −1 goes round in a circle of two.",
-    ),
-    "e^(P(t) · c)": (
-        ("1", "0.1"),
-        "Either it explodes, or it settles on one number and all later positions look the same.",
-    ),
-    "P(t) · t · c": (
-        ("1", "0.1"),
-        "The factor grows with t: below 1 it shrinks, at 1 two neighbours are equal, above 1 it explodes.",
-    ),
-}
+# What is tried before sines and cosines: P(t + 1) from P(t), t and a constant c; constants worth trying; why it fails.
+RULES: dict[str, tuple[Callable[[Any, int, float], Any], Sequence[str], str]] = {
+    "P(t) + c": (lambda p, t, c: p + c, ("1", "0.1", "0.01"),
+        "A steady climb has no end: large steps soon drown the word, small ones make neighbours alike."),
+    "P(t) · c": (lambda p, t, c: p * c, ("1.1", "0.9", "−1"),
+        "A factor above 1 explodes, one below 1 fades to nothing, and −1 goes round in a circle of two."),
+    "e^(P(t) · c)": (lambda p, t, c: np.exp(p * c), ("1", "0.1"),
+        "Either it explodes, or it settles on one number and all later positions look the same."),
+    "P(t) · t · c": (lambda p, t, c: p * t * c, ("1", "0.1"),
+        "The factor grows with t: below 1 it shrinks, at 1 two neighbours are equal, above 1 it explodes."),
+}  # fmt: skip
 WAVES = "sine and cosine"
 RULE = Choice("P(t + 1) =", "rule", (*RULES, WAVES))
 LARGEST, NEAREST = 10, 0.05  # beyond the first a number is no longer bounded here, below the second no longer unique
@@ -121,7 +114,7 @@ def simpler_rules(trace: Trace) -> None:
         "Let one number stand for the position. Begin with P(1) = 1, and make each next one from the one before "
         "(here t counts positions from 1):"
     )
-    config = trace.model.config
+    config, embedding = trace.model.config, trace.model.anatomy.stacks[0].embedding
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         rule = RULE.draw()
         if rule == WAVES:
@@ -133,14 +126,14 @@ def simpler_rules(trace: Trace) -> None:
                 f"not. The distance is that between vectors of {config.d_model} numbers."
             )
         else:
-            constants, why = RULES[rule]
-            constant = Choice("c", f"constant_{list(RULES).index(rule)}", constants).draw()
-            values = candidate(rule, float(constant.replace("−", "-")), config.max_len)
+            step, constants, why = RULES[rule]
+            c = float(Choice("c", f"constant_{list(RULES).index(rule)}", constants).draw().replace("−", "-"))
+            values = candidate(lambda p, t: step(p, t, c), config.max_len)
             shown, names, end = [0], ["P(t)"], 5
     curves = values[:SHOWN, shown]
     # Whether it stays bounded and tells positions apart, by its numbers.
     largest, nearest = float(np.abs(values).max()), closest(values)
-    embedded = np.abs(trace.tensors[f"{trace.model.anatomy.stacks[0].embedding}.scaled"]).max()
+    embedded = float(np.abs(trace.tensors[f"{embedding}.scaled"]).max())
     st.markdown(
         f"Over {len(values)} positions: the largest size is **{magnitude(largest)}** "
         f"({'bounded' if largest <= LARGEST else 'not bounded'}), the two closest positions are "
@@ -148,7 +141,7 @@ def simpler_rules(trace: Trace) -> None:
     )
     st.caption(
         f"Here a size above {LARGEST} counts as not bounded, a distance below {NEAREST} as not to be told apart. For "
-        f"comparison: the embeddings of your sentence, to which this is added, reach {number(float(embedded), 2)}."
+        f"comparison: the embeddings of your sentence, to which this is added, reach {number(embedded, 2)}."
     )
     st.plotly_chart(
         rule_figure(curves, names, end),

@@ -7,20 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from tests.oracle import common
 from tests.oracle.approved import Prose
 from tests.oracle.claims import button, magnitude, markdown, matrix, number, plot, rounding, slider, table
 from tests.oracle.claims import toggle as switch
-from tests.oracle.common import (
-    Shown,
-    Statements,
-    before_after,
-    check_cell,
-    choose,
-    code_part,
-    numbers_of_figure,
-    shown_tensor,
-    tensor_matrix,
-)
+from tests.oracle.common import Shown, Statements, choose, numbers_of_figure
 from tests.oracle.decode import Writer, german, greedy
 from tests.oracle.forward import EOS, MAX_PIECES, Array, Forward, config, position, positions, source_ids
 from tests.oracle.inputs import shifted
@@ -103,27 +94,22 @@ def closest(values: Array) -> float:
 def simpler_rules(page: Page) -> Statements:
     rule = yield from choose(page, "P(t + 1) =", "rule", [*RULES, WAVE])
     if rule == WAVE:
-        dimensions = [1, 2, d_model() // 4 + 1]
-        values, end = positions(config()["max_len"] + 1, d_model())[1:], 1.2
-        curves, names = values[:SHOWN, np.array(dimensions) - 1], [f"dimension {n}" for n in dimensions]
+        values, end, dimensions = positions(config()["max_len"] + 1, d_model())[1:], 1.2, [0, 1, d_model() // 4]
+        curves, names = values[:SHOWN, dimensions], [f"dimension {d + 1}" for d in dimensions]
         why = prose.line(WAVE, d_model() // 2, d_model())
     else:
         step, constants = RULES[rule]
         c = yield from choose(page, "c", f"constant_{[*RULES].index(rule)}", constants)
-        many = itertools.accumulate(
-            range(1, config()["max_len"]), lambda p, t: step(p, t, float(c.replace("−", "-"))), initial=1.0
-        )
-        values, end = np.array([*many])[:, None], 5
+        factor, ts = float(c.replace("−", "-")), range(1, config()["max_len"])
+        values, end = np.array([*itertools.accumulate(ts, lambda p, t: step(p, t, factor), initial=1.0)])[:, None], 5
         curves, names, why = values[:SHOWN], ["P(t)"], prose.words("why rules fail")[rule]
     largest, nearest = float(np.abs(values).max()), closest(values)
     is_bounded, is_unique = largest <= LARGEST, nearest >= NEAREST
     assert (is_bounded and is_unique) == (rule == WAVE)  # sines and cosines alone are both
-    says = "bounded" if is_bounded else "not bounded", "unique" if is_unique else "not to be told apart"
+    says = (magnitude(largest), "bounded" if is_bounded else "not bounded")
+    says += (magnitude(nearest), "unique" if is_unique else "not to be told apart")
     reach = number(np.abs(page.oracle["encoder.embedding.scaled"]).max(), 2)
-    yield from prose(
-        "over positions the largest",
-        *(len(values), magnitude(largest), says[0], magnitude(nearest), says[1], why, LARGEST, NEAREST, reach),
-    )
+    yield from prose("over positions the largest", len(values), *says, why, LARGEST, NEAREST, reach)
     looks = zip(curves.T, names, (BLUE, ORANGE, GREY), ("solid", "dash", "dot"), strict=False)
     yield plot(
         f"The first {SHOWN} positions under the rule {rule}. {why}",
@@ -154,7 +140,7 @@ def read_by(page: Page) -> tuple[Piece, ...]:
 def shown(page: Page) -> Shown:
     stack = page.choice("stack", ("Encoder", "Decoder"), "Encoder").lower()
     what = TENSORS[page.choice("positions_tensor", list(TENSORS), "Positions")]
-    return shown_tensor(
+    return common.shown_tensor(
         page,
         f"{stack}.embedding.{what}",
         rows=[f"{pos} {piece.text}" for pos, piece in enumerate(read_by(page))],
@@ -170,13 +156,13 @@ def see(page: Page) -> Statements:
     if stack == "Decoder":
         yield from shifted(page)
     sizes = len(read_by(page)), d_model()
-    yield from tensor_matrix(shown(page), **prose.words(what, *sizes, *[stack.lower()] * (what == "Their sum")))
+    yield from common.tensor_matrix(shown(page), **prose.words(what, *sizes, *[stack.lower()] * (what == "Their sum")))
     view = yield from choose(page, "Look closer", "positions_view", VIEWS)
     yield from {CLOCKS: clocks, PRODUCTS: products, ROTATION: rotation, WAVES: waves}[view](page)
 
 
 def check(page: Page) -> Statements:
-    yield from check_cell(shown(page))
+    yield from common.check_cell(shown(page))
 
 
 def clocks(page: Page) -> Statements:
@@ -214,17 +200,16 @@ def clocks(page: Page) -> Statements:
     )
     cut = f" (the first {READABLE} of {n_pieces})." if n_pieces > READABLE else "."
     yield from prose("each pair of dimensions", number(1, 0), number(math.degrees(1), 0), cut)
-    rows = np.column_stack([angles, hand])
-    lines_of = ((str(pair), *map(number, row)) for pair, row in zip(pairs, rows, strict=True))
-    yield from numbers_of_figure(("pair", "angle in radians", "sine", "cosine"), *lines_of)
+    rows = [(str(n), *map(number, row)) for n, row in zip(pairs, np.column_stack([angles, hand]), strict=True)]
+    yield from numbers_of_figure(("pair", "angle in radians", "sine", "cosine"), *rows)
 
 
 def products(page: Page) -> Statements:
     n_pieces = len(read_by(page))
     encoding = positions(min(n_pieces, READABLE), d_model())
     alike, labels = encoding @ encoding.T, [str(pos) for pos in range(len(encoding))]
-    words = prose.words("products")
-    yield matrix(alike, labels, labels, scale="positive", limit=d_model() / 2, digits=1, **words)
+    more = {"scale": "positive", "limit": d_model() / 2, "digits": 1}
+    yield matrix(alike, labels, labels, **more, **prose.words("products"))
     if len(labels) < n_pieces:
         yield from prose("shown the positions of", len(labels), n_pieces)
     assert max(np.ptp(alike.diagonal(c)) for c in range(len(labels))) < 1e-9
@@ -244,19 +229,7 @@ def rotation(page: Page) -> Statements:
     assert np.allclose(m @ m.T, np.eye(d))
     assert np.allclose((encoding**2).sum(1), d / 2)
     length = number(math.sqrt(d / 2))
-    yield from prose(
-        "gathered p t c",
-        c,
-        LENGTH - 1 - c,
-        rounding(1e-05),
-        LENGTH,
-        length,
-        length,
-        d // 2,
-        length,
-        number(1),
-        number(1),
-    )
+    yield from prose("gathered p t c", c, LENGTH - 1 - c, rounding(1e-05), LENGTH, length, d // 2, number(1))
 
 
 def waves(page: Page) -> Statements:
@@ -333,7 +306,9 @@ def side_by_side(passes: list[Forward], stack: str, texts: list[str], back: list
     after[back] = moved
     words = prose.words("side by side", stack, d_model())
     titles = [words.pop("title"), words.pop("second title")]
-    yield from before_after((before, after), titles, texts, upto(d_model()), scale="signed", n_columns=FEW, **words)
+    yield from common.before_after(
+        (before, after), titles, texts, upto(d_model()), scale="signed", n_columns=FEW, **words
+    )
     difference = np.abs(before - after).max()
     assert same == (difference < 1e-9)
     yield from prose("the largest difference between", d_model(), rounding() if same else magnitude(difference))
@@ -373,4 +348,6 @@ def predict(page: Page) -> Statements:
 
 def code(page: Page) -> Statements:
     names = ("sinusoidal_encoding", "Sinusoidal", "rotation", "Rotary")
-    yield from code_part(*(("model/parts/positions.py", name) for name in names), ("experiments/passes.py", "shuffle"))
+    yield from common.code_part(
+        *(("model/parts/positions.py", name) for name in names), ("experiments/passes.py", "shuffle")
+    )
