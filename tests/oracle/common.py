@@ -2,7 +2,7 @@
 
 import ast
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -128,6 +128,15 @@ LAYER_HELP = (
     "The same block stands several times, one after the other. Each of these layers reads what the one before wrote."
 )
 HEAD_HELP = "Within a layer, several heads look at once, side by side, each with matrices of its own."
+
+
+def choose(
+    page: Page, label: str, name: str, options: Sequence[str], default: str = ""
+) -> Generator[Statement, None, str]:
+    """A control with one of a few options, the first by default; returns what the address chooses."""
+    value = page.choice(name, options, default or options[0])
+    yield segmented(label, options, value)
+    return value
 
 
 def head_controls(page: Page, kinds: Sequence[str] = tuple(KINDS), default: str = "encoder") -> Statements:
