@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from experiments.blocks.activations import CURVES, GATES, curve, share_at_rest
+from experiments.blocks.activations import CURVES, GATES, curve
 from experiments.exchange import Exchange
 from figures.chart import BLUE, GREY
 from figures.feed_forward import strongest_units
@@ -151,10 +151,10 @@ def resting(trace: Trace, layer: Layer, row: int) -> None:
     outputs = {name: curve(kind, before)[0] for name, kind in KINDS.items() if kind in CURVES}
     table(
         ("activation", f"units whose output is smaller than {SMALL:g} in size"),
-        [(name, f"{share_at_rest(output, SMALL):.1%}") for name, output in outputs.items()],
+        [(name, f"{(np.abs(output) < SMALL).mean():.1%}") for name, output in outputs.items()],
     )
     st.caption(
-        f"The translator's own numbers go into all four. Under the ReLU {share_at_rest(outputs['ReLU']):.1%} of the "
+        f"The translator's own numbers go into all four. Under the ReLU {(outputs['ReLU'] == 0).mean():.1%} of the "
         "units rest: output and slope are exactly 0, so they add nothing and learn nothing from this piece. The other "
         "curves come close to 0 without a corner."
     )

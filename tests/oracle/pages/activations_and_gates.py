@@ -50,15 +50,7 @@ def here(page: Page) -> Variant:
 
 def idea(page: Page) -> Statements:
     yield from prose("between its two matrices")
-    yield claims.table(
-        ("Activation", "Formula", "Used by"),
-        ("ReLU", r"$\max(0,z)$", "the original Transformer; this model"),
-        ("GELU", r"$z\cdot\Phi(z)$", "BERT"),
-        ("GELU (tanh)", r"$0.5\,z\,\bigl(1+\tanh(\sqrt{2/\pi}\,(z+0.044715\,z^3))\bigr)$", "GPT-2"),
-        ("Swish (SiLU)", r"$z\,/\,(1+e^{-z})$", "as the gate of SwiGLU"),
-        ("SwiGLU", r"$\operatorname{Swish}(xW_1)\odot xV$", "Llama"),
-        ("GEGLU", r"$\operatorname{GELU}(xW_1)\odot xV$", "T5, version 1.1"),
-    )
+    yield prose.table("the table of activation formula used")
     yield from prose("z is the share")
 
 

@@ -174,12 +174,7 @@ def do(page: Page) -> Statements:
     yield from prose("how far does a")
     yield from change_a_piece(page)
     yield from prose("encoder decoder or both")
-    yield claims.table(
-        ("kind", "each piece sees", "it puts out", "for example"),
-        ("encoder alone", "the whole text", "a vector for each piece", "BERT (2018): classify, find, fill in"),
-        ("decoder alone", "itself and what came before", "the next piece", "GPT (2018): go on writing"),
-        ("encoder and decoder", "the whole source; of the target what came before", "another text", "this one"),
-    )
+    yield prose.table("the table of kind each piece")
     yield from prose("an encoder writes no")
 
 

@@ -62,12 +62,7 @@ def idea(page: Page) -> Statements:
         ),
     )
     yield from prose("the three attentions side")
-    yield claims.table(
-        ("", "queries from", "keys and values from", "a row may see"),
-        ("encoder self-attention", "the English", "the same English", "every English piece"),
-        ("masked self-attention", "the German so far", "the same German", "itself and what came before"),
-        ("encoder-decoder attention", "the German so far", "the English, as M", "every English piece"),
-    )
+    yield prose.table("the table of queries from keys")
     yield from prose("all three run the")
     yield claims.button("Verb at the end", "I know that he is tired.")
     yield claims.button("Verb in two parts", "I'm calling my mother.")

@@ -55,15 +55,7 @@ def product(page: Page, query: int, key: int, query_at: int, key_at: int) -> flo
 
 def idea(page: Page) -> Statements:
     yield from prose("attention sees a set")
-    yield claims.table(
-        ("Scheme", "What it does", "Embedding or score"),
-        ("sinusoidal", "fixed sines and cosines, added to the embedding", "$x_i + P(i)$"),
-        ("learned", "a trained vector for each position, added to the embedding", "$x_i + p_i$"),
-        ("relative (T5)", "a trained number for each distance, added to the score", r"$q_i\cdot k_j + r_{i-j}$"),
-        ("rotary (RoPE)", "query and key are turned by their positions", r"$(R_i q_i)\cdot (R_j k_j)$"),
-        ("ALiBi", "a slope m times the distance, taken off the score", r"$q_i\cdot k_j - m\,\lvert i-j\rvert$"),
-        ("none", "nothing", r"$q_i\cdot k_j$"),
-    )
+    yield prose.table("the table of scheme what it")
     yield from prose("i and j are")
 
 

@@ -44,24 +44,7 @@ def maps_of(oracle: Forward) -> Array:
 
 def idea(page: Page) -> Statements:
     yield from prose("in self attention a")
-    yield claims.table(
-        ("attention", "queries from", "keys and values from", "a row may look at", "lesson"),
-        ("Encoder self-attention", "your sentence", "your sentence, the same vectors", "every piece", "this one"),
-        (
-            "Decoder masked self-attention",
-            "the translation so far",
-            "the translation so far, the same vectors",
-            "itself and what came before",
-            "Masking",
-        ),
-        (
-            "Encoder-decoder attention",
-            "the translation so far",
-            "your sentence, as the encoder returns it",
-            "every piece",
-            "Encoder-decoder attention",
-        ),
-    )
+    yield prose.table("the table of attention queries from")
     yield from prose("a recurrent network has")
 
 

@@ -58,12 +58,7 @@ def bold(id: int) -> str:
 
 def idea(page: Page) -> Statements:
     yield from prose("the transformer of has")
-    yield claims.table(
-        ("kind", "models", "learns by", "good for", "cannot"),
-        (ENCODER, "BERT, RoBERTa, ALBERT", "naming masked words", "judging texts and words", "write by itself"),
-        (DECODER, "GPT, CTRL", "naming the next word", "writing on", "use what comes later"),
-        (BOTH, "the translator, MASS, BART, T5", "writing a text for a text", "translating, summing up", "–"),
-    )
+    yield prose.table("the table of kind models learns")
     yield from prose("mass bart and t")
 
 

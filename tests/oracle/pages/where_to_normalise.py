@@ -64,13 +64,7 @@ def other(page: Page) -> Variant:
 
 def idea(page: Page) -> Statements:
     yield from prose("attention and feed-forward are")
-    yield claims.table(
-        ("Place", "Formula", "Used by"),
-        ("Post-norm", r"$\operatorname{Norm}(x+\operatorname{Sublayer}(x))$", "the original Transformer; this model"),
-        ("Pre-norm", r"$x+\operatorname{Sublayer}(\operatorname{Norm}(x))$", "GPT-2, Llama"),
-        ("Sandwich", r"$x+\operatorname{Norm}(\operatorname{Sublayer}(\operatorname{Norm}(x)))$", "CogView"),
-        ("DeepNorm", r"$\operatorname{LayerNorm}(\alpha x+\operatorname{Sublayer}(x))$", "DeepNet, with 1,000 layers"),
-    )
+    yield prose.table("the table of place formula used")
     yield from prose("is above and grows")
 
 
