@@ -8,7 +8,7 @@ from tests.oracle.claims import number
 from tests.oracle.common import Shown, Statements, code_of
 from tests.oracle.forward import EOS, Array, config
 from tests.oracle.page import READABLE, Page
-from tests.oracle.pages.feed_forward import path, phrase, pieces, place
+from tests.oracle.pages.feed_forward import path, phrase, pieces, shown_units, stack_and_layer
 from tests.oracle.siblings import two_siblings
 from tests.oracle.variants import CURVES, GATES, Variant, rewritten, slope, variant
 from tests.oracle.words import inline, text_of
@@ -57,28 +57,22 @@ def idea(page: Page) -> Statements:
 def shown(page: Page) -> Shown:
     gated = KINDS[activation(page)] in GATES
     what = page.choice("gate_step", INSIDE, INSIDE[0]) if gated else INSIDE[0]
-    hidden = here(page)[f"{path(page)}.hidden"][:READABLE]
-    units: list[int] = []
-    for row in hidden:
-        best = np.argsort(-row, kind="stable")[: max(1, 16 // len(hidden))]
-        units += [int(unit) for unit in best if row[unit] > 0 and unit not in units]
+    units = shown_units(page, here(page))
     values = here(page)[f"{path(page)}.{what}"][:READABLE, units]
-    row, column = divmod(int(values.argmin()), len(units))
     return common.shown_tensor(
         page,
         f"{path(page)}.{what}",
         rows=[piece.text for piece in pieces(page)[:READABLE]],
         only_columns=units,
-        start=(row, column),
+        start=divmod(int(values.argmin()), len(units)),
         oracle=here(page),
         describe="“{row}”, unit {column}: {value}",
     )
 
 
 def see(page: Page) -> Statements:
-    (stack, layer), name, view = place(page), activation(page), shown(page)
-    yield claims.segmented("Stack", ("Encoder", "Decoder"), stack.capitalize())
-    yield claims.segmented("Layer", range(1, config()["n_layers"] + 1), layer + 1)
+    name, view = activation(page), shown(page)
+    yield from stack_and_layer(page)
     yield claims.segmented("Activation", list(KINDS), name)
     gated, row, oracle = KINDS[name] in GATES, view.cell[0], here(page)
     before, after = (oracle[f"{path(page)}.{what}"][row] for what in ("pre_activation", "hidden"))
@@ -157,12 +151,8 @@ def exchange(page: Page) -> Statements:
 
 def predict(page: Page) -> Statements:
     relu, gelu = (CURVES[kind](np.array(-1.0)) for kind in ("relu", "gelu"))
-    yield prose.question(
-        "a unit gets which",
-        [(True, False), (False, True), (True, True), (False, False)].index((bool(relu < 0), bool(gelu < 0))),
-        number(relu, 2),
-        number(gelu, 2),
-    )
+    right = [(True, False), (False, True), (True, True), (False, False)].index((bool(relu < 0), bool(gelu < 0)))
+    yield prose.question("a unit gets which", right, number(relu, 2), number(gelu, 2))
     gelu, swish = (page.likely(variant(page, **exchanged(name))).mean() for name in ("GELU", "Swish"))
     right = 2 if abs(gelu - swish) < SAME else 0 if gelu > swish else 1
     wrong = [f"With {better} its mean probability is higher." for better in ("Swish", "GELU")]
@@ -171,8 +161,7 @@ def predict(page: Page) -> Statements:
     means = (number(one, 2) for one in told)
     yield prose.question("the trained translator gets", right, f"{SAME:g}", *means, wrong=wrong)
     d_ff = config()["d_ff"]
-    fewer = round(d_ff * 2 / 3)
-    options = [f"{n:,}" for n in (d_ff, fewer, d_ff // 2)]
+    options = [f"{n:,}" for n in (d_ff, round(d_ff * 2 / 3), d_ff // 2)]
     yield prose.question("a network without a", 1, *options[:2], options=options)
 
 

@@ -3,6 +3,7 @@
 import functools
 import json
 import re
+from typing import Any
 
 import numpy as np
 
@@ -69,9 +70,15 @@ def idea(page: Page) -> Statements:
     )
 
 
-def shown_units(page: Page) -> list[int]:
+def stack_and_layer(page: Page) -> Statements:
+    stack, layer = place(page)
+    yield claims.segmented("Stack", ("Encoder", "Decoder"), stack.capitalize())
+    yield claims.segmented("Layer", range(1, config()["n_layers"] + 1), layer + 1)
+
+
+def shown_units(page: Page, oracle: Any) -> list[int]:
     """Of each piece the units that fire most: about sixteen in all, none twice."""
-    hidden = page.oracle[f"{path(page)}.hidden"][:READABLE]
+    hidden = oracle[f"{path(page)}.hidden"][:READABLE]
     units: list[int] = []
     for row in hidden:
         best = np.argsort(-row, kind="stable")[: max(1, SHOWN // len(hidden))]
@@ -95,7 +102,7 @@ def shown(page: Page) -> Shown:
     return common.shown_tensor(
         page,
         name,
-        only_columns=shown_units(page) if by_unit else None,
+        only_columns=shown_units(page, page.oracle) if by_unit else None,
         describe=f"“{{row}}”, {'unit' if by_unit else 'dimension'} {{column}}: {{value}}",
     )
 
@@ -103,8 +110,7 @@ def shown(page: Page) -> Shown:
 def see(page: Page) -> Statements:
     (stack, layer), hidden = place(page), page.oracle[f"{path(page)}.hidden"]
     (t, d_ff), d_model = hidden.shape, config()["d_model"]
-    yield claims.segmented("Stack", ("Encoder", "Decoder"), stack.capitalize())
-    yield claims.segmented("Layer", range(1, config()["n_layers"] + 1), layer + 1)
+    yield from stack_and_layer(page)
     yield claims.segmented("Step", STEPS, step(page))
     title, how_to_read = {
         STEPS[0]: ("What comes in", f"The rows that the Add & Norm before it returns, {d_model} dimensions."),
@@ -175,7 +181,7 @@ def strongest(texts: list[str], values: Array) -> list[tuple[str, float]]:
 
 def offered_units(page: Page) -> tuple[list[int], int]:
     """The hidden units to choose from, and the one chosen."""
-    units, (stack, layer) = shown_units(page), place(page)
+    units, (stack, layer) = shown_units(page, page.oracle), place(page)
     asked = re.fullmatch(rf"{stack}\.{layer}\.([0-9]+)", page.state.get("unit", ""))
     if not asked or int(asked[1]) >= config()["d_ff"]:
         # The one that several different pieces of the everyday sentences drive hard.
