@@ -132,8 +132,7 @@ def exchange(page: Page) -> Statements:
     if KINDS[name] in GATES:
         yield from prose("a gate needs a")
         return
-    where = page.choice("exchange_in", WHERE, WHERE[0])
-    yield claims.segmented("Exchange it in", WHERE, where)
+    where = yield from common.choose(page, "Exchange it in", "exchange_in", WHERE)
     changes = exchanged(name, *([] if where == WHERE[0] else [path(page)]))
     one, two = page.probabilities, page.likely(variant(page, **changes))
     yield from common.pieces_before_after(page, one, two, ("with ReLU", f"with {name}"))

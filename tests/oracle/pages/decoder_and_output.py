@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 
-from tests.oracle import claims
+from tests.oracle import claims, common
 from tests.oracle.approved import Prose
 from tests.oracle.claims import chance, magnitude, number, rounding, visible
 from tests.oracle.common import Shown, Statements, code_of, shown_tensor, tensor_matrix
@@ -115,8 +115,7 @@ def see(page: Page) -> Statements:
 
 
 def do(page: Page) -> Statements:
-    trial = page.choice("output_trial", TRIALS, TRIALS[0])
-    yield claims.segmented("Try", TRIALS, trial)
+    trial = yield from common.choose(page, "Try", "output_trial", TRIALS)
     yield from {TRIALS[0]: stop, TRIALS[1]: temperature, TRIALS[2]: push}[trial](page)
 
 
@@ -174,8 +173,7 @@ def stop(page: Page) -> Statements:
         ),
     )
     yield from prose("a fair reading not")
-    early = page.choice("stop", names[:-1], names[-2])
-    yield claims.segmented("Stop after", names[:-1], early)
+    early = yield from common.choose(page, "Stop after", "stop", names[:-1], names[-2])
     for title, one in (
         (f"After all {len(names) - 1} layers", shares[-1][row]),
         (f"Stopped after {early}", shares[names.index(early)][row]),

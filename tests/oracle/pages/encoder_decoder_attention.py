@@ -221,8 +221,7 @@ def check(page: Page) -> Statements:
 
 
 def do(page: Page) -> Statements:
-    trial = page.choice("cross_trial", [OWN, HIDE, MEMORY], OWN)
-    yield claims.segmented("Try", [OWN, HIDE, MEMORY], trial)
+    trial = yield from common.choose(page, "Try", "cross_trial", [OWN, HIDE, MEMORY])
     yield from {OWN: own, HIDE: hide, MEMORY: memory}[trial](page)
 
 

@@ -193,8 +193,7 @@ def offered_units(page: Page) -> tuple[list[int], int]:
 
 
 def do(page: Page) -> Statements:
-    trial = page.choice("ff_trial", TRIALS, TRIALS["leave_out" in page.state])
-    yield claims.segmented("Try", TRIALS, trial)
+    trial = yield from common.choose(page, "Try", "ff_trial", TRIALS, TRIALS["leave_out" in page.state])
     if trial == TRIALS[2]:
         yield from alone(page)
         return
@@ -235,8 +234,7 @@ def left_out(page: Page, way: str, unit: int = 0) -> dict[str, tuple]:
 
 
 def leave_out(page: Page, unit: int) -> Statements:
-    way = page.choice("leave_out", WAYS, WAYS[0])
-    yield claims.segmented("Leave out", WAYS, way)
+    way = yield from common.choose(page, "Leave out", "leave_out", WAYS)
     after, last = page.under(**left_out(page, way, unit)), writes(*place(page))
     rows = page.oracle[last], after[last]
     change = np.abs(rows[1] - rows[0]).max(0)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tests.oracle import bert, claims, stage_family
+from tests.oracle import bert, claims, common, stage_family
 from tests.oracle.approved import Prose
 from tests.oracle.bert import BERT, Ids, config, entry, metrics, n_parameters
 from tests.oracle.claims import chance, magnitude
@@ -191,8 +191,7 @@ def check(page: Page) -> Statements:
 
 
 def do(page: Page) -> Statements:
-    trial = page.choice("blank_trial", TRIALS, TRIALS[0])
-    yield claims.segmented("Try", TRIALS, trial)
+    trial = yield from common.choose(page, "Try", "blank_trial", TRIALS)
     yield from {TRIALS[0]: corruption, TRIALS[1]: telling, TRIALS[2]: shares}[trial](page)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.oracle import claims, stage_family
+from tests.oracle import claims, common, stage_family
 from tests.oracle.approved import Prose
 from tests.oracle.claims import Series, chance, number
 from tests.oracle.common import (
@@ -183,8 +183,7 @@ def check(page: Page) -> Statements:
 
 
 def do(page: Page) -> Statements:
-    trial = page.choice("gpt_trial", TRIALS, WRITE)
-    yield claims.segmented("Try", TRIALS, trial)
+    trial = yield from common.choose(page, "Try", "gpt_trial", TRIALS, WRITE)
     yield from {WRITE: write_on, BESIDE: beside, SIZES: sizes}[trial](page)
 
 

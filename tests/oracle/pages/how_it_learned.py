@@ -83,8 +83,7 @@ def see(page: Page) -> Statements:
     cut = "" if own[-1] == EOS else f" (cut after {len(own)} pieces)"
     text = inline(text_of(list(own)) or "(nothing)")
     yield from prose("after of steps", f"{step:,}", last_step(), text, cut)
-    look = page.choice("look", LOOKS, LOOKS[0])
-    yield claims.segmented("Look at", LOOKS, look)
+    look = yield from common.choose(page, "Look at", "look", LOOKS)
     yield from (where_it_looks, probabilities, neighbours)[LOOKS.index(look)](page, step)
 
 
@@ -171,8 +170,7 @@ def shown(page: Page) -> Shown:
 
 
 def check(page: Page) -> Statements:
-    inside = page.choice("learned_inside", INSIDE, INSIDE[0])
-    yield claims.segmented("What to work out", INSIDE, inside)
+    inside = yield from common.choose(page, "What to work out", "learned_inside", INSIDE)
     if is_too_long(page):
         yield too_long(page)
         return
@@ -188,8 +186,7 @@ def check(page: Page) -> Statements:
 
 
 def do(page: Page) -> Statements:
-    trial = page.choice("learned_trial", TRIALS, TRIALS[0])
-    yield claims.segmented("Try", TRIALS, trial)
+    trial = yield from common.choose(page, "Try", "learned_trial", TRIALS)
     yield from (heads_formed, learned_first, smoothing, forcing, dropping, schedule)[TRIALS.index(trial)](page)
 
 
@@ -230,8 +227,7 @@ def heads_formed(page: Page) -> Statements:
     file = measured()
     many = f"{file['sentences']} sentences"
     yield from prose("the aligned word of")
-    on = page.choice("formed_on", [many, "your sentence"], many)
-    yield claims.segmented("Measured on", [many, "your sentence"], on)
+    on = yield from common.choose(page, "Measured on", "formed_on", [many, "your sentence"])
     if on != many and is_too_long(page):
         yield too_long(page)
         return

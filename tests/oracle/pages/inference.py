@@ -430,8 +430,7 @@ def head_needed(writing: Writing, step: int) -> str:
 
 
 def do(page: Page) -> Statements:
-    trial = page.choice("method", TRIALS, ANOTHER)
-    yield claims.segmented("Try", TRIALS, trial)
+    trial = yield from common.choose(page, "Try", "method", TRIALS, ANOTHER)
     yield from {
         ANOTHER: another_word,
         BEAM: beam_search,

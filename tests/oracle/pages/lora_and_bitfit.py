@@ -3,7 +3,7 @@ tests/pages/test_lora_and_bitfit.py."""
 
 import re
 
-from tests.oracle import claims
+from tests.oracle import claims, common
 from tests.oracle.approved import Prose
 from tests.oracle.common import Statements, code_of
 from tests.oracle.forward import config, weights
@@ -126,8 +126,7 @@ def check(page: Page) -> Statements:
 
 
 def do(page: Page) -> Statements:
-    trial = page.choice("trial", TRIALS, TRIALS[0])
-    yield claims.segmented("Try", TRIALS, trial)
+    trial = yield from common.choose(page, "Try", "trial", TRIALS)
     if trial == TRIALS[0]:
         yield from prose("how many directions does")
     elif trial == TRIALS[1]:

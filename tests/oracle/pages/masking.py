@@ -76,8 +76,7 @@ def see(page: Page) -> Statements:
 
 
 def do(page: Page) -> Statements:
-    trial = page.choice("mask_trial", [LIFT, PAD, PARALLEL], LIFT)
-    yield claims.segmented("Try", [LIFT, PAD, PARALLEL], trial)
+    trial = yield from common.choose(page, "Try", "mask_trial", [LIFT, PAD, PARALLEL])
     yield from {LIFT: lift, PAD: pad, PARALLEL: parallel}[trial](page)
 
 

@@ -341,8 +341,7 @@ def evenness(kind: str, maps: Array) -> list[float]:
 
 
 def do(page: Page) -> Statements:
-    trial = page.choice("heads_trial", [OFF, RANKING, COST], OFF)
-    yield claims.segmented("Try", [OFF, RANKING, COST], trial)
+    trial = yield from common.choose(page, "Try", "heads_trial", [OFF, RANKING, COST])
     yield from {OFF: switch_off, RANKING: ranking, COST: cost}[trial](page)
 
 

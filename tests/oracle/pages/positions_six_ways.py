@@ -87,8 +87,7 @@ def shown(page: Page) -> Shown:
 def see(page: Page) -> Statements:
     yield from common.head_controls(page, ("encoder",))
     yield claims.segmented("Scheme", list(SCHEMES), scheme(page))
-    step = page.choice("scheme_step", STEPS, STEPS[0])
-    yield claims.segmented("Step", STEPS, step)
+    step = yield from common.choose(page, "Step", "scheme_step", STEPS)
     asks = "A row asks, a column answers."
     title, how = {
         ("Rotary", 0): ("The turned queries", "A row is a query. Two dimensions side by side were turned together."),

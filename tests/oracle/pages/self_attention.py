@@ -97,8 +97,7 @@ def see(page: Page) -> Statements:
 
 
 def do(page: Page) -> Statements:
-    trial = page.choice("self_trial", [HIDE, IT, BANK], HIDE)
-    yield claims.segmented("Try", [HIDE, IT, BANK], trial)
+    trial = yield from common.choose(page, "Try", "self_trial", [HIDE, IT, BANK])
     yield from {HIDE: hide, IT: what_it_means, BANK: two_banks}[trial](page)
 
 
@@ -131,8 +130,7 @@ def of_it(sentence: str, *others: str) -> list[Array]:
 
 def what_it_means(page: Page) -> Statements:
     yield from prose("streets are wide so", WIDE)
-    noun = page.choice("noun", ["street", "animal"], "street")
-    yield claims.segmented("From “it” to", ["street", "animal"], noun)
+    noun = yield from common.choose(page, "From “it” to", "noun", ["street", "animal"])
     wide, tired = (of_it(sentence, "street", "animal", "it") for sentence in (WIDE, TIRED))
     winners = ["street" if shares[0].mean() > shares[1].mean() else "animal" for shares in (wide, tired)]
     if winners[0] == winners[1]:

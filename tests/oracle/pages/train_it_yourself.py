@@ -4,7 +4,7 @@ tests/pages/test_train_it_yourself.py."""
 import math
 import re
 
-from tests.oracle import claims
+from tests.oracle import claims, common
 from tests.oracle.approved import Prose
 from tests.oracle.common import Statements, code_of
 from tests.oracle.forward import tidied
@@ -40,8 +40,7 @@ def note() -> Statement:
 
 
 def see(page: Page) -> Statements:
-    task = page.choice("task", TASKS, "reverse")
-    yield claims.segmented("Task", TASKS, task)
+    task = yield from common.choose(page, "Task", "task", TASKS, "reverse")
     layers, heads = ["1", "2", "3"], ["1", "2", "4", "8"]
     yield claims.segmented("Layers in each stack", layers, page.choice("depth", layers, "1"))
     yield claims.segmented("Heads", heads, page.choice("n_heads", heads, "2"))
@@ -66,8 +65,7 @@ def check(page: Page) -> Statements:
 
 def do(page: Page) -> Statements:
     trials = ["Your own letters", "Teach the translator"]
-    trial = page.choice("trial", trials, trials[0])
-    yield claims.segmented("Try", trials, trial)
+    trial = yield from common.choose(page, "Try", "trial", trials)
     yield from own_letters(page) if trial == trials[0] else teach(page)
 
 
