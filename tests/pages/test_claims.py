@@ -27,7 +27,9 @@ def forgotten_lesson() -> Iterator[None]:
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("lesson", LESSONS, ids=lambda one: one.slug)
+@pytest.mark.parametrize(
+    "lesson", [pytest.param(one, id=one.slug, marks=pytest.mark.xdist_group(one.slug)) for one in LESSONS]
+)
 def test_every_statement_of_a_lesson_is_claimed(lesson: Lesson) -> None:
     module = claims_of(lesson.slug)
     assert module, (

@@ -165,7 +165,7 @@ def test_blocks_tell_shape_and_range_of_the_last_layers_tensor() -> None:
     logits = trace.tensors["logits"]
     told = f"logits (7, 8000), −{-logits.min():.2f} … {logits.max():.2f}. "
     assert blocks["output.linear"]["numbers"].startswith(told)
-    assert "every 5th dimension" in blocks["encoder.embedding"]["numbers"]
+    assert "every 11th dimension" in blocks["encoder.embedding"]["numbers"]
     assert blocks["tokenize"]["numbers"] == "src_ids (5), tgt_ids (7)."
     assert blocks["encoder.stack"]["numbers"].startswith("output (5, 256), ")
 

@@ -8,24 +8,16 @@ from ui.components.shared.wire import component
 from ui.components.stage.data import stage_data
 from ui.components.stage.near import View
 
-_FILES = (
-    "numbers",
-    "timeline",
-    "layout",
-    "scene",
-    "near",
-    "strokes",
-    "draw",
-    "near_draw",
-    "controls",
-    "card",
-    "reach",
-    "inside",
-    "listen",
-    "stage",
+_PICTURE = ("numbers", "timeline", "layout", "scene", "near", "strokes", "draw", "near_draw")
+_STEERING = ("controls", "card", "reach", "inside", "listen")
+CODE = (
+    "shared/colour.js",
+    "shared/shared.js",
+    *(f"stage/picture/{name}.js" for name in _PICTURE),
+    *(f"stage/steering/{name}.js" for name in _STEERING),
+    "stage/stage.js",
 )
-CODE = ("shared/colour.js", "shared/shared.js", *(f"stage/{name}.js" for name in _FILES))
-STYLES = ("stage/stage.css", "stage/controls.css", "stage/inside.css", "stage/screens.css")
+STYLES = ("stage/stage.css", "stage/steering/controls.css", "stage/steering/inside.css", "stage/screens.css")
 _component = component("stage", js=CODE, css=STYLES)
 
 Cell = tuple[str, tuple[int, ...]]
