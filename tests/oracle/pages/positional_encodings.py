@@ -51,7 +51,7 @@ STATES: tuple[dict[str, str], ...] = (
     {"rule": "e^(P(t) · c)", "constant_2": "0.1", "sentence": "Zoë mag <b> Äpfel.", "position": "40",
      "shuffle_in": DECODER, "shuffle": "-1", **OFF, **LIFTED},
     {"rule": "P(t) · t · c", "position": "0", "shuffle_in": DECODER, "shuffle_of": ANIMALS, **LIFTED},
-    {"rule": "P(t) · t · c", "constant_3": "0.1", "sentence": "ฉันชอบสุนัข", "position": "99", "shuffle_of": ANIMALS, **OFF},
+    {"rule": "P(t) · t · c", "constant_3": "0.1", "sentence": "ฉันชอบ สุนัข", "position": "99", **OFF},  # goes on and on
     {"rule": WAVE, "sentence": "Quokkas frobnicate. " * 12, "cell": "41.3", "shuffle": "998"},
 )  # fmt: skip
 LARGEST, NEAREST = 10, 0.05
