@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
@@ -28,8 +27,3 @@ def curve(kind: str, z: Array) -> tuple[Array, Array]:
     values = CURVES[GATES.get(kind, kind)](inputs)
     (slopes,) = torch.autograd.grad(values.sum(), inputs)
     return values.detach().numpy(), slopes.numpy()
-
-
-def share_at_rest(hidden: Array, below: float = 0.0) -> float:
-    """The share of units (N) whose output is 0, or smaller in size than `below`."""
-    return float(np.mean(np.abs(hidden) < below if below else hidden == 0))

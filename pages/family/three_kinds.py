@@ -13,10 +13,10 @@ from figures.statistics import softmax
 from model.families.decoder_only import DecoderOnly
 from model.families.encoder_decoder import EncoderDecoder
 from model.families.encoder_only import EncoderOnly
-from model.files.checkpoint import broken
-from model.files.loaded_model import MODELS, TRANSLATOR, LoadedModel, UnknownModelError
+from model.files.loaded_model import TRANSLATOR
 from model.text.tokenizer import CLS, CLS_ID, MASK, MASK_ID, SEP, SEP_ID
 from model.trace import Trace, most_tokens, read
+from pages.family_models import BERT, GPT, family_model
 from ui import engine
 from ui.components.matrix import Caption, Labels, Scale, matrix
 from ui.controls.control import Choice
@@ -27,7 +27,6 @@ from ui.course.quiz import Ask, Question
 from ui.text import bold, chance, magnitude, piece
 from ui.views.charts.tables import table
 
-BERT, GPT = "bert-mini", "gpt-mini"
 ENCODER, DECODER, BOTH = KINDS = ("Encoder alone", "Decoder alone", "Encoder and decoder")
 KIND = Choice("Kind", "kind", KINDS)
 DRAWN = 10  # rows of a mask, of each text
@@ -35,14 +34,6 @@ SHOWN = 3  # guesses in the table
 WORKED = 6  # probabilities that Check works out
 OTHER_END = "and nobody saw it."
 MAX_END = 300  # characters of another end
-
-
-def model(name: str) -> LoadedModel:
-    """Raises: CheckpointError if it is missing or broken"""
-    try:
-        return engine.model(name)
-    except UnknownModelError as error:
-        raise broken(MODELS / name, error) from error
 
 
 @dataclass(frozen=True)
@@ -56,16 +47,16 @@ class Gap:
 
     def by_bert(self) -> Trace:
         before, behind = self.ids[: self.at], self.ids[self.at + 1 :]
-        return engine.run(read, model(BERT), (CLS_ID, *before, MASK_ID, *behind, SEP_ID))
+        return engine.run(read, family_model(BERT), (CLS_ID, *before, MASK_ID, *behind, SEP_ID))
 
     def chances(self) -> dict[str, np.ndarray]:
         """The probability of every entry (V) at the gap, by the kind of model."""
-        left = engine.run(scores_from_the_left, model(GPT), self.ids, self.at)
+        left = engine.run(scores_from_the_left, family_model(GPT), self.ids, self.at)
         return {ENCODER: softmax(self.by_bert().tensors["logits"][self.at + 1]), DECODER: softmax(left)}
 
 
 def gap_of(trace: Trace, draw: bool = False) -> Gap:
-    loaded = model(BERT)
+    loaded = family_model(BERT)
     every = loaded.tokenizer.encode(trace.text)
     ids = tuple(every[: most_tokens(loaded)])
     texts = tuple(token.text for token in loaded.tokenizer.tokens(ids))
@@ -77,7 +68,7 @@ def gap_of(trace: Trace, draw: bool = False) -> Gap:
 
 
 def named(id: int) -> str:
-    return model(BERT).tokenizer.tokens([id])[0].text
+    return family_model(BERT).tokenizer.tokens([id])[0].text
 
 
 def guesses(chances: np.ndarray) -> str:
@@ -140,7 +131,7 @@ def mask_of(trace: Trace, gap: Gap, kind: str) -> None:
         names[gap.at + 1] = MASK
         says = "A row is a piece that looks. Every piece sees every piece, to its left and to its right."
     elif kind == DECODER:
-        reading = engine.run(read_text, model(GPT), trace.text)
+        reading = engine.run(read_text, family_model(GPT), trace.text)
         seen, names = may_see(reading, ("decoder",), DRAWN), [token.text for token in reading.tgt]
         says = "A row is a piece that looks. It sees itself and what stands before it."
     else:
@@ -164,12 +155,11 @@ def mask_of(trace: Trace, gap: Gap, kind: str) -> None:
 
 def check(trace: Trace) -> None:
     kind, gap = KIND.value(), gap_of(trace)
-    if kind == ENCODER:
-        reading, row, what = gap.by_bert(), gap.at + 1, "masked piece"
-    elif kind == DECODER:
-        reading, row, what = engine.run(read_text, model(GPT), trace.text), gap.at, "next piece"
-    else:
-        reading, row, what = trace, 0, "first piece"
+    reading, row, what = {
+        ENCODER: (gap.by_bert(), gap.at + 1, "masked piece"),
+        DECODER: (engine.run(read_text, family_model(GPT), trace.text), gap.at, "next piece"),
+        BOTH: (trace, 0, "first piece"),
+    }[kind]
     best = [int(id) for id in np.argsort(-reading.tensors["logits"][row], kind="stable")[:WORKED]]
     names = [token.text for token in reading.model.tokenizer.tokens(best)]
     shown = checked_matrix(
@@ -191,7 +181,7 @@ def do(trace: Trace) -> None:
         "of the three notices?"
     )
     typed = st.text_input("Another end", OTHER_END, key="three_end", bind="query-params")
-    loaded = model(BERT)
+    loaded = family_model(BERT)
     end = loaded.tokenizer.encode((typed or "")[:MAX_END].strip()) if (typed or "").strip() else []
     kept = gap.ids[: gap.at + 1]
     ids = (*kept, *end)[: most_tokens(loaded)]
@@ -201,21 +191,10 @@ def do(trace: Trace) -> None:
     before, after = gap.chances(), other.chances()
     st.markdown(f"They read: {bold(text)}")
     with st.container(key="kinds_end"):
-        table(
-            ("", "your text", "with the other end", "largest difference"),
-            [
-                *(
-                    (
-                        kind,
-                        guesses(before[kind]),
-                        guesses(after[kind]),
-                        magnitude(difference(before[kind], after[kind])),
-                    )
-                    for kind in (ENCODER, DECODER)
-                ),
-                (BOTH, trace.translation or "(nothing)", translation or "(nothing)", "–"),
-            ],
-        )
+        pairs = [(kind, one, after[kind]) for kind, one in before.items()]
+        lines = [(kind, guesses(one), guesses(two), magnitude(difference(one, two))) for kind, one, two in pairs]
+        lines.append((BOTH, trace.translation or "(nothing)", translation or "(nothing)", "–"))
+        table(("", "your text", "with the other end", "largest difference"), lines)
     st.caption(
         "The largest difference between the probabilities of any piece at the place asked for. A decoder alone cannot "
         "notice: what stands behind is hidden from that row."

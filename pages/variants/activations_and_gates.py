@@ -6,11 +6,10 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from experiments.blocks.activations import CURVES, GATES, curve, share_at_rest
+from experiments.blocks.activations import CURVES, GATES, curve
 from experiments.exchange import Exchange
 from figures.chart import BLUE, GREY
 from figures.feed_forward import strongest_units
-from figures.probabilities import probabilities_of
 from model.anatomy.structure import Layer
 from model.files.loaded_model import Array
 from model.parts.feed_forward import FeedForward, GatedFeedForward
@@ -53,13 +52,10 @@ def network(layer: Layer) -> str:
     return f"{layer.stack}.layers.{layer.index}.feed_forward"
 
 
-def with_activation(trace: Trace, name: str, paths: Sequence[str]) -> Trace:
-    """The sentence and its translation, read with another activation in these networks."""
-    return engine.with_parts(trace, *(Exchange("network", path, KINDS[name]) for path in paths))
-
-
-def all_networks(trace: Trace) -> list[str]:
-    return [network(layer) for stack in trace.model.anatomy.stacks for layer in stack.layers]
+def with_activation(trace: Trace, name: str, *layers: Layer) -> Trace:
+    """The sentence and its translation, read with another activation in these layers, by default in all."""
+    layers = layers or tuple(layer for stack in trace.model.anatomy.stacks for layer in stack.layers)
+    return engine.with_parts(trace, *(Exchange("network", network(layer), KINDS[name]) for layer in layers))
 
 
 def idea(trace: Trace) -> None:
@@ -89,7 +85,7 @@ def controls(trace: Trace) -> None:
 def see(trace: Trace) -> Shown:
     layer, name = LAYER.value(trace.model), ACTIVATION.value()
     path, gated = network(layer), KINDS[name] in GATES
-    other, place = with_activation(trace, name, [path]), st.container()
+    other, place = with_activation(trace, name, layer), st.container()
     what = INSIDE.draw() if gated else "hidden"
     hidden = other.tensors[f"{path}.hidden"]
     units = strongest_units(hidden[:READABLE], 16) or [0]
@@ -138,7 +134,7 @@ def curve_with_ticks(name: str, before: Array, after: Array) -> None:
         "as ticks.",
         strokes=[(x, y - half, y + half) for x, y in zip(before.tolist(), after.tolist(), strict=True)],
     )
-    points = np.array([-3.0, -2, -1, 0, 1, 2, 3])
+    points = np.arange(-3.0, 4)
     numbers_of_figure(
         ("before", title, "slope"),
         [tuple(number(float(n), 3) for n in line) for line in zip(points, *curve(KINDS[name], points), strict=True)],
@@ -151,10 +147,10 @@ def resting(trace: Trace, layer: Layer, row: int) -> None:
     outputs = {name: curve(kind, before)[0] for name, kind in KINDS.items() if kind in CURVES}
     table(
         ("activation", f"units whose output is smaller than {SMALL:g} in size"),
-        [(name, f"{share_at_rest(output, SMALL):.1%}") for name, output in outputs.items()],
+        [(name, f"{(np.abs(output) < SMALL).mean():.1%}") for name, output in outputs.items()],
     )
     st.caption(
-        f"The translator's own numbers go into all four. Under the ReLU {share_at_rest(outputs['ReLU']):.1%} of the "
+        f"The translator's own numbers go into all four. Under the ReLU {(outputs['ReLU'] == 0).mean():.1%} of the "
         "units rest: output and slope are exactly 0, so they add nothing and learn nothing from this piece. The other "
         "curves come close to 0 without a corner."
     )
@@ -174,9 +170,8 @@ def exchange_activation(trace: Trace) -> None:
     if KINDS[name] in GATES:
         st.info("A gate needs a third matrix, which this model has not learned. Choose one of the first four.")
         return
-    paths = all_networks(trace) if WHERE.draw() == WHERE.options[0] else [network(layer)]
-    other = with_activation(trace, name, paths)
-    before, later = (probabilities_of(one.tensors["logits"], list(trace.label_ids)) for one in (trace, other))
+    other = with_activation(trace, name, *([layer] if WHERE.draw() == WHERE.options[1] else []))
+    before, later = (np.array(one.probabilities) for one in (trace, other))
     pieces_before_after(trace.labels, before, later, ("with ReLU", f"with {name}"))
     most = len(trace.labels) + LOST
     anew = engine.write_anew(trace, other, most)
@@ -189,11 +184,6 @@ def exchange_activation(trace: Trace) -> None:
         "This says how far the new curve is from the old one for these weights, not which of them is better: a model "
         "trained with it would have learned other weights."
     )
-
-
-def probabilities_with(trace: Trace, name: str, paths: Sequence[str]) -> Array:
-    """The probability of each piece of the translation (T) with another activation in these networks."""
-    return probabilities_of(with_activation(trace, name, paths).tensors["logits"], list(trace.label_ids))
 
 
 def predict(trace: Trace) -> Sequence[Ask]:
@@ -217,13 +207,10 @@ def below_zero() -> Question:
 
 
 def which_is_nearer(trace: Trace) -> Question:
-    gelu, swish = (float(probabilities_with(trace, name, all_networks(trace)).mean()) for name in ("GELU", "Swish"))
+    gelu, swish = (float(np.mean(with_activation(trace, name).probabilities)) for name in ("GELU", "Swish"))
     right = 2 if abs(gelu - swish) < SAME else 0 if gelu > swish else 1
-    wrong = (
-        "With Swish its mean probability is higher.",
-        "With GELU its mean probability is higher.",
-        f"They differ by {number(abs(gelu - swish), 2)}.",
-    )
+    wrong = [f"With {better} its mean probability is higher." for better in ("Swish", "GELU")]
+    wrong.append(f"They differ by {number(abs(gelu - swish), 2)}.")
     return Question(
         "nearer",
         "The trained translator gets another curve in all its networks, without more training. With which is your "

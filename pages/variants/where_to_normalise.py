@@ -10,7 +10,6 @@ from experiments.blocks.norm_comparison import per_word, per_word_rms
 from experiments.blocks.norm_places import PlaceRun, Stack, place_run
 from experiments.exchange import Exchange
 from figures.add_norm import layer_lines, mean_and_deviation
-from figures.probabilities import probabilities_of
 from figures.statistics import cosine
 from model.parts.residual import DeepNorm, PostNorm, PreNorm, SandwichNorm
 from model.trace import Trace
@@ -137,9 +136,7 @@ def do(trace: Trace) -> None:
     st.subheader("Exchange one norm of the trained model", anchor=False)
     most, place = len(trace.labels) + LOST, f"{PLACE.value()} with {NORM.value()}"
     other = engine.with_parts(trace, exchange(trace))
-    before, later = (
-        float(probabilities_of(one.tensors["logits"], list(trace.label_ids)).mean()) for one in (trace, other)
-    )
+    before, later = (float(np.mean(one.probabilities)) for one in (trace, other))
     anew = engine.write_anew(trace, other, most)
     st.markdown(
         f"The chosen Add & Norm becomes **{place}**, with the γ it has learned and no training. The mean probability "

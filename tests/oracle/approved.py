@@ -3,6 +3,7 @@
 A file has a section for each part and in it **runs**: `[a name]`, then statements as `kind: text`, one a line. A claim
 says that a run is shown and gives the values of its holes `{#0}`, `{#1}`, …: `yield from prose("a name", x, y)`. A
 part that is one run without holes needs no claim: the run has its name. `python -m tests.approve` renews the files.
+What is no statement by itself can be a run too: a question, the words of a matrix (`words`), the rows of a `table`.
 """
 
 import functools
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.oracle.claims import Question, question
+from tests.oracle.claims import Question, question, table
 from tests.oracle.statement import Statement
 
 FOLDER = Path(__file__).parents[1] / "approved"
@@ -100,13 +101,21 @@ class Prose:
         (line,) = self.lines(run, values)
         return line.filled(values)
 
+    def words(self, run: str, *values: object) -> dict[str, str]:
+        """The words of one thing by name: `matrix(numbers, rows, columns, **prose.words("a name"))`."""
+        return {line.kind: line.filled(values) for line in self.lines(run, values)}
+
+    def table(self, run: str, *values: object) -> Statement:
+        """A table: a line a row, its head first, with | between the cells."""
+        return table(*(line.filled(values).split(" | ") for line in self.lines(run, values)))
+
     def question(
         self,
         run: str,
         right: int | Sequence[int],
         *values: object,
         options: Sequence[str] | None = None,
-        wrong: Mapping[int, str] | None = None,
+        wrong: Mapping[int, str] | Sequence[str] = (),
     ) -> Question:
         """A question; options and what is wrong with them are computed, or stand in the run."""
         said: dict[str, list[Line]] = {}
@@ -118,7 +127,7 @@ class Prose:
             [line.filled(values) for line in said.get("option", ())] if options is None else options,
             right,
             said["why"][0].filled(values),
-            faults | dict(wrong or {}),
+            faults | dict(wrong if isinstance(wrong, Mapping) else enumerate(wrong)),
             source=functools.partial(Source, self, run, values=values),
         )
 

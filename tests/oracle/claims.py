@@ -3,7 +3,7 @@
 A claim is the statement that must be read, with exact numbers (`number`, `tex`, `chance`) where the page rounds.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -330,31 +330,84 @@ def ticks(low: float, high: float) -> list[tuple[float, str]]:
     return [(n * step, number(n * step, digits)) for n in range(first, last + 1)]
 
 
-def path(points: Array, colour: str, width: int, moves: str = "", **more: str) -> dict[str, Any]:
-    """A line of a picture through points (N,2), in shares of the picture's sides: it may be 0.0001 off."""
-    drawn = {"stroke": colour, "stroke-width": str(width)}
-    return {"points": Steps(np.asarray(points), 1e-4), "moves": moves or "M" + "L" * (len(points) - 1)} | drawn | more
+GREY, BLUE, ORANGE = "#808a96", "#0072B2", "#E69F00"
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of `curves` through points (N), x and y. Dotted: with a dot at each; pale: one of many."""
+
+    name: str
+    x: Any
+    y: Any
+    colour: str = GREY
+    dashed: bool = False
+    dotted: bool = False
+    pale: bool = False
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What runs along it, between which ends; where words stand, by default at round numbers."""
+
+    title: str
+    low: float
+    high: float
+    words: Sequence[tuple[float, str]] = ()
+
+    def share(self, values: Any) -> Array:
+        return (np.asarray(values, float) - self.low) / (self.high - self.low)
+
+    def said(self) -> list[list[Any]]:
+        places = ((float(self.share(value)), text) for value, text in self.words or ticks(self.low, self.high))
+        return [[Between(at - 1e-4, at + 1e-4), text] for at, text in places]
 
 
 def curves(
-    legend: Sequence[tuple[str, str, str]],
-    drawn: Sequence[dict[str, Any]],
+    lines: Sequence[Line],
+    x: Axis,
+    y: Axis,
     *,
     alt: str,
-    axes: tuple[str, str],
-    beside: Sequence[tuple[float, str]],
-    below: Sequence[tuple[float, str]],
+    strokes: tuple[Any, Any, Any] | None = None,
+    upright: float | None = None,
+    across: float | None = None,
 ) -> Statement:
-    """Lines over an axis: names with colour and manner (pale, dashed, ""), paths, titles (y, x), words at the axes."""
+    """Lines over an axis, in shares of the picture's sides; each point may be 0.0001 off.
+
+    Args: strokes: short upright lines: where (N), from which heights to which
+          upright, across: where a dotted line runs from end to end
+    """
+
+    def path(xs: Any, ys: Any, colour: str, width: int, moves: str = "", **more: str) -> dict[str, Any]:
+        points = np.stack(np.broadcast_arrays(x.share(xs), y.share(ys)), -1)
+        drawn = {"stroke": colour, "stroke-width": str(width)} | {n.replace("_", "-"): v for n, v in more.items()}
+        return {"points": Steps(points, 1e-4), "moves": moves or "M" + "L" * (len(points) - 1)} | drawn
+
+    drawn = [
+        path(xs, ys, GREY, 1, stroke_dasharray="2 3")
+        for given, xs, ys in ((upright, [upright] * 2, (y.low, y.high)), (across, (x.low, x.high), [across] * 2))
+        if given is not None
+    ]
+    for one in lines:
+        faint = {"opacity": "0.5"} if one.pale else {}
+        dashes = {"stroke_dasharray": "8 5"} if one.dashed else {}
+        drawn.append(path(one.x, one.y, one.colour, 2, **faint, **dashes))
+        if one.dotted:
+            drawn.append(path(one.x, one.y, one.colour, 6, "Mh0" * len(one.x), stroke_linecap="round", **faint))
+    if strokes:
+        at, low, high = strokes
+        ends = np.stack([low, high], 1).ravel()
+        drawn.append(path(np.repeat(at, 2), ends, ORANGE, 1, "ML" * len(at), opacity="0.6"))
     return Statement(
         "curves",
         {
             "label": alt,
-            "legend": [list(one) for one in legend],
-            "axes": list(axes),
-            "beside": [[Between(at - 1e-4, at + 1e-4), text] for at, text in beside],
-            "below": [[Between(at - 1e-4, at + 1e-4), text] for at, text in below],
-            "drawn": list(drawn),
+            "legend": [[o.name, o.colour, "dashed" if o.dashed else "pale" if o.pale else ""] for o in lines],
+            "axes": [y.title, x.title],
+            "beside": y.said(),
+            "below": x.said(),
+            "drawn": drawn,
         },
     )
 
@@ -388,13 +441,17 @@ def question(
     options: Sequence[str],
     right: int | Sequence[int],
     why: str,
-    wrong: dict[int, str] | None = None,
+    wrong: Mapping[int, str] | Sequence[str] = (),
     source: Any = None,
 ) -> Question:
-    """A question; `right` is the index of the right option, or a list if several may be chosen."""
+    """A question; `right` is the index of the right option, or a list if several may be chosen.
+
+    wrong: what is said about options, by index, or about each in turn; about a right one nothing is said
+    """
     several = not isinstance(right, int | np.integer)
     keys = frozenset(right) if several else frozenset({int(right)})  # type: ignore[arg-type]
-    return Question(text, list(options), keys, why, several, wrong or {}, source)
+    said = dict(wrong if isinstance(wrong, Mapping) else enumerate(wrong))
+    return Question(text, list(options), keys, why, several, {n: s for n, s in said.items() if n not in keys}, source)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 import ast
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -101,6 +101,10 @@ class Head:
         return f"{KINDS[self.kind].name}, layer {self.layer + 1}, head {self.head + 1}"
 
     @property
+    def where(self) -> str:
+        return f"layer {self.layer + 1}, head {self.head + 1} of the {KINDS[self.kind].name.lower()}"
+
+    @property
     def phrase(self) -> str:
         """Within a sentence."""
         return self.title[0].lower() + self.title[1:]
@@ -124,6 +128,15 @@ LAYER_HELP = (
     "The same block stands several times, one after the other. Each of these layers reads what the one before wrote."
 )
 HEAD_HELP = "Within a layer, several heads look at once, side by side, each with matrices of its own."
+
+
+def choose(
+    page: Page, label: str, name: str, options: Sequence[str], default: str = ""
+) -> Generator[Statement, None, str]:
+    """A control with one of a few options, the first by default; returns what the address chooses."""
+    value = page.choice(name, options, default or options[0])
+    yield segmented(label, options, value)
+    return value
 
 
 def head_controls(page: Page, kinds: Sequence[str] = tuple(KINDS), default: str = "encoder") -> Statements:
@@ -312,38 +325,70 @@ def pieces_before_after(page: Page, before: Array, after: Array, names: tuple[st
         limit=1.0,
     )
     lines = zip(texts, before, after, strict=False)
-    yield from numbers_of_figure(
-        ("piece", *names, "change"), *((text, number(b), number(a), number(a - b)) for text, b, a in lines)
-    )
+    rows = ((text, number(b), number(a), number(a - b)) for text, b, a in lines)
+    yield from numbers_of_figure(("piece", *names, "change"), *rows)
     if len(before) > READABLE:
         yield from prose("what is said is about all", READABLE, len(before))
 
 
+def cut_to(*sides: tuple[int, str], most: Sequence[int] = (READABLE, READABLE)) -> Statements:
+    """What is said of sides, each a length and a name, that are longer than can be read."""
+    longer = ((n, *side) for n, side in zip(most, sides, strict=False) if side[0] > n)
+    if parts := [f"the first {n} of {size} {side}" for n, size, side in longer]:
+        yield from prose("shown", " and ".join(parts))
+
+
+def cut_matrix(
+    values: Array,
+    rows: Sequence[Any],
+    columns: Sequence[Any],
+    hidden: Array | None = None,
+    n_columns: int = READABLE,
+    **more: Any,
+) -> Statement:
+    """As much of a matrix as can be read; rows, columns: of all of it, texts or what has one."""
+    sides = ([getattr(one, "text", one) for one in side] for side in (rows[:READABLE], columns[:n_columns]))
+    part = np.s_[:READABLE, :n_columns]
+    return matrix(values[part], *sides, hidden=None if hidden is None else hidden[part], **more)
+
+
+def before_after(
+    values: Sequence[Array],
+    titles: Sequence[str],
+    rows: Sequence[Any],
+    columns: Sequence[Any],
+    *,
+    csv_name: str,
+    hidden: Sequence[Array | None] = (None, None),
+    scale: str = "weight",
+    instead: str = "",
+    n_columns: int = READABLE,
+    **more: Any,
+) -> Statements:
+    """Two matrices (T,S) side by side on one scale, or a note instead of the second; and what is cut of them."""
+    limit = None if scale == "weight" else max(np.abs(one[:READABLE, :n_columns]).max() for one in values)
+    for one, title, cover in zip(values, titles, hidden, strict=False):
+        looks = {"title": title, "csv_name": f"{csv_name} {title}", "scale": scale, "limit": limit}
+        yield cut_matrix(one, rows, columns, cover, n_columns, **looks, **more)
+    if len(values) == 1:
+        yield Statement("info", instead)
+    yield from cut_to(*zip(values[0].shape, ("rows", "columns"), strict=True), most=(READABLE, n_columns))
+
+
 def heads_before_after(
-    page: Page, passes: Sequence[Forward], titles: Sequence[str], chosen: Head, instead: str
+    page: Page, passes: Sequence[Forward], titles: Sequence[str], chosen: Head, instead: str = ""
 ) -> Statements:
     """The weights of one head before and after a change, side by side; without a second pass a note instead."""
-    asks, answers = asks_and_answers(page, chosen.kind)
-    for oracle, title in zip(passes, titles, strict=False):
-        whole, scores = (oracle[f"{chosen.path}.{what}"][chosen.head] for what in ("weights", "scores"))
-        part = np.s_[:READABLE, :READABLE]
-        yield matrix(
-            whole[part],
-            [piece.text for piece in asks[:READABLE]],
-            [piece.text for piece in answers[:READABLE]],
-            title=title,
-            how_to_read=f"{chosen.title}; 0 to 1 on both sides.",
-            describe=KINDS[chosen.kind].describe,
-            hidden=np.isneginf(scores)[part],
-            csv_name=f"weights {chosen.title} {title}",
-        )
-    if len(passes) == 1:
-        yield Statement("info", instead)
-    whole = passes[0][f"{chosen.path}.weights"][0]
-    if max(whole.shape) > READABLE:
-        sides = zip(whole.shape, ("rows", "columns"), strict=True)
-        parts = [f"the first {READABLE} of {size} {side}" for size, side in sides if size > READABLE]
-        yield from prose("shown", " and ".join(parts))
+    yield from before_after(
+        [oracle[f"{chosen.path}.weights"][chosen.head] for oracle in passes],
+        titles,
+        *asks_and_answers(page, chosen.kind),
+        how_to_read=f"{chosen.title}; 0 to 1 on both sides.",
+        describe=KINDS[chosen.kind].describe,
+        csv_name=f"weights {chosen.title}",
+        hidden=[np.isneginf(oracle[f"{chosen.path}.scores"][chosen.head]) for oracle in passes],
+        instead=instead,
+    )
 
 
 def which_piece(text: str, values: Array, sequence: Sequence[Piece], why: str) -> Question:
@@ -387,3 +432,11 @@ def code_part(first: tuple[str, str], *others: tuple[str, str]) -> Statements:
         where = f"{file}, line {line}"
         yield fold(f"{name} · {where}") if n else caption(where)
         yield code(text.rstrip("\n"))
+
+
+def code_of(*places: str) -> Callable[[Page], Statements]:
+    """The claim of Code from places like "model/parts/masks.py: causal_mask, pad_mask", in the order shown."""
+    parts = [
+        (file, name) for file, _, names in (place.partition(": ") for place in places) for name in names.split(", ")
+    ]
+    return lambda page: code_part(*parts)

@@ -75,7 +75,11 @@ class Page:
     @functools.cached_property
     def probabilities(self) -> Array:
         """Of each piece written (T), given those before it."""
-        return softmax(self.oracle["logits"])[np.arange(len(self.labels)), self.oracle.labels]
+        return self.likely(self.oracle)
+
+    def likely(self, oracle: Forward) -> Array:
+        """How likely another pass of the same pieces finds each of the translation (T)."""
+        return softmax(oracle["logits"])[np.arange(len(self.labels)), self.oracle.labels]
 
     def under(self, **changes: Any) -> Forward:
         """The same sentence and the same translation, read under changes (see `Forward`)."""
@@ -102,8 +106,12 @@ class Page:
 
     def count(self, name: str, most: int, default: int) -> int:
         """A count from 1, in the address and here."""
+        return self.number(name, 1, most, default)
+
+    def number(self, name: str, low: int, high: int, default: int) -> int:
+        """A whole number within bounds, in western digits."""
         text = self.state.get(name, "")
-        return int(text) if text.isdecimal() and 1 <= int(text) <= most else default
+        return int(text) if re.fullmatch("[0-9]{1,9}", text) and low <= int(text) <= high else default
 
     def pair(self, name: str, shape: Sequence[int], default: tuple[int, int]) -> tuple[int, int]:
         """Two counts like `3.2`: from 1 in the address, from 0 here."""

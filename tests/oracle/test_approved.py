@@ -7,6 +7,7 @@ import pytest
 from tests.approve import with_holes
 from tests.oracle import approved
 from tests.oracle.approved import Line, Prose
+from tests.oracle.claims import table
 from tests.oracle.statement import number
 
 
@@ -38,3 +39,6 @@ def test_a_file_is_written_as_it_is_read(tmp_path: Path, monkeypatch: pytest.Mon
     for wrong in (("a run",), ("a run", 1, 2), ("another",)):
         with pytest.raises(AssertionError, match=r"some-page.txt: \["):
             list(again(*wrong))
+    again.add([Line("head", "a | b"), Line("row", "1 | {#0}")], "rows")
+    assert again.words("rows", 2) == {"head": "a | b", "row": "1 | 2"}
+    assert again.table("rows", 2) == table(("a", "b"), ("1", "2"))

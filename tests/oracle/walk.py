@@ -12,6 +12,7 @@ from typing import Any
 from streamlit.testing.v1 import AppTest
 
 from tests.oracle.claims import FillIn, Question, button, caption, control, markdown, number, segmented
+from tests.oracle.common import check_cell
 from tests.oracle.frame import STEPS, lesson_frame, presented
 from tests.oracle.page import Page
 from tests.oracle.reader import blocks, read, read_block
@@ -40,8 +41,11 @@ def unclaimed(app: AppTest, module: ModuleType, page: Page) -> list[str]:
 
 
 def part_of(module: ModuleType, part: str) -> Any:
-    """What claims a part of a page: a function, or a run of its approved text; None if nothing does."""
-    return getattr(module, part, None) or (module.prose.whole(part) if hasattr(module, "prose") else None)
+    """What claims a part of a page: a function, or a run of its approved text; Check of what is `shown`; or None."""
+    whole = getattr(module, part, None) or (module.prose.whole(part) if hasattr(module, "prose") else None)
+    if part == "check" and not whole and hasattr(module, "shown"):
+        return lambda page: check_cell(module.shown(page))
+    return whole
 
 
 def claimed(module: ModuleType, page: Page, part: str) -> Iterator[Statement]:

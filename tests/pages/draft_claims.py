@@ -32,7 +32,7 @@ HEAD = '''"""What the lesson {slug} must show."""
 
 from tests.oracle import claims
 from tests.oracle.approved import Prose
-from tests.oracle.common import Statements, check_cell, code_part, shown_tensor, tensor_matrix
+from tests.oracle.common import Statements, check_cell, code_of, shown_tensor, tensor_matrix
 from tests.oracle.page import Page
 from tests.oracle.statement import Statement
 
@@ -119,8 +119,8 @@ def part_of_draft(part: str, shown: Sequence[Statement], slug: str, app: AppTest
         return
     if part == "code":
         objects = [inspect.unwrap(one) for one in COURSE.lesson(slug).code]
-        places = ((Path(inspect.getfile(one)).relative_to(ROOT).as_posix(), one.__qualname__) for one in objects)
-        yield f"    yield from code_part({', '.join(map(repr, places))})"
+        places = (f"{Path(inspect.getfile(one)).relative_to(ROOT).as_posix()}: {one.__qualname__}" for one in objects)
+        yield f"    yield from code_of({', '.join(map(repr, places))})(page)"
         return
     tensors = [tensor for one in shown if one.part == "see" and (tensor := tensor_of(one))]
     statements = [one for one in shown if one.part == part and (one.kind, one.content) != ("header", part.capitalize())]

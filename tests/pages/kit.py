@@ -147,36 +147,6 @@ def values(app: AppTest, key: str = "map") -> np.ndarray:
     return flat.reshape(len(data["rows"]), len(data["columns"]))
 
 
-def floats(numbers: Any) -> np.ndarray:
-    """Numbers of a plotly figure: a list (None for what is not drawn), or binary with its type and shape."""
-    if not isinstance(numbers, dict):
-        return np.array(numbers, dtype=float)
-    found = np.frombuffer(b64decode(numbers["bdata"]), dtype=f"<{numbers['dtype']}")
-    return found.reshape([int(n) for n in numbers.get("shape", str(len(found))).split(",")])
-
-
-def verdict(app: AppTest, n: int, *chosen: int) -> str:
-    """What a lesson says to an answer to its n-th question (from 1); chosen: which options, by index."""
-    (numbers,) = (group for group in app.button_group if str(group.key).endswith("/at"))
-    numbers.set_value(str(n)).run()
-    for at in chosen:
-        if app.radio:
-            app.radio[0].set_value(at)
-        else:
-            app.checkbox[at].check()
-    app.run()
-    next(button for button in app.button if button.label == "Check my answer").click().run()
-    (said,) = (*app.success, *app.warning)
-    return str(said.value)
-
-
-def question_options(app: AppTest, n: int) -> list[str]:
-    """The options of a lesson's n-th question (from 1), of which one is right."""
-    (numbers,) = (group for group in app.button_group if str(group.key).endswith("/at"))
-    numbers.set_value(str(n)).run()
-    return list(app.radio[0].options)
-
-
 def notices(app: AppTest) -> list[str]:
     return [e.value for e in app.info]
 
@@ -204,18 +174,6 @@ def table(app: AppTest, *begins: str) -> list[list[str]]:
     return rows
 
 
-def flow(app: AppTest, label: str = "") -> list[list[str]]:
-    """The rows of the picture of boxes whose label begins so: the texts of the boxes, and the signs between them."""
-    (body,) = (
-        e.proto.body for e in app.get("html") if e.proto.body.startswith(f'<figure class="tw-flow" aria-label="{label}')
-    )
-    rows = re.findall(r"<div>(.*?)</div>", body)
-    items = [re.findall(r"<em>(.*?)</em>|<span[^>]*>(.*?)</span>", row) for row in rows]
-    return [
-        [html.unescape(" ".join(re.sub(r"<[^>]*>", " ", sign or box).split())) for sign, box in row] for row in items
-    ]
-
-
 def column_chart(app: AppTest, alt: str) -> dict[str, list[float]]:
     """How high the columns of the chart whose alt text begins so are drawn, as shares of its height, by series."""
     (body,) = (
@@ -235,11 +193,6 @@ def elements(node: Any) -> Iterator[Any]:
     yield node
     for child in getattr(node, "children", {}).values():
         yield from elements(child)
-
-
-def numbers_in(text: str) -> list[float]:
-    found = re.findall(r"[-−]?\d[\d,]*(?:\.\d+)?", text)
-    return [float(number.replace("−", "-").replace(",", "")) for number in found]
 
 
 def size(text: str) -> float:

@@ -1,95 +1,10 @@
-"""The lesson on Add & Norm: the deep stack, two norms on one batch, its questions."""
+"""The lesson on Add & Norm: a choice for each stack."""
 
-import json
-
-import pytest
-import torch
-from streamlit.testing.v1 import AppTest
-from torch.nn import functional
-
-from experiments.writing.examples import example_sentences
-from tests.oracle.forward import Forward, source_ids
-from tests.pages.kit import ROOT, component, markdown, numbers_in, opened, table
-from ui import engine
-
-PAGE = ROOT / "pages" / "blocks" / "add_and_norm.py"
-SENTENCE = "My dog likes the rain."
-OTHERS = example_sentences(engine.model())
-PLACES = [
-    ("Encoder", 1, "after self-attention", "encoder.layers.0.add_norm_1.sum"),
-    ("Encoder", 3, "after feed-forward", "encoder.layers.2.add_norm_2.sum"),
-    ("Decoder", 2, "after encoder-decoder attention", "decoder.layers.1.add_norm_2.sum"),
-]
-
-
-def rows(sentence: str, name: str) -> torch.Tensor:
-    run = Forward(source_ids(sentence), [token.id for token in engine.trace(sentence).labels])
-    return torch.tensor(run[name])
-
-
-def at(stack: str, layer: int, after: str, **others: str) -> AppTest:
-    return opened(PAGE, **({"stack": stack, "layer": str(layer), f"add_norm_{stack.lower()}": after} | others))
-
-
-def seen(app: AppTest) -> str:
-    """The tensor that See shows."""
-    (key,) = (e.key for e in app.get("bidi_component") if e.key.startswith("see_"))
-    return component(app, key)["csv_name"]
-
-
-def test_which_means_and_deviations_become_0_and_1() -> None:
-    name = PLACES[1][3]
-    whole = torch.cat([rows(s, name) for s in (SENTENCE, *OTHERS[:3])])
-    app = at("Encoder", 3, "after feed-forward", sentence=SENTENCE)
-    expected = [
-        whole,
-        functional.layer_norm(whole, whole.shape[-1:]),
-        functional.batch_norm(whole, None, None, training=True),
-    ]
-    for (_, *cells), true in zip(table(app, "the first batch"), expected, strict=True):
-        shown = [numbers_in(cell) for cell in cells]
-        wanted = [f for axis in (1, 0) for f in (true.mean(axis), true.std(axis, correction=0))]
-        for cell, numbers in zip(shown, wanted, strict=True):
-            assert cell[0] == pytest.approx(float(numbers.min()), abs=0.006)
-            assert cell[-1] == pytest.approx(float(numbers.max()), abs=0.006)
-    assert f"over the {len(whole)} pieces and {whole.shape[1]} features" in markdown(app)
-
-
-def test_a_sentence_of_the_examples_does_not_stand_beside_itself() -> None:
-    name = PLACES[1][3]
-    others = [sentence for sentence in OTHERS if sentence != OTHERS[1]][:3]
-    count = sum(len(rows(sentence, name)) for sentence in (OTHERS[1], *others))
-    assert f"over the {count} pieces" in markdown(at("Encoder", 3, "after feed-forward", sentence=OTHERS[1]))
-
-
-@pytest.mark.parametrize("draw", ["9", "-1", "x", "99999", ""])
-def test_weights_that_are_not_there_are_the_first(draw: str) -> None:
-    def chart(**parameters: str) -> list[float]:
-        (found,) = (json.loads(c.proto.spec) for c in opened(PAGE, **parameters).get("plotly_chart")
-                    if c.key == "gradients")  # fmt: skip
-        return found["data"][0]["y"]
-
-    assert chart(draw=draw) == chart()
-
-
-def test_other_weights_by_a_button() -> None:
-    app = opened(PAGE)
-    (button,) = (b for b in app.button if b.label == "Draw other random weights")
-    button.click().run()
-    assert app.query_params["draw"] == "1"
-    for _ in range(8):
-        next(b for b in app.button if b.label == "Draw other random weights").click().run()
-    assert "draw" not in app.query_params
+from tests.pages.kit import component, opened
 
 
 def test_each_stack_keeps_its_own_choice() -> None:
-    app = at("Decoder", 2, "after encoder-decoder attention")
+    app = opened("add-and-norm", stack="Decoder", layer="2", add_norm_decoder="after encoder-decoder attention")
     app.button_group(key="stack").set_value("Encoder").run()
     assert not app.exception
-    assert seen(app) == "encoder.layers.1.add_norm_2.output"
-
-
-def test_empty_addresses_have_their_defaults() -> None:
-    app = opened(PAGE, stack="", layer="", add_norm_encoder="", norm_step="", norm_kind="", depth="", sentence=SENTENCE)
-    assert seen(app) == "encoder.layers.2.add_norm_2.output"
-    assert component(app, "do_after")["csv_name"].startswith("Batch norm")
+    assert component(app, "see_matrix")["csv_name"] == "encoder.layers.1.add_norm_2.output"

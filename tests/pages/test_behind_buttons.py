@@ -103,12 +103,20 @@ WRITES: dict[tuple[str, str], tuple[dict[str, str], dict[str, str]]] = {
         {"sentence": IT, "self_trial": "What “it” means", "head": "2"},
         {"cell": "9.11", "layer": "3"},
     ),
+    ("self-attention", "Look at “bank” under See"): (
+        {"self_trial": "Two meanings of “bank”", "head": "2"},
+        {"sentence": "We sat on the bank of the river.", "cell": "5.10"},
+    ),
     ("multi-head", "All heads of encoder self-attention, layer 2 off"): (
         {"layer": "2", "off": "cross.2.1"},
         {"off": "cross.2.1+encoder.1.0+encoder.1.1+encoder.1.2+encoder.1.3"},
     ),
     ("multi-head", "All heads on"): ({"off": "cross.2.1"}, {"off": ""}),
-    ("add-and-norm", "Draw other random weights"): ({}, {"draw": "1"}),
+    ("add-and-norm", "Draw other random weights"): ({"draw": "8"}, {"draw": ""}),
+    ("encoder", "Two sentences with “bank”"): (
+        {"word": "x"},
+        {"sentence": "I put my money in the bank.", "second": "We sat on the bank of the river."},
+    ),
     ("encoder", "Two sentences with “plays”"): (
         {},
         {

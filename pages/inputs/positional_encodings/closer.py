@@ -3,9 +3,8 @@
 import numpy as np
 import streamlit as st
 
-from figures.positions import angles, clock_figure, encoding_heatmap
+from figures.positions import clock_figure, encoding_heatmap
 from model.parts.positions import rotation, sinusoidal_encoding
-from model.text.tokenizer import Token
 from ui.components.matrix import Caption, Labels, Scale, matrix
 from ui.controls.control import Choice, Number
 from ui.text import magnitude, number
@@ -18,19 +17,21 @@ POSITION = Number("Position", "position", 0, LENGTH - 1, 3)
 STEP = Number("Step c", "offset", 1, 50, 3)
 
 
-def look_closer(tokens: tuple[Token, ...], d_model: int) -> None:
+def look_closer(n_pieces: int, d_model: int) -> None:
     views = {"Clock hands": clocks, "Products": products, "Rotation": turned, "100 positions": waves}
-    views[Choice("Look closer", "positions_view", tuple(views)).draw()](tokens, d_model)
+    views[Choice("Look closer", "positions_view", tuple(views)).draw()](
+        n_pieces, sinusoidal_encoding(LENGTH, d_model).double().numpy()
+    )
 
 
-def clocks(tokens: tuple[Token, ...], d_model: int) -> None:
-    position = POSITION.draw()
+def clocks(n_pieces: int, encoding: np.ndarray) -> None:
+    position, d_model = POSITION.draw(), encoding.shape[1]
     pairs = [n for n in PAIRS if n <= d_model // 2]
-    others = sorted({*range(min(len(tokens), READABLE)), position})
-    hands = angles(np.array(others), [n - 1 for n in pairs], d_model)
-    chosen = hands[others.index(position)]
+    positions = sorted({*range(min(n_pieces, READABLE)), position})
+    angles = np.array(positions)[:, None] / 10000 ** (2 * (np.array(pairs) - 1) / d_model)
+    chosen = angles[positions.index(position)]
     st.plotly_chart(
-        clock_figure(hands, others.index(position), [f"pair {n}" for n in pairs]),
+        clock_figure(angles, positions.index(position), [f"pair {n}" for n in pairs]),
         key="clocks",
         config={"displayModeBar": False},
         alt=f"{len(pairs)} clocks, one for a pair of dimensions each. At position {position} the hand of pair 1 has "
@@ -40,60 +41,52 @@ def clocks(tokens: tuple[Token, ...], d_model: int) -> None:
         "Each pair of dimensions is a clock hand: across is its sine, up is its cosine. Dimensions 1 and 2 are pair 1, "
         "the formula's i = 0. From one position to the next, pair 1 turns by 1 radian (57°), each later pair by less. "
         "Bold: the chosen position, counted from 0; thin: those of the pieces"
-        + (f" (the first {READABLE} of {len(tokens)})." if len(tokens) > READABLE else ".")
+        + (f" (the first {READABLE} of {n_pieces})." if n_pieces > READABLE else ".")
     )
-    encoding = sinusoidal_encoding(LENGTH, d_model).numpy()[position]
+    hands = [(angle, *encoding[position, 2 * n - 2 : 2 * n]) for n, angle in zip(pairs, chosen, strict=True)]
     numbers_of_figure(
         ("pair", "angle in radians", "sine", "cosine"),
-        [
-            (str(n), *(number(float(value), 4) for value in (angle, encoding[2 * n - 2], encoding[2 * n - 1])))
-            for n, angle in zip(pairs, chosen, strict=True)
-        ],
+        [(str(n), *(number(float(one), 4) for one in hand)) for n, hand in zip(pairs, hands, strict=True)],
     )
 
 
-def products(tokens: tuple[Token, ...], d_model: int) -> None:
-    length = min(len(tokens), READABLE)
-    encoding = sinusoidal_encoding(length, d_model).numpy().astype(np.float64)
-    alike = encoding @ encoding.T
+def products(n_pieces: int, encoding: np.ndarray) -> None:
+    length, d_model = min(n_pieces, READABLE), encoding.shape[1]
+    alike = encoding[:length] @ encoding[:length].T
     spread = max(float(np.ptp(alike.diagonal(c))) for c in range(length))
     labels = [str(t) for t in range(length)]
     matrix(
         alike,
-        Labels(
-            labels, labels, describe="P({row}) · P({column}) = {value}", row_axis="position t", column_axis="position u"
-        ),
+        Labels(labels, labels, "P({row}) · P({column}) = {value}", row_axis="position t", column_axis="position u"),
         Caption(
             "P(t) · P(u): how alike two positions are",
             "The dot product: multiply two vectors number by number and add up. Positions count from 0. Along each "
             "falling diagonal the distance stays the same, and so does the product.",
-            csv_name="products of positions",
+            "products of positions",
         ),
         key="products",
         scale=Scale("positive", limit=d_model / 2, digits=1),
     )
-    if length < len(tokens):
-        st.caption(f"Shown: the positions of the first {length} of {len(tokens)} pieces.")
+    if length < n_pieces:
+        st.caption(f"Shown: the positions of the first {length} of {n_pieces} pieces.")
     st.caption(
         f"Within a diagonal the products differ by at most {magnitude(spread)}, which is rounding: P(t) · P(t + c) "
         f"depends on c alone. A position with itself gives d_model / 2 = {d_model // 2}."
     )
 
 
-def turned(tokens: tuple[Token, ...], d_model: int) -> None:
-    step = STEP.draw()
-    encoding = sinusoidal_encoding(LENGTH, d_model).double()
-    matrix_c = rotation(step, d_model).double()
-    difference = float((encoding[:-step] @ matrix_c.T - encoding[step:]).abs().max())
-    lengths = encoding.norm(dim=1)
-    numbers = [str(d + 1) for d in range(6)]
+def turned(n_pieces: int, encoding: np.ndarray) -> None:
+    step, d_model = STEP.draw(), encoding.shape[1]
+    moves = rotation(step, d_model).double().numpy()
+    difference = float(np.abs(encoding[:-step] @ moves.T - encoding[step:]).max())
+    lengths = np.linalg.norm(encoding, axis=1)
     matrix(
-        matrix_c[:6, :6].numpy(),
-        Labels(numbers, numbers),
+        moves[:6, :6],
+        Labels("123456", "123456"),
         Caption(
             f"M for a step of {step}: its first 6 rows and columns of {d_model}",
             "A small rotation for each pair of dimensions, zeros elsewhere.",
-            csv_name=f"rotation by {step} positions",
+            f"rotation by {step} positions",
         ),
         key="rotation",
         scale=Scale("signed", limit=1.0, digits=3),
@@ -108,7 +101,9 @@ def turned(tokens: tuple[Token, ...], d_model: int) -> None:
         f"{LENGTH} encodings have lengths between **{number(float(lengths.min()), 4)}** and "
         f"**{number(float(lengths.max()), 4)}** (√{d_model // 2} = {number((d_model / 2) ** 0.5, 4)})."
     )
-    sizes = np.abs(np.linalg.eigvals(matrix_c.numpy().reshape(d_model // 2, 2, d_model // 2, 2)[_same(d_model)]))
+    pairs = np.arange(d_model // 2)
+    blocks = moves.reshape(len(pairs), 2, len(pairs), 2)[pairs, :, pairs]  # (pairs,2,2), those on the diagonal
+    sizes = np.abs(np.linalg.eigvals(blocks))
     with st.expander("Words for this: unitary, eigenvalue"):
         st.markdown(
             "A matrix that makes no vector longer or shorter is called **unitary** (*orthogonal* if its numbers are "
@@ -120,24 +115,17 @@ def turned(tokens: tuple[Token, ...], d_model: int) -> None:
         )
 
 
-def _same(d_model: int) -> tuple[np.ndarray, slice, np.ndarray]:
-    """Picks of (pairs, 2, pairs, 2) the blocks of two numbers by two on the diagonal."""
-    pairs = np.arange(d_model // 2)
-    return pairs, slice(None), pairs
-
-
-def waves(tokens: tuple[Token, ...], d_model: int) -> None:
-    encoding = sinusoidal_encoding(LENGTH, d_model).numpy()
+def waves(n_pieces: int, encoding: np.ndarray) -> None:
     st.plotly_chart(
         encoding_heatmap(encoding),
         key="waves",
         config={"displayModeBar": False},
-        alt=f"A heatmap of {LENGTH} positions by {d_model} dimensions: fast stripes on the left, slow ones to the "
-        "right, nearly constant at the right end.",
+        alt=f"A heatmap of {LENGTH} positions by {encoding.shape[1]} dimensions: fast stripes on the left, slow ones "
+        "to the right, nearly constant at the right end.",
     )
     st.caption(
         "Orange is +1, blue −1. Fast waves on the left tell neighbours apart, slow ones to the right tell far from "
         "near, like the second and the hour hand."
     )
     with st.expander("The numbers of the figure"):
-        st.dataframe({f"dim {d + 1}": column for d, column in enumerate(encoding.T.round(3))}, height=260)
+        st.dataframe({f"dim {d}": column for d, column in enumerate(encoding.T.round(3), 1)}, height=260)

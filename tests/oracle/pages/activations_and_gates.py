@@ -2,22 +2,13 @@
 
 import numpy as np
 
-from tests.oracle import claims
+from tests.oracle import claims, common
 from tests.oracle.approved import Prose
 from tests.oracle.claims import number
-from tests.oracle.common import (
-    Shown,
-    Statements,
-    check_cell,
-    code_part,
-    numbers_of_figure,
-    pieces_before_after,
-    shown_tensor,
-    tensor_matrix,
-)  # fmt: skip
-from tests.oracle.forward import EOS, Array, Forward, config, softmax
+from tests.oracle.common import Shown, Statements, code_of
+from tests.oracle.forward import EOS, Array, config
 from tests.oracle.page import READABLE, Page
-from tests.oracle.pages.feed_forward import path, phrase, pieces, place
+from tests.oracle.pages.feed_forward import path, phrase, pieces, shown_units, stack_and_layer
 from tests.oracle.siblings import two_siblings
 from tests.oracle.variants import CURVES, GATES, Variant, rewritten, slope, variant
 from tests.oracle.words import inline, text_of
@@ -28,7 +19,7 @@ LONG = " ".join(["The animal didn't cross the street because it was too wide."] 
 KINDS = {
     "ReLU": "relu", "GELU": "gelu", "GELU (tanh)": "gelu_tanh", "Swish": "silu", "SwiGLU": "swiglu", "GEGLU": "geglu",
 }  # fmt: skip
-WHERE = ("all networks", "this network")
+WHERE, INSIDE = ("all networks", "this network"), ("hidden", "gate", "value")
 STATES = (
     {},
     {"activation": "SwiGLU", "stack": "Decoder", "layer": "1", "gate_step": "gate", "cell": "2.3"},
@@ -45,64 +36,43 @@ def activation(page: Page) -> str:
     return page.choice("activation", list(KINDS), "GELU")
 
 
-def named(path: str) -> str:
-    return path.replace(".", "__")
-
-
-def everywhere() -> list[str]:
-    return [f"{stack}.layers.{n}.feed_forward" for stack in ("encoder", "decoder") for n in range(config()["n_layers"])]
-
-
-def with_activation(page: Page, name: str, paths: list[str]) -> Variant:
-    return variant(page, **{named(one): KINDS[name] for one in paths})
+def exchanged(name: str, *paths: str) -> dict[str, str]:
+    """The activation in these networks, by default in all."""
+    every = [
+        f"{stack}.layers.{n}.feed_forward" for stack in ("encoder", "decoder") for n in range(config()["n_layers"])
+    ]
+    return {one.replace(".", "__"): KINDS[name] for one in paths or every}
 
 
 def here(page: Page) -> Variant:
-    return with_activation(page, activation(page), [path(page)])
+    return variant(page, **exchanged(activation(page), path(page)))
 
 
 def idea(page: Page) -> Statements:
     yield from prose("between its two matrices")
-    yield claims.table(
-        ("Activation", "Formula", "Used by"),
-        ("ReLU", r"$\max(0,z)$", "the original Transformer; this model"),
-        ("GELU", r"$z\cdot\Phi(z)$", "BERT"),
-        ("GELU (tanh)", r"$0.5\,z\,\bigl(1+\tanh(\sqrt{2/\pi}\,(z+0.044715\,z^3))\bigr)$", "GPT-2"),
-        ("Swish (SiLU)", r"$z\,/\,(1+e^{-z})$", "as the gate of SwiGLU"),
-        ("SwiGLU", r"$\operatorname{Swish}(xW_1)\odot xV$", "Llama"),
-        ("GEGLU", r"$\operatorname{GELU}(xW_1)\odot xV$", "T5, version 1.1"),
-    )
+    yield prose.table("the table of activation formula used")
     yield from prose("z is the share")
 
 
 def shown(page: Page) -> Shown:
-    what = (
-        page.choice("gate_step", ("hidden", "gate", "value"), "hidden")
-        if KINDS[activation(page)] in GATES
-        else "hidden"
-    )
-    hidden = here(page)[f"{path(page)}.hidden"][:READABLE]
-    units: list[int] = []
-    for row in hidden:
-        best = np.argsort(-row, kind="stable")[: max(1, 16 // len(hidden))]
-        units += [int(unit) for unit in best if row[unit] > 0 and unit not in units]
+    gated = KINDS[activation(page)] in GATES
+    what = page.choice("gate_step", INSIDE, INSIDE[0]) if gated else INSIDE[0]
+    units = shown_units(page, here(page))
     values = here(page)[f"{path(page)}.{what}"][:READABLE, units]
-    row, column = divmod(int(values.argmin()), len(units))
-    return shown_tensor(
+    return common.shown_tensor(
         page,
         f"{path(page)}.{what}",
         rows=[piece.text for piece in pieces(page)[:READABLE]],
         only_columns=units,
-        start=(row, column),
+        start=divmod(int(values.argmin()), len(units)),
         oracle=here(page),
         describe="“{row}”, unit {column}: {value}",
     )
 
 
 def see(page: Page) -> Statements:
-    (stack, layer), name, view = place(page), activation(page), shown(page)
-    yield claims.segmented("Stack", ("Encoder", "Decoder"), stack.capitalize())
-    yield claims.segmented("Layer", range(1, config()["n_layers"] + 1), layer + 1)
+    name, view = activation(page), shown(page)
+    yield from stack_and_layer(page)
     yield claims.segmented("Activation", list(KINDS), name)
     gated, row, oracle = KINDS[name] in GATES, view.cell[0], here(page)
     before, after = (oracle[f"{path(page)}.{what}"][row] for what in ("pre_activation", "hidden"))
@@ -118,9 +88,9 @@ def see(page: Page) -> Statements:
     )
     what = view.name.rpartition(".")[2]
     if gated:
-        yield claims.segmented("What to work out", ("hidden", "gate", "value"), what)
+        yield claims.segmented("What to work out", INSIDE, what)
     title = f"After the activation: {name}" if what == "hidden" else f"{name}: {what}"
-    yield from tensor_matrix(view, title=title, how_to_read="A column is one unit.")
+    yield from common.tensor_matrix(view, title=title, how_to_read="A column is one unit.")
     own = page.oracle[f"{path(page)}.pre_activation"][row]
     outputs = {one: CURVES[kind](own) for one, kind in KINDS.items() if kind in CURVES}
     small = {one: number(100 * (abs(output) < SMALL).mean(), 1) for one, output in outputs.items()}
@@ -136,37 +106,19 @@ def curve_with_ticks(name: str, before: Array, after: Array) -> Statements:
     low, high = min(-4, np.floor(before.min())), max(4, np.ceil(before.max()))
     z, title = np.linspace(low, high, 201), f"{name}'s gate" if KINDS[name] in GATES else name
     values, slopes = CURVES[kind](z), slope(kind, z)
-    half = (values.max() - values.min()) / 40
-    heights = np.concatenate([values, slopes, after])
-    bottom, top = heights.min() - half, heights.max() + half
-
-    def places(x: Array, y: Array) -> Array:
-        return np.stack([(x - low) / (high - low), (y - bottom) / (top - bottom)], -1)
-
-    ends = places(np.repeat(before, 2), np.stack([after - half, after + half], 1).ravel())
+    half, heights = (values.max() - values.min()) / 40, np.concatenate([values, slopes, after])
     yield claims.curves(
-        [(title, "#0072B2", ""), ("its slope", "#808a96", "dashed")],
-        [
-            claims.path(places(z, values), "#0072B2", 2),
-            claims.path(places(z, slopes), "#808a96", 2, **{"stroke-dasharray": "8 5"}),
-            claims.path(ends, "#E69F00", 1, "ML" * len(before), opacity="0.6"),
-        ],
+        [claims.Line(title, z, values, claims.BLUE), claims.Line("its slope", z, slopes, dashed=True)],
+        claims.Axis("before the activation", low, high),
+        claims.Axis("after it", heights.min() - half, heights.max() + half),
         alt=prose.line("the curve of and", title, number(low, 0), number(high, 0), len(before)),
-        axes=("after it", "before the activation"),
-        beside=[((at - bottom) / (top - bottom), text) for at, text in claims.ticks(bottom, top)],
-        below=[((at - low) / (high - low), text) for at, text in claims.ticks(low, high)],
+        strokes=(before, after - half, after + half),
     )
     points = np.arange(-3.0, 4)
     lines = zip(points, CURVES[kind](points), slope(kind, points), strict=True)
-    yield from numbers_of_figure(("before", title, "slope"), *(tuple(number(n, 3) for n in line) for line in lines))
-
-
-def check(page: Page) -> Statements:
-    yield from check_cell(shown(page))
-
-
-def written(page: Page, oracle: Forward) -> Array:
-    return softmax(oracle["logits"])[np.arange(len(page.labels)), page.oracle.labels]
+    yield from common.numbers_of_figure(
+        ("before", title, "slope"), *(tuple(number(n, 3) for n in line) for line in lines)
+    )
 
 
 def do(page: Page) -> Statements:
@@ -180,13 +132,12 @@ def exchange(page: Page) -> Statements:
     if KINDS[name] in GATES:
         yield from prose("a gate needs a")
         return
-    where = page.choice("exchange_in", WHERE, WHERE[0])
-    yield claims.segmented("Exchange it in", WHERE, where)
-    paths = everywhere() if where == WHERE[0] else [path(page)]
-    one, two = page.probabilities, written(page, with_activation(page, name, paths))
-    yield from pieces_before_after(page, one, two, ("with ReLU", f"with {name}"))
+    where = yield from common.choose(page, "Exchange it in", "exchange_in", WHERE)
+    changes = exchanged(name, *([] if where == WHERE[0] else [path(page)]))
+    one, two = page.probabilities, page.likely(variant(page, **changes))
+    yield from common.pieces_before_after(page, one, two, ("with ReLU", f"with {name}"))
     most = len(one) + LOST
-    anew = rewritten(page, most, **{named(p): KINDS[name] for p in paths})
+    anew = rewritten(page, most, **changes)
     yield from prose(
         "on average the probability",
         number(one.mean()),
@@ -199,39 +150,18 @@ def exchange(page: Page) -> Statements:
 
 def predict(page: Page) -> Statements:
     relu, gelu = (CURVES[kind](np.array(-1.0)) for kind in ("relu", "gelu"))
-    yield prose.question(
-        "a unit gets which",
-        [(True, False), (False, True), (True, True), (False, False)].index((bool(relu < 0), bool(gelu < 0))),
-        number(relu, 2),
-        number(gelu, 2),
-    )
-    gelu, swish = (written(page, with_activation(page, name, everywhere())).mean() for name in ("GELU", "Swish"))
+    right = [(True, False), (False, True), (True, True), (False, False)].index((bool(relu < 0), bool(gelu < 0)))
+    yield prose.question("a unit gets which", right, number(relu, 2), number(gelu, 2))
+    gelu, swish = (page.likely(variant(page, **exchanged(name))).mean() for name in ("GELU", "Swish"))
     right = 2 if abs(gelu - swish) < SAME else 0 if gelu > swish else 1
-    wrong = (
-        "With Swish its mean probability is higher.",
-        "With GELU its mean probability is higher.",
-        f"They differ by {number(abs(gelu - swish), 2)}.",
-    )
-    at_2 = [CURVES[kind](np.array(-2.0)) for kind in ("gelu", "silu")]
-    yield prose.question(
-        "the trained translator gets",
-        right,
-        f"{SAME:g}",
-        number(gelu, 2),
-        number(swish, 2),
-        number(at_2[0], 2),
-        number(at_2[1], 2),
-        wrong={n: text for n, text in enumerate(wrong) if n != right},
-    )
+    wrong = [f"With {better} its mean probability is higher." for better in ("Swish", "GELU")]
+    wrong.append(f"They differ by {number(abs(gelu - swish), 2)}.")
+    told = (gelu, swish, *(CURVES[kind](np.array(-2.0)) for kind in ("gelu", "silu")))
+    means = (number(one, 2) for one in told)
+    yield prose.question("the trained translator gets", right, f"{SAME:g}", *means, wrong=wrong)
     d_ff = config()["d_ff"]
-    fewer = round(d_ff * 2 / 3)
-    yield prose.question(
-        "a network without a", 1, f"{d_ff:,}", f"{fewer:,}", options=(f"{d_ff:,}", f"{fewer:,}", f"{d_ff // 2:,}")
-    )
+    options = [f"{n:,}" for n in (d_ff, round(d_ff * 2 / 3), d_ff // 2)]
+    yield prose.question("a network without a", 1, *options[:2], options=options)
 
 
-def code(page: Page) -> Statements:
-    names = ("FeedForward", "GatedFeedForward")
-    yield from code_part(
-        *(("model/parts/feed_forward.py", n) for n in names), ("experiments/blocks/activations.py", "curve")
-    )
+code = code_of("model/parts/feed_forward.py: FeedForward, GatedFeedForward", "experiments/blocks/activations.py: curve")

@@ -2,31 +2,10 @@
 
 import numpy as np
 
+from tests.oracle import claims, common
 from tests.oracle.approved import Prose
-from tests.oracle.claims import (
-    Question,
-    Series,
-    button,
-    columns,
-    magnitude,
-    matrix,
-    number,
-    plot,
-    question,
-    rounding,
-    segmented,
-    slider,
-    table,
-)
-from tests.oracle.common import (
-    Shown,
-    Statements,
-    check_cell,
-    code_part,
-    numbers_of_figure,
-    shown_tensor,
-    tensor_matrix,
-)  # fmt: skip
+from tests.oracle.claims import Series, magnitude, number, rounding
+from tests.oracle.common import Shown, Statements, code_of
 from tests.oracle.decode import translated
 from tests.oracle.deep_stack import BUILDS, deep_run
 from tests.oracle.forward import Array, config
@@ -55,6 +34,7 @@ STATES = (
     {"sentence": "Go", "stack": "Decoder", "norm_step": STEPS[1], "draw": "4", "depth": "11", "cell": "1.9"},
     {"sentence": LONG, "layer": "2", "draw": "8", "norm_kind": NORMS[1]},
     {"stack": "Decoder", "add_norm_decoder": AFTER["decoder"][0], "layer": "2", "cell": "1.1"},
+    {"sentence": everyday()[1], "draw": "-1"},
 )  # fmt: skip
 SHOWN = 16  # dimensions
 DEEPEST = 24
@@ -97,15 +77,15 @@ def step(page: Page) -> str:
 
 def shown(page: Page) -> Shown:
     name = names(page)[STEPS.index(step(page))]
-    return shown_tensor(page, name, describe="“{row}”, dimension {column}: {value}")
+    return common.shown_tensor(page, name, describe="“{row}”, dimension {column}: {value}")
 
 
 def see(page: Page) -> Statements:
     d_model = config()["d_model"]
-    yield segmented("Stack", ("Encoder", "Decoder"), stack(page).capitalize())
-    yield segmented("Layer", range(1, config()["n_layers"] + 1), layer(page) + 1)
-    yield segmented("Add & Norm", AFTER[stack(page)], after(page))
-    yield segmented("Step", STEPS, step(page))
+    yield claims.segmented("Stack", ("Encoder", "Decoder"), stack(page).capitalize())
+    yield claims.segmented("Layer", range(1, config()["n_layers"] + 1), layer(page) + 1)
+    yield claims.segmented("Add & Norm", AFTER[stack(page)], after(page))
+    yield claims.segmented("Step", STEPS, step(page))
     title, how_to_read = {
         STEPS[0]: (
             "What comes in",
@@ -116,12 +96,9 @@ def see(page: Page) -> Statements:
             f"One row a piece, {d_model} dimensions; some rows are long, some short.",
         ),
         STEPS[2]: ("Added, number by number", "What came in is still there, with a change on top."),
-        STEPS[3]: (
-            "What goes out",
-            "Each row shifted and scaled: mean 0 and deviation 1, then times γ, plus β.",
-        ),
+        STEPS[3]: ("What goes out", "Each row shifted and scaled: mean 0 and deviation 1, then times γ, plus β."),
     }[step(page)]
-    yield from tensor_matrix(
+    yield from common.tensor_matrix(
         shown(page), title=f"{title} ({stack(page)}, layer {layer(page) + 1})", how_to_read=how_to_read
     )
     yield from prose("shapes sublayer sum and", len(pieces(page)), d_model)
@@ -137,13 +114,13 @@ def lengths(page: Page, texts: list[str]) -> Statements:
     x, change, total = (page.oracle[name][:READABLE] for name in names(page)[:3])
     one, two, along = length(x), length(change), (x * total).sum(1) / length(x) / length(total)
     yield from prose("how much comes in")
-    yield columns(
+    yield claims.columns(
         texts,
         [Series("comes in", one), Series("is written", two)],
         alt=f"Two bars for each of {len(texts)} pieces: the length of the row that comes in and of what is written.",
         axis="length",
     )
-    yield from numbers_of_figure(
+    yield from common.numbers_of_figure(
         ("piece", "comes in", "is written", "written / comes in", "cosine of the sum and what came in"),
         *(
             (text, number(a, 2), number(b, 2), number(b / a, 2), number(c, 2))
@@ -168,13 +145,10 @@ def spread(page: Page, texts: list[str]) -> Statements:
         for name, rows in (("before", total), ("normalised", per_word(total)), ("after γ and β", output))
     ]
     yield from prose("what the norm does")
-    yield columns(
-        texts,
-        series,
-        alt=prose.line("three dots with bars", len(texts)),
-        axis="mean ± standard deviation",
+    yield claims.columns(
+        texts, series, alt=prose.line("three dots with bars", len(texts)), axis="mean ± standard deviation"
     )
-    yield from numbers_of_figure(
+    yield from common.numbers_of_figure(
         ("mean ± deviation of", *(one.name for one in series)),
         *(
             (text, *(f"{number(one.values[n], 3)} ± {number(one.deviations[n], 3)}" for one in series))
@@ -189,10 +163,6 @@ def spread(page: Page, texts: list[str]) -> Statements:
         number(later.min(), 2),
         number(later.max(), 2),
     )
-
-
-def check(page: Page) -> Statements:
-    yield from check_cell(shown(page))
 
 
 # --- a deep stack ----------------------------------------------------------------------------------------------------
@@ -210,9 +180,9 @@ def size(value: float) -> str:
 
 def why_add_and_norm(page: Page) -> Statements:
     yield from prose("why add and why")
-    depth, draw = page.count("depth", DEEPEST, DEEPEST), int(page.state.get("draw", "0"))
-    yield slider("Layers", 2.0, DEEPEST, depth)
-    yield button("Draw other random weights")
+    depth, draw = page.count("depth", DEEPEST, DEEPEST), page.number("draw", 0, 8, 0)
+    yield claims.slider("Layers", 2.0, DEEPEST, depth)
+    yield claims.button("Draw other random weights")
     gradients, alike = ({build: deep_run(build, depth, draw)[n] for build in BUILDS} for n in (0, 1))
     looks = (
         ("#0072B2", "solid", "circle"),
@@ -221,7 +191,7 @@ def why_add_and_norm(page: Page) -> Statements:
         ("#CC79A7", "dashdot", "x"),
     )
     powers = range(-8, 11, 2)
-    yield plot(
+    yield claims.plot(
         prose.line(
             "the size of the",
             ", ".join((f"{build} {size(values[0])} at the first layer" for build, values in gradients.items())),
@@ -249,11 +219,11 @@ def why_add_and_norm(page: Page) -> Statements:
         },
     )
     at = min(3, depth)
-    yield table(
+    yield claims.table(
         ("build", "gradient at layer 1 (at the top: 1)", f"how alike the rows are after layer {at}"),
         *((build, size(values[0]), number(alike[build][at], 2)) for build, values in gradients.items()),
     )
-    yield from numbers_of_figure(
+    yield from common.numbers_of_figure(
         ("input of layer", *BUILDS),
         *(
             ("output" if n == depth else str(n + 1), *(size(values[n]) for values in gradients.values()))
@@ -277,30 +247,25 @@ def two_norms(page: Page) -> Statements:
     where = f"layer {layer(page) + 1} of the {stack(page)}"
     kind, both = page.choice("norm_kind", NORMS, NORMS[0]), batches(page)
     yield from prose("per word or per", where, config()["d_model"])
-    yield segmented("Normalise", NORMS, kind)
+    yield claims.segmented("Normalise", NORMS, kind)
     yield grid(kind == NORMS[1])
     t, norm = len(pieces(page)), per_word if kind == NORMS[1] else per_feature
     one, two = (norm(rows)[:t] for rows in both)
     change = np.abs(two - one).max(0)
     dimensions = sorted(np.argsort(-change, kind="stable")[:SHOWN])
-    seen = [rows[:READABLE, dimensions] for rows in (one, two)]
-    for title, values in zip(("Your sentence beside 3 others", "Beside 3 other ones"), seen, strict=True):
-        yield matrix(
-            values,
-            [piece.text for piece in pieces(page)[:READABLE]],
-            [str(d + 1) for d in dimensions],
-            title=title,
-            how_to_read=f"{kind}; the {SHOWN} dimensions that change most. γ = 1, β = 0.",
-            describe="“{row}”, dimension {column}: {value}",
-            scale="signed",
-            limit=max(np.abs(rows).max() for rows in seen),
-            csv_name=f"{kind.partition(':')[0]} {title}",
-        )
-    if t > READABLE:
-        yield from prose("shown the first of", READABLE, t)
+    yield from common.before_after(
+        [rows[:, dimensions] for rows in (one, two)],
+        ("Your sentence beside 3 others", "Beside 3 other ones"),
+        pieces(page),
+        [str(d + 1) for d in dimensions],
+        how_to_read=f"{kind}; the {SHOWN} dimensions that change most. γ = 1, β = 0.",
+        describe="“{row}”, dimension {column}: {value}",
+        scale="signed",
+        csv_name=kind.partition(":")[0],
+    )
     most = rounding() if kind == NORMS[1] else magnitude(change.max())
     yield from prose("the sentences beside it", most)
-    yield table(
+    yield claims.table(
         ("the first batch", "mean of a word", "deviation of a word", "mean of a feature", "deviation of a feature"),
         *(
             (name, *(span(values) for side in (rows, rows.T) for values in (side.mean(1), side.std(1))))
@@ -325,10 +290,7 @@ def grid(by_row: bool) -> Statement:
     lines = [[marked if (n == 1 if by_row else m == 2) else plain for m in range(8)] for n in range(5)]
     cells = "".join(f"<tr>{''.join(line)}</tr>" for line in lines)
     what = "one row: all features of one word" if by_row else "one column: one feature of all words"
-    return Statement(
-        "html",
-        prose.line("figure class tw-norm-grid role", what, cells),
-    )
+    return Statement("html", prose.line("figure class tw-norm-grid role", what, cells))
 
 
 # --- questions -------------------------------------------------------------------------------------------------------
@@ -343,10 +305,10 @@ def predict(page: Page) -> Statements:
     yield prose.question("a stack of layers", 2, DEEPEST, size(neither), size(both))
 
 
-def mean_and_deviation(page: Page) -> Question:
+def mean_and_deviation(page: Page) -> claims.Question:
     total = page.oracle[f"{path(page)}.sum"]
     row = int(total.std(1).argmax())
-    return question(
+    return claims.question(
         prose.line(
             "in layer of the",
             layer(page) + 1,
@@ -356,12 +318,7 @@ def mean_and_deviation(page: Page) -> Question:
             number(total[row].mean(), 2),
             number(total[row].std(), 2),
         ),
-        (
-            "mean 0, deviation 1",
-            "mean 1, deviation 1",
-            "mean 1, deviation 0",
-            "mean 0, deviation 0",
-        ),
+        ("mean 0, deviation 1", "mean 1, deviation 1", "mean 1, deviation 0", "mean 0, deviation 0"),
         0,
         prose.line("it has mean and", number(0, 2), number(1, 2)),
         {
@@ -372,10 +329,8 @@ def mean_and_deviation(page: Page) -> Question:
     )
 
 
-def code(page: Page) -> Statements:
-    yield from code_part(
-        ("model/parts/residual.py", "PostNorm"),
-        ("experiments/blocks/norm_comparison.py", "per_word"),
-        ("experiments/blocks/norm_comparison.py", "per_feature"),
-        *(("experiments/blocks/deep_stack.py", name) for name in ("NormOnly", "AddOnly", "Neither", "deep_run")),
-    )
+code = code_of(
+    "model/parts/residual.py: PostNorm",
+    "experiments/blocks/norm_comparison.py: per_word, per_feature",
+    "experiments/blocks/deep_stack.py: NormOnly, AddOnly, Neither, deep_run",
+)

@@ -1,16 +1,10 @@
 """What the page for any model must show."""
 
+from tests.oracle import claims
 from tests.oracle.approved import Prose
 from tests.oracle.attention import MEAN, groups, overview, regrouped, selected_map
 from tests.oracle.bertviz import view
-from tests.oracle.claims import (
-    bars,
-    chance,
-    control,
-    segmented,
-    select,
-    toggle,
-)
+from tests.oracle.claims import chance
 from tests.oracle.common import KINDS, Statements
 from tests.oracle.foreign import OURS, Maps, Model, Reading, family, names, opened, reading, texts
 from tests.oracle.frame import bar
@@ -81,7 +75,7 @@ def frame(page: Page) -> Statements:
 
 
 def choice_of_model(label: str, options: list[str], value: str) -> Statement:
-    return control("selectbox", label, placeholder="Choose one, or type a name", options=options, value=value)
+    return claims.control("selectbox", label, placeholder="Choose one, or type a name", options=options, value=value)
 
 
 def read(page: Page, model: Model) -> Reading:
@@ -94,7 +88,7 @@ def predictions(page: Page, model: Model) -> Statements:
     covered = int(page.state.get("cover", "0"))
     if model.kind == "encoder":
         options = ["none", *(f"{n} {visible(piece.text)}" for n, piece in enumerate(uncovered.pieces, 1))]
-        yield select(
+        yield claims.select(
             "Cover a piece and let the model guess it",
             options,
             options[covered],
@@ -119,7 +113,7 @@ def predictions(page: Page, model: Model) -> Statements:
     }[model.kind]
     yield from prose("its ten likeliest guesses", what)
     best = (-found.predicted).argsort(kind="stable")[:10].tolist()
-    yield bars(
+    yield claims.bars(
         texts(model.tokenizer, best), found.predicted[best].tolist(), "The likeliest pieces, with their probabilities"
     )
     if covered:
@@ -151,15 +145,15 @@ def attention(page: Page, found: Reading) -> Statements:
     label = page.choice("foreign_kind", list(by_label), next(iter(by_label)))
     yield from prose("where it looks")
     if len(by_label) > 1:
-        yield segmented("Attention", list(by_label), label)
-    yield toggle("Group pieces into words", by_word)
-    yield toggle("Hide special pieces", hide, help=SPECIAL)
+        yield claims.segmented("Attention", list(by_label), label)
+    yield claims.toggle("Group pieces into words", by_word)
+    yield claims.toggle("Hide special pieces", hide, help=SPECIAL)
     maps = by_label[label]
     rows, columns = (shown_groups(pieces, by_word, hide) for pieces in (maps.rows, maps.columns))
     yield from browse(page, maps, rows, columns, default=(0, MEAN))
     if hide:
         yield from prose("rows no longer add")
-    yield toggle("Draw it with BertViz too", page.switch("bertviz_too"))
+    yield claims.toggle("Draw it with BertViz too", page.switch("bertviz_too"))
     if page.switch("bertviz_too"):
         layer, head = selected_map(page, maps.weights.shape, (0, MEAN))
         weights = regrouped(maps.weights, rows, columns)

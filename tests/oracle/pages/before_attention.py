@@ -4,7 +4,7 @@ import json
 
 from tests.oracle import claims
 from tests.oracle.approved import Prose
-from tests.oracle.common import Statements, chart_and_numbers, check_cell, code_part, shown_tensor, tensor_matrix
+from tests.oracle.common import Statements, chart_and_numbers, check_cell, code_of, shown_tensor, tensor_matrix
 from tests.oracle.page import READABLE, Page
 from tests.oracle.readers import FOLDER, Reading, named
 
@@ -85,16 +85,8 @@ def predict(page: Page) -> Statements:
     far = ("at least half as far", "between a tenth and half as far", "less than a tenth as far")
     right = 0 if share >= 0.5 else 1 if share >= 0.1 else 2
     yield prose.question(
-        "an untrained rnn has",
-        right,
-        claims.magnitude(share),
-        options=far,
-        wrong={at: f"It is not {far[at]}." for at in range(3) if at != right},
+        "an untrained rnn has", right, claims.magnitude(share), options=far, wrong=[f"It is not {one}." for one in far]
     )
 
 
-def code(page: Page) -> Statements:
-    names = "RNNCell", "LSTMCell", "Recurrent"
-    yield from code_part(
-        *(("model/parts/recurrent.py", name) for name in names), ("model/families/readers.py", "AttentionReader")
-    )
+code = code_of("model/parts/recurrent.py: RNNCell, LSTMCell, Recurrent", "model/families/readers.py: AttentionReader")

@@ -94,10 +94,7 @@ def frame(page: Page) -> Statements:
         yield from prose("there is nothing to")
     yield choice_of_model("Second model", models, chosen[1])
     yield text_box(
-        "Sentence for the second model",
-        second,
-        placeholder=otherwise,
-        help=prose.line("while this is empty"),
+        "Sentence for the second model", second, placeholder=otherwise, help=prose.line("while this is empty")
     )
     if not typed:
         yield from prose("there is nothing to read")

@@ -4,24 +4,10 @@ import functools
 
 import numpy as np
 
+from tests.oracle import claims, common
 from tests.oracle.approved import Prose
-from tests.oracle.claims import (
-    Question,
-    bars,
-    chance,
-    magnitude,
-    markdown,
-    matrix,
-    number,
-    question,
-    rounding,
-    segmented,
-    select,
-    slider,
-    table,
-    visible,
-)
-from tests.oracle.common import Shown, Statements, check_cell, code_part, shown_tensor, tensor_matrix
+from tests.oracle.claims import chance, magnitude, number, rounding, visible
+from tests.oracle.common import Shown, Statements, code_of, shown_tensor, tensor_matrix
 from tests.oracle.decode import filter_logits
 from tests.oracle.forward import Array, Forward, config, softmax
 from tests.oracle.page import READABLE, Page
@@ -43,7 +29,8 @@ STATES = (
     {"row": "3", "output_trial": TRIALS[2], "push": "-2.5", "entry_pushed": "5"},
     {"sentence": "Go", "output_stage": STAGES[0], "output_trial": TRIALS[2], "entry_pushed": "1"},
     {"sentence": LONG, "stop": "layer 1", "output_stage": STAGES[2]},
-    {"output_trial": TRIALS[1], "temperature": "0.6"},
+    {"sentence": "ภาษาไทย <b>$x$</b> </td>", "row": "99"},
+    {"output_trial": TRIALS[1], "temperature": "0.6", "row": "٣"},
 )
 LIKELIEST = 10
 
@@ -93,8 +80,8 @@ def shown(page: Page) -> Shown:
 def see(page: Page) -> Statements:
     row, (t, v), d_model = position(page), page.oracle["logits"].shape, config()["d_model"]
     options = [f"{n} {visible(piece.text)}" for n, piece in enumerate(page.tgt, 1)]
-    yield select("Position, by the piece just read", options, options[row])
-    yield segmented("Show", STAGES, stage(page))
+    yield claims.select("Position, by the piece just read", options, options[row])
+    yield claims.segmented("Show", STAGES, stage(page))
     if stage(page) == STAGES[0]:
         yield from tensor_matrix(
             shown(page),
@@ -112,7 +99,7 @@ def see(page: Page) -> Statements:
     read, shares = page.tgt[row], softmax(page.oracle["logits"][row])
     ids = likeliest(shares)
     yield from prose("what may come after", inline(read.text))
-    yield bars([name(id) for id in ids], shares[ids], "The ten likeliest next pieces, with their probabilities")
+    yield claims.bars([name(id) for id in ids], shares[ids], "The ten likeliest next pieces, with their probabilities")
     yield from prose(
         "the model writes all",
         inline(page.labels[row].text),
@@ -127,13 +114,8 @@ def see(page: Page) -> Statements:
     yield from prose("shapes y e logits", t, d_model, f"{v:,}")
 
 
-def check(page: Page) -> Statements:
-    yield from check_cell(shown(page))
-
-
 def do(page: Page) -> Statements:
-    trial = page.choice("output_trial", TRIALS, TRIALS[0])
-    yield segmented("Try", TRIALS, trial)
+    trial = yield from common.choose(page, "Try", "output_trial", TRIALS)
     yield from {TRIALS[0]: stop, TRIALS[1]: temperature, TRIALS[2]: push}[trial](page)
 
 
@@ -177,7 +159,7 @@ def stop(page: Page) -> Statements:
     if length < t:
         yield from prose("shown the first of positions", length, t)
     yield from prose("how often is the")
-    yield table(
+    yield claims.table(
         ("after", "just read", "to be written", "mean probability of the latter", "mean length of a row"),
         *(
             (
@@ -191,16 +173,15 @@ def stop(page: Page) -> Statements:
         ),
     )
     yield from prose("a fair reading not")
-    early = page.choice("stop", names[:-1], names[-2])
-    yield segmented("Stop after", names[:-1], early)
+    early = yield from common.choose(page, "Stop after", "stop", names[:-1], names[-2])
     for title, one in (
         (f"After all {len(names) - 1} layers", shares[-1][row]),
         (f"Stopped after {early}", shares[names.index(early)][row]),
     ):
         yield from prose("at position having read", title, row + 1, inline(page.tgt[row].text))
-        yield bars([name(id) for id in likeliest(one)], one[likeliest(one)], title)
+        yield claims.bars([name(id) for id in likeliest(one)], one[likeliest(one)], title)
     yield from prose("how likely every layer")
-    yield matrix(
+    yield claims.matrix(
         np.stack([one[np.arange(t), written] for one in shares])[:, :length],
         names,
         [piece.text for piece in page.labels[:length]],
@@ -223,8 +204,8 @@ def entropy(shares: Array) -> float:
 def side_by_side(ids: list[int], *sides: tuple[str, Array]) -> Statements:
     for title, shares in sides:
         needed = next(n for n, total in enumerate(np.cumsum(np.sort(shares)[::-1]), 1) if total >= 0.9)
-        yield markdown(f"**{title}**")
-        yield bars([name(id) for id in ids], shares[ids], title)
+        yield claims.markdown(f"**{title}**")
+        yield claims.bars([name(id) for id in ids], shares[ids], title)
         yield from prose(
             "entropy bits largest entries", number(entropy(shares), 2), number(shares.max(), 3), f"{needed:,}"
         )
@@ -233,7 +214,7 @@ def side_by_side(ids: list[int], *sides: tuple[str, Array]) -> Statements:
 def temperature(page: Page) -> Statements:
     yield from prose("before the softmax the")
     tau, row = float(page.state.get("temperature", "2.0")), position(page)
-    yield slider("Temperature τ", 0.0, 3.0, tau)
+    yield claims.slider("Temperature τ", 0.0, 3.0, tau)
     logits = page.oracle["logits"][row]
     after = filter_logits(logits, tau, 0, 2.0)
     yield from side_by_side(
@@ -250,8 +231,8 @@ def push(page: Page) -> Statements:
     ids = likeliest(logits)
     options = [f"{n} {visible(name(id))}" for n, id in enumerate(ids, 1)]
     chosen = page.count("entry_pushed", LIKELIEST, 2) - 1
-    yield select("Entry to push", options, options[chosen])
-    yield slider("Add to its logit", -10.0, 10.0, by)
+    yield claims.select("Entry to push", options, options[chosen])
+    yield claims.slider("Add to its logit", -10.0, 10.0, by)
     before, after = softmax(logits), softmax(logits + by * (np.arange(len(logits)) == ids[chosen]))
     yield from side_by_side(ids, ("Before", before), (f"After: {number(by, 1)} added to one logit", after))
     pushed = ids[chosen]
@@ -279,7 +260,7 @@ def predict(page: Page) -> Statements:
     yield prose.question("add to every logit", 2, unsure(page) + 1, rounding(1e-12))
 
 
-def after_one_layer(page: Page) -> Question:
+def after_one_layer(page: Page) -> claims.Question:
     row, (_, _, shares) = unsure(page), lens(page.oracle)
     read, written = page.tgt[row], page.labels[row]
     first = int(shares[1][row].argmax())
@@ -289,7 +270,7 @@ def after_one_layer(page: Page) -> Question:
         "One layer is not enough for that here.",
         "It is one of the two that are named.",
     )
-    return question(
+    return claims.question(
         prose.line("stop after decoder layer", row + 1, inline(read.text), inline(written.text)),
         (
             f"the piece just read, {inline(read.text)}",
@@ -305,13 +286,12 @@ def after_one_layer(page: Page) -> Question:
             magnitude(shares[-1][row, written.id]),
             config()["n_layers"],
         ),
-        {n: text for n, text in enumerate(wrong) if n != right},
+        wrong,
     )
 
 
-def code(page: Page) -> Statements:
-    yield from code_part(
-        ("model/parts/layers.py", "DecoderLayer.forward"),
-        ("model/families/encoder_decoder.py", "EncoderDecoder.output"),
-        ("model/decoding/strategies.py", "filter_logits"),
-    )
+code = code_of(
+    "model/parts/layers.py: DecoderLayer.forward",
+    "model/families/encoder_decoder.py: EncoderDecoder.output",
+    "model/decoding/strategies.py: filter_logits",
+)

@@ -6,32 +6,10 @@ from collections.abc import Generator
 
 import numpy as np
 
+from tests.oracle import claims, common
 from tests.oracle.approved import Prose
-from tests.oracle.claims import (
-    FillIn,
-    Question,
-    bars,
-    button,
-    control,
-    matrix,
-    number,
-    plot,
-    question,
-    segmented,
-    table,
-    text_box,
-    visible,
-)
-from tests.oracle.common import (
-    Shown,
-    Statements,
-    check_cell,
-    code_part,
-    compute_it_yourself,
-    numbers_of_figure,
-    shown_tensor,
-    tensor_matrix,
-)
+from tests.oracle.claims import number, visible
+from tests.oracle.common import Shown, Statements, code_of
 from tests.oracle.forward import EOS, Forward, config, tidied, weights
 from tests.oracle.inputs import shifted
 from tests.oracle.page import READABLE, Page
@@ -50,6 +28,9 @@ STATES = (
     {"sentence": ANIMAL, "rows": "2 times √d_model", "find": "swim", "entry": "9999", "cell": "3.250"},
     {"sentence": "My neighbour's cat sleeps all day. " * 6, "rows": "3 cosines", "find": "q" * 60},
     {"sentence": "Go", "stack": "Decoder", "find": "riday", "cell": "1.2"},
+    {"find": "Bank", "entry": "7"},
+    {"find": "<script>* \x00", "entry": "-x", "rows": "4"},
+    {"find": "   ", "entry": "99999999"},
 )
 STEPS = ("1 rows of E", "2 times √d_model", "3 cosines")
 PLAYS = (
@@ -74,7 +55,7 @@ def idea(page: Page) -> Statements:
 
 def shown(page: Page) -> Shown:
     what = {"1 rows of E": "tokens", "2 times √d_model": "scaled"}[page.choice("rows", STEPS, STEPS[0])]
-    return shown_tensor(
+    return common.shown_tensor(
         page,
         f"{stack(page)}.embedding.{what}",
         rows=[piece.text for piece in pieces(page)],
@@ -84,15 +65,15 @@ def shown(page: Page) -> Shown:
 
 def see(page: Page) -> Statements:
     step = page.choice("rows", STEPS, STEPS[0])
-    yield segmented("Side", ("Encoder", "Decoder"), stack(page).capitalize())
-    yield segmented("Step", STEPS, step)
+    yield claims.segmented("Side", ("Encoder", "Decoder"), stack(page).capitalize())
+    yield claims.segmented("Step", STEPS, step)
     if stack(page) == "decoder":
         yield from shifted(page)
     if step == STEPS[2]:
         yield from cosines(page)
         return
     size, width = weights()[MATRIX].shape
-    yield from tensor_matrix(
+    yield from common.tensor_matrix(
         shown(page),
         title="The row of E for each piece"
         if step == STEPS[0]
@@ -114,7 +95,7 @@ def long_way(page: Page) -> Statements:
     piece = pieces(page)[shown(page).cell[0]]
     row = weights()[MATRIX][piece.id]
     yield from prose("why the look-up is", inline(piece.text), piece.id, f"{size:,}")
-    yield matrix(
+    yield claims.matrix(
         np.stack([row[:16], row[:16]]),
         ["one-hot × E", f"E[{piece.id}]"],
         [str(n) for n in range(1, 17)],
@@ -138,7 +119,7 @@ def pair(page: Page) -> tuple[int, int]:
 def cosines(page: Page) -> Statements:
     many = pieces(page)[:READABLE]
     names = [piece.text for piece in many]
-    yield matrix(
+    yield claims.matrix(
         np.array([[cosine(one.id, other.id) for other in many] for one in many]),
         names,
         names,
@@ -150,14 +131,13 @@ def cosines(page: Page) -> Statements:
         selected=pair(page),
         describe="“{row}” and “{column}”: {value}",
     )
-    if len(pieces(page)) > READABLE:
-        yield from prose("shown the first of", READABLE, len(pieces(page)))
+    yield from common.cut_to((len(pieces(page)), "pieces"))
     yield from prose("these rows know no", number(mean_cosine(False), 2), number(mean_cosine(True), 2))
 
 
 def check(page: Page) -> Statements:
     if page.choice("rows", STEPS, STEPS[0]) != STEPS[2]:
-        yield from check_cell(shown(page))
+        yield from common.check_cell(shown(page))
         return
     row, column = pair(page)
     one, other = pieces(page)[row], pieces(page)[column]
@@ -167,8 +147,8 @@ def check(page: Page) -> Statements:
     yield from steps(step)
     yield from prose("numbers are shown rounded")
     assert step.blank
-    yield FillIn(step.blank.formula, step.blank.answer)
-    yield from compute_it_yourself(step, value)
+    yield claims.FillIn(step.blank.formula, step.blank.answer)
+    yield from common.compute_it_yourself(step, value)
 
 
 def do(page: Page) -> Statements:
@@ -184,14 +164,14 @@ def do(page: Page) -> Statements:
 
 def choose(page: Page) -> Generator[Statement, None, int]:
     typed = page.state.get("find", "")
-    yield text_box(
+    yield claims.text_box(
         "Find any piece of the vocabulary", typed, placeholder="empty: “big” and the pieces of your sentence"
     )
     for word in ("big", "swim", "Monday", "mother", "three", "king", "Your sentence"):
-        yield button(word)
+        yield claims.button(word)
     own = list(dict.fromkeys([encoded("big")[0], *(p.id for p in page.src[:READABLE] if p.word >= 0)]))
     there = search(typed)
-    if typed and not there:
+    if tidied(typed) and not there:
         yield from prose("no piece holds so", tidied(typed)[:40])
     if not there and len(page.src) > READABLE:
         yield from prose("shown those among the", READABLE, len(page.src))
@@ -200,7 +180,7 @@ def choose(page: Page) -> Generator[Statement, None, int]:
     there = there or own
     asked = page.state.get("entry", "")
     entry = int(asked) if asked.isdecimal() and int(asked) in there else there[0]
-    yield control("button_group", "Piece", options=[visible(name(id)) for id in there], value=str(entry))
+    yield claims.control("button_group", "Piece", options=[visible(name(id)) for id in there], value=str(entry))
     return entry
 
 
@@ -210,7 +190,7 @@ def nearest(entry: int) -> Statements:
         near = neighbours(entry, 8, learned)
         best[learned] = near[0][1]
         yield from prose("nearest to", title, inline(name(entry)))
-        yield bars(
+        yield claims.bars(
             [name(id) for id, _ in near],
             [value for _, value in near],
             f"{title}: the pieces nearest to {visible(name(entry))}, with their cosines",
@@ -235,7 +215,7 @@ def ring(entry: int) -> Statements:
     circles = [radius for radius in (0.2, 0.4, 0.6, 0.8) if radius < end + 0.1]
     turn = np.linspace(0, 2 * np.pi, 73)
     grey, blue = "#808a96", "#0072B2"
-    yield plot(
+    yield claims.plot(
         prose.line("in the middle its", name(entry), name(near[0][0])),
         [
             *(
@@ -265,7 +245,9 @@ def ring(entry: int) -> Statements:
             },
         ],
     )  # fmt: skip
-    yield from numbers_of_figure(("Piece", "Id", "Cosine"), *((name(id), str(id), number(value)) for id, value in near))
+    yield from common.numbers_of_figure(
+        ("Piece", "Id", "Cosine"), *((name(id), str(id), number(value)) for id, value in near)
+    )
 
 
 def html_safe(text: str) -> str:
@@ -285,7 +267,7 @@ def three_sentences() -> Statements:
         oracle = encoded_sentence(text)
         vector = oracle.memory[encoded(text).index(encoded("plays")[0])]
         top.append(vector / np.linalg.norm(vector))
-    yield table(
+    yield claims.table(
         ("Sentences", "Cosine of the two rows of E", f"Cosine after layer {last} of the encoder"),
         *((f"{i + 1} and {j + 1}", number(1), number(float(top[i] @ top[j]))) for i, j in ((0, 1), (0, 2), (1, 2))),
     )
@@ -301,7 +283,7 @@ def predict(page: Page) -> Statements:
     yield prose.question("i put my money", 0, number(0, 1))
 
 
-def nearest_question(page: Page) -> Question:
+def nearest_question(page: Page) -> claims.Question:
     own = list(dict.fromkeys(piece.id for piece in page.src if piece.word >= 0))
     entry = max(own, key=lambda id: neighbours(id, 1)[0][1])
     if neighbours(entry, 1)[0][1] < 0.45:
@@ -310,7 +292,7 @@ def nearest_question(page: Page) -> Question:
     there = [i for i in (entry + 1, entry + 2, entry + 3, entry - 1, entry - 2) if 0 <= i < len(units())]
     others = [i for i in dict.fromkeys([near[-1], *there]) if i != near[0] and name(i) != name(near[0])][:3]
     options = sorted({near[0], *others})
-    return question(
+    return claims.question(
         prose.line("which of these has", inline(name(entry))),
         [inline(name(i)) for i in options],
         options.index(near[0]),
@@ -324,11 +306,7 @@ def nearest_question(page: Page) -> Question:
     )
 
 
-def code(page: Page) -> Statements:
-    yield from code_part(
-        ("model/parts/embedding.py", "TokenEmbedding.forward"),
-        ("figures/embedding_space.py", "cosines"),
-        ("figures/embedding_space.py", "centred"),
-        ("figures/embedding_space.py", "nearest"),
-        ("figures/embedding_space.py", "circle_order"),
-    )
+code = code_of(
+    "model/parts/embedding.py: TokenEmbedding.forward",
+    "figures/embedding_space.py: cosines, centred, nearest, circle_order",
+)

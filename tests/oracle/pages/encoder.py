@@ -6,21 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tests.oracle import claims, common
 from tests.oracle.approved import Prose
-from tests.oracle.claims import (
-    Series,
-    button,
-    columns,
-    markdown,
-    matrix,
-    number,
-    question,
-    segmented,
-    select,
-    table,
-    text_box,
-)
-from tests.oracle.common import Shown, Statements, check_cell, code_part, shown_tensor, tensor_matrix
+from tests.oracle.claims import Series, number
+from tests.oracle.common import Shown, Statements, code_of, shown_tensor, tensor_matrix
 from tests.oracle.decode import translated
 from tests.oracle.forward import EOS, FOLDER, MAX_PIECES, Array, Forward, config, source_ids, tidied
 from tests.oracle.page import READABLE, Page
@@ -58,6 +47,9 @@ STATES = (
     {"sentence": "Go", "second": "Go"},
     {"sentence": "The dog sees the dog.", "second": "The dog sees the cat.", "word": "sees", "change": "2.3"},
     {"sentence": LONG, "second": "My cat sleeps. " * 60, "change": "3.4"},
+    {"sentence": "The black cat.", "second": "A cat on the black sofa.", "word": "cat ", "change": "1.999"},
+    {"sentence": "Window", "word": "zebra", "change": "x"},
+    {"sentence": RIVER, "word": "<b>", "change": "99.1"},
 )
 
 
@@ -79,7 +71,7 @@ def shown(page: Page) -> Shown:
 
 def see(page: Page) -> Statements:
     d_model = config()["d_model"]
-    yield segmented("Stage", list(IN_SEE), stage(page))
+    yield claims.segmented("Stage", list(IN_SEE), stage(page))
     yield from tensor_matrix(
         shown(page),
         title=f"The rows {stage(page)}",
@@ -88,7 +80,7 @@ def see(page: Page) -> Statements:
     )
     start, *above = (page.oracle[name][:READABLE] for name in IN_SEE.values())
     left = np.array([[cosine(start[i], rows[i]) for rows in above] for i in range(len(start))])
-    yield matrix(
+    yield claims.matrix(
         left,
         [piece.text for piece in page.src[:READABLE]],
         list(IN_SEE)[1:],
@@ -100,10 +92,6 @@ def see(page: Page) -> Statements:
         csv_name="cosine with the start",
     )
     yield from prose("shapes at every stage", len(page.src), d_model, number(left[:, -1].mean(), 2))
-
-
-def check(page: Page) -> Statements:
-    yield from check_cell(shown(page))
 
 
 # --- one word in two sentences ---------------------------------------------------------------------------------------
@@ -186,12 +174,7 @@ def do(page: Page) -> Statements:
     yield from prose("how far does a")
     yield from change_a_piece(page)
     yield from prose("encoder decoder or both")
-    yield table(
-        ("kind", "each piece sees", "it puts out", "for example"),
-        ("encoder alone", "the whole text", "a vector for each piece", "BERT (2018): classify, find, fill in"),
-        ("decoder alone", "itself and what came before", "the next piece", "GPT (2018): go on writing"),
-        ("encoder and decoder", "the whole source; of the target what came before", "another text", "this one"),
-    )
+    yield prose.table("the table of kind each piece")
     yield from prose("an encoder writes no")
 
 
@@ -199,15 +182,15 @@ def two_sentences(page: Page) -> Statements:
     one, two = sentence(page.sentence), second(page)
     typed = page.state.get("second", "")
     yield from prose("one word in two")
-    yield text_box(
+    yield claims.text_box(
         "A second sentence that shares a word with yours", typed, placeholder="empty: one is chosen for yours"
     )
-    yield button("Two sentences with “bank”")
-    yield button("Two sentences with “plays”")
+    yield claims.button("Two sentences with “bank”")
+    yield claims.button("Two sentences with “plays”")
     if len(encoded(tidied(typed))) > MAX_PIECES:
         n_words = len({piece.word for piece in two.src} - {-1})
         yield from prose("your text is longer", n_words, len(two.src) - 1, MAX_PIECES)
-    yield markdown(
+    yield claims.markdown(
         f"1. **{inline(one.text)}** → {inline(one.german) or '(nothing)'}\n\n"
         f"2. **{inline(two.text)}** → {inline(two.german) or '(nothing)'}"
     )
@@ -223,14 +206,14 @@ def two_sentences(page: Page) -> Statements:
     if np.isfinite(others).all():
         series.append(Series("two different words", np.array(others)))
     listed = ", ".join(f"{number(value, 2)} {name}" for name, value in zip(STAGES, rows[at], strict=True))
-    yield columns(
+    yield claims.columns(
         list(STAGES),
         series,
         axis="cosine",
         limit=1.0,
         alt=f"Cosines of the two vectors of {visible(word)}: {listed}. All numbers are in the matrix beside.",
     )
-    yield matrix(
+    yield claims.matrix(
         np.array([*rows, others]),
         [*texts, "different"],
         list(STAGES),
@@ -313,25 +296,19 @@ def change_a_piece(page: Page) -> Statements:
     n = max(1, min(len(page.src) - 1, READABLE))
     yield from prose("replace one piece of")
     options = [f"{i + 1} {visible(piece.text)}" for i, piece in enumerate(page.src[:n])]
-    yield select("Replace the piece", options, options[row])
-    yield select("by", [w for w, id in everyday().items() if id != page.src[row].id], word)
+    yield claims.select("Replace the piece", options, options[row])
+    yield claims.select("by", [w for w, id in everyday().items() if id != page.src[row].id], word)
     both = moved(page), moved(page, attention_off=True)
-    limit = max(one[:READABLE].max() for one in both)
-    labels = [f"{p.text} → {word}" if i == row else p.text for i, p in enumerate(page.src[:READABLE])]
-    for values, title in zip(both, ("With self-attention", "Self-attention off in the encoder"), strict=True):
-        yield matrix(
-            values[:READABLE],
-            labels,
-            list(STAGES),
-            title=title,
-            how_to_read="How far a row moves: the length of its difference as a share of its length.",
-            describe="“{row}”, {column}: {value}",
-            scale="positive",
-            limit=limit,
-            csv_name=f"change {title}",
-        )
-    if len(page.src) > READABLE:
-        yield from prose("shown the first of", READABLE, len(page.src))
+    yield from common.before_after(
+        both,
+        ("With self-attention", "Self-attention off in the encoder"),
+        [f"{p.text} → {word}" if i == row else p.text for i, p in enumerate(page.src)],
+        list(STAGES),
+        how_to_read="How far a row moves: the length of its difference as a share of its length.",
+        describe="“{row}”, {column}: {value}",
+        scale="positive",
+        csv_name="change",
+    )
     rest = np.delete(both[0], row, 0)
     reached = (rest > 1e-3).sum(0)
     others = [i for i in range(len(page.src)) if i != row]
@@ -355,7 +332,7 @@ def change_a_piece(page: Page) -> Statements:
     text = text_of(changed)
     if encoded(text) == changed:  # else nobody could type it
         other = sentence(text)
-        yield markdown(
+        yield claims.markdown(
             f"**{inline(page.text)}** → {inline(page.translation) or '(nothing)'}\n\n"
             f"**{inline(text)}** → {inline(other.german) or '(nothing)'}"
         )
@@ -363,10 +340,6 @@ def change_a_piece(page: Page) -> Statements:
 
 
 # --- questions -------------------------------------------------------------------------------------------------------
-
-
-def without(right: int, *explanations: str) -> dict[int, str]:
-    return {n: text for n, text in enumerate(explanations) if n != right}
 
 
 def predict(page: Page) -> Statements:
@@ -388,8 +361,7 @@ def predict(page: Page) -> Statements:
         number(apart[0]),
         number(apart[1]),
         number(apart[2]),
-        wrong=without(
-            right,
+        wrong=(
             "The look-up gives the same row for the same id, whatever the sentence.",
             "They stand in the same place in both sentences, or they differ even before." if right != 1 else "",
             "By then they differ already, or not yet.",
@@ -406,13 +378,12 @@ def travels(page: Page) -> object:
     right = 2 if far.all() else 1
     if not far.any():
         right = 0
-    return question(
+    return claims.question(
         prose.line("replace piece by how", inline(page.src[row].text), row + 1, inline(word), len(far)),
         ("none", "some", "all"),
         right,
         prose.line("it is of every", far.sum(), len(far)),
-        without(
-            right,
+        (
             "Self-attention lets every row see the piece that changed.",
             f"The count is {far.sum()} of {len(far)}.",
             "Some rows take so little from that piece that they stay below a thousandth.",
@@ -424,7 +395,7 @@ def how_alike(one: Sentence, two: Sentence, ids: tuple[int, ...], pair: str) -> 
     top, others = rows_of(one, two, ids)[-1], different(one, two)[-1]
     right = 3 if np.isnan(others) else 0 if top > 0.8 else 1 if top > others + 0.1 else 2
     compared = f"; two different words of these sentences have {number(others, 2)} on average." if right < 3 else "."
-    return question(
+    return claims.question(
         f"{pair} After the last layer its two vectors are…",
         (
             "nearly the same (cosine above 0.8)",
@@ -434,8 +405,7 @@ def how_alike(one: Sentence, two: Sentence, ids: tuple[int, ...], pair: str) -> 
         ),
         right,
         prose.line("their cosine is each", number(top, 2), compared),
-        without(
-            right,
+        (
             "Their cosine is not above 0.8.",
             "Compare it with the two different words: it is not that.",
             "They have more in common than two different words.",
@@ -444,10 +414,8 @@ def how_alike(one: Sentence, two: Sentence, ids: tuple[int, ...], pair: str) -> 
     )
 
 
-def code(page: Page) -> Statements:
-    yield from code_part(
-        ("model/parts/stacks.py", "Encoder"),
-        ("model/parts/layers.py", "EncoderLayer"),
-        ("experiments/inputs/contextual_vectors.py", "alike"),
-        ("experiments/inputs/contextual_vectors.py", "travelled"),
-    )
+code = code_of(
+    "model/parts/stacks.py: Encoder",
+    "model/parts/layers.py: EncoderLayer",
+    "experiments/inputs/contextual_vectors.py: alike, travelled",
+)

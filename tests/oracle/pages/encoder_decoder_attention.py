@@ -5,38 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from tests.oracle import claims, common
 from tests.oracle.approved import Prose
 from tests.oracle.attention import groups, regrouped
-from tests.oracle.claims import (
-    bars,
-    box,
-    button,
-    flow,
-    head_grid,
-    magnitude,
-    markdown,
-    matrix,
-    number,
-    rounding,
-    segmented,
-    select,
-    table,
-    text_box,
-    toggle,
-)  # fmt: skip
-from tests.oracle.common import (
-    KINDS,
-    Head,
-    Shown,
-    Statements,
-    check_cell,
-    code_part,
-    head,
-    head_controls,
-    shown_tensor,
-    tensor_matrix,
-    which_piece,
-)
+from tests.oracle.claims import box, magnitude, number, rounding
+from tests.oracle.common import KINDS, Head, Shown, Statements, code_of
 from tests.oracle.forward import MAX_PIECES, Array, Forward, config, softmax, tidied
 from tests.oracle.page import READABLE, Page
 from tests.oracle.words import Word, encoded, inline, pieces, text_of, visible, words
@@ -55,9 +28,16 @@ STATES = (
     {"view": ALL, "by_word": "true", "cross_trial": HIDE, "hide": "1", "sentence": "Zoë mag süße Äpfel, oder?"},
     {"by_word": "true", "german": "Ich aß einen Apfel.", "head": "3"},
     {"german": "Das Haus ist rot.", "view": LAYER, "cell": "2.3"},
-    {"sentence": "The quokkas were tergiversating."},  # the longest word comes after others of several pieces
+    {
+        "sentence": "The quokkas were tergiversating.",
+        "view": "Everything",
+        "by_word": "maybe",
+        "cell": "99.99",
+    },  # the longest word comes after others of several pieces
     {"german": "Das Haus ist rot. " * 25, "sentence": "Go"},
     {"sentence": LONG, "cross_trial": HIDE, "hide": "4", "hide_each": "true"},
+    {"cross_trial": HIDE, "hide": "٣", "memory": "x"},
+    {"sentence": "ภาษาไทย <b>$x$</b> 🍕", "german": "<b>$x$</b> 🍕", "by_word": "true", "cross_trial": "y"},
 )
 
 
@@ -65,7 +45,7 @@ def idea(page: Page) -> Statements:
     yield from prose("before each piece it")
     n = config()["n_layers"]
     way = [part for layer in range(1, n + 1) for part in (box(f"encoder layer {layer}"), "→")]
-    yield flow(
+    yield claims.flow(
         prose.line("only what encoder layer", n),
         [*way, box("M", f"({len(page.src)}, {config()['d_model']})", "value")],
         *(
@@ -82,24 +62,19 @@ def idea(page: Page) -> Statements:
         ),
     )
     yield from prose("the three attentions side")
-    yield table(
-        ("", "queries from", "keys and values from", "a row may see"),
-        ("encoder self-attention", "the English", "the same English", "every English piece"),
-        ("masked self-attention", "the German so far", "the same German", "itself and what came before"),
-        ("encoder-decoder attention", "the German so far", "the English, as M", "every English piece"),
-    )
+    yield prose.table("the table of queries from keys")
     yield from prose("all three run the")
-    yield button("Verb at the end", "I know that he is tired.")
-    yield button("Verb in two parts", "I'm calling my mother.")
-    yield button("Participle at the end", "I have never seen such a beautiful house.")
-    yield button("Time before place", "She will visit her grandmother in Berlin tomorrow.")
+    yield claims.button("Verb at the end", "I know that he is tired.")
+    yield claims.button("Verb in two parts", "I'm calling my mother.")
+    yield claims.button("Participle at the end", "I have never seen such a beautiful house.")
+    yield claims.button("Time before place", "She will visit her grandmother in Berlin tomorrow.")
 
 
 # --- the map that is looked at ---------------------------------------------------------------------------------------
 
 
 def chosen_head(page: Page) -> Head:
-    return head(page, ("cross",), "cross")
+    return common.head(page, ("cross",), "cross")
 
 
 def view_of(page: Page) -> str:
@@ -161,10 +136,10 @@ def shown(page: Page) -> Shown:
     chosen, view = chosen_head(page), view_of(page)
     start = first_cell(page)
     if view == ONE:
-        return shown_tensor(page, f"{chosen.path}.weights", head=chosen.head, kind="cross", start=start)
+        return common.shown_tensor(page, f"{chosen.path}.weights", head=chosen.head, kind="cross", start=start)
     if view == ALL:
-        return shown_tensor(page, "decoder.cross_attn.average", kind="cross", start=start)
-    average = shown_tensor(page, f"{chosen.path}.average", kind="cross", start=start)
+        return common.shown_tensor(page, "decoder.cross_attn.average", kind="cross", start=start)
+    average = common.shown_tensor(page, f"{chosen.path}.average", kind="cross", start=start)
     return replace(average, hidden=np.zeros(average.values.shape, bool))  # the mask hides nothing
 
 
@@ -173,19 +148,12 @@ def cell_of(page: Page) -> tuple[int, int]:
     return page.pair("cell", (min(READABLE, len(rows)), min(READABLE, len(columns))), first_cell(page))
 
 
-def cut_to(shown: Sequence[int], whole: Sequence[int]) -> Statements:
-    sides = zip(shown, whole, ("rows", "columns"), strict=True)
-    parts = [f"the first {s} of {w} {side}" for s, w, side in sides if s != w]
-    if parts:
-        yield from prose("shown", " and ".join(parts))
-
-
 def see(page: Page) -> Statements:
     chosen, view = chosen_head(page), view_of(page)
-    yield from head_controls(page, ("cross",), "cross")
-    yield segmented("Show", [ONE, LAYER, ALL], view)
-    yield toggle("Whole words", page.switch("by_word"))
-    yield head_grid(
+    yield from common.head_controls(page, ("cross",), "cross")
+    yield claims.segmented("Show", [ONE, LAYER, ALL], view)
+    yield claims.toggle("Whole words", page.switch("by_word"))
+    yield claims.head_grid(
         every_map(page.oracle)[:, :, :READABLE, :READABLE],
         selected={ONE: (chosen.layer, chosen.head), LAYER: (chosen.layer, -1), ALL: None}[view],
         title="Every layer and head: click one to see it large",
@@ -193,24 +161,19 @@ def see(page: Page) -> Statements:
     title = f"Where the model looks in your sentence for each piece it writes ({view_title(page)})"
     values, (rows, columns) = looked_at(page), rows_and_columns(page)
     if page.switch("by_word"):
-        part = values[:READABLE, :READABLE]
-        yield matrix(
-            part,
-            [row.text for row in rows[:READABLE]],
-            [column.text for column in columns[:READABLE]],
+        yield common.cut_matrix(
+            values,
+            rows,
+            columns,
             title=title,
             how_to_read=prose.line("a row is one"),
             describe=KINDS["cross"].describe,
             csv_name=f"words {view_title(page)}",
             selected=cell_of(page),
         )
-        yield from cut_to(part.shape, values.shape)
+        yield from common.cut_to((len(rows), "rows"), (len(columns), "columns"))
     else:
-        yield from tensor_matrix(
-            shown(page),
-            title=title,
-            how_to_read=prose.line("a row is the"),
-        )
+        yield from common.tensor_matrix(shown(page), title=title, how_to_read=prose.line("a row is the"))
     yield from what_it_shows(page, values, rows, columns)
     (h, t, d_k), s = page.oracle[f"{chosen.path}.q"].shape, len(page.src)
     yield from prose("shapes q from the", h, t, d_k, s)
@@ -240,7 +203,7 @@ def what_it_shows(page: Page, values: Array, rows: Sequence[Word], columns: Sequ
 
 def check(page: Page) -> Statements:
     if not page.switch("by_word"):
-        yield from check_cell(shown(page))
+        yield from common.check_cell(shown(page))
         return
     (rows, columns), (i, j) = rows_and_columns(page), cell_of(page)
     yield from prose("how did this come", number(looked_at(page)[i, j]), inline(rows[i].text), inline(columns[j].text))
@@ -258,19 +221,20 @@ def check(page: Page) -> Statements:
 
 
 def do(page: Page) -> Statements:
-    trial = page.choice("cross_trial", [OWN, HIDE, MEMORY], OWN)
-    yield segmented("Try", [OWN, HIDE, MEMORY], trial)
+    trial = yield from common.choose(page, "Try", "cross_trial", [OWN, HIDE, MEMORY])
     yield from {OWN: own, HIDE: hide, MEMORY: memory}[trial](page)
 
 
 def own(page: Page) -> Statements:
     yield from prose("give the decoder other")
-    yield button("Another tense", "I ate an apple → Ich aß einen Apfel.")
-    yield button("Another order", "He wants to learn German this summer. → Diesen Sommer will er Deutsch lernen.")
-    yield button("A wrong translation", "I ate an apple → Das Haus ist rot.")
-    yield button("French", "I ate an apple → J'ai mangé une pomme.")
+    yield claims.button("Another tense", "I ate an apple → Ich aß einen Apfel.")
+    yield claims.button(
+        "Another order", "He wants to learn German this summer. → Diesen Sommer will er Deutsch lernen."
+    )
+    yield claims.button("A wrong translation", "I ate an apple → Das Haus ist rot.")
+    yield claims.button("French", "I ate an apple → J'ai mangé une pomme.")
     typed = page.state.get("german", "")
-    yield text_box("Your own German sentence", typed, "Leave it empty for the model's translation")
+    yield claims.text_box("Your own German sentence", typed, "Leave it empty for the model's translation")
     yield from read(page, page.oracle, "The model's translation")
     if not typed:
         yield from prose("type a german sentence")
@@ -289,10 +253,10 @@ def likely(oracle: Forward) -> Array:
 
 def read(page: Page, oracle: Forward, title: str) -> Statements:
     rows, columns = rows_and_columns(page, oracle)
-    yield matrix(
-        looked_at(page, oracle)[:READABLE, :READABLE],
-        [row.text for row in rows[:READABLE]],
-        [column.text for column in columns[:READABLE]],
+    yield common.cut_matrix(
+        looked_at(page, oracle),
+        rows,
+        columns,
         title=title,
         how_to_read=f"{in_full(page)}; 0 to 1 on both sides.",
         describe=KINDS["cross"].describe,
@@ -301,9 +265,8 @@ def read(page: Page, oracle: Forward, title: str) -> Statements:
     yield from prose("how likely the model")
     labels = pieces(oracle.labels)
     texts = [piece.text for piece in labels[:READABLE]]
-    yield bars(texts, likely(oracle)[:READABLE], f"Probability of each piece: {title}")
-    if len(labels) > READABLE:
-        yield from prose("shown the first of", READABLE, len(labels))
+    yield claims.bars(texts, likely(oracle)[:READABLE], f"Probability of each piece: {title}")
+    yield from common.cut_to((len(labels), "pieces"))
 
 
 def verdict(page: Page, oracle: Forward) -> Statements:
@@ -321,7 +284,7 @@ def verdict(page: Page, oracle: Forward) -> Statements:
         "all pieces of your", n, magnitude(given.prod()), magnitude(mean), sum(best == oracle.labels), says
     )
     lines = zip(pieces(oracle.labels), given, best, all_of_them.max(1), strict=True)
-    yield table(
+    yield claims.table(
         ("your piece", "its probability", "the likeliest piece", "its probability"),
         *[(one.text, number(p), pieces([id])[0].text, number(q)) for one, p, id, q in lines][:READABLE],
     )
@@ -336,7 +299,7 @@ def hide(page: Page) -> Statements:
     english, n = source_words(page), len(page.labels)
     at = page.count("hide", len(english), min(2, len(english))) - 1
     options = [f"{i} {visible(word.text)}" for i, word in enumerate(english, 1)]
-    yield select("Word to hide", options, options[at])
+    yield claims.select("Word to hide", options, options[at])
     name, written = inline(english[at].text), text_of(page.translated(blocked=english[at].pieces).labels)
     yield from prose(
         "translation before written without",
@@ -347,7 +310,7 @@ def hide(page: Page) -> Statements:
     before = page.probabilities
     falls = np.stack([before - likely(page.under(blocked=word.pieces)) for word in english], 1)
     after = before - falls[:, at]
-    yield matrix(
+    yield claims.matrix(
         np.stack([before, after])[:, :READABLE],
         ["all words seen", "word hidden"],
         [piece.text for piece in page.labels[:READABLE]],
@@ -356,17 +319,16 @@ def hide(page: Page) -> Statements:
         describe="“{column}”, {row}: {value}",
         csv_name="probabilities",
     )
-    if n > READABLE:
-        yield from prose("shown the first of pieces", READABLE, n)
+    yield from common.cut_to((n, "pieces"))
     hurt = int(falls[:, at].argmax())
-    yield markdown(
+    yield claims.markdown(
         f"Without **{name}**, **{inline(page.labels[hurt].text)}** (piece {hurt + 1}) loses most: from "
         f"{magnitude(before[hurt])} to {magnitude(after[hurt])}."
         if falls[hurt, at] >= 0.05
         else f"No piece needs **{name}**: none of the probabilities falls by 0.05 or more."
     )
     each = page.switch("hide_each")
-    yield toggle("Hide every word in turn", each)
+    yield claims.toggle("Hide every word in turn", each)
     if each:
         yield from looking_and_needing(page, english, falls)
 
@@ -379,16 +341,16 @@ def looking_and_needing(page: Page, english: Sequence[Word], falls: Array) -> St
         ("looks", "Where it looks", f"{in_full(page)}; weights from 0 to 1.", added),
         ("needs", "What it needs", loss, falls),
     ):
-        yield matrix(
-            values[:READABLE, :READABLE],
-            [piece.text for piece in page.labels[:READABLE]],
-            [word.text for word in english[:READABLE]],
+        yield common.cut_matrix(
+            values,
+            page.labels,
+            english,
             title=title,
             how_to_read=how_to_read,
             describe=f"“{{row}}” {verb} “{{column}}”: {{value}}",
             csv_name=title,
         )
-    yield from cut_to([min(READABLE, size) for size in falls.shape], falls.shape)
+    yield from common.cut_to(*zip(falls.shape, ("rows", "columns"), strict=True))
     told = [i for i, piece in enumerate(page.labels) if is_word(piece.text) and falls[i].max() >= 0.05]
     looked, needed = looks.argmax(1), [english[j] for j in falls.argmax(1)]
     other = [i for i in told if looked[i] not in needed[i].pieces]
@@ -400,7 +362,7 @@ def looking_and_needing(page: Page, english: Sequence[Word], falls: Array) -> St
             f"**{inline(page.src[looked[i]].text)}** and needs **{inline(needed[i].text)}**. Looking and needing are "
             "not the same."
         )
-    yield markdown(says)
+    yield claims.markdown(says)
     yield from prose("counted are pieces of")
 
 
@@ -418,7 +380,7 @@ def memory(page: Page) -> Statements:
             differ[letter][layer] = [np.abs(one @ w.T - used).max() for one in held]
     for letter, values in differ.items():
         name = letter.upper()
-        yield matrix(
+        yield claims.matrix(
             values,
             [f"decoder {layer}" for layer in range(1, n + 1)],
             ["embeddings", *(f"encoder {layer}" for layer in range(1, n + 1))],
@@ -445,23 +407,18 @@ def another_memory(page: Page) -> Statements:
     names = ["the embeddings", *(f"encoder layer {layer}" for layer in range(1, n))]
     name = page.choice("memory", names, names[-1])
     yield from prose("what if it were")
-    yield segmented("The decoder reads", names, name)
+    yield claims.segmented("The decoder reads", names, name)
     layer = names.index(name)
     rows, columns = rows_and_columns(page)
-    for title, oracle in (
-        (f"It reads encoder layer {n}, as it learned", page.oracle),
-        (f"It reads {name}", page.under(memory_after=layer)),
-    ):
-        yield matrix(
-            looked_at(page, oracle)[:READABLE, :READABLE],
-            [row.text for row in rows[:READABLE]],
-            [column.text for column in columns[:READABLE]],
-            title=title,
-            how_to_read=f"{in_full(page)}; 0 to 1 on both sides.",
-            describe=KINDS["cross"].describe,
-            csv_name=f"weights {title}",
-        )
-    yield from cut_to([min(READABLE, len(side)) for side in (rows, columns)], (len(rows), len(columns)))
+    yield from common.before_after(
+        [looked_at(page, oracle) for oracle in (page.oracle, page.under(memory_after=layer))],
+        (f"It reads encoder layer {n}, as it learned", f"It reads {name}"),
+        rows,
+        columns,
+        how_to_read=f"{in_full(page)}; 0 to 1 on both sides.",
+        describe=KINDS["cross"].describe,
+        csv_name="weights",
+    )
     longest = min(2 * len(page.labels) + 10, MAX_PIECES)
     ids = page.translated(memory_after=layer).labels[:longest]
     yield from prose(
@@ -479,7 +436,7 @@ def another_memory(page: Page) -> Statements:
 def predict(page: Page) -> Statements:
     chosen, row = chosen_head(page), len(page.labels) // 2
     weights = page.oracle[f"{chosen.path}.weights"][chosen.head, row]
-    yield which_piece(
+    yield common.which_piece(
         prose.line("the model writes piece", inline(page.labels[row].text), row + 1, chosen.layer + 1, chosen.head + 1),
         weights,
         page.src,
@@ -490,7 +447,7 @@ def predict(page: Page) -> Statements:
     word = english[lengths.index(max(lengths))]
     before, after = page.probabilities, likely(page.under(blocked=word.pieces))
     most = int((before - after).argmax())
-    yield which_piece(
+    yield common.which_piece(
         prose.line("hide from the whole", inline(word.text)),
         before - after,
         page.labels,
@@ -501,7 +458,4 @@ def predict(page: Page) -> Statements:
     yield prose.question("about transformers which of", [1, 3])
 
 
-def code(page: Page) -> Statements:
-    yield from code_part(
-        ("model/parts/layers.py", "DecoderLayer.forward"), ("model/parts/attention.py", "MultiHeadAttention.forward")
-    )
+code = code_of("model/parts/layers.py: DecoderLayer.forward", "model/parts/attention.py: MultiHeadAttention.forward")

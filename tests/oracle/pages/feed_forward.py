@@ -3,34 +3,14 @@
 import functools
 import json
 import re
+from typing import Any
 
 import numpy as np
 
+from tests.oracle import claims, common
 from tests.oracle.approved import Prose
-from tests.oracle.claims import (
-    Question,
-    bars,
-    magnitude,
-    matrix,
-    number,
-    question,
-    rounding,
-    segmented,
-    select,
-    strips,
-    table,
-    visible,
-)
-from tests.oracle.common import (
-    Shown,
-    Statements,
-    check_cell,
-    code_part,
-    numbers_of_figure,
-    pieces_before_after,
-    shown_tensor,
-    tensor_matrix,
-)  # fmt: skip
+from tests.oracle.claims import magnitude, number, rounding, visible
+from tests.oracle.common import Shown, Statements, code_of
 from tests.oracle.decode import Writer, greedy, translated
 from tests.oracle.forward import EOS, FOLDER, Array, Forward, config, softmax, weights
 from tests.oracle.page import READABLE, Page
@@ -53,6 +33,8 @@ STATES = (
     {"sentence": LONG, "ff_step": STEPS[3], "ff_trial": TRIALS[1]},
     {"stack": "Decoder", "layer": "3", "ff_trial": TRIALS[2]},
     {"sentence": LONG, "layer": "2", "unit": "encoder.0.5"},
+    {"sentence": "Go", "unit": "encoder.2.623"},
+    {"unit": "encoder.2.1024", "leave_out": "", "ff_trial": "²"},
 )
 SHOWN = 16  # units or dimensions
 
@@ -88,9 +70,15 @@ def idea(page: Page) -> Statements:
     )
 
 
-def shown_units(page: Page) -> list[int]:
+def stack_and_layer(page: Page) -> Statements:
+    stack, layer = place(page)
+    yield claims.segmented("Stack", ("Encoder", "Decoder"), stack.capitalize())
+    yield claims.segmented("Layer", range(1, config()["n_layers"] + 1), layer + 1)
+
+
+def shown_units(page: Page, oracle: Any) -> list[int]:
     """Of each piece the units that fire most: about sixteen in all, none twice."""
-    hidden = page.oracle[f"{path(page)}.hidden"][:READABLE]
+    hidden = oracle[f"{path(page)}.hidden"][:READABLE]
     units: list[int] = []
     for row in hidden:
         best = np.argsort(-row, kind="stable")[: max(1, SHOWN // len(hidden))]
@@ -111,10 +99,10 @@ def shown(page: Page) -> Shown:
             STEPS, (comes_in, *(f"{path(page)}.{what}" for what in ("pre_activation", "hidden", "output"))), strict=True
         )
     )[step(page)]
-    return shown_tensor(
+    return common.shown_tensor(
         page,
         name,
-        only_columns=shown_units(page) if by_unit else None,
+        only_columns=shown_units(page, page.oracle) if by_unit else None,
         describe=f"“{{row}}”, {'unit' if by_unit else 'dimension'} {{column}}: {{value}}",
     )
 
@@ -122,19 +110,15 @@ def shown(page: Page) -> Shown:
 def see(page: Page) -> Statements:
     (stack, layer), hidden = place(page), page.oracle[f"{path(page)}.hidden"]
     (t, d_ff), d_model = hidden.shape, config()["d_model"]
-    yield segmented("Stack", ("Encoder", "Decoder"), stack.capitalize())
-    yield segmented("Layer", range(1, config()["n_layers"] + 1), layer + 1)
-    yield segmented("Step", STEPS, step(page))
+    yield from stack_and_layer(page)
+    yield claims.segmented("Step", STEPS, step(page))
     title, how_to_read = {
         STEPS[0]: ("What comes in", f"The rows that the Add & Norm before it returns, {d_model} dimensions."),
         STEPS[1]: ("Before the ReLU", "For each piece the units that it drives most; a column is one unit."),
         STEPS[2]: ("After the ReLU", "The same units: what was negative is 0 now. Those units rest."),
-        STEPS[3]: (
-            "What goes out",
-            f"{d_model} dimensions again; Add & Norm adds these rows to those that came in.",
-        ),
+        STEPS[3]: ("What goes out", f"{d_model} dimensions again; Add & Norm adds these rows to those that came in."),
     }[step(page)]
-    yield from tensor_matrix(shown(page), title=f"{title} ({stack}, layer {layer + 1})", how_to_read=how_to_read)
+    yield from common.tensor_matrix(shown(page), title=f"{title} ({stack}, layer {layer + 1})", how_to_read=how_to_read)
     yield from prose("shapes in w hidden", t, d_model, d_ff)
     if step(page) in STEPS[1:3]:
         yield from units_that_fire(page, shown(page).cell[0])
@@ -155,21 +139,16 @@ def units_that_fire(page: Page, chosen: int) -> Statements:
         f" The strongest: {strongest}." * bool(strongest),
     )
     texts = [piece.text for piece in pieces(page)[:READABLE]]
-    yield strips(texts, hidden[:READABLE], f"For each piece, how many of the {d_ff} hidden units fire")
+    yield claims.strips(texts, hidden[:READABLE], f"For each piece, how many of the {d_ff} hidden units fire")
     yield from prose("from left to right", f"{d_ff:,}")
-    yield from numbers_of_figure(
+    yield from common.numbers_of_figure(
         ("piece", "units that fire", "units that rest", "strongest unit", "its value"),
         *(
             (text, str(n), f"{number(100 - 100 * n / d_ff, 1)}%", str(row.argmax() + 1), number(row.max()))
             for text, n, row in zip(texts, fires, hidden, strict=False)
         ),
     )
-    if t > READABLE:
-        yield from prose("shown the first of", READABLE, t)
-
-
-def check(page: Page) -> Statements:
-    yield from check_cell(shown(page))
+    yield from common.cut_to((t, "pieces"))
 
 
 # --- one unit --------------------------------------------------------------------------------------------------------
@@ -202,9 +181,9 @@ def strongest(texts: list[str], values: Array) -> list[tuple[str, float]]:
 
 def offered_units(page: Page) -> tuple[list[int], int]:
     """The hidden units to choose from, and the one chosen."""
-    units, (stack, layer) = shown_units(page), place(page)
-    asked = re.fullmatch(rf"{stack}\.{layer}\.(\d+)", page.state.get("unit", ""))
-    if not asked:
+    units, (stack, layer) = shown_units(page, page.oracle), place(page)
+    asked = re.fullmatch(rf"{stack}\.{layer}\.([0-9]+)", page.state.get("unit", ""))
+    if not asked or int(asked[1]) >= config()["d_ff"]:
         # The one that several different pieces of the everyday sentences drive hard.
         texts, hidden = everywhere(path(page))
         fourth = {u: [0.0, *(value for _, value in strongest(texts, hidden[:, u])[3:4])][-1] for u in units}
@@ -214,8 +193,7 @@ def offered_units(page: Page) -> tuple[list[int], int]:
 
 
 def do(page: Page) -> Statements:
-    trial = page.choice("ff_trial", TRIALS, TRIALS["leave_out" in page.state])
-    yield segmented("Try", TRIALS, trial)
+    trial = yield from common.choose(page, "Try", "ff_trial", TRIALS, TRIALS["leave_out" in page.state])
     if trial == TRIALS[2]:
         yield from alone(page)
         return
@@ -227,7 +205,7 @@ def do(page: Page) -> Statements:
         what = f"strongest for {visible(pieces(page)[best].text)}" if fires else "rests in this sentence"
         return f"unit {unit + 1}: {what}"
 
-    yield select(f"Hidden unit of {phrase(page)}", [option(u) for u in units], option(unit))
+    yield claims.select(f"Hidden unit of {phrase(page)}", [option(u) for u in units], option(unit))
     if trial == TRIALS[1]:
         yield from leave_out(page, unit)
         return
@@ -240,11 +218,8 @@ def do(page: Page) -> Statements:
     for title, names, values in sides:
         fires, best = (values > 0).sum(), strongest(names, values)
         yield from prose("it fires for of", title, fires, len(values), ", most for" if fires else ".")
-        yield bars(
-            [name for name, _ in best],
-            [value for _, value in best],
-            f"{title}: how much unit {unit + 1} fires",
-            limit,
+        yield claims.bars(
+            [name for name, _ in best], [value for _, value in best], f"{title}: how much unit {unit + 1} fires", limit
         )
     yield from prose("the same everyday sentences", ", in the model's own translation" * (place(page)[0] == "decoder"))
 
@@ -259,8 +234,7 @@ def left_out(page: Page, way: str, unit: int = 0) -> dict[str, tuple]:
 
 
 def leave_out(page: Page, unit: int) -> Statements:
-    way = page.choice("leave_out", WAYS, WAYS[0])
-    yield segmented("Leave out", WAYS, way)
+    way = yield from common.choose(page, "Leave out", "leave_out", WAYS)
     after, last = page.under(**left_out(page, way, unit)), writes(*place(page))
     rows = page.oracle[last], after[last]
     change = np.abs(rows[1] - rows[0]).max(0)
@@ -270,21 +244,16 @@ def leave_out(page: Page, unit: int) -> Statements:
         WAYS[1]: "negative units pass too",
         WAYS[2]: "the network writes 0",
     }[way]
-    seen = [one[:READABLE, dimensions] for one in rows]
-    for title, values in zip(("As it is", f"After: {says}"), seen, strict=True):
-        yield matrix(
-            values,
-            [piece.text for piece in pieces(page)[:READABLE]],
-            [str(d + 1) for d in dimensions],
-            title=title,
-            how_to_read=f"What {phrase(page)} passes on: the {SHOWN} dimensions that change most.",
-            describe="“{row}”, dimension {column}: {value}",
-            scale="signed",
-            limit=max(np.abs(one).max() for one in seen),
-            csv_name=f"output of {phrase(page)} {title}",
-        )
-    if len(rows[0]) > READABLE:
-        yield from prose("shown the first of rows", READABLE, len(rows[0]))
+    yield from common.before_after(
+        [one[:, dimensions] for one in rows],
+        ("As it is", f"After: {says}"),
+        pieces(page),
+        [str(d + 1) for d in dimensions],
+        how_to_read=f"What {phrase(page)} passes on: the {SHOWN} dimensions that change most.",
+        describe="“{row}”, dimension {column}: {value}",
+        scale="signed",
+        csv_name=f"output of {phrase(page)}",
+    )
     yield from consequences(page, after, left_out(page, way, unit))
     if way == WAYS[0]:
         yield from prose("one unit of many")
@@ -305,7 +274,7 @@ def consequences(page: Page, after: Forward, change: dict[str, tuple]) -> Statem
     labels = page.oracle.labels
     one, two = page.probabilities, written(after, labels)
     yield from prose("the probability of each")
-    yield from pieces_before_after(page, one, two, ("as it is", "after"))
+    yield from common.pieces_before_after(page, one, two, ("as it is", "after"))
     most = len(labels) + 5
     anew = greedy(Writer(page.sentence, **change), most=most)
     yield from prose(
@@ -333,7 +302,7 @@ def moved_alone(page: Page) -> float:
 
 def alone(page: Page) -> Statements:
     yield from prose("take every row out")
-    yield table(
+    yield claims.table(
         ("each row alone, against the same row in its sentence", "largest difference of a number"),
         ("feed-forward network", rounding()),
         ("self-attention", magnitude(moved_alone(page))),
@@ -350,7 +319,7 @@ def predict(page: Page) -> Statements:
     yield what_hurts_more(page)
 
 
-def how_many_fire(page: Page) -> Question:
+def how_many_fire(page: Page) -> claims.Question:
     row, d_ff = min(1, len(pieces(page)) - 1), config()["d_ff"]
     n = (page.oracle[f"{path(page)}.hidden"][row] > 0).sum()
     right = 0 if n < d_ff / 10 else 1 if n <= d_ff / 2 else 2
@@ -359,16 +328,16 @@ def how_many_fire(page: Page) -> Question:
         f"That would be at least {d_ff / 10:,.0f} units.",
         f"That would be more than {d_ff / 2:,.0f} units.",
     )
-    return question(
+    return claims.question(
         prose.line("of the hidden units", f"{d_ff:,}", phrase(page), inline(pieces(page)[row].text), row + 1),
         ("fewer than one in ten", "between one in ten and a half", "more than half"),
         right,
         f"It is {n} of {d_ff:,}, so {number(100 - 100 * n / d_ff, 1)}% rest.",
-        {option: text for option, text in enumerate(wrong) if option != right},
+        wrong,
     )
 
 
-def what_hurts_more(page: Page) -> Question:
+def what_hurts_more(page: Page) -> claims.Question:
     labels = page.oracle.labels
     linear, off = (written(page.under(**left_out(page, way)), labels).mean() for way in WAYS[1:])
     right = 2 if abs(off - linear) < 0.02 else 0 if linear < off else 1
@@ -377,16 +346,13 @@ def what_hurts_more(page: Page) -> Question:
         "Without the network the translation stays likelier than without the ReLU.",
         f"The two mean probabilities differ by {number(abs(off - linear), 2)}.",
     )
-    return question(
+    return claims.question(
         prose.line("what makes your translation", phrase(page), number(0.02, 2)),
         ("the ReLU alone", "the whole network", "both about the same"),
         right,
         prose.line("the mean probability of", number(page.probabilities.mean()), number(linear), number(off)),
-        {option: text for option, text in enumerate(wrong) if option != right},
+        wrong,
     )
 
 
-def code(page: Page) -> Statements:
-    yield from code_part(
-        ("model/parts/feed_forward.py", "FeedForward"), ("experiments/blocks/position_wise.py", "each_row_alone")
-    )
+code = code_of("model/parts/feed_forward.py: FeedForward", "experiments/blocks/position_wise.py: each_row_alone")

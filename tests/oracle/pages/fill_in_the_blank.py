@@ -5,11 +5,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tests.oracle import bert, claims, stage_family
+from tests.oracle import bert, claims, common, stage_family
 from tests.oracle.approved import Prose
 from tests.oracle.bert import BERT, Ids, config, entry, metrics, n_parameters
 from tests.oracle.claims import chance, magnitude
-from tests.oracle.common import Statements, check_cell, code_part, numbers_of_figure, shown_tensor, tensor_matrix
+from tests.oracle.common import Statements, check_cell, code_of, numbers_of_figure, shown_tensor, tensor_matrix
 from tests.oracle.forward import Array
 from tests.oracle.page import READABLE, Page
 from tests.oracle.statement import Statement
@@ -191,8 +191,7 @@ def check(page: Page) -> Statements:
 
 
 def do(page: Page) -> Statements:
-    trial = page.choice("blank_trial", TRIALS, TRIALS[0])
-    yield claims.segmented("Try", TRIALS, trial)
+    trial = yield from common.choose(page, "Try", "blank_trial", TRIALS)
     yield from {TRIALS[0]: corruption, TRIALS[1]: telling, TRIALS[2]: shares}[trial](page)
 
 
@@ -294,11 +293,8 @@ def predict(page: Page) -> Statements:
     yield prose.question("training draws of pieces", 1)
 
 
-def code(page: Page) -> Statements:
-    yield from code_part(
-        ("model/families/encoder_only.py", "MaskedTokenHead"),
-        ("model/families/encoder_only.py", "EncoderOnly"),
-        ("training/loop/text_rows.py", "masked"),
-        ("experiments/family/fill_in.py", "left_alone"),
-        ("experiments/family/fill_in.py", "without_each"),
-    )
+code = code_of(
+    "model/families/encoder_only.py: MaskedTokenHead, EncoderOnly",
+    "training/loop/text_rows.py: masked",
+    "experiments/family/fill_in.py: left_alone, without_each",
+)

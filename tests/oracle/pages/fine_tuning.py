@@ -7,9 +7,9 @@ from typing import Any
 
 from safetensors import safe_open
 
-from tests.oracle import bert, claims, stage_family, task_heads
+from tests.oracle import bert, claims, common, stage_family, task_heads
 from tests.oracle.approved import Prose
-from tests.oracle.common import Statements, code_part
+from tests.oracle.common import Statements, code_of
 from tests.oracle.foreign import SHIPPED
 from tests.oracle.forward import tidied
 from tests.oracle.language_models import text_of
@@ -112,8 +112,7 @@ def see(page: Page) -> Statements:
         yield claims.button("Train")
         yield note()
     yield from prose("another model the head")
-    model = page.choice("pretrained", list(MODELS), "GPT")
-    yield claims.segmented("Pre-trained model", list(MODELS), model)
+    model = yield from common.choose(page, "Pre-trained model", "pretrained", list(MODELS), "GPT")
     if model == "GPT":
         yield claims.toggle("Go on guessing pieces, λ = 0.5", page.switch("auxiliary"))
     yield claims.segmented("What learns", LEARNS, page.choice("learns", LEARNS, LEARNS[0]))
@@ -123,8 +122,7 @@ def see(page: Page) -> Statements:
 
 
 def do(page: Page) -> Statements:
-    trial = page.choice("trial", TRIALS, TRIALS[0])
-    yield claims.segmented("Try", TRIALS, trial)
+    trial = yield from common.choose(page, "Try", "trial", TRIALS)
     if trial == TRIALS[0]:
         yield from prose("your own sentence through")
         return
@@ -287,15 +285,11 @@ def predict(page: Page) -> Statements:
     )
 
 
-def code(page: Page) -> Statements:
-    yield from code_part(
-        ("training/loop/finetune_loop.py", "fine_tune"),
-        ("training/loop/finetune_loop.py", "loss_of"),
-        ("model/adapting/fine_tuned.py", "new_head"),
-        ("model/adapting/fine_tuned.py", "FineTunedWriter"),
-        ("model/adapting/fine_tuned.py", "FineTunedReader"),
-        ("training/live/labelling.py", "Labelling"),
-        ("training/loop/finetune_loop.py", "moved"),
-        ("model/parts/task_heads.py", "load_task"),
-        ("experiments/family/four_tasks.py", "answer"),
-    )
+code = code_of(
+    "training/loop/finetune_loop.py: fine_tune, loss_of",
+    "model/adapting/fine_tuned.py: new_head, FineTunedWriter, FineTunedReader",
+    "training/live/labelling.py: Labelling",
+    "training/loop/finetune_loop.py: moved",
+    "model/parts/task_heads.py: load_task",
+    "experiments/family/four_tasks.py: answer",
+)

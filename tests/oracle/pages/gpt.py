@@ -8,10 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from tests.oracle import claims, stage_family
+from tests.oracle import claims, common, stage_family
 from tests.oracle.approved import Prose
 from tests.oracle.claims import Series, chance, number
-from tests.oracle.common import Shown, Statements, check_cell, code_part, numbers_of_figure, shown_tensor, tensor_matrix
+from tests.oracle.common import (
+    Shown,
+    Statements,
+    check_cell,
+    code_of,
+    cut_to,
+    numbers_of_figure,
+    shown_tensor,
+    tensor_matrix,
+)
 from tests.oracle.decode import Ids, filter_logits
 from tests.oracle.draws import sampled
 from tests.oracle.forward import EOS, PAD, SOS, Array
@@ -106,8 +115,7 @@ def see(page: Page) -> Statements:
         alt=f"A bar for each of {len(names)} pieces of your text: its loss.",
         axis="loss of each piece, in nats",
     )
-    if n > READABLE:
-        yield from prose("shown the first of", READABLE, n)
+    yield from cut_to((n, "pieces"))
     at = int(costs.argmax())
     yield from prose(
         "every piece has a",
@@ -175,8 +183,7 @@ def check(page: Page) -> Statements:
 
 
 def do(page: Page) -> Statements:
-    trial = page.choice("gpt_trial", TRIALS, WRITE)
-    yield claims.segmented("Try", TRIALS, trial)
+    trial = yield from common.choose(page, "Try", "gpt_trial", TRIALS, WRITE)
     yield from {WRITE: write_on, BESIDE: beside, SIZES: sizes}[trial](page)
 
 
@@ -356,8 +363,7 @@ def narrowing(page: Page, before: Ids, taken: int, at: tuple[int, bool]) -> Stat
         chance(kept[taken]),
     )
     yield from numbers_of_figure(
-        ("piece", *sides),
-        *((name, chance(plain[id]), chance(kept[id])) for id, name in zip(few, names, strict=True)),
+        ("piece", *sides), *((name, chance(plain[id]), chance(kept[id])) for id, name in zip(few, names, strict=True))
     )
 
 
@@ -440,10 +446,7 @@ def sizes(page: Page) -> Statements:
                 f"[{paper['paper']}, {rows[name]['where']}]({paper['url']})",
             )
         )
-    yield claims.table(
-        ("decoder alone", "first published", "parameters", "times the one here", "source"),
-        *lines,
-    )
+    yield claims.table(("decoder alone", "first published", "parameters", "times the one here", "source"), *lines)
     yield from prose("of deepseek-v s parameters")
 
 
@@ -482,10 +485,9 @@ def predict(page: Page) -> Statements:
     )
 
 
-def code(page: Page) -> Statements:
-    yield from code_part(
-        ("model/families/decoder_only.py", "DecoderOnly"),
-        ("experiments/family/language_models.py", "read_text"),
-        ("training/loop/loss.py", "batch_loss"),
-        ("model/decoding/strategies.py", "filter_logits"),
-    )
+code = code_of(
+    "model/families/decoder_only.py: DecoderOnly",
+    "experiments/family/language_models.py: read_text",
+    "training/loop/loss.py: batch_loss",
+    "model/decoding/strategies.py: filter_logits",
+)

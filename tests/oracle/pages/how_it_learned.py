@@ -7,33 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from tests.oracle import claims
+from tests.oracle import claims, common
 from tests.oracle.approved import Prose
 from tests.oracle.claims import chance, number
-from tests.oracle.common import (
-    KINDS,
-    Shown,
-    Statements,
-    chart_and_numbers,
-    check_cell,
-    code_part,
-    numbers_of_figure,
-    shown_tensor,
-    tensor_matrix,
-)
+from tests.oracle.common import KINDS, Shown, Statements, code_of
 from tests.oracle.forward import EOS, SOS, config
 from tests.oracle.page import READABLE, Page
 from tests.oracle.siblings import MODELS, config_of
-from tests.oracle.snapshots import (
-    EPSILON,
-    NAME,
-    forced,
-    measured,
-    shares_on,
-    steps,
-    weights_at,
-    written_at,
-)
+from tests.oracle.snapshots import EPSILON, NAME, forced, measured, shares_on, steps, weights_at, written_at
 from tests.oracle.statement import Statement
 from tests.oracle.words import Piece, entry, inline, pieces, text_of
 
@@ -102,8 +83,7 @@ def see(page: Page) -> Statements:
     cut = "" if own[-1] == EOS else f" (cut after {len(own)} pieces)"
     text = inline(text_of(list(own)) or "(nothing)")
     yield from prose("after of steps", f"{step:,}", last_step(), text, cut)
-    look = page.choice("look", LOOKS, LOOKS[0])
-    yield claims.segmented("Look at", LOOKS, look)
+    look = yield from common.choose(page, "Look at", "look", LOOKS)
     yield from (where_it_looks, probabilities, neighbours)[LOOKS.index(look)](page, step)
 
 
@@ -116,34 +96,25 @@ def rows_of(page: Page) -> tuple[Piece, ...]:
 
 
 def cut_note(n: int) -> Statements:
-    if n > READABLE:
-        yield from prose("shown the first of", READABLE, n)
+    yield from common.cut_to((n, "pieces"))
 
 
 def where_it_looks(page: Page, step: int) -> Statements:
     last = measured()["snapshots"][-1]["aligned"]
     best = max(heads(), key=last.__getitem__)
     head = page.choice("snapshot_head", heads(), best)
-    yield claims.segmented(
-        "Head",
-        heads(),
-        head,
-        prose.line("the layer a dot", best),
-    )
+    yield claims.segmented("Head", heads(), head, prose.line("the layer a dot", best))
     values = forced(page, step)[f"decoder.layers.{int(head[0]) - 1}.cross_attn.weights"][int(head[2]) - 1]
-    yield claims.matrix(
-        values[:READABLE, :READABLE],
-        [piece.text for piece in rows_of(page)[:READABLE]],
-        [piece.text for piece in page.src[:READABLE]],
+    yield common.cut_matrix(
+        values,
+        rows_of(page),
+        page.src,
         title=f"Where head {head} looks at step {step:,}",
         how_to_read="A row is a piece about to be written; its weights over your sentence add up to 1.",
         describe=KINDS["cross"].describe,
         csv_name=f"head {head} at step {step}",
     )
-    if max(values.shape) > READABLE:
-        sides = zip(values.shape, ("rows", "columns"), strict=True)
-        parts = [f"the first {READABLE} of {size} {side}" for size, side in sides if size > READABLE]
-        yield from prose("shown", " and ".join(parts))
+    yield from common.cut_to(*zip(values.shape, ("rows", "columns"), strict=True))
     yield from prose("the rows are what")
 
 
@@ -186,7 +157,7 @@ def neighbours(page: Page, step: int) -> Statements:
 
 def shown(page: Page) -> Shown:
     inside = page.choice("learned_inside", INSIDE, INSIDE[0])
-    return shown_tensor(
+    return common.shown_tensor(
         page,
         "losses" if inside == INSIDE[0] else "smoothed_losses",
         rows=[piece.text for piece in rows_of(page)],
@@ -199,25 +170,23 @@ def shown(page: Page) -> Shown:
 
 
 def check(page: Page) -> Statements:
-    inside = page.choice("learned_inside", INSIDE, INSIDE[0])
-    yield claims.segmented("What to work out", INSIDE, inside)
+    inside = yield from common.choose(page, "What to work out", "learned_inside", INSIDE)
     if is_too_long(page):
         yield too_long(page)
         return
-    yield from tensor_matrix(
+    yield from common.tensor_matrix(
         shown(page),
         title=f"{inside} at step {step_of(page):,}",
         how_to_read="A row for each piece of the last translation; in nats.",
     )
-    yield from check_cell(shown(page))
+    yield from common.check_cell(shown(page))
 
 
 # --- Do --------------------------------------------------------------------------------------------------------------
 
 
 def do(page: Page) -> Statements:
-    trial = page.choice("learned_trial", TRIALS, TRIALS[0])
-    yield claims.segmented("Try", TRIALS, trial)
+    trial = yield from common.choose(page, "Try", "learned_trial", TRIALS)
     yield from (heads_formed, learned_first, smoothing, forcing, dropping, schedule)[TRIALS.index(trial)](page)
 
 
@@ -235,34 +204,22 @@ def lines_plot(
     level: float | None = None,
 ) -> Statement:
     """The snapshots at even distances; 0.3 of a distance is left at either end."""
-    at, last = steps().index(step_of(page)), len(steps()) - 1
-    title, top = y
-
-    def along(place: float) -> float:
-        return (place + 0.3) / (last + 0.6)
-
-    dashes = {"stroke-dasharray": "2 3"}
-    drawn = [claims.path([(along(at), 0), (along(at), 1)], GREY, 1, **dashes)]
-    if level is not None:
-        drawn.append(claims.path([(0, level / top), (1, level / top)], GREY, 1, **dashes))
-    for name, values in lines.items():
-        points = [(along(n), value / top) for n, value in enumerate(values)]
-        faint = {} if name in colours else {"opacity": "0.5"}
-        colour = colours.get(name, GREY)
-        drawn.append(claims.path(points, colour, 2, **faint))
-        dots = claims.path(points, colour, 6, "Mh0" * len(points), **{"stroke-linecap": "round"}, **faint)
-        drawn.append(dots)
+    last = len(steps()) - 1
     return claims.curves(
-        [(name, colours.get(name, GREY), "" if name in colours else "pale") for name in lines],
-        drawn,
+        [
+            claims.Line(
+                name, range(last + 1), values, colours.get(name, claims.GREY), dotted=True, pale=name not in colours
+            )
+            for name, values in lines.items()
+        ],
+        claims.Axis("step of the snapshot", -0.3, last + 0.3, [(n, f"{step:,}") for n, step in enumerate(steps())]),
+        claims.Axis(y[0], 0, y[1]),
         alt=alt,
-        axes=(title, "step of the snapshot"),
-        beside=[(value / top, text) for value, text in claims.ticks(0, top)],
-        below=[(along(n), f"{step:,}") for n, step in enumerate(steps())],
+        upright=steps().index(step_of(page)),
+        across=level,
     )
 
 
-GREY = "#808a96"
 COLOURS = ("#0072B2", "#E69F00", "#CC79A7", "#009E73")
 
 
@@ -270,8 +227,7 @@ def heads_formed(page: Page) -> Statements:
     file = measured()
     many = f"{file['sentences']} sentences"
     yield from prose("the aligned word of")
-    on = page.choice("formed_on", [many, "your sentence"], many)
-    yield claims.segmented("Measured on", [many, "your sentence"], on)
+    on = yield from common.choose(page, "Measured on", "formed_on", [many, "your sentence"])
     if on != many and is_too_long(page):
         yield too_long(page)
         return
@@ -302,7 +258,7 @@ def heads_formed(page: Page) -> Statements:
         *((head, f"{formed[head]:,}" if head in formed else "never", number(shares[head][-1], 2)) for head in heads()),
     )
     yield from prose("each line is a", number(file["equal"], 2), many)
-    yield from numbers_of_figure(
+    yield from common.numbers_of_figure(
         ("step", *heads()),
         *((f"{step:,}", *(number(shares[head][n], 2) for head in heads())) for n, step in enumerate(steps())),
     )
@@ -431,7 +387,7 @@ def dropping(page: Page) -> Statements:
     runs = [forced(page, step, seed).chances for seed in (2 * draw, 2 * draw + 1, None)]
     names = ("dropout on", "on, once more", "off")
     texts = [piece.text for piece in rows_of(page)[:READABLE]]
-    yield from chart_and_numbers(
+    yield from common.chart_and_numbers(
         "piece",
         texts,
         [claims.Series(name, values[:READABLE]) for name, values in zip(names, runs, strict=True)],
@@ -541,7 +497,7 @@ def predict(page: Page) -> Statements:
         told[1],
         told[2],
         file["common"],
-        wrong={at: f"We measured it: {text}." for at, text in enumerate(told) if at != right},
+        wrong=[f"We measured it: {text}." for text in told],
     )
     (early,) = (one for one in snapshots if one["step"] == 100)
     right = 0 if early["different"] < 50 else 1 if early["different"] <= 150 else 2
@@ -555,11 +511,7 @@ def predict(page: Page) -> Statements:
         inline(short(early["repeated"]) or "(nothing)"),
         early["times"],
         number(early["loss_elsewhere"] - early["loss"], 2),
-        wrong={
-            at: f"So many it writes {f'at step {first[0]:,}' if first else 'at no snapshot'}."
-            for at, first in enumerate(firsts)
-            if at != right
-        },
+        wrong=[f"So many it writes {f'at step {one[0]:,}' if one else 'at no snapshot'}." for one in firsts],
     )
     size = config()["vocab_size"]
     yield prose.question(
@@ -572,12 +524,10 @@ def predict(page: Page) -> Statements:
     )
 
 
-def code(page: Page) -> Statements:
-    yield from code_part(
-        ("training/loop/loss.py", "batch_loss"),
-        ("training/loop/updates.py", "training_steps"),
-        ("training/loop/schedule.py", "learning_rate_factor"),
-        ("experiments/blocks/dropout.py", "probabilities_with_dropout"),
-        ("experiments/training/forming.py", "aligned_shares"),
-        ("experiments/training/forming.py", "first_above"),
-    )
+code = code_of(
+    "training/loop/loss.py: batch_loss",
+    "training/loop/updates.py: training_steps",
+    "training/loop/schedule.py: learning_rate_factor",
+    "experiments/blocks/dropout.py: probabilities_with_dropout",
+    "experiments/training/forming.py: aligned_shares, first_above",
+)

@@ -8,36 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from tests.oracle import claims, common
 from tests.oracle.approved import Prose
-from tests.oracle.claims import (
-    Question,
-    Series,
-    button,
-    cards,
-    chance,
-    columns,
-    factor,
-    markdown,
-    number,
-    question,
-    rounding,
-    segmented,
-    slider,
-    table,
-    tex,
-)
-from tests.oracle.common import (
-    KINDS,
-    Shown,
-    Statements,
-    check_cell,
-    code_part,
-    head,
-    head_controls,
-    numbers_of_figure,
-    shown_tensor,
-    tensor_matrix,
-)
+from tests.oracle.claims import Series, chance, factor, number, rounding, tex
+from tests.oracle.common import KINDS, Shown, Statements, code_of
 from tests.oracle.decode import LONGEST, Ids, Writer, beam, filter_logits, greedy, penalised
 from tests.oracle.draws import sampled
 from tests.oracle.forward import EOS, PAD, SOS, Array, Forward, config, softmax, source_ids, weights
@@ -179,17 +153,16 @@ def see(page: Page) -> Statements:
     writing = written(page)
     step = step_of(page, writing)
     yield theatre(page, writing, step)
-    if len(writing.src) > READABLE:
-        yield from prose("shown the first of", READABLE, len(writing.src))
+    yield from common.cut_to((len(writing.src), "pieces of your sentence"))
     yield from why(writing, step)
-    yield button("Back to the model's own choice", disabled=not any(writing.yours))
-    yield button("Watch this step in the machine")
-    yield markdown(how_it_went(writing))
+    yield claims.button("Back to the model's own choice", disabled=not any(writing.yours))
+    yield claims.button("Watch this step in the machine")
+    yield claims.markdown(how_it_went(writing))
     yield from prose("which attention the shades")
-    yield from head_controls(page, ("cross",), "cross")
-    yield segmented("Attention of", (AVERAGED, ONE), heads_of(page))
-    yield segmented("Numbers of this step", NUMBERS, numbers_of(page))
-    yield from tensor_matrix(shown(page), title=title(page), how_to_read=HOW_TO_READ[numbers_of(page)])
+    yield from common.head_controls(page, ("cross",), "cross")
+    yield claims.segmented("Attention of", (AVERAGED, ONE), heads_of(page))
+    yield claims.segmented("Numbers of this step", NUMBERS, numbers_of(page))
+    yield from common.tensor_matrix(shown(page), title=title(page), how_to_read=HOW_TO_READ[numbers_of(page)])
 
 
 def heads_of(page: Page) -> str:
@@ -201,7 +174,7 @@ def numbers_of(page: Page) -> str:
 
 
 def which(page: Page) -> str:
-    chosen = head(page, ("cross",), "cross")
+    chosen = common.head(page, ("cross",), "cross")
     return f"layer {chosen.layer + 1}, " + (
         "average of its heads" if heads_of(page) == AVERAGED else f"head {chosen.head + 1}"
     )
@@ -209,7 +182,7 @@ def which(page: Page) -> str:
 
 def looks(page: Page, writing: Writing, kind: str) -> Array:
     """Weights (T,S) of the chosen head, or of all heads of its layer, averaged."""
-    chosen = head(page, ("cross",), "cross")
+    chosen = common.head(page, ("cross",), "cross")
     maps = writing.oracle[f"decoder.layers.{chosen.layer}.{kind}_attn.weights"]
     return maps.mean(0) if heads_of(page) == AVERAGED else maps[chosen.head]
 
@@ -288,7 +261,7 @@ def shown(page: Page) -> Shown:
     step = step_of(page, writing)
     if what in (PROBABILITIES, LOGITS):
         ids = writing.offered(step)
-        return shown_tensor(
+        return common.shown_tensor(
             page,
             "probabilities" if what == PROBABILITIES else "logits",
             oracle=writing.oracle,
@@ -301,9 +274,9 @@ def shown(page: Page) -> Shown:
         )
     asks, answers = (writing.labels, writing.src) if what == SENTENCE else (writing.tgt, writing.tgt)
     seen = range(len(writing.src))[:READABLE] if what == SENTENCE else range(step + 1)[-READABLE:]
-    chosen = head(page, ("cross",), "cross")
+    chosen = common.head(page, ("cross",), "cross")
     path = f"decoder.layers.{chosen.layer}.{'cross' if what == SENTENCE else 'self'}_attn"
-    return shown_tensor(
+    return common.shown_tensor(
         page,
         f"{path}.average" if heads_of(page) == AVERAGED else f"{path}.weights",
         head=None if heads_of(page) == AVERAGED else chosen.head,
@@ -314,10 +287,6 @@ def shown(page: Page) -> Shown:
         rows=[asks[step].text],
         columns=[answers[j].text for j in seen],
     )
-
-
-def check(page: Page) -> Statements:
-    yield from check_cell(shown(page))
 
 
 # --- why this piece --------------------------------------------------------------------------------------------------
@@ -387,7 +356,7 @@ def why(writing: Writing, step: int) -> Statements:
         head_needed(writing, step),
     )
     if dearest(writing, step)[1].share < before:
-        yield button("Show that head")
+        yield claims.button("Show that head")
 
 
 def looked_at(writing: Writing, step: int) -> str:
@@ -449,10 +418,7 @@ def head_needed(writing: Writing, step: int) -> str:
     kind, layer, one = cost.what
     name = (
         f"layer {layer + 1}, head {one + 1} of the "
-        + {
-            "decoder": "decoder masked self-attention",
-            "cross": "encoder-decoder attention",
-        }[kind]
+        + {"decoder": "decoder masked self-attention", "cross": "encoder-decoder attention"}[kind]
     )
     goes = f"the probability goes from {chance(before)} to {chance(cost.share)}."
     if cost.share > before / 2:
@@ -464,8 +430,7 @@ def head_needed(writing: Writing, step: int) -> str:
 
 
 def do(page: Page) -> Statements:
-    trial = page.choice("method", TRIALS, ANOTHER)
-    yield segmented("Try", TRIALS, trial)
+    trial = yield from common.choose(page, "Try", "method", TRIALS, ANOTHER)
     yield from {
         ANOTHER: another_word,
         BEAM: beam_search,
@@ -476,7 +441,7 @@ def do(page: Page) -> Statements:
 
 
 def step_cards(writing: Writing, step: int, title: str, marked: str) -> Statement:
-    return cards(
+    return claims.cards(
         [
             (visible(piece.text), (number(share, 2),), piece.word if piece.word >= 0 else -1 - n, other)
             for n, (piece, share, other) in enumerate(zip(writing.labels, writing.shares, writing.yours, strict=True))
@@ -494,7 +459,7 @@ def another_word(page: Page) -> Statements:
     offered = writing.offered(step)
     yield from prose("take another piece than")
     yield step_cards(writing, step, "The translation: choose a step", "chosen by you")
-    yield cards(
+    yield claims.cards(
         [
             (visible(said(id)), (chance(float(np.exp(writing.rows[step][id]))),), n, False)
             for n, id in enumerate(offered)
@@ -507,8 +472,8 @@ def another_word(page: Page) -> Statements:
     if not any(writing.yours):
         yield from prose("so far every piece")
         return
-    yield button("Back to the model's own choice")
-    yield table(
+    yield claims.button("Back to the model's own choice")
+    yield claims.table(
         ("", "translation", "log-probability", "pieces"),
         *(
             (name, one.text or "(nothing)", number(one.total, 2), str(len(one.ids)))
@@ -522,7 +487,7 @@ def another_word(page: Page) -> Statements:
     def at(one: Writing, n: int) -> tuple[str, str]:
         return (one.labels[n].text, chance(one.shares[n])) if n < len(one.ids) else ("", "")
 
-    yield table(
+    yield claims.table(
         ("step", "the model's own", "probability", "with your choice", "probability"),
         *((str(n + 1), *at(own, n), *at(writing, n)) for n in range(first, last)),
     )
@@ -551,11 +516,7 @@ def tree(page: Page, size: int) -> tuple[list[list[tuple[Ids, float, str]]], dic
         stops = kept is search.kept[-1] and bool(search.finished)
         looked_at.append(
             [
-                (
-                    ids,
-                    total,
-                    "ended" if ids in search.finished else "kept" if ids in kept and not stops else "pruned",
-                )
+                (ids, total, "ended" if ids in search.finished else "kept" if ids in kept and not stops else "pruned")
                 for ids, total in near.items()
             ]
         )
@@ -565,8 +526,8 @@ def tree(page: Page, size: int) -> tuple[list[list[tuple[Ids, float, str]]], dic
 def beam_search(page: Page) -> Statements:
     size, alpha = int(page.state.get("beam", "3")), float(page.state.get("alpha", "1.0"))
     yield from prose("keep the likeliest few")
-    yield slider("Beginnings kept", 1.0, 6.0, size)
-    yield slider("Length penalty α", 0.0, 2.0, alpha)
+    yield claims.slider("Beginnings kept", 1.0, 6.0, size)
+    yield claims.slider("Length penalty α", 0.0, 2.0, alpha)
     layers, finished = tree(page, size)
     ranked = sorted(finished, key=lambda ids: -penalised(finished[ids], len(ids), alpha))
     best = ranked[0] if ranked else layers[-1][0][0]
@@ -607,7 +568,7 @@ def in_order(finished: dict[Ids, float], ranked: Sequence[Ids], alpha: float) ->
     if not ranked:
         yield from prose("none of the beginnings", LONGEST)
         return
-    yield table(
+    yield claims.table(
         ("place", "translation", "log P", "pieces", "divided by", "score"),
         *(
             (
@@ -644,8 +605,7 @@ def score(terms: list[float], alpha: float) -> list[Step]:
             f"{' + '.join(map(factor, written))} = {tex(total)}",
         ),
         Step(
-            f"With 5 more and divided by 6, the length {length} becomes",
-            rf"\frac{{5 + {length}}}{{6}} = {tex(base)}",
+            f"With 5 more and divided by 6, the length {length} becomes", rf"\frac{{5 + {length}}}{{6}} = {tex(base)}"
         ),
         Step(
             f"The score is the sum divided by that number to the power α = {alpha}.",
@@ -661,11 +621,11 @@ def sampling(page: Page) -> Statements:
     tau, top_k = float(page.state.get("temperature", "1.0")), int(page.state.get("top_k", "0"))
     top_p, seed = float(page.state.get("top_p", "1.0")), int(page.state.get("seed", "0"))
     yield from prose("draw each piece at")
-    yield slider("Temperature", 0.0, 2.0, tau)
-    yield slider("Top-k (0: all)", 0.0, 50.0, top_k)
-    yield slider("Top-p", 0.0, 1.0, top_p)
-    yield slider("Seed", 0.0, 9999.0, seed)
-    yield button("Draw again")
+    yield claims.slider("Temperature", 0.0, 2.0, tau)
+    yield claims.slider("Top-k (0: all)", 0.0, 50.0, top_k)
+    yield claims.slider("Top-p", 0.0, 1.0, top_p)
+    yield claims.slider("Seed", 0.0, 9999.0, seed)
+    yield claims.button("Draw again")
 
     known, begun = writer(page.sentence), prefix(page)[0]
 
@@ -683,7 +643,7 @@ def sampling(page: Page) -> Statements:
     likely, kept = np.exp(drawn.rows[step]), drawn_from(drawn.ids[:step])
     ids, id = drawn.offered(step), drawn.ids[step]
     names, sides = [said(one) for one in ids], ("the model's", "drawn from")
-    yield columns(
+    yield claims.columns(
         names,
         [Series(side, values[ids]) for side, values in zip(sides, (likely, kept), strict=True)],
         axis="probability",
@@ -705,7 +665,7 @@ def sampling(page: Page) -> Statements:
     )
     if (top_k, top_p) == (0, 1) and tau > 0:
         yield from prose("nothing is narrowed only")
-    yield from numbers_of_figure(
+    yield from common.numbers_of_figure(
         ("piece", *sides),
         *((name, chance(likely[one]), chance(kept[one])) for name, one in zip(names, ids, strict=True)),
     )
@@ -747,13 +707,13 @@ def with_and_without_cache(page: Page) -> Statements:
     yield from prose("the causal mask keeps")
     of = min(t, READABLE)
     sides = "with the cache", "without"
-    yield columns(
+    yield claims.columns(
         [piece.text for piece in writing.labels[:of]],
         [Series(side, np.array(run[:of]) / 1e6) for side, run in zip(sides, (cached, anew), strict=True)],
         axis="million multiplications",
         alt=f"Two bars for each of {of} steps: its multiplications with the cache and without.",
     )
-    yield from numbers_of_figure(
+    yield from common.numbers_of_figure(
         (
             "step",
             "writes",
@@ -768,7 +728,7 @@ def with_and_without_cache(page: Page) -> Statements:
         ),
     )
     computed = t * (t + 1) // 2
-    yield table(
+    yield claims.table(
         ("the whole translation", *sides, "ratio"),
         ("decoder positions computed", f"{t:,}", f"{computed:,}", number(computed / t, 2)),
         ("multiplications", f"{sum(cached):,}", f"{sum(anew):,}", number(sum(anew) / sum(cached), 2)),
@@ -776,7 +736,7 @@ def with_and_without_cache(page: Page) -> Statements:
     )
     assert t == 1 or cached[0] > max(cached[1:])
     yield from prose("counted from the shapes")
-    yield button("Measure the time on this machine, now")
+    yield claims.button("Measure the time on this machine, now")
     yield from prose("not measured yet for")
 
 
@@ -784,7 +744,7 @@ def all_at_once(page: Page) -> Statements:
     writing = written(page)
     step, t, s = step_of(page, writing), len(writing.ids), len(writing.src)
     yield from prose("in training the right")
-    yield table(
+    yield claims.table(
         ("", "runs of the decoder", "one after the other", "multiplications"),
         (
             "inference: one piece at a time, with the cache",
@@ -813,7 +773,7 @@ def predict(page: Page) -> Statements:
     yield first_gpt()
 
 
-def nucleus(own: Writing) -> Question:
+def nucleus(own: Writing) -> claims.Question:
     """How many pieces reach p, where the model is least sure."""
     step = int(np.argmin([row.max() for row in own.rows]))
     ids = own.offered(step)[:6]
@@ -831,7 +791,7 @@ def nucleus(own: Writing) -> Question:
     p = [*clear, *few, 0.05][0]
     right = min(needed(p), 5)
     listed = ", ".join(f"**{inline(said(id))}** {number(share, 3)}" for id, share in zip(ids, shares, strict=True))
-    return question(
+    return claims.question(
         prose.line("the next piece need", step + 1, listed, p),
         ("1", "2", "3", "4", "5"),
         right - 1,
@@ -841,7 +801,6 @@ def nucleus(own: Writing) -> Question:
             if n < right
             else f"{n} is more than it needs: the sum of the first {right} reaches {p} already."
             for n in range(1, 6)
-            if n != right
         },
     )
 
@@ -854,7 +813,7 @@ def likeliest_of_beam(text: str) -> tuple[Ids, float]:
     return ids, among[ids]
 
 
-def likelier(own: Writing, page: Page) -> Question:
+def likelier(own: Writing, page: Page) -> claims.Question:
     ids, total = likeliest_of_beam(page.sentence)
     same = ids == own.ids
     right = 2 if same else 0 if total > own.total else 1
@@ -864,7 +823,7 @@ def likelier(own: Writing, page: Page) -> Question:
     said_to = {0: wrong, 1: wrong, 2: "It finds another sentence here."}
     if same:
         said_to = {0: f"{finds} likelier.", 1: f"{finds} less likely."}
-    return question(
+    return claims.question(
         prose.line("greedy search takes the"),
         ("likelier than the greedy one", "less likely than the greedy one", "the very same"),
         right,
@@ -875,11 +834,11 @@ def likelier(own: Writing, page: Page) -> Question:
             inline(unfinished(ids)) or "(nothing)",
             number(total, 2),
         ),
-        {n: text for n, text in said_to.items() if n != right},
+        said_to,
     )
 
 
-def first_gpt() -> Question:
+def first_gpt() -> claims.Question:
     learned = sum(w.size for w in weights().values())
     assert config()["d_model"] > 117
     assert learned > 117e3
@@ -887,7 +846,7 @@ def first_gpt() -> Question:
     options = {"117": 117, "117 thousand": 117e3, "117 million": 117e6, "117 billion": 117e9}
     # Radford et al. 2018, and Brown et al. 2020, Table 2.1.
     right = min(range(4), key=lambda n: abs(math.log(list(options.values())[n] / 117e6)))
-    return question(
+    return claims.question(
         prose.line("the first gpt writes"),
         list(options),
         right,
@@ -900,12 +859,7 @@ def first_gpt() -> Question:
     )
 
 
-def code(page: Page) -> Statements:
-    yield from code_part(
-        ("model/decoding/strategies.py", "greedy_steps"),
-        ("model/decoding/strategies.py", "beam_steps"),
-        ("model/decoding/strategies.py", "filter_logits"),
-        ("model/decoding/strategies.py", "sampling_steps"),
-        ("model/decoding/strategies.py", "forced_prefix_steps"),
-        ("model/decoding/cache.py", "KeyValueCache"),
-    )
+code = code_of(
+    "model/decoding/strategies.py: greedy_steps, beam_steps, filter_logits, sampling_steps, forced_prefix_steps",
+    "model/decoding/cache.py: KeyValueCache",
+)

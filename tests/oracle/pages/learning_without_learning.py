@@ -7,7 +7,7 @@ import numpy as np
 from tests.oracle import claims
 from tests.oracle.approved import Prose
 from tests.oracle.claims import number
-from tests.oracle.common import Shown, Statements, check_cell, code_part, numbers_of_figure, tensor_matrix
+from tests.oracle.common import Shown, Statements, check_cell, code_of, numbers_of_figure, tensor_matrix
 from tests.oracle.draws import regression
 from tests.oracle.in_context import FOLDER, MOST, config, first_task, follows, guesses, last_weights, weights
 from tests.oracle.page import Page
@@ -61,32 +61,18 @@ def place(row: int) -> str:
 def error_lines(found: dict[str, np.ndarray], state: State) -> Statements:
     lines = {name: errors(found, name) for name in WAYS}
     top = 1.5 * lines["always 0"].max()
-    ends = np.array([1, MOST])
-
-    def spots(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        return np.stack([(x - 1) / (MOST - 1), np.minimum(y, 10 * top) / top], -1)
-
     said = ", ".join(f"{name} {number(of[state.n - 1], 2)}" for name, of in lines.items())
-    at = (state.n - 1) / (MOST - 1)
-    level = state.sigma**2 / top
     yield claims.curves(
-        [(name, colour, "dashed" if name == "ridge" else "") for name, colour in WAYS.items()],
         [
-            claims.path(np.array([[at, 0], [at, 1]]), "#808a96", 1, **{"stroke-dasharray": "2 3"}),
-            claims.path(np.array([[0, level], [1, level]]), "#808a96", 1, **{"stroke-dasharray": "2 3"}),
-            *(
-                claims.path(
-                    spots(np.arange(ends[0], ends[1] + 1), of), WAYS[name], 2,
-                    **({"stroke-dasharray": "8 5"} if name == "ridge" else {}),
-                )
-                for name, of in lines.items()
-            ),
+            claims.Line(name, np.arange(1, MOST + 1), np.minimum(of, 10 * top), WAYS[name], dashed=name == "ridge")
+            for name, of in lines.items()
         ],
+        claims.Axis("examples in the prompt", 1, MOST, [(one, str(one)) for one in (1, 5, 10, 20, 30, 40)]),
+        claims.Axis("mean squared error of the guess", 0, top),
         alt=f"Mean squared error by the number of examples, 1 to {MOST}. With {state.n}: {said}.",
-        axes=("mean squared error of the guess", "examples in the prompt"),
-        beside=[(value / top, text) for value, text in claims.ticks(0, top)],
-        below=[((one - 1) / (MOST - 1), str(one)) for one in (1, 5, 10, 20, 30, 40)],
-    )  # fmt: skip
+        upright=state.n,
+        across=state.sigma**2,
+    )
 
 
 def see(page: Page) -> Statements:
@@ -109,17 +95,12 @@ def see(page: Page) -> Statements:
     yield claims.table(
         (state.count, "mean squared error", "mean squared distance to ridge's guesses"),
         *(
-            (
-                name,
-                number(errors(found, name)[state.n - 1], 3),
-                number(((of - last["ridge"]) ** 2).mean(), 3),
-            )
+            (name, number(errors(found, name)[state.n - 1], 3), number(((of - last["ridge"]) ** 2).mean(), 3))
             for name, of in last.items()
         ),
     )
     yield from numbers_of_figure(
-        ("examples", *WAYS),
-        *((str(n), *(number(errors(found, name)[n - 1], 3) for name in WAYS)) for n in LISTED),
+        ("examples", *WAYS), *((str(n), *(number(errors(found, name)[n - 1], 3) for name in WAYS)) for n in LISTED)
     )
 
 
@@ -165,10 +146,7 @@ def by_hand(state: State) -> Statements:
             prose.line("the first number of", named.replace("dimensions", "examples")),
             f"{total} = {tex(pairs[:, 0] @ answers)}",
         ),
-        Step(
-            prose.line("five such numbers and"),
-            rf"\hat\beta = ({listed})",
-        ),
+        Step(prose.line("five such numbers and"), rf"\hat\beta = ({listed})"),
         Step(f"The last x times this β. {last}", f"{guessed} = {tex(asked @ beta)}"),
     )
     own = guesses(state.sigma, state.draw)["Transformer"][0, state.n - 1]
@@ -272,12 +250,11 @@ def predict(page: Page) -> Statements:
         number(after, 2),
         number(before, 2),
         options=options,
-        wrong={n: f"That would be an error {text}." for n, text in enumerate(says) if n != right},
+        wrong=[f"That would be an error {text}." for text in says],
     )
 
 
-def code(page: Page) -> Statements:
-    yield from code_part(
-        ("model/families/in_context.py", "InContext"),
-        *(("training/loop/in_context.py", name) for name in ("Regression", "least_squares", "nearest_neighbours")),
-    )
+code = code_of(
+    "model/families/in_context.py: InContext",
+    "training/loop/in_context.py: Regression, least_squares, nearest_neighbours",
+)

@@ -3,9 +3,9 @@ tests/pages/test_lora_and_bitfit.py."""
 
 import re
 
-from tests.oracle import claims
+from tests.oracle import claims, common
 from tests.oracle.approved import Prose
-from tests.oracle.common import Statements, code_part
+from tests.oracle.common import Statements, code_of
 from tests.oracle.forward import config, weights
 from tests.oracle.page import Page
 from tests.oracle.pages.train_it_yourself import note
@@ -126,8 +126,7 @@ def check(page: Page) -> Statements:
 
 
 def do(page: Page) -> Statements:
-    trial = page.choice("trial", TRIALS, TRIALS[0])
-    yield claims.segmented("Try", TRIALS, trial)
+    trial = yield from common.choose(page, "Try", "trial", TRIALS)
     if trial == TRIALS[0]:
         yield from prose("how many directions does")
     elif trial == TRIALS[1]:
@@ -147,9 +146,7 @@ def predict(page: Page) -> Statements:
     yield prose.question("after the training ba", 0, f"{total:,}", f"{total + learning(4):,}")
 
 
-def code(page: Page) -> Statements:
-    names = "LowRank", "with_low_rank", "with_merged", "with_own_biases"
-    yield from code_part(
-        *(("model/adapting/lora.py", name) for name in names),
-        *(("training/live/adapting.py", name) for name in ("Adapting", "batches")),
-    )
+code = code_of(
+    "model/adapting/lora.py: LowRank, with_low_rank, with_merged, with_own_biases",
+    "training/live/adapting.py: Adapting, batches",
+)

@@ -2,44 +2,24 @@
 
 import numpy as np
 
+from tests.oracle import claims, common
 from tests.oracle.approved import Prose
-from tests.oracle.claims import (
-    box,
-    caption,
-    flow,
-    magnitude,
-    matrix,
-    number,
-    segmented,
-    slider,
-    table,
-    triangle,
-)
-from tests.oracle.common import (
-    Head,
-    Shown,
-    Statements,
-    check_cell,
-    code_part,
-    head,
-    head_controls,
-    pieces_before_after,
-    shown_tensor,
-    tensor_matrix,
-)
-from tests.oracle.forward import Array, config, softmax
+from tests.oracle.claims import box, magnitude, number
+from tests.oracle.common import Head, Shown, Statements, code_of
+from tests.oracle.forward import config, softmax
 from tests.oracle.page import READABLE, Page
 from tests.oracle.statement import rounding
 from tests.oracle.words import inline
 
 prose = Prose("masking")
 
+ANY_ROW = "“{row}” looks at “{column}”: {value}"
 LIFT, PAD, PARALLEL = "Lift the causal mask", "Add padding", "All at once or one by one"
 LONG = "My neighbour's cat. " * 20
 STATES = (
     {},
     {"mask_stage": "1 before the mask", "layer": "1", "head": "3", "mask_trial": PAD, "pads": "7", "sentence": "Go"},
-    {"mask_stage": "3 after the softmax", "layer": "2", "cell": "4.2", "mask_trial": PARALLEL},
+    {"mask_stage": "3 after the softmax", "layer": "2", "cell": "4.2", "mask_trial": PARALLEL, "pads": "٣"},
     {"sentence": "The house that my father built is very old.", "mask_trial": PARALLEL, "head": "2"},
     {"sentence": "Tom, Mary, " * 30, "mask_trial": LIFT, "head": "4"},
     {"sentence": "My neighbour's cat. " * 6, "mask_trial": PAD, "pads": "10", "mask_stage": "3 after the softmax"},
@@ -53,20 +33,20 @@ STAGES = {
 
 
 def chosen_head(page: Page) -> Head:
-    return head(page, ("decoder",), "decoder")
+    return common.head(page, ("decoder",), "decoder")
 
 
 def drawn(page: Page) -> tuple[list[int], Statements]:
     """The rows that are drawn, and what is said if that is not all."""
     n = len(page.tgt)
     rows = list(range(n)) if n <= 7 else [0, 1, 2, 3, 4, 5, n - 1]
-    return rows, iter([caption(f"The first 6 of {n} rows, and the last.")] if n > 7 else [])
+    return rows, iter([claims.caption(f"The first 6 of {n} rows, and the last.")] if n > 7 else [])
 
 
 def idea(page: Page) -> Statements:
     yield from prose("while the decoder learns")
     rows, cut = drawn(page)
-    yield triangle(
+    yield claims.triangle(
         [piece.text for piece in page.tgt],
         [piece.text for piece in page.labels],
         rows,
@@ -80,72 +60,55 @@ def shown(page: Page) -> Shown:
     chosen, (name, _, _) = chosen_head(page), STAGES[page.choice("mask_stage", list(STAGES), "2 after the mask")]
     last = len(page.tgt) - 1
     start = min(1, last), min(2, last)
-    return shown_tensor(page, f"{chosen.path}.{name}", head=chosen.head, kind="decoder", start=start)
+    return common.shown_tensor(page, f"{chosen.path}.{name}", head=chosen.head, kind="decoder", start=start)
 
 
 def see(page: Page) -> Statements:
     chosen, stage = chosen_head(page), page.choice("mask_stage", list(STAGES), "2 after the mask")
-    yield from head_controls(page, ("decoder",), "decoder")
-    yield segmented("Step", list(STAGES), stage)
+    yield from common.head_controls(page, ("decoder",), "decoder")
+    yield claims.segmented("Step", list(STAGES), stage)
     _, title, how_to_read = STAGES[stage]
     where = f"masked decoder self-attention, layer {chosen.layer + 1}, head {chosen.head + 1}"
-    yield from tensor_matrix(shown(page), title=f"{title} ({where})", how_to_read=how_to_read)
+    yield from common.tensor_matrix(shown(page), title=f"{title} ({where})", how_to_read=how_to_read)
     t = len(page.tgt)
     hidden = sum(range(t))
     yield from prose("shapes scores and weights", t, t - 1, hidden, t * t)
 
 
-def check(page: Page) -> Statements:
-    yield from check_cell(shown(page))
-
-
 def do(page: Page) -> Statements:
-    trial = page.choice("mask_trial", [LIFT, PAD, PARALLEL], LIFT)
-    yield segmented("Try", [LIFT, PAD, PARALLEL], trial)
+    trial = yield from common.choose(page, "Try", "mask_trial", [LIFT, PAD, PARALLEL])
     yield from {LIFT: lift, PAD: pad, PARALLEL: parallel}[trial](page)
-
-
-def chances(page: Page, logits: Array) -> Array:
-    """The probability of each piece of the translation."""
-    return softmax(logits)[np.arange(len(page.labels)), page.oracle.labels]
 
 
 def lift(page: Page) -> Statements:
     yield from prose("let the decoder see")
     chosen, lifted = chosen_head(page), page.under(causal_mask_off=True)
-    before, after = chances(page, page.oracle["logits"]), chances(page, lifted["logits"])
+    before, after = page.probabilities, page.likely(lifted)
     yield from prose("the probability of each")
     n = len(page.labels)
-    yield from pieces_before_after(page, before, after, ("with the mask", "mask lifted"))
+    yield from common.pieces_before_after(page, before, after, ("with the mask", "mask lifted"))
     falls, rises = sum(after < before - 0.005), sum(after > before + 0.005)
     yield from prose("on average the probability", number(before.mean()), number(after.mean()), falls, n, rises)
-    part, reads = np.s_[:READABLE, :READABLE], [piece.text for piece in page.tgt[:READABLE]]
-    for oracle, title, hidden in (
-        (page.oracle, "With the causal mask", np.triu(np.ones((n, n), bool), 1)[part]),
-        (lifted, "Mask lifted", None),
-    ):
-        yield matrix(
-            oracle[f"{chosen.path}.weights"][chosen.head][part],
-            reads,
-            reads,
-            title=title,
-            how_to_read=f"{chosen.title}; 0 to 1 on both sides.",
-            describe="“{row}” looks at “{column}”: {value}",
-            hidden=hidden,
-            csv_name=f"weights {title}",
-        )
-    if n > READABLE:
-        yield from prose("shown the first of rows", READABLE, n)
+    yield from common.before_after(
+        [oracle[f"{chosen.path}.weights"][chosen.head] for oracle in (page.oracle, lifted)],
+        ("With the causal mask", "Mask lifted"),
+        page.tgt,
+        page.tgt,
+        how_to_read=f"{chosen.title}; 0 to 1 on both sides.",
+        describe=ANY_ROW,
+        csv_name="weights",
+        hidden=(np.triu(np.ones((n, n), bool), 1), None),
+    )
     yield from prose("this model learned with")
 
 
 def pad(page: Page) -> Statements:
     yield from prose("sentences that run together")
-    count, chosen = int(page.state.get("pads", "3")), chosen_head(page)
-    yield slider("How many <pad> behind your sentence", 1, 10, count)
+    count, chosen = page.number("pads", 1, 10, 3), chosen_head(page)
+    yield claims.slider("How many <pad> behind your sentence", 1, 10, count)
     alone, seen = page.oracle["logits"], page.under(pads=count)
     masked = page.under(pads=count, blocked=tuple(range(len(page.src), len(page.src) + count)))
-    yield table(
+    yield claims.table(
         ("the same sentence with padding", "largest difference of a logit", "rows whose first choice changes"),
         ("with the padding mask", rounding(), "0"),
         (
@@ -158,17 +121,17 @@ def pad(page: Page) -> Statements:
     at = [*range(len(words)), *range(len(page.src), len(page.src) + count)]
     path = f"encoder.layers.{chosen.layer}.self_attn"
     covered = np.tile([n >= len(words) for n in range(len(at))], (len(at), 1))
-    for oracle, title, hidden in ((masked, "With the padding mask", covered), (seen, "Without it", None)):
-        yield matrix(
-            oracle[f"{path}.weights"][chosen.head][np.ix_(at, at)],
-            [*words, *["<pad>"] * count],
-            [*words, *["<pad>"] * count],
-            title=title,
-            how_to_read=prose.line("encoder self-attention layer head", chosen.layer + 1, chosen.head + 1),
-            describe="“{row}” looks at “{column}”: {value}",
-            hidden=hidden,
-            csv_name=f"weights {title}",
-        )
+    names = [*words, *["<pad>"] * count]
+    yield from common.before_after(
+        [oracle[f"{path}.weights"][chosen.head][np.ix_(at, at)] for oracle in (masked, seen)],
+        ("With the padding mask", "Without it"),
+        names,
+        names,
+        how_to_read=prose.line("encoder self-attention layer head", chosen.layer + 1, chosen.head + 1),
+        describe=ANY_ROW,
+        csv_name="weights",
+        hidden=(covered, None),
+    )
     t, v = alone.shape
     yield from prose("a logit is the", t, f"{v:,}")
     if len(words) < len(page.src):
@@ -180,7 +143,7 @@ def parallel(page: Page) -> Statements:
     yield from time_lines(page)
     n, v = page.oracle["logits"].shape
     lifted = np.abs(page.under(causal_mask_off=True)["logits"] - page.oracle["logits"]).max(1)
-    yield table(
+    yield claims.table(
         ("", "runs of the decoder", "largest difference from one by one"),
         ("one by one", str(n), ""),
         ("all at once, with the causal mask", "1", rounding()),
@@ -188,7 +151,7 @@ def parallel(page: Page) -> Statements:
     )
     yield from prose("compared are all logits", n, f"{v:,}")
     cut = min(n, READABLE)
-    yield table(
+    yield claims.table(
         ("row", "reads", "predicts", "with the mask", "mask lifted"),
         *(
             (str(i + 1), page.tgt[i].text, page.labels[i].text, rounding(), magnitude(float(lifted[i])))
@@ -209,7 +172,7 @@ def time_lines(page: Page) -> Statements:
         for i, text in zip(rows, texts, strict=True)
     ]
     whole = box("1 run", f"all {len(page.tgt)} rows at once", "output", texts, (3.6 * len(texts), 2))
-    yield flow(
+    yield claims.flow(
         "Training predicts all pieces in one run of the decoder; writing takes one run for each.",
         ["Training:", whole],
         ["Writing:", *(one for run in runs for one in ("→", run))],
@@ -220,7 +183,7 @@ def time_lines(page: Page) -> Statements:
 def loss(page: Page) -> Statements:
     yield from prose("each row gives the")
     chance = page.probabilities
-    yield table(
+    yield claims.table(
         ("row", "right piece", "P", "−log P"),
         *(
             (str(i + 1), page.labels[i].text, number(chance[i]), number(-np.log(chance[i])))
@@ -250,10 +213,8 @@ def predict(page: Page) -> Statements:
     )
 
 
-def code(page: Page) -> Statements:
-    yield from code_part(
-        ("model/parts/masks.py", "causal_mask"),
-        ("model/parts/masks.py", "pad_mask"),
-        ("model/parts/attention.py", "scaled_dot_product_attention"),
-        ("experiments/passes.py", "one_at_a_time"),
-    )
+code = code_of(
+    "model/parts/masks.py: causal_mask, pad_mask",
+    "model/parts/attention.py: scaled_dot_product_attention",
+    "experiments/passes.py: one_at_a_time",
+)

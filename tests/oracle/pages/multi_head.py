@@ -8,37 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from tests.oracle import claims, common
 from tests.oracle.approved import Prose
-from tests.oracle.claims import (
-    bars,
-    box,
-    button,
-    caption,
-    control,
-    flow,
-    head_grid,
-    magnitude,
-    markdown,
-    matrix,
-    number,
-    question,
-    segmented,
-    table,
-)  # fmt: skip
-from tests.oracle.common import (
-    KINDS,
-    Head,
-    Shown,
-    Statements,
-    asks_and_answers,
-    check_cell,
-    code_part,
-    head,
-    head_controls,
-    pieces_before_after,
-    shown_tensor,
-    tensor_matrix,
-)
+from tests.oracle.claims import box, magnitude, number
+from tests.oracle.common import KINDS, Head, Shown, Statements, code_of
 from tests.oracle.decode import LONGEST, translated
 from tests.oracle.forward import EOS, FOLDER, SOS, Array, Forward, config, softmax, source_ids
 from tests.oracle.page import READABLE, Page
@@ -60,6 +33,8 @@ STATES = (
     {"attention": "Masked decoder", "heads_trial": RANKING, "without": "encoder.1.2", "layer": "2"},
     {"heads_stage": SIDE_BY_SIDE, "window": "33–48", "heads_trial": COST, "n_heads": "16", "sentence": LONG},
     {"sentence": "Zoë mag süße Äpfel, oder?", "off": "nonsense", "heads_stage": MIXED},
+    {"heads_trial": RANKING, "without": "cross.7.0"},
+    {"off": "cross.2.2", "sentence": "<b>$x_1$</b> ‘curly’ *stars* | 3 : 4"},
 )
 
 # What each share counts, by the head of its column.
@@ -105,7 +80,7 @@ def idea(page: Page) -> Statements:
     d_k, t = d // h, len(page.src)
     yield from prose("a piece may need", h, d, d_k)
     names = [f"head {n}" for n in range(1, h + 1)]
-    yield flow(
+    yield claims.flow(
         prose.line("the results of heads", h, d_k, d),
         [box(name, f"({t}, {d_k})", "value") for name in names],
         [
@@ -151,17 +126,17 @@ def windows() -> list[str]:
 
 
 def shown(page: Page) -> Shown:
-    chosen, stage, d_k = head(page), stage_of(page), width()
+    chosen, stage, d_k = common.head(page), stage_of(page), width()
     if stage == EACH:
-        return shown_tensor(page, f"{chosen.path}.weights", head=chosen.head, kind=chosen.kind)
+        return common.shown_tensor(page, f"{chosen.path}.weights", head=chosen.head, kind=chosen.kind)
     if stage == MIXED:
         describe = "“{row}”, dimension {column}: {value}"
-        return shown_tensor(page, f"{chosen.path}.output", kind=chosen.kind, n_columns=64, describe=describe)
+        return common.shown_tensor(page, f"{chosen.path}.output", kind=chosen.kind, n_columns=64, describe=describe)
     first = 16 * windows().index(page.choice("window", windows(), windows()[0]))
     at = [n * d_k + first + i for n in range(config()["n_heads"]) for i in range(16)]
     own = page.oracle[f"{chosen.path}.heads"][chosen.head, :READABLE, first : first + 16]
     row, column = divmod(int(np.abs(own).astype(np.float32).argmax()), 16)
-    return shown_tensor(
+    return common.shown_tensor(
         page,
         f"{chosen.path}.concat",
         kind=chosen.kind,
@@ -174,9 +149,9 @@ def shown(page: Page) -> Shown:
 
 
 def see(page: Page) -> Statements:
-    chosen, stage = head(page), stage_of(page)
-    yield from head_controls(page)
-    yield segmented("Step", [EACH, SIDE_BY_SIDE, MIXED], stage)
+    chosen, stage = common.head(page), stage_of(page)
+    yield from common.head_controls(page)
+    yield claims.segmented("Step", [EACH, SIDE_BY_SIDE, MIXED], stage)
     yield from {EACH: each_head, SIDE_BY_SIDE: side_by_side, MIXED: mixed}[stage](page, chosen)
     h, t, d_k = page.oracle[f"{chosen.path}.q"].shape
     d = h * d_k
@@ -186,7 +161,7 @@ def see(page: Page) -> Statements:
 def each_head(page: Page, chosen: Head) -> Statements:
     here = shares_here(page, chosen)
     maps = page.oracle[f"{chosen.path}.weights"][None, :, :READABLE, :READABLE]
-    yield head_grid(
+    yield claims.head_grid(
         maps,
         selected=(0, chosen.head),
         title=f"All heads of the {where(chosen)}: click one to see it large",
@@ -195,12 +170,12 @@ def each_head(page: Page, chosen: Head) -> Statements:
         captions=[roles(chosen.kind, here)],
     )
     title, how_to_read = TITLES[chosen.kind]
-    yield from tensor_matrix(shown(page), title=f"{title} ({name_of(chosen)})", how_to_read=how_to_read)
+    yield from common.tensor_matrix(shown(page), title=f"{title} ({name_of(chosen)})", how_to_read=how_to_read)
     tested, many = shares_tested(chosen.kind, chosen.layer), f"{measured()['sentences']:,}"
     yield from prose("what each head looks")
     even = evenness(chosen.kind, page.oracle[f"{chosen.path}.weights"])
     both = zip(roles(chosen.kind, here), even, roles(chosen.kind, tested), strict=True)
-    yield table(
+    yield claims.table(
         ("head", "looks here at", "evenness", f"over {many} test sentences"),
         *((str(n), now, number(one, 2), over_all) for n, (now, one, over_all) in enumerate(both, 1)),
     )
@@ -209,7 +184,7 @@ def each_head(page: Page, chosen: Head) -> Statements:
         ("Shares on this sentence", here, "here"),
         (f"Shares over {many} test sentences", tested, "measured"),
     ):
-        yield matrix(
+        yield claims.matrix(
             values,
             [*(f"head {n}" for n in range(1, len(values))), "equal weights"],
             [{"eos": "<eos>", "sos": "<sos>"}.get(share, share) for share in SHARES[chosen.kind]],
@@ -224,7 +199,7 @@ def each_head(page: Page, chosen: Head) -> Statements:
 
 def what_a_share_is(kind: str) -> Statements:
     yield from prose("a share is how")
-    yield markdown(
+    yield claims.markdown(
         {
             "encoder": "*previous*, *itself* and *next* are the pieces before, at and after the row's own place.",
             "decoder": prose.line("a row has just"),
@@ -247,7 +222,7 @@ def often_said(many: str) -> Statements:
         )
 
     yield from prose("what heads are often")
-    yield table(
+    yield claims.table(
         ("said to be found by heads", f"in this model, over {many} test sentences"),
         ("where a sentence ends", best("encoder", "eos")),
         ("the word before", best("encoder", "previous")),
@@ -261,8 +236,8 @@ def often_said(many: str) -> Statements:
 
 
 def side_by_side(page: Page, chosen: Head) -> Statements:
-    yield segmented("Dimensions of each head", windows(), page.choice("window", windows(), windows()[0]))
-    yield from tensor_matrix(
+    yield claims.segmented("Dimensions of each head", windows(), page.choice("window", windows(), windows()[0]))
+    yield from common.tensor_matrix(
         shown(page),
         title=f"The heads' results side by side ({where(chosen)})",
         how_to_read="A row is one piece. Lines divide the heads: what one head took away stands between two of them.",
@@ -273,7 +248,7 @@ def side_by_side(page: Page, chosen: Head) -> Statements:
 
 
 def mixed(page: Page, chosen: Head) -> Statements:
-    yield from tensor_matrix(
+    yield from common.tensor_matrix(
         shown(page),
         title=f"After W^O ({where(chosen)})",
         how_to_read="A row is one piece. Every number is mixed from all heads, so no column belongs to one of them.",
@@ -320,7 +295,7 @@ def is_punctuation(piece: Piece) -> bool:
 def shares_here(page: Page, chosen: Head) -> Array:
     """A row for each head of a layer, and one for equal weights, counted cell by cell."""
     kind, maps = chosen.kind, page.oracle[f"{chosen.path}.weights"]
-    _, answers = asks_and_answers(page, kind)
+    _, answers = common.asks_and_answers(page, kind)
     word = behind(tuple(source_ids(page.sentence)), tuple(page.oracle.labels)) if kind == "cross" else ()
 
     def counts(share: str, i: int, j: int) -> bool:
@@ -365,13 +340,8 @@ def evenness(kind: str, maps: Array) -> list[float]:
 # --- check and do ----------------------------------------------------------------------------------------------------
 
 
-def check(page: Page) -> Statements:
-    yield from check_cell(shown(page))
-
-
 def do(page: Page) -> Statements:
-    trial = page.choice("heads_trial", [OFF, RANKING, COST], OFF)
-    yield segmented("Try", [OFF, RANKING, COST], trial)
+    trial = yield from common.choose(page, "Try", "heads_trial", [OFF, RANKING, COST])
     yield from {OFF: switch_off, RANKING: ranking, COST: cost}[trial](page)
 
 
@@ -396,9 +366,11 @@ def switch_off(page: Page) -> Statements:
     for kind in KINDS:
         for layer in range(config()["n_layers"]):
             filled = [str(one.head + 1) for one in off if (one.kind, one.layer) == (kind, layer)]
-            yield control("button_group", f"{KINDS[kind].label}, layer {layer + 1}", options=numbers, value=filled)
-    yield button(f"All heads of {where(head(page))} off", "The attention and the layer chosen in See.")
-    yield button("All heads on", disabled=not off)
+            yield claims.control(
+                "button_group", f"{KINDS[kind].label}, layer {layer + 1}", options=numbers, value=filled
+            )
+    yield claims.button(f"All heads of {where(common.head(page))} off", "The attention and the layer chosen in See.")
+    yield claims.button("All heads on", disabled=not off)
     yield from whole_layers(off)
     yield from written("All heads on", page.oracle)
     if not off:
@@ -430,14 +402,14 @@ def whole_layers(off: Sequence[Head]) -> Statements:
 def written(title: str, oracle: Forward) -> Statements:
     labels = pieces(oracle.labels)
     probabilities = softmax(oracle["logits"])[np.arange(len(labels)), oracle.labels]
-    yield markdown(f"**{title}:** {inline(text_of(oracle.labels)) or '(nothing)'}")
+    yield claims.markdown(f"**{title}:** {inline(text_of(oracle.labels)) or '(nothing)'}")
     texts = [piece.text for piece in labels[:READABLE]]
-    yield bars(texts, probabilities[:READABLE], f"{title}: probability of each piece written")
+    yield claims.bars(texts, probabilities[:READABLE], f"{title}: probability of each piece written")
     notes = [f"The first {READABLE} of {len(labels)} pieces."] * (len(labels) > READABLE)
     if oracle.labels[-1] != EOS:
         notes.append(f"It did not come to an end and was stopped after {LONGEST} pieces.")
     if notes:
-        yield caption(" ".join(notes))
+        yield claims.caption(" ".join(notes))
 
 
 def moved(page: Page, changed: Forward, n_off: int) -> Statements:
@@ -445,7 +417,7 @@ def moved(page: Page, changed: Forward, n_off: int) -> Statements:
     after = softmax(changed["logits"])[np.arange(n), page.oracle.labels]
     names = "with all heads on", f"with {in_words(n_off)} off"
     yield from prose("how likely each piece")
-    yield from pieces_before_after(page, before, after, names)
+    yield from common.pieces_before_after(page, before, after, names)
     falls, rises = sum(after < before - 0.005), sum(after > before + 0.005)
     yield from prose("it falls for of", falls, n, rises, magnitude(np.prod(after / before)))
 
@@ -471,7 +443,7 @@ def ranking(page: Page) -> Statements:
     chosen = named.get(page.state.get("without", ""), order[0])
     rows = [[Head(kind, layer, n) for kind in KINDS for n in range(n_heads)] for layer in range(n_layers)]
     short = {"encoder": "encoder", "decoder": "masked", "cross": "enc-dec"}
-    yield matrix(
+    yield claims.matrix(
         np.array([[change_of[one] for one in row] for row in rows]),
         [f"layer {n}" for n in range(1, n_layers + 1)],
         [f"{short[one.kind]} {one.head + 1}" for one in rows[0]],
@@ -492,7 +464,7 @@ def ranking(page: Page) -> Statements:
         magnitude(np.exp(change_of[chosen])),
         f"The model still writes it: **{new}**" if old == new else f"Instead of **{old}** the model writes **{new}**",
     )
-    yield table(
+    yield claims.table(
         ("head", "change", "times as likely", f"looks at, over {measured()['sentences']:,} test sentences"),
         *(
             (
@@ -515,14 +487,14 @@ def multiplied(t: int, s: int, h: int) -> list[int]:
 
 
 def cost(page: Page) -> Statements:
-    chosen, d = head(page), config()["d_model"]
-    t, s = map(len, asks_and_answers(page, chosen.kind))
+    chosen, d = common.head(page), config()["d_model"]
+    t, s = map(len, common.asks_and_answers(page, chosen.kind))
     yield from prose("do several heads cost", d, KINDS[chosen.kind].name.lower(), t, s)
     options = ["1", "2", "4", "8", "16", "32"]
     h = int(page.choice("n_heads", options, str(config()["n_heads"])))
-    yield segmented("Heads", options, h)
+    yield claims.segmented("Heads", options, h)
     many, one, d_k = multiplied(t, s, h), multiplied(t, s, 1), d // h
-    yield table(
+    yield claims.table(
         ("multiplications", f"{in_words(h)} of {d_k}", f"1 head of {d}"),
         ("Q, K and V from X", f"({t} + 2 · {s}) · {d} · {d} = {many[0]:,}", f"{one[0]:,}"),
         ("queries times keys", f"{h} · {t} · {s} · {d_k} = {many[1]:,}", f"{one[1]:,}"),
@@ -539,7 +511,7 @@ def cost(page: Page) -> Statements:
 
 
 def predict(page: Page) -> Statements:
-    layer, row, h = head(page).layer, len(page.src) // 2, config()["n_heads"]
+    layer, row, h = common.head(page).layer, len(page.src) // 2, config()["n_heads"]
     weights = page.oracle[f"encoder.layers.{layer}.self_attn.weights"][:, row]
     most = [int(one.astype(np.float32).argmax()) for one in weights]
     different = len(set(most))
@@ -559,7 +531,6 @@ def predict(page: Page) -> Statements:
         wrong={
             n - 1: f"{n} is too few." if n < different else f"{n} is too many: some heads look at the same piece."
             for n in range(1, h + 1)
-            if n != different
         },
     )
     d, t = config()["d_model"], len(page.src)
@@ -575,7 +546,7 @@ def matters(page: Page) -> Any:
     worst = min(left, key=lambda one: left[one])
     limits = 0.9, 0.5, 0.1
     right = next((n for n, limit in enumerate(limits) if left[worst] >= limit), len(limits))
-    return question(
+    return claims.question(
         prose.line("the model has heads", len(left)),
         (
             "At least 0.9 times as likely.",
@@ -599,10 +570,8 @@ def matters(page: Page) -> Any:
     )
 
 
-def code(page: Page) -> Statements:
-    heads, ablation = "experiments/attention/head_roles.py", "experiments/attention/ablation.py"
-    yield from code_part(
-        ("model/parts/attention.py", "MultiHeadAttention"),
-        *((heads, name) for name in ("shares", "places", "role", "evenness", "aligned_words")),
-        (ablation, "log_probabilities_without"),
-    )
+code = code_of(
+    "model/parts/attention.py: MultiHeadAttention",
+    "experiments/attention/head_roles.py: shares, places, role, evenness, aligned_words",
+    "experiments/attention/ablation.py: log_probabilities_without",
+)

@@ -4,7 +4,7 @@ from tests.oracle import bert, claims, stage_family
 from tests.oracle.approved import Prose
 from tests.oracle.bert import Bert, Ids
 from tests.oracle.claims import chance, factor, tex
-from tests.oracle.common import Statements, check_cell, code_part, shown_tensor, tensor_matrix
+from tests.oracle.common import Statements, check_cell, code_of, shown_tensor, tensor_matrix
 from tests.oracle.page import READABLE, Page
 from tests.oracle.statement import Statement
 
@@ -26,11 +26,11 @@ OTHERS = ("He bought a gallon of milk.", "Penguins are flightless.")
 STATES = (
     {"sentence": "The man went to the store.", "second": OTHERS[0], "pair_inside": "Probabilities"},
     {"sentence": "Go"},
-    {"sentence": "He ran.", "second": " "},
+    {"sentence": "He ran.", "second": "\u0007 "},
     {"sentence": "We met.", "second": "I saw <b>him</b> there. " * 20, "pair_inside": "Scores", "cell": "1.2"},
     {"sentence": "I ate.", "pair_inside": "Token", "cell": "2.1"},
     {"sentence": "I ate.", "pair_inside": "Segment", "cell": "6.3"},
-    {"sentence": "I ate.", "pair_inside": "Token + segment"},
+    {"sentence": "I ate.", "second": "</script> **no** 昨日", "pair_inside": "Token + segment"},
     {"sentence": "I ate.", "pair_inside": "Position", "cell": "5.4"},
 )
 
@@ -145,10 +145,9 @@ def predict(page: Page) -> Statements:
     yield prose.question("the wrong b's of", 0)
 
 
-def code(page: Page) -> Statements:
-    yield from code_part(
-        ("model/parts/embedding.py", "SegmentEmbedding"),
-        ("model/families/encoder_only.py", "NextSentenceHead"),
-        ("experiments/family/pairs.py", "read_pair"),
-        ("training/loop/text_rows.py", "read_rows"),
-    )
+code = code_of(
+    "model/parts/embedding.py: SegmentEmbedding",
+    "model/families/encoder_only.py: NextSentenceHead",
+    "experiments/family/pairs.py: read_pair",
+    "training/loop/text_rows.py: read_rows",
+)

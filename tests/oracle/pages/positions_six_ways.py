@@ -4,22 +4,10 @@ import math
 
 import numpy as np
 
-from tests.oracle import claims
+from tests.oracle import claims, common
 from tests.oracle.approved import Prose
 from tests.oracle.claims import number, rounding
-from tests.oracle.common import (
-    Head,
-    Shown,
-    Statements,
-    check_cell,
-    code_part,
-    head,
-    head_controls,
-    heads_before_after,
-    numbers_of_figure,
-    shown_tensor,
-    tensor_matrix,
-)
+from tests.oracle.common import Head, Shown, Statements, code_of
 from tests.oracle.forward import Array, config
 from tests.oracle.page import READABLE, Page
 from tests.oracle.siblings import longer_texts, two_siblings
@@ -44,7 +32,7 @@ BLUE, ORANGE = "#0072B2", "#E69F00"
 
 
 def chosen(page: Page) -> Head:
-    return head(page, ("encoder",))
+    return common.head(page, ("encoder",))
 
 
 def scheme(page: Page) -> str:
@@ -67,15 +55,7 @@ def product(page: Page, query: int, key: int, query_at: int, key_at: int) -> flo
 
 def idea(page: Page) -> Statements:
     yield from prose("attention sees a set")
-    yield claims.table(
-        ("Scheme", "What it does", "Embedding or score"),
-        ("sinusoidal", "fixed sines and cosines, added to the embedding", "$x_i + P(i)$"),
-        ("learned", "a trained vector for each position, added to the embedding", "$x_i + p_i$"),
-        ("relative (T5)", "a trained number for each distance, added to the score", r"$q_i\cdot k_j + r_{i-j}$"),
-        ("rotary (RoPE)", "query and key are turned by their positions", r"$(R_i q_i)\cdot (R_j k_j)$"),
-        ("ALiBi", "a slope m times the distance, taken off the score", r"$q_i\cdot k_j - m\,\lvert i-j\rvert$"),
-        ("none", "nothing", r"$q_i\cdot k_j$"),
-    )
+    yield prose.table("the table of scheme what it")
     yield from prose("i and j are")
 
 
@@ -91,7 +71,7 @@ def shown(page: Page) -> Shown:
         queries = other(page)[f"{chosen(page).path}.{name}"][chosen(page).head]
         cells = [(row, column) for row in range(1, min(len(queries), READABLE)) for column in range(16)]
         start = max(cells, key=lambda cell: abs(queries[cell]))
-    return shown_tensor(
+    return common.shown_tensor(
         page,
         f"{chosen(page).path}.{name}",
         head=chosen(page).head,
@@ -105,10 +85,9 @@ def shown(page: Page) -> Shown:
 
 
 def see(page: Page) -> Statements:
-    yield from head_controls(page, ("encoder",))
+    yield from common.head_controls(page, ("encoder",))
     yield claims.segmented("Scheme", list(SCHEMES), scheme(page))
-    step = page.choice("scheme_step", STEPS, STEPS[0])
-    yield claims.segmented("Step", STEPS, step)
+    step = yield from common.choose(page, "Step", "scheme_step", STEPS)
     asks = "A row asks, a column answers."
     title, how = {
         ("Rotary", 0): ("The turned queries", "A row is a query. Two dimensions side by side were turned together."),
@@ -119,7 +98,7 @@ def see(page: Page) -> Statements:
         ("ALiBi", 1): ("Score plus bias", asks),
     }.get((scheme(page), STEPS.index(step)), ("The weights", "0 to 1; each row adds up to 1."))
     where = f"layer {chosen(page).layer + 1}, head {chosen(page).head + 1}"
-    yield from tensor_matrix(shown(page), title=f"{title} ({scheme(page)}, {where})", how_to_read=how)
+    yield from common.tensor_matrix(shown(page), title=f"{title} ({scheme(page)}, {where})", how_to_read=how)
     if scheme(page) == "Relative":
         yield from prose("the translator has learned", where_from(page))
     elif scheme(page) == "ALiBi":
@@ -151,15 +130,11 @@ def where_from(page: Page) -> str:
     return prose.line("these are those of", number(most, 2), place)
 
 
-def check(page: Page) -> Statements:
-    yield from check_cell(shown(page))
-
-
 def do(page: Page) -> Statements:
     yield from turn(page)
     yield from prose("the head with another", chosen(page).layer + 1, scheme(page))
     passes = page.oracle, other(page)
-    yield from heads_before_after(page, passes, ("As trained", f"With {scheme(page)}"), chosen(page), "")
+    yield from common.heads_before_after(page, passes, ("As trained", f"With {scheme(page)}"), chosen(page), "")
     far = np.abs(np.subtract.outer(range(len(page.src)), range(len(page.src))))
     one, two = (
         (oracle[f"{chosen(page).path}.weights"][chosen(page).head] * far).sum() / len(page.src) for oracle in passes
@@ -186,26 +161,18 @@ def turn(page: Page) -> Statements:
     unturned = product(page, query, key, 1, 1)
     at = products[distance + far]
     bottom, top = min(*products, unturned), max(*products, unturned)
-    bottom, top = bottom - (top - bottom) / 20, top + (top - bottom) / 20
-
-    def places(x: Array | list[int], y: Array | list[float]) -> Array:
-        return np.stack([(np.array(x) + far) / (2 * far), (np.array(y) - bottom) / (top - bottom)], -1)
-
-    spot = places([distance], [at])
+    room = (top - bottom) / 20
     yield claims.curves(
-        [("turned", BLUE, ""), ("not turned", "#808a96", "dashed"), ("your distance", ORANGE, "")],
         [
-            claims.path(places(distances, products), BLUE, 2),
-            claims.path(places([-far, far], [unturned] * 2), "#808a96", 2, **{"stroke-dasharray": "8 5"}),
-            claims.path(spot, ORANGE, 2, "M"),
-            claims.path(spot, ORANGE, 6, "Mh0", **{"stroke-linecap": "round"}),
+            claims.Line("turned", distances, products, BLUE),
+            claims.Line("not turned", [-far, far], [unturned] * 2, dashed=True),
+            claims.Line("your distance", [distance], [at], ORANGE, dotted=True),
         ],
+        claims.Axis("position of the key minus that of the query", -far, far),
+        claims.Axis("query · key", bottom - room, top + room),
         alt=prose.line(
             "the product of the", number(-far, 0), far, number(distance, 0), number(at, 2), number(unturned, 2)
         ),
-        axes=("query · key", "position of the key minus that of the query"),
-        beside=[((value - bottom) / (top - bottom), text) for value, text in claims.ticks(bottom, top)],
-        below=[((value + far) / (2 * far), text) for value, text in claims.ticks(-far, far)],
     )
     lines = [
         (str(query_at + shift), str(key_at + shift), number(distance, 0),
@@ -214,7 +181,7 @@ def turn(page: Page) -> Statements:
     ]  # fmt: skip
     yield claims.table(("query at", "key at", "distance", "query · key"), *lines)
     yield from prose("both move together the", number(distance, 0), rounding())
-    yield from numbers_of_figure(
+    yield from common.numbers_of_figure(
         ("distance", "query · key"), *((number(d, 0), number(products[d + far], 3)) for d in range(-50, 51, 10))
     )
 
@@ -235,28 +202,18 @@ def arrows(page: Page, pieces: tuple[int, int], places: tuple[int, int]) -> Stat
     step = math.degrees(10000 ** (-2 * (pair - 1) / (2 * half)))
     before, after = ([arrow / math.hypot(*arrow) for arrow in many] for many in (before, after))
     limit = 1.15 * np.abs([*before, *after]).max()
-    legend, drawn = [], []
-    for many, manner, dashed in ((before, ", not turned", "dashed"), (after, "", "")):
-        for arrow, name, colour in zip(many, ("query", "key"), (BLUE, ORANGE), strict=True):
-            ends = np.array([[0, 0], arrow]) / (2 * limit) + 0.5
-            dashes = {"stroke-dasharray": "8 5"} if dashed else {}
-            legend.append((f"{name}{manner}", colour, dashed))
-            drawn.append(claims.path(ends, colour, 2, **dashes))
-            drawn.append(claims.path(ends, colour, 6, "Mh0Mh0", **{"stroke-linecap": "round"}))
-    ticks = [(value / (2 * limit) + 0.5, text) for value, text in claims.ticks(-limit, limit)]
-    yield claims.curves(
-        legend,
-        drawn,
-        alt=prose.line("two arrows the query", pair, number(between, 0)),
-        axes=("second", "first dimension of the pair"),
-        beside=ticks,
-        below=ticks,
-    )
+    lines = [
+        claims.Line(f"{name}{manner}", *np.transpose([(0, 0), arrow]), colour, dashed=bool(manner), dotted=True)
+        for many, manner in ((before, ", not turned"), (after, ""))
+        for arrow, name, colour in zip(many, ("query", "key"), (BLUE, ORANGE), strict=True)
+    ]
+    axes = (claims.Axis(title, -limit, limit) for title in ("first dimension of the pair", "second"))
+    yield claims.curves(lines, *axes, alt=prose.line("two arrows the query", pair, number(between, 0)))
     query, key = ((place - 1) * step for place in places)
     yield from prose(
         "position is not turned", pair, half, number(step, 1), number(query, 0), number(key, 0), number(between, 0)
     )
-    yield from numbers_of_figure(
+    yield from common.numbers_of_figure(
         ("arrow", "first dimension", "second dimension"),
         *(
             (name, number(x, 3), number(y, 3))
@@ -276,8 +233,6 @@ def predict(page: Page) -> Statements:
     yield prose.question("in an encoder with", [bucket(a) == bucket(b) for a, b in pairs].index(True))
 
 
-def code(page: Page) -> Statements:
-    names = ("Rotary", "relative_bucket", "Alibi", "alibi_slopes")
-    yield from code_part(
-        *(("model/parts/positions.py", name) for name in names), ("experiments/exchange.py", "t5_bias")
-    )
+code = code_of(
+    "model/parts/positions.py: Rotary, relative_bucket, Alibi, alibi_slopes", "experiments/exchange.py: t5_bias"
+)

@@ -4,36 +4,10 @@ import math
 
 import numpy as np
 
+from tests.oracle import claims, common
 from tests.oracle.approved import Prose
-from tests.oracle.claims import (
-    box,
-    flow,
-    markdown,
-    matrix,
-    number,
-    segmented,
-    slider,
-    table,
-    tex,
-)
-from tests.oracle.claims import (
-    code as code_block,
-)
-from tests.oracle.common import (
-    KINDS,
-    Head,
-    Shown,
-    Statements,
-    asks_and_answers,
-    check_cell,
-    code_part,
-    early_kinds,
-    head,
-    head_controls,
-    shown_tensor,
-    tensor_matrix,
-    which_piece,
-)
+from tests.oracle.claims import box, number, tex
+from tests.oracle.common import KINDS, Head, Shown, Statements, code_of
 from tests.oracle.forward import Array, config, softmax
 from tests.oracle.page import READABLE, Page
 from tests.oracle.untrained import random_weights
@@ -56,13 +30,14 @@ STATES = (
         "sentence": "Is it Tom's?",
     },
     {"attention": "Encoder-decoder", "part": "X", "matrices": NONE, "cell": "1.64", "sentence": "The cat sleeps."},
-    {"sentence": LONG, "part": "X", "layer": "2", "head": "2", "sure": "0"},
+    {"sentence": LONG, "part": "X", "layer": "2", "head": "2", "sure": "0", "attention": "Encoder"},
     {"sentence": "Go", "part": "X", "layer": "1", "matrices": NONE},
+    {"part": "W", "matrices": "<b>", "layer": "99", "head": "0", "cell": "x"},
 )
 
 
 def chosen_head(page: Page) -> Head:
-    return head(page, early_kinds(page))
+    return common.head(page, common.early_kinds(page))
 
 
 def inputs(chosen: Head) -> tuple[str, str]:
@@ -79,15 +54,15 @@ def idea(page: Page) -> Statements:
 
 
 def look_up(page: Page) -> Statements:
-    yield code_block(prose.line("order items delivery date"))
+    yield claims.code(prose.line("order items delivery date"))
     yield from prose("hard look-up the query")
-    sure = int(page.state.get("sure", "2"))
-    yield slider("How much a match counts", 0, 10, sure)
+    sure = page.number("sure", 0, 10, 2)
+    yield claims.slider("How much a match counts", 0, 10, sure)
     matches = np.array([[1, 0, 0, 0], [0, 0, 1, 0], [0.5, 0.5, 0, 0]])
     weights = softmax(sure * matches)
     orders = np.array([[3, 4], [1, 12], [8, 6], [2, 20]])
     asked = ["order_104", "order_106", "104 or 105"]
-    yield matrix(
+    yield claims.matrix(
         weights,
         asked,
         ["order_104", "order_105", "order_106", "order_107"],
@@ -96,7 +71,7 @@ def look_up(page: Page) -> Statements:
         describe="“{row}” matches “{column}”: {value}",
         csv_name="look-up weights",
     )
-    yield matrix(
+    yield claims.matrix(
         weights @ orders,
         asked,
         ["items", "day of May"],
@@ -127,29 +102,31 @@ def shown(page: Page) -> Shown:
     chosen, part = chosen_head(page), part_of(page)
     describe = "“{row}”, dimension {column}: {value}"
     if part == "X":
-        return shown_tensor(page, inputs(chosen)[0], kind=chosen.kind, n_columns=64, describe=describe)
-    return shown_tensor(page, f"{chosen.path}.{part.lower()}", head=chosen.head, kind=chosen.kind, describe=describe)
+        return common.shown_tensor(page, inputs(chosen)[0], kind=chosen.kind, n_columns=64, describe=describe)
+    return common.shown_tensor(
+        page, f"{chosen.path}.{part.lower()}", head=chosen.head, kind=chosen.kind, describe=describe
+    )
 
 
 def see(page: Page) -> Statements:
     chosen, part, sizes = chosen_head(page), part_of(page), config()
     yield from prose("the model asks in", sizes["n_layers"], sizes["n_heads"])
-    yield from head_controls(page, early_kinds(page))
-    yield segmented("Show", list(TITLES), part)
+    yield from common.head_controls(page, common.early_kinds(page))
+    yield claims.segmented("Show", list(TITLES), part)
     title, how_to_read = TITLES[part]
     where = chosen.phrase if part != "X" else chosen.phrase.rpartition(", ")[0]
-    yield from tensor_matrix(
+    yield from common.tensor_matrix(
         shown(page), title=f"{part}: {title} ({where})", how_to_read=f"{how_to_read} A column is one of its dimensions."
     )
     d, heads = sizes["d_model"], [f"head {n}" for n in range(1, sizes["n_heads"] + 1)]
-    asks, answers = asks_and_answers(page, chosen.kind)
+    asks, answers = common.asks_and_answers(page, chosen.kind)
     makes = [
         ("Q", "X", len(asks), "query"),
         ("K", "M" if chosen.kind == "cross" else "X", len(answers), "key"),
         ("V", "M" if chosen.kind == "cross" else "X", len(answers), "value"),
     ]
     makes = [one for one in makes if part in ("X", one[0])]
-    yield flow(
+    yield claims.flow(
         "; ".join(f"{source} times W^{letter} is {letter}" for letter, source, _, _ in makes),
         *(
             [
@@ -170,10 +147,6 @@ def see(page: Page) -> Statements:
         f" The matrix above shows those of head {chosen.head + 1}." if part != "X" else "",
         " M is the encoder's output, from which the keys and values are made." if chosen.kind == "cross" else "",
     )
-
-
-def check(page: Page) -> Statements:
-    yield from check_cell(shown(page))
 
 
 def other_weights(page: Page, chosen: Head, which: str) -> Array:
@@ -200,42 +173,34 @@ def best(weights: Array) -> Array:
 def do(page: Page) -> Statements:
     chosen, which = chosen_head(page), page.choice("matrices", [RANDOM, NONE], RANDOM)
     yield from prose("the matrices decide which")
-    yield segmented("In place of the learned matrices", [RANDOM, NONE], which)
+    yield claims.segmented("In place of the learned matrices", [RANDOM, NONE], which)
     learned, other = page.oracle[f"{chosen.path}.weights"][chosen.head], other_weights(page, chosen, which)
     n = len(learned)
     text = f"The best key is the same for **{sum(best(learned) == best(other))} of {n}** queries."
     if chosen.kind != "cross":
         own = [sum(best(w) == np.arange(n)) for w in (learned, other)]
         text += f" A piece finds itself best in **{own[0]}** rows with the learned matrices, in **{own[1]}** here."
-    yield markdown(text)
-    asks, answers = asks_and_answers(page, chosen.kind)
-    part = np.s_[:READABLE, :READABLE]
-    for weights, title in ((learned, "Learned matrices"), (other, which)):
-        yield matrix(
-            weights[part],
-            [piece.text for piece in asks[:READABLE]],
-            [piece.text for piece in answers[:READABLE]],
-            title=title,
-            how_to_read="How much each query (row) takes from each key (column), 0 to 1 on both sides.",
-            describe=KINDS[chosen.kind].describe,
-            hidden=np.isneginf(page.oracle[f"{chosen.path}.scores"][chosen.head])[part],
-            csv_name=f"{chosen.path}.weights head {chosen.head + 1} {title}",
-        )
-    if max(learned.shape) > READABLE:
-        sides = zip(learned.shape, ("rows", "columns"), strict=True)
-        yield from prose(
-            "shown", " and ".join((f"the first {READABLE} of {m} {side}" for m, side in sides if m > READABLE))
-        )
+    yield claims.markdown(text)
+    asks, answers = common.asks_and_answers(page, chosen.kind)
+    yield from common.before_after(
+        (learned, other),
+        ("Learned matrices", which),
+        asks,
+        answers,
+        how_to_read="How much each query (row) takes from each key (column), 0 to 1 on both sides.",
+        describe=KINDS[chosen.kind].describe,
+        csv_name=f"{chosen.path}.weights head {chosen.head + 1}",
+        hidden=[np.isneginf(page.oracle[f"{chosen.path}.scores"][chosen.head])] * 2,
+    )
     yield from prose("the best key of")
-    yield table(
+    yield claims.table(
         ("Query of", "Learned: best key", f"{which.partition(':')[0]}: best key"),
         *(
             (asks[i].text, *(f"{answers[best(w)[i]].text} {number(w[i].max(), 2)}" for w in (learned, other)))
             for i in range(min(n, READABLE))
         ),
     )
-    if n > READABLE:
-        yield from prose("shown the first of", READABLE, n)
+    yield from common.cut_to((n, "queries"))
     if which == RANDOM:
         yield from prose("two unrelated random matrices")
     elif chosen.kind == "cross":
@@ -247,39 +212,34 @@ def do(page: Page) -> Statements:
 def predict(page: Page) -> Statements:
     chosen, d, h = chosen_head(page), config()["d_model"], config()["n_heads"]
     yield prose.question("where do q k", 1, d, h, d // h)
-    asks, answers = asks_and_answers(page, chosen.kind)
-    where = f"layer {chosen.layer + 1}, head {chosen.head + 1} of the {KINDS[chosen.kind].name.lower()}"
+    asks, answers = common.asks_and_answers(page, chosen.kind)
     scores = page.oracle[f"{chosen.path}.scores"][chosen.head]
     # In the decoder's masked attention the first rows have little to choose from.
     row = len(asks) - 1 if chosen.kind == "decoder" else 0
     weight = page.oracle[f"{chosen.path}.weights"][chosen.head, row].max()
-    yield which_piece(
-        f"In {where}: which key matches the query of **{inline(asks[row].text)}** (row {row + 1}) best?",
+    yield common.which_piece(
+        f"In {chosen.where}: which key matches the query of **{inline(asks[row].text)}** (row {row + 1}) best?",
         scores[row],
         answers,
         f"The better the match, the larger its weight: here {number(weight)}, the largest of the row.",
     )
     n, kept = len(asks), int(sum(best(other_weights(page, chosen, RANDOM)) == best(scores)))
     right = 0 if kept == 0 else 1 if kept < n / 2 else 2
-    wrong = {
-        0: "Even a random match hits the old one now and then.",
-        1: "So it is not between none and a half.",
-        2: "Random matrices know nothing of the learned ones.",
-    }
+    wrong = (
+        "Even a random match hits the old one now and then.",
+        "So it is not between none and a half.",
+        "Random matrices know nothing of the learned ones.",
+    )
     counted = f"{kept} of {n} {'keeps' if kept == 1 else 'keep'} it."
     yield prose.question(
         "the matrices of are",
         right,
-        where,
+        chosen.where,
         n,
         len(answers),
         ", or fewer where some are masked," if chosen.kind == "decoder" else "",
-        wrong={at: f"{counted} {text}" for at, text in wrong.items() if at != right},
+        wrong=[f"{counted} {text}" for text in wrong],
     )
 
 
-def code(page: Page) -> Statements:
-    yield from code_part(
-        ("model/parts/attention.py", "MultiHeadAttention.forward"),
-        ("model/parts/attention.py", "MultiHeadAttention.split"),
-    )
+code = code_of("model/parts/attention.py: MultiHeadAttention.forward, MultiHeadAttention.split")

@@ -4,36 +4,10 @@ import math
 
 import numpy as np
 
+from tests.oracle import claims, common
 from tests.oracle.approved import Prose
-from tests.oracle.claims import (
-    Series,
-    bars,
-    box,
-    columns,
-    flow,
-    markdown,
-    number,
-    segmented,
-    table,
-    toggle,
-)  # fmt: skip
-from tests.oracle.common import (
-    KINDS,
-    Head,
-    Shown,
-    Statements,
-    asks_and_answers,
-    check_cell,
-    code_part,
-    early_kinds,
-    head,
-    head_controls,
-    heads_before_after,
-    numbers_of_figure,
-    shown_tensor,
-    tensor_matrix,
-    which_piece,
-)
+from tests.oracle.claims import Series, box, number
+from tests.oracle.common import Head, Shown, Statements, code_of
 from tests.oracle.forward import Array, config, softmax
 from tests.oracle.page import READABLE, Page
 from tests.oracle.words import inline, text_of
@@ -59,7 +33,7 @@ def idea(page: Page) -> Statements:
     products, words = np.array([112, 96]), ("Thinking", "Machines")
     scaled = products / 8
     shares = softmax(scaled)
-    yield flow(
+    yield claims.flow(
         "The query of Thinking meets two keys; the shares that come out mix two values.",
         *(
             [
@@ -71,30 +45,27 @@ def idea(page: Page) -> Statements:
             ]
             for sign, word, product, score, share in zip("₁₂", words, products, scaled, shares, strict=True)
         ),
-        [
-            "Added up:",
-            box("z₁", f"{number(shares[0], 2)} v₁ + {number(shares[1], 2)} v₂", "output", size=(4, 1.6)),
-        ],
+        ["Added up:", box("z₁", f"{number(shares[0], 2)} v₁ + {number(shares[1], 2)} v₂", "output", size=(4, 1.6))],
     )
-    yield bars(words, shares, "The share of each word")
+    yield claims.bars(words, shares, "The share of each word")
     yield from prose("the scores differ by", number(shares[0] / shares[1], 2))
 
 
 def chosen_head(page: Page) -> Head:
-    return head(page, early_kinds(page))
+    return common.head(page, common.early_kinds(page))
 
 
 def shown(page: Page) -> Shown:
     chosen, step = chosen_head(page), STEPS[page.choice("stage", list(STEPS), "3 softmax")]
-    return shown_tensor(page, f"{chosen.path}.{step}", head=chosen.head, kind=chosen.kind)
+    return common.shown_tensor(page, f"{chosen.path}.{step}", head=chosen.head, kind=chosen.kind)
 
 
 def see(page: Page) -> Statements:
     chosen, stage = chosen_head(page), page.choice("stage", list(STEPS), "3 softmax")
     t, d_k = page.oracle[f"{chosen.path}.q"].shape[1:]
     s = page.oracle[f"{chosen.path}.k"].shape[1]
-    yield from head_controls(page, early_kinds(page))
-    yield segmented("Step", list(STEPS), stage)
+    yield from common.head_controls(page, common.early_kinds(page))
+    yield claims.segmented("Step", list(STEPS), stage)
     title, how_to_read = {
         "1 QKᵀ": ("How well each query matches each key", "Query times key, for every pair. Any size, any sign."),
         "2 divided by √d_k": (
@@ -102,18 +73,15 @@ def see(page: Page) -> Statements:
             f"Divided by √{d_k} = {math.isqrt(d_k)}: the same pattern, in a moderate range.",
         ),
         "3 softmax": ("How each row shares out its attention", "Each row adds up to 1; masked cells are hatched."),
-        "4 times V": (
-            "What each row takes away",
-            f"Each row is the weighted sum of all value vectors, {d_k} numbers.",
-        ),
+        "4 times V": ("What each row takes away", f"Each row is the weighted sum of all value vectors, {d_k} numbers."),
     }[stage]
-    yield from tensor_matrix(shown(page), title=f"{title} ({chosen.phrase})", how_to_read=how_to_read)
+    yield from common.tensor_matrix(shown(page), title=f"{title} ({chosen.phrase})", how_to_read=how_to_read)
     yield from prose("shapes q k v", t, d_k, s)
     yield from softmax_of_row(page, chosen, shown(page).cell[0])
 
 
 def softmax_of_row(page: Page, chosen: Head, row: int) -> Statements:
-    asks, answers = asks_and_answers(page, chosen.kind)
+    asks, answers = common.asks_and_answers(page, chosen.kind)
     scores = page.oracle[f"{chosen.path}.scores"][chosen.head, row]
     powers = np.exp(scores)
     yield from prose("row e to a", row + 1, inline(asks[row].text), number(powers.sum()))
@@ -124,13 +92,9 @@ def softmax_of_row(page: Page, chosen: Head, row: int) -> Statements:
         ("2. e to the score", powers),
         ("3. Share of the sum", page.oracle[f"{chosen.path}.weights"][chosen.head, row]),
     ):
-        yield markdown(name)
-        yield bars(names, values[seen], f"{name}, for each piece", limit=np.abs(values[seen]).max())
+        yield claims.markdown(name)
+        yield claims.bars(names, values[seen], f"{name}, for each piece", limit=np.abs(values[seen]).max())
     yield from prose("a negative score has")
-
-
-def check(page: Page) -> Statements:
-    yield from check_cell(shown(page))
 
 
 def entropy(weights: Array) -> float:
@@ -157,13 +121,13 @@ def why_the_root(d_k: int) -> Statements:
         measured.append(math.sqrt(((products - products.mean()) ** 2).mean()))
     roots = [math.sqrt(size) for size in sizes]
     labels = [f"d_k = {size}" for size in sizes]
-    yield columns(
+    yield claims.columns(
         labels,
         [Series("typical size of q·k, measured", np.array(measured)), Series("√d_k", np.array(roots))],
         alt="Two columns for each length: the typical size of the products of 10,000 random pairs, and √d_k.",
         axis="size",
     )
-    yield from numbers_of_figure(
+    yield from common.numbers_of_figure(
         ("length", "measured", "√d_k"),
         *((label, number(one, 2), number(root, 2)) for label, one, root in zip(labels, measured, roots, strict=True)),
     )
@@ -172,13 +136,13 @@ def why_the_root(d_k: int) -> Statements:
 def without_the_scale(page: Page, chosen: Head) -> Statements:
     yield from prose("what harm do large")
     where, off = page.choice("scale_model", [TRAINED, BEFORE], TRAINED), page.switch("scale_off")
-    yield segmented("Where", [TRAINED, BEFORE], where)
-    yield toggle("Do not divide by √d_k", off)
+    yield claims.segmented("Where", [TRAINED, BEFORE], where)
+    yield claims.toggle("Do not divide by √d_k", off)
     untrained = {"untrained": True} if where == BEFORE else {}
     passes = [page.reading(page.translation, **untrained)]
     if off:
         passes.append(page.reading(page.translation, **untrained, scale_off=True))
-    yield from heads_before_after(
+    yield from common.heads_before_after(
         page,
         passes,
         ("With the scale", "Without the scale"),
@@ -186,7 +150,7 @@ def without_the_scale(page: Page, chosen: Head) -> Statements:
         instead="Switch the scale off, and the weights without it appear here.",
     )
     maps = [oracle[f"{chosen.path}.weights"][chosen.head] for oracle in passes]
-    yield table(
+    yield claims.table(
         ("on average over the rows", "with the scale", *["without it"] * off),
         ("entropy, in bits", *(number(entropy(w), 2) for w in maps)),
         ("largest weight", *(number(w.max(1).mean(), 2) for w in maps)),
@@ -196,7 +160,7 @@ def without_the_scale(page: Page, chosen: Head) -> Statements:
     yield from prose("entropy tells how evenly", number(math.log2(n), 2), n)
     if off and where == TRAINED:
         other = text_of(page.translated(scale_off=True).labels)
-        yield table(
+        yield claims.table(
             ("", "translation"),
             ("with the scale", page.translation or "(nothing)"),
             ("without it", other or "(nothing)"),
@@ -208,7 +172,7 @@ def without_the_scale(page: Page, chosen: Head) -> Statements:
 def cost(page: Page) -> Statements:
     lengths = ["5", "10", "50", "100", "500", "1000", "5000", "10000"]
     t = int(page.choice("cost_length", lengths, "5"))
-    yield segmented("Pieces, T", lengths, t)
+    yield claims.segmented("Pieces, T", lengths, t)
     d, h = config()["d_model"], config()["n_heads"]
     matrices, products, bytes_ = (
         [4 * n * d * d for n in (t, 2 * t)],
@@ -216,7 +180,7 @@ def cost(page: Page) -> Statements:
         [4 * h * n * n for n in (t, 2 * t)],
     )
     together = [sum(pair) for pair in zip(matrices, products, strict=True)]
-    yield table(
+    yield claims.table(
         ("one attention layer", f"T = {t:,}", f"T = {2 * t:,}", "times"),
         ("the four matrices: 4 · T · d²", *(f"{n:,}" for n in matrices), "2.00"),
         ("QKᵀ and weights · V: 2 · T² · d", *(f"{n:,}" for n in products), "4.00"),
@@ -237,32 +201,28 @@ def in_bytes(n: int) -> str:
 def predict(page: Page) -> Statements:
     yield prose.question("about attention which of", [1, 3])
     chosen = chosen_head(page)
-    asks, answers = asks_and_answers(page, chosen.kind)
+    asks, answers = common.asks_and_answers(page, chosen.kind)
     row = min(len(asks) - 1, len(asks) // 2)
     name, weights = inline(asks[row].text), page.oracle[f"{chosen.path}.weights"][chosen.head, row]
-    where = f"layer {chosen.layer + 1}, head {chosen.head + 1} of the {KINDS[chosen.kind].name.lower()}"
-    yield which_piece(
-        f"In {where}: which piece gets the largest weight in the row of **{name}** (row {row + 1})?",
+    yield common.which_piece(
+        f"In {chosen.where}: which piece gets the largest weight in the row of **{name}** (row {row + 1})?",
         weights,
         answers,
         f"Its weight is {number(weights.max())}. Choose the cell in *See* to work it out.",
     )
     bare = page.reading(page.translation, scale_off=True)[f"{chosen.path}.weights"][chosen.head, row]
     right = 0 if bare.max() > weights.max() + 0.005 else 2 if bare.max() < weights.max() - 0.005 else 1
-    wrong = {0: "Here it does not grow.", 1: "It moves by more than 0.005.", 2: "Here it does not shrink."}
+    wrong = ("Here it does not grow.", "It moves by more than 0.005.", "Here it does not shrink.")
     yield prose.question(
         "suppose nothing is divided",
         right,
         name,
         row + 1,
-        where,
+        chosen.where,
         number(weights.max()),
         number(bare.max()),
-        wrong={n: text for n, text in wrong.items() if n != right},
+        wrong=wrong,
     )
 
 
-def code(page: Page) -> Statements:
-    yield from code_part(
-        ("model/parts/attention.py", "scaled_dot_product_attention"), ("model/parts/attention.py", "MultiHeadAttention")
-    )
+code = code_of("model/parts/attention.py: scaled_dot_product_attention, MultiHeadAttention")

@@ -5,31 +5,10 @@ import re
 
 import numpy as np
 
+from tests.oracle import claims, common
 from tests.oracle.approved import Prose
-from tests.oracle.claims import (
-    button,
-    head_grid,
-    markdown,
-    matrix,
-    number,
-    segmented,
-    select,
-    table,
-)
-from tests.oracle.common import (
-    Head,
-    Shown,
-    Statements,
-    check_cell,
-    code_part,
-    head,
-    head_controls,
-    heads_before_after,
-    numbers_of_figure,
-    shown_tensor,
-    tensor_matrix,
-    which_piece,
-)
+from tests.oracle.claims import number
+from tests.oracle.common import Head, Shown, Statements, code_of
 from tests.oracle.decode import german, translated
 from tests.oracle.forward import Array, Forward, config
 from tests.oracle.page import READABLE, Page
@@ -49,12 +28,13 @@ STATES = (
     {"self_trial": IT, "noun": "animal", "layer": "1", "sentence": "Is it Tom's?"},
     {"sentence": RIVER[0], "self_trial": BANK, "head": "4"},
     {"sentence": "Go", "hide": "2"},
+    {"hide": "٣", "self_trial": "x", "layer": "-1"},
     {"sentence": "Tom, Mary, " * 30, "hide": "9"},
 )
 
 
 def chosen_head(page: Page) -> Head:
-    return head(page, ("encoder",))
+    return common.head(page, ("encoder",))
 
 
 def maps_of(oracle: Forward) -> Array:
@@ -64,24 +44,7 @@ def maps_of(oracle: Forward) -> Array:
 
 def idea(page: Page) -> Statements:
     yield from prose("in self attention a")
-    yield table(
-        ("attention", "queries from", "keys and values from", "a row may look at", "lesson"),
-        ("Encoder self-attention", "your sentence", "your sentence, the same vectors", "every piece", "this one"),
-        (
-            "Decoder masked self-attention",
-            "the translation so far",
-            "the translation so far, the same vectors",
-            "itself and what came before",
-            "Masking",
-        ),
-        (
-            "Encoder-decoder attention",
-            "the translation so far",
-            "your sentence, as the encoder returns it",
-            "every piece",
-            "Encoder-decoder attention",
-        ),
-    )
+    yield prose.table("the table of attention queries from")
     yield from prose("a recurrent network has")
 
 
@@ -95,25 +58,25 @@ def first_cell(page: Page, chosen: Head) -> tuple[int, int] | None:
 def shown(page: Page) -> Shown:
     chosen = chosen_head(page)
     start = first_cell(page, chosen)
-    return shown_tensor(page, f"{chosen.path}.weights", head=chosen.head, kind="encoder", start=start)
+    return common.shown_tensor(page, f"{chosen.path}.weights", head=chosen.head, kind="encoder", start=start)
 
 
 def see(page: Page) -> Statements:
     chosen, maps = chosen_head(page), maps_of(page.oracle)[:, :, :READABLE, :READABLE]
-    yield head_grid(
+    yield claims.head_grid(
         maps,
         selected=(chosen.layer, chosen.head),
         title="Every layer and head at a glance: click one to see it large",
         mean=False,
     )
-    yield from head_controls(page, ("encoder",))
+    yield from common.head_controls(page, ("encoder",))
     lines = []
     for layer, n in np.ndindex(*maps.shape[:2]):
         row, column = divmod(int(maps[layer, n].astype(np.float32).argmax()), maps.shape[-1])
         places = (f"{at + 1} {page.src[at].text}" for at in (row, column))
         lines.append((str(layer + 1), str(n + 1), number(maps[layer, n].max(), 2), *places))
-    yield from numbers_of_figure(("layer", "head", "largest weight", "from", "to"), *lines)
-    yield from tensor_matrix(
+    yield from common.numbers_of_figure(("layer", "head", "largest weight", "from", "to"), *lines)
+    yield from common.tensor_matrix(
         shown(page),
         title=f"Where each piece of your sentence looks in it (layer {chosen.layer + 1}, head {chosen.head + 1})",
         how_to_read="A row is one piece of your sentence; its weights over all pieces add up to 1.",
@@ -123,7 +86,7 @@ def see(page: Page) -> Statements:
     best = sorted(range(len(weights)), key=lambda j: (-np.float32(weights[j]), j))[:3]
     looked = ", ".join(f"**{inline(page.src[j].text)}** (piece {j + 1}) {number(weights[j], 2)}" for j in best)
     begins = f"The chosen row is piece {row + 1}, **{inline(page.src[row].text)}**. It looks "
-    yield markdown(
+    yield claims.markdown(
         f"{begins}most at: {looked}. What is left goes to the others." if len(weights) > 3 else f"{begins}at: {looked}."
     )
     layers = range(config()["n_layers"])
@@ -133,13 +96,8 @@ def see(page: Page) -> Statements:
         yield from prose("averaged over all rows", n_eos, len(maps))
 
 
-def check(page: Page) -> Statements:
-    yield from check_cell(shown(page))
-
-
 def do(page: Page) -> Statements:
-    trial = page.choice("self_trial", [HIDE, IT, BANK], HIDE)
-    yield segmented("Try", [HIDE, IT, BANK], trial)
+    trial = yield from common.choose(page, "Try", "self_trial", [HIDE, IT, BANK])
     yield from {HIDE: hide, IT: what_it_means, BANK: two_banks}[trial](page)
 
 
@@ -148,19 +106,15 @@ def hide(page: Page) -> Statements:
     yield from prose("hide a piece none")
     piece = page.count("hide", n, min(2, n - 1)) - 1
     options = [f"{at} {visible(one.text)}" for at, one in enumerate(page.src, 1)]
-    yield select("Piece to hide", options, options[piece])
+    yield claims.select("Piece to hide", options, options[piece])
     without, name = page.translated(blocked=(piece,)), page.src[piece].text
-    yield table(
+    yield claims.table(
         ("", "translation"),
         ("every piece may be seen", page.translation or "(nothing)"),
         (f"without piece {piece + 1}, {name}", text_of(without.labels) or "(nothing)"),
     )
-    yield from heads_before_after(
-        page,
-        (page.oracle, without),
-        ("Before: every piece may be seen", f"After: piece {piece + 1} is hidden"),
-        chosen,
-        instead="",
+    yield from common.heads_before_after(
+        page, (page.oracle, without), ("Before: every piece may be seen", f"After: piece {piece + 1} is hidden"), chosen
     )
     share = page.oracle[f"{chosen.path}.weights"][chosen.head, :, piece].mean()
     yield from prose("before got of a", inline(name), number(share))
@@ -176,8 +130,7 @@ def of_it(sentence: str, *others: str) -> list[Array]:
 
 def what_it_means(page: Page) -> Statements:
     yield from prose("streets are wide so", WIDE)
-    noun = page.choice("noun", ["street", "animal"], "street")
-    yield segmented("From “it” to", ["street", "animal"], noun)
+    noun = yield from common.choose(page, "From “it” to", "noun", ["street", "animal"])
     wide, tired = (of_it(sentence, "street", "animal", "it") for sentence in (WIDE, TIRED))
     winners = ["street" if shares[0].mean() > shares[1].mean() else "animal" for shares in (wide, tired)]
     if winners[0] == winners[1]:
@@ -187,23 +140,22 @@ def what_it_means(page: Page) -> Statements:
     else:
         yield from prose("the larger share changes over")
     layers, heads = wide[0].shape
-    for shares, end in ((wide, "wide"), (tired, "tired")):
-        yield matrix(
-            shares[0 if noun == "street" else 1],
-            [f"layer {n}" for n in range(1, layers + 1)],
-            [f"head {n}" for n in range(1, heads + 1)],
-            title=f"… because it was too {end}",
-            how_to_read=f"The weight that “it” gives to “{noun}” in every head, 0 to 1 on both sides.",
-            describe=f"{{row}}, {{column}}: “it” gives “{noun}” {{value}}",
-            csv_name=f"it to {noun} … because it was too {end}",
-        )
-    yield table(
+    yield from common.before_after(
+        [shares[0 if noun == "street" else 1] for shares in (wide, tired)],
+        ("… because it was too wide", "… because it was too tired"),
+        [f"layer {n}" for n in range(1, layers + 1)],
+        [f"head {n}" for n in range(1, heads + 1)],
+        how_to_read=f"The weight that “it” gives to “{noun}” in every head, 0 to 1 on both sides.",
+        describe=f"{{row}}, {{column}}: “it” gives “{noun}” {{value}}",
+        csv_name=f"it to {noun}",
+    )
+    yield claims.table(
         (f"“it” gives, on average over {layers * heads} heads", "to “street”", "to “animal”", "to itself"),
         ("too wide", *(number(share.mean(), 3) for share in wide)),
         ("too tired", *(number(share.mean(), 3) for share in tired)),
     )
     yield from prose("the german shows which")
-    yield table(
+    yield claims.table(
         ("too", "the model writes", "its pronoun is"),
         *(
             (end, german(sentence), "right" if pronoun in re.findall(r"\w+", german(sentence)) else "wrong")
@@ -211,7 +163,7 @@ def what_it_means(page: Page) -> Statements:
         ),
     )
     yield from prose("attention is not an")
-    yield button("Look at “it” under See")
+    yield claims.button("Look at “it” under See")
 
 
 def states_of_bank(sentence: str) -> list[Array]:
@@ -241,7 +193,7 @@ def two_banks(page: Page) -> Statements:
         if same[-1] - other[-1] < 0.1
         else "The meanings **come apart**: the vector of a word depends on its sentence.",
     )
-    yield matrix(
+    yield claims.matrix(
         np.array([same, other]),
         ["same meaning", "other meaning"],
         ["embedding", *(f"after layer {n}" for n in range(1, len(same)))],
@@ -263,14 +215,14 @@ def two_banks(page: Page) -> Statements:
         if "Bank" in texts[0] and "Bank" in texts[1]
         else "That is not what a person would write.",
     )
-    yield button("Look at “bank” under See")
+    yield claims.button("Look at “bank” under See")
 
 
 def predict(page: Page) -> Statements:
     chosen = chosen_head(page)
     weights = page.oracle[f"{chosen.path}.weights"]
     first = weights[chosen.head, 0]
-    yield which_piece(
+    yield common.which_piece(
         prose.line("in layer head what", chosen.layer + 1, chosen.head + 1, inline(page.src[0].text)),
         first,
         page.src,
@@ -285,18 +237,13 @@ def predict(page: Page) -> Statements:
         number(own[most]),
         most + 1,
         options=[f"head {n}" for n in range(1, len(own) + 1)],
-        wrong={n: f"In head {n + 1} it is {number(share)}." for n, share in enumerate(own) if n != most},
+        wrong=[f"In head {n} it is {number(share)}." for n, share in enumerate(own, 1)],
     )
     animal, street = of_it(WIDE, "animal", "street")
     more, n_heads = int((animal > street).sum()), animal.size
     right = 0 if not more else 1 if more < n_heads / 2 else 2
-    wrong = {0: "Some do.", 1: f"It is {more}.", 2: "They are fewer."}
-    yield prose.question(
-        "in how many of", right, WIDE, n_heads, more, wrong={n: text for n, text in wrong.items() if n != right}
-    )
+    wrong = ("Some do.", f"It is {more}.", "They are fewer.")
+    yield prose.question("in how many of", right, WIDE, n_heads, more, wrong=wrong)
 
 
-def code(page: Page) -> Statements:
-    yield from code_part(
-        ("model/parts/layers.py", "EncoderLayer.forward"), ("model/parts/attention.py", "MultiHeadAttention.forward")
-    )
+code = code_of("model/parts/layers.py: EncoderLayer.forward", "model/parts/attention.py: MultiHeadAttention.forward")

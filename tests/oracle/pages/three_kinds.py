@@ -1,6 +1,5 @@
 """What the lesson on three kinds of model must show."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -8,7 +7,7 @@ import numpy as np
 from tests.oracle import bert, claims
 from tests.oracle.approved import Prose
 from tests.oracle.claims import chance, magnitude
-from tests.oracle.common import Shown, Statements, check_cell, code_part, shown_tensor, tensor_matrix
+from tests.oracle.common import Statements, check_cell, code_of, shown_tensor, tensor_matrix
 from tests.oracle.decode import Ids, german
 from tests.oracle.forward import SOS, Array, softmax, tidied
 from tests.oracle.language_models import entry, reading, text_of, text_on, tokenizer
@@ -45,10 +44,7 @@ def gap(page: Page) -> tuple[Ids, int]:
 
 def chances(ids: Ids, at: int) -> dict[str, Array]:
     """The probability of every entry at a place, from both sides and from the left."""
-    return {
-        ENCODER: bert.both_sides(ids, (at,), at),
-        DECODER: softmax(reading(ids).logits[at]),
-    }
+    return {ENCODER: bert.both_sides(ids, (at,), at), DECODER: softmax(reading(ids).logits[at])}
 
 
 def guesses(shares: Array) -> str:
@@ -62,12 +58,7 @@ def bold(id: int) -> str:
 
 def idea(page: Page) -> Statements:
     yield from prose("the transformer of has")
-    yield claims.table(
-        ("kind", "models", "learns by", "good for", "cannot"),
-        (ENCODER, "BERT, RoBERTa, ALBERT", "naming masked words", "judging texts and words", "write by itself"),
-        (DECODER, "GPT, CTRL", "naming the next word", "writing on", "use what comes later"),
-        (BOTH, "the translator, MASS, BART, T5", "writing a text for a text", "translating, summing up", "–"),
-    )
+    yield prose.table("the table of kind models learns")
     yield from prose("mass bart and t")
 
 
@@ -127,35 +118,20 @@ def mask(page: Page, kind: str) -> Statements:
     )
 
 
-def shown(page: Page) -> tuple[Shown, str]:
+def check(page: Page) -> Statements:
     kind, (ids, at) = kind_of(page), gap(page)
-    oracle: Any
-    if kind == ENCODER:
-        oracle, row, what = bert.read(ids, (at,)), at + 1, "masked piece"
-    elif kind == DECODER:
-        oracle, row, what = reading(text_on(page.sentence).ids), at, "next piece"
-    else:
-        oracle, row, what = page.oracle, 0, "first piece"
+    readings: dict[str, tuple[Any, int, str]] = {
+        ENCODER: (bert.read(ids, (at,)), at + 1, "masked piece"),
+        DECODER: (reading(text_on(page.sentence).ids), at, "next piece"),
+        BOTH: (page.oracle, 0, "first piece"),
+    }
+    oracle, row, what = readings[kind]
     best = [int(id) for id in np.argsort(-oracle["logits"][row], kind="stable")[:WORKED]]
     names = [piece.text for piece in pieces(best)] if kind == BOTH else [entry(id) for id in best]
-    found = shown_tensor(
-        page,
-        "probabilities",
-        rows=[what],
-        columns=names,
-        only_rows=[row],
-        only_columns=best,
-        start=(0, 0),
-        oracle=oracle,
-        scale="weight",
-    )
-    return found, f"{kind}: {what}"
-
-
-def check(page: Page) -> Statements:
-    found, title = shown(page)
+    part: dict[str, Any] = {"rows": [what], "columns": names, "only_rows": [row], "only_columns": best}
+    found = shown_tensor(page, "probabilities", start=(0, 0), oracle=oracle, scale="weight", **part)
     how = "The likeliest pieces and their probabilities, by softmax over the vocabulary."
-    yield from tensor_matrix(found, title=title, how_to_read=how)
+    yield from tensor_matrix(found, title=f"{kind}: {what}", how_to_read=how)
     yield from check_cell(found)
 
 
@@ -170,14 +146,13 @@ def do(page: Page) -> Statements:
     text = text_of(other)
     yield from prose("they read", inline(visible(text)))
     before, after = chances(ids, at), chances(other, at)
-    rows: Sequence[tuple[str, ...]] = [
-        (kind, guesses(before[kind]), guesses(after[kind]), magnitude(change(before[kind], after[kind])))
-        for kind in (ENCODER, DECODER)
-    ]
     translations = [page.translation, german(text) if encoded(tidied(text)) else ""]
     yield claims.table(
         ("", "your text", "with the other end", "largest difference"),
-        *rows,
+        *(
+            (kind, guesses(one), guesses(after[kind]), magnitude(change(one, after[kind])))
+            for kind, one in before.items()
+        ),
         (BOTH, *(one or "(nothing)" for one in translations), "–"),
     )
     yield from prose("the largest difference between")
@@ -204,10 +179,9 @@ def predict(page: Page) -> Statements:
     )
 
 
-def code(page: Page) -> Statements:
-    yield from code_part(
-        ("model/families/encoder_only.py", "EncoderOnly"),
-        ("model/families/decoder_only.py", "DecoderOnly"),
-        ("model/families/encoder_decoder.py", "EncoderDecoder"),
-        ("experiments/family/three_kinds.py", "may_see"),
-    )
+code = code_of(
+    "model/families/encoder_only.py: EncoderOnly",
+    "model/families/decoder_only.py: DecoderOnly",
+    "model/families/encoder_decoder.py: EncoderDecoder",
+    "experiments/family/three_kinds.py: may_see",
+)

@@ -3,22 +3,9 @@
 import re
 from collections.abc import Sequence
 
+from tests.oracle import claims
 from tests.oracle.approved import Prose
-from tests.oracle.claims import (
-    FillIn,
-    button,
-    cards,
-    download,
-    markdown,
-    plot,
-    slider,
-    table,
-    text_box,
-)
-from tests.oracle.claims import (
-    code as code_block,
-)
-from tests.oracle.common import Statements, code_part, numbers_of_figure
+from tests.oracle.common import Statements, code_of, cut_to, numbers_of_figure
 from tests.oracle.forward import MAX_PIECES, merges, tidied, tokenizer
 from tests.oracle.merging import Merge, five_ways, id_of, lengths, of_entry, replay, shown, words_of
 from tests.oracle.page import READABLE, Page
@@ -73,7 +60,7 @@ def chosen(page: Page) -> int:
 def see(page: Page) -> Statements:
     ids = [piece.id for piece in page.src]
     text = text_of(ids)
-    yield cards(
+    yield claims.cards(
         [
             (p.text, ["added", f"id {p.id}"], -1, True)
             if p.id < 3
@@ -85,12 +72,11 @@ def see(page: Page) -> Statements:
         selected=chosen(page),
         clickable=True,
     )
-    if len(ids) > READABLE:
-        yield from prose("shown the first of", READABLE, len(ids))
+    yield from cut_to((len(ids), "pieces"))
     yield from prose("the ids which are")
-    yield code_block(str(ids))
+    yield claims.code(str(ids))
     yield from prose("and back")
-    yield code_block(visible(text))
+    yield claims.code(visible(text))
     assert text == page.text  # byte-level pieces lose nothing
     yield from prose(
         "characters and eos turned", len(page.text), n_of(len(page.text.encode()), "byte"), n_of(len(ids) - 1, "piece")
@@ -107,7 +93,7 @@ def check(page: Page) -> Statements:
         yield from prose("this one stands for", len(NAMES), len(NAMES) - 1)
     else:
         yield from prose("it starts as", n_of(len(raw(id)), "byte"), hexadecimal(raw(id)))
-        yield markdown(
+        yield claims.markdown(
             "\n".join(
                 f"{n}. Rule **{m.rank:,}** joins {shown(m.left)} and {shown(m.right)} into **{shown(m.joined)}**"
                 for n, m in enumerate(done, 1)
@@ -117,12 +103,12 @@ def check(page: Page) -> Statements:
         if len(done) > 1:
             part = done[-2]
             yield from prose("rule made what is", f"{part.rank:,}", shown(part.joined))
-            yield FillIn(f"3 + 256 + {part.rank} - 1", id_of(part.joined), whole=True)
+            yield claims.FillIn(f"3 + 256 + {part.rank} - 1", id_of(part.joined), whole=True)
     if done:
         yield from prose("of the merge rules", len(done), f"{N_MERGES:,}")
     yield from prose("compute it yourself")
-    yield download("tokenizer.json")
-    yield code_block(snippet(page.text, id, done))
+    yield claims.download("tokenizer.json")
+    yield claims.code(snippet(page.text, id, done))
     yield from prose("the file writes every")
 
 
@@ -132,10 +118,7 @@ def id_step(id: int, done: Sequence[Merge]) -> Step:
         return Step("A single byte needs no rule. The bytes have the ids from 3 to 258.", rf"\text{{id}} = {id}")
     rank = done[-1].rank
     assert 3 + 256 + rank - 1 == id
-    return Step(
-        prose.line("rule made this piece", f"{rank:,}"),
-        f"3 + 256 + {rank} - 1 = {id}",
-    )
+    return Step(prose.line("rule made this piece", f"{rank:,}"), f"3 + 256 + {rank} - 1 = {id}")
 
 
 def snippet(text: str, id: int, done: Sequence[Merge]) -> str:
@@ -177,7 +160,7 @@ def build_a_word(page: Page) -> Statements:
     word = tidied(typed) or hardest
     several = words_of(word[:40])
     done = replay(several[0])
-    yield text_box("A word of yours", typed, placeholder=f"empty: “{visible(hardest[:40])}” of your sentence")
+    yield claims.text_box("A word of yours", typed, placeholder=f"empty: “{visible(hardest[:40])}” of your sentence")
     if len(word) > 40:
         yield from prose("shown the first word")
     elif len(several) > 1:
@@ -189,7 +172,7 @@ def build_a_word(page: Page) -> Statements:
         return
     asked = page.state.get("merges", "")
     count = min(int(asked), len(done)) if asked.isdecimal() else len(done)
-    yield slider("Number of merges", 0, len(done), count)
+    yield claims.slider("Number of merges", 0, len(done), count)
     now = done[count - 1] if count else None
     how = "The dashed two are joined next: of all neighbours, the pair with the earliest rule."
     if now:
@@ -220,7 +203,7 @@ def build_a_word(page: Page) -> Statements:
 
 
 def symbols(many: Sequence[str], marked: Sequence[int], title: str, how_to_read: str = "") -> Statement:
-    return cards(
+    return claims.cards(
         [(shown(symbol), [f"id {id_of(symbol)}"], 0, n in marked) for n, symbol in enumerate(many)],
         title=title,
         how_to_read=how_to_read,
@@ -244,7 +227,7 @@ def five_cuts(page: Page) -> Statements:
     typed = page.state.get("text", "")
     whole = tidied(typed) or page.text
     text = whole[:200]
-    yield text_box("A text of yours", typed, placeholder="empty: your sentence")
+    yield claims.text_box("A text of yours", typed, placeholder="empty: your sentence")
     for label, example in (
         ("Umlauts", "Schöne Grüße aus München"),
         ("Emoji", "I ate an 🍎 👩\u200d🚀"),
@@ -252,24 +235,16 @@ def five_cuts(page: Page) -> Statements:
         ("German compound", "Donaudampfschifffahrtsgesellschaft"),
         ("Your sentence", ""),
     ):
-        yield button(label, help=example)
+        yield claims.button(label, help=example)
     if len(whole) > 200:
         yield from prose("shown the first characters")
     cuts = five_ways(text)
-    yield table(
+    yield claims.table(
         ("Method", "How it cuts", "This text, cut"), *((c.method, HOW[c.method], listed(c.pieces)) for c in cuts)
     )
-    yield table(
+    yield claims.table(
         ("Method", "Vocabulary", "Pieces", "Put together again"),
-        *(
-            (
-                c.method,
-                f"{c.vocab_size:,}",
-                str(len(c.pieces)),
-                c.says,
-            )
-            for c in cuts
-        ),
+        *((c.method, f"{c.vocab_size:,}", str(len(c.pieces)), c.says) for c in cuts),
     )
     yield from prose("all five learned from")
 
@@ -280,7 +255,7 @@ def size_and_length(page: Page) -> Statements:
     yield from prose("a larger vocabulary makes", n_of(most, "piece"), f"{N_MERGES:,}", least)
     sizes, pieces = [259 + n for n, _ in curve], [length for _, length in curve]
     blue = "#0072B2"
-    yield plot(
+    yield claims.plot(
         prose.line("a line that falls", n_of(most, "piece"), n_of(least, "piece")),
         [
             {
@@ -361,10 +336,6 @@ def predict(page: Page) -> Statements:
     )
 
 
-def code(page: Page) -> Statements:
-    yield from code_part(
-        ("model/text/tokenizer.py", "Tokenizer.encode"),
-        ("model/text/tokenizer.py", "Tokenizer.tokens"),
-        ("model/text/tokenizer.py", "normalise"),
-        ("model/text/bpe_replay.py", "Merges"),
-    )
+code = code_of(
+    "model/text/tokenizer.py: Tokenizer.encode, Tokenizer.tokens, normalise", "model/text/bpe_replay.py: Merges"
+)

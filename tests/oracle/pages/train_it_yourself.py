@@ -4,9 +4,9 @@ tests/pages/test_train_it_yourself.py."""
 import math
 import re
 
-from tests.oracle import claims
+from tests.oracle import claims, common
 from tests.oracle.approved import Prose
-from tests.oracle.common import Statements, code_part
+from tests.oracle.common import Statements, code_of
 from tests.oracle.forward import tidied
 from tests.oracle.page import Page
 from tests.oracle.statement import Statement
@@ -40,8 +40,7 @@ def note() -> Statement:
 
 
 def see(page: Page) -> Statements:
-    task = page.choice("task", TASKS, "reverse")
-    yield claims.segmented("Task", TASKS, task)
+    task = yield from common.choose(page, "Task", "task", TASKS, "reverse")
     layers, heads = ["1", "2", "3"], ["1", "2", "4", "8"]
     yield claims.segmented("Layers in each stack", layers, page.choice("depth", layers, "1"))
     yield claims.segmented("Heads", heads, page.choice("n_heads", heads, "2"))
@@ -66,8 +65,7 @@ def check(page: Page) -> Statements:
 
 def do(page: Page) -> Statements:
     trials = ["Your own letters", "Teach the translator"]
-    trial = page.choice("trial", trials, trials[0])
-    yield claims.segmented("Try", trials, trial)
+    trial = yield from common.choose(page, "Try", "trial", trials)
     yield from own_letters(page) if trial == trials[0] else teach(page)
 
 
@@ -112,11 +110,9 @@ def predict(page: Page) -> Statements:
     yield prose.question("you set the learning", 1)
 
 
-def code(page: Page) -> Statements:
-    names = "new_texts", "measured", "Watch"
-    yield from code_part(
-        ("training/loop/updates.py", "training_steps"),
-        ("training/loop/loss.py", "batch_loss"),
-        ("training/loop/schedule.py", "learning_rate_factor"),
-        *(("training/live/toy.py", name) for name in names),
-    )
+code = code_of(
+    "training/loop/updates.py: training_steps",
+    "training/loop/loss.py: batch_loss",
+    "training/loop/schedule.py: learning_rate_factor",
+    "training/live/toy.py: new_texts, measured, Watch",
+)

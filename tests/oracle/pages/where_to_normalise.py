@@ -2,18 +2,10 @@
 
 import numpy as np
 
-from tests.oracle import claims
+from tests.oracle import claims, common
 from tests.oracle.approved import Prose
 from tests.oracle.claims import number
-from tests.oracle.common import (
-    Shown,
-    Statements,
-    check_cell,
-    code_part,
-    numbers_of_figure,
-    shown_tensor,
-    tensor_matrix,
-)  # fmt: skip
+from tests.oracle.common import Shown, Statements, code_of
 from tests.oracle.forward import EOS, config, softmax
 from tests.oracle.norm_places import PLACES, place_run
 from tests.oracle.page import Page
@@ -72,13 +64,7 @@ def other(page: Page) -> Variant:
 
 def idea(page: Page) -> Statements:
     yield from prose("attention and feed-forward are")
-    yield claims.table(
-        ("Place", "Formula", "Used by"),
-        ("Post-norm", r"$\operatorname{Norm}(x+\operatorname{Sublayer}(x))$", "the original Transformer; this model"),
-        ("Pre-norm", r"$x+\operatorname{Sublayer}(\operatorname{Norm}(x))$", "GPT-2, Llama"),
-        ("Sandwich", r"$x+\operatorname{Norm}(\operatorname{Sublayer}(\operatorname{Norm}(x)))$", "CogView"),
-        ("DeepNorm", r"$\operatorname{LayerNorm}(\alpha x+\operatorname{Sublayer}(x))$", "DeepNet, with 1,000 layers"),
-    )
+    yield prose.table("the table of place formula used")
     yield from prose("is above and grows")
 
 
@@ -88,7 +74,7 @@ def label(page: Page) -> str:
 
 
 def shown(page: Page) -> Shown:
-    return shown_tensor(
+    return common.shown_tensor(
         page,
         f"{path(page)}.{SHOWS[place(page)][label(page)]}",
         n_columns=16,
@@ -105,7 +91,7 @@ def see(page: Page) -> Statements:
     yield claims.segmented("Show", list(SHOWS[place(page)]), label(page))
     view, oracle = shown(page), other(page)
     title = f"{place(page)} with {norm(page)}: {label(page)}"
-    yield from tensor_matrix(view, title=title, how_to_read="One row a piece; the first 16 dimensions.")
+    yield from common.tensor_matrix(view, title=title, how_to_read="One row a piece; the first 16 dimensions.")
     before = oracle[norm_reads(oracle, view.name)][[view.cell[0]]]
     rows = {"before the norm": before, "LayerNorm": per_word(before), "RMSNorm": per_word_rms(before)}
     yield claims.table(
@@ -120,10 +106,6 @@ def see(page: Page) -> Statements:
     yield from prose(
         "the row of layernorm", inline(page.src[view.cell[0]].text), number(abs(one - two).max(), 3), number(along, 4)
     )
-
-
-def check(page: Page) -> Statements:
-    yield from check_cell(shown(page))
 
 
 def percent(share: float) -> str:
@@ -202,9 +184,8 @@ def deep_stack(page: Page) -> Statements:
         depth,
         percent(runs["Post-norm"][1]),
     )
-    yield from numbers_of_figure(
-        ("layer", *runs),
-        *((str(n + 1), *(number(sizes[n], 1) for sizes, _ in runs.values())) for n in range(depth)),
+    yield from common.numbers_of_figure(
+        ("layer", *runs), *((str(n + 1), *(number(sizes[n], 1) for sizes, _ in runs.values())) for n in range(depth))
     )
 
 
@@ -226,11 +207,7 @@ def predict(page: Page) -> Statements:
         DEEPEST,
         ", ".join((f"{name} {percent(share)}" for name, share in moved.items())),
         options=options,
-        wrong={
-            n: f"There it moves by {percent(moved[name])} of its length."
-            for n, name in enumerate(options)
-            if n != right
-        },
+        wrong=[f"There it moves by {percent(moved[name])} of its length." for name in options],
     )
     few, many = place_run("Post-norm", 2, float(RATES[1]), 0)[1], moved["Post-norm"]
     right = 0 if many < 2 * few else 1 if many <= 10 * few else 2
@@ -240,19 +217,12 @@ def predict(page: Page) -> Statements:
         f"More than 10 times as far would be above {percent(10 * few)}.",
     )
     yield prose.question(
-        "a post-norm stack has",
-        right,
-        DEEPEST,
-        percent(many),
-        percent(few),
-        number(many / few, 0),
-        wrong={n: text for n, text in enumerate(says) if n != right},
+        "a post-norm stack has", right, DEEPEST, percent(many), percent(few), number(many / few, 0), wrong=says
     )
 
 
-def code(page: Page) -> Statements:
-    yield from code_part(
-        *(("model/parts/residual.py", name) for name in ("PreNorm", "PostNorm", "SandwichNorm", "DeepNorm")),
-        ("experiments/blocks/norm_comparison.py", "per_word_rms"),
-        *(("experiments/blocks/norm_places.py", name) for name in ("Stack", "place_run")),
-    )
+code = code_of(
+    "model/parts/residual.py: PreNorm, PostNorm, SandwichNorm, DeepNorm",
+    "experiments/blocks/norm_comparison.py: per_word_rms",
+    "experiments/blocks/norm_places.py: Stack, place_run",
+)
