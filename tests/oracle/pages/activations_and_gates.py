@@ -16,10 +16,11 @@ from tests.oracle.common import (
     tensor_matrix,
 )  # fmt: skip
 from tests.oracle.forward import EOS, Array, Forward, config, softmax
+from tests.oracle.network import CURVES, GATES
 from tests.oracle.page import READABLE, Page
 from tests.oracle.pages.feed_forward import path, phrase, pieces, place
 from tests.oracle.siblings import two_siblings
-from tests.oracle.variants import CURVES, GATES, Variant, rewritten, slope, variant
+from tests.oracle.variants import Variant, rewritten, slope, variant
 from tests.oracle.words import inline, text_of
 
 prose = Prose("activations_and_gates")
