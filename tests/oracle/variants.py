@@ -255,8 +255,8 @@ def summed(oracle: Forward, name: str, index: Index) -> Step:
     stream, change = (oracle[one][index] for one in names)
     term = rf"{tex(factor_of_stream)}\cdot {factor(stream)}"
     return Step(
-        f"What the sub-layer read (the residual stream), times α = {tex(factor_of_stream)}, plus what the sub-layer wrote. "
-        "α belongs to the depth of the stack.",
+        f"What the sub-layer read (the residual stream), times α = {tex(factor_of_stream)}, plus what the sub-layer "
+        "wrote. α belongs to the depth of the stack.",
         rf"{term} + {factor(change)} = {tex(oracle[name][index])}",
         f'{factor_of_stream} * t["{names[0]}"]{at(index)} + t["{names[1]}"]{at(index)}',
         Blank(term, round(factor_of_stream, 4) * round(float(stream), 4)),
