@@ -13,6 +13,7 @@ from safetensors.numpy import load_file
 from tokenizers import Tokenizer, pre_tokenizers
 
 from tests.oracle.forward import FOLDER, Array, bytes_of, softmax, tidied
+from tests.oracle.network import CURVES, Network
 from tests.oracle.statement import tex
 from tests.oracle.words import Piece
 from tests.oracle.worked import RULES, Blank, Index, Step, at, factor, largest_product, long_sum
@@ -24,6 +25,12 @@ SOS, CLS, SEP, MASK = 1, 3, 4, 5
 MOST = 99  # pieces of a text that BERT reads here: [CLS] and the last [SEP] stand around them
 
 Ids = tuple[int, ...]
+# What is kept of a pass: the lessons show no more, and hundreds of passes stay in memory.
+RECORDS = {"tokens", "segments", "with_segments", "positions", "sum", "output", "weights", "normed", "logits"} | {
+    "pre_activation",
+    "pooled",
+    "probabilities",
+}
 
 
 @functools.cache
@@ -99,65 +106,11 @@ def words(sequence: Sequence[Piece]) -> list[tuple[int, ...]]:
 # --- passes ----------------------------------------------------------------------------------------------------------
 
 
-def normal(rows: Array, gamma: Array, beta: Array) -> Array:
-    centred = rows - rows.mean(-1, keepdims=True)
-    return np.asarray(gamma * centred / np.sqrt((centred**2).mean(-1, keepdims=True) + 1e-5) + beta)
-
-
-_ERF = np.vectorize(math.erf, otypes=[float])
-
-
-def gelu(z: Array) -> Array:
-    return np.asarray(z * (1 + _ERF(z / math.sqrt(2))) / 2)
-
-
-def gelu_tanh(z: Array) -> Array:
-    return np.asarray(0.5 * z * (1 + np.tanh(math.sqrt(2 / math.pi) * (z + 0.044715 * z**3))))
-
-
-class Reading:
-    """What both do: values by their names in `tensors`."""
-
-    name: str
-
-    def __init__(self, changed: Mapping[str, Array] | None = None) -> None:
-        self.tensors: dict[str, Array] = {}
-        self.w = weights(self.name) | dict(changed or {})
-
-    def __getitem__(self, name: str) -> Array:
-        return self.tensors[name] if name in self.tensors else self.w[name]
-
-    def keep(self, name: str, value: Array) -> Array:
-        self.tensors[name] = value
-        return value
-
-    def norm(self, path: str, rows: Array) -> Array:
-        return normal(rows, self.w[f"{path}.weight"], self.w[f"{path}.bias"])
-
-    def linear(self, path: str, rows: Array) -> Array:
-        bias = self.w.get(f"{path}.bias")
-        product = rows @ self.w[f"{path}.weight"].T
-        return product if bias is None else product + bias
-
-    def attend(self, path: str, x: Array, causal: bool) -> Array:
-        q, k, v = (
-            np.stack(np.split(self.linear(f"{path}.w_{letter}", x), config(self.name)["n_heads"], axis=1))
-            for letter in "qkv"
-        )
-        scores = q @ k.swapaxes(1, 2) / math.sqrt(q.shape[-1])
-        if causal:
-            scores = np.where(np.tri(len(x), dtype=bool), scores, -np.inf)
-        weights = self.keep(f"{path}.weights", softmax(scores))
-        return self.linear(f"{path}.w_o", np.concatenate(list(weights @ v), axis=1))
-
-
-class Bert(Reading):
+class Bert(Network):
     """BERT's pass over ids, marks included.
 
     segments: 0 in the first text, 1 in the second; 0 everywhere if left out; changed: weights that are others, by name
     """
-
-    name = BERT
 
     def __init__(
         self,
@@ -165,25 +118,12 @@ class Bert(Reading):
         segments: Sequence[int] | None = None,
         changed: Mapping[str, Array] | None = None,
     ) -> None:
-        super().__init__(changed)
+        super().__init__(config(), weights(BERT) | dict(changed or {}), records=RECORDS)
         self.ids = list(ids)
         self.segments = list(segments or [0] * len(self.ids))
-        path = "encoder.embedding"
-        tokens = self.keep(f"{path}.tokens", self.w["embedding.matrix.weight"][self.ids])
-        segment = self.keep(f"{path}.segments", self.w["embedding.segments.weight"][self.segments])
-        both = self.keep(f"{path}.with_segments", tokens + segment)
-        places = self.keep(f"{path}.positions", self.w["embedding.positions.table.weight"][: len(self.ids)])
-        total = self.keep(f"{path}.sum", both + places)
-        x = self.keep(f"{path}.output", self.norm("embedding.norm", total))
-        for n in range(config(BERT)["n_layers"]):
-            layer = f"encoder.layers.{n}"
-            x = self.norm(f"{layer}.add_norm_1.norm", x + self.attend(f"{layer}.self_attn", x, causal=False))
-            self.keep(f"{layer}.add_norm_1.output", x)
-            hidden = gelu(self.linear(f"{layer}.feed_forward.w_1", x))
-            x = self.norm(f"{layer}.add_norm_2.norm", x + self.linear(f"{layer}.feed_forward.w_2", hidden))
-            self.keep(f"{layer}.add_norm_2.output", x)
-        hidden = gelu(self.linear("masked_token.transform", x))
-        asked = self.keep("masked_token.normed", self.norm("masked_token.norm", hidden))
+        x = self.stack("encoder", self.embed("encoder", self.ids, segments=self.segments), self.seen)
+        hidden = CURVES["gelu"](self.linear("masked_token.transform", x))
+        asked = self.keep("masked_token.normed", self.normalise("layer", "masked_token.norm", hidden))
         self.keep("logits", asked @ self.w["embedding.matrix.weight"].T + self.w["masked_token.bias"])
         pooled = np.tanh(self.keep("next_sentence.pre_activation", self.linear("next_sentence.pooler", x[:1])))
         self.keep("next_sentence.pooled", pooled)
@@ -191,21 +131,9 @@ class Bert(Reading):
         self.keep("next_sentence.probabilities", softmax(scores))
 
 
-class Gpt(Reading):
-    """GPT's pass over ids, <sos> in front added here."""
-
-    name = GPT
-
-    def __init__(self, ids: Sequence[int]) -> None:
-        super().__init__()
-        all_ids = [SOS, *ids]
-        x = self.w["embedding.matrix.weight"][all_ids] + self.w["embedding.positions.table.weight"][: len(all_ids)]
-        for n in range(config(GPT)["n_layers"]):
-            layer = f"decoder.layers.{n}"
-            x = x + self.attend(f"{layer}.self_attn", self.norm(f"{layer}.add_norm_1.norm", x), causal=True)
-            hidden = self.linear(f"{layer}.feed_forward.w_1", self.norm(f"{layer}.add_norm_2.norm", x))
-            x = x + self.linear(f"{layer}.feed_forward.w_2", gelu_tanh(hidden))
-        self.keep("logits", self.norm("decoder.norm", x) @ self.w["embedding.matrix.weight"].T)
+@functools.cache
+def gpt() -> Network:
+    return Network(config(GPT), weights(GPT), records="kv")
 
 
 @functools.lru_cache(256)
@@ -228,7 +156,7 @@ def both_sides(ids: Ids, hidden: Ids, at: int) -> Array:
 @functools.lru_cache(256)
 def left_alone(before: Ids) -> Array:
     """GPT's probability of every entry behind these pieces."""
-    return softmax(Gpt(before)["logits"][-1])
+    return softmax(gpt().next_logits([SOS, *before]))
 
 
 # --- Check -----------------------------------------------------------------------------------------------------------

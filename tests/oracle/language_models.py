@@ -2,7 +2,6 @@
 
 import functools
 import json
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,12 +10,14 @@ from safetensors.numpy import load_file
 from tokenizers import Tokenizer
 
 from tests.oracle.decode import Ids
-from tests.oracle.forward import EMBEDDING, EOS, FOLDER, MAX_PIECES, PAD, SOS, Array, bytes_of, softmax, tidied
+from tests.oracle.forward import EOS, FOLDER, MAX_PIECES, PAD, SOS, Array, bytes_of, tidied
+from tests.oracle.network import Network
 from tests.oracle.page import Page
 
 MODELS = FOLDER.parent
 NAME = "gpt-mini"
 LONGER = 20  # pieces that it writes at most
+RECORDS = ("tokens", "positions", "output", "weights", "normed", "logits", "losses")
 MARKS = ("<pad>", "<sos>", "<eos>", "[CLS]", "[SEP]", "[MASK]")
 
 
@@ -77,69 +78,24 @@ def text_on(sentence: str) -> Text:
     return Text(Page("gpt", {"sentence": sentence}))
 
 
-def normal(rows: Array, path: str) -> Array:
-    """Layer normalisation with the learned numbers of a path (Ba et al. 2016)."""
-    w = weights_of()
-    centred = rows - rows.mean(-1, keepdims=True)
-    scale = np.sqrt((centred**2).mean(-1, keepdims=True) + 1e-5)
-    return centred / scale * w[f"{path}.weight"] + w[f"{path}.bias"]
-
-
 def log_shares(logits: Array) -> Array:
     """Log-probabilities of every entry in every row."""
     shifted = logits - logits.max(-1, keepdims=True)
     return np.asarray(shifted - np.log(np.exp(shifted).sum(-1, keepdims=True)))
 
 
-class States:
-    """One pass of ids up to the last norm (Radford et al. 2018, Equation 2; norms before the sub-layers, as in GPT-2).
+class Gpt(Network):
+    """One pass over a text (Radford et al. 2018, Equation 2; norms before the sub-layers, as in GPT-2).
 
-    tensors: weights of every attention (H,T,T), and what stands in the stream; rows: what the last norm returns
-             (T,d_model)
+    labels: what each row is to guess; tensors: also logits, losses (T,1)
     """
 
-    def __init__(self, ids: Sequence[int]) -> None:
-        w, config = weights_of(), config_of()
-        self.tensors: dict[str, Array] = {}
-        tokens, places = w[EMBEDDING][list(ids)], w["embedding.positions.table.weight"][: len(ids)]
-        x = tokens + places
-        made = {"tokens": tokens, "positions": places, "output": x}
-        self.tensors |= {f"decoder.embedding.{name}": value for name, value in made.items()}
-        for n in range(config["n_layers"]):
-            path = f"decoder.layers.{n}"
-            x = x + self.attention(f"{path}.self_attn", normal(x, f"{path}.add_norm_1.norm"))
-            self.tensors[f"{path}.add_norm_1.output"] = x
-            before = normal(x, f"{path}.add_norm_2.norm") @ w[f"{path}.feed_forward.w_1.weight"].T
-            before = before + w[f"{path}.feed_forward.w_1.bias"]
-            hidden = 0.5 * before * (1 + np.tanh(np.sqrt(2 / np.pi) * (before + 0.044715 * before**3)))
-            x = x + hidden @ w[f"{path}.feed_forward.w_2.weight"].T + w[f"{path}.feed_forward.w_2.bias"]
-            self.tensors[f"{path}.add_norm_2.output"] = x
-        self.rows = self.tensors["decoder.normed"] = normal(x, "decoder.norm")
-
-    def __getitem__(self, name: str) -> Array:
-        return self.tensors[name]
-
-    def attention(self, path: str, x: Array) -> Array:
-        w, size = weights_of(), len(x)
-        q, k, v = (
-            np.stack(np.split(x @ w[f"{path}.w_{one}.weight"].T, config_of()["n_heads"], axis=1)) for one in "qkv"
-        )
-        scores = np.where(np.tri(size, dtype=bool), q @ k.swapaxes(1, 2) / math.sqrt(q.shape[-1]), -np.inf)
-        weights = softmax(scores)
-        self.tensors[f"{path}.weights"] = weights
-        return np.concatenate(list(weights @ v), axis=1) @ w[f"{path}.w_o.weight"].T
-
-
-class Gpt(States):
-    """One pass over a text. labels: what each row is to guess; tensors: also logits, losses (T,1)"""
-
     def __init__(self, labels: Sequence[int]) -> None:
-        super().__init__([SOS, *labels[:-1]])
+        super().__init__(config_of(), weights_of(), records=RECORDS)
         self.labels = list(labels)
-        self.logits = self.rows @ weights_of()[EMBEDDING].T
+        self.logits = self.keep("logits", self.decoder([SOS, *self.labels[:-1]]))
         self.log_shares = log_shares(self.logits)
-        right = -self.log_shares[np.arange(len(self.labels)), self.labels]
-        self.tensors |= {"logits": self.logits, "losses": right[:, None]}
+        self.keep("losses", -self.log_shares[np.arange(len(self.labels)), self.labels][:, None])
 
     @property
     def chances(self) -> Array:
@@ -153,10 +109,16 @@ def reading(ids: Ids) -> Gpt:
     return Gpt([*ids, EOS])
 
 
+@functools.cache
+def writing() -> Network:
+    """It remembers of each row what the next ones read."""
+    return Network(config_of(), weights_of(), records="kv")
+
+
 @functools.lru_cache(1024)
 def next_scores(ids: Ids) -> Array:
     """Log-probabilities (V) of the piece after some; `<pad>` and `<sos>` are never written."""
-    scores = log_shares(States([SOS, *ids]).rows[-1] @ weights_of()[EMBEDDING].T)
+    scores = log_shares(writing().next_logits([SOS, *ids]))
     scores[[PAD, SOS]] = -np.inf
     return scores
 

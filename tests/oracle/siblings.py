@@ -4,7 +4,6 @@ two of them must show.
 
 import functools
 import json
-import math
 from typing import Any
 
 import numpy as np
@@ -15,9 +14,8 @@ from tests.oracle.approved import Prose
 from tests.oracle.claims import number
 from tests.oracle.common import KINDS, Statements, chart_and_numbers, numbers_of_figure
 from tests.oracle.decode import Writer, greedy
-from tests.oracle.forward import EMBEDDING, EOS, FOLDER, MAX_PIECES, SOS, Array, positions, softmax, source_ids
+from tests.oracle.forward import EOS, FOLDER, MAX_PIECES, SOS, Array, Forward, softmax, source_ids
 from tests.oracle.page import READABLE, Page
-from tests.oracle.variants import Variant, relative_bias
 from tests.oracle.words import inline, pieces, text_of
 
 prose = Prose("siblings")
@@ -27,77 +25,13 @@ PARTS = ("positions", "norm", "norm_place", "activation", "attention", "feed_for
 PLAIN = {"vocab_size": 8000, "d_model": 128, "n_heads": 4, "n_layers": 2, "d_ff": 512, "max_len": 64, "dropout": 0.1}
 
 
-@functools.cache
-def causal_bucket(offset: int) -> int:
-    """Of 32 buckets, all to the left: 0 to 15 one distance each, then by factors of 8^(1/16) up to 128."""
-    distance = max(0, -offset)
-    starts = [math.ceil(round(16 * 8 ** (n / 16), 9)) for n in range(16)]
-    return distance if distance < 16 else 15 + sum(distance >= start for start in starts)
-
-
-class Sibling(Variant):
+class Sibling(Forward):
     """One pass. config: what config.json says; w: the weights by name."""
 
-    def __init__(self, config: dict[str, Any], w: dict[str, Array], src: list[int], labels: list[int]) -> None:
-        self.config, self.own = config, w
-        kinds, norm = {}, f"{config['norm']} {config['norm_place']}"
-        for stack, n_norms in (("encoder", 2), ("decoder", 3)):
-            for n in range(config["n_layers"]):
-                path = f"{stack}.layers.{n}"
-                if config["positions"] in ("relative", "rotary", "alibi"):
-                    kinds[f"{path}.self_attn"] = config["positions"]
-                kinds[f"{path}.feed_forward"] = config["activation"]
-                kinds |= {f"{path}.add_norm_{i + 1}": norm for i in range(n_norms)}
-        super().__init__(src, labels, kinds)
-
-    def weights(self, untrained: bool) -> dict[str, Array]:
-        return self.own
-
-    def relative(self, path: str, length: int) -> Array:
-        table = self.w[f"{path}.positions.table.weight"]
-        return relative_bias(length, table, *([causal_bucket] if path.startswith("decoder") else []))
-
-    def alpha(self, path: str) -> float:
-        n = self.config["n_layers"]
-        return 0.81 * n ** (5 / 16) if path.startswith("encoder") else (3 * n) ** (1 / 4)
-
-    def embed(self, stack: str, ids: list[int]) -> Array:
-        path, d_model = f"{stack}.embedding", self.config["d_model"]
-        scaled, length = self.keep(f"{path}.scaled", self.w[EMBEDDING][ids] * math.sqrt(d_model)), len(ids)
-        tables = {
-            "sinusoidal": lambda: positions(length, d_model),
-            "learned": lambda: self.w["embedding.positions.table.weight"][:length],
-        }
-        table = self.keep(f"{path}.positions", tables.get(self.config["positions"], lambda: 0 * scaled)())
-        return self.keep(f"{path}.output", scaled + table)
-
-    def last_norm(self, stack: str, x: Array) -> Array:
-        before = self.config["norm_place"] in ("pre", "sandwich")
-        return self.normalise(self.config["norm"], f"{stack}.norm", x) if before else x
-
-    def encoder(self, src: list[int]) -> Array:
-        x = self.embed("encoder", src)
-        for n in range(self.config["n_layers"]):
-            path = f"encoder.layers.{n}"
-            x = self.joined(f"{path}.add_norm_1", x, functools.partial(self.attend, f"{path}.self_attn"))
-            x = self.joined(f"{path}.add_norm_2", x, functools.partial(self.feed_forward, f"{path}.feed_forward"))
-        return self.last_norm("encoder", x)
-
-    def decoder_states(self, tgt: list[int]) -> Array:
-        x, past = self.embed("decoder", tgt), np.tri(len(tgt), dtype=bool)
-        for n in range(self.config["n_layers"]):
-            path = f"decoder.layers.{n}"
-
-            def own(y: Array, path: str = path) -> Array:
-                return self.attention(f"{path}.self_attn", y, y, past)
-
-            def memory(y: Array, path: str = path) -> Array:
-                return self.attention(f"{path}.cross_attn", y, self.memory, self.seen)
-
-            x = self.joined(f"{path}.add_norm_1", x, own)
-            x = self.joined(f"{path}.add_norm_2", x, memory)
-            x = self.joined(f"{path}.add_norm_3", x, functools.partial(self.feed_forward, f"{path}.feed_forward"))
-        return self.last_norm("decoder", x)
+    def __init__(
+        self, config: dict[str, Any], w: dict[str, Array], src: list[int], labels: list[int], **changes: Any
+    ) -> None:
+        super().__init__(src, labels, settings=config, w=w, **changes)
 
 
 # --- those that come with the app ------------------------------------------------------------------------------------

@@ -45,10 +45,9 @@ class Snapshot(Sibling):
     """One pass. blocked: source positions that nobody sees; seed: of dropout, None for without"""
 
     def __init__(self, step: int, src: Ids, labels: Ids, blocked: Ids = (), seed: int | None = None) -> None:
-        self.blocked = blocked
         config = config_of(NAME)
         self.drop = (lambda rows: rows) if seed is None else Dropout(seed, config["dropout"])
-        super().__init__(config, weights_at(step), list(src), list(labels))
+        super().__init__(config, weights_at(step), list(src), list(labels), blocked=blocked)
         costs = self.costs()
         right = costs[np.arange(len(labels)), list(labels)]
         self.keep("losses", right[:, None])
@@ -64,12 +63,8 @@ class Snapshot(Sibling):
         """The probability of each label (T)."""
         return softmax(self.logits)[np.arange(len(self.labels)), self.labels]
 
-    def encoder(self, src: list[int]) -> Array:
-        self.seen = self.seen & ~np.isin(np.arange(len(src)), self.blocked)[None]
-        return super().encoder(src)
-
-    def embed(self, stack: str, ids: list[int]) -> Array:
-        return self.drop(super().embed(stack, ids))
+    def embed(self, stack: str, ids: list[int], *more: Any) -> Array:
+        return self.drop(super().embed(stack, ids, *more))
 
     def joined(self, path: str, x: Array, sublayer: Callable[[Array], Array]) -> Array:
         return super().joined(path, x, lambda rows: self.drop(sublayer(rows)))

@@ -5,14 +5,14 @@ The weights that the translator does not have are drawn by torch from seed 0, in
 
 import functools
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from safetensors.numpy import load_file
 
 from tests.oracle.decode import Writer, greedy
-from tests.oracle.forward import EOS, FOLDER, Array, Forward, config, softmax, split_heads
+from tests.oracle.forward import EOS, FOLDER, Array, Forward, config, weights
+from tests.oracle.network import CURVES, GATES, alpha, bucket, normal_share, slopes
 from tests.oracle.page import Page
 from tests.oracle.statement import factor, tex
 from tests.oracle.untrained import drawn_matrices, drawn_table
@@ -37,76 +37,16 @@ class Variant(Forward):
     """A pass in which some parts are of another kind. kinds: by the path of the attention, network or Add & Norm."""
 
     def __init__(self, src: list[int], labels: list[int], kinds: dict[str, str], **changes: Any) -> None:
-        self.kinds = kinds
-        super().__init__(src, labels, **changes)
-
-    def attention(self, path: str, x: Array, memory: Array, allowed: Array) -> Array:
-        if path not in self.kinds:
-            return super().attention(path, x, memory, allowed)
-        w, kind = {letter: self.w[f"{path}.w_{letter}.weight"] for letter in "qkvo"}, self.kinds[path]
-        q, k, v = (self.keep(f"{path}.{letter}", split_heads(x @ w[letter].T)) for letter in "qkv")
-        if kind == "rotary":
-            q, k = (self.keep(f"{path}.rotated_{name}", turned(one)) for name, one in (("q", q), ("k", k)))
-        products = self.keep(f"{path}.products", q @ k.swapaxes(1, 2))
-        scaled = self.keep(f"{path}.scaled", products / math.sqrt(q.shape[-1]))
-        if kind != "rotary":
-            bias = self.keep(f"{path}.bias", self.relative(path, len(x)) if kind == "relative" else alibi(len(x)))
-            scaled = self.keep(f"{path}.biased", scaled + bias)
-        weights = self.keep(f"{path}.weights", softmax(self.keep(f"{path}.scores", np.where(allowed, scaled, -np.inf))))
-        concat = self.keep(f"{path}.concat", np.concatenate(list(self.keep(f"{path}.heads", weights @ v)), axis=1))
-        return self.keep(f"{path}.output", concat @ w["o"].T)
-
-    def relative(self, path: str, length: int) -> Array:
-        return relative_bias(length, bucket_table())
-
-    def feed_forward(self, path: str, x: Array) -> Array:
-        if path not in self.kinds:
-            return super().feed_forward(path, x)
-        kind = self.kinds[path]
-        if kind not in GATES:
-            before = x @ self.w[f"{path}.w_1.weight"].T + self.w[f"{path}.w_1.bias"]
-            hidden = self.keep(f"{path}.hidden", CURVES[kind](self.keep(f"{path}.pre_activation", before)))
-            return self.keep(f"{path}.output", hidden @ self.w[f"{path}.w_2.weight"].T + self.w[f"{path}.w_2.bias"])
-        if f"{path}.v.weight" not in self.w:
-            self.w = self.w | {f"{path}.{name}.weight": drawn for name, drawn in gated_matrices().items()}
-        before = self.keep(f"{path}.pre_activation", x @ self.w[f"{path}.w_1.weight"].T)
-        gate = self.keep(f"{path}.gate", CURVES[GATES[kind]](before))
-        hidden = self.keep(f"{path}.hidden", gate * self.keep(f"{path}.value", x @ self.w[f"{path}.v.weight"].T))
-        return self.keep(f"{path}.output", hidden @ self.w[f"{path}.w_2.weight"].T)
-
-    def encoder(self, src: list[int]) -> Array:
-        x = self.embed("encoder", src)
-        for n in range(config()["n_layers"]):
-            path = f"encoder.layers.{n}"
-            x = self.joined(
-                f"{path}.add_norm_1", x, lambda y, p=path: self.attention(f"{p}.self_attn", y, y, self.seen)
-            )
-            x = self.joined(f"{path}.add_norm_2", x, lambda y, p=path: self.feed_forward(f"{p}.feed_forward", y))
-        return x
-
-    def attend(self, path: str, x: Array) -> Array:
-        return self.attention(path, x, x, self.seen)
-
-    def joined(self, path: str, x: Array, sublayer: Callable[[Array], Array]) -> Array:
-        """A sub-layer of the encoder with the norm that it has."""
-        if path not in self.kinds:
-            return self.add_norm(path, x, sublayer(x))
-        norm, place = self.kinds[path].split()
-        if place in ("pre", "sandwich"):
-            change = sublayer(self.keep(f"{path}.normed", self.normalise(norm, f"{path}.norm", x)))
-            if place == "sandwich":
-                after = f"{path}.norm_after" if f"{path}.norm_after.weight" in self.w else f"{path}.norm"
-                change = self.keep(f"{path}.renormed", self.normalise(norm, after, change))
-            return self.keep(f"{path}.output", x + change)
-        total = self.keep(f"{path}.sum", (self.alpha(path) if place == "deep" else 1.0) * x + sublayer(x))
-        return self.keep(f"{path}.output", self.normalise(norm, f"{path}.norm", total))
-
-    def normalise(self, norm: str, path: str, rows: Array) -> Array:
-        beta = self.w[f"{path}.bias"] if norm == "layer" else 0.0
-        return np.asarray(self.w[f"{path}.weight"] * NORMS[norm](rows) + beta)
-
-    def alpha(self, path: str) -> float:
-        return alpha()
+        w = dict(weights())
+        for path, kind in kinds.items():
+            if kind == "relative":
+                w[f"{path}.positions.table.weight"] = bucket_table()
+            elif kind in GATES:
+                w |= {f"{path}.{name}.weight": drawn for name, drawn in gated_matrices().items()}
+                del w[f"{path}.w_1.bias"], w[f"{path}.w_2.bias"]
+            elif kind.endswith("sandwich"):
+                w |= {f"{path}.norm_after.{name}": w[f"{path}.norm.{name}"] for name in ("weight", "bias")}
+        super().__init__(src, labels, w=w, kinds=kinds, **changes)
 
 
 def rewritten(page: Page, most: int, **kinds: str) -> tuple[int, ...]:
@@ -130,25 +70,6 @@ def _variant(sentence: str, src: tuple[int, ...], labels: tuple[int, ...], kinds
 # --- positions -------------------------------------------------------------------------------------------------------
 
 
-def turned(x: Array, first: int = 0) -> Array:
-    """x (…,T,d_k) as complex numbers, each pair of dimensions one, times e^(i · angle). Su et al. 2021, Equation 34."""
-    d_k = x.shape[-1]
-    angle = np.outer(first + np.arange(x.shape[-2]), 10000.0 ** (-2 * np.arange(d_k // 2) / d_k))
-    pairs = (x[..., 0::2] + 1j * x[..., 1::2]) * np.exp(1j * angle)
-    return np.stack([pairs.real, pairs.imag], -1).reshape(x.shape)
-
-
-@functools.cache
-def bucket(offset: int) -> int:
-    """Of 32 buckets, 16 for each side: 0 to 7 one distance each, then by factors of 16^(1/8) up to 128."""
-    distance, right = abs(offset), offset > 0
-    # The first whole distance of the buckets 8 to 15: 8 · 16^(n/8), rounded up.
-    starts = [math.ceil(round(8 * 16 ** (n / 8), 9)) for n in range(8)]
-    n = distance if distance < 8 else 7 + sum(distance >= start for start in starts)
-    return n + 16 * right
-
-
-@functools.cache
 @functools.cache
 def learned_table() -> Array | None:
     """T5's numbers (buckets,H) as the sibling learned them in its encoder's first layer, if it comes with the app."""
@@ -161,23 +82,6 @@ def learned_table() -> Array | None:
 def bucket_table() -> Array:
     table = learned_table()
     return drawn_table(N_BUCKETS, config()["n_heads"]) if table is None else table
-
-
-def relative_bias(length: int, table: Array, bucket: Callable[[int], int] = bucket) -> Array:
-    """(H,T,T) of a table (buckets,H)."""
-    rows = [[table[bucket(j - i)] for j in range(length)] for i in range(length)]
-    return np.moveaxis(np.array(rows), -1, 0)
-
-
-def slopes() -> list[float]:
-    n_heads = config()["n_heads"]
-    assert n_heads == 4, "the rule for powers of two"
-    return [2 ** (-8 * h / n_heads) for h in range(1, n_heads + 1)]
-
-
-def alibi(length: int) -> Array:
-    distance = np.abs(np.subtract.outer(np.arange(length), np.arange(length)))
-    return -np.array(slopes())[:, None, None] * distance
 
 
 def rotated(oracle: Forward, name: str, index: Index) -> Step:
@@ -218,10 +122,9 @@ def biased(oracle: Forward, name: str, index: Index) -> Step:
 
 def bias(oracle: Forward, name: str, index: Index) -> Step:
     head, row, column = index
-    assert isinstance(oracle, Variant)
     path, distance = name.removesuffix(".bias"), abs(column - row)
-    if oracle.kinds[path] == "alibi":
-        slope = slopes()[head]
+    if oracle.kind(path) == "alibi":
+        slope = slopes(config()["n_heads"])[head]
         return Step(
             f"{stands(row, column)} The slope of head {head + 1}, {tex(slope)}, is fixed. Slope times distance is "
             "taken off the score.",
@@ -250,21 +153,6 @@ def bias(oracle: Forward, name: str, index: Index) -> Step:
 # --- activations -----------------------------------------------------------------------------------------------------
 
 
-@np.vectorize
-def normal_share(z: float) -> float:
-    """Φ: the share of a standard normal distribution below z."""
-    return 0.5 * math.erfc(-z / math.sqrt(2))
-
-
-CURVES: dict[str, Callable[[Array], Array]] = {
-    "relu": lambda z: np.where(z > 0, z, 0 * z),
-    "gelu": lambda z: z * normal_share(z),
-    "gelu_tanh": lambda z: 0.5 * z * (1 + np.tanh(np.sqrt(2 / np.pi) * (z + 0.044715 * z**3))),
-    "silu": lambda z: z / (1 + np.exp(-z)),
-}
-GATES = {"swiglu": "silu", "geglu": "gelu"}
-
-
 def slope(kind: str, z: Array) -> Array:
     """By complex steps (Squire and Trapp 1998); of the ReLU and of Φ, which take no complex numbers, by formula."""
     if kind == "relu":
@@ -283,7 +171,7 @@ def gated_matrices() -> dict[str, Array]:
 
 def activated(oracle: Forward, name: str, index: Index) -> Step:
     path, what = name.rpartition(".")[::2]
-    kind = oracle.kinds.get(path, "relu") if isinstance(oracle, Variant) else "relu"
+    kind = oracle.kind(path)
     if kind == "relu":
         return rectified(oracle, name, index)
     if kind in GATES and what == "hidden":
@@ -324,22 +212,6 @@ def passed(oracle: Forward, name: str, index: Index) -> Step:
 # --- norms -----------------------------------------------------------------------------------------------------------
 
 
-def per_word(rows: Array) -> Array:
-    return (rows - rows.mean(1, keepdims=True)) / np.sqrt(rows.var(1, keepdims=True) + 1e-5)
-
-
-def per_word_rms(rows: Array) -> Array:
-    return rows / np.sqrt((rows**2).mean(1, keepdims=True) + 1e-5)
-
-
-NORMS: dict[str, Callable[[Array], Array]] = {"layer": per_word, "rms": per_word_rms}
-
-
-def alpha() -> float:
-    """DeepNorm's α in an encoder that a decoder reads. Wang et al. 2022, Figure 2: 0.81 (N⁴M)^(1/16)."""
-    return 0.81 * (config()["n_layers"] ** 5) ** (1 / 16)
-
-
 def norm_reads(oracle: Forward, name: str) -> str:
     """What the norm reads that makes a tensor; the tensor itself if no norm makes it."""
     path, what = name.rpartition(".")[::2]
@@ -349,7 +221,7 @@ def norm_reads(oracle: Forward, name: str) -> str:
 
 def normalised(oracle: Forward, name: str, index: Index) -> Step:
     path, (row, dimension) = name.rpartition(".")[0], index
-    kind = oracle.kinds.get(path, "layer post") if isinstance(oracle, Variant) else "layer post"
+    kind = oracle.kind(path)
     if kind == "layer post":
         return normed(oracle, name, index)
     source, weights = norm_reads(oracle, name), f"{path}.norm" + "_after" * name.endswith(".renormed")
@@ -377,17 +249,17 @@ def normalised(oracle: Forward, name: str, index: Index) -> Step:
 
 def summed(oracle: Forward, name: str, index: Index) -> Step:
     path = name.removesuffix(".sum")
-    if not (isinstance(oracle, Variant) and oracle.kinds.get(path, "").endswith("deep")):
+    if not oracle.kind(path).endswith("deep"):
         return added(oracle, name, index)
-    names = stream_and_change(path)
+    names, factor_of_stream = stream_and_change(path), alpha(path, config()["n_layers"])
     stream, change = (oracle[one][index] for one in names)
-    term = rf"{tex(alpha())}\cdot {factor(stream)}"
+    term = rf"{tex(factor_of_stream)}\cdot {factor(stream)}"
     return Step(
-        f"What the sub-layer read (the residual stream), times α = {tex(alpha())}, plus what the sub-layer wrote. α "
-        "belongs to the depth of the stack.",
+        f"What the sub-layer read (the residual stream), times α = {tex(factor_of_stream)}, plus what the sub-layer "
+        "wrote. α belongs to the depth of the stack.",
         rf"{term} + {factor(change)} = {tex(oracle[name][index])}",
-        f'{alpha()} * t["{names[0]}"]{at(index)} + t["{names[1]}"]{at(index)}',
-        Blank(term, round(alpha(), 4) * round(float(stream), 4)),
+        f'{factor_of_stream} * t["{names[0]}"]{at(index)} + t["{names[1]}"]{at(index)}',
+        Blank(term, round(factor_of_stream, 4) * round(float(stream), 4)),
     )
 
 

@@ -7,10 +7,11 @@ from tests.oracle.approved import Prose
 from tests.oracle.claims import number
 from tests.oracle.common import Shown, Statements, code_of
 from tests.oracle.forward import EOS, Array, config
+from tests.oracle.network import CURVES, GATES
 from tests.oracle.page import READABLE, Page
 from tests.oracle.pages.feed_forward import path, phrase, pieces, shown_units, stack_and_layer
 from tests.oracle.siblings import two_siblings
-from tests.oracle.variants import CURVES, GATES, Variant, rewritten, slope, variant
+from tests.oracle.variants import Variant, rewritten, slope, variant
 from tests.oracle.words import inline, text_of
 
 prose = Prose("activations_and_gates")

@@ -9,9 +9,10 @@ from tests.oracle.approved import Prose
 from tests.oracle.claims import number, rounding
 from tests.oracle.common import Head, Shown, Statements, code_of
 from tests.oracle.forward import Array, config
+from tests.oracle.network import bucket, slopes, turned
 from tests.oracle.page import READABLE, Page
 from tests.oracle.siblings import longer_texts, two_siblings
-from tests.oracle.variants import Variant, bucket, learned_table, slopes, turned, variant
+from tests.oracle.variants import Variant, learned_table, variant
 from tests.oracle.words import visible
 
 prose = Prose("positions_six_ways")
@@ -106,9 +107,9 @@ def see(page: Page) -> Statements:
         yield from prose(
             "the slopes of the",
             config()["n_heads"],
-            ", ".join(f"{slope:g}" for slope in slopes()),
+            ", ".join(f"{slope:g}" for slope in slopes(config()["n_heads"])),
             n + 1,
-            f"{slopes()[n]:g}",
+            f"{slopes(config()['n_heads'])[n]:g}",
         )
     else:
         yield from prose("turning changes no length", len(page.src), rounding())
@@ -227,7 +228,7 @@ def arrows(page: Page, pieces: tuple[int, int], places: tuple[int, int]) -> Stat
 def predict(page: Page) -> Statements:
     near, moved = product(page, 0, 1, 2, 5), product(page, 0, 1, 22, 25)
     yield prose.question("a query at position", 1, number(near, 2), number(moved, 2))
-    slope = slopes()[0]
+    slope = slopes(config()["n_heads"])[0]
     yield prose.question("in alibi head of", 1, config()["n_heads"], f"{slope:g}", f"{8 * slope:g}")
     pairs = ((-3, 3), (-3, -4), (-20, -21))
     yield prose.question("in an encoder with", [bucket(a) == bucket(b) for a, b in pairs].index(True))

@@ -7,10 +7,11 @@ from tests.oracle.approved import Prose
 from tests.oracle.claims import number
 from tests.oracle.common import Shown, Statements, code_of
 from tests.oracle.forward import EOS, config, softmax
+from tests.oracle.network import per_word, per_word_rms
 from tests.oracle.norm_places import PLACES, place_run
 from tests.oracle.page import Page
 from tests.oracle.siblings import two_siblings
-from tests.oracle.variants import Variant, norm_reads, per_word, per_word_rms, rewritten, variant
+from tests.oracle.variants import Variant, norm_reads, rewritten, variant
 from tests.oracle.words import inline, text_of
 
 prose = Prose("where_to_normalise")
