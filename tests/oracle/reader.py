@@ -276,6 +276,8 @@ def _growing_curve(body: str) -> tuple[str, Any]:
     on = [[float(n) for n in re.findall(r"(-?[\d.]+)%", point)] for point in band.split(",")]
     points = on[: len(on) // 2]
     assert points == on[: len(on) // 2 - 1 : -1]
+    half = len(points)
+    assert re.findall(r"% ([+-] [\d.]+px)", band) == ["- 1.5px"] * half + ["+ 1.5px"] * half  # 3 px thick
     below = [[float(n) for n in re.findall(r"[\d.]+", point)] for point in area.split(",")]
     assert below == [*points, [points[-1][0], 100.0], [0.0, 100.0]]
     return "growing_curve", {

@@ -189,6 +189,8 @@ def test_where_a_visitor_comes_from_is_believed_of_a_proxy_alone(
     assert Visitor(port).get("/address", **said)[2] == b"127.0.0.1"
     port = before(app(), trust=("127.0.0.0/8",)).port
     assert Visitor(port).get("/address", **said)[2] == b"203.0.113.9"
+    two_proxies = {"X-Forwarded-For": f"{said['X-Forwarded-For']}, 127.0.0.2"}
+    assert Visitor(port).get("/address", **two_proxies)[2] == b"203.0.113.9"
 
 
 def test_files_come_packed_are_kept_and_are_asked_for_once(

@@ -4,14 +4,19 @@ import copy
 import dataclasses
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from model.adapting.fine_tuned import FineTuned
 from tests.family import small
 from tests.training.task_files import write_tasks
+from training import compare_pretraining
 from training.loop import tasks
+from training.loop.finetune_loop import Example
 from training.loop.tasks import TASKS
+from training.loop.updates import Loss
 from training.publish import tasks as publish_tasks
 from training.publish.tasks import main
 
@@ -24,6 +29,14 @@ def test_each_task_is_kept_measured_and_described(
     monkeypatch.setattr(
         publish_tasks, "load_model", lambda name: dataclasses.replace(loaded, model=copy.deepcopy(loaded.model))
     )
+    learned: list[tuple[int, int]] = []
+
+    def learn(model: FineTuned, examples: Sequence[Example], steps: int, rate: float, loss: Loss) -> None:
+        learned.append((len(examples), steps))
+        compare_pretraining.learn(model, examples, steps, rate, loss)
+
+    monkeypatch.setattr(publish_tasks, "learn", learn)
+    monkeypatch.setattr(publish_tasks, "BATCH", 4)
     files, folder = write_tasks(tmp_path), tmp_path / "heads"
     command = ["publish_tasks", str(files), "--epochs", "2", "--examples"]
     monkeypatch.setattr(sys, "argv", [*command, "6", "--only", "pos", "sentiment"])
@@ -35,6 +48,7 @@ def test_each_task_is_kept_measured_and_described(
     assert {task: (one["train"], one["n"]) for task, one in figures.items()} == {
         "sentiment": (6, 12), "paraphrase": (8, 12), "qa_babi": (8, 12), "pos": (6, 48),
     }  # fmt: skip
+    assert learned == [(6, 3), (6, 3), (8, 4), (8, 4)], "each example is read twice, four a step"
     assert all((folder / f"{task}.safetensors").exists() for task in TASKS)
     assert capsys.readouterr().out.splitlines() == [
         f"{task}: {json.dumps(figures[task])}" for task in ("pos", "sentiment", "qa_babi", "paraphrase")
