@@ -57,7 +57,9 @@ def n_parameters(name: str = BERT) -> int:
 
 @functools.cache
 def tokenizer() -> Tokenizer:
-    return Tokenizer.from_file(str(MODELS / GPT / "tokenizer.json"))
+    found = Tokenizer.from_file(str(MODELS / GPT / "tokenizer.json"))
+    found.encode_special_tokens = True  # a mark that somebody types is text
+    return found
 
 
 def ids_of(text: str) -> Ids:

@@ -30,7 +30,7 @@ STATES = (
     {"sentence": "We met.", "second": "I saw <b>him</b> there. " * 20, "pair_inside": "Scores", "cell": "1.2"},
     {"sentence": "I ate.", "pair_inside": "Token", "cell": "2.1"},
     {"sentence": "I ate.", "pair_inside": "Segment", "cell": "6.3"},
-    {"sentence": "I ate.", "second": "</script> **no** 昨日", "pair_inside": "Token + segment"},
+    {"sentence": "I ate.", "second": "[SEP] </script> **no** 昨日", "pair_inside": "Token + segment"},
     {"sentence": "I ate.", "pair_inside": "Position", "cell": "5.4"},
 )
 

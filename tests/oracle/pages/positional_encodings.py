@@ -15,9 +15,9 @@ from tests.oracle.common import Shown, Statements, choose, numbers_of_figure
 from tests.oracle.decode import Writer, german, greedy
 from tests.oracle.forward import EOS, MAX_PIECES, Array, Forward, config, position, positions, source_ids
 from tests.oracle.inputs import shifted
+from tests.oracle.network import turned
 from tests.oracle.page import READABLE, Page
 from tests.oracle.statement import Statement
-from tests.oracle.variants import turned
 from tests.oracle.words import Piece, encoded, inline, pieces, text_of
 from tests.oracle.worked import writes
 
