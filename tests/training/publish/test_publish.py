@@ -27,7 +27,7 @@ from training.measure import heads
 from training.publish import translator as publishing
 from training.publish.translator import publish
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 CONFIG = dataclasses.replace(PRESETS["tiny"], n_layers=3, d_model=20, n_heads=5)
 TRAINING = {"preset": "tiny", "steps": 12345, "seconds": 4500, "hardware": "an abacus", "pairs": 67890, "data": "a.tsv"}
 SCORES = {

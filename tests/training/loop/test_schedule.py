@@ -12,7 +12,7 @@ from training.loop.data import NO_VARIATION, Variation
 from training.loop.recipe import RECIPES
 from training.loop.schedule import learning_rate_factor, phases
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 WARMUP, STEPS, DECAY = 10, 100, 0.3
 
 

@@ -28,7 +28,7 @@ from training.publish import siblings as command
 from training.publish.translator import CARDS
 from training.siblings import SIBLINGS
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 TRAINING = {
     "parts": {}, "pairs": 4321, "steps": 9, "epochs": 1.25, "seconds": 600, "hardware": "an abacus", "seed": 5,
     "validation_loss": 2.3456, "recipe": {"steps": 9, "batch_tokens": 777},
