@@ -13,7 +13,8 @@ import streamlit as st
 from model.files.checkpoint import CheckpointError
 from model.files.loaded_model import LoadedModel
 from model.trace import Trace
-from serving.streamlit_private import Page
+from serving.streamlit_private import DeltaGenerator, Page
+from ui.course.first_screen import first_screen
 from ui.course.lesson import COURSE, Bench, Lesson, Part
 from ui.course.presenter import KEY, stepper
 from ui.course.progress import counted, save_progress
@@ -56,6 +57,10 @@ def show(lesson: Lesson) -> None:
     presenting = bool(st.session_state.get(KEY))
 
     def idea(trace: Trace) -> None:
+        if lesson.scene:
+            _first_screen(lesson, trace)
+            lesson.idea(trace)
+            return
         left, right = st.columns([1, 1.4], gap="large")
         with left:
             lesson.idea(trace)
@@ -76,6 +81,40 @@ def show(lesson: Lesson) -> None:
             name = list(parts)[stepper(list(parts))]
         _fragment(name, parts[name], trace, headed=False)
         return
+    if lesson.scene:
+        with st.container(key="opening_scene"):
+            progress_line(lesson)
+            st.title(lesson.title, anchor=False)
+            _first_screen(lesson, trace)
+        with _part("Idea"):
+            lesson.idea(trace)
+    else:
+        picture = _opening(lesson, trace)
+    asked = st.container()
+    # A learner who types waits for See. What stands above it is made after it: the picture plays for seconds, and some
+    # questions are answered by running the model many times.
+    st.session_state[_WHOLE] = not st.session_state.pop(_TYPED, False)
+    _bench(lesson.bench, trace)
+    if not lesson.scene:
+        with picture:
+            you_are_here(lesson, trace)
+    with asked:
+        _fragment("Predict", predict, trace)
+    with _part("Code"):
+        code(trace)
+    _way_on(lesson)
+    save_progress()
+
+
+def _first_screen(lesson: Lesson, trace: Trace) -> None:
+    st.header(lesson.asks, anchor=False)
+    if lesson.scene:
+        with _in_words():
+            first_screen(lesson.slug, lesson.scene, trace)
+
+
+def _opening(lesson: Lesson, trace: Trace) -> DeltaGenerator:
+    """Question, picture and idea; returns the picture's place."""
     with st.container(key="opening"):  # assets/styles.css puts the picture beside the other two, where there is room
         with st.container():
             progress_line(lesson)
@@ -84,19 +123,7 @@ def show(lesson: Lesson) -> None:
         picture = st.container(key="opening_picture")
         with _part("Idea"):
             lesson.idea(trace)
-    asked = st.container()
-    # A learner who types waits for See. What stands above it is made after it: the picture plays for seconds, and some
-    # questions are answered by running the model many times.
-    st.session_state[_WHOLE] = not st.session_state.pop(_TYPED, False)
-    _bench(lesson.bench, trace)
-    with picture:
-        you_are_here(lesson, trace)
-    with asked:
-        _fragment("Predict", predict, trace)
-    with _part("Code"):
-        code(trace)
-    _way_on(lesson)
-    save_progress()
+    return picture
 
 
 def model_of(lesson: Lesson) -> LoadedModel | None:
@@ -127,15 +154,22 @@ def _see_and_check(bench: Bench, trace: Trace, headed: bool = True) -> None:
 
 
 @contextmanager
+def _in_words() -> Iterator[None]:
+    """Says what is missing if a model is, beside the visitor's own."""
+    try:
+        yield
+    except CheckpointError as error:
+        st.error(in_markdown(str(error)))
+
+
+@contextmanager
 def _part(name: str, headed: bool = True) -> Iterator[None]:
     """Where a part is drawn, under its name."""
     with st.container(key=f"part_{name.lower()}"):
         if headed and name not in ("Idea", "See"):  # the title stands above one, the other has its own beside Check's
             st.header(name, anchor=name.lower())
-        try:
+        with _in_words():
             yield
-        except CheckpointError as error:  # of a model that the lesson shows beside the visitor's own
-            st.error(in_markdown(str(error)))
 
 
 def _draw_all_for_another_sentence() -> None:

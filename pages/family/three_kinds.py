@@ -1,6 +1,6 @@
 """Lesson: an encoder alone, a decoder alone, and both: what each may see, and what each puts out."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -13,12 +13,13 @@ from figures.statistics import softmax
 from model.families.decoder_only import DecoderOnly
 from model.families.encoder_decoder import EncoderDecoder
 from model.families.encoder_only import EncoderOnly
-from model.files.loaded_model import TRANSLATOR
+from model.files.loaded_model import TRANSLATOR, Array
 from model.text.tokenizer import CLS, CLS_ID, MASK, MASK_ID, SEP, SEP_ID
 from model.trace import Trace, most_tokens, read
 from pages.family_models import BERT, GPT, family_model
 from ui import engine
 from ui.components.matrix import Caption, Labels, Scale, matrix
+from ui.components.scene import Bar, Bars, Card, Cards, Frame, Link, Role, Row, Scene, State
 from ui.controls.control import Choice
 from ui.controls.piece_control import choose_part, current_part
 from ui.course.check import Part, check_cell, checked_matrix
@@ -31,6 +32,7 @@ ENCODER, DECODER, BOTH = KINDS = ("Encoder alone", "Decoder alone", "Encoder and
 KIND = Choice("Kind", "kind", KINDS)
 DRAWN = 10  # rows of a mask, of each text
 SHOWN = 3  # guesses in the table
+SCENE = 10  # pieces in the scene, of each text
 WORKED = 6  # probabilities that Check works out
 OTHER_END = "and nobody saw it."
 MAX_END = 300  # characters of another end
@@ -67,6 +69,86 @@ def gap_of(trace: Trace, draw: bool = False) -> Gap:
     return Gap(ids, texts, at, len(every) - len(ids))
 
 
+def scene(trace: Trace) -> Scene:
+    """Each piece asked for in turn: what the three models look at, and their likeliest guesses."""
+    gap = gap_of(trace)
+    reading = engine.run(read_text, family_model(GPT), trace.text)
+    n = min(len(gap.ids), SCENE)
+    places = range(1, n - 1) or range(n)
+    frames = [scene_frame(trace, reading, Gap(gap.ids, gap.texts, at)) for at in places]
+    return Scene(
+        "Three kinds of model read your sentence. A line shows how much the last layer looks, its heads averaged.",
+        "The piece asked for",
+        frames,
+        by="slider",
+        start=min(max(0, gap.at - places[0]), len(frames) - 1),
+        wide=(2.6, 1),
+    )
+
+
+def scene_frame(trace: Trace, reading: Trace, gap: Gap) -> Frame:
+    n, at, right = min(len(gap.ids), SCENE), gap.at, gap.ids[gap.at]
+    bert, chances = gap.by_bert(), gap.chances()
+    step = min(at, len(trace.labels) - 1)
+    source, written = trace.src[:SCENE], trace.labels[:step][1 - SCENE :]
+    both = looks(bert, "encoder.self_attn", at + 1)[1 : n + 1]
+    left = looks(reading, "decoder.self_attn", at)[1 : at + 1]
+    cross = looks(trace, "decoder.cross_attn", step)[: len(source)]
+    one, other = (float(chances[kind][right]) for kind in (ENCODER, DECODER))
+    german = softmax(trace.tensors["logits"][step])
+
+    def lane(hidden: str, behind: State) -> list[Card]:
+        return [
+            Card(hidden, "asked") if i == at else Card(text, behind if i > at else "")
+            for i, text in enumerate(gap.texts[:n])
+        ]
+
+    lanes = (
+        Cards([Row(lane(MASK, ""), ENCODER)], arches(both, at)),
+        Cards([Row(lane("?", "unseen"), DECODER, "output")], arches(left, at, "output")),
+        Cards(
+            [
+                Row([Card(token.text) for token in source], BOTH, "value"),
+                Row([*(Card(token.text, "written") for token in written), Card("?", "asked")], "", "output"),
+            ],
+            [Link((0, i), (1, len(written)), float(w), "value") for i, w in enumerate(cross)],
+        ),
+    )
+    guesses = (
+        likeliest(chances[ENCODER], named, "query", right),
+        likeliest(chances[DECODER], named, "output", right),
+        likeliest(german, trace.model.tokenizer.token_text, "value", trace.label_ids[step]),
+    )
+    return Frame(
+        piece(gap.texts[at]),
+        f"**Both sides** give “{piece(gap.texts[at])}” **{chance(one)}**, **the left alone** {chance(other)}. The "
+        "translator has a whole other text to read.",
+        list(zip(lanes, guesses, strict=True)),
+    )
+
+
+def looks(read: Trace, attention: str, row: int) -> Array:
+    """How much the last layer looks at each piece from a row, on average over its heads."""
+    stack, block = attention.split(".")
+    last = max(layer.index for one in read.model.anatomy.stacks if one.name == stack for layer in one.layers)
+    return read.tensors[f"{stack}.layers.{last}.{block}.weights"].mean(0)[row]
+
+
+def arches(weights: Array, at: int, role: Role = "query") -> list[Link]:
+    return [Link((0, i), (0, at), float(w), role) for i, w in enumerate(weights) if i != at]
+
+
+def likeliest(chances: Array, text_of: Callable[[int], str], role: Role, right: int) -> Bars:
+    """The likeliest entries, and the one that stands there, if it is not among them."""
+    best = [int(id) for id in np.argsort(-chances, kind="stable")[:SHOWN]]
+    if right not in best:
+        best[-1] = right
+    return Bars(
+        [Bar(text_of(id), float(chances[id]), chance(float(chances[id])), strong=id == right) for id in best],
+        role=role,
+    )
+
+
 def named(id: int) -> str:
     return family_model(BERT).tokenizer.tokens([id])[0].text
 
@@ -81,7 +163,7 @@ def idea(trace: Trace) -> None:
     st.markdown(
         "The Transformer of 2017 has an encoder and a decoder. Its heirs often keep one half. An **encoder alone** "
         "sees the whole text at once. A **decoder alone** sees only what stands before. With **both**, the decoder "
-        "also sees all of another text. The picture shows both at work: the translator."
+        "also sees all of another text."
     )
     with st.expander("Who is who"):
         table(
@@ -241,10 +323,11 @@ def likelier(trace: Trace) -> Question:
 LESSON = Lesson(
     "three-kinds",
     "Three kinds of model",
-    asks="What may an encoder see, what a decoder, and what is each for?",
+    asks="Who may look where?",
     idea=idea,
     predict=predict,
     bench=Bench(see=see, check=check, do=do),
     code=(EncoderOnly, DecoderOnly, EncoderDecoder, may_see),
-    on_map=OnMap(plays=("decoder.cross_attn",), readers=(BERT, GPT, TRANSLATOR)),
+    on_map=OnMap(readers=(BERT, GPT, TRANSLATOR)),
+    scene=scene,
 )

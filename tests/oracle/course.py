@@ -172,8 +172,7 @@ COURSE = (
         "Family",
         "three-kinds",
         "Three kinds of model",
-        "What may an encoder see, what a decoder, and what is each for?",
-        plays="reading",
+        "Who may look where?",
     ),
     Place("Family", "gpt", "GPT", "What can a decoder do alone?", plays="masked"),
     Place(

@@ -5,7 +5,7 @@ import platform
 import re
 from collections.abc import Callable, Iterator
 
-from tests.oracle.claims import button, caption, info, link, markdown, number, text_box, toggle
+from tests.oracle.claims import button, caption, header, info, link, markdown, number, text_box, toggle
 from tests.oracle.course import COURSE, place
 from tests.oracle.forward import EOS, FOLDER, MAX_PIECES, tidied
 from tests.oracle.language_models import weights_of
@@ -160,13 +160,25 @@ def presented(page: Page) -> int:
     return page.count("step", len(STEPS), 1) - 1
 
 
-def lesson_frame(page: Page, on_stage: Callable[[Page, bool], Statement] | None = None) -> Statements:
+def lesson_frame(
+    page: Page,
+    on_stage: Callable[[Page, bool], Statement] | None = None,
+    scene: Callable[[Page], Statements] | None = None,
+) -> Statements:
     """Everything on a lesson's page that is in none of its parts.
 
     Args: on_stage: what the stage beside it shows, small or not, if it is another model than the visitor's
+          scene: its first screen, if it has one of its own instead of the stage
     """
     here = place(page.slug)
-    drawn = on_stage or (lambda page, small: clip(page, here.plays, here.near, small=small))
+
+    def first_screen(small: bool) -> Statements:
+        if scene:
+            yield header(here.asks)
+            yield from scene(page)
+        else:
+            yield on_stage(page, small) if on_stage else clip(page, here.plays, here.near, small=small)
+
     yield from bar(page)
     yield from notices(page)
     at = COURSE.index(here)
@@ -181,10 +193,11 @@ def lesson_frame(page: Page, on_stage: Callable[[Page, bool], Statement] | None 
         yield button("Reset", disabled=step == 0)
         yield markdown(f"Part {step + 1} of {len(STEPS)}: **{STEPS[step].capitalize()}**")
         if STEPS[step] == "idea":
-            yield drawn(page, False)
+            yield from first_screen(False)
         return
-    yield markdown(f"*{here.asks}*")
-    yield drawn(page, True)
+    if not scene:
+        yield markdown(f"*{here.asks}*")
+    yield from first_screen(True)
     if at:
         yield link(f"← {COURSE[at - 1].title}", COURSE[at - 1].slug)
     if at + 1 < len(COURSE):

@@ -50,7 +50,8 @@ def part_of(module: ModuleType, part: str) -> Any:
 
 def claimed(module: ModuleType, page: Page, part: str) -> Iterator[Statement]:
     """Everything that a part of a page must show, its heading first; what is no lesson has a frame alone."""
-    frame = functools.partial(lesson_frame, on_stage=getattr(module, "on_stage", None))
+    own = {name: getattr(module, name, None) for name in ("on_stage", "scene")}
+    frame = functools.partial(lesson_frame, **own)
     make = part_of(module, part) or (frame if part == "frame" else lambda page: ())
     if page.switch("present") and part != "frame":
         if part not in (STEPS[presented(page)], "check" if STEPS[presented(page)] == "see" else ""):

@@ -9,6 +9,7 @@ import streamlit as st
 from model.files.loaded_model import LoadedModel
 from model.trace import Trace
 from serving.streamlit_private import Page
+from ui.components.scene import Scene
 from ui.components.stage.near import View
 from ui.course.quiz import Ask
 from ui.course.source import Code
@@ -64,6 +65,7 @@ class Lesson:
     bench:    See, Check and Do
     code:     the functions that ran, the most important first
     on_map:   its place on the map
+    scene:    what its first screen shows; without one, the machine at the lesson's blocks
     """
 
     slug: str
@@ -74,6 +76,7 @@ class Lesson:
     bench: Bench
     code: Sequence[Code]
     on_map: OnMap = OnMap()
+    scene: Callable[[Trace], Scene] | None = None
 
 
 class Course:

@@ -1,10 +1,12 @@
 """What the lesson on three kinds of model must show."""
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from tests.oracle import bert, claims
+from tests.oracle import scene as first_screen
 from tests.oracle.approved import Prose
 from tests.oracle.claims import chance, magnitude
 from tests.oracle.common import Statements, check_cell, code_of, shown_tensor, tensor_matrix
@@ -18,10 +20,16 @@ prose = Prose("three_kinds")
 
 ENCODER, DECODER, BOTH = KINDS = ["Encoder alone", "Decoder alone", "Encoder and decoder"]
 END = "and nobody saw it."
-DRAWN, SHOWN, WORKED = 10, 3, 6
+DRAWN, SHOWN, WORKED, SCENE = 10, 3, 6, 10
 STATES = (
     {},
-    {"kind": DECODER, "gap": "1", "sentence": "The old man looks at the sea.", "three_end": "*is* <b>old</b>."},
+    {
+        "kind": DECODER,
+        "gap": "1",
+        "sentence": "The old man looks at the sea.",
+        "stop": "2",
+        "three_end": "*is* <b>old</b>.",
+    },
     {"kind": BOTH, "sentence": "Go", "three_end": ""},
     # BERT notices so far away an end hardly, but it does.
     {
@@ -54,6 +62,78 @@ def guesses(shares: Array) -> str:
 
 def bold(id: int) -> str:
     return f"**{inline(visible(entry(id)))}**"
+
+
+def scene(page: Page) -> Statements:
+    ids, at = gap(page)
+    n = min(len(ids), SCENE)
+    places = range(1, n - 1) if n > 2 else range(n)
+    start = min(max(0, at - places[0]), len(places) - 1)
+    yield from first_screen.scene(
+        prose.line("three kinds of model read"),
+        "The piece asked for",
+        [scene_frame(page, ids, place) for place in places],
+        at=page.count("stop", len(places), start + 1) - 1,
+        by="slider",
+        wide=(2.6, 1),
+    )
+
+
+def scene_frame(page: Page, ids: Ids, at: int) -> dict[str, Any]:
+    """The piece at one place asked for: what each model looks at, and what it guesses."""
+    texts, shares, step = [entry(id) for id in ids[:SCENE]], chances(ids, at), min(at, len(page.labels) - 1)
+    source, written = (
+        page.src[:SCENE],
+        page.labels[:step][: SCENE - 1] if step < SCENE else page.labels[step - SCENE + 1 : step],
+    )
+    both, left, cross = (
+        oracle[f"{stack}.weights"].mean(0)[row]
+        for oracle, stack, row in (
+            (bert.read(ids, (at,)), "encoder.layers.3.self_attn", at + 1),
+            (reading(ids), "decoder.layers.3.self_attn", at),
+            (page.oracle, "decoder.layers.2.cross_attn", step),
+        )
+    )
+
+    def lane(asked: str, behind: str) -> list[Any]:
+        known = [first_screen.card(text, behind if n > at else "") for n, text in enumerate(texts)]
+        return [*known[:at], first_screen.card(asked, "asked"), *known[at + 1 :]]
+
+    def arches(weights: Array, role: str, places: Sequence[int]) -> list[Any]:
+        return [first_screen.link((0, n), (0, at), weights[n + 1], role) for n in places if n != at]
+
+    def panel(chances: Array, text: Callable[[int], str], role: str, right: int) -> dict[str, Any]:
+        best = [int(id) for id in np.argsort(-chances, kind="stable")[:SHOWN]]
+        best = best if right in best else [*best[:-1], right]
+        named = [first_screen.bar(text(id), chances[id], chance(chances[id]), strong=id == right) for id in best]
+        return first_screen.bars(named, role=role)
+
+    translator = first_screen.row(map(first_screen.card, (piece.text for piece in source)), BOTH, "value")
+    german = [*(first_screen.card(piece.text, "written") for piece in written), first_screen.card("?", "asked")]
+    strands = [first_screen.link((0, n), (1, len(written)), w, "value") for n, w in enumerate(cross[: len(source)])]
+    right, label = ids[at], page.labels[step].id
+    return first_screen.frame(
+        visible(texts[at]),
+        prose.line(
+            "both sides give", visible(texts[at]), *(chance(shares[kind][right]) for kind in (ENCODER, DECODER))
+        ),
+        (
+            first_screen.cards(
+                [first_screen.row(lane("[MASK]", ""), ENCODER)], arches(both, "query", range(len(texts)))
+            ),
+            panel(shares[ENCODER], entry, "query", right),
+        ),
+        (
+            first_screen.cards(
+                [first_screen.row(lane("?", "unseen"), DECODER, "output")], arches(left, "output", range(at))
+            ),
+            panel(shares[DECODER], entry, "output", right),
+        ),
+        (
+            first_screen.cards([translator, first_screen.row(german, "", "output")], strands),
+            panel(softmax(page.oracle["logits"][step]), lambda id: pieces([id])[0].text, "value", label),
+        ),
+    )
 
 
 def idea(page: Page) -> Statements:

@@ -1,0 +1,49 @@
+// Lines over an axis, a ring that rides on one, ticks and words.
+
+const CURVE_HEIGHT = 216;
+
+const CURVE = {
+  height: () => CURVE_HEIGHT,
+
+  draw(pen, data, width) {
+    const top = data.title ? 26 : 10;
+    const [left, right, low] = [40, width - 12, CURVE_HEIGHT - 34];
+    const [[xTitle, x0, x1], [yTitle, y0, y1]] = [data.x, data.y];
+    const X = (x) => left + ((x - x0) / (x1 - x0)) * (right - left);
+    const Y = (y) => low - ((y - y0) / (y1 - y0)) * (low - top);
+    if (data.title) pen.text(0, 13, data.title, "title");
+    const floor = Y(Math.min(y1, Math.max(y0, 0)));
+    pen.put("path", { d: `M${left} ${round(floor)}H${right}`, class: "axis" });
+    pen.put("path", { d: `M${left} ${top}V${low}`, class: "axis" });
+    for (const end of [y0, y1]) pen.text(left - 5, Y(end) + 4, neat(end), "tick", "end");
+    for (const end of [x0, x1]) pen.text(X(end), low + 15, neat(end), "tick", "middle");
+    pen.text((left + right) / 2, low + 29, xTitle, "note", "middle");
+    if (yTitle) pen.text(left + 5, top + 3, yTitle, "note");
+    for (const [x, y] of data.rug) {
+      pen.put("path", { d: `M${round(X(x))} ${round(floor)}V${round(Y(y))}`, class: "rug" });
+      pen.put("circle", { cx: round(X(x)), cy: round(Y(y)), r: 2, class: "rug" });
+    }
+    for (const [name, points, role, dashed] of data.lines) {
+      const d = points.map(([x, y], n) => `${n ? "L" : "M"}${round(X(x))} ${round(Y(y))}`).join("");
+      const node = pen.put("path", { d, class: `stroke ${role}${dashed ? " dashed" : ""}`, "data-name": name });
+      node.style.strokeWidth = dashed ? 2 : 3;
+    }
+    if (data.lines.length > 1) this.legend(pen, data.lines, left + 8, right);
+    for (const [x, y, text] of data.words) pen.text(X(x), Y(y), text, "word", "middle");
+    if (data.knob) pen.put("circle", { cx: round(X(data.knob[0])), cy: round(Y(data.knob[1])), r: 7, class: "knob" });
+  },
+
+  legend(pen, lines, left, right) {
+    let x = right;
+    for (const [name, , role, dashed] of [...lines].reverse()) {
+      x -= [...name].length * LETTER + 30;
+      pen.put("path", { d: `M${round(x)} 9h20`, class: `stroke ${role}${dashed ? " dashed" : ""}` });
+      pen.text(x + 25, 13, name, "note");
+    }
+  },
+};
+
+/** A number at the end of an axis. */
+function neat(value) {
+  return String(Math.round(value * 100) / 100).replace("-", "−").replace(/\B(?=(\d{3})+(?!\d))/g, ",");
+}

@@ -1,0 +1,34 @@
+// Numbers as colours.
+
+const MATRIX = {
+  sides(data, width) {
+    const [rows, columns] = [data.values.length, data.values[0].length];
+    const left = data.rows.length ? 64 : 0;
+    const top = (data.title ? 22 : 2) + (data.columns.length ? 18 : 0);
+    const cell = Math.min(34, (width - left) / columns, 190 / rows);
+    return { rows, columns, left, top, cell };
+  },
+
+  height(data, width) {
+    const { rows, top, cell } = this.sides(data, width);
+    return top + rows * cell + (data.note ? 22 : 4);
+  },
+
+  draw(pen, data, width, palette) {
+    const { rows, columns, left, top, cell } = this.sides(data, width);
+    const x0 = left + (width - left - columns * cell) / 2;
+    const kind = data.signed ? "signed" : "weight";
+    if (data.title) pen.fitted(width / 2, 13, data.title, width, "title");
+    data.columns.forEach((name, c) => pen.fitted(x0 + (c + 0.5) * cell, top - 5, name, cell, "tick"));
+    data.rows.forEach((name, r) => pen.fitted(x0 - 5, top + (r + 0.5) * cell + 4, name, left - 6, "tick", "end"));
+    data.values.forEach((row, r) =>
+      row.forEach((value, c) => {
+        const node = pen.box(x0 + c * cell, top + r * cell, cell - (cell > 8 ? 1 : 0), cell - (cell > 8 ? 1 : 0), "cell");
+        node.style.fill = palette.scales[kind].css[Math.max(0, levelOf(value, kind, data.ends))];
+        node.style.opacity = 1 - data.pale;
+      }),
+    );
+    if (data.marked) pen.box(x0 + data.marked[1] * cell - 1, top + data.marked[0] * cell - 1, cell + 1, cell + 1, "marked", 2);
+    if (data.note) pen.fitted(width / 2, top + rows * cell + 16, data.note, width, "number");
+  },
+};

@@ -1,0 +1,236 @@
+// A scene: its picture, its one control, and the answer. All frames are here; the page is told where the control rests.
+
+const MOVE_MS = 400; // from one frame to the next
+const REST_MS = 500; // after which the page is told
+const STAY_MS = 1400; // at each frame while it plays
+const MEANS = { cards: CARDS, bars: BARS, curve: CURVE, matrix: MATRIX, dots: DOTS };
+const calm = matchMedia("(prefers-reduced-motion: reduce)");
+let scenes = 0;
+
+class SceneView {
+  constructor(host) {
+    this.root = el("section", "scene");
+    this.picture = el("div", "picture");
+    setAttribute(this.picture, "role", "group");
+    this.bar = el("div", "bar");
+    this.control = el("div", "control");
+    this.answer = el("p", "answer");
+    setAttribute(this.answer, "aria-live", "polite");
+    this.bar.append(this.control, this.answer);
+    this.caption = el("p", "caption");
+    this.root.append(this.caption, this.picture, this.bar);
+    host.append(this.root);
+    this.selection = new Selection();
+    this.name = `scene${++scenes}`;
+    this.sizes = new ResizeObserver(() => this.resize());
+    this.sizes.observe(this.picture);
+  }
+
+  close() {
+    this.sizes.disconnect();
+    cancelAnimationFrame(this.moving);
+    clearTimeout(this.telling);
+    clearTimeout(this.playing);
+  }
+
+  update(data) {
+    const content = JSON.stringify([data.frames, data.control, data.press]);
+    const fresh = content !== this.content;
+    this.content = content;
+    this.data = data;
+    this.selection.adopt([0, data.at], data.seen);
+    const at = Math.min(this.selection.cell[1], data.frames.length - 1);
+    if (fresh) {
+      const before = this.shown;
+      this.build();
+      this.at = at;
+      this.mark();
+      // Another sentence moves in place, if it has as many pieces.
+      if (before && !calm.matches) this.move(before, at);
+      else this.draw((this.shown = data.frames[at].rows));
+    } else if (at !== this.at) this.go(at, false);
+  }
+
+  build() {
+    const { data } = this;
+    this.stop();
+    setText(this.caption, data.caption);
+    const n = data.frames[0].rows.length;
+    if (this.panels?.length !== n || this.panels.some((row, r) => row.length !== data.frames[0].rows[r].length)) {
+      this.panels = data.frames[0].rows.map((row) =>
+        row.map((panel) => {
+          const svg = document.createElementNS(SVG, "svg");
+          setAttribute(svg, "role", "img");
+          svg.addEventListener("click", (event) => this.click(event, svg));
+          return { svg, pen: new Pen(svg) };
+        }),
+      );
+      this.picture.replaceChildren(
+        ...this.panels.map((row) => {
+          const across = el("div", "across");
+          row.forEach(({ svg }, n) => (svg.style.flexGrow = this.data.wide[n] ?? 1));
+          across.append(...row.map(({ svg }) => svg));
+          return across;
+        }),
+      );
+    }
+    this.controls();
+  }
+
+  controls() {
+    const { data } = this;
+    this.control.replaceChildren();
+    if (data.press) this.control.append(this.button(data.press));
+    if (data.frames.length === 1 && data.press) return; // there is nowhere to go yet
+    if (data.by === "slider") {
+      this.label = el("label", "name", data.control);
+      this.input = el("input");
+      Object.assign(this.input, { type: "range", min: 0, max: data.frames.length - 1, step: 1, id: this.name });
+      this.label.htmlFor = this.name;
+      this.input.addEventListener("input", () => this.go(Number(this.input.value)));
+      this.stopName = el("output", "stop");
+      const head = el("div", "head");
+      head.append(this.label, this.stopName);
+      const line = el("div", "slide");
+      if (data.plays) line.append(this.player());
+      line.append(this.input);
+      this.control.append(head, line);
+      return;
+    }
+    const set = el("fieldset");
+    set.append(el("legend", "name", data.control));
+    this.options = data.frames.map((frame, n) => {
+      const label = el("label");
+      const input = el("input");
+      Object.assign(input, { type: "radio", name: this.name, value: n });
+      input.addEventListener("change", () => this.go(n));
+      label.append(input, el("span", "", frame.stop));
+      set.append(label);
+      return input;
+    });
+    this.control.append(set);
+  }
+
+  button(says) {
+    const button = el("button", "press", says);
+    button.type = "button";
+    button.addEventListener("click", () => {
+      this.send(this.selection.choose([1, 0]));
+      this.selection.cell = [0, this.at];
+    });
+    return button;
+  }
+
+  player() {
+    this.play = el("button", "play", "▶");
+    this.play.type = "button";
+    setAttribute(this.play, "aria-label", "Play");
+    this.play.addEventListener("click", () => (this.playing ? this.stop() : this.start()));
+    return this.play;
+  }
+
+  start() {
+    setText(this.play, "❚❚");
+    setAttribute(this.play, "aria-label", "Pause");
+    const on = () => {
+      const last = this.at === this.data.frames.length - 1;
+      if (last && this.started) return this.stop();
+      this.started = true;
+      this.go(last ? 0 : this.at + 1, true, true);
+      this.playing = setTimeout(on, STAY_MS);
+    };
+    on();
+  }
+
+  stop() {
+    clearTimeout(this.playing);
+    this.playing = this.started = null;
+    if (!this.play) return;
+    setText(this.play, "▶");
+    setAttribute(this.play, "aria-label", "Play");
+  }
+
+  /** Move to a frame; the page is told when the control rests there. */
+  go(at, tell = true, playing = false) {
+    if (!playing) this.stop();
+    if (at === this.at) return;
+    this.at = at;
+    this.mark();
+    if (calm.matches) this.draw((this.shown = this.data.frames[at].rows));
+    else this.move(this.shown, at);
+    if (!tell) return;
+    const message = this.selection.choose([0, at]);
+    clearTimeout(this.telling);
+    this.telling = setTimeout(() => this.send(message), REST_MS);
+  }
+
+  mark() {
+    const frame = this.data.frames[this.at];
+    if (this.data.frames.length === 1 && this.data.press) {
+      // The button alone stands there.
+    } else if (this.data.by === "slider") {
+      this.input.value = this.at;
+      setAttribute(this.input, "aria-valuetext", frame.stop);
+      setText(this.stopName, frame.stop);
+    } else this.options[this.at].checked = true;
+    this.answer.replaceChildren(...frame.answer.split("**").map((text, n) => el(n % 2 ? "b" : "span", "", text)));
+    setAttribute(this.picture, "aria-label", `${this.data.control}: ${frame.stop}`);
+  }
+
+  move(from, at) {
+    cancelAnimationFrame(this.moving);
+    const to = this.data.frames[at].rows;
+    const begin = performance.now();
+    const step = (now) => {
+      const t = Math.min(1, Math.max(0, (now - begin) / MOVE_MS));
+      this.shown = between(from, to, t * t * (3 - 2 * t));
+      this.draw(this.shown);
+      if (t < 1) this.moving = requestAnimationFrame(step);
+    };
+    step(begin);
+  }
+
+  /** Panels have the height of the tallest of all frames, so that nothing jumps. */
+  resize() {
+    if (!this.panels) return;
+    this.panels.forEach((row, r) =>
+      row.forEach((panel, p) => {
+        panel.width = panel.svg.clientWidth || this.picture.clientWidth;
+        panel.tallest = this.data.frames[0].rows[r][p];
+        panel.height = 0;
+        for (const frame of this.data.frames) {
+          const one = frame.rows[r][p];
+          const height = MEANS[one.kind].height(one, panel.width);
+          if (height > panel.height) Object.assign(panel, { height, tallest: one });
+        }
+        panel.svg.style.height = `${Math.ceil(panel.height)}px`;
+      }),
+    );
+    this.draw(this.shown);
+  }
+
+  draw(rows) {
+    const palette = paletteOf(this.root);
+    this.root.classList.toggle("dark", palette.dark);
+    this.panels.forEach((row, r) =>
+      row.forEach((panel, p) => {
+        if (!panel.width) return;
+        const data = rows[r][p];
+        panel.pen.begin();
+        MEANS[data.kind].draw(panel.pen, data, panel.width, palette, panel.tallest);
+        panel.pen.end();
+        setAttribute(panel.svg, "aria-label", data.title || this.data.control);
+      }),
+    );
+  }
+
+  click(event, svg) {
+    if (this.data.by !== "cards" || svg !== this.panels[0][0].svg) return;
+    const box = svg.getBoundingClientRect();
+    const one = this.data.frames[this.at].rows[0][0];
+    const i = CARDS.hit(one, this.panels[0][0].width, event.clientX - box.left, event.clientY - box.top);
+    if (i >= 0 && i < this.data.frames.length) this.go(i);
+  }
+}
+
+export default mount(SceneView);
