@@ -19,11 +19,9 @@ Role = Literal["query", "key", "value", "output", "plain"]
 State = Literal["", "asked", "unseen", "written", "strong"]
 
 _MEANS = ("cards", "bars", "curve", "matrix", "dots")
-_component = component(
-    "scene",
-    js=("shared/colour.js", "shared/shared.js", *(f"scene/{name}.js" for name in ("pen", *_MEANS, "scene"))),
-    css=("scene/scene.css",),
-)
+CODE = ("shared/colour.js", "shared/shared.js", *(f"scene/{name}.js" for name in ("pen", *_MEANS, "scene")))
+STYLES = ("scene/scene.css",)
+_component = component("scene", js=CODE, css=STYLES)
 DIGITS = 4  # of every number that is sent
 
 

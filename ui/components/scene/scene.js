@@ -74,6 +74,7 @@ class SceneView {
         }),
       );
     }
+    this.panels[0][0].svg.classList.toggle("clicks", data.by === "cards");
     this.controls();
   }
 

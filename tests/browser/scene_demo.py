@@ -1,0 +1,80 @@
+"""The page that the browser tests of `scene` drive: every mean once, in two frames, with numbers one can check by hand.
+
+Query parameters: `by`, `hostile` for texts that would run, `press` for a button, `stop` as in a lesson.
+"""
+
+import numpy as np
+import streamlit as st
+
+from ui.components.scene import (
+    Axis,
+    Bar,
+    Bars,
+    Card,
+    Cards,
+    Curve,
+    Dots,
+    Frame,
+    Line,
+    Link,
+    Matrix,
+    Row,
+    Scene,
+    scene,
+)
+
+st.set_page_config(page_title="Scene", layout="wide")
+HOSTILE = "<img src=x onerror=window.pwned=1>"
+word = HOSTILE if "hostile" in st.query_params else "girl"
+
+
+def frame(at: int) -> Frame:
+    share = (0.25, 0.5, 1.0)[at]
+    upper = [Card("The"), Card(word, "asked", note="here", bar=share), Card(".", "unseen", column=[-1, 0, 1, 0.5])]
+    rows = [Row(upper, "Reads"), Row([Card("Das", "written"), Card("Mädchen", "strong")], "Writes", "output")]
+    links = [Link((0, 0), (0, 2), share), Link((0, 1), (1, 1), 1 - share / 2, "value")]
+    bars = [Bar("first", share, f"{share:.2f}", before=0.25, strong=True), Bar(word, 0.1, "0.10")]
+    return Frame(
+        f"stop {at + 1}",
+        f"At **{share}** {word} is read.",
+        [
+            [Cards(rows, links, title="Cards"), Bars(bars, "Bars", note="of all")],
+            [
+                Curve(
+                    [Line("a", [(0, 0), (5, share), (10, 1)]), Line("b", [(0, 1), (10, 1)], "key", dashed=True)],
+                    Axis("steps", 0, 10),
+                    Axis("loss", 0, 1),
+                    "Curve",
+                    knob=(5, share),
+                    rug=[(2, 0.5)],
+                    words=[(8, 0.5, "word")],
+                ),
+                Matrix(np.array([[share, -1.0], [0.0, 1.0]]), "Matrix", "of four", signed=True, marked=(0, 1)),
+                Dots(
+                    [(0.0, False), (share, True), (share, True)], ("low", "high"), "Dots", "50%", "of three", mine=0.5
+                ),
+            ],
+        ],
+    )
+
+
+def moved(at: int) -> None:
+    st.session_state["rests"] = at
+
+
+def pressed() -> None:
+    st.session_state["pressed"] = st.session_state.get("pressed", 0) + 1
+
+
+shown = Scene(
+    "A scene of every mean.",
+    "How much",
+    [frame(at) for at in range(3)],
+    by=st.query_params.get("by", "choice"),  # type: ignore[arg-type]
+    wide=(2, 1, 1),
+    plays="plays" in st.query_params,
+    press="Start" if "press" in st.query_params else "",
+    on_press=pressed,
+)
+scene(shown, key="scene", at=st.session_state.get("rests", 0), on_move=moved)
+st.write(f"It rests at {st.session_state.get('rests', 0)}, pressed {st.session_state.get('pressed', 0)} times.")

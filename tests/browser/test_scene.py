@@ -1,0 +1,239 @@
+"""A lesson's first screen in a real Chromium: what is drawn has the sizes, colours and places of its numbers."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import ROOT
+from tests.browser.kit import axe_faults, becomes, has_run, lasting, settled
+from tests.course import LESSONS
+from ui.components.scene import CODE, STYLES
+from ui.components.shared.wire import bundle
+from ui.course.lesson import Lesson
+
+pytestmark = pytest.mark.browser
+
+DEMO = Path(__file__).with_name("scene_demo.py")
+WITH_SCENE = [one for one in LESSONS if one.scene]
+SENTENCE = "My neighbour's cat doesn't like the rain."
+
+
+@pytest.fixture
+def demo(serve: Callable[..., str], new_page: Callable[..., Page]) -> Callable[..., Page]:
+    """demo(query) → the page of scene_demo.py, drawn; it does not move, but stands where it would come to rest."""
+
+    def go(query: str = "", **options: Any) -> Page:
+        page = new_page(**({"reduced_motion": "reduce"} | options))
+        page.goto(f"{serve(DEMO)}/?{query}")
+        expect(page.locator(".scene svg text").first).to_be_visible()
+        return settled(page)
+
+    return go
+
+
+def number(node: Locator, name: str) -> float:
+    return float(node.get_attribute(name) or "nan")
+
+
+def style(node: Locator, name: str) -> str:
+    return str(node.evaluate("(e, name) => getComputedStyle(e).getPropertyValue(name)", name))
+
+
+def choose(page: Page, at: int) -> None:
+    page.locator(".scene fieldset input").nth(at).check(force=True)
+
+
+def test_cards_say_what_they_are_and_lines_are_as_thick_as_their_weights(demo: Callable[..., Page]) -> None:
+    page = demo()
+    cards = page.locator(".scene svg").first
+    assert [re.sub(r"^card ", "", c.get_attribute("class") or "") for c in cards.locator("rect.card").all()] == [
+        "query ", "query asked", "query unseen", "output written", "output strong",
+    ]  # fmt: skip
+    words = cards.locator("text.word").evaluate_all("all => all.map((e) => e.textContent)")
+    assert words == ["The", "girl", ".", "Das", "Mädchen"]
+    assert cards.locator("text.note").evaluate_all("all => all.map((e) => e.textContent)") == ["here"]
+    assert cards.locator("text.name").evaluate_all("all => all.map((e) => e.textContent)") == ["Reads", "Writes"]
+
+    def widths() -> list[float]:
+        return [number(line, "stroke-width") for line in cards.locator("path.line").all()]
+
+    thin, wide = widths()
+    assert thin == pytest.approx(0.6 + 10.4 * 0.25, abs=0.06)
+    assert wide == pytest.approx(0.6 + 10.4 * 0.875, abs=0.06)
+    choose(page, 2)
+    becomes(lambda: [round(w, 1) for w in widths()], [11.0, round(0.6 + 10.4 * 0.5, 1)])
+    # It leads from one card to the other.
+    x0, y0, x1, y1 = line_ends(cards.locator("path.line").nth(1))
+    boxes = [card.bounding_box() for card in cards.locator("rect.card").all()]
+    home = cards.bounding_box()
+    assert home
+    for x, y, box, end in ((x0, y0, boxes[1], "lower"), (x1, y1, boxes[4], "upper")):
+        assert box
+        assert x + home["x"] == pytest.approx(box["x"] + box["width"] / 2, abs=1)
+        assert box["y"] - 2 <= y + home["y"] <= box["y"] + box["height"] + 40, end
+    # 0.25, then 1, of the room below the card that has a bar.
+    assert number(cards.locator("rect.fill"), "width") == number(cards.locator("rect.room"), "width")
+    colours = cards.locator("rect.cell").evaluate_all("all => all.map((e) => e.style.fill)")
+    assert len(set(colours)) == 4  # −1, 0, 1 and 0.5 look different
+
+
+def line_ends(line: Locator) -> list[float]:
+    numbers = [float(n) for n in re.findall(r"-?[\d.]+", line.get_attribute("d") or "")]
+    return [*numbers[:2], *numbers[-2:]]
+
+
+def test_bars_are_as_long_as_their_numbers_and_what_was_before_is_dashed(demo: Callable[..., Page]) -> None:
+    page = demo()
+    choose(page, 1)
+    bars = page.locator(".scene svg").nth(1)
+    room = number(bars.locator("rect.room").first, "width")
+    lengths = [number(bar, "width") / room for bar in bars.locator("rect.fill").all()]
+    assert lengths == pytest.approx([0.5, 0.1], abs=0.01)
+    before = bars.locator("rect.before")
+    assert number(before, "width") / room == pytest.approx(0.25, abs=0.01)
+    assert style(before, "stroke-dasharray") != "none"
+    assert bars.locator("text").evaluate_all("all => all.map((e) => e.textContent)") == [
+        "Bars", "first", "0.50", "girl", "0.10", "of all",
+    ]  # fmt: skip
+    assert bars.locator("rect.fill.weak").count() == 1  # the strong one is full of colour
+
+
+def test_a_curve_goes_through_its_points_and_the_ring_rides_on_it(demo: Callable[..., Page]) -> None:
+    page = demo()
+    choose(page, 1)
+    curve = page.locator(".scene svg").nth(2)
+    solid = [
+        float(n) for n in re.findall(r"-?[\d.]+", curve.locator("path.stroke.query").first.get_attribute("d") or "")
+    ]
+    (x0, y0, x1, y1, x2, y2) = solid
+    assert x1 == pytest.approx((x0 + x2) / 2, abs=0.2)
+    assert y1 == pytest.approx((y0 + y2) / 2, abs=0.2)  # 0.5 between 0 and 1
+    assert y2 < y0  # up
+    knob = curve.locator("circle.knob")
+    assert (number(knob, "cx"), number(knob, "cy")) == pytest.approx((x1, y1), abs=0.2)
+    assert style(curve.locator("path.stroke.key").first, "stroke-dasharray") != "none"
+    assert style(curve.locator("path.stroke.query").first, "stroke-dasharray") == "none"
+    texts = curve.locator("text").evaluate_all("all => all.map((e) => e.textContent)")
+    assert {"Curve", "steps", "loss", "a", "b", "word", "10"} <= set(texts)
+
+
+def test_a_matrix_is_coloured_by_sign_and_size_and_dots_stand_at_their_values(demo: Callable[..., Page]) -> None:
+    page = demo()
+    choose(page, 2)
+    matrix, dots = page.locator(".scene svg").nth(3), page.locator(".scene svg").nth(4)
+    fills = matrix.locator("rect.cell").evaluate_all("all => all.map((e) => e.style.fill)")
+    assert fills[0] == fills[3] != fills[1] != fills[2]  # 1, −1, 0, 1
+    marked, cell = matrix.locator("rect.marked").bounding_box(), matrix.locator("rect.cell").nth(1).bounding_box()
+    assert marked
+    assert cell
+    assert marked["x"] == pytest.approx(cell["x"] - 2, abs=3)
+    fields = [one.bounding_box() for one in dots.locator("rect.field").all()]
+    assert fields[0]
+    assert fields[1]
+    places = dots.locator("circle.dot").evaluate_all("all => all.map((e) => e.getAttribute('cx'))")
+    assert len(places) == 2
+    assert places[0] == places[1]  # side by side, one above the other
+    heights = dots.locator("circle.dot").evaluate_all("all => all.map((e) => e.getAttribute('cy'))")
+    assert heights[0] != heights[1]
+    right = number(dots.locator("circle.dot").first, "cx")
+    left = number(dots.locator("rect.dot"), "x") + 3.5
+    assert number(dots.locator("circle.knob"), "cx") == pytest.approx((left + right) / 2, abs=0.2)  # 0.5 of 0 and 1
+
+
+@pytest.mark.parametrize("by", ["choice", "slider", "cards"])
+def test_keys_move_the_control_the_answer_follows_and_the_page_hears_where_it_rests(
+    by: str, demo: Callable[..., Page]
+) -> None:
+    page = demo(f"by={by}")
+    answer = page.locator(".scene .answer")
+    assert answer.text_content() == "At 0.25 girl is read."
+    assert answer.locator("b").text_content() == "0.25"
+    page.locator(".scene input").first.focus()
+    page.keyboard.press("ArrowRight")
+    expect(answer).to_have_text("At 0.5 girl is read.")
+    expect(page.get_by_text("It rests at 1")).to_be_visible()
+    if by == "cards":
+        page.locator(".scene svg").first.locator("rect.card").nth(2).click(force=True)
+        expect(answer).to_have_text("At 1.0 girl is read.")
+        expect(page.get_by_text("It rests at 2")).to_be_visible()
+
+
+def test_it_plays_to_its_end_and_stops(demo: Callable[..., Page]) -> None:
+    page = demo("by=slider&plays=1")
+    page.get_by_role("button", name="Play").click()
+    expect(page.get_by_role("button", name="Pause")).to_be_visible()
+    expect(page.locator(".scene .answer")).to_have_text("At 1.0 girl is read.")
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+
+
+def test_a_press_reaches_the_page_once(demo: Callable[..., Page]) -> None:
+    page = demo("press=1")
+    page.get_by_role("button", name="Start").click()
+    expect(page.get_by_text("pressed 1 times")).to_be_visible()
+
+
+def test_it_moves_through_what_lies_between(demo: Callable[..., Page]) -> None:
+    page = demo("", reduced_motion="no-preference")
+    bar = page.locator(".scene svg").nth(1).locator("rect.fill").first
+    seen = page.evaluate(
+        """async () => {
+            const roots = [...document.querySelectorAll("*")].map((e) => e.shadowRoot);
+            const root = roots.find((one) => one?.querySelector(".scene"));
+            const bar = root.querySelectorAll("svg")[1].querySelector("rect.fill");
+            root.querySelectorAll("fieldset input")[2].click();
+            const widths = [];
+            const begin = performance.now();
+            while (performance.now() - begin < 1500) {
+                await new Promise(requestAnimationFrame);
+                widths.push(Number(bar.getAttribute("width")));
+            }
+            return widths;
+        }"""
+    )
+    assert seen == sorted(seen)  # it grows and never jumps back
+    assert len(set(seen)) > 3
+    assert number(bar, "width") == max(seen)
+
+
+def test_texts_stay_texts(demo: Callable[..., Page]) -> None:
+    page = demo("hostile=1")
+    assert has_run(page) == []
+    assert page.locator(".scene img").count() == 0
+    expect(page.locator(".scene .answer")).to_contain_text("<img src=x onerror=window.pwned=1>")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(scheme: str, demo: Callable[..., Page]) -> None:
+    page = demo("by=slider&press=1", color_scheme=scheme)
+    assert lasting(lambda: axe_faults(page, '[data-testid="stMain"]')) == []
+
+
+def test_the_code_of_all_scenes_is_small() -> None:
+    assert len(bundle(CODE, STYLES).encode()) <= 220_000
+
+
+@pytest.mark.parametrize("lesson", WITH_SCENE, ids=lambda lesson: lesson.slug)
+def test_the_first_screen_holds_the_question_the_control_and_the_scene(
+    lesson: Lesson, new_page: Callable[..., Page], serve: Callable[..., str]
+) -> None:
+    page = new_page(reduced_motion="reduce")
+    page.goto(f"{serve(ROOT / 'app.py')}/{lesson.slug}?sentence={SENTENCE}")
+    scene = page.locator(".scene")
+    expect(scene.locator("svg text").first).to_be_visible()
+    settled(page)
+    expect(page.get_by_role("heading", name=lesson.asks, exact=True)).to_be_visible()
+    box = scene.bounding_box()
+    assert box
+    assert box["y"] + box["height"] <= 720
+    assert page.locator('[data-testid="stMain"]').evaluate("e => e.scrollTop") == 0
+    caption = (scene.locator(".caption").text_content() or "").lower()
+    subject = [
+        word for word in re.findall(r"\w{3,}", lesson.title.lower()) if word not in ("the", "and", "how", "where")
+    ]
+    assert any(word[:5] in caption for word in subject), f"“{caption}” does not name {lesson.title}"
+    control = scene.locator("input, button").first
+    expect(control).to_be_visible()
