@@ -103,6 +103,63 @@ def test_every_column_and_line_is_drawn_with_the_models_own_numbers(page: Page, 
     assert len(seen) > 25
 
 
+def test_at_rest_every_block_holds_the_columns_and_the_lines_of_the_sentence(page: Page, url: str) -> None:
+    opened(page, url)
+    oracle, scene = translated(SENTENCE), ask(page, "return stage.rest()")
+    for tile in scene["tiles"]:
+        assert np.allclose(tile["values"], oracle[tile["name"]][tile["token"]], rtol=5e-3, atol=2e-4)
+    n_source, n_target = len(oracle["encoder.embedding.positions"]), len(oracle.labels)
+    assert len(scene["tiles"]) == 8 * n_source + 11 * n_target  # what each block but the last made of each piece
+    assert [one["text"] for one in scene["pieces"] if one["panel"] == 0] == [
+        one.text for one in pieces(ask(page, "return ride.data.panels[0].ids"))
+    ]
+    by_block: dict[str, list[dict[str, Any]]] = {}
+    for line in scene["lines"]:
+        by_block.setdefault(line["name"], []).append(line)
+        assert line["weight"] == pytest.approx(
+            oracle[line["name"]][line["head"], line["row"], line["column"]], rel=5e-3, abs=2e-4
+        )
+        assert line["width"] == pytest.approx(max(0.6, 5 * line["weight"]))
+        assert line["y1"] > line["y2"]  # from the row below to the row above
+    assert set(by_block) == {
+        f"{stack}.layers.{n}.self_attn.weights" for stack in ("encoder", "decoder") for n in range(3)
+    }
+    for name, lines in by_block.items():  # all that are strong enough
+        assert len(lines) == (oracle[name][lines[0]["head"]] >= 0.1).sum()
+    (bar,) = scene["bars"]
+    shares = np.exp(oracle["logits"][-1] - oracle["logits"][-1].max())
+    assert bar["share"] == pytest.approx(shares[oracle.labels[-1]] / shares.sum(), abs=2e-4)
+
+
+def test_a_glow_climbs_slowly_until_someone_touches_the_machine(page: Page, url: str) -> None:
+    opened(page, url)
+    lit = "return [0.1, 0.9].map((g) => stage.rest(g).tiles.toSorted((a, b) => b.alpha - a.alpha)[0])"
+    low, high = ask(page, lit)
+    assert (low["panel"], high["panel"]) == (0, 1)
+    runs_before = runs(page)
+    paints = """return new Promise((done) => {
+        const { painter } = ride, paint = painter.paint.bind(painter);
+        let n = 0;
+        painter.paint = (...given) => { n += 1; paint(...given); };
+        setTimeout(() => { delete painter.paint; done(n); }, 1000);
+    })"""
+    assert 2 <= ask(page, paints) <= 40
+    assert runs(page) == runs_before  # it asks nothing of the server
+    page.locator(".stage canvas").hover()
+    page.mouse.down()
+    page.mouse.up()
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Play").wait_for()
+    assert ask(page, "return ride.loop.touched")
+    assert ask(page, paints) == 0
+
+
+def test_with_less_motion_the_machine_at_rest_stands_still(new_page: Callable[..., Page], url: str) -> None:
+    page = opened(new_page(reduced_motion="reduce"), url)
+    assert ask(page, "return ride.loop.frame") is None
+    assert {tile["alpha"] for tile in ask(page, "return stage.rest().tiles")} == {0.75}
+
+
 def test_the_same_time_is_the_same_picture_however_one_came_there(page: Page, url: str) -> None:
     """Twice from a fresh page, forwards and backwards: nothing is left to chance or to the way."""
     opened(page, url)

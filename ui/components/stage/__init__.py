@@ -8,7 +8,7 @@ from ui.components.shared.wire import component
 from ui.components.stage.data import stage_data
 from ui.components.stage.near import View
 
-_PICTURE = ("numbers", "timeline", "layout", "scene", "near", "strokes", "draw", "near_draw")
+_PICTURE = ("numbers", "timeline", "layout", "scene", "rest", "near", "strokes", "draw", "near_draw")
 _STEERING = ("controls", "card", "reach", "inside", "listen")
 CODE = (
     "shared/colour.js",

@@ -27,8 +27,10 @@ class Stage {
     this.painter = new Painter(this.canvas);
     this.nearPainter = new NearPainter(this.painter);
     this.calm = matchMedia("(prefers-reduced-motion: reduce)");
+    this.loop = new Loop(this);
     this.leave = listen(this);
     this.root.scene = (t = this.t) => this.data && numbersOf(sceneAt(this.data, t, this.view()), this.data);
+    this.root.rest = (glow) => numbersOf(restAt(this.data, this.view(), glow), this.data);
     this.root.ride = this;
   }
 
@@ -36,6 +38,7 @@ class Stage {
     if (this.data && !this.clip && !this.begins) globalThis.rideLeft = { id: this.id, t: this.t };
     this.closed = true;
     this.setPlaying(false);
+    this.loop.close();
     this.leave();
   }
 
@@ -65,6 +68,7 @@ class Stage {
     this.list.renew(data);
     this.dress();
     this.root.dataset.id = data.id;
+    this.loop.begin();
   }
 
   /** The machine at rest, with no number in it: what is seen while the numbers are unpacked. */
@@ -122,7 +126,9 @@ class Stage {
     if (!this.data || !this.canvas.clientWidth) return;
     const view = this.view();
     this.painter.fit(view.width, view.height, this.ratio());
-    this.scene = sceneAt(this.data, this.t, view);
+    const { rests } = this.loop;
+    this.root.classList.toggle("rests", rests);
+    this.scene = rests ? restAt(this.data, view) : sceneAt(this.data, this.t, view);
     if (this.scene.near?.alpha !== 1) this.painter.paint(this.scene, this.scene.camera ?? this.camera);
     if (this.scene.near) this.nearPainter.paint(this.scene.near);
     this.controls.show(this);

@@ -119,7 +119,8 @@ class Painter extends Strokes {
     const { pen } = this;
     const { kind } = this.data.panels[panel].parts[part];
     const [solid, pale, rim] = this.tints[kind];
-    const bar = barOf(scene.boxes[panel], h, open);
+    if (scene.rests) open = 1; // a ground for what stands in it
+    const bar = scene.rests ? 0 : barOf(scene.boxes[panel], h, open);
     pen.globalAlpha = 1;
     if (open > 0.01) {
       this.rect(x, y + 1, w, h - 2, 5);
@@ -129,7 +130,7 @@ class Painter extends Strokes {
     this.rect(x, y + 1, w, bar - 2, 4);
     pen.fillStyle = solid;
     pen.fill();
-    if (works) {
+    if (works && bar) {
       pen.lineWidth = 1;
       pen.strokeStyle = rim;
       pen.stroke();
@@ -139,6 +140,7 @@ class Painter extends Strokes {
   /** What stands on a block: in the middle of a closed one, at the upper edge of an open one, before its lines. */
   label(scene, { panel, part, x, y, w, h, open, works }) {
     const { label, layer } = this.data.panels[panel].parts[part];
+    if (scene.rests) return h < 16 ? undefined : this.quiet(label, layer, x + w, y + h);
     const bar = barOf(scene.boxes[panel], h, open);
     if (bar < 11) return;
     const size = Math.max(10.5, Math.min(12, bar - 2));
@@ -152,6 +154,13 @@ class Painter extends Strokes {
     this.pen.font = `${weight} ${size}px ${this.family}`;
     const fits = this.pen.measureText(label).width <= most;
     this.text(fits ? label : BRIEF[label] ?? label, x + w / 2, middle, { size, weight, most, halo });
+  }
+
+  /** At rest a block's name stands small in its corner, behind what is in it. */
+  quiet(label, layer, right, low) {
+    this.pen.globalAlpha = 1;
+    const name = BRIEF[label] ?? label;
+    this.text(layer ? `${name} ${layer}` : name, right - 5, low - 6, { size: 9.5, align: "right", colour: this.palette.muted, halo: this.palette.ground });
   }
 
   slot({ x, y, w, h, alpha }) {

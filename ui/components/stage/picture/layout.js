@@ -24,8 +24,8 @@ function panelsOf(data, view, t) {
   const writing = between(t, begins, begins + 0.6);
   const writes = ({ parts }) => parts.at(-1).kind === "output";
   // What is at rest stands as low as it can: what is spoken of is then in sight below the card.
-  const least = data.panels.map((panel) => 88 + THIN * panel.parts.length + (writes(panel) ? 0 : 38));
-  const works = data.panels.map((panel) => (n === 1 ? 1 : (writes(panel) ? writing : 1 - writing)));
+  const least = data.panels.map((panel) => 88 + THIN * panel.parts.length + (writes(panel) || view.rests ? 0 : 38));
+  const works = data.panels.map((panel) => (view.rests ? panel.parts.length : n === 1 ? 1 : writes(panel) ? writing : 1 - writing));
   const sum = (list) => list.reduce((a, b) => a + b);
   const free = (view.height - gutter * (n - 1) - sum(least)) / sum(works);
   let y = view.height + gutter;

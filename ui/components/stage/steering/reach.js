@@ -93,7 +93,7 @@ function thingsOf(scene, data) {
       what: { kind: "vector", panel: tile.panel, token: tile.token, level: tile.level, tensor: tile.tensor, rect: tile },
     }));
   const blocks = scene.blocks.map((block) => ({ name: `Block: ${titleOf(data, block.panel, block.part)}`, what: blockThing(scene, block) }));
-  return [...blocks, ...columns];
+  return scene.rests ? blocks : [...blocks, ...columns]; // at rest a hundred columns stand there
 }
 
 /** What a block is called: “encoder, layer 1, self-attention”. */
