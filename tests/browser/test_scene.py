@@ -11,8 +11,6 @@ from playwright.sync_api import Locator, Page, expect
 from tests.browser.conftest import ROOT
 from tests.browser.kit import axe_faults, becomes, has_run, lasting, settled
 from tests.course import LESSONS
-from ui.components.scene import CODE, STYLES
-from ui.components.shared.wire import bundle
 from ui.course.lesson import Lesson
 
 pytestmark = pytest.mark.browser
@@ -210,10 +208,6 @@ def test_texts_stay_texts(demo: Callable[..., Page]) -> None:
 def test_axe_finds_nothing_serious(scheme: str, demo: Callable[..., Page]) -> None:
     page = demo("by=slider&press=1", color_scheme=scheme)
     assert lasting(lambda: axe_faults(page, '[data-testid="stMain"]')) == []
-
-
-def test_the_code_of_all_scenes_is_small() -> None:
-    assert len(bundle(CODE, STYLES).encode()) <= 220_000
 
 
 @pytest.mark.parametrize("lesson", WITH_SCENE, ids=lambda lesson: lesson.slug)

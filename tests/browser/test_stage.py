@@ -160,6 +160,24 @@ def test_with_less_motion_the_machine_at_rest_stands_still(new_page: Callable[..
     assert {tile["alpha"] for tile in ask(page, "return stage.rest().tiles")} == {0.75}
 
 
+def test_the_head_that_is_shown_can_be_switched_off(page: Page, url: str) -> None:
+    """The machine stands at a piece being written; the page is told which head, and at which row."""
+    opened(page, url)
+    off = page.get_by_role("button", name="Switch this head off")
+    expect(off).to_have_count(0)  # at rest no head is shown
+    ask(page, "ride.go(ride.data.moments.find((m) => m.kind === 'write').end)")
+    expect(off).to_be_visible()
+    sent = ask(
+        page,
+        """return new Promise((done) => {
+            ride.send = (...given) => done(given);
+            ride.card.off.click();
+        })""",
+    )
+    moment = ask(page, "return ride.scene.moment")
+    assert sent == [[moment["panel"], moment["part"], moment["head"], moment["step"]], "off"]
+
+
 def test_the_same_time_is_the_same_picture_however_one_came_there(page: Page, url: str) -> None:
     """Twice from a fresh page, forwards and backwards: nothing is left to chance or to the way."""
     opened(page, url)
@@ -751,7 +769,7 @@ def test_a_clip_opens_the_whole_machine_where_it_stands(page: Page, url: str) ->
     opened(page, url, start="3")
     assert time_of(page) == pytest.approx(ask(page, "return ride.data.moments[3].end"))
     expect(caption(page)).to_contain_text(
-        "Self-attention: each piece looks at all pieces and takes in shares of their numbers"
+        "Self-attention: each piece looks at all pieces and takes a weighted average of their numbers"
     )
 
 

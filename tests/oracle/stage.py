@@ -87,7 +87,7 @@ def told_on(page: Page) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
 
 def stage(page: Page) -> Statement:
     moments, _ = told_on(page)
-    more = {"start": None, "presenting": page.switch("present"), "near": None}
+    more = {"start": None, "presenting": page.switch("present"), "switches": True, "near": None}
     return drawn(page, moments, (0, len(moments) - 1), tensors(page), more, opens())
 
 
@@ -385,8 +385,8 @@ class Story:
                     self.add("block", OTHERS[self.size("n_layers")], part=at, look=look)
                     continue
                 said = (
-                    "Self-attention: each piece looks at all pieces and takes in shares of their numbers. "
-                    f"{self.size('n_heads')} heads do so side by side. So its column tells of the others too."
+                    "Self-attention: each piece looks at all pieces and takes a weighted average of their numbers "
+                    f"into its column. {self.size('n_heads')} heads do so side by side."
                 )
                 self.add("block", said, "attention", part=at, look=look, half=1)
                 said = "Add & Norm: what was gathered is added to the column, and the sum is brought to one scale."
@@ -418,8 +418,8 @@ class Story:
             elif block.name == "cross_attn":
                 stop = "reading"
                 by_head = [
-                    f"Now it reads the memory. In head {h + 1} it takes {share(w)} from "
-                    f"{quoted(self.page.src[c])}, and adds what it read to its column."
+                    f"Now it reads the memory. Head {h + 1} gives {share(w)} of its attention to "
+                    f"{quoted(self.page.src[c])}. What it read is added to its column."
                     for h, _, c, w in self.each_head(block, 0)
                 ]
                 said = by_head[look[0]]
@@ -443,8 +443,8 @@ class Story:
         part = next(n for n, block in enumerate(decoder) if block.name == "cross_attn" and block.layer == layer)
         look = self.look(decoder[part], step)
         said = (
-            f"To find what follows {quoted(self.page.tgt[step])} it took {share(look[3])} from "
-            f"{quoted(self.page.src[look[2]])} (layer {layer}, head {look[0] + 1}). "
+            f"After {quoted(self.page.tgt[step])}, head {look[0] + 1} of layer {layer} gives "
+            f"{quoted(self.page.src[look[2]])} {share(look[3])} of its attention. "
             f"It writes {quoted(self.page.labels[step])}, with {share(self.chosen[step])}."
         )
         self.add("write", said, stack=1, part=part, step=step, look=look)

@@ -301,8 +301,8 @@ def work(machine: Machine, part: int, block: Block, step: int) -> None:
             return
         whom = "itself and those before it" if machine.writes else "all pieces"
         said = (
-            f"Self-attention: each piece looks at {whom} and takes in shares of their numbers. "
-            f"{machine.config['n_heads']} heads do so side by side. So its column tells of the others too."
+            f"Self-attention: each piece looks at {whom} and takes a weighted average of their numbers "
+            f"into its column. {machine.config['n_heads']} heads do so side by side."
         )
         add(machine, "block", said, "attention", part=part, step=step, at=(head, row), half=1)
         said = "What was gathered is added to the column."
@@ -377,8 +377,8 @@ def write(machine: Machine, step: int, slow: bool) -> None:
     last = machine.blocks[attentions[-1]]
     head, _, column, weight = look(machine, last, step)
     said = (
-        f"To find what follows {read} it took {share(weight)} from {quoted(machine.pieces[column])} (layer "
-        f"{last.layer}, head {head + 1}). It writes {entry(machine.labels[step])}, with {chance(machine, step)}."
+        f"After {read}, head {head + 1} of layer {last.layer} gives {quoted(machine.pieces[column])} {share(weight)} "
+        f"of its attention. It writes {entry(machine.labels[step])}, with {chance(machine, step)}."
     )
     add(machine, "write", said, part=attentions[-1], step=step, at=(head, step))
 

@@ -11,9 +11,11 @@ from streamlit.testing.v1 import AppTest
 
 import tests.course  # noqa: F401 - fills the course
 from model.files.checkpoint import SHIPPED
+from model.interventions import Head
 from model.trace import MAX_TOKENS
 from tests.oracle.decode import translated
 from tests.oracle.formula import agree
+from tests.oracle.forward import Forward, softmax
 from tests.oracle.frame import EMPTY
 from tests.oracle.words import encoded, pieces
 from tests.pages.kit import assert_sound, component, go_to, markdown, notices, opened, translation, values
@@ -307,6 +309,20 @@ def test_a_number_of_the_ride_is_worked_out_and_leads_to_its_lesson(
     assert next(block.proto.label for block in at.get("page_link")) == f"The lesson: {lesson} →"
     at.text_input(key="sentence").input("I like dogs.").run()
     assert not at.get("page_link")
+
+
+def test_a_head_of_the_ride_switched_off_shows_the_probabilities_beside_those_before() -> None:
+    at = opened(sentence="I ate an apple")
+    one, oracle = engine.trace("I ate an apple"), translated("I ate an apple")
+    off = Forward(oracle.ids["encoder"], oracle.labels, heads_off=(("decoder.layers.2.cross_attn", 2),))
+    at.session_state["ride.asked"] = ("translator", one.text, one.label_ids, (Head("cross", 2, 2), 1))
+    assert_sound(at.run())
+    before, after = (softmax(run["logits"])[range(len(oracle.labels)), oracle.labels] for run in (oracle, off))
+    said = f"had **{before[1]:.4f}**; without the head it has **{after[1]:.4f}**. It is still the likeliest."
+    assert said in markdown(at)
+    moved = after - before
+    n_fell, n_rose = int((moved < -0.005).sum()), int((moved > 0.005).sum())
+    assert f"Of {len(moved)} pieces {n_fell} become less likely, {n_rose} more likely." in markdown(at)
 
 
 @pytest.mark.parametrize(

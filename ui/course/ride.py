@@ -5,18 +5,20 @@ import streamlit as st
 from explain import worked, worked_weight
 from model.anatomy.structure import TOKEN_AXES
 from model.files.checkpoint import CheckpointError
+from model.interventions import Head
 from model.trace import Trace
 from ui.components.announcement import announce
 from ui.components.stage import Cell, clip, stage
 from ui.components.stage.parts import Part, panels_of
 from ui.components.stage.story import moment_of, story
+from ui.course.head_off import without_head
 from ui.course.lesson import COURSE, Lesson
 from ui.course.presenter import KEY
 from ui.engine import numbers
 from ui.text import in_markdown, number, piece
 from ui.views.worked_steps import show_steps
 
-_ASKED = "ride.asked"  # in the session: the text of a trace, and the number of it that was asked about
+_ASKED = "ride.asked"  # in the session: the text of a trace, and the number, or the head, that was asked about
 
 
 @st.fragment
@@ -32,7 +34,10 @@ def ride(trace: Trace, start: int | None = None) -> None:
     match st.session_state.get(_ASKED):
         case [trace.model.name, trace.text, trace.label_ids, asked]:
             with st.container(border=True, key="asked"):
-                work_out(trace, asked)
+                if isinstance(asked[0], Head):
+                    without_head(trace, *asked)
+                else:
+                    work_out(trace, asked)
 
 
 @st.fragment

@@ -192,7 +192,7 @@ def theatre(page: Page, writing: Writing, step: int) -> Statement:
     return Statement(
         "theatre",
         {
-            "steps": [scene(writing, t, cross[t, :READABLE], own[t, : t + 1]) for t in range(len(writing.ids))],
+            "steps": [theatre_step(writing, t, cross[t, :READABLE], own[t, : t + 1]) for t in range(len(writing.ids))],
             "source": [visible(piece.text) for piece in writing.src[:READABLE]],
             "target": [visible(piece.text) for piece in (writing.tgt[0], *writing.labels)],
             "step": step,
@@ -209,7 +209,7 @@ def cache_size(n_read: int, n_source: int) -> tuple[int, int]:
     return pairs, pairs * 2 * config()["d_model"] * 4
 
 
-def scene(writing: Writing, t: int, cross: Array, own: Array) -> dict[str, Any]:
+def theatre_step(writing: Writing, t: int, cross: Array, own: Array) -> dict[str, Any]:
     n_layers, n_heads = config()["n_layers"], config()["n_heads"]
     pairs, size = cache_size(t + 1, len(writing.src))
     # Every layer adds what it computes of the piece just read; the first step finds nothing of the source either.

@@ -3,10 +3,13 @@
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from model.interventions import Head
 from model.trace import Trace
 from ui.components.shared.wire import component
 from ui.components.stage.data import stage_data
+from ui.components.stage.looks import attention_of
 from ui.components.stage.near import View
+from ui.components.stage.parts import panels_of
 
 _PICTURE = ("numbers", "timeline", "layout", "scene", "rest", "near", "strokes", "draw", "near_draw")
 _STEERING = ("controls", "card", "reach", "inside", "listen")
@@ -21,6 +24,7 @@ STYLES = ("stage/stage.css", "stage/steering/controls.css", "stage/steering/insi
 _component = component("stage", js=CODE, css=STYLES)
 
 Cell = tuple[str, tuple[int, ...]]
+Off = tuple[Head, int]  # a head to do without, and the row at which someone asked for that
 
 
 def stage(
@@ -30,17 +34,23 @@ def stage(
     links: Mapping[str, str] | None = None,
     start: int | None = None,
     presenting: bool = False,
-) -> Cell | None:
+) -> Cell | Off | None:
     """Draw the machine with a sentence in it. It plays in the browser; the page hears only what one asks about.
 
     Args:    links: the blocks that have a lesson, by the id that the map gives them, and its title
              start: the moment that it stands at when it appears, counted from 0; without it, at the beginning
              presenting: whether Page Up and Page Down step it wherever the focus is, for a presenter's remote control
-    Returns: the number that someone asked about to start this run: its tensor's name and its place there, from 0
+    Returns: what someone asked for to start this run: how a number came about, by its tensor's name and its place
+             there, from 0; or what the model does without a head
     """
-    data = stage_data(trace, links) | {"start": start, "presenting": presenting}
-    sent = _component(key=key, data=data, on_select_change=lambda: None)
-    return asked(data["tensors"], sent.get("select"), trace.tensors["logits"].shape)
+    switches = trace.model.anatomy.reads_source and trace.model.anatomy.writes_target
+    data = stage_data(trace, links) | {"start": start, "presenting": presenting, "switches": switches}
+    sent = _component(key=key, data=data, on_select_change=lambda: None, on_off_change=lambda: None)
+    return (
+        switched(trace, sent.get("off"))
+        if switches and sent.get("off")
+        else asked(data["tensors"], sent.get("select"), trace.tensors["logits"].shape)
+    )
 
 
 def clip(
@@ -59,6 +69,21 @@ def clip(
         return None
     beyond = data["near"] is not None and whole >= data["clip"][1]  # the ride itself has no such moment
     return whole - 1 if beyond else whole
+
+
+def switched(trace: Trace, sent: object) -> Off | None:
+    """The head that someone wants to switch off: number of its stack, of its block, its own, and a row; checked."""
+    match sent:
+        case [int(panel), int(part), int(head), int(row)] if min(panel, part, head, row) >= 0:
+            panels = panels_of(trace.model.anatomy, trace.model.about)
+            if panel >= len(panels) or part >= len(panels[panel].parts) or row >= len(trace.labels):
+                return None
+            block = panels[panel].parts[part]
+            if block.kind != "attention" or head >= len(trace.tensors[block.weights]):
+                return None
+            attention = attention_of(trace, block)
+            return Head(attention.kind, attention.layer, head), row
+    return None
 
 
 def asked(tensors: list[list[Any]], sent: object, probabilities: tuple[int, int]) -> Cell | None:

@@ -233,12 +233,18 @@ class Stage {
     this.draw();
   }
 
-  /** Ask the page how a number came about, and bring the answer into sight. */
-  ask(cell) {
+  /** Ask the page what the model does without the head that is shown. */
+  switchOff() {
+    const { panel, part, head, row } = this.scene.attention;
+    this.ask([panel, part, head, row], "off");
+  }
+
+  /** Ask the page how a number came about, or for something else, and bring the answer into sight. */
+  ask(cell, what = "select") {
     if (document.fullscreenElement) document.exitFullscreen();
     const answer = () => document.querySelector(".st-key-asked");
     const before = answer()?.textContent;
-    this.send(cell);
+    this.send(cell, what);
     const until = performance.now() + 8000;
     const look = () => {
       if (this.closed || performance.now() > until) return;

@@ -209,8 +209,10 @@ class _Story:
         whom = "itself and those before it" if part.causal else "all pieces"
         n_heads = len(self.trace.tensors[part.weights])
         ways = f" {n_heads} heads do so side by side." if n_heads > 1 else ""
-        said = f"Self-attention: each piece looks at {whom} and takes in shares of their numbers.{ways} "
-        yield replace(moment, half=1).lasts(1.8, said + "So its column tells of the others too.", "attention")
+        said = (
+            f"Self-attention: each piece looks at {whom} and takes a weighted average of their numbers into its column."
+        )
+        yield replace(moment, half=1).lasts(1.8, said + ways, "attention")
         said = "What was gathered is added to the column."
         if sublayer_of(self.trace, part).norm == "after":
             said = "Add & Norm: what was gathered is added to the column, and the sum is brought to one scale."
@@ -293,8 +295,8 @@ class _Story:
 
     def reads(self, look: Look) -> str:
         return (
-            f"Now it reads the memory. In head {look.head + 1} it takes {percent(look.weight)} from "
-            f"{named(self.trace.src[look.column])}, and adds what it read to its column."
+            f"Now it reads the memory. Head {look.head + 1} gives {percent(look.weight)} of its attention to "
+            f"{named(self.trace.src[look.column])}. What it read is added to its column."
         )
 
     def later_step(self, moment: Moment, slow: bool, n_left: int) -> Iterator[Moment]:
@@ -316,8 +318,8 @@ class _Story:
         look = look_of(self.trace, part, step)
         columns = self.trace.src if part.memory else self.trace.tgt
         said = (
-            f"To find what follows {named(self.trace.tgt[step])} it took {percent(look.weight)} from "
-            f"{named(columns[look.column])} (layer {part.layer}, head {look.head + 1}). "
+            f"After {named(self.trace.tgt[step])}, head {look.head + 1} of layer {part.layer} gives "
+            f"{named(columns[look.column])} {percent(look.weight)} of its attention. "
             f"It writes {named(self.trace.labels[step])}, with {percent(self.trace.probabilities[step])}."
         )
         seconds = 1.0 if slow else min(0.8, max(0.2, WRITING_SECONDS / n_left))

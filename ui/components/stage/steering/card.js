@@ -18,11 +18,14 @@ class Card {
     this.onward = el("button", "enter onward");
     this.onward.type = "button";
     this.onward.addEventListener("click", () => ride.toggle());
+    this.off = el("button", "enter off", "Switch this head off");
+    this.off.type = "button";
+    this.off.addEventListener("click", () => ride.switchOff());
     this.scale = el("p", "scale");
     this.scaleText = el("span");
     this.scale.append(el("i", "ramp"), this.scaleText);
     this.ways = el("div", "ways");
-    this.ways.append(this.onward, this.enter);
+    this.ways.append(this.onward, this.enter, this.off);
     this.ways.hidden = this.scale.hidden = true; // until there are numbers
     this.root.append(this.count, this.earlier, this.caption, this.heads, this.look, this.ways, this.scale);
     this.ride = ride;
@@ -40,6 +43,8 @@ class Card {
     const still = t > 0 && !playing && !clip;
     this.enter.hidden = !still || inside.shown || scene.moment.kind === "pieces";
     this.ways.hidden = this.onward.hidden = !still || inside.shown;
+    const reads = scene.attention && data.panels[scene.attention.panel].parts[scene.attention.part].memory >= 0;
+    this.off.hidden = !still || inside.shown || !reads || !data.switches;
     setText(this.onward, t >= to ? "Watch again" : "Go on →");
     const { part, panel } = scene.moment;
     const tensor = data.tensors[data.panels[panel].parts[Math.max(0, part)].result] ?? data.tensors[data.panels[panel].parts[part - 1].result];
