@@ -14,6 +14,7 @@ from classroom.keeper import start_keeper
 from model.files.checkpoint import CheckpointError
 from processes import barriers
 from serving.fair_share import FairShare
+from serving.first_paint import FirstPaint
 from serving.first_visit import first_visit, ready
 from serving.own_names import OwnNames
 from ui.engine import warm_up
@@ -29,5 +30,5 @@ app = st.App(
     "pages/router/script.py",
     lifespan=first_visit,
     routes=[Route("/ready", ready)],
-    middleware=[Middleware(OwnNames), Middleware(FairShare)],
+    middleware=[Middleware(OwnNames), Middleware(FairShare), Middleware(FirstPaint)],
 )

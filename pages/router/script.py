@@ -9,7 +9,6 @@ from pages.classes.browser import in_a_class
 from pages.lesson_page import course_pages
 from ui.controls.persist import restore
 from ui.course.lesson import COURSE
-from ui.course.page_frame import styles
 from ui.course.presenter import presenter_switch
 from ui.course.sentence import sentence_bar
 from ui.engine import tidy_up
@@ -21,7 +20,6 @@ NAME = "Transformer Walkthrough"
 
 # Before the navigation: else Streamlit takes the icon of the page for the tab, and fetches it from the internet.
 st.set_page_config(page_title=NAME, page_icon="🔎", layout="wide", initial_sidebar_state=240)
-styles()
 stop_if_too_many_pages()
 sections = {
     "Start": [

@@ -1,18 +1,9 @@
-"""What frames every page: the styles and the badge that says where the model runs."""
-
-from pathlib import Path
+"""What stands on every page: the badge that says where the model runs."""
 
 import streamlit as st
 
 from model.files.loaded_model import LoadedModel
 from ui.text import in_html
-
-STYLES = Path(__file__).parents[2] / "assets" / "styles.css"
-
-
-def styles() -> None:
-    """The project's own styles, on every page."""
-    st.html(STYLES)
 
 
 def badge(loaded: LoadedModel) -> None:

@@ -47,7 +47,8 @@ class SceneView {
       this.mark();
       // Another sentence moves in place, if it has as many pieces.
       if (before && !calm.matches) this.move(before, at);
-      else this.draw((this.shown = data.frames[at].rows));
+      else this.shown = data.frames[at].rows;
+      if (this.picture.clientWidth) this.resize(); // at once: an SVG without a height would jump
     } else if (at !== this.at) this.go(at, false);
   }
 
