@@ -10,13 +10,13 @@ import streamlit as st
 from starlette.middleware import Middleware
 from starlette.routing import Route
 
-from classroom.keeper import start_keeper
+from classroom.expiry_thread import start_keeper
 from model.files.checkpoint import CheckpointError
 from processes import barriers
-from serving.fair_share import FairShare
 from serving.first_paint import FirstPaint
-from serving.first_visit import first_visit, ready
 from serving.own_names import OwnNames
+from serving.visitor_limits import FairShare
+from serving.warm_start import first_visit, ready
 from ui.engine import warm_up
 
 try:

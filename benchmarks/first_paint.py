@@ -15,7 +15,8 @@ from playwright.sync_api import Browser
 from benchmarks.kit.report import Figure, report
 from benchmarks.kit.serving import chromium, serve
 from benchmarks.kit.stopwatch import PATIENCE_MS
-from tests.course import COURSE, LESSONS
+from tests.course import LESSONS
+from ui.course.lesson import COURSE
 
 ROUNDS = 3  # each address once more before, not counted
 SHIFT_OVER_EMPTY, OUTLINE_BAR_MS = 0.05, 300

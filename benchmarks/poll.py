@@ -15,11 +15,11 @@ from benchmarks.kit.serving import serve
 from benchmarks.kit.visitor import Answer, Visitor
 from benchmarks.kit.wire import Wire, wire
 from classroom.classes import open_class
+from classroom.codes import new_secret
 from classroom.database import Database
 from classroom.members import join
 from classroom.polls import Asked, ask, overview
 from classroom.setting import SETTING
-from classroom.words import new_secret
 from serving.streamlit_private import BackMsg, ForwardMsg
 
 LEARNERS, SECONDS = 200, 10.0

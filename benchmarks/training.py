@@ -70,7 +70,7 @@ async def _waits(someone: Visitor, n: int, seed: int) -> list[float]:
 
 def trainings(server: Server) -> list[psutil.Process]:
     """The processes that train: grandchildren of the server's."""
-    return [child for nursery in psutil.Process(server.process.pid).children() for child in nursery.children()]
+    return [child for fork_server in psutil.Process(server.process.pid).children() for child in fork_server.children()]
 
 
 async def _crowd(server: Server, learners: int, n: int) -> tuple[list[float], list[float], list[int], list[float]]:

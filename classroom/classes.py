@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from sqlalchemy import Delete, delete, or_, select, update
 from sqlalchemy.orm import Session
 
-from classroom import limits
+from classroom import rate_limits
+from classroom.codes import clean, hashed, new_code, new_secret, read_code, same
 from classroom.database import Database
 from classroom.errors import (
     FullError,
@@ -23,9 +24,8 @@ from classroom.errors import (
     StoreError,
     TooManyTriesError,
 )
-from classroom.limits import Origin
+from classroom.rate_limits import Origin
 from classroom.tables import Class, Learner
-from classroom.words import clean, hashed, new_code, new_secret, read_code, same
 
 DAY = 24 * 3600
 KEPT_DAYS = 30  # after its opening a class is deleted
@@ -106,19 +106,19 @@ def open_class(
 ) -> tuple[Teacher, str]:
     """A new class, and the secret of its teacher, which is kept nowhere.
 
-    Args:   address, visitor: see `limits.Origin`
+    Args:   address, visitor: see `rate_limits.Origin`
     Raises: TooManyTriesError; StoreError
     """
     now = seconds() if now is None else now
     secret, origin = new_secret(), Origin(address, visitor)
     with db.writing() as session:
-        within = limits.count(session, limits.CLASSES, origin, now)
+        within = rate_limits.count(session, rate_limits.CLASSES, origin, now)
         if all(within):
             taken = set(session.scalars(select(Class.code)))
             code = next(code for code in iter(new_code, None) if code not in taken)
             made = Class(code=code, secret_hash=hashed(secret), title=clean(title, MAX_TITLE), opened=now)
             session.add(made)
-            limits.use(session, code, address, now)
+            rate_limits.use(session, code, address, now)
     if not all(within):
         raise TooManyTriesError(MANY_CLASSES_ALL if within.visitor else MANY_CLASSES)
     return Teacher(made.id, made.code, made.title), secret
@@ -134,10 +134,10 @@ def teach(db: Database, code: str, secret: str, address: str, now: int | None = 
         found = session.scalar(select(Class).where(Class.code == read_code(code)))
         if not found or not same(secret, found.secret_hash):
             raise NotTheTeacherError(NOT_YOURS)
-        known = limits.in_use(session, found.code, address, now)
+        known = rate_limits.in_use(session, found.code, address, now)
     if not known:
         with suppress(StoreError), db.writing() as session:  # a full disk shuts no teacher out
-            limits.use(session, found.code, address, now)
+            rate_limits.use(session, found.code, address, now)
     return Teacher(found.id, found.code, found.title)
 
 
@@ -149,21 +149,21 @@ def by_code(db: Database, code: str, origin: Origin, now: int) -> Class:
     Raises: NoSuchClassError, TooManyTriesError
     """
 
-    def look(session: Session, within: limits.Within) -> Class | None:
+    def look(session: Session, within: rate_limits.Within) -> Class | None:
         found = session.scalar(select(Class).where(Class.code == read_code(code))) if within.visitor else None
-        known = within.address or (found and limits.in_use(session, found.code, origin.address, now))
+        known = within.address or (found and rate_limits.in_use(session, found.code, origin.address, now))
         return found if known else None
 
     with db.reading() as session:
-        within = limits.left(session, limits.CODES, origin, now)
+        within = rate_limits.left(session, rate_limits.CODES, origin, now)
         found = look(session, within)
     if found or all(within):
         with db.writing() as session:
-            within = limits.count(session, limits.CODES, origin, now)
+            within = rate_limits.count(session, rate_limits.CODES, origin, now)
             found = look(session, within)
             if found:
-                limits.take_back(session, limits.CODES, origin)
-                limits.use(session, found.code, origin.address, now)
+                rate_limits.take_back(session, rate_limits.CODES, origin)
+                rate_limits.use(session, found.code, origin.address, now)
     if found is None:
         if all(within):
             raise NoSuchClassError(NO_CLASS)
@@ -274,7 +274,7 @@ def sweep(db: Database, now: int | None = None) -> int:
     now = seconds() if now is None else now
     last_day = Class.opened <= now - (KEPT_DAYS - 1) * DAY
     with db.writing() as session:
-        limits.forget(session, now)
+        rate_limits.forget(session, now)
         over = (Class.opened <= now - KEPT_DAYS * DAY) & (Class.due_since <= now - DAY)
         gone = list(session.scalars(delete(Class).where(over).returning(Class.id)))
         session.execute(update(Class).where(~last_day).values(due_since=None))

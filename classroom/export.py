@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 from sqlalchemy import select
 
 from classroom.classes import Teacher, own
+from classroom.codes import as_csv
 from classroom.database import Database
 from classroom.polls import read_chosen
 from classroom.tables import Answer, Learner, Poll
-from classroom.words import as_csv
 
 HEAD = ("question", "text", "learner", "nickname", "answer", "right", "time (UTC)")
 

@@ -9,11 +9,11 @@ from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
 from classroom.classes import ENDED, Member, by_code, delete_rows, seconds
+from classroom.codes import clean, hashed, read_code
 from classroom.database import Database
 from classroom.errors import LeftError, NoSuchClassError, NotPossibleError
-from classroom.limits import Origin
+from classroom.rate_limits import Origin
 from classroom.tables import Class, Learner
-from classroom.words import clean, hashed, read_code
 
 MAX_NICKNAME, MAX_SENTENCE = 24, 300
 MAX_LEARNERS = 500

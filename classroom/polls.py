@@ -11,11 +11,11 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
 from classroom.classes import ENDED, HERE_SECONDS, Member, Place, Teacher, own, place_of, seconds
+from classroom.codes import clean
 from classroom.database import Database
 from classroom.errors import AlreadyAnsweredError, LateError, NoSuchClassError, NotPossibleError
 from classroom.members import present
 from classroom.tables import Answer, Class, Learner, Poll
-from classroom.words import clean
 
 MAX_OPTIONS, MAX_OPTION, MAX_TEXT, MAX_POLLS = 10, 400, 2000, 100
 FRESH_SECONDS = 0.5

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 from sqlalchemy import JSON, BigInteger, ForeignKey, Index, MetaData, String, Text, UniqueConstraint
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from classroom.words import CODE_LENGTH
+from classroom.codes import CODE_LENGTH
 
 HASH_LENGTH = 64
 

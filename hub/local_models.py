@@ -46,7 +46,7 @@ class Settings:
 
     root:       folder of the models
     kept:       how many stay in memory at most
-    unconfined: whether they are opened though a barrier is missing that shuts them in, see `processes.confine`
+    unconfined: whether they are opened though a barrier is missing that shuts them in, see `processes.sandbox`
     """
 
     root: Path

@@ -1,8 +1,8 @@
 """Models in processes of their own: whatever a stranger's files make a library do, the app and its visitors go on.
 
 A library that reads such files may crash, hang or take all memory. So each model gets a worker: a process that is split
-off from one that has imported the libraries (`processes.nursery`), with limits on time and memory, and without a way to
-write a file, to reach a network or to start another process (`processes.confine`). Where one of these barriers does not
+off from one that has imported the libraries (`processes.fork_server`), with limits on time and memory, and no way to
+write a file, to reach a network or to start another process (`processes.sandbox`). Where one of these barriers does not
 hold, it opens no stranger's model, unless the operator wants that. A worker that ends takes nothing with it, and the
 model is opened again when somebody wants it.
 
@@ -33,8 +33,8 @@ from hub.local_models import NO_MEMORY, ModelError, Settings, folder_of, free_me
 from hub.messages import BrokenAnswerError, Expected, heard, tell
 from hub.reading_types import ModelFacts, Reading
 from processes.barriers import refusal
-from processes.confine import confine
-from processes.nursery import Nursery, limit_memory
+from processes.fork_server import ForkServer, limit_memory
+from processes.sandbox import confine
 
 CHECK_SECONDS, LOAD_SECONDS, READ_SECONDS = 60, 120, 60  # after which a worker is ended
 WAIT_SECONDS = 60  # in line for a sentence
@@ -85,7 +85,7 @@ class Worker:
         settings = replace(settings, root=settings.root.absolute())  # a worker works in another folder
         limits = Limits(CHECK_SECONDS, LOAD_SECONDS, READ_SECONDS, memory_for(name, settings))
         try:
-            self._child = _nursery.split_off()
+            self._child = _fork_server.split_off()
         except OSError as error:
             raise ModelError("The server cannot start a process for another model; try again later.") from error
         self.closed = False
@@ -168,7 +168,7 @@ class Worker:
             watchdog.cancel()
 
 
-_nursery = Nursery("hub.worker", **ENVIRONMENT)
+_fork_server = ForkServer("hub.worker", **ENVIRONMENT)
 
 
 def memory_for(name: str, settings: Settings) -> int:

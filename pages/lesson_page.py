@@ -13,8 +13,8 @@ import streamlit as st
 from model.files.checkpoint import CheckpointError
 from model.files.loaded_model import LoadedModel
 from model.trace import Trace
+from pages.first_screen import first_screen
 from serving.streamlit_private import DeltaGenerator, Page
-from ui.course.first_screen import first_screen
 from ui.course.lesson import COURSE, Bench, Lesson, Part
 from ui.course.presenter import KEY, stepper
 from ui.course.progress import counted, save_progress
@@ -57,7 +57,7 @@ def show(lesson: Lesson) -> None:
     presenting = bool(st.session_state.get(KEY))
 
     def idea(trace: Trace) -> None:
-        if lesson.scene:
+        if lesson.on_map.scene:
             _first_screen(lesson, trace)
             lesson.idea(trace)
             return
@@ -81,7 +81,7 @@ def show(lesson: Lesson) -> None:
             name = list(parts)[stepper(list(parts))]
         _fragment(name, parts[name], trace, headed=False)
         return
-    if lesson.scene:
+    if lesson.on_map.scene:
         with st.container(key="opening_scene"):
             progress_line(lesson)
             st.title(lesson.title, anchor=False)
@@ -95,7 +95,7 @@ def show(lesson: Lesson) -> None:
     # questions are answered by running the model many times.
     st.session_state[_WHOLE] = not st.session_state.pop(_TYPED, False)
     _bench(lesson.bench, trace)
-    if not lesson.scene:
+    if not lesson.on_map.scene:
         with picture:
             you_are_here(lesson, trace)
     with asked:
@@ -108,9 +108,9 @@ def show(lesson: Lesson) -> None:
 
 def _first_screen(lesson: Lesson, trace: Trace) -> None:
     st.header(lesson.asks, anchor=False)
-    if lesson.scene:
+    if lesson.on_map.scene:
         with _in_words():
-            first_screen(lesson.slug, lesson.scene, trace)
+            first_screen(lesson.slug, lesson.on_map.scene, trace)
 
 
 def _opening(lesson: Lesson, trace: Trace) -> DeltaGenerator:

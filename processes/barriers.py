@@ -10,8 +10,8 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 
-from processes.confine import BARRIERS, harmless
-from processes.nursery import ROOT
+from processes.fork_server import ROOT
+from processes.sandbox import BARRIERS, harmless
 
 START_SECONDS = 60  # in which a bare Python has to say what holds
 SETTING = "WALKTHROUGH_UNCONFINED"
@@ -30,7 +30,7 @@ def missing() -> tuple[str, ...]:
     """
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "processes.confine"],
+            [sys.executable, "-m", "processes.sandbox"],
             cwd=ROOT,
             env={name: value for name, value in os.environ.items() if harmless(name)},
             stdin=subprocess.DEVNULL,
@@ -73,6 +73,6 @@ def log() -> None:
     """Say in the server's log whether strangers' models can be shut in."""
     told = (
         notice(missing(), unconfined())
-        or "Other people's models are shut in: every barrier of processes/confine.py holds."
+        or "Other people's models are shut in: every barrier of processes/sandbox.py holds."
     )
     print(told, file=sys.stderr, flush=True)

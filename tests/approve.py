@@ -22,12 +22,12 @@ from typing import Any
 from streamlit.testing.v1 import AppTest
 
 from tests.course import LESSONS
-from tests.oracle.approved import HOLE, TEXTS, Line, Source
-from tests.oracle.claims import Question
-from tests.oracle.page import Page
-from tests.oracle.reader import read, read_block
-from tests.oracle.statement import Statement, agrees, occurrences, paired
-from tests.oracle.walk import block, choose, claimed, claims_of, element, part_of
+from tests.oracle.language.approved import HOLE, TEXTS, Line, Source
+from tests.oracle.language.claims import Question
+from tests.oracle.language.page import Page
+from tests.oracle.language.reader import read, read_block
+from tests.oracle.language.statement import Statement, agrees, occurrences, paired
+from tests.oracle.language.walk import block, choose, claimed, claims_of, element, part_of
 from tests.pages.kit import FOREIGN, OTHERS, opened
 
 PAGES: dict[str, str | Path] = {one.slug: one.slug for one in LESSONS} | OTHERS | FOREIGN

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from model.families.encoder_decoder import EncoderDecoder
 from model.text.tokenizer import PAD_ID, Tokenizer
-from processes.nursery import Nursery
+from processes.fork_server import ForkServer
 from tests.small import BATCH, SENTENCES, SOURCE, TARGET, random_ids, random_model
 from tests.variants import VARIANTS
 from training.live import processes
@@ -48,13 +48,13 @@ def same_random_numbers() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def own_nursery() -> Iterator[None]:
-    """A nursery of trainings without the processes of other tests."""
+def own_fork_server() -> Iterator[None]:
+    """A fork server of trainings without the processes of other tests."""
     with pytest.MonkeyPatch.context() as patch:
-        nursery = Nursery("training.live.processes")
-        patch.setattr(processes, "_nursery", nursery)
+        fork_server = ForkServer("training.live.processes")
+        patch.setattr(processes, "_fork_server", fork_server)
         yield
-        nursery.stop()
+        fork_server.stop()
 
 
 @pytest.fixture

@@ -70,7 +70,7 @@ def files_of(slug: str) -> dict[str, Files]:
     """The files of a lesson, by column, but for its tests."""
     app = frozenset(file for file in imports() if not is_test(file))
     oracle = frozenset(file for file in imports() if file.is_relative_to(ROOT / "tests" / "oracle"))
-    claims = frozenset(ROOT.glob(f"tests/oracle/pages/{slug.replace('-', '_')}.py"))
+    claims = frozenset(ROOT.glob(f"tests/oracle/pages/*/{slug.replace('-', '_')}.py"))
     page = page_files(slug)
     return {"page": page, "helpers": alone(page, app), "claims": claims, "oracle": alone(claims, oracle)}
 
@@ -87,8 +87,8 @@ def cost(slug: str, slugs: Iterable[str]) -> dict[str, int]:
         if file.stem == f"test_{slug.replace('-', '_')}" or (targets & own and not targets & others)
     }
     lines = {name: sum(map(n_lines, files)) for name, files in (mine | {"tests": frozenset(tests)}).items()}
-    text = ROOT / "tests" / "approved" / f"{slug}.txt"
-    return lines | {"all told": sum(lines.values()), "approved text": n_lines(text) if text.exists() else 0}
+    text = next(ROOT.glob(f"tests/approved/*/{slug}.txt"), None)
+    return lines | {"all told": sum(lines.values()), "approved text": n_lines(text) if text else 0}
 
 
 def n_lines(file: Path) -> int:
@@ -107,7 +107,7 @@ def table(chosen: Iterable[str], slugs: Iterable[str]) -> list[str]:
 
 
 if __name__ == "__main__":
-    from tests.oracle.course import COURSE
+    from tests.oracle.shown.course import COURSE
 
     every = [place.slug for place in COURSE]
     print("\n".join(table(sys.argv[1:] or every, every)))

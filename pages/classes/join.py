@@ -2,9 +2,9 @@
 
 import streamlit as st
 
+from classroom.codes import new_secret
 from classroom.members import MAX_NICKNAME, join, leave, offer
 from classroom.polls import Shown, answer
-from classroom.words import new_secret
 from pages.classes.browser import LEARNER, MEMBER, OUT, code_and_secret, keep_code_and_secret, room_for_the_class
 from pages.classes.poll_view import options_of, question_text, results
 from pages.classes.room import Seat, address, failed, given, on_press, room, seat, told

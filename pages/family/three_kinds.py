@@ -328,6 +328,5 @@ LESSON = Lesson(
     predict=predict,
     bench=Bench(see=see, check=check, do=do),
     code=(EncoderOnly, DecoderOnly, EncoderDecoder, may_see),
-    on_map=OnMap(readers=(BERT, GPT, TRANSLATOR)),
-    scene=scene,
+    on_map=OnMap(readers=(BERT, GPT, TRANSLATOR), scene=scene),
 )

@@ -9,8 +9,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import ROOT, offline
 from tests.browser.kit import settled
-from tests.oracle.forward import tokenizer
-from tests.oracle.frame import EMPTY
+from tests.oracle.passes.forward import tokenizer
+from tests.oracle.shown.frame import EMPTY
 from ui.views.attention_kinds import READABLE
 
 pytestmark = pytest.mark.browser

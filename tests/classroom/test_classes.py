@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sqlalchemy import select
 
-from classroom import limits
+from classroom import rate_limits
 from classroom.classes import ENDED, HERE_SECONDS, delete_class, lock_class, open_class, people, send, sweep, teach
 from classroom.database import Database
 from classroom.errors import (
@@ -79,16 +79,16 @@ def guessing(db: Database, visitor: str, tries: int, address: str = "school") ->
 
 def test_who_guesses_codes_is_shut_out_and_nobody_else_there(db: Database) -> None:
     teacher = new_class(db)
-    guessing(db, "guesser", limits.CODES.of_visitor)
+    guessing(db, "guesser", rate_limits.CODES.of_visitor)
     for code in ("CCCCCC", teacher.code):  # the right one, too: else a guesser would learn it
         with pytest.raises(TooManyTriesError, match=r"^You have tried too many codes"):
             join(db, code, "guesser", "", "school", NOW + 1, "guesser")
     assert join(db, teacher.code, "learner", "", "school", NOW, "learner")
-    assert join(db, teacher.code, "guesser", "", "school", NOW + limits.CODES.seconds, "guesser")
+    assert join(db, teacher.code, "guesser", "", "school", NOW + rate_limits.CODES.seconds, "guesser")
 
 
 def test_codes_cannot_be_guessed_in_bulk_under_ever_new_names(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "CODES", limits.Limit("code", 3, 12, 600))
+    monkeypatch.setattr(rate_limits, "CODES", rate_limits.Limit("code", 3, 12, 600))
     (taught, secret), other, joined = open_class(db, "", "home", NOW), new_class(db), new_class(db)
     join(db, joined.code, "learner 1", "", "school", NOW)
     for n in range(4):
@@ -114,7 +114,7 @@ def test_no_number_of_wrong_secrets_shuts_the_teacher_out(db: Database) -> None:
 def test_a_school_of_three_hundred_that_mistypes_is_not_shut_out(db: Database) -> None:
     """Half of them do, thrice each, as if at one moment; that is within what one address may."""
     teacher = new_class(db)
-    assert limits.CODES.of_address >= 3 * 300
+    assert rate_limits.CODES.of_address >= 3 * 300
     for n in range(40):
         guessing(db, f"learner {n}", 3)
         assert join(db, teacher.code, f"learner {n}", "", "school", NOW, f"learner {n}")
@@ -122,32 +122,34 @@ def test_a_school_of_three_hundred_that_mistypes_is_not_shut_out(db: Database) -
 
 def test_right_codes_of_a_whole_class_behind_one_address_use_up_nothing(db: Database) -> None:
     teacher = new_class(db)
-    count = 2 * limits.CODES.of_visitor
+    count = 2 * rate_limits.CODES.of_visitor
     assert len({member.learner_id for member in learners(db, teacher, count)}) == count
 
 
-@pytest.mark.parametrize("limit", [one for one in vars(limits).values() if isinstance(one, limits.Limit)])
-def test_sweeping_forgets_no_try_that_still_counts_and_each_that_does_not(limit: limits.Limit, db: Database) -> None:
+@pytest.mark.parametrize("limit", [one for one in vars(rate_limits).values() if isinstance(one, rate_limits.Limit)])
+def test_sweeping_forgets_no_try_that_still_counts_and_each_that_does_not(
+    limit: rate_limits.Limit, db: Database
+) -> None:
     with db.writing() as session:
-        origin, late = limits.Origin("school", "somebody"), NOW + limit.seconds - 1
-        assert all(limits.count(session, limit, origin, NOW).visitor for _ in range(limit.of_visitor))
-        limits.forget(session, late)
-        assert not limits.left(session, limit, origin, late).visitor
-        assert not limits.count(session, limit, origin, late).visitor
-        assert limits.left(session, limit, origin, NOW + limit.seconds).visitor
-        limits.forget(session, NOW + limits.IN_USE_SECONDS + 7200)
+        origin, late = rate_limits.Origin("school", "somebody"), NOW + limit.seconds - 1
+        assert all(rate_limits.count(session, limit, origin, NOW).visitor for _ in range(limit.of_visitor))
+        rate_limits.forget(session, late)
+        assert not rate_limits.left(session, limit, origin, late).visitor
+        assert not rate_limits.count(session, limit, origin, late).visitor
+        assert rate_limits.left(session, limit, origin, NOW + limit.seconds).visitor
+        rate_limits.forget(session, NOW + rate_limits.IN_USE_SECONDS + 7200)
         assert not session.scalars(select(Tries)).all()
 
 
 @pytest.mark.parametrize("jump", [-10 * 365 * DAY, 10 * 365 * DAY])
 def test_a_limit_survives_a_clock_that_jumps(jump: int, db: Database) -> None:
     teacher = new_class(db)
-    guessing(db, "guesser", limits.CODES.of_visitor)
+    guessing(db, "guesser", rate_limits.CODES.of_visitor)
     assert join(db, teacher.code, "guesser", "", "school", NOW + jump, "guesser")
 
 
 def test_classes_cannot_be_opened_without_end(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "CLASSES", limits.Limit("class", 3, 7, 3600))
+    monkeypatch.setattr(rate_limits, "CLASSES", rate_limits.Limit("class", 3, 7, 3600))
     for n in range(7):
         open_class(db, "", "school", NOW, f"teacher {n // 3}")
     for visitor, says in (("teacher 0", "^You have opened many classes"), ("new", "^Many classes were opened")):

@@ -26,7 +26,7 @@ from classroom.errors import (
     SettingError,
     StoreError,
 )  # fmt: skip
-from classroom.keeper import sweep_once
+from classroom.expiry_thread import sweep_once
 from classroom.members import NOT_LEFT, join, leave
 from classroom.polls import ask, overview
 from classroom.setting import FILE, SETTING, may_be_there

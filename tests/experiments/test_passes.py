@@ -25,7 +25,7 @@ from model.files.loaded_model import LoadedModel, load_folder
 from model.interventions import Interventions
 from model.text.tokenizer import EOS_ID, PAD_ID, SOS_ID, Tokenizer, normalise
 from model.trace import MAX_TOKENS, trace
-from tests.oracle.forward import Forward, config, source_ids
+from tests.oracle.passes.forward import Forward, config, source_ids
 from tests.small import CONFIG, small_loaded
 
 SRC = (*range(7, 51, 4), EOS_ID)

@@ -19,7 +19,7 @@ from model.tap import Recorder
 from model.trace import trace
 from tests.explain.test_worked import HALF, some_cells
 from tests.family import small
-from tests.oracle.formula import agree
+from tests.oracle.language.formula import agree
 from tests.small import SOURCE, TARGET, random_ids
 from tests.variants import VARIANTS
 from training.live.adapting import Adapting

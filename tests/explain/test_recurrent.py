@@ -9,7 +9,7 @@ import torch
 from explain import Numbers, arrays, worked
 from model.families.readers import Readers, ReadersConfig, load_readers, save_readers, trace_readers
 from tests.explain.test_worked import HALF, some_cells
-from tests.oracle.formula import agree
+from tests.oracle.language.formula import agree
 
 CONFIG = ReadersConfig(vocab_size=43, d_model=14, max_len=29)
 GATES = ("input_gate", "forget_gate", "candidate", "output_gate")

@@ -10,12 +10,12 @@ import pytest
 from explain import worked
 from model.interventions import Interventions
 from model.trace import Trace
-from tests.oracle.decode import translated
-from tests.oracle.forward import Forward, source_ids
-from tests.oracle.page import tensor
-from tests.oracle.statement import difference
-from tests.oracle.worked import typeset
-from tests.oracle.worked import worked as claimed
+from tests.oracle.language.page import tensor
+from tests.oracle.language.statement import difference
+from tests.oracle.passes.decode import translated
+from tests.oracle.passes.forward import Forward, source_ids
+from tests.oracle.shown.worked import typeset
+from tests.oracle.shown.worked import worked as claimed
 from ui import engine
 
 SENTENCES = ("I ate an apple", "Zoë mag süße 🍎.", "The animal didn't cross the street because it was too wide.")

@@ -9,8 +9,8 @@ from explain import DIGITS, Numbers, arrays, worked, worked_average, worked_grou
 from figures.grouping import Group
 from model.interventions import Interventions
 from model.trace import Trace
-from tests.oracle.formula import agree
-from tests.oracle.names import ATTENTIONS
+from tests.oracle.language.formula import agree
+from tests.oracle.language.names import ATTENTIONS
 from ui import engine
 
 HALF = 0.5 * 10**-DIGITS + 1e-9

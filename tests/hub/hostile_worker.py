@@ -1,4 +1,4 @@
-"""What `hub.worker` is to the nursery, but it first does what the sentence says: nothing good."""
+"""What `hub.worker` is to the fork server, but it first does what the sentence says: nothing good."""
 
 import ctypes
 import mmap

@@ -29,7 +29,7 @@ from hub.reading_types import Reading
 from hub.worker import ClosedError, Worker
 from model.files import checkpoint
 from model.trace import trace
-from processes.nursery import Nursery
+from processes.fork_server import ForkServer
 from tests.family import FAMILY, small
 from tests.hub.small_models import make
 
@@ -46,29 +46,29 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _nursery_of_these_tests() -> Iterator[None]:
-    """A nursery without the workers of other tests."""
-    before, worker._nursery = worker._nursery, Nursery("hub.worker", **worker.ENVIRONMENT)
+def _fork_server_of_these_tests() -> Iterator[None]:
+    """A fork server without the workers of other tests."""
+    before, worker._fork_server = worker._fork_server, ForkServer("hub.worker", **worker.ENVIRONMENT)
     yield
-    worker._nursery.stop()
-    worker._nursery = before
+    worker._fork_server.stop()
+    worker._fork_server = before
 
 
 @pytest.fixture(scope="module")
-def _hostile_nursery() -> Iterator[Nursery]:
+def _hostile_fork_server() -> Iterator[ForkServer]:
     with pytest.MonkeyPatch.context() as patch:
         for name in ("A_SECRET_KEY", "WALKTHROUGH_CLASSES", "HF_TOKEN"):
             patch.setenv(name, "abc")
-        nursery = Nursery("tests.hub.hostile_worker", **worker.ENVIRONMENT)
-        yield nursery
-        nursery.stop()
+        fork_server = ForkServer("tests.hub.hostile_worker", **worker.ENVIRONMENT)
+        yield fork_server
+        fork_server.stop()
 
 
 @pytest.fixture
-def obedient(_hostile_nursery: Nursery, monkeypatch: pytest.MonkeyPatch) -> Nursery:
+def obedient(_hostile_fork_server: ForkServer, monkeypatch: pytest.MonkeyPatch) -> ForkServer:
     """Workers do what the sentence says, as if a model could make a library run code."""
-    monkeypatch.setattr(worker, "_nursery", _hostile_nursery)
-    return _hostile_nursery
+    monkeypatch.setattr(worker, "_fork_server", _hostile_fork_server)
+    return _hostile_fork_server
 
 
 def opened(name: str, settings: Settings) -> Worker:
@@ -119,15 +119,15 @@ def processes_below(pid: int) -> list[int]:
     return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
-def nursery() -> int:
-    assert worker._nursery._process is not None
-    return worker._nursery._process.pid
+def fork_server() -> int:
+    assert worker._fork_server._process is not None
+    return worker._fork_server._process.pid
 
 
 def the_only_worker() -> int:
     """Its process. Those of other tests may still be about to end."""
-    eventually(lambda: len(processes_below(nursery())) == 1)
-    return processes_below(nursery())[0]
+    eventually(lambda: len(processes_below(fork_server())) == 1)
+    return processes_below(fork_server())[0]
 
 
 def eventually(condition: object) -> None:
@@ -171,7 +171,7 @@ def test_a_closed_worker_ends_and_frees_its_memory(settings: Settings) -> None:
     process = the_only_worker()
     one.close()
     one.close()
-    eventually(lambda: processes_below(nursery()) == [])
+    eventually(lambda: processes_below(fork_server()) == [])
     assert not Path(f"/proc/{process}").exists()
     with pytest.raises(ClosedError):
         one.read(SENTENCE)
@@ -204,7 +204,7 @@ def test_without_room_nothing_is_loaded(settings: Settings) -> None:
         Worker("bert", settings, refuse)
     n_parameters = load("bert", settings).facts.n_parameters
     assert 4 * n_parameters <= asked[0] < 8 * n_parameters
-    eventually(lambda: processes_below(nursery()) == [])
+    eventually(lambda: processes_below(fork_server()) == [])
 
 
 def test_a_panic_of_the_library_is_said_and_hurts_nobody(hostile: Settings) -> None:
@@ -215,7 +215,7 @@ def test_a_panic_of_the_library_is_said_and_hurts_nobody(hostile: Settings) -> N
         with pytest.raises(ModelError, match=r"^The library that reads the model fails on its files") as told:
             books.read("panics", SENTENCE)
         assert told.value.detail.startswith("PanicException: index out of bounds")
-    eventually(lambda: processes_below(nursery()) == [bystander])
+    eventually(lambda: processes_below(fork_server()) == [bystander])
     assert len(books.read("bert", SENTENCE).tokens) > 3
     close(books)
 
@@ -233,7 +233,7 @@ def test_a_tokenizer_that_swells_takes_only_its_own_process_along(
             books.read("swells", SENTENCE)
         assert str(told.value) in (NO_MEMORY, "The model's files make the library that reads them crash.")
     assert memory_of_this_process() < before + 2**26
-    eventually(lambda: bystander in processes_below(nursery()))
+    eventually(lambda: bystander in processes_below(fork_server()))
     assert len(books.read("bert", SENTENCE).tokens) > 3
     close(books)
 
@@ -280,8 +280,8 @@ def test_code_that_a_model_would_run_could_do_nothing(settings: Settings) -> Non
 def test_where_a_barrier_is_missing_no_strangers_model_opens_unless_the_operator_wants_it(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    leaky = Nursery("hub.worker", **worker.ENVIRONMENT, WALKTHROUGH_CLASSES="postgresql://u:p@h/n")
-    monkeypatch.setattr(worker, "_nursery", leaky)
+    leaky = ForkServer("hub.worker", **worker.ENVIRONMENT, WALKTHROUGH_CLASSES="postgresql://u:p@h/n")
+    monkeypatch.setattr(worker, "_fork_server", leaky)
     with pytest.raises(
         ModelError, match=r"^Only the app's own models open here.* lacks an environment without the app"
     ):
@@ -299,8 +299,8 @@ def test_on_a_system_without_the_means_of_linux_own_models_open_and_strangers_do
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
-    mac = Nursery("tests.hub.hostile_worker", **worker.ENVIRONMENT, PYTHON_IS_DARWIN="1")
-    monkeypatch.setattr(worker, "_nursery", mac)
+    mac = ForkServer("tests.hub.hostile_worker", **worker.ENVIRONMENT, PYTHON_IS_DARWIN="1")
+    monkeypatch.setattr(worker, "_fork_server", mac)
     with pytest.raises(ModelError, match=r"^Only the app's own models open here.* has no means to shut it in"):
         opened("gpt2", settings)
     one = opened("gpt2", replace(settings, unconfined=True))
@@ -325,7 +325,7 @@ def test_on_a_system_without_the_means_of_linux_own_models_open_and_strangers_do
     ],
 )
 def test_whatever_a_worker_does_the_app_goes_on(
-    wish: str, says: str, settings: Settings, obedient: Nursery, monkeypatch: pytest.MonkeyPatch
+    wish: str, says: str, settings: Settings, obedient: ForkServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(worker, "READ_SECONDS", 2)
     monkeypatch.setattr(worker, "GRACE_SECONDS", 1)
@@ -376,8 +376,8 @@ def test_a_worker_that_is_killed_is_opened_again(settings: Settings) -> None:
     process = the_only_worker()
     os.kill(process, signal.SIGKILL)
     assert len(books.read("bert", SENTENCE).tokens) > 3  # nobody was waiting for it, so nobody is told
-    os.kill(nursery(), signal.SIGKILL)
-    worker._nursery._process.wait()  # type: ignore[union-attr]
+    os.kill(fork_server(), signal.SIGKILL)
+    worker._fork_server._process.wait()  # type: ignore[union-attr]
     assert books.read("gpt2", "cat").tokens == ("cat",)
     close(books)
 
@@ -506,7 +506,7 @@ from pathlib import Path
 from hub.local_models import Settings
 from hub import worker
 one = worker.Worker("gpt2", Settings(Path(sys.argv[1]), False, 1), lambda needed: None)
-print(worker._nursery._process.pid, flush=True)
+print(worker._fork_server._process.pid, flush=True)
 os._exit(0)
 """
 

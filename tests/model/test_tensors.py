@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.oracle.forward import Forward, source_ids, weights
+from tests.oracle.passes.forward import Forward, source_ids, weights
 from ui import engine
 
 SENTENCES = (

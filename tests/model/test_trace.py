@@ -18,7 +18,7 @@ from model.files.loaded_model import LoadedModel, load_folder
 from model.interventions import Head, InterventionError, Interventions, RowEdit
 from model.text.tokenizer import EOS_ID, SOS_ID, Tokenizer
 from model.trace import MAX_TOKENS, EmptySentenceError, Trace, trace
-from tests.oracle.decode import Writer, beam, greedy
+from tests.oracle.passes.decode import Writer, beam, greedy
 
 
 @pytest.fixture(scope="module")

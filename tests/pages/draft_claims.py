@@ -1,6 +1,6 @@
 """Writes the first draft of a lesson's claims: everything that its page shows in one state, to be judged.
 
-    python -m tests.pages.draft_claims scaled-dot-product stage="4 times V" > tests/oracle/pages/scaled_dot_product.py
+    python -m tests.pages.draft_claims my-lesson stage="4 times V" > tests/oracle/pages/SECTION/my_lesson.py
 
 Prose goes to `tests/approved/`. The draft runs, and nearly all of it holds in this state; the test says what does not,
 the arrays first, which are left out. Every number and every name of a piece in it is a copy, in the approved text too:
@@ -19,22 +19,22 @@ from typing import Any
 import numpy as np
 from streamlit.testing.v1 import AppTest
 
-from tests.oracle import claims
-from tests.oracle.approved import TEXTS, Line, Prose
-from tests.oracle.reader import read
-from tests.oracle.statement import Statement
-from tests.oracle.walk import PARTS
+from tests.oracle.language import claims
+from tests.oracle.language.approved import TEXTS, Line, Prose
+from tests.oracle.language.reader import read
+from tests.oracle.language.statement import Statement
+from tests.oracle.language.walk import PARTS
 from tests.pages.kit import ROOT, opened
 from ui.course.lesson import COURSE
 from ui.course.quiz import Question
 
 HEAD = '''"""What the lesson {slug} must show."""
 
-from tests.oracle import claims
-from tests.oracle.approved import Prose
-from tests.oracle.common import Statements, check_cell, code_of, shown_tensor, tensor_matrix
-from tests.oracle.page import Page
-from tests.oracle.statement import Statement
+from tests.oracle.language import claims
+from tests.oracle.language.approved import Prose
+from tests.oracle.language.common import Statements, check_cell, code_of, shown_tensor, tensor_matrix
+from tests.oracle.language.page import Page
+from tests.oracle.language.statement import Statement
 
 prose = Prose("{slug}")
 # Two at least; see tests/oracle/README.md for which.

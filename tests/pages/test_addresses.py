@@ -9,8 +9,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.course import LESSONS
-from tests.oracle.reader import blocks, read
-from tests.oracle.statement import Statement, compare
+from tests.oracle.language.reader import blocks, read
+from tests.oracle.language.statement import Statement, compare
 from tests.pages.kit import assert_sound, choose_in, component, opened
 from ui.course.lesson import Lesson
 

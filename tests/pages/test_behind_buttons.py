@@ -24,11 +24,12 @@ from pages.family.lora_and_bitfit.choosing import adapted
 from pages.inference.inference import cost
 from pages.inputs import before_attention
 from pages.training.train_it_yourself import teach, tiny
-from tests.oracle import behind, claims
-from tests.oracle.page import Page
-from tests.oracle.reader import read
-from tests.oracle.statement import Statement, compare
-from tests.oracle.walk import claims_of, unclaimed
+from tests.oracle.language import claims
+from tests.oracle.language.page import Page
+from tests.oracle.language.reader import read
+from tests.oracle.language.statement import Statement, compare
+from tests.oracle.language.walk import claims_of, unclaimed
+from tests.oracle.shown import behind
 from tests.pages.kit import ROOT, assert_sound, opened
 from tests.pages.test_addresses import address, without_questions
 from training.live import adapting, labelling, processes, teaching, toy

@@ -9,10 +9,10 @@ import pytest
 
 from tests.course import LESSONS
 from tests.hub.small_models import stand_in_models
-from tests.oracle import approved
-from tests.oracle.course import COURSE
-from tests.oracle.page import Page
-from tests.oracle.walk import PARTS, State, answered, claims_of, unclaimed
+from tests.oracle.language import approved
+from tests.oracle.language.page import Page
+from tests.oracle.language.walk import PARTS, State, answered, claims_of, unclaimed
+from tests.oracle.shown.course import COURSE
 from tests.pages.draft_claims import draft
 from tests.pages.kit import FOREIGN, OTHERS, forget, opened
 from ui.course.lesson import COURSE as APP
@@ -33,7 +33,7 @@ def forgotten_lesson() -> Iterator[None]:
 def test_every_statement_of_a_lesson_is_claimed(lesson: Lesson) -> None:
     module = claims_of(lesson.slug)
     assert module, (
-        f"nobody claims what {lesson.slug} shows: write tests/oracle/pages/{lesson.slug.replace('-', '_')}.py; "
+        f"nobody claims what {lesson.slug} shows: write tests/oracle/pages/SECTION/{lesson.slug.replace('-', '_')}.py; "
         f"python -m tests.pages.draft_claims {lesson.slug} writes a draft"
     )
     assert len(module.STATES) > 1, "STATES are the addresses to try: two at least"
@@ -91,11 +91,10 @@ def check_page(name: str, page: str | Path, *others: State) -> None:
     )
 
 
-@pytest.mark.parametrize("file", sorted(approved.FOLDER.glob("*.txt")), ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", sorted(approved.FOLDER.rglob("*.txt")), ids=lambda file: file.stem)
 def test_every_approved_text_is_claimed(file: Path) -> None:
     """Each run is named by the claims; a part that is one run has its name."""
     name = file.stem.replace("-", "_")
-    folder = approved.FOLDER.parent / "oracle"
-    module = next(path for path in (folder / "pages" / f"{name}.py", folder / f"{name}.py") if path.exists())
+    (module,) = (approved.FOLDER.parent / "oracle").glob(f"*/**/{name}.py")
     named = {node.value for node in ast.walk(ast.parse(module.read_text())) if isinstance(node, ast.Constant)}
     assert approved.Prose(name).runs.keys() - named - {*PARTS} == set()

@@ -25,7 +25,7 @@ import yaml
 from serving import __main__ as command
 from serving.app_process import answers
 from tests.ports import free_port
-from tests.test_commands import FOLDERS
+from tests.whole.test_commands import FOLDERS
 
 ROOT = Path(__file__).parents[2]
 MANIFESTS = sorted((ROOT / "deploy" / "kubernetes").glob("*.yaml"))

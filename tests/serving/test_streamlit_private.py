@@ -10,7 +10,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import ScriptRunner
 
 from serving import streamlit_private as private
-from tests.test_imports import home, python_files
+from tests.whole.test_imports import home, python_files
 
 ROOT = Path(__file__).parents[2]
 HOME = ROOT / "serving" / "streamlit_private.py"

@@ -18,8 +18,8 @@ from model import translate as translating
 from model.decoding.strategies import Beam, Decoding, Greedy
 from model.files.checkpoint import SHIPPED
 from model.files.loaded_model import LoadedModel, load_folder
-from tests.oracle.decode import Search, Writer, beam, greedy
-from tests.oracle.forward import tokenizer
+from tests.oracle.passes.decode import Search, Writer, beam, greedy
+from tests.oracle.passes.forward import tokenizer
 from tests.training.conftest import write_pairs
 from training import evaluate as evaluation
 from training.evaluate import as_typed, evaluate, references, streams

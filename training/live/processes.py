@@ -20,7 +20,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import torch
 
-from processes.nursery import Nursery, limit_memory
+from processes.fork_server import ForkServer, limit_memory
 from training.loop.updates import DivergedError, Step
 
 CPU_SECONDS = 60
@@ -39,7 +39,7 @@ STARVED = (
 NO_PROCESS = "The server cannot start a process for a training; try again later."
 DIED = "The training's process ended too early, perhaps for lack of memory. What you saw last is kept."
 
-_nursery = Nursery("training.live.processes")
+_fork_server = ForkServer("training.live.processes")
 
 
 class Report(Protocol):
@@ -132,7 +132,7 @@ class LiveTraining(Generic[Told]):
         Yields: how far it has come, from 0 to 1, a few times a second
         """
         try:
-            process = _nursery.split_off()
+            process = _fork_server.split_off()
         except OSError:
             self.ended = NO_PROCESS
             return

@@ -35,7 +35,7 @@ class Bench:
 
 @dataclass(frozen=True)
 class OnMap:
-    """Where a lesson is in the machine, and in which.
+    """Where a lesson is in the machine, and in which; what its first screen shows.
 
     opens: the blocks of the map that open the lesson
     plays: what the small stage beside it plays, if not those: see `ui.components.stage.story.clip_of`
@@ -44,6 +44,7 @@ class OnMap:
     reads: what the stage plays, if not the trace that the lesson gets: that of another model, made of this trace; may
            raise checkpoint.CheckpointError
     readers: names of the models that the sentence is for, if it is not for the visitor's translator; () if for none
+    scene: what the first screen shows, instead of the machine
     """
 
     opens: tuple[str, ...] = ()
@@ -52,6 +53,7 @@ class OnMap:
     model: Callable[[], LoadedModel] | None = None
     reads: Callable[[Trace], Trace] | None = None
     readers: tuple[str, ...] | None = None
+    scene: Callable[[Trace], Scene] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,8 +66,7 @@ class Lesson:
     predict:  the questions, asked before anything is shown
     bench:    See, Check and Do
     code:     the functions that ran, the most important first
-    on_map:   its place on the map
-    scene:    what its first screen shows; without one, the machine at the lesson's blocks
+    on_map:   its place on the map, and what its first screen shows
     """
 
     slug: str
@@ -76,7 +77,6 @@ class Lesson:
     bench: Bench
     code: Sequence[Code]
     on_map: OnMap = OnMap()
-    scene: Callable[[Trace], Scene] | None = None
 
 
 class Course:

@@ -12,7 +12,7 @@ from model.files.loaded_model import LoadedModel, load_folder
 from model.interventions import Head
 from model.text.tokenizer import Tokenizer
 from model.trace import Trace, trace
-from tests.oracle.forward import Forward, softmax, source_ids
+from tests.oracle.passes.forward import Forward, softmax, source_ids
 from tests.small import CONFIG, small_loaded
 
 SENTENCE = "My sister Wilhelmina wants to learn German."  # her name takes several pieces

@@ -39,8 +39,8 @@ from model.files.loaded_model import LoadedModel, load_folder
 from model.interventions import Head, Interventions
 from model.text.tokenizer import EOS_ID, Token
 from model.trace import MAX_TOKENS, Trace, trace
-from tests.oracle.forward import EOS, SOS, Forward, config, softmax, source_ids
-from tests.oracle.names import ATTENTIONS
+from tests.oracle.language.names import ATTENTIONS
+from tests.oracle.passes.forward import EOS, SOS, Forward, config, softmax, source_ids
 
 SENTENCES = (
     "I ate an apple",

@@ -5,7 +5,7 @@ import pytest
 
 from experiments.blocks.deep_stack import MAX_DEPTH
 from experiments.blocks.norm_places import encoder_constants, place_run
-from tests.oracle import norm_places as oracle
+from tests.oracle.passes import norm_places as oracle
 
 PLACES = dict(zip(oracle.PLACES, ("post", "pre", "sandwich", "deep"), strict=True))
 

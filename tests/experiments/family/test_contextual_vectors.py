@@ -26,7 +26,7 @@ from model.decoding.strategies import Greedy
 from model.files.loaded_model import LoadedModel, load_folder
 from model.text.tokenizer import EOS_ID, Token
 from model.trace import Trace, trace
-from tests.oracle.forward import EOS, Forward, config, source_ids, tokenizer
+from tests.oracle.passes.forward import EOS, Forward, config, source_ids, tokenizer
 
 STAGES = (
     "encoder.embedding.tokens",

@@ -7,7 +7,7 @@ import pytest
 
 from experiments.training.published_results import FOLDER, load_table
 from tests.course import LESSONS
-from tests.oracle.pages import results
+from tests.oracle.pages.explore import results
 
 TABLES = sorted(path.stem for path in FOLDER.glob("*.json") if path.stem != "sources")
 

@@ -13,8 +13,8 @@ from model.decoding.strategies import Greedy
 from model.files import checkpoint
 from model.files.loaded_model import MODELS, load_model, sibling_names
 from model.translate import translate
-from tests.oracle.siblings import config_of, count, translated
-from tests.oracle.words import text_of
+from tests.oracle.language.words import text_of
+from tests.oracle.shown.siblings import config_of, count, translated
 from training.siblings import SIBLINGS
 
 SENTENCES = ("I ate an apple.", "Where do you live?")

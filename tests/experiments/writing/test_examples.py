@@ -7,7 +7,7 @@ import pytest
 
 from experiments.writing.examples import example_rows, hidden_in_examples, run_examples
 from model.files.loaded_model import LoadedModel, load_folder
-from tests.oracle.forward import EOS, Forward, source_ids
+from tests.oracle.passes.forward import EOS, Forward, source_ids
 
 
 @cache

@@ -10,9 +10,9 @@ from model.decoding.strategies import Beam, Decoding, Greedy, NextToken, Samplin
 from model.files.loaded_model import LoadedModel, load_folder
 from model.text.tokenizer import EOS_ID
 from model.trace import MAX_TOKENS
-from tests.oracle import decode
-from tests.oracle.decode import Writer
-from tests.oracle.forward import source_ids
+from tests.oracle.passes import decode
+from tests.oracle.passes.decode import Writer
+from tests.oracle.passes.forward import source_ids
 
 SENTENCES = (
     "I ate an apple",

@@ -11,7 +11,7 @@ from model.files.checkpoint import CheckpointError
 from model.files.loaded_model import LoadedModel, load_folder
 from model.trace import MAX_TOKENS, trace
 from model.translate import translate
-from tests.oracle.decode import german
+from tests.oracle.passes.decode import german
 
 
 @pytest.fixture(scope="module")

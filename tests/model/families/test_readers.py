@@ -25,7 +25,7 @@ from model.files.checkpoint import CheckpointError
 from model.files.loaded_model import LoadedModel
 from model.tap import Recorder
 from tests.model.test_tap import documented_taps
-from tests.oracle import readers as oracle
+from tests.oracle.passes import readers as oracle
 
 CONFIG = ReadersConfig(vocab_size=43, d_model=14, max_len=29)
 B, T = 3, 7

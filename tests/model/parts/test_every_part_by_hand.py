@@ -10,7 +10,7 @@ import torch
 from model.build import build_model
 from model.config import CHOICES, PRESETS, ModelConfig
 from model.tap import Recorder
-from tests.oracle.siblings import Sibling
+from tests.oracle.shown.siblings import Sibling
 
 PLAIN = replace(PRESETS["sibling"], vocab_size=211)
 ONE_PART = [(part, kind) for part, kinds in CHOICES.items() for kind in kinds[part != "positions" :]]  # plain once

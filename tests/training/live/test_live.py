@@ -18,16 +18,16 @@ from training.live.processes import LiveTraining
 from training.live.toy import Choice, Report
 
 # Slow on a busy machine: a training gives way to everything else.
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("own_nursery")]
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("own_fork_server")]
 
 
-def nursery() -> int:
-    assert processes._nursery._process is not None
-    return processes._nursery._process.pid
+def fork_server() -> int:
+    assert processes._fork_server._process is not None
+    return processes._fork_server._process.pid
 
 
 def children() -> list[int]:
-    pid = nursery()
+    pid = fork_server()
     return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
@@ -93,8 +93,8 @@ def test_a_process_that_is_killed_is_told_and_the_next_training_runs() -> None:
     for _ in work:
         pass
     assert training.ended.startswith("The training's process ended too early")
-    os.kill(nursery(), signal.SIGKILL)
-    processes._nursery._process.wait()  # type: ignore[union-attr]
+    os.kill(fork_server(), signal.SIGKILL)
+    processes._fork_server._process.wait()  # type: ignore[union-attr]
     again, work = begun()
     assert again.ended == ""
     work.close()  # type: ignore[attr-defined]
@@ -104,7 +104,7 @@ def test_without_a_process_one_sentence_says_so(monkeypatch: pytest.MonkeyPatch)
     def refuse() -> None:
         raise OSError("no more processes")
 
-    monkeypatch.setattr(processes._nursery, "split_off", refuse)
+    monkeypatch.setattr(processes._fork_server, "split_off", refuse)
     training = LiveTraining[Report](Choice())
     assert list(training.run()) == []
     assert training.ended == "The server cannot start a process for a training; try again later."
@@ -147,7 +147,7 @@ def test_a_training_gets_three_hundred_megabytes(megabytes: int, steps: list[int
 
 def test_a_training_without_an_app_ends() -> None:
     """As when the server is restarted: the pipe closes."""
-    process = processes._nursery.split_off()
+    process = processes._fork_server.split_off()
     process.send(Choice())
     eventually(lambda: len(children()) == 1)
     process.close()

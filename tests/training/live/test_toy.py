@@ -13,8 +13,8 @@ import torch
 from model.build import build_model
 from model.config import CHOICES
 from model.trace import trace
-from tests.oracle.forward import EOS
-from tests.oracle.siblings import Sibling
+from tests.oracle.passes.forward import EOS
+from tests.oracle.shown.siblings import Sibling
 from training.live import toy
 from training.live.toy import BATCH_SIZE, MAX_LETTERS, TASKS, Choice, batch_of, batches, held_out, loaded, reports
 from training.loop.loss import batch_loss

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from model.files import checkpoint
 from model.text.tokenizer import PAD_ID, Tokenizer
-from tests.oracle.forward import EOS, Forward, source_ids
+from tests.oracle.passes.forward import EOS, Forward, source_ids
 from training.loop.data import NO_VARIATION, epoch_loader
 from training.loop.loss import batch_loss, validation_loss
 from training.loop.updates import Batch, OneDevice

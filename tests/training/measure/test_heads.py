@@ -13,8 +13,8 @@ from experiments.attention.head_roles import MEASURED, SHARES, aligned_words, he
 from model.files.checkpoint import SHIPPED
 from model.files.loaded_model import load_folder
 from model.trace import trace
-from tests.oracle.forward import EOS, Forward, source_ids
-from tests.oracle.names import ATTENTIONS
+from tests.oracle.language.names import ATTENTIONS
+from tests.oracle.passes.forward import EOS, Forward, source_ids
 from training.measure import heads as training
 
 PAIRS = [("I ate an apple", "x"), ("Go", "Los!"), ("Where is the dog, Tom?", "x"), ("Go", "Lauf!"), ("unread", "x")]

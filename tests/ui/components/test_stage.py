@@ -18,7 +18,7 @@ from model.text.tokenizer import CLS_ID, MASK_ID, SEP_ID
 from model.trace import Trace, read, trace
 from tests.family import small
 from tests.house.toy import toy
-from tests.oracle.decode import translated
+from tests.oracle.passes.decode import translated
 from ui import engine
 from ui.components import scene
 from ui.components.shared.wire import browser_file

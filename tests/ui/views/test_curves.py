@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import streamlit as st
 
-from tests.oracle.reader import read_curves
+from tests.oracle.language.reader import read_curves
 from ui.views.charts.curves import Axis, Line, curves
 
 

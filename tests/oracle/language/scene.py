@@ -1,0 +1,165 @@
+"""The language of claims for a lesson's first screen: a function for each means that its picture is built from.
+
+Numbers are exact; what the page sends has four digits, so each claims a range as wide as their rounding.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from tests.oracle.language.statement import Between, Statement
+from tests.oracle.language.words import visible
+
+Panel = dict[str, Any]
+
+
+def near(value: float | None) -> Between | None:
+    """A number that is sent with four digits, computed in single precision."""
+    if value is None:
+        return None
+    slack = 6e-4 * abs(float(value)) + 2e-5
+    return Between(float(value) - slack, float(value) + slack)
+
+
+def card(
+    text: str, state: str = "", note: str = "", bar: float | None = None, column: Sequence[float] = ()
+) -> list[Any]:
+    return [visible(text), state, note, near(bar), [near(value) for value in column]]
+
+
+def row(cards: Sequence[list[Any]], name: str = "", role: str = "query") -> Panel:
+    return {"name": name, "role": role, "cards": list(cards)}
+
+
+def link(start: tuple[int, int], end: tuple[int, int], weight: float, role: str = "query") -> list[Any]:
+    return [*start, *end, near(weight), role]
+
+
+def cards(
+    rows: Sequence[Panel], links: Sequence[list[Any]] = (), title: str = "", chain: bool = False, limit: float = 1.0
+) -> Panel:
+    return {
+        "kind": "cards",
+        "title": title,
+        "chain": chain,
+        "limit": near(limit),
+        "rows": list(rows),
+        "links": list(links),
+    }
+
+
+def bar(label: str, value: float, text: str, before: float | None = None, strong: bool = False) -> list[Any]:
+    return [visible(label), near(value), text, near(before), strong]
+
+
+def bars(many: Sequence[list[Any]], title: str = "", role: str = "output", limit: float = 1.0, note: str = "") -> Panel:
+    return {
+        "kind": "bars",
+        "title": title,
+        "role": role,
+        "limit": near(limit),
+        "note": note,
+        "bars": list(many),
+    }
+
+
+def line(name: str, points: Sequence[tuple[float, float]], role: str = "query", dashed: bool = False) -> list[Any]:
+    return [name, [[near(x), near(y)] for x, y in points], role, dashed]
+
+
+def curve(
+    lines: Sequence[list[Any]],
+    x: tuple[str, float, float],
+    y: tuple[str, float, float],
+    title: str = "",
+    knob: tuple[float, float] | None = None,
+    rug: Sequence[tuple[float, float]] = (),
+    words: Sequence[tuple[float, float, str]] = (),
+) -> Panel:
+    """x, y: the axes: title, low and high end."""
+    return {
+        "kind": "curve",
+        "title": title,
+        "x": [x[0], near(x[1]), near(x[2])],
+        "y": [y[0], near(y[1]), near(y[2])],
+        "lines": list(lines),
+        "knob": None if knob is None else [near(knob[0]), near(knob[1])],
+        "rug": [[near(at), near(height)] for at, height in rug],
+        "words": [[near(at), near(height), text] for at, height, text in words],
+    }
+
+
+def matrix(
+    values: np.ndarray,
+    title: str = "",
+    note: str = "",
+    rows: Sequence[str] = (),
+    columns: Sequence[str] = (),
+    ends: float | None = None,
+    signed: bool = False,
+    marked: tuple[int, int] | None = None,
+    pale: float = 0.0,
+) -> Panel:
+    return {
+        "kind": "matrix",
+        "title": title,
+        "note": note,
+        "rows": [visible(name) for name in rows],
+        "columns": [visible(name) for name in columns],
+        "ends": near(ends or float(np.abs(values).max(initial=0)) or 1.0),
+        "signed": signed,
+        "marked": None if marked is None else list(marked),
+        "pale": near(pale),
+        "values": [[near(value) for value in one] for one in np.asarray(values, float)],
+    }
+
+
+def dots(
+    many: Sequence[tuple[float, bool]],
+    ends: tuple[str, str],
+    title: str = "",
+    big: str = "",
+    note: str = "",
+    mine: float | None = None,
+) -> Panel:
+    return {
+        "kind": "dots",
+        "title": title,
+        "big": big,
+        "note": note,
+        "ends": list(ends),
+        "dots": [[near(value), kind] for value, kind in many],
+        "mine": near(mine),
+    }
+
+
+def frame(stop: str, answer: str, *rows: Sequence[Panel]) -> dict[str, Any]:
+    return {"stop": stop, "answer": answer, "rows": [list(panels) for panels in rows]}
+
+
+def scene(
+    caption: str,
+    control: str,
+    frames: Sequence[dict[str, Any]],
+    *,
+    at: int,
+    by: str = "choice",
+    wide: Sequence[float] = (1,),
+    plays: bool = False,
+    press: str = "",
+) -> Iterator[Statement]:
+    """What the first screen must show; `at` is the frame that it opens with."""
+    yield Statement(
+        "scene",
+        {
+            "caption": caption,
+            "control": control,
+            "by": by,
+            "plays": plays,
+            "press": press,
+            "wide": list(wide),
+            "frames": list(frames),
+            "at": at,
+        },
+    )

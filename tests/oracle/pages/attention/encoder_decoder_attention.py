@@ -1,0 +1,461 @@
+"""What the lesson on encoder-decoder attention must show."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from tests.oracle.language import claims, common
+from tests.oracle.language.approved import Prose
+from tests.oracle.language.claims import box, magnitude, number, rounding
+from tests.oracle.language.common import KINDS, Head, Shown, Statements, code_of
+from tests.oracle.language.page import READABLE, Page
+from tests.oracle.language.words import Word, encoded, inline, pieces, text_of, visible, words
+from tests.oracle.passes.forward import MAX_PIECES, Array, Forward, config, softmax, tidied
+from tests.oracle.shown.attention import groups, regrouped
+from tests.oracle.shown.worked import between_words, mean_of, steps
+
+prose = Prose("encoder_decoder_attention")
+
+ONE, LAYER, ALL = "One head", "Layer average", "Full average"
+OWN, HIDE, MEMORY = "Write the German yourself", "Hide an English word", "Change the memory"
+LONG = "My neighbour's cat sleeps on the sofa all day long. " * 5
+STATES = (
+    {},
+    {"view": LAYER, "by_word": "true", "layer": "2", "cross_trial": HIDE, "cell": "1.2", "hide_each": "true"},
+    {"view": ALL, "cross_trial": MEMORY, "sentence": "The animal didn't cross the street."},
+    {"view": LAYER, "cross_trial": MEMORY, "memory": "the embeddings", "by_word": "true", "layer": "1", "head": "2"},
+    {"view": ALL, "by_word": "true", "cross_trial": HIDE, "hide": "1", "sentence": "Zoë mag süße Äpfel, oder?"},
+    {"by_word": "true", "german": "Ich aß einen Apfel.", "head": "3"},
+    {"german": "Das Haus ist rot.", "view": LAYER, "cell": "2.3"},
+    {
+        "sentence": "The quokkas were tergiversating.",
+        "view": "Everything",
+        "by_word": "maybe",
+        "cell": "99.99",
+    },  # the longest word comes after others of several pieces
+    {"german": "Das Haus ist rot. " * 25, "sentence": "Go"},
+    {"sentence": LONG, "cross_trial": HIDE, "hide": "4", "hide_each": "true"},
+    {"cross_trial": HIDE, "hide": "٣", "memory": "x"},
+    {"sentence": "ภาษาไทย <b>$x$</b> 🍕", "german": "<b>$x$</b> 🍕", "by_word": "true", "cross_trial": "y"},
+)
+
+
+def idea(page: Page) -> Statements:
+    yield from prose("before each piece it")
+    n = config()["n_layers"]
+    way = [part for layer in range(1, n + 1) for part in (box(f"encoder layer {layer}"), "→")]
+    yield claims.flow(
+        prose.line("only what encoder layer", n),
+        [*way, box("M", f"({len(page.src)}, {config()['d_model']})", "value")],
+        *(
+            [
+                "M →",
+                box("K", colour="key"),
+                box("V", colour="value"),
+                "→",
+                box(f"decoder layer {layer}"),
+                "with its own",
+                box("Q", colour="query"),
+            ]
+            for layer in range(1, n + 1)
+        ),
+    )
+    yield from prose("the three attentions side")
+    yield prose.table("the table of queries from keys")
+    yield from prose("all three run the")
+    yield claims.button("Verb at the end", "I know that he is tired.")
+    yield claims.button("Verb in two parts", "I'm calling my mother.")
+    yield claims.button("Participle at the end", "I have never seen such a beautiful house.")
+    yield claims.button("Time before place", "She will visit her grandmother in Berlin tomorrow.")
+
+
+# --- the map that is looked at ---------------------------------------------------------------------------------------
+
+
+def chosen_head(page: Page) -> Head:
+    return common.head(page, ("cross",), "cross")
+
+
+def view_of(page: Page) -> str:
+    return page.choice("view", [ONE, LAYER, ALL], ONE)
+
+
+def view_title(page: Page) -> str:
+    chosen = chosen_head(page)
+    return {
+        ONE: f"layer {chosen.layer + 1}, head {chosen.head + 1}",
+        LAYER: f"average of the heads of layer {chosen.layer + 1}",
+        ALL: "average of the heads of all layers",
+    }[view_of(page)]
+
+
+def in_full(page: Page) -> str:
+    title = view_title(page)
+    return chosen_head(page).title if view_of(page) == ONE else title[0].upper() + title[1:]
+
+
+def every_map(oracle: Forward) -> Array:
+    return np.stack([oracle[f"decoder.layers.{n}.cross_attn.weights"] for n in range(config()["n_layers"])])
+
+
+def by_pieces(page: Page, oracle: Forward | None = None) -> Array:
+    """The map (T,S) between pieces, of the page's pass or of another."""
+    chosen, maps = chosen_head(page), every_map(oracle or page.oracle)
+    view = view_of(page)
+    return maps.mean((0, 1)) if view == ALL else maps[chosen.layer].mean(0) if view == LAYER else maps[
+        chosen.layer, chosen.head
+    ]  # fmt: skip
+
+
+def rows_and_columns(page: Page, oracle: Forward | None = None) -> tuple[list[Word], list[Word]]:
+    grouped = page.switch("by_word")
+    german = pieces((oracle or page.oracle).labels)
+    return groups(german, grouped, False), groups(page.src, grouped, False)
+
+
+def looked_at(page: Page, oracle: Forward | None = None) -> Array:
+    """The same map between what the rows and the columns stand for."""
+    return regrouped(by_pieces(page, oracle), *rows_and_columns(page, oracle))
+
+
+def is_word(text: str) -> bool:
+    return text != "<eos>" and any(sign.isalnum() for sign in text)
+
+
+def first_cell(page: Page) -> tuple[int, int]:
+    """The largest weight from a word to a word, if there is one."""
+    rows, columns = (side[:READABLE] for side in rows_and_columns(page))
+    between = np.outer([is_word(row.text) for row in rows], [is_word(column.text) for column in columns])
+    values = looked_at(page)[: len(rows), : len(columns)].astype(np.float32) + between.astype(np.float32)
+    row, column = divmod(int(values.argmax()), len(columns))
+    return row, column
+
+
+def shown(page: Page) -> Shown:
+    chosen, view = chosen_head(page), view_of(page)
+    start = first_cell(page)
+    if view == ONE:
+        return common.shown_tensor(page, f"{chosen.path}.weights", head=chosen.head, kind="cross", start=start)
+    if view == ALL:
+        return common.shown_tensor(page, "decoder.cross_attn.average", kind="cross", start=start)
+    average = common.shown_tensor(page, f"{chosen.path}.average", kind="cross", start=start)
+    return replace(average, hidden=np.zeros(average.values.shape, bool))  # the mask hides nothing
+
+
+def cell_of(page: Page) -> tuple[int, int]:
+    rows, columns = rows_and_columns(page)
+    return page.pair("cell", (min(READABLE, len(rows)), min(READABLE, len(columns))), first_cell(page))
+
+
+def see(page: Page) -> Statements:
+    chosen, view = chosen_head(page), view_of(page)
+    yield from common.head_controls(page, ("cross",), "cross")
+    yield claims.segmented("Show", [ONE, LAYER, ALL], view)
+    yield claims.toggle("Whole words", page.switch("by_word"))
+    yield claims.head_grid(
+        every_map(page.oracle)[:, :, :READABLE, :READABLE],
+        selected={ONE: (chosen.layer, chosen.head), LAYER: (chosen.layer, -1), ALL: None}[view],
+        title="Every layer and head: click one to see it large",
+    )
+    title = f"Where the model looks in your sentence for each piece it writes ({view_title(page)})"
+    values, (rows, columns) = looked_at(page), rows_and_columns(page)
+    if page.switch("by_word"):
+        yield common.cut_matrix(
+            values,
+            rows,
+            columns,
+            title=title,
+            how_to_read=prose.line("a row is one"),
+            describe=KINDS["cross"].describe,
+            csv_name=f"words {view_title(page)}",
+            selected=cell_of(page),
+        )
+        yield from common.cut_to((len(rows), "rows"), (len(columns), "columns"))
+    else:
+        yield from common.tensor_matrix(shown(page), title=title, how_to_read=prose.line("a row is the"))
+    yield from what_it_shows(page, values, rows, columns)
+    (h, t, d_k), s = page.oracle[f"{chosen.path}.q"].shape, len(page.src)
+    yield from prose("shapes q from the", h, t, d_k, s)
+
+
+def what_it_shows(page: Page, values: Array, rows: Sequence[Word], columns: Sequence[Word]) -> Statements:
+    row = cell_of(page)[0]
+    order = sorted(range(len(columns)), key=lambda j: (-np.float32(values[row, j]), j))
+    looked = ", ".join(
+        f"**{inline(columns[j].text)}** (column {j + 1}) {number(values[row, j], 2)}"
+        for j in order[:3]
+        if values[row, j] >= 0.005
+    )
+    yield from prose("row before writing it", row + 1, inline(rows[row].text), looked)
+    of_words = [i for i, one in enumerate(rows) if is_word(one.text)]
+    lost = sum(not is_word(columns[int(values[i].argmax())].text) for i in of_words)
+    answer = (
+        "Not everywhere: no translation has its source there."
+        if lost
+        else "It may be one here. But a weight says where the model reads, not which word a piece comes from."
+    )
+    if not of_words:
+        answer = "There is no German word here to align."
+    what = "words" if page.switch("by_word") else "pieces of words"
+    yield from prose("is this an alignment", lost, len(of_words), what, answer)
+
+
+def check(page: Page) -> Statements:
+    if not page.switch("by_word"):
+        yield from common.check_cell(shown(page))
+        return
+    (rows, columns), (i, j) = rows_and_columns(page), cell_of(page)
+    yield from prose("how did this come", number(looked_at(page)[i, j]), inline(rows[i].text), inline(columns[j].text))
+    chosen, maps, view = chosen_head(page), every_map(page.oracle), view_of(page)
+    if view == ONE:
+        yield from steps(between_words(maps[chosen.layer, chosen.head], rows[i].pieces, columns[j].pieces))
+    else:
+        parts, name = (maps[chosen.layer], "head") if view == LAYER else (maps.mean(1), "the average of layer")
+        values = regrouped(parts, [rows[i]], [columns[j]])[:, 0, 0].tolist()
+        yield from steps(mean_of(values, [f"{name} {n}" for n in range(1, len(parts) + 1)]))
+    yield from prose("switch whole words off")
+
+
+# --- do --------------------------------------------------------------------------------------------------------------
+
+
+def do(page: Page) -> Statements:
+    trial = yield from common.choose(page, "Try", "cross_trial", [OWN, HIDE, MEMORY])
+    yield from {OWN: own, HIDE: hide, MEMORY: memory}[trial](page)
+
+
+def own(page: Page) -> Statements:
+    yield from prose("give the decoder other")
+    yield claims.button("Another tense", "I ate an apple → Ich aß einen Apfel.")
+    yield claims.button(
+        "Another order", "He wants to learn German this summer. → Diesen Sommer will er Deutsch lernen."
+    )
+    yield claims.button("A wrong translation", "I ate an apple → Das Haus ist rot.")
+    yield claims.button("French", "I ate an apple → J'ai mangé une pomme.")
+    typed = page.state.get("german", "")
+    yield claims.text_box("Your own German sentence", typed, "Leave it empty for the model's translation")
+    yield from read(page, page.oracle, "The model's translation")
+    if not typed:
+        yield from prose("type a german sentence")
+        return
+    given = page.reading(typed)
+    yield from read(page, given, "Your German")
+    yield from verdict(page, given)
+    if len(encoded(tidied(typed))) > MAX_PIECES:
+        yield from prose("your german is longer", MAX_PIECES)
+
+
+def likely(oracle: Forward) -> Array:
+    """The probability of each piece that the decoder is given to write (T)."""
+    return softmax(oracle["logits"])[np.arange(len(oracle.labels)), oracle.labels]
+
+
+def read(page: Page, oracle: Forward, title: str) -> Statements:
+    rows, columns = rows_and_columns(page, oracle)
+    yield common.cut_matrix(
+        looked_at(page, oracle),
+        rows,
+        columns,
+        title=title,
+        how_to_read=f"{in_full(page)}; 0 to 1 on both sides.",
+        describe=KINDS["cross"].describe,
+        csv_name=f"weights {title}",
+    )
+    yield from prose("how likely the model")
+    labels = pieces(oracle.labels)
+    texts = [piece.text for piece in labels[:READABLE]]
+    yield claims.bars(texts, likely(oracle)[:READABLE], f"Probability of each piece: {title}")
+    yield from common.cut_to((len(labels), "pieces"))
+
+
+def verdict(page: Page, oracle: Forward) -> Statements:
+    given, all_of_them = likely(oracle), softmax(oracle["logits"])
+    n, best = len(given), all_of_them.argmax(1)
+    mean = float(np.exp(np.log(given).mean()))
+    english = f"**{inline(page.text)}**"
+    if mean >= 0.5:
+        says = f"To the model this is a likely translation of {english} (a mean of 0.5 or more)."
+    elif mean >= 0.02:
+        says = f"The model would have put {english} differently (a mean below 0.5)."
+    else:
+        says = prose.line("the model does not", english)
+    yield from prose(
+        "all pieces of your", n, magnitude(given.prod()), magnitude(mean), sum(best == oracle.labels), says
+    )
+    lines = zip(pieces(oracle.labels), given, best, all_of_them.max(1), strict=True)
+    yield claims.table(
+        ("your piece", "its probability", "the likeliest piece", "its probability"),
+        *[(one.text, number(p), pieces([id])[0].text, number(q)) for one, p, id, q in lines][:READABLE],
+    )
+
+
+def source_words(page: Page) -> list[Word]:
+    return [word for word in words(page.src) if page.src[word.pieces[0]].word >= 0]
+
+
+def hide(page: Page) -> Statements:
+    yield from prose("what a german piece")
+    english, n = source_words(page), len(page.labels)
+    at = page.count("hide", len(english), min(2, len(english))) - 1
+    options = [f"{i} {visible(word.text)}" for i, word in enumerate(english, 1)]
+    yield claims.select("Word to hide", options, options[at])
+    name, written = inline(english[at].text), text_of(page.translated(blocked=english[at].pieces).labels)
+    yield from prose(
+        "translation before written without",
+        inline(page.translation) or "(nothing)",
+        name,
+        inline(written) or "(nothing)",
+    )
+    before = page.probabilities
+    falls = np.stack([before - likely(page.under(blocked=word.pieces)) for word in english], 1)
+    after = before - falls[:, at]
+    yield claims.matrix(
+        np.stack([before, after])[:, :READABLE],
+        ["all words seen", "word hidden"],
+        [piece.text for piece in page.labels[:READABLE]],
+        title="The probability of each piece of the first translation",
+        how_to_read=f"Above: every word may be seen. Below: “{english[at].text}” is hidden.",
+        describe="“{column}”, {row}: {value}",
+        csv_name="probabilities",
+    )
+    yield from common.cut_to((n, "pieces"))
+    hurt = int(falls[:, at].argmax())
+    yield claims.markdown(
+        f"Without **{name}**, **{inline(page.labels[hurt].text)}** (piece {hurt + 1}) loses most: from "
+        f"{magnitude(before[hurt])} to {magnitude(after[hurt])}."
+        if falls[hurt, at] >= 0.05
+        else f"No piece needs **{name}**: none of the probabilities falls by 0.05 or more."
+    )
+    each = page.switch("hide_each")
+    yield claims.toggle("Hide every word in turn", each)
+    if each:
+        yield from looking_and_needing(page, english, falls)
+
+
+def looking_and_needing(page: Page, english: Sequence[Word], falls: Array) -> Statements:
+    looks = by_pieces(page)
+    added = np.stack([looks[:, list(word.pieces)].sum(1) for word in english], 1)
+    loss = "How much less likely the row's piece gets without the column's word."
+    for verb, title, how_to_read, values in (
+        ("looks", "Where it looks", f"{in_full(page)}; weights from 0 to 1.", added),
+        ("needs", "What it needs", loss, falls),
+    ):
+        yield common.cut_matrix(
+            values,
+            page.labels,
+            english,
+            title=title,
+            how_to_read=how_to_read,
+            describe=f"“{{row}}” {verb} “{{column}}”: {{value}}",
+            csv_name=title,
+        )
+    yield from common.cut_to(*zip(falls.shape, ("rows", "columns"), strict=True))
+    told = [i for i, piece in enumerate(page.labels) if is_word(piece.text) and falls[i].max() >= 0.05]
+    looked, needed = looks.argmax(1), [english[j] for j in falls.argmax(1)]
+    other = [i for i in told if looked[i] not in needed[i].pieces]
+    says = f"**{len(told) - len(other)} of {len(told)}** pieces of words look most at the word that they need most."
+    if other:
+        i = other[0]
+        says += (
+            f" The first that does not is **{inline(page.labels[i].text)}**: it looks most at "
+            f"**{inline(page.src[looked[i]].text)}** and needs **{inline(needed[i].text)}**. Looking and needing are "
+            "not the same."
+        )
+    yield claims.markdown(says)
+    yield from prose("counted are pieces of")
+
+
+def memory(page: Page) -> Statements:
+    yield from prose("which matrix does each")
+    n, oracle = config()["n_layers"], page.oracle
+    held = [oracle["encoder.embedding.output"]]
+    held += [oracle[f"encoder.layers.{layer}.add_norm_2.output"] for layer in range(n)]
+    differ = {}
+    for letter in "kv":
+        differ[letter] = np.zeros((n, n + 1))
+        for layer in range(n):
+            path = f"decoder.layers.{layer}.cross_attn"
+            used, w = np.concatenate(list(oracle[f"{path}.{letter}"]), 1), oracle[f"{path}.w_{letter}.weight"]
+            differ[letter][layer] = [np.abs(one @ w.T - used).max() for one in held]
+    for letter, values in differ.items():
+        name = letter.upper()
+        yield claims.matrix(
+            values,
+            [f"decoder {layer}" for layer in range(1, n + 1)],
+            ["embeddings", *(f"encoder {layer}" for layer in range(1, n + 1))],
+            title=f"Largest difference from the layer's own {name}",
+            how_to_read=f"{name} of the row, minus the column times the row's W^{name}. 0 means: this is it.",
+            describe=f"{name} of {{row}} and {{column}} times W^{name} differ by {{value}} at most",
+            csv_name=f"differences of {name}",
+            scale="positive",
+            limit=max(one.max() for one in differ.values()),
+        )
+    yield from prose(
+        "in the last column",
+        rounding(),
+        magnitude(min(one[:, :-1].min() for one in differ.values())),
+        n,
+        len(page.src),
+        config()["d_model"],
+    )
+    yield from another_memory(page)
+
+
+def another_memory(page: Page) -> Statements:
+    n = config()["n_layers"]
+    names = ["the embeddings", *(f"encoder layer {layer}" for layer in range(1, n))]
+    name = page.choice("memory", names, names[-1])
+    yield from prose("what if it were")
+    yield claims.segmented("The decoder reads", names, name)
+    layer = names.index(name)
+    rows, columns = rows_and_columns(page)
+    yield from common.before_after(
+        [looked_at(page, oracle) for oracle in (page.oracle, page.under(memory_after=layer))],
+        (f"It reads encoder layer {n}, as it learned", f"It reads {name}"),
+        rows,
+        columns,
+        how_to_read=f"{in_full(page)}; 0 to 1 on both sides.",
+        describe=KINDS["cross"].describe,
+        csv_name="weights",
+    )
+    longest = min(2 * len(page.labels) + 10, MAX_PIECES)
+    ids = page.translated(memory_after=layer).labels[:longest]
+    yield from prose(
+        "translation before reading",
+        inline(page.translation) or "(nothing)",
+        name,
+        inline(text_of(ids)) or "(nothing)",
+        f" … (stopped after {longest} pieces)" if len(ids) == longest else "",
+    )
+
+
+# --- predict ---------------------------------------------------------------------------------------------------------
+
+
+def predict(page: Page) -> Statements:
+    chosen, row = chosen_head(page), len(page.labels) // 2
+    weights = page.oracle[f"{chosen.path}.weights"][chosen.head, row]
+    yield common.which_piece(
+        prose.line("the model writes piece", inline(page.labels[row].text), row + 1, chosen.layer + 1, chosen.head + 1),
+        weights,
+        page.src,
+        f"It gives it {number(weights.max())} of its attention. Choose the cell in *See* to work it out.",
+    )
+    english = source_words(page)
+    lengths = [len(word.text) for word in english]
+    word = english[lengths.index(max(lengths))]
+    before, after = page.probabilities, likely(page.under(blocked=word.pieces))
+    most = int((before - after).argmax())
+    yield common.which_piece(
+        prose.line("hide from the whole", inline(word.text)),
+        before - after,
+        page.labels,
+        prose.line("it goes from to", magnitude(before[most]), magnitude(after[most])),
+    )
+    h, s, d_k = page.oracle[f"{chosen.path}.k"].shape
+    yield prose.question("the decoder has written", 1, h, s, d_k, rounding())
+    yield prose.question("about transformers which of", [1, 3])
+
+
+code = code_of("model/parts/layers.py: DecoderLayer.forward", "model/parts/attention.py: MultiHeadAttention.forward")

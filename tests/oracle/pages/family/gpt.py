@@ -1,0 +1,494 @@
+"""What the lesson on GPT must show."""
+
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tests.oracle.language import claims, common
+from tests.oracle.language.approved import Prose
+from tests.oracle.language.claims import Series, chance, number
+from tests.oracle.language.common import (
+    Shown,
+    Statements,
+    check_cell,
+    code_of,
+    cut_to,
+    numbers_of_figure,
+    shown_tensor,
+    tensor_matrix,
+)
+from tests.oracle.language.page import READABLE, Page
+from tests.oracle.language.statement import Statement
+from tests.oracle.language.words import inline, visible
+from tests.oracle.passes.decode import Ids, filter_logits
+from tests.oracle.passes.draws import sampled
+from tests.oracle.passes.forward import EOS, PAD, SOS, Array
+from tests.oracle.passes.language_models import (
+    LONGER,
+    MODELS,
+    NAME,
+    Gpt,
+    Text,
+    config_of,
+    entry,
+    lstm_losses,
+    metrics_of,
+    most_pieces,
+    next_scores,
+    reading,
+    text_of,
+    text_on,
+    tokenizer,
+    weights_of,
+)
+from tests.oracle.shown import stage_family
+from tests.oracle.shown.snapshots import loss  # noqa: F401 - its rule works out a loss
+
+prose = Prose("gpt")
+
+WRITE, BESIDE, SIZES = "Write on", "Beside an LSTM", "How large they became"
+HAS_LSTM = (MODELS / "lstm").is_dir()
+TRIALS = (WRITE, BESIDE, SIZES) if HAS_LSTM else (WRITE, SIZES)
+OPENINGS = ("Once upon a time there was a little girl who", "The old man looked at the sea and")
+SHOWN = 40
+
+
+def begins(text: str, *more: int) -> str:
+    return ".".join(map(str, (*tokenizer().encode(text, add_special_tokens=False).ids, *more)))
+
+
+STATES = (
+    {"gpt_at": "2"},
+    {"sentence": "She reads.", "gpt_trial": SIZES},
+    {"sentence": "Entschuldigung " * 60, "cell": "3.1"},
+    {"sentence": OPENINGS[0], "gpt_temperature": "0.8", "gpt_top_k": "5", "gpt_seed": "3", "gpt_at": "3"},
+    {"sentence": "The dog", "gpt_temperature": "1.5", "gpt_prefix": begins("and a <b>"), "gpt_at": "99"},
+    {"sentence": "ฉันชอบสุนัข", "gpt_prefix": begins(" and", EOS), "gpt_at": "1"},
+    {"sentence": 'He said, "Go!"', "gpt_prefix": "99999.3"},
+    {"sentence": "The king was old.", "gpt_stop": "true"},
+    {"sentence": "Go", "gpt_trial": BESIDE if HAS_LSTM else SIZES},
+)
+
+
+def of(page: Page) -> tuple[Text, Gpt]:
+    text = text_on(page.sentence)
+    return text, reading(text.ids)
+
+
+def losses(page: Page) -> Array:
+    """Of each piece of the text, without `<eos>`."""
+    return of(page)[1]["losses"][:-1, 0]
+
+
+def parameters(name: str = NAME) -> int:
+    return sum(w.size for w in weights_of(name).values())
+
+
+def idea(page: Page) -> Statements:
+    yield from prose("gpt is a decoder")
+    config = config_of()
+    yield from prose(
+        "the gpt here has",
+        config["n_layers"],
+        config["d_model"],
+        f"{config['d_ff']:,}",
+        number(parameters() / 1000000.0, 1),
+    )
+
+
+# --- See -------------------------------------------------------------------------------------------------------------
+
+
+def see(page: Page) -> Statements:
+    text, oracle = of(page)
+    costs, n, size = losses(page), len(text.ids), config_of()["vocab_size"]
+    if text.n_cut:
+        yield from prose("this gpt reads at", most_pieces(), text.n_cut)
+    yield from prose("how much does each")
+    names = text.names[:READABLE]
+    yield claims.columns(
+        names,
+        [Series("loss", costs[:READABLE])],
+        alt=f"A bar for each of {len(names)} pieces of your text: its loss.",
+        axis="loss of each piece, in nats",
+    )
+    yield from cut_to((n, "pieces"))
+    at = int(costs.argmax())
+    yield from prose(
+        "every piece has a",
+        n,
+        number(costs.mean(), 2),
+        f"{size:,}",
+        number(math.log(size), 2),
+        inline(visible(text.names[at])),
+        at + 1,
+        number(costs[at], 2),
+    )
+    if costs.mean() >= math.log(size):
+        yield from prose("this text surprises it")
+    yield from prose("the numbers of the")
+    yield claims.table(("piece", "loss"), *((name, number(costs[i])) for i, name in enumerate(names)))
+    yield from prose("what it expected instead")
+    best = oracle.logits[: len(names)].argmax(1)
+    highest = np.exp(oracle.log_shares.max(1))
+    yield claims.table(
+        ("piece of your text", "its probability", "the likeliest there", "its probability"),
+        *((name, chance(oracle.chances[i]), entry(int(best[i])), chance(highest[i])) for i, name in enumerate(names)),
+    )
+    right = sum(int(a) == b for a, b in zip(best, text.ids, strict=False))
+    yield from prose("at of places the", right, len(names))
+    rows = range(min(8, n))
+    title = "A row sees what stands before it, and no more"
+    yield claims.triangle(["<sos>", *text.names], text.names, rows, title)
+    if n > 8:
+        yield from prose("shown the first of rows", n)
+    yield from prose("the causal mask hides")
+
+
+# --- Check -----------------------------------------------------------------------------------------------------------
+
+
+def shown(page: Page) -> Shown:
+    text, oracle = of(page)
+    rows = list(range(min(READABLE, len(text.ids))))
+    return shown_tensor(
+        page,
+        "losses",
+        rows=[text.names[n] for n in rows],
+        columns=["loss"],
+        only_rows=rows,
+        only_columns=[0],
+        oracle=oracle,  # type: ignore[arg-type]
+        scale="positive",
+        limit=math.ceil(math.log(config_of()["vocab_size"])) + 1.0,
+        digits=4,
+    )
+
+
+def check(page: Page) -> Statements:
+    costs = losses(page)
+    how = "A row for each piece of your text; in nats."
+    yield from tensor_matrix(shown(page), title="Loss of each piece", how_to_read=how)
+    yield from check_cell(shown(page))
+    yield from prose("the loss of the", len(costs))
+    terms = " + ".join(number(cost, 2) for cost in costs[:5]) + (r" + \dots" if len(costs) > 5 else "")
+    mean = number(costs.mean())
+    yield from prose("words", terms, len(costs), mean, number(math.exp(costs.mean()), 1))
+
+
+# --- Do: write on ----------------------------------------------------------------------------------------------------
+
+
+def do(page: Page) -> Statements:
+    trial = yield from common.choose(page, "Try", "gpt_trial", TRIALS, WRITE)
+    yield from {WRITE: write_on, BESIDE: beside, SIZES: sizes}[trial](page)
+
+
+def prefix(page: Page) -> tuple[Ids, str]:
+    """The pieces that the address asks for, as far as they can be; what is said of the rest."""
+    known: Ids = ()
+    asked, size = page.state.get("gpt_prefix", ""), config_of()["vocab_size"]
+    for part in asked.split(".") if asked else ():
+        if not 0 <= int(part) < size:
+            why = f"id {part} is not in the vocabulary of {size} entries"
+            return known, f"The address asks for the piece {part}, but {why}. It is left out."
+        assert int(part) not in (PAD, SOS)
+        known = (*known, int(part))
+    return known, ""
+
+
+def how(page: Page) -> tuple[float, int, int]:
+    state = page.state
+    return float(state.get("gpt_temperature", "0")), int(state.get("gpt_top_k", "0")), int(state.get("gpt_seed", "0"))
+
+
+def drawn_from(page: Page, ids: Ids) -> Array:
+    """What the piece after some is drawn from."""
+    temperature, top_k, _ = how(page)
+    return filter_logits(next_scores(ids), temperature, top_k, 1.0)
+
+
+def unfinished(text: str) -> str:
+    """The text without the mark at its end; all of it if it has none, or is nothing else."""
+    open_end = text.rstrip("\"'”’»)]")
+    return (open_end.rstrip(".!?…。！？").rstrip() if open_end[-1:] in (*".!?…。！？",) else "") or text
+
+
+def first_word(ids: Ids) -> Ids:
+    """The likeliest word, if the likeliest piece is none."""
+    if len(ids) >= most_pieces():
+        return ()
+    likeliest = [int(id) for id in np.argsort(-next_scores(ids), kind="stable")]
+    word = next(id for id in likeliest if entry(id).isalpha())
+    return (word,) if word != likeliest[0] else ()
+
+
+def opening(page: Page) -> tuple[Text, Ids]:
+    """What is gone on from, and the piece that comes first, if it is not to stop at once."""
+    text = text_on(unfinished(text_on(page.sentence).text))
+    return text, first_word(text.ids)
+
+
+def begun(page: Page) -> tuple[Text, Ids]:
+    return (text_on(page.sentence), ()) if page.switch("gpt_stop") else opening(page)
+
+
+def on_stage(page: Page, small: bool) -> Statement:
+    text, first = opening(page)
+    return stage_family.clip(stage_family.of_gpt(text.ids, first), ["decoder.self_attn"], small)
+
+
+def written(page: Page) -> Ids:
+    """What is written behind the text."""
+    begins, first = begun(page)
+    text = begins.ids
+    most = min(len(text) + LONGER, most_pieces())
+    temperature, _, seed = how(page)
+    ids = (*text, *(prefix(page)[0] or first))[:most]
+    if temperature:
+        ids = sampled(lambda some: drawn_from(page, some), seed, ids, most)
+    while ids[-1] != EOS and len(ids) < most:
+        ids = (*ids, int(next_scores(ids).argmax()))
+    return ids[len(text) :]
+
+
+def offered(ids: Ids, taken: int) -> list[int]:
+    likeliest = [int(id) for id in np.argsort(-next_scores(ids), kind="stable")[:10]]
+    return likeliest if taken in likeliest else [*likeliest, taken]
+
+
+def bold(id: int) -> str:
+    return f"**{inline(visible(entry(id)))}**"
+
+
+def write_on(page: Page) -> Statements:
+    text, first = begun(page)
+    yield from prose("where your text ends")
+    for sentence in OPENINGS:
+        yield claims.button(f"{sentence} …")
+    whole, (shorter, word) = text_on(page.sentence).text, opening(page)
+    does = [
+        *["goes on without your final mark"] * (shorter.text != whole),
+        *(f"takes the likeliest word first, {bold(id)}" for id in word),
+    ]
+    if does:
+        yield from prose("so that it does", " and ".join(does))
+        yield claims.toggle("Let it stop", page.switch("gpt_stop"))
+    if len(text.ids) == most_pieces():
+        yield from prose("your text fills all", most_pieces())
+        return
+    temperature, top_k, seed = how(page)
+    yield claims.slider("Temperature", 0.0, 2.0, temperature)
+    yield claims.slider("Top-k (0: all)", 0, 50, top_k)
+    yield claims.slider("Seed", 0, 9999, seed)
+    yield claims.button("Draw again", disabled=temperature == 0)
+    chosen, note = prefix(page)
+    if note:
+        yield Statement("warning", note)
+    ids = written(page)
+    step = min(page.count("gpt_at", 999, 1), len(ids)) - 1
+    yield from prose("it goes on", inline(text_of(ids).strip() or "(nothing)"))
+    befores = [(*text.ids, *ids[:t]) for t in range(len(ids))]
+    yours = [
+        t < len(chosen) and int(next_scores(before).argmax()) != id and (id,) != first[t : t + 1]
+        for t, (before, id) in enumerate(zip(befores, ids, strict=True))
+    ]
+    yield theatre(text, ids, befores, yours, step)
+    yield claims.button("Back to the model's own choice", disabled=not chosen)
+    fixed = ", ".join(bold(id) for id, mark in zip(ids, yours, strict=True) if mark)
+    end = (
+        "It wrote <eos>, the sign that ended each text it learned from."
+        if ids[-1] == EOS
+        else f"It was stopped after {len(ids)} pieces."
+    )
+    yield claims.markdown(f"Fixed by you: {fixed}. {end}" if fixed else end)
+    if temperature:
+        yield from narrowing(page, befores[step], ids[step], (step, step < len(chosen or first)))
+
+
+def theatre(text: Text, ids: Ids, befores: Sequence[Ids], yours: Sequence[bool], step: int) -> Statement:
+    n, layer = len(text.ids), config_of()["n_layers"]
+    looks = Gpt([*text.ids, *ids])[f"decoder.layers.{layer - 1}.self_attn.weights"].mean(0)
+    scenes: list[dict[str, Any]] = []
+    for t, (before, id) in enumerate(zip(befores, ids, strict=True)):
+        few, row = offered(before, id), looks[n + t]
+        scenes.append(
+            {
+                "cross": [],
+                "self": [row[: n + 1].sum(), *row[n + 1 : n + t + 1]],
+                "candidates": [[visible(entry(one)), float(np.exp(next_scores(before)[one]))] for one in few],
+                "chosen": few.index(id),
+                "cache": [],
+                "cache_says": "",
+            }
+        )
+    begun = text.text if len(text.text) <= SHOWN else f"…{text.text[-SHOWN:]}"
+    return Statement(
+        "theatre",
+        {
+            "steps": scenes,
+            "source": [],
+            "target": [visible(begun), *(visible(entry(id)) for id in ids)],
+            "step": step,
+            "yours": [False, *yours],
+            "source_name": "",
+            "target_name": prose.line("your text and what", layer),
+        },
+    )
+
+
+def narrowing(page: Page, before: Ids, taken: int, at: tuple[int, bool]) -> Statements:
+    step, given = at
+    few = offered(before, taken)
+    names, sides = [entry(id) for id in few], ("the model's", "drawn from")
+    plain, kept = np.exp(next_scores(before)), drawn_from(page, before)
+    yield claims.columns(
+        names,
+        [Series(side, values[few]) for side, values in zip(sides, (plain, kept), strict=True)],
+        alt=f"Step {step + 1}: two bars for each of {len(names)} pieces, its probability before and after narrowing.",
+        axis="probability",
+        limit=1.0,
+    )
+    yield from prose(
+        "at step it draws",
+        step + 1,
+        f"{int((kept > 0).sum()):,}",
+        f"{len(kept):,}",
+        "This piece was fixed, not drawn: " if given else "It drew ",
+        bold(taken),
+        chance(plain[taken]),
+        chance(kept[taken]),
+    )
+    yield from numbers_of_figure(
+        ("piece", *sides), *((name, chance(plain[id]), chance(kept[id])) for id, name in zip(few, names, strict=True))
+    )
+
+
+# --- Do: the others --------------------------------------------------------------------------------------------------
+
+
+def beside(page: Page) -> Statements:
+    text, _ = of(page)
+    runs = {"GPT": losses(page), "LSTM": lstm_losses(text.ids)}
+    yield from prose("an lstm reads piece")
+    names = text.names[:READABLE]
+    yield claims.columns(
+        names,
+        [Series(name, costs[:READABLE]) for name, costs in runs.items()],
+        alt=f"Two bars for each of {len(names)} pieces of your text: its loss by the GPT and by the LSTM.",
+        axis="loss of each piece, in nats",
+    )
+    size = len(text.text.encode())
+    yield claims.table(
+        ("your text", "mean loss, nats", "perplexity", "bits per byte"),
+        *(
+            (
+                name,
+                number(costs.mean(), 3),
+                number(math.exp(costs.mean()), 1),
+                number(costs.sum() / math.log(2) / size, 3),
+            )
+            for name, costs in runs.items()
+        ),
+    )
+    lower = int((runs["GPT"] < runs["LSTM"]).sum())
+    yield from prose("the gpt's loss is", lower, len(text.ids))
+    yield from numbers_of_figure(
+        ("piece", *runs), *((name, *(number(costs[n]) for costs in runs.values())) for n, name in enumerate(names))
+    )
+    yield from prose("one text proves little")
+    # The two were measured on the same texts; both learned from the same ones.
+    gpt, lstm = metrics_of(NAME), metrics_of("lstm")
+    assert gpt["test"]["data"] == lstm["test"]["data"]
+    assert gpt["training"]["data"] == lstm["training"]["data"]
+    rows = [
+        ("GPT", f"{parameters():,}", gpt["test"]["bits_per_byte"]),
+        ("LSTM", f"{parameters('lstm'):,}", lstm["test"]["bits_per_byte"]),
+        ("5-gram, counted", "–", gpt["test"]["five_gram"]),
+    ]
+    yield claims.table(
+        ("", "parameters", "bits per byte", "perplexity per byte"),
+        *((title, size, number(bits, 3), number(math.exp(bits * math.log(2)), 2)) for title, size, bits in rows),
+    )
+    yield from prose("a gram model learns")
+
+
+ARXIV = "https://arxiv.org/abs/"
+RESULTS = Path(__file__).parents[4] / "assets" / "results"
+DECODERS = (
+    ("GPT", "2018-06", 117),
+    ("GPT-2", "2019-02", 1542),
+    ("GPT-3", "2020-05", 175_000),
+    ("GPT-NeoX-20B", "2022-04", 20_000),
+    ("LLaMA (largest)", "2023-02", 65_200),
+    ("Llama 3.1 (largest)", "2024-07", 405_000),
+    ("DeepSeek-V3", "2024-12", 671_000),
+)
+
+
+def sizes(page: Page) -> Statements:
+    yield from prose("the gpt here has parameters", f"{parameters():,}")
+    # The claims of the page Results hold the sources to be right.
+    sources = json.loads((RESULTS / "sources.json").read_text())
+    rows = {row["name"]: row for row in json.loads((RESULTS / "sizes.json").read_text())["rows"]}
+    lines = []
+    for name, date, millions in DECODERS:
+        paper = sources[rows[name]["source"]]
+        lines.append(
+            (
+                name,
+                date,
+                f"{millions * 1_000_000:,}",
+                f"{round(millions * 1e6 / parameters()):,}",
+                f"[{paper['paper']}, {rows[name]['where']}]({paper['url']})",
+            )
+        )
+    yield claims.table(("decoder alone", "first published", "parameters", "times the one here", "source"), *lines)
+    yield from prose("of deepseek-v s parameters")
+
+
+# --- Predict ---------------------------------------------------------------------------------------------------------
+
+
+def predict(page: Page) -> Statements:
+    text, _ = of(page)
+    costs, n = losses(page), len(text.ids)
+    s, es = ("", "") if n == 1 else ("s", "es")
+    yield prose.question("a gpt learns from", 2, n, s, es)
+    if n > 1:
+        largest = sorted(range(min(n, READABLE)), key=lambda i: (-np.float32(costs[i]), i))[:4]
+        order = sorted(largest)
+        yield prose.question(
+            "it reads your text",
+            order.index(largest[0]),
+            number(costs[largest[0]], 2),
+            chance(math.exp(-costs[largest[0]])),
+            options=[f"{inline(visible(text.names[i]))} (piece {i + 1})" for i in order],
+            wrong={
+                order.index(i): f"That piece has the {nth} largest value of all."
+                for i, nth in zip(largest[1:], ("second", "third", "fourth"), strict=False)
+            },
+        )
+    if not HAS_LSTM:
+        return
+    means = costs.mean(), lstm_losses(text.ids).mean()
+    right = int(np.argmin(means))
+    yield prose.question(
+        "an lstm learned from",
+        right,
+        number(means[0], 3),
+        number(means[1], 3),
+        wrong={1 - right: f"Not on this text: {number(max(means), 3)} is the larger mean."},
+    )
+
+
+code = code_of(
+    "model/families/decoder_only.py: DecoderOnly",
+    "experiments/family/language_models.py: read_text",
+    "training/loop/loss.py: batch_loss",
+    "model/decoding/strategies.py: filter_logits",
+)

@@ -1,0 +1,155 @@
+"""What the lesson on pairs of texts must show."""
+
+from tests.oracle.language import claims
+from tests.oracle.language.approved import Prose
+from tests.oracle.language.claims import chance, factor, tex
+from tests.oracle.language.common import Statements, check_cell, code_of, shown_tensor, tensor_matrix
+from tests.oracle.language.page import READABLE, Page
+from tests.oracle.language.statement import Statement
+from tests.oracle.passes import bert
+from tests.oracle.passes.bert import Bert, Ids
+from tests.oracle.shown import stage_family
+
+prose = Prose("pairs")
+
+FIRST_B, MOST = "It was very good.", 60
+ANSWERS = ("B follows A", "B is from elsewhere")
+EMPTY = "Text B is empty: type one, so that there is a pair."
+STEPS = {
+    "Token": "encoder.embedding.tokens",
+    "Segment": "encoder.embedding.segments",
+    "Token + segment": "encoder.embedding.with_segments",
+    "Position": "encoder.embedding.positions",
+    "Sum of the three": "encoder.embedding.sum",
+    "Scores": "next_sentence.logits",
+    "Probabilities": "next_sentence.probabilities",
+}
+OTHERS = ("He bought a gallon of milk.", "Penguins are flightless.")
+STATES = (
+    {"sentence": "The man went to the store.", "second": OTHERS[0], "pair_inside": "Probabilities"},
+    {"sentence": "Go"},
+    {"sentence": "He ran.", "second": "\u0007 "},
+    {"sentence": "We met.", "second": "I saw <b>him</b> there. " * 20, "pair_inside": "Scores", "cell": "1.2"},
+    {"sentence": "I ate.", "pair_inside": "Token", "cell": "2.1"},
+    {"sentence": "I ate.", "pair_inside": "Segment", "cell": "6.3"},
+    {"sentence": "I ate.", "second": "[SEP] </script> **no** 昨日", "pair_inside": "Token + segment"},
+    {"sentence": "I ate.", "pair_inside": "Position", "cell": "5.4"},
+)
+
+
+class Pair:
+    def __init__(self, page: Page) -> None:
+        typed = page.state.get("second", FIRST_B)
+        ids = [
+            tuple(bert.tokenizer().encode(text, add_special_tokens=False).ids)
+            for text in (page.text, bert.tidied(typed))
+        ]
+        self.typed = typed
+        self.is_cut = max(map(len, ids)) > MOST
+        self.first, self.second = (one[:MOST] for one in ids)
+
+    @property
+    def oracle(self) -> Bert:
+        return bert.read_pair(self.first, self.second)
+
+
+def follows(first: Ids, second: Ids) -> float:
+    return float(bert.read_pair(first, second)["next_sentence.probabilities"][0, 0])
+
+
+def on_stage(page: Page, small: bool) -> Statement:
+    pair = Pair(Page("pairs", {"sentence": page.sentence}))  # with the B that the lesson opens with
+    machine = stage_family.of_bert(pair.oracle)
+    return stage_family.clip(machine, ["encoder.embedding", "encoder.segments", "encoder.positions"], small)
+
+
+def see(page: Page) -> Statements:
+    pair = Pair(page)
+    yield from prose("does b follow a")
+    yield claims.text_box("Text B", pair.typed)
+    if not pair.second:
+        yield claims.info(EMPTY)
+        return
+    if pair.is_cut:
+        yield from prose("of each text bert", MOST)
+    chances = pair.oracle["next_sentence.probabilities"][0]
+    yield claims.bars(ANSWERS, list(chances), "Does B follow A?")
+    yield from prose("bert gives a probability", chance(chances[0]))
+    pieces = bert.pieces(pair.oracle.ids)
+    yield claims.cards(
+        [
+            (piece.text, [f"{'AB'[segment]} · {n}"], piece.word, False)
+            for n, (piece, segment) in enumerate(zip(pieces, pair.oracle.segments, strict=True), 1)
+        ],
+        title="What BERT reads",
+        how_to_read="Below each piece stand its segment and its position.",
+    )
+
+
+def check(page: Page) -> Statements:
+    pair, step = Pair(page), page.choice("pair_inside", list(STEPS), "Sum of the three")
+    yield claims.segmented("What to work out", list(STEPS), step)
+    if not pair.second:
+        yield from prose("once there is a")
+        return
+    oracle = pair.oracle
+    if step in ("Scores", "Probabilities"):
+        more: dict[str, object] = {"scale": "positive", "limit": 1} if step == "Probabilities" else {}
+        shown = shown_tensor(page, STEPS[step], rows=["[CLS]"], columns=ANSWERS, oracle=oracle, **more)  # type: ignore[arg-type]
+        yield from tensor_matrix(shown, title=step, how_to_read="Made from the row of [CLS].")
+    else:
+        pieces = bert.pieces(oracle.ids)
+        rows = [f"{piece.text} ({'AB'[segment]})" for piece, segment in zip(pieces, oracle.segments, strict=True)]
+        shown = shown_tensor(page, STEPS[step], rows=rows[:READABLE], n_columns=8, oracle=oracle)  # type: ignore[arg-type]
+        how = "A row for each piece, a column for each of the first 8 dimensions."
+        yield from tensor_matrix(shown, title=step, how_to_read=how)
+        parts = [factor(oracle[STEPS[name]][shown.index]) for name in ("Token", "Segment", "Position")]
+        yield from prose("this cell in all", " + ".join(parts), tex(oracle["encoder.embedding.sum"][shown.index]))
+    yield from check_cell(shown)
+
+
+def do(page: Page) -> Statements:
+    pair = Pair(page)
+    if not pair.second:
+        yield claims.info(EMPTY)
+        return
+    yield from prose("swap the texts how")
+    tried = {
+        "A, then B": (pair.first, pair.second),
+        "B, then A": (pair.second, pair.first),
+        "A, then A again": (pair.first, pair.first),
+        **{f"A, then: {text}": (pair.first, bert.ids_of(text)) for text in OTHERS},
+    }
+    found = {name: follows(*texts) for name, texts in tried.items()}
+    yield claims.table(("the two texts", "probability"), *((name, chance(one)) for name, one in found.items()))
+    yield from prose(
+        "in the other order",
+        chance(found["A, then B"]),
+        chance(found["B, then A"]),
+        chance(min(found.values())),
+        chance(max(found.values())),
+    )
+    test = bert.metrics()["test"]
+    yield from prose(
+        "of pairs of texts",
+        f"{test['pairs']:,}",
+        claims.number(100 * test["next_sentence"], 1),
+        claims.number(100 * test["always_the_same"], 1),
+    )
+
+
+def predict(page: Page) -> Statements:
+    n, m = len(Pair(page).first), len(bert.ids_of(FIRST_B))
+    yield prose.question(
+        "your sentence has pieces", 2, n, FIRST_B, m, options=(str(n + m), str(n + m + 2), str(n + m + 3))
+    )
+    yield prose.question("which position does the", 1, n, options=("1", str(n + 3), str(n + 1)))
+    yield prose.question("the wrong b's of", 0)
+
+
+code = code_of(
+    "model/parts/embedding.py: SegmentEmbedding",
+    "model/families/encoder_only.py: NextSentenceHead",
+    "experiments/family/pairs.py: read_pair",
+    "training/loop/text_rows.py: read_rows",
+)

@@ -1,0 +1,533 @@
+"""What the lesson on how the model learned must show."""
+
+import json
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tests.oracle.language import claims, common
+from tests.oracle.language.approved import Prose
+from tests.oracle.language.claims import chance, number
+from tests.oracle.language.common import KINDS, Shown, Statements, code_of
+from tests.oracle.language.page import READABLE, Page
+from tests.oracle.language.statement import Statement
+from tests.oracle.language.words import Piece, entry, inline, pieces, text_of
+from tests.oracle.passes.forward import EOS, SOS, config
+from tests.oracle.shown.siblings import MODELS, config_of
+from tests.oracle.shown.snapshots import EPSILON, NAME, forced, measured, shares_on, steps, weights_at, written_at
+
+prose = Prose("how_it_learned")
+
+TRIALS = [
+    "When heads formed", "What came first", "Label smoothing", "Teacher forcing", "Dropout", "Warm-up and schedule"
+]  # fmt: skip
+LOOKS = ["Where it looks", "Probabilities", "Neighbours of a piece"]
+INSIDE = ["Loss", "Smoothed loss"]
+LONG = "My neighbour's cat sleeps on the sofa all day long. " * 5
+STATES = (
+    {},
+    {"snapshot": "400", "look": LOOKS[1], "learned_trial": TRIALS[2], "learned_inside": INSIDE[1], "smoothed": "2"},
+    {"snapshot": "1000", "look": LOOKS[2], "near": "2", "learned_trial": TRIALS[4], "dropped": "3", "sentence": "Go!"},
+    {
+        "snapshot": "6000",
+        "snapshot_head": "1.2",
+        "formed_on": "your sentence",
+        "sentence": "Zoë has a süßen 🍎.",
+        "cell": "2.1",
+    },
+    {"snapshot": "100", "learned_trial": TRIALS[1], "sentence": LONG},
+    {"snapshot": "200", "learned_trial": TRIALS[3], "sentence": "The boy who lives here sees the girl every day."},
+    {"snapshot": "7", "learned_trial": TRIALS[5], "look": "nothing", "snapshot_head": "3.1"},
+    {"learned_trial": TRIALS[0], "formed_on": "your sentence", "sentence": LONG},
+)
+MOST = 64
+
+
+def step_of(page: Page) -> int:
+    return int(page.choice("snapshot", [str(step) for step in steps()], "0"))
+
+
+def is_too_long(page: Page) -> bool:
+    return len(page.src) > MOST
+
+
+def too_long(page: Page) -> Statement:
+    return claims.info(prose.line("this translator learned from", MOST, len(page.src)))
+
+
+def last_step() -> str:
+    return f"{steps()[-1]:,}"
+
+
+def idea(page: Page) -> Statements:
+    yield from prose("a model learns from")
+    size = sum(w.size for w in weights_at(0).values()) / 1e6
+    yield from prose("here you watch a", number(size, 1), last_step(), len(steps()))
+
+
+# --- See -------------------------------------------------------------------------------------------------------------
+
+
+def see(page: Page) -> Statements:
+    if is_too_long(page):
+        yield too_long(page)
+        return
+    step = step_of(page)
+    yield claims.control(
+        "select_slider", "Steps of training so far", options=[str(s) for s in steps()], value=str(step)
+    )
+    yield claims.button("Play")
+    own = written_at(page, step)
+    cut = "" if own[-1] == EOS else f" (cut after {len(own)} pieces)"
+    text = inline(text_of(list(own)) or "(nothing)")
+    yield from prose("after of steps", f"{step:,}", last_step(), text, cut)
+    look = yield from common.choose(page, "Look at", "look", LOOKS)
+    yield from (where_it_looks, probabilities, neighbours)[LOOKS.index(look)](page, step)
+
+
+def heads() -> list[str]:
+    return [f"{layer}.{head}" for layer in (1, 2) for head in (1, 2, 3, 4)]
+
+
+def rows_of(page: Page) -> tuple[Piece, ...]:
+    return pieces(forced(page, step_of(page)).labels)
+
+
+def cut_note(n: int) -> Statements:
+    yield from common.cut_to((n, "pieces"))
+
+
+def where_it_looks(page: Page, step: int) -> Statements:
+    last = measured()["snapshots"][-1]["aligned"]
+    best = max(heads(), key=last.__getitem__)
+    head = page.choice("snapshot_head", heads(), best)
+    yield claims.segmented("Head", heads(), head, prose.line("the layer a dot", best))
+    values = forced(page, step)[f"decoder.layers.{int(head[0]) - 1}.cross_attn.weights"][int(head[2]) - 1]
+    yield common.cut_matrix(
+        values,
+        rows_of(page),
+        page.src,
+        title=f"Where head {head} looks at step {step:,}",
+        how_to_read="A row is a piece about to be written; its weights over your sentence add up to 1.",
+        describe=KINDS["cross"].describe,
+        csv_name=f"head {head} at step {step}",
+    )
+    yield from common.cut_to(*zip(values.shape, ("rows", "columns"), strict=True))
+    yield from prose("the rows are what")
+
+
+def probabilities(page: Page, step: int) -> Statements:
+    texts, chances = [piece.text for piece in rows_of(page)], forced(page, step).chances
+    yield claims.columns(
+        texts[:READABLE],
+        [claims.Series("probability", chances[:READABLE])],
+        alt=f"A bar for each of {len(texts[:READABLE])} pieces of the last translation: its probability at step {step:,}.",
+        axis=f"probability at step {step:,}",
+        limit=1.0,
+    )
+    yield from cut_note(len(texts))
+    yield from prose("these are the pieces", number(chances.mean()))
+
+
+def neighbours(page: Page, step: int) -> Statements:
+    texts = [piece.text for piece in page.src[:READABLE]]
+    lengths = [len(piece.text) if piece.word >= 0 else 0 for piece in page.src[:READABLE]]
+    at = page.count("near", len(texts), lengths.index(max(lengths)) + 1) - 1
+    yield claims.select(
+        "A piece of your sentence", [f"{n} {text}" for n, text in enumerate(texts, 1)], f"{at + 1} {texts[at]}"
+    )
+    columns = []
+    for one in (step, steps()[-1]):
+        rows = weights_at(one)["embedding.matrix.weight"]
+        rows = rows - rows.mean(0)
+        units = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        cosines = units @ units[page.src[at].id]
+        cosines[page.src[at].id] = -np.inf
+        best = np.argsort(-cosines)[:6]
+        columns.append([f"{entry(int(id)).replace(' ', '␣')}  {number(cosines[id], 2)}" for id in best])
+    head = tuple(f"nearest at step {one:,}" for one in (step, steps()[-1]))
+    yield claims.table(head, *zip(*columns, strict=True))
+    yield from prose("each piece has a")
+
+
+# --- Check -----------------------------------------------------------------------------------------------------------
+
+
+def shown(page: Page) -> Shown:
+    inside = page.choice("learned_inside", INSIDE, INSIDE[0])
+    return common.shown_tensor(
+        page,
+        "losses" if inside == INSIDE[0] else "smoothed_losses",
+        rows=[piece.text for piece in rows_of(page)],
+        columns=["loss"],
+        oracle=forced(page, step_of(page)),
+        scale="positive",
+        limit=math.ceil(math.log(config()["vocab_size"])) + 1.0,
+        digits=4,
+    )
+
+
+def check(page: Page) -> Statements:
+    inside = yield from common.choose(page, "What to work out", "learned_inside", INSIDE)
+    if is_too_long(page):
+        yield too_long(page)
+        return
+    yield from common.tensor_matrix(
+        shown(page),
+        title=f"{inside} at step {step_of(page):,}",
+        how_to_read="A row for each piece of the last translation; in nats.",
+    )
+    yield from common.check_cell(shown(page))
+
+
+# --- Do --------------------------------------------------------------------------------------------------------------
+
+
+def do(page: Page) -> Statements:
+    trial = yield from common.choose(page, "Try", "learned_trial", TRIALS)
+    yield from (heads_formed, learned_first, smoothing, forcing, dropping, schedule)[TRIALS.index(trial)](page)
+
+
+def first_above(shares: Sequence[float]) -> int | None:
+    above = [step for step, share in zip(steps(), shares, strict=True) if share > 0.5]
+    return above[0] if above else None
+
+
+def lines_plot(
+    alt: str,
+    lines: dict[str, Sequence[float]],
+    colours: dict[str, str],
+    y: tuple[str, float],
+    page: Page,
+    level: float | None = None,
+) -> Statement:
+    """The snapshots at even distances; 0.3 of a distance is left at either end."""
+    last = len(steps()) - 1
+    return claims.curves(
+        [
+            claims.Line(
+                name, range(last + 1), values, colours.get(name, claims.GREY), dotted=True, pale=name not in colours
+            )
+            for name, values in lines.items()
+        ],
+        claims.Axis("step of the snapshot", -0.3, last + 0.3, [(n, f"{step:,}") for n, step in enumerate(steps())]),
+        claims.Axis(y[0], 0, y[1]),
+        alt=alt,
+        upright=steps().index(step_of(page)),
+        across=level,
+    )
+
+
+COLOURS = ("#0072B2", "#E69F00", "#CC79A7", "#009E73")
+
+
+def heads_formed(page: Page) -> Statements:
+    file = measured()
+    many = f"{file['sentences']} sentences"
+    yield from prose("the aligned word of")
+    on = yield from common.choose(page, "Measured on", "formed_on", [many, "your sentence"])
+    if on != many and is_too_long(page):
+        yield too_long(page)
+        return
+    shares = (
+        {head: [one["aligned"][head] for one in file["snapshots"]] for head in heads()}
+        if on == many
+        else shares_on(page)
+    )
+    named = sorted(sorted(heads(), key=lambda head: -shares[head][-1])[:4])
+    yield lines_plot(
+        f"The share of each head's weight on the aligned words, snapshot by snapshot, on {on}.",
+        shares,
+        dict(zip(named, COLOURS, strict=True)),
+        ("share on the aligned words", 1),
+        page,
+        0.5,
+    )
+    formed = {head: step for head in heads() if (step := first_above(shares[head])) is not None}
+    if formed:
+        step = min(formed.values())
+        at = steps().index(step)
+        head = max((head for head in formed if formed[head] == step), key=lambda head: shares[head][at])
+        yield from prose("on head formed first", on, head, f"{step:,}", number(shares[head][at], 2))
+    else:
+        yield from prose("on no head formed", on)
+    yield claims.table(
+        ("head", "formed at step", "share at the end"),
+        *((head, f"{formed[head]:,}" if head in formed else "never", number(shares[head][-1], 2)) for head in heads()),
+    )
+    yield from prose("each line is a", number(file["equal"], 2), many)
+    yield from common.numbers_of_figure(
+        ("step", *heads()),
+        *((f"{step:,}", *(number(shares[head][n], 2) for head in heads())) for n, step in enumerate(steps())),
+    )
+
+
+def short(text: str) -> str:
+    return text if len(text) <= 40 else f"{text[:39]}…"
+
+
+def learned_first(page: Page) -> Statements:
+    file = measured()
+    n, snapshots = file["sentences"], {one["step"]: one for one in file["snapshots"]}
+    now, last = snapshots[step_of(page)], snapshots[steps()[-1]]
+    yield from prose("when did it begin", n)
+    lines = {
+        "with its own English": [one["loss"] for one in snapshots.values()],
+        "with another's English": [one["loss_elsewhere"] for one in snapshots.values()],
+    }
+    yield lines_plot(
+        "The loss snapshot by snapshot, with the right English and with that of another sentence.",
+        lines,
+        dict(zip(lines, COLOURS, strict=False)),
+        ("loss, in nats a piece", 1.05 * max(map(max, lines.values()))),
+        page,
+    )
+    step = f"{now['step']:,}"
+    costs, at_the_end = (number(one["loss_elsewhere"] - one["loss"], 2) for one in (now, last))
+    yield from prose(
+        "at step another's english",
+        step,
+        costs,
+        at_the_end,
+        inline(short(now["repeated"]) or "(nothing)"),
+        now["times"],
+        n,
+    )
+    yield claims.table(
+        ("step", "the end mark", f"the {file['common']} commonest pieces", "all others", "different translations"),
+        *(
+            (
+                f"{one['step']:,}",
+                *(f"{number(100 * one['right'][group], 0)}%" for group in ("end", "common", "other")),
+                str(one["different"]),
+            )
+            for one in snapshots.values()
+        ),
+    )
+
+
+def least() -> float:
+    """The entropy of a target that is 0.9 sure and shares the rest among all."""
+    size = config()["vocab_size"]
+    target = np.full(size, EPSILON / size)
+    target[0] += 1 - EPSILON
+    return float(-(target * np.log(target)).sum())
+
+
+def smoothing(page: Page) -> Statements:
+    step, oracle, size = step_of(page), forced(page, step_of(page)), config()["vocab_size"]
+    yield from prose("nobody gave your sentence", f"{step:,}")
+    texts = [piece.text for piece in rows_of(page)[:READABLE]]
+    plain, smoothed = (oracle[name][:, 0] for name in ("losses", "smoothed_losses"))
+    yield claims.columns(
+        texts,
+        [claims.Series("loss", plain[:READABLE]), claims.Series("smoothed loss", smoothed[:READABLE])],
+        alt=f"Two bars for each of {len(texts)} pieces: its loss, and its smoothed loss.",
+        axis="nats",
+    )
+    yield from prose("the mean loss is", number(plain.mean()), f"{size:,}", number(math.log(size), 2))
+    at = page.count("smoothed", len(texts), 1) - 1
+    yield claims.select("A right piece", [f"{n} {text}" for n, text in enumerate(texts, 1)], f"{at + 1} {texts[at]}")
+    target = np.full(size, EPSILON / size)
+    target[oracle.labels[at]] += 0.9
+    others = np.arange(size) != oracle.labels[at]
+    costs = target * oracle.costs()[at]
+    yield claims.table(
+        ("piece", "target", "the model's P", "target · −ln P"),
+        (texts[at], number(target[~others][0], 6), chance(oracle.chances[at]), number(costs[~others][0])),
+        (
+            f"the other {size - 1:,} together",
+            number(target[others].sum(), 6),
+            chance(1 - oracle.chances[at]),
+            number(costs[others].sum()),
+        ),
+    )
+    yield from prose(
+        "the last column adds", inline(texts[at]), number(costs.sum()), number(EPSILON / size, 7), number(least())
+    )
+
+
+def forcing(page: Page) -> Statements:
+    yield from prose("when the decoder writes")
+    step = step_of(page)
+    alone, oracle = list(written_at(page, step)), forced(page, step)
+    right, best = oracle.labels, [int(id) for id in oracle.logits.argmax(1)]
+    lists = [[SOS, *alone[:-1]], alone, [SOS, *right[:-1]], best, right]
+    columns = [[piece.text for piece in pieces(ids)] for ids in lists]
+    n_rows = min(max(len(alone), len(right)), READABLE)
+    yield claims.table(
+        ("", "alone: reads", "writes", "forced: reads", "would write", "right"),
+        *((str(n + 1), *(column[n] if n < len(column) else "" for column in columns)) for n in range(n_rows)),
+    )
+    same = sum(a == b for a, b in zip(alone, right, strict=False))
+    parted = [n for n, (a, b) in enumerate(zip(lists[0], lists[2], strict=False)) if a != b]
+    where = (
+        f"They first read different pieces in row {parted[0] + 1}: “{inline(columns[0][parted[0]])}” and "
+        f"“{inline(columns[2][parted[0]])}”."
+        if parted
+        else "As far as both go, they read the same."
+    )
+    yield from prose(
+        "at step the forced",
+        f"{step:,}",
+        sum((a == b for a, b in zip(best, right, strict=True))),
+        len(right),
+        same,
+        where,
+    )
+
+
+def dropping(page: Page) -> Statements:
+    step, draw = step_of(page), int(page.state.get("dropped", "0"))
+    rate = config_of(NAME)["dropout"]
+    yield from prose("in training dropout sets", f"{rate:g}", f"{1 - rate:g}")
+    yield claims.button("Draw other numbers")
+    runs = [forced(page, step, seed).chances for seed in (2 * draw, 2 * draw + 1, None)]
+    names = ("dropout on", "on, once more", "off")
+    texts = [piece.text for piece in rows_of(page)[:READABLE]]
+    yield from common.chart_and_numbers(
+        "piece",
+        texts,
+        [claims.Series(name, values[:READABLE]) for name, values in zip(names, runs, strict=True)],
+        alt=f"Three bars for each of {len(texts)} pieces: its probability with dropout, with dropout again, without.",
+        axis=f"probability at step {step:,}",
+        limit=1.0,
+    )
+    yield from prose("with dropout on two", number(abs(runs[0] - runs[1]).max()), number(0))
+
+
+def schedule(page: Page) -> Statements:
+    """A rise for 1,000 steps, and in the last three tenths of 6,000 a fall."""
+    log = json.loads((MODELS / NAME / "log.json").read_text())
+    rows, validation = log["steps"], log["validation"]
+    yield from prose("the learning rate says")
+    yield curves(rows, validation)
+    table = []
+    for phase, first, last in (("warm-up", 1, 1000), ("plateau", 1001, 4201), ("fall", 4202, 6000)):
+        inside = [row for row in rows if first <= row["step"] <= last]
+        spans = [
+            " → ".join(number(np.mean([row[name] for row in part]), 2) for part in (inside[:20], inside[-20:]))
+            for name in ("loss", "gradient_norm")
+        ]
+        table.append((phase, f"{first:,} to {last:,}", *spans))
+    yield claims.table(("phase", "steps", "loss", "length of the gradient"), *table)
+    yield from prose("loss and gradient in")
+    yield claims.link("Where to normalise, and how", "where-to-normalise")
+
+
+def curves(rows: list[dict[str, float]], validation: list[dict[str, float]]) -> Statement:
+    panels = (("learning rate", "learning_rate"), ("loss", "loss"), ("gradient", "gradient_norm"))
+    axes, domains = ("y", "y2", "y3"), ([0.72, 1.0], [0.36, 0.64], [0.0, 0.28])
+    traces: list[dict[str, Any]] = [
+        {
+            "type": "scatter",
+            "mode": "lines",
+            "name": name,
+            "x": [row["step"] for row in rows],
+            "y": [row[key] for row in rows],
+            "yaxis": axis,
+            "line": {"color": "#0072B2", "width": 1.5},
+            "hovertemplate": "step %{x:,}: %{y:.4g}<extra>" + name + "</extra>",
+        }
+        for (name, key), axis in zip(panels, axes, strict=True)
+    ]
+    traces.append(
+        {
+            "type": "scatter",
+            "mode": "markers",
+            "name": "validation loss",
+            "x": [row["step"] for row in validation],
+            "y": [row["loss"] for row in validation],
+            "yaxis": "y2",
+            "marker": {"color": "#E69F00", "size": 7, "symbol": "diamond"},
+            "hovertemplate": "step %{x:,}: %{y:.4g}<extra>validation loss</extra>",
+        }
+    )
+    y = [
+        {"domain": domain, "title": {"text": name}, "rangemode": "tozero"}
+        for (name, _), domain in zip(panels, domains, strict=True)
+    ]
+    dotted = {"color": "#808a96", "width": 1, "dash": "dot"}
+    return claims.plot(
+        prose.line("learning rate loss and"),
+        traces,
+        x={"title": {"text": "step"}, "tickformat": ",", "range": [0, 6120], "anchor": "y3"},
+        y=y[0],
+        yaxis2=y[1],
+        yaxis3=y[2],
+        shapes=[
+            {"type": "line", "x0": end, "x1": end, "yref": "paper", "y0": 0, "y1": 1, "line": dotted}
+            for end in (1000, 4201)
+        ],
+    )
+
+
+# --- Predict ---------------------------------------------------------------------------------------------------------
+
+
+def predict(page: Page) -> Statements:
+    file = measured()
+    n, snapshots = file["sentences"], file["snapshots"]
+    learned = [
+        first_above([one["right"]["end"] for one in snapshots]),
+        first_above([max(one["aligned"].values()) for one in snapshots]),
+        first_above([one["right"]["other"] for one in snapshots]),
+    ]
+    told = [
+        f"{what} {'at no snapshot' if step is None else f'at step {step:,}'}"
+        for what, step in zip(
+            (
+                "the end mark was learned",
+                "a head first put more than half of its weight on the word that it needs",
+                "the rarer pieces were learned",
+            ),
+            learned,
+            strict=True,
+        )
+    ]
+    right = int(np.argmin([math.inf if step is None else step for step in learned]))
+    yield prose.question(
+        "the translator starts from",
+        right,
+        last_step(),
+        n,
+        told[0],
+        told[1],
+        told[2],
+        file["common"],
+        wrong=[f"We measured it: {text}." for text in told],
+    )
+    (early,) = (one for one in snapshots if one["step"] == 100)
+    right = 0 if early["different"] < 50 else 1 if early["different"] <= 150 else 2
+    ranges = (range(50), range(50, 151), range(151, 10**6))
+    firsts = [[one["step"] for one in snapshots if one["different"] in span][:1] for span in ranges]
+    yield prose.question(
+        "after steps it translates",
+        right,
+        n,
+        early["different"],
+        inline(short(early["repeated"]) or "(nothing)"),
+        early["times"],
+        number(early["loss_elsewhere"] - early["loss"], 2),
+        wrong=[f"So many it writes {f'at step {one[0]:,}' if one else 'at no snapshot'}." for one in firsts],
+    )
+    size = config()["vocab_size"]
+    yield prose.question(
+        "in training the right",
+        2,
+        f"{size:,}",
+        number(0.9 + 0.1 / size),
+        number(least(), 2),
+        options=("0", "0.1", number(least(), 2)),
+    )
+
+
+code = code_of(
+    "training/loop/loss.py: batch_loss",
+    "training/loop/updates.py: training_steps",
+    "training/loop/schedule.py: learning_rate_factor",
+    "experiments/blocks/dropout.py: probabilities_with_dropout",
+    "experiments/training/forming.py: aligned_shares, first_above",
+)

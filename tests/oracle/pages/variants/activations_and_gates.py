@@ -1,0 +1,168 @@
+"""What the lesson on activations and gates must show."""
+
+import numpy as np
+
+from tests.oracle.language import claims, common
+from tests.oracle.language.approved import Prose
+from tests.oracle.language.claims import number
+from tests.oracle.language.common import Shown, Statements, code_of
+from tests.oracle.language.page import READABLE, Page
+from tests.oracle.language.words import inline, text_of
+from tests.oracle.pages.blocks.feed_forward import path, phrase, pieces, shown_units, stack_and_layer
+from tests.oracle.passes.forward import EOS, Array, config
+from tests.oracle.passes.network import CURVES, GATES
+from tests.oracle.shown.siblings import two_siblings
+from tests.oracle.shown.variants import Variant, rewritten, slope, variant
+
+prose = Prose("activations_and_gates")
+
+LONG = " ".join(["The animal didn't cross the street because it was too wide."] * 4)
+KINDS = {
+    "ReLU": "relu", "GELU": "gelu", "GELU (tanh)": "gelu_tanh", "Swish": "silu", "SwiGLU": "swiglu", "GEGLU": "geglu",
+}  # fmt: skip
+WHERE, INSIDE = ("all networks", "this network"), ("hidden", "gate", "value")
+STATES = (
+    {},
+    {"activation": "SwiGLU", "stack": "Decoder", "layer": "1", "gate_step": "gate", "cell": "2.3"},
+    {"activation": "Swish", "sentence": "Frobnicating quokkas!", "layer": "2", "exchange_in": WHERE[1], "cell": "3.2"},
+    {"activation": "GELU (tanh)", "sentence": "Go", "stack": "Decoder"},
+    {"activation": "ReLU", "sentence": LONG, "exchange_in": WHERE[1]},
+    {"activation": "GEGLU", "gate_step": "value", "sentence": "Go"},
+    {"activation": "GEGLU"},
+)
+SMALL, LOST, SAME = 0.01, 5, 0.02
+
+
+def activation(page: Page) -> str:
+    return page.choice("activation", list(KINDS), "GELU")
+
+
+def exchanged(name: str, *paths: str) -> dict[str, str]:
+    """The activation in these networks, by default in all."""
+    every = [
+        f"{stack}.layers.{n}.feed_forward" for stack in ("encoder", "decoder") for n in range(config()["n_layers"])
+    ]
+    return {one.replace(".", "__"): KINDS[name] for one in paths or every}
+
+
+def here(page: Page) -> Variant:
+    return variant(page, **exchanged(activation(page), path(page)))
+
+
+def idea(page: Page) -> Statements:
+    yield from prose("between its two matrices")
+    yield prose.table("the table of activation formula used")
+    yield from prose("z is the share")
+
+
+def shown(page: Page) -> Shown:
+    gated = KINDS[activation(page)] in GATES
+    what = page.choice("gate_step", INSIDE, INSIDE[0]) if gated else INSIDE[0]
+    units = shown_units(page, here(page))
+    values = here(page)[f"{path(page)}.{what}"][:READABLE, units]
+    return common.shown_tensor(
+        page,
+        f"{path(page)}.{what}",
+        rows=[piece.text for piece in pieces(page)[:READABLE]],
+        only_columns=units,
+        start=divmod(int(values.argmin()), len(units)),
+        oracle=here(page),
+        describe="“{row}”, unit {column}: {value}",
+    )
+
+
+def see(page: Page) -> Statements:
+    name, view = activation(page), shown(page)
+    yield from stack_and_layer(page)
+    yield claims.segmented("Activation", list(KINDS), name)
+    gated, row, oracle = KINDS[name] in GATES, view.cell[0], here(page)
+    before, after = (oracle[f"{path(page)}.{what}"][row] for what in ("pre_activation", "hidden"))
+    yield from curve_with_ticks(name, before, after)
+    yield from prose(
+        "each orange tick is",
+        f"{len(before):,}",
+        phrase(page),
+        inline(pieces(page)[row].text),
+        "This model has learned no gate: its three matrices are drawn at random here. A tick leaves the curve, because what passes the gate is multiplied by xV."
+        if gated
+        else "What goes in are the translator's own numbers. Choose another row below.",
+    )
+    what = view.name.rpartition(".")[2]
+    if gated:
+        yield claims.segmented("What to work out", INSIDE, what)
+    title = f"After the activation: {name}" if what == "hidden" else f"{name}: {what}"
+    yield from common.tensor_matrix(view, title=title, how_to_read="A column is one unit.")
+    own = page.oracle[f"{path(page)}.pre_activation"][row]
+    outputs = {one: CURVES[kind](own) for one, kind in KINDS.items() if kind in CURVES}
+    small = {one: number(100 * (abs(output) < SMALL).mean(), 1) for one, output in outputs.items()}
+    yield claims.table(
+        ("activation", f"units whose output is smaller than {SMALL:g} in size"),
+        *((one, f"{share}%") for one, share in small.items()),
+    )
+    yield from prose("the translator's own numbers", number(100 * (own <= 0).mean(), 1))
+
+
+def curve_with_ticks(name: str, before: Array, after: Array) -> Statements:
+    kind = GATES.get(KINDS[name], KINDS[name])
+    low, high = min(-4, np.floor(before.min())), max(4, np.ceil(before.max()))
+    z, title = np.linspace(low, high, 201), f"{name}'s gate" if KINDS[name] in GATES else name
+    values, slopes = CURVES[kind](z), slope(kind, z)
+    half, heights = (values.max() - values.min()) / 40, np.concatenate([values, slopes, after])
+    yield claims.curves(
+        [claims.Line(title, z, values, claims.BLUE), claims.Line("its slope", z, slopes, dashed=True)],
+        claims.Axis("before the activation", low, high),
+        claims.Axis("after it", heights.min() - half, heights.max() + half),
+        alt=prose.line("the curve of and", title, number(low, 0), number(high, 0), len(before)),
+        strokes=(before, after - half, after + half),
+    )
+    points = np.arange(-3.0, 4)
+    lines = zip(points, CURVES[kind](points), slope(kind, points), strict=True)
+    yield from common.numbers_of_figure(
+        ("before", title, "slope"), *(tuple(number(n, 3) for n in line) for line in lines)
+    )
+
+
+def do(page: Page) -> Statements:
+    yield from exchange(page)
+    yield from two_siblings(page, "activation")
+
+
+def exchange(page: Page) -> Statements:
+    name = activation(page)
+    yield from prose("exchange the activation of")
+    if KINDS[name] in GATES:
+        yield from prose("a gate needs a")
+        return
+    where = yield from common.choose(page, "Exchange it in", "exchange_in", WHERE)
+    changes = exchanged(name, *([] if where == WHERE[0] else [path(page)]))
+    one, two = page.probabilities, page.likely(variant(page, **changes))
+    yield from common.pieces_before_after(page, one, two, ("with ReLU", f"with {name}"))
+    most = len(one) + LOST
+    anew = rewritten(page, most, **changes)
+    yield from prose(
+        "on average the probability",
+        number(one.mean()),
+        number(two.mean()),
+        inline(page.translation or "(nothing)"),
+        inline(text_of(list(anew)) or "(nothing)"),
+        "" if anew[-1:] == (EOS,) else f" (cut after {most} pieces)",
+    )
+
+
+def predict(page: Page) -> Statements:
+    relu, gelu = (CURVES[kind](np.array(-1.0)) for kind in ("relu", "gelu"))
+    right = [(True, False), (False, True), (True, True), (False, False)].index((bool(relu < 0), bool(gelu < 0)))
+    yield prose.question("a unit gets which", right, number(relu, 2), number(gelu, 2))
+    gelu, swish = (page.likely(variant(page, **exchanged(name))).mean() for name in ("GELU", "Swish"))
+    right = 2 if abs(gelu - swish) < SAME else 0 if gelu > swish else 1
+    wrong = [f"With {better} its mean probability is higher." for better in ("Swish", "GELU")]
+    wrong.append(f"They differ by {number(abs(gelu - swish), 2)}.")
+    told = (gelu, swish, *(CURVES[kind](np.array(-2.0)) for kind in ("gelu", "silu")))
+    means = (number(one, 2) for one in told)
+    yield prose.question("the trained translator gets", right, f"{SAME:g}", *means, wrong=wrong)
+    d_ff = config()["d_ff"]
+    options = [f"{n:,}" for n in (d_ff, round(d_ff * 2 / 3), d_ff // 2)]
+    yield prose.question("a network without a", 1, *options[:2], options=options)
+
+
+code = code_of("model/parts/feed_forward.py: FeedForward, GatedFeedForward", "experiments/blocks/activations.py: curve")

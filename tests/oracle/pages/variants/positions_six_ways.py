@@ -1,0 +1,239 @@
+"""What the lesson on positions in six ways must show."""
+
+import math
+
+import numpy as np
+
+from tests.oracle.language import claims, common
+from tests.oracle.language.approved import Prose
+from tests.oracle.language.claims import number, rounding
+from tests.oracle.language.common import Head, Shown, Statements, code_of
+from tests.oracle.language.page import READABLE, Page
+from tests.oracle.language.words import visible
+from tests.oracle.passes.forward import Array, config
+from tests.oracle.passes.network import bucket, slopes, turned
+from tests.oracle.shown.siblings import longer_texts, two_siblings
+from tests.oracle.shown.variants import Variant, learned_table, variant
+
+prose = Prose("positions_six_ways")
+
+LONG = " ".join(["The animal didn't cross the street because it was too wide."] * 4)
+SCHEMES = {"Rotary": "rotary", "Relative": "relative", "ALiBi": "alibi"}
+STEPS = ("1 what it makes", "2 scores", "3 weights")
+STATES = (
+    {},
+    {"scheme": "ALiBi", "head": "2", "layer": "1", "query_at": "30", "key_at": "12", "cell": "4.1"},
+    {"scheme": "Relative", "scheme_step": STEPS[1], "sentence": "Frobnicating quokkas!", "query_of": "3", "rotary_pair": "9"},
+    {"scheme": "Rotary", "scheme_step": STEPS[1], "sentence": "Go", "key_of": "1"},
+    {"scheme": "ALiBi", "scheme_step": STEPS[2], "sentence": LONG, "cell": "40.2", "query_at": "60", "key_at": "1"},
+    {"scheme": "Relative", "sentence": LONG, "layer": "2", "cell": "1.22"},
+)  # fmt: skip
+FURTHEST = 60
+BLUE, ORANGE = "#0072B2", "#E69F00"
+
+
+def chosen(page: Page) -> Head:
+    return common.head(page, ("encoder",))
+
+
+def scheme(page: Page) -> str:
+    return page.choice("scheme", list(SCHEMES), "Rotary")
+
+
+def other(page: Page) -> Variant:
+    return variant(page, **{chosen(page).path.replace(".", "__"): SCHEMES[scheme(page)]})
+
+
+def turned_rows(page: Page, name: str, piece: int, first: int, count: int = 1) -> Array:
+    """A query or key of a piece, turned to positions from `first` on, counted from 1."""
+    row = page.oracle[f"{chosen(page).path}.{name}"][chosen(page).head, piece]
+    return turned(np.repeat(row[None], count, 0), first - 1)
+
+
+def product(page: Page, query: int, key: int, query_at: int, key_at: int) -> float:
+    return float(turned_rows(page, "q", query, query_at)[0] @ turned_rows(page, "k", key, key_at)[0])
+
+
+def idea(page: Page) -> Statements:
+    yield from prose("attention sees a set")
+    yield prose.table("the table of scheme what it")
+    yield from prose("i and j are")
+
+
+def shown(page: Page) -> Shown:
+    step = STEPS.index(page.choice("scheme_step", STEPS, STEPS[0]))
+    first = ("rotated_q", "products") if scheme(page) == "Rotary" else ("bias", "biased")
+    name = (*first, "weights")[step]
+    texts = [piece.text for piece in page.src]
+    rows = None if name == "weights" else texts[:READABLE]
+    columns = texts[:READABLE] if name not in ("weights", "rotated_q") else None
+    start = None
+    if name == "rotated_q":  # position 0 of the formula turns nothing: a row that is turned
+        queries = other(page)[f"{chosen(page).path}.{name}"][chosen(page).head]
+        cells = [(row, column) for row in range(1, min(len(queries), READABLE)) for column in range(16)]
+        start = max(cells, key=lambda cell: abs(queries[cell]))
+    return common.shown_tensor(
+        page,
+        f"{chosen(page).path}.{name}",
+        head=chosen(page).head,
+        kind="encoder" if name in ("weights", "products") else None,
+        rows=rows,
+        columns=columns,
+        n_columns=16 if name == "rotated_q" else READABLE,
+        start=start,
+        oracle=other(page),
+    )
+
+
+def see(page: Page) -> Statements:
+    yield from common.head_controls(page, ("encoder",))
+    yield claims.segmented("Scheme", list(SCHEMES), scheme(page))
+    step = yield from common.choose(page, "Step", "scheme_step", STEPS)
+    asks = "A row asks, a column answers."
+    title, how = {
+        ("Rotary", 0): ("The turned queries", "A row is a query. Two dimensions side by side were turned together."),
+        ("Rotary", 1): ("Turned query · turned key", f"Before the division by √d_k. {asks}"),
+        ("Relative", 0): ("The bias", "One number for each distance to the left or to the right."),
+        ("Relative", 1): ("Score plus bias", asks),
+        ("ALiBi", 0): ("The bias", "0 on the diagonal; each place further away takes off the same again."),
+        ("ALiBi", 1): ("Score plus bias", asks),
+    }.get((scheme(page), STEPS.index(step)), ("The weights", "0 to 1; each row adds up to 1."))
+    where = f"layer {chosen(page).layer + 1}, head {chosen(page).head + 1}"
+    yield from common.tensor_matrix(shown(page), title=f"{title} ({scheme(page)}, {where})", how_to_read=how)
+    if scheme(page) == "Relative":
+        yield from prose("the translator has learned", where_from(page))
+    elif scheme(page) == "ALiBi":
+        n = chosen(page).head
+        yield from prose(
+            "the slopes of the",
+            config()["n_heads"],
+            ", ".join(f"{slope:g}" for slope in slopes(config()["n_heads"])),
+            n + 1,
+            f"{slopes(config()['n_heads'])[n]:g}",
+        )
+    else:
+        yield from prose("turning changes no length", len(page.src), rounding())
+
+
+def where_from(page: Page) -> str:
+    """Whose the numbers of T5's bias are."""
+    if learned_table() is None:
+        return "These are drawn at random, with a standard deviation of 1, to show how they work."
+    far = len(page.src) - 1
+    values = {d: learned_table()[bucket(d), chosen(page).head] for d in range(-far, far + 1)}
+    most = max(values.values())
+    nearest = min((d for d in values if values[d] == most), key=lambda d: (max(0, -d), d))
+    place = (
+        f"{abs(nearest)} to the {'left' if nearest < 0 else 'right'} of its query"
+        if nearest
+        else "at the place of its query"
+    )
+    return prose.line("these are those of", number(most, 2), place)
+
+
+def do(page: Page) -> Statements:
+    yield from turn(page)
+    yield from prose("the head with another", chosen(page).layer + 1, scheme(page))
+    passes = page.oracle, other(page)
+    yield from common.heads_before_after(page, passes, ("As trained", f"With {scheme(page)}"), chosen(page), "")
+    far = np.abs(np.subtract.outer(range(len(page.src)), range(len(page.src))))
+    one, two = (
+        (oracle[f"{chosen(page).path}.weights"][chosen(page).head] * far).sum() / len(page.src) for oracle in passes
+    )
+    yield from prose("on average a piece", number(one, 2), number(two, 2), scheme(page))
+    yield from two_siblings(page, "positions")
+    yield from longer_texts(page)
+
+
+def turn(page: Page) -> Statements:
+    yield from prose("turn a query and")
+    options = [f"{n} {visible(piece.text)}" for n, piece in enumerate(page.src[:READABLE], 1)]
+    query, key = page.count("query_of", len(options), 1) - 1, page.count("key_of", len(options), 2) - 1
+    yield claims.select("Query of piece", options, options[query])
+    yield claims.select("Key of piece", options, options[key])
+    query_at, key_at = page.count("query_at", FURTHEST, 2), page.count("key_at", FURTHEST, 5)
+    yield claims.slider("Position of the query", 1.0, FURTHEST, query_at)
+    yield claims.slider("Position of the key", 1.0, FURTHEST, key_at)
+    yield from arrows(page, (query, key), (query_at, key_at))
+    distance, far = key_at - query_at, FURTHEST - 1
+    distances = np.arange(-far, far + 1)
+    q = turned_rows(page, "q", query, FURTHEST)[0]
+    products = turned_rows(page, "k", key, 1, len(distances)) @ q
+    unturned = product(page, query, key, 1, 1)
+    at = products[distance + far]
+    bottom, top = min(*products, unturned), max(*products, unturned)
+    room = (top - bottom) / 20
+    yield claims.curves(
+        [
+            claims.Line("turned", distances, products, BLUE),
+            claims.Line("not turned", [-far, far], [unturned] * 2, dashed=True),
+            claims.Line("your distance", [distance], [at], ORANGE, dotted=True),
+        ],
+        claims.Axis("position of the key minus that of the query", -far, far),
+        claims.Axis("query · key", bottom - room, top + room),
+        alt=prose.line(
+            "the product of the", number(-far, 0), far, number(distance, 0), number(at, 2), number(unturned, 2)
+        ),
+    )
+    lines = [
+        (str(query_at + shift), str(key_at + shift), number(distance, 0),
+         number(product(page, query, key, query_at + shift, key_at + shift)))
+        for shift in (0, 1, 10, 100)
+    ]  # fmt: skip
+    yield claims.table(("query at", "key at", "distance", "query · key"), *lines)
+    yield from prose("both move together the", number(distance, 0), rounding())
+    yield from common.numbers_of_figure(
+        ("distance", "query · key"), *((number(d, 0), number(products[d + far], 3)) for d in range(-50, 51, 10))
+    )
+
+
+def arrows(page: Page, pieces: tuple[int, int], places: tuple[int, int]) -> Statements:
+    half = config()["d_model"] // config()["n_heads"] // 2
+    pair = page.count("rotary_pair", half, 1)
+    yield claims.slider("Pair of dimensions", 1.0, half, pair)
+    before, after = (
+        [
+            turned_rows(page, name, piece, at)[0, 2 * pair - 2 : 2 * pair]
+            for name, piece, at in zip("qk", pieces, ends, strict=True)
+        ]
+        for ends in ((1, 1), places)
+    )
+    (a, b), (c, d) = after
+    between = math.degrees(math.acos((a * c + b * d) / math.hypot(a, b) / math.hypot(c, d)))
+    step = math.degrees(10000 ** (-2 * (pair - 1) / (2 * half)))
+    before, after = ([arrow / math.hypot(*arrow) for arrow in many] for many in (before, after))
+    limit = 1.15 * np.abs([*before, *after]).max()
+    lines = [
+        claims.Line(f"{name}{manner}", *np.transpose([(0, 0), arrow]), colour, dashed=bool(manner), dotted=True)
+        for many, manner in ((before, ", not turned"), (after, ""))
+        for arrow, name, colour in zip(many, ("query", "key"), (BLUE, ORANGE), strict=True)
+    ]
+    axes = (claims.Axis(title, -limit, limit) for title in ("first dimension of the pair", "second"))
+    yield claims.curves(lines, *axes, alt=prose.line("two arrows the query", pair, number(between, 0)))
+    query, key = ((place - 1) * step for place in places)
+    yield from prose(
+        "position is not turned", pair, half, number(step, 1), number(query, 0), number(key, 0), number(between, 0)
+    )
+    yield from common.numbers_of_figure(
+        ("arrow", "first dimension", "second dimension"),
+        *(
+            (name, number(x, 3), number(y, 3))
+            for name, (x, y) in zip(
+                ("query, not turned", "key, not turned", "query", "key"), [*before, *after], strict=True
+            )
+        ),
+    )
+
+
+def predict(page: Page) -> Statements:
+    near, moved = product(page, 0, 1, 2, 5), product(page, 0, 1, 22, 25)
+    yield prose.question("a query at position", 1, number(near, 2), number(moved, 2))
+    slope = slopes(config()["n_heads"])[0]
+    yield prose.question("in alibi head of", 1, config()["n_heads"], f"{slope:g}", f"{8 * slope:g}")
+    pairs = ((-3, 3), (-3, -4), (-20, -21))
+    yield prose.question("in an encoder with", [bucket(a) == bucket(b) for a, b in pairs].index(True))
+
+
+code = code_of(
+    "model/parts/positions.py: Rotary, relative_bucket, Alibi, alibi_slopes", "experiments/exchange.py: t5_bias"
+)

@@ -1,0 +1,261 @@
+"""The app's own BERT and GPT once more, in NumPy and float64, from their files: after Devlin et al. 2018 and Radford et
+al. 2018 and 2019. Their pieces and words, too.
+"""
+
+import functools
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from safetensors.numpy import load_file
+from tokenizers import Tokenizer, pre_tokenizers
+
+from tests.oracle.language.statement import tex
+from tests.oracle.language.words import Piece
+from tests.oracle.passes.forward import FOLDER, Array, bytes_of, softmax, tidied
+from tests.oracle.passes.network import CURVES, Network
+from tests.oracle.shown.worked import RULES, Blank, Index, Step, at, factor, largest_product, long_sum
+
+MODELS = FOLDER.parent
+BERT, GPT = "bert-mini", "gpt-mini"
+NAMES = ("<pad>", "<sos>", "<eos>", "[CLS]", "[SEP]", "[MASK]")
+SOS, CLS, SEP, MASK = 1, 3, 4, 5
+MOST = 99  # pieces of a text that BERT reads here: [CLS] and the last [SEP] stand around them
+
+Ids = tuple[int, ...]
+# What is kept of a pass: the lessons show no more, and hundreds of passes stay in memory.
+RECORDS = {"tokens", "segments", "with_segments", "positions", "sum", "output", "weights", "normed", "logits"} | {
+    "pre_activation",
+    "pooled",
+    "probabilities",
+}
+
+
+@functools.cache
+def config(name: str = BERT) -> dict[str, Any]:
+    return json.loads((MODELS / name / "config.json").read_text())
+
+
+@functools.cache
+def metrics(name: str = BERT) -> dict[str, Any]:
+    return json.loads((MODELS / name / "metrics.json").read_text())
+
+
+@functools.cache
+def weights(name: str) -> dict[str, Array]:
+    return {key: w.astype(np.float64) for key, w in load_file(MODELS / name / "model.safetensors").items()}
+
+
+def n_parameters(name: str = BERT) -> int:
+    return sum(w.size for w in weights(name).values())
+
+
+# --- pieces ----------------------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def tokenizer() -> Tokenizer:
+    found = Tokenizer.from_file(str(MODELS / GPT / "tokenizer.json"))
+    found.encode_special_tokens = True  # a mark that somebody types is text
+    return found
+
+
+def ids_of(text: str) -> Ids:
+    return tuple(tokenizer().encode(tidied(text), add_special_tokens=False).ids[:MOST])
+
+
+@functools.cache
+def raw(id: int) -> bytes:
+    return b"" if id < len(NAMES) else bytes_of(tokenizer().id_to_token(id))
+
+
+def entry(id: int) -> str:
+    """What stands on the card of a vocabulary entry."""
+    if id < len(NAMES):
+        return NAMES[id]
+    try:
+        return raw(id).decode().strip(" ") or " "
+    except UnicodeDecodeError:
+        return f"‹{raw(id).hex(' ').upper()}›"
+
+
+def pieces(ids: Sequence[int]) -> tuple[Piece, ...]:
+    """Pieces with their words: runs of letters, of digits, of other signs, before any merging."""
+    whole = b"".join(map(raw, ids)).decode(errors="surrogateescape")
+    whole = "".join("?" if "\udc80" <= c <= "\udcff" else c for c in whole)
+    split = pre_tokenizers.ByteLevel(add_prefix_space=False).pre_tokenize_str(whole) if whole else []
+    word_of = [n for n, (word, _) in enumerate(split) for _ in word]
+    found, at = [], 0
+    for id in ids:
+        found.append(Piece(id, entry(id), word_of[at] if raw(id) else -1))
+        at += len(raw(id))
+    return tuple(found)
+
+
+def words(sequence: Sequence[Piece]) -> list[tuple[int, ...]]:
+    """The pieces of each word, by index."""
+    groups: list[list[int]] = []
+    for n, piece in enumerate(sequence):
+        if n and piece.word == sequence[n - 1].word:
+            groups[-1].append(n)
+        else:
+            groups.append([n])
+    return [tuple(group) for group in groups]
+
+
+# --- passes ----------------------------------------------------------------------------------------------------------
+
+
+class Bert(Network):
+    """BERT's pass over ids, marks included.
+
+    segments: 0 in the first text, 1 in the second; 0 everywhere if left out; changed: weights that are others, by name
+    """
+
+    def __init__(
+        self,
+        ids: Sequence[int],
+        segments: Sequence[int] | None = None,
+        changed: Mapping[str, Array] | None = None,
+    ) -> None:
+        super().__init__(config(), weights(BERT) | dict(changed or {}), records=RECORDS)
+        self.ids = list(ids)
+        self.segments = list(segments or [0] * len(self.ids))
+        x = self.stack("encoder", self.embed("encoder", self.ids, segments=self.segments), self.seen)
+        hidden = CURVES["gelu"](self.linear("masked_token.transform", x))
+        asked = self.keep("masked_token.normed", self.normalise("layer", "masked_token.norm", hidden))
+        self.keep("logits", asked @ self.w["embedding.matrix.weight"].T + self.w["masked_token.bias"])
+        pooled = np.tanh(self.keep("next_sentence.pre_activation", self.linear("next_sentence.pooler", x[:1])))
+        self.keep("next_sentence.pooled", pooled)
+        scores = self.keep("next_sentence.logits", self.linear("next_sentence.classifier", pooled))
+        self.keep("next_sentence.probabilities", softmax(scores))
+
+
+@functools.cache
+def gpt() -> Network:
+    return Network(config(GPT), weights(GPT), records="kv")
+
+
+@functools.lru_cache(256)
+def read(ids: Ids, hidden: Ids = ()) -> Bert:
+    """BERT's pass over a text whose pieces at some places are hidden."""
+    return Bert([CLS, *(MASK if n in hidden else id for n, id in enumerate(ids)), SEP])
+
+
+@functools.lru_cache(256)
+def read_pair(first: Ids, second: Ids) -> Bert:
+    return Bert([CLS, *first, SEP, *second, SEP], [0] * (len(first) + 2) + [1] * (len(second) + 1))
+
+
+@functools.lru_cache(256)
+def both_sides(ids: Ids, hidden: Ids, at: int) -> Array:
+    """BERT's probability of every entry at one place."""
+    return softmax(read(ids, hidden)["logits"][at + 1])
+
+
+@functools.lru_cache(256)
+def left_alone(before: Ids) -> Array:
+    """GPT's probability of every entry behind these pieces."""
+    return softmax(gpt().next_logits([SOS, *before]))
+
+
+# --- Check -----------------------------------------------------------------------------------------------------------
+
+
+def logit_with_bias(oracle: Any, name: str, index: Index) -> Step:
+    row, id = index
+    rows = oracle["masked_token.normed"][row], oracle["embedding.matrix.weight"][id]
+    named, total = long_sum(*rows)
+    bias = oracle["masked_token.bias"][id]
+    return Step(
+        f"Row {row + 1}, as the head made it, times the embedding of entry {id}, plus a bias of this entry: the more "
+        f"alike the two, the larger the logit. {named}",
+        f"{total} + {factor(bias)} = {tex(oracle[name][index])}",
+        f't["masked_token.normed"][{row}] @ t["embedding.matrix.weight[{id}]"] + t["masked_token.bias"][{id}]',
+        largest_product(*rows),
+    )
+
+
+def looked_up(oracle: Any, name: str, index: Index) -> Step:
+    row, dimension = index
+    value = oracle[name][index]
+    if name.endswith("segments"):
+        id, size, table = oracle.segments[row], 2, "embedding.segments.weight"
+        says = f"This piece stands in text {id + 1}, so this is dimension {dimension + 1} of row {id + 1} of S."
+    else:
+        id, size, table = oracle.ids[row], config()["vocab_size"], "embedding.matrix.weight"
+        says = f"The id is {id}, so this is dimension {dimension + 1} of the row of E that belongs to it."
+    return Step(
+        f"{says} As a product with the one-hot vector: one of {size:,} terms counts, the others are multiplied by 0.",
+        rf"1\cdot {factor(value)} + {size - 1}\cdot 0 = {tex(value)}",
+        f't["{table}[{id}]"][{dimension}]',
+    )
+
+
+def learned_place(oracle: Any, name: str, index: Index) -> Step:
+    row, dimension = index
+    return Step(
+        f"Position {row + 1} has a vector of its own: row {row + 1} of a table that was learned. This is dimension "
+        f"{dimension + 1} of it.",
+        rf"p_{{{row + 1},{dimension + 1}}} = {tex(oracle[name][index])}",
+        f't["embedding.positions.table.weight[{row}]"][{dimension}]',
+    )
+
+
+def two_added(oracle: Any, name: str, index: Index) -> Step:
+    path = "encoder.embedding"
+    what = ("tokens", "segments") if name.endswith("with_segments") else ("with_segments", "positions")
+    one, two = (oracle[f"{path}.{part}"][index] for part in what)
+    return Step(
+        "Two vectors are added, element by element.",
+        f"{tex(one)} + {factor(two)} = {tex(one + two)}",
+        " + ".join(f't["{path}.{part}"]{at(index)}' for part in what),
+        Blank(f"{tex(one)} + {factor(two)}", one + two),
+    )
+
+
+def classified(oracle: Any, name: str, index: Index) -> Step:
+    row, column = index
+    matrix, source = "next_sentence.classifier", "next_sentence.pooled"
+    rows = oracle[source][row], oracle[f"{matrix}.weight"][column]
+    named, total = long_sum(*rows)
+    bias = oracle[f"{matrix}.bias"][column]
+    return Step(
+        f"Row 1 of what goes in times column {column + 1} of W, plus the bias b at the end. {named}",
+        f"{total} + {factor(bias)} = {tex(oracle[name][index])}",
+        f't["{source}"][{row}] @ t["{matrix}.weight[{column}]"] + t["{matrix}.bias"][{column}]',
+        largest_product(*rows),
+    )
+
+
+def share_of_two(oracle: Any, name: str, index: Index) -> Step:
+    row, column = index
+    scores = oracle["next_sentence.logits"][row]
+    powers = [f"e^{{{tex(score)}}}" for score in scores]
+    return Step(
+        "Softmax turns 2 scores into probabilities: e to the power of this one, over the sum for all.",
+        rf"\frac{{{powers[column]}}}{{{' + '.join(powers)}}} = {tex(oracle[name][index])}",
+        f'row = np.exp(t["next_sentence.logits"][{row}].astype(float))\nrow[{column}] / row.sum()',
+        Blank(powers[column], math.exp(round(scores[column], 4))),
+    )
+
+
+def _of_bert(pattern: str, own: Any) -> None:
+    """This rule for a pass of BERT's, the one there was for others."""
+    other = RULES.get(pattern)
+    RULES[pattern] = lambda oracle, name, index: (
+        own(oracle, name, index) if isinstance(oracle, Bert) or other is None else other(oracle, name, index)
+    )
+
+
+_of_bert("logits", logit_with_bias)
+_of_bert(r".*\.embedding\.tokens", looked_up)
+_of_bert(r".*\.embedding\.positions", learned_place)
+RULES |= {
+    r"encoder\.embedding\.segments": looked_up,
+    r"encoder\.embedding\.(with_segments|sum)": two_added,
+    r"next_sentence\.logits": classified,
+    r"next_sentence\.probabilities": share_of_two,
+}

@@ -1,0 +1,141 @@
+"""The model of in-context regression once more, in NumPy, and the other ways to guess, from their formulas. Imports
+nothing of what it checks.
+"""
+
+import functools
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+from safetensors.numpy import load_file
+
+from tests.oracle.passes.draws import regression
+from tests.oracle.passes.forward import Array
+
+FOLDER = Path(__file__).parents[3] / "assets" / "models" / "in-context"
+MOST = 40
+
+
+@functools.cache
+def config() -> dict[str, int]:
+    return dict(json.loads((FOLDER / "config.json").read_text()))
+
+
+@functools.cache
+def weights(kind: str) -> dict[str, Array]:
+    return {name: w.astype(kind) for name, w in load_file(FOLDER / "model.safetensors").items()}
+
+
+def normal(x: Array, w: dict[str, Array], path: str) -> Array:
+    centred = x - x.mean(-1, keepdims=True)
+    deviation = np.sqrt((centred * centred).mean(-1, keepdims=True) + 1e-5)
+    return centred / deviation * w[f"{path}.weight"] + w[f"{path}.bias"]
+
+
+def gelu(x: Array) -> Array:
+    return 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)))
+
+
+class Read:
+    """Prompts x (B,N,d), y (B,N), read: guesses (B,N), weights of layer l (B,H,2N,2N); scores too. kind: of numbers
+
+    Its numbers by name are those of the first prompt: `read["decoder.layers.0.self_attn.scores"]`.
+    """
+
+    def __init__(self, x: Array, y: Array, kind: str = "float64") -> None:
+        self.w, self.tensors = weights(kind), {}
+        self.weights: list[Array] = []
+        n_prompts, n, d = x.shape
+        rows = np.zeros((n_prompts, 2 * n, d), kind)
+        rows[:, 0::2], rows[:, 1::2, 0] = x, y
+        stream = rows @ self.w["read_in.weight"].T + self.w["read_in.bias"] + self.w["positions.table.weight"][: 2 * n]
+        for layer in range(config()["n_layers"]):
+            stream = self.layer(f"decoder.layers.{layer}", stream)
+        last = normal(stream[:, 0::2], self.w, "decoder.norm")
+        self.guesses = last @ self.w["read_out.weight"][0] + self.w["read_out.bias"]
+
+    def layer(self, path: str, stream: Array) -> Array:
+        w, (n_prompts, length, width), n_heads = self.w, stream.shape, config()["n_heads"]
+        x = normal(stream, w, f"{path}.add_norm_1.norm")
+        q, k, v = (
+            (x @ w[f"{path}.self_attn.w_{one}.weight"].T).reshape(n_prompts, length, n_heads, -1).swapaxes(1, 2)
+            for one in "qkv"
+        )
+        scores = q @ k.swapaxes(-1, -2) / np.asarray(math.sqrt(q.shape[-1]), q.dtype)
+        scores = np.where(np.tri(length, dtype=bool), scores, -np.inf).astype(q.dtype)
+        powers = np.exp(scores - scores.max(-1, keepdims=True))
+        looks = powers / powers.sum(-1, keepdims=True)
+        self.tensors[f"{path}.self_attn.scores"], self.tensors[f"{path}.self_attn.weights"] = scores[0], looks[0]
+        self.weights.append(looks)
+        heads = (looks @ v).swapaxes(1, 2).reshape(n_prompts, length, width)
+        stream = stream + heads @ w[f"{path}.self_attn.w_o.weight"].T
+        x = normal(stream, w, f"{path}.add_norm_2.norm")
+        hidden = gelu(x @ w[f"{path}.feed_forward.w_1.weight"].T + w[f"{path}.feed_forward.w_1.bias"])
+        return stream + hidden @ w[f"{path}.feed_forward.w_2.weight"].T + w[f"{path}.feed_forward.w_2.bias"]
+
+    def __getitem__(self, name: str) -> Array:
+        return self.tensors[name]
+
+
+@functools.cache
+def first_task(sigma: float, draw: int) -> Read:
+    x, y = regression(sigma, 1, 1, draw)
+    return Read(x[:1], y[:1])
+
+
+@functools.cache
+def guesses(sigma: float, draw: int, x_size: float = 1, beta_size: float = 1) -> dict[str, Array]:
+    """What each way guesses after 1 to 40 examples (100,40), and y itself."""
+    x, y = regression(sigma, x_size, beta_size, draw)
+    read = [Read(x[at : at + 25], y[at : at + 25], "float32").guesses for at in range(0, len(x), 25)]
+    found = {"Transformer": np.concatenate(read)[:, 1:].astype(float)}
+    penalty = sigma**2 * 5 / beta_size**2
+    found["ridge"] = np.stack([ridge(x[:, :n], y[:, :n], x[:, n], penalty) for n in range(1, MOST + 1)], 1)
+    # The shortest β that fits is the limit of ridge's as λ goes to 0; with so few pairs it is Xᵀ(XXᵀ)⁻¹y.
+    found["least squares"] = np.stack([shortest(x[:, :n], y[:, :n], x[:, n]) for n in range(1, MOST + 1)], 1)
+    found["3 nearest neighbours"] = np.stack([neighbours(x[:, :n], y[:, :n], x[:, n]) for n in range(1, MOST + 1)], 1)
+    found["always 0"] = np.zeros_like(y[:, 1:])
+    return found | {"y": y[:, 1:]}
+
+
+def ridge(x: Array, y: Array, asked: Array, penalty: float) -> Array:
+    moments = x.swapaxes(1, 2) @ y[..., None]
+    beta = np.linalg.solve(x.swapaxes(1, 2) @ x + penalty * np.eye(x.shape[2]), moments)
+    return (asked * beta[..., 0]).sum(1)
+
+
+def shortest(x: Array, y: Array, asked: Array) -> Array:
+    if x.shape[1] > x.shape[2]:
+        return ridge(x, y, asked, 0.0)
+    return (asked * (x.swapaxes(1, 2) @ np.linalg.solve(x @ x.swapaxes(1, 2), y[..., None]))[..., 0]).sum(1)
+
+
+def neighbours(x: Array, y: Array, asked: Array) -> Array:
+    far = ((x - asked[:, None]) ** 2).sum(-1)
+    nearest = far.argsort(1)[:, :3]
+    return np.take_along_axis(y, nearest, 1).mean(1)
+
+
+@functools.cache
+def last_weights(sigma: float, draw: int, n: int) -> tuple[Array, Array]:
+    """Of the last x after n examples, in 32 tasks: weights (32,L,H,n+1) on pairs and on itself; distances (32,n)."""
+    x, y = regression(sigma, 1, 1, draw)
+    x, y = x[:32, : n + 1], y[:32, : n + 1]
+    rows = np.stack([one[:, :, 2 * n, : 2 * n + 1] for one in Read(x, y).weights], 1)
+    pairs = rows[..., 0:-1:2] + rows[..., 1::2]
+    return np.concatenate([pairs, rows[..., -1:]], -1), np.sqrt(((x[:, :n] - x[:, n:]) ** 2).sum(-1))
+
+
+def follows(sigma: float, draw: int, n: int) -> Array:
+    """The mean over the tasks of the correlation of a pair's weight and its nearness (L,H)."""
+    looks, far = last_weights(sigma, draw, n)
+    return np.array(
+        [
+            [
+                np.mean([np.corrcoef(looks[task, layer, head, :n], -far[task])[0, 1] for task in range(len(far))])
+                for head in range(looks.shape[2])
+            ]
+            for layer in range(looks.shape[1])
+        ]
+    )

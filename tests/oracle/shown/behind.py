@@ -1,0 +1,225 @@
+"""What appears behind a button, claimed from what was measured or learned: reports, times, losses come as they are."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tests.oracle.language import claims
+from tests.oracle.language.claims import Series, magnitude, number
+from tests.oracle.language.common import Statements, numbers_of_figure
+from tests.oracle.language.statement import Statement
+
+OVER = "The training is over."
+
+
+def growing_curve(x: Sequence[float], y: Sequence[float], *, label: str, axis: str, ends: Sequence[float]) -> Statement:
+    """A curve from 0 to the right end, on a scale that holds every point; numbers stand beside it at their height."""
+    top = max(ends[1], *y)
+    return Statement(
+        "growing_curve",
+        {
+            "label": label,
+            "axis": axis,
+            "beside": [[at / top, text] for at, text in claims.ticks(0, top)],
+            "points": [[a / ends[0], b / top] for a, b in zip(x, y, strict=True)],
+        },
+    )
+
+
+def loss_curve(reports: Sequence[Any], n_steps: int, top: float) -> Statement:
+    last = reports[-1]
+    return growing_curve(
+        [one.step for one in reports],
+        [one.loss for one in reports],
+        label=f"The loss over the steps; at step {last.step} it is {magnitude(last.loss)}",
+        axis="loss, in nats a piece",
+        ends=(n_steps, top),
+    )
+
+
+def gradients(report: Any) -> Statement:
+    return claims.columns(
+        list(report.gradient_norms),
+        [Series("gradient", np.array(list(report.gradient_norms.values())))],
+        alt=f"Length of the gradient of each part at step {report.step}",
+        axis=f"length of the gradient at step {report.step}, layer by layer",
+    )
+
+
+def over(label: str) -> Statements:
+    yield claims.info(OVER)
+    yield claims.button(f"{label} again")
+
+
+# --- measured --------------------------------------------------------------------------------------------------------
+
+
+def reading_times(seconds: Mapping[str, Sequence[float]]) -> Statements:
+    """seconds: of the RNN, the LSTM, self-attention and torch's LSTM, for 8, 16, … pieces"""
+    rows = zip(*seconds.values(), strict=True)
+    yield claims.table(
+        ("pieces", "RNN", "LSTM", "self-attention", "LSTM, compiled"),
+        *((str(8 * 2**n), *(number(1000 * one, 2) for one in row)) for n, row in enumerate(rows)),
+    )
+    yield claims.caption(
+        "Milliseconds on one core of this server, the fastest of four runs. RNN and LSTM are this project's loops in "
+        "Python; *compiled* is torch's own. What a graphics processor, which computes thousands of products side by "
+        "side, gains where no step waits is not measured here."
+    )
+
+
+def loss_by_share(found: Mapping[int, Any]) -> Statements:
+    names, losses = [f"{share}%" for share in found], np.array([one.loss for one in found.values()])
+    axis = "loss, in nats a blank, by the share that is hidden"
+    yield claims.columns(names, [Series("loss", losses)], alt="The loss by the share that is hidden", axis=axis)
+    rows = [(name, number(one.pieces, 1), number(one.loss, 2)) for name, one in zip(names, found.values(), strict=True)]
+    yield claims.table(("hidden", "blanks in a draw", "loss"), *rows)
+    yield claims.caption(
+        "More blanks ask for more in one row, but leave less to guess from. All drawn pieces are hidden here, none "
+        "swapped or left; where chance draws nothing, one piece is hidden."
+    )
+
+
+def with_and_without_cache(seconds: Mapping[bool, float], n_steps: int, machine: str) -> Statements:
+    """seconds: with the cache (True) and without"""
+    yield claims.markdown(
+        f"With the cache **{number(1000 * seconds[True], 1)} ms**, without it **{number(1000 * seconds[False], 1)} "
+        f"ms**: {number(seconds[False] / seconds[True], 2)} times as long."
+    )
+    yield claims.caption(
+        f"Measured on this machine ({machine}): all {n_steps} steps, the fastest of 3 runs. Another moment gives other "
+        "numbers, and time does not follow multiplications exactly."
+    )
+
+
+# --- learned ---------------------------------------------------------------------------------------------------------
+
+
+def tiny(reports: Sequence[Any], n_steps: int, kind: str, label: str) -> Statements:
+    """kind: of attention, as the reports name it; label: as the page does"""
+    last = reports[-1]
+    right = number(100 * last.right, 1)
+    yield from over("Start")
+    yield claims.markdown(
+        f"**Step {last.step} of {n_steps}:** loss {magnitude(last.loss)}, {right}% of the held-out texts exactly right"
+    )
+    yield loss_curve(reports, n_steps, float(np.log(29)))
+    yield growing_curve(
+        [one.step for one in reports],
+        [100 * one.right for one in reports],
+        label=f"The share of right texts over the steps; at step {last.step} it is {right}%",
+        axis="texts exactly right, in %",
+        ends=(n_steps, 100),
+    )
+    yield claims.head_grid(last.maps[kind], selected=None, title=f"{label} attention at step {last.step}")
+    yield gradients(last)
+
+
+def taught(reports: Sequence[Any], pairs: Sequence[Sequence[str]], others: Sequence[str], n_steps: int) -> Statements:
+    first, last, n = reports[0], reports[-1], len(pairs)
+    yield from over("Teach")
+    yield claims.markdown(f"**Step {last.step} of {n_steps}:** loss {magnitude(last.loss)} on your pairs")
+    yield loss_curve(reports, n_steps, first.loss)
+    yield gradients(last)
+    before_and_now = list(zip(first.translations, last.translations, strict=True))
+    learned = sum(now == to_learn for (_, now), (_, to_learn) in zip(before_and_now, pairs, strict=False))
+    yield claims.markdown(f"**Your pairs:** {learned} of {n} are translated as you wrote them.")
+    rows = [(*pair, *both) for pair, both in zip(pairs, before_and_now, strict=False)]
+    yield claims.table(("English", "to learn", "before", "now"), *rows)
+    changed = sum(before != now for before, now in before_and_now[n:])
+    yield claims.markdown(f"**Other sentences:** {changed} of {len(others)} are translated otherwise than before.")
+    rest = [(english, *both) for english, both in zip(others, before_and_now[n:], strict=True)]
+    yield claims.table(("English", "before", "now"), *rest)
+
+
+Style = Callable[[str], bool]  # whether a German sentence is in the style
+
+
+def score(report: Any, held_out: Sequence[Sequence[str]], style: Style) -> tuple[str, str]:
+    """How many are in the style, and how many are word for word as wanted."""
+    exact = sum(now == wanted for now, (_, wanted) in zip(report.translations, held_out, strict=True))
+    return str(sum(map(style, report.translations))), str(exact)
+
+
+def adapted(
+    reports: Sequence[Any], n_steps: int, held_out: Sequence[Sequence[str]], style: Style, says: Sequence[str]
+) -> Statements:
+    """says: the visitor's sentence, its translation before and now"""
+    first, last = reports[0], reports[-1]
+    follow, exact = score(last, held_out, style)
+    yield claims.markdown(
+        f"**Step {last.step} of {n_steps}:** loss {magnitude(last.loss)}. Of {len(held_out)} held-out sentences, "
+        f"**{follow}** are in the style and **{exact}** word for word as wanted."
+    )
+    yield claims.table(("your sentence", "before", "now"), says)
+    yield loss_curve(reports, n_steps, first.loss)
+    yield claims.fold("Every held-out sentence")
+    rows = zip(held_out, first.translations, last.translations, strict=True)
+    yield claims.table(("English", "before", "now", "wanted"), *((en, old, new, de) for (en, de), old, new in rows))
+
+
+def n_learned(report: Any) -> int:
+    return sum(values.size for values in report.learned.values())
+
+
+def lora_beside_bitfit(lora: Any, bitfit: Any, rank: int, held_out: Sequence[Sequence[str]], style: Style) -> Statement:
+    """Their last reports, one below the other."""
+    return claims.table(
+        ("", "numbers that learned", "steps", "loss", "in the style", "word for word"),
+        *(
+            (name, f"{n:,}", str(one.step), magnitude(one.loss), *score(one, held_out, style))
+            for name, n, one in ((f"LoRA, r = {rank}", 9 * 2 * 2 * 256 * rank, lora), ("BitFit", 11_520, bitfit))
+        ),
+    )
+
+
+def merged(n_before: int, n_beside: int, writes: Sequence[str], difference: float) -> Statements:
+    """writes: the translation with A and B beside, merged, and before; difference: the largest of a logit"""
+    names = "A and B beside W₀", "merged: W₀ + (α/r)BA", "before"
+    counts = (f"{n:,}" for n in (n_beside, n_before, n_before))
+    yield claims.table(("", "numbers in the model", "your sentence"), *zip(names, counts, writes, strict=True))
+    yield claims.markdown(f"Largest difference of a logit, beside and merged: **{magnitude(difference)}**.")
+    yield claims.caption(
+        "Merged, the model is built as before it was adapted, so a step takes no longer. What differs is rounding: the "
+        "same sum in another order."
+    )
+
+
+def labelled(reports: Sequence[Any], n_steps: int, n_new: int) -> Statements:
+    """What the pre-trained model and the random one have learned from labels."""
+    names = "pre-trained", "random"
+    yield from over("Train")
+
+    def says(one: Any) -> str:
+        right = one.test.right
+        return f"{number(100 * right, 0)}% ± {number(100 * np.sqrt(right * (1 - right) / n_new), 0)}"
+
+    last = reports[-1]
+    yield claims.markdown(
+        f"**Step {last.step} of {n_steps}:** of {n_new} new sentences, the pre-trained model labels "
+        f"**{says(last.runs[names[0]])}** as we did; the one from random weights **{says(last.runs[names[1]])}**."
+    )
+    steps = [str(one.step) for one in reports]
+    yield claims.columns(
+        steps,
+        [Series(name, np.array([100 * one.runs[name].test.right for one in reports])) for name in names],
+        alt="The share of new sentences that each model labels rightly, after so many steps",
+        axis="new sentences labelled rightly, in %, after so many steps",
+        limit=100,
+    )
+    cells = [[c for name in names for c in (says(one.runs[name]), number(one.runs[name].loss, 2))] for one in reports]
+    head = [f"{name}: {what}" for name in names for what in ("right", "loss")]
+    yield from numbers_of_figure(("step", *head), *([step, *row] for step, row in zip(steps, cells, strict=True)))
+    yield claims.fold("Which layers moved, and how far")
+    yield claims.markdown(f"**{last.n_learning:,}** numbers may change.")
+    yield claims.columns(
+        list(last.moved),
+        [Series("moved", 100 * np.array(list(last.moved.values())))],
+        alt=f"How far each part of the pre-trained model is from where it was, at step {last.step}",
+        axis="distance from the pre-trained weights, in % of their length",
+    )
+    yield claims.caption(
+        "All weights of a part, written in a row, are one long list. Its length is the root of the sum of their "
+        "squares. The distance is that between the list now and the pre-trained one."
+    )

@@ -1,0 +1,120 @@
+"""The lesson on multi-head attention: heads off by buttons and address, and the cost that PyTorch counts."""
+
+import html
+import re
+
+import numpy as np
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+from torch.utils.flop_counter import FlopCounterMode
+
+import pages.attention.multi_head.measures
+import tests.course  # noqa: F401 - fills the course
+from model.files.checkpoint import CheckpointError
+from model.kept import shared
+from model.parts.attention import MultiHeadAttention
+from tests.oracle.passes.forward import config, source_ids
+from tests.pages.kit import markdown, opened, table, values
+from ui import engine
+from ui.course.lesson import COURSE
+
+PAGE = COURSE.lesson("multi-head").slug
+SENTENCE = "The black cat fights the white cat."
+KINDS = {"Encoder": "encoder", "Masked decoder": "decoder", "Encoder-decoder": "cross"}
+
+
+def lists(app: AppTest) -> list[list[tuple[str, float]]]:
+    """The lists of bars on the page: names and numbers."""
+    bodies = [e.proto.body for e in app.get("html") if '<ol class="tw-bars"' in e.proto.body]
+    row = re.compile(r'tw-bar-name">(.*?)</span>.*?tw-bar-value">(.*?)</span>')
+    return [[(html.unescape(name), float(value)) for name, value in row.findall(body)] for body in bodies]
+
+
+def plain(app: AppTest) -> str:
+    return re.sub(r"\\(.)", r"\1", markdown(app)).replace("\u2060", "")
+
+
+# --- See -------------------------------------------------------------------------------------------------------------
+
+
+def test_without_the_measured_shares_the_page_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise CheckpointError("The model file heads.json is <b>broken</b>.")
+
+    monkeypatch.setattr(pages.attention.multi_head.measures, "load_measured", refuse)
+    shared.clear()
+    try:
+        app = opened(PAGE, sentence=SENTENCE)
+        assert "cannot be shown. The model file heads.json is <b>broken</b>." in plain(app)
+        assert len(table(app, "head", "looks here at")[0]) == 3
+        assert values(app, "shares_here").shape == (5, 5)
+        assert not [e for e in app.get("bidi_component") if e.key == "shares_measured"]
+    finally:
+        shared.clear()
+
+
+# --- heads off -------------------------------------------------------------------------------------------------------
+
+
+def address(app: AppTest) -> str:
+    (text,) = np.atleast_1d(app.query_params["off"])
+    return str(text)
+
+
+def test_buttons_and_address_say_the_same() -> None:
+    app = opened(PAGE, sentence=SENTENCE, off="cross.2.1 encoder.0.3", attention="Masked decoder", layer="2")
+    pills = {b.key: b for b in app.get("button_group") if b.key and b.key.startswith("off/")}
+    assert len(pills) == 9
+    assert pills["off/cross/2"].value == [2]
+    assert pills["off/encoder/0"].value == [4]
+    pills["off/cross/2"].set_value([1, 2])
+    app.run()
+    assert address(app) == "cross.2.0+cross.2.1+encoder.0.3"
+    assert "**3 heads off:**" in plain(app)
+    app.button(key="layer_off").click().run()
+    assert address(app) == "cross.2.0+cross.2.1+decoder.1.0+decoder.1.1+decoder.1.2+decoder.1.3+encoder.0.3"
+    assert "Decoder masked self-attention, layer 2: all 4 heads are off." in "".join(i.value for i in app.info)
+    assert "largest number is 0.0000" in "".join(i.value for i in app.info)
+    app.button(key="all_on").click().run()
+    assert "off" not in app.query_params
+    assert "Switch a head off" in app.info[-1].value
+    assert not lists(app)[1:]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["cross.9.0", "sideways", "cross.0.0;melt", "<b>x</b>$1$", "+".join(["cross.0.0"] * 300), "cross.0.0+", "a" * 3000],
+)
+def test_an_address_that_cannot_be_followed_is_said_to_be_so(text: str) -> None:
+    app = opened(PAGE, sentence=SENTENCE, off=text)
+    assert len(app.warning) == 1
+    assert "All heads are on" in app.warning[0].value
+    assert "<b>" not in app.warning[0].value
+    assert "Switch a head off" in app.info[-1].value
+
+
+# --- the cost --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_heads", [1, 4, 32])
+@pytest.mark.parametrize("label", list(KINDS))
+def test_the_cost_is_what_pytorch_counts(label: str, n_heads: int) -> None:
+    app = opened(PAGE, sentence=SENTENCE, attention=label, heads_trial="Count the cost", n_heads=str(n_heads))
+    rows = {row[0]: row[1:] for row in table(app, "multiplications")}
+    s = len(source_ids(SENTENCE))
+    t = s if label == "Encoder" else len(engine.trace(SENTENCE).labels)
+    s = t if label == "Masked decoder" else s
+    for heads, column in ((n_heads, 0), (1, 1)):
+        attention = MultiHeadAttention(config()["d_model"], heads)
+        with FlopCounterMode(display=False) as counter, torch.no_grad():
+            attention(torch.zeros(1, t, config()["d_model"]), torch.zeros(1, s, config()["d_model"]))
+        shown = int(rows["all of them"][column].replace(",", ""))
+        assert 2 * shown == counter.get_total_flops()  # a multiplication and an addition each
+        learned = int(rows["learned numbers in $W^Q, W^K, W^V, W^O$"][column].replace(",", ""))
+        assert learned == sum(p.numel() for p in attention.parameters())
+    for shown in [cell for row in rows.values() for cell in row if "=" in cell]:
+        formula, _, total = shown.partition("=")
+        assert eval(formula.replace("·", "*")) == int(total.replace(",", ""))
+    steps = [int(row[0].rpartition("=")[2].replace(",", "")) for row in list(rows.values())[:4]]
+    assert f"{sum(steps):,}" == rows["all of them"][0]

@@ -1,0 +1,686 @@
+"""A class as its teacher and its learners see it, without a browser; every number is counted here once more."""
+
+import itertools
+import json
+import random
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from sqlalchemy import text
+from streamlit.testing.v1 import AppTest
+
+from classroom import members as members_module
+from classroom.classes import HERE_SECONDS, open_class, people, seconds, send
+from classroom.classes import teach as teach_class
+from classroom.database import FULL, GONE, NEWER, Database
+from classroom.errors import NotTheTeacherError
+from classroom.members import LEFT, join, offer, report, stand
+from classroom.polls import LATE, TWICE, Asked, answer, ask, checked, chosen_in, overview, set_state
+from classroom.setting import SETTING
+from pages.classes import room as room_module
+from pages.classes import strip as strip_module
+from pages.classes.browser import DESK, MEMBER
+from pages.classes.questions import as_asked
+from pages.classes.room import Desk, Seat
+from pages.classes.strip import LOOK_SECONDS, STAND_SECONDS
+from pages.lesson_page import model_of
+from tests.course import LESSONS
+from tests.oracle.language.reader import read, read_block
+from tests.oracle.language.statement import Statement, compare
+from tests.oracle.language.walk import unclaimed
+from tests.oracle.pages.classes import join as join_claims
+from tests.oracle.pages.classes import teach
+from tests.oracle.shown.classes import Book, ClassPage, strip
+from tests.oracle.shown.classes import progress as progress_claims
+from tests.pages.kit import ROOT, ROUTER, assert_sound, component, elements, give_answer, go_to, markdown, opened, table
+from tests.postgresql import new_url, server
+from ui import engine
+from ui.course.lesson import Lesson
+from ui.course.quiz import Question
+
+__all__ = ["server"]  # a fixture
+
+JOIN, TEACH = (ROOT / "pages" / "classes" / name for name in ("join.py", "teach.py"))
+PRIMES = Asked("Which is prime? <b>*x*</b>", ("4", "<i>5</i>", "6"), frozenset({1}), "5 has no divisors.")
+HOSTILE = "<img src=x onerror=pwned=1>"
+
+
+@pytest.fixture
+def db(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[Database]:
+    """A store of its own, which the pages open, too."""
+    monkeypatch.setenv(SETTING, new_url(getattr(request, "param", "sqlite"), tmp_path, request))
+    room_module.room.clear()
+    yield room_module.room().db
+    room_module.room().db.close()
+    room_module.room.clear()
+
+
+ON_BOTH = pytest.mark.parametrize("db", ["sqlite", "postgresql"], indirect=True)
+
+
+def a_class(db: Database, title: str = "") -> Desk:
+    return Desk(*open_class(db, title, "here"))
+
+
+def a_learner(db: Database, at: Desk, name: str = "Ada") -> Seat:
+    token = f"token of {name}"
+    return Seat(join(db, at.teacher.code, token, name, "school"), at.teacher.code, token)
+
+
+def sitting(seat: Seat, page: str = "join") -> AppTest:
+    """A page of a learner who is in a class."""
+    app = AppTest.from_file(ROUTER, default_timeout=60)
+    app.session_state[MEMBER] = seat
+    return sound(go_to(app, page).run())
+
+
+def standing(at: Desk, desk: str = "Questions", page: str = "teach", **state: str) -> AppTest:
+    """A page of a teacher."""
+    app = AppTest.from_file(ROUTER, default_timeout=60)
+    app.session_state[DESK] = at
+    app.query_params.update({"desk": desk, **state})
+    return sound(go_to(app, page).run())
+
+
+def sound(app: AppTest) -> AppTest:
+    assert_sound(app)
+    return app
+
+
+def press(app: AppTest, label: str) -> AppTest:
+    next(button for button in app.button if button.label == label).click().run()
+    return sound(app)
+
+
+def fresh() -> None:
+    """As after half a second."""
+    room_module.room().boards._known.clear()
+
+
+def plain(text: str) -> str:
+    """Markdown without its escapes."""
+    return text.replace("\\", "").replace("\u2060", "")
+
+
+def warnings(app: AppTest) -> list[str]:
+    return [plain(one.value) for one in app.warning]
+
+
+def progress(app: AppTest) -> list[tuple[int, str]]:
+    """The bars: percent, and the words above each."""
+    shown = [one for one in elements(app.main) if one.type in ("markdown", "progress")]
+    return [
+        (bar.proto.value, plain(words.value))
+        for words, bar in itertools.pairwise(shown)
+        if (words.type, bar.type) == ("markdown", "progress")
+    ]
+
+
+# --- a learner -------------------------------------------------------------------------------------------------------
+
+
+@ON_BOTH
+def test_one_joins_by_the_code_and_answers(db: Database) -> None:
+    at = a_class(db, "Physics & <b>more</b>")
+    app = opened(JOIN, code=at.teacher.code.lower())
+    app.text_input(key="class/nickname").input(f" {HOSTILE}{'x' * 10_000}")
+    press(app, "Join")
+    assert people(db, at.teacher)[0].nickname == HOSTILE[:24]
+    assert "\\<img" in markdown(app)
+    assert "<img" not in markdown(app).replace("\\<", "")
+    assert any(one.value.startswith("There is no question yet.") for one in app.info)
+    poll = ask(db, at.teacher, PRIMES)
+    fresh()
+    sound(app.run())
+    assert list(app.radio[0].options) == ["4", "\\<i\\>5\\<\\/i\\>", "6"]
+    app.radio[0].set_value(1).run()
+    press(app, "Answer")
+    assert [one.value.replace("\\", "") for one in app.success] == ["Your answer is counted: <i>5</i>"]
+    assert not app.radio
+    assert overview(db, at.teacher).polls[0].counts == (0, 1, 0)
+    assert poll == overview(db, at.teacher).polls[0].poll_id
+
+
+@pytest.mark.parametrize("code", ["CCCCCC", "", HOSTILE, "x" * 10_000])
+def test_a_code_that_does_not_exist_is_one_sentence(code: str, db: Database) -> None:
+    app = opened(JOIN)
+    app.text_input(key="class/code").input(code)
+    press(app, "Join")
+    (said,) = warnings(app)
+    assert said.startswith("There is no class with this code")
+    assert not db.engine.url.database or MEMBER not in app.session_state or app.session_state[MEMBER] is None
+
+
+@ON_BOTH
+def test_an_answer_given_in_another_tab_is_known_and_another_one_refused(db: Database) -> None:
+    at = a_class(db)
+    ada = a_learner(db, at)
+    poll = ask(db, at.teacher, PRIMES)
+    one, two = sitting(ada), sitting(ada)
+    two.radio[0].set_value(2).run()
+    answer(db, ada.member, poll, frozenset({0}))
+    press(two, "Answer")
+    assert TWICE in warnings(two)
+    assert [one.value for one in sound(one.run()).success] == ["Your answer is counted: 4"]
+    assert overview(db, at.teacher).polls[0].counts == (1, 0, 0)
+
+
+@ON_BOTH
+def test_a_late_answer_is_refused_in_one_sentence(db: Database) -> None:
+    at = a_class(db)
+    app = sitting(a_learner(db, at))
+    poll = ask(db, at.teacher, PRIMES)
+    fresh()
+    sound(app.run())
+    app.radio[0].set_value(1).run()
+    set_state(db, at.teacher, poll, closed=True)
+    press(app, "Answer")
+    assert LATE in warnings(app)
+    fresh()
+    assert "This question is closed." in [one.value for one in sound(app.run()).info]
+
+
+@ON_BOTH
+def test_what_others_answered_is_seen_once_it_is_revealed_and_right_once_it_is_closed(db: Database) -> None:
+    at = a_class(db)
+    seats = [a_learner(db, at, str(n)) for n in range(7)]
+    poll = ask(db, at.teacher, PRIMES)
+    for n, seat in enumerate(seats):
+        answer(db, seat.member, poll, frozenset({n % 2}))
+    app = sitting(seats[1])
+    assert progress(app) == []
+    set_state(db, at.teacher, poll, revealed=True)
+    fresh()
+    bars = [(57, "4: **4** (57%)"), (42, "<i>5</i>: **3** (43%) · your answer"), (0, "6: **0** (0%)")]
+    assert progress(sound(app.run())) == bars
+    set_state(db, at.teacher, poll, closed=True)
+    fresh()
+    sound(app.run())
+    assert progress(app)[1] == (42, "<i>5</i>: **3** (43%) · your answer · **right** ✓")
+    assert "7 answered." in [one.value for one in app.caption]
+    assert "5 has no divisors" in markdown(app).replace("\\", "")
+
+
+def test_a_sentence_is_offered_shown_and_taken_back(db: Database) -> None:
+    at = a_class(db)
+    app = sitting(a_learner(db, at))
+    app.text_input(key="sentence").input("The dog <b>sleeps</b>.").run()
+    press(app, "Let my teacher show the sentence above")
+    assert people(db, at.teacher)[0].sentence == "The dog <b>sleeps</b>."
+    seen = standing(at, "Sentences")
+    assert "The dog <b>sleeps</b>. · Ada".replace(".", "") in markdown(seen).replace("\\", "").replace(".", "")
+    press(app, "Take it back")
+    assert people(db, at.teacher)[0].sentence == ""
+    assert any(one.value.startswith("Nobody has offered") for one in sound(seen.run()).info)
+
+
+def test_who_leaves_is_asked_for_the_code_again(db: Database) -> None:
+    at = a_class(db)
+    app = press(sitting(a_learner(db, at)), "Leave and delete my answers")
+    assert [box.label for box in app.text_input if box.key == "class/code"]
+    assert not people(db, at.teacher)
+
+
+def test_where_a_learner_is_is_noted_and_the_teachers_word_moves_them(db: Database) -> None:
+    at = a_class(db)
+    app = sitting(a_learner(db, at), "tokenization")
+    assert people(db, at.teacher)[0].page == "tokenization"
+    assert STAND_SECONDS + LOOK_SECONDS < HERE_SECONDS  # who stays there is still here for the teacher
+    send(db, at.teacher, "masking", {"sentence": "A dog sees a cat.", "layer": "2"}, frozenset(["masking"]))
+    fresh()
+    there = {"page": "masking", "state": {"sentence": "A dog sees a cat.", "layer": "2"}}
+    assert component(sound(app.run()), "go") == there
+    fresh()
+    assert not going(sound(app.run()))  # once, not again and again
+    late = sitting(a_learner(db, at, "Bob"), "tokenization")  # who comes later is asked
+    assert not going(late)
+    assert component(press(late, "Go where everyone is"), "go") == there
+    assert not going(sound(late.run()))
+
+
+def test_a_choice_that_was_not_sent_is_still_there_after_the_class_was_elsewhere(db: Database) -> None:
+    at = a_class(db)
+    poll = ask(db, at.teacher, PRIMES)
+    app = sitting(a_learner(db, at))
+    app.radio[0].set_value(1).run()
+    sound(go_to(app, "masking").run())
+    question = next(radio for radio in app.radio if radio.key.startswith("masking/"))
+    question.set_value(2).run()
+    sound(go_to(app, "join").run())
+    assert app.radio(key=f"class/{poll}").value == 1
+    press(app, "Answer")
+    assert overview(db, at.teacher).polls[0].counts == (0, 1, 0)
+    sound(go_to(app, "masking").run())
+    assert app.radio(key=question.key).value == 2
+
+
+def test_a_question_half_written_survives_a_look_at_the_class(db: Database) -> None:
+    app = standing(a_class(db))
+    next(group for group in app.button_group if group.key == "source").set_value("Your own").run()
+    app.text_area(key="teach/text").input("Which is prime?").run()
+    app.text_area(key="teach/options").input("4\n5").run()
+    app.selectbox(key="teach/right").set_value(1).run()
+    for part in ("Invitation", "Questions"):
+        next(group for group in app.button_group if group.key == "desk").set_value(part).run()
+    sound(go_to(app, "masking").run())
+    app.query_params["desk"] = "Questions"
+    sound(go_to(app, "teach").run())
+    assert app.text_area(key="teach/text").value == "Which is prime?"
+    assert app.text_area(key="teach/options").value == "4\n5"
+    assert app.selectbox(key="teach/right").value == 1
+
+
+def going(app: AppTest) -> bool:
+    return any(one.key == "go" for one in app.get("bidi_component"))
+
+
+# --- the teacher -----------------------------------------------------------------------------------------------------
+
+
+def test_a_class_is_opened_and_its_link_brings_one_back(db: Database) -> None:
+    app = opened(TEACH)
+    app.text_input(key="teach/title").input("Physics")
+    press(app, "Open a class")
+    (code,) = (
+        re.findall(r'<p class="tw-code".*?>(.*?)</p>', e.proto.body)[0]
+        for e in app.get("html")
+        if e.proto.body.startswith('<p class="tw-code')
+    )
+    (link,) = (block.value for block in app.code)
+    found = re.fullmatch(r".*/teach\?class=(\w+)&secret=([\w-]+)", link)
+    assert found
+    assert found[1] == code
+    again = opened(TEACH, **{"class": found[1], "secret": found[2]})
+    assert code in " ".join(e.proto.body for e in again.get("html"))
+    assert {"class", "secret"} & set(again.query_params) == set()
+    assert "**0** joined" in markdown(again)
+    a_learner(db, again.session_state[DESK])
+    assert "**1** joined · **1** here now" in markdown(sound(again.run()))
+
+
+@pytest.mark.parametrize("secret", ["", "wrong", HOSTILE, "x" * 10_000])
+def test_without_the_secret_a_teachers_link_shows_nothing_of_the_class(secret: str, db: Database) -> None:
+    at = a_class(db, "Secret society")
+    app = opened(TEACH, **{"class": at.teacher.code, "secret": secret})
+    (said,) = warnings(app)
+    assert said.startswith("This is not the teacher's link of a class")
+    assert "Secret society" not in markdown(app)
+    assert [button.label for button in app.button if button.label == "Open a class"]
+
+
+def test_wrong_secrets_and_a_link_of_another_class_take_no_teacher_their_class(db: Database) -> None:
+    at, other = a_class(db), a_class(db)
+    for _ in range(25):
+        with pytest.raises(NotTheTeacherError):
+            teach_class(db, at.teacher.code, "wrong", "this machine")
+    app = standing(at, **{"class": other.teacher.code, "secret": other.secret})
+    assert app.session_state[DESK] == at
+    (said,) = warnings(app)
+    assert said.startswith(f"The link is of another class, **{other.teacher.code}**.")
+    assert app.session_state[DESK] == at
+    press(app, f"Change to the class {other.teacher.code}")
+    assert app.session_state[DESK] == other
+    assert not [key for key in cookies(app) if "teacher" in key and not cookies(app)[key]]
+
+
+def test_a_wrong_link_and_a_lockout_erase_no_cookie(db: Database) -> None:
+    at = a_class(db)
+    app = opened(TEACH, **{"class": at.teacher.code, "secret": "wrong"})
+    assert cookies(app) == {}
+    app = standing(at, "End")
+    app.checkbox(key="teach/sure").check().run()
+    assert cookies(press(app, "Delete everything"))["walkthrough_teacher"] == ""  # only what this page deleted
+
+
+def cookies(app: AppTest) -> dict[str, str]:
+    """What the page has the browser keep."""
+    found = (json.loads(e.proto.json) for e in app.get("bidi_component") if "cookie_" in e.proto.id)
+    return {one["cookie"]: one["value"] for one in found if one["cookie"].startswith("walkthrough_")}
+
+
+@pytest.mark.parametrize(("comes_from", "counts"), [("192.168.1.7", "192.168.1.7"), (None, "this machine")])
+def test_a_made_up_header_is_nobodys_address(
+    comes_from: str | None, counts: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context = SimpleNamespace(ip_address=comes_from, headers={"X-Forwarded-For": "203.0.113.5"}, cookies={})
+    monkeypatch.setattr(room_module, "st", SimpleNamespace(context=context))
+    assert room_module.address() == counts
+
+
+def test_who_stays_on_a_page_stays_here(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    at, now = a_class(db), seconds()
+    app = sitting(a_learner(db, at), "masking")
+    begin = time.monotonic()
+    for later in range(45, 300, 45):
+        monkeypatch.setattr(strip_module.time, "monotonic", lambda at=begin + later: at)
+        monkeypatch.setattr(members_module, "seconds", lambda at=now + later: at)
+        sound(app.run())
+        assert overview(db, at.teacher, now + later + 44).here == 1, later
+
+
+def test_who_left_in_one_tab_is_told_so_in_the_other(db: Database) -> None:
+    at = a_class(db)
+    ada = a_learner(db, at)
+    one, two = sitting(ada), sitting(ada)
+    press(one, "Leave and delete my answers")
+    fresh()
+    assert warnings(sound(two.run())) == [LEFT]
+    assert not two.info
+
+
+@ON_BOTH
+def test_a_question_of_a_lesson_is_asked_and_its_answers_come_in(db: Database) -> None:
+    at = a_class(db)
+    seats = [a_learner(db, at, str(n)) for n in range(3)]
+    app = standing(at)
+    app.selectbox(key="teach/lesson").set_value("Masking").run()
+    press(app, "Ask the class")
+    (poll,) = overview(db, at.teacher).polls
+    assert poll.asked.lesson == "masking"
+    assert poll.asked.text.endswith("\n\n*The sentence:* “I ate an apple”")
+    assert progress(app) == [(0, "**0** of 3 have answered. What they answered is hidden.")]
+    for seat in seats[:2]:
+        answer(db, seat.member, poll.poll_id, frozenset({min(poll.asked.right)}))
+    assert progress(sound(app.run())) == [(66, "**2** of 3 have answered. What they answered is hidden.")]
+    press(app, "Reveal the answers")
+    assert [share for share, _ in progress(app)].count(100) == 1
+    press(app, "Close it")
+    assert overview(db, at.teacher).polls[0].closed
+    assert any("**right** ✓" in text for _, text in progress(app))
+    press(app, "Open it again")
+    press(app, "Hide the answers")
+    (poll,) = overview(db, at.teacher).polls
+    assert (poll.closed, poll.revealed) == (False, False)
+
+
+def test_a_question_of_ones_own_is_asked_as_it_was_typed(db: Database) -> None:
+    at = a_class(db)
+    app = standing(at)
+    next(group for group in app.button_group if group.key == "source").set_value("Your own").run()
+    app.text_area(key="teach/text").input("Is $x$ **bold**?").run()
+    app.text_area(key="teach/options").input(f"yes\n\n {HOSTILE}\n").run()
+    app.selectbox(key="teach/right").set_value(1).run()
+    press(app, "Ask the class")
+    (poll,) = overview(db, at.teacher).polls
+    assert poll.asked == Asked("Is $x$ **bold**?", ("yes", HOSTILE), frozenset({1}))
+    assert "\\$x\\$" in markdown(app)
+    app.text_area(key="teach/options").input("only one").run()
+    press(app, "Ask the class")
+    (said,) = warnings(app)
+    assert said.startswith("A question needs two to")
+
+
+@ON_BOTH
+def test_where_the_class_is(db: Database) -> None:
+    at = a_class(db)
+    for n, page in enumerate(("masking", "masking", "tokenization", "")):
+        sitting(a_learner(db, at, f"N{n}"), page) if page else a_learner(db, at, f"N{n}")
+    app = standing(at, "Who is where")
+    rows = [re.findall(r"<td>(.*?)</td>", row) for e in app.get("html") for row in e.proto.body.split("<tr>")]
+    assert [row for row in rows if row] == [
+        ["Translate", "1", "N3"], ["Tokenization", "1", "N2"], ["Masking", "2", "N0, N1"],
+    ]  # fmt: skip
+    assert "**4** of 4 learners are here now." in markdown(app)
+
+
+@ON_BOTH
+def test_where_the_class_stands(db: Database) -> None:
+    at = a_class(db)
+    empty = standing(at, "Progress")
+    assert progress(empty) == []
+    assert "As soon as a learner answers a question of a lesson, a bar for that lesson appears here." in markdown(empty)
+    assert "A bar is full" not in " ".join(caption.value for caption in empty.caption)  # there is none yet
+    ada, bob, cleo = (a_learner(db, at, name) for name in ("Ada", f"{HOSTILE[:20]}", ""))
+    asks = len(sitting(ada, "masking").session_state["asked"][1])
+    report(db, ada.member, {"masking": (asks, asks), "encoder": (1, 4)})
+    report(db, bob.member, {"masking": (1, asks)})
+    app = standing(at, "Progress")
+    assert "Learners who have answered questions of the lessons: **2** of 3." in markdown(app)
+    assert progress(app) == [
+        (
+            100 * (asks + 1) // (3 * asks),
+            f"Masking: **{asks + 1}** of {3 * asks} answered right. All right: **1** of 3 learners.",
+        ),
+        (8, "Encoder: **1** of 12 answered right. All right: **0** of 3 learners."),
+    ]
+    assert "Ada" not in " ".join(e.proto.body for e in app.get("html"))  # not on the projector unless one asks for it
+    app.toggle(key="teach/each").set_value(True).run()
+    assert table(sound(app), "Learner") == [
+        ["Ada", f"{asks + 1} of {asks + 4}", f"Masking {asks} of {asks}, Encoder 1 of 4"],
+        [HOSTILE[:20], f"1 of {asks}", f"Masking 1 of {asks}"],
+        ["Learner 3", "0", ""],
+    ]
+    assert cleo.member.nickname == ""
+
+
+def test_what_a_learner_answers_right_in_a_lesson_is_told_and_nothing_else(db: Database) -> None:
+    at = a_class(db)
+    app = AppTest.from_file(ROUTER, default_timeout=60)
+    app.session_state[MEMBER] = a_learner(db, at)
+    app.session_state["answers"] = {("no-lesson", "x"): True, ("encoder", "apart"): True}
+    app.session_state["question_counts"] = {"no-lesson": 3, "encoder": 1}
+    sound(go_to(app, "masking").run())
+    assert people(db, at.teacher)[0].progress == {"encoder": (1, 1)}
+    questions: list[Question] = app.session_state["asked"][1]
+    for right in (True, False):
+        (option, *_) = (n for n in range(4) if (n in questions[0].correct) == right)
+        give_answer(app, "masking", 0, option)
+        told = people(db, at.teacher)[0].progress
+        assert told == {"encoder": (1, 1), "masking": (int(right), len(questions))}
+
+
+@ON_BOTH
+def test_everyone_here_now_sends_the_page_and_its_state(db: Database) -> None:
+    at = a_class(db)
+    app = AppTest.from_file(ROUTER, default_timeout=60)
+    app.session_state[DESK] = at
+    app.query_params.update({"sentence": "A dog.", "present": "true", "secret": "x"})
+    sound(go_to(app, "masking").run())
+    press(app, "Everyone here now")
+    place = overview(db, at.teacher).place
+    assert place
+    assert (place.page, dict(place.state)) == ("masking", {"sentence": "A dog."})
+
+
+@ON_BOTH
+def test_the_results_and_the_end(db: Database) -> None:
+    at = a_class(db)
+    ada = a_learner(db, at)
+    answer(db, ada.member, ask(db, at.teacher, PRIMES), frozenset({1}))
+    app = standing(at, "End")
+    assert "Questions: **1**. Answers: **1**. Learners: **1**." in markdown(app)
+    assert next(button for button in app.button if button.label == "Delete everything").disabled
+    app.checkbox(key="teach/sure").check().run()
+    press(app, "Delete everything")
+    assert [button.label for button in app.button if button.label == "Open a class"]
+    fresh()
+    assert sitting(ada).session_state[MEMBER] is None
+    learner = AppTest.from_file(ROUTER, default_timeout=60)
+    learner.session_state[MEMBER] = ada
+    assert warnings(go_to(learner, "masking").run()) == ["This class is over: its teacher or its age has deleted it."]
+
+
+@pytest.mark.parametrize("sentence", ["", " \x00", ".", "x" * 10_000, HOSTILE])
+def test_a_question_is_asked_whatever_stands_in_the_bar(sentence: str, db: Database) -> None:
+    app = standing(a_class(db))
+    app.text_input(key="sentence").input(sentence).run()
+    press(app, "Ask the class")
+    assert not warnings(app)
+
+
+# --- all lessons, and the store's troubles ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.slug)
+def test_every_question_of_every_lesson_can_be_put_to_a_class(lesson: Lesson) -> None:
+    trace = engine.trace("The boy sees the girl.", name=(model_of(lesson) or engine.model()).name)
+    for asks in lesson.predict(trace):
+        question = asks if isinstance(asks, Question) else asks()
+        asked = checked(as_asked(lesson, question, "The boy sees the girl."))
+        assert asked.text.startswith(question.text)
+        assert (asked.options, asked.right) == (question.options, question.correct)
+
+
+def test_without_the_store_lessons_go_on_and_the_class_says_one_sentence(db: Database, tmp_path: Path) -> None:
+    at = a_class(db)
+    ada = a_learner(db, at)
+    (tmp_path / "classes.db").rename(tmp_path / "moved")
+    fresh()
+    for app, title in ((sitting(ada, "masking"), "Masking"), (standing(at, page="masking"), "Masking")):
+        assert set(warnings(app)) == {GONE}
+        assert [one.value for one in app.title] == [title]
+    assert set(warnings(sitting(ada))) == {GONE}
+    assert set(warnings(standing(at))) == {GONE}
+    (tmp_path / "moved").rename(tmp_path / "classes.db")
+    fresh()
+    sitting(ada)
+    fresh()
+    assert not warnings(sitting(ada))
+
+
+NO_ROOM = """CREATE FUNCTION full_disk() RETURNS trigger AS $$ BEGIN
+    RAISE 'could not extend file' USING ERRCODE = '53100'; END $$ LANGUAGE plpgsql;
+    CREATE TRIGGER full_disk BEFORE INSERT ON answers EXECUTE FUNCTION full_disk()"""
+
+
+@pytest.mark.parametrize("db", ["postgresql"], indirect=True)
+def test_an_answer_that_found_no_room_can_be_sent_again(db: Database) -> None:
+    at = a_class(db)
+    ask(db, at.teacher, PRIMES)
+    app = sitting(a_learner(db, at))
+    app.radio[0].set_value(1).run()
+    with db.writing() as session:
+        session.execute(text(NO_ROOM))
+    press(app, "Answer")
+    assert warnings(app) == [FULL]
+    assert app.radio[0].value == 1
+    with db.writing() as session:
+        session.execute(text("DROP TRIGGER full_disk ON answers"))
+    press(app, "Answer")
+    assert not warnings(app)
+    assert overview(db, at.teacher).polls[0].counts == (0, 1, 0)
+
+
+def test_a_choice_outlasts_a_store_that_was_gone_for_a_while(db: Database, tmp_path: Path) -> None:
+    at = a_class(db)
+    ask(db, at.teacher, PRIMES)
+    app = sitting(a_learner(db, at))
+    app.radio[0].set_value(1).run()
+    (tmp_path / "classes.db").rename(tmp_path / "moved")
+    fresh()
+    press(app, "Answer")
+    assert set(warnings(app)) == {GONE}
+    sound(app.run())
+    (tmp_path / "moved").rename(tmp_path / "classes.db")
+    for _ in range(3):  # it is opened anew; then what was not kept is told once more, where the button is
+        fresh()
+        sound(app.run())
+    assert not warnings(app)
+    assert app.radio[0].value == 1
+    press(app, "Answer")
+    assert overview(db, at.teacher).polls[0].counts == (0, 1, 0)
+
+
+@ON_BOTH
+def test_a_store_of_a_newer_version_is_one_sentence_and_lessons_go_on(db: Database) -> None:
+    at = a_class(db)
+    ada = a_learner(db, at)
+    with db.writing() as session:
+        session.execute(text("UPDATE alembic_version SET version_num = '999'"))
+    room_module.room.clear()
+    for app in (opened(JOIN, code=at.teacher.code), opened(TEACH)):
+        next(one for one in app.button if one.label in ("Join", "Open a class")).click().run()
+        assert warnings(sound(app)) == [NEWER]
+    for app in (sitting(ada, "masking"), standing(at, page="masking")):
+        assert warnings(app) == [NEWER]
+        assert [one.value for one in app.title] == ["Masking"]
+    with db.writing() as session:
+        session.execute(text("UPDATE alembic_version SET version_num = '3'"))
+    db.close()  # the pages have opened it anew
+    assert not warnings(sitting(ada))
+
+
+def test_nobody_is_asked_for_an_answer_that_they_gave(db: Database) -> None:
+    at = a_class(db)
+    ada, bob = a_learner(db, at), a_learner(db, at, "Bob")
+    answer(db, ada.member, ask(db, at.teacher, PRIMES), frozenset({1}))
+    links = [next(e.proto.label for e in sitting(who, "masking").get("page_link")) for who in (ada, bob)]
+    assert links == ["To the class →", "Question 1 is open →"]
+
+
+# --- nothing is shown that no oracle claims --------------------------------------------------------------------------
+
+PARTS = ("Invitation", "Questions", "Who is where", "Progress", "Sentences", "End")
+
+
+@pytest.fixture
+def busy(db: Database) -> tuple[Desk, list[Seat]]:
+    """A class in the middle of a lesson: 17 learners, one gone; three questions, the newest open and hidden."""
+    at = a_class(db, "Physics & <b>more</b>")
+    seats = [a_learner(db, at, name) for name in ("Ada", HOSTILE[:20], *(f"N{n}" for n in range(15)))]
+    draw = random.Random(5)
+    for n, seat in enumerate(seats):
+        stand(db, seat.member, ("masking", "", "encoder", "bertviz")[0 if n > 4 else n % 4])
+        report(db, seat.member, {"masking": (draw.randint(0, 2), 2)} | ({"encoder": (4, 4)} if n % 3 else {}))
+    nobody = Seat(join(db, at.teacher.code, "token", "", "school", seconds() - 3600), at.teacher.code, "token")
+    offer(db, seats[1].member, "The dog <b>sleeps</b>")
+    for asked in (
+        Asked("From a lesson?", ("yes", "no", "so"), frozenset({0}), "It is.", lesson="masking"),
+        Asked("Which are even?", ("4", "5", "6"), frozenset({0, 2}), "5 is not.", several=True),
+        PRIMES,
+    ):
+        poll = ask(db, at.teacher, asked)
+        for seat in draw.sample(seats, draw.randint(3, 15)):
+            several = asked.several and draw.random() < 0.5
+            answer(db, seat.member, poll, frozenset({0, 2} if several else {draw.randint(0, 2)}))
+    return at, [*seats, nobody]
+
+
+def test_every_statement_of_a_teachers_side_is_claimed(db: Database, busy: tuple[Desk, list[Seat]]) -> None:
+    at, _ = busy
+    send(db, at.teacher, "encoder", {}, frozenset(["encoder"]))
+    states = [{"desk": part} for part in PARTS] + [{"desk": "Questions", "source": "Your own"}]
+    for state in states:
+        app = standing(at, **state)
+        assert not unclaimed(app, teach, of_class(at, "teach", state)), state
+    app.query_params["desk"] = "Questions"
+    for closed, revealed in ((False, True), (True, True), (True, False)):
+        set_state(db, at.teacher, overview(db, at.teacher).polls[0].poll_id, closed=closed, revealed=revealed)
+        assert not unclaimed(sound(app.run()), teach, of_class(at, "teach", state)), (closed, revealed)
+    app = standing(at, "Progress")
+    app.toggle(key="teach/each").set_value(True).run()
+    ((rows,),) = ([s for s in progress_claims(of_class(at, "teach", {}).book, True) if s.kind == "table"],)
+    assert not compare([rows], [s for s in read(app) if s.kind == "table"])
+    app = standing(at, page="masking")
+    assert not compare(list(strip(of_class(at, "masking", {}))), shown_strip(app))
+
+
+def test_every_statement_of_a_learners_side_is_claimed(db: Database, busy: tuple[Desk, list[Seat]]) -> None:
+    at, seats = busy
+    newest = overview(db, at.teacher).polls[0].poll_id
+    given = [bool(chosen_in(db, seat.member, newest)) for seat in seats]
+    for seat in (seats[given.index(True)], seats[given.index(False)], seats[-1]):
+        app = sitting(seat)
+        for closed, revealed in ((False, False), (False, True), (True, True), (True, False)):
+            set_state(db, at.teacher, newest, closed=closed, revealed=revealed)
+            fresh()
+            page = of_class(at, "join", {}, seat.member.learner_id)
+            assert not unclaimed(sound(app.run()), join_claims, page), (closed, revealed, seat.member.nickname)
+        send(db, at.teacher, "encoder", {}, frozenset(["encoder"]))
+        fresh()
+        app = sitting(seat, "masking")
+        assert not compare(list(strip(of_class(at, "masking", {}, seat.member.learner_id))), shown_strip(app))
+
+
+def of_class(at: Desk, page: str, state: dict[str, str], me: int | None = None) -> ClassPage:
+    file = Path(str(room_module.room().db.engine.url.database))
+    return ClassPage(page, state, Book(file, at.teacher.code), me, at.secret)
+
+
+def shown_strip(app: AppTest) -> list[Statement]:
+    (block,) = (one for one in elements(app.main) if getattr(one, "key", None) == "class_strip")
+    return read_block(block, "")

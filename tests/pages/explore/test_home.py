@@ -1,0 +1,342 @@
+"""The home page's logic, by what it would show."""
+
+import html
+import json
+import re
+from base64 import b64decode
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import tests.course  # noqa: F401 - fills the course
+from model.files.checkpoint import SHIPPED
+from model.interventions import Head
+from model.trace import MAX_TOKENS
+from tests.oracle.language.formula import agree
+from tests.oracle.language.words import encoded, pieces
+from tests.oracle.passes.decode import translated
+from tests.oracle.passes.forward import Forward, softmax
+from tests.oracle.shown.frame import EMPTY
+from tests.pages.kit import assert_sound, component, go_to, markdown, notices, opened, translation, values
+from ui import engine
+from ui.course.sentence import DEFAULT
+from ui.text import in_markdown
+from ui.views.attention_kinds import KINDS, READABLE
+
+ABOUT = engine.model().about
+EXAMPLES = ABOUT.examples
+TELLING = ABOUT.telling or {}
+
+SENTENCE = "The black cat fights the white cat."
+UNSEEN = "My neighbour's washing machine is unbelievably noisy."  # words of several pieces
+
+
+def formulas(at: AppTest) -> list[str]:
+    found = [m.value for m in at.markdown if m.value.startswith(r"$\displaystyle ")]
+    return [f.removeprefix(r"$\displaystyle ").removesuffix("$") for f in found]
+
+
+def test_the_translation_stands_alone_and_the_box_is_the_first() -> None:
+    at = opened()
+    assert at.text_input[0].label == "English sentence"
+    assert at.text_input[0].value == DEFAULT
+    assert translation(at) == engine.trace(DEFAULT).translation
+    assert len(at.button) >= len(EXAMPLES)
+
+
+def test_every_word_stands_with_the_product_of_its_pieces_probabilities() -> None:
+    trace = engine.trace(SENTENCE)
+    body = next(e.proto.body for e in opened(sentence=SENTENCE).get("html") if "tw-pieces" in e.proto.body)
+    shown = re.findall(r'tw-piece" lang="de">(.*?)</span>.*?tw-p">([0-9.]+)</span>', body)
+    expected: list[list[str | float]] = []
+    previous = -1
+    for token, probability in zip(trace.labels, trace.probabilities, strict=True):
+        if token.word >= 0 and token.word == previous:
+            expected[-1] = [f"{expected[-1][0]}{token.text}", float(expected[-1][1]) * probability]
+        else:
+            expected.append([token.text, probability])
+        previous = token.word
+    assert [(html.unescape(word), p) for word, p in shown] == [(word, f"{p:.2f}") for word, p in expected]
+
+
+def test_typing_translates_anew() -> None:
+    at = opened()
+    at.text_input(key="sentence").input(SENTENCE).run()
+    assert_sound(at)
+    assert translation(at) == engine.trace(SENTENCE).translation
+    assert component(at, "map")["columns"] == [t.text for t in engine.trace(SENTENCE).src]
+
+
+@pytest.mark.parametrize("n", range(len(EXAMPLES)))
+def test_an_example_goes_into_the_box(n: int) -> None:
+    at = opened(sentence="A dog.")
+    at.button(key=f"example{n}").click().run()
+    assert at.text_input(key="sentence").value == EXAMPLES[n].sentence
+    assert translation(at) == engine.trace(EXAMPLES[n].sentence).translation
+
+
+def test_a_surprise_is_another_sentence_each_time() -> None:
+    at, seen = opened(), [DEFAULT]
+    for _ in range(4):
+        at.button(key="surprise").click().run()
+        assert_sound(at)
+        seen.append(at.text_input(key="sentence").value)
+        assert seen[-1] != seen[-2]
+
+
+def test_it_is_said_of_the_default_that_it_stands_in_the_training_data() -> None:
+    assert "met this very sentence in training" in markdown(opened())
+    assert "met this very sentence in training" in markdown(opened(sentence="i ate an apple."))
+    assert "met this very sentence" not in markdown(opened(sentence=SENTENCE))
+
+
+def test_what_is_wrong_in_the_mistake_is_said_beside_it() -> None:
+    """Of every example that the model is not held to, and of no other."""
+    for example in EXAMPLES:
+        assert (in_markdown(example.why) in markdown(opened(sentence=example.sentence))) == (not example.says)
+
+
+@pytest.mark.parametrize("sentence", ["", "   ", "\t \u00a0", "\x00\x07"])
+def test_an_empty_sentence_is_answered_with_one_sentence(sentence: str) -> None:
+    at = opened()
+    at.text_input(key="sentence").input(sentence).run()
+    assert_sound(at)
+    assert notices(at) == [EMPTY]
+    assert not at.get("bidi_component")
+    at.text_input(key="sentence").input(SENTENCE).run()
+    assert translation(at)
+
+
+def test_a_cut_and_a_warning_are_said_and_the_box_keeps_everything() -> None:
+    typed = "Ich möchte schwimmen gehen. " * 100
+    at = opened()
+    at.text_input(key="sentence").input(typed).run()
+    assert at.text_input(key="sentence").value == typed
+    said = notices(at)
+    assert len(said) == 2
+    assert f"it takes at most {MAX_TOKENS}" in said[0]
+    assert "another language" in said[1]
+    assert f"the first {READABLE} of" in markdown(at)
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_each_kind_shows_its_own_weights(kind: str) -> None:
+    trace = engine.trace(SENTENCE)
+    at = opened(sentence=SENTENCE, attention=KINDS[kind].label, map="2.3")
+    data = component(at, "map")
+    assert np.array_equal(values(at), trace.attention(kind, 1)[2])
+    rows = {"encoder": trace.src, "decoder": trace.tgt, "cross": trace.labels}[kind]
+    columns = trace.tgt if kind == "decoder" else trace.src
+    assert data["rows"] == [t.text for t in rows]
+    assert data["columns"] == [t.text for t in columns]
+    hidden = np.frombuffer(b64decode(data["hidden"]), dtype=np.uint8).reshape(len(rows), len(columns))
+    assert np.array_equal(hidden, np.triu(np.ones_like(hidden), 1) if kind == "decoder" else np.zeros_like(hidden))
+
+
+def test_the_kind_is_chosen_on_the_page() -> None:
+    at = opened(sentence=SENTENCE)
+    at.get("button_group")[0].set_value("Encoder").run()
+    assert_sound(at)
+    layer, head = TELLING["encoder"].layer, TELLING["encoder"].head
+    assert np.array_equal(values(at), engine.trace(SENTENCE).attention("encoder", layer)[head])
+
+
+def test_spaces_in_front_count_for_nothing() -> None:
+    at = opened(sentence=" " * 3000 + "A dog.")
+    assert translation(at) == engine.trace("A dog.").translation
+    assert notices(at) == []
+
+
+@pytest.mark.parametrize(("kind", "share"), [("encoder", "next"), ("decoder", "itself"), ("cross", "aligned")])
+def test_the_head_that_comes_first_is_the_one_that_looks_most_at_what_is_said(kind: str, share: str) -> None:
+    """`training.measure.heads` measured it, under short names."""
+    measured = json.loads((SHIPPED / "heads.json").read_text())["shares"]
+    first = max((head for head in measured if head.startswith(kind)), key=lambda head: measured[head][share])
+    assert first == f"{kind}.{TELLING[kind].layer}.{TELLING[kind].head}"
+    at = opened(sentence=SENTENCE, attention=KINDS[kind].label)
+    assert component(at, "heads")["selected"] == [TELLING[kind].layer, TELLING[kind].head]
+    assert f"no other head looks so much at {TELLING[kind].looks_at}" in markdown(at)
+
+
+def test_the_average_of_a_layer_is_worked_out() -> None:
+    at = opened(sentence=SENTENCE, map="3.0")
+    weights = engine.trace(SENTENCE).attention("cross", 2)
+    assert np.allclose(values(at), weights.mean(0), atol=1e-6)
+    row, column = component(at, "map")["selected"]
+    (formula,) = formulas(at)
+    assert agree(formula) == pytest.approx(weights.mean(0)[row, column], abs=1e-4)
+
+
+def test_a_cell_of_one_head_is_worked_from_query_and_key() -> None:
+    at = opened(sentence=SENTENCE, map="1.4", cell="3.2", attention="Encoder")
+    trace = engine.trace(SENTENCE)
+    assert component(at, "heads")["selected"] == [0, 3]
+    assert component(at, "map")["selected"] == [2, 1]
+    results = [agree(formula) for formula in formulas(at)]
+    expected = [trace.attention("encoder", 0, what)[3, 2, 1] for what in ("products", "scaled", "weights")]
+    assert results == pytest.approx(expected, abs=1e-4)
+
+
+def test_words_are_grouped_and_the_grouping_is_worked_out() -> None:
+    at = opened(sentence=UNSEEN, words="true", map="3.1", attention="Encoder")
+    trace = engine.trace(UNSEEN)
+    assert len(component(at, "map")["columns"]) < len(trace.src)
+    assert "".join(component(at, "map")["columns"]) == UNSEEN.replace(" ", "") + "<eos>"
+    assert np.allclose(values(at).sum(-1), 1, atol=1e-5)
+    row, column = component(at, "map")["selected"]
+    for formula in formulas(at)[-1:]:
+        assert agree(formula) == pytest.approx(values(at)[row, column], abs=1e-4)
+
+
+@pytest.mark.parametrize("sentence", [SENTENCE, UNSEEN, "Unbelievable transformations overwhelmed the archaeologists."])
+def test_a_word_is_masked_only_if_every_piece_of_it_is(sentence: str) -> None:
+    at = opened(sentence=sentence, words="true", attention=KINDS["decoder"].label, map="1.1")
+    data = component(at, "map")
+    hidden = np.frombuffer(b64decode(data["hidden"]), dtype=bool).reshape(values(at).shape)
+    assert np.array_equal(hidden, np.triu(np.ones_like(hidden), 1))  # words follow one another as pieces do
+    assert not values(at)[hidden].any()
+
+
+def test_hiding_eos_takes_its_row_and_column_and_says_what_that_does() -> None:
+    at = opened(sentence=SENTENCE)
+    whole = values(at)
+    at.toggle(key="hide_eos").set_value(True).run()
+    data = component(at, "map")
+    assert "<eos>" not in data["rows"] + data["columns"]
+    assert np.array_equal(values(at), whole[:-1, :-1])
+    assert "Rows no longer add up to 1" in markdown(at)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"map": "99.99"},
+        {"map": "0.1"},
+        {"map": "1.9"},
+        {"map": "x"},
+        {"cell": "99.99"},
+        {"cell": "0.0"},
+        {"cell": "1"},
+        {"layer": "99", "head": "99", "stage": "?"},
+        {"attention": "Nonsense"},
+        {"words": "perhaps"},
+        {"hide_eos": "2"},
+        {"present": "maybe", "step": "-1"},
+    ],
+)
+def test_what_the_address_cannot_mean_is_the_default(parameters: dict[str, str]) -> None:
+    plain, odd = opened(sentence=SENTENCE), opened(sentence=SENTENCE, **parameters)
+    for key in ("heads", "map"):
+        assert component(odd, key) == component(plain, key)
+
+
+def test_the_badge_says_where_the_model_runs() -> None:
+    assert any(engine.model().device.label in e.proto.body for e in opened().get("html"))
+
+
+@pytest.mark.parametrize("chosen", [None, "decoder", "cross"])
+def test_the_kind_of_attention_goes_along_to_a_lesson_only_if_somebody_chose_it(chosen: str | None) -> None:
+    at = opened(sentence=SENTENCE)
+    if chosen:
+        at.get("button_group")[0].set_value(KINDS["encoder"].label).run()  # away from the page's own kind
+        at.get("button_group")[0].set_value(KINDS[chosen].label).run()
+    go_to(at, "scaled-dot-product").run()
+    assert_sound(at)
+    assert KINDS[chosen or "encoder"].name.lower() in component(at, "see_matrix")["title"]
+
+
+TAKES = "how much one piece takes from another"
+
+
+@pytest.mark.parametrize(
+    ("name", "index", "said", "lesson"),
+    [
+        (
+            "encoder.layers.0.self_attn.weights",
+            (1, 2, 3),
+            f"Encoder, layer 1, self-attention, {TAKES}: head 2, **{{src[2]}}** (3), **{{src[3]}}** (4).",
+            "Self-attention",
+        ),
+        (
+            "encoder.embedding.output",
+            (1, 17),
+            "Encoder, + positions, the column after it: **{src[1]}** (2), number 18.",
+            "Positional encodings",
+        ),
+        (
+            "decoder.layers.2.cross_attn.weights",
+            (2, 1, 1),
+            f"Decoder, layer 3, reads the memory, {TAKES}: head 3, **{{tgt[1]}}** (2), **{{src[1]}}** (2).",
+            "Encoder-decoder attention",
+        ),
+        (
+            "decoder.layers.1.add_norm_3.output",
+            (0, 255),
+            "Decoder, layer 2, feed-forward, the column after it: **\\<sos\\>** (1), number 256.",
+            "Feed-forward",
+        ),
+        (
+            "probabilities",
+            (1, 300),
+            "Decoder, next piece, how likely it is: step 2, **{entry[300]}**.",
+            "Decoder and output",
+        ),
+    ],
+)
+def test_a_number_of_the_ride_is_worked_out_and_leads_to_its_lesson(
+    name: str, index: tuple[int, ...], said: str, lesson: str
+) -> None:
+    at = opened(sentence=SENTENCE)
+    assert not [block for block in at.get("page_link") if "The lesson" in block.proto.label]
+    one = engine.trace(SENTENCE)
+    at.session_state["ride.asked"] = ("translator", one.text, one.label_ids, (name, index))
+    assert_sound(at.run())
+    oracle = translated(SENTENCE)
+    if name == "probabilities":
+        powers = np.exp(oracle["logits"] - oracle["logits"].max(-1, keepdims=True))
+        value = float((powers / powers.sum(-1, keepdims=True))[index])
+    else:
+        value = float(oracle[name][index])
+    assert f"How did this {value:.4f} come about" in markdown(at).replace("−", "-")
+    texts = {
+        "src": [piece.text for piece in pieces([*encoded(SENTENCE), 2])],
+        "tgt": [piece.text for piece in pieces([1, *oracle.labels])],
+        "entry": {300: pieces([300])[0].text},
+    }
+    assert said.format(**texts) in markdown(at)
+    assert any(agree(formula) == pytest.approx(value, abs=2e-4) for formula in formulas(at))
+    assert next(block.proto.label for block in at.get("page_link")) == f"The lesson: {lesson} →"
+    at.text_input(key="sentence").input("I like dogs.").run()
+    assert not at.get("page_link")
+
+
+def test_a_head_of_the_ride_switched_off_shows_the_probabilities_beside_those_before() -> None:
+    at = opened(sentence="I ate an apple")
+    one, oracle = engine.trace("I ate an apple"), translated("I ate an apple")
+    off = Forward(oracle.ids["encoder"], oracle.labels, heads_off=(("decoder.layers.2.cross_attn", 2),))
+    at.session_state["ride.asked"] = ("translator", one.text, one.label_ids, (Head("cross", 2, 2), 1))
+    assert_sound(at.run())
+    before, after = (softmax(run["logits"])[range(len(oracle.labels)), oracle.labels] for run in (oracle, off))
+    said = f"had **{before[1]:.4f}**; without the head it has **{after[1]:.4f}**. It is still the likeliest."
+    assert said in markdown(at)
+    moved = after - before
+    n_fell, n_rose = int((moved < -0.005).sum()), int((moved > 0.005).sum())
+    assert f"Of {len(moved)} pieces {n_fell} become less likely, {n_rose} more likely." in markdown(at)
+
+
+@pytest.mark.parametrize(
+    ("result", "writes"),
+    [("add_norm_2", "feed_forward.output"), ("add_norm_1", "self_attn.output")],
+)
+def test_a_column_is_worked_out_from_what_its_own_block_made(result: str, writes: str) -> None:
+    """The block's last product first, then Add, and at last Norm."""
+    at = opened(sentence=SENTENCE)
+    one, index = engine.trace(SENTENCE), (1, 17)
+    layer = "encoder.layers.1"
+    at.session_state["ride.asked"] = ("translator", one.text, one.label_ids, (f"{layer}.{result}.output", index))
+    assert_sound(at.run())
+    names = writes, f"{result}.sum", f"{result}.output"
+    expected = [float(translated(SENTENCE)[f"{layer}.{name}"][index]) for name in names]
+    shown = [agree(formula) for formula in formulas(at)]
+    assert shown[:3] == pytest.approx(expected, abs=2e-4)

@@ -1,0 +1,118 @@
+"""The learner's own classifier on the page: trained, worked out and tried; what cannot be learned from is told."""
+
+import re
+import time
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.pages.kit import assert_sound, column_chart, markdown, notices, opened, table, values
+from training.live.labelling import AUXILIARY, MINUS, MOST, PLUS, Labelling, Progress
+from training.live.processes import STOPPED, LiveTraining
+
+SLUG = "fine-tuning"
+pytestmark = pytest.mark.usefixtures("own_fork_server")
+
+
+def said(app: AppTest) -> str:
+    """All notices as they are read."""
+    return "\n".join(notices(app)).replace("\\", "").replace("\u2060", "")
+
+
+def test_two_sentences_make_a_classifier_that_is_worked_out_and_tried() -> None:
+    labelled = "+ The ship sails.\n- The cow eats grass."
+    app = opened(SLUG, labelled_places=labelled, learns="the head alone", sentence="The ship sails.")
+    assert markdown(app).count("First press *Train* in See.") == 2
+    next(one for one in app.button if one.label == "Train").click().run()
+    job, training = app.session_state["fine_tuning"]
+    end = time.monotonic() + 150
+    while job.look() in ("waiting", "running"):  # without the page, which would take the processor from it
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    app.run()
+    assert_sound(app)
+    assert notices(app) == ["The training is over."]
+    first, *_, last = training.reports
+    shown = table(app, "step", "pre-trained: right")
+    assert [line[0] for line in shown] == [str(report.step) for report in training.reports]
+    names = "pre-trained", "random"
+    for report, (_, *cells) in zip(training.reports, shown, strict=True):
+        runs = [report.runs[name] for name in names]
+        assert cells == [cell for one in runs for cell in (share(one.test.right), f"{one.loss:.2f}")]
+    bars = column_chart(app, "The share of new sentences that each model labels rightly")
+    assert list(bars) == list(names)
+    for name in names:
+        assert bars[name] == pytest.approx([report.runs[name].test.right for report in training.reports], abs=1e-3)
+    pretrained, random = (last.runs[name] for name in names)
+    for one in (pretrained, random):
+        assert f"**{share(one.test.right)}**" in markdown(app)
+    assert pretrained.loss < first.runs["pre-trained"].loss
+    assert set(last.moved.values()) == {0.0}
+    assert f"**{2 * 256 + 2}** numbers may change." in markdown(app)
+    # Do and Check: the label is that of the larger score, and its chance is the softmax of both.
+    minus, plus = values(app, "see_matrix")[0]
+    assert plus > minus
+    assert "gets the label **+**" in markdown(app).replace("\\", "")
+    (_, negative), (_, positive) = table(app, "label", "probability")
+    assert float(positive) == pytest.approx(1 / (1 + np.exp(minus - plus)), abs=1e-3)
+    assert float(negative) == pytest.approx(1 - float(positive), abs=2e-4)
+    # Other sentences, another classifier: this one is forgotten.
+    app.text_area(key="labelled_places").set_value("+ One.\n+ Two.").run()
+    assert_sound(app)
+    assert "All labels are +: write at least one line with + and one with -." in said(app)
+    assert markdown(app).count("First press *Train* in See.") == 2
+
+
+@pytest.mark.parametrize(("name", "auxiliary"), [("gpt-mini", AUXILIARY), ("bert-mini", 0.0)])
+def test_twenty_long_sentences_fit_into_the_memory_of_a_training(name: str, auxiliary: float) -> None:
+    """All weights of both models learn: the most that the page can ask for."""
+    labelled = tuple((f"{n} {'The old horse ran along the road. ' * 9}", PLUS if n % 2 else MINUS) for n in range(MOST))
+    training = LiveTraining[Progress](Labelling(name, labelled, labelled, auxiliary=auxiliary))
+    steps = training.run()
+    for _ in steps:
+        if training.reports and training.reports[-1].step:
+            break
+    steps.close()
+    assert training.ended == STOPPED
+
+
+def share(right: float) -> str:
+    """Of the 60 sentences that are never learned from, with its standard error."""
+    return f"{100 * right:.0f}% ± {100 * np.sqrt(right * (1 - right) / 60):.0f}"
+
+
+def page_of_what_moved() -> None:
+    from types import SimpleNamespace
+
+    from pages.family.fine_tuning.learning import what_moved
+
+    last = SimpleNamespace(n_learning=1234, step=8, moved={"embedding": 0.0125, "layer 1": 0.25})
+    what_moved(SimpleNamespace(learns="all weights"), last)  # type: ignore[arg-type]
+
+
+def test_how_far_each_part_moved_is_drawn_in_percent() -> None:
+    app = AppTest.from_function(page_of_what_moved).run()
+    assert "**1,234** numbers may change." in markdown(app)
+    alt = "How far each part of the pre-trained model is from where it was, at step 8"
+    assert column_chart(app, alt) == {"moved": pytest.approx([0.05, 1.0], abs=1e-3)}
+    (body,) = (e.proto.body for e in app.get("html") if "tw-columns" in e.proto.body)
+    assert re.findall("<b>(.*?)<br>.*?([0-9.]+)</b>", body) == [("embedding", "1.2500"), ("layer 1", "25.0000")]
+
+
+@pytest.mark.parametrize(
+    ("written", "says"),
+    [
+        ("<script>alert(1)</script>", "has no label: begin each line with + or -."),
+        ("+ a\n- b\n" + "\n".join(f"+ {n}" for n in range(30)), "These are 32 sentences: write at most 20."),
+        ("+ " + "word " * 2000 + "\n- b", "All labels are +: write at least one line with + and one with -."),
+    ],
+)
+def test_what_cannot_be_learned_from_is_told(written: str, says: str) -> None:
+    assert says in said(opened(SLUG, labelled_places=written))
+
+
+def test_contradictory_labels_are_told_and_learned_from() -> None:
+    app = opened(SLUG, labelled_places="+ The ship sails.\n- The ship sails.\n- A cow.")
+    assert "“The ship sails.” has both labels. It counts for both" in markdown(app).replace("\\", "")
+    assert "Train" in [one.label for one in app.button]

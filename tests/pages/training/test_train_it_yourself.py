@@ -1,0 +1,141 @@
+"""The learner's own training on the page: it moves, it stops, and what it leaves is worked out and tried."""
+
+import time
+
+import numpy as np
+import psutil
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from model import trace as model_trace
+from tests.pages.kit import assert_sound, component, markdown, notices, opened, table, values
+from training.live import processes as live
+from training.live.toy import TASKS
+from ui import engine, queue
+
+SLUG = "train-it-yourself"
+pytestmark = pytest.mark.usefixtures("own_fork_server")
+
+
+def button(app: AppTest, label: str) -> object:
+    return next(one for one in app.button if one.label == label)
+
+
+def until(app: AppTest, says: str) -> AppTest:
+    """Look again and again, as the page does by itself."""
+    end = time.monotonic() + 60
+    while says not in "\n".join([markdown(app), *notices(app)]):
+        assert time.monotonic() < end, markdown(app)
+        time.sleep(0.3)
+        app.run()
+    assert_sound(app)
+    return app
+
+
+def test_a_training_moves_stops_is_worked_out_and_tried() -> None:
+    app = opened(SLUG, task="copy", letters="Cab 1")
+    assert markdown(app).count("First press *Start* in See.") == 2
+    button(app, "Start").click().run()
+    until(app, "**Step ")
+    assert markdown(app).count("Your model still learns.") == 2
+    curves = [e.proto.body for e in app.get("html") if '<figure class="tw-curve"' in e.proto.body]
+    assert len(curves) == 2
+    grid = component(app, "toy_maps")
+    assert (grid["layers"], grid["heads"], grid["height"], grid["width"]) == (1, 2, 9, 9)
+    end = time.monotonic() + 60
+    while "Step 0 of" in markdown(app):
+        assert time.monotonic() < end
+        time.sleep(0.3)
+        app.run()
+    button(app, "Stop").click().run()
+    until(app, "The training was stopped. What you saw last is kept.")
+    # Check: each loss is minus the logarithm of what the matrix of probabilities says of the right letter.
+    losses = values(app, "see_matrix")[:, 0]
+    app.button_group(key="inside").set_value("Probabilities").run()
+    assert_sound(app)
+    shown, data = values(app, "see_matrix"), component(app, "see_matrix")
+    right = [data["columns"].index(letter) for letter in data["rows"]]
+    assert "".join(data["rows"][:-1]) == "pictures"
+    assert np.allclose(losses, -np.log(shown[np.arange(9), right]), rtol=1e-4)
+    assert np.allclose(shown.sum(1), 1, atol=1e-5)
+    # Do: the letters that can be read, and what is right.
+    assert "so it reads “cab”" in markdown(app)
+    (said,) = (e.value for e in app.markdown if e.value.startswith("cab →"))
+    assert "That is right." in said or f"Right is **{TASKS['copy']('cab')}**." in said
+    assert len(table(app, "written")[0]) == 1 + len(component(app, "own_map")["rows"])
+
+
+def processes() -> list[psutil.Process]:
+    fork_server = live._fork_server._process
+    return psutil.Process(fork_server.pid).children() if fork_server else []
+
+
+def test_a_training_that_nobody_watches_any_more_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As when the visitor closes the page."""
+    app = opened(SLUG, depth="3")
+    button(app, "Start").click().run()
+    until(app, "**Step ")
+    assert processes()
+    monkeypatch.setattr(queue, "PATIENCE_SECONDS", 0.5)
+    end = time.monotonic() + 60
+    while processes():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    app.run()
+    assert "The training was stopped. What you saw last is kept." in notices(app)
+
+
+def test_a_copy_of_the_small_translator_learns_pairs_and_it_stays_as_it_is() -> None:
+    app = opened(SLUG, trial="Teach the translator")
+    button(app, "Teach").click().run()
+    job, _ = app.session_state["teaching"]
+    end = time.monotonic() + 100
+    while job.look() in ("waiting", "running"):  # without the page, which would take the processor from it
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    app.run()
+    assert_sound(app)
+    assert notices(app) == ["The training is over."]
+    pairs = table(app, "English", "to learn")
+    for english, to_learn, before, now in pairs:
+        assert before == translation_of(english)
+        assert now == to_learn != before
+    assert f"**Your pairs:** {len(pairs)} of {len(pairs)} are translated as you wrote them." in markdown(app)
+    others = table(app, "English", "before")
+    assert [before for _, before, _ in others] == [translation_of(english) for english, _, _ in others]
+    changed = sum(before != now for _, before, now in others)
+    assert f"**Other sentences:** {changed} of {len(others)} are translated otherwise than before." in markdown(app)
+
+
+def translation_of(english: str) -> str:
+    """By the model that was copied, now."""
+    return model_trace.trace(engine.model("plain-1"), english).translation
+
+
+def test_another_choice_forgets_the_training() -> None:
+    app = opened(SLUG)
+    button(app, "Start").click().run()
+    until(app, "**Step ")
+    app.button_group(key="task").set_value("sort").run()
+    assert_sound(app)
+    assert [one.label for one in app.button if one.label in ("Start", "Stop")] == ["Start"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "says"),
+    [
+        ("ÄÖ 12!", "The model knows the letters a to z alone: type one to 8 of them."),
+        ("abcdefghij", "so it reads “abcdefgh”"),
+        ("<script>", "so it reads “script”"),
+    ],
+)
+def test_letters_that_cannot_be_read_are_told(typed: str, says: str) -> None:
+    app = opened(SLUG, letters=typed)
+    assert says in "\n".join([markdown(app), *notices(app)])
+
+
+def test_an_address_that_asks_for_what_cannot_be_gets_the_default() -> None:
+    app = opened(SLUG, task="shuffle", depth="99", n_heads="3", positions="up", rate="1e9")
+    chosen = {group.key: group.value for group in app.button_group}
+    wanted = {"task": "reverse", "depth": 1, "n_heads": 2, "positions": "sinusoidal", "rate": "0.003"}
+    assert {key: chosen[key] for key in wanted} == wanted

@@ -1,0 +1,84 @@
+"""The model as shipped, beside a second computation from its files (tests/forward.py, tests/decode.py)."""
+
+import json
+from typing import Any
+
+import pytest
+
+from model.files.loaded_model import MODELS
+from model.parts.task_heads import TASK_HEADS
+from tests.oracle.passes.decode import german, translated
+from training.compare_pretraining import OF_A_READER, WAYS, standard_errors_apart
+from training.loop.tasks import KEPT, TASKS
+from training.publish.tasks import card
+from ui import engine
+
+
+@pytest.mark.parametrize("sentence", ["I ate an apple", "My neighbour's cat doesn't like the rain, does it?"])
+def test_the_app_translates_as_the_oracle_does(sentence: str) -> None:
+    trace, oracle = engine.trace(sentence), translated(sentence)
+    assert [t.id for t in trace.src] == oracle.ids["encoder"]
+    assert [t.id for t in trace.labels] == oracle.labels
+    assert trace.translation == german(sentence)
+
+
+@pytest.mark.parametrize("sentence", ["I ate an apple", "I ate an apple."])
+def test_the_standing_example_translates_correctly(sentence: str) -> None:
+    assert engine.trace(sentence).translation in ("Ich habe einen Apfel gegessen.", "Ich aß einen Apfel.")
+
+
+def figures(name: str) -> dict[str, Any]:
+    measured: dict[str, Any] = json.loads((MODELS / name / "metrics.json").read_text())["test"]
+    return measured
+
+
+def test_the_readme_tells_the_familys_figures_and_they_reach_what_they_must() -> None:
+    readme = (MODELS.parents[1] / "README.md").read_text(encoding="utf-8")
+    gpt, lstm, bert, regression = (figures(name) for name in ("gpt-mini", "lstm", "bert-mini", "in-context"))
+    ratios = [regression["in-context"][str(n)] / regression["ridge"][str(n)] for n in range(5, 41)]
+    for told in (
+        f"{gpt['bits_per_byte']:.3f} ({gpt['five_gram']:.3f}; {lstm['bits_per_byte']:.3f})",
+        f"{bert['accuracy']:.1%} ({bert['left_neighbour']:.1%})",
+        f"{min(ratios):.2f}, {max(ratios):.2f}",
+    ):
+        assert f"| {told} |" in readme, told
+    assert gpt["bits_per_byte"] < min(gpt["five_gram"], lstm["bits_per_byte"])
+    assert gpt["data"] == lstm["data"] == bert["data"]
+    assert bert["accuracy"] > 2 * bert["left_neighbour"]
+    assert max(ratios) < 1.1
+
+
+def test_the_heads_of_four_tasks_are_small_and_described() -> None:
+    measured: dict[str, Any] = json.loads((TASK_HEADS / "metrics.json").read_text())
+    files = {path.stem: path.stat().st_size for path in TASK_HEADS.glob("*.safetensors")}
+    assert files.keys() == measured.keys() == TASKS.keys()
+    assert sum(files.values()) <= 15e6
+    assert (TASK_HEADS / "README.md").read_text(encoding="utf-8") == card(measured, TASK_HEADS)
+    notice = (MODELS.parent / "NOTICE").read_text(encoding="utf-8")
+    assert all(f"{task}.safetensors: " in notice for task in TASKS)
+
+
+def test_all_weights_together_are_at_most_200_megabytes() -> None:
+    assert sum(path.stat().st_size for path in MODELS.rglob("*.safetensors")) <= 200e6
+
+
+def test_pre_training_helps_the_small_bert_in_at_least_three_of_four_tasks() -> None:
+    """By more than two standard errors of the difference; the readme tells how often, of both models."""
+    kept = json.loads(KEPT.read_text())
+    assert kept["bert-mini"]["settings"] == kept["gpt-mini"]["settings"]
+    clear = {}
+    for name, ways in (("bert-mini", {*OF_A_READER}), ("gpt-mini", {*WAYS})):
+        lines = kept[name]["tasks"]
+        assert lines.keys() == TASKS.keys()
+        assert all(line["right"].keys() == ways for line in lines.values())
+        clear[name] = sum(standard_errors_apart(line["right"], line["n"]) > 2 for line in lines.values())
+    assert clear["bert-mini"] >= 3
+    readme = (MODELS.parents[1] / "README.md").read_text(encoding="utf-8")
+    assert f"| {clear['bert-mini']} of 4; {clear['gpt-mini']} of 4 |" in readme
+
+
+def test_the_readme_tells_how_good_the_four_heads_are() -> None:
+    readme = (MODELS.parents[1] / "README.md").read_text(encoding="utf-8")
+    measured: dict[str, Any] = json.loads((TASK_HEADS / "metrics.json").read_text())
+    told = ", ".join(f"{100 * measured[task]['right']:.1f}" for task in TASKS)
+    assert f"| {told}% |" in readme
