@@ -4,7 +4,7 @@ from benchmarks import (
     answers,
     browser,
     classroom,
-    fine_tuning,
+    first_paint,
     lessons,
     load,
     malice,
@@ -13,14 +13,13 @@ from benchmarks import (
     poll,
     ride,
     start,
-    strangers,
-    training,
     views,
 )
 from benchmarks.kit.report import report
+from benchmarks.workers import fine_tuning, strangers, training
 
 PARTS = (
-    *(peers, browser, ride, lessons, views, load, answers, classroom, malice, poll, training),
+    *(peers, browser, first_paint, ride, lessons, views, load, answers, classroom, malice, poll, training),
     *(fine_tuning, strangers),
     *(memory, start),
 )

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from benchmarks import browser, classroom, lessons, load, memory, poll, ride, start, strangers, training, views
+from benchmarks import browser, classroom, lessons, load, memory, poll, ride, start, views
 from benchmarks.kit import report
 from benchmarks.kit.report import Figure
 from benchmarks.kit.visitor import Answer
+from benchmarks.workers import strangers, training
 
 RIGHT = Answer(seconds=2.0, size_bytes=3000, translation="Ja.", columns=["I", "ate", "<eos>"])
 WRONG = Answer(seconds=4.0, size_bytes=5000, translation="Ja.", columns=["You", "ate", "<eos>"])
