@@ -54,6 +54,7 @@ class Snapshot:
     loss, loss_elsewhere: nats a token of the German, given its own English and given another sentence's
     right:     share of the tokens for which the likeliest was right, given the right ones before it: of "end" marks,
                of the "common" tokens and of the "other" ones
+    end_elsewhere: share of all other places where an end mark was the likeliest
     different: how many different translations it wrote
     repeated:  the translation it wrote most often; times: how often
     aligned:   the share of each head, as it is written ("2.3"), while it reads the last snapshot's translations
@@ -63,6 +64,7 @@ class Snapshot:
     loss: float
     loss_elsewhere: float
     right: Mapping[str, float]
+    end_elsewhere: float
     different: int
     repeated: str
     times: int

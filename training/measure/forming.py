@@ -70,6 +70,7 @@ def measure(loaded: LoadedModel, step: int, pairs: Sequence[Pair], groups: dict[
     own = elsewhere = 0.0
     seen: Counter[str] = Counter()
     right: Counter[str] = Counter()
+    ends_elsewhere = 0
     written: Counter[str] = Counter()
     shares, n_aligned = np.zeros(()), 0
     for pair, other in zip(pairs, [*pairs[1:], pairs[0]], strict=True):
@@ -78,6 +79,7 @@ def measure(loaded: LoadedModel, step: int, pairs: Sequence[Pair], groups: dict[
         for id, best in zip(pair.labels, costs.argmin(1), strict=True):
             seen[groups[id]] += 1
             right[groups[id]] += int(id == best)
+            ends_elsewhere += int(best == EOS_ID != id)
         costs = costs_of_labels(loaded, other.english, pair.labels)
         elsewhere += float(costs[np.arange(len(pair.labels)), list(pair.labels)].sum())
         written[trace(loaded, pair.written.text, decoding=Greedy(MAX_STEPS)).translation] += 1
@@ -90,6 +92,7 @@ def measure(loaded: LoadedModel, step: int, pairs: Sequence[Pair], groups: dict[
         loss=round(own / seen.total(), DIGITS),
         loss_elsewhere=round(elsewhere / seen.total(), DIGITS),
         right={group: round(right[group] / n, DIGITS) for group, n in sorted(seen.items())},
+        end_elsewhere=round(ends_elsewhere / (seen.total() - seen["end"]), DIGITS),
         different=len(written),
         repeated=repeated,
         times=times,

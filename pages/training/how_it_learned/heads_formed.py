@@ -15,6 +15,7 @@ from ui.text import number
 from ui.views.charts.tables import numbers_of_figure, table
 
 YOURS = "your sentence"
+LOWER = (0.4, 0.3)  # other lines that one might draw
 
 
 def shares_here(trace: Trace) -> dict[str, list[float]]:
@@ -29,9 +30,9 @@ def shares_here(trace: Trace) -> dict[str, list[float]]:
     return {head: [float(one[int(head[0]) - 1, int(head[2:]) - 1]) for one in shares] for head in measured().aligned}
 
 
-def first(shares: Mapping[str, Sequence[float]]) -> tuple[str, int] | None:
+def first(shares: Mapping[str, Sequence[float]], level: float = FORMED) -> tuple[str, int] | None:
     """The head that formed first, the one with the larger share there if several did, and at which step."""
-    formed = {head: step for head, of in shares.items() if (step := first_above(steps(), of)) is not None}
+    formed = {head: step for head, of in shares.items() if (step := first_above(steps(), of, level)) is not None}
     if not formed:
         return None
     return min(formed.items(), key=lambda one: (one[1], -shares[one[0]][steps().index(one[1])]))
@@ -64,8 +65,8 @@ def heads_formed(trace: Trace) -> None:
     )
     st.caption(
         "Each line is a head: its layer, a dot, its number in the layer. Equal weights on all pieces would give "
-        f"{number(file.equal, 2)} on the {many}. The snapshots stand side by side, whatever the steps between them; "
-        "the dotted line upright is the one chosen above."
+        f"{number(file.equal, 2)} on the {many}. A share may fall below the line again. The snapshots stand side by "
+        "side, whatever the steps between them; the dotted line upright is the one chosen above."
     )
     numbers_of_figure(
         ("step", *shares),
@@ -80,11 +81,17 @@ def when(shares: Sequence[float]) -> str:
 
 def says(on: str, shares: Mapping[str, Sequence[float]]) -> str:
     """Which head formed first, and when."""
-    found = first(shares)
-    if found is None:
+    earliest = first(shares)
+    if earliest is None:
         return f"On {on} no head formed."
-    head, step = found
+    head, step = earliest
+    lower = " ".join(
+        f"With a line of {level:g} it is head {one[0]}, at step {one[1]:,}."
+        for level in LOWER
+        if (one := first(shares, level))
+    )
     return (
         f"On {on} **head {head}** formed first: at step **{step:,}** it first put "
-        f"**{number(shares[head][steps().index(step)], 2)}** of its weight on the aligned words."
+        f"**{number(shares[head][steps().index(step)], 2)}** of its weight on the aligned words. The line of "
+        f"{FORMED:g} is our choice, and which head comes first depends on it. {lower}"
     )

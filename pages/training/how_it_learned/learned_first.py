@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from experiments.training.forming import Snapshot
 from model.trace import Trace
 from pages.training.how_it_learned.lines import snapshot_lines
 from pages.training.how_it_learned.snapshots import chosen, measured, steps
@@ -32,19 +33,22 @@ def learned_first(trace: Trace) -> None:
         alt="The loss snapshot by snapshot, with the right English and with that of another sentence.",
     )
     st.markdown(
-        f"At step **{now.step:,}** another's English costs **{number(now.loss_elsewhere - now.loss, 2)}** nats a piece "
-        f"more than its own; at the end {number(last.loss_elsewhere - last.loss, 2)}. The most frequent translation at "
-        f"step {now.step:,}: {bold(shortened(now.repeated) or '(nothing)')}, written for **{now.times}** of "
-        f"{file.n_sentences} sentences."
+        f"At step **{now.step:,}** the English of another sentence changes the loss by "
+        f"**{number(now.loss_elsewhere - now.loss, 2)}** nats a piece; at the end, by "
+        f"{number(last.loss_elsewhere - last.loss, 2)}. The most frequent translation at step {now.step:,}: "
+        f"{bold(shortened(now.repeated) or '(nothing)')}, written for **{now.times}** of {file.n_sentences} sentences."
     )
     st.markdown("**How often the likeliest piece is the right one, given the right pieces before it**")
+    common = f"the {file.n_common} commonest pieces"
     table(
-        ("step", "the end mark", f"the {file.n_common} commonest pieces", "all others", "different translations"),
-        [
-            (f"{one.step:,}", *(f"{one.right[group]:.0%}" for group in ("end", "common", "other")), str(one.different))
-            for one in file.snapshots
-        ],
+        ("step", "the end mark", "an end mark elsewhere", common, "all others", "different translations"),
+        [(f"{one.step:,}", *map("{:.0%}".format, shares_of(one)), str(one.different)) for one in file.snapshots],
     )
+    st.caption("*An end mark elsewhere*: of the places that want another piece, how many get the end mark.")
+
+
+def shares_of(one: Snapshot) -> tuple[float, ...]:
+    return one.right["end"], one.end_elsewhere, one.right["common"], one.right["other"]
 
 
 def shortened(text: str) -> str:

@@ -13,11 +13,11 @@ from pages.training.how_it_learned.forcing import forcing
 from pages.training.how_it_learned.heads_formed import heads_formed
 from pages.training.how_it_learned.learned_first import learned_first
 from pages.training.how_it_learned.looking import look
-from pages.training.how_it_learned.playing import player, plays
 from pages.training.how_it_learned.questions import predict
+from pages.training.how_it_learned.scene import scene
 from pages.training.how_it_learned.schedule import schedule
 from pages.training.how_it_learned.smoothing import smoothing
-from pages.training.how_it_learned.snapshots import chosen, is_too_long, last, steps, target_read
+from pages.training.how_it_learned.snapshots import chosen, is_too_long, last, snapshot_control, steps, target_read
 from training.loop.loss import batch_loss
 from training.loop.schedule import learning_rate_factor
 from training.loop.updates import training_steps
@@ -53,21 +53,17 @@ def idea(trace: Trace) -> None:
         "loss is counted in *nats*."
     )
     st.markdown(
-        f"Here you watch a small translator with {loaded.n_parameters / 1e6:.1f} million weights learn, from random "
-        f"ones on. In {steps()[-1]:,} steps its weights were kept {len(steps())} times: these are its **snapshots**. "
-        "The picture shows it after the last step."
+        f"This small translator has {loaded.n_parameters / 1e6:.1f} million weights, which were random at first. In "
+        f"{steps()[-1]:,} steps they were saved {len(steps())} times: these are its **snapshots**."
     )
 
 
 def see(trace: Trace) -> None:
     if not is_too_long(trace):
-        player(lambda step: look(trace, step))
+        look(trace, snapshot_control().draw())
 
 
 def check(trace: Trace) -> None:
-    if plays():
-        st.caption("It plays. Press *Stop*, or wait for the end: then you can work out a loss here.")
-        return
     inside = TENSOR.draw()
     if is_too_long(trace):
         return
@@ -87,10 +83,10 @@ def do(trace: Trace) -> None:
 LESSON = Lesson(
     "how-it-learned",
     "How it learned",
-    asks="How did it learn to translate?",
+    asks="When did it know?",
     idea=idea,
     predict=predict,
     bench=Bench(see=see, check=check, do=do),
     code=(batch_loss, training_steps, learning_rate_factor, probabilities_with_dropout, aligned_shares, first_above),
-    on_map=OnMap(plays=("decoder.cross_attn",), model=last),
+    on_map=OnMap(model=last, scene=scene),
 )

@@ -23,8 +23,8 @@ def head_control() -> Choice[str]:
     best = max(last, key=lambda head: last[head])
     return Choice(
         "Head", "snapshot_head", tuple(last), default=best,
-        help=f"The layer, a dot, the head in it. {best} opens first: at the end no other looks so much at the word "
-        "that its piece translates.",
+        help=f"The layer, a dot, the head in it. {best} opens first: at the end no other head puts so much of its "
+        "weight on the English word that is being translated.",
     )  # fmt: skip
 
 

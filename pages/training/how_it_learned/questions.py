@@ -23,7 +23,7 @@ def what_comes_first() -> Question:
     file = measured()
     aligned = [max(one.aligned.values()) for one in file.snapshots]
     learned = [
-        first_above(steps(), [one.right["end"] for one in file.snapshots]),
+        first_above(steps(), [min(one.right["end"], 1 - one.end_elsewhere) for one in file.snapshots]),
         first_above(steps(), aligned),
         first_above(steps(), [one.right["other"] for one in file.snapshots]),
     ]
@@ -37,7 +37,8 @@ def what_comes_first() -> Question:
         "first",
         f"The translator starts from random weights and is trained for {steps()[-1]:,} steps. What does it learn "
         "first? A piece counts as learned when the model ranks it first in more than half of the places where it "
-        "belongs. Looking counts as learned when one head puts more than half of its weight on the right English word.",
+        "belongs. The end mark must also stay away from more than half of all other places. Looking counts as learned "
+        "when one head puts more than half of its weight on the right English word.",
         ("where a sentence ends", "to look at the English word that it needs", "to choose the rarer pieces"),
         frozenset({right}),
         f"On {file.n_sentences} new sentences, {told[0]}; {told[1]}; {told[2]}. Rarer are all but the "

@@ -40,7 +40,8 @@ def measured() -> Measured:
 
 @functools.cache
 def snapshot_control() -> Stops[int]:
-    return Stops("Steps of training so far", "snapshot", steps())
+    """It opens with the last one, which has something to show: the first writes one word again and again."""
+    return Stops("Steps of training so far", "snapshot", steps(), default=steps()[-1])
 
 
 def chosen() -> int:

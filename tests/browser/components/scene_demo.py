@@ -42,7 +42,7 @@ def frame(at: int) -> Frame:
             [
                 Curve(
                     [Line("a", [(0, 0), (5, share), (10, 1)]), Line("b", [(0, 1), (10, 1)], "key", dashed=True)],
-                    Axis("steps", 0, 10),
+                    Axis("steps", 0, 10, [(0, "none"), (10, "10")]),
                     Axis("loss", 0, 1),
                     "Curve",
                     knob=(5, share),

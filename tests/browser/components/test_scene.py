@@ -116,7 +116,7 @@ def test_a_curve_goes_through_its_points_and_the_ring_rides_on_it(demo: Callable
     assert style(curve.locator("path.stroke.key").first, "stroke-dasharray") != "none"
     assert style(curve.locator("path.stroke.query").first, "stroke-dasharray") == "none"
     texts = curve.locator("text").evaluate_all("all => all.map((e) => e.textContent)")
-    assert {"Curve", "steps", "loss", "a", "b", "word", "10"} <= set(texts)
+    assert {"Curve", "steps", "loss", "a", "b", "word", "none", "10"} <= set(texts)
 
 
 def test_a_matrix_is_coloured_by_sign_and_size_and_dots_stand_at_their_values(demo: Callable[..., Page]) -> None:

@@ -68,21 +68,27 @@ def line(name: str, points: Sequence[tuple[float, float]], role: str = "query", 
     return [name, [[near(x), near(y)] for x, y in points], role, dashed]
 
 
+def axis(title: str, low: float, high: float, names: Sequence[tuple[float, str]] = ()) -> list[Any]:
+    return [title, near(low), near(high), *([[[near(at), name] for at, name in names]] if names else [])]
+
+
 def curve(
     lines: Sequence[list[Any]],
-    x: tuple[str, float, float],
-    y: tuple[str, float, float],
+    x: Sequence[Any],
+    y: Sequence[Any],
     title: str = "",
     knob: tuple[float, float] | None = None,
     rug: Sequence[tuple[float, float]] = (),
     words: Sequence[tuple[float, float, str]] = (),
+    height: int = 216,
 ) -> Panel:
-    """x, y: the axes: title, low and high end."""
+    """x, y: the axes: title, low and high end; names of places, if they are written there."""
     return {
         "kind": "curve",
         "title": title,
-        "x": [x[0], near(x[1]), near(x[2])],
-        "y": [y[0], near(y[1]), near(y[2])],
+        "height": height,
+        "x": axis(*x),
+        "y": axis(*y),
         "lines": list(lines),
         "knob": None if knob is None else [near(knob[0]), near(knob[1])],
         "rug": [[near(at), near(height)] for at, height in rug],

@@ -158,8 +158,7 @@ COURSE = (
         "Training",
         "how-it-learned",
         "How it learned",
-        "How did it learn to translate?",
-        plays="reading",
+        "When did it know?",
     ),
     Place(
         "Training",

@@ -19,6 +19,7 @@ from model.decoding.strategies import Greedy
 from model.files import checkpoint
 from model.files.loaded_model import MODELS, TRANSLATOR, LoadedModel, load_model
 from model.files.model_card import FILE
+from model.text.tokenizer import EOS_ID
 from model.trace import trace
 from training.measure import forming
 
@@ -55,12 +56,11 @@ def measured(root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     return load_measured("small", root)
 
 
-def loss(loaded: LoadedModel, english: str, german: str) -> tuple[float, int, list[bool]]:
-    """The sum over a sentence, how many tokens it has, and which of them are the likeliest."""
+def loss(loaded: LoadedModel, english: str, german: str) -> tuple[float, int, list[int]]:
+    """The sum over a sentence, how many tokens it has, and which is the likeliest in the place of each."""
     one = trace(loaded, english, german)
-    best = one.tensors["logits"].argmax(-1)
-    hits = [int(a) == b for a, b in zip(best, one.label_ids, strict=True)]
-    return -sum(map(math.log, one.probabilities)), len(one.labels), hits
+    best = one.tensors["logits"].argmax(-1).tolist()
+    return -sum(map(math.log, one.probabilities)), len(one.labels), best
 
 
 def test_the_command_writes_what_the_app_reads(root: Path, measured: Measured) -> None:
@@ -75,7 +75,10 @@ def test_the_command_writes_what_the_app_reads(root: Path, measured: Measured) -
         elsewhere = sum(loss(loaded, other, german)[0] for other, (_, german) in zip(others, read, strict=True))
         assert one.loss_elsewhere == pytest.approx(elsewhere / n, abs=1e-3)
         assert one.loss != one.loss_elsewhere
-        assert one.right["end"] == pytest.approx(sum(hits[-1] for _, _, hits in own) / LIMIT, abs=1e-4)
+        ends = [best[-1] == EOS_ID for _, _, best in own]
+        assert one.right["end"] == pytest.approx(sum(ends) / LIMIT, abs=1e-4)
+        others_ended = [id == EOS_ID for _, _, best in own for id in best[:-1]]
+        assert one.end_elsewhere == pytest.approx(sum(others_ended) / len(others_ended), abs=1e-4)
         written = [trace(loaded, english, decoding=Greedy(forming.MAX_STEPS)).translation for english, _ in read]
         assert one.different == len(set(written))
         assert one.times == written.count(one.repeated) == max(map(written.count, written))

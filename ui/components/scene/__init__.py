@@ -118,9 +118,15 @@ class Bars:
 
 @dataclass(frozen=True)
 class Axis:
+    """names: places and what is written there, instead of the numbers at both ends"""
+
     title: str
     low: float
     high: float
+    names: Sequence[tuple[float, str]] = ()
+
+    def sent(self) -> list[Any]:
+        return [self.title, self.low, self.high, *([[list(one) for one in self.names]] if self.names else [])]
 
 
 @dataclass(frozen=True)
@@ -138,6 +144,7 @@ class Curve:
     """Lines over an axis.
 
     knob: where a ring stands; rug: places on the axis with a tick from it up to a height; words: texts at places
+    height: in pixels
     """
 
     lines: Sequence[Line]
@@ -147,13 +154,15 @@ class Curve:
     knob: tuple[float, float] | None = None
     rug: Sequence[tuple[float, float]] = ()
     words: Sequence[tuple[float, float, str]] = ()
+    height: int = 216
 
     def sent(self) -> dict[str, Any]:
         return {
             "kind": "curve",
             "title": self.title,
-            "x": [self.x.title, self.x.low, self.x.high],
-            "y": [self.y.title, self.y.low, self.y.high],
+            "height": self.height,
+            "x": self.x.sent(),
+            "y": self.y.sent(),
             "lines": [[line.name, _points(line.points), line.role, line.dashed] for line in self.lines],
             "knob": self.knob and _points([self.knob])[0],
             "rug": _points(self.rug),

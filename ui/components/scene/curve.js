@@ -1,22 +1,27 @@
 // Lines over an axis, a ring that rides on one, ticks and words.
 
-const CURVE_HEIGHT = 216;
-
 const CURVE = {
-  height: () => CURVE_HEIGHT,
+  height: (data) => data.height,
 
   draw(pen, data, width) {
     const top = data.title ? 26 : 10;
-    const [left, right, low] = [40, width - 12, CURVE_HEIGHT - 34];
-    const [[xTitle, x0, x1], [yTitle, y0, y1]] = [data.x, data.y];
+    const [left, right, low] = [40, width - 18, data.height - 34];
+    const [[xTitle, x0, x1, xNames], [yTitle, y0, y1, yNames]] = [data.x, data.y];
     const X = (x) => left + ((x - x0) / (x1 - x0)) * (right - left);
     const Y = (y) => low - ((y - y0) / (y1 - y0)) * (low - top);
     if (data.title) pen.text(0, 13, data.title, "title");
     const floor = Y(Math.min(y1, Math.max(y0, 0)));
     pen.put("path", { d: `M${left} ${round(floor)}H${right}`, class: "axis" });
     pen.put("path", { d: `M${left} ${top}V${low}`, class: "axis" });
-    for (const end of [y0, y1]) pen.text(left - 5, Y(end) + 4, neat(end), "tick", "end");
-    for (const end of [x0, x1]) pen.text(X(end), low + 15, neat(end), "tick", "middle");
+    const ends = (low, high) => [low, high].map((end) => [end, neat(end)]);
+    for (const [y, name] of yNames ?? ends(y0, y1)) pen.text(left - 5, Y(y) + 4, name, "tick", "end");
+    let free = 0; // from where on nothing is written yet
+    for (const [x, name] of xNames ?? ends(x0, x1)) {
+      const half = (name.length * LETTER) / 2;
+      if (X(x) - half < free) continue;
+      pen.text(X(x), low + 15, name, "tick", "middle");
+      free = X(x) + half;
+    }
     pen.text((left + right) / 2, low + 29, xTitle, "note", "middle");
     if (yTitle) pen.text(left + 5, top + 3, yTitle, "note");
     for (const [x, y] of data.rug) {

@@ -8,15 +8,26 @@ from typing import Any
 import numpy as np
 
 from tests.oracle.language import claims, common
+from tests.oracle.language import scene as first_screen
 from tests.oracle.language.approved import Prose
 from tests.oracle.language.claims import chance, number
 from tests.oracle.language.common import KINDS, Shown, Statements, code_of
 from tests.oracle.language.page import READABLE, Page
 from tests.oracle.language.statement import Statement
-from tests.oracle.language.words import Piece, entry, inline, pieces, text_of
+from tests.oracle.language.words import Piece, entry, inline, pieces, text_of, visible
 from tests.oracle.passes.forward import EOS, SOS, config
 from tests.oracle.shown.siblings import MODELS, config_of
-from tests.oracle.shown.snapshots import EPSILON, NAME, forced, measured, shares_on, steps, weights_at, written_at
+from tests.oracle.shown.snapshots import (
+    EPSILON,
+    NAME,
+    forced,
+    measured,
+    shares_on,
+    steps,
+    weights_at,
+    written,
+    written_at,
+)
 
 prose = Prose("how_it_learned")
 
@@ -43,10 +54,11 @@ STATES = (
     {"learned_trial": TRIALS[0], "formed_on": "your sentence", "sentence": LONG},
 )
 MOST = 64
+SCENE = 7  # pieces of each text
 
 
 def step_of(page: Page) -> int:
-    return int(page.choice("snapshot", [str(step) for step in steps()], "0"))
+    return int(page.choice("snapshot", [str(step) for step in steps()], "6000"))
 
 
 def is_too_long(page: Page) -> bool:
@@ -61,10 +73,74 @@ def last_step() -> str:
     return f"{steps()[-1]:,}"
 
 
+def scene(page: Page) -> Statements:
+    losses = [float(forced(page, step)["losses"].mean()) for step in steps()]
+    yield from first_screen.scene(
+        prose.line("how it learned your", best_head()),
+        "Steps of training so far",
+        [scene_frame(page, losses, n) for n in range(len(losses))],
+        at=page.count("stop", len(losses), len(losses)) - 1,
+        by="slider",
+        plays=True,
+    )
+
+
+def scene_frame(page: Page, losses: list[float], at: int) -> dict[str, Any]:
+    step, last = steps()[at], len(losses) - 1
+    read, own = forced(page, step), list(written(step, page.sentence, SCENE))
+    right = read.logits.argmax(1) == read.labels
+    source, labels = page.src[:SCENE], pieces(read.labels[:SCENE])
+    layer, head = (int(one) - 1 for one in best_head().split("."))
+    weights = read[f"decoder.layers.{layer}.cross_attn.weights"][head]
+    german = [
+        first_screen.card(piece.text, "written" if right[n] else "asked", chance(read.chances[n]), read.chances[n])
+        for n, piece in enumerate(labels)
+    ]
+    size = config_of(NAME)["vocab_size"]
+    blind = math.log(size)
+    return first_screen.frame(
+        f"{step:,}",
+        prose.line(
+            "after of steps its", f"{step:,}", last_step(), number(losses[at], 2), right.sum(), len(right),
+            visible(text_of(own)) or "(nothing)", "" if own[-1] == EOS else " …",
+        ),
+        [
+            first_screen.cards(
+                [
+                    first_screen.row([first_screen.card(piece.text) for piece in source], "English"),
+                    first_screen.row(german, "German", "output"),
+                ],
+                [
+                    first_screen.link((0, s), (1, t), weights[t, s], "output")
+                    for t in range(len(labels))
+                    for s in range(len(source))
+                ],
+            )
+        ],
+        [
+            first_screen.curve(
+                [
+                    first_screen.line("loss", list(enumerate(losses))),
+                    first_screen.line(f"a blind guess: ln {size:,}", [(0, blind), (last, blind)], "plain", True),
+                ],
+                ("steps of training", 0, last, [(n, f"{one:,}") for n, one in enumerate(steps())]),
+                ("", 0, max(10, *losses)),
+                knob=(at, losses[at]),
+                height=150,
+            )
+        ],
+    )  # fmt: skip
+
+
+def best_head() -> str:
+    last = measured()["snapshots"][-1]["aligned"]
+    return max(heads(), key=last.__getitem__)
+
+
 def idea(page: Page) -> Statements:
     yield from prose("a model learns from")
     size = sum(w.size for w in weights_at(0).values()) / 1e6
-    yield from prose("here you watch a", number(size, 1), last_step(), len(steps()))
+    yield from prose("this small translator has", number(size, 1), last_step(), len(steps()))
 
 
 # --- See -------------------------------------------------------------------------------------------------------------
@@ -78,7 +154,6 @@ def see(page: Page) -> Statements:
     yield claims.control(
         "select_slider", "Steps of training so far", options=[str(s) for s in steps()], value=str(step)
     )
-    yield claims.button("Play")
     own = written_at(page, step)
     cut = "" if own[-1] == EOS else f" (cut after {len(own)} pieces)"
     text = inline(text_of(list(own)) or "(nothing)")
@@ -100,10 +175,8 @@ def cut_note(n: int) -> Statements:
 
 
 def where_it_looks(page: Page, step: int) -> Statements:
-    last = measured()["snapshots"][-1]["aligned"]
-    best = max(heads(), key=last.__getitem__)
-    head = page.choice("snapshot_head", heads(), best)
-    yield claims.segmented("Head", heads(), head, prose.line("the layer a dot", best))
+    head = page.choice("snapshot_head", heads(), best_head())
+    yield claims.segmented("Head", heads(), head, prose.line("the layer a dot", best_head()))
     values = forced(page, step)[f"decoder.layers.{int(head[0]) - 1}.cross_attn.weights"][int(head[2]) - 1]
     yield common.cut_matrix(
         values,
@@ -190,9 +263,17 @@ def do(page: Page) -> Statements:
     yield from (heads_formed, learned_first, smoothing, forcing, dropping, schedule)[TRIALS.index(trial)](page)
 
 
-def first_above(shares: Sequence[float]) -> int | None:
-    above = [step for step, share in zip(steps(), shares, strict=True) if share > 0.5]
+def first_above(shares: Sequence[float], level: float = 0.5) -> int | None:
+    above = [step for step, share in zip(steps(), shares, strict=True) if share > level]
     return above[0] if above else None
+
+
+def first_head(shares: dict[str, list[float]], level: float) -> tuple[str, str, str]:
+    """The head above a level first, the step, and its share there; of several the one with the largest."""
+    above = {head: first_above(shares[head], level) for head in heads()}
+    step = min(one for one in above.values() if one is not None)
+    share, head = max((shares[head][steps().index(step)], head) for head in heads() if above[head] == step)
+    return head, f"{step:,}", number(share, 2)
 
 
 def lines_plot(
@@ -247,10 +328,8 @@ def heads_formed(page: Page) -> Statements:
     )
     formed = {head: step for head in heads() if (step := first_above(shares[head])) is not None}
     if formed:
-        step = min(formed.values())
-        at = steps().index(step)
-        head = max((head for head in formed if formed[head] == step), key=lambda head: shares[head][at])
-        yield from prose("on head formed first", on, head, f"{step:,}", number(shares[head][at], 2))
+        lower = [prose.line("with a line of", level, *first_head(shares, level)[:2]) for level in (0.4, 0.3)]
+        yield from prose("on head formed first", on, *first_head(shares, 0.5), " ".join(lower))
     else:
         yield from prose("on no head formed", on)
     yield claims.table(
@@ -296,16 +375,24 @@ def learned_first(page: Page) -> Statements:
         n,
     )
     yield claims.table(
-        ("step", "the end mark", f"the {file['common']} commonest pieces", "all others", "different translations"),
+        (
+            "step",
+            "the end mark",
+            "an end mark elsewhere",
+            f"the {file['common']} commonest pieces",
+            "all others",
+            "different translations",
+        ),
         *(
-            (
-                f"{one['step']:,}",
-                *(f"{number(100 * one['right'][group], 0)}%" for group in ("end", "common", "other")),
-                str(one["different"]),
-            )
+            (f"{one['step']:,}", *(f"{number(100 * share, 0)}%" for share in shares_right(one)), str(one["different"]))
             for one in snapshots.values()
         ),
     )
+    yield from prose("an end mark elsewhere")
+
+
+def shares_right(one: dict[str, Any]) -> tuple[float, ...]:
+    return one["right"]["end"], one["end_elsewhere"], one["right"]["common"], one["right"]["other"]
 
 
 def least() -> float:
@@ -471,7 +558,7 @@ def predict(page: Page) -> Statements:
     file = measured()
     n, snapshots = file["sentences"], file["snapshots"]
     learned = [
-        first_above([one["right"]["end"] for one in snapshots]),
+        first_above([min(one["right"]["end"], 1 - one["end_elsewhere"]) for one in snapshots]),
         first_above([max(one["aligned"].values()) for one in snapshots]),
         first_above([one["right"]["other"] for one in snapshots]),
     ]

@@ -1,0 +1,70 @@
+"""The first screen: for each snapshot where a head looks, how likely it finds each piece, and its loss."""
+
+import math
+
+import numpy as np
+
+from model.decoding.strategies import Greedy
+from model.trace import Trace
+from pages.training.how_it_learned.looking import head_control
+from pages.training.how_it_learned.snapshots import at_step, steps, target_read
+from ui import engine
+from ui.components.scene import Axis, Card, Cards, Curve, Frame, Line, Link, Row, Scene
+from ui.text import chance, number, visible
+
+SHOWN = 7  # pieces of each text, and pieces that a snapshot writes
+HEIGHT = 150  # of the curve
+
+
+def scene(trace: Trace) -> Scene:
+    """A frame for each snapshot; it opens with the last one, which knows, and plays from the first, which does not."""
+    reads = [target_read(trace, step) for step in steps()]
+    losses = [float(read.tensors["losses"].mean()) for read in reads]
+    head = head_control().otherwise
+    return Scene(
+        f"How it learned your sentence: a line shows how much head {head} looks at a piece of the English before it "
+        "names a piece of the German, which is what it writes at the end.",
+        "Steps of training so far",
+        [frame(trace, read, head, losses, n) for n, read in enumerate(reads)],
+        by="slider",
+        start=len(reads) - 1,
+        plays=True,
+    )
+
+
+def frame(trace: Trace, read: Trace, head: str, losses: list[float], at: int) -> Frame:
+    layer, n = (int(part) - 1 for part in head.split("."))
+    weights = read.attention("cross", layer)[n]
+    source, labels = trace.src[:SHOWN], read.labels[:SHOWN]
+    known = read.tensors["logits"].argmax(-1) == np.array(read.label_ids)
+    german = [
+        Card(token.text, "written" if is_known else "asked", chance(p), p)
+        for token, is_known, p in zip(labels, known, read.probabilities, strict=False)
+    ]
+    cards = Cards(
+        [Row([Card(token.text) for token in source], "English"), Row(german, "German", "output")],
+        [Link((0, s), (1, t), float(weights[t, s]), "output") for t in range(len(labels)) for s in range(len(source))],
+    )
+    own = engine.trace(trace.text, decoding=Greedy(SHOWN), name=at_step(steps()[at]).name)
+    writes = f"**{visible(own.translation) or '(nothing)'}**" + ("" if own.finished else " …")
+    return Frame(
+        f"{steps()[at]:,}",
+        f"After **{steps()[at]:,}** of {steps()[-1]:,} steps its loss is **{number(losses[at], 2)}**, and its first "
+        f"guess is right for **{known.sum()} of {len(known)}** pieces. It writes: {writes}",
+        [[cards], [curve(losses, at, read.model.config.vocab_size)]],
+    )
+
+
+def curve(losses: list[float], at: int, n_pieces: int) -> Curve:
+    """The loss at each snapshot; they stand side by side, whatever the steps between them."""
+    blind, last = math.log(n_pieces), len(losses) - 1
+    return Curve(
+        [
+            Line("loss", list(enumerate(losses))),
+            Line(f"a blind guess: ln {n_pieces:,}", [(0, blind), (last, blind)], "plain", True),
+        ],
+        Axis("steps of training", 0, last, [(n, f"{step:,}") for n, step in enumerate(steps())]),
+        Axis("", 0, max(10, *losses)),
+        knob=(at, losses[at]),
+        height=HEIGHT,
+    )
