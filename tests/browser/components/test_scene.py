@@ -16,7 +16,7 @@ from ui.course.lesson import Lesson
 pytestmark = pytest.mark.browser
 
 DEMO = Path(__file__).with_name("scene_demo.py")
-WITH_SCENE = [one for one in LESSONS if one.scene]
+WITH_SCENE = [one for one in LESSONS if one.on_map.scene]
 SENTENCE = "My neighbour's cat doesn't like the rain."
 
 
