@@ -23,7 +23,7 @@ from model.files import checkpoint
 from model.files.checkpoint import CheckpointError
 from model.files.load_special_models import load_in_context, load_lstm
 from model.files.loaded_model import load_model, model_names
-from model.text.tokenizer import EOS_ID, MASK_ID, PAD_ID, SOS_ID
+from model.text.tokenizer import EOS_ID, MASK_ID, SOS_ID
 from model.trace import trace
 from tests.training.family_text import LEARNED, NUMBERS, SIZES, texts, write_texts
 from training.loop.corpus import Document, read_corpus
@@ -294,12 +294,3 @@ def test_a_damaged_file_is_named(runs: Path, file: str) -> None:
         (runs / name / file).unlink()
         with pytest.raises(CheckpointError, match=f"{file} is missing"):
             load(runs / name)
-
-
-def test_padding_is_never_scored() -> None:
-    class Blind(nn.Module):
-        def forward(self, tgt_ids: Tensor) -> Tensor:
-            return torch.zeros(*tgt_ids.shape, 32)
-
-    assert PAD_ID == 0
-    assert bits(Blind(), [document(*range(6, 26)), document(7)], 64) == pytest.approx(5 * (21 + 2))

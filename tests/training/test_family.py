@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file
-from torch import Tensor
 
 from model.files import checkpoint
 from model.files.loaded_model import MODELS
 from model.text.tokenizer import MORE_SPECIALS, SOS_ID, SPECIALS, Tokenizer
+from tests.training.conftest import Killed, killed_after, same_weights
 from tests.training.family_text import LEARNED, RECIPE, family_task, shrink, write_texts
 from training import family
 from training.family import RECIPES, FamilyTask, records
@@ -38,10 +38,6 @@ def train(task: FamilyTask, save_every: int = 1000) -> list[Step | Evaluation]:
     return list(records(Run(task), save_every))
 
 
-class Killed(Exception):
-    pass
-
-
 @pytest.mark.parametrize("name", LEARNED)
 def test_a_killed_run_goes_on_to_exactly_the_same_weights(
     files: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
@@ -50,25 +46,16 @@ def test_a_killed_run_goes_on_to_exactly_the_same_weights(
     whole, resumed = (family_task(name, files, tmp_path) for _ in range(2))
     train(whole, 7)
     whole.out.rename(tmp_path / "whole")
-    steps, learner = 0, type(family.LEARNERS[name](resumed))
-    loss = learner.loss
-
-    def die(*args: Any) -> Tensor:
-        nonlocal steps
-        steps += args[1].training  # validation needs the loss too
-        if steps > 13:
-            raise Killed
-        return loss(*args)
-
+    learner = type(family.LEARNERS[name](resumed))
+    loss, dying = learner.loss, killed_after(13, learner.loss)
     with monkeypatch.context() as patch:
-        patch.setattr(learner, "loss", die)
+        # Validation needs the loss too.
+        patch.setattr(learner, "loss", lambda *args: (dying if args[1].training else loss)(*args))
         with pytest.raises(Killed):
             train(resumed, 7)
     assert train(resumed, 7)[0].step == 8
     for file in WEIGHTS:
-        expected, same = load_file(tmp_path / "whole" / file), load_file(resumed.out / file)
-        assert expected.keys() == same.keys()
-        assert all(torch.equal(expected[key], same[key]) for key in expected)
+        assert same_weights(tmp_path / "whole" / file, resumed.out / file)
     logs = [json.loads((folder / "log.json").read_text())["steps"] for folder in (tmp_path / "whole", resumed.out)]
     assert logs[0] == logs[1]
     assert [row["step"] for row in logs[0]] == [1, 10, 20]

@@ -14,6 +14,7 @@ import torch
 
 from model.families.readers import READERS, SHIPPED, UNTRAINED, Readers, ReadersConfig, load_readers, untrained_readers
 from model.text.tokenizer import EOS_ID
+from tests.training.conftest import Killed, killed_after, same_weights
 from training import recurrent as training
 from training.measure import distances
 from training.recurrent import Texts
@@ -50,26 +51,6 @@ def test_every_text_is_in_one_batch_and_every_batch_has_one_length() -> None:
     assert [ids.tolist() for ids in again] != [ids.tolist() for ids in batches]
 
 
-def test_texts_of_one_length_meet_others_in_the_next_epoch() -> None:
-    """Which texts share a batch is drawn anew."""
-    rows = [[n, 5] for n in range(30)]
-    batches = [training.equal_length_batches(rows, 5, random.Random(seed)) for seed in (1, 2)]
-    first, second = ({frozenset(ids[:, 0].tolist()) for ids in found} for found in batches)
-    assert first != second
-
-
-def test_an_epoch_depends_on_seed_and_number_alone() -> None:
-    def first(count: int, texts: Texts = TEXTS) -> list[object]:
-        batches = training.training_batches(SENTENCES, texts)
-        return [next(batches)["labels"].tolist() for _ in range(count)]
-
-    assert first(20) == first(20)
-    assert first(20) != first(20, dataclasses.replace(TEXTS, seed=2))
-    rows = training.join(SENTENCES, TEXTS, random.Random("1/0"))
-    in_epoch = len(training.equal_length_batches(rows, TEXTS.batch_size, random.Random(0)))
-    assert first(2 * in_epoch)[:in_epoch] != first(2 * in_epoch)[in_epoch:]
-
-
 def test_the_three_losses_are_added() -> None:
     readers, ids = Readers(CONFIG), torch.tensor([[5, 6, 7, 2], [8, 9, 10, 2]])
     expected = sum(training.recall_loss(readers(ids, name), ids).item() for name in READERS)
@@ -96,10 +77,6 @@ def test_all_three_learn(tmp_path: Path) -> None:
         assert untrained[name]["sentences"] < 0.5, name
 
 
-class Killed(Exception):
-    pass
-
-
 @pytest.mark.parametrize("killed_at", [4, 7, 16])
 def test_a_killed_run_goes_on_to_exactly_the_same_weights(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, killed_at: int
@@ -107,22 +84,12 @@ def test_a_killed_run_goes_on_to_exactly_the_same_weights(
     """Saved every 5 steps, killed, started again: all weights equal to the last bit."""
     whole, resumed = tmp_path / "whole", tmp_path / "resumed"
     training.train(SENTENCES, CONFIG, whole, RECIPE, TEXTS, save_every=5)
-    losses, recall_loss = 0, training.recall_loss
-
-    def die(*arguments: torch.Tensor) -> torch.Tensor:
-        nonlocal losses
-        losses += 1
-        if losses > killed_at * len(READERS):
-            raise Killed
-        return recall_loss(*arguments)
-
     with monkeypatch.context() as patch:
-        patch.setattr(training, "recall_loss", die)
+        patch.setattr(training, "recall_loss", killed_after(killed_at * len(READERS), training.recall_loss))
         with pytest.raises(Killed):
             training.train(SENTENCES, CONFIG, resumed, RECIPE, TEXTS, save_every=5)
     training.train(SENTENCES, CONFIG, resumed, RECIPE, TEXTS, save_every=5)
-    weights, same = (load_readers(folder).model.state_dict() for folder in (whole, resumed))
-    assert all(torch.equal(weights[name], same[name]) for name in weights)
+    assert same_weights(whole / "model.safetensors", resumed / "model.safetensors")
 
 
 def test_processor_time_before_a_kill_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ from torch import Tensor
 from model.build import build_model
 from model.config import CHOICES, PRESETS
 from model.files import checkpoint
+from tests.training.conftest import Killed, killed_after, same_weights
 from training import siblings as command
 from training.loop import resumable_run as running
 from training.loop.recipe import RECIPES
@@ -129,28 +130,16 @@ def test_the_first_snapshot_is_the_model_as_drawn_and_the_last_as_trained(data: 
         assert all(torch.equal(weights[name], w.half()) for name, w in expected.items())
 
 
-class Killed(Exception):
-    pass
-
-
 def test_a_killed_training_ends_with_the_same_weights_log_and_snapshots(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole, resumed = (task_of("plain-1", [data], data, tmp_path / name) for name in ("whole", "resumed"))
     list(records(Run(whole), has_snapshots=True))
-    batch_loss, n_steps = running.batch_loss, iter(range(1000))
-
-    def die(*args: Any, **kwargs: Any) -> Tensor:
-        if next(n_steps) == 14:
-            raise Killed
-        return batch_loss(*args, **kwargs)
-
     with monkeypatch.context() as patch:
-        patch.setattr(running, "batch_loss", die)
+        patch.setattr(running, "batch_loss", killed_after(14, running.batch_loss))
         with pytest.raises(Killed):
             list(records(Run(resumed), has_snapshots=True))
     list(records(Run(resumed), has_snapshots=True))
     assert (whole.out / "log.json").read_text() == (resumed.out / "log.json").read_text()
     for name in ("model.safetensors", *(f"snapshots/{step:05}.safetensors" for step in (0, 4, 11, 23))):
-        before, after = load_file(whole.out / name), load_file(resumed.out / name)
-        assert all(torch.equal(before[key], after[key]) for key in before)
+        assert same_weights(whole.out / name, resumed.out / name)

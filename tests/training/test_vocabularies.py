@@ -1,7 +1,6 @@
 """The other ways to cut text: trained on both sides, to the size asked for; the common English words."""
 
 import itertools
-import json
 import sys
 from pathlib import Path
 
@@ -23,18 +22,9 @@ def test_common_words_by_hand() -> None:
     assert common_words(sentences) == ["don't", "go", "über"]
 
 
-def test_a_word_is_common_from_its_third_time_on() -> None:
-    assert common_words(["two two three three three"]) == ["three"]
-
-
 @pytest.fixture(scope="module")
 def trained() -> dict[str, Backend]:
     return train_vocabularies(PAIRS, 79)
-
-
-def test_what_kind_each_is(trained: dict[str, Backend]) -> None:
-    kinds = {name: json.loads(backend.to_str())["model"]["type"] for name, backend in trained.items()}
-    assert kinds == {"wordpiece": "WordPiece", "unigram": "Unigram", "words": "WordLevel"}
 
 
 def test_both_sides_are_learned(trained: dict[str, Backend]) -> None:

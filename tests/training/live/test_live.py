@@ -119,19 +119,19 @@ def own_clocks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("own_clocks")
-def test_when_its_time_is_up_it_ends_with_what_it_has() -> None:
+@pytest.mark.parametrize(
+    ("limits", "says"),
+    [
+        ({"seconds": 0.3}, "The training has used its 60 seconds of processor time, so it ends with what it has."),
+        (
+            {"seconds": float("inf"), "at_most": 0.3},
+            "The server is so busy that the training has taken 5 minutes, so it ends with what it has.",
+        ),
+    ],
+)
+def test_when_its_time_is_up_it_ends_with_what_it_has(limits: dict[str, float], says: str) -> None:
     sent: list[Report] = []
-    ended = processes.train(Choice(), sent.append, seconds=0.3)
-    assert ended == "The training has used its 60 seconds of processor time, so it ends with what it has."
-    assert 0 < sent[-1].step < toy.STEPS
-    assert sent[-1].weights
-
-
-@pytest.mark.usefixtures("own_clocks")
-def test_a_training_that_hardly_gets_a_turn_ends_with_what_it_has() -> None:
-    sent: list[Report] = []
-    ended = processes.train(Choice(), sent.append, seconds=float("inf"), at_most=0.3)
-    assert ended == "The server is so busy that the training has taken 5 minutes, so it ends with what it has."
+    assert processes.train(Choice(), sent.append, **limits) == says
     assert 0 < sent[-1].step < toy.STEPS
     assert sent[-1].weights
 

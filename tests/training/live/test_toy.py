@@ -122,13 +122,6 @@ def test_reports_tell_the_random_weights_first_and_the_last_step_last(quick: lis
     assert not np.array_equal(quick[1].weights["embedding.matrix.weight"], quick[2].weights["embedding.matrix.weight"])
 
 
-def test_the_loss_is_the_mean_of_minus_log_of_each_right_letter(quick: list[toy.Report]) -> None:
-    model, costs = loaded(QUICK, quick[-1].weights), []
-    for text in held_out():
-        costs += [-np.log(p) for p in trace(model, text, target=text).probabilities]
-    assert quick[-1].loss == pytest.approx(np.mean(costs), rel=1e-4)
-
-
 def test_gradient_norms_by_part_make_up_the_norm_of_all() -> None:
     model = build_model(replace(Choice(), n_layers=2).config)
     batch_loss(model, batch_of(held_out()[:7], "sort"), 0.0).backward()

@@ -1,114 +1,17 @@
-"""The loop beside the same arithmetic in NumPy: gradient, clipping, Adam, learning rate, running average."""
+"""One step of the loop after the other: clipping, Adam, how it ends. `test_run.py` works out a whole training."""
 
 import contextlib
-import dataclasses
 import math
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 
 from model.text.tokenizer import PAD_ID
-from training.loop.loss import batch_loss
 from training.loop.recipe import Recipe
 from training.loop.updates import DivergedError, Learner, OneDevice, new_learner, training_steps
-
-RECIPE = Recipe(
-    steps=13,
-    peak_learning_rate=0.07,
-    warmup_steps=5,
-    decay_fraction=0.4,
-    label_smoothing=0.2,
-    max_grad_norm=0.29,
-    average_decay=0.7,
-)
-VOCAB = 11
-B1, B2, EPS = 0.9, 0.98, 1e-9  # Vaswani et al. 2017, §5.3
-
-
-class Bigram(nn.Module):
-    """The simplest model of all: a row of logits for each previous token. Its gradient can be worked out by hand."""
-
-    def __init__(self, table: np.ndarray) -> None:
-        super().__init__()
-        self.table = nn.Parameter(torch.tensor(table))
-
-    def forward(self, src_ids: Tensor, tgt_ids: Tensor) -> Tensor:
-        return self.table[tgt_ids]
-
-
-def random_batches(n: int) -> list[dict[str, Tensor]]:
-    rng = np.random.default_rng(5)
-    batches = []
-    for _ in range(n):
-        ids = rng.integers(3, VOCAB, (3, 6))
-        ids[1, 4:] = ids[2, 2:] = PAD_ID
-        batches.append({"src_ids": ids, "tgt_ids": ids[:, :-1], "labels": ids[:, 1:]})
-    return [{name: torch.tensor(ids) for name, ids in batch.items()} for batch in batches]
-
-
-def by_hand(table: np.ndarray, batches: list[dict[str, Tensor]], recipe: Recipe) -> Iterator[dict[str, Any]]:
-    """Training in NumPy, straight from the formulas."""
-    m, v, average = np.zeros_like(table), np.zeros_like(table), None
-    for t, batch in enumerate(batches, 1):
-        previous, labels = batch["tgt_ids"].numpy().ravel(), batch["labels"].numpy().ravel()
-        real = labels != PAD_ID
-        previous, labels = previous[real], labels[real]
-        powers = np.exp(table[previous])
-        probabilities = powers / powers.sum(-1, keepdims=True)
-        target = np.full_like(probabilities, recipe.label_smoothing / VOCAB)
-        target[np.arange(len(labels)), labels] += 1 - recipe.label_smoothing
-        loss = -(target * np.log(probabilities)).sum(-1).mean()
-        gradient = np.zeros_like(table)
-        np.add.at(gradient, previous, (probabilities - target) / len(labels))
-        norm = math.sqrt((gradient**2).sum())
-        gradient *= min(1, recipe.max_grad_norm / norm)
-
-        fall_begins = recipe.steps * (1 - recipe.decay_fraction)
-        rate = recipe.peak_learning_rate * min(
-            1, t / recipe.warmup_steps, (recipe.steps - (t - 1)) / (recipe.steps - fall_begins)
-        )
-        m, v = B1 * m + (1 - B1) * gradient, B2 * v + (1 - B2) * gradient**2
-        table = table - rate * (m / (1 - B1**t)) / (np.sqrt(v / (1 - B2**t)) + EPS)
-        decay = recipe.average_decay
-        average = table if average is None else decay * average + (1 - decay) * table
-        yield {
-            "step": t,
-            "loss": loss,
-            "gradient_norm": norm,
-            "learning_rate": rate,
-            "target_tokens": int(real.sum()),
-            "table": table,
-            "average": average,
-        }
-
-
-def bigram_learner() -> Learner:
-    return new_learner(Bigram(np.random.default_rng(3).normal(size=(VOCAB, VOCAB))), RECIPE)
-
-
-def table_of(model: nn.Module) -> np.ndarray:
-    return model.get_parameter("table").detach().numpy().copy()
-
-
-def test_every_step_is_the_one_worked_out_in_numpy() -> None:
-    learner, batches = bigram_learner(), random_batches(RECIPE.steps)
-    expected = list(by_hand(table_of(learner.model), batches, RECIPE))
-    loss = partial(batch_loss, label_smoothing=RECIPE.label_smoothing)
-    n_steps = 0
-    for step, row in zip(training_steps(learner, batches, RECIPE, loss), expected, strict=True):
-        record = dataclasses.asdict(step)
-        assert record == pytest.approx({name: row[name] for name in record}, 1e-5)
-        np.testing.assert_allclose(table_of(learner.model), row["table"], atol=1e-5)
-        np.testing.assert_allclose(table_of(learner.averaged.module), row["average"], atol=1e-5)
-        n_steps += 1
-    assert n_steps == RECIPE.steps
-    norms = [row["gradient_norm"] for row in expected]
-    assert min(norms) < RECIPE.max_grad_norm < max(norms), "some steps were clipped, others not"
 
 
 class Point(nn.Module):
@@ -156,21 +59,23 @@ def test_each_gradient_is_its_own_batchs_alone() -> None:
 
 
 def test_closing_the_generator_stops_with_the_weights_of_the_last_record() -> None:
-    learner, batches = bigram_learner(), random_batches(RECIPE.steps)
-    expected = list(by_hand(table_of(learner.model), batches, RECIPE))
-    loss = partial(batch_loss, label_smoothing=RECIPE.label_smoothing)
-    unread = iter(batches)
-    steps = training_steps(learner, unread, RECIPE, loss)
+    recipe = Recipe(steps=9, warmup_steps=4, peak_learning_rate=0.07, decay_fraction=0.4, average_decay=0.7)
+    whole, parted = (new_learner(Point(3.0), recipe) for _ in range(2))
+
+    def state(learner: Learner) -> list[float]:
+        return [weight.item() for weight in (*learner.model.parameters(), *learner.averaged.parameters())]
+
+    expected = [state(whole) for _ in training_steps(whole, [NOTHING] * 9, recipe, times(0.3))]
+    unread = iter([NOTHING] * 9)
+    steps = training_steps(parted, unread, recipe, times(0.3))
     for _ in range(4):
         next(steps)
     steps.close()
-    np.testing.assert_allclose(table_of(learner.model), expected[3]["table"], atol=1e-5)
-    assert len(list(unread)) == RECIPE.steps - 4
-
-    later = training_steps(learner, batches[4:], RECIPE, loss, start=4)
-    assert [step.step for step in later] == list(range(5, RECIPE.steps + 1))
-    np.testing.assert_allclose(table_of(learner.model), expected[-1]["table"], atol=1e-5)
-    np.testing.assert_allclose(table_of(learner.averaged.module), expected[-1]["average"], atol=1e-5)
+    assert state(parted) == expected[3] != expected[4]
+    assert len(list(unread)) == 5
+    later = training_steps(parted, [NOTHING] * 9, recipe, times(0.3), start=4)
+    assert [step.step for step in later] == list(range(5, 10))
+    assert state(parted) == expected[-1]
 
 
 def test_it_ends_with_the_recipe_or_with_the_batches() -> None:

@@ -96,28 +96,6 @@ def test_the_folder_holds_the_runs_model_and_what_was_measured(run: Path, file: 
 
 
 @pytest.mark.usefixtures("scored")
-def test_every_figure_of_the_card(run: Path, file: Path, tmp_path: Path) -> None:
-    publish(run, file, models=tmp_path)
-    card = (tmp_path / "translator" / "README.md").read_text(encoding="utf-8")
-    weights = run / "model.safetensors"
-    n_parameters = sum(array.size for array in load_file(weights).values())
-    for sentence in (
-        f"\n{n_parameters:,} parameters, 3 + 3 layers, d_model 20, 5 heads; ",
-        f" weights as fp16 safetensors ({weights.stat().st_size / 1_000_000:.1f} MB).\n",
-        " 67,890 English-German pairs.\n",
-        "\n12,345 steps in 75 minutes on an abacus.\n",
-        "\nOn 1,234 sentences that it never saw ",
-        "\n| | BLEU | chrF |\n",
-        "\n| beam 4 | 41.25 | 61.5 |\n",
-        "\n| greedy, as the app decodes | 21.5 | 59.25 |\n",
-        "\n| beam 4, English as many type it¹ | 31.75 | 51.0 |\n",
-        f" Signature: `signed {Beam(4)} False`\n",
-    ):
-        assert sentence in card
-    assert not re.search(r"[{}]", card)
-
-
-@pytest.mark.usefixtures("scored")
 def test_a_model_is_replaced_only_once_all_is_there(
     run: Path, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

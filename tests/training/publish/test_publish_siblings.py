@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import torch
 
-from experiments.training.siblings import METRICS, SPEED, Sibling, load_siblings
+from experiments.training.siblings import METRICS, SPEED, load_siblings
 from model.build import build_model
 from model.config import PRESETS
 from model.decoding.strategies import Greedy
@@ -107,27 +107,6 @@ def test_the_finished_ones_are_published_whole(
     assert "plain-2 is not finished\n" in said
     assert "plain-1 is not finished\n" in said
     assert said.endswith("README.md says:\nrows of 1\n")
-
-
-@pytest.mark.usefixtures("few_texts")
-def test_the_card_says_what_was_measured(runs: Path, file: Path, models: Path) -> None:
-    metrics = command.publish("positions-learned", runs / "positions-learned", file, models)
-    card = (models / "positions-learned" / "README.md").read_text(encoding="utf-8")
-    bleu, chrf = (metrics["test"]["greedy"][score] for score in ("bleu", "chrf"))
-    near = metrics["longer"]["loss"]["1–20"]
-    for text in (
-        "This one: a learned vector for each position.",
-        f"{metrics['parameters']:,} parameters, 2 + 2 layers, d_model 128, 4 heads",
-        ": 4,321 English-German pairs.",
-        "9 steps of at most 777 pieces",
-        "took 10 minutes on an abacus; the random numbers began with seed 5.",
-        "Loss on the validation pairs: 2.3456 nats a piece. On 21 sentences",
-        f"decoded greedily: {bleu} BLEU, {chrf} chrF.",
-        "more than 64 pieces",
-        f"its loss is {near} at positions 1–20, none at 97–128, where it has no positions.",
-    ):
-        assert text in card
-    assert "{" not in card
 
 
 def test_another_vocabulary_is_refused_and_nothing_is_left(runs: Path, file: Path, models: Path) -> None:
@@ -255,29 +234,6 @@ def test_the_loss_is_that_of_the_last_labels_of_each_text_one_by_one() -> None:
 
 
 # --- what the README says --------------------------------------------------------------------------------------------
-
-
-def test_the_rows_of_the_readme_worked_out_by_hand() -> None:
-    plain = [
-        Sibling("plain-1", 1.75, 36.86, 56.0, 2000, 9, {"1–20": 1.0, "97–128": 5.2}, 1.0),
-        Sibling("plain-2", 1.7, 36.8, 56.0, 2000, 9, {"1–20": 1.0, "97–128": 5.3}, 0.9),
-    ]
-    others = [
-        Sibling("norm-rms", 1.7, 30.0, 50.0, 2000, 9, {"1–20": 1.0, "97–128": 4.125}, None),
-        Sibling("positions-learned", 1.7, 40.0, 50.0, 2000, 9, {"1–20": 1.0, "97–128": None}, 1.25),
-    ]
-    expected = [
-        "| the siblings, greedy: BLEU and validation loss of the plain ones (2) | 36.8 to 36.9; 1.700 to 1.750 |",
-        "| BLEU of the others (2): lowest and highest | norm-rms 30.0, positions-learned 40.0 |",
-        "| loss of all at positions 97–128: lowest and highest | norm-rms 4.12, plain-2 5.30 |",
-        "| pieces all write in a second, plain-1 = 1: lowest and highest | plain-2 0.90, positions-learned 1.25 |",
-    ]
-    assert [row.rsplit(" `", 1)[0] for row in command.readme_rows(plain[:1])] == [
-        "| the siblings, greedy: BLEU and validation loss of the plain ones (1) | 36.9 to 36.9; 1.750 to 1.750 |",
-        "| pieces all write in a second, plain-1 = 1: lowest and highest | plain-1 1.00 |",
-    ]
-    rows = command.readme_rows([*plain, *others])
-    assert [row.rsplit(" `", 1)[0] for row in rows] == expected
 
 
 def test_the_readme_says_what_was_measured() -> None:
