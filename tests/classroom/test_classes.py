@@ -336,31 +336,27 @@ def exists(db: Database, code: str) -> bool:
         return session.scalar(select(Class.id).where(Class.code == code)) is not None
 
 
-def test_a_class_goes_after_thirty_days_by_itself(db: Database) -> None:
+@pytest.mark.parametrize(
+    ("before", "deleted"),
+    [
+        ([NOW + 3600 * hours for hours in range(0, 30 * 24, 8)], NOW + 30 * DAY),
+        # A server that was off deletes a day after it was switched on.
+        ([NOW + 100 * DAY, NOW + 101 * DAY - 1], NOW + 101 * DAY),
+        # A clock that jumps forward and is set right deletes nothing.
+        (
+            [NOW + 9999 * DAY + 3600 * hour for hour in range(23)] + [NOW + n * DAY for n in range(1, 30)],
+            NOW + 30 * DAY,
+        ),
+        # A last day seen in a future that never came does not keep a class.
+        ([NOW + 9999 * DAY, NOW + 30 * DAY], NOW + 31 * DAY),
+    ],
+)
+def test_a_class_goes_after_thirty_days_by_itself(before: list[int], deleted: int, db: Database) -> None:
     code = new_class(db).code
-    for hours in range(0, 30 * 24, 8):
-        assert sweep(db, NOW + 3600 * hours) == 0
+    assert [sweep(db, moment) for moment in before] == [0] * len(before)
     assert exists(db, code)
-    assert sweep(db, NOW + 30 * DAY) == 1
+    assert sweep(db, deleted) == 1
     assert not exists(db, code)
-
-
-def test_a_server_that_was_off_deletes_a_day_after_it_was_switched_on(db: Database) -> None:
-    code = new_class(db).code
-    assert sweep(db, NOW + 100 * DAY) == 0
-    assert sweep(db, NOW + 101 * DAY - 1) == 0
-    assert exists(db, code)
-    assert sweep(db, NOW + 101 * DAY) == 1
-
-
-def test_a_clock_that_jumps_forward_and_is_set_right_deletes_nothing(db: Database) -> None:
-    code = new_class(db).code
-    for hour in range(23):
-        assert sweep(db, NOW + 9999 * DAY + 3600 * hour) == 0
-    for day in range(1, 30):
-        assert sweep(db, NOW + day * DAY) == 0
-    assert exists(db, code)
-    assert sweep(db, NOW + 30 * DAY) == 1
 
 
 def test_a_clock_that_jumps_back_deletes_nothing_and_is_waited_for(db: Database) -> None:
@@ -374,11 +370,3 @@ def test_a_clock_that_jumps_back_deletes_nothing_and_is_waited_for(db: Database)
     sweep(db, NOW - 9999 * DAY)  # what was seen before does not count any more
     assert sweep(db, NOW + 30 * DAY) == 0
     assert sweep(db, NOW + 31 * DAY) == 1
-
-
-def test_a_last_day_seen_in_a_future_that_never_came_does_not_keep_a_class(db: Database) -> None:
-    code = new_class(db).code
-    sweep(db, NOW + 9999 * DAY)
-    assert sweep(db, NOW + 30 * DAY) == 0
-    assert sweep(db, NOW + 31 * DAY) == 1
-    assert not exists(db, code)

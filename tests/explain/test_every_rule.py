@@ -1,5 +1,7 @@
 """Every rule of Check, on random cells of a model that needs it: its formula and its lines come to the number."""
 
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -10,14 +12,14 @@ import torch
 from experiments.family.low_rank import with_steps
 from experiments.family.pairs import read_pair
 from experiments.training.losses import with_losses
-from explain import RULES, Numbers, arrays, worked, worked_weight
+from explain import DIGITS, RULES, Numbers, arrays, worked, worked_group, worked_weight
+from figures.grouping import Group
 from model.anatomy.describe import anatomy_of
 from model.build import build_model
 from model.families.readers import load_readers, trace_readers
 from model.files.loaded_model import load_model
 from model.tap import Recorder
 from model.trace import trace
-from tests.explain.test_worked import HALF, some_cells
 from tests.family import small
 from tests.oracle.language.formula import agree
 from tests.small import SOURCE, TARGET, random_ids
@@ -25,9 +27,10 @@ from tests.variants import VARIANTS
 from training.live.adapting import Adapting
 from training.live.toy import Choice, answered, loaded
 
-# Made by `Numbers` from the tensors of any trace; tried in test_worked.py and test_steps_are_claimed.py.
+HALF = 0.5 * 10**-DIGITS + 1e-9
+# Made by `Numbers` from the tensors of any trace; tried in test_steps_are_claimed.py.
 OF_NUMBERS = {"average", "softmax_of_logits"}
-TOY, BERT, LORA = "a toy model and its loss", "an encoder alone", "a low-rank layer"
+TOY, BERT, LORA, READERS = "a toy model and its loss", "an encoder alone", "a low-rank layer", "three readers"
 
 
 @cache
@@ -44,9 +47,11 @@ def numbers_of(variant: str) -> Numbers:
 
 @cache
 def numbers_of_readers() -> Numbers:
+    """Of the two that are recurrent: all that is shown of the third is the translator's, too."""
     readers = load_readers()
     trace = trace_readers(readers, "a text", (5, 17, 23, 5, 40, 41, 2))
-    return Numbers(trace.tensors, readers.weights, readers.anatomy)
+    own = {name: made for name, made in readers.anatomy.tensors.items() if name.startswith(("rnn.", "lstm."))}
+    return Numbers(trace.tensors, readers.weights, replace(readers.anatomy, tensors=own))
 
 
 @cache
@@ -79,22 +84,31 @@ def numbers_of_lora() -> Numbers:
     return Numbers(read.tensors, read.model.weights, read.model.anatomy)
 
 
+OTHERS = {TOY: numbers_of_toy, BERT: numbers_of_bert, LORA: numbers_of_lora, READERS: numbers_of_readers}
+
+
 def operations(numbers: Numbers) -> set[str]:
     return {made.operation for name, made in numbers.anatomy.tensors.items() if name in numbers.tensors}
 
 
 def test_every_rule_is_needed_by_a_model_that_tests_try() -> None:
-    tried = set().union(
-        *map(operations, map(numbers_of, VARIANTS)), operations(numbers_of_readers()), operations(numbers_of_toy())
-    )
-    tried |= operations(numbers_of_bert()) | operations(numbers_of_lora())
+    every = [*map(numbers_of, VARIANTS), *(make() for make in OTHERS.values())]
+    tried = set().union(*map(operations, every))
     assert RULES.keys() - tried - OF_NUMBERS == set(), "add a model that needs it to tests/variants.py"
 
 
-@pytest.mark.parametrize("variant", [*VARIANTS, TOY, BERT, LORA])
+def some_cells(shape: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """The corners and a few cells between."""
+    random = np.random.default_rng(11)
+    yield from (tuple(0 for _ in shape), tuple(n - 1 for n in shape))
+    for _ in range(12):
+        yield tuple(int(random.integers(n)) for n in shape)
+
+
+@pytest.mark.parametrize("variant", [*VARIANTS, *OTHERS])
 def test_every_cell_is_worked_out(variant: str) -> None:
-    others = {TOY: numbers_of_toy, BERT: numbers_of_bert, LORA: numbers_of_lora}
-    numbers = others[variant]() if variant in others else numbers_of(variant)
+    numbers = OTHERS[variant]() if variant in OTHERS else numbers_of(variant)
+    half = 4 * HALF if variant == READERS else HALF  # up to three numbers are rounded before they are multiplied
     for name, made in numbers.anatomy.tensors.items():
         if made.operation.endswith("_mask"):
             continue
@@ -103,7 +117,7 @@ def test_every_cell_is_worked_out(variant: str) -> None:
             value = numbers[name][index]
             assert step.value == pytest.approx(value, rel=1e-6), (name, index)
             if np.isfinite(value):
-                assert agree(step.formula) == pytest.approx(value, abs=HALF), (name, index)
+                assert agree(step.formula) == pytest.approx(value, abs=half), (name, index)
             *lines, last = step.snippet.splitlines()
             scope: dict[str, Any] = {"np": np, "t": arrays(numbers, [step])}
             exec("\n".join(lines), scope)
@@ -121,3 +135,17 @@ def test_a_weight_is_told_with_what_a_position_scheme_adds(variant: str, steps: 
     numbers, path, index = numbers_of(variant), "encoder.layers.1.self_attn", (2, 5, 3)
     told = [step.value for step in worked_weight(numbers, path, index)]
     assert told == [numbers[f"{path}.{step}"][index] for step in steps]
+
+
+@pytest.mark.parametrize(
+    ("row", "column", "expected"), [((0, 1), (1, 2), 0.35), ((0,), (1, 2), 0.5), ((2,), (2,), 1.0), ((0, 1), (0,), 0.3)]
+)
+def test_a_weight_between_words_by_hand(row: tuple[int, ...], column: tuple[int, ...], expected: float) -> None:
+    weights = np.array([[0.1, 0.2, 0.3, 0.4], [0.5, 0.1, 0.1, 0.3], [0.0, 0.0, 1.0, 0.0]])
+    step = worked_group(weights, Group("row", row), Group("column", column))
+    assert step.value == agree(step.formula) == pytest.approx(expected)
+
+
+def test_a_tensor_without_a_rule_is_named() -> None:
+    with pytest.raises(KeyError, match="no rule works out 'nonsense'"):
+        worked(numbers_of("as in the paper"), "nonsense", (0,))

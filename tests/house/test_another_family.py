@@ -6,7 +6,6 @@ from streamlit.testing.v1 import AppTest
 from model.decoding.strategies import Beam, Greedy
 from model.trace import Trace, trace
 from tests.house.toy import D_MODEL, N_HEADS, toy
-from ui.components.architecture import architecture_data
 
 SENTENCE = "The cat sat on the mat."
 D_K = D_MODEL // N_HEADS
@@ -35,14 +34,6 @@ def test_what_is_given_comes_behind_the_text() -> None:
     one = trace(toy(), SENTENCE, decoding=Greedy(max_steps=15, prefix=given))
     assert one.label_ids[: len(ids) + 3] == (*ids, *given)
     assert len(one.labels) == 15
-
-
-def test_the_map_draws_its_one_stack() -> None:
-    plain = architecture_data(toy(), links={}, trace=traced())
-    assert plain["feeds"] == []
-    names = " ".join(block["name"] for block in plain["blocks"])
-    assert "Decoder masked self-attention" in names
-    assert "Encoder" not in names
 
 
 def page() -> None:

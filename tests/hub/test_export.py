@@ -1,8 +1,6 @@
 """The exported folder against transformers' own Marian: another library's code, the same numbers."""
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,7 @@ from safetensors.torch import load_file
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 from hub.export.folder import export, restore
-from hub.export.marian import sines_first, their_config
+from hub.export.marian import their_config
 from model.config import ModelConfig
 from model.decoding.strategies import Beam, Greedy
 from model.files.checkpoint import CONFIG, SHIPPED, TOKENIZER, WEIGHTS, CheckpointError, load_config
@@ -95,22 +93,10 @@ def test_there_and_back_changes_nothing(folder: Path, tmp_path: Path) -> None:
     assert all(torch.equal(before[name], after[name]) for name in before)
 
 
-def test_the_order_of_positions() -> None:
-    assert sines_first(6).tolist() == [0, 2, 4, 1, 3, 5]
-
-
 def test_what_was_not_exported_from_here_is_refused(tmp_path: Path) -> None:
     (tmp_path / CONFIG).write_text(json.dumps({"model_type": "bert", "vocab_size": 7}))
     with pytest.raises(CheckpointError, match="holds no model that was exported from here"):
         restore(tmp_path / "out", tmp_path)
-
-
-def test_the_command(tmp_path: Path) -> None:
-    run = subprocess.run(
-        [sys.executable, "-m", "hub.export", str(tmp_path / "out")], capture_output=True, text=True, check=True
-    )
-    assert "Written to" in run.stdout
-    assert "BLEU" in (tmp_path / "out" / "README.md").read_text()
 
 
 def test_only_a_model_with_marians_parts_can_be_exported() -> None:

@@ -70,11 +70,10 @@ def test_transformers_computes_the_same_logits(exported: Exported) -> None:
     assert torch.allclose(out.seq_relationship_logits, next_sentence[:, 0], atol=1e-4)
 
 
+@pytest.mark.parametrize("exported", ["gpt-mini"], indirect=True)
 @torch.inference_mode()
 def test_greedy_writing_is_the_same(exported: Exported) -> None:
     """Each first half of a sentence is gone on with, as far as the model has positions."""
-    if exported.name != "gpt-mini":
-        return
     ours = replace(small("gpt-mini"), model=checkpoint.load(exported.ours)[0])
     for prompt in (sentence[: len(sentence) // 2] for sentence in SENTENCES):
         inputs = exported.tokenizer(prompt, return_tensors="pt")
@@ -90,9 +89,8 @@ def test_the_tokenizer_frames_a_text_as_the_trace_does(exported: Exported) -> No
         assert exported.tokenizer(text).input_ids == framed
 
 
+@pytest.mark.parametrize("exported", ["bert-mini"], indirect=True)
 def test_a_typed_mask_is_a_gap_and_two_texts_are_two_segments(exported: Exported) -> None:
-    if exported.name != "bert-mini":
-        return
     ours, whole = small("bert-mini").tokenizer, "The cat sat on the mat."
     ids = [CLS_ID, *ours.encode(whole), SEP_ID]
     gap = [id for id in ids if id not in ours.encode("cat")]
@@ -146,5 +144,7 @@ def test_the_command_takes_a_name_or_none(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert done.stderr.startswith("There is no model named 'plain-9'")
     command[3] = "translator"
-    subprocess.run(command, check=True, cwd=Path(__file__).parents[2])
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2])
+    assert "Written to" in done.stdout
+    assert "BLEU" in (tmp_path / "out" / "README.md").read_text()
     assert json.loads((tmp_path / "out" / "config.json").read_text())["model_type"] == "marian"

@@ -2,22 +2,21 @@
 
 import inspect
 import itertools
-from typing import Any
 
 import pytest
 import torch
 from torch import Tensor, nn
 
 from model.anatomy.describe import Scribe, anatomy_of, describe
-from model.anatomy.structure import Anatomy, Attention, Made
+from model.anatomy.structure import Anatomy, Attention
 from model.families.encoder_decoder import EncoderDecoder
 from model.families.readers import load_readers
 from model.files.load_special_models import loaded_in_context
 from model.parts.attention import MultiHeadAttention
-from model.parts.feed_forward import FeedForward, GatedFeedForward
+from model.parts.feed_forward import FeedForward
 from model.parts.layers import EncoderLayer
-from model.parts.norms import LayerNorm, RMSNorm
-from model.parts.residual import DescribedSubLayer, PostNorm, PreNorm, SandwichNorm
+from model.parts.norms import LayerNorm
+from model.parts.residual import DescribedSubLayer, PostNorm
 from model.tap import Recorder
 from tests.family import FAMILY, small
 from tests.small import CONFIG, SOURCE, TARGET, random_model
@@ -160,69 +159,9 @@ def test_every_weight_is_used_where_it_is_said_to_be(
         assert first in users
 
 
-@pytest.mark.parametrize(
-    ("activation", "operation"),
-    [(nn.ReLU(), "relu"), (nn.SiLU(), "silu"), (nn.GELU(), "gelu"), (nn.GELU(approximate="tanh"), "gelu_tanh")],
-)
-def test_each_activation_is_told_apart(activation: nn.Module, operation: str) -> None:
-    for network, activated in ((FeedForward, "hidden"), (GatedFeedForward, "gate")):
-        scribe = Scribe("network")
-        assert describe(network(42, 53, activation), scribe, "x") == "network.output"
-        expected = Made(operation, ("network.pre_activation",), (), ("tgt", "d_ff"), part="activation")
-        assert scribe.tensors[f"network.{activated}"] == expected
-
-
 def layer_normed(residual: nn.Module) -> EncoderLayer:
     attention, network = MultiHeadAttention(42, 3), FeedForward(42, 53)
     return EncoderLayer(attention, residual, network, PostNorm(LayerNorm(42)))
-
-
-@pytest.mark.parametrize(
-    ("residual", "expected"),
-    [
-        (
-            PostNorm(LayerNorm(42)),
-            {
-                "sum": ("add_residual", ("x", "self_attn.output"), ()),
-                "output": ("layer_norm", ("add_norm_1.sum",), ("norm.weight", "norm.bias")),
-            },
-        ),
-        (
-            PreNorm(RMSNorm(42)),
-            {
-                "normed": ("rms_norm", ("x",), ("norm.weight",)),
-                "output": ("add_residual", ("x", "self_attn.output"), ()),
-            },
-        ),
-        (
-            SandwichNorm(LayerNorm(42), RMSNorm(42)),
-            {
-                "normed": ("layer_norm", ("x",), ("norm.weight", "norm.bias")),
-                "renormed": ("rms_norm", ("self_attn.output",), ("norm_after.weight",)),
-                "output": ("add_residual", ("x", "add_norm_1.renormed"), ()),
-            },
-        ),
-    ],
-    ids=["post", "pre", "sandwich"],
-)
-def test_each_residual_by_hand(residual: nn.Module, expected: dict[str, tuple[str, tuple[str, ...], Any]]) -> None:
-    """What its sub-layer reads, and how the sub-layer's output joins the stream; each norm with its own weights."""
-    scribe, one = Scribe(stack="encoder"), layer_normed(residual)
-    assert describe(one, scribe, "x", "mask") == "add_norm_2.output"
-    (layer,) = scribe.layers
-    found = {name.removeprefix("add_norm_1."): made for name, made in scribe.tensors.items() if "add_norm_1." in name}
-    assert {name: (made.operation, made.reads) for name, made in found.items()} == {
-        name: (operation, reads) for name, (operation, reads, _) in expected.items()
-    }
-    for name, (_, _, weights) in expected.items():
-        assert found[name].weights == tuple(f"add_norm_1.{weight}" for weight in weights)
-    used = {weight for made in scribe.tensors.values() for weight in made.weights}
-    assert used == dict(one.named_parameters()).keys()
-    attention = layer.sublayers[0]
-    assert attention.reads == ("x" if isinstance(residual, PostNorm) else "add_norm_1.normed")
-    assert (attention.stream, attention.result) == ("x", "add_norm_1.output")
-    norms = {PostNorm: "after", PreNorm: "before", SandwichNorm: "both"}
-    assert attention.norm == norms[type(residual)]
 
 
 @pytest.mark.parametrize("causal", [False, True])

@@ -99,12 +99,6 @@ def deep_alphas(stack: nn.Module) -> list[float]:
     return [part.alpha for part in stack.modules() if isinstance(part, DeepNorm)]
 
 
-def test_rows_of_the_embedding_have_length_one_or_so() -> None:
-    lengths = build_model(CONFIG).embedding.matrix.weight.norm(dim=-1)
-    assert lengths.mean().item() == pytest.approx(1, abs=0.02)
-    assert lengths.std().item() < 0.15
-
-
 def test_no_two_layers_begin_alike_and_the_seed_alone_decides() -> None:
     torch.manual_seed(3)
     model = build_model(CONFIG)

@@ -135,32 +135,18 @@ def run(model: EncoderDecoder, src_ids: Tensor, tgt_ids: Tensor, change: Interve
     return recorder.tensors
 
 
-def test_each_change_does_what_it_says(model: EncoderDecoder, src_ids: Tensor, tgt_ids: Tensor) -> None:
+def test_masks_and_rows_are_changed_as_they_say(model: EncoderDecoder, src_ids: Tensor, tgt_ids: Tensor) -> None:
     src_ids = src_ids[:1]  # the first row has no padding
     tgt_ids = tgt_ids[:1]
     plain = run(model, src_ids, tgt_ids, NOTHING)
     cross = "decoder.layers.0.cross_attn"
-
-    off = run(model, src_ids, tgt_ids, Interventions(heads_off=(Head("cross", 0, 1),)))
-    assert not off[f"{cross}.heads"][:, 1].any()
-    assert torch.equal(off[f"{cross}.heads"][:, 0], plain[f"{cross}.heads"][:, 0])
-    assert not torch.allclose(off["logits"], plain["logits"])
-
-    off = run(model, src_ids, tgt_ids, Interventions(scale_off=True))
-    path = "encoder.layers.0.self_attn"
-    assert torch.allclose(off[f"{path}.scores"], plain[f"{path}.products"], rtol=1e-5)
-    assert torch.allclose(off["encoder.embedding.scaled"], plain["encoder.embedding.scaled"])
-
-    off = run(model, src_ids, tgt_ids, Interventions(positions_off=True))
-    for side in ("encoder", "decoder"):
-        assert torch.equal(off[f"{side}.embedding.output"], off[f"{side}.embedding.scaled"])
 
     off = run(model, src_ids, tgt_ids, Interventions(causal_mask_off=True))
     assert (off["decoder.layers.0.self_attn.weights"] > 0).all()
     assert (plain["decoder.layers.0.self_attn.weights"].triu(1) == 0).all()
 
     off = run(model, src_ids, tgt_ids, Interventions(blocked=(2,)))
-    assert not off[f"{path}.weights"][..., 2].any()
+    assert not off["encoder.layers.0.self_attn.weights"][..., 2].any()
     assert not off[f"{cross}.weights"][..., 2].any()
     assert torch.equal(off["decoder.layers.0.self_attn.weights"], plain["decoder.layers.0.self_attn.weights"])
 
@@ -241,42 +227,3 @@ def test_shares_may_be_rounded_and_no_more(total: float, is_read: bool) -> None:
     else:
         with pytest.raises(InterventionError, match="add up to"):
             Interventions.parse(text)
-
-
-def test_changes_of_the_feed_forward_network(model: EncoderDecoder, src_ids: Tensor, tgt_ids: Tensor) -> None:
-    plain = run(model, src_ids, tgt_ids, NOTHING)
-    path, network = "encoder.layers.1.feed_forward", Block("encoder", 1, "feed_forward")
-    after = f"{path.replace('feed_forward', 'add_norm_2')}.output"
-
-    gone = [int(i) for i in plain[f"{path}.hidden"].mean((0, 1)).topk(2).indices]
-    off = run(model, src_ids, tgt_ids, Interventions(units_off=tuple(Unit("encoder", 1, unit) for unit in gone)))
-    kept = [unit for unit in range(CONFIG.d_ff) if unit not in gone]
-    assert not off[f"{path}.hidden"][..., gone].any()
-    assert torch.equal(off[f"{path}.hidden"][..., kept], plain[f"{path}.hidden"][..., kept])
-    assert not torch.allclose(off["logits"], plain["logits"])
-
-    off = run(model, src_ids, tgt_ids, Interventions(relu_off=(network,)))
-    assert torch.equal(off[f"{path}.hidden"], plain[f"{path}.pre_activation"])
-    assert not torch.equal(off[f"{path}.hidden"], plain[f"{path}.hidden"])
-    other = "decoder.layers.1.feed_forward"
-    assert torch.equal(off[f"{other}.hidden"], off[f"{other}.pre_activation"].relu())
-
-    both = run(model, src_ids, tgt_ids, Interventions(relu_off=(network,), units_off=(Unit("encoder", 1, gone[0]),)))
-    assert not both[f"{path}.hidden"][..., gone[0]].any()
-    assert torch.equal(both[f"{path}.hidden"][..., gone[1]], plain[f"{path}.pre_activation"][..., gone[1]])
-
-    off = run(model, src_ids, tgt_ids, Interventions(blocks_off=(network,)))
-    assert not off[f"{path}.output"].any()
-    stream = plain[f"{path.replace('feed_forward', 'add_norm_1')}.output"]
-    assert torch.equal(off[after], model.encoder.layers[1].add_norm_2.norm(stream))
-
-
-@pytest.mark.parametrize(
-    "block", [Block(stack, 0, name) for stack, names in SUBLAYERS.items() for name in names], ids=str
-)
-def test_a_block_that_is_off_writes_nothing(
-    block: Block, model: EncoderDecoder, src_ids: Tensor, tgt_ids: Tensor
-) -> None:
-    off = run(model, src_ids, tgt_ids, Interventions(blocks_off=(block,)))
-    assert not off[f"{block.stack}.layers.0.{block.name}.output"].any()
-    assert off["logits"].isfinite().all()

@@ -29,6 +29,7 @@ def test_every_tensor_of_a_sentence(sentence: str) -> None:
     for name, tensor in trace.tensors.items():
         if not name.endswith("mask"):
             true = oracle[name]
+            assert tensor.shape == true.shape, name
             assert np.array_equal(np.isfinite(tensor), np.isfinite(true)), name
             assert np.allclose(tensor, true, atol=2e-4, rtol=2e-4), name
 

@@ -18,7 +18,6 @@ from model.files.loaded_model import LoadedModel, load_folder
 from model.interventions import Head, InterventionError, Interventions, RowEdit
 from model.text.tokenizer import EOS_ID, SOS_ID, Tokenizer
 from model.trace import MAX_TOKENS, EmptySentenceError, Trace, trace
-from tests.oracle.passes.decode import Writer, beam, greedy
 
 
 @pytest.fixture(scope="module")
@@ -42,15 +41,6 @@ def test_the_recorded_pass_shows_what_each_step_saw(loaded: LoadedModel) -> None
         assert chosen.probability == pytest.approx(probability, rel=1e-4)
     assert result.tgt[0].id == SOS_ID
     assert [t.id for t in result.tgt[1:]] == [t.id for t in result.labels[:-1]]
-
-
-def test_teacher_forcing_records_the_same_as_decoding(loaded: LoadedModel) -> None:
-    decoded = trace(loaded, "The cat sat.", decoding=Greedy(6))
-    ids = torch.tensor([[SOS_ID, *[t.id for t in decoded.labels[:-1]]]])
-    src_ids = torch.tensor([[t.id for t in decoded.src]])
-    with torch.inference_mode():
-        logits = loaded.model(src_ids, ids)[0]
-    assert np.allclose(decoded.tensors["logits"], logits.numpy(), atol=1e-5)
 
 
 def test_a_given_target_is_read_not_written(loaded: LoadedModel) -> None:
@@ -99,32 +89,11 @@ def test_what_is_recorded_outlives_the_pass(loaded: LoadedModel) -> None:
         assert not any(np.shares_memory(tensor, value) for value in of_model), name
 
 
-def test_shapes_are_those_of_one_sentence(loaded: LoadedModel) -> None:
-    result = trace(loaded, "The cat.", target="Die Katze.")
-    s, t = len(result.src), len(result.tgt)
-    assert result.attention("encoder", 1).shape == (3, s, s)
-    assert result.attention("decoder", 1).shape == (3, t, t)
-    assert result.attention("cross", 1).shape == (3, t, s)
-    assert result.tensors["logits"].shape == (t, loaded.tokenizer.vocab_size)
-    assert result.tensors["encoder.embedding.positions"].shape == (s, 42)
-
-
 def test_the_bytes_of_every_tensor_are_counted(loaded: LoadedModel) -> None:
     """4 bytes a number; the masks are made of truth values, which take one."""
     result = trace(loaded, "The cat.", target="Die Katze.")
     sizes = [tensor.size * (1 if name.endswith("mask") else 4) for name, tensor in result.tensors.items()]
     assert result.nbytes == sum(sizes)
-
-
-@pytest.mark.parametrize("decoding", [Greedy(), Beam(2), Beam(4)])
-def test_the_best_finished_translation_is_the_one_recorded(decoding: Greedy | Beam) -> None:
-    """Beside the oracle's searches; when a beam ends, others are still being written."""
-    text = "Is that so bad?"
-    result, writer = trace(load_folder(), text, decoding=decoding), Writer(text)
-    expected = beam(writer, decoding.size).best(1) if isinstance(decoding, Beam) else greedy(writer)
-    assert result.label_ids == expected
-    assert result.finished
-    assert bool(result.steps[-1].hypotheses)
 
 
 def test_nothing_to_translate_is_said(loaded: LoadedModel) -> None:

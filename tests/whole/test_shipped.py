@@ -3,28 +3,11 @@
 import json
 from typing import Any
 
-import pytest
-
 from model.files.loaded_model import MODELS
 from model.parts.task_heads import TASK_HEADS
-from tests.oracle.passes.decode import german, translated
 from training.compare_pretraining import OF_A_READER, WAYS, standard_errors_apart
 from training.loop.tasks import KEPT, TASKS
 from training.publish.tasks import card
-from ui import engine
-
-
-@pytest.mark.parametrize("sentence", ["I ate an apple", "My neighbour's cat doesn't like the rain, does it?"])
-def test_the_app_translates_as_the_oracle_does(sentence: str) -> None:
-    trace, oracle = engine.trace(sentence), translated(sentence)
-    assert [t.id for t in trace.src] == oracle.ids["encoder"]
-    assert [t.id for t in trace.labels] == oracle.labels
-    assert trace.translation == german(sentence)
-
-
-@pytest.mark.parametrize("sentence", ["I ate an apple", "I ate an apple."])
-def test_the_standing_example_translates_correctly(sentence: str) -> None:
-    assert engine.trace(sentence).translation in ("Ich habe einen Apfel gegessen.", "Ich aß einen Apfel.")
 
 
 def figures(name: str) -> dict[str, Any]:
@@ -56,10 +39,6 @@ def test_the_heads_of_four_tasks_are_small_and_described() -> None:
     assert (TASK_HEADS / "README.md").read_text(encoding="utf-8") == card(measured, TASK_HEADS)
     notice = (MODELS.parent / "NOTICE").read_text(encoding="utf-8")
     assert all(f"{task}.safetensors: " in notice for task in TASKS)
-
-
-def test_all_weights_together_are_at_most_200_megabytes() -> None:
-    assert sum(path.stat().st_size for path in MODELS.rglob("*.safetensors")) <= 200e6
 
 
 def test_pre_training_helps_the_small_bert_in_at_least_three_of_four_tasks() -> None:

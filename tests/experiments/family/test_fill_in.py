@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from experiments.family.fill_in import DRAWS, SHARES, Hiding, left_alone, loss_by_share, without_each
-from model.text.tokenizer import CLS_ID, MASK_ID, SEP_ID, SOS_ID
+from experiments.family.fill_in import DRAWS, SHARES, Hiding, loss_by_share
+from model.text.tokenizer import CLS_ID, MASK_ID, SEP_ID
 from tests.family import small
 
 IDS = (17, 301, 45, 100, 7)
@@ -15,23 +15,6 @@ def chance(src_ids: list[int], place: int, right: int) -> float:
     """Of one piece at one row, by a pass of its own."""
     logits, _ = small("bert-mini").model(torch.tensor([src_ids]))
     return float(logits[0, place].double().softmax(-1)[right])
-
-
-def test_a_decoder_guesses_from_what_stands_before_alone() -> None:
-    gpt = small("gpt-mini")
-    whole = gpt.model(torch.tensor([[SOS_ID, *IDS]]))[0].double().softmax(-1).numpy()
-    for n in range(len(IDS)):
-        assert left_alone(gpt, IDS[:n]) == pytest.approx(whole[n], abs=1e-6)
-
-
-def test_each_group_is_hidden_beside_the_blanks() -> None:
-    each, none = without_each(small("bert-mini"), IDS, (1, 3), 3, ((0,), (2, 4)))
-    right = IDS[3]
-    assert none == pytest.approx(chance([CLS_ID, 17, MASK_ID, 45, MASK_ID, 7, SEP_ID], 4, right), abs=1e-6)
-    first = chance([CLS_ID, MASK_ID, MASK_ID, 45, MASK_ID, 7, SEP_ID], 4, right)
-    second = chance([CLS_ID, 17, MASK_ID, MASK_ID, MASK_ID, MASK_ID, SEP_ID], 4, right)
-    assert each == pytest.approx((first, second), abs=1e-6)
-    assert first != pytest.approx(none, abs=1e-4)
 
 
 def measured(ids: tuple[int, ...]) -> dict[int, Hiding]:

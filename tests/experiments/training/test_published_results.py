@@ -7,14 +7,8 @@ import pytest
 
 from experiments.training.published_results import FOLDER, load_table
 from tests.course import LESSONS
-from tests.oracle.pages.explore import results
 
 TABLES = sorted(path.stem for path in FOLDER.glob("*.json") if path.stem != "sources")
-
-
-def plain(values: object) -> list[object]:
-    """Values, with one sign for those that are missing: NaN there, None here."""
-    return [None if value != value else value for value in values]  # type: ignore[attr-defined]
 
 
 def test_the_tables_are_those_of_the_page() -> None:
@@ -37,19 +31,6 @@ def test_no_source_is_left_over() -> None:
     assert used == set(known)
 
 
-@pytest.mark.parametrize(
-    ("name", "rows"), [("translation", results.TRANSLATION), ("glue", results.GLUE), ("squad", results.SQUAD)]
-)
-def test_the_figures_are_those_of_the_paper(name: str, rows: tuple[tuple[object, ...], ...]) -> None:
-    assert [[row.name, *row.values] for row in load_table(name).rows] == [plain(row) for row in rows]
-
-
-def test_the_sizes_are_those_of_the_papers() -> None:
-    shown = [(row.values[0], row.name, row.values[1], row.values[2], row.lesson) for row in load_table("sizes").rows]
-    assert shown == [(date, name, kind, n * 1_000_000, lesson) for date, name, kind, n, lesson, _ in results.SIZES]
-    assert [row.source.label for row in load_table("sizes").rows] == [label for label, _ in results.SIZE_SOURCES]
-
-
 def test_the_averages_of_glue_are_those_of_its_columns() -> None:
     for row in load_table("glue").rows:
         *scores, average = (float(value or 0) for value in row.values)
@@ -70,17 +51,6 @@ def test_points_of_the_timeline_open_lessons_that_exist() -> None:
     assert all(bool(row.lesson) == bool(row.part) for row in rows)
     dates = [str(row.values[0]) for row in rows]
     assert dates == sorted(dates)
-
-
-def test_the_best_come_first_and_the_missing_last() -> None:
-    table = load_table("translation")
-    assert [row.name for row in table.best_first("BLEU, French")][:2] == ["Transformer (big)", "ConvS2S, ensemble"]
-    assert table.best_first("FLOPs, German")[0].name == "Transformer (base)"
-    assert [row.name for row in table.best_first("FLOPs, German")][-3:] == [
-        "ByteNet", "Deep-Att + PosUnk", "Deep-Att + PosUnk, ensemble",
-    ]  # fmt: skip
-    with pytest.raises(ValueError, match="is not in list"):
-        table.best_first("BLEU, Thai")
 
 
 def test_a_row_of_another_length_is_named(tmp_path: Path) -> None:

@@ -1,4 +1,5 @@
-"""Greedy, sampling and beam search against searches written out in full, without a cache."""
+"""What all ways of decoding share: the cache, a given beginning, what is never written. `test_decoding_truth.py` holds
+the searches themselves."""
 
 import math
 
@@ -44,58 +45,6 @@ def row(model: EncoderDecoder, source: Tensor, prefix: tuple[int, ...]) -> Tenso
     return logs
 
 
-def test_greedy_takes_the_likeliest_token_each_time(model: EncoderDecoder, source: Tensor) -> None:
-    steps = list(decoding_steps(next_token(model, source), Greedy(STEPS)))
-    prefix: tuple[int, ...] = ()
-    for step in steps:
-        expected = row(model, source, prefix)
-        prefix = (*prefix, int(expected.argmax()))
-        assert step.best.ids == prefix
-        assert step.candidates[0].id == prefix[-1]
-        assert step.candidates[0].probability == pytest.approx(expected.max().exp().item(), rel=1e-4)
-    assert len(prefix) == STEPS or prefix[-1] == EOS_ID
-
-
-def test_beam_of_one_is_greedy(model: EncoderDecoder, source: Tensor) -> None:
-    *_, greedy = decoding_steps(next_token(model, source), Greedy(STEPS))
-    *_, beam = decoding_steps(next_token(model, source), Beam(1, max_steps=STEPS))
-    assert beam.best.ids == greedy.best.ids
-
-
-def test_a_beam_as_wide_as_the_vocabulary_finds_the_best_of_all_pairs(model: EncoderDecoder, source: Tensor) -> None:
-    vocabulary = model.embedding.matrix.num_embeddings
-    first = row(model, source, ())
-    pairs = {
-        (one, two): (first[one] + second).item()
-        for one in range(EOS_ID + 1, vocabulary)
-        for two, second in enumerate(row(model, source, (one,)))
-        if two > EOS_ID
-    }
-    best = max(pairs, key=pairs.__getitem__)
-    *_, last = decoding_steps(next_token(model, source), Beam(vocabulary, max_steps=2))
-    assert last.hypotheses[0].ids == best
-    assert last.hypotheses[0].log_probability == pytest.approx(pairs[best], abs=1e-4)
-
-
-def test_beam_scores_are_sums_of_log_probabilities_and_parents_fit(model: EncoderDecoder, source: Tensor) -> None:
-    previous: tuple[Hypothesis, ...] = (Hypothesis((), 0.0),)
-    for step in beam_steps(next_token(model, source), Beam(3, max_steps=STEPS)):
-        assert [h.log_probability for h in step.hypotheses] == sorted(
-            (h.log_probability for h in step.hypotheses), reverse=True
-        )
-        for h in step.hypotheses:
-            assert previous[h.parent].ids == h.ids[:-1]
-            total = sum(row(model, source, h.ids[:t])[h.ids[t]].item() for t in range(len(h.ids)))
-            assert h.log_probability == pytest.approx(total, abs=1e-4)
-        assert all(h.finished for h in step.finished)
-        previous = step.hypotheses
-
-
-def test_length_penalty_is_wu_et_al_equation_14() -> None:
-    assert Hypothesis((5, 6, 7, EOS_ID), -3.0).score(0.6) == pytest.approx(-3.0 / (9 / 6) ** 0.6)
-    assert Hypothesis((5, 6, 7, EOS_ID), -3.0).score(0.0) == -3.0
-
-
 def test_the_same_seed_draws_the_same_sentence_and_another_seed_another(model: EncoderDecoder, source: Tensor) -> None:
     def drawn(seed: int) -> tuple[int, ...]:
         *_, last = decoding_steps(next_token(model, source), Sampling(seed=seed, max_steps=STEPS))
@@ -103,26 +52,6 @@ def test_the_same_seed_draws_the_same_sentence_and_another_seed_another(model: E
 
     assert drawn(3) == drawn(3)
     assert len({drawn(seed) for seed in range(5)}) > 1
-
-
-def test_temperature_zero_and_top_k_one_and_top_p_zero_are_greedy(model: EncoderDecoder, source: Tensor) -> None:
-    *_, greedy = decoding_steps(next_token(model, source), Greedy(STEPS))
-    for sampling in (
-        Sampling(temperature=0, max_steps=STEPS),
-        Sampling(top_k=1, max_steps=STEPS),
-        Sampling(top_p=0, max_steps=STEPS),
-    ):
-        *_, last = decoding_steps(next_token(model, source), sampling)
-        assert last.best.ids == greedy.best.ids
-
-
-def test_narrowing_by_hand() -> None:
-    p = torch.tensor([0.1, 0.4, 0.2, 0.3])
-    assert torch.allclose(filter_logits(p.log(), 1, 0, 1.0), p)
-    assert torch.allclose(filter_logits(p.log(), 1, 2, 1.0), torch.tensor([0, 4 / 7, 0, 3 / 7]))
-    assert torch.allclose(filter_logits(p.log(), 1, 0, 0.6), torch.tensor([0, 4 / 7, 0, 3 / 7]))  # 0.4 < 0.6 ≤ 0.7
-    squared = p**2 / (p**2).sum()
-    assert torch.allclose(filter_logits(p.log(), 0.5, 0, 1.0), squared)
 
 
 def test_no_limit_leaves_nothing_out_though_the_first_rounds_up_to_one() -> None:
@@ -212,14 +141,6 @@ def test_a_given_beginning_is_kept_and_the_method_goes_on_from_it(
         assert step.candidates[0].id == int(expected.argmax())  # the model's own, not what was given
     total = sum(row(model, source, prefix[:t])[prefix[t]].item() for t in range(3))
     assert steps[2].best.log_probability == pytest.approx(total, abs=1e-4)
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_a_beginning_may_be_as_long_as_a_translation(
-    model: EncoderDecoder, source: Tensor, method: type[Decoding]
-) -> None:
-    steps = list(decoding_steps(next_token(model, source), method(max_steps=3, prefix=(41, 83, 67))))
-    assert [step.best.ids for step in steps] == [(41,), (41, 83), (41, 83, 67)]
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -120,15 +120,6 @@ def test_a_given_beginning_counts_towards_the_limit(method: Any) -> None:
     assert steps(script, method(max_steps=5, prefix=(A, A)))[-1].best.ids == (A,) * 5
 
 
-def test_greedy_on_paper() -> None:
-    one, two = steps(Script(TABLE), Greedy())
-    assert written(one.hypotheses) == {(A,): 0.5}
-    assert written(two.hypotheses) == {(A, END): 0.25}
-    assert [(c.id, round(c.probability, 6)) for c in one.candidates[:4]] == [(A, 0.5), (B, 0.3), (END, 0.15), (C, 0.05)]
-    assert two.best.finished
-    assert not one.best.finished
-
-
 def test_samples_come_as_often_as_they_are_likely_and_are_worth_what_the_model_gives_them() -> None:
     """With the two likeliest tokens alone A comes 5/8 of the time, but its probability stays the model's own 0.5."""
     firsts = [steps(Script(TABLE), Sampling(top_k=2, seed=seed, max_steps=1))[0].best for seed in range(800)]

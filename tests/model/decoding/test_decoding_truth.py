@@ -78,7 +78,16 @@ def test_beam(loaded: LoadedModel, text: str, given: int, size: int) -> None:
             assert {h.ids: pytest.approx(h.log_probability, abs=1e-3) for h in step.hypotheses} == kept
 
 
-NARROWINGS = [(1.0, 0, 1.0), (0.7, 0, 1.0), (1.5, 0, 0.9), (1.0, 5, 1.0), (1.3, 7, 0.5), (0.0, 0, 1.0), (1.0, 0, 0.0)]
+NARROWINGS = [
+    (1.0, 0, 1.0),
+    (0.7, 0, 1.0),
+    (1.5, 0, 0.9),
+    (1.0, 5, 1.0),
+    (1.3, 7, 0.5),
+    (0.0, 0, 1.0),
+    (1.0, 0, 0.0),
+    (1.0, 1, 1.0),
+]
 DRAWN = 12  # pieces: a hot sampler may never come to an end
 
 

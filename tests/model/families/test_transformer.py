@@ -75,14 +75,6 @@ def test_equals_torch(model: EncoderDecoder, src_ids: Tensor, tgt_ids: Tensor) -
     assert_close(logits, expected @ model.embedding.matrix.weight.T, atol=1e-5, rtol=1e-5)
 
 
-def test_embedding_by_hand(model: EncoderDecoder) -> None:
-    """Row 29 of the matrix times √42, plus (sin 0, cos 0, …) at the first position."""
-    recorder = Recorder()
-    model(torch.tensor([[29]]), torch.tensor([[31]]), recorder)
-    expected = model.embedding.matrix.weight[29] * 42**0.5 + torch.tensor([0.0, 1.0] * 21)
-    assert_close(recorder.tensors["encoder.embedding.output"][0, 0], expected)
-
-
 def test_the_future_changes_nothing(any_model: EncoderDecoder, src_ids: Tensor, tgt_ids: Tensor) -> None:
     logits = any_model(src_ids, tgt_ids)
     for t in range(TARGET - 1):
@@ -131,16 +123,6 @@ def test_without_positions_shuffling_in_is_shuffling_out(model: EncoderDecoder) 
     assert not torch.allclose(model.encode(ids[:, order]).states, model.encode(ids).states[:, order], atol=1e-2)
 
 
-def test_each_norm_gives_mean_0_and_deviation_1(src_ids: Tensor, tgt_ids: Tensor) -> None:
-    recorder = Recorder()
-    build_model(CONFIG).eval()(src_ids, tgt_ids, recorder)  # fresh: γ = 1 and β = 0
-    outputs = [value for name, value in recorder.tensors.items() if "add_norm" in name and name.endswith("output")]
-    assert len(outputs) == CONFIG.n_layers * 5
-    for output in outputs:
-        assert_close(output.mean(-1), torch.zeros(output.shape[:2]), atol=1e-5, rtol=0)
-        assert_close(output.std(-1, correction=0), torch.ones(output.shape[:2]), atol=1e-3, rtol=0)
-
-
 def test_dropout_works_in_training_and_only_there(model: EncoderDecoder, src_ids: Tensor, tgt_ids: Tensor) -> None:
     assert torch.equal(model(src_ids, tgt_ids), model(src_ids, tgt_ids))
     model.train()
@@ -163,12 +145,6 @@ def test_the_embedding_is_recorded_whole_and_dropped_after() -> None:
     kept = states != 0
     assert_close(states[kept], 2 * whole[kept])
     assert 0.45 < kept.float().mean() < 0.55
-
-
-def test_one_matrix_serves_both_embeddings_and_the_output(model: EncoderDecoder) -> None:
-    shapes = [tuple(p.shape) for p in model.parameters()]
-    assert shapes.count((CONFIG.vocab_size, CONFIG.d_model)) == 1
-    assert sum(CONFIG.vocab_size in shape for shape in shapes) == 1
 
 
 def test_the_number_of_parameters_by_hand(model: EncoderDecoder) -> None:

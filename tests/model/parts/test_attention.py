@@ -46,16 +46,6 @@ def test_multi_head_equals_torch() -> None:
     assert_close(recorder.tensors["weights"], expected_weights, atol=1e-6, rtol=1e-5)
 
 
-def test_each_row_of_weights_adds_up_to_one_over_permitted_keys() -> None:
-    q, k, v = torch.randn(B, H, T, D_K), torch.randn(B, H, S, D_K), torch.randn(B, H, S, D_K)
-    mask, recorder = random_mask(B, 1, T, S), Recorder()
-    scaled_dot_product_attention(q, k, v, mask, recorder)
-    weights = recorder.tensors["weights"]
-    assert_close(weights.sum(-1), torch.ones(B, H, T))
-    assert (weights.masked_select(~mask) == 0).all()
-    assert (weights.masked_select(mask) > 0).all()
-
-
 def test_a_masked_key_gets_nothing_however_low_the_others_score() -> None:
     """The permitted scores are −10⁶ each; a mask that only subtracts much would let the forbidden key win."""
     q, k, v = torch.full((1, 1, 1, 1), 1000.0), torch.full((1, 1, 3, 1), -1000.0), torch.eye(3)[None, None]
@@ -64,45 +54,6 @@ def test_a_masked_key_gets_nothing_however_low_the_others_score() -> None:
     heads = scaled_dot_product_attention(q, k, v, mask, recorder)
     assert recorder.tensors["scores"].flatten().tolist() == [-1e6, -math.inf, -1e6]
     assert heads.flatten().tolist() == [0.5, 0, 0.5]
-
-
-def test_the_worked_example_of_the_illustrated_transformer() -> None:
-    """q₁·k₁ = 112 and q₁·k₂ = 96; with d_k = 64 divided by 8: 14 and 12; after the softmax 0.88 and 0.12."""
-    q, k, v = torch.zeros(1, 1, 1, 64), torch.zeros(1, 1, 2, 64), torch.zeros(1, 1, 2, 64)
-    q[..., 5], k[..., 5] = 8, torch.tensor([14.0, 12.0])
-    v[..., 0, 0], v[..., 1, 1] = 1, 1
-    recorder = Recorder()
-    heads = scaled_dot_product_attention(q, k, v, tap=recorder)
-    assert recorder.tensors["products"].flatten().tolist() == [112, 96]
-    assert recorder.tensors["scaled"].flatten().tolist() == [14, 12]
-    assert_close(recorder.tensors["weights"].flatten(), torch.tensor([0.88, 0.12]), atol=0.005, rtol=0)
-    assert_close(heads[0, 0, 0, :2], torch.tensor([0.88, 0.12]), atol=0.005, rtol=0)
-
-
-def test_the_masking_quiz() -> None:
-    """Scaled scores of four words under a causal mask: α₂,₂ is one half."""
-    scaled = torch.tensor([[1.0, 0, -1, -1], [1, 1, -1, 0], [0, 1, 1, -1], [-1, -1, 2, 1]])
-    q, k = scaled * math.sqrt(4), torch.eye(4)
-    recorder = Recorder()
-    scaled_dot_product_attention(q[None, None], k[None, None], torch.randn(1, 1, 4, 4), causal_mask(4), recorder)
-    assert_close(recorder.tensors["scaled"][0, 0], scaled)
-    e = math.e
-    by_hand = [
-        [1, 0, 0, 0],
-        [1 / 2, 1 / 2, 0, 0],
-        [1 / (1 + 2 * e), e / (1 + 2 * e), e / (1 + 2 * e), 0],
-        [e**n / (2 / e + e**2 + e) for n in (-1, -1, 2, 1)],
-    ]
-    assert_close(recorder.tensors["weights"][0, 0], torch.tensor(by_hand))
-
-
-def test_splitting_and_joining_heads_is_lossless() -> None:
-    attention = MultiHeadAttention(D_MODEL, H)
-    x = torch.randn(B, T, D_MODEL)
-    heads = attention.split(x)
-    assert heads.shape == (B, H, T, D_MODEL // H)
-    assert_close(heads[:, 1], x[..., D_MODEL // H : 2 * D_MODEL // H])  # head 1 sees the second third of each row
-    assert_close(heads.transpose(1, 2).flatten(-2), x)
 
 
 def test_masks_by_hand() -> None:

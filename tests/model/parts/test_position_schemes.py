@@ -12,8 +12,7 @@ from transformers.models.t5.modeling_t5 import T5Attention
 
 from model.parts.attention import MultiHeadAttention
 from model.parts.masks import causal_mask
-from model.parts.positions import Alibi, Learned, Positions, RelativeBias, alibi_slopes, relative_bucket
-from model.tap import Recorder
+from model.parts.positions import Alibi, Learned, RelativeBias, alibi_slopes, relative_bucket
 
 B, T, D_MODEL, N_HEADS = 2, 7, 42, 3
 
@@ -23,13 +22,6 @@ def relative(causal: bool) -> RelativeBias:
     scheme = RelativeBias(N_HEADS, causal)
     nn.init.normal_(scheme.table.weight)
     return scheme
-
-
-def test_a_learned_position_is_a_row_of_the_table() -> None:
-    scheme, x, recorder = Learned(13, D_MODEL), torch.randn(B, 5, D_MODEL), Recorder()
-    assert_close(scheme.embed(x, 7, recorder), x + scheme.table.weight[7:12], atol=0, rtol=0)
-    assert_close(recorder.tensors["positions"], scheme.table.weight[7:12], atol=0, rtol=0)
-    assert scheme.table.weight.std().item() == pytest.approx(0.02, rel=0.1)
 
 
 def test_learned_positions_end_with_the_table() -> None:
@@ -46,15 +38,6 @@ def test_buckets_are_those_of_t5(causal: bool) -> None:
     offset = torch.arange(-300, 301)
     theirs = T5Attention._relative_position_bucket(offset, not causal, num_buckets=32, max_distance=128)
     assert relative_bucket(offset, causal).tolist() == theirs.tolist()
-
-
-def test_buckets_by_hand() -> None:
-    """Raffel et al. 2020, §2.1, with 16 buckets a side: 8 distances alone, then 8, 11.3, 16, 22.6, 32, … 90.5"""
-    expected = {0: 0, 1: 1, 7: 7, 8: 8, 11: 8, 12: 9, 15: 9, 16: 10, 22: 10, 23: 11, 32: 12, 64: 14, 90: 14, 91: 15}
-    for distance, bucket in {**expected, 127: 15, 5000: 15}.items():
-        assert relative_bucket(torch.tensor(-distance), False) == bucket
-        assert relative_bucket(torch.tensor(distance), False) == bucket + 16 * (distance > 0)
-    assert relative_bucket(torch.tensor([-15, -16, -17, -18, 3]), True).tolist() == [15, 16, 16, 16, 0]
 
 
 @pytest.mark.parametrize("causal", [False, True])
@@ -83,20 +66,6 @@ def test_slopes_are_those_of_bloom(n_heads: int) -> None:
     assert alibi_slopes(n_heads) == pytest.approx(theirs[:, 0, 1].tolist(), rel=1e-6)
 
 
-def test_slopes_by_hand() -> None:
-    """Press et al. 2022, §3: for 8 heads 1/2¹, 1/2², … 1/2⁸."""
-    assert alibi_slopes(8) == pytest.approx([2**-n for n in range(1, 9)])
-    assert alibi_slopes(4) == pytest.approx([1 / 4, 1 / 16, 1 / 64, 1 / 256])
-
-
-def test_alibi_takes_off_slope_times_distance() -> None:
-    bias = Alibi(4).bias(3, 3)
-    assert bias is not None
-    assert bias[0, 0].tolist() == [[0, -0.25, -0.5], [-0.25, 0, -0.25], [-0.5, -0.25, 0]]
-    assert bias[0, 3, 2].tolist() == [-2 / 256, -1 / 256, 0]
-    assert Alibi(4).state_dict() == {}, "nothing in it is learned"
-
-
 def test_causal_attention_with_alibi_is_that_of_bloom() -> None:
     """Bloom adds slope · position of the key: off by the same number in a whole row, which changes no weight."""
     attention, x, mask = (
@@ -110,29 +79,3 @@ def test_causal_attention_with_alibi_is_that_of_bloom() -> None:
         q, k, v, added.expand(1, -1, T, -1).masked_fill(~mask, -math.inf)
     )
     assert_close(attention(x, x, mask), attention.w_o(heads.transpose(1, 2).flatten(-2)), atol=1e-5, rtol=1e-5)
-
-
-SCHEMES = {"relative": lambda: relative(True), "ALiBi": lambda: Alibi(N_HEADS)}
-
-
-@pytest.fixture(params=SCHEMES)
-def scheme(request: pytest.FixtureRequest) -> Positions:
-    return SCHEMES[request.param]()
-
-
-def test_the_bias_is_added_to_the_scaled_products(scheme: Positions) -> None:
-    attention, x, recorder = MultiHeadAttention(D_MODEL, N_HEADS, scheme), torch.randn(B, T, D_MODEL), Recorder()
-    attention(x, x, causal_mask(T), tap=recorder)
-    scaled, bias, biased = (recorder.tensors[name] for name in ("scaled", "bias", "biased"))
-    assert bias.shape == (1, N_HEADS, T, T)
-    assert_close(biased, scaled + bias)
-    assert_close(recorder.tensors["scores"], biased.masked_fill(~causal_mask(T), -math.inf))
-
-
-def test_a_bias_is_for_the_newest_queries_and_hangs_on_the_distance_alone(scheme: Positions) -> None:
-    whole = scheme.bias(T, T)
-    assert whole is not None
-    assert_close(scheme.bias(2, T), whole[:, :, -2:])
-    assert_close(whole[:, :, 1:, 1:], whole[:, :, :-1, :-1])
-    assert scheme.embed(x := torch.randn(B, T, D_MODEL)) is x
-    assert scheme.rotate("q", x) is x

@@ -6,27 +6,11 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from torch import nn
 from torch.testing import assert_close
 from transformers.models.roformer.modeling_roformer import RoFormerSelfAttention
 
-from model.parts.attention import MultiHeadAttention
-from model.parts.masks import causal_mask
-from model.parts.positions import Positions, Rotary, Sinusoidal, rotation, sinusoidal_encoding
+from model.parts.positions import Rotary, Sinusoidal, rotation, sinusoidal_encoding
 from model.tap import Recorder
-
-TABLE = """
-0.000  1.000  0.000  1.000  0.000
-0.841  0.540  0.025  1.000  0.001
-0.909 -0.416  0.050  0.999  0.001
-0.141 -0.990  0.075  0.997  0.002
--0.757 -0.654 0.100  0.995  0.003
-"""  # a row a position, d_model = 5
-
-
-def test_the_table() -> None:
-    expected = torch.tensor([[float(cell) for cell in row.split()] for row in TABLE.strip().splitlines()])
-    assert_close(sinusoidal_encoding(5, 5), expected, atol=0.0005001, rtol=0)
 
 
 @given(st.integers(0, 250), st.integers(0, 20).map(lambda i: 2 * i))
@@ -37,13 +21,6 @@ def test_the_formula(position: int, even: int) -> None:
     assert row[even + 1].item() == pytest.approx(math.cos(angle), abs=1e-6)
 
 
-def test_bounded_and_unique() -> None:
-    encoding = sinusoidal_encoding(997, 42)
-    assert encoding.abs().max() <= 1
-    distances = torch.cdist(encoding, encoding).fill_diagonal_(math.inf)
-    assert distances.min() > 0.1
-
-
 def test_the_product_of_two_positions_depends_on_their_distance_alone() -> None:
     encoding = sinusoidal_encoding(101, 42).double()
     products = encoding @ encoding.T
@@ -52,13 +29,6 @@ def test_the_product_of_two_positions_depends_on_their_distance_alone() -> None:
         assert_close(diagonal, diagonal[:1].expand_as(diagonal), atol=1e-5, rtol=0)
     assert products[0, 0] == pytest.approx(21)  # sin² + cos² = 1, for each of d_model / 2 pairs
     assert products[0, 0] > products[0, 1] > products[0, 2]
-
-
-def test_embed_starts_where_it_is_told() -> None:
-    positions = Sinusoidal(13, 42)
-    x = torch.randn(3, 5, 42)
-    assert_close(positions.embed(x, start=7), x + sinusoidal_encoding(13, 42)[7:12], atol=0, rtol=0)
-    assert positions.embed(torch.randn(3, 6, 42), start=7).shape == (3, 6, 42)
 
 
 def test_beyond_the_prepared_length_the_formula_goes_on() -> None:
@@ -115,32 +85,6 @@ def test_rotary_is_as_exact_far_away_as_near() -> None:
     """At position 100,000 an angle in single precision would be off by some 0.004."""
     x = torch.randn(1, 1, 3, 14)
     assert_close(Rotary().rotate("q", x, 100_000), turned_by_hand(x, 100_000), atol=1e-5, rtol=1e-5)
-
-
-def test_rotary_products_depend_on_the_distance_alone() -> None:
-    q, k, rotary = torch.randn(1, 1, 1, 14), torch.randn(1, 1, 1, 14), Rotary()
-    products = [float((rotary.rotate("q", q, m + 3) * rotary.rotate("k", k, m)).sum()) for m in (0, 1, 8, 90)]
-    assert products == pytest.approx([products[0]] * 4, abs=1e-4)
-    other = float((rotary.rotate("q", q, 4) * rotary.rotate("k", k, 0)).sum())
-    assert other != pytest.approx(products[0], abs=1e-3)
-
-
-@pytest.mark.parametrize("scheme", [Positions(), Rotary()])
-def test_schemes_add_nothing_where_they_do_not_act(scheme: Positions) -> None:
-    x = torch.randn(2, 5, 42)
-    assert scheme.embed(x, 3) is x
-    assert scheme.bias(3, 5) is None
-    if not isinstance(scheme, Rotary):
-        assert scheme.rotate("q", x, 3) is x
-
-
-def test_attention_turns_queries_and_keys() -> None:
-    """Beside torch's own attention, given queries and keys that were turned by hand."""
-    attention, x, mask = MultiHeadAttention(42, 3, Rotary()), torch.randn(2, 5, 42), causal_mask(5)
-    q, k, v = (attention.split(w(x)) for w in (attention.w_q, attention.w_k, attention.w_v))
-    heads = nn.functional.scaled_dot_product_attention(turned_by_hand(q, 0), turned_by_hand(k, 0), v, mask)
-    expected = attention.w_o(heads.transpose(1, 2).flatten(-2))
-    assert_close(attention(x, x, mask), expected, atol=1e-5, rtol=1e-5)
 
 
 def test_rotary_turns_as_roformer_does() -> None:

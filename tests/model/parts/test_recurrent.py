@@ -1,7 +1,6 @@
 """Recurrent networks against torch's own, against numbers worked out by hand, and their laws."""
 
 import functools
-import math
 
 import pytest
 import torch
@@ -43,50 +42,6 @@ def test_gradients_equal_torchs(cell: type[RNNCell] | type[LSTMCell]) -> None:
     expected, *_ = torch.autograd.grad((compiled(ours)(x)[0] * goal).sum(), x)
     found, *_ = torch.autograd.grad((ours(x) * goal).sum(), x)
     assert_close(found, expected, atol=1e-5, rtol=1e-5)
-
-
-def test_an_rnn_by_hand() -> None:
-    """One unit, W = 1, U = 2, b = 0: h₁ = tanh(0.5), h₂ = tanh(−1 + 2h₁)."""
-    ours = Recurrent(RNNCell(1, 1))
-    with torch.no_grad():
-        ours.cell.w.weight.fill_(1.0)
-        ours.cell.u.weight.fill_(2.0)
-        ours.cell.w.bias.zero_()
-    first = math.tanh(0.5)
-    expected = [first, math.tanh(-1 + 2 * first)]
-    assert ours(torch.tensor([[[0.5], [-1.0]]])).flatten().tolist() == pytest.approx(expected, abs=1e-6)
-
-
-def gated(i: float, f: float, g: float, o: float) -> Recurrent:
-    """One unit whose gates do not look at anything: only their biases count."""
-    ours = Recurrent(LSTMCell(1, 1))
-    with torch.no_grad():
-        for parameter in ours.parameters():
-            parameter.zero_()
-        ours.cell.w.bias.copy_(torch.tensor([i, f, g, o]))
-    return ours
-
-
-@pytest.mark.parametrize(
-    ("gates", "cells"),
-    [
-        ((50, 50, 50, 50), [1, 2, 3]),  # takes everything in, forgets nothing: the cell counts
-        ((50, -50, 50, 50), [1, 1, 1]),  # forgets everything before
-        ((-50, 50, 50, 50), [0, 0, 0]),  # takes nothing in
-        ((50, 50, -50, 50), [-1, -2, -3]),  # the candidate is −1
-    ],
-)
-def test_each_gate_of_an_lstm_by_hand(gates: tuple[float, ...], cells: list[float]) -> None:
-    recorder = Recorder()
-    shown = gated(*gates)(torch.zeros(1, 3, 1), recorder)
-    assert [recorder.tensors[f"steps.{t}.cell"].item() for t in range(3)] == pytest.approx(cells)
-    assert shown.flatten().tolist() == pytest.approx([math.tanh(c) for c in cells])
-
-
-def test_a_closed_output_gate_shows_nothing_and_loses_nothing() -> None:
-    recorder = Recorder()
-    assert gated(50, 50, 50, -50)(torch.zeros(1, 3, 1), recorder).abs().max() < 1e-6
-    assert recorder.tensors["steps.2.cell"].item() == pytest.approx(3)
 
 
 def test_an_untrained_lstm_keeps_most_of_its_cell() -> None:

@@ -53,17 +53,6 @@ def test_fewer_merges_give_the_librarys_lengths(tokenizer: Tokenizer, count: int
         assert reached[-1] == len(smaller.encode(text))
 
 
-def test_lengths_rise_in_merges_and_fall_in_pieces(tokenizer: Tokenizer) -> None:
-    merges = Merges(tokenizer)
-    for text in SENTENCES:
-        known, lengths = zip(*merges.lengths(text), strict=True)
-        assert list(known) == sorted(set(known))
-        assert (known[0], known[-1]) == (0, len(merges))
-        assert list(lengths) == sorted(lengths, reverse=True)
-        assert lengths[0] == len(text.encode()) + 1
-        assert lengths[-1] == len(tokenizer.encode(text))
-
-
 def test_each_merge_joins_the_earliest_learned_pair(tokenizer: Tokenizer) -> None:
     merges = Merges(tokenizer)
     rules = [tuple(rule) for rule in json.loads(tokenizer.backend.to_str())["model"]["merges"]]

@@ -62,22 +62,6 @@ def test_it_is_the_formula(order: int) -> None:
     assert model.probabilities(stream_of(TEST, order)) == pytest.approx(by_hand(order), rel=1e-9)
 
 
-def test_two_short_texts_by_hand() -> None:
-    """Learned from "3 4" and "3 5", pairs of words, nine in the vocabulary.
-
-    Pairs: <sos> 3 twice; 3 4, 4 <eos>, 3 5, 5 <eos> once: D = 4/(4 + 2·1) = 2/3. How many different words stand before
-    3, 4, 5 and <eos>: 1, 1, 1, 2; D = 3/(3 + 2·1) = 0.6. Alone: P(4) = 0.4/5 + 0.6·4/5/9 = 2/15, P(<eos>) = 1.4/5 + …
-    """
-    texts = [Document((np.array(ids, dtype=np.uint16),), 1) for ids in ([3, 4], [3, 5])]
-    p = KneserNey(stream_of(texts, 2), VOCAB, 2).probabilities(stream_of(texts[:1], 2))
-    rest = 0.6 * 4 / 5 / VOCAB
-    p_3, p_4, p_end = 0.4 / 5 + rest, 0.4 / 5 + rest, 1.4 / 5 + rest
-    assert p_4 == pytest.approx(2 / 15)
-    after_start, after_3, after_4 = (2 - 2 / 3) / 2 + 2 / 3 / 2 * p_3, 1 / 3 / 2 + 2 / 3 * p_4, 1 / 3 + 2 / 3 * p_end
-    assert p == pytest.approx([after_start, after_3, after_4], rel=1e-12)
-    assert p == pytest.approx([0.7111, 0.2556, 0.5556], abs=1e-4)
-
-
 def test_an_id_of_sixteen_bits_is_taken_for_no_other() -> None:
     """Ids that are far apart, and alike in their low bits: the same text in another vocabulary."""
 
