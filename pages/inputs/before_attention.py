@@ -5,18 +5,19 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from experiments.inputs.before_attention import LENGTHS, reading_times
+from experiments.inputs.before_attention import LENGTHS, reaches, reading_times
 from model.families import readers
 from model.parts.recurrent import LSTMCell, Recurrent, RNNCell
 from model.trace import Trace
 from ui import engine
 from ui.components.matrix import Caption
+from ui.components.scene import Bands, Frame, Scene
 from ui.controls.background import background
 from ui.controls.control import Choice
 from ui.course.check import Part, check_cell, checked_matrix
 from ui.course.lesson import Bench, Lesson, OnMap
 from ui.course.quiz import Question
-from ui.text import magnitude, number
+from ui.text import magnitude, number, piece
 from ui.views.charts.column_chart import Series, column_chart
 from ui.views.charts.tables import table
 
@@ -26,6 +27,12 @@ WEIGHTS = Choice("Weights", "weights", tuple(FOLDERS))
 INSIDE = {"RNN: sum": "rnn.pre_activation", "RNN: state": "rnn.hidden", "LSTM: state": "lstm.hidden"}
 GATES = ("cell", "forget gate", "input gate", "candidate", "output gate")
 INSIDE |= {f"LSTM: {what}": f"lstm.{what.replace(' ', '_')}" for what in GATES}
+CARRIED = {
+    "rnn": "An RNN hands its state along, in **{n}** steps",
+    "lstm": "An LSTM hands two vectors along, in **{n}** steps",
+    "attention": "Self-attention reads all pieces in **{n}** step",
+}
+SCENE = 10  # pieces in the scene
 TENSOR = Choice("What to work out", "inside", tuple(INSIDE), default="LSTM: cell")
 
 
@@ -38,6 +45,49 @@ def reading(trace: Trace, weights: str) -> Trace:
 def shares(read: Trace, name: str) -> np.ndarray:
     """How far each piece moves a reader's last state, 1 for the piece that moves it furthest (T)."""
     return read.tensors[f"{name}.gradients"] / read.tensors[f"{name}.gradients"].max()
+
+
+def scene(trace: Trace) -> Scene:
+    """How far each piece moves the state of each reader, untrained and trained, all along the text."""
+    ids = scene_ids(trace)
+    cut = "" if len(ids) == len(trace.src) else f" Read here: the first {SCENE - 1} pieces and the end mark."
+    texts = [token.text for token in trace.model.tokenizer.tokens(ids)]
+    return Scene(
+        "Before attention, a network read one piece after the other. A band is as wide as its piece moves the state "
+        f"there.{cut}",
+        "Read by",
+        [scene_frame(ids, texts, name, weights) for weights in FOLDERS for name in NAMES],
+    )
+
+
+def scene_ids(trace: Trace) -> tuple[int, ...]:
+    ids = tuple(token.id for token in trace.src)
+    return ids if len(ids) <= SCENE else (*ids[: SCENE - 1], ids[-1])
+
+
+def scene_frame(ids: tuple[int, ...], texts: Sequence[str], name: str, weights: str) -> Frame:
+    widths = engine.run(reaches, readers.load_readers(FOLDERS[weights]), ids)[name]
+    last, direct = widths[:, -1], name == "attention"
+    furthest = int(last.argmax())
+    how = CARRIED[name].format(n=1 if direct else len(ids))
+    most = "farther than any other" if furthest == 0 else f"as far as {piece(texts[furthest])} does"
+    times = "" if furthest == 0 else f"**{magnitude(float(last[0]))}** times "
+    return Frame(
+        NAMES[name] + (", trained" if weights == "trained" else ""),
+        f"{how}. Nudged a little, **{piece(texts[0])}** moves the end {times}{most}.",
+        [
+            [
+                Bands(
+                    texts,
+                    widths,
+                    [magnitude(float(share)) for share in last],
+                    title="No state: the end reads each piece" if direct else "One state, handed from piece to piece",
+                    head="moves the end (most: 1)",
+                    direct=direct,
+                )
+            ]
+        ],
+    )
 
 
 def idea(trace: Trace) -> None:
@@ -60,7 +110,7 @@ def idea(trace: Trace) -> None:
 
 
 def see(trace: Trace) -> None:
-    st.markdown("**How much of each piece is left at the end?**")
+    st.markdown("**How far does each piece of your sentence move the last state?**")
     weights = WEIGHTS.draw()
     read = reading(trace, weights)
     column_chart(
@@ -72,17 +122,15 @@ def see(trace: Trace) -> None:
         labelled="piece",
         write=magnitude,
     )
-    first = ", ".join(f"{title} {magnitude(float(shares(read, name)[0]))}" for name, title in NAMES.items())
     named = ", ".join(f"{title} {readers.named_tokens(read, name)}" for name, title in NAMES.items())
     st.caption(
-        "Nudge a piece's vector: how far does the last state move? The readers are an RNN, an LSTM (an RNN that "
-        f"carries a second vector) and self-attention. The first piece, {weights}: {first}."
+        "Nudge a piece's vector a little: how far does the last state move? A column is that distance (the length of a "
+        "gradient), divided by the largest one of the same reader."
     )
-    with st.expander("What the columns are, and what the readers are trained for"):
+    with st.expander("What the readers are trained for"):
         st.markdown(
-            "The columns are lengths of gradients. Training asks the readers to name, from the last state alone, the "
-            f"pieces of a text. Of the {len({token.id for token in trace.src[:-1]})} different ones in yours they "
-            f"name, {weights}: {named}."
+            "Training asks the readers to name, from the last state alone, the pieces of a text. Of the "
+            f"{len({token.id for token in trace.src[:-1]})} different ones in yours they name, {weights}: {named}."
         )
 
 
@@ -97,8 +145,8 @@ def check(trace: Trace) -> None:
 def do(trace: Trace) -> None:
     n, d_model = len(trace.src), readers.load_readers().config.d_model
     st.markdown(f"**What has to wait?** Your sentence has {n} pieces, its end mark included.")
-    waits, ways = ("steps that must wait for each other", n), ("steps from the first piece to the last", n - 1)
-    table(("", *NAMES.values()), [(what, str(steps), str(steps), "1") for what, steps in (waits, ways)])
+    waits, ways = ("that must wait for each other", n), ("from the first piece to the last", n - 1)
+    table(("steps", *NAMES.values()), [(what, str(steps), str(steps), "1") for what, steps in (waits, ways)])
     st.caption(
         f"What attention pays: for T pieces of d = {d_model} numbers an RNN takes 2Td² multiplications, an LSTM 8Td², "
         "self-attention 4Td² + 2T²d. Twice the pieces are twice the work in a recurrent network, but four times the "
@@ -123,14 +171,31 @@ def do(trace: Trace) -> None:
     st.caption(
         f"Shares of new texts, in the worst and the best of three runs of {figures['recipe']['steps']} steps; only the "
         f"length of the texts differs. Always to name the most frequent first piece is right for "
-        f"{number(figures[lengths[-1]]['most frequent'], 2)} of the longest."
+        f"{number(figures[lengths[-1]]['most frequent'], 2)} of the longest: a reader with that share has learned no "
+        "more."
+    )
+    longer = figures[f"{lengths[-1]}, twice the steps"]
+    once, twice = (", ".join(number(share, 2) for share in one["attention"]) for one in (figures[lengths[-1]], longer))
+    st.caption(
+        f"At {lengths[-1]} pieces the three runs of self-attention end at {once}. With twice the steps they end at "
+        f"{twice}: the low one was only late. The RNN then ends at "
+        f"{number(max(longer['rnn']), 2)} and the LSTM at {number(max(longer['lstm']), 2)} at best."
     )
 
 
 def predict(trace: Trace) -> Sequence[Question]:
-    n, share = len(trace.src), float(shares(reading(trace, "before training"), "rnn")[0])
+    n, ids = len(trace.src), scene_ids(trace)
+    once, twice = (
+        float(
+            shares(
+                engine.run(readers.trace_readers, readers.load_readers(FOLDERS["before training"]), "", read), "rnn"
+            )[0]
+        )
+        for read in (ids, (*ids[:-1], *ids))
+    )
+    times = twice / once
     far = ("at least half as far", "between a tenth and half as far", "less than a tenth as far")
-    right = 0 if share >= 0.5 else 1 if share >= 0.1 else 2
+    right = 0 if times >= 0.5 else 1 if times >= 0.1 else 2
     return (
         Question(
             "wait",
@@ -142,11 +207,12 @@ def predict(trace: Trace) -> Sequence[Question]:
         ),
         Question(
             "first",
-            "An untrained RNN has read your sentence. Nudge its pieces, one at a time. How far does the first piece "
-            "move the last state, beside the piece that moves it furthest?",
+            "Now the untrained RNN reads the pieces of the picture twice, one time after the other. How far does the "
+            "first piece move the end, compared with before?",
             far,
             frozenset({right}),
-            f"{magnitude(share)} times as far. Each step back multiplies the gradient by U and by the slope of tanh.",
+            f"{magnitude(times)} times as far as before. Each step back multiplies the gradient by U and by the slope "
+            "of tanh.",
             wrong={at: f"It is not {far[at]}." for at in {0, 1, 2} - {right}},
         ),
     )
@@ -155,10 +221,10 @@ def predict(trace: Trace) -> Sequence[Question]:
 LESSON = Lesson(
     "before-attention",
     "Before attention",
-    asks="How did networks read before attention?",
+    asks="How far does the first word still move the end?",
     idea=idea,
     predict=predict,
     bench=Bench(see=see, check=check, do=do),
     code=(RNNCell, LSTMCell, Recurrent, readers.AttentionReader),
-    on_map=OnMap(plays=("encoder.self_attn",)),
+    on_map=OnMap(scene=scene),
 )

@@ -8,6 +8,7 @@ import streamlit as st
 
 from ui.components.scene import (
     Axis,
+    Bands,
     Bar,
     Bars,
     Card,
@@ -19,6 +20,7 @@ from ui.components.scene import (
     Link,
     Matrix,
     Row,
+    Ruler,
     Scene,
     scene,
 )
@@ -53,6 +55,10 @@ def frame(at: int) -> Frame:
                 Dots(
                     [(0.0, False), (share, True), (share, True)], ("low", "high"), "Dots", "50%", "of three", mine=0.5
                 ),
+            ],
+            [
+                Bands(["The", word], np.array([[1.0, share], [0.0, 0.5]]), ["half", "all"], "Bands", direct=at == 2),
+                Ruler(word, 1 + 4 * at, 2, 10, ((0, "query"), (1, word))),
             ],
         ],
     )

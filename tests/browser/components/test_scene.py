@@ -142,6 +142,48 @@ def test_a_matrix_is_coloured_by_sign_and_size_and_dots_stand_at_their_values(de
     assert number(dots.locator("circle.knob"), "cx") == pytest.approx((left + right) / 2, abs=0.2)  # 0.5 of 0 and 1
 
 
+def test_bands_are_as_wide_as_their_numbers_in_one_stream_or_in_lanes_of_their_own(demo: Callable[..., Page]) -> None:
+    page = demo()
+    bands = page.locator(".scene svg").nth(5)
+
+    def edges(band: int, at: int) -> tuple[float, float]:
+        """The upper and the lower edge at a place; an outline is a point, then three points for each step."""
+        d = bands.locator("path.band").nth(band).get_attribute("d") or ""
+        upper, lower = (re.findall(r"(-?[\d.]+) (-?[\d.]+)(?=[CLZ]|$)", half) for half in re.split("L", d))
+        return float(upper[at][1]), float(lower[-1 - at][1])
+
+    def widths() -> list[float]:
+        return [edges(band, at)[1] - edges(band, at)[0] for band, at in ((0, 0), (0, 1), (1, 0))]
+
+    whole = widths()[0]
+    assert widths() == pytest.approx([whole, 0.25 * whole, 0.5 * whole], abs=0.2)
+    assert edges(0, 1)[1] == pytest.approx(edges(1, 0)[0], abs=0.2)  # side by side in the stream
+    choose(page, 2)
+    becomes(widths, pytest.approx([whole, whole, whole / 2], abs=0.2))
+    assert edges(1, 0)[0] > edges(0, 1)[1] + 1  # apart
+    assert edges(1, 0) == edges(1, 1)  # straight
+    assert [number(rise, "stroke-width") for rise in bands.locator("path.rise").all()] == pytest.approx(
+        [whole, whole / 2], abs=0.2
+    )
+    assert bands.locator("text").evaluate_all("all => all.map((e) => e.textContent)") == [
+        "Bands", "", "The", "The", "half", "girl", "girl", "all",
+    ]  # fmt: skip
+
+
+def test_a_text_stands_on_the_ruler_at_its_place_and_its_outline_where_it_was(demo: Callable[..., Page]) -> None:
+    page = demo()
+    ruler = page.locator(".scene svg").nth(6)
+    choose(page, 2)
+    box, before = ruler.locator("rect.card"), ruler.locator("rect.before")
+    ticks = [float((t.get_attribute("d") or "")[1:].split()[0]) for t in ruler.locator("path.axis").all()[1:]]
+    place = ticks[1] - ticks[0]
+    becomes(lambda: number(box, "x"), pytest.approx(ticks[8] - place / 2, abs=0.2))  # begins at place 9
+    assert number(before, "x") == pytest.approx(ticks[0] - place / 2, abs=0.2)
+    assert number(box, "width") == number(before, "width") == pytest.approx(2 * place, abs=0.2)
+    marks = [float((m.get_attribute("d") or "")[1:].split()[0]) for m in ruler.locator("path.stroke").all()]
+    assert marks == pytest.approx(ticks[8:10], abs=0.2)
+
+
 @pytest.mark.parametrize("by", ["choice", "slider", "cards"])
 def test_keys_move_the_control_the_answer_follows_and_the_page_hears_where_it_rests(
     by: str, demo: Callable[..., Page]

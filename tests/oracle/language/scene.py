@@ -140,6 +140,39 @@ def dots(
     }
 
 
+def bands(
+    pieces: Sequence[str],
+    widths: np.ndarray,
+    ends: Sequence[str],
+    title: str = "",
+    head: str = "",
+    direct: bool = False,
+    strong: int = 0,
+) -> Panel:
+    return {
+        "kind": "bands",
+        "title": title,
+        "head": head,
+        "direct": int(direct),
+        "strong": strong,
+        "pieces": [visible(name) for name in pieces],
+        "ends": list(ends),
+        "widths": [[near(width) for width in row] for row in np.asarray(widths, float)],
+    }
+
+
+def ruler(text: str, start: int, count: int, last: int, marks: Sequence[tuple[int, str]], before: int = 1) -> Panel:
+    return {
+        "kind": "ruler",
+        "text": visible(text),
+        "start": start,
+        "before": before,
+        "count": count,
+        "last": last,
+        "marks": [[place, visible(name)] for place, name in marks],
+    }
+
+
 def frame(stop: str, answer: str, *rows: Sequence[Panel]) -> dict[str, Any]:
     return {"stop": stop, "answer": answer, "rows": [list(panels) for panels in rows]}
 

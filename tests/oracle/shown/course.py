@@ -21,7 +21,7 @@ class Place:
 
 SELF = "encoder.self_attn"
 COURSE = (
-    Place("Inputs", "before-attention", "Before attention", "How did networks read before attention?", plays=SELF),
+    Place("Inputs", "before-attention", "Before attention", "How far does the first word still move the end?"),
     Place("Inputs", "tokenization", "Tokenization", "How does a sentence become numbers?", "tokenize", "pieces"),
     Place(
         "Inputs",

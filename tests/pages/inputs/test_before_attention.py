@@ -1,8 +1,10 @@
-"""The first lesson measures times when it is asked to."""
+"""The first lesson opens where the first piece has nearly gone, and measures times when it is asked to."""
 
 import time
 
+from pages.inputs.before_attention import scene
 from tests.pages.kit import assert_sound, opened, size, table
+from ui import engine
 
 
 def test_times_are_measured_for_every_length_and_reader() -> None:
@@ -18,3 +20,11 @@ def test_times_are_measured_for_every_length_and_reader() -> None:
     assert min(map(min, milliseconds)) > 0
     for times in milliseconds[:2]:  # an RNN and an LSTM take 256 times as many steps for 2048 pieces as for 8
         assert times[-1] > 5 * times[0]
+
+
+def test_it_opens_where_the_first_piece_hardly_moves_the_end() -> None:
+    for sentence in ("I ate an apple", "The old man looks at the sea."):
+        shown = scene(engine.trace(sentence))
+        first = [float(frame.panels[0][0].widths[0, -1]) for frame in shown.frames]  # type: ignore[union-attr]
+        assert first[shown.start] == min(first) < 0.05
+        assert max(first[1:3]) > 0.5  # self-attention, as untrained

@@ -2,7 +2,7 @@
 
 A scene is a row of frames, one for each stop of its control. All of them go to the browser at once: from one to the
 next the picture moves without asking the server. Frames are built from a few means: cards with lines between them,
-bars, curves, matrices, dots. Every text is text, never taken for HTML.
+bars, curves, matrices, dots, bands, rulers. Every text is text, never taken for HTML.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,17 +12,18 @@ from typing import Any, Literal
 import numpy as np
 
 from model.files.loaded_model import Array
+from ui.components.scene.rounding import points, rounded
+from ui.components.scene.strips import Bands, Ruler
 from ui.components.shared.wire import component, mount
 from ui.text import piece
 
 Role = Literal["query", "key", "value", "output", "plain"]
 State = Literal["", "asked", "unseen", "written", "strong"]
 
-_MEANS = ("cards", "bars", "curve", "matrix", "dots")
+_MEANS = ("cards", "bars", "curve", "matrix", "dots", "bands", "ruler")
 CODE = ("shared/colour.js", "shared/shared.js", *(f"scene/{name}.js" for name in ("pen", *_MEANS, "scene")))
 STYLES = ("scene/scene.css",)
 _component = component("scene", js=CODE, css=STYLES)
-DIGITS = 4  # of every number that is sent
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ class Cards:
             "rows": [
                 {"name": row.name, "role": row.role, "cards": [_card(card) for card in row.cards]} for row in self.rows
             ],
-            "links": [[*link.start, *link.end, _rounded(link.weight), link.role] for link in self.links],
+            "links": [[*link.start, *link.end, rounded(link.weight), link.role] for link in self.links],
         }
 
 
@@ -103,9 +104,7 @@ class Bars:
     note: str = ""
 
     def sent(self) -> dict[str, Any]:
-        bars = [
-            [piece(bar.label), _rounded(bar.value), bar.text, _rounded(bar.before), bar.strong] for bar in self.bars
-        ]
+        bars = [[piece(bar.label), rounded(bar.value), bar.text, rounded(bar.before), bar.strong] for bar in self.bars]
         return {
             "kind": "bars",
             "title": self.title,
@@ -163,10 +162,10 @@ class Curve:
             "height": self.height,
             "x": self.x.sent(),
             "y": self.y.sent(),
-            "lines": [[line.name, _points(line.points), line.role, line.dashed] for line in self.lines],
-            "knob": self.knob and _points([self.knob])[0],
-            "rug": _points(self.rug),
-            "words": [[*_points([(x, y)])[0], text] for x, y, text in self.words],
+            "lines": [[line.name, points(line.points), line.role, line.dashed] for line in self.lines],
+            "knob": self.knob and points([self.knob])[0],
+            "rug": points(self.rug),
+            "words": [[*points([(x, y)])[0], text] for x, y, text in self.words],
         }
 
 
@@ -194,11 +193,11 @@ class Matrix:
             "note": self.note,
             "rows": [piece(name) for name in self.rows],
             "columns": [piece(name) for name in self.columns],
-            "ends": _rounded(self.ends or float(np.abs(self.values).max(initial=0)) or 1.0),
+            "ends": rounded(self.ends or float(np.abs(self.values).max(initial=0)) or 1.0),
             "signed": self.signed,
             "marked": self.marked,
             "pale": self.pale,
-            "values": [[_rounded(value) for value in row] for row in np.asarray(self.values).tolist()],
+            "values": [[rounded(value) for value in row] for row in np.asarray(self.values).tolist()],
         }
 
 
@@ -220,12 +219,12 @@ class Dots:
             "big": self.big,
             "note": self.note,
             "ends": list(self.ends),
-            "dots": [[_rounded(value), kind] for value, kind in self.dots],
-            "mine": _rounded(self.mine),
+            "dots": [[rounded(value), kind] for value, kind in self.dots],
+            "mine": rounded(self.mine),
         }
 
 
-Panel = Cards | Bars | Curve | Matrix | Dots
+Panel = Cards | Bars | Curve | Matrix | Dots | Bands | Ruler
 
 
 @dataclass(frozen=True)
@@ -308,15 +307,6 @@ def scene(shown: Scene, *, key: str, at: int, on_move: Callable[[int], None]) ->
     )
 
 
-def _rounded(value: float | None) -> float | None:
-    """A number with as many digits as can be seen."""
-    return None if value is None else float(f"{float(value):.{DIGITS}g}")
-
-
-def _points(points: Sequence[tuple[float, float]]) -> list[list[float]]:
-    return [[float(f"{float(number):.{DIGITS}g}") for number in point] for point in points]
-
-
 def _card(card: Card) -> list[Any]:
-    column = [_rounded(value) for value in card.column]
-    return [piece(card.text), card.state, card.note, _rounded(card.bar), column]
+    column = [rounded(value) for value in card.column]
+    return [piece(card.text), card.state, card.note, rounded(card.bar), column]

@@ -3,7 +3,7 @@
 const MOVE_MS = 400; // from one frame to the next
 const REST_MS = 500; // after which the page is told
 const STAY_MS = 1400; // at each frame while it plays
-const MEANS = { cards: CARDS, bars: BARS, curve: CURVE, matrix: MATRIX, dots: DOTS };
+const MEANS = { cards: CARDS, bars: BARS, curve: CURVE, matrix: MATRIX, dots: DOTS, bands: BANDS, ruler: RULER };
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 let scenes = 0;
 
@@ -50,6 +50,7 @@ class SceneView {
       else this.shown = data.frames[at].rows;
       if (this.picture.clientWidth) this.resize(); // at once: an SVG without a height would jump
     } else if (at !== this.at) this.go(at, false);
+    else this.draw(this.shown); // Streamlit calls again when the theme has changed
   }
 
   build() {

@@ -23,7 +23,8 @@ def table(head: Sequence[str], lines: Sequence[Sequence[str | Link]]) -> None:
 
 
 def _row(tag: str, cells: Iterable[str | Link]) -> str:
-    return "<tr>" + "".join(f"<{tag}>{_cell(cell)}</{tag}>" for cell in cells) + "</tr>"
+    tags = [(tag if cell else "td", _cell(cell)) for cell in cells]  # an empty cell heads nothing
+    return "<tr>" + "".join(f"<{tag}>{cell}</{tag}>" for tag, cell in tags) + "</tr>"
 
 
 def _cell(cell: str | Link) -> str:

@@ -1,12 +1,17 @@
 """What the lesson on reading before attention must show."""
 
 import json
+from typing import Any
+
+import numpy as np
 
 from tests.oracle.language import claims
+from tests.oracle.language import scene as first_screen
 from tests.oracle.language.approved import Prose
 from tests.oracle.language.common import Statements, chart_and_numbers, check_cell, code_of, shown_tensor, tensor_matrix
 from tests.oracle.language.page import READABLE, Page
-from tests.oracle.passes.readers import FOLDER, Reading, named
+from tests.oracle.language.words import pieces, visible
+from tests.oracle.passes.readers import FOLDER, Reading, gradients, named
 
 prose = Prose("before_attention")
 
@@ -15,8 +20,9 @@ INSIDE = {"RNN: sum": "rnn.pre_activation", "RNN: state": "rnn.hidden", "LSTM: s
 GATES = ("cell", "forget gate", "input gate", "candidate", "output gate")
 INSIDE |= {f"LSTM: {what}": f"lstm.{'_'.join(what.split())}" for what in GATES}
 WEIGHTS = ["before training", "trained"]
+ANSWERS = {"rnn": "an rnn hands its", "lstm": "an lstm hands two", "attention": "self attention reads all"}
 STATES = (
-    {"sentence": LONG, "weights": "trained", "cell": "3.2"},
+    {"sentence": LONG, "weights": "trained", "cell": "3.2", "stop": "3"},
     {"sentence": "Go", "inside": "RNN: sum", "cell": "1.5"},
     {"sentence": "I see", "weights": "trained"},  # the first piece moves the state a fifth as far
     *({"sentence": "I ate an apple.", "weights": WEIGHTS[n % 2], "inside": one} for n, one in enumerate(INSIDE)),
@@ -29,9 +35,49 @@ def chosen(page: Page) -> tuple[str, Reading]:
     return weights, Reading([piece.id for piece in page.src], weights == "trained")
 
 
+def scene(page: Page) -> Statements:
+    ids, cut = read_ids(page), " Read here: the first 9 pieces and the end mark." if len(page.src) > 10 else ""
+    frames = [scene_frame(ids, name, trained) for trained in (False, True) for name in READERS]
+    at = page.count("stop", len(frames), 1) - 1
+    yield from first_screen.scene(prose.line("before attention a network", cut), "Read by", frames, at=at)
+
+
+def read_ids(page: Page) -> list[int]:
+    ids = [piece.id for piece in page.src]
+    return [*ids[:9], ids[-1]] if len(ids) > 10 else ids
+
+
+def scene_frame(ids: list[int], name: str, trained: bool) -> dict[str, Any]:
+    """Row s, column t: how far piece s moves the state at t; what attention has read is never carried on."""
+    w, texts, direct = Reading(ids, trained).w, [piece.text for piece in pieces(ids)], name == "attention"
+    widths = np.zeros((len(ids), len(ids)))
+    for t in range(len(ids)):
+        lengths = gradients(w, ids if direct else ids[: t + 1], name)
+        widths[: t + 1, t] = lengths[: t + 1] / lengths.max()
+    last = widths[:, -1]
+    best = int(last.argmax())
+    times = f"**{claims.magnitude(last[0])}** times as far as {visible(texts[best])} does"
+    return first_screen.frame(
+        READERS[name] + (", trained" if trained else ""),
+        prose.line(
+            ANSWERS[name], 1 if direct else len(ids), visible(texts[0]), times if best else "farther than any other"
+        ),
+        (
+            first_screen.bands(
+                texts,
+                widths,
+                [claims.magnitude(share) for share in last],
+                title="No state: the end reads each piece" if direct else "One state, handed from piece to piece",
+                head="moves the end (most: 1)",
+                direct=direct,
+            ),
+        ),
+    )
+
+
 def see(page: Page) -> Statements:
     weights, reading = chosen(page)
-    yield from prose("how much of each")
+    yield from prose("how far does each")
     yield claims.segmented("Weights", WEIGHTS, weights)
     pieces = [piece.text for piece in page.src]
     yield from chart_and_numbers(
@@ -43,9 +89,8 @@ def see(page: Page) -> Statements:
         axis="how far each piece moves the last state; the one that moves it furthest is 1",
         limit=1,
     )
-    first = ", ".join(f"{title} {claims.magnitude(reading.shares(name)[0])}" for name, title in READERS.items())
     names = ", ".join(f"{title} {named(reading.w, reading.ids, name)}" for name, title in READERS.items())
-    yield from prose("nudge a piece's vector", weights, first, len(set(reading.ids[:-1])), names)
+    yield from prose("nudge a piece's vector", len(set(reading.ids[:-1])), weights, names)
 
 
 def check(page: Page) -> Statements:
@@ -62,9 +107,9 @@ def do(page: Page) -> Statements:
     n, d = len(page.src), 64
     yield from prose("what has to wait", n)
     yield claims.table(
-        ("", *READERS.values()),
-        ("steps that must wait for each other", str(n), str(n), "1"),
-        ("steps from the first piece to the last", str(n - 1), str(n - 1), "1"),
+        ("steps", *READERS.values()),
+        ("that must wait for each other", str(n), str(n), "1"),
+        ("from the first piece to the last", str(n - 1), str(n - 1), "1"),
     )
     yield from prose("what attention pays for", d, 2 * d)
     yield claims.button("Measure the time")
@@ -77,15 +122,22 @@ def do(page: Page) -> Statements:
     lines = [(title, *("–".join(sorted({min(one), max(one)})) for one in many)) for title, many in runs.items()]
     yield claims.table(("named rightly", *(f"{t} pieces" for t in lengths)), *lines)
     yield from prose("shares of new texts", far["recipe"]["steps"], claims.number(far["40"]["most frequent"], 2))
+    longer = far["40, twice the steps"]
+    runs = (", ".join(claims.number(share, 2) for share in one["attention"]) for one in (far["40"], longer))
+    yield from prose(
+        "at pieces the three", 40, *runs, *(claims.number(max(longer[name]), 2) for name in ("rnn", "lstm"))
+    )
 
 
 def predict(page: Page) -> Statements:
-    n, share = len(page.src), Reading([piece.id for piece in page.src], trained=False).shares("rnn")[0]
+    n, ids = len(page.src), read_ids(page)
     yield prose.question("your sentence has pieces", 1, n)
+    once, twice = (Reading(read, trained=False).shares("rnn")[0] for read in (ids, ids[:-1] + ids))
+    times = twice / once
     far = ("at least half as far", "between a tenth and half as far", "less than a tenth as far")
-    right = 0 if share >= 0.5 else 1 if share >= 0.1 else 2
+    right = 0 if times >= 0.5 else 1 if times >= 0.1 else 2
     yield prose.question(
-        "an untrained rnn has", right, claims.magnitude(share), options=far, wrong=[f"It is not {one}." for one in far]
+        "now the untrained rnn", right, claims.magnitude(times), options=far, wrong=[f"It is not {one}." for one in far]
     )
 
 
