@@ -45,10 +45,15 @@ class Stack(nn.Module):
         self.norm = nn.Identity() if made.ends_in_norm else nn.LayerNorm(D_MODEL)
 
     def forward(self, x: Tensor) -> Tensor:
-        mask = torch.ones(1, 1, 1, x.size(1), dtype=torch.bool)
+        return self.outputs(x)[-1]
+
+    def outputs(self, x: Tensor) -> list[Tensor]:
+        """What comes out of each layer, and at last of the stack."""
+        mask, rows = torch.ones(1, 1, 1, x.size(1), dtype=torch.bool), []
         for layer in self.layers:
             x = layer(x, mask)
-        return torch.as_tensor(self.norm(x))
+            rows.append(x)
+        return [*rows, torch.as_tensor(self.norm(x))]
 
     def matrices(self) -> list[list[nn.Parameter]]:
         """The matrices of each layer."""
@@ -61,10 +66,12 @@ class PlaceRun:
 
     gradients: for each layer (N), the length of the loss's gradient with respect to its matrices
     moved:     how far one step of plain gradient descent moves the output, as a share of its length
+    swayed:    the same for what comes out of each layer (N)
     """
 
     gradients: tuple[float, ...]
     moved: float
+    swayed: tuple[float, ...]
 
 
 @kept
@@ -77,13 +84,14 @@ def place_run(place: str, depth: int, step: float, seed: int = 0) -> PlaceRun:
         raise ValueError(f"depth={depth} is not between 1 and {MAX_DEPTH}")
     x, goal = torch.randn(2, 1, LENGTH, D_MODEL, generator=torch.Generator().manual_seed(seed)).double()
     stack = Stack(place, depth, seed).double()
-    layers, output = stack.matrices(), stack(x)
+    layers, outputs = stack.matrices(), stack.outputs(x)
     flat = [matrix for matrices in layers for matrix in matrices]
-    gradients = torch.autograd.grad((output * goal).sum(), flat)
+    gradients = torch.autograd.grad((outputs[-1] * goal).sum(), flat)
     size = len(layers[0])
     lengths = [torch.stack([g.norm() for g in gradients[n : n + size]]).norm() for n in range(0, len(flat), size)]
     with torch.no_grad():
         for matrix, gradient in zip(flat, gradients, strict=True):
             matrix.sub_(step * gradient)
-        moved = (stack(x) - output).norm() / output.norm()
-    return PlaceRun(tuple(map(float, lengths)), float(moved))
+        pairs = zip(outputs, stack.outputs(x), strict=True)
+        *swayed, moved = (float((later - before).norm() / before.norm()) for before, later in pairs)
+    return PlaceRun(tuple(map(float, lengths)), moved, tuple(swayed))

@@ -15,6 +15,8 @@ from model.parts.residual import DeepNorm, PostNorm, PreNorm, SandwichNorm
 from model.trace import Trace
 from ui import engine
 from ui.components.matrix import Caption, Labels
+from ui.components.scene import Bar, Bars, Frame, Scene
+from ui.components.scene.layers import Slot, Tower, Wiring
 from ui.controls.control import Choice, Number
 from ui.course.check import Part, Shown, check_cell, checked_matrix
 from ui.course.lesson import Bench, Lesson, OnMap
@@ -41,6 +43,14 @@ RATES = ("0.00001", "0.0001", "0.001")
 DEPTH = Number("Layers", "places_depth", 2, MAX_DEPTH, MAX_DEPTH)
 RATE = Choice("Size of the step", "places_rate", RATES, default="0.0001")
 DRAW = Choice("Random weights", "places_draw", (1, 2, 3))
+# Where the norms stand at each place, and in words.
+STANDS: dict[str, tuple[tuple[Slot, Slot], str]] = {
+    "Post-norm": (("after the sum", "after the sum"), "after the sum"),
+    "Pre-norm": (("before", "before"), "before the sub-layer"),
+    "Sandwich": (("before", "after"), "before the sub-layer and behind it"),
+    "DeepNorm": (("after the sum", "after the sum"), "after a sum that holds more of the stream"),
+}
+SHOWN = 8  # pieces of the translation in the scene
 LOST = 5  # so many pieces longer than before, a translation is cut
 FORMULAS = (
     ("Post-norm", r"$\operatorname{Norm}(x+\operatorname{Sublayer}(x))$", "the original Transformer; this model"),
@@ -70,12 +80,57 @@ def step_choice(place: str) -> Choice[str]:
     return Choice("Show", f"norm_shows_{PLACES[place]}", tuple(STEPS[place]))
 
 
+def scene(trace: Trace) -> Scene:
+    """Each place in turn; it opens with the one where the step moves the stack furthest."""
+    moved = {name: at_start(place, MAX_DEPTH).moved for name, place in PLACES.items()}
+    return Scene(
+        "Four places to normalise: one layer's wiring, a deep stack after one step, and your translation.",
+        "The norm stands",
+        [scene_frame(trace, name, max(moved.values())) for name in PLACES],
+        start=list(moved).index(max(moved, key=lambda name: moved[name])),
+        wide=(1, 1, 1.2),
+    )
+
+
+def scene_frame(trace: Trace, name: str, furthest: float) -> Frame:
+    (norms, where), run = STANDS[name], at_start(PLACES[name], MAX_DEPTH)
+    stack = trace.model.anatomy.stacks[0]
+    path = f"{stack.name}.layers.{len(stack.layers) - 1}.add_norm_{SUBLAYERS['feed-forward']}"
+    other = engine.with_parts(trace, Exchange("add_norm", path, f"layer {PLACES[name]}"))
+    before, later = (float(np.mean(one.probabilities)) for one in (trace, other))
+    pieces = zip(trace.labels[:SHOWN], trace.probabilities, other.probabilities, strict=False)
+    trained = (
+        "Your translator was trained so."
+        if PLACES[name] == "post"
+        else "Put there in your trained translator, it takes the mean probability of the pieces from "
+        f"{number(before, 2)} to **{number(later, 2)}**."
+    )
+    return Frame(
+        name,
+        f"Norm **{where}**: one step moves the output of {MAX_DEPTH} layers by **{run.moved:.1%}** of its length. "
+        + trained,
+        [
+            [
+                Wiring("feed-forward", norms, "One layer", name == "DeepNorm"),
+                Tower(
+                    (*run.swayed[:-1], run.moved), f"{run.moved:.1%}", f"{MAX_DEPTH} random layers, one step",
+                    "layer 1 at the bottom, the output on top", furthest,
+                ),
+                Bars(
+                    [Bar(piece.text, later, number(later, 2), before) for piece, before, later in pieces],
+                    "Your trained translator, so rewired", note="dashed: as it was trained",
+                ),
+            ]
+        ],
+    )  # fmt: skip
+
+
 def idea(trace: Trace) -> None:
     st.markdown(
         "Attention and feed-forward are *sub-layers*. What comes in also runs past them, as the *stream*; the two are "
-        "added. A **norm** brings a row of numbers to one scale. It may stand **after** the sum, as in 2017, or "
-        "**before** the sub-layer, as in most models since; at both ends of the sub-layer; or the stream may count for "
-        "more in the sum. The norm itself may be simpler: RMSNorm does not subtract the mean."
+        "added. A **norm** brings a row of numbers to one scale. The Transformer of 2017 has it after the sum, most "
+        "models since have it before the sub-layer. The norm itself may be simpler, too: RMSNorm does not subtract the "
+        "mean."
     )
     with st.expander("The four places"):
         markdown_table(("Place", "Formula", "Used by"), FORMULAS)
@@ -253,10 +308,10 @@ def deeper() -> Question:
 LESSON = Lesson(
     "where-to-normalise",
     "Where to normalise, and how",
-    asks="Where may a norm stand, and what does its place change?",
+    asks="One small step: how far does a deep stack sway?",
     idea=idea,
     predict=predict,
     bench=Bench(controls=controls, see=see, check=check_cell, do=do),
     code=(PreNorm, PostNorm, SandwichNorm, DeepNorm, per_word_rms, Stack, place_run),
-    on_map=OnMap(plays=("encoder.self_attn",), near="norm"),
+    on_map=OnMap(scene=scene),
 )

@@ -18,9 +18,10 @@ def why_add_and_norm() -> None:
     """The gradient in a deep stack, with and without Add and Norm."""
     st.subheader("Why add, and why norm: a deep stack", anchor=False)
     st.markdown(
-        "Training changes each layer by its *gradient*: how much the error at the top would change if the layer's "
-        "numbers did. It is handed down layer by layer. Here is a stack of encoder layers with random weights, as "
-        "training starts with, and the size of the gradient on its way down, in four builds."
+        "Training changes the weights of a layer by their *gradient*: how much the error at the top would change if "
+        "they did. It is worked out from the gradient of the layer's rows, which is handed down layer by layer. Here "
+        "is a stack of encoder layers with random weights, as training starts with. Drawn is the size of the gradient "
+        "at the rows that each layer reads, in four builds."
     )
     draw = read_count("draw", DRAWS)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
@@ -51,7 +52,7 @@ def why_add_and_norm() -> None:
         "With **neither**, the gradient shrinks from layer to layer, and training moves a layer by its gradient. "
         "**Adding** opens a way past every sub-layer; but then the rows grow with every layer, and so does the "
         "gradient. The **norm** keeps sizes in check. Norm alone would do for the size, but look at the last column, "
-        "the mean cosine of two rows: without the residual all rows soon point the same way. It takes both."
+        "the mean cosine of two rows: if nothing is added, all rows soon point the same way. It takes both."
     )
 
 

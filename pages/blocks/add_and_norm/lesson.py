@@ -48,9 +48,10 @@ def idea(trace: Trace) -> None:
     st.latex(r"\operatorname{LayerNorm}\bigl(x+\operatorname{Sublayer}(x)\bigr)")
     with st.expander("How a row is normalised"):
         st.markdown(
-            "What runs past the sub-layer, x, is called the *residual*. The sum z is one row of d numbers. Their mean "
-            "μ is taken off, and the rest is divided by their standard deviation σ, which says how far the numbers "
-            "lie from their mean. Then every dimension is scaled by a γ and shifted by a β of its own."
+            "The way past the sub-layer is called a *residual connection*; the *residual* is the change that is added "
+            "to x. The sum z is one row of d numbers. Their mean μ is taken off, and the rest is divided by their "
+            "standard deviation σ, which says how far the numbers lie from their mean. Then every dimension is scaled "
+            "by a γ and shifted by a β of its own."
         )
         st.latex(
             r"\begin{gathered}z=x+\operatorname{Sublayer}(x)\\"

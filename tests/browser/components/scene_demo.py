@@ -24,9 +24,11 @@ from ui.components.scene import (
     Scene,
     scene,
 )
+from ui.components.scene.layers import Slot, Tower, Wiring
 
 st.set_page_config(page_title="Scene", layout="wide")
 HOSTILE = "<img src=x onerror=window.pwned=1>"
+NORMS: tuple[tuple[Slot, Slot], ...] = (("after the sum", "after the sum"), ("before", "before"), ("before", "after"))
 word = HOSTILE if "hostile" in st.query_params else "girl"
 
 
@@ -60,6 +62,7 @@ def frame(at: int) -> Frame:
                 Bands(["The", word], np.array([[1.0, share], [0.0, 0.5]]), ["half", "all"], "Bands", direct=at == 2),
                 Ruler(word, 1 + 4 * at, 2, 10, ((0, "query"), (1, word))),
             ],
+            [Wiring("sub-layer", NORMS[at], "Wiring", at == 2), Tower([0.0, share], "far", "Tower", "note", limit=2)],
         ],
     )
 

@@ -184,6 +184,25 @@ def test_a_text_stands_on_the_ruler_at_its_place_and_its_outline_where_it_was(de
     assert marks == pytest.approx(ticks[8:10], abs=0.2)
 
 
+def test_norms_stand_at_their_slots_and_layers_where_they_have_moved(demo: Callable[..., Page]) -> None:
+    page = demo()
+    wiring, tower = page.locator(".scene svg").nth(7), page.locator(".scene svg").nth(8)
+    places = [(number(slot, "x"), number(slot, "y")) for slot in wiring.locator("rect.slot").all()]
+    assert places[0][0] < places[1][0] == places[2][0]  # the stream on the left, the sub-layer's branch on the right
+    assert places[0][1] < places[1][1] < places[2][1]  # upwards: before the sub-layer, behind it, after the sum
+    for at, (norms, more, share) in enumerate((((0, 0), "0", 0.125), ((2, 2), "0", 0.25), ((2, 1), "1", 0.5))):
+        choose(page, at)
+        stand = [(number(norm, "x"), number(norm, "y")) for norm in wiring.locator("rect.norm").all()]
+        assert stand == [places[norm] for norm in norms]
+        expect(wiring.get_by_text("× α")).to_have_attribute("opacity", more)
+        first, second = tower.locator("rect.fill").all()
+        box = tower.bounding_box()
+        assert box
+        assert number(first, "x") == 0
+        assert number(second, "x") == pytest.approx(share * (box["width"] - number(second, "width") - 8), abs=1)
+        assert number(second, "y") < number(first, "y")
+
+
 @pytest.mark.parametrize("by", ["choice", "slider", "cards"])
 def test_keys_move_the_control_the_answer_follows_and_the_page_hears_where_it_rests(
     by: str, demo: Callable[..., Page]

@@ -173,6 +173,21 @@ def ruler(text: str, start: int, count: int, last: int, marks: Sequence[tuple[in
     }
 
 
+def wiring(sublayer: str, norms: tuple[int, int], title: str = "", more: int = 0) -> Panel:
+    """norms: 0 after the sum, 1 behind the sub-layer, 2 before it"""
+    return {"kind": "wiring", "title": title, "sublayer": sublayer, "norms": list(norms), "more": more}
+
+
+def tower(moved: Sequence[float], text: str, title: str = "", note: str = "", limit: float = 1.0) -> Panel:
+    return {
+        "kind": "tower",
+        "title": title,
+        "text": text,
+        "note": note,
+        "moved": [near(share / limit) for share in moved],
+    }
+
+
 def frame(stop: str, answer: str, *rows: Sequence[Panel]) -> dict[str, Any]:
     return {"stop": stop, "answer": answer, "rows": [list(panels) for panels in rows]}
 

@@ -47,7 +47,7 @@ class Stack:
         self.layers = [{n: w * (beta if n in "vo12" else 1) for n, w in layer.items()} for layer in layers[:depth]]
 
     def forward(self) -> Array:
-        x, self.read = self.x, []
+        x, self.read, self.rows = self.x, [], []
         for w in self.layers:
             for sublayer in (attention, feed_forward):
                 y = normal(x) if self.place in ("Pre-norm", "Sandwich") else x
@@ -58,6 +58,7 @@ class Stack:
                 x = self.alpha * x + written
                 if self.place in ("Post-norm", "DeepNorm"):
                     x = normal(x)
+            self.rows.append(x)
         self.last = x
         return normal(x) if self.place in ("Pre-norm", "Sandwich") else x
 
@@ -76,11 +77,20 @@ class Stack:
 
 
 @functools.cache
-def place_run(place: str, depth: int, step: float, draw: int) -> tuple[list[float], float]:
-    """The length of each layer's gradient, and how far a step moves the output, as a share of the output's length."""
+def one_step(place: str, depth: int, step: float, draw: int) -> tuple[list[float], list[float]]:
+    """The length of each layer's gradient; how far a step moves what comes out of each layer and at last of the stack,
+    as a share of its own length."""
     stack = Stack(place, depth, draw)
-    output, gradients = stack.forward(), stack.gradients()
+    output, before, gradients = stack.forward(), stack.rows, stack.gradients()
     for w, of_w in zip(stack.layers, gradients, strict=True):
         w |= {name: w[name] - step * one for name, one in of_w.items()}
     lengths = [math.sqrt(sum((one**2).sum() for one in of_w.values())) for of_w in gradients]
-    return lengths, float(np.linalg.norm(stack.forward() - output) / np.linalg.norm(output))
+    later = stack.forward()
+    pairs = zip([*before, output], [*stack.rows, later], strict=True)
+    return lengths, [float(np.linalg.norm(b - a) / np.linalg.norm(a)) for a, b in pairs]
+
+
+def place_run(place: str, depth: int, step: float, draw: int) -> tuple[list[float], float]:
+    """The length of each layer's gradient, and how far a step moves the output."""
+    lengths, moved = one_step(place, depth, step, draw)
+    return lengths, moved[-1]

@@ -150,9 +150,7 @@ COURSE = (
         "Variants",
         "where-to-normalise",
         "Where to normalise, and how",
-        "Where may a norm stand, and what does its place change?",
-        plays=SELF,
-        near="norm",
+        "One small step: how far does a deep stack sway?",
     ),
     Place(
         "Training",

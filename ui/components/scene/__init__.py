@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from model.files.loaded_model import Array
+from ui.components.scene.layers import Tower, Wiring
 from ui.components.scene.rounding import points, rounded
 from ui.components.scene.strips import Bands, Ruler
 from ui.components.shared.wire import component, mount
@@ -20,7 +21,7 @@ from ui.text import piece
 Role = Literal["query", "key", "value", "output", "plain"]
 State = Literal["", "asked", "unseen", "written", "strong"]
 
-_MEANS = ("cards", "bars", "curve", "matrix", "dots", "bands", "ruler")
+_MEANS = ("cards", "bars", "curve", "matrix", "dots", "bands", "ruler", "layers")
 CODE = ("shared/colour.js", "shared/shared.js", *(f"scene/{name}.js" for name in ("pen", *_MEANS, "scene")))
 STYLES = ("scene/scene.css",)
 _component = component("scene", js=CODE, css=STYLES)
@@ -224,7 +225,7 @@ class Dots:
         }
 
 
-Panel = Cards | Bars | Curve | Matrix | Dots | Bands | Ruler
+Panel = Cards | Bars | Curve | Matrix | Dots | Bands | Ruler | Wiring | Tower
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,11 @@
 """What the lesson on the place and the kind of a norm must show."""
 
+from typing import Any
+
 import numpy as np
 
 from tests.oracle.language import claims, common
+from tests.oracle.language import scene as first_screen
 from tests.oracle.language.approved import Prose
 from tests.oracle.language.claims import number
 from tests.oracle.language.common import Shown, Statements, code_of
@@ -10,7 +13,7 @@ from tests.oracle.language.page import Page
 from tests.oracle.language.words import inline, text_of
 from tests.oracle.passes.forward import EOS, config, softmax
 from tests.oracle.passes.network import per_word, per_word_rms
-from tests.oracle.passes.norm_places import PLACES, place_run
+from tests.oracle.passes.norm_places import PLACES, one_step, place_run
 from tests.oracle.shown.siblings import two_siblings
 from tests.oracle.shown.variants import Variant, norm_reads, rewritten, variant
 
@@ -35,7 +38,14 @@ STATES = (
     {"norm_place": "Sandwich", "norm_shows_sandwich": "after the first norm", "norm_kind_of": "LayerNorm", "layer": "2"},
     {"norm_place": "Post-norm", "norm_kind_of": "RMSNorm", "places_rate": RATES[2], "places_depth": "11", "sentence": LONG, "cell": "40.16"},
 )  # fmt: skip
-DEEPEST, LOST = 24, 5
+DEEPEST, LOST, SCENE = 24, 5, 8
+# In the scene: 0 after the sum, 1 behind the sub-layer, 2 before it.
+STANDS = {
+    "Post-norm": ((0, 0), "after the sum"),
+    "Pre-norm": ((2, 2), "before the sub-layer"),
+    "Sandwich": ((2, 1), "before the sub-layer and behind it"),
+    "DeepNorm": ((0, 0), "after a sum that holds more of the stream"),
+}
 
 
 def place(page: Page) -> str:
@@ -61,6 +71,51 @@ def kinds(page: Page) -> dict[str, str]:
 
 def other(page: Page) -> Variant:
     return variant(page, **kinds(page))
+
+
+def scene(page: Page) -> Statements:
+    sways = [one_step(name, DEEPEST, float(RATES[1]), 0)[1] for name in PLACES]
+    furthest = max(moved for *_, moved in sways)
+    yield from first_screen.scene(
+        prose.line("four places to normalise"),
+        "The norm stands",
+        [scene_frame(page, name, sway, furthest) for name, sway in zip(PLACES, sways, strict=True)],
+        at=page.count("stop", 4, 1 + [sway[-1] for sway in sways].index(furthest)) - 1,
+        wide=(1, 1, 1.2),
+    )
+
+
+def scene_frame(page: Page, name: str, sway: list[float], furthest: float) -> dict[str, Any]:
+    (norms, where), moved = STANDS[name], percent(sway[-1])
+    last = f"encoder__layers__{config()['n_layers'] - 1}__add_norm_2"
+    before, later = page.probabilities, page.likely(variant(page, **{last: f"layer {KEYS[name]}"}))
+    trained = (
+        prose.line("your translator was trained")
+        if name == "Post-norm"
+        else prose.line("put there in your", number(before.mean(), 2), number(later.mean(), 2))
+    )
+    return first_screen.frame(
+        name,
+        prose.line("norm one step moves", where, DEEPEST, moved, trained),
+        [
+            first_screen.wiring("feed-forward", norms, "One layer", int(name == "DeepNorm")),
+            first_screen.tower(
+                [*sway[:-2], sway[-1]],
+                moved,
+                f"{DEEPEST} random layers, one step",
+                "layer 1 at the bottom, the output on top",
+                furthest,
+            ),
+            first_screen.bars(
+                [
+                    first_screen.bar(piece.text, later[n], number(later[n], 2), before[n])
+                    for n, piece in enumerate(page.labels[:SCENE])
+                ],
+                "Your trained translator, so rewired",
+                note="dashed: as it was trained",
+            ),
+        ],
+    )
 
 
 def idea(page: Page) -> Statements:
