@@ -115,7 +115,7 @@ def test_a_school_of_three_hundred_that_mistypes_is_not_shut_out(db: Database) -
     """Half of them do, thrice each, as if at one moment; that is within what one address may."""
     teacher = new_class(db)
     assert rate_limits.CODES.of_address >= 3 * 300
-    for n in range(40):
+    for n in range(15):
         guessing(db, f"learner {n}", 3)
         assert join(db, teacher.code, f"learner {n}", "", "school", NOW, f"learner {n}")
 

@@ -5,7 +5,7 @@ import torch
 
 from model.build import build_network
 from model.config import PRESETS
-from model.decoding.strategies import Beam, Greedy
+from model.decoding.strategies import Greedy
 from model.text.tokenizer import CLS_ID, MASK_ID, SEP_ID
 from model.trace import EmptySentenceError, Trace, trace
 from tests.family import FAMILY, SIZES, small
@@ -25,14 +25,6 @@ def test_they_have_at_most_eight_million_parameters() -> None:
     expected = {"gpt-mini": v * d + 128 * d + layers + 2 * d, "bert-mini": (v + 128 + 2) * d + 2 * d + layers + heads}
     for name in FAMILY:
         assert sum(p.numel() for p in build_network(PRESETS[name]).parameters()) == expected[name] < 8_000_000
-
-
-def test_gpt_goes_on_writing() -> None:
-    loaded = small("gpt-mini")
-    ids = loaded.tokenizer.encode(SENTENCE)
-    one = traced("gpt-mini")
-    assert list(one.label_ids[: len(ids)]) == ids
-    assert trace(loaded, SENTENCE, decoding=Beam(2, max_steps=12)).labels
 
 
 def test_bert_reads_from_both_sides_and_writes_nothing() -> None:

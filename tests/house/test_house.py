@@ -15,10 +15,11 @@ from torch.testing import assert_close
 from explain import RULES, Numbers, arrays, worked
 from model import build
 from model.config import CHOICES
-from model.decoding.strategies import Greedy
+from model.decoding.strategies import Beam, Greedy
 from model.files import checkpoint
 from model.files.loaded_model import LoadedModel, load_folder
 from model.interventions import NOTHING, Block, Head, Interventions, Unit
+from model.text.tokenizer import EOS_ID
 from model.trace import Trace, trace
 from tests.family import FAMILY, small, small_tokenizer
 from tests.house import parts
@@ -57,6 +58,18 @@ def loaded(request: pytest.FixtureRequest, tmp_path: Path, new_parts: None) -> L
 
 def traced(loaded: LoadedModel, change: Interventions = NOTHING) -> Trace:
     return trace(loaded, SENTENCE, decoding=Greedy(15), interventions=change)
+
+
+def test_what_it_writes_is_the_likeliest_each_time_and_goes_on_with_the_text(loaded: LoadedModel) -> None:
+    one = traced(loaded)
+    if not loaded.anatomy.writes_target:
+        assert (one.labels, one.steps) == ((), ())
+        return
+    given = [] if loaded.anatomy.reads_source else loaded.tokenizer.encode(SENTENCE)
+    logits = one.tensors["logits"].copy()
+    logits[:, :EOS_ID] = -np.inf  # <pad> and <sos> are never written
+    assert [*one.label_ids] == given + logits.argmax(-1).tolist()[len(given) :]
+    assert trace(loaded, SENTENCE, decoding=Beam(2, max_steps=15)).labels
 
 
 def test_every_tap_is_known_has_its_axes_and_is_worked_out(loaded: LoadedModel) -> None:

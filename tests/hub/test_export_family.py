@@ -1,7 +1,6 @@
 """A decoder alone and an encoder alone against transformers' GPT-2 and BERT, and the way back."""
 
 import json
-import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -13,7 +12,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM, AutoModelForPreTraining, AutoTokenizer
 
-from hub.export.folder import export, restore
+from hub.export.folder import export, main, restore
 from hub.export.gpt2 import their_config
 from model.decoding.strategies import Greedy
 from model.files import checkpoint
@@ -137,14 +136,14 @@ def test_a_part_that_gpt2_has_not_is_named() -> None:
         their_config(replace(small("gpt-mini").config, positions="rotary"))
 
 
-@pytest.mark.slow
-def test_the_command_takes_a_name_or_none(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "hub.export", "plain-9", str(tmp_path / "out")]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[2])
-    assert done.returncode == 1
-    assert done.stderr.startswith("There is no model named 'plain-9'")
-    command[3] = "translator"
-    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2])
-    assert "Written to" in done.stdout
-    assert "BLEU" in (tmp_path / "out" / "README.md").read_text()
+def test_the_command_takes_a_name_or_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["export", "plain-9", str(tmp_path / "out")])
+    assert main() == 1
+    assert capsys.readouterr().err.startswith("There is no model named 'plain-9'")
+    monkeypatch.setattr(sys, "argv", ["export", str(tmp_path / "out")])
+    assert main() == 0
+    assert "Written to" in capsys.readouterr().out
     assert json.loads((tmp_path / "out" / "config.json").read_text())["model_type"] == "marian"
+    assert "BLEU" in (tmp_path / "out" / "README.md").read_text()

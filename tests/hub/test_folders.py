@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -241,6 +242,8 @@ def settings_of(folder: Path, name: str, **changes: object) -> None:
         ({"num_hidden_layers": -1}, "number of layers"),
         ({"num_hidden_layers": "many"}, "config.json holds something"),
         ({"num_hidden_layers": 3}, "parts of the model are missing"),
+        ({"hidden_size": "x"}, "config.json holds something"),  # the library: Validation error for field
+        ({"intermediate_size": 47}, "weights do not fit"),  # look at the above report
         ({"hidden_size": 0}, "config.json holds something"),
         ({"hidden_size": -24}, "config.json holds something"),
         ({"num_attention_heads": 0}, "config.json holds something"),
@@ -294,26 +297,11 @@ def test_whatever_a_file_holds_is_told_in_words_of_a_visitor(data: st.DataObject
         assert len(answer.detail) <= 160
 
 
-@pytest.mark.parametrize(
-    ("file", "content", "says"),
-    [
-        ("tokenizer.json", None, "tokenizer files are damaged"),  # the library: pip install tiktoken
-        ("tokenizer.json", {"model": {}}, "tokenizer files are damaged"),  # 'added_tokens'
-        ("config.json", {"hidden_size": "x"}, "config.json holds something"),  # Validation error for field
-        ("config.json", {"intermediate_size": 47}, "weights do not fit"),  # look at the above report
-    ],
-)
-def test_each_file_that_fails_has_its_sentence(
-    file: str, content: dict[str, object] | None, says: str, root: Path
-) -> None:
-    make("bert", root / "small")
-    if content is None:
-        (root / "small" / file).unlink()
-    elif file == "tokenizer.json":
-        (root / "small" / file).write_text(json.dumps(content))
-    else:
-        settings_of(root / "small", file, **content)
-    with pytest.raises(ModelError, match=says) as told:
+@pytest.mark.parametrize("damage", [Path.unlink, lambda path: path.write_text('{"model": {}}')])
+def test_a_damaged_tokenizer_has_its_sentence(damage: Callable[[Path], object], root: Path) -> None:
+    """The library: pip install tiktoken; 'added_tokens'."""
+    damage(make("bert", root / "small") / "tokenizer.json")
+    with pytest.raises(ModelError, match="tokenizer files are damaged") as told:
         load("small", Settings(root, False, 1))
     assert told.value.detail
 

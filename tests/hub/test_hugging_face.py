@@ -340,22 +340,6 @@ def test_a_loaded_model_need_not_wait_for_one_that_loads(settings: Settings) -> 
     assert sorted(shelf.names()) == ["bert", "t5"]
 
 
-def test_many_visitors_with_different_models_read_what_one_alone_reads(settings: Settings) -> None:
-    names = ["bert", "gpt2", "t5", "no-such-model"] * 4
-    alone = {name: read(load(name, settings), SENTENCE).maps[0].weights for name in names[:3]}
-    shelf = Shelf(2, lambda name, make_room: InThisProcess(name, settings, make_room))
-
-    def visit(name: str) -> bool:
-        try:
-            return np.array_equal(shelf.read(name, SENTENCE).maps[0].weights, alone[name])
-        except ModelError:
-            return name == "no-such-model"
-
-    with ThreadPoolExecutor(8) as pool:
-        assert all(pool.map(visit, names))
-    assert len(shelf.names()) <= 2
-
-
 def test_readings_are_forgotten_by_their_size(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hub.open_models.READINGS_BYTES", 10 * READING_BYTES)
     shelf = Shelf(1, lambda name, make_room: InThisProcess(name, settings, make_room))

@@ -24,6 +24,9 @@ PATIENCE = 60  # seconds: a busy machine is no defect
 CODE = b"function draw() { return 'the same again and again'; }\n" * 200
 
 
+App, Before = Callable[[], ThreadingHTTPServer], Callable[..., Proxy]
+
+
 class StandIn(BaseHTTPRequestHandler):
     """Says by which server it was answered; serves one file as Streamlit does, and one as it serves components."""
 
@@ -140,9 +143,7 @@ def wait_for(port: int) -> None:
             time.sleep(0.02)
 
 
-def test_a_visitor_stays_with_one_process_and_new_ones_are_shared_out(
-    app: Callable[[], ThreadingHTTPServer], before: Callable[..., Proxy]
-) -> None:
+def test_a_visitor_stays_with_one_process_and_new_ones_are_shared_out(app: App, before: Before) -> None:
     port = before(app(), app()).port
     seen = set()
     for _ in range(6):
@@ -153,9 +154,7 @@ def test_a_visitor_stays_with_one_process_and_new_ones_are_shared_out(
     assert len(seen) == 2
 
 
-def test_a_visitor_whose_process_is_gone_stays_with_the_one_that_took_over(
-    app: Callable[[], ThreadingHTTPServer], before: Callable[..., Proxy]
-) -> None:
+def test_a_visitor_whose_process_is_gone_stays_with_the_one_that_took_over(app: App, before: Before) -> None:
     servers = app(), app()
     visitor = Visitor(before(*servers).port)
     first = visitor.get()[2]
@@ -169,9 +168,7 @@ def test_a_visitor_whose_process_is_gone_stays_with_the_one_that_took_over(
     assert visitor.get()[2] == str(left.server_port).encode()
 
 
-def test_a_cookie_of_a_visitors_own_making_does_no_harm(
-    app: Callable[[], ThreadingHTTPServer], before: Callable[..., Proxy]
-) -> None:
+def test_a_cookie_of_a_visitors_own_making_does_no_harm(app: App, before: Before) -> None:
     port = before(app()).port
     for value in ("17", "process_1", "x" * 3000, "any", "127.0.0.1:22"):
         visitor = Visitor(port)
@@ -181,9 +178,7 @@ def test_a_cookie_of_a_visitors_own_making_does_no_harm(
         assert len(visitor.cookies[VISITOR_COOKIE]) == 32
 
 
-def test_where_a_visitor_comes_from_is_believed_of_a_proxy_alone(
-    app: Callable[[], ThreadingHTTPServer], before: Callable[..., Proxy]
-) -> None:
+def test_where_a_visitor_comes_from_is_believed_of_a_proxy_alone(app: App, before: Before) -> None:
     said = {"X-Forwarded-For": "198.51.100.7, 203.0.113.9"}
     port = before(app()).port
     assert Visitor(port).get("/address", **said)[2] == b"127.0.0.1"
@@ -193,9 +188,7 @@ def test_where_a_visitor_comes_from_is_believed_of_a_proxy_alone(
     assert Visitor(port).get("/address", **two_proxies)[2] == b"203.0.113.9"
 
 
-def test_files_come_packed_are_kept_and_are_asked_for_once(
-    app: Callable[[], ThreadingHTTPServer], before: Callable[..., Proxy]
-) -> None:
+def test_files_come_packed_are_kept_and_are_asked_for_once(app: App, before: Before) -> None:
     server = app()
     port = before(server).port
     for path in ("/static/js/app.js", "/_stcore/bidi-components/house.stage/app.js"):
@@ -212,7 +205,7 @@ def test_files_come_packed_are_kept_and_are_asked_for_once(
         server.asked.clear()
 
 
-def test_what_is_not_there_is_not_kept(app: Callable[[], ThreadingHTTPServer], before: Callable[..., Proxy]) -> None:
+def test_what_is_not_there_is_not_kept(app: App, before: Before) -> None:
     server = app()
     port = before(server).port
     for path in ("/static/js/of-an-older-version.js", "/_stcore/bidi-components/house.stage/missing.js"):
@@ -223,9 +216,7 @@ def test_what_is_not_there_is_not_kept(app: Callable[[], ThreadingHTTPServer], b
         server.asked.clear()
 
 
-def test_who_asks_too_much_is_told_and_others_are_served(
-    app: Callable[[], ThreadingHTTPServer], before: Callable[..., Proxy]
-) -> None:
+def test_who_asks_too_much_is_told_and_others_are_served(app: App, before: Before) -> None:
     port = before(app()).port
     greedy, other = Visitor(port), Visitor(port)
     greedy.get()
@@ -241,23 +232,17 @@ def test_who_asks_too_much_is_told_and_others_are_served(
     assert files == [200] * 100  # a page has many; they cost nothing
 
 
-def test_a_school_of_three_hundred_new_browsers_is_served(
-    app: Callable[[], ThreadingHTTPServer], before: Callable[..., Proxy]
-) -> None:
+def test_a_school_of_three_hundred_new_browsers_is_served(app: App, before: Before) -> None:
     port = before(app()).port
     assert [Visitor(port).get()[0] for _ in range(320)] == [200] * 320
 
 
-def test_the_app_learns_that_a_proxy_stands_before_it_and_no_visitor_tells_it_more(
-    app: Callable[[], ThreadingHTTPServer], before: Callable[..., Proxy]
-) -> None:
+def test_the_app_learns_that_a_proxy_stands_before_it_and_no_visitor_tells_it_more(app: App, before: Before) -> None:
     said = {BEHIND_PROXY: "no", TOO_MANY_PAGES: "yes"}
     assert Visitor(before(app()).port).get("/proxied", **said)[2] == b"('yes', None)"
 
 
-def test_a_secret_in_an_address_stands_in_no_log(
-    app: Callable[[], ThreadingHTTPServer], before: Callable[..., Proxy], capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_secret_in_an_address_stands_in_no_log(app: App, before: Before, capfd: pytest.CaptureFixture[str]) -> None:
     server = app()
     port = before(server).port
     server.shutdown()
@@ -267,9 +252,7 @@ def test_a_secret_in_an_address_stands_in_no_log(
     assert "secret" not in "".join(capfd.readouterr())
 
 
-def test_while_no_process_answers_a_page_says_so_and_loads_itself_again(
-    app: Callable[[], ThreadingHTTPServer], before: Callable[..., Proxy]
-) -> None:
+def test_while_no_process_answers_a_page_says_so_and_loads_itself_again(app: App, before: Before) -> None:
     server = app()
     port = before(server).port
     server.shutdown()
@@ -280,18 +263,14 @@ def test_while_no_process_answers_a_page_says_so_and_loads_itself_again(
     assert "http-equiv='refresh'" in body.decode()
 
 
-def test_numbers_about_the_server_are_nobodys_business(
-    app: Callable[[], ThreadingHTTPServer], before: Callable[..., Proxy]
-) -> None:
+def test_numbers_about_the_server_are_nobodys_business(app: App, before: Before) -> None:
     server = app()
     assert Visitor(before(server).port).get("/_stcore/metrics")[0] == 404
     assert server.asked == []
 
 
 @pytest.mark.slow
-def test_a_proxy_that_was_killed_is_started_again(
-    app: Callable[[], ThreadingHTTPServer], before: Callable[..., Proxy]
-) -> None:
+def test_a_proxy_that_was_killed_is_started_again(app: App, before: Before) -> None:
     one = before(app())
     first = psutil.Process(one.process.pid)
     others = first.children()
@@ -307,9 +286,7 @@ def test_a_proxy_that_was_killed_is_started_again(
     assert Visitor(one.port).get()[0] == 200
 
 
-def test_it_follows_the_app_to_other_addresses(
-    app: Callable[[], ThreadingHTTPServer], before: Callable[..., Proxy], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_follows_the_app_to_other_addresses(app: App, before: Before, monkeypatch: pytest.MonkeyPatch) -> None:
     old, new = app(), app()
     one = before(old)
     monkeypatch.setattr(proxy, "addresses", lambda places: [f"127.0.0.1:{new.server_port}"])
@@ -321,9 +298,7 @@ def test_it_follows_the_app_to_other_addresses(
 
 
 @pytest.mark.slow
-def test_two_proxies_at_one_address_are_one_too_many(
-    app: Callable[[], ThreadingHTTPServer], before: Callable[..., Proxy], tmp_path: Path
-) -> None:
+def test_two_proxies_at_one_address_are_one_too_many(app: App, before: Before, tmp_path: Path) -> None:
     server = app()
     one = before(server)
     (tmp_path / "second").mkdir()

@@ -220,7 +220,8 @@ class _Cycle:
         self.me = self
 
 
-def test_garbage_goes_after_a_first_run_and_after_every_thousandth(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_garbage_goes_after_a_first_run_and_after_every_so_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "RUNS_PER_SEARCH", 20)
     monkeypatch.setattr(engine, "_pages_run", set())
     monkeypatch.setattr(engine, "_runs", itertools.count(1))
     early, frozen = _Cycle(), _Cycle()

@@ -103,17 +103,6 @@ def test_what_does_not_fit_is_refused_and_named(values: np.ndarray, change: dict
         sent(**{"values": values, **change})
 
 
-def test_head_maps_are_sent_to_the_nearest_of_256_steps_with_the_mean_last() -> None:
-    weights = np.random.default_rng(3).random(size=(L, H, T, S))
-    data = head_grid_data(weights, selected=(2, MEAN), title="Heads", row_label="layer", mean=True)
-    data = json.loads(json.dumps(data))
-    assert (data["layers"], data["heads"], data["height"], data["width"]) == (L, H, T, S)
-    assert data["selected"] == [2, -1]
-    decoded = maps(data) / 255
-    assert np.abs(decoded[:, :H] - weights).max() <= 0.5 / 255 + 1e-6
-    assert np.abs(decoded[:, H] - weights.mean(1)).max() <= 0.5 / 255 + 1e-6
-
-
 def test_head_maps_without_mean_and_with_numbers_that_are_none() -> None:
     weights = np.array([np.nan, np.inf, -np.inf, -0.1, 1.1, 0.5]).reshape(1, 2, 1, 3)
     data = head_grid_data(weights, selected=(0, MEAN), title="", row_label="layer", mean=False)

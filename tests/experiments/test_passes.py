@@ -1,16 +1,19 @@
-"""Words in another order. What the other extra runs give is claimed by the oracle."""
+"""Words in another order, and another memory. What the other extra runs give is claimed by the oracle."""
 
 import itertools
 
+import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.passes import (
-    MAX_SHUFFLED,
-    shuffle,
-)
+from experiments.passes import MAX_SHUFFLED, read_from, shuffle
+from model.files.loaded_model import load_folder
 from model.text.tokenizer import EOS_ID, Tokenizer, normalise
-from model.trace import MAX_TOKENS
+from model.trace import MAX_TOKENS, trace
+from tests.oracle.passes.forward import Forward, config, source_ids
+
+SENTENCE = "The black cat fights the white cat."
 
 
 @given(st.text(max_size=60).map(normalise), st.integers(0, 998))
@@ -54,3 +57,14 @@ def test_a_shuffle_takes_as_many_pieces_as_the_model_and_no_more(tokenizer: Toke
     cut = shuffle(tokenizer, " ".join([longer, *long[1:]]), 3)
     assert cut is not None
     assert cut.words == " ".join([longer, *long[1:-1]])
+
+
+@pytest.mark.parametrize("layer", [0, 1, 3])
+def test_a_decoder_that_reads_a_lower_layer(layer: int) -> None:
+    """Beside the oracle, which takes the same layer for the memory; what is written then is the likeliest each time."""
+    one = trace(load_folder(), SENTENCE)
+    reading = read_from(load_folder(), one.src_ids, one.tgt_ids, layer, max_steps=20)
+    oracle = Forward(source_ids(SENTENCE), list(one.label_ids), memory_after=layer)
+    expected = [oracle[f"decoder.layers.{n}.cross_attn.weights"] for n in range(config()["n_layers"])]
+    np.testing.assert_allclose(reading.weights, expected, atol=1e-3)
+    assert Forward(source_ids(SENTENCE), list(reading.ids), memory_after=layer).is_greedy()
