@@ -3,8 +3,7 @@
 from model.decoding.strategies import Greedy
 from model.files.checkpoint import broken
 from model.files.loaded_model import MODELS, LoadedModel, UnknownModelError
-from model.text.tokenizer import CLS_ID, SEP_ID
-from model.trace import Trace, most_tokens, read
+from model.trace import Trace, most_tokens
 from ui import engine
 
 BERT, GPT = "bert-mini", "gpt-mini"
@@ -32,10 +31,3 @@ def goes_on(text: str, first: tuple[int, ...] = ()) -> Trace:
         ids = ids[: most - LONGER]
         text = loaded.tokenizer.decode(ids)
     return engine.trace(text, decoding=Greedy(min(len(ids) + LONGER, most), first), name=GPT)
-
-
-def read_whole(text: str) -> Trace:
-    """BERT reads a text with no blank in it. Raises: CheckpointError"""
-    loaded = family_model(BERT)
-    ids = loaded.tokenizer.encode(text)[: most_tokens(loaded)]
-    return engine.run(read, loaded, (CLS_ID, *ids, SEP_ID))

@@ -1,6 +1,6 @@
 """Lesson: an encoder alone, a decoder alone, and both: what each may see, and what each puts out."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -13,13 +13,14 @@ from figures.statistics import softmax
 from model.families.decoder_only import DecoderOnly
 from model.families.encoder_decoder import EncoderDecoder
 from model.families.encoder_only import EncoderOnly
-from model.files.loaded_model import TRANSLATOR, Array
+from model.files.loaded_model import TRANSLATOR
 from model.text.tokenizer import CLS, CLS_ID, MASK, MASK_ID, SEP, SEP_ID
 from model.trace import Trace, most_tokens, read
 from pages.family_models import BERT, GPT, family_model
+from pages.family_scenes import arches, likeliest, looks, named
 from ui import engine
 from ui.components.matrix import Caption, Labels, Scale, matrix
-from ui.components.scene import Bar, Bars, Card, Cards, Frame, Link, Role, Row, Scene, State
+from ui.components.scene import Card, Cards, Frame, Link, Row, Scene, State
 from ui.controls.control import Choice
 from ui.controls.piece_control import choose_part, current_part
 from ui.course.check import Part, check_cell, checked_matrix
@@ -31,7 +32,7 @@ from ui.views.charts.tables import table
 ENCODER, DECODER, BOTH = KINDS = ("Encoder alone", "Decoder alone", "Encoder and decoder")
 KIND = Choice("Kind", "kind", KINDS)
 DRAWN = 10  # rows of a mask, of each text
-SHOWN = 3  # guesses in the table
+SHOWN = 3  # guesses
 SCENE = 10  # pieces in the scene, of each text
 WORKED = 6  # probabilities that Check works out
 OTHER_END = "and nobody saw it."
@@ -125,32 +126,6 @@ def scene_frame(trace: Trace, reading: Trace, gap: Gap) -> Frame:
         "translator has a whole other text to read.",
         list(zip(lanes, guesses, strict=True)),
     )
-
-
-def looks(read: Trace, attention: str, row: int) -> Array:
-    """How much the last layer looks at each piece from a row, on average over its heads."""
-    stack, block = attention.split(".")
-    last = max(layer.index for one in read.model.anatomy.stacks if one.name == stack for layer in one.layers)
-    return read.tensors[f"{stack}.layers.{last}.{block}.weights"].mean(0)[row]
-
-
-def arches(weights: Array, at: int, role: Role = "query") -> list[Link]:
-    return [Link((0, i), (0, at), float(w), role) for i, w in enumerate(weights) if i != at]
-
-
-def likeliest(chances: Array, text_of: Callable[[int], str], role: Role, right: int) -> Bars:
-    """The likeliest entries, and the one that stands there, if it is not among them."""
-    best = [int(id) for id in np.argsort(-chances, kind="stable")[:SHOWN]]
-    if right not in best:
-        best[-1] = right
-    return Bars(
-        [Bar(text_of(id), float(chances[id]), chance(float(chances[id])), strong=id == right) for id in best],
-        role=role,
-    )
-
-
-def named(id: int) -> str:
-    return family_model(BERT).tokenizer.tokens([id])[0].text
 
 
 def guesses(chances: np.ndarray) -> str:

@@ -87,18 +87,10 @@ def test_without_a_sentence_a_lesson_says_so_and_one_that_reads_none_goes_on() -
     assert notices(opened("learning-without-learning", sentence=" ")) == []
 
 
-@pytest.mark.parametrize(
-    ("slug", "stack"), [("gpt", "decoder"), ("fill-in-the-blank", "encoder"), ("pairs", "encoder")]
-)
+@pytest.mark.parametrize(("slug", "stack"), [("gpt", "decoder"), ("fill-in-the-blank", "encoder")])
 def test_the_picture_shows_the_model_of_the_lesson(slug: str, stack: str) -> None:
     (panel,) = component(opened(slug, sentence="The dog ran."), "here")["panels"]
     assert panel["name"] == stack
-
-
-def test_the_picture_of_a_pair_stays_while_another_second_text_is_typed() -> None:
-    (panel,) = component(opened("pairs", sentence="The dog ran.", second=" "), "here")["panels"]
-    assert panel["tokens"] == component(opened("pairs", sentence="The dog ran."), "here")["panels"][0]["tokens"]
-    assert panel["tokens"].count("[SEP]") == 2
 
 
 @pytest.mark.parametrize("example", engine.model("gpt-mini").about.examples, ids=lambda one: one.label)

@@ -10,7 +10,8 @@ from explain.core import factor, tex
 from model.families.encoder_only import NextSentenceHead
 from model.parts.embedding import SegmentEmbedding
 from model.trace import Trace
-from pages.family.pairs.texts import FIRST_B, MOST, SECOND, Pair, bert, chosen, pair_of, picture
+from pages.family.pairs.scene import scene
+from pages.family.pairs.texts import FIRST_B, MOST, SECOND, Pair, bert, chosen, pair_of
 from pages.family_models import BERT
 from training.loop.text_rows import read_rows
 from ui.components.matrix import Caption, Labels, Scale
@@ -47,8 +48,8 @@ def idea(trace: Trace) -> None:
     )
     st.latex(r"x_i=E_{\text{piece}}+S_{\text{segment}}+P_{\text{position}}")
     st.markdown(
-        "In training, B really follows A in half of the rows; in the others it comes from elsewhere. From the row of "
-        "[CLS] BERT must tell which: this is **next-sentence prediction**."
+        "In training, B follows A in a little less than half of the rows; in the others it comes from elsewhere. From "
+        "the row of [CLS] BERT must tell which: this is **next-sentence prediction**."
     )
 
 
@@ -116,8 +117,8 @@ def do(trace: Trace) -> None:
     turned, all_five = tried["B, then A"].follows, [one.follows for one in tried.values()]
     st.markdown(
         f"In the other order the probability goes from {chance(pair.follows)} to {chance(turned)}. Over all five it "
-        f"lies between {chance(min(all_five))} and {chance(max(all_five))}: so much the texts tell this small BERT. "
-        "One that could not tell at all would say 0.5 each time."
+        f"lies between {chance(min(all_five))} and {chance(max(all_five))}: that is all the difference the "
+        "texts make to this small BERT. One that could not tell at all would give every pair the same number."
     )
     test = published(BERT)["test"]
     st.caption(
@@ -128,8 +129,8 @@ def do(trace: Trace) -> None:
     with st.expander("Why later models dropped it"):
         st.markdown(
             "RoBERTa (Liu et al. 2019) trained with and without this task: without it the model was as good at later "
-            "tasks, or slightly better. ALBERT (Lan et al. 2020) names a reason: a text from elsewhere mostly has "
-            "another topic, so the topic alone tells. ALBERT therefore asks for the order of two neighbours."
+            "tasks, or slightly better. ALBERT (Lan et al. 2020) names a reason: a text from elsewhere usually has "
+            "a different topic, which gives it away. ALBERT therefore asks for the order of two neighbours."
         )
 
 
@@ -140,7 +141,8 @@ def predict(trace: Trace) -> Sequence[Question]:
     return (
         Question(
             "rows",
-            f"Your sentence has {n} pieces, and *{in_markdown(FIRST_B)}* has {m}. How many rows does BERT read?",
+            f"Your sentence has {n} piece{'s' * (n != 1)}, and *{in_markdown(FIRST_B)}* has {m}. How many rows does "
+            "BERT read?",
             (str(n + m), str(n + m + 2), str(n + m + 3)),
             frozenset({2}),
             f"{n} + {m} and three marks: [CLS] and two times [SEP].",
@@ -171,10 +173,10 @@ def predict(trace: Trace) -> Sequence[Question]:
 LESSON = Lesson(
     "pairs",
     "BERT: pairs",
-    asks="How does BERT read two texts at once?",
+    asks="Does B follow A?",
     idea=idea,
     predict=predict,
     bench=Bench(see=see, check=check, do=do),
     code=(SegmentEmbedding, NextSentenceHead, read_pair, read_rows),
-    on_map=OnMap(plays=("encoder.embedding", "encoder.segments", "encoder.positions"), reads=picture, readers=(BERT,)),
+    on_map=OnMap(readers=(BERT,), scene=scene),
 )

@@ -9,7 +9,7 @@ from experiments.family.pairs import CHANCES, read_pair
 from model.files.loaded_model import LoadedModel
 from model.text.tokenizer import Token, normalise
 from model.trace import Trace
-from pages.family_models import BERT, family_model, read_whole
+from pages.family_models import BERT, family_model
 from ui import engine
 from ui.course.notices import MAX_CHARS
 
@@ -63,12 +63,3 @@ def typed() -> str:
 
 def chosen(trace: Trace) -> Pair | None:
     return pair_of(trace.text, typed())
-
-
-def picture(trace: Trace) -> Trace:
-    """The sentence and the B that the lesson opens with, as the stage shows them: it is not redrawn while one types.
-
-    Raises: CheckpointError
-    """
-    pair = pair_of(trace.text, FIRST_B)
-    return pair.read if pair else read_whole(trace.text)

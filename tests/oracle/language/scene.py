@@ -28,8 +28,8 @@ def card(
     return [visible(text), state, note, near(bar), [near(value) for value in column]]
 
 
-def row(cards: Sequence[list[Any]], name: str = "", role: str = "query") -> Panel:
-    return {"name": name, "role": role, "cards": list(cards)}
+def row(cards: Sequence[list[Any]], name: str = "", role: str = "query", bare: bool = False) -> Panel:
+    return {"name": name, "role": role, "cards": list(cards)} | ({"bare": True} if bare else {})
 
 
 def link(start: tuple[int, int], end: tuple[int, int], weight: float, role: str = "query") -> list[Any]:

@@ -179,13 +179,7 @@ COURSE = (
         "What does one learn by filling in blanks?",
         plays=SELF,
     ),
-    Place(
-        "Family",
-        "pairs",
-        "BERT: pairs",
-        "How does BERT read two texts at once?",
-        plays="encoder.embedding",
-    ),
+    Place("Family", "pairs", "BERT: pairs", "Does B follow A?"),
     Place(
         "Family",
         "fine-tuning",

@@ -43,11 +43,16 @@ class Card:
 
 @dataclass(frozen=True)
 class Row:
-    """Cards side by side under a name."""
+    """Cards side by side under a name; bare: their columns of numbers alone."""
 
     cards: Sequence[Card]
     name: str = ""
     role: Role = "query"
+    bare: bool = False
+
+    def sent(self) -> dict[str, Any]:
+        row = {"name": self.name, "role": self.role, "cards": [_card(card) for card in self.cards]}
+        return row | ({"bare": True} if self.bare else {})
 
 
 @dataclass(frozen=True)
@@ -76,9 +81,7 @@ class Cards:
             "title": self.title,
             "chain": self.chain,
             "limit": self.limit,
-            "rows": [
-                {"name": row.name, "role": row.role, "cards": [_card(card) for card in row.cards]} for row in self.rows
-            ],
+            "rows": [row.sent() for row in self.rows],
             "links": [[*link.start, *link.end, rounded(link.weight), link.role] for link in self.links],
         }
 

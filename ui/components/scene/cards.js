@@ -27,13 +27,13 @@ const CARDS = {
       if (cells) y += Math.ceil(cells / ACROSS) * CELL + 4;
       place.top = place.column;
       place.card = y;
-      y += CARD;
+      if (!row.bare) y += CARD;
       place.bar = y + 3;
       if (row.cards.some((card) => card[3] !== null)) y += 11;
       place.note = y + 13;
       if (row.cards.some((card) => card[2])) y += 17;
       place.bottom = y;
-      y += data.links.some((l) => l[0] !== l[2] && Math.min(l[0], l[2]) === r) ? 62 : 12;
+      y += data.links.some((l) => l[0] !== l[2] && Math.min(l[0], l[2]) === r) ? 62 : row.bare ? 6 : 12;
       return place;
     });
     return { left, slot, rows, beside, height: y - 4 };
@@ -49,11 +49,12 @@ const CARDS = {
     }
     data.rows.forEach((row, r) => {
       const place = at.rows[r];
-      if (row.name) pen.fitted(0, at.beside ? place.card + 19 : place.name + 11, row.name, at.beside ? at.left : width, `name ${row.role}`, "start");
+      if (row.name) pen.fitted(0, at.beside ? (row.bare ? place.bottom - 10 : place.card + 19) : place.name + 11, row.name, at.beside ? at.left : width, `name ${row.role}`, "start");
       const room = Math.min(at.slot - 6, 112);
       row.cards.forEach(([text, state, note, bar, column], i) => {
         const x = middle(i) - room / 2;
         this.column(pen, column, middle(i), place.column, data.limit, palette);
+        if (row.bare) return;
         pen.box(x, place.card, room, CARD, `card ${row.role} ${state}`, 6);
         pen.fitted(middle(i), place.card + 20, text, room - 8, `word ${state}`);
         if (bar !== null) {

@@ -1,14 +1,16 @@
 """What the lesson on pairs of texts must show."""
 
+from typing import Any
+
 from tests.oracle.language import claims
+from tests.oracle.language import scene as first_screen
 from tests.oracle.language.approved import Prose
 from tests.oracle.language.claims import chance, factor, tex
 from tests.oracle.language.common import Statements, check_cell, code_of, shown_tensor, tensor_matrix
 from tests.oracle.language.page import READABLE, Page
-from tests.oracle.language.statement import Statement
+from tests.oracle.language.words import visible
 from tests.oracle.passes import bert
 from tests.oracle.passes.bert import Bert, Ids
-from tests.oracle.shown import stage_family
 
 prose = Prose("pairs")
 
@@ -24,6 +26,15 @@ STEPS = {
     "Scores": "next_sentence.logits",
     "Probabilities": "next_sentence.probabilities",
 }
+OFFERED = (
+    FIRST_B,
+    "He bought a gallon of milk.",
+    "She was happy.",
+    "It was red and sweet.",
+    "They lived happily ever after.",
+    "Once upon a time there was a king.",
+    "The committee meets on Tuesday.",
+)
 OTHERS = ("He bought a gallon of milk.", "Penguins are flightless.")
 STATES = (
     {"sentence": "The man went to the store.", "second": OTHERS[0], "pair_inside": "Probabilities"},
@@ -38,8 +49,8 @@ STATES = (
 
 
 class Pair:
-    def __init__(self, page: Page) -> None:
-        typed = page.state.get("second", FIRST_B)
+    def __init__(self, page: Page, second: str | None = None) -> None:
+        typed = page.state.get("second", FIRST_B) if second is None else second
         ids = [
             tuple(bert.tokenizer().encode(text, add_special_tokens=False).ids)
             for text in (page.text, bert.tidied(typed))
@@ -57,10 +68,40 @@ def follows(first: Ids, second: Ids) -> float:
     return float(bert.read_pair(first, second)["next_sentence.probabilities"][0, 0])
 
 
-def on_stage(page: Page, small: bool) -> Statement:
-    pair = Pair(Page("pairs", {"sentence": page.sentence}))  # with the B that the lesson opens with
-    machine = stage_family.of_bert(pair.oracle)
-    return stage_family.clip(machine, ["encoder.embedding", "encoder.segments", "encoder.positions"], small)
+def scene(page: Page) -> Statements:
+    offered = sorted(OFFERED, key=lambda text: follows(Pair(page).first, bert.ids_of(text)))
+    texts = [
+        text for text in dict.fromkeys((offered[-1], offered[0], Pair(page).typed, page.text)) if bert.tidied(text)
+    ]
+    frames = [scene_frame(text, Pair(page, text)) for text in texts]
+    yield from first_screen.scene(
+        prose.line("bert reads a pair"), "Text B", frames, at=page.count("stop", len(frames), 1) - 1
+    )
+
+
+def scene_frame(text: str, pair: "Pair") -> dict[str, Any]:
+    oracle, pieces = pair.oracle, bert.pieces(pair.oracle.ids)
+    begins = oracle.segments.index(1)
+    rows = [*range(min(7, begins - 1)), *range(begins - 1, min(begins + 6, len(pieces) - 1)), len(pieces) - 1]
+    named = {"What it reads": "sum", "= the piece": "tokens", "+ text A or B": "segments", "+ its place": "positions"}
+    columns = [
+        first_screen.row(
+            [first_screen.card(pieces[n].text, column=oracle[f"encoder.embedding.{tensor}"][n, :12]) for n in rows],
+            name,
+            bare=True,
+        )
+        for name, tensor in named.items()
+    ]
+    cards = [
+        first_screen.card(pieces[n].text, "asked" if oracle.segments[n] else "", "AB"[oracle.segments[n]]) for n in rows
+    ]
+    weights = oracle["encoder.layers.3.self_attn.weights"].mean(0)[0]
+    arches = [first_screen.link((0, i), (0, 0), weights[n]) for i, n in enumerate(rows) if i]
+    share = float(oracle["next_sentence.probabilities"][0, 0])
+    bars = first_screen.bars([first_screen.bar("B follows A", share, chance(share), strong=True)], role="query")
+    picture = first_screen.cards([*columns, first_screen.row(cards)], arches, limit=0.25)
+    stop = visible(text if len(text) <= 34 else text[:34]) + "…" * (len(text) > 34)
+    return first_screen.frame(stop, prose.line("from the row of", chance(share)), [bars], [picture])
 
 
 def see(page: Page) -> Statements:
@@ -141,7 +182,13 @@ def do(page: Page) -> Statements:
 def predict(page: Page) -> Statements:
     n, m = len(Pair(page).first), len(bert.ids_of(FIRST_B))
     yield prose.question(
-        "your sentence has pieces", 2, n, FIRST_B, m, options=(str(n + m), str(n + m + 2), str(n + m + 3))
+        "your sentence has pieces",
+        2,
+        n,
+        "s" * (n != 1),
+        FIRST_B,
+        m,
+        options=(str(n + m), str(n + m + 2), str(n + m + 3)),
     )
     yield prose.question("which position does the", 1, n, options=("1", str(n + 3), str(n + 1)))
     yield prose.question("the wrong b's of", 0)

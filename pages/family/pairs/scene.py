@@ -1,0 +1,62 @@
+"""The first screen: two texts become one row, and BERT says from the row of [CLS] whether the second follows."""
+
+from model.trace import Trace
+from pages.family.pairs.texts import FIRST_B, Pair, pair_of, typed
+from pages.family_scenes import looks
+from ui.components.scene import Bar, Bars, Card, Cards, Frame, Link, Row, Scene
+from ui.text import chance, visible
+
+SHOWN = 6  # pieces of each text
+NUMBERS = 12  # of each vector
+STOP = 34  # letters of a text in the control
+LIMIT = 0.25  # of a column's colours
+OFFERED = (
+    FIRST_B,
+    "He bought a gallon of milk.",
+    "She was happy.",
+    "It was red and sweet.",
+    "They lived happily ever after.",
+    "Once upon a time there was a king.",
+    "The committee meets on Tuesday.",
+)
+LAYERS = {
+    "What it reads": "encoder.embedding.sum",
+    "= the piece": "encoder.embedding.tokens",
+    "+ text A or B": "encoder.embedding.segments",
+    "+ its place": "encoder.embedding.positions",
+}
+
+
+def scene(trace: Trace) -> Scene:
+    """A frame for each text B: of those offered the likeliest and the least likely behind this sentence, A itself, and
+    the learner's own.
+    """
+    pairs = {text: pair for text in OFFERED if (pair := pair_of(trace.text, text))}
+    by_chance = sorted(pairs, key=lambda text: pairs[text].follows)
+    texts = dict.fromkeys((by_chance[-1], by_chance[0], typed(), trace.text) if pairs else ())
+    frames = [frame(text, pair) for text in texts if (pair := pair_of(trace.text, text))]
+    return Scene(
+        "BERT reads a pair of texts as one row. Its last layer shows here where [CLS] looks, its heads averaged.",
+        "Text B",
+        frames,
+    )
+
+
+def frame(text: str, pair: Pair) -> Frame:
+    n_first = len(pair.first) + 2  # with [CLS] and the first [SEP]
+    ends = len(pair.tokens)
+    shown = [n for n in range(ends) if n <= SHOWN or n_first - 1 <= n < n_first + SHOWN or n == ends - 1]
+    tensors, weights = pair.read.tensors, looks(pair.read, "encoder.self_attn", 0)
+    columns = [
+        Row([Card(pair.tokens[n].text, column=tensors[tensor][n, :NUMBERS]) for n in shown], name, "query", bare=True)
+        for name, tensor in LAYERS.items()
+    ]
+    tokens = Row([Card(pair.tokens[n].text, "" if n < n_first else "asked", pair.segment(n)) for n in shown])
+    arches = [Link((0, i), (0, 0), float(weights[n])) for i, n in enumerate(shown) if n]
+    gauge = Bars([Bar("B follows A", pair.follows, chance(pair.follows), strong=True)], role="query")
+    return Frame(
+        f"{visible(text)[:STOP]}…" if len(text) > STOP else visible(text),
+        f"From the row of [CLS] alone BERT gives **{chance(pair.follows)}** that B follows A. Each column it reads is "
+        "the sum of the three below it: one for the piece, one for its text, one for its place.",
+        [[gauge], [Cards([*columns, tokens], arches, limit=LIMIT)]],
+    )

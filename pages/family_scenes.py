@@ -1,0 +1,39 @@
+"""What the first screens of the section Family share: where a model looks, and what it finds likeliest."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from model.files.loaded_model import Array
+from model.trace import Trace
+from pages.family_models import BERT, family_model
+from ui.components.scene import Bar, Bars, Link, Role
+from ui.text import chance
+
+GUESSES = 3
+
+
+def looks(read: Trace, attention: str, row: int) -> Array:
+    """How much the last layer looks at each piece from a row, on average over its heads."""
+    stack, block = attention.split(".")
+    last = max(layer.index for one in read.model.anatomy.stacks if one.name == stack for layer in one.layers)
+    return read.tensors[f"{stack}.layers.{last}.{block}.weights"].mean(0)[row]
+
+
+def arches(weights: Array, at: int, role: Role = "query") -> list[Link]:
+    return [Link((0, i), (0, at), float(w), role) for i, w in enumerate(weights) if i != at]
+
+
+def likeliest(chances: Array, text_of: Callable[[int], str], role: Role, right: int, n: int = GUESSES) -> Bars:
+    """The likeliest entries, and the one that stands there, if it is not among them."""
+    best = [int(id) for id in np.argsort(-chances, kind="stable")[:n]]
+    if right not in best:
+        best[-1] = right
+    return Bars(
+        [Bar(text_of(id), float(chances[id]), chance(float(chances[id])), strong=id == right) for id in best],
+        role=role,
+    )
+
+
+def named(id: int) -> str:
+    return family_model(BERT).tokenizer.tokens([id])[0].text
