@@ -57,32 +57,41 @@ class Gap:
         left = engine.run(scores_from_the_left, family_model(GPT), self.ids, self.at)
         return {ENCODER: softmax(self.by_bert().tensors["logits"][self.at + 1]), DECODER: softmax(left)}
 
+    def gained(self) -> float:
+        """By how much both sides are surer of the right piece than the left alone."""
+        both, left = (float(chances[self.ids[self.at]]) for chances in self.chances().values())
+        return both - left
+
 
 def gap_of(trace: Trace, draw: bool = False) -> Gap:
     loaded = family_model(BERT)
     every = loaded.tokenizer.encode(trace.text)
     ids = tuple(every[: most_tokens(loaded)])
     texts = tuple(token.text for token in loaded.tokenizer.tokens(ids))
-    inner = range(1, len(texts) - 1) or range(len(texts))  # where it can, it has others on both sides
-    longest = max(inner, key=lambda n: (len(texts[n]), -n))
-    control = ("A piece to ask for", texts, longest, trace.text, "gap")
+    clearest = max(places(ids), key=lambda n: (Gap(ids, texts, n).gained(), -n))
+    control = ("A piece to ask for", texts, clearest, trace.text, "gap")
     at = choose_part(*control) if draw else current_part(len(texts), *control[2:])
     return Gap(ids, texts, at, len(every) - len(ids))
+
+
+def places(ids: Ids) -> range:
+    """Of the pieces in the scene; where it can be, each has others on both sides."""
+    n = min(len(ids), SCENE)
+    return range(1, n - 1) or range(n)
 
 
 def scene(trace: Trace) -> Scene:
     """Each piece asked for in turn: what the three models look at, and their likeliest guesses."""
     gap = gap_of(trace)
     reading = engine.run(read_text, family_model(GPT), trace.text)
-    n = min(len(gap.ids), SCENE)
-    places = range(1, n - 1) or range(n)
-    frames = [scene_frame(trace, reading, Gap(gap.ids, gap.texts, at)) for at in places]
+    asked = places(gap.ids)
+    frames = [scene_frame(trace, reading, Gap(gap.ids, gap.texts, at)) for at in asked]
     return Scene(
         "Three kinds of model read your sentence. A line shows how much the last layer looks, its heads averaged.",
         "The piece asked for",
         frames,
         by="slider",
-        start=min(max(0, gap.at - places[0]), len(frames) - 1),
+        start=min(max(0, gap.at - asked[0]), len(frames) - 1),
         wide=(2.6, 1),
     )
 
@@ -97,6 +106,7 @@ def scene_frame(trace: Trace, reading: Trace, gap: Gap) -> Frame:
     cross = looks(trace, "decoder.cross_attn", step)[: len(source)]
     one, other = (float(chances[kind][right]) for kind in (ENCODER, DECODER))
     german = softmax(trace.tensors["logits"][step])
+    slots = max(n, len(source), min(len(trace.labels), SCENE))
 
     def lane(hidden: str, behind: State) -> list[Card]:
         return [
@@ -105,14 +115,15 @@ def scene_frame(trace: Trace, reading: Trace, gap: Gap) -> Frame:
         ]
 
     lanes = (
-        Cards([Row(lane(MASK, ""), ENCODER)], arches(both, at)),
-        Cards([Row(lane("?", "unseen"), DECODER, "output")], arches(left, at, "output")),
+        Cards([Row(lane(MASK, ""), ENCODER)], arches(both, at), slots=slots),
+        Cards([Row(lane("?", "unseen"), DECODER, "output")], arches(left, at, "output"), slots=slots),
         Cards(
             [
                 Row([Card(token.text) for token in source], BOTH, "value"),
                 Row([*(Card(token.text, "written") for token in written), Card("?", "asked")], "", "output"),
             ],
             [Link((0, i), (1, len(written)), float(w), "value") for i, w in enumerate(cross)],
+            slots=slots,
         ),
     )
     guesses = (
@@ -136,9 +147,9 @@ def guesses(chances: np.ndarray) -> str:
 
 def idea(trace: Trace) -> None:
     st.markdown(
-        "The Transformer of 2017 has an encoder and a decoder. Its heirs often keep one half. An **encoder alone** "
-        "sees the whole text at once. A **decoder alone** sees only what stands before. With **both**, the decoder "
-        "also sees all of another text."
+        "The Transformer of 2017 has an encoder and a decoder. Many later models keep only one half. An **encoder "
+        "alone** sees the whole text at once. A **decoder alone** sees only what stands before. With **both**, the "
+        "decoder also sees the whole input text."
     )
     with st.expander("Who is who"):
         table(
@@ -146,7 +157,7 @@ def idea(trace: Trace) -> None:
             [
                 (ENCODER, "BERT, RoBERTa, ALBERT", "naming masked words", "judging texts and words", "write by itself"),
                 (DECODER, "GPT, CTRL", "naming the next word", "writing on", "use what comes later"),
-                (BOTH, "the translator, MASS, BART, T5", "writing a text for a text", "translating, summing up", "–"),
+                (BOTH, "the translator, MASS, BART, T5", "writing a text for a text", "translating, summarising", "–"),
             ],
         )
         st.caption(

@@ -37,11 +37,17 @@ def link(start: tuple[int, int], end: tuple[int, int], weight: float, role: str 
 
 
 def cards(
-    rows: Sequence[Panel], links: Sequence[list[Any]] = (), title: str = "", chain: bool = False, limit: float = 1.0
+    rows: Sequence[Panel],
+    links: Sequence[list[Any]] = (),
+    title: str = "",
+    chain: bool = False,
+    limit: float = 1.0,
+    slots: int = 0,
 ) -> Panel:
     return {
         "kind": "cards",
         "title": title,
+        "slots": slots,
         "chain": chain,
         "limit": near(limit),
         "rows": list(rows),

@@ -67,18 +67,23 @@ class Link:
 
 @dataclass(frozen=True)
 class Cards:
-    """Rows of cards one above the other. A line within a row is an arch, or straight between neighbours of a chain."""
+    """Rows of cards one above the other. A line within a row is an arch, or straight between neighbours of a chain.
+
+    slots: for how many cards there is room side by side, if for more than the longest row has
+    """
 
     rows: Sequence[Row]
     links: Sequence[Link] = ()
     title: str = ""
     chain: bool = False
     limit: float = 1.0  # of a column's colours
+    slots: int = 0
 
     def sent(self) -> dict[str, Any]:
         return {
             "kind": "cards",
             "title": self.title,
+            "slots": self.slots,
             "chain": self.chain,
             "limit": self.limit,
             "rows": [row.sent() for row in self.rows],

@@ -14,7 +14,7 @@ const CARDS = {
     const named = data.rows.some((row) => row.name);
     const beside = named && width > 560;
     const left = beside ? 150 : 0;
-    const count = Math.max(1, ...data.rows.map((row) => row.cards.length));
+    const count = Math.max(1, data.slots, ...data.rows.map((row) => row.cards.length));
     const slot = Math.min(124, (width - left) / count);
     let y = data.title ? 20 : 4;
     const rows = data.rows.map((row, r) => {

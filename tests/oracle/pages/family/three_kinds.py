@@ -43,12 +43,18 @@ STATES = (
 
 
 def gap(page: Page) -> tuple[Ids, int]:
-    """The pieces of the text, and which of them is asked for: the longest within, if none is chosen."""
+    """The pieces of the text, and which of them is asked for.
+
+    If none is chosen: that within which both sides are surer of than the left alone, by the largest difference.
+    """
     ids = bert.ids_of(page.text)
-    lengths = [len(entry(id)) for id in ids]
-    if len(ids) > 2:
-        lengths[0] = lengths[-1] = 0
-    return ids, page.count("gap", len(ids), lengths.index(max(lengths)) + 1) - 1
+    gained = [-np.subtract(*(shares[ids[at]] for shares in chances(ids, at).values())) for at in places(ids)]
+    return ids, page.count("gap", len(ids), places(ids)[int(np.argmin(gained))] + 1) - 1
+
+
+def places(ids: Ids) -> range:
+    n = min(len(ids), SCENE)
+    return range(1, n - 1) if n > 2 else range(n)
 
 
 def chances(ids: Ids, at: int) -> dict[str, Array]:
@@ -67,14 +73,13 @@ def bold(id: int) -> str:
 
 def scene(page: Page) -> Statements:
     ids, at = gap(page)
-    n = min(len(ids), SCENE)
-    places = range(1, n - 1) if n > 2 else range(n)
-    start = min(max(0, at - places[0]), len(places) - 1)
+    asked = places(ids)
+    start = min(max(0, at - asked[0]), len(asked) - 1)
     yield from first_screen.scene(
         prose.line("three kinds of model read"),
         "The piece asked for",
-        [scene_frame(page, ids, place) for place in places],
-        at=page.count("stop", len(places), start + 1) - 1,
+        [scene_frame(page, ids, place) for place in asked],
+        at=page.count("stop", len(asked), start + 1) - 1,
         by="slider",
         wide=(2.6, 1),
     )
@@ -95,6 +100,8 @@ def scene_frame(page: Page, ids: Ids, at: int) -> dict[str, Any]:
             (page.oracle, "decoder.layers.2.cross_attn", step),
         )
     )
+
+    slots = max(min(len(ids), SCENE), len(source), min(len(page.labels), SCENE))
 
     def lane(asked: str, behind: str) -> list[Any]:
         known = [first_screen.card(text, behind if n > at else "") for n, text in enumerate(texts)]
@@ -120,18 +127,20 @@ def scene_frame(page: Page, ids: Ids, at: int) -> dict[str, Any]:
         ),
         (
             first_screen.cards(
-                [first_screen.row(lane("[MASK]", ""), ENCODER)], arches(both, "query", range(len(texts)))
+                [first_screen.row(lane("[MASK]", ""), ENCODER)], arches(both, "query", range(len(texts))), slots=slots
             ),
             panel(shares[ENCODER], entry, "query", right),
         ),
         (
             first_screen.cards(
-                [first_screen.row(lane("?", "unseen"), DECODER, "output")], arches(left, "output", range(at))
+                [first_screen.row(lane("?", "unseen"), DECODER, "output")],
+                arches(left, "output", range(at)),
+                slots=slots,
             ),
             panel(shares[DECODER], entry, "output", right),
         ),
         (
-            first_screen.cards([translator, first_screen.row(german, "", "output")], strands),
+            first_screen.cards([translator, first_screen.row(german, "", "output")], strands, slots=slots),
             panel(softmax(page.oracle["logits"][step]), lambda id: pieces([id])[0].text, "value", label),
         ),
     )
