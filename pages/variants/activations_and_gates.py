@@ -15,13 +15,14 @@ from model.files.loaded_model import Array
 from model.parts.feed_forward import FeedForward, GatedFeedForward
 from model.trace import Trace
 from ui import engine
+from ui.components import scene as scenes
 from ui.components.matrix import Caption, Labels
 from ui.controls.control import Choice
 from ui.controls.layer_control import LAYER, phrase_of, tokens_of_layer
 from ui.course.check import Part, Shown, check_cell, checked_matrix
 from ui.course.lesson import Bench, Lesson, OnMap
 from ui.course.quiz import Ask, Question
-from ui.text import bold, number
+from ui.text import bold, chance, number, piece
 from ui.views.attention_kinds import READABLE
 from ui.views.before_after import pieces_before_after
 from ui.views.charts.curves import Axis, Line, curves
@@ -31,12 +32,15 @@ from ui.views.siblings import two_siblings
 KINDS = {
     "ReLU": "relu", "GELU": "gelu", "GELU (tanh)": "gelu_tanh", "Swish": "silu", "SwiGLU": "swiglu", "GEGLU": "geglu",
 }  # fmt: skip
-ACTIVATION = Choice("Activation", "activation", tuple(KINDS), default="GELU")
+ACTIVATION = Choice("Activation", "activation", tuple(KINDS), default="Swish")
 INSIDE = Choice("What to work out", "gate_step", ("hidden", "gate", "value"))
 WHERE = Choice("Exchange it in", "exchange_in", ("all networks", "this network"))
 SMALL = 0.01  # an output below it, in size, is counted as nearly at rest
 LOST = 5  # so many pieces longer than before, a translation is cut
 TICKS = 40  # half a tick's height is this part of the curve's
+SHOWN = ("ReLU", "GELU", "Swish")  # in the scene, where everything is the translator's own
+N_TICKS, N_BARS, N_WRITTEN = 64, 10, 20
+WINDOW = ((-8.0, 1.5), (-0.4, 1.5))  # of the scene's curve: what goes in, what comes out
 SAME = 0.02  # mean probabilities that differ by less are called the same
 FORMULAS = (
     ("ReLU", r"$\max(0,z)$", "the original Transformer; this model"),
@@ -58,11 +62,81 @@ def with_activation(trace: Trace, name: str, *layers: Layer) -> Trace:
     return engine.with_parts(trace, *(Exchange("network", network(layer), KINDS[name]) for layer in layers))
 
 
+def scene(trace: Trace) -> scenes.Scene:
+    """The numbers of one piece in the encoder's last network, and the translation, under each curve."""
+    row = max(range(len(trace.src) - 1), key=lambda n: (len(trace.src[n].text), -n), default=0)
+    layer = trace.model.anatomy.stacks[0].layers[-1]
+    before = np.sort(trace.tensors[f"{network(layer)}.pre_activation"][row])
+    others = {name: with_activation(trace, name) for name in SHOWN}
+    written = {name: written_anew(trace, other) for name, other in others.items()}
+    title = (
+        f"“{piece(trace.src[row].text)}” in the encoder's layer {layer.index + 1}: {N_TICKS} of {len(before):,} numbers"
+    )
+    frames = []
+    for name, other in others.items():
+        curved, share = scene_curve(name, before, title)
+        was, now = (number(float(np.mean(one.probabilities)), 2) for one in (trace, other))
+        if name == "ReLU":
+            answer = (
+                f"**{share}** of the numbers end at 0. The translator learned with this curve: it gives its German "
+            )
+            answer += f"**{now}** on average."
+        else:
+            anew = f"“{piece(written[name])}”" if written[name] else "the same."
+            answer = (
+                f"**{share}** of the numbers end at 0, or nearly. The mean probability goes from {was} to **{now}**; "
+            )
+            answer += f"it writes {anew}"
+        frames.append(scenes.Frame(name, answer, [[curved, bars(trace, other)]]))
+    changed = (n for n, name in enumerate(SHOWN) if written[name])
+    return scenes.Scene(
+        "The activation in all feed-forward networks. A tick leads from what goes into the curve to what comes out.",
+        "Curve",
+        frames,
+        start=next(changed, len(SHOWN) - 1),
+        wide=(1.7, 1),
+    )
+
+
+def written_anew(trace: Trace, other: Trace) -> str:
+    """How the translation begins that it now writes; '' if that is as before."""
+    anew = engine.write_anew(trace, other, min(len(trace.labels) + LOST, N_WRITTEN))
+    if anew.finished:
+        return "" if anew.translation == trace.translation else anew.translation or "(nothing)"
+    return "" if trace.translation.startswith(anew.translation) else f"{anew.translation} …"
+
+
+def scene_curve(name: str, before: Array, title: str) -> tuple[scenes.Curve, str]:
+    """The curve over some of the numbers (d_ff), evenly chosen by rank; how many of all come out at 0, nearly."""
+    (low, high), (bottom, top) = WINDOW
+    share = f"{(np.abs(curve(KINDS[name], before)[0]) < SMALL).mean():.0%}"
+    some, z = before[len(before) // N_TICKS // 2 :: len(before) // N_TICKS], np.linspace(low, high, 81)
+    some = some[(low <= some) & (some <= high)]
+    return scenes.Curve(
+        [scenes.Line(name, list(zip(z, curve(KINDS[name], z)[0], strict=True)))],
+        scenes.Axis("before the curve", low, high),
+        scenes.Axis("after it", bottom, top),
+        title,
+        rug=list(zip(some, curve(KINDS[name], some)[0], strict=True)),
+        words=[(-4.0, 1.2, f"{name}: {share} at 0")],
+        height=290,
+    ), share
+
+
+def bars(trace: Trace, other: Trace) -> scenes.Bars:
+    """How likely each piece of the translation is, before and under another curve."""
+    pieces = zip(trace.labels, other.probabilities, trace.probabilities, strict=True)
+    return scenes.Bars(
+        [scenes.Bar(token.text, now, chance(now), was) for token, now, was in list(pieces)[:N_BARS]],
+        "Probability of the German pieces (dashed: ReLU)",
+    )
+
+
 def idea(trace: Trace) -> None:
     st.markdown(
-        "Between its two matrices a feed-forward network bends every number by a curve, the **activation**. The ReLU "
-        "cuts off all below 0. Later curves bend **smoothly**. A **gate** goes further: the bent numbers multiply a "
-        "second set of numbers, so one half decides how much of the other passes."
+        "Between its two matrices a feed-forward network bends every number by a curve, the **activation**. ReLU "
+        "turns every negative number into 0. Later curves bend **smoothly**. A **gate** goes further: the bent numbers "
+        "multiply a second set of numbers, so one half decides how much of the other passes."
     )
     with st.expander("The formulas"):
         markdown_table(("Activation", "Formula", "Used by"), FORMULAS)
@@ -187,7 +261,7 @@ def exchange_activation(trace: Trace) -> None:
 
 
 def predict(trace: Trace) -> Sequence[Ask]:
-    return below_zero(), partial(which_is_nearer, trace), partial(how_many_units, trace)
+    return below_zero(), partial(one_network, trace), partial(how_many_units, trace)
 
 
 def below_zero() -> Question:
@@ -199,27 +273,27 @@ def below_zero() -> Question:
         frozenset({1}),
         f"ReLU gives {number(relu, 2)}, GELU {number(gelu, 2)}: it dips below 0 before it comes to rest.",
         wrong={
-            0: "The ReLU cuts off all that is negative.",
-            2: "The ReLU gives 0 for every negative number.",
+            0: "ReLU turns every negative number into 0.",
+            2: "ReLU gives 0 here, and 0 is not below 0.",
             3: "GELU is −1 times the share of the normal distribution below −1, and that is not 0.",
         },
     )
 
 
-def which_is_nearer(trace: Trace) -> Question:
-    gelu, swish = (float(np.mean(with_activation(trace, name).probabilities)) for name in ("GELU", "Swish"))
-    right = 2 if abs(gelu - swish) < SAME else 0 if gelu > swish else 1
-    wrong = [f"With {better} its mean probability is higher." for better in ("Swish", "GELU")]
-    wrong.append(f"They differ by {number(abs(gelu - swish), 2)}.")
+def one_network(trace: Trace) -> Question:
+    stacks = trace.model.anatomy.stacks
+    first, second = (float(np.mean(with_activation(trace, "Swish", one.layers[0]).probabilities)) for one in stacks)
+    right = 2 if abs(first - second) < SAME else 0 if first < second else 1
+    wrong = [f"In the {other} the new curve takes more." for other in ("decoder", "encoder")]
+    wrong.append(f"They differ by {number(abs(first - second), 2)}.")
     return Question(
-        "nearer",
-        "The trained translator gets another curve in all its networks, without more training. With which is your "
-        f"translation likelier? (The same: the mean probability differs by less than {SAME:g}.)",
-        ("with GELU", "with Swish", "the same"),
+        "network",
+        "Now one network alone gets Swish: the first of the encoder, or the first of the decoder. Where does that make "
+        f"your translation less likely? (The same: the mean probability differs by less than {SAME:g}.)",
+        ("in the encoder", "in the decoder", "the same"),
         frozenset({right}),
-        f"The mean probability of its pieces is {number(gelu, 2)} with GELU and {number(swish, 2)} with Swish. At −2 "
-        f"GELU gives {number(float(curve('gelu', np.array([-2.0]))[0][0]), 2)}, Swish "
-        f"{number(float(curve('silu', np.array([-2.0]))[0][0]), 2)}, the ReLU 0.",
+        f"The mean probability of its pieces is {number(first, 2)} with Swish in the encoder's first network, and "
+        f"{number(second, 2)} with Swish in the decoder's.",
         wrong={n: text for n, text in enumerate(wrong) if n != right},
     )
 
@@ -244,10 +318,10 @@ def how_many_units(trace: Trace) -> Question:
 LESSON = Lesson(
     "activations-and-gates",
     "Activations and gates",
-    asks="What bends the numbers between two matrices?",
+    asks="What does the curve let through?",
     idea=idea,
     predict=predict,
     bench=Bench(controls=controls, see=see, check=check_cell, do=do),
     code=(FeedForward, GatedFeedForward, curve),
-    on_map=OnMap(plays=("encoder.feed_forward",)),
+    on_map=OnMap(scene=scene),
 )

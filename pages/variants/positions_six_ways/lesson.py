@@ -11,6 +11,7 @@ from model.files.loaded_model import Array
 from model.parts.positions import Alibi, Rotary, alibi_slopes, relative_bucket
 from model.trace import Trace
 from pages.variants.positions_six_ways.longer import longer_texts
+from pages.variants.positions_six_ways.moved import scene
 from pages.variants.positions_six_ways.turning import HEAD, head_of, product, turn
 from ui import engine
 from ui.components.matrix import Caption
@@ -60,8 +61,8 @@ def with_scheme(trace: Trace, scheme: str) -> Trace:
 def idea(trace: Trace) -> None:
     st.markdown(
         "Attention sees a set of pieces, in no order. In 2017 the order came in by numbers **added to the "
-        "embeddings**. Later models change the **score** of query and key instead: its job is to compare two pieces, "
-        "so there the distance between them can count directly."
+        "embeddings**. Later models change the **score** of query and key instead. The score compares two pieces, so "
+        "their distance can enter it directly."
     )
     with st.expander("The six ways"):
         markdown_table(("Scheme", "What it does", "Embedding or score"), WAYS)
@@ -70,10 +71,13 @@ def idea(trace: Trace) -> None:
             "another. A decoder still can: its mask lets the first row see one piece, the second two, and so on."
         )
     with st.expander("The formulas of the three schemes that work on the score"):
-        st.markdown("**Rotary** turns each pair of dimensions of a query or key at position m by an angle:")
+        st.markdown(
+            "**Rotary** turns each pair of dimensions of a query or key at position i by an angle. The pairs are "
+            "numbered p = 0, 1, 2, …; each has its own speed θ:"
+        )
         st.latex(
-            r"R_m\begin{pmatrix}x_1\\x_2\end{pmatrix}=\begin{pmatrix}\cos m\theta&-\sin m\theta\\\sin m\theta&\cos "
-            r"m\theta\end{pmatrix}\begin{pmatrix}x_1\\x_2\end{pmatrix},\qquad \theta_i=10000^{-2i/d_k}"
+            r"R_i\begin{pmatrix}x_1\\x_2\end{pmatrix}=\begin{pmatrix}\cos i\theta_p&-\sin i\theta_p\\\sin i\theta_p&"
+            r"\cos i\theta_p\end{pmatrix}\begin{pmatrix}x_1\\x_2\end{pmatrix},\qquad \theta_p=10000^{-2p/d_k}"
         )
         st.markdown(
             "**Relative**, as in T5: near distances have a number each, far ones share. **ALiBi** learns nothing: the "
@@ -213,10 +217,10 @@ def buckets_question() -> Question:
 LESSON = Lesson(
     "positions-six-ways",
     "Positions, six ways",
-    asks="How else can a model learn what stands where?",
+    asks="Move the whole sentence. Who notices?",
     idea=idea,
     predict=predict,
     bench=Bench(controls=controls, see=see, check=check_cell, do=do),
     code=(Rotary, relative_bucket, Alibi, alibi_slopes, t5_bias),
-    on_map=OnMap(plays=("encoder.self_attn",), near="score"),
+    on_map=OnMap(scene=scene),
 )

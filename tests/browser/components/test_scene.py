@@ -182,6 +182,15 @@ def test_a_text_stands_on_the_ruler_at_its_place_and_its_outline_where_it_was(de
     assert number(box, "width") == number(before, "width") == pytest.approx(2 * place, abs=0.2)
     marks = [float((m.get_attribute("d") or "")[1:].split()[0]) for m in ruler.locator("path.stroke").all()]
     assert marks == pytest.approx(ticks[8:10], abs=0.2)
+    for at in (0, 2):  # at both ends there is room for the two names
+        choose(page, at)
+        becomes(lambda at=at: number(box, "x"), pytest.approx(ticks[4 * at] - place / 2, abs=0.2))
+        names, home = [one.bounding_box() for one in ruler.locator("text.name").all()], ruler.bounding_box()
+        assert home
+        assert names[0]
+        assert names[1]
+        assert home["x"] <= names[0]["x"] <= names[0]["x"] + names[0]["width"] <= names[1]["x"]
+        assert names[1]["x"] + names[1]["width"] <= home["x"] + home["width"] + 2
 
 
 def test_norms_stand_at_their_slots_and_layers_where_they_have_moved(demo: Callable[..., Page]) -> None:

@@ -135,16 +135,13 @@ COURSE = (
         "Variants",
         "positions-six-ways",
         "Positions, six ways",
-        "How else can a model learn what stands where?",
-        plays=SELF,
-        near="score",
+        "Move the whole sentence. Who notices?",
     ),
     Place(
         "Variants",
         "activations-and-gates",
         "Activations and gates",
-        "What bends the numbers between two matrices?",
-        plays="encoder.feed_forward",
+        "What does the curve let through?",
     ),
     Place(
         "Variants",

@@ -24,15 +24,13 @@ const CURVE = {
     }
     pen.text((left + right) / 2, low + 29, xTitle, "note", "middle");
     if (yTitle) pen.text(left + 5, top + 3, yTitle, "note");
-    for (const [x, y] of data.rug) {
-      pen.put("path", { d: `M${round(X(x))} ${round(floor)}V${round(Y(y))}`, class: "rug" });
-      pen.put("circle", { cx: round(X(x)), cy: round(Y(y)), r: 2, class: "rug" });
-    }
+    for (const [x, y] of data.rug) pen.put("path", { d: `M${round(X(x))} ${round(floor)}V${round(Y(y))}`, class: "rug" });
     for (const [name, points, role, dashed] of data.lines) {
       const d = points.map(([x, y], n) => `${n ? "L" : "M"}${round(X(x))} ${round(Y(y))}`).join("");
       const node = pen.put("path", { d, class: `stroke ${role}${dashed ? " dashed" : ""}`, "data-name": name });
       node.style.strokeWidth = dashed ? 2 : 3;
     }
+    for (const [x, y] of data.rug) pen.put("circle", { cx: round(X(x)), cy: round(Y(y)), r: 2.5, class: "rug" });
     if (data.lines.length > 1) this.legend(pen, data.lines, left + 8, right);
     for (const [x, y, text] of data.words) pen.text(X(x), Y(y), text, "word", "middle");
     if (data.knob) pen.put("circle", { cx: round(X(data.knob[0])), cy: round(Y(data.knob[1])), r: 7, class: "knob" });

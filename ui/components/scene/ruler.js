@@ -16,12 +16,16 @@ const RULER = {
     pen.box(X(data.before), 20, wide, 26, "before", 6);
     pen.box(X(data.start), 20, wide, 26, "card query strong", 6);
     pen.fitted(X(data.start) + wide / 2, 37, data.text, wide - 4, "word");
-    const left = data.marks[0][0] <= data.marks[1][0];
-    data.marks.forEach(([at, name], n) => {
-      const x = X(data.start + at + 0.5);
-      pen.put("path", { d: `M${round(x)} 46V56`, class: `stroke ${n ? "key" : "query"}` });
-      const before = left === (n === 0) && x > 90;
-      pen.text(x + (before ? 3 : -3), 13, name, `name ${n ? "key" : "query"}`, before ? "end" : "start");
-    });
+    const [one, other] = [...data.marks.keys()].sort((a, b) => data.marks[a][0] - data.marks[b][0]);
+    const long = (n) => [...data.marks[n][1]].length * (LETTER + 0.6);
+    const at = (n) => X(data.start + data.marks[n][0] + 0.5);
+    // The names of both stand side by side, as near to their marks as there is room.
+    const right = Math.min(width - long(other), Math.max(at(other) - 3, long(one) + 10));
+    const left = Math.max(0, Math.min(at(one) + 3, right - 10) - long(one));
+    for (const [n, x] of [[one, left], [other, right]]) {
+      const kind = n ? "key" : "query";
+      pen.put("path", { d: `M${round(at(n))} 46V56`, class: `stroke ${kind}` });
+      pen.text(x, 13, data.marks[n][1], `name ${kind}`);
+    }
   },
 };

@@ -70,7 +70,7 @@ class SceneView {
       );
       this.picture.replaceChildren(
         ...this.panels.map((row) => {
-          const across = el("div", "across");
+          const across = el("div", row.length > 3 ? "across many" : "across");
           row.forEach(({ svg }, n) => (svg.style.flexGrow = this.data.wide[n] ?? 1));
           across.append(...row.map(({ svg }) => svg));
           return across;

@@ -3,11 +3,12 @@
 import numpy as np
 
 from tests.oracle.language import claims, common
+from tests.oracle.language import scene as first_screen
 from tests.oracle.language.approved import Prose
-from tests.oracle.language.claims import number
+from tests.oracle.language.claims import chance, number
 from tests.oracle.language.common import Shown, Statements, code_of
 from tests.oracle.language.page import READABLE, Page
-from tests.oracle.language.words import inline, text_of
+from tests.oracle.language.words import inline, text_of, visible
 from tests.oracle.pages.blocks.feed_forward import path, phrase, pieces, shown_units, stack_and_layer
 from tests.oracle.passes.forward import EOS, Array, config
 from tests.oracle.passes.network import CURVES, GATES
@@ -23,6 +24,7 @@ KINDS = {
 WHERE, INSIDE = ("all networks", "this network"), ("hidden", "gate", "value")
 STATES = (
     {},
+    {"activation": "GELU", "stop": "1"},
     {"activation": "SwiGLU", "stack": "Decoder", "layer": "1", "gate_step": "gate", "cell": "2.3"},
     {"activation": "Swish", "sentence": "Frobnicating quokkas!", "layer": "2", "exchange_in": WHERE[1], "cell": "3.2"},
     {"activation": "GELU (tanh)", "sentence": "Go", "stack": "Decoder"},
@@ -34,7 +36,7 @@ SMALL, LOST, SAME = 0.01, 5, 0.02
 
 
 def activation(page: Page) -> str:
-    return page.choice("activation", list(KINDS), "GELU")
+    return page.choice("activation", list(KINDS), "Swish")
 
 
 def exchanged(name: str, *paths: str) -> dict[str, str]:
@@ -47,6 +49,56 @@ def exchanged(name: str, *paths: str) -> dict[str, str]:
 
 def here(page: Page) -> Variant:
     return variant(page, **exchanged(activation(page), path(page)))
+
+
+def scene(page: Page) -> Statements:
+    lengths = [len(piece.text) for piece in page.src[:-1]] or [0]
+    row = lengths.index(max(lengths))
+    before = np.sort(page.oracle["encoder.layers.2.feed_forward.pre_activation"][row])
+    frames, start = [], None
+    for n, name in enumerate(("ReLU", "GELU", "Swish")):
+        end, kind, changes = CURVES[KINDS[name]], KINDS[name], exchanged(name)
+        likely = page.likely(variant(page, **changes)) if kind != "relu" else page.probabilities
+        anew = written_anew(page, changes) if kind != "relu" else ""
+        if start is None and anew:
+            start = n
+        share = f"{number(100 * (abs(end(before)) < SMALL).mean(), 0)}%"
+        some = before[8::16]
+        some = some[(some >= -8) & (some <= 1.5)]
+        z = np.linspace(-8, 1.5, 81)
+        curve = first_screen.curve(
+            [first_screen.line(name, list(zip(z, end(z), strict=True)))],
+            ("before the curve", -8.0, 1.5),
+            ("after it", -0.4, 1.5),
+            prose.line("in the encoder's layer", visible(page.src[row].text), 3, 64, "1,024"),
+            rug=list(zip(some, end(some), strict=True)),
+            words=[(-4, 1.2, f"{name}: {share} at 0")],
+            height=290,
+        )
+        pieces = list(zip(page.labels, likely, page.probabilities, strict=True))[:10]
+        bars = first_screen.bars(
+            [first_screen.bar(piece.text, now, chance(now), was) for piece, now, was in pieces],
+            "Probability of the German pieces (dashed: ReLU)",
+        )
+        mean = number(likely.mean(), 2)
+        writes = f"“{visible(anew)}”" if anew else "the same."
+        answer = (
+            prose.line("of the numbers end", share, mean)
+            if kind == "relu"
+            else prose.line("of the numbers nearly", share, number(page.probabilities.mean(), 2), mean, writes)
+        )
+        frames.append(first_screen.frame(name, answer, (curve, bars)))
+    at = page.count("stop", len(frames), (2 if start is None else start) + 1) - 1
+    yield from first_screen.scene(prose.line("the activation in all"), "Curve", frames, at=at, wide=(1.7, 1))
+
+
+def written_anew(page: Page, changes: dict[str, str]) -> str:
+    """How the new translation begins, if that is not as the old one does."""
+    ids = rewritten(page, min(len(page.labels) + LOST, 20), **changes)
+    text = text_of(list(ids))
+    if ids[-1:] == (EOS,):
+        return "" if text == page.translation else text or "(nothing)"
+    return "" if page.translation.startswith(text) else f"{text} …"
 
 
 def idea(page: Page) -> Statements:
@@ -153,13 +205,15 @@ def predict(page: Page) -> Statements:
     relu, gelu = (CURVES[kind](np.array(-1.0)) for kind in ("relu", "gelu"))
     right = [(True, False), (False, True), (True, True), (False, False)].index((bool(relu < 0), bool(gelu < 0)))
     yield prose.question("a unit gets which", right, number(relu, 2), number(gelu, 2))
-    gelu, swish = (page.likely(variant(page, **exchanged(name))).mean() for name in ("GELU", "Swish"))
-    right = 2 if abs(gelu - swish) < SAME else 0 if gelu > swish else 1
-    wrong = [f"With {better} its mean probability is higher." for better in ("Swish", "GELU")]
-    wrong.append(f"They differ by {number(abs(gelu - swish), 2)}.")
-    told = (gelu, swish, *(CURVES[kind](np.array(-2.0)) for kind in ("gelu", "silu")))
-    means = (number(one, 2) for one in told)
-    yield prose.question("the trained translator gets", right, f"{SAME:g}", *means, wrong=wrong)
+    first, second = (
+        page.likely(variant(page, **exchanged("Swish", f"{stack}.layers.0.feed_forward"))).mean()
+        for stack in ("encoder", "decoder")
+    )
+    right = 2 if abs(first - second) < SAME else 0 if first < second else 1
+    wrong = [f"In the {other} the new curve takes more." for other in ("decoder", "encoder")]
+    wrong.append(f"They differ by {number(abs(first - second), 2)}.")
+    means = (number(one, 2) for one in (first, second))
+    yield prose.question("now one network alone", right, f"{SAME:g}", *means, wrong=wrong)
     d_ff = config()["d_ff"]
     options = [f"{n:,}" for n in (d_ff, round(d_ff * 2 / 3), d_ff // 2)]
     yield prose.question("a network without a", 1, *options[:2], options=options)

@@ -5,14 +5,15 @@ import math
 import numpy as np
 
 from tests.oracle.language import claims, common
+from tests.oracle.language import scene as first_screen
 from tests.oracle.language.approved import Prose
 from tests.oracle.language.claims import number, rounding
 from tests.oracle.language.common import Head, Shown, Statements, code_of
 from tests.oracle.language.page import READABLE, Page
-from tests.oracle.language.words import visible
+from tests.oracle.language.words import text_of, visible
 from tests.oracle.passes.forward import Array, config
-from tests.oracle.passes.network import bucket, slopes, turned
-from tests.oracle.shown.siblings import longer_texts, two_siblings
+from tests.oracle.passes.network import Network, bucket, slopes, turned
+from tests.oracle.shown.siblings import config_of, longer_texts, two_siblings, weights_of
 from tests.oracle.shown.variants import Variant, learned_table, variant
 
 prose = Prose("positions_six_ways")
@@ -22,13 +23,22 @@ SCHEMES = {"Rotary": "rotary", "Relative": "relative", "ALiBi": "alibi"}
 STEPS = ("1 what it makes", "2 scores", "3 weights")
 STATES = (
     {},
-    {"scheme": "ALiBi", "head": "2", "layer": "1", "query_at": "30", "key_at": "12", "cell": "4.1"},
+    {"scheme": "ALiBi", "head": "2", "layer": "1", "stop": "1", "query_at": "30", "key_at": "12", "cell": "4.1"},
     {"scheme": "Relative", "scheme_step": STEPS[1], "sentence": "Frobnicating quokkas!", "query_of": "3", "rotary_pair": "9"},
     {"scheme": "Rotary", "scheme_step": STEPS[1], "sentence": "Go", "key_of": "1"},
     {"scheme": "ALiBi", "scheme_step": STEPS[2], "sentence": LONG, "cell": "40.2", "query_at": "60", "key_at": "1"},
     {"scheme": "Relative", "sentence": LONG, "layer": "2", "cell": "1.22"},
 )  # fmt: skip
 FURTHEST = 60
+STARTS = range(1, 44, 6)
+MODELS = {
+    "None": "positions-none",
+    "Learned, added": "positions-learned",
+    "Sinusoids, added": "plain-1",
+    "Relative, in the score": "positions-relative",
+    "Rotary, in the score": "positions-rotary",
+    "ALiBi, in the score": "positions-alibi",
+}
 BLUE, ORANGE = "#0072B2", "#E69F00"
 
 
@@ -52,6 +62,63 @@ def turned_rows(page: Page, name: str, piece: int, first: int, count: int = 1) -
 
 def product(page: Page, query: int, key: int, query_at: int, key_at: int) -> float:
     return float(turned_rows(page, "q", query, query_at)[0] @ turned_rows(page, "k", key, key_at)[0])
+
+
+def scores(model: str, ids: list[int], first: int) -> Array:
+    """(T,T) of the first layer's first head, when the text begins at a position, counted from 0."""
+    network, path = Network(config_of(model), weights_of(model)), "encoder.layers.0.self_attn"
+    x = network.embed("encoder", ids, first)
+    q, k = (network.heads_of(f"{path}.w_{one}", x)[0] for one in "qk")
+    if network.kind(path) == "rotary":
+        q, k = turned(q, first), turned(k, first)
+    products = q @ k.T / math.sqrt(q.shape[-1])
+    if network.kind(path) in ("relative", "alibi"):
+        products = products + network.bias(path, -np.subtract.outer(range(len(ids)), range(len(ids))))[0]
+    return np.asarray(products)
+
+
+def scene(page: Page) -> Statements:
+    shown = page.src[:8]
+    moved = {
+        name: np.array([scores(model, [piece.id for piece in shown], start - 1) for start in STARTS])
+        for name, model in MODELS.items()
+    }
+    learned, sines = (np.abs(many - many[0]) for name, many in moved.items() if "added" in name)
+    smaller = np.minimum(learned, sines) * (1 - np.eye(len(shown)))
+    words = len(shown) - (len(shown) > 2)  # not the end mark, or a piece that stands where it would
+    smaller = smaller[:, :words, :words]
+    stop, query, key = np.unravel_index(smaller.argmax(), smaller.shape)
+    marks = [(int(query), f"query: {shown[query].text}"), (int(key), f"key: {shown[key].text}")]
+    text = text_of([piece.id for piece in shown])
+    frames = []
+    for n, start in enumerate(STARTS):
+        pairs = {name: (many[0, query, key], many[n, query, key]) for name, many in moved.items()}
+        rest = [abs(one - two) for name, (one, two) in pairs.items() if "added" not in name]
+        assert max(rest) < 1e-9
+        said = [f"{number(one, 2)} → {number(two, 2)}" for name, (one, two) in pairs.items() if "added" in name]
+        matrices = [
+            first_screen.matrix(
+                many[n], name, note(*pairs[name], n), ends=float(np.abs(many).max()), signed=True, marked=(query, key)
+            )
+            for name, many in moved.items()
+        ]
+        answer = prose.line("places on what is", start - 1, *said) if n else prose.line("nothing has moved yet")
+        ruler = first_screen.ruler(text, start, len(shown), 50, marks)
+        frames.append(first_screen.frame(str(start), answer, (ruler,), matrices))
+    cut = " Shown: the first 8 pieces." if len(page.src) > 8 else ""
+    yield from first_screen.scene(
+        prose.line("positions in six ways", cut),
+        "The sentence begins at place",
+        frames,
+        at=page.count("stop", len(frames), int(stop) + 1) - 1,
+        by="slider",
+    )
+
+
+def note(before: float, now: float, n: int) -> str:
+    if n == 0:
+        return number(now, 2)
+    return f"{number(now, 2)}, as before" if abs(now - before) < 0.005 else f"{number(now, 2)}, was {number(before, 2)}"
 
 
 def idea(page: Page) -> Statements:
