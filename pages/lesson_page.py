@@ -121,6 +121,7 @@ def _opening(lesson: Lesson, trace: Trace) -> DeltaGenerator:
             st.title(lesson.title, anchor=False)
             st.markdown(f"*{lesson.asks}*")
         picture = st.container(key="opening_picture")
+        picture.empty()  # so that the browser keeps its room from the first
         with _part("Idea"):
             lesson.idea(trace)
     return picture

@@ -68,7 +68,7 @@ def sentence_bar(readers: Sequence[str] | None = None) -> None:
     box, device = st.columns([5, 1.3], vertical_alignment="bottom")
     with box:
         st.text_input(f"{about.source} sentence", DEFAULT, key=KEY, bind="query-params", live="300ms")
-    with device:
+    with device, st.container(key="badge"):
         badge(models[-1])
     with st.container(horizontal=True, key="examples", gap="small"):
         for n, example in enumerate(about.examples):
