@@ -1,5 +1,7 @@
 """The small GPT and BERT of the section Family: loaded, and at work on the visitor's text for its pictures."""
 
+import unicodedata
+
 from model.decoding.strategies import Greedy
 from model.files.checkpoint import broken
 from model.files.loaded_model import MODELS, LoadedModel, UnknownModelError
@@ -16,6 +18,11 @@ def family_model(name: str) -> LoadedModel:
         return engine.model(name)
     except UnknownModelError as error:
         raise broken(MODELS / name, error) from error
+
+
+def finished(text: str) -> str:
+    """A text with a full stop behind it if no mark ends it, as one ends the texts that the two learned from."""
+    return text if unicodedata.category(text.rstrip()[-1:] or ".").startswith("P") else f"{text.rstrip()}."
 
 
 def goes_on(text: str, first: tuple[int, ...] = ()) -> Trace:

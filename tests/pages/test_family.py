@@ -87,7 +87,7 @@ def test_without_a_sentence_a_lesson_says_so_and_one_that_reads_none_goes_on() -
     assert notices(opened("learning-without-learning", sentence=" ")) == []
 
 
-@pytest.mark.parametrize(("slug", "stack"), [("gpt", "decoder"), ("fill-in-the-blank", "encoder")])
+@pytest.mark.parametrize(("slug", "stack"), [("gpt", "decoder")])
 def test_the_picture_shows_the_model_of_the_lesson(slug: str, stack: str) -> None:
     (panel,) = component(opened(slug, sentence="The dog ran."), "here")["panels"]
     assert panel["name"] == stack

@@ -4,7 +4,7 @@ import functools
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,7 +17,7 @@ from model.files.checkpoint import broken
 from model.files.loaded_model import MODELS
 from model.text.tokenizer import CLS_ID, MASK, MASK_ID, SEP_ID, Token
 from model.trace import Trace, most_tokens, read
-from pages.family_models import BERT, GPT, family_model
+from pages.family_models import BERT, GPT, family_model, finished
 from ui import engine
 from ui.components.pieces import Card, pieces
 from ui.controls.piece_control import choose_part, current_part
@@ -25,6 +25,7 @@ from ui.text import piece
 
 METRICS = "metrics.json"  # in a model's folder
 HIDDEN = "blanks"  # in the address: the numbers of the hidden words, like 2.5, or 0 for none
+SCENE = 10  # words on the first screen
 WHICH = "which"  # in the address: the number of the blank that is looked at
 
 Word = tuple[int, ...]
@@ -45,13 +46,15 @@ def measured() -> dict[str, Any]:
 class Blanks:
     """A text with some words hidden.
 
-    tokens: its pieces; words: for each word its pieces by index; hidden: the words that are, by index
+    tokens: its pieces; words: for each word its pieces by index; hidden: the words that are, by index; is_ended: a full
+    stop was put behind it
     """
 
     tokens: tuple[Token, ...]
     words: tuple[Word, ...]
     hidden: tuple[int, ...]
     n_cut: int = 0
+    is_ended: bool = False
 
     @cached_property
     def ids(self) -> tuple[int, ...]:
@@ -93,26 +96,33 @@ def words_of(tokens: Sequence[Token]) -> tuple[Word, ...]:
     return tuple(map(tuple, words))
 
 
-def default_word(tokens: Sequence[Token], words: Sequence[Word]) -> int:
-    """The longest word that has others on both sides; where there is none, the longest of all."""
+def telling_word(text: Blanks) -> int:
+    """The longest word that BERT names first and GPT does not; if there is none, the one that BERT gives most more.
 
-    def letters(n: int) -> int:
-        text = "".join(tokens[place].text for place in words[n])
-        return len(text) if text.isalpha() else 0
+    It has others on both sides, if it can.
+    """
+    shown = range(min(len(text.words), SCENE))
+    spelled = [n for n in shown if text.word(n).isalpha()]
+    inner = spelled[1:-1] or spelled or list(shown)
 
-    spelled = [n for n in range(len(words)) if letters(n)]
-    inner = spelled[1:-1] or spelled or list(range(len(words)))
-    return max(inner, key=letters)
+    def shows(n: int) -> tuple[int, float]:
+        place = text.words[n][0]
+        both, left = replace(text, hidden=(n,)).from_both_sides(place), text.from_the_left(place)
+        right = text.ids[place]
+        told = int(both.argmax()) == right != int(left.argmax())
+        return len(text.word(n)) * told, float(both[right] - left[right])
+
+    return max(inner, key=shows)
 
 
 def opened(trace: Trace) -> Blanks:
-    """The text as the lesson opens it: one word is hidden."""
-    bert = family_model(BERT)
-    ids = bert.tokenizer.encode(trace.text)
+    """The text as the lesson opens it, with a mark at its end: one word is hidden."""
+    bert, ended = family_model(BERT), finished(trace.text)
+    ids = bert.tokenizer.encode(ended)
     most = most_tokens(bert)
     tokens = bert.tokenizer.tokens(ids[:most])
-    words = words_of(tokens)
-    return Blanks(tokens, words, (default_word(tokens, words),), max(0, len(ids) - most))
+    text = Blanks(tokens, words_of(tokens), (), max(0, len(ids) - most), ended != trace.text)
+    return replace(text, hidden=(telling_word(text),))
 
 
 def chosen(trace: Trace) -> Blanks:
@@ -120,13 +130,13 @@ def chosen(trace: Trace) -> Blanks:
     first = opened(trace)
     asked = st.query_params.get(HIDDEN, "")
     if asked == "0":
-        return Blanks(first.tokens, first.words, (), first.n_cut)
+        return replace(first, hidden=())
     if not re.fullmatch(r"\d{1,3}(\.\d{1,3}){0,99}", asked, re.ASCII):
         return first
     named = sorted({int(n) - 1 for n in asked.split(".")})
     if not all(0 <= n < len(first.words) for n in named):
         return first
-    return Blanks(first.tokens, first.words, tuple(named), first.n_cut)
+    return replace(first, hidden=tuple(named))
 
 
 def choose_words(trace: Trace) -> Blanks:
@@ -155,6 +165,8 @@ def choose_words(trace: Trace) -> Blanks:
         how_to_read="Click a word to hide it, or to show it again.",
         on_select=turn,
     )
+    if blanks.is_ended:
+        st.caption("A full stop was added: BERT learned from texts that end with a mark.")
     if blanks.n_cut:
         st.info(f"BERT reads only the first {len(blanks.tokens)} pieces of this text.")
     return blanks

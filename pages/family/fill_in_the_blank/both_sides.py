@@ -11,7 +11,7 @@ from model.trace import Trace
 from pages.family.fill_in_the_blank.blanks import HIDDEN, WHICH, Blanks, choose_blank, choose_words
 from pages.family_models import BERT, family_model
 from ui.course.sentence import KEY as SENTENCE
-from ui.text import bold, chance, magnitude
+from ui.text import bold, chance
 from ui.views.charts.bars import bars
 
 SHOWN = 5  # guesses of each model
@@ -103,11 +103,11 @@ def verdict(blanks: Blanks, place: int, both: Guess, left: Guess) -> str:
         f"**{both.rank:,}** (probability {chance(both.chance)}), GPT **{left.rank:,}** ({chance(left.chance)})."
     )
     if both.chance > left.chance:
-        says += f" BERT finds it {magnitude(both.chance / left.chance)} times as likely as GPT does."
+        says += f" BERT finds it {both.chance / left.chance:,.1f} times as likely as GPT does."
     else:
-        says += f" GPT finds it {magnitude(left.chance / both.chance)} times as likely as BERT does."
+        says += f" GPT finds it {left.chance / both.chance:,.1f} times as likely as BERT does."
     if all(later in blanks.places for later in range(place, len(blanks.ids))):
-        return says + " BERT sees nothing to the right of this blank: it has no word that GPT lacks."
+        return says + " BERT sees nothing to the right of this blank, so it sees no word that GPT does not."
     if place == 0:
         return says + " GPT sees nothing at all here: it guesses how a text begins."
     return says + f" Only BERT sees what stands to the right: {bold(right_of(blanks, place))}"

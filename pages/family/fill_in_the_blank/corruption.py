@@ -53,7 +53,7 @@ def corruption(trace: Trace) -> None:
             "[MASK] never stands in the texts of a later task. So some drawn pieces are swapped or left: BERT must be "
             "ready to name the right piece at any place, whatever stands there. The authors of BERT drew 15%. If "
             "fewer are drawn, each row teaches less; if more, there is less left to guess from. Wettig et al. (2023) "
-            "found that 40% works better for large models. The BERT of this app learned with 40%, too."
+            "found that 40% works better for large models. This app's BERT was also trained at 40%."
         )
 
 

@@ -173,8 +173,7 @@ COURSE = (
         "Family",
         "fill-in-the-blank",
         "BERT: fill in the blank",
-        "What does one learn by filling in blanks?",
-        plays=SELF,
+        "Which word told it?",
     ),
     Place("Family", "pairs", "BERT: pairs", "Does B follow A?"),
     Place(

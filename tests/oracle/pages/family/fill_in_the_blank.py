@@ -1,35 +1,38 @@
 """What the lesson on BERT's blanks must show."""
 
 import re
+import unicodedata
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from tests.oracle.language import claims, common
+from tests.oracle.language import scene as first_screen
 from tests.oracle.language.approved import Prose
-from tests.oracle.language.claims import chance, magnitude
-from tests.oracle.language.common import Statements, check_cell, code_of, numbers_of_figure, shown_tensor, tensor_matrix
+from tests.oracle.language.claims import chance
+from tests.oracle.language.common import Statements, check_cell, code_of, shown_tensor, tensor_matrix
 from tests.oracle.language.page import READABLE, Page
-from tests.oracle.language.statement import Statement
-from tests.oracle.language.words import Piece, inline
+from tests.oracle.language.words import Piece, inline, visible
 from tests.oracle.passes import bert
 from tests.oracle.passes.bert import BERT, Ids, config, entry, metrics, n_parameters
 from tests.oracle.passes.forward import Array
-from tests.oracle.shown import stage_family
 
 prose = Prose("fill_in_the_blank")
 
 LONG = "The man who told me that he had lost his umbrella there forgot it again, because it never rained. " * 5
 INSIDE = {"Probability": "probabilities", "Logit": "logits"}
-TRIALS = ("How training hides", "What told BERT?", "How much to hide")
+TRIALS = ("How training hides", "How much to hide")
+SCENE = 10
+ADDED = " A full stop was added: BERT learned from texts that end with a mark."
 SHARES = ("5%", "10%", "15%", "25%", "40%", "60%")
 STATES = (
     {"sentence": "I ate an apple.", "blank_inside": "Logit"},
-    {"sentence": "Once upon a time there was a little girl.", "blanks": "3.8", "which": "2", "blank_trial": TRIALS[1]},
-    {"sentence": "The dog ran.", "blanks": "0", "blank_trial": TRIALS[1]},
-    {"sentence": "Go", "blank_trial": TRIALS[1]},
+    {"sentence": "Once upon a time there was a little girl.", "blanks": "3.8", "which": "2"},
+    {"sentence": "The dog ran.", "blanks": "0"},
+    {"sentence": "Go"},
     {"sentence": "The cat drinks milk", "blanks": "4", "share": "60%", "blank_seed": "5"},
-    {"sentence": "The xylophone is kaputt", "blanks": "2.1", "blank_trial": TRIALS[2], "cell": "2.3"},
+    {"sentence": "The xylophone is kaputt", "blanks": "2.1", "blank_trial": TRIALS[1], "cell": "2.3"},
     {"sentence": LONG, "share": "40%", "blanks": "2.99"},
 )
 
@@ -38,7 +41,8 @@ class Blanks:
     """The page's text, its words, and which of them the address hides."""
 
     def __init__(self, page: Page, opened: bool = False) -> None:
-        whole = bert.tokenizer().encode(page.text, add_special_tokens=False).ids
+        self.ended = not unicodedata.category(page.text[-1]).startswith("P")
+        whole = bert.tokenizer().encode(page.text + "." * self.ended, add_special_tokens=False).ids
         self.ids: Ids = tuple(whole[: bert.MOST])
         self.is_cut = len(whole) > bert.MOST
         self.pieces: tuple[Piece, ...] = bert.pieces(self.ids)
@@ -59,11 +63,17 @@ class Blanks:
         return "".join(self.pieces[place].text for place in self.words[n])
 
     def default(self) -> int:
-        """The longest word within; the first of equal ones."""
-        spelled = [n for n in range(len(self.words)) if self.word(n).isalpha()]
-        inner = spelled[1:-1] or spelled or list(range(len(self.words)))
-        sizes = [len(self.word(n)) if self.word(n).isalpha() else 0 for n in inner]
-        return inner[int(np.argmax(sizes))]
+        """The longest word within that BERT names first and GPT does not; else that which BERT gives most more."""
+        drawn = range(min(SCENE, len(self.words)))
+        spelled = [n for n in drawn if self.word(n).isalpha()]
+        inner = spelled[1:-1] or spelled or list(drawn)
+        gained, known = {}, {}
+        for n in inner:
+            at = self.words[n][0]
+            both, left, right = bert.both_sides(self.ids, self.words[n], at), self.left(at), self.ids[at]
+            gained[n] = both[right] - left[right]
+            known[n] = len(self.word(n)) if both.argmax() == right and left.argmax() != right else 0
+        return max(inner, key=lambda n: (known[n], gained[n]))
 
     def word_of(self, place: int) -> int:
         return next(n for n, word in enumerate(self.words) if place in word)
@@ -84,10 +94,68 @@ def shown_ids(chances: Array, right: int) -> list[int]:
     return best if right in best else [*best, right]
 
 
-def on_stage(page: Page, small: bool) -> Statement:
+def scene(page: Page) -> Statements:
     blanks = Blanks(page, opened=True)
-    machine = stage_family.of_bert(bert.read(blanks.ids, tuple(blanks.places)))
-    return stage_family.clip(machine, ["encoder.self_attn"], small)
+    yield from first_screen.scene(
+        prose.line("bert fills in the blank", ADDED * blanks.ended),
+        "Click the word to hide",
+        [scene_frame(blanks, n) for n in range(min(SCENE, len(blanks.words)))],
+        at=page.count("stop", min(SCENE, len(blanks.words)), blanks.hidden[0] + 1) - 1,
+        by="cards",
+    )
+
+
+def scene_frame(blanks: Blanks, own: int) -> dict[str, Any]:
+    hidden, at = blanks.words[own], blanks.words[own][0]
+    right, count = blanks.ids[at], min(SCENE, len(blanks.words))
+    both, left = bert.both_sides(blanks.ids, hidden, at), blanks.left(at)
+    less = {
+        n: bert.both_sides(blanks.ids, tuple(sorted(hidden + blanks.words[n])), at) for n in range(count) if n != own
+    }
+    told = min(less, key=lambda n: less[n][right]) if less else own
+    words = [
+        first_screen.card(blanks.word(n), "strong" if n == told else "", chance(less.get(n, both)[right]))
+        for n in range(count)
+    ]
+    words[own] = first_screen.card("[MASK]", "asked", blanks.word(own))
+    lost = {n: max(0.0, 1 - shares[right] / both[right]) for n, shares in less.items()}
+
+    def panel(shares: Array, title: str, role: str, before: float | None = None) -> dict[str, Any]:
+        best = [int(id) for id in np.argsort(-shares, kind="stable")[:4]]
+        best = best if right in best else [*best[:-1], right]
+        bars = [
+            first_screen.bar(entry(id), shares[id], chance(shares[id]), before if id == right else None, id == right)
+            for id in best
+        ]
+        return first_screen.bars(bars, title, role)
+
+    says = prose.line("bert gives gpt", visible(blanks.pieces[at].text), chance(both[right]), chance(left[right])) + " "
+    if not lost.get(told):
+        says += prose.line("no other word tells")
+    else:
+        says += prose.line(
+            "hide it too",
+            visible(blanks.word(told)),
+            chance(less[told][right]),
+            prose.line("behind the blank" if told > own else "before the blank"),
+        )
+    without = f"BERT without “{visible(blanks.word(told))}”" if less else "BERT"
+    return first_screen.frame(
+        visible(blanks.word(own)),
+        says,
+        [
+            first_screen.cards(
+                [first_screen.row(words)],
+                [first_screen.link((0, n), (0, own), weight) for n, weight in lost.items()],
+                prose.line("below each word"),
+            )
+        ],
+        [
+            panel(both, "BERT, from both sides", "query"),
+            panel(less.get(told, both), without, "query", both[right]),
+            panel(left, "GPT, from the left", "output"),
+        ],
+    )
 
 
 def idea(page: Page) -> Statements:
@@ -122,6 +190,8 @@ def see(page: Page) -> Statements:
         how_to_read="Click a word to hide it, or to show it again.",
         clickable=True,
     )
+    if blanks.ended:
+        yield claims.caption(ADDED.strip())
     if blanks.is_cut:
         yield from prose("bert reads only the", len(blanks.pieces))
     if not blanks.hidden:
@@ -153,12 +223,12 @@ def verdict(blanks: Blanks, place: int, both: Array, left: Array) -> str:
         f"(probability {chance(one)}), GPT **{ranks[1]:,}** ({chance(two)}). "
     )
     says += (
-        f"BERT finds it {magnitude(one / two)} times as likely as GPT does."
+        f"BERT finds it {one / two:,.1f} times as likely as GPT does."
         if one > two
-        else f"GPT finds it {magnitude(two / one)} times as likely as BERT does."
+        else f"GPT finds it {two / one:,.1f} times as likely as BERT does."
     )
     if {*range(place, len(blanks.ids))} <= {*blanks.places}:
-        return f"{says} BERT sees nothing to the right of this blank: it has no word that GPT lacks."
+        return f"{says} BERT sees nothing to the right of this blank, so it sees no word that GPT does not."
     if place == 0:
         return f"{says} GPT sees nothing at all here: it guesses how a text begins."
     later = range(blanks.word_of(place) + 1, len(blanks.words))
@@ -194,7 +264,7 @@ def check(page: Page) -> Statements:
 
 def do(page: Page) -> Statements:
     trial = yield from common.choose(page, "Try", "blank_trial", TRIALS)
-    yield from {TRIALS[0]: corruption, TRIALS[1]: telling, TRIALS[2]: shares}[trial](page)
+    yield from {TRIALS[0]: corruption, TRIALS[1]: shares}[trial](page)
 
 
 def corruption(page: Page) -> Statements:
@@ -238,38 +308,6 @@ def drawn(ids: Ids, share: float, seed: int) -> tuple[Sequence[int], Sequence[bo
         for id, ask, one, other in zip(ids, asked, fate, any_piece, strict=True)
     ]
     return read, [bool(ask) for ask in asked]
-
-
-def telling(page: Page) -> Statements:
-    blanks = Blanks(page)
-    if not blanks.hidden:
-        yield from prose("there is no blank to")
-        return
-    others = [n for n in range(len(blanks.words)) if n not in blanks.hidden]
-    if not others:
-        yield from prose("every word is hidden show")
-        return
-    place = looked_at(page, blanks)
-    right = blanks.ids[place]
-    whole = blanks.both(place)[right]
-    each = np.array([bert.both_sides(blanks.ids, blanks.places + blanks.words[n], place)[right] for n in others])
-    yield from prose("bert gives the probability", inline(blanks.pieces[place].text), chance(whole))
-    names = [blanks.word(n) for n in others]
-    yield claims.columns(
-        names,
-        [claims.Series("probability", each)],
-        alt=f"The probability of the hidden piece while each of {len(names)} other words is hidden, too",
-        axis="probability of the hidden piece while this word is hidden, too",
-    )
-    sides = ["left" if n < blanks.word_of(place) else "right" for n in others]
-    rows = [(name, side, chance(one)) for name, side, one in zip(names, sides, each, strict=True)]
-    yield from numbers_of_figure(("word", "side", "probability without it"), *rows)
-    least = int(each.argmin())
-    if each[least] >= whole:
-        yield from prose("no single word helps")
-        return
-    sees = "where GPT does not look" if sides[least] == "right" else "where GPT looks, too"
-    yield from prose("most is lost without", inline(names[least]), chance(each[least]), sides[least], sees)
 
 
 def shares(page: Page) -> Statements:
