@@ -161,14 +161,17 @@ def largest_product(left: np.ndarray, right: np.ndarray) -> Blank:
 
 
 def dot_product(left: np.ndarray, right: np.ndarray) -> tuple[str, str]:
-    """A long sum of products: in words which of them are written out, and the sum as LaTeX."""
+    """A long sum of products: in words which of them are written out, and the sum as LaTeX.
+
+    The largest come first; a sum that is short enough to be written out is so in its order.
+    """
     products = left * right
-    largest = np.argsort(-np.abs(products), kind="stable")[:NAMED]
-    terms = [rf"{factor(left[i])}\cdot {factor(right[i])}" for i in largest]
     count = len(products)
+    largest = np.argsort(-np.abs(products), kind="stable")[:NAMED] if count > NAMED else range(count)
+    terms = [rf"{factor(left[i])}\cdot {factor(right[i])}" for i in largest]
     if count <= NAMED:
         return f"All {count} products are written out.", " + ".join(terms)
-    rest = products.sum() - products[largest].sum()
+    rest = products.sum() - products[list(largest)].sum()
     dimensions = ", ".join(str(i + 1) for i in largest)
     says = f"The largest of the {count} products, those of dimensions {dimensions}, are written out; "
     others = (

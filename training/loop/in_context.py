@@ -25,9 +25,13 @@ class Regression:
     x_size: float = 1.0
     beta_size: float = 1.0
 
+    def rules(self, n: int, generator: torch.Generator) -> Tensor:
+        """Returns: β (n,d), those of the prompts that the same generator draws from its start"""
+        return self.beta_size * torch.randn(n, self.d, generator=generator) / self.d**0.5
+
     def prompts(self, n: int, generator: torch.Generator) -> dict[str, Tensor]:
         """Returns: x (n,N,d), y (n,N)"""
-        beta = self.beta_size * torch.randn(n, self.d, 1, generator=generator) / self.d**0.5
+        beta = self.rules(n, generator)[..., None]
         x = self.x_size * torch.randn(n, self.n_pairs, self.d, generator=generator)
         noise = torch.randn(n, self.n_pairs, generator=generator)
         return {"x": x, "y": (x @ beta)[..., 0] + self.sigma * noise}

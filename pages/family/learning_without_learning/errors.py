@@ -1,6 +1,7 @@
 """The errors of the five ways to guess, by the number of examples: as lines, and at one number as a table."""
 
 import numpy as np
+import streamlit as st
 
 from figures.chart import BLUE, GREEN, GREY, ORANGE, PURPLE
 from pages.family.learning_without_learning.tasks import (
@@ -38,6 +39,9 @@ def error_lines(guesses: Guesses, sigma: float, n: int) -> None:
         upright=n,
         across=sigma**2,
     )
+    if beyond := [(name, int(of.argmax()) + 1, float(of.max())) for name, of in errors.items() if of.max() > top]:
+        most = ", ".join(f"{name} with {at} example{'s' * (at > 1)}: {number(error, 1)}" for name, at, error in beyond)
+        st.caption(f"Some errors are too large for the picture. The largest of {most}.")
 
 
 def error_table(guesses: Guesses, n: int) -> None:

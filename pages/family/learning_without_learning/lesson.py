@@ -12,6 +12,7 @@ from pages.family.learning_without_learning.looking import all_heads, one_weight
 from pages.family.learning_without_learning.other_tasks import CHANGED, OTHERWISE, other_tasks
 from pages.family.learning_without_learning.published import measured_after_training
 from pages.family.learning_without_learning.ridge import ridge_by_hand
+from pages.family.learning_without_learning.scene import scene
 from pages.family.learning_without_learning.tasks import (
     DRAW,
     EXAMPLES,
@@ -34,35 +35,31 @@ from ui.text import number
 
 def idea(trace: Trace) -> None:
     st.markdown(
-        "So far, learning meant: training changes the weights. Here no weight changes. A small Transformer reads a few "
-        "**examples**, pairs of x and y, then one more x, and guesses its y. Each x is five numbers. In every task "
-        "another hidden rule β makes y from x, with some noise. To guess well, the model must work out the rule "
-        "**while it reads**. This is *in-context learning*."
+        "So far, learning meant that training changes the weights. Here no weight changes. In every task a new hidden "
+        "rule β makes y from x, with some noise. To guess well, the small Transformer must work out the rule **while "
+        "it reads** the examples. This is *in-context learning*."
     )
     st.latex(r"y_i = x_i^\top\beta+\varepsilon_i,\qquad x_1,\,y_1,\,x_2,\,y_2,\,\ldots,\,x_{N+1},\;?")
     with st.expander("How a task is drawn, and how well one can guess at all"):
         st.markdown(
             "The numbers of x are drawn from a bell curve with deviation 1, those of β with deviation 1/√5, and the "
-            "noise ε with deviation σ. Who knows this can guess best by *ridge regression*: it weighs how well a β "
-            "fits the examples against how long it is."
+            "noise ε with deviation σ. With this knowledge the best way to guess is *ridge regression*: it weighs how "
+            "well a β fits the examples against how long it is."
         )
         st.latex(
             r"\hat\beta=(X^\top X+\lambda I)^{-1}X^\top y,\qquad \lambda=\sigma^2 d,\qquad \hat y=x_{N+1}^\top\hat\beta"
         )
         st.markdown(
-            "The rows of X are the examples' x, and d = 5. On average over all tasks no guess has a smaller squared "
-            "error: ridge gives what Bayes' rule expects. *Least squares* is the same with λ = 0. *Nearest neighbours* "
-            "takes the mean y of the three examples whose x is nearest. Nobody told the Transformer any of this: in "
-            "training it saw many such tasks, and guessed."
+            "The rows of X are the examples' x, and d = 5. On average over all tasks no way to guess has a smaller "
+            "squared error: ridge gives what Bayes' rule expects. *Least squares* is the same with λ = 0. *Nearest "
+            "neighbours* takes the mean y of the three examples whose x is nearest. Nobody told the Transformer any "
+            "of this: in training it saw many such tasks, and guessed."
         )
         st.caption(
             "After Garg et al. 2022, who trained larger ones, and Bai et al. 2023, who showed that a Transformer can "
             "compute ridge regression."
         )
-    st.caption(
-        "This model reads numbers: your sentence plays no part here. The picture shows the translator, whose masked "
-        "self-attention works as this model’s does."
-    )
+    st.caption("The model reads numbers alone. From your sentence comes the seed that draws the rule of the picture.")
 
 
 def controls(trace: Trace) -> None:
@@ -73,7 +70,7 @@ def controls(trace: Trace) -> None:
 def see(trace: Trace) -> None:
     st.markdown(
         "**How good is a guess after 1, 2, 3 … examples?** Beside the Transformer stand four plain ways to guess. "
-        "**Ridge** regression knows how the tasks are drawn: on average nobody can do better. **Least squares** takes "
+        "**Ridge** regression knows how the tasks are drawn: on average no method does better. **Least squares** takes "
         "the β that fits the examples best, noise and all. Then the mean y of the **3 nearest** examples, and **always "
         "0**."
     )
@@ -84,7 +81,7 @@ def see(trace: Trace) -> None:
     st.caption(
         f"Means over {N_TASKS} tasks that it has never seen. With {n} example{'s' * (n > 1)} the Transformer's error "
         f"is **{number(guesses.ratio(n), 2)} times** ridge's. The dotted line across is the noise, σ² = "
-        f"{number(regression.sigma**2, 2)}, which nobody can guess." + unlike * (regression.sigma != TRAINED)
+        f"{number(regression.sigma**2, 2)}, which no method can predict." + unlike * (regression.sigma != TRAINED)
     )
     error_table(guesses, n)
     error_numbers(guesses)
@@ -157,10 +154,10 @@ def longer_x() -> Question:
 LESSON = Lesson(
     "learning-without-learning",
     "Learning without learning",
-    asks="Can a model learn from examples while its weights stay as they are?",
+    asks="Can it find your rule while it reads?",
     idea=idea,
     predict=predict,
     bench=Bench(controls=controls, see=see, check=check, do=do),
     code=(InContext, Regression, least_squares, nearest_neighbours),
-    on_map=OnMap(plays=("decoder.self_attn",), readers=()),
+    on_map=OnMap(readers=(), scene=scene),
 )

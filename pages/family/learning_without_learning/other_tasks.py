@@ -13,8 +13,8 @@ from ui.views.charts.tables import table
 
 SIZES = ("0.5", "1", "2", "3")
 OTHERWISE = "2"
-X_SIZE = Choice("Length of x (in training: 1)", "icl_x", SIZES, default=OTHERWISE)
-BETA_SIZE = Choice("Length of β (in training: 1)", "icl_beta", SIZES, default="1")
+X_SIZE = Choice("Deviation of the numbers of x (in training: 1)", "icl_x", SIZES, default=OTHERWISE)
+BETA_SIZE = Choice("Length of β (in training: about 1)", "icl_beta", SIZES, default="1")
 CHANGED = Regression(x_size=float(OTHERWISE))
 
 
@@ -22,8 +22,8 @@ def other_tasks() -> None:
     """The chosen tasks beside those of training, at the chosen number of examples."""
     st.subheader("Leave what it was trained on", anchor=False)
     st.markdown(
-        "The rule stays as simple as it was: y is x times β, plus noise. But x, or β, is longer or shorter than in any "
-        "task of its training. Ridge is told, the Transformer is not."
+        "The rule stays as simple as it was: y is x times β, plus noise. But x, or β, is longer or shorter than in "
+        "training. Ridge is told so, the Transformer is not."
     )
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         x_size, beta_size = float(X_SIZE.draw()), float(BETA_SIZE.draw())

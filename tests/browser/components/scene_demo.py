@@ -52,6 +52,7 @@ def frame(at: int) -> Frame:
                     knob=(5, share),
                     rug=[(2, 0.5)],
                     words=[(8, 0.5, "word")],
+                    dots=[(2.5, 0.5)],
                 ),
                 Matrix(np.array([[share, -1.0], [0.0, 1.0]]), "Matrix", "of four", signed=True, marked=(0, 1)),
                 Dots(

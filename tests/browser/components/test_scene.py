@@ -115,6 +115,8 @@ def test_a_curve_goes_through_its_points_and_the_ring_rides_on_it(demo: Callable
     assert (number(knob, "cx"), number(knob, "cy")) == pytest.approx((x1, y1), abs=0.2)
     assert style(curve.locator("path.stroke.key").first, "stroke-dasharray") != "none"
     assert style(curve.locator("path.stroke.query").first, "stroke-dasharray") == "none"
+    dot = curve.locator("circle.spot")  # a quarter of the way, half as high
+    assert (number(dot, "cx"), number(dot, "cy")) == pytest.approx((x0 + (x2 - x0) / 4, (y0 + y2) / 2), abs=0.2)
     texts = curve.locator("text").evaluate_all("all => all.map((e) => e.textContent)")
     assert {"Curve", "steps", "loss", "a", "b", "word", "none", "10"} <= set(texts)
 

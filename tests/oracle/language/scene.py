@@ -87,6 +87,7 @@ def curve(
     rug: Sequence[tuple[float, float]] = (),
     words: Sequence[tuple[float, float, str]] = (),
     height: int = 216,
+    dots: Sequence[tuple[float, float]] = (),
 ) -> Panel:
     """x, y: the axes: title, low and high end; names of places, if they are written there."""
     return {
@@ -99,6 +100,7 @@ def curve(
         "knob": None if knob is None else [near(knob[0]), near(knob[1])],
         "rug": [[near(at), near(height)] for at, height in rug],
         "words": [[near(at), near(height), text] for at, height, text in words],
+        "dots": [[near(at), near(height)] for at, height in dots],
     }
 
 

@@ -29,9 +29,16 @@ class Dropout:
 
 
 def regression(sigma: float, x_size: float, beta_size: float, draw: int) -> tuple[np.ndarray, np.ndarray]:
-    """64 tasks of 41 pairs with five numbers in each x: x (64,41,5), y (64,41) = xᵀβ + ε, one β a task."""
-    generator = torch.Generator().manual_seed(draw)
-    beta = beta_size * torch.randn(64, 5, 1, generator=generator) / 5**0.5
-    x = x_size * torch.randn(64, 41, 5, generator=generator)
-    y = (x @ beta)[..., 0] + sigma * torch.randn(64, 41, generator=generator)
-    return x.double().numpy(), y.double().numpy()
+    """512 tasks of 41 pairs with five numbers in each x: x (512,41,5), y (512,41) = xᵀβ + ε, one β a task."""
+    return tasks(512, sigma, x_size, beta_size, draw)[:2]
+
+
+def tasks(
+    n: int, sigma: float, x_size: float, beta_size: float, seed: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """x (n,41,5), y (n,41), β (n,5)"""
+    generator = torch.Generator().manual_seed(seed)
+    beta = beta_size * torch.randn(n, 5, 1, generator=generator) / 5**0.5
+    x = x_size * torch.randn(n, 41, 5, generator=generator)
+    y = (x @ beta)[..., 0] + sigma * torch.randn(n, 41, generator=generator)
+    return x.double().numpy(), y.double().numpy(), beta[..., 0].double().numpy()

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import load_file
 
-from tests.oracle.passes.draws import regression
+from tests.oracle.passes.draws import regression, tasks
 from tests.oracle.passes.forward import Array
 
 FOLDER = Path(__file__).parents[3] / "assets" / "models" / "in-context"
@@ -86,9 +86,9 @@ def first_task(sigma: float, draw: int) -> Read:
 
 @functools.cache
 def guesses(sigma: float, draw: int, x_size: float = 1, beta_size: float = 1) -> dict[str, Array]:
-    """What each way guesses after 1 to 40 examples (100,40), and y itself."""
+    """What each way guesses after 1 to 40 examples (512,40), and y itself."""
     x, y = regression(sigma, x_size, beta_size, draw)
-    read = [Read(x[at : at + 25], y[at : at + 25], "float32").guesses for at in range(0, len(x), 25)]
+    read = [Read(x[at : at + 32], y[at : at + 32], "float32").guesses for at in range(0, len(x), 32)]
     found = {"Transformer": np.concatenate(read)[:, 1:].astype(float)}
     penalty = sigma**2 * 5 / beta_size**2
     found["ridge"] = np.stack([ridge(x[:, :n], y[:, :n], x[:, n], penalty) for n in range(1, MOST + 1)], 1)
@@ -97,6 +97,21 @@ def guesses(sigma: float, draw: int, x_size: float = 1, beta_size: float = 1) ->
     found["3 nearest neighbours"] = np.stack([neighbours(x[:, :n], y[:, :n], x[:, n]) for n in range(1, MOST + 1)], 1)
     found["always 0"] = np.zeros_like(y[:, 1:])
     return found | {"y": y[:, 1:]}
+
+
+@functools.cache
+def along_rule(seed: int, stops: tuple[int, ...]) -> dict[str, Array]:
+    """One task, and what the model ("own") and ridge guess at 21 places along its rule at each stop (S,21)."""
+    x, y, beta = (one[0] for one in tasks(1, 0.5, 1, 1, seed))
+    length = math.sqrt(beta @ beta)
+    places = np.linspace(-2.5, 2.5, 21)
+    asked = places[:, None] * beta / length
+    own = []
+    for n in stops:
+        prompts = np.stack([np.vstack([x[:n], one]) for one in asked])
+        own.append(Read(prompts, np.tile(np.append(y[:n], 0), (21, 1))).guesses[:, -1])
+    known = [ridge(*(np.tile(one[:n], (21,) + (1,) * (one.ndim)) for one in (x, y)), asked, 1.25) for n in stops]
+    return {"x": x[:40], "y": y[:40], "beta": beta, "own": np.stack(own), "ridge": np.stack(known), "places": places}
 
 
 def ridge(x: Array, y: Array, asked: Array, penalty: float) -> Array:

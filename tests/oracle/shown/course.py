@@ -195,8 +195,7 @@ COURSE = (
         "Family",
         "learning-without-learning",
         "Learning without learning",
-        "Can a model learn from examples while its weights stay as they are?",
-        plays="masked",
+        "Can it find your rule while it reads?",
     ),
 )
 

@@ -151,7 +151,8 @@ class Line:
 class Curve:
     """Lines over an axis.
 
-    knob: where a ring stands; rug: places on the axis with a tick from it up to a height; words: texts at places
+    knob: where a ring stands; rug: places on the axis with a tick from it up to a height; words: texts at places;
+    dots: points that lie on no line
     height: in pixels
     """
 
@@ -163,6 +164,7 @@ class Curve:
     rug: Sequence[tuple[float, float]] = ()
     words: Sequence[tuple[float, float, str]] = ()
     height: int = 216
+    dots: Sequence[tuple[float, float]] = ()
 
     def sent(self) -> dict[str, Any]:
         return {
@@ -175,6 +177,7 @@ class Curve:
             "knob": self.knob and points([self.knob])[0],
             "rug": points(self.rug),
             "words": [[*points([(x, y)])[0], text] for x, y, text in self.words],
+            "dots": points(self.dots),
         }
 
 

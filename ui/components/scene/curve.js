@@ -1,4 +1,4 @@
-// Lines over an axis, a ring that rides on one, ticks and words.
+// Lines over an axis, a ring that rides on one, points, ticks and words.
 
 const CURVE = {
   height: (data) => data.height,
@@ -31,6 +31,7 @@ const CURVE = {
       node.style.strokeWidth = dashed ? 2 : 3;
     }
     for (const [x, y] of data.rug) pen.put("circle", { cx: round(X(x)), cy: round(Y(y)), r: 2.5, class: "rug" });
+    for (const [x, y] of data.dots) pen.put("circle", { cx: round(X(x)), cy: round(Y(y)), r: 4, class: "spot" });
     if (data.lines.length > 1) this.legend(pen, data.lines, left + 8, right);
     for (const [x, y, text] of data.words) pen.text(X(x), Y(y), text, "word", "middle");
     if (data.knob) pen.put("circle", { cx: round(X(data.knob[0])), cy: round(Y(data.knob[1])), r: 7, class: "knob" });

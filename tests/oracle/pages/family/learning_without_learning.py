@@ -1,17 +1,30 @@
 """What the lesson on in-context learning must show."""
 
 import json
+import zlib
+from typing import Any
 
 import numpy as np
 
 from tests.oracle.language import claims
+from tests.oracle.language import scene as first_screen
 from tests.oracle.language.approved import Prose
 from tests.oracle.language.claims import number
 from tests.oracle.language.common import Shown, Statements, check_cell, code_of, numbers_of_figure, tensor_matrix
 from tests.oracle.language.page import Page
 from tests.oracle.language.statement import factor, tex
 from tests.oracle.passes.draws import regression
-from tests.oracle.passes.in_context import FOLDER, MOST, config, first_task, follows, guesses, last_weights, weights
+from tests.oracle.passes.in_context import (
+    FOLDER,
+    MOST,
+    along_rule,
+    config,
+    first_task,
+    follows,
+    guesses,
+    last_weights,
+    weights,
+)  # fmt: skip
 from tests.oracle.shown.worked import Step, long_sum, steps
 
 prose = Prose("learning_without_learning")
@@ -72,6 +85,75 @@ def error_lines(found: dict[str, np.ndarray], state: State) -> Statements:
         alt=f"Mean squared error by the number of examples, 1 to {MOST}. With {state.n}: {said}.",
         upright=state.n,
         across=state.sigma**2,
+    )
+    if high := [name for name, of in lines.items() if of.max() > top]:
+        # The shortest β through five examples in five dimensions is the longest of all.
+        at = {name: int(lines[name].argmax()) + 1 for name in high}
+        yield from prose(
+            "some errors are too",
+            ", ".join(
+                f"{name} with {n} example{'s' * (n > 1)}: {number(lines[name].max(), 1)}" for name, n in at.items()
+            ),
+        )
+
+
+STOPS, PAIRS = (1, 2, 3, 5, 8, 12, 20, 40), 9
+
+
+def scene(page: Page) -> Statements:
+    """The rule that the text draws, and how near the guesses come to it with more and more pairs."""
+    read = along_rule(zlib.crc32(page.text.encode()), STOPS)
+    places, length = read["places"], np.linalg.norm(read["beta"])
+    misses = {way: np.abs(read[way] - length * places).mean(1) for way in ("own", "ridge")}
+    opens = next(n for n, miss in enumerate(misses["own"]) if miss <= misses["own"][0] / 2)
+    yield from first_screen.scene(
+        prose.line("learning without learning the"),
+        "Pairs that it reads",
+        [scene_frame(read, stop, [float(miss[stop]) for miss in misses.values()]) for stop in range(len(STOPS))],
+        at=page.count("stop", len(STOPS), opens + 1) - 1,
+        by="slider",
+        wide=(2.2, 1),
+        plays=True,
+    )
+
+
+def scene_frame(read: dict[str, np.ndarray], stop: int, misses: list[float]) -> dict[str, Any]:
+    n, x, y, length = STOPS[stop], read["x"], read["y"], float(np.linalg.norm(read["beta"]))
+    places, direction = read["places"], read["beta"] / length
+    cards = [
+        first_screen.card(number(y[i], 2), note=place(2 * i + 1), column=x[i])
+        if i < n
+        else first_screen.card("·", "unseen", note=place(2 * i + 1))
+        for i in range(max(0, n - PAIRS), max(0, n - PAIRS) + PAIRS)
+    ]
+    cards.append(first_screen.card("?", "asked", note="asked", column=1.5 * direction))
+    along, rule = x @ direction, length * places
+    drawn = [i for i in range(len(x)) if abs(along[i]) <= 2.5]
+    top = float(np.ceil(max(abs(of).max() for of in (read["own"], read["ridge"], rule, y[drawn]))))
+    lines = [
+        first_screen.line("hidden rule", [*zip(places, rule, strict=True)], "plain", True),
+        first_screen.line("Transformer", [*zip(places, read["own"][stop], strict=True)]),
+        first_screen.line("ridge", [*zip(places, read["ridge"][stop], strict=True)], "key", True),
+    ]
+    curve = first_screen.curve(
+        lines,
+        ("x along the rule; green: pairs that were read", -2.5, 2.5),
+        ("y", -top, top),
+        knob=(1.5, read["own"][stop][16]),
+        dots=[(along[i], y[i]) for i in drawn if i < n],
+    )
+    test = json.loads((FOLDER / "metrics.json").read_text())["test"]
+    errors = {"always 0": test["zero"], "ridge": test["ridge"], "Transformer": test["in-context"]}
+    bars = [
+        first_screen.bar(name, of[str(n)], number(of[str(n)], 2), strong=name == "Transformer")
+        for name, of in errors.items()
+    ]
+    pairs, size = f"{n} pair{'s' * (n > 1)}", sum(w.size for w in weights("float64").values())
+    return first_screen.frame(
+        str(n),
+        prose.line("after its guesses lie", *pairs.split(), *(number(miss, 2) for miss in misses), f"{size:,}"),
+        [first_screen.cards([first_screen.row(cards, "x above its y")], limit=2.5)],
+        [curve, first_screen.bars(bars, "squared error, 4,000 tasks", "query", 1.3, "the noise alone: 0.25")],
     )
 
 
@@ -156,8 +238,8 @@ def by_hand(state: State) -> Statements:
 def do(page: Page) -> Statements:
     state = State(page)
     yield from prose("leave what it was")
-    yield claims.segmented("Length of x (in training: 1)", SIZES, state.x_size)
-    yield claims.segmented("Length of β (in training: 1)", SIZES, state.beta_size)
+    yield claims.segmented("Deviation of the numbers of x (in training: 1)", SIZES, state.x_size)
+    yield claims.segmented("Length of β (in training: about 1)", SIZES, state.beta_size)
     other = guesses(state.sigma, state.draw, float(state.x_size), float(state.beta_size))
     yield from error_lines(other, state)
     rows = {
