@@ -44,7 +44,8 @@ def trained(slot: str, task: Task) -> LiveTraining[Any] | None:
     return None
 
 
-def _start(slot: str, task: Task) -> None:
+def start(slot: str, task: Task) -> None:
+    """Put a training in line; it is then the visitor's `current` one."""
     training = LiveTraining[Any](task)
     st.session_state[slot] = submit(training.run, visitor()), training
 
@@ -56,18 +57,24 @@ def watch(slot: str, task: Task, draw: Callable[[LiveTraining[Any]], None], labe
     """
     mine = current(slot, task)
     if mine is None:
-        st.button(label, key=f"{slot}/start", type="primary", on_click=_start, args=(slot, task))
+        st.button(label, key=f"{slot}/start", type="primary", on_click=start, args=(slot, task))
         st.caption(NOTE)
         return
     job, training = mine
     if job.look() in ("waiting", "running"):
         _watch(slot, mine, draw)
         return
-    refused = str(job.error) if isinstance(job.error, TooMuchWorkError) else ""
-    st.info(training.ended or refused or "The training was stopped before it began.")
-    st.button(f"{label} again", key=f"{slot}/again", on_click=_start, args=(slot, task))
+    st.info(how_it_ended(mine))
+    st.button(f"{label} again", key=f"{slot}/again", on_click=start, args=(slot, task))
     if training.reports:
         draw(training)
+
+
+def how_it_ended(mine: Mine) -> str:
+    """One sentence about a training that is not under way any more."""
+    job, training = mine
+    refused = str(job.error) if isinstance(job.error, TooMuchWorkError) else ""
+    return training.ended or refused or "The training was stopped before it began."
 
 
 @st.fragment(run_every=REFRESH)

@@ -29,6 +29,7 @@ from tests.oracle.language.page import Page
 from tests.oracle.language.reader import read
 from tests.oracle.language.statement import Statement, compare
 from tests.oracle.language.walk import claims_of, unclaimed
+from tests.oracle.pages.training import train_it_yourself
 from tests.oracle.shown import behind
 from tests.pages.kit import ROOT, assert_sound, opened
 from tests.pages.test_addresses import address, without_questions
@@ -202,7 +203,13 @@ def test_a_tiny_model_is_watched_and_its_last_layer_shown(monkeypatch: pytest.Mo
     press(app, "Start", tiny.SLOT)
     _, training = app.session_state[tiny.SLOT]
     appears(app, "see", OVER, behind.tiny(training.reports, STEPS, "decoder", "Masked decoder"))
-    model = toy.loaded(training.task, training.reports[-1].weights)
+    last = training.reports[-1]
+    points = [(one.step, one.loss) for one in training.reports]
+    about = Page(TINY, {"task": "sort", "depth": "3"})
+    shown = [one for one in read(app) if one.kind == "scene"]
+    w = {name: value.astype(float) for name, value in last.weights.items()}
+    assert compare(list(train_it_yourself.trained_scene(about, w, points, STEPS, last.right)), shown) == []
+    model = toy.loaded(training.task, last.weights)
     read_anew = trace(model, "cab", decoding=Greedy(max_steps=10))
     weights = read_anew.tensors["decoder.layers.2.cross_attn.weights"].mean(0)
     shown = read(app)

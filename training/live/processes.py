@@ -153,6 +153,6 @@ class LiveTraining(Generic[Told]):
         if isinstance(message, str):
             self.ended = message
             return
-        if self.reports:
-            self.reports[-1] = self.reports[-1].light()
         self.reports.append(message)
+        if len(self.reports) > 1:  # last: whoever looks meanwhile finds the newest one whole
+            self.reports[-2] = self.reports[-2].light()

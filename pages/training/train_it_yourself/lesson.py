@@ -7,6 +7,7 @@ import streamlit as st
 from model.trace import Trace
 from pages.training.train_it_yourself.choosing import MAPS, controls, examples
 from pages.training.train_it_yourself.own_letters import own_letters
+from pages.training.train_it_yourself.scene import keep_in_step, scene
 from pages.training.train_it_yourself.teach import teach
 from pages.training.train_it_yourself.tiny import learned, no_model_yet, watch_it_learn
 from training.live.toy import BATCH_SIZE, EXAMPLE, MAX_LETTERS, Watch, answered, held_out, measured, new_texts
@@ -46,6 +47,7 @@ def idea(trace: Trace) -> None:
 
 
 def see(trace: Trace) -> None:
+    keep_in_step()
     examples()
     MAPS.draw()
     watch_it_learn()
@@ -127,10 +129,10 @@ def predict(trace: Trace) -> Sequence[Question]:
 LESSON = Lesson(
     "train-it-yourself",
     "Train it yourself",
-    asks="How does a model learn from its mistakes?",
+    asks="Can you make it write your letters backwards?",
     idea=idea,
     predict=predict,
     bench=Bench(see=see, check=check, do=do, controls=controls),
     code=(training_steps, batch_loss, learning_rate_factor, new_texts, measured, Watch),
-    on_map=OnMap(plays=("choose", "feed", "decoder.self_attn", "write", "end")),
+    on_map=OnMap(readers=(), scene=scene),
 )

@@ -242,8 +242,14 @@ def test_it_plays_to_its_end_and_stops(demo: Callable[..., Page]) -> None:
 
 def test_a_press_reaches_the_page_once(demo: Callable[..., Page]) -> None:
     page = demo("press=1")
-    page.get_by_role("button", name="Start").click()
+    press = page.get_by_role("button", name="Start")
+    press.evaluate("(e) => { for (let n = 0; n < 24; n++) e.click(); }")
     expect(page.get_by_text("pressed 1 times")).to_be_visible()
+    settled(page)
+    press.focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("pressed 2 times")).to_be_visible()
+    expect(press).to_be_focused()
 
 
 def test_it_moves_through_what_lies_between(demo: Callable[..., Page]) -> None:

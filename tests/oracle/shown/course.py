@@ -159,8 +159,7 @@ COURSE = (
         "Training",
         "train-it-yourself",
         "Train it yourself",
-        "How does a model learn from its mistakes?",
-        plays="writing",
+        "Can you make it write your letters backwards?",
     ),
     Place(
         "Family",

@@ -25,6 +25,7 @@ READERS: dict[str, tuple[str, ...]] = {
     "pairs": (BERT,),
     "fine-tuning": (BERT, GPT),
     "learning-without-learning": (),
+    "train-it-yourself": (),
 }
 CALLED = {
     TRANSLATOR: ("the translator", "nonsense in German from the translator"),

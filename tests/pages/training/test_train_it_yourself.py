@@ -1,6 +1,7 @@
 """The learner's own training on the page: it moves, it stops, and what it leaves is worked out and tried."""
 
 import time
+from typing import Any
 
 import numpy as np
 import psutil
@@ -8,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from model import trace as model_trace
-from tests.pages.kit import assert_sound, component, markdown, notices, opened, table, values
+from tests.pages.kit import assert_sound, choose_in, component, markdown, notices, opened, table, values
 from training.live import processes as live
 from training.live.toy import TASKS
 from ui import engine, queue
@@ -34,7 +35,7 @@ def until(app: AppTest, says: str) -> AppTest:
 
 def test_a_training_moves_stops_is_worked_out_and_tried() -> None:
     app = opened(SLUG, task="copy", letters="Cab 1")
-    assert markdown(app).count("First press *Start* in See.") == 2
+    assert markdown(app).count("First press *Start*.") == 2
     button(app, "Start").click().run()
     until(app, "**Step ")
     assert markdown(app).count("Your model still learns.") == 2
@@ -63,6 +64,48 @@ def test_a_training_moves_stops_is_worked_out_and_tried() -> None:
     (said,) = (e.value for e in app.markdown if e.value.startswith("cab →"))
     assert "That is right." in said or f"Right is **{TASKS['copy']('cab')}**." in said
     assert len(table(app, "written")[0]) == 1 + len(component(app, "own_map")["rows"])
+
+
+def press(app: AppTest) -> dict[str, Any]:
+    """The button of the first screen, pressed. Returns what it showed before."""
+    (scene,) = (one for one in app.get("bidi_component") if one.key == "scene")
+    before = component(app, "scene")
+    choose_in(app, scene, 1, 0)
+    return before
+
+
+def test_the_first_screen_starts_it_follows_it_and_stops_it() -> None:
+    app = opened(SLUG, sentence="Turn me round.")
+    assert press(app)["press"] == "Start"
+    until(app, "**Step ")
+    end = time.monotonic() + 60
+    while "Step **0**" in (now := component(app, "scene"))["frames"][0]["answer"]:
+        assert time.monotonic() < end
+        time.sleep(0.3)
+        app.run()
+    assert now["press"] == "Stop"
+    _, bars, curve = now["frames"][0]["rows"][0]
+    assert [bar[0] for bar in bars["bars"]] == [*"oremnrut", "end"]
+    assert curve["knob"] == curve["lines"][0][1][-1] != curve["lines"][0][1][0]
+    press(app)
+    until(app, "The training was stopped. What you saw last is kept.")
+    assert component(app, "scene")["press"] == "Start again"
+    # Another task below: what stands above is of that one, and not yet trained.
+    app.button_group(key="task").set_value("copy").run()
+    assert_sound(app)
+    assert component(app, "scene")["press"] == "Start"
+    assert "is to copy the first 8 letters" in component(app, "scene")["caption"]
+
+
+def test_presses_in_quick_succession_leave_nothing_behind() -> None:
+    app = opened(SLUG)
+    for _ in range(6):
+        press(app)
+    until(app, "The training was stopped")
+    end = time.monotonic() + 60
+    while processes():
+        assert time.monotonic() < end
+        time.sleep(0.05)
 
 
 def processes() -> list[psutil.Process]:

@@ -37,6 +37,7 @@ class SceneView {
   update(data) {
     const content = JSON.stringify([data.frames, data.control, data.press]);
     const fresh = content !== this.content;
+    if (data.seen >= this.selection.count) this.isPressed = false;
     this.content = content;
     this.data = data;
     this.selection.adopt([0, data.at], data.seen);
@@ -83,8 +84,14 @@ class SceneView {
 
   controls() {
     const { data } = this;
+    const stops = data.frames.length === 1 && data.press ? [] : data.frames.map((frame) => frame.stop);
+    const built = JSON.stringify([data.control, data.by, data.plays, Boolean(data.press), stops]);
+    if (this.pressed) setText(this.pressed, data.press);
+    if (built === this.built) return; // they keep the focus
+    this.built = built;
     this.control.replaceChildren();
-    if (data.press) this.control.append(this.button(data.press));
+    this.pressed = data.press ? this.button(data.press) : null;
+    if (this.pressed) this.control.append(this.pressed);
     if (data.frames.length === 1 && data.press) return; // there is nowhere to go yet
     if (data.by === "slider") {
       this.label = el("label", "name", data.control);
@@ -119,6 +126,8 @@ class SceneView {
     const button = el("button", "press", says);
     button.type = "button";
     button.addEventListener("click", () => {
+      if (this.isPressed) return; // once, until the page has answered
+      this.isPressed = true;
       this.send(this.selection.choose([1, 0]));
       this.selection.cell = [0, this.at];
     });

@@ -1,16 +1,27 @@
 """What the lesson on training one's own model must show before a training. What it shows then depends on the training:
 tests/pages/training/test_train_it_yourself.py."""
 
+import functools
 import math
+import random
 import re
+from collections.abc import Mapping, Sequence
+from string import ascii_lowercase
+from typing import Any
+
+import numpy as np
 
 from tests.oracle.language import claims, common
+from tests.oracle.language import scene as first_screen
 from tests.oracle.language.approved import Prose
+from tests.oracle.language.claims import number
 from tests.oracle.language.common import Statements, code_of
 from tests.oracle.language.page import Page
 from tests.oracle.language.statement import Statement
 from tests.oracle.language.words import encoded
-from tests.oracle.passes.forward import tidied
+from tests.oracle.passes.forward import EOS, PAD, SOS, Array, softmax, tidied
+from tests.oracle.passes.untrained import random_weights
+from tests.oracle.shown.siblings import Sibling
 
 prose = Prose("train_it_yourself")
 
@@ -28,11 +39,128 @@ STATES = (
     {"task": "copy", "depth": "3", "n_heads": "8", "positions": "none", "rate": "10", "inside": "Probabilities"},
     {"task": "sort", "maps": "Encoder", "letters": "Wörter 12345 and more"},
     {"trial": "Teach the translator"},
-    {"trial": "Teach the translator", "english_2": PAIRS[0][0], "german_2": PAIRS[0][1]},
+    {"trial": "Teach the translator", "english_2": PAIRS[0][0], "german_2": PAIRS[0][1], "sentence": "🍎 42"},
     {"trial": "Teach the translator", "english_4": "very " * 100 + "good.", "present": "true", "step": "4"},
     {"trial": "Teach the translator", "german_3": " "},
     {"task": "none", "depth": "4", "n_heads": "0", "rate": "1e9", "maps": "Masked decoder", "letters": "123"},
 )
+
+
+SIZES: dict[str, Any] = {"vocab_size": 29, "d_model": 64, "d_ff": 128, "max_len": 16}
+BLIND = math.log(29)
+SOLVED = {"reverse": lambda text: text[::-1], "copy": str, "sort": lambda text: "".join(sorted(text))}
+SIGNS = ("<pad>", "<sos>", "end", *ascii_lowercase)
+
+
+def config(page: Page) -> dict[str, Any]:
+    return SIZES | {
+        "n_layers": int(page.choice("depth", ["1", "2", "3"], "1")),
+        "n_heads": int(page.choice("n_heads", ["1", "2", "4", "8"], "2")),
+        "positions": page.choice("positions", POSITIONS, "sinusoidal"),
+    }
+
+
+def read(page: Page, w: Mapping[str, Array], letters: str) -> Sibling:
+    """Letters, and the right answer to them, through a tiny model."""
+    answer = SOLVED[page.choice("task", TASKS, "reverse")](letters)
+    ids = ([*map(SIGNS.index, text), EOS] for text in (letters, answer))
+    return Sibling(config(page), dict(w), *ids)
+
+
+def costs(one: Sibling) -> Array:
+    """−ln P of each right letter."""
+    return -np.log(softmax(one.logits)[np.arange(len(one.labels)), one.labels])
+
+
+@functools.cache
+def held_out() -> list[str]:
+    rng = random.Random("held out")
+    return ["".join(rng.choices(ascii_lowercase, k=rng.randint(3, 8))) for _ in range(200)]
+
+
+def scene(page: Page) -> Statements:
+    w = random_weights(**config(page))
+    loss = np.concatenate([costs(read(page, w, text)) for text in held_out()]).mean()
+    yield from tiny_scene(page, w, [(0, loss)], 1200, "Start", "its weights are random")
+
+
+def tiny_scene(
+    page: Page,
+    w: Mapping[str, Array],
+    points: Sequence[tuple[int, float]],
+    n_steps: int,
+    press: str,
+    run: str,
+    *more: Any,
+) -> Statements:
+    """points: steps and held-out losses so far; run: of the answer, more: what it names beside the cost of a letter"""
+    letters = re.sub("[^a-z]", "", page.text.lower())[:8]
+    before, now = (read(page, one, letters or "learning") for one in (random_weights(**config(page)), w))
+    scores = now.logits.copy()
+    scores[:, [PAD, SOS]] = -np.inf
+    written = [
+        first_screen.card(SIGNS[id], *(("written",) if id == right else ("asked", f"not {SIGNS[right]}")))
+        for id, right in zip(scores.argmax(1), now.labels, strict=True)
+    ]
+    weights = now[f"decoder.layers.{config(page)['n_layers'] - 1}.cross_attn.weights"].mean(0)
+    task = page.choice("task", TASKS, "reverse")
+    yield from first_screen.scene(
+        prose.line("train it yourself a", task, prose.line("the first letters of", len(letters)))
+        if letters
+        else prose.line("train it yourself a", task, prose.line("learning your text has")),
+        "Training",
+        [
+            first_screen.frame(
+                f"step {points[-1][0]}",
+                prose.line(run, number(costs(now).mean(), 2), number(BLIND, 2), *more),
+                [
+                    first_screen.cards(
+                        [
+                            first_screen.row(
+                                [first_screen.card(SIGNS[id]) for id in now.ids["encoder"]], "your letters"
+                            ),
+                            first_screen.row(written, "it writes", "output"),
+                        ],
+                        [
+                            first_screen.link((0, s), (1, t), weight, "output")
+                            for t, row in enumerate(weights)
+                            for s, weight in enumerate(row)
+                        ],
+                        "Where it looks",
+                    ),
+                    first_screen.bars(
+                        [
+                            first_screen.bar(SIGNS[id], cost, number(cost, 2), first)
+                            for id, cost, first in zip(now.labels, costs(now), costs(before), strict=True)
+                        ],
+                        "Its mistakes: −ln P of each letter",
+                        limit=6.0,
+                        note="dashed: before the training",
+                    ),
+                    first_screen.curve(
+                        [
+                            first_screen.line("loss", points),
+                            first_screen.line("a blind guess", [(0, BLIND), (n_steps, BLIND)], "plain", True),
+                        ],
+                        ("steps", 0, n_steps),
+                        ("", 0, max(5.0, *(loss for _, loss in points))),
+                        knob=points[-1],
+                    ),
+                ],
+            )
+        ],
+        at=0,
+        wide=(1.5, 1, 1),
+        press=press,
+    )
+
+
+def trained_scene(
+    page: Page, w: Mapping[str, Array], points: Sequence[tuple[int, float]], n_steps: int, right: float
+) -> Statements:
+    """After a training. right: of the held-out texts, as a share"""
+    more = points[-1][0], n_steps, number(100 * right, 1)
+    yield from tiny_scene(page, w, points, n_steps, "Start again", "the training is over", *more)
 
 
 def note() -> Statement:
@@ -47,8 +175,7 @@ def see(page: Page) -> Statements:
     yield claims.segmented("Positions", POSITIONS, page.choice("positions", POSITIONS, "sinusoidal"))
     rates = ["0.0003", "0.001", "0.003", "0.01", "0.1", "10"]
     yield claims.segmented("Learning rate", rates, page.choice("rate", rates, "0.003"))
-    answer = {"reverse": lambda text: text[::-1], "copy": str, "sort": lambda text: "".join(sorted(text))}[task]
-    pairs = " · ".join(f"`{text}  →  {answer(text)}`" for text in ("pictures", "hello", "x"))
+    pairs = " · ".join(f"`{text}  →  {SOLVED[task](text)}`" for text in ("pictures", "hello", "x"))
     yield claims.markdown(f"**To {task}:** {pairs}")
     kinds = ["Encoder-decoder", "Encoder", "Masked decoder"]
     yield claims.segmented("Attention to watch", kinds, page.choice("maps", kinds, "Encoder-decoder"))
