@@ -74,5 +74,5 @@ st.markdown(
     "Changes made: selection, deduplication, quote normalisation."
 )
 with st.expander("All measured figures (metrics.json)"):
-    st.code(json.dumps(metrics, indent=2), language="json")
+    st.code(json.dumps(metrics, indent=2), language="json", wrap_lines=True)
 st.caption(in_markdown("The code is open under the MIT licence; the notice about the data is in assets/NOTICE."))

@@ -203,4 +203,5 @@ def compute_it_yourself(data: Mapping[str, Array], snippet: str, value: float) -
         *lines, last = snippet.splitlines()
         result, _, note = last.partition("  # ")
         lines += [f"# {note}"] * bool(note) + [f"print({result})  # {value:.6f}"]
-        st.code("\n".join(["import numpy as np", "", 't = np.load("numbers.npz")', *lines]), language="python")
+        code = "\n".join(["import numpy as np", "", 't = np.load("numbers.npz")', *lines])
+        st.code(code, language="python", wrap_lines=True)

@@ -26,9 +26,12 @@ def _text(code: Code) -> str:
 
 
 def source(first: Code, *others: Code) -> None:
-    """The function that matters most, open; those around it folded away."""
+    """The function that matters most, open; those around it folded away.
+
+    Long lines wrap: Streamlit's boxes of code can be scrolled, but not focused by keyboard.
+    """
     st.caption(where(first))
-    st.code(_text(first), language="python")
+    st.code(_text(first), language="python", wrap_lines=True)
     for code in others:
         with st.expander(f"{code.__qualname__} · {where(code)}"):
-            st.code(_text(code), language="python")
+            st.code(_text(code), language="python", wrap_lines=True)

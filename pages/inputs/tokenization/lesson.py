@@ -124,7 +124,7 @@ def check(trace: Trace) -> None:
             "tokenizer.json",
             on_click="ignore",
         )
-        st.code(snippet(trace.text, merges(trace), token.id), language="python")
+        st.code(snippet(trace.text, merges(trace), token.id), language="python", wrap_lines=True)
         st.caption("The file writes every byte as one visible sign; Ġ is the space.")
 
 

@@ -67,7 +67,7 @@ def scene(trace: Trace) -> Scene:
         "before it writes one.",
         "Training",
         [frame(choice, letters or FIRST, mine)],
-        wide=(1.5, 1, 1),
+        wide=(1.8, 1, 1),
         press="Stop" if goes_on else "Start again" if mine else "Start",
         on_press=pressed,
         live=goes_on,

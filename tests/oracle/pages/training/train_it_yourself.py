@@ -150,7 +150,7 @@ def tiny_scene(
             )
         ],
         at=0,
-        wide=(1.5, 1, 1),
+        wide=(1.8, 1, 1),
         press=press,
     )
 
