@@ -31,18 +31,18 @@ class Count:
 
 
 class StandIn:
-    """In the place of a model, with nothing in it."""
+    """In the place of a model, with nothing in it but its name."""
 
     facts = ModelFacts.__new__(ModelFacts)
     busy = False
 
-    def __init__(self, count: Count) -> None:
+    def __init__(self, count: Count, name: str = "") -> None:
         object.__setattr__(self.facts, "n_parameters", 0)
-        self.closed, self._count = False, count
+        self.closed, self._count, self._name = False, count, name
         count.add(1)
 
     def read(self, sentence: str, hidden: int | None = None) -> Reading:
-        raise NotImplementedError
+        return Reading((self._name, sentence), 0, (), "", (), "")
 
     def close(self) -> None:
         if not self.closed:
@@ -51,19 +51,20 @@ class StandIn:
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])
-def test_never_more_models_than_there_is_room_for(size: int) -> None:
+def test_never_more_models_than_there_is_room_for_and_each_visitor_reads_with_the_one_asked_for(size: int) -> None:
     count = Count()
 
     def open_model(name: str, make_room: Callable[[int], None]) -> StandIn:
         make_room(0)
         time.sleep(0.002)
-        opened = StandIn(count)
+        opened = StandIn(count, name)
         time.sleep(0.002)
         return opened
 
     shelf = Shelf(size, open_model)
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(shelf.facts, [f"model {n % 7}" for n in range(200)]))
+        read = pool.map(lambda n: shelf.read(f"model {n % 7}", f"sentence {n}").tokens, range(200))
+        assert list(read) == [(f"model {n % 7}", f"sentence {n}") for n in range(200)]
     assert 1 <= len(shelf.names()) == count.now <= size  # two that came at once may each have made room for both
     for n in range(size):
         shelf.facts(f"model {n}")

@@ -7,9 +7,19 @@ import torch
 from torch import nn
 from torch.testing import assert_close
 
-from model.parts.residual import DeepNorm, PostNorm, PreNorm, SandwichNorm
+from model.parts.residual import DeepNorm, PostNorm, PreNorm, SandwichNorm, deep_norm_constants
 
 B, T, D_MODEL = 2, 5, 42
+
+
+def test_alpha_and_beta_by_hand() -> None:
+    """Wang et al. 2022, Figure 2: 0.81(N⁴M)^(1/16) and 0.87(N⁴M)^(−1/16); (3M)^(1/4) and (12M)^(−1/4).
+
+    Here N⁴M = 2⁴·27 = 432 and 432^(1/16) = 1.4612; 3M = 81 = 3⁴; 12M = 324 and 324^(1/4) = 4.2426.
+    """
+    encoder, decoder = deep_norm_constants(2, 27)
+    assert encoder == pytest.approx((1.1836, 0.5954), abs=1e-4)
+    assert decoder == pytest.approx((3.0, 0.2357), abs=1e-4)
 
 
 KINDS = (
