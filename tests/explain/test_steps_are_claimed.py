@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 
 from explain import worked
+from model.families.readers import load_readers, trace_readers
 from model.interventions import Interventions
 from model.trace import Trace
 from tests.oracle.language.page import tensor
 from tests.oracle.language.statement import difference
 from tests.oracle.passes.decode import translated
-from tests.oracle.passes.forward import Forward, source_ids
+from tests.oracle.passes.forward import source_ids
+from tests.oracle.passes.readers import Reading
 from tests.oracle.shown.worked import typeset
 from tests.oracle.shown.worked import worked as claimed
 from ui import engine
@@ -27,7 +29,7 @@ AVERAGES = (
 )
 
 
-def wrong(numbers: Any, oracle: Forward, name: str, index: tuple[int, ...]) -> str:
+def wrong(numbers: Any, oracle: Any, name: str, index: tuple[int, ...]) -> str:
     """In what the step for a cell differs from the claim; '' if in nothing."""
     step, claim = worked(numbers, name, index), claimed(oracle, name, index)
     pairs: list[tuple[Any, Any]] = [
@@ -57,10 +59,18 @@ def test_a_scale_that_is_off_is_said() -> None:
     check(trace, translated(SENTENCES[0], scale_off=True), "decoder.layers.1.self_attn.scaled")
 
 
-def check(trace: Trace, oracle: Forward, name: str) -> None:
+def test_every_step_of_a_reader_of_one_piece_after_another() -> None:
+    ids = source_ids(SENTENCES[0])
+    trace, oracle = trace_readers(load_readers(), SENTENCES[0], tuple(ids)), Reading(ids, trained=True)
+    for name in trace.model.anatomy.tensors:
+        if name.startswith(("rnn.", "lstm.")):
+            check(trace, oracle, name)
+
+
+def check(trace: Trace, oracle: Any, name: str) -> None:
     numbers, choose = engine.numbers(trace), random.Random(name)
-    for _ in range(CELLS):
-        index = tuple(choose.randrange(size) for size in np.shape(numbers[name]))
+    drawn = [tuple(choose.randrange(size) for size in np.shape(numbers[name])) for _ in range(CELLS)]
+    for index in (*drawn, tuple(0 for _ in drawn[0])):
         assert not wrong(numbers, oracle, name, index)
 
 

@@ -5,6 +5,7 @@ import numpy as np
 from figures.embedding_space import (
     circle_order,
     cosines,
+    mean_cosine,
     neighbour_ring,
     plain,
 )
@@ -15,6 +16,7 @@ def test_cosines_by_hand() -> None:
     half = 0.5**0.5
     expected = [[1, half, 0, -1, 0], [half, 1, half, -half, 0], [0, half, 1, 0, 0], [-1, -half, 0, 1, 0], [0] * 5]
     np.testing.assert_allclose(found, expected, atol=1e-12)
+    assert np.isclose(mean_cosine(np.array([[1, 0], [2, 2], [0, 3], [0, 0]])), (half + 0 + half) / 3)
 
 
 def test_rows_around_a_circle_stand_in_its_order() -> None:

@@ -113,16 +113,24 @@ def left_out(loaded: LoadedModel) -> Iterator[tuple[Interventions, dict[str, str
         yield Interventions(causal_mask_off=True), {}
 
 
-def test_changes_reach_it(loaded: LoadedModel) -> None:
+OTHER_LAYER = str.maketrans("01", "10")
+
+
+def stands_in(one: Trace, name: str, other: str) -> bool:
+    return np.array_equal(one.tensors[name], one.tensors[other] if other else np.zeros_like(one.tensors[name]))
+
+
+def test_changes_reach_it_and_nothing_else(loaded: LoadedModel) -> None:
     stack, plain = loaded.anatomy.stacks[-1].name, traced(loaded)
     for change, stand_ins in left_out(loaded):
         off = traced(loaded, change)
         rows = min(len(one.tensors["logits"]) for one in (off, plain))
         assert not np.allclose(off.tensors["logits"][:rows], plain.tensors["logits"][:rows], atol=1e-4), change
         for name, other in stand_ins.items():
-            for one, is_replaced in ((off, True), (plain, False)):
-                there = one.tensors[other] if other else np.zeros_like(one.tensors[name])
-                assert np.array_equal(one.tensors[name], there) == is_replaced, name
+            assert stands_in(off, name, other)
+            assert not stands_in(plain, name, other)
+            is_of_one_layer = bool(change.relu_off or change.blocks_off)
+            assert stands_in(off, name.translate(OTHER_LAYER), other.translate(OTHER_LAYER)) != is_of_one_layer, name
         if change.causal_mask_off:
             assert (off.attention("decoder", 0) > 0).all()
     kind, name = next(reversed(loaded.anatomy.attentions)), f"{stack}.layers.1.feed_forward.hidden"

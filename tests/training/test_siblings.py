@@ -69,7 +69,10 @@ def test_the_command_trains_those_that_are_not_finished(
         assert config == dataclasses.replace(PRESETS["sibling"], vocab_size=8000, **SIBLINGS[name].parts)
         tokenizer = (tmp_path / name / checkpoint.TOKENIZER).read_text()
         assert tokenizer == (checkpoint.SHIPPED / checkpoint.TOKENIZER).read_text()
-        assert is_finished(task_of(name, [data], data, tmp_path))
+        task = task_of(name, [data], data, tmp_path)
+        assert is_finished(task)
+        longer = dataclasses.replace(task.recipe, steps=task.recipe.steps + 1)
+        assert not is_finished(dataclasses.replace(task, recipe=longer))
     assert not (tmp_path / "activation-gelu-tanh" / "snapshots").exists()
     assert "is finished" not in capsys.readouterr().out
     monkeypatch.setattr(command, "train", lambda *_: pytest.fail("it is finished"))

@@ -84,6 +84,18 @@ def test_the_command_writes_what_the_app_reads(root: Path, measured: Measured) -
         assert one.times == written.count(one.repeated) == max(map(written.count, written))
 
 
+@pytest.fixture
+def always_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    costs = np.ones((99, 8000))
+    costs[:, EOS_ID] = 0
+    monkeypatch.setattr(forming, "costs_of_labels", lambda loaded, src, labels: costs[: len(labels)])
+
+
+def test_a_model_that_always_ends_is_right_at_the_ends_alone(always_ends: None, measured: Measured) -> None:
+    for one in measured.snapshots:
+        assert (one.right, one.end_elsewhere) == ({"common": 0, "end": 1}, 1)
+
+
 def test_shares_are_means_over_all_rows_with_an_aligned_word(root: Path, measured: Measured) -> None:
     last = load_model(f"small@{STEPS[-1]}", root)
     written = [trace(last, english, decoding=Greedy(forming.MAX_STEPS)) for english, _ in PAIRS[:LIMIT]]

@@ -34,6 +34,10 @@ def test_zeros_are_the_middle_of_the_scale() -> None:
     assert (value_thumbnail(np.zeros((3, 5))).pixels == 127).all()
 
 
+def test_of_many_dimensions_both_sines_and_cosines_are_shown() -> None:
+    assert value_thumbnail(np.zeros((41, 512))).every == (3, 23)
+
+
 def test_numbers_that_are_none_do_not_spoil_a_picture() -> None:
     small = value_thumbnail(np.array([[np.nan, np.inf, -2.0]]))
     assert small.pixels.tolist() == [[127, 127, 0]]

@@ -22,6 +22,7 @@ from ui.components import scene
 from ui.components.shared.wire import browser_file
 from ui.components.stage import CODE, STYLES, asked
 from ui.components.stage.data import packed, stage_data
+from ui.components.stage.looks import percent
 from ui.components.stage.near import View
 from ui.components.stage.parts import panels_of, tensor_names
 from ui.components.stage.story import Moment, given_rows, story
@@ -238,6 +239,11 @@ def test_what_the_browser_sends_is_checked(sent: object) -> None:
     assert asked(tensors, sent, (5, 8000)) is None
     assert asked(tensors, [1, 2, 3], (5, 8000)) == (tensors[1][0], (2, 3))
     assert asked(tensors, [-1, 4, 7999], (5, 8000)) == ("probabilities", (4, 7999))
+
+
+def test_percent() -> None:
+    shown = [percent(share) for share in (0, 0.004, 0.0151, 0.5, 0.994, 0.9951, 0.99999, 1 - 1e-7, 1)]
+    assert shown == ["0%", "less than 1%", "2%", "50%", "99%", "more than 99%", "more than 99%", "100%", "100%"]
 
 
 def test_names_are_drawn_once() -> None:
