@@ -30,10 +30,10 @@ check: env-dev  ## Lint, types and unit tests: not the slow ones, nor those of w
 	@$(MAKE) --no-print-directory -j 2 lint unit
 
 unit: env-dev
-	$(ONE_THREAD) $(BIN)/pytest -n 2 --dist loadgroup -m "not browser and not slow" --ignore tests/pages
+	$(ONE_THREAD) $(BIN)/pytest -n 2 --dist loadgroup --no-loadscope-reorder -m "not browser and not slow" --ignore tests/pages
 
 test: env-dev chromium nginx  ## All tests, in a real browser too
-	$(ONE_THREAD) CHROMIUM="$(CHROMIUM)" $(BIN)/pytest -n 2 --dist loadgroup
+	$(ONE_THREAD) CHROMIUM="$(CHROMIUM)" $(BIN)/pytest -n 2 --dist loadgroup --no-loadscope-reorder
 
 bench: env-dev  ## This project beside its peers, as ratios
 	$(BIN)/python -m benchmarks

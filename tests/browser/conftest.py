@@ -14,7 +14,7 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Request, ViewportSize, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Error, Page, Request, ViewportSize, expect, sync_playwright
 
 from tests.ports import free_port
 
@@ -155,58 +155,108 @@ def watched(context: BrowserContext) -> Iterator[None]:
     assert not left, f"The page asked for {len(left)} addresses outside this machine: {left[:10]}"
 
 
-@pytest.fixture(scope="session")
-def shared_context(browser: Browser) -> Iterator[BrowserContext]:
-    """What the first pages of all tests have in common: files that were read once. Nothing else, see `alone_in`."""
-    context = patient(browser, viewport=VIEWPORT)
-    yield context
-    context.close()
+class Tab:
+    """A tab of a browser that one visitor after another finds as a new one does: nothing stored, no past.
 
+    A new tab would compile the whole of Streamlit again, half the work of opening a page. So a tab is kept, unless a
+    test has put something into its pages that would stay.
+    """
 
-@contextmanager
-def alone_in(
-    context: BrowserContext,
-    color_scheme: Literal["light", "dark"] = "light",
-    viewport: ViewportSize = VIEWPORT,
-    reduced_motion: Literal["reduce", "no-preference"] = "no-preference",
-) -> Iterator[Page]:
-    """A page that finds the context as a new visitor does, and leaves it so: no page, no cookie, nothing stored."""
-    # An answer may come, with its cookie, after the page that asked for it was closed and its cookies were cleared.
-    for left in context.pages:
-        left.close()
-    context.clear_cookies()
-    page = context.new_page()
-    page.set_viewport_size(viewport)
-    page.emulate_media(color_scheme=color_scheme, reduced_motion=reduced_motion)
-    places: set[str] = set()
-    page.on("framenavigated", lambda frame: places.add("{0.scheme}://{0.netloc}".format(urlsplit(frame.url))))
-    try:
-        with watched(context):
+    TRACES = ("once", "add_init_script", "expose_function", "expose_binding", "route")
+    TESTS = 40  # so many share one tab: its process grows
+
+    def __init__(self, context: BrowserContext) -> None:
+        self.context = context
+        self._page: Page | None = None
+        self._left = 0  # tests that may still have it
+        self._places: set[str] = set()
+        self._listeners: list[tuple[Any, Any]] = []
+
+    @contextmanager
+    def alone(
+        self,
+        color_scheme: Literal["light", "dark"] = "light",
+        viewport: ViewportSize = VIEWPORT,
+        reduced_motion: Literal["reduce", "no-preference"] = "no-preference",
+    ) -> Iterator[Page]:
+        """The tab for one test. Whatever other tabs the test opens are closed."""
+        page = self._page or self._fresh()
+        page.set_viewport_size(viewport)
+        page.emulate_media(color_scheme=color_scheme, reduced_motion=reduced_motion)
+        with watched(self.context):
             try:
                 yield page
             finally:
-                for each in context.pages:
-                    each.close()
-    finally:
-        context.clear_cookies()
-        forget(context, {place for place in places if place.startswith("http")})
+                self._leave(page)
+
+    def _fresh(self) -> Page:
+        page = self.context.new_page()
+        page.on("framenavigated", lambda frame: self._places.add("{0.scheme}://{0.netloc}".format(urlsplit(frame.url))))
+        self._left = self.TESTS
+        for name in self.TRACES:
+            setattr(page, name, self._last(getattr(page, name)))
+        on = page.on
+
+        def listen(event: Any, listener: Any) -> None:
+            self._listeners.append((event, listener))
+            on(event, listener)
+
+        page.on = listen
+        return page
+
+    def _last(self, act: Callable[..., Any]) -> Callable[..., Any]:
+        """What leaves a trace in the tab: no other test gets it."""
+
+        def leaves_a_trace(*given: Any, **named: Any) -> Any:
+            self._left = 0
+            return act(*given, **named)
+
+        return leaves_a_trace
+
+    def _leave(self, page: Page) -> None:
+        """Leave all pages, then clear what is stored: until then an answer may come, with its cookie."""
+        for event, listener in self._listeners:
+            page.remove_listener(event, listener)
+        self._listeners.clear()
+        places = {place for place in self._places if place.startswith("http")}
+        self._places.clear()
+        self._left -= 1
+        self._page = page if self._left > 0 and len(places) == 1 and not page.is_closed() else None
+        if self._page:
+            try:  # for a page of no place, or of another, Chromium starts a new process
+                page.goto(f"{places.copy().pop()}/_stcore/health")
+            except Error:  # the server is gone
+                self._page = None
+        now = self._page or self.context.new_page()
+        for other in self.context.pages:
+            if other is not now:
+                other.close()
+        self.context.clear_cookies()
+        session = self.context.new_cdp_session(now)
+        for place in places:
+            session.send("Storage.clearDataForOrigin", {"origin": place, "storageTypes": KEPT})
+        if self._page:
+            page.evaluate("() => sessionStorage.clear()")
+            session.send("Page.resetNavigationHistory")
+            session.detach()
+        else:
+            now.close()
 
 
-def forget(context: BrowserContext, places: set[str]) -> None:
-    """Clear what was stored at these places."""
-    page = context.new_page()
-    session = context.new_cdp_session(page)
-    for place in places:
-        session.send("Storage.clearDataForOrigin", {"origin": place, "storageTypes": KEPT})
-    page.close()
+@pytest.fixture(scope="session")
+def shared_tab(browser: Browser) -> Iterator[Tab]:
+    """What the first pages of all tests have in common: files that were read, and compiled, once. Nothing else."""
+    context = patient(browser, viewport=VIEWPORT)
+    yield Tab(context)
+    context.close()
 
 
-# What can be set on a page of the shared context; for anything else a visitor gets a context of their own.
+# What can be set on the shared tab; for anything else a visitor gets a context of their own.
 OF_A_PAGE = {"color_scheme", "viewport", "reduced_motion"}
 
 
 @pytest.fixture
-def new_page(browser: Browser, shared_context: BrowserContext) -> Iterator[Callable[..., Page]]:
+def new_page(browser: Browser, shared_tab: Tab) -> Iterator[Callable[..., Page]]:
     """new_page(**context_options) → a page of a visitor of its own, offline as `page` is."""
     with ExitStack() as stack:
         free = True
@@ -215,7 +265,7 @@ def new_page(browser: Browser, shared_context: BrowserContext) -> Iterator[Calla
             nonlocal free
             if free and options.keys() <= OF_A_PAGE:
                 free = False
-                return stack.enter_context(alone_in(shared_context, **options))  # type: ignore[arg-type]
+                return stack.enter_context(shared_tab.alone(**options))  # type: ignore[arg-type]
             return stack.enter_context(offline(browser, **options)).new_page()
 
         yield start

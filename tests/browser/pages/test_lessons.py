@@ -1,11 +1,15 @@
-"""Every lesson in Chromium: accessible, nothing cut on a phone; the sentence and what one answered go along."""
+"""Every lesson in Chromium: accessible, nothing cut on a phone, only what a click changed is sent again.
+
+The sentence and what one answered go along from lesson to lesson.
+"""
 
 import re
 from collections.abc import Callable
 from functools import partial
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, WebSocket, expect
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from tests.browser.conftest import ROOT
 from tests.browser.kit import axe_faults, becomes, lasting, settled, sideways, wear
@@ -73,10 +77,11 @@ CLOSE = "() => globalThis.folds.forEach((fold) => fold.click())"
 
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.slug)
-def test_on_a_phone_nothing_is_cut_and_nowhere_does_axe_find_anything_serious_or_the_page_scroll_sideways(
+def test_nothing_is_cut_nothing_scrolls_sideways_nothing_is_serious_for_axe_and_a_click_sends_what_it_changed(
     lesson: Lesson, new_page: Callable[..., Page], url: str
 ) -> None:
     page = new_page(color_scheme="light", viewport={"width": 390, "height": 844})
+    received = frames(page)
     address = f"{url}/{lesson.slug}?sentence={SENTENCE}"
     page.goto(f"{address}&stack=Decoder")
     drawn(page)
@@ -95,6 +100,39 @@ def test_on_a_phone_nothing_is_cut_and_nowhere_does_axe_find_anything_serious_or
         wear(page, scheme, width)
         assert lasting(partial(faults, page, rule)) == [], (scheme, width)
         assert sideways(page) == [], (scheme, width)
+    # Last, since it leaves the page otherwise.
+    cells = page.locator(".st-key-part_see [role=grid] tbody td")
+    if cells.count():  # its pictures have cells to choose
+        received.clear()
+        cells.nth(3).click()
+        settled(page)
+        leaves_predict_code_and_the_map_alone([ForwardMsg.FromString(frame) for frame in received])
+        expect(page.locator("h1")).to_contain_text(lesson.title)
+
+
+def frames(page: Page) -> list[bytes]:
+    """What the server sends from now on."""
+    received: list[bytes] = []
+
+    def listen(socket: WebSocket) -> None:
+        socket.on("framereceived", lambda frame: received.append(frame) if isinstance(frame, bytes) else None)
+
+    page.on("websocket", listen)
+    return received
+
+
+def leaves_predict_code_and_the_map_alone(sent: list[ForwardMsg]) -> None:
+    """What the server sends after a click in See: that fragment, and of it what is drawn again."""
+    finished = [m.script_finished for m in sent if m.WhichOneof("type") == "script_finished"]
+    assert set(finished) == {ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY}
+    elements = [m.delta.new_element for m in sent if m.delta.HasField("new_element")]
+    kinds = {str(element.WhichOneof("type")) for element in elements}
+    assert "bidi_component" in kinds
+    assert not kinds & {"radio", "page_link"}
+    drawn_again = [element.bidi_component.id for element in elements if element.HasField("bidi_component")]
+    assert not [id for id in drawn_again if "map_here" in id]
+    code = [element.code.code_text for element in elements if element.HasField("code")]
+    assert all("np.load" in text for text in code)  # Check's lines, not those of the part on code
 
 
 def test_the_sentence_goes_from_lesson_to_lesson(page: Page, url: str) -> None:

@@ -6,6 +6,7 @@ Weights are the arrays of model.safetensors by name.
 
 import math
 from collections.abc import Callable, Mapping
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -126,12 +127,23 @@ def named(w: Weights, ids: list[int], name: str) -> int:
 # --- the shipped readers, and how their numbers came about -----------------------------------------------------------
 
 
+@cache
+def weights(trained: bool) -> Weights:
+    return load_file(FOLDER / ("" if trained else "untrained") / "model.safetensors")
+
+
+@lru_cache(64)
+def shares(ids: tuple[int, ...], trained: bool, name: str) -> Array:
+    lengths = gradients(weights(trained), list(ids), name)
+    return np.asarray(lengths / lengths.max())
+
+
 class Reading:
     """A sentence, read by the shipped readers, trained or not: `reading[name]` is a tensor or a learned weight."""
 
     def __init__(self, ids: list[int], trained: bool) -> None:
-        self.w: Weights = load_file(FOLDER / ("" if trained else "untrained") / "model.safetensors")
-        self.ids = ids
+        self.w = weights(trained)
+        self.ids, self.trained = ids, trained
         self.tensors = {"tokens": embeddings(self.w, ids)}
         for name, reader in READERS.items():
             values = reader(self.w, self.tensors["tokens"])
@@ -139,8 +151,7 @@ class Reading:
 
     def shares(self, name: str) -> Array:
         """How far each piece moves a reader's last state, 1 for the piece that moves it furthest (T)."""
-        lengths = gradients(self.w, self.ids, name)
-        return np.asarray(lengths / lengths.max())
+        return shares(tuple(self.ids), self.trained, name)
 
     def __getitem__(self, name: str) -> Array:
         return self.tensors[name] if name in self.tensors else self.w[name].astype(np.float64)
