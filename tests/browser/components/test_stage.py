@@ -3,6 +3,7 @@
 import itertools
 import re
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from tests.oracle.passes.decode import translated
 
 pytestmark = pytest.mark.browser
 
-DEMO = ROOT / "tests" / "browser" / "stage_demo.py"
+DEMO = Path(__file__).with_name("stage_demo.py")
 SENTENCE = "The girl sees the boy."
 FULL = "the cat sees a big dog and " * 20  # more than the model takes
 NAMES = "all => all.map(one => one.getAttribute('aria-label') ?? one.textContent)"  # of buttons
