@@ -9,6 +9,7 @@ from ui.components.scene import Scene, scene
 from ui.controls.address import read_count, write_count
 
 STOP = "stop"  # in the address: where the scene's control stands, from 1
+PLAY = "play"  # in the address: 1 if the scene plays from its first frame as soon as it is there
 _MADE = "first_screen.made"  # in the session: what the scene was made of, and the scene
 
 
@@ -44,7 +45,11 @@ def _show(slug: str, make: Callable[[Trace], Scene], trace: Trace, was_live: boo
         st.rerun()
     start = shown.start + 1
 
+    begins = shown.plays and read_count(PLAY, 2) == 1
+
     def rest(frame: int) -> None:
+        write_count(PLAY, 0)
         write_count(STOP, frame + 1, start)
 
-    scene(shown, key="scene", at=max(0, read_count(STOP, len(shown.frames) + 1, start) - 1), on_move=rest)
+    at = 0 if begins else max(0, read_count(STOP, len(shown.frames) + 1, start) - 1)
+    scene(shown, key="scene", at=at, on_move=rest, begins=begins)

@@ -5,8 +5,10 @@ import time
 import streamlit as st
 
 from model.trace import Trace
+from pages.first_screen import PLAY
 from ui import engine
 from ui.course.architecture_map import course_map
+from ui.course.lesson import COURSE
 from ui.course.presenter import KEY
 from ui.course.ride import ride
 from ui.course.sentence import sentence_trace
@@ -38,6 +40,12 @@ with st.container(horizontal=True, vertical_alignment="center", gap="medium", ke
     trace = sentence_trace()
 with st.container(key="home_translation"):
     translation(trace)
+    with st.container(key="home_learn"):
+        st.page_link(
+            COURSE.page(COURSE.lesson("how-it-learned")),
+            label="Watch it learn your sentence →",
+            query_params={"sentence": trace.text, PLAY: "1"},
+        )
 ride(trace)
 if not st.session_state.get(KEY):  # a presenter's machine has the screen for itself
     if _GIVEN not in st.session_state:

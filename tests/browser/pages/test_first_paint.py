@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import ROOT
 from tests.browser.kit import settled
@@ -30,13 +30,10 @@ def test_hardly_anything_moves_while_a_page_opens(
     """The code that draws buttons and HTML comes last, as over a slow line: till then their places are empty."""
     page.set_viewport_size({"width": width, "height": 720})
     page.add_init_script(f"({WATCH})()")
-    held: list[Route] = []
-    page.route(re.compile(r"/static/js/(Button|Html)\."), lambda route: held.append(route))
+    page.route(re.compile(r"/static/js/(Button|Html)\."), lambda route: None)
     page.goto(f"{serve(ROOT / 'app.py')}/{slug}")
     page.locator(f".st-key-{picture}").wait_for(state="attached")
-    assert len(held) == 2
-    for route in held:
-        route.continue_()
+    page.unroute_all()
     expect(page.get_by_role("button", name="Surprise me")).to_be_visible()
     settled(page)
     assert page.evaluate("() => globalThis.moved") < MOST
@@ -49,3 +46,21 @@ def test_a_phone_shows_all_of_the_machine_and_its_play_button_at_once(
     page.goto(serve(ROOT / "app.py"))
     for part in (page.locator(".st-key-stage canvas").first, page.get_by_role("button", name="Play", exact=True)):
         expect(part).to_be_in_viewport(ratio=1)
+
+
+@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
+def test_home_leads_to_the_training_of_the_sentence_which_plays_at_once_unless_one_asks_for_less_motion(
+    motion: str, new_page: Callable[..., Page], serve: Callable[..., str]
+) -> None:
+    page = new_page(reduced_motion=motion)
+    page.goto(f"{serve(ROOT / 'app.py')}/?sentence=The girl sees me.")
+    page.get_by_role("link", name="Watch it learn your sentence").click()
+    expect(page.get_by_label("English sentence")).to_have_value("The girl sees me.")
+    slider = page.locator(".scene input[type=range]")
+    if motion == "reduce":
+        expect(slider).to_have_value("0")
+        expect(page.locator(".scene").get_by_role("button", name="Play")).to_be_visible()
+        return
+    expect(slider).to_have_value(re.compile("[1-9]"))
+    expect(page).not_to_have_url(re.compile("play="))  # a reload does not start it again
+    expect(page).to_have_url(re.compile("stop="))

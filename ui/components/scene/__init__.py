@@ -299,9 +299,12 @@ class Scene:
         }
 
 
-def scene(shown: Scene, *, key: str, at: int, on_move: Callable[[int], None]) -> None:
-    """Draw a scene at one of its frames. Where it is moved to is told before the script runs, once it rests."""
-    data = shown.sent() | {"at": at}
+def scene(shown: Scene, *, key: str, at: int, on_move: Callable[[int], None], begins: bool = False) -> None:
+    """Draw a scene at one of its frames. Where it is moved to is told before the script runs, once it rests.
+
+    Args: begins: whether it plays as soon as it is there, for who has not asked for less motion
+    """
+    data = shown.sent() | {"at": at} | ({"begins": True} if begins else {})
 
     # The browser says (0, n) when the control rests at frame n, and (1, 0) when the button is pressed.
     def told(message: tuple[int, int]) -> None:

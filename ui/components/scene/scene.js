@@ -51,6 +51,7 @@ class SceneView {
       if (before && !calm.matches) this.move(before, at);
       else this.shown = data.frames[at].rows;
       if (this.picture.clientWidth) this.resize(); // at once: an SVG without a height would jump
+      if (data.begins && !before && !calm.matches) this.start(STAY_MS);
     } else if (at !== this.at) this.go(at, false);
     else this.draw(this.shown); // Streamlit calls again when the theme has changed
   }
@@ -142,7 +143,8 @@ class SceneView {
     return this.play;
   }
 
-  start() {
+  /** Play, after so many milliseconds. */
+  start(wait = 0) {
     setText(this.play, "❚❚");
     setAttribute(this.play, "aria-label", "Pause");
     const on = () => {
@@ -152,7 +154,8 @@ class SceneView {
       this.go(last ? 0 : this.at + 1, true, true);
       this.playing = setTimeout(on, STAY_MS);
     };
-    on();
+    if (wait) this.playing = setTimeout(on, wait);
+    else on();
   }
 
   stop() {

@@ -5,7 +5,7 @@ import json
 import math
 
 from tests.oracle.language.approved import Prose
-from tests.oracle.language.claims import chance, segmented, toggle, visible
+from tests.oracle.language.claims import chance, link, segmented, toggle, visible
 from tests.oracle.language.common import KINDS, Statements, asks_and_answers
 from tests.oracle.language.page import Page
 from tests.oracle.language.statement import Statement
@@ -75,6 +75,7 @@ def frame(page: Page) -> Statements:
         return
     yield Statement("label", "German translation")
     yield Statement("translation", visible(page.translation) or "(no words)")
+    yield link("Watch it learn your sentence →", "how-it-learned")
     yield stage(page)
     if page.switch("present"):
         return
