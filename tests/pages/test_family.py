@@ -87,12 +87,6 @@ def test_without_a_sentence_a_lesson_says_so_and_one_that_reads_none_goes_on() -
     assert notices(opened("learning-without-learning", sentence=" ")) == []
 
 
-@pytest.mark.parametrize(("slug", "stack"), [("gpt", "decoder")])
-def test_the_picture_shows_the_model_of_the_lesson(slug: str, stack: str) -> None:
-    (panel,) = component(opened(slug, sentence="The dog ran."), "here")["panels"]
-    assert panel["name"] == stack
-
-
 @pytest.mark.parametrize("example", engine.model("gpt-mini").about.examples, ids=lambda one: one.label)
 def test_bert_guesses_the_hidden_word_of_an_example_and_surer_than_gpt(example: Example) -> None:
     app = opened("fill-in-the-blank", sentence=example.sentence)

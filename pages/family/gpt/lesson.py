@@ -14,8 +14,9 @@ from model.trace import Trace
 from pages.family.gpt.beside import beside
 from pages.family.gpt.questions import predict
 from pages.family.gpt.reading import gpt, has_lstm, losses, read, say_what_is_cut, text_pieces
+from pages.family.gpt.scene import scene
 from pages.family.gpt.sizes import sizes
-from pages.family.gpt.writing import picture, write_on
+from pages.family.gpt.writing import write_on
 from pages.family_models import GPT
 from training.loop.loss import batch_loss
 from ui.components.matrix import Caption, Labels, Scale
@@ -54,7 +55,7 @@ def idea(trace: Trace) -> None:
         )
         st.markdown(
             f"The GPT here has {config.n_layers} layers, rows of {config.d_model} numbers, {config.d_ff:,} units and "
-            f"{loaded.n_parameters / 1e6:.1f} million parameters. The picture shows it at work on your text."
+            f"{loaded.n_parameters / 1e6:.1f} million parameters."
         )
 
 
@@ -84,7 +85,7 @@ def see(trace: Trace) -> None:
         f"{number(float(costs[at]), 2)}."
     )
     if mean >= math.log(size):
-        st.info("This text surprises it more than a blind guess would. It learned from English alone.")
+        st.info("This text surprises it more than a blind guess would. It learned from whole English texts.")
     numbers_of_figure(("piece", "loss"), [(name, number(float(costs[n]))) for n, name in enumerate(shown)])
     with st.expander("What it expected instead"):
         expected(reading)
@@ -155,10 +156,10 @@ def do(trace: Trace) -> None:
 LESSON = Lesson(
     "gpt",
     "GPT",
-    asks="What can a decoder do alone?",
+    asks="What surprises it, and how does it go on?",
     idea=idea,
     predict=predict,
     bench=Bench(see=see, check=check, do=do),
     code=(DecoderOnly, read_text, batch_loss, filter_logits),
-    on_map=OnMap(plays=("decoder.self_attn",), reads=picture, readers=(GPT,)),
+    on_map=OnMap(readers=(GPT,), scene=scene),
 )

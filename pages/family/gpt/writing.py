@@ -93,7 +93,7 @@ def opening(text: str) -> tuple[str, Ids]:
 
 
 def picture(trace: Trace) -> Trace:
-    """The text and what is written behind it, as the stage shows it. Raises: CheckpointError"""
+    """The text and what is written behind it, as the scene shows it. Raises: CheckpointError"""
     return goes_on(*opening(read(trace).text))
 
 

@@ -167,7 +167,7 @@ COURSE = (
         "Three kinds of model",
         "Who may look where?",
     ),
-    Place("Family", "gpt", "GPT", "What can a decoder do alone?", plays="masked"),
+    Place("Family", "gpt", "GPT", "What surprises it, and how does it go on?"),
     Place(
         "Family",
         "fill-in-the-blank",

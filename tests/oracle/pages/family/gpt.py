@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tests.oracle.language import claims, common
+from tests.oracle.language import scene as first_screen
 from tests.oracle.language.approved import Prose
 from tests.oracle.language.claims import Series, chance, number
 from tests.oracle.language.common import (
@@ -45,7 +46,6 @@ from tests.oracle.passes.language_models import (
     tokenizer,
     weights_of,
 )
-from tests.oracle.shown import stage_family
 from tests.oracle.shown.snapshots import loss  # noqa: F401 - its rule works out a loss
 
 prose = Prose("gpt")
@@ -237,9 +237,60 @@ def begun(page: Page) -> tuple[Text, Ids]:
     return (text_on(page.sentence), ()) if page.switch("gpt_stop") else opening(page)
 
 
-def on_stage(page: Page, small: bool) -> Statement:
-    text, first = opening(page)
-    return stage_family.clip(stage_family.of_gpt(text.ids, first), ["decoder.self_attn"], small)
+def scene(page: Page) -> Statements:
+    ids, first = opening(page)[0].ids, opening(page)[1]
+    ids = ids[: most_pieces() - LONGER] if len(ids) == most_pieces() else ids
+    whole = greedy((*ids, *first), min(len(ids) + LONGER, most_pieces()))
+    oracle = Gpt(whole)
+    stops = range(max(0, len(ids) - 12), min(len(ids) + 6, len(whole)))
+    costs = oracle["losses"][:, 0]
+    most = max((at for at in stops if 0 < at < len(ids)), key=lambda at: np.float32(costs[at]), default=0)
+    yield from first_screen.scene(
+        prose.line("gpt reads from left"),
+        "The cursor: past the end of your text, it writes",
+        [scene_frame(oracle, len(ids), at) for at in stops],
+        at=page.count("stop", len(stops), stops.index(most) + 1) - 1,
+        by="slider",
+        plays=True,
+    )
+
+
+def scene_frame(oracle: Gpt, n: int, at: int) -> dict[str, Any]:
+    names, costs, blind = (
+        [entry(id) for id in oracle.labels],
+        oracle["losses"][:, 0],
+        math.log(config_of()["vocab_size"]),
+    )
+    label, end = oracle.labels[at], max(n, at + 1)
+    first = max(0, min(at - 6, end - 10))
+    cards = [
+        first_screen.card(name, "unseen")
+        if i > at
+        else first_screen.card(
+            name, "written" if i >= n else "asked" * (i == at), number(costs[i], 1), costs[i] / blind
+        )
+        for i, name in list(enumerate(names[:end]))[first : first + 10]
+    ]
+    shares = np.exp(oracle.log_shares[at])
+    best = [int(id) for id in np.argsort(-shares, kind="stable")[:5]]
+    best = best if label in best else [*best[:-1], label]
+    fan = [first_screen.card(entry(id), "strong" * (id == label), chance(shares[id]), shares[id]) for id in best]
+    took = visible(names[at]), chance(shares[label])
+    if at >= n:
+        says = prose.line("it takes the end", took[1]) if label == EOS else prose.line("past your text", *took)
+    else:
+        before = f"Behind “{visible(names[at - 1])}”" if at else "With nothing to read yet"
+        says = prose.line("gpt gives a surprise", before, *took, number(costs[at], 1), number(blind, 1))
+    rows = [first_screen.row(cards, "Text and surprise"), first_screen.row(fan, "GPT's guesses", "output")]
+    links = [first_screen.link((0, at - first), (1, i), shares[id], "output") for i, id in enumerate(best)]
+    return first_screen.frame(visible(names[at]), says, [first_screen.cards(rows, links, slots=10)])
+
+
+def greedy(ids: Ids, most: int) -> Ids:
+    """The likeliest piece, again and again, until the end sign or as many as may be."""
+    while ids[-1] != EOS and len(ids) < most:
+        ids = (*ids, int(next_scores(ids).argmax()))
+    return ids
 
 
 def written(page: Page) -> Ids:
@@ -251,9 +302,7 @@ def written(page: Page) -> Ids:
     ids = (*text, *(prefix(page)[0] or first))[:most]
     if temperature:
         ids = sampled(lambda some: drawn_from(page, some), seed, ids, most)
-    while ids[-1] != EOS and len(ids) < most:
-        ids = (*ids, int(next_scores(ids).argmax()))
-    return ids[len(text) :]
+    return greedy(ids, most)[len(text) :]
 
 
 def offered(ids: Ids, taken: int) -> list[int]:
