@@ -94,3 +94,13 @@ def test_bert_guesses_the_hidden_word_of_an_example_and_surer_than_gpt(example: 
     assert ("BERT ranks it **1** " in said) == bool(example.says)
     assert example.says in said
     assert "BERT finds it" in said  # likelier than GPT does
+
+
+@pytest.mark.parametrize(
+    "sentence", ["I ate an apple", *(one.sentence for one in engine.model("gpt-mini").about.examples)]
+)
+def test_a_text_that_goes_on_is_likelier_than_one_from_elsewhere(sentence: str) -> None:
+    """The pairs that the lesson opens with work on the model that comes with the app."""
+    frames = component(opened("pairs", sentence=sentence), "scene")["frames"]
+    likely, unlikely = (frame["rows"][0][0]["bars"][0][1] for frame in frames[:2])
+    assert likely > unlikely + 0.1

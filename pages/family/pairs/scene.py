@@ -10,14 +10,13 @@ SHOWN = 6  # pieces of each text
 NUMBERS = 12  # of each vector
 STOP = 34  # letters of a text in the control
 LIMIT = 0.25  # of a column's colours
-OFFERED = (
-    FIRST_B,
-    "He bought a gallon of milk.",
-    "She was happy.",
-    "It was red and sweet.",
-    "They lived happily ever after.",
-    "Once upon a time there was a king.",
-    "The committee meets on Tuesday.",
+GOES_ON = (FIRST_B, "But they were not afraid.", "She was very happy.", "Then he fell asleep.", "Then I went home.")
+ELSEWHERE = (
+    "The sum of the angles of a triangle is two right angles.",
+    "The Roman army was divided into legions, each of 6,000 men.",
+    "The law of the land was made by the king.",
+    "The table of contents is on page 12.",
+    "Oxygen is a gas.",
 )
 LAYERS = {
     "What it reads": "encoder.embedding.sum",
@@ -28,13 +27,17 @@ LAYERS = {
 
 
 def scene(trace: Trace) -> Scene:
-    """A frame for each text B: of those offered the likeliest and the least likely behind this sentence, A itself, and
-    the learner's own.
+    """A frame for each text B: of those that could go on the likeliest behind this sentence, of those from elsewhere
+    the least likely, the learner's own, and A itself.
     """
-    pairs = {text: pair for text in OFFERED if (pair := pair_of(trace.text, text))}
-    by_chance = sorted(pairs, key=lambda text: pairs[text].follows)
-    texts = dict.fromkeys((by_chance[-1], by_chance[0], typed(), trace.text) if pairs else ())
-    frames = [frame(text, pair) for text in texts if (pair := pair_of(trace.text, text))]
+
+    def follows(text: str) -> float:
+        pair = pair_of(trace.text, text)
+        return pair.follows if pair else 0.0
+
+    likeliest, least = max(GOES_ON, key=follows), min(ELSEWHERE, key=follows)
+    texts = dict.fromkeys((likeliest, least, typed(), trace.text))
+    frames = [frame(text, pair, follows(likeliest)) for text in texts if (pair := pair_of(trace.text, text))]
     return Scene(
         "BERT reads a pair of texts as one row. Its last layer shows here where [CLS] looks, its heads averaged.",
         "Text B",
@@ -42,7 +45,7 @@ def scene(trace: Trace) -> Scene:
     )
 
 
-def frame(text: str, pair: Pair) -> Frame:
+def frame(text: str, pair: Pair, before: float) -> Frame:
     n_first = len(pair.first) + 2  # with [CLS] and the first [SEP]
     ends = len(pair.tokens)
     shown = [n for n in range(ends) if n <= SHOWN or n_first - 1 <= n < n_first + SHOWN or n == ends - 1]
@@ -53,7 +56,7 @@ def frame(text: str, pair: Pair) -> Frame:
     ]
     tokens = Row([Card(pair.tokens[n].text, "" if n < n_first else "asked", pair.segment(n)) for n in shown])
     arches = [Link((0, i), (0, 0), float(weights[n])) for i, n in enumerate(shown) if n]
-    gauge = Bars([Bar("B follows A", pair.follows, chance(pair.follows), strong=True)], role="query")
+    gauge = Bars([Bar("B follows A", pair.follows, chance(pair.follows), before, strong=True)], role="query")
     return Frame(
         f"{visible(text)[:STOP]}…" if len(text) > STOP else visible(text),
         f"From the row of [CLS] alone BERT gives **{chance(pair.follows)}** that B follows A. Each column it reads is "

@@ -14,7 +14,7 @@ from ui import engine
 from ui.course.notices import MAX_CHARS
 
 SECOND = "second"  # the parameter in the address, and the key of the text box: text B
-FIRST_B = "It was very good."
+FIRST_B = "But I was still hungry."
 MOST = 60  # pieces of each text that are read
 
 

@@ -14,7 +14,7 @@ from tests.oracle.passes.bert import Bert, Ids
 
 prose = Prose("pairs")
 
-FIRST_B, MOST = "It was very good.", 60
+FIRST_B, MOST = "But I was still hungry.", 60
 ANSWERS = ("B follows A", "B is from elsewhere")
 EMPTY = "Text B is empty: type one, so that there is a pair."
 STEPS = {
@@ -26,16 +26,17 @@ STEPS = {
     "Scores": "next_sentence.logits",
     "Probabilities": "next_sentence.probabilities",
 }
-OFFERED = (
-    FIRST_B,
-    "He bought a gallon of milk.",
-    "She was happy.",
-    "It was red and sweet.",
-    "They lived happily ever after.",
-    "Once upon a time there was a king.",
-    "The committee meets on Tuesday.",
+GOES_ON = (FIRST_B, "But they were not afraid.", "She was very happy.", "Then he fell asleep.", "Then I went home.")
+OTHERS = (
+    "The sum of the angles of a triangle is two right angles.",
+    "The Roman army was divided into legions, each of 6,000 men.",
 )
-OTHERS = ("He bought a gallon of milk.", "Penguins are flightless.")
+ELSEWHERE = (
+    *OTHERS,
+    "The law of the land was made by the king.",
+    "The table of contents is on page 12.",
+    "Oxygen is a gas.",
+)
 STATES = (
     {"sentence": "The man went to the store.", "second": OTHERS[0], "pair_inside": "Probabilities"},
     {"sentence": "Go"},
@@ -69,17 +70,16 @@ def follows(first: Ids, second: Ids) -> float:
 
 
 def scene(page: Page) -> Statements:
-    offered = sorted(OFFERED, key=lambda text: follows(Pair(page).first, bert.ids_of(text)))
-    texts = [
-        text for text in dict.fromkeys((offered[-1], offered[0], Pair(page).typed, page.text)) if bert.tidied(text)
-    ]
-    frames = [scene_frame(text, Pair(page, text)) for text in texts]
+    shares = {text: follows(Pair(page).first, bert.ids_of(text)) for text in (*GOES_ON, *ELSEWHERE)}
+    most, least = max(GOES_ON, key=shares.__getitem__), min(ELSEWHERE, key=shares.__getitem__)
+    texts = [text for text in dict.fromkeys((most, least, Pair(page).typed, page.text)) if bert.tidied(text)]
+    frames = [scene_frame(text, Pair(page, text), shares[most]) for text in texts]
     yield from first_screen.scene(
         prose.line("bert reads a pair"), "Text B", frames, at=page.count("stop", len(frames), 1) - 1
     )
 
 
-def scene_frame(text: str, pair: "Pair") -> dict[str, Any]:
+def scene_frame(text: str, pair: "Pair", before: float) -> dict[str, Any]:
     oracle, pieces = pair.oracle, bert.pieces(pair.oracle.ids)
     begins = oracle.segments.index(1)
     rows = [*range(min(7, begins - 1)), *range(begins - 1, min(begins + 6, len(pieces) - 1)), len(pieces) - 1]
@@ -98,7 +98,7 @@ def scene_frame(text: str, pair: "Pair") -> dict[str, Any]:
     weights = oracle["encoder.layers.3.self_attn.weights"].mean(0)[0]
     arches = [first_screen.link((0, i), (0, 0), weights[n]) for i, n in enumerate(rows) if i]
     share = float(oracle["next_sentence.probabilities"][0, 0])
-    bars = first_screen.bars([first_screen.bar("B follows A", share, chance(share), strong=True)], role="query")
+    bars = first_screen.bars([first_screen.bar("B follows A", share, chance(share), before, True)], role="query")
     picture = first_screen.cards([*columns, first_screen.row(cards)], arches, limit=0.25)
     stop = visible(text if len(text) <= 34 else text[:34]) + "…" * (len(text) > 34)
     return first_screen.frame(stop, prose.line("from the row of", chance(share)), [bars], [picture])
