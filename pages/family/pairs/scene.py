@@ -56,10 +56,11 @@ def frame(text: str, pair: Pair, before: float) -> Frame:
     ]
     tokens = Row([Card(pair.tokens[n].text, "" if n < n_first else "asked", pair.segment(n)) for n in shown])
     arches = [Link((0, i), (0, 0), float(weights[n])) for i, n in enumerate(shown) if n]
+    slots = min(len(pair.first), SHOWN) + SHOWN + 3  # in every frame, whatever the length of its B
     gauge = Bars([Bar("B follows A", pair.follows, chance(pair.follows), before, strong=True)], role="query")
     return Frame(
         f"{visible(text)[:STOP]}…" if len(text) > STOP else visible(text),
         f"From the row of [CLS] alone BERT gives **{chance(pair.follows)}** that B follows A. Each column it reads is "
         "the sum of the three below it: one for the piece, one for its text, one for its place.",
-        [[gauge], [Cards([*columns, tokens], arches, limit=LIMIT)]],
+        [[gauge], [Cards([*columns, tokens], arches, limit=LIMIT, slots=slots)]],
     )

@@ -99,7 +99,9 @@ def scene_frame(text: str, pair: "Pair", before: float) -> dict[str, Any]:
     arches = [first_screen.link((0, i), (0, 0), weights[n]) for i, n in enumerate(rows) if i]
     share = float(oracle["next_sentence.probabilities"][0, 0])
     bars = first_screen.bars([first_screen.bar("B follows A", share, chance(share), before, True)], role="query")
-    picture = first_screen.cards([*columns, first_screen.row(cards)], arches, limit=0.25)
+    picture = first_screen.cards(
+        [*columns, first_screen.row(cards)], arches, limit=0.25, slots=min(len(pair.first), 6) + 9
+    )
     stop = visible(text if len(text) <= 34 else text[:34]) + "…" * (len(text) > 34)
     return first_screen.frame(stop, prose.line("from the row of", chance(share)), [bars], [picture])
 
