@@ -24,6 +24,7 @@ from hub.reading_types import MAX_TEXT
 from model.files.loaded_model import load_folder
 from model.trace import trace
 from tests.hub.small_models import FAMILIES, InThisProcess, make
+from tests.oracle.passes import foreign
 from ui.views.attention_kinds import groups_of
 from ui.views.external_models import shown_groups
 
@@ -38,65 +39,33 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     return Settings(root, downloads=False, kept=2)
 
 
+@pytest.mark.parametrize("text", [SENTENCE, "catblackcat"])
 @pytest.mark.parametrize("family", FAMILIES)
-def test_maps_are_those_of_the_library(family: str, settings: Settings) -> None:
+def test_a_reading_is_that_of_the_library(
+    family: str, text: str, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WALKTHROUGH_MODELS", str(settings.root))
     opened = load(family, settings)
-    reading = read(opened, SENTENCE)
-    model = FAMILIES[family][0].from_pretrained(settings.root / family, attn_implementation="eager").eval()
-    ids = opened.tokenizer(SENTENCE, return_tensors="pt")
-    if "token_type_ids" in ids:
-        del ids["token_type_ids"]
-    with torch.inference_mode():
-        if opened.kind == "encoder-decoder":
-            written = model.generate(**ids, do_sample=False, num_beams=1, max_new_tokens=48)
-            out = model(**ids, decoder_input_ids=written[:, :-1], output_attentions=True)
-            expected = [out.encoder_attentions, out.decoder_attentions, out.cross_attentions]
-        else:
-            expected = [model(**ids, output_attentions=True).attentions]
-    assert len(reading.maps) == len(expected)
-    for maps, layers in zip(reading.maps, expected, strict=True):
-        assert np.allclose(maps.weights, torch.cat(layers).numpy(), atol=1e-6)
-        assert np.allclose(maps.weights.sum(-1), 1, atol=1e-5)
-        assert maps.weights.shape[2:] == (len(maps.rows), len(maps.columns))
+    hidden = 2 if opened.kind == "encoder" else None
+    found, theirs = read(opened, text, hidden), foreign.reading(family, text, hidden)
+    assert found.tokens == tuple(piece.text for piece in theirs.pieces)
+    assert found.maps[0].row_words == tuple(piece.word for piece in theirs.pieces)
+    assert (found.n_cut, found.written.strip()) == (0, theirs.written.strip())
+    assert [maps.kind for maps in found.maps] == [maps.kind for maps in theirs.maps]
+    for maps, expected in zip(found.maps, theirs.maps, strict=True):
+        assert np.allclose(maps.weights, expected.weights, atol=1e-6)
+        assert maps.rows == tuple(piece.text for piece in expected.rows)
+        assert maps.columns == tuple(piece.text for piece in expected.columns)
+    best = np.sort(theirs.predicted)[::-1][:N_PREDICTIONS]
+    assert [one.probability for one in found.predictions] == pytest.approx(best, abs=1e-9)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_predictions_are_the_softmax_of_the_logits(family: str, settings: Settings) -> None:
+def test_a_sentence_longer_than_the_model_takes_is_cut(family: str, settings: Settings) -> None:
     opened = load(family, settings)
-    assert opened.predicts
-    reading = read(opened, SENTENCE, hidden=2)
-    assert len(reading.predictions) == N_PREDICTIONS
-    probabilities = [p.probability for p in reading.predictions]
-    assert probabilities == sorted(probabilities, reverse=True)
-    assert 0 < sum(probabilities) <= 1 + 1e-9
-    ids = opened.tokenizer(SENTENCE, return_tensors="pt").input_ids
-    with torch.inference_mode():
-        if opened.kind == "encoder":
-            ids[0, 2] = opened.tokenizer.mask_token_id
-            logits = opened.model(input_ids=ids).logits[0, 2]
-        elif opened.kind == "decoder":
-            logits = opened.model(input_ids=ids).logits[0, -1]
-        else:
-            start = torch.tensor([[opened.model.config.decoder_start_token_id]])
-            logits = opened.model(input_ids=ids, decoder_input_ids=start).logits[0, 0]
-    best = torch.nn.functional.softmax(logits.double(), -1).sort(descending=True).values[:N_PREDICTIONS]
-    assert np.allclose(probabilities, best.numpy(), atol=1e-9)
-
-
-def test_special_tokens_are_shown_and_belong_to_no_word(settings: Settings) -> None:
-    reading = read(load("bert", settings), SENTENCE)
-    (maps,) = reading.maps
-    assert reading.tokens[0] == "[CLS]"
-    assert reading.tokens[-1] == "[SEP]"
-    assert maps.row_words[0] == maps.row_words[-1] == -1
-    assert read(load("t5", settings), SENTENCE).tokens[-1] == "</s>"
-
-
-def test_pieces_of_a_word_are_grouped(settings: Settings) -> None:
-    (maps,) = read(load("bert", settings), "catblackcat").maps
-    inner = maps.row_words[1:-1]
-    assert len(inner) > 1
-    assert set(inner) == {0}
+    reading = read(opened, SENTENCE * 40)
+    assert len(reading.tokens) <= opened.longest
+    assert reading.n_cut > 0
 
 
 def word_groups(maps: AttentionMaps, without_special: bool = False) -> list[Group]:
@@ -133,14 +102,6 @@ def test_a_covered_token_is_guessed_though_another_mask_is_typed(settings: Setti
     order = probabilities.argsort(descending=True).tolist()
     assert reading.covered.rank == order.index(covered) + 1
     assert reading.covered.text == read(opened, "[MASK] black cat").tokens[3]
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-def test_a_sentence_longer_than_the_model_takes_is_cut(family: str, settings: Settings) -> None:
-    opened = load(family, settings)
-    reading = read(opened, SENTENCE * 40)
-    assert len(reading.tokens) <= opened.longest
-    assert reading.n_cut > 0
 
 
 @pytest.mark.parametrize("text", ["ฉันชอบสุนัข", "🐶", "</script><script>alert(1)</script>", "a", "\u202e\u200b"])

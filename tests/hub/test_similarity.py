@@ -1,5 +1,7 @@
 """Likeness of heads: laws that any such measure must obey, and cases one can work out by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -24,6 +26,17 @@ def test_other_sentences_are_compared_by_place() -> None:
     found, cell_by_cell = similarity(*eye)
     assert not cell_by_cell
     assert found[0, 0, 0, 0] == pytest.approx(1)
+
+
+def test_the_places_of_an_oblong_map_lie_along_its_own_diagonal_and_share_out_everything() -> None:
+    assert places(maps(np.eye(7)[None, None, ::2], "cross"))[0, 0].tolist() == [1, 0, 0, 0, 0, 0, 0]
+    assert places(maps(some(1, 2, 3, 4, 7), "cross")).sum(-1) == pytest.approx(1)
+
+
+def test_the_same_columns_under_other_rows_are_no_same_cells() -> None:
+    one = maps(some(1, 2, 3, 4, 5))
+    assert not similarity(one, replace(one, rows=tuple("abcd")))[1]
+    assert not similarity(one, replace(one, columns=tuple("abcde")))[1]
 
 
 def test_too_many_cells_are_not_compared_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:

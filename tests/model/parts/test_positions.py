@@ -7,7 +7,6 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch.testing import assert_close
-from transformers.models.roformer.modeling_roformer import RoFormerSelfAttention
 
 from model.parts.positions import Rotary, Sinusoidal, rotation, sinusoidal_encoding
 from model.tap import Recorder
@@ -19,16 +18,6 @@ def test_the_formula(position: int, even: int) -> None:
     angle = position / 10000 ** (even / 42)
     assert row[even].item() == pytest.approx(math.sin(angle), abs=1e-6)
     assert row[even + 1].item() == pytest.approx(math.cos(angle), abs=1e-6)
-
-
-def test_the_product_of_two_positions_depends_on_their_distance_alone() -> None:
-    encoding = sinusoidal_encoding(101, 42).double()
-    products = encoding @ encoding.T
-    for distance in range(100):
-        diagonal = products.diagonal(distance)
-        assert_close(diagonal, diagonal[:1].expand_as(diagonal), atol=1e-5, rtol=0)
-    assert products[0, 0] == pytest.approx(21)  # sin² + cos² = 1, for each of d_model / 2 pairs
-    assert products[0, 0] > products[0, 1] > products[0, 2]
 
 
 def test_beyond_the_prepared_length_the_formula_goes_on() -> None:
@@ -85,15 +74,6 @@ def test_rotary_is_as_exact_far_away_as_near() -> None:
     """At position 100,000 an angle in single precision would be off by some 0.004."""
     x = torch.randn(1, 1, 3, 14)
     assert_close(Rotary().rotate("q", x, 100_000), turned_by_hand(x, 100_000), atol=1e-5, rtol=1e-5)
-
-
-def test_rotary_turns_as_roformer_does() -> None:
-    q, k = torch.randn(2, 3, 5, 14), torch.randn(2, 3, 5, 14)
-    angle = torch.arange(5)[:, None] / 10000 ** (torch.arange(0, 14, 2) / 14)
-    table = torch.cat([angle.sin(), angle.cos()], dim=-1)[None, None]
-    theirs = RoFormerSelfAttention.apply_rotary_position_embeddings(table, q, k)
-    for name, x, expected in zip("qk", (q, k), theirs, strict=True):
-        assert_close(Rotary().rotate(name, x), expected, atol=1e-5, rtol=1e-5)
 
 
 def test_rotary_needs_pairs() -> None:
