@@ -4,6 +4,7 @@ import itertools
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -36,14 +37,18 @@ def page(view: Callable[..., View], one: AttentionMaps, mode: str = "light", lay
 
 @pytest.mark.parametrize("layer", [0, 1])
 @pytest.mark.parametrize("view", [head_view, model_view])
-def test_the_tokens_and_weights_are_all_there(view, layer: int) -> None:
-    one = maps(["a", "b", *HOSTILE])
+@pytest.mark.parametrize("kind", ["encoder", "cross"])
+def test_the_tokens_and_weights_are_all_there(kind: str, view, layer: int) -> None:
+    one = maps(["a", "b", *HOSTILE], kind)
+    if kind == "cross":
+        one = replace(one, columns=one.columns[::-1])
     drawn = view(one, "light", layer)
     data = parameters(drawn.page)
     shown = {head_view: (layer,), model_view: (0, 1)}[view]
     assert tuple(data["include_layers"]) == drawn.layers == shown
     texts = data["attention"][0]
-    assert [t.replace("�", "\ue000") for t in texts["left_text"]] == list(one.rows)
+    for side, tokens in (("left_text", one.rows), ("right_text", one.columns)):
+        assert tuple(text.replace("�", "\ue000") for text in texts[side]) == tokens
     assert np.allclose(texts["attn"], one.weights[list(shown)], atol=6e-5)
 
 

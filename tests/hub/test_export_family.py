@@ -142,8 +142,10 @@ def test_the_command_takes_a_name_or_none(
     monkeypatch.setattr(sys, "argv", ["export", "plain-9", str(tmp_path / "out")])
     assert main() == 1
     assert capsys.readouterr().err.startswith("There is no model named 'plain-9'")
-    monkeypatch.setattr(sys, "argv", ["export", str(tmp_path / "out")])
-    assert main() == 0
-    assert "Written to" in capsys.readouterr().out
-    assert json.loads((tmp_path / "out" / "config.json").read_text())["model_type"] == "marian"
-    assert "BLEU" in (tmp_path / "out" / "README.md").read_text()
+    for name, d_model in (("plain-1", 128), ("", 256)):  # without a name it is the translator
+        monkeypatch.setattr(sys, "argv", ["export", *filter(None, [name]), str(tmp_path / "out")])
+        assert main() == 0
+        assert "Written to" in capsys.readouterr().out
+        config = json.loads((tmp_path / "out" / "config.json").read_text())
+        assert (config["model_type"], config["d_model"]) == ("marian", d_model)
+        assert "BLEU" in (tmp_path / "out" / "README.md").read_text()
