@@ -101,6 +101,8 @@ def test_what_many_want_at_once_is_read_once() -> None:
         found = list(pool.map(lambda n: shelf.read("one", f"sentence {n % 2}").tokens, range(8)))
     assert found == [(f"sentence {n % 2}",) for n in range(8)]
     assert sorted(asked) == ["sentence 0", "sentence 1"]
+    shelf.read("one", "sentence 0", hidden=1)
+    assert sorted(asked) == ["sentence 0", "sentence 0", "sentence 1"], "a covered token makes another reading"
 
 
 def test_what_took_too_long_is_refused_at_once_for_a_while() -> None:
