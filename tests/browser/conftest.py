@@ -1,5 +1,6 @@
 """Fixtures of the browser tests: an app served on a free port, one Chromium, pages that must stay offline."""
 
+import itertools
 import os
 import shutil
 import subprocess
@@ -244,28 +245,34 @@ class Tab:
 
 
 @pytest.fixture(scope="session")
-def shared_tab(browser: Browser) -> Iterator[Tab]:
-    """What the first pages of all tests have in common: files that were read, and compiled, once. Nothing else."""
-    context = patient(browser, viewport=VIEWPORT)
-    yield Tab(context)
-    context.close()
+def shared_tabs(browser: Browser) -> Iterator[Callable[[], Iterator[Tab]]]:
+    """What the nth visitors of all tests have in common: files that were read, and compiled, once. Nothing else."""
+    tabs: list[Tab] = []
+
+    def each() -> Iterator[Tab]:
+        for n in itertools.count():
+            if n == len(tabs):
+                tabs.append(Tab(patient(browser, viewport=VIEWPORT)))
+            yield tabs[n]
+
+    yield each
+    for tab in tabs:
+        tab.context.close()
 
 
-# What can be set on the shared tab; for anything else a visitor gets a context of their own.
+# What can be set on a shared tab; for anything else a visitor gets a context of their own.
 OF_A_PAGE = {"color_scheme", "viewport", "reduced_motion"}
 
 
 @pytest.fixture
-def new_page(browser: Browser, shared_tab: Tab) -> Iterator[Callable[..., Page]]:
+def new_page(browser: Browser, shared_tabs: Callable[[], Iterator[Tab]]) -> Iterator[Callable[..., Page]]:
     """new_page(**context_options) → a page of a visitor of its own, offline as `page` is."""
+    tabs = shared_tabs()
     with ExitStack() as stack:
-        free = True
 
         def start(**options: object) -> Page:
-            nonlocal free
-            if free and options.keys() <= OF_A_PAGE:
-                free = False
-                return stack.enter_context(shared_tab.alone(**options))  # type: ignore[arg-type]
+            if options.keys() <= OF_A_PAGE:
+                return stack.enter_context(next(tabs).alone(**options))  # type: ignore[arg-type]
             return stack.enter_context(offline(browser, **options)).new_page()
 
         yield start

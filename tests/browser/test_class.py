@@ -7,10 +7,10 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.classes import ask_primes, desk, join, open_class
-from tests.browser.conftest import ROOT, offline, served
+from tests.browser.conftest import ROOT, served
 from tests.browser.kit import axe_faults, has_run, lasting, settled, sideways, wear
 
 pytestmark = pytest.mark.browser
@@ -25,24 +25,9 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield address
 
 
-@pytest.fixture
-def visitor(browser: Browser) -> Iterator[Callable[..., Page]]:
-    """visitor() → a page of a browser of its own."""
-    opened = []
-
-    def start(**options: object) -> Page:
-        context = offline(browser, **options)
-        opened.append(context)
-        return context.__enter__().new_page()
-
-    yield start
-    for context in reversed(opened):
-        context.__exit__(None, None, None)
-
-
 @pytest.mark.timeout(900)
-def test_a_lesson_from_the_first_code_to_the_last_answer(visitor: Callable[..., Page], url: str) -> None:
-    teacher, ada, bob = visitor(), visitor(viewport={"width": 390, "height": 844}), visitor()
+def test_a_lesson_from_the_first_code_to_the_last_answer(new_page: Callable[..., Page], url: str) -> None:
+    teacher, ada, bob = new_page(), new_page(viewport={"width": 390, "height": 844}), new_page()
     code = open_class(teacher, url)
     expect(teacher).not_to_have_url(re.compile("secret"))
     join(ada, url, code, HOSTILE)
@@ -80,8 +65,8 @@ def test_a_lesson_from_the_first_code_to_the_last_answer(visitor: Callable[..., 
     assert not has_run(teacher)
 
 
-def test_nothing_typed_is_lost_when_everyone_is_called_elsewhere(visitor: Callable[..., Page], url: str) -> None:
-    teacher, ada = visitor(), visitor()
+def test_nothing_typed_is_lost_when_everyone_is_called_elsewhere(new_page: Callable[..., Page], url: str) -> None:
+    teacher, ada = new_page(), new_page()
     code = open_class(teacher, url)
     join(ada, url, code)
     ask_primes(teacher)
@@ -113,13 +98,13 @@ def test_nothing_typed_is_lost_when_everyone_is_called_elsewhere(visitor: Callab
 
 
 def test_a_learner_and_what_they_know_outlast_the_browser_and_the_server(
-    visitor: Callable[..., Page], tmp_path: Path
+    new_page: Callable[..., Page], tmp_path: Path
 ) -> None:
     env = {"WALKTHROUGH_CLASSES": f"sqlite:///{tmp_path}/classes.db"}
     with served(ROOT / "app.py", env=env) as url:
-        teacher = visitor()
+        teacher = new_page()
         code = open_class(teacher, url)
-        ada = join(visitor(), url, code, "Ada")
+        ada = join(new_page(), url, code, "Ada")
         ada.get_by_role("link", name="Masking").click()
         question = ada.locator(".st-key-part_predict")
         question.get_by_text("0.5", exact=True).click()
@@ -135,19 +120,19 @@ def test_a_learner_and_what_they_know_outlast_the_browser_and_the_server(
     assert expires["walkthrough_learner"] > time.time() + 29 * 24 * 3600
     assert expires["walkthrough_progress"] > time.time() + 364 * 24 * 3600
     with served(ROOT / "app.py", env=env) as url:
-        ada = visitor(storage_state=kept[1])
+        ada = new_page(storage_state=kept[1])
         ada.goto(f"{url}/join")
         expect(ada.get_by_text("You are in the class")).to_be_visible()
         expect(ada.get_by_role("link", name="Masking 1/2")).to_be_visible()
-        teacher = visitor(storage_state=kept[0])
+        teacher = new_page(storage_state=kept[0])
         teacher.goto(f"{url}/teach?desk=Progress")
         expect(teacher.get_by_text("Masking: 1 of 2 answered right.")).to_be_visible()
 
 
 def test_the_teachers_link_opens_the_desk_and_without_the_secret_nothing(
-    visitor: Callable[..., Page], url: str
+    new_page: Callable[..., Page], url: str
 ) -> None:
-    teacher, stranger = visitor(), visitor()
+    teacher, stranger = new_page(), new_page()
     code = open_class(teacher, url)
     teacher.get_by_text("Your secret link").click()
     expect(teacher.get_by_test_id("stCode")).to_contain_text("secret=")
@@ -156,7 +141,7 @@ def test_the_teachers_link_opens_the_desk_and_without_the_secret_nothing(
     stranger.goto(link[:-3])
     expect(stranger.get_by_text("This is not the teacher's link of a class")).to_be_visible()
     expect(stranger.locator(".tw-code")).to_have_count(0)
-    home = visitor()
+    home = new_page()
     home.goto(link)
     expect(home.locator(".tw-code")).to_have_text(code)
 
@@ -165,8 +150,8 @@ LOOKS = (("light", 1280), ("dark", 390))
 
 
 @pytest.mark.timeout(900)
-def test_nothing_serious_for_axe_and_no_sideways_scrolling(visitor: Callable[..., Page], url: str) -> None:
-    teacher, ada = visitor(), visitor()
+def test_nothing_serious_for_axe_and_no_sideways_scrolling(new_page: Callable[..., Page], url: str) -> None:
+    teacher, ada = new_page(), new_page()
     code = open_class(teacher, url)
     join(ada, url, code, "A" * 24)
     ask_primes(teacher)
@@ -187,10 +172,10 @@ def test_nothing_serious_for_axe_and_no_sideways_scrolling(visitor: Callable[...
         wear(page, "light", 1280)
 
 
-def test_visitors_without_a_class_load_nothing_of_it(visitor: Callable[..., Page], tmp_path: Path) -> None:
+def test_visitors_without_a_class_load_nothing_of_it(new_page: Callable[..., Page], tmp_path: Path) -> None:
     store = tmp_path / "classes.db"
     with served(ROOT / "app.py", env={"WALKTHROUGH_CLASSES": f"sqlite:///{store}"}) as address:
-        page = visitor()
+        page = new_page()
         page.goto(f"{address}/masking")
         expect(page.get_by_role("heading", level=1, name="Masking")).to_be_visible()
         settled(page)

@@ -10,16 +10,16 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from hashlib import sha256
 
 import psutil
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from classroom.setting import SETTING
 from tests.browser.classes import ask_primes, desk, join, open_class
-from tests.browser.conftest import ROOT, START_SECONDS, offline
+from tests.browser.conftest import ROOT, START_SECONDS
 from tests.browser.kit import settled
 from tests.ports import free_port
 
@@ -127,26 +127,27 @@ def test_a_process_is_killed_and_its_visitor_goes_on_with_their_sentence(fleet: 
     assert len(fleet.apps()) == 2
 
 
-def test_a_class_whose_teacher_and_learner_are_with_different_processes(fleet: Fleet, browser: Browser) -> None:
-    with ExitStack() as stack:
-        teacher, ada = (stack.enter_context(offline(browser)).new_page() for _ in range(2))
-        code = open_class(teacher, fleet.url)
-        its = cookie(teacher, "walkthrough_process")
-        other = next(name for port in fleet.apps() if not (name := name_of(port)).startswith(its))[: len(its)]
-        ada.context.add_cookies([{"name": "walkthrough_process", "value": other, "url": fleet.url}])
-        join(ada, fleet.url, code, "Ada")
-        expect(teacher.get_by_text("1 joined")).to_be_visible()
-        ask_primes(teacher)
-        ada.locator(".st-key-class_question").get_by_text("5", exact=True).click()
-        ada.get_by_role("button", name="Answer").click()
-        expect(ada.get_by_text("Your answer is counted: 5")).to_be_visible()
-        expect(teacher.get_by_text("1 of 1 have answered")).to_be_visible()
-        teacher.get_by_role("button", name="Reveal the answers").click()
-        for page in (teacher, ada):
-            expect(page.get_by_text(re.compile(r"^5: 1 \(100%\)"))).to_be_visible()
-        desk(teacher, "Who is where")
-        expect(teacher.get_by_role("cell", name="Ada")).to_be_visible()
-        assert (cookie(teacher, "walkthrough_process"), cookie(ada, "walkthrough_process")) == (its, other)
+def test_a_class_whose_teacher_and_learner_are_with_different_processes(
+    fleet: Fleet, new_page: Callable[..., Page]
+) -> None:
+    teacher, ada = new_page(), new_page()
+    code = open_class(teacher, fleet.url)
+    its = cookie(teacher, "walkthrough_process")
+    other = next(name for port in fleet.apps() if not (name := name_of(port)).startswith(its))[: len(its)]
+    ada.context.add_cookies([{"name": "walkthrough_process", "value": other, "url": fleet.url}])
+    join(ada, fleet.url, code, "Ada")
+    expect(teacher.get_by_text("1 joined")).to_be_visible()
+    ask_primes(teacher)
+    ada.locator(".st-key-class_question").get_by_text("5", exact=True).click()
+    ada.get_by_role("button", name="Answer").click()
+    expect(ada.get_by_text("Your answer is counted: 5")).to_be_visible()
+    expect(teacher.get_by_text("1 of 1 have answered")).to_be_visible()
+    teacher.get_by_role("button", name="Reveal the answers").click()
+    for page in (teacher, ada):
+        expect(page.get_by_text(re.compile(r"^5: 1 \(100%\)"))).to_be_visible()
+    desk(teacher, "Who is where")
+    expect(teacher.get_by_role("cell", name="Ada")).to_be_visible()
+    assert (cookie(teacher, "walkthrough_process"), cookie(ada, "walkthrough_process")) == (its, other)
 
 
 def test_streamlits_files_come_packed_and_are_kept(fleet: Fleet, page: Page) -> None:

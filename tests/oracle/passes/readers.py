@@ -132,8 +132,9 @@ def weights(trained: bool) -> Weights:
     return load_file(FOLDER / ("" if trained else "untrained") / "model.safetensors")
 
 
-@lru_cache(64)
+@lru_cache(256)
 def shares(ids: tuple[int, ...], trained: bool, name: str) -> Array:
+    """How far each piece moves a reader's last state, 1 for the piece that moves it furthest (T)."""
     lengths = gradients(weights(trained), list(ids), name)
     return np.asarray(lengths / lengths.max())
 

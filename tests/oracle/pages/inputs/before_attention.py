@@ -11,7 +11,7 @@ from tests.oracle.language.approved import Prose
 from tests.oracle.language.common import Statements, chart_and_numbers, check_cell, code_of, shown_tensor, tensor_matrix
 from tests.oracle.language.page import READABLE, Page
 from tests.oracle.language.words import pieces, visible
-from tests.oracle.passes.readers import FOLDER, Reading, gradients, named
+from tests.oracle.passes.readers import FOLDER, Reading, named, shares
 
 prose = Prose("before_attention")
 
@@ -49,11 +49,10 @@ def read_ids(page: Page) -> list[int]:
 
 def scene_frame(ids: list[int], name: str, trained: bool) -> dict[str, Any]:
     """Row s, column t: how far piece s moves the state at t; what attention has read is never carried on."""
-    w, texts, direct = Reading(ids, trained).w, [piece.text for piece in pieces(ids)], name == "attention"
+    texts, direct = [piece.text for piece in pieces(ids)], name == "attention"
     widths = np.zeros((len(ids), len(ids)))
     for t in range(len(ids)):
-        lengths = gradients(w, ids if direct else ids[: t + 1], name)
-        widths[: t + 1, t] = lengths[: t + 1] / lengths.max()
+        widths[: t + 1, t] = shares(tuple(ids if direct else ids[: t + 1]), trained, name)[: t + 1]
     last = widths[:, -1]
     best = int(last.argmax())
     times = f"**{claims.magnitude(last[0])}** times as far as {visible(texts[best])} does"
