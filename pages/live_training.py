@@ -7,18 +7,21 @@ import numpy as np
 import streamlit as st
 
 from training.live.processes import CPU_SECONDS, WALL_SECONDS, LiveTraining, Task
-from ui.queue import WORKERS, Job, TooMuchWorkError, submit
+from ui.queue import TURN_SECONDS, WORKERS, Job, TooMuchWorkError, says_when, submit
 from ui.text import magnitude
 from ui.views.charts.column_chart import Series, column_chart
 from ui.views.charts.line_chart import line_chart
-from ui.visitor import visitor
+from ui.visitor import presence, visitor
 
 REFRESH = 0.4  # seconds between two looks
 NOTE = (
     f"A training takes at most {CPU_SECONDS} seconds of processor time, and at most {WALL_SECONDS // 60} minutes in "
-    f"all. {WORKERS} trainings run at a time on this server, and the others wait. Each tab of your browser trains a "
-    "model of its own. A training stops when you change what you chose for it, and soon after you leave this page."
+    f"all. {WORKERS} trainings run at a time on this server, and the others wait. While somebody waits, a training "
+    f"ends after {TURN_SECONDS:.0f} seconds with what it has. Each tab of your browser trains a model of its own. A "
+    "training stops when you change what you chose for it, and soon after you leave this page or load it anew."
 )
+LOST = "A training ran here before this page was loaded anew. It was stopped with the old page; start it again."
+RUN = "run"  # in the address: the training that was started here
 
 Mine = tuple[Job, LiveTraining[Any]]
 
@@ -47,7 +50,9 @@ def trained(slot: str, task: Task) -> LiveTraining[Any] | None:
 def start(slot: str, task: Task) -> None:
     """Put a training in line; it is then the visitor's `current` one."""
     training = LiveTraining[Any](task)
-    st.session_state[slot] = submit(training.run, visitor()), training
+    st.session_state[slot] = submit(training.run, visitor(), presence(), has_turn=True), training
+    st.session_state[f"{slot}/started"] = True
+    st.query_params[RUN] = slot
 
 
 def watch(slot: str, task: Task, draw: Callable[[LiveTraining[Any]], None], label: str = "Start") -> None:
@@ -57,6 +62,8 @@ def watch(slot: str, task: Task, draw: Callable[[LiveTraining[Any]], None], labe
     """
     mine = current(slot, task)
     if mine is None:
+        if st.query_params.get(RUN) == slot and f"{slot}/started" not in st.session_state:
+            st.info(LOST)
         st.button(label, key=f"{slot}/start", type="primary", on_click=start, args=(slot, task))
         st.caption(NOTE)
         return
@@ -74,6 +81,8 @@ def how_it_ended(mine: Mine) -> str:
     """One sentence about a training that is not under way any more."""
     job, training = mine
     refused = str(job.error) if isinstance(job.error, TooMuchWorkError) else ""
+    if job.was_cut:
+        return f"Others wait, so the training ended after {TURN_SECONDS:.0f} seconds with what it had."
     return training.ended or refused or "The training was stopped before it began."
 
 
@@ -85,7 +94,7 @@ def _watch(slot: str, mine: Mine, draw: Callable[[LiveTraining[Any]], None]) -> 
     if state not in ("waiting", "running"):
         st.rerun()
     if state == "waiting":
-        st.progress(0.0, f"Waiting: {job.ahead} ahead of you.")
+        st.progress(0.0, says_when(job))
     else:
         st.progress(job.progress, f"{job.progress:.0%}" if training.reports else "Starting.")
     st.button("Stop", key=f"{slot}/stop", on_click=job.cancel)

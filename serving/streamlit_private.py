@@ -10,6 +10,7 @@ from streamlit.navigation.page import Page
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime import exists, get_instance
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.session_manager import SessionClient
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "exists",
     "get_bidi_component_manager",
     "get_instance",
+    "get_script_run_ctx",
 ]
 
 SCRIPT_THREAD = "ScriptRunner.scriptThread"  # the name of a thread that runs a page

@@ -1,11 +1,13 @@
 """Who a visitor is, for what nobody may have too much of. Not their name: a sign without a meaning."""
 
 import re
+from collections.abc import Callable
 from uuid import uuid4
 
 import streamlit as st
 
 from serving import MOST_PAGES, NAMED, TOO_MANY_PAGES, VISITOR_COOKIE
+from serving.streamlit_private import exists, get_instance, get_script_run_ctx
 
 _SLOT = "visitor"
 
@@ -16,6 +18,15 @@ def visitor() -> str:
     if re.fullmatch("[0-9a-f]{32}", named):
         return named
     return str(st.session_state.setdefault(_SLOT, uuid4().hex))
+
+
+def presence() -> Callable[[], bool]:
+    """Tells, from any thread, whether the page that is being drawn now is still open in a browser."""
+    context = get_script_run_ctx()
+    if context is None or not exists():
+        return lambda: True
+    runtime, session = get_instance(), context.session_id
+    return lambda: bool(runtime.is_active_session(session))
 
 
 def stop_if_too_many_pages() -> None:

@@ -19,6 +19,7 @@ from hub import downloads
 from hub.downloads import Offer, RemoteFile
 from model.decoding.strategies import Greedy
 from model.trace import trace
+from pages import live_training
 from pages.family.fine_tuning import learning
 from pages.family.lora_and_bitfit.choosing import adapted
 from pages.inference.inference import cost
@@ -274,7 +275,8 @@ def test_who_is_first_in_line_has_nobody_ahead(monkeypatch: pytest.MonkeyPatch) 
         app = opened(slug)
         before = read(app)
         next(one for one in app.button if one.label == label).click().run()
-        waits = [Statement("progress", {"value": 0, "text": f"Waiting: {ahead} ahead of you."}), claims.button("Stop")]
+        says = f"Waiting: 0 under way, {ahead} in line before you. Your turn comes in about 10 seconds."
+        waits = [Statement("progress", {"value": 0, "text": says}), claims.button("Stop")]
         at = place_of(label, before)
         assert compare(waits, read(app)[at : at + 2]) == []
 
@@ -325,3 +327,12 @@ def test_a_download_tells_how_much_has_come(monkeypatch: pytest.MonkeyPatch, tmp
     next(one for one in app.button if one.label == "Fetch 48.0 MB").click().run()
     says = "25% of 48.0 MB are here. The download goes on if you leave this page."
     assert [one.content for one in read(app) if one.kind == "progress"] == [{"value": 25, "text": says}]
+
+
+def test_a_training_lost_by_a_reload_is_told_of() -> None:
+    app = opened(TINY, run=tiny.SLOT)
+    assert live_training.LOST in [one.value for one in app.info]
+    next(one for one in app.button if one.label == "Start").click().run()
+    assert live_training.LOST not in [one.value for one in app.info]
+    assert app.query_params["run"] == tiny.SLOT
+    app.session_state[tiny.SLOT][0].cancel()

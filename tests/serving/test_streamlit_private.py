@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import streamlit as st
 from streamlit.runtime.scriptrunner import ScriptRunner
+from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
 
 from serving import streamlit_private as private
 from tests.whole.test_imports import home, python_files
@@ -35,7 +36,7 @@ def runtime_is_visited() -> bool:
     visits = takes(runtime.connect_session, "client", "user_info") and takes(
         runtime.handle_backmsg, "session_id", "msg"
     )
-    return visits and hasattr(runtime, "close_session")
+    return visits and hasattr(runtime, "close_session") and takes(runtime.is_active_session, "session_id")
 
 
 # By name: whether it is still what the app takes it for, and what breaks if not.
@@ -45,6 +46,10 @@ USED: dict[str, tuple[Callable[[], object], str]] = {
     "ComponentManifest": (lambda: takes(private.ComponentManifest, "name", "version", "components"), DRAWING),
     "exists": (lambda: private.exists() in (True, False), DRAWING + " for a browser that asks for its file too early"),
     "get_instance": (runtime_is_visited, WARMING),
+    "get_script_run_ctx": (
+        lambda: "session_id" in ScriptRunContext.__dataclass_fields__,
+        "a training goes on for 20 seconds after its tab was closed",
+    ),
     "SessionClient": (lambda: private.SessionClient.__abstractmethods__ == {"write_forward_msg"}, WARMING),
     "BackMsg": (lambda: private.BackMsg().rerun_script.query_string == "", WARMING + "; the benchmarks' visitors"),
     "ForwardMsg": (

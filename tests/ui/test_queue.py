@@ -1,13 +1,16 @@
 """Long work: progress, a place in line, a way to stop, and an end when nobody looks."""
 
+import math
 import threading
 import time
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import pytest
 
+from training.live.processes import REPORT_SECONDS
 from ui import queue
-from ui.queue import MOST, TOO_MANY, WORKERS, Job, TooMuchWorkError, Work, submit
+from ui.queue import MOST, TOO_MANY, WORKERS, Job, TooMuchWorkError, Work, says_when, submit
 
 
 def until(condition: Callable[[], bool], job: Job, seconds: float = 60) -> None:
@@ -73,7 +76,10 @@ def test_no_more_than_so_many_run_and_the_others_know_their_place() -> None:
     jobs = [submit(lambda: steps(gate)) for _ in range(WORKERS + 2)]
     until(lambda: sum(job.look() == "running" for job in jobs) == WORKERS, jobs[0])
     assert [job.state for job in jobs[WORKERS:]] == ["waiting", "waiting"]
-    assert [job.ahead for job in jobs[WORKERS:]] == [0, 1]
+    # Each takes its turn: WORKERS of them end together, then the first one in line has a place, and the second one too.
+    assert [says_when(job) for job in jobs[WORKERS:]] == [
+        f"Waiting: {WORKERS} under way, {n} in line before you. Your turn comes in about 20 seconds." for n in (0, 1)
+    ]
     jobs[-1].cancel()
     gate.set()
     until(lambda: all(job.look() in ("done", "stopped") for job in jobs), jobs[0])
@@ -107,6 +113,62 @@ def test_work_that_nobody_looks_at_stops_by_itself(monkeypatch: pytest.MonkeyPat
     while job.state != "stopped":
         assert time.monotonic() < end
         time.sleep(0.01)
+
+
+def test_work_whose_page_was_closed_frees_its_place_within_three_seconds() -> None:
+    gate = threading.Event()
+
+    def forever() -> Work:
+        while not gate.wait(0.05):
+            yield 0.0
+
+    closed = threading.Event()
+    job = submit(forever, is_open=lambda: not closed.is_set())
+    until(lambda: job.state == "running", job)
+    closed.set()
+    since = time.monotonic()
+    while job.state != "stopped":
+        assert time.monotonic() - since < 60  # a busy machine is no defect
+        time.sleep(0.01)
+    assert queue.CLOSED_SECONDS + REPORT_SECONDS < 3
+    gate.set()
+
+
+def test_work_that_keeps_what_it_has_gives_way_behind_its_turn_but_only_to_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(queue, "TURN_SECONDS", 0.05)
+    gate, closed = threading.Event(), []
+
+    def forever() -> Work:
+        try:
+            while not gate.wait(0.01):
+                yield 0.0
+        finally:
+            closed.append(1)
+
+    trainings = [submit(forever, f"v{n}", has_turn=True) for n in range(WORKERS)]
+    own = submit(lambda: steps(gate), "v0")
+    time.sleep(0.3)
+    assert [job.look() for job in (*trainings, own)] == ["running"] * WORKERS + ["waiting"]
+    assert says_when(own) == "Waiting: another task of yours runs. This one begins after it."
+    other = submit(lambda: steps(gate), "other")
+    until(lambda: other.state == "running", other)
+    assert "stopped" in [job.look() for job in trainings]
+    assert sum(job.was_cut for job in trainings) == len([job for job in trainings if job.state == "stopped"]) > 0
+    gate.set()
+    until(lambda: own.look() == other.look() == "done", own)
+
+
+def test_of_a_class_that_starts_at_once_the_last_one_waits_three_minutes_at_most(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(queue, "_pool", SimpleNamespace(submit=lambda *given: None))
+    monkeypatch.setattr(queue, "_waiting", [])
+    monkeypatch.setattr(queue, "_running", [])
+    jobs = [submit(lambda: iter(()), f"v{n}", has_turn=True) for n in range(24)]
+    assert says_when(jobs[-1]).endswith("23 in line before you. Your turn comes in about 3 minutes.")
+    assert queue.TURN_SECONDS * (math.ceil(24 / WORKERS) - 1) <= 180
 
 
 def test_one_visitor_has_one_job_running_and_does_not_hold_up_others() -> None:

@@ -5,9 +5,9 @@ from typing import Any
 
 import streamlit as st
 
-from ui.queue import Job, TooMuchWorkError, Work, submit
+from ui.queue import Job, TooMuchWorkError, Work, says_when, submit
 from ui.text import in_markdown
-from ui.visitor import visitor
+from ui.visitor import presence, visitor
 
 REFRESH = 0.5  # seconds between two looks at a running job
 
@@ -27,7 +27,7 @@ def background(key: str, label: str, about: object, work: Callable[[], Work]) ->
         st.session_state.pop(slot, None)
 
     def start() -> None:
-        st.session_state[slot] = submit(work, visitor()), about
+        st.session_state[slot] = submit(work, visitor(), presence()), about
 
     if job is None:
         st.button(label, key=f"{key}/start", on_click=start)
@@ -53,7 +53,7 @@ def _watch(key: str, job: Job) -> None:
     state = job.look()
     if state not in ("waiting", "running"):
         st.rerun()
-    says = f"{job.progress:.0%}" if state == "running" else f"Waiting: {job.ahead} ahead of you."
+    says = f"{job.progress:.0%}" if state == "running" else says_when(job)
     st.progress(job.progress, says)
     if st.button("Stop", key=f"{key}/stop"):
         job.cancel()

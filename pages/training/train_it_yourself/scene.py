@@ -16,6 +16,7 @@ from pages.training.train_it_yourself.tiny import SLOT
 from training.live.toy import BLIND_GUESS, Choice, Report, answered, held_out, loaded
 from ui import engine
 from ui.components.scene import Axis, Bar, Bars, Card, Cards, Curve, Frame, Line, Link, Row, Scene
+from ui.queue import says_when
 from ui.text import number
 
 _SHOWN = "tiny_scene"  # in the session: the stage that the scene shows
@@ -112,7 +113,7 @@ def says(choice: Choice, report: Report, cost: str, mine: Mine | None) -> str:
     if mine is None:
         return f"Its weights are random: your letters cost **{cost}** each, a blind guess {blind}. Press **Start**."
     if mine[0].look() == "waiting":
-        return f"Waiting: **{mine[0].ahead}** ahead of you."
+        return says_when(mine[0])
     return (
         ("" if under_way(mine) else f"{how_it_ended(mine)} ")
         + f"Step **{report.step:,}** of {choice.n_steps:,}: your letters cost **{cost}** each; a blind guess costs "
