@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from serving.work_queue import TURN_SECONDS, WORKERS, Job, TooMuchWorkError, says_when, submit
 from training.live.processes import CPU_SECONDS, WALL_SECONDS, LiveTraining, Task
-from ui.queue import TURN_SECONDS, WORKERS, Job, TooMuchWorkError, says_when, submit
 from ui.text import magnitude
 from ui.views.charts.column_chart import Series, column_chart
 from ui.views.charts.line_chart import line_chart

@@ -2,7 +2,7 @@
 
 `model(name)` loads a model when it is first needed. `trace` sends a sentence through one; `run` does any experiment on
 one. Both remember their results in one cache that is bounded in bytes, and both hold one lock. `alone` does under that
-lock what is not to be remembered. Work that takes longer than a moment goes to `ui.queue`, and through `by_turns`.
+lock what is not to be remembered. Work that takes longer than a moment goes to `serving.work_queue`, by `by_turns`.
 """
 
 import dataclasses
@@ -23,7 +23,7 @@ from model.interventions import NOTHING, Interventions
 from model.kept import Kept, shared
 from model.trace import AnyTrace, Trace
 from model.trace import trace as trace_anew
-from ui.queue import Work
+from serving.work_queue import Work
 
 CACHE_BYTES = 128 * 2**20  # of results: a few hundred short sentences
 MODEL_BYTES = 512 * 2**20  # of weights; the model used least recently leaves first

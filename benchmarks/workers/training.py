@@ -13,7 +13,7 @@ from benchmarks.kit.serving import Server, serve
 from benchmarks.kit.visitor import Answer, Visitor, visitor
 from benchmarks.kit.wire import wire
 from serving.streamlit_private import BackMsg, ForwardMsg
-from ui.queue import WORKERS
+from serving.work_queue import WORKERS
 
 PAGE = "train-it-yourself"
 LEARNERS, SENTENCES = 10, 40

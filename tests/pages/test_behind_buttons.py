@@ -25,6 +25,7 @@ from pages.family.lora_and_bitfit.choosing import adapted
 from pages.inference.inference import cost
 from pages.inputs import before_attention
 from pages.training.train_it_yourself import teach, tiny
+from serving import work_queue as queue
 from tests.oracle.language import claims
 from tests.oracle.language.page import Page
 from tests.oracle.language.reader import read
@@ -37,7 +38,7 @@ from tests.pages.test_addresses import address, without_questions
 from training.live import adapting, labelling, processes, teaching, toy
 from training.live.processes import LiveTraining
 from training.live.styles import STYLES
-from ui import engine, queue
+from ui import engine
 
 STEPS = 4
 TINY = "train-it-yourself"

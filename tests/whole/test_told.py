@@ -50,7 +50,7 @@ FIGURES: dict[str, tuple[tuple[str, ...], ...]] = {
     "messages a second": ((CLASSROOM, r"messages of open pages \| {} a"), ("serving/visitor_limits.py", "MESSAGES_A_SECOND", "{:.0f}")),
     "messages at once": ((CLASSROOM, r"messages of open pages[^|]*\|[^|]*, {} at"), ("serving/visitor_limits.py", "MESSAGES_AT_ONCE", "{:.0f}")),
     "tabs": ((CLASSROOM, r"open tabs \| {} in a process \| the ninth"), ("serving/__init__.py", "MOST_PAGES", "{}")),
-    "long work of one visitor": ((CLASSROOM, r"such as a training \| 1 at a time, {} in line \| the fourth"), ("ui/queue.py", "MOST", "{}")),
+    "long work of one visitor": ((CLASSROOM, r"such as a training \| 1 at a time, {} in line \| the fourth"), ("serving/work_queue.py", "MOST", "{}")),
     "port": ((README, r"class on http://localhost:{}"), (CLASSROOM, r"served on http://localhost:{}`"), (DEPARTMENT, r"`PORT`, {} if unset"),
              (CLASSROOM, r"ufw allow {}/tcp"), (CLASSROOM, r"http://192.168.1.20:{}`"), (DEPARTMENT, r"before port {},"),
              (DEPARTMENT, r"# http://localhost:{}"), (SERVING, r'"--port", type=int, default={}\)'), ("compose.yaml", r"PORT:-{}}}:\d+"),

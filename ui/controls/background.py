@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from ui.queue import Job, TooMuchWorkError, Work, says_when, submit
+from serving.work_queue import Job, TooMuchWorkError, Work, says_when, submit
 from ui.text import in_markdown
 from ui.visitor import presence, visitor
 

@@ -9,9 +9,9 @@ from figures.embedding_space import largest_difference
 from model.files.loaded_model import LoadedModel
 from model.trace import Trace
 from pages.inference.inference import state
+from serving.work_queue import Work
 from ui import engine
 from ui.controls.background import background
-from ui.queue import Work
 from ui.text import bold, in_markdown, magnitude, number, piece
 from ui.views.attention_kinds import READABLE
 from ui.views.charts.column_chart import Series, column_chart

@@ -13,10 +13,10 @@ from pages.live_training import Mine, current, how_it_ended, start
 from pages.training.train_it_yourself.choosing import chosen
 from pages.training.train_it_yourself.own_letters import FIRST, readable
 from pages.training.train_it_yourself.tiny import SLOT
+from serving.work_queue import says_when
 from training.live.toy import BLIND_GUESS, Choice, Report, answered, held_out, loaded
 from ui import engine
 from ui.components.scene import Axis, Bar, Bars, Card, Cards, Curve, Frame, Line, Link, Row, Scene
-from ui.queue import says_when
 from ui.text import number
 
 _SHOWN = "tiny_scene"  # in the session: the stage that the scene shows

@@ -9,10 +9,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from model import trace as model_trace
+from serving import work_queue as queue
 from tests.pages.kit import assert_sound, choose_in, component, markdown, notices, opened, table, values
 from training.live import processes as live
 from training.live.toy import TASKS
-from ui import engine, queue
+from ui import engine
 
 SLUG = "train-it-yourself"
 pytestmark = pytest.mark.usefixtures("own_fork_server")

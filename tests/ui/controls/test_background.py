@@ -2,7 +2,7 @@
 
 from streamlit.testing.v1 import AppTest
 
-from ui.queue import MOST, TOO_MANY
+from serving.work_queue import MOST, TOO_MANY
 
 
 def page() -> None:
@@ -10,8 +10,8 @@ def page() -> None:
 
     import streamlit as st
 
+    from serving.work_queue import MOST, Work
     from ui.controls.background import background
-    from ui.queue import MOST, Work
 
     def work() -> Work:
         for _ in range(3000):

@@ -8,9 +8,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from serving import work_queue as queue
+from serving.work_queue import MOST, TOO_MANY, WORKERS, Job, TooMuchWorkError, Work, says_when, submit
 from training.live.processes import REPORT_SECONDS
-from ui import queue
-from ui.queue import MOST, TOO_MANY, WORKERS, Job, TooMuchWorkError, Work, says_when, submit
 
 
 def until(condition: Callable[[], bool], job: Job, seconds: float = 60) -> None:
