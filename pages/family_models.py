@@ -9,6 +9,7 @@ from model.trace import Trace, most_tokens
 from ui import engine
 
 BERT, GPT = "bert-mini", "gpt-mini"
+ADDED = "A full stop was added: BERT and GPT learned from texts that end with a mark."
 LONGER = 20  # pieces that the GPT writes at most
 
 

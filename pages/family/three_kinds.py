@@ -16,7 +16,7 @@ from model.families.encoder_only import EncoderOnly
 from model.files.loaded_model import TRANSLATOR
 from model.text.tokenizer import CLS, CLS_ID, MASK, MASK_ID, SEP, SEP_ID
 from model.trace import Trace, most_tokens, read
-from pages.family_models import BERT, GPT, family_model
+from pages.family_models import ADDED, BERT, GPT, family_model, finished
 from pages.family_scenes import arches, likeliest, looks, named
 from ui import engine
 from ui.components.matrix import Caption, Labels, Scale, matrix
@@ -65,13 +65,17 @@ class Gap:
 
 def gap_of(trace: Trace, draw: bool = False) -> Gap:
     loaded = family_model(BERT)
-    every = loaded.tokenizer.encode(trace.text)
+    every = loaded.tokenizer.encode(finished(trace.text))
     ids = tuple(every[: most_tokens(loaded)])
     texts = tuple(token.text for token in loaded.tokenizer.tokens(ids))
     clearest = max(places(ids), key=lambda n: (Gap(ids, texts, n).gained(), -n))
     control = ("A piece to ask for", texts, clearest, trace.text, "gap")
     at = choose_part(*control) if draw else current_part(len(texts), *control[2:])
     return Gap(ids, texts, at, len(every) - len(ids))
+
+
+def read_by_gpt(trace: Trace) -> Trace:
+    return engine.run(read_text, family_model(GPT), finished(trace.text))
 
 
 def places(ids: Ids) -> range:
@@ -83,11 +87,12 @@ def places(ids: Ids) -> range:
 def scene(trace: Trace) -> Scene:
     """Each piece asked for in turn: what the three models look at, and their likeliest guesses."""
     gap = gap_of(trace)
-    reading = engine.run(read_text, family_model(GPT), trace.text)
+    reading = read_by_gpt(trace)
     asked = places(gap.ids)
     frames = [scene_frame(trace, reading, Gap(gap.ids, gap.texts, at)) for at in asked]
     return Scene(
-        "Three kinds of model read your sentence. A line shows how much the last layer looks, its heads averaged.",
+        "Three kinds of model read your sentence. A line shows how much the last layer looks, its heads averaged."
+        + f" {ADDED}" * (finished(trace.text) != trace.text),
         "The piece asked for",
         frames,
         by="slider",
@@ -199,7 +204,7 @@ def mask_of(trace: Trace, gap: Gap, kind: str) -> None:
         names[gap.at + 1] = MASK
         says = "A row is a piece that looks. Every piece sees every piece, to its left and to its right."
     elif kind == DECODER:
-        reading = engine.run(read_text, family_model(GPT), trace.text)
+        reading = read_by_gpt(trace)
         seen, names = may_see(reading, ("decoder",), DRAWN), [token.text for token in reading.tgt]
         says = "A row is a piece that looks. It sees itself and what stands before it."
     else:
@@ -225,7 +230,7 @@ def check(trace: Trace) -> None:
     kind, gap = KIND.value(), gap_of(trace)
     reading, row, what = {
         ENCODER: (gap.by_bert(), gap.at + 1, "masked piece"),
-        DECODER: (engine.run(read_text, family_model(GPT), trace.text), gap.at, "next piece"),
+        DECODER: (read_by_gpt(trace), gap.at, "next piece"),
         BOTH: (trace, 0, "first piece"),
     }[kind]
     best = [int(id) for id in np.argsort(-reading.tensors["logits"][row], kind="stable")[:WORKED]]

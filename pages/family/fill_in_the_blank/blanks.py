@@ -17,7 +17,7 @@ from model.files.checkpoint import broken
 from model.files.loaded_model import MODELS
 from model.text.tokenizer import CLS_ID, MASK, MASK_ID, SEP_ID, Token
 from model.trace import Trace, most_tokens, read
-from pages.family_models import BERT, GPT, family_model, finished
+from pages.family_models import ADDED, BERT, GPT, family_model, finished
 from ui import engine
 from ui.components.pieces import Card, pieces
 from ui.controls.piece_control import choose_part, current_part
@@ -121,7 +121,7 @@ def opened(trace: Trace) -> Blanks:
     ids = bert.tokenizer.encode(ended)
     most = most_tokens(bert)
     tokens = bert.tokenizer.tokens(ids[:most])
-    text = Blanks(tokens, words_of(tokens), (), max(0, len(ids) - most), ended != trace.text)
+    text = Blanks(tokens, words_of(tokens), (), max(0, len(ids) - most), ended != trace.text and len(ids) <= most)
     return replace(text, hidden=(telling_word(text),))
 
 
@@ -166,7 +166,7 @@ def choose_words(trace: Trace) -> Blanks:
         on_select=turn,
     )
     if blanks.is_ended:
-        st.caption("A full stop was added: BERT learned from texts that end with a mark.")
+        st.caption(ADDED)
     if blanks.n_cut:
         st.info(f"BERT reads only the first {len(blanks.tokens)} pieces of this text.")
     return blanks

@@ -7,7 +7,7 @@ from model.text.tokenizer import MASK
 from model.trace import Trace
 from pages.family.fill_in_the_blank.blanks import SCENE, Blanks, opened
 from pages.family.fill_in_the_blank.both_sides import Guess, name_of
-from pages.family_models import BERT, family_model
+from pages.family_models import ADDED, BERT, family_model
 from ui import engine
 from ui.components.scene import Bar, Bars, Card, Cards, Frame, Link, Role, Row, Scene
 from ui.text import chance, piece
@@ -18,7 +18,7 @@ LIKELIEST = 4  # guesses in a panel of bars
 def scene(trace: Trace) -> Scene:
     """Each word hidden in turn; the lines say how much of its probability is lost if another one is hidden as well."""
     first = opened(trace)
-    added = " A full stop was added: BERT learned from texts that end with a mark." * first.is_ended
+    added = f" {ADDED}" * first.is_ended
     return Scene(
         f"BERT fills in the blank. The more its guess loses when a word is hidden, too, the thicker that line.{added}",
         "Click the word to hide",

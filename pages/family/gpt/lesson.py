@@ -16,6 +16,7 @@ from pages.family.gpt.questions import predict
 from pages.family.gpt.reading import gpt, has_lstm, losses, read, say_what_is_cut, text_pieces
 from pages.family.gpt.scene import scene
 from pages.family.gpt.sizes import sizes
+from pages.family.gpt.temperatures import three_temperatures
 from pages.family.gpt.writing import write_on
 from pages.family_models import GPT
 from training.loop.loss import batch_loss
@@ -143,9 +144,8 @@ def check(trace: Trace) -> None:
 
 
 def trials() -> dict[str, Trial]:
-    if has_lstm():
-        return {"Write on": write_on, "Beside an LSTM": beside, "How large they became": sizes}
-    return {"Write on": write_on, "How large they became": sizes}
+    lstm: dict[str, Trial] = {"Beside an LSTM": beside} if has_lstm() else {}
+    return {"Write on": write_on, "Three temperatures": three_temperatures, **lstm, "How large they became": sizes}
 
 
 def do(trace: Trace) -> None:

@@ -101,6 +101,14 @@ def _type(text: str) -> None:
     st.session_state[SENTENCE] = text
 
 
+def openings() -> None:
+    """Beginnings to take, one click away."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="gpt_openings"):
+        st.markdown("Begin with:", width="content")
+        for number, text in enumerate(OPENINGS):
+            st.button(text + " …", key=f"gpt_opening{number}", on_click=_type, args=(text,), type="tertiary")
+
+
 def decoding(temperature: float, top_k: int, seed: int, longest: int, prefix: Ids) -> Decoding:
     if temperature == 0:
         return Greedy(longest, prefix)
@@ -125,10 +133,7 @@ def write_on(trace: Trace) -> None:
         "**Temperature** 0 takes the likeliest. Above 0 a piece is drawn by chance: the higher, the more daring. "
         "**Top-k** lets it draw from the k likeliest alone."
     )
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="gpt_openings"):
-        st.markdown("Begin with:", width="content")
-        for number, text in enumerate(OPENINGS):
-            st.button(text + " …", key=f"gpt_opening{number}", on_click=_type, args=(text,), type="tertiary")
+    openings()
     text, given = choose_opening(reading.text)
     n = len(reading.model.tokenizer.encode(text))
     if n >= most:

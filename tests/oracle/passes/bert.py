@@ -5,6 +5,7 @@ al. 2018 and 2019. Their pieces and words, too.
 import functools
 import json
 import math
+import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -64,6 +65,11 @@ def tokenizer() -> Tokenizer:
 
 def ids_of(text: str) -> Ids:
     return tuple(tokenizer().encode(tidied(text), add_special_tokens=False).ids[:MOST])
+
+
+def ended(text: str) -> str:
+    """With a full stop, if no mark ends it."""
+    return text if unicodedata.category(text[-1]).startswith("P") else f"{text}."
 
 
 @functools.cache

@@ -1,7 +1,6 @@
 """What the lesson on BERT's blanks must show."""
 
 import re
-import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,7 +23,7 @@ LONG = "The man who told me that he had lost his umbrella there forgot it again,
 INSIDE = {"Probability": "probabilities", "Logit": "logits"}
 TRIALS = ("How training hides", "How much to hide")
 SCENE = 10
-ADDED = " A full stop was added: BERT learned from texts that end with a mark."
+ADDED = " A full stop was added: BERT and GPT learned from texts that end with a mark."
 SHARES = ("5%", "10%", "15%", "25%", "40%", "60%")
 STATES = (
     {"sentence": "I ate an apple.", "blank_inside": "Logit"},
@@ -41,10 +40,10 @@ class Blanks:
     """The page's text, its words, and which of them the address hides."""
 
     def __init__(self, page: Page, opened: bool = False) -> None:
-        self.ended = not unicodedata.category(page.text[-1]).startswith("P")
-        whole = bert.tokenizer().encode(page.text + "." * self.ended, add_special_tokens=False).ids
+        whole = bert.tokenizer().encode(bert.ended(page.text), add_special_tokens=False).ids
         self.ids: Ids = tuple(whole[: bert.MOST])
         self.is_cut = len(whole) > bert.MOST
+        self.ended = bert.ended(page.text) != page.text and not self.is_cut
         self.pieces: tuple[Piece, ...] = bert.pieces(self.ids)
         self.words = bert.words(self.pieces)
         first = (self.default(),)

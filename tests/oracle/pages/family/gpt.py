@@ -50,9 +50,9 @@ from tests.oracle.shown.snapshots import loss  # noqa: F401 - its rule works out
 
 prose = Prose("gpt")
 
-WRITE, BESIDE, SIZES = "Write on", "Beside an LSTM", "How large they became"
+WRITE, WARM, BESIDE, SIZES = "Write on", "Three temperatures", "Beside an LSTM", "How large they became"
 HAS_LSTM = (MODELS / "lstm").is_dir()
-TRIALS = (WRITE, BESIDE, SIZES) if HAS_LSTM else (WRITE, SIZES)
+TRIALS = (WRITE, WARM, BESIDE, SIZES) if HAS_LSTM else (WRITE, WARM, SIZES)
 OPENINGS = ("Once upon a time there was a little girl who", "The old man looked at the sea and")
 SHOWN = 40
 
@@ -70,6 +70,8 @@ STATES = (
     {"sentence": "ฉันชอบสุนัข", "gpt_prefix": begins(" and", EOS), "gpt_at": "1"},
     {"sentence": 'He said, "Go!"', "gpt_prefix": "99999.3"},
     {"sentence": "The king was old.", "gpt_stop": "true"},
+    {"sentence": OPENINGS[0], "gpt_trial": WARM},
+    {"sentence": "I ate an apple", "gpt_trial": WARM},
     {"sentence": "Go", "gpt_trial": BESIDE if HAS_LSTM else SIZES},
 )
 
@@ -185,7 +187,7 @@ def check(page: Page) -> Statements:
 
 def do(page: Page) -> Statements:
     trial = yield from common.choose(page, "Try", "gpt_trial", TRIALS, WRITE)
-    yield from {WRITE: write_on, BESIDE: beside, SIZES: sizes}[trial](page)
+    yield from {WRITE: write_on, WARM: three_temperatures, BESIDE: beside, SIZES: sizes}[trial](page)
 
 
 def prefix(page: Page) -> tuple[Ids, str]:
@@ -415,6 +417,40 @@ def narrowing(page: Page, before: Ids, taken: int, at: tuple[int, bool]) -> Stat
     yield from numbers_of_figure(
         ("piece", *sides), *((name, chance(plain[id]), chance(kept[id])) for id, name in zip(few, names, strict=True))
     )
+
+
+def three_temperatures(page: Page) -> Statements:
+    text, first = opening(page)
+    begun, most = (*text.ids, *first), min(len(text.ids) + 40, most_pieces())
+    yield from prose("the same text three")
+    for sentence in OPENINGS:
+        yield claims.button(f"{sentence} …")
+    runs: dict[float, Ids] = {0.0: greedy(begun, most)}
+    for heat in (0.7, 1.2):
+        runs[heat] = sampled(lambda ids, heat=heat: filter_logits(next_scores(ids), heat, 0, 1.0), 0, begun, most)
+    lines = []
+    for heat, ids in runs.items():
+        shares = [float(np.exp(next_scores(ids[:at])[ids[at]])) for at in range(len(text.ids), len(ids))]
+        lines.append((number(heat, 1), text_of(ids[len(text.ids) :]).strip(), chance(float(np.mean(shares)))))
+    yield claims.table(("temperature", "it goes on", "mean probability of a piece"), *lines)
+    ids, n = runs[0.0], len(text.ids)
+    circles = (
+        (ids[at : at + size], at + size)
+        for at in range(n, len(ids))
+        for size in range(3, len(ids))
+        if ids[at : at + size] == ids[at + size : at + 2 * size]
+    )
+    came_round, again = next(circles, ((), 0))
+    if not came_round:
+        yield from prose("it goes in no circle")
+        return
+    share = float(np.exp(next_scores(ids[:again])[ids[again]]))
+    named = (
+        inline(text_of(came_round).strip()),
+        inline(visible(entry(ids[again - 1]))),
+        inline(visible(entry(ids[again]))),
+    )
+    yield from prose("it goes in a circle", *named, chance(share), chance(1 - share))
 
 
 # --- Do: the others --------------------------------------------------------------------------------------------------

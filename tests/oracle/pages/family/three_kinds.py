@@ -15,11 +15,12 @@ from tests.oracle.language.words import encoded, inline, pieces, visible
 from tests.oracle.passes import bert
 from tests.oracle.passes.decode import Ids, german
 from tests.oracle.passes.forward import SOS, Array, softmax, tidied
-from tests.oracle.passes.language_models import entry, reading, text_of, text_on, tokenizer
+from tests.oracle.passes.language_models import entry, reading, text_of, tokenizer
 
 prose = Prose("three_kinds")
 
 ENCODER, DECODER, BOTH = KINDS = ["Encoder alone", "Decoder alone", "Encoder and decoder"]
+ADDED = " A full stop was added: BERT and GPT learned from texts that end with a mark."
 END = "and nobody saw it."
 DRAWN, SHOWN, WORKED, SCENE = 10, 3, 6, 10
 STATES = (
@@ -47,7 +48,7 @@ def gap(page: Page) -> tuple[Ids, int]:
 
     If none is chosen: that within which both sides are surer of than the left alone, by the largest difference.
     """
-    ids = bert.ids_of(page.text)
+    ids = bert.ids_of(bert.ended(page.text))
     gained = [-np.subtract(*(shares[ids[at]] for shares in chances(ids, at).values())) for at in places(ids)]
     return ids, page.count("gap", len(ids), places(ids)[int(np.argmin(gained))] + 1) - 1
 
@@ -76,7 +77,7 @@ def scene(page: Page) -> Statements:
     asked = places(ids)
     start = min(max(0, at - asked[0]), len(asked) - 1)
     yield from first_screen.scene(
-        prose.line("three kinds of model read"),
+        prose.line("three kinds of model read", ADDED * (bert.ended(page.text) != page.text)),
         "The piece asked for",
         [scene_frame(page, ids, place) for place in asked],
         at=page.count("stop", len(asked), start + 1) - 1,
@@ -160,7 +161,7 @@ def see(page: Page) -> Statements:
     ids, at = gap(page)
     texts, shares = [entry(id) for id in ids], chances(ids, at)
     yield from prose("one text three models")
-    n_cut = len(tokenizer().encode(tidied(page.text), add_special_tokens=False).ids) - len(ids)
+    n_cut = len(tokenizer().encode(bert.ended(page.text), add_special_tokens=False).ids) - len(ids)
     options = [f"{n} {visible(text)}" for n, text in enumerate(texts, 1)]
     yield claims.select("A piece to ask for", options, options[at])
     if n_cut:
@@ -186,7 +187,7 @@ def mask(page: Page, kind: str) -> Statements:
         seen = np.ones((len(names), len(names)), bool)
         says = "A row is a piece that looks. Every piece sees every piece, to its left and to its right."
     elif kind == DECODER:
-        names = [entry(id) for id in (SOS, *text_on(page.sentence).ids)][:DRAWN]
+        names = [entry(id) for id in (SOS, *ids)][:DRAWN]
         seen = np.tri(len(names), dtype=bool)
         says = "A row is a piece that looks. It sees itself and what stands before it."
     else:
@@ -212,7 +213,7 @@ def check(page: Page) -> Statements:
     kind, (ids, at) = kind_of(page), gap(page)
     readings: dict[str, tuple[Any, int, str]] = {
         ENCODER: (bert.read(ids, (at,)), at + 1, "masked piece"),
-        DECODER: (reading(text_on(page.sentence).ids), at, "next piece"),
+        DECODER: (reading(ids), at, "next piece"),
         BOTH: (page.oracle, 0, "first piece"),
     }
     oracle, row, what = readings[kind]
