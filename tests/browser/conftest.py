@@ -104,6 +104,12 @@ def serve() -> Iterator[Callable[..., str]]:
         yield start
 
 
+@pytest.fixture(scope="module")
+def url(serve: Callable[..., str]) -> str:
+    """Of the app; a module that drives another script has a fixture of its own."""
+    return serve(ROOT / "app.py")
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """One quiet headless Chromium for all tests."""

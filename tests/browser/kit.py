@@ -1,12 +1,13 @@
 """What browser tests do to a page again and again."""
 
 import json
+import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Error, Page, TimeoutError
+from playwright.sync_api import Error, FloatRect, Locator, Page, TimeoutError
 
 
 def settled(page: Page) -> Page:
@@ -47,6 +48,44 @@ def has_run(page: Page) -> list[str]:
                     raise
                 frame.wait_for_load_state()
     return hit
+
+
+def box_of(locator: Locator) -> FloatRect:
+    """Where it is drawn."""
+    box = locator.bounding_box()
+    assert box, "it is not drawn"
+    return box
+
+
+def boxes_of(locator: Locator) -> list[FloatRect]:
+    """Where each of several is drawn."""
+    return [box_of(one) for one in locator.all()]
+
+
+def rgb(colour: str) -> list[int]:
+    """Red, green and blue of a colour as CSS writes it."""
+    if digits := re.fullmatch(r"\s*#(\w{3}|\w{6})\s*", colour):
+        each = len(digits[1]) // 3  # #fff is #ffffff
+        return [int((digits[1][n * each : (n + 1) * each] * 2)[:2], 16) for n in range(3)]
+    if colour.startswith("color(srgb"):
+        return [round(255 * float(n)) for n in re.findall(r"[\d.]+", colour)[:3]]
+    return [int(n) for n in re.findall(r"\d+", colour)[:3]]
+
+
+def styled(locator: Locator, name: str) -> str:
+    """A property of its style as the browser works it out."""
+    return str(locator.evaluate("(e, name) => getComputedStyle(e).getPropertyValue(name)", name))
+
+
+def contrast(one: Sequence[float], other: Sequence[float]) -> float:
+    """As WCAG 2.2 defines it."""
+
+    def luminance(colour: Sequence[float]) -> float:
+        linear = [v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in (c / 255 for c in colour)]
+        return sum(share * v for share, v in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
 
 
 def axe_faults(page: Page, within: str | None = None, rule: str | None = None) -> list[str]:

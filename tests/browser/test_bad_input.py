@@ -1,16 +1,16 @@
 """Whatever comes in: a translation or one clear sentence, what was typed stays, nothing is executed, nothing breaks."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import ROOT, offline
+from tests.browser.conftest import offline
 from tests.browser.kit import settled
 from tests.oracle.passes.forward import tokenizer
-from tests.oracle.shown.frame import EMPTY
+from tests.oracle.shown.frame import prose as frame
 from ui.views.attention_kinds import READABLE
 
 pytestmark = pytest.mark.browser
@@ -53,11 +53,6 @@ ADDRESSES = {
 
 
 @pytest.fixture(scope="module")
-def url(serve: Callable[..., str]) -> str:
-    return serve(ROOT / "app.py")
-
-
-@pytest.fixture(scope="module")
 def open_page(browser: Browser, url: str) -> Iterator[Page]:
     """One page for all that is typed."""
     with offline(browser, color_scheme="light") as context:
@@ -94,7 +89,7 @@ def test_whatever_is_typed_is_answered_and_stays(text: str, open_page: Page) -> 
     sound(page)
     expect(box).to_have_value(kept)
     if not text.strip("\x00 "):
-        expect(page.locator(".stAlert")).to_have_text([EMPTY])
+        expect(page.locator(".stAlert")).to_have_text([frame.line("nothing to translate")])
     if len(text) > 1000:
         expect(page.locator(".stAlert").first).to_contain_text("reads only the first")
 

@@ -1,22 +1,15 @@
 """The browser's own buttons: Back and Forward lead from page to page, and every page opens as it was left."""
 
 import re
-from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import ROOT
 from tests.browser.kit import settled
 from tests.course import LESSONS
 from ui.course.lesson import COURSE
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def url(serve: Callable[..., str]) -> str:
-    return serve(ROOT / "app.py")
 
 
 def test_back_leads_to_the_page_before_as_it_was_left(page: Page, url: str) -> None:

@@ -4,13 +4,11 @@ Five on the pages that no other test attacks. `pytest tests/browser/test_payload
 all pages.
 """
 
-from collections.abc import Callable
 from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import ROOT
 from tests.browser.kit import has_run, settled
 from tests.course import LESSONS
 from tests.payloads import PAYLOADS
@@ -39,11 +37,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         full = metafunc.config.getoption("--every-payload")
         metafunc.parametrize("slug", [*PAGES, "any-model", *(lesson.slug for lesson in LESSONS)] if full else PAGES)
         metafunc.parametrize("payloads", [PAYLOADS if full else PAYLOADS[::10]], ids=[""])
-
-
-@pytest.fixture(scope="module")
-def url(serve: Callable[..., str]) -> str:
-    return serve(ROOT / "app.py")
 
 
 def unharmed(page: Page, what: str) -> None:

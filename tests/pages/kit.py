@@ -6,6 +6,7 @@ import html
 import json
 import re
 import sys
+import time
 from base64 import b64decode
 from collections.abc import Iterator
 from functools import cache
@@ -21,6 +22,9 @@ from streamlit.testing.v1 import AppTest, local_script_runner
 from streamlit.util import calc_hash
 
 import tests.pages.part_runs  # noqa: F401 - runs parts of pages, as a browser does
+from tests.oracle.language.reader import read
+from tests.oracle.language.statement import Statement
+from training.live.processes import DONE, LiveTraining
 from ui import engine
 
 # Streamlit looks through every installed package for components whenever a page is opened: nine tenths of the time.
@@ -108,6 +112,29 @@ def give_answer(app: AppTest, slug: str, n: int, *options: int) -> AppTest:
     next(button for button in app.button if button.label == "Check my answer").click().run()
     assert_sound(app)
     return app
+
+
+def press(app: AppTest, label: str, slot: str) -> list[Statement]:
+    """Press a button and wait for what it starts, without the page, which would take the processor from it. Returns
+    what the page showed before."""
+    before = read(app)
+    next(one for one in app.button if one.label == label).click().run()
+    job, _ = app.session_state[slot]
+    end = time.monotonic() + 240
+    while job.look() in ("waiting", "running"):
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    app.run()
+    assert_sound(app)
+    return before
+
+
+def run_here(training: LiveTraining[Any]) -> Iterator[float]:
+    """In this process, with a report halfway: processes and clocks have tests of their own."""
+    for report in training.task.reports(lambda step: step.step == training.task.n_steps // 2):
+        training._take(report)
+        yield report.step / training.task.n_steps
+    training._take(DONE)
 
 
 def choose_in(app: AppTest, element: Any, row: int, column: int) -> AppTest:

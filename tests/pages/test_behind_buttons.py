@@ -4,7 +4,7 @@ Trainings take few steps, here in this process, and times are given; what is mad
 """
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -33,9 +33,9 @@ from tests.oracle.language.statement import Statement, compare
 from tests.oracle.language.walk import claims_of, unclaimed
 from tests.oracle.pages.training import train_it_yourself
 from tests.oracle.shown import behind
-from tests.pages.kit import ROOT, assert_sound, opened
+from tests.pages.kit import ROOT, assert_sound, opened, press, run_here
 from tests.pages.test_addresses import address, without_questions
-from training.live import adapting, labelling, processes, teaching, toy
+from training.live import adapting, labelling, teaching, toy
 from training.live.processes import LiveTraining
 from training.live.styles import STYLES
 from ui import engine
@@ -45,33 +45,11 @@ TINY = "train-it-yourself"
 OVER = claims.info(behind.OVER)
 
 
-def here(training: LiveTraining[Any]) -> Iterator[float]:
-    """In this process, with a report halfway: processes and clocks have tests of their own."""
-    for report in training.task.reports(lambda step: step.step == STEPS // 2):
-        training._take(report)
-        yield report.step / training.task.n_steps
-    training._take(processes.DONE)
-
-
 @pytest.fixture(autouse=True)
 def _short_trainings(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (adapting, teaching, teach, labelling, learning, toy, tiny):
         monkeypatch.setattr(module, "STEPS", STEPS)
-    monkeypatch.setattr(LiveTraining, "run", here)
-
-
-def press(app: AppTest, label: str, slot: str) -> list[Statement]:
-    """Press a button and wait for what it starts. Returns what the page showed before."""
-    before = read(app)
-    next(one for one in app.button if one.label == label).click().run()
-    job, _ = app.session_state[slot]
-    end = time.monotonic() + 240
-    while job.look() in ("waiting", "running"):
-        assert time.monotonic() < end
-        time.sleep(0.02)
-    app.run()
-    assert_sound(app)
-    return before
+    monkeypatch.setattr(LiveTraining, "run", run_here)
 
 
 def place_of(label: str, shown: Sequence[Statement]) -> int:

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.kit import axe_faults, lasting, settled
+from tests.browser.components.conftest import darkens_with
+from tests.browser.kit import axe_faults, box_of, contrast, lasting, rgb, settled
 from tests.house.toy import toy
 from ui import engine
 from ui.components.architecture.plan import plan_of
@@ -81,8 +82,7 @@ def test_every_block_is_drawn_and_described(page: Page, shown, model: str) -> No
 
 def body(the_map: Locator, name: str) -> dict[str, float]:
     """The box of a block as drawn, or of the frame of a stack."""
-    box = the_map.locator(f'rect.floor[data-block="{name}"], g[data-block="{name}"]:not(.stack) .body').bounding_box()
-    assert box
+    box = box_of(the_map.locator(f'rect.floor[data-block="{name}"], g[data-block="{name}"]:not(.stack) .body'))
     return box | {"bottom": box["y"] + box["height"], "right": box["x"] + box["width"]}
 
 
@@ -253,32 +253,7 @@ def test_the_picture_shows_the_weights_of_the_sentence(page: Page, shown) -> Non
     """Darker where the weight is larger: the picture's cells read back are in the order of the weights."""
     the_map = shown(page)
     weights = trace("I ate an apple.").tensors["encoder.layers.2.self_attn.weights"].mean(0)
-    greys = (
-        block(the_map, "encoder.self_attn")
-        .locator("image")
-        .evaluate(
-            """async (node, [height, width]) => {
-          const image = new Image();
-          image.src = node.getAttribute("href");
-          await image.decode();
-          const canvas = document.createElement("canvas");
-          canvas.width = image.width;
-          canvas.height = image.height;
-          const pen = canvas.getContext("2d");
-          pen.drawImage(image, 0, 0);
-          const cell = image.width / width;
-          return Array.from({ length: height * width }, (_, i) => {
-            const x = ((i % width) + 0.5) * cell, y = (Math.floor(i / width) + 0.5) * cell;
-            const [r, g, b] = pen.getImageData(x, y, 1, 1).data;
-            return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-          });
-        }""",
-            list(weights.shape),
-        )
-    )
-    order = np.argsort(weights.ravel())
-    assert all(np.diff(np.array(greys)[order]) <= 3)
-    assert greys[order[-1]] < greys[order[0]] - 40
+    darkens_with(block(the_map, "encoder.self_attn").locator("image"), weights, least=40)
 
 
 def test_another_sentence_is_drawn_in_place_and_the_focus_stays(page: Page, shown) -> None:
@@ -366,7 +341,7 @@ def test_all_labels_are_readable_and_nothing_scrolls_sideways(page: Page, shown,
         settled(page)
         assert lasting(lambda: the_map.evaluate(LETTERING)) == [], f"at {width} × {height}"
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-        svg = the_map.locator("svg").bounding_box()
+        svg = box_of(the_map.locator("svg"))
         assert svg["x"] >= 0
         assert svg["x"] + svg["width"] <= width
 
@@ -384,29 +359,21 @@ def test_axe_finds_nothing_serious(new_page, shown, theme: str, query: dict[str,
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_labels_contrast_with_their_blocks(new_page, shown, theme: str) -> None:
     page = new_page(color_scheme=theme)
-    contrasts = shown(page).evaluate(
+    colours = shown(page).evaluate(
         """node => {
-          const pen = document.createElement("canvas").getContext("2d");
-          const light = (colour) => {
-            pen.fillStyle = colour;
-            pen.fillRect(0, 0, 1, 1);
-            const parts = [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3).map((v) => v / 255);
-            const [r, g, b] = parts.map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
-            return 0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05;
-          };
-          const fill = (n) => light(getComputedStyle(n).fill);
+          const fill = (n) => getComputedStyle(n).fill;
           const bodyOf = (text) => text.closest(".block").querySelector(".body");
           const pairs = [...node.querySelectorAll(".block .label")].map((text) => [text, bodyOf(text)]);
           for (const text of node.querySelectorAll(".block text:not(.label)")) pairs.push([text, text.previousSibling]);
-          const ground = light(getComputedStyle(node).getPropertyValue("--st-background-color"));
+          const ground = getComputedStyle(node).getPropertyValue("--st-background-color");
           const all = pairs.map(([t, b]) => [t.textContent, fill(t), fill(b)]);
           for (const text of node.querySelectorAll(".marks text, .translation"))
             all.push([text.textContent, fill(text), ground]);
-          return all.map(([name, a, b]) => [name, Math.max(a, b) / Math.min(a, b)]);
+          return all;
         }"""
     )
-    assert len(contrasts) > 30
-    assert [pair for pair in contrasts if pair[1] < 4.5] == []
+    assert len(colours) > 30
+    assert [(name, one, other) for name, one, other in colours if contrast(rgb(one), rgb(other)) < 4.5] == []
 
 
 def test_the_map_follows_the_theme(page: Page, shown) -> None:

@@ -12,41 +12,23 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Download, Locator, Page, expect
 
-from tests.browser.kit import axe_faults, becomes, lasting, settled, sideways
+from tests.browser.kit import axe_faults, becomes, box_of, boxes_of, contrast, lasting, rgb, settled, sideways, styled
 from ui.components.shared.wire import browser_file
 
 pytestmark = pytest.mark.browser
 
-DEMO = Path(__file__).with_name("components_demo.py")
-# The shadow root of the matrix, for scripts that run in the page.
-ROOT = """[...document.querySelectorAll("*")].find((e) => e.shadowRoot?.querySelector(".matrix")).shadowRoot"""
-# The lowest WCAG contrast of a number on its cell.
-LOWEST_CONTRAST = (
-    """() => {
-    const linear = (v) => ((v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
-    const light = (text) => {
-        const [r, g, b] = text.match(/\\d+/g).map(Number).map(linear);
-        return 0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05;
-    };
-    const cells = [...ROOT.querySelectorAll("tbody td")].map((td) => getComputedStyle(td));
-    const pairs = cells.map((style) => [light(style.backgroundColor), light(style.color)]);
-    return Math.min(...pairs.map(([a, b]) => Math.max(a, b) / Math.min(a, b)));
-}"""
-).replace("ROOT", ROOT)
 PHONE = {"width": 390, "height": 844}
 
 
 @pytest.fixture
-def demo(serve: Callable[..., str], page: Page) -> Callable[..., Page]:
+def demo(visit: Callable[..., Page]) -> Callable[..., Page]:
     """demo(query) → the demo page, drawn."""
 
     def go(query: str = "", on: Page | None = None) -> Page:
-        page_ = on or page
-        page_.goto(f"{serve(DEMO)}/?{query}")
-        page_.locator(".matrix tbody td").first.wait_for()
+        page = visit("components", ".matrix tbody td", query, on)
         if "heads" in query:
-            expect(page_.locator(".heads button")).to_have_count(15)  # three layers of four heads and their average
-        return settled(page_)
+            expect(page.locator(".heads button")).to_have_count(15)  # three layers of four heads and their average
+        return settled(page)
 
     return go
 
@@ -71,9 +53,16 @@ def saved(page: Page, kind: str) -> tuple[Download, bytes]:
     return download.value, Path(download.value.path()).read_bytes()
 
 
-def background(locator: Locator) -> tuple[int, ...]:
-    colour = locator.evaluate("e => getComputedStyle(e).backgroundColor")
-    return tuple(int(n) for n in re.findall(r"\d+", colour)[:3])
+def background(locator: Locator) -> list[int]:
+    return rgb(styled(locator, "background-color"))
+
+
+def lowest_contrast(page: Page) -> float:
+    """Of the numbers on their cells."""
+    pairs = page.locator(".matrix tbody td").evaluate_all(
+        "all => all.map((td) => getComputedStyle(td)).map((style) => [style.color, style.backgroundColor])"
+    )
+    return min(contrast(rgb(one), rgb(other)) for one, other in pairs)
 
 
 def test_a_click_reaches_python_once_and_stays_selected(demo: Callable[..., Page]) -> None:
@@ -258,8 +247,7 @@ def test_a_wide_matrix_is_painted_behind_its_cells(demo: Callable[..., Page], qu
         )
         assert len(pixels) == t * s
         assert [pixels[i] for i in seen] == fills
-    corners = [page.locator(".wash").bounding_box(), cell(page, 0, 0).bounding_box(), cell(page, -1, -1).bounding_box()]
-    wash, first, last = (box for box in corners if box)
+    wash, first, last = map(box_of, (page.locator(".wash"), cell(page, 0, 0), cell(page, -1, -1)))
     assert (wash["x"], wash["y"]) == pytest.approx((first["x"], first["y"]), abs=0.6)
     assert wash["x"] + wash["width"] == pytest.approx(last["x"] + last["width"], abs=0.6)
     assert wash["y"] + wash["height"] == pytest.approx(last["y"] + last["height"], abs=0.6)
@@ -289,14 +277,14 @@ def test_colours_follow_the_theme_and_numbers_stay_readable(demo: Callable[..., 
     map_ = page.locator(".heads canvas").first
     light = map_.evaluate(thumbnail)
     assert min(background(faint)) > 200
-    assert page.evaluate(LOWEST_CONTRAST) >= 4.5
+    assert lowest_contrast(page) >= 4.5
 
     page.emulate_media(color_scheme="dark")
     expect(page.locator(".matrix")).to_have_attribute("data-updates", "2")
     expect(page.locator(".heads")).to_have_attribute("data-updates", "2")
     settled(page)
     assert max(background(faint)) < 90
-    assert page.evaluate(LOWEST_CONTRAST) >= 4.5
+    assert lowest_contrast(page) >= 4.5
     assert map_.evaluate(thumbnail) != light
     says(page, "Chosen: None")
 
@@ -315,18 +303,14 @@ def test_colours_follow_the_theme_and_numbers_stay_readable(demo: Callable[..., 
 def test_a_phone_never_scrolls_sideways(demo: Callable[..., Page], new_page: Callable[..., Page], query: str) -> None:
     page = demo(query, on=new_page(viewport=PHONE, has_touch=True))
     assert sideways(page) == []
-    component = page.locator(".matrix").bounding_box()
-    assert component
+    component = box_of(page.locator(".matrix"))
     assert component["x"] + component["width"] <= PHONE["width"]
 
 
 def in_sight(page: Page, row: int, column: int) -> bool:
     """Whether a cell lies in the part of the matrix that one sees, beside the labels of its rows."""
-    box, label = cell(page, row, column).bounding_box(), page.locator(".matrix tbody th").first.bounding_box()
-    scroller = page.locator(".matrix .scroller").bounding_box()
-    assert box
-    assert label
-    assert scroller
+    places = cell(page, row, column), page.locator(".matrix tbody th").first, page.locator(".matrix .scroller")
+    box, label, scroller = map(box_of, places)
     left, right = label["x"] + label["width"], scroller["x"] + scroller["width"]
     return left - 1 <= box["x"] and box["x"] + box["width"] <= right + 1
 
@@ -354,8 +338,7 @@ def test_the_cell_chosen_at_first_is_in_sight_and_the_page_stays_where_it_is(
 def test_a_click_does_not_scroll_the_matrix(demo: Callable[..., Page]) -> None:
     page = demo("t=6&s=400&cell=0,0")
     page.locator(".matrix .scroller").evaluate("e => (e.scrollLeft = 300)")
-    box = page.locator(".matrix .scroller").bounding_box()
-    assert box
+    box = box_of(page.locator(".matrix .scroller"))
     page.mouse.click(box["x"] + box["width"] - 3, box["y"] + box["height"] / 2)  # a cell that is half in sight
     expect(page.get_by_text(re.compile(r"Chosen: \(\d"))).to_be_visible()
     settled(page)
@@ -414,14 +397,11 @@ def test_an_announcement_changes_in_place(demo: Callable[..., Page]) -> None:
     region = page.locator(".st-key-said_demo [aria-live=polite]")
     expect(region).to_have_text("The page chose None.")
     region.evaluate("e => (e.mine = true)")
-    before = page.get_by_text("Kept: None").bounding_box()
+    before = box_of(page.get_by_text("Kept: None"))
     cell(page, 1, 3).click()
     expect(region).to_have_text("The page chose (1, 3).")
     assert region.evaluate("e => e.mine")
-    kept = settled(page).get_by_text("Kept: (1, 3)").bounding_box()
-    assert before
-    assert kept
-    assert kept["y"] == before["y"]
+    assert box_of(settled(page).get_by_text("Kept: (1, 3)"))["y"] == before["y"]
 
 
 def test_column_labels_lie_within_the_figure(demo: Callable[..., Page]) -> None:
@@ -487,11 +467,11 @@ def test_head_maps_have_one_size_and_fit_a_phone(
     demo: Callable[..., Page], new_page: Callable[..., Page], size: str
 ) -> None:
     page = demo(f"heads=1&{size}", on=new_page(viewport={"width": 372, "height": 844}))
-    boxes = [box.bounding_box() for box in page.locator(".heads button").all()]
+    boxes = boxes_of(page.locator(".heads button"))
     assert len(boxes) == 15
-    assert len({(round(b["width"]), round(b["height"])) for b in boxes if b}) == 1
-    assert max(b["x"] + b["width"] for b in boxes if b) <= 372
-    assert all(b["width"] >= 40 for b in boxes if b)
+    assert len({(round(b["width"]), round(b["height"])) for b in boxes}) == 1
+    assert max(b["x"] + b["width"] for b in boxes) <= 372
+    assert all(b["width"] >= 40 for b in boxes)
 
 
 # How many milliseconds a browser takes for two thousand small elements, in the middle of nine tries.

@@ -3,38 +3,28 @@
 import re
 from collections.abc import Callable
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import ROOT
-from tests.browser.kit import settled
+from tests.browser.kit import rgb, styled
 
 pytestmark = pytest.mark.browser
 
-COMPONENTS, MAP = (Path(__file__).with_name(f"{name}_demo.py") for name in ("components", "architecture"))
-SENTENCE = "I put my money in the bank."
-
 
 @pytest.fixture
-def inference(serve: Callable[..., str], page: Page) -> Callable[[str, str], Locator]:
+def inference(lesson: Callable[..., Page]) -> Callable[[str, str], Locator]:
     """inference(query, key) → a component of the lesson, drawn."""
-
-    def go(query: str, key: str) -> Locator:
-        page.goto(f"{serve(ROOT / 'app.py')}/inference?sentence={SENTENCE}&{query}")
-        expect(page.locator(".st-key-way_on")).to_be_visible()
-        settled(page)
-        return page.locator(f".st-key-{key}")
-
-    return go
+    return lambda query, key: lesson("inference", query).locator(f".st-key-{key}")
 
 
 @pytest.mark.parametrize(("layer", "head"), [(1, 3), (2, 0), (0, 4)])
-def test_the_headers_of_the_chosen_head_stand_out(serve: Callable[..., str], page: Page, layer: int, head: int) -> None:
-    page.goto(f"{serve(COMPONENTS)}/?heads=1")
+def test_the_headers_of_the_chosen_head_stand_out(
+    visit: Callable[..., Page], page: Page, layer: int, head: int
+) -> None:
+    page = visit("components", ".heads button", "heads=1")
     heads = page.locator(".heads button")
     heads.nth(layer * 5 + head).click()  # four heads and their average
     name = "average" if head == 4 else f"head {head + 1}"
@@ -72,25 +62,20 @@ def test_a_piece_of_the_theatre_says_in_which_step_it_was_written(inference: Cal
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_letters_beside_the_arrows_have_the_colours_of_the_words(
-    serve: Callable[..., str], page: Page, scheme: Any
+    visit: Callable[..., Page], page: Page, scheme: Any
 ) -> None:
     """On the map too a query is blue, a key is orange, a value is green."""
     page.emulate_media(color_scheme=scheme)
-    page.goto(serve(MAP))
-    page.locator(".map svg .block").last.wait_for()
-    settled(page)
+    visit("architecture", ".map svg .block")
     for letter, largest in (("Q", 2), ("K", 0), ("V", 1)):
         mark = page.locator(".map .marks text").get_by_text(letter, exact=True)
-        fill = mark.evaluate("text => getComputedStyle(text).fill.match(/[\\d.]+/g).slice(0, 3).map(Number)")
-        assert int(np.argmax(fill)) == largest, letter
+        assert int(np.argmax(rgb(styled(mark, "fill")))) == largest, letter
 
 
-def test_the_readout_names_the_head_of_the_cell(serve: Callable[..., str], page: Page) -> None:
+def test_the_readout_names_the_head_of_the_cell(lesson: Callable[..., Page]) -> None:
     """A row is a layer; side by side stand the four heads of the encoder, of the decoder, and of what joins the two."""
-    page.goto(f"{serve(ROOT / 'app.py')}/multi-head?sentence={SENTENCE}&heads_trial=Which head matters most")
-    ranking = page.locator(".st-key-ranking")
+    ranking = lesson("multi-head", "heads_trial=Which head matters most").locator(".st-key-ranking")
     ranking.locator("tbody td").last.wait_for()
-    settled(page)
     for row, column, name in ((0, 2, "layer 1, head 3: "), (2, 5, "layer 3, head 2: "), (1, 11, "layer 2, head 4: ")):
         ranking.locator("tbody tr").nth(row).locator("td").nth(column).hover()
         expect(ranking.locator(".readout")).to_contain_text(name)

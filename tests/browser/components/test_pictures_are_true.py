@@ -3,77 +3,34 @@
 import csv
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import ROOT
-from tests.browser.kit import settled
+from tests.browser.components.conftest import SENTENCE, colours, darkens_with
+from tests.browser.kit import rgb, settled, styled
 from ui.engine import trace
 
 pytestmark = pytest.mark.browser
 
-COMPONENTS, MAP = (Path(__file__).with_name(f"{name}_demo.py") for name in ("components", "architecture"))
-SENTENCE = "I put my money in the bank."
 SVG = "{http://www.w3.org/2000/svg}"
-# The colours in the middle of the cells of a picture that is cut into `height` rows and `width` columns.
-MIDDLES = """async (node, [height, width]) => {
-  const picture = node.tagName === "CANVAS" ? node : new Image();
-  if (picture !== node) {
-    picture.src = node.getAttribute("href");
-    await picture.decode();
-  }
-  const sheet = document.createElement("canvas");
-  [sheet.width, sheet.height] = [picture.width, picture.height];
-  const pen = sheet.getContext("2d");
-  pen.drawImage(picture, 0, 0);
-  return Array.from({ length: height * width }, (_, i) => {
-    const x = (((i % width) + 0.5) * sheet.width) / width, y = ((Math.floor(i / width) + 0.5) * sheet.height) / height;
-    return [...pen.getImageData(x, y, 1, 1).data.slice(0, 3)];
-  });
-}"""
 
 
 @pytest.fixture
-def demo(serve: Callable[..., str], page: Page) -> Callable[[str], Page]:
+def demo(visit: Callable[..., Page]) -> Callable[[str], Page]:
     """demo(query) → the page with a matrix, drawn."""
-
-    def go(query: str) -> Page:
-        page.goto(f"{serve(COMPONENTS)}/?{query}")
-        page.locator(".matrix tbody td").first.wait_for()
-        return settled(page)
-
-    return go
-
-
-@pytest.fixture
-def lesson(serve: Callable[..., str], page: Page) -> Callable[..., Page]:
-    """lesson(slug, query) → the lesson, drawn."""
-
-    def go(slug: str, query: str = "") -> Page:
-        page.goto(f"{serve(ROOT / 'app.py')}/{slug}?sentence={SENTENCE}&{query}")
-        expect(page.locator(".st-key-way_on")).to_be_visible()
-        return settled(page)
-
-    return go
+    return partial(visit, "components", ".matrix tbody td")
 
 
 def saved(page: Page, kind: str) -> str:
     with page.expect_download() as download:
         page.get_by_role("button", name=kind, exact=True).click()
     return Path(download.value.path()).read_text(encoding="utf-8-sig")
-
-
-def colours(picture: Locator, height: int, width: int) -> np.ndarray:
-    return np.array(picture.evaluate(MIDDLES, [height, width]))
-
-
-def background(locator: Locator) -> list[int]:
-    return [int(n) for n in re.findall(r"\d+", locator.evaluate("e => getComputedStyle(e).backgroundColor"))[:3]]
 
 
 def test_the_csv_leaves_out_what_is_masked_and_nothing_else(demo: Callable[[str], Page]) -> None:
@@ -130,14 +87,11 @@ def test_every_small_map_is_that_of_its_head_with_rows_downwards(demo: Callable[
     random.normal(size=(t, s))  # what the matrix shows
     weights = np.exp(random.normal(size=(3, 4, t, s)) * 3)
     weights /= weights.sum(-1, keepdims=True)
-    weights = np.concatenate([weights, weights.mean(1, keepdims=True)], axis=1).reshape(-1, t * s)
+    weights = np.concatenate([weights, weights.mean(1, keepdims=True)], axis=1).reshape(-1, t, s)
     canvases = demo(f"heads=1&t={t}&s={s}").locator(".heads canvas")
     expect(canvases).to_have_count(15)
     for canvas, one in zip(canvases.all(), weights, strict=True):
-        greys = colours(canvas, t, s) @ [0.2126, 0.7152, 0.0722]
-        in_order = greys[np.argsort(one)]
-        assert (np.diff(in_order) <= 3).all()  # the larger, the darker
-        assert in_order[-1] < in_order[0] - 20
+        darkens_with(canvas, one, least=20)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -147,18 +101,16 @@ def test_positive_is_orange_and_negative_is_blue(demo: Callable[[str], Page], pa
     expect(cells).to_have_count(36)
     values = (np.random.default_rng(0).normal(size=(6, 6)) * 3).ravel()
     for cell, value in zip(cells.all(), values, strict=True):
-        red, _, blue = background(cell)
+        red, _, blue = rgb(styled(cell, "background-color"))
         if abs(value) > 2:
             assert (red > blue) == (value > 0), value
 
 
 @pytest.mark.parametrize("width", [1280, 480])
-def test_the_maps_legend_names_the_ends_of_its_colours(serve: Callable[..., str], page: Page, width: int) -> None:
+def test_the_maps_legend_names_the_ends_of_its_colours(visit: Callable[..., Page], page: Page, width: int) -> None:
     """Beside the drawing where there is room, else above it."""
     page.set_viewport_size({"width": width, "height": 900})
-    page.goto(serve(MAP))
-    page.locator(".map svg .block").last.wait_for()
-    settled(page)
+    visit("architecture", ".map svg .block")
     expect(page.locator(".map .marks image")).to_have_count(2)
     bars = page.locator(".map .marks image").all()
     ends = []
@@ -240,8 +192,8 @@ def test_the_theatre_shows_the_weights_of_its_step(lesson: Callable[..., Page]) 
     expect(theatre.get_by_text("The likeliest pieces after")).to_contain_text(f"after “{read}”, with")
 
 
-def test_the_map_draws_each_probability_as_a_bar(serve: Callable[..., str], page: Page) -> None:
-    page.goto(f"{serve(MAP)}/?sentence={SENTENCE}")
+def test_the_map_draws_each_probability_as_a_bar(visit: Callable[..., Page], page: Page) -> None:
+    visit("architecture", ".map svg .block", f"sentence={SENTENCE}")
     bars = page.locator('.map [data-block="output.softmax"] .bars')
     expect(bars).to_have_attribute("d", re.compile("^M"))
     settled(page)
@@ -288,6 +240,5 @@ def test_boxes_have_the_colours_of_the_words(lesson: Callable[..., Page], page: 
     """A query is blue, a key is orange, a value is green."""
     page.emulate_media(color_scheme=scheme)
     boxes = lesson("query-key-value", "part=X").locator(".tw-flow")
-    colour = "box => getComputedStyle(box).borderTopColor.match(/[\\d.]+/g).slice(0, 3).map(Number)"
     for kind, largest in (("query", 2), ("key", 0), ("value", 1)):
-        assert int(np.argmax(boxes.locator(f".{kind} s").first.evaluate(colour))) == largest, kind
+        assert int(np.argmax(rgb(styled(boxes.locator(f".{kind} s").first, "border-top-color")))) == largest, kind

@@ -1,31 +1,23 @@
 """`pieces` in a real Chromium, on the page of pieces_demo.py."""
 
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.kit import axe_faults, lasting, settled, sideways, wear
+from tests.browser.kit import axe_faults, boxes_of, lasting, settled, sideways, wear
 
 pytestmark = pytest.mark.browser
 
-DEMO = Path(__file__).with_name("pieces_demo.py")
 PHONE = {"width": 390, "height": 844}
 
 
 @pytest.fixture
-def demo(serve: Callable[..., str], page: Page) -> Callable[..., Page]:
+def demo(visit: Callable[..., Page]) -> Callable[..., Page]:
     """demo(query) → the demo page, drawn."""
-
-    def go(query: str = "", on: Page | None = None) -> Page:
-        page_ = on or page
-        page_.goto(f"{serve(DEMO)}/?{query}")
-        page_.locator(".pieces .card").first.wait_for()
-        return settled(page_)
-
-    return go
+    return partial(visit, "pieces", ".pieces .card")
 
 
 def card(page: Page, n: int) -> Locator:
@@ -83,7 +75,7 @@ def test_quick_clicks_end_on_the_last_one(demo: Callable[..., Page]) -> None:
 
 def test_pieces_of_one_word_stand_together(demo: Callable[..., Page]) -> None:
     page = demo()
-    boxes = [box for box in (card(page, n).bounding_box() for n in range(6)) if box]
+    boxes = boxes_of(page.locator(".pieces .card"))
     gaps = [right["x"] - left["x"] - left["width"] for left, right in pairwise(boxes)]
     assert max(gaps[:2]) <= 3  # one word
     assert min(gaps[2:]) >= 8  # the next word, and two signs that belong to none
@@ -115,5 +107,4 @@ def test_accessible_and_within_a_phone(demo: Callable[..., Page], new_page: Call
         wear(page, scheme, PHONE["width"])  # type: ignore[arg-type]
         assert lasting(lambda: axe_faults(page, ".stBidiComponent")) == []
         assert sideways(page) == []
-    boxes = [box for box in (each.bounding_box() for each in settled(page).locator(".pieces .card").all()) if box]
-    assert max(box["x"] + box["width"] for box in boxes) <= PHONE["width"]
+    assert max(box["x"] + box["width"] for box in boxes_of(settled(page).locator(".pieces .card"))) <= PHONE["width"]

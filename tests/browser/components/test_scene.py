@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import ROOT
-from tests.browser.kit import axe_faults, becomes, has_run, lasting, settled
+from tests.browser.kit import axe_faults, becomes, box_of, boxes_of, has_run, lasting, settled, styled
 from tests.course import LESSONS
 from ui.course.lesson import Lesson
 
@@ -37,10 +37,6 @@ def number(node: Locator, name: str) -> float:
     return float(node.get_attribute(name) or "nan")
 
 
-def style(node: Locator, name: str) -> str:
-    return str(node.evaluate("(e, name) => getComputedStyle(e).getPropertyValue(name)", name))
-
-
 def choose(page: Page, at: int) -> None:
     page.locator(".scene fieldset input").nth(at).check(force=True)
 
@@ -51,10 +47,10 @@ def test_cards_say_what_they_are_and_lines_are_as_thick_as_their_weights(demo: C
     assert [re.sub(r"^card ", "", c.get_attribute("class") or "") for c in cards.locator("rect.card").all()] == [
         "query ", "query asked", "query unseen", "output written", "output strong",
     ]  # fmt: skip
-    words = cards.locator("text.word").evaluate_all("all => all.map((e) => e.textContent)")
+    words = cards.locator("text.word").all_text_contents()
     assert words == ["The", "girl", ".", "Das", "Mädchen"]
-    assert cards.locator("text.note").evaluate_all("all => all.map((e) => e.textContent)") == ["here"]
-    assert cards.locator("text.name").evaluate_all("all => all.map((e) => e.textContent)") == ["Reads", "Writes"]
+    assert cards.locator("text.note").all_text_contents() == ["here"]
+    assert cards.locator("text.name").all_text_contents() == ["Reads", "Writes"]
 
     def widths() -> list[float]:
         return [number(line, "stroke-width") for line in cards.locator("path.line").all()]
@@ -66,11 +62,9 @@ def test_cards_say_what_they_are_and_lines_are_as_thick_as_their_weights(demo: C
     becomes(lambda: [round(w, 1) for w in widths()], [11.0, round(0.6 + 10.4 * 0.5, 1)])
     # It leads from one card to the other.
     x0, y0, x1, y1 = line_ends(cards.locator("path.line").nth(1))
-    boxes = [card.bounding_box() for card in cards.locator("rect.card").all()]
-    home = cards.bounding_box()
-    assert home
+    boxes = boxes_of(cards.locator("rect.card"))
+    home = box_of(cards)
     for x, y, box, end in ((x0, y0, boxes[1], "lower"), (x1, y1, boxes[4], "upper")):
-        assert box
         assert x + home["x"] == pytest.approx(box["x"] + box["width"] / 2, abs=1)
         assert box["y"] - 2 <= y + home["y"] <= box["y"] + box["height"] + 40, end
     # 0.25, then 1, of the room below the card that has a bar.
@@ -93,8 +87,8 @@ def test_bars_are_as_long_as_their_numbers_and_what_was_before_is_dashed(demo: C
     assert lengths == pytest.approx([0.5, 0.1], abs=0.01)
     before = bars.locator("rect.before")
     assert number(before, "width") / room == pytest.approx(0.25, abs=0.01)
-    assert style(before, "stroke-dasharray") != "none"
-    assert bars.locator("text").evaluate_all("all => all.map((e) => e.textContent)") == [
+    assert styled(before, "stroke-dasharray") != "none"
+    assert bars.locator("text").all_text_contents() == [
         "Bars", "first", "0.50", "girl", "0.10", "of all",
     ]  # fmt: skip
     assert bars.locator("rect.fill.weak").count() == 1  # the strong one is full of colour
@@ -113,11 +107,11 @@ def test_a_curve_goes_through_its_points_and_the_ring_rides_on_it(demo: Callable
     assert y2 < y0  # up
     knob = curve.locator("circle.knob")
     assert (number(knob, "cx"), number(knob, "cy")) == pytest.approx((x1, y1), abs=0.2)
-    assert style(curve.locator("path.stroke.key").first, "stroke-dasharray") != "none"
-    assert style(curve.locator("path.stroke.query").first, "stroke-dasharray") == "none"
+    assert styled(curve.locator("path.stroke.key").first, "stroke-dasharray") != "none"
+    assert styled(curve.locator("path.stroke.query").first, "stroke-dasharray") == "none"
     dot = curve.locator("circle.spot")  # a quarter of the way, half as high
     assert (number(dot, "cx"), number(dot, "cy")) == pytest.approx((x0 + (x2 - x0) / 4, (y0 + y2) / 2), abs=0.2)
-    texts = curve.locator("text").evaluate_all("all => all.map((e) => e.textContent)")
+    texts = curve.locator("text").all_text_contents()
     assert {"Curve", "steps", "loss", "a", "b", "word", "none", "10"} <= set(texts)
 
 
@@ -127,13 +121,9 @@ def test_a_matrix_is_coloured_by_sign_and_size_and_dots_stand_at_their_values(de
     matrix, dots = page.locator(".scene svg").nth(3), page.locator(".scene svg").nth(4)
     fills = matrix.locator("rect.cell").evaluate_all("all => all.map((e) => e.style.fill)")
     assert fills[0] == fills[3] != fills[1] != fills[2]  # 1, −1, 0, 1
-    marked, cell = matrix.locator("rect.marked").bounding_box(), matrix.locator("rect.cell").nth(1).bounding_box()
-    assert marked
-    assert cell
+    marked, cell = box_of(matrix.locator("rect.marked")), box_of(matrix.locator("rect.cell").nth(1))
     assert marked["x"] == pytest.approx(cell["x"] - 2, abs=3)
-    fields = [one.bounding_box() for one in dots.locator("rect.field").all()]
-    assert fields[0]
-    assert fields[1]
+    assert len(boxes_of(dots.locator("rect.field"))) == 2
     places = dots.locator("circle.dot").evaluate_all("all => all.map((e) => e.getAttribute('cx'))")
     assert len(places) == 2
     assert places[0] == places[1]  # side by side, one above the other
@@ -167,7 +157,7 @@ def test_bands_are_as_wide_as_their_numbers_in_one_stream_or_in_lanes_of_their_o
     assert [number(rise, "stroke-width") for rise in bands.locator("path.rise").all()] == pytest.approx(
         [whole, whole / 2], abs=0.2
     )
-    assert bands.locator("text").evaluate_all("all => all.map((e) => e.textContent)") == [
+    assert bands.locator("text").all_text_contents() == [
         "Bands", "", "The", "The", "half", "girl", "girl", "all",
     ]  # fmt: skip
 
@@ -298,8 +288,7 @@ def test_the_first_screen_holds_the_question_the_control_and_the_scene(
     expect(scene.locator("svg text").first).to_be_visible()
     settled(page)
     expect(page.get_by_role("heading", name=lesson.asks, exact=True)).to_be_visible()
-    box = scene.bounding_box()
-    assert box
+    box = box_of(scene)
     assert box["y"] + box["height"] <= 720
     assert page.locator('[data-testid="stMain"]').evaluate("e => e.scrollTop") == 0
     caption = (scene.locator(".caption").text_content() or "").lower()

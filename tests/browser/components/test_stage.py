@@ -2,7 +2,7 @@
 
 import itertools
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +11,12 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.conftest import ROOT, offline
-from tests.browser.kit import axe_faults, lasting, settled, sideways
+from tests.browser.kit import axe_faults, box_of, contrast, lasting, rgb, settled, sideways
 from tests.course import LESSONS
 from tests.oracle.language.words import pieces
 from tests.oracle.language.words import text_of as text_of
 from tests.oracle.passes.decode import translated
+from tests.oracle.passes.forward import softmax
 
 pytestmark = pytest.mark.browser
 
@@ -40,6 +41,13 @@ def opened(page: Page, url: str, sentence: str = SENTENCE, **more: str) -> Page:
 
 def drawn(page: Page) -> None:
     page.locator(".stage[data-id]").wait_for()
+
+
+def in_app(page: Page, serve: Callable[..., str], path: str = "") -> Page:
+    """A page of the app, its stage drawn."""
+    page.goto(f"{serve(ROOT / 'app.py')}/{path}")
+    drawn(page)
+    return settled(page)
 
 
 def root(page: Page) -> Locator:
@@ -68,6 +76,43 @@ def length(page: Page) -> float:
     return float(ask(page, "return ride.data.moments.at(-1).end"))
 
 
+def end_of(page: Page, stop: str) -> float:
+    """When the moment of a stop ends."""
+    return float(ask(page, "return ride.data.moments.find((m) => m.stop === arg).end", stop))
+
+
+def stops_of(page: Page) -> list[float]:
+    return list(ask(page, "return ride.data.moments.filter((m) => m.stop).map((m) => m.end)"))
+
+
+def go_to(page: Page, stop: str) -> None:
+    ask(page, "ride.go(arg)", end_of(page, stop))
+
+
+def at_shares(page: Page, n: int) -> list[float]:
+    """Times that divide the ride evenly, from its beginning to its end."""
+    return [float(time) for time in np.linspace(0, length(page), n)]
+
+
+def numbers_read(page: Page) -> list[float]:
+    """Of the cells of the grid inside; less than 0.01 is 0."""
+    cells = page.get_by_role("gridcell").all_inner_texts()
+    return [0.0 if text.startswith("<") else float(text.replace("−", "-")) for text in cells]
+
+
+def columns_are_the_models(scene: dict[str, Any], oracle: Any) -> None:
+    for tile in scene["tiles"]:
+        assert np.allclose(tile["values"], oracle[tile["name"]][tile["token"]], rtol=5e-3, atol=2e-4)
+
+
+@pytest.fixture
+def faults(page: Page) -> list[str]:
+    """Errors in the page's own scripts."""
+    found: list[str] = []
+    page.on("pageerror", lambda fault: found.append(str(fault)))
+    return found
+
+
 def test_while_the_numbers_are_unpacked_nothing_without_a_meaning_is_shown(page: Page, url: str) -> None:
     page.add_init_script(f"globalThis.DecompressionStream = class {{ {ENDLESS} }}")
     page.goto(f"{url}/?sentence={SENTENCE}")
@@ -83,19 +128,16 @@ def test_every_column_and_line_is_drawn_with_the_models_own_numbers(page: Page, 
     opened(page, url)
     oracle = translated(SENTENCE)
     seen: set[str] = set()
-    for share in np.linspace(0.02, 1, 49):
-        scene = ask(page, "return stage.scene(arg)", float(share) * length(page))
-        for tile in scene["tiles"]:
-            seen.add(tile["name"])
-            assert np.allclose(tile["values"], oracle[tile["name"]][tile["token"]], rtol=5e-3, atol=2e-4)
+    for time in at_shares(page, 50)[1:]:
+        scene = ask(page, "return stage.scene(arg)", time)
+        columns_are_the_models(scene, oracle)
+        seen |= {tile["name"] for tile in scene["tiles"]}
         for line in scene["lines"]:
             seen.add(line["name"])
             weight = oracle[line["name"]][line["head"], line["row"], line["column"]]
             assert line["weight"] == pytest.approx(weight, rel=5e-3, abs=2e-4)
         for bar in scene["bars"]:
-            logits = oracle["logits"][bar["step"]]
-            shares = np.exp(logits - logits.max()) / np.exp(logits - logits.max()).sum()
-            assert np.isclose(shares, bar["share"], atol=2e-4).any()
+            assert np.isclose(softmax(oracle["logits"][bar["step"]]), bar["share"], atol=2e-4).any()
     assert {
         "encoder.embedding.positions",
         "encoder.layers.2.add_norm_2.output",
@@ -107,8 +149,7 @@ def test_every_column_and_line_is_drawn_with_the_models_own_numbers(page: Page, 
 def test_at_rest_every_block_holds_the_columns_and_the_lines_of_the_sentence(page: Page, url: str) -> None:
     opened(page, url)
     oracle, scene = translated(SENTENCE), ask(page, "return stage.rest()")
-    for tile in scene["tiles"]:
-        assert np.allclose(tile["values"], oracle[tile["name"]][tile["token"]], rtol=5e-3, atol=2e-4)
+    columns_are_the_models(scene, oracle)
     n_source, n_target = len(oracle["encoder.embedding.positions"]), len(oracle.labels)
     assert len(scene["tiles"]) == 8 * n_source + 11 * n_target  # what each block but the last made of each piece
     assert [one["text"] for one in scene["pieces"] if one["panel"] == 0] == [
@@ -128,8 +169,7 @@ def test_at_rest_every_block_holds_the_columns_and_the_lines_of_the_sentence(pag
     for name, lines in by_block.items():  # all that are strong enough
         assert len(lines) == (oracle[name][lines[0]["head"]] >= 0.1).sum()
     (bar,) = scene["bars"]
-    shares = np.exp(oracle["logits"][-1] - oracle["logits"][-1].max())
-    assert bar["share"] == pytest.approx(shares[oracle.labels[-1]] / shares.sum(), abs=2e-4)
+    assert bar["share"] == pytest.approx(softmax(oracle["logits"][-1])[oracle.labels[-1]], abs=2e-4)
 
 
 def test_a_glow_climbs_slowly_until_someone_touches_the_machine(page: Page, url: str) -> None:
@@ -182,7 +222,7 @@ def test_the_head_that_is_shown_can_be_switched_off(page: Page, url: str) -> Non
 def test_the_same_time_is_the_same_picture_however_one_came_there(page: Page, url: str) -> None:
     """Twice from a fresh page, forwards and backwards: nothing is left to chance or to the way."""
     opened(page, url)
-    times = [float(share) * length(page) for share in np.linspace(0, 1, 61)]
+    times = at_shares(page, 61)
     # Only a number is sent for each scene: all of them together are many megabytes.
     digests = """return arg.map((t) => { ride.go(t); return [...JSON.stringify(stage.scene())].reduce(
         (sum, letter) => (Math.imul(sum, 31) + letter.charCodeAt(0)) | 0, 7); })"""
@@ -206,7 +246,7 @@ STROKES = """
 
 def test_each_line_is_as_wide_as_its_weight_and_faint_ones_are_left_out(page: Page, url: str) -> None:
     opened(page, url)
-    stop = ask(page, "return ride.data.moments.find((m) => m.stop === 'attention').end")
+    stop = end_of(page, "attention")
     lines = ask(page, "return stage.scene(arg).lines", stop)
     heavy = [line for line in lines if line["weight"] > 0.2]
     ratios = [line["width"] / line["weight"] for line in heavy]
@@ -218,7 +258,7 @@ def test_each_line_is_as_wide_as_its_weight_and_faint_ones_are_left_out(page: Pa
     widths = [line["width"] for line in sorted(lines, key=lambda line: line["strong"])]
     assert [width for width, _ in drawn] == pytest.approx(widths, rel=1e-5)
     assert len({width for width, _ in drawn}) > 5
-    reading = ask(page, "return ride.data.moments.find((m) => m.stop === 'reading').end")
+    reading = end_of(page, "reading")
     for time, role in ((stop, "source"), (reading, "memory")):  # lines that read a memory have its colour
         colours = {colour for _, colour in ask(page, STROKES, time)}
         assert (
@@ -236,7 +276,7 @@ def test_it_plays_to_each_stop_and_asks_nothing_of_the_server(page: Page, url: s
     opened(page, url)
     before = runs(page)
     ask(page, "ride.speed = arg", QUICK)
-    stops = ask(page, "return ride.data.moments.filter((m) => m.stop).map((m) => m.end)")
+    stops = stops_of(page)
     for stop in stops:
         page.get_by_role("button", name=re.compile("^(Play|Go on)$")).click()
         expect(page.get_by_role("button", name="Pause")).to_have_count(0)
@@ -260,7 +300,7 @@ def test_it_plays_to_each_stop_and_asks_nothing_of_the_server(page: Page, url: s
 def test_keys_steer_it(page: Page, url: str) -> None:
     opened(page, url)
     ends = [0.0, *ask(page, "return ride.data.moments.map((m) => m.end)")]
-    stops = ask(page, "return ride.data.moments.filter((m) => m.stop).map((m) => m.end)")
+    stops = stops_of(page)
     page.evaluate("() => document.activeElement.blur()")
     for key, expected in (
         ("ArrowRight", ends[1]),
@@ -303,22 +343,17 @@ def test_keys_steer_it(page: Page, url: str) -> None:
 def test_page_keys_scroll_the_home_page_and_step_the_ride_of_a_presenter(
     new_page: Callable[..., Page], serve: Callable[..., str]
 ) -> None:
-    app = serve(ROOT / "app.py")
     scrolled = """() => document.querySelector("[data-testid=stMain]").scrollTop"""
     page = new_page()
-    page.goto(app)
-    drawn(page)
-    settled(page).locator("h1").click()
+    in_app(page, serve).locator("h1").click()
     page.keyboard.press("PageDown")
     page.wait_for_function(f"({scrolled})() > 200")
     assert time_of(page) == 0
     page.keyboard.press("PageUp")
     page.wait_for_function(f"({scrolled})() === 0")
     page = new_page()
-    page.goto(f"{app}/?present=true")
-    drawn(page)
-    settled(page).locator("h1").click()
-    stops = ask(page, "return ride.data.moments.filter((m) => m.stop).map((m) => m.end)")
+    in_app(page, serve, "?present=true").locator("h1").click()
+    stops = stops_of(page)
     for key, expected in (("PageDown", stops[0]), ("PageDown", stops[1]), ("PageUp", stops[0])):
         page.keyboard.press(key)
         assert time_of(page) == pytest.approx(expected), key
@@ -328,7 +363,7 @@ def test_the_time_line_says_where_it_is(page: Page, url: str) -> None:
     opened(page, url)
     line = page.get_by_role("slider")
     line.fill("3")  # the third stop
-    assert time_of(page) == pytest.approx(ask(page, "return ride.data.moments.find((m) => m.stop === 'attention').end"))
+    assert time_of(page) == pytest.approx(end_of(page, "attention"))
     assert "Self-attention" in (line.get_attribute("aria-valuetext") or "")
     page.get_by_role("button", name="Go to the stop: memory").click()
     expect(caption(page)).to_contain_text("the memory")
@@ -338,15 +373,13 @@ def test_the_time_line_says_where_it_is(page: Page, url: str) -> None:
 
 def test_one_steps_inside_a_column_reads_a_number_and_asks(page: Page, url: str) -> None:
     opened(page, url)
-    ask(page, "ride.go(ride.data.moments.find((m) => m.stop === 'attention').end)")
+    go_to(page, "attention")
     place = ask(page, "return ride.scene.tiles.find((t) => t.token === 1 && t.alpha > 0.9)")
-    box = page.locator(".picture canvas").bounding_box()
-    assert box
+    box = box_of(page.locator(".picture canvas"))
     page.mouse.click(box["x"] + place["x"] + 4, box["y"] + place["y"] + 4)
     page.get_by_role("grid").wait_for()
     values = translated(SENTENCE)["encoder.embedding.output"][1]
-    cells = page.get_by_role("gridcell").all_inner_texts()
-    assert [float(text.replace("−", "-")) for text in cells] == pytest.approx(list(values), rel=6e-3, abs=6e-4)
+    assert numbers_read(page) == pytest.approx(list(values), rel=6e-3, abs=6e-4)
     page.get_by_role("gridcell").first.click()
     page.keyboard.press("ArrowDown")
     expect(page.locator(".foot p")).to_contain_text("girl, number 17 of 256")
@@ -358,7 +391,7 @@ def test_one_steps_inside_a_column_reads_a_number_and_asks(page: Page, url: str)
 
 def test_inside_feed_forward_one_chooses_the_piece_by_keyboard(page: Page, url: str) -> None:
     opened(page, url)
-    ask(page, "ride.go(ride.data.moments.find((m) => m.stop === 'memory').end)")
+    go_to(page, "memory")
     page.get_by_role("button", name="Block: encoder, layer 1, feed-forward").focus()
     page.keyboard.press("Enter")
     page.get_by_role("gridcell").first.click()
@@ -378,8 +411,7 @@ def test_inside_feed_forward_one_chooses_the_piece_by_keyboard(page: Page, url: 
         page.keyboard.press("ArrowDown")
         expect(page.locator(".foot p")).to_contain_text(f"{name}, number 1 of 256: ")  # the same number as before
         values = translated(SENTENCE)["encoder.layers.0.add_norm_2.output"][n]
-        cells = page.get_by_role("gridcell").all_inner_texts()
-        assert [float(text.replace("−", "-")) for text in cells] == pytest.approx(list(values), rel=6e-3, abs=6e-4)
+        assert numbers_read(page) == pytest.approx(list(values), rel=6e-3, abs=6e-4)
         expect(piece).to_be_focused()
     page.get_by_role("button", name="How is it worked out?").click()
     expect(page.get_by_text("Asked:")).to_contain_text("('encoder.layers.0.add_norm_2.output', (2, 0))")
@@ -416,10 +448,8 @@ def test_inside_only_pieces_that_are_there_have_a_row(page: Page, url: str) -> N
 
 def test_a_frame_stands_only_where_a_column_is(page: Page, url: str) -> None:
     opened(page, url)
-    for share in np.linspace(0, 1, 97):
-        slots, tiles = ask(
-            page, "ride.go(arg); return [ride.scene.slots, ride.scene.tiles]", float(share) * length(page)
-        )
+    for time in at_shares(page, 97):
+        slots, tiles = ask(page, "ride.go(arg); return [ride.scene.slots, ride.scene.tiles]", time)
         places = {(tile["panel"], tile["level"], tile["token"]) for tile in tiles if tile["reveal"] > 0}
         assert {(slot["panel"], slot["level"], slot["token"]) for slot in slots} <= places
 
@@ -447,9 +477,8 @@ def test_the_caption_follows_the_head_that_one_chooses(page: Page, url: str) -> 
 
 def test_what_the_likeliest_pieces_leave_to_the_others_is_said(page: Page, url: str) -> None:
     opened(page, url)
-    ask(page, "ride.go(ride.data.moments.find((m) => m.stop === 'next piece').end)")
-    logits = translated(SENTENCE)["logits"][0]
-    shares = np.sort(np.exp(logits - logits.max()) / np.exp(logits - logits.max()).sum())
+    go_to(page, "next piece")
+    shares = np.sort(softmax(translated(SENTENCE)["logits"][0]))
     rest = ask(page, "return stage.scene().rest")
     assert rest["share"] == pytest.approx(shares[:-5].sum(), abs=1e-4)
     said = f"{shares[:-5].sum():.0%}" if shares[:-5].sum() >= 0.01 else "<1%"
@@ -460,15 +489,13 @@ def test_what_the_likeliest_pieces_leave_to_the_others_is_said(page: Page, url: 
 
 def test_a_block_opens_as_the_weights_of_the_head_that_is_shown(page: Page, url: str) -> None:
     opened(page, url)
-    ask(page, "ride.go(ride.data.moments.find((m) => m.stop === 'attention').end)")
+    go_to(page, "attention")
     page.locator(".card").get_by_role("button", name="Head 3").click()
     assert {line["head"] for line in ask(page, "return stage.scene().lines")} == {2}
     page.get_by_role("button", name="Step inside").click()
     page.get_by_role("grid").wait_for()
     weights = translated(SENTENCE)["encoder.layers.0.self_attn.weights"][2]
-    cells = page.get_by_role("gridcell").all_inner_texts()
-    shown = [0.0 if text.startswith("<") else float(text) for text in cells]
-    assert shown == pytest.approx(list(weights.ravel()), rel=6e-3, abs=1e-4)
+    assert numbers_read(page) == pytest.approx(list(weights.ravel()), rel=6e-3, abs=1e-4)
     page.get_by_role("button", name="← Back").click()
     expect(page.get_by_role("grid")).to_have_count(0)
     assert ask(page, "return ride.inside.shown") is False
@@ -476,15 +503,13 @@ def test_a_block_opens_as_the_weights_of_the_head_that_is_shown(page: Page, url:
 
 def test_the_likeliest_pieces_open_and_say_how_likely_each_is(page: Page, url: str) -> None:
     opened(page, url)
-    ask(page, "ride.go(ride.data.moments.find((m) => m.stop === 'next piece').end)")
+    go_to(page, "next piece")
     page.get_by_role("button", name="Step inside").click()
     page.get_by_role("grid").wait_for()
-    logits = translated(SENTENCE)["logits"][0]
-    shares = np.exp(logits - logits.max()) / np.exp(logits - logits.max()).sum()
+    shares = softmax(translated(SENTENCE)["logits"][0])
     best = [int(id) for id in np.argsort(-shares)[:5]]
     assert page.get_by_role("rowheader").all_inner_texts() == [pieces([id])[0].text for id in best]
-    cells = [float(text) for text in page.get_by_role("gridcell").all_inner_texts()]
-    assert cells == pytest.approx([shares[id] for id in best], rel=6e-3, abs=1e-4)
+    assert numbers_read(page) == pytest.approx([shares[id] for id in best], rel=6e-3, abs=1e-4)
     page.get_by_role("gridcell").nth(1).click()
     page.get_by_role("button", name="How is it worked out?").click()
     expect(page.get_by_text("Asked:")).to_contain_text(f"('probabilities', (0, {best[1]}))")
@@ -548,7 +573,7 @@ def test_on_a_phone_the_card_keeps_its_height(new_page: Callable[..., Page], url
 
 def test_the_keyboard_reaches_columns_and_blocks(page: Page, url: str) -> None:
     opened(page, url)
-    ask(page, "ride.go(ride.data.moments.find((m) => m.stop === 'memory').end)")
+    go_to(page, "memory")
     proxies = page.get_by_role("toolbar").get_by_role("button")
     assert proxies.evaluate_all("all => all.filter((one) => one.tabIndex === 0).length") == 1
     proxies.first.focus()
@@ -585,8 +610,7 @@ def test_another_sentence_starts_anew_with_its_own_numbers(page: Page, url: str)
     oracle = translated("I like dogs.")
     scene = ask(page, "return stage.scene(arg)", 6.0)
     assert scene["tiles"]
-    for tile in scene["tiles"]:
-        assert np.allclose(tile["values"], oracle[tile["name"]][tile["token"]], rtol=5e-3, atol=2e-4)
+    columns_are_the_models(scene, oracle)
 
 
 def test_less_motion_steps_from_stop_to_stop(new_page: Callable[..., Page], url: str) -> None:
@@ -598,7 +622,7 @@ def test_less_motion_steps_from_stop_to_stop(new_page: Callable[..., Page], url:
         page.locator(".card").get_by_role("button", name="Go on").click()
         assert not ask(page, "return ride.playing")
         expect(caption(page)).to_have_text(text)
-    ask(page, "ride.go(ride.data.moments.find((m) => m.stop === 'attention').end)")
+    go_to(page, "attention")
     page.get_by_role("button", name="Step inside").click()
     assert ask(page, "return stage.getAnimations({ subtree: true }).length") == 0
 
@@ -616,12 +640,10 @@ def test_a_tab_in_the_background_pauses(page: Page, url: str) -> None:
 
 
 @pytest.mark.parametrize("sentence", ["Hi", "😀", "שלום עולם", "a <b>b</b> </script>", FULL])
-def test_odd_sentences_are_drawn(page: Page, url: str, sentence: str) -> None:
-    faults: list[str] = []
-    page.on("pageerror", lambda fault: faults.append(str(fault)))
+def test_odd_sentences_are_drawn(page: Page, url: str, faults: list[str], sentence: str) -> None:
     opened(page, url, sentence)
-    for share in np.linspace(0, 1, 25):
-        scene = ask(page, "ride.go(arg); return stage.scene()", float(share) * length(page))
+    for time in at_shares(page, 25):
+        scene = ask(page, "ride.go(arg); return stage.scene()", time)
         for one in (*scene["tiles"], *scene["pieces"], *scene["blocks"]):
             assert np.isfinite([one["x"], one["y"], one["w"], one["h"]]).all()
             assert one["h"] >= 0
@@ -631,7 +653,7 @@ def test_odd_sentences_are_drawn(page: Page, url: str, sentence: str) -> None:
 
 def test_long_sentences_show_a_window_that_arrows_move(page: Page, url: str) -> None:
     opened(page, url, FULL)
-    ask(page, "ride.go(ride.data.moments.find((m) => m.stop === 'vectors').end)")
+    go_to(page, "vectors")
     shown = {tile["token"] for tile in ask(page, "return stage.scene().tiles")}
     assert 10 < len(shown) <= 24
     page.get_by_title("Show later pieces of the encoder").click()
@@ -641,12 +663,12 @@ def test_long_sentences_show_a_window_that_arrows_move(page: Page, url: str) -> 
 
 
 @pytest.mark.parametrize("more", [{"steps": "1"}, {"steps": "3"}, {"toy": "1"}])
-def test_interrupted_translations_and_other_models_ride_to_the_end(page: Page, url: str, more: dict[str, str]) -> None:
-    faults: list[str] = []
-    page.on("pageerror", lambda fault: faults.append(str(fault)))
+def test_interrupted_translations_and_other_models_ride_to_the_end(
+    page: Page, url: str, faults: list[str], more: dict[str, str]
+) -> None:
     opened(page, url, "The cat sat.", **more)
-    for share in np.linspace(0, 1, 25):
-        ask(page, "ride.go(arg)", float(share) * length(page))
+    for time in at_shares(page, 25):
+        ask(page, "ride.go(arg)", time)
     expect(caption(page)).to_contain_text("end")
     assert not faults
 
@@ -806,23 +828,6 @@ MARKS = """
 """
 
 
-def rgb(colour: str) -> list[int]:
-    if colour.startswith("#"):
-        return [int(colour[n : n + 2], 16) for n in (1, 3, 5)]
-    return [int(n) for n in re.findall(r"\d+", colour)[:3]]
-
-
-def contrast(one: Sequence[float], other: Sequence[float]) -> float:
-    """As WCAG 2.2 defines it."""
-
-    def luminance(colour: Sequence[float]) -> float:
-        linear = [v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in (c / 255 for c in colour)]
-        return float(np.dot(linear, [0.2126, 0.7152, 0.0722]))
-
-    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
-    return (light + 0.05) / (dark + 0.05)
-
-
 def too_pale(page: Page, times: list[float]) -> list[str]:
     """Texts of the picture at these times that cannot be read, and marks that cannot be seen."""
     faults = set()
@@ -890,8 +895,7 @@ def test_large_type_enlarges_the_picture_and_keeps_its_places(page: Page, url: s
     ask(page, "ride.fit(); ride.go(ride.data.moments.find((m) => m.stop === 'attention').end)")
     assert ask(page, "return ride.zoom") == pytest.approx(1.25)
     tile = ask(page, "return ride.scene.tiles.find((t) => t.token === 1 && t.alpha > 0.9)")
-    box = page.locator(".picture canvas").bounding_box()
-    assert box
+    box = box_of(page.locator(".picture canvas"))
     page.mouse.click(box["x"] + 1.25 * (tile["x"] + 4), box["y"] + 1.25 * (tile["y"] + 4))
     page.get_by_role("grid").wait_for()
     expect(page.locator(".inside h3")).to_contain_text(ask(page, "return ride.data.panels[0].tokens[1]"))
@@ -903,7 +907,7 @@ def test_axe_finds_nothing_serious(new_page: Callable[..., Page], url: str, sche
     assert not lasting(lambda: axe_faults(page, ".st-key-stage"))
     ends = ask(page, "return ride.data.moments.filter((m) => m.stop || m.kind === 'write').map((m) => m.end)")
     assert not too_pale(page, [0.0, *ends])
-    ask(page, "ride.go(ride.data.moments.find((m) => m.stop === 'attention').end)")
+    go_to(page, "attention")
     assert not lasting(lambda: axe_faults(page, ".st-key-stage"))
     page.get_by_role("button", name="Step inside").click()
     page.get_by_role("grid").wait_for()
@@ -922,9 +926,7 @@ def test_on_a_phone_the_panels_stack_and_nothing_scrolls_sideways(new_page: Call
 
 
 def test_home_comes_back_to_the_moment_where_one_left(page: Page, serve: Callable[..., str]) -> None:
-    page.goto(f"{serve(ROOT / 'app.py')}/?sentence={SENTENCE}")
-    drawn(page)
-    settled(page)
+    in_app(page, serve, f"?sentence={SENTENCE}")
     left = ask(page, "ride.go(ride.data.moments.find((m) => m.stop === 'memory').end); return ride.t")
     page.get_by_test_id("stSidebarNav").get_by_role("link", name="Masking").click()
     page.locator(".stage.clip[data-id]").wait_for()
@@ -943,9 +945,7 @@ def test_on_a_phone_each_stop_shows_what_the_caption_speaks_of(
     new_page: Callable[..., Page], serve: Callable[..., str]
 ) -> None:
     page = new_page(viewport={"width": 390, "height": 844})
-    page.goto(f"{serve(ROOT / 'app.py')}/?sentence={SENTENCE}")
-    drawn(page)
-    settled(page)
+    in_app(page, serve, f"?sentence={SENTENCE}")
     ask(page, "ride.speed = arg", QUICK)
     page.locator(".transport").get_by_role("button", name="Play", exact=True).click()
     for _ in range(7):
@@ -962,11 +962,9 @@ def test_on_a_phone_each_stop_shows_what_the_caption_speaks_of(
 
 
 def test_on_the_first_screen_of_home_stands_the_whole_stage(page: Page, serve: Callable[..., str]) -> None:
-    page.goto(serve(ROOT / "app.py"))
-    drawn(page)
-    settled(page)
+    in_app(page, serve)
     expect(page.locator(".transport")).to_be_in_viewport(ratio=1)
-    ask(page, "ride.go(ride.data.moments.find((m) => m.stop === 'attention').end)")
+    go_to(page, "attention")
     page.get_by_role("button", name="Step inside").click()
     page.get_by_role("button", name="How is it worked out?").click()
     worked = page.locator(".st-key-asked")
@@ -977,9 +975,7 @@ def test_on_the_first_screen_of_home_stands_the_whole_stage(page: Page, serve: C
 
 
 def test_in_a_lesson_the_machine_stands_at_its_block_and_opens_whole(page: Page, serve: Callable[..., str]) -> None:
-    page.goto(f"{serve(ROOT / 'app.py')}/encoder-decoder-attention?sentence={SENTENCE}")
-    drawn(page)
-    settled(page)
+    in_app(page, serve, f"encoder-decoder-attention?sentence={SENTENCE}")
     expect(page.locator(".clip .transport")).to_be_in_viewport(ratio=1)
     expect(caption(page)).to_contain_text("The query is made from the decoder's own column of <sos>")
     page.get_by_role("button", name="The whole machine").click()
@@ -998,9 +994,7 @@ def test_in_a_lesson_the_machine_stands_at_its_block_and_opens_whole(page: Page,
 
 
 def test_the_theatre_opens_the_machine_at_its_step(page: Page, serve: Callable[..., str]) -> None:
-    page.goto(f"{serve(ROOT / 'app.py')}/inference?sentence={SENTENCE}&at=3")
-    drawn(page)
-    settled(page)
+    in_app(page, serve, f"inference?sentence={SENTENCE}&at=3")
     page.get_by_role("button", name="Watch this step in the machine").click()
     dialog = page.get_by_role("dialog")
     dialog.locator(".stage[data-id]").wait_for()

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, FrameLocator, Page, expect
 
 from tests.browser.conftest import ROOT, offline, served
-from tests.browser.kit import axe_faults, becomes, has_run, lasting, settled, sideways
+from tests.browser.kit import axe_faults, becomes, box_of, has_run, lasting, settled, sideways
 from tests.hub.small_models import make
 from tests.payloads import PAYLOADS
 
@@ -90,9 +90,7 @@ def test_both_sides_of_a_comparison_begin_at_the_same_height(page: Page, url: st
         sides = [page.locator(f".st-key-{side}_{what}") for side in ("left", "right")]
         for side in sides:
             expect(side).to_be_visible()
-        left, right = (settled(page) and side.bounding_box() for side in sides)
-        assert left
-        assert right
+        left, right = (box_of(settled(page) and side) for side in sides)
         assert left["y"] == pytest.approx(right["y"], abs=1), what
 
 

@@ -5,7 +5,6 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page
 
-from tests.browser.conftest import ROOT
 from tests.browser.kit import settled
 
 pytestmark = pytest.mark.browser
@@ -26,11 +25,6 @@ FOCUSED = """() => {
         seen: outlined(node) || outlined(node.closest("label")) || (halo && getComputedStyle(halo).stroke !== "none"),
     };
 }"""
-
-
-@pytest.fixture(scope="module")
-def url(serve: Callable[..., str]) -> str:
-    return serve(ROOT / "app.py")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

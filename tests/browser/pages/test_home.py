@@ -30,11 +30,6 @@ PATHS = {
 }
 
 
-@pytest.fixture(scope="module")
-def url(serve: Callable[..., str]) -> str:
-    return serve(APP)
-
-
 def opened(page: Page, url: str, **parameters: str) -> Page:
     page.goto(f"{url}/?{urlencode(parameters)}")
     return drawn(page)
@@ -144,34 +139,6 @@ def test_a_head_chosen_in_the_overview_is_shown_large(page: Page, url: str) -> N
         cell(page, row, column).hover()
         expect(page.locator(".st-key-map .readout")).to_contain_text(f"{weights[row, column]:.4f}")
     expect(page).to_have_url(re.compile(r"map=2\.3(&|$)"))
-
-
-@pytest.mark.parametrize(("kind", "at"), [("encoder", (3, 2)), ("decoder", (4, 1)), ("cross", (2, 5))])
-def test_a_clicked_cell_is_worked_out(kind: str, at: tuple[int, int], page: Page, url: str) -> None:
-    opened(page, url, sentence=SENTENCE, attention=KINDS[kind])
-    head(page, 1, 2).click()
-    expect(page.locator(".st-key-map figcaption")).to_contain_text("layer 1, head 2")
-    cell(page, *at).click()
-    page.wait_for_url(re.compile(rf"cell={at[0] + 1}\.{at[1] + 1}"))
-    drawn(page)
-    check_arithmetic(page, SENTENCE, kind, 1, 2, *at)
-
-
-def test_a_masked_cell_comes_out_as_zero(page: Page, url: str) -> None:
-    opened(page, url, sentence=SENTENCE, attention=KINDS["decoder"], map="1.1", cell="2.4")
-    expect(page.locator(".st-key-worked")).to_contain_text("mask covers this position")
-    assert formulas(page)[-1].endswith(r"\to -\infty")
-    expect(cell(page, 1, 3)).to_have_class(re.compile("masked"))
-
-
-def test_the_strongest_cell_of_the_average_is_worked_out(page: Page, url: str) -> None:
-    opened(page, url, sentence=SENTENCE, attention=KINDS["encoder"], map="3.0")
-    chosen = page.locator(".st-key-map td[aria-selected=true]")
-    row, column = chosen.evaluate("td => [td.parentNode.rowIndex - 1, td.cellIndex - 1]")
-    mean = translated(SENTENCE)["encoder.layers.2.self_attn.weights"].mean(0)
-    assert float(mean[row, column]) == pytest.approx(float(mean.max()), abs=1e-5)
-    (formula,) = formulas(page)
-    assert agree(formula) == pytest.approx(float(mean[row, column]), abs=2e-4)
 
 
 def test_everything_works_from_the_keyboard(page: Page, url: str) -> None:

@@ -42,11 +42,6 @@ def parameters() -> list[str]:
     return sorted(found - {"sentence", "present"})
 
 
-@pytest.fixture(scope="module")
-def url(serve: Callable[..., str]) -> str:
-    return serve(ROOT / "app.py")
-
-
 def test_the_names_are_found() -> None:
     known = {"cell", "head", "layer", "attention", "entry", "find", "position", "shuffle", "step", "constant_0"}
     assert known <= {*parameters()}

@@ -7,17 +7,11 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import ROOT
 from tests.browser.kit import settled, sideways
 
 pytestmark = pytest.mark.browser
 
 SENTENCE = "I put my money in the bank."
-
-
-@pytest.fixture(scope="module")
-def url(serve: Callable[..., str]) -> str:
-    return serve(ROOT / "app.py")
 
 
 def opened(page: Page, url: str, query: str = "") -> Page:

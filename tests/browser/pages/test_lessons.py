@@ -11,7 +11,6 @@ import pytest
 from playwright.sync_api import Page, WebSocket, expect
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from tests.browser.conftest import ROOT
 from tests.browser.kit import axe_faults, becomes, lasting, settled, sideways, wear
 from tests.course import LESSONS
 from ui.course.lesson import Lesson
@@ -19,11 +18,6 @@ from ui.course.lesson import Lesson
 pytestmark = pytest.mark.browser
 
 SENTENCE = "My neighbour's cat doesn't like the rain."
-
-
-@pytest.fixture(scope="module")
-def url(serve: Callable[..., str]) -> str:
-    return serve(ROOT / "app.py")
 
 
 def drawn(page: Page) -> Page:

@@ -7,7 +7,6 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import ROOT
 from tests.browser.kit import axe_faults, lasting, settled, sideways, wear
 
 pytestmark = pytest.mark.browser
@@ -16,11 +15,6 @@ PARTS = ["Idea", "Predict", "See", "Do", "Code"]
 PARTS_SHOWN = "[class*=st-key-part_]:not(.st-key-part_check)"  # Check stands within See
 SENTENCE = ["My brother bought a red car."]
 LESSON = "masking?sentence=My+brother+bought+a+red+car."
-
-
-@pytest.fixture(scope="module")
-def url(serve: Callable[..., str]) -> str:
-    return serve(ROOT / "app.py")
 
 
 def switch(page: Page) -> Locator:

@@ -7,16 +7,10 @@ from functools import partial
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import ROOT
-from tests.browser.kit import axe_faults, lasting, settled, sideways, wear
+from tests.browser.kit import axe_faults, box_of, lasting, settled, sideways, wear
 from tests.browser.pages.test_lessons import LOOKS
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def url(serve: Callable[..., str]) -> str:
-    return serve(ROOT / "app.py")
 
 
 def drawn(page: Page) -> Page:
@@ -52,8 +46,7 @@ def click_sign(page: Page, name: str) -> None:
         page.mouse.move(0, 0)
         expect(label).to_have_count(0)  # of the sign before
         sign.scroll_into_view_if_needed()
-        box = sign.bounding_box()
-        assert box
+        box = box_of(sign)
         x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
         page.mouse.move(x - 2, y)
         expect(label.first).to_have_text(re.compile(r"\S"))

@@ -5,6 +5,7 @@ A claim is the statement that must be read, with exact numbers (`number`, `tex`,
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,42 +28,15 @@ from tests.oracle.passes.forward import Array
 __all__ = ["Between", "Steps", "between", "chance", "factor", "magnitude", "number", "rounding", "tex", "visible"]
 
 
-def markdown(text: str) -> Statement:
-    return Statement("markdown", text)
-
-
-def caption(text: str) -> Statement:
-    return Statement("caption", text)
+# Of a fold the text is what one clicks on; what is in it follows.
+markdown, caption, header, subheader, info, latex, code, fold = (
+    partial(Statement, kind) for kind in ("markdown", "caption", "header", "subheader", "info", "latex", "code", "fold")
+)
 
 
 def announcement(text: str) -> Statement:
     """What a screen reader says when it changes."""
     return Statement("announcement", {"text": text})
-
-
-def header(text: str) -> Statement:
-    return Statement("header", text)
-
-
-def subheader(text: str) -> Statement:
-    return Statement("subheader", text)
-
-
-def info(text: str) -> Statement:
-    return Statement("info", text)
-
-
-def latex(text: str) -> Statement:
-    return Statement("latex", text)
-
-
-def code(text: str) -> Statement:
-    return Statement("code", text)
-
-
-def fold(label: str) -> Statement:
-    """What opens when one clicks on its label; what is in it follows."""
-    return Statement("fold", label)
 
 
 def table(head: Sequence[str], *rows: Sequence[str]) -> Statement:
@@ -421,6 +395,14 @@ def curves(
             "drawn": drawn,
         },
     )
+
+
+def scatter(x: Any, y: Any, mode: str = "lines", colour: str = "", width: float = 2, **more: Any) -> dict[str, Any]:
+    """Points of `plot`, joined by a line of this colour, if it has one; more: what else the trace says."""
+    dash = {"dash": more.pop("dash")} if "dash" in more else {}
+    line = {"line": {"color": colour, "width": width, **dash}} if colour else {}
+    hover = {"hovertemplate": more.pop("hover")} if "hover" in more else {"hoverinfo": "skip"}
+    return {"type": "scatter", "mode": mode, "x": x, "y": y, **line, **hover, **more}
 
 
 def plot(alt: str, traces: Sequence[dict[str, Any]], x: dict[str, Any], y: dict[str, Any], **more: Any) -> Statement:

@@ -51,6 +51,11 @@ class Kind:
     path: str
     describe: str
 
+    @property
+    def caption(self) -> dict[str, str]:
+        """The title of its map, and how it is read."""
+        return prose.words(self.name)
+
 
 KINDS = {
     "encoder": Kind(
@@ -130,13 +135,86 @@ LAYER_HELP = (
 HEAD_HELP = "Within a layer, several heads look at once, side by side, each with matrices of its own."
 
 
+def addresses(*texts: str) -> tuple[dict[str, str], ...]:
+    """States as they stand in an address: `a=1&b=two words`."""
+    return tuple(dict(pair.split("=", 1) for pair in text.split("&") if pair) for text in texts)
+
+
 def choose(
     page: Page, label: str, name: str, options: Sequence[str], default: str = ""
 ) -> Generator[Statement, None, str]:
     """A control with one of a few options, the first by default; returns what the address chooses."""
-    value = page.choice(name, options, default or options[0])
-    yield segmented(label, options, value)
-    return value
+    control = Choice(label, name, options, default)
+    yield control.drawn(page)
+    return control.of(page)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A control with one of a few options, the first by default."""
+
+    label: str
+    name: str
+    options: Sequence[str]
+    default: str = ""
+
+    def of(self, page: Page) -> str:
+        """What the address chooses."""
+        return page.choice(self.name, self.options, self.default or self.options[0])
+
+    def at(self, page: Page) -> int:
+        return self.options.index(self.of(page))
+
+    def drawn(self, page: Page) -> Statement:
+        return segmented(self.label, self.options, self.of(page))
+
+    def trials(self, *tried: Callable[[Page], Statements]) -> Callable[[Page], Statements]:
+        """The claim of a part that begins with this control, and goes on with what claims each option."""
+
+        def part(page: Page) -> Statements:
+            yield self.drawn(page)
+            yield from tried[self.at(page)](page)
+
+        return part
+
+
+STACK = Choice("Stack", "stack", ("Encoder", "Decoder"))
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A layer of a stack, counted from 0."""
+
+    stack: str
+    n: int
+
+    @property
+    def path(self) -> str:
+        return f"{self.stack}.layers.{self.n}"
+
+    @property
+    def phrase(self) -> str:
+        return f"layer {self.n + 1} of the {self.stack}"
+
+    @property
+    def where(self) -> str:
+        return f"{self.stack}, layer {self.n + 1}"
+
+
+def layer_of(page: Page) -> Layer:
+    """The layer that the address chooses; without it the last of the encoder."""
+    n_layers = config()["n_layers"]
+    return Layer(STACK.of(page).lower(), page.count("layer", n_layers, n_layers) - 1)
+
+
+def layer_controls(page: Page) -> Statements:
+    yield STACK.drawn(page)
+    yield segmented("Layer", range(1, config()["n_layers"] + 1), layer_of(page).n + 1)
+
+
+def read_by(page: Page) -> tuple[Piece, ...]:
+    """The pieces that the chosen stack reads."""
+    return page.src if STACK.of(page) == "Encoder" else page.tgt
 
 
 def head_controls(page: Page, kinds: Sequence[str] = tuple(KINDS), default: str = "encoder") -> Statements:

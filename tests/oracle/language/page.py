@@ -75,11 +75,7 @@ class Page:
     @functools.cached_property
     def probabilities(self) -> Array:
         """Of each piece written (T), given those before it."""
-        return self.likely(self.oracle)
-
-    def likely(self, oracle: Forward) -> Array:
-        """How likely another pass of the same pieces finds each of the translation (T)."""
-        return softmax(oracle["logits"])[np.arange(len(self.labels)), self.oracle.labels]
+        return chances(self.oracle)
 
     def under(self, **changes: Any) -> Forward:
         """The same sentence and the same translation, read under changes (see `Forward`)."""
@@ -118,6 +114,11 @@ class Page:
         found = re.fullmatch(r"(\d+)\.(\d+)", self.state.get(name, ""))
         pair = (int(found[1]) - 1, int(found[2]) - 1) if found else (-1, -1)
         return pair if all(0 <= n < size for n, size in zip(pair, shape, strict=True)) else default
+
+
+def chances(oracle: Forward) -> Array:
+    """How likely a pass finds each piece that it writes, or is given to write (T)."""
+    return softmax(oracle["logits"])[np.arange(len(oracle.labels)), oracle.labels]
 
 
 def tensor(oracle: Forward, name: str) -> Array:

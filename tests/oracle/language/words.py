@@ -2,7 +2,7 @@
 
 import functools
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tokenizers import pre_tokenizers
@@ -47,8 +47,13 @@ def entry(id: int) -> str:
         return f"‹{raw(id).hex(' ').upper()}›"
 
 
-def pieces(ids: Sequence[int]) -> tuple[Piece, ...]:
-    """Pieces with their words: runs of letters, of digits, of other signs, before any merging (Radford et al. 2019)."""
+def pieces(
+    ids: Sequence[int], raw: Callable[[int], bytes] = raw, entry: Callable[[int], str] = entry
+) -> tuple[Piece, ...]:
+    """Pieces with their words: runs of letters, of digits, of other signs, before any merging (Radford et al. 2019).
+
+    raw, entry: of the vocabulary, if it is not the translator's
+    """
     # A byte that belongs to no character counts as one sign.
     text = "".join(
         "?" if "\udc80" <= c <= "\udcff" else c for c in b"".join(map(raw, ids)).decode(errors="surrogateescape")

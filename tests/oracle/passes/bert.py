@@ -3,23 +3,33 @@ al. 2018 and 2019. Their pieces and words, too.
 """
 
 import functools
-import json
 import math
 import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from safetensors.numpy import load_file
-from tokenizers import Tokenizer, pre_tokenizers
+from tokenizers import Tokenizer
 
 from tests.oracle.language.statement import tex
 from tests.oracle.language.words import Piece
-from tests.oracle.passes.forward import FOLDER, Array, bytes_of, softmax, tidied
+from tests.oracle.language.words import pieces as cut
+from tests.oracle.passes import shipped
+from tests.oracle.passes.forward import Array, bytes_of, softmax, tidied
 from tests.oracle.passes.network import CURVES, Network
-from tests.oracle.shown.worked import RULES, Blank, Index, Step, at, factor, largest_product, long_sum
+from tests.oracle.shown.worked import (
+    RULES,
+    Blank,
+    Index,
+    Step,
+    factor,
+    largest_product,
+    linear,
+    long_sum,
+    of_table,
+    sum_of_two,
+)
 
-MODELS = FOLDER.parent
 BERT, GPT = "bert-mini", "gpt-mini"
 NAMES = ("<pad>", "<sos>", "<eos>", "[CLS]", "[SEP]", "[MASK]")
 SOS, CLS, SEP, MASK = 1, 3, 4, 5
@@ -34,23 +44,9 @@ RECORDS = {"tokens", "segments", "with_segments", "positions", "sum", "output", 
 }
 
 
-@functools.cache
-def config(name: str = BERT) -> dict[str, Any]:
-    return json.loads((MODELS / name / "config.json").read_text())
-
-
-@functools.cache
-def metrics(name: str = BERT) -> dict[str, Any]:
-    return json.loads((MODELS / name / "metrics.json").read_text())
-
-
-@functools.cache
-def weights(name: str) -> dict[str, Array]:
-    return {key: w.astype(np.float64) for key, w in load_file(MODELS / name / "model.safetensors").items()}
-
-
-def n_parameters(name: str = BERT) -> int:
-    return sum(w.size for w in weights(name).values())
+config, metrics, weights, n_parameters = (
+    functools.partial(read, BERT) for read in (shipped.config, shipped.metrics, shipped.weights, shipped.n_parameters)
+)
 
 
 # --- pieces ----------------------------------------------------------------------------------------------------------
@@ -58,7 +54,7 @@ def n_parameters(name: str = BERT) -> int:
 
 @functools.cache
 def tokenizer() -> Tokenizer:
-    found = Tokenizer.from_file(str(MODELS / GPT / "tokenizer.json"))
+    found = shipped.tokenizer(GPT)
     found.encode_special_tokens = True  # a mark that somebody types is text
     return found
 
@@ -88,16 +84,7 @@ def entry(id: int) -> str:
 
 
 def pieces(ids: Sequence[int]) -> tuple[Piece, ...]:
-    """Pieces with their words: runs of letters, of digits, of other signs, before any merging."""
-    whole = b"".join(map(raw, ids)).decode(errors="surrogateescape")
-    whole = "".join("?" if "\udc80" <= c <= "\udcff" else c for c in whole)
-    split = pre_tokenizers.ByteLevel(add_prefix_space=False).pre_tokenize_str(whole) if whole else []
-    word_of = [n for n, (word, _) in enumerate(split) for _ in word]
-    found, at = [], 0
-    for id in ids:
-        found.append(Piece(id, entry(id), word_of[at] if raw(id) else -1))
-        at += len(raw(id))
-    return tuple(found)
+    return cut(ids, raw, entry)
 
 
 def words(sequence: Sequence[Piece]) -> list[tuple[int, ...]]:
@@ -126,7 +113,7 @@ class Bert(Network):
         segments: Sequence[int] | None = None,
         changed: Mapping[str, Array] | None = None,
     ) -> None:
-        super().__init__(config(), weights(BERT) | dict(changed or {}), records=RECORDS)
+        super().__init__(config(), weights() | dict(changed or {}), records=RECORDS)
         self.ids = list(ids)
         self.segments = list(segments or [0] * len(self.ids))
         x = self.stack("encoder", self.embed("encoder", self.ids, segments=self.segments), self.seen)
@@ -141,7 +128,7 @@ class Bert(Network):
 
 @functools.cache
 def gpt() -> Network:
-    return Network(config(GPT), weights(GPT), records="kv")
+    return Network(shipped.config(GPT), shipped.weights(GPT), records="kv")
 
 
 @functools.lru_cache(256)
@@ -186,18 +173,12 @@ def logit_with_bias(oracle: Any, name: str, index: Index) -> Step:
 
 def looked_up(oracle: Any, name: str, index: Index) -> Step:
     row, dimension = index
-    value = oracle[name][index]
+    value, id = oracle[name][index], oracle.segments[row]
     if name.endswith("segments"):
-        id, size, table = oracle.segments[row], 2, "embedding.segments.weight"
         says = f"This piece stands in text {id + 1}, so this is dimension {dimension + 1} of row {id + 1} of S."
-    else:
-        id, size, table = oracle.ids[row], config()["vocab_size"], "embedding.matrix.weight"
-        says = f"The id is {id}, so this is dimension {dimension + 1} of the row of E that belongs to it."
-    return Step(
-        f"{says} As a product with the one-hot vector: one of {size:,} terms counts, the others are multiplied by 0.",
-        rf"1\cdot {factor(value)} + {size - 1}\cdot 0 = {tex(value)}",
-        f't["{table}[{id}]"][{dimension}]',
-    )
+        return of_table(value, says, ("embedding.segments.weight", id, dimension), 2)
+    says = f"The id is {oracle.ids[row]}, so this is dimension {dimension + 1} of the row of E that belongs to it."
+    return of_table(value, says, ("embedding.matrix.weight", oracle.ids[row], dimension), config()["vocab_size"])
 
 
 def learned_place(oracle: Any, name: str, index: Index) -> Step:
@@ -211,29 +192,13 @@ def learned_place(oracle: Any, name: str, index: Index) -> Step:
 
 
 def two_added(oracle: Any, name: str, index: Index) -> Step:
-    path = "encoder.embedding"
     what = ("tokens", "segments") if name.endswith("with_segments") else ("with_segments", "positions")
-    one, two = (oracle[f"{path}.{part}"][index] for part in what)
-    return Step(
-        "Two vectors are added, element by element.",
-        f"{tex(one)} + {factor(two)} = {tex(one + two)}",
-        " + ".join(f't["{path}.{part}"]{at(index)}' for part in what),
-        Blank(f"{tex(one)} + {factor(two)}", one + two),
-    )
+    names = [f"encoder.embedding.{one}" for one in what]
+    return sum_of_two(oracle, "Two vectors are added, element by element.", names, index)
 
 
 def classified(oracle: Any, name: str, index: Index) -> Step:
-    row, column = index
-    matrix, source = "next_sentence.classifier", "next_sentence.pooled"
-    rows = oracle[source][row], oracle[f"{matrix}.weight"][column]
-    named, total = long_sum(*rows)
-    bias = oracle[f"{matrix}.bias"][column]
-    return Step(
-        f"Row 1 of what goes in times column {column + 1} of W, plus the bias b at the end. {named}",
-        f"{total} + {factor(bias)} = {tex(oracle[name][index])}",
-        f't["{source}"][{row}] @ t["{matrix}.weight[{column}]"] + t["{matrix}.bias"][{column}]',
-        largest_product(*rows),
-    )
+    return linear(oracle, name, index, "what goes in", "next_sentence.pooled", "next_sentence.classifier", "W")
 
 
 def share_of_two(oracle: Any, name: str, index: Index) -> Step:

@@ -12,7 +12,6 @@ import transformers as hf
 from tests.oracle.language.words import Piece
 from tests.oracle.passes.forward import Array, bytes_of
 
-ENCODERS, DECODERS, BOTH = "MaskedLM", "CausalLM", "Seq2SeqLM"
 MAX_WRITTEN = 48
 OURS = "this translator"
 SHIPPED = Path(__file__).parents[3] / "assets" / "models"

@@ -5,17 +5,15 @@ import itertools
 import json
 import re
 import unicodedata
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors.numpy import load_file
-from tokenizers import Tokenizer
 
+from tests.oracle.passes import shipped
 from tests.oracle.passes.network import EMBEDDING, Array, Network, Weights, position, positions, softmax
 from tests.oracle.passes.untrained import random_weights
 
-FOLDER = Path(__file__).parents[3] / "assets" / "models" / "translator"
+FOLDER = shipped.MODELS / "translator"
 PAD, SOS, EOS = 0, 1, 2
 MAX_PIECES = 100  # of a sentence, <eos> not counted
 QUOTES = {"‘": "'", "’": "'", "‚": "'", "`": "'", "´": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"'}
@@ -23,20 +21,9 @@ QUOTES = {"‘": "'", "’": "'", "‚": "'", "`": "'", "´": "'", "“": '"', "
 __all__ = ["EMBEDDING", "Array", "position", "positions", "softmax"]
 
 
-@functools.cache
-def config() -> dict[str, int]:
-    return json.loads((FOLDER / "config.json").read_text())
-
-
-@functools.cache
-def weights() -> dict[str, Array]:
-    """The learned matrices. torch keeps a linear layer's W transposed, (out, in)."""
-    return {name: w.astype(np.float64) for name, w in load_file(FOLDER / "model.safetensors").items()}
-
-
-@functools.cache
-def tokenizer() -> Tokenizer:
-    return Tokenizer.from_file(str(FOLDER / "tokenizer.json"))
+config, weights, tokenizer = (
+    functools.partial(read, "translator") for read in (shipped.config, shipped.weights, shipped.tokenizer)
+)
 
 
 @functools.cache

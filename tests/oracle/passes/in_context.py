@@ -3,79 +3,40 @@ nothing of what it checks.
 """
 
 import functools
-import json
 import math
-from pathlib import Path
 
 import numpy as np
-from safetensors.numpy import load_file
 
+from tests.oracle.passes import shipped
 from tests.oracle.passes.draws import regression, tasks
-from tests.oracle.passes.forward import Array
+from tests.oracle.passes.network import Array, Network
 
-FOLDER = Path(__file__).parents[3] / "assets" / "models" / "in-context"
+FOLDER = shipped.MODELS / "in-context"
 MOST = 40
 
 
-@functools.cache
-def config() -> dict[str, int]:
-    return dict(json.loads((FOLDER / "config.json").read_text()))
+config, weights = (functools.partial(read, "in-context") for read in (shipped.config, shipped.weights))
 
 
-@functools.cache
-def weights(kind: str) -> dict[str, Array]:
-    return {name: w.astype(kind) for name, w in load_file(FOLDER / "model.safetensors").items()}
-
-
-def normal(x: Array, w: dict[str, Array], path: str) -> Array:
-    centred = x - x.mean(-1, keepdims=True)
-    deviation = np.sqrt((centred * centred).mean(-1, keepdims=True) + 1e-5)
-    return centred / deviation * w[f"{path}.weight"] + w[f"{path}.bias"]
-
-
-def gelu(x: Array) -> Array:
-    return 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)))
-
-
-class Read:
+class Read(Network):
     """Prompts x (B,N,d), y (B,N), read: guesses (B,N), weights of layer l (B,H,2N,2N); scores too. kind: of numbers
 
     Its numbers by name are those of the first prompt: `read["decoder.layers.0.self_attn.scores"]`.
     """
 
     def __init__(self, x: Array, y: Array, kind: str = "float64") -> None:
-        self.w, self.tensors = weights(kind), {}
-        self.weights: list[Array] = []
+        parts = {"family": "decoder_only", "positions": "learned", "norm_place": "pre", "activation": "gelu_tanh"}
+        super().__init__(config() | parts, weights(kind), records=("scores", "weights"))
         n_prompts, n, d = x.shape
         rows = np.zeros((n_prompts, 2 * n, d), kind)
         rows[:, 0::2], rows[:, 1::2, 0] = x, y
-        stream = rows @ self.w["read_in.weight"].T + self.w["read_in.bias"] + self.w["positions.table.weight"][: 2 * n]
-        for layer in range(config()["n_layers"]):
-            stream = self.layer(f"decoder.layers.{layer}", stream)
-        last = normal(stream[:, 0::2], self.w, "decoder.norm")
-        self.guesses = last @ self.w["read_out.weight"][0] + self.w["read_out.bias"]
-
-    def layer(self, path: str, stream: Array) -> Array:
-        w, (n_prompts, length, width), n_heads = self.w, stream.shape, config()["n_heads"]
-        x = normal(stream, w, f"{path}.add_norm_1.norm")
-        q, k, v = (
-            (x @ w[f"{path}.self_attn.w_{one}.weight"].T).reshape(n_prompts, length, n_heads, -1).swapaxes(1, 2)
-            for one in "qkv"
-        )
-        scores = q @ k.swapaxes(-1, -2) / np.asarray(math.sqrt(q.shape[-1]), q.dtype)
-        scores = np.where(np.tri(length, dtype=bool), scores, -np.inf).astype(q.dtype)
-        powers = np.exp(scores - scores.max(-1, keepdims=True))
-        looks = powers / powers.sum(-1, keepdims=True)
-        self.tensors[f"{path}.self_attn.scores"], self.tensors[f"{path}.self_attn.weights"] = scores[0], looks[0]
-        self.weights.append(looks)
-        heads = (looks @ v).swapaxes(1, 2).reshape(n_prompts, length, width)
-        stream = stream + heads @ w[f"{path}.self_attn.w_o.weight"].T
-        x = normal(stream, w, f"{path}.add_norm_2.norm")
-        hidden = gelu(x @ w[f"{path}.feed_forward.w_1.weight"].T + w[f"{path}.feed_forward.w_1.bias"])
-        return stream + hidden @ w[f"{path}.feed_forward.w_2.weight"].T + w[f"{path}.feed_forward.w_2.bias"]
+        stream = self.linear("read_in", rows) + self.w["positions.table.weight"][: 2 * n]
+        last = self.stack("decoder", stream, np.tri(2 * n, dtype=bool))
+        self.guesses = self.linear("read_out", last[:, 0::2])[..., 0]
+        self.weights = [self.tensors[f"decoder.layers.{n}.self_attn.weights"] for n in range(config()["n_layers"])]
 
     def __getitem__(self, name: str) -> Array:
-        return self.tensors[name]
+        return self.tensors[name][0]
 
 
 @functools.cache

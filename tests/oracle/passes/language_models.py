@@ -1,65 +1,29 @@
 """The small GPT and the LSTM beside it, in NumPy and float64 from their files, after the papers alone."""
 
 import functools
-import json
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from safetensors.numpy import load_file
-from tokenizers import Tokenizer
 
 from tests.oracle.language.page import Page
+from tests.oracle.passes.bert import GPT as NAME
+from tests.oracle.passes.bert import NAMES, entry, gpt, tokenizer
 from tests.oracle.passes.decode import Ids
-from tests.oracle.passes.forward import EOS, FOLDER, MAX_PIECES, PAD, SOS, Array, bytes_of, tidied
+from tests.oracle.passes.forward import EOS, MAX_PIECES, PAD, SOS, Array, tidied
 from tests.oracle.passes.network import Network
+from tests.oracle.passes.shipped import config, weights
 
-MODELS = FOLDER.parent
-NAME = "gpt-mini"
 LONGER = 20  # pieces that it writes at most
 RECORDS = ("tokens", "positions", "output", "weights", "normed", "logits", "losses")
-MARKS = ("<pad>", "<sos>", "<eos>", "[CLS]", "[SEP]", "[MASK]")
-
-
-@functools.cache
-def config_of(name: str = NAME) -> dict[str, Any]:
-    return json.loads((MODELS / name / "config.json").read_text())
-
-
-@functools.cache
-def metrics_of(name: str) -> dict[str, Any]:
-    return json.loads((MODELS / name / "metrics.json").read_text())
-
-
-@functools.cache
-def weights_of(name: str = NAME) -> dict[str, Array]:
-    return {key: w.astype(np.float64) for key, w in load_file(MODELS / name / "model.safetensors").items()}
-
-
-@functools.cache
-def tokenizer() -> Tokenizer:
-    return Tokenizer.from_file(str(MODELS / NAME / "tokenizer.json"))
 
 
 def most_pieces() -> int:
     """Of a text: one place is left for `<eos>`."""
-    return min(MAX_PIECES, config_of()["max_len"] - 1)
-
-
-def entry(id: int) -> str:
-    """A vocabulary entry as a piece on a page."""
-    if id < len(MARKS):
-        return MARKS[id]
-    raw = bytes_of(tokenizer().id_to_token(id))
-    try:
-        text = raw.decode()
-    except UnicodeDecodeError:
-        return f"‹{raw.hex(' ').upper()}›"
-    return text.strip(" ") or " "
+    return min(MAX_PIECES, config(NAME)["max_len"] - 1)
 
 
 def text_of(ids: Sequence[int]) -> str:
-    return str(tokenizer().decode([id for id in ids if id >= len(MARKS)]))
+    return str(tokenizer().decode([id for id in ids if id >= len(NAMES)]))
 
 
 class Text:
@@ -91,7 +55,7 @@ class Gpt(Network):
     """
 
     def __init__(self, labels: Sequence[int]) -> None:
-        super().__init__(config_of(), weights_of(), records=RECORDS)
+        super().__init__(config(NAME), weights(NAME), records=RECORDS)
         self.labels = list(labels)
         self.logits = self.keep("logits", self.decoder([SOS, *self.labels[:-1]]))
         self.log_shares = log_shares(self.logits)
@@ -109,16 +73,10 @@ def reading(ids: Ids) -> Gpt:
     return Gpt([*ids, EOS])
 
 
-@functools.cache
-def writing() -> Network:
-    """It remembers of each row what the next ones read."""
-    return Network(config_of(), weights_of(), records="kv")
-
-
 @functools.lru_cache(1024)
 def next_scores(ids: Ids) -> Array:
     """Log-probabilities (V) of the piece after some; `<pad>` and `<sos>` are never written."""
-    scores = log_shares(writing().next_logits([SOS, *ids]))
+    scores = log_shares(gpt().next_logits([SOS, *ids]))
     scores[[PAD, SOS]] = -np.inf
     return scores
 
@@ -126,9 +84,9 @@ def next_scores(ids: Ids) -> Array:
 @functools.lru_cache(16)
 def lstm_losses(ids: Ids) -> Array:
     """−ln P of each piece (T), in nats: two layers of Hochreiter and Schmidhuber's cell with a forget gate."""
-    w = weights_of("lstm")
+    w = weights("lstm")
     x = w["matrix.weight"][[SOS, *ids[:-1]]]
-    for n in range(config_of("lstm")["n_layers"]):
+    for n in range(config("lstm")["n_layers"]):
         inward, bias, u = (w[f"layers.{n}.cell.{name}"] for name in ("w.weight", "w.bias", "u.weight"))
         hidden = cell = np.zeros(u.shape[1])
         rows = []

@@ -24,6 +24,10 @@ def units(learned: bool = True, centred: bool = True) -> Array:
     return found / np.linalg.norm(found, axis=1, keepdims=True)
 
 
+def cosine_of(one: Array, other: Array) -> float:
+    return float(one @ other / np.sqrt((one @ one) * (other @ other)))
+
+
 def cosine(one: int, other: int) -> float:
     """Of two rows of E as they are."""
     return float(units(centred=False)[one] @ units(centred=False)[other])
@@ -77,17 +81,7 @@ def search(typed: str) -> list[int]:
         if small not in text.casefold():
             continue
         bare = text.removeprefix("␣").casefold()
-        at = (
-            0
-            if text == "␣" + query
-            else 1
-            if text == query
-            else 2
-            if bare == small
-            else 3
-            if bare.startswith(small)
-            else 4
-        )
-        groups[at].append(id)
+        fits = text == "␣" + query, text == query, bare == small, bare.startswith(small), True
+        groups[fits.index(True)].append(id)
     best = [id for group in groups[:4] for id in group]
     return (best or groups[4])[:12]

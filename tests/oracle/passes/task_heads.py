@@ -1,25 +1,21 @@
 """The app's BERT with the weights that a task changed, in NumPy and float64: what each head answers."""
 
 import functools
-import json
 import re
-from typing import Any
 
 import numpy as np
 from safetensors.numpy import load_file
 
-from tests.oracle.passes import bert
-from tests.oracle.passes.bert import CLS, MODELS, SEP, Bert, Ids
+from tests.oracle.passes import bert, shipped
+from tests.oracle.passes.bert import CLS, SEP, Bert, Ids
 from tests.oracle.passes.forward import Array, softmax, tidied
 
-FOLDER = MODELS / "tasks"
+FOLDER = shipped.MODELS / "tasks"
 MOST = 60  # pieces of each text that are read
 CLITIC = re.compile(r"(?i)(?:s|m|d|ll|re|ve)\b")
 
 
-@functools.cache
-def metrics() -> dict[str, Any]:
-    return json.loads((FOLDER / "metrics.json").read_text())
+metrics = functools.partial(shipped.metrics, "tasks")
 
 
 @functools.cache

@@ -6,7 +6,7 @@ import numpy as np
 
 from tests.oracle.language.approved import Prose
 from tests.oracle.language.claims import announcement, caption, head_grid, matrix, number
-from tests.oracle.language.common import KINDS, Statements
+from tests.oracle.language.common import KINDS, Statements, cut_to
 from tests.oracle.language.page import READABLE, Page
 from tests.oracle.language.words import Piece, Word, inline, visible, words
 from tests.oracle.passes.forward import Array, Forward, config
@@ -82,9 +82,7 @@ def overview(
         selected=chosen_cell(page, values, f"{prefix}cell"),
         csv_name=f"{csv_name} {which(layer, head)}",
     )
-    if values.shape != whole:
-        sides = zip(values.shape, whole, ("rows", "columns"), strict=True)
-        yield from prose("shown", " and ".join((f"the first {s} of {w} {side}" for s, w, side in sides if s != w)))
+    yield from cut_to(*zip(whole, ("rows", "columns"), strict=True))
 
 
 def chosen_map(maps: Array, layer: int, head: int) -> Array:

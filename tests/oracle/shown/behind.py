@@ -6,11 +6,14 @@ from typing import Any
 import numpy as np
 
 from tests.oracle.language import claims
+from tests.oracle.language.approved import Prose
 from tests.oracle.language.claims import Series, magnitude, number
 from tests.oracle.language.common import Statements, numbers_of_figure
 from tests.oracle.language.statement import Statement
 
-OVER = "The training is over."
+prose = Prose("behind")
+
+OVER = prose.line("over")
 
 
 def growing_curve(x: Sequence[float], y: Sequence[float], *, label: str, axis: str, ends: Sequence[float]) -> Statement:
@@ -48,7 +51,7 @@ def gradients(report: Any) -> Statement:
 
 
 def over(label: str) -> Statements:
-    yield claims.info(OVER)
+    yield from prose("over")
     yield claims.button(f"{label} again")
 
 
@@ -62,11 +65,7 @@ def reading_times(seconds: Mapping[str, Sequence[float]]) -> Statements:
         ("pieces", "RNN", "LSTM", "self-attention", "LSTM, compiled"),
         *((str(8 * 2**n), *(number(1000 * one, 2) for one in row)) for n, row in enumerate(rows)),
     )
-    yield claims.caption(
-        "Milliseconds on one core of this server, the fastest of four runs. RNN and LSTM are this project's loops in "
-        "Python; *compiled* is torch's own. What a graphics processor, which computes thousands of products side by "
-        "side, gains where no step waits is not measured here."
-    )
+    yield from prose("milliseconds")
 
 
 def loss_by_share(found: Mapping[int, Any]) -> Statements:
@@ -75,22 +74,13 @@ def loss_by_share(found: Mapping[int, Any]) -> Statements:
     yield claims.columns(names, [Series("loss", losses)], alt="The loss by the share that is hidden", axis=axis)
     rows = [(name, number(one.pieces, 1), number(one.loss, 2)) for name, one in zip(names, found.values(), strict=True)]
     yield claims.table(("hidden", "blanks in a draw", "loss"), *rows)
-    yield claims.caption(
-        "More blanks ask for more in one row, but leave less to guess from. All drawn pieces are hidden here, none "
-        "swapped or left; where chance draws nothing, one piece is hidden."
-    )
+    yield from prose("more blanks")
 
 
 def with_and_without_cache(seconds: Mapping[bool, float], n_steps: int, machine: str) -> Statements:
     """seconds: with the cache (True) and without"""
-    yield claims.markdown(
-        f"With the cache **{number(1000 * seconds[True], 1)} ms**, without it **{number(1000 * seconds[False], 1)} "
-        f"ms**: {number(seconds[False] / seconds[True], 2)} times as long."
-    )
-    yield claims.caption(
-        f"Measured on this machine ({machine}): all {n_steps} steps, the fastest of 3 runs. Another moment gives other "
-        "numbers, and time does not follow multiplications exactly."
-    )
+    times = (number(1000 * seconds[cached], 1) for cached in (True, False))
+    yield from prose("with the cache", *times, number(seconds[False] / seconds[True], 2), machine, n_steps)
 
 
 # --- learned ---------------------------------------------------------------------------------------------------------
@@ -101,9 +91,7 @@ def tiny(reports: Sequence[Any], n_steps: int, kind: str, label: str) -> Stateme
     last = reports[-1]
     right = number(100 * last.right, 1)
     yield from over("Start")
-    yield claims.markdown(
-        f"**Step {last.step} of {n_steps}:** loss {magnitude(last.loss)}, {right}% of the held-out texts exactly right"
-    )
+    yield from prose("step of a tiny model", last.step, n_steps, magnitude(last.loss), right)
     yield loss_curve(reports, n_steps, float(np.log(29)))
     yield growing_curve(
         [one.step for one in reports],
@@ -119,16 +107,16 @@ def tiny(reports: Sequence[Any], n_steps: int, kind: str, label: str) -> Stateme
 def taught(reports: Sequence[Any], pairs: Sequence[Sequence[str]], others: Sequence[str], n_steps: int) -> Statements:
     first, last, n = reports[0], reports[-1], len(pairs)
     yield from over("Teach")
-    yield claims.markdown(f"**Step {last.step} of {n_steps}:** loss {magnitude(last.loss)} on your pairs")
+    yield from prose("step on your pairs", last.step, n_steps, magnitude(last.loss))
     yield loss_curve(reports, n_steps, first.loss)
     yield gradients(last)
     before_and_now = list(zip(first.translations, last.translations, strict=True))
     learned = sum(now == to_learn for (_, now), (_, to_learn) in zip(before_and_now, pairs, strict=False))
-    yield claims.markdown(f"**Your pairs:** {learned} of {n} are translated as you wrote them.")
+    yield from prose("your pairs", learned, n)
     rows = [(*pair, *both) for pair, both in zip(pairs, before_and_now, strict=False)]
     yield claims.table(("English", "to learn", "before", "now"), *rows)
     changed = sum(before != now for before, now in before_and_now[n:])
-    yield claims.markdown(f"**Other sentences:** {changed} of {len(others)} are translated otherwise than before.")
+    yield from prose("other sentences", changed, len(others))
     rest = [(english, *both) for english, both in zip(others, before_and_now[n:], strict=True)]
     yield claims.table(("English", "before", "now"), *rest)
 
@@ -147,11 +135,8 @@ def adapted(
 ) -> Statements:
     """says: the visitor's sentence, its translation before and now"""
     first, last = reports[0], reports[-1]
-    follow, exact = score(last, held_out, style)
-    yield claims.markdown(
-        f"**Step {last.step} of {n_steps}:** loss {magnitude(last.loss)}. Of {len(held_out)} held-out sentences, "
-        f"**{follow}** are in the style and **{exact}** word for word as wanted."
-    )
+    scored = score(last, held_out, style)
+    yield from prose("step in a style", last.step, n_steps, magnitude(last.loss), len(held_out), *scored)
     yield claims.table(("your sentence", "before", "now"), says)
     yield loss_curve(reports, n_steps, first.loss)
     yield claims.fold("Every held-out sentence")
@@ -179,11 +164,7 @@ def merged(n_before: int, n_beside: int, writes: Sequence[str], difference: floa
     names = "A and B beside W₀", "merged: W₀ + (α/r)BA", "before"
     counts = (f"{n:,}" for n in (n_beside, n_before, n_before))
     yield claims.table(("", "numbers in the model", "your sentence"), *zip(names, counts, writes, strict=True))
-    yield claims.markdown(f"Largest difference of a logit, beside and merged: **{magnitude(difference)}**.")
-    yield claims.caption(
-        "Merged, the model is built as before it was adapted, so a step takes no longer. What differs is rounding: the "
-        "same sum in another order."
-    )
+    yield from prose("merged", magnitude(difference))
 
 
 def labelled(reports: Sequence[Any], n_steps: int, n_new: int) -> Statements:
@@ -196,10 +177,7 @@ def labelled(reports: Sequence[Any], n_steps: int, n_new: int) -> Statements:
         return f"{number(100 * right, 0)}% ± {number(100 * np.sqrt(right * (1 - right) / n_new), 0)}"
 
     last = reports[-1]
-    yield claims.markdown(
-        f"**Step {last.step} of {n_steps}:** of {n_new} new sentences, the pre-trained model labels "
-        f"**{says(last.runs[names[0]])}** as we did; the one from random weights **{says(last.runs[names[1]])}**."
-    )
+    yield from prose("step on labels", last.step, n_steps, n_new, *(says(last.runs[name]) for name in names))
     steps = [str(one.step) for one in reports]
     yield claims.columns(
         steps,
@@ -211,15 +189,11 @@ def labelled(reports: Sequence[Any], n_steps: int, n_new: int) -> Statements:
     cells = [[c for name in names for c in (says(one.runs[name]), number(one.runs[name].loss, 2))] for one in reports]
     head = [f"{name}: {what}" for name in names for what in ("right", "loss")]
     yield from numbers_of_figure(("step", *head), *([step, *row] for step, row in zip(steps, cells, strict=True)))
-    yield claims.fold("Which layers moved, and how far")
-    yield claims.markdown(f"**{last.n_learning:,}** numbers may change.")
+    yield from prose("which layers moved", f"{last.n_learning:,}")
     yield claims.columns(
         list(last.moved),
         [Series("moved", 100 * np.array(list(last.moved.values())))],
         alt=f"How far each part of the pre-trained model is from where it was, at step {last.step}",
         axis="distance from the pre-trained weights, in % of their length",
     )
-    yield claims.caption(
-        "All weights of a part, written in a row, are one long list. Its length is the root of the sum of their "
-        "squares. The distance is that between the list now and the pre-trained one."
-    )
+    yield from prose("distance")

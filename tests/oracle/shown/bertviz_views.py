@@ -2,12 +2,15 @@
 
 from collections.abc import Sequence
 
+from tests.oracle.language.approved import Prose
 from tests.oracle.language.claims import between, caption, segmented
 from tests.oracle.language.common import KINDS, Statements
 from tests.oracle.language.page import READABLE, Page
 from tests.oracle.language.statement import Statement
 from tests.oracle.language.words import label
 from tests.oracle.passes.forward import Array
+
+prose = Prose("bertviz_views")
 
 # Of the heads, in order; of all lines where a colour means nothing.
 HEADS = "#0000b4 #ff4b00 #b44bff #690f00 #965a78 #690078 #5a5a00 #ff00b4 #690fe1 #7887d2 #a5875a #d2004b".split()
@@ -41,17 +44,9 @@ def view(
     if shown == "Head view":
         layers = [layer]
         chosen = f" The number of head {head + 1}, chosen above, is underlined." if head >= 0 else ""
-        yield caption(
-            "A line is a weight. It runs from the piece that looks (left) to the piece looked at (right); the stronger "
-            f"the line, the larger the weight. Each colour is a head.{chosen} Click a numbered square to hide or show "
-            "its head, double-click it to see that head alone. Point at a piece to see only its lines."
-        )
+        yield from prose("head view", chosen)
     else:
-        yield caption(
-            "A row is a layer, a column is a head. Each small map draws the weights of one head as lines from left to "
-            "right. Click a map to enlarge it and see its pieces; click again to close it. On a narrow screen, scroll "
-            "the maps sideways."
-        )
+        yield from prose("model view")
     yield Statement(
         "bertviz",
         {

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.oracle.language.approved import Prose
 from tests.oracle.language.claims import Steps, number
 from tests.oracle.language.page import Page, tensor
 from tests.oracle.language.statement import Statement
@@ -14,9 +15,7 @@ from tests.oracle.passes.forward import Array, config
 from tests.oracle.shown.course import COURSE
 
 N = config()["n_layers"]
-SUM = "Adds {} to what was there before, and brings every vector back to one scale."
-WAVES = "Adds to every vector a pattern of waves that tells its place in the {}."
-NETWORK = "Works on every vector by itself with a small network of two layers."
+prose = Prose("machine_map")
 
 
 @dataclass(frozen=True)
@@ -30,116 +29,22 @@ class Block:
     tensor: str = ""
 
 
-def _layer(stack: str, sublayer: str) -> str:
-    return f"{stack}.layers.{N - 1}.{sublayer}"
+TENSORS = {"tokenize": "", "output.linear": "logits", "output.softmax": "probabilities"}
+SUFFIXES = {"self_attn": ".weights", "cross_attn": ".weights", "stack": ""}  # of other parts of a layer: ".output"
 
 
-def _add_norm(stack: str, n: int, after: str, what: str) -> Block:
-    return Block(
-        f"{stack}.add_norm_{n}",
-        f"{stack.capitalize()} add & norm after {after}",
-        "Add & norm",
-        SUM.format(what),
-        _layer(stack, f"add_norm_{n}.output"),
-    )
+def tensor_of(id: str) -> str:
+    """The tensor of a block; of a layer, that of the last one."""
+    stack, _, part = id.partition(".")
+    if id in TENSORS or part in ("embedding", "positions"):
+        return TENSORS.get(id, f"{stack}.embedding.{'scaled' if part == 'embedding' else part}")
+    last = f"add_norm_{2 if stack == 'encoder' else 3}.output"
+    return f"{stack}.layers.{N - 1}.{last if part == 'stack' else part + SUFFIXES.get(part, '.output')}"
 
 
-def _inputs(stack: str, pieces: str, whole: str) -> list[Block]:
-    name = stack.capitalize()
-    return [
-        Block(
-            f"{stack}.embedding",
-            f"{name} token embedding",
-            "Token embedding",
-            f"Looks up the learned vector of every {pieces}.",
-            f"{stack}.embedding.scaled",
-        ),
-        Block(
-            f"{stack}.positions",
-            f"{name} positions",
-            "+ Positions",
-            WAVES.format(whole),
-            f"{stack}.embedding.positions",
-        ),
-    ]
-
-
-def _feed_forward(stack: str) -> Block:
-    return Block(
-        f"{stack}.feed_forward",
-        f"{stack.capitalize()} feed-forward",
-        "Feed-forward",
-        NETWORK,
-        _layer(stack, "feed_forward.output"),
-    )
-
-
-BLOCKS = (
-    Block(
-        "tokenize",
-        "Tokenization",
-        "",
-        "Cuts text into pieces that the model knows by number; the decoder reads what is written so far, after <sos>.",
-    ),
-    *_inputs("encoder", "English piece", "sentence"),
-    Block(
-        "encoder.self_attn",
-        "Encoder self-attention",
-        "Self-attention",
-        "Every English piece gathers what it needs from all pieces of the sentence.",
-        _layer("encoder", "self_attn.weights"),
-    ),
-    _add_norm("encoder", 1, "self-attention", "what was gathered"),
-    _feed_forward("encoder"),
-    _add_norm("encoder", 2, "feed-forward", "the network's result"),
-    Block(
-        "encoder.stack",
-        f"Encoder, {N} layers",
-        f"Encoder ×{N}",
-        f"Runs {N} layers of this build one after the other; the decoder reads what the last one returns.",
-        _layer("encoder", "add_norm_2.output"),
-    ),
-    *_inputs("decoder", "German piece written so far", "translation"),
-    Block(
-        "decoder.self_attn",
-        "Decoder masked self-attention",
-        "Masked self-attention",
-        "Every German piece gathers from itself and the pieces before it, never from those that follow.",
-        _layer("decoder", "self_attn.weights"),
-    ),
-    _add_norm("decoder", 1, "self-attention", "what was gathered"),
-    Block(
-        "decoder.cross_attn",
-        "Encoder-decoder attention",
-        "Encoder-decoder attention",
-        "Every German piece asks with its query; the encoder's English pieces answer with keys and values.",
-        _layer("decoder", "cross_attn.weights"),
-    ),
-    _add_norm("decoder", 2, "encoder-decoder attention", "what was read from the encoder"),
-    _feed_forward("decoder"),
-    _add_norm("decoder", 3, "feed-forward", "the network's result"),
-    Block(
-        "decoder.stack",
-        f"Decoder, {N} layers",
-        f"Decoder ×{N}",
-        f"Runs {N} layers of this build one after the other; each of them reads the encoder's result.",
-        _layer("decoder", "add_norm_3.output"),
-    ),
-    Block(
-        "output.linear",
-        "Linear output",
-        "Linear (tied)",
-        "Compares every vector with the embedding of each vocabulary entry: one score for each.",
-        "logits",
-    ),
-    Block(
-        "output.softmax",
-        "Softmax",
-        "Softmax",
-        "Turns the scores into probabilities; the next piece of the translation is chosen by them.",
-        "probabilities",
-    ),
-)
+def blocks() -> list[Block]:
+    words = {id: said.split(" | ") for id, said in prose.words("blocks", N).items()}
+    return [Block(id, *said, tensor_of(id)) for id, said in words.items()]
 
 
 # From bottom to top, the blocks of a layer; a residual runs past each pair.
@@ -197,7 +102,7 @@ def large_map(page: Page) -> Statement:
                     "opens": opens().get(block.id),
                     **numbers(page, block),
                 }
-                for block in BLOCKS
+                for block in blocks()
             ],
             "live": True,
             **stacks(_texts(page.src), _texts(page.tgt)),

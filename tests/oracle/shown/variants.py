@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import load_file
 
+from tests.oracle.language.approved import Prose
 from tests.oracle.language.page import Page
 from tests.oracle.language.statement import factor, tex
 from tests.oracle.passes.decode import Writer, greedy
@@ -28,7 +29,10 @@ from tests.oracle.shown.worked import (
     normed,
     rectified,
     stream_and_change,
+    sum_of_two,
 )
+
+prose = Prose("variants")
 
 N_BUCKETS = 32
 
@@ -91,8 +95,7 @@ def rotated(oracle: Forward, name: str, index: Index) -> Step:
     angle, (one, two) = row / 10000 ** (2 * i / d_k), x[2 * i : 2 * i + 2]
     first, sign, last = ("cos", "-", "sin") if dimension % 2 == 0 else ("sin", "+", "cos")
     return Step(
-        f"Position {row} (counted from 0) turns dimensions {2 * i + 1} and {2 * i + 2} together by the angle {row} / "
-        f"10000^({2 * i}/{d_k}), in radians.",
+        prose.line("turned", row, 2 * i + 1, 2 * i + 2, 2 * i, d_k),
         rf"{factor(one)}\cdot\{first}({tex(angle)}) {sign} {factor(two)}\cdot\{last}({tex(angle)}) = "
         + tex(oracle[name][index]),
         f'one, two = t["{source}"][{head}, {row}, {2 * i}:{2 * i + 2}]\n'
@@ -110,14 +113,8 @@ def stands(row: int, column: int) -> str:
 
 
 def biased(oracle: Forward, name: str, index: Index) -> Step:
-    names = [name.replace("biased", what) for what in ("scaled", "bias")]
-    one, two = (oracle[n][index] for n in names)
-    return Step(
-        "The score plus what the position scheme adds for the distance between query and key.",
-        f"{tex(one)} + {factor(two)} = {tex(one + two)}",
-        " + ".join(f't["{n}"]{at(index)}' for n in names),
-        Blank(f"{tex(one)} + {factor(two)}", one + two),
-    )
+    says = "The score plus what the position scheme adds for the distance between query and key."
+    return sum_of_two(oracle, says, [name.replace("biased", what) for what in ("scaled", "bias")], index)
 
 
 def bias(oracle: Forward, name: str, index: Index) -> Step:
@@ -126,25 +123,19 @@ def bias(oracle: Forward, name: str, index: Index) -> Step:
     if oracle.kind(path) == "alibi":
         slope = slopes(config()["n_heads"])[head]
         return Step(
-            f"{stands(row, column)} The slope of head {head + 1}, {tex(slope)}, is fixed. Slope times distance is "
-            "taken off the score.",
+            prose.line("slope", stands(row, column), head + 1, tex(slope)),
             rf"-{tex(slope)}\cdot {distance} = {tex(-slope * distance)}",
             f"-{slope} * abs({column} - {row})",
             Blank(rf"-{tex(slope)}\cdot {distance}", -round(slope, 4) * distance),
         )
     mine = bucket(column - row)
     same = [d for d in range(200) if bucket(d if column > row else -d) == mine]
-    shares = (
-        "So short a distance has a number to itself."
-        if len(same) == 1
-        else f"All distances from {same[0]} on share one number."
-        if same[-1] == 199
-        else f"The distances from {same[0]} to {same[-1]} share one number."
-    )
+    shares = prose.words("share of a distance", same[0], same[-1])[
+        "alone" if len(same) == 1 else "on" if same[-1] == 199 else "between"
+    ]
     table = f"{path}.positions.table.weight[{mine}]"
     return Step(
-        f"{stands(row, column)} {shares} The number of head {head + 1} for that is in row {mine + 1} "
-        f"of {N_BUCKETS} in the table.",
+        prose.line("bucket", stands(row, column), shares, head + 1, mine + 1, N_BUCKETS),
         rf"r_{{{mine + 1}}} = {tex(oracle[name][index])}",
         f't["{table}"][{head}]',
     )
@@ -228,23 +219,13 @@ def normalised(oracle: Forward, name: str, index: Index) -> Step:
     x, gamma = oracle[source][row], oracle[f"{path}.norm.weight"][dimension]
     if kind.startswith("rms"):
         return Step(
-            f"RMS norm: divide dimension {dimension + 1} of the row by the root of the mean square of its {len(x)} "
-            "numbers, then times γ, a learned number of this dimension.",
+            prose.line("rms norm", dimension + 1, len(x)),
             rf"{factor(gamma)}\cdot\frac{{{tex(x[dimension])}}}{{{tex(math.sqrt((x**2).mean() + 1e-5))}}} = "
             + tex(oracle[name][index]),
             f'row = t["{source}"][{row}].astype(float)\n'
             f't["{weights}.weight"][{dimension}] * row[{dimension}] / np.sqrt((row**2).mean() + 1e-05)',
         )
-    beta = oracle[f"{path}.norm.bias"][dimension]
-    return Step(
-        f"Layer norm: from dimension {dimension + 1} of the row take the row's mean, divide by the row's standard "
-        f"deviation (over {len(x)} dimensions), then times γ, plus β, two learned numbers of this dimension.",
-        rf"{factor(gamma)}\cdot\frac{{{tex(x[dimension])} - {factor(x.mean())}}}{{{tex(math.sqrt(x.var() + 1e-5))}}} "
-        rf"+ {factor(beta)} = {tex(oracle[name][index])}",
-        f'row = t["{source}"][{row}]\n'
-        f't["{weights}.weight"][{dimension}] * (row[{dimension}] - row.mean()) / np.sqrt(row.var() + 1e-05)'
-        f' + t["{weights}.bias"][{dimension}]',
-    )
+    return normed(oracle, name, index, source, weights)
 
 
 def summed(oracle: Forward, name: str, index: Index) -> Step:
@@ -255,8 +236,7 @@ def summed(oracle: Forward, name: str, index: Index) -> Step:
     stream, change = (oracle[one][index] for one in names)
     term = rf"{tex(factor_of_stream)}\cdot {factor(stream)}"
     return Step(
-        f"What the sub-layer read (the residual stream), times α = {tex(factor_of_stream)}, plus what the sub-layer "
-        "wrote. α belongs to the depth of the stack.",
+        prose.line("deep norm", tex(factor_of_stream)),
         rf"{term} + {factor(change)} = {tex(oracle[name][index])}",
         f'{factor_of_stream} * t["{names[0]}"]{at(index)} + t["{names[1]}"]{at(index)}',
         Blank(term, round(factor_of_stream, 4) * round(float(stream), 4)),

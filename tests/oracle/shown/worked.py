@@ -10,9 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tests.oracle.language.approved import Prose
 from tests.oracle.language.page import averaged, tensor
 from tests.oracle.language.statement import Statement, factor, tex
 from tests.oracle.passes.forward import Array, Forward, config
+
+prose = Prose("worked")
 
 EMBEDDING = "embedding.matrix.weight"
 WRITTEN = 3  # products written out of a long sum
@@ -71,17 +74,9 @@ def long_sum(left: Array, right: Array) -> tuple[str, str]:
     others = np.delete(products, largest).sum()
     named = ", ".join(str(n + 1) for n in largest)
     terms = [rf"{factor(left[n])}\cdot {factor(right[n])}" for n in largest]
-    return (
-        (
-            f"The largest of the {len(products)} products, those of dimensions {named}, are written out; "
-            + (
-                "the other one is last."
-                if len(products) == WRITTEN + 1
-                else f"the other {len(products) - WRITTEN} are summed in the last term."
-            )
-        ),
-        " + ".join([*terms, factor(others)]),
-    )
+    words = prose.words("a long sum", len(products), named, len(products) - WRITTEN)
+    says = f"{words['begins']} {words['one' if len(products) == WRITTEN + 1 else 'many']}"
+    return says, " + ".join([*terms, factor(others)])
 
 
 def largest_product(left: Array, right: Array) -> Blank:
@@ -98,6 +93,10 @@ def reads(stack: str, layer: int) -> str:
 
 def writes(stack: str, layer: int) -> str:
     return f"{stack}.layers.{layer}.add_norm_{2 if stack == 'encoder' else 3}.output"
+
+
+def in_the_last_term(rest: Sequence[int]) -> str:
+    return f" ({len(rest)} of them in the last term)" if len(rest) else ""
 
 
 def at(index: Index) -> str:
@@ -123,8 +122,7 @@ def projection(oracle: Forward, name: str, index: Index) -> Step:
     rows = oracle[source][row], oracle[matrix][column]
     named, total = long_sum(*rows)
     return Step(
-        f"Row {row + 1} of the input X times column {column + 1} of W^{capital} (head {head + 1}, "
-        f"its dimension {dimension + 1}). {named}",
+        prose.line("projection", row + 1, column + 1, capital, head + 1, dimension + 1, named),
         rf"{letter}_{{{row + 1},{dimension + 1}}} = x_{{{row + 1}}} \cdot W^{capital}_{{:,{column + 1}}} = {total} = "
         + tex(oracle[name][index]),
         f't["{source}"][{row}] @ t["{matrix}[{column}]"]  # torch keeps W transposed: its rows are W\'s columns',
@@ -139,7 +137,7 @@ def product(oracle: Forward, name: str, index: Index) -> Step:
     pair = oracle[names[0]][head, row], oracle[names[1]][head, column]
     named, total = long_sum(*pair)
     return Step(
-        f"Multiply query {row + 1} and key {column + 1} element by element and add up. {named}",
+        prose.line("product", row + 1, column + 1, named),
         rf"q_{{{row + 1}}}\cdot k_{{{column + 1}}} = {total} = {tex(oracle[name][index])}",
         f't["{names[0]}"][{head}, {row}] @ t["{names[1]}"][{head}, {column}]',
         largest_product(*pair),
@@ -154,7 +152,7 @@ def divided(oracle: Forward, name: str, index: Index) -> Step:
         says = "The scale is switched off: the product stays as it is."
         return Step(says, rf"{tex(before)} \to {tex(before)}", source)
     return Step(
-        f"Divide by the square root of d_k = {d_k}, the count of numbers in a key, to keep scores at a moderate size.",
+        prose.line("scaled", d_k),
         rf"\frac{{{tex(before)}}}{{\sqrt{{{d_k}}}}} = \frac{{{tex(before)}}}{{{tex(math.sqrt(d_k))}}} = "
         + tex(before / math.sqrt(d_k)),
         f"{source} / np.sqrt({d_k})",
@@ -185,8 +183,7 @@ def softmaxed(oracle: Forward, name: str, index: Index) -> Step:
     listed, rest = [column, *others][:LISTED], others[LISTED - 1 :]
     terms = [f"e^{{{tex(scores[j])}}}" for j in listed] + [tex(np.exp(scores[rest]).sum())] * bool(rest)
     return Step(
-        "Softmax turns the scores of a row into weights that add up to 1: e to this score, over the sum for all "
-        f"{len(seen)} positions that this row may see" + (f" ({len(rest)} of them in the last term)." if rest else "."),
+        prose.line("softmax", len(seen), in_the_last_term(rest)),
         rf"\frac{{e^{{{tex(scores[column])}}}}}{{{' + '.join(terms)}}} = {tex(oracle[name][index])}",
         snippet,
         Blank(f"e^{{{tex(scores[column])}}}", math.exp(round(scores[column], 4))),
@@ -202,8 +199,7 @@ def weighted_sum(oracle: Forward, name: str, index: Index) -> Step:
     terms = [rf"{tex(weights[j])}\cdot {factor(values[j])}" for j in listed]
     terms += [factor((weights * values)[rest].sum())] * bool(len(rest))
     return Step(
-        f"The weighted sum of dimension {dimension + 1} of all {len(weights)} value vectors, largest weights first"
-        + (f" ({len(rest)} of them in the last term)." if len(rest) else "."),
+        prose.line("weighted sum", dimension + 1, len(weights), in_the_last_term(rest)),
         f"{' + '.join(terms)} = {tex(oracle[name][index])}",
         f't["{path}.weights"][{head}, {row}] @ t["{path}.v"][{head}, :, {dimension}]',
         largest_product(weights, values),
@@ -216,8 +212,7 @@ def laid_side_by_side(oracle: Forward, name: str, index: Index) -> Step:
     head, dimension = column // d_k, column % d_k
     source = name.replace("concat", "heads")
     return Step(
-        f"The heads' results are laid side by side, {d_k} columns each: column {column + 1} is dimension "
-        f"{dimension + 1} of head {head + 1}.",
+        prose.line("side by side", d_k, column + 1, dimension + 1, head + 1),
         rf"{tex(oracle[source][head, row, dimension])} \to {tex(oracle[source][head, row, dimension])}",
         f't["{source}"][{head}, {row}, {dimension}]',
     )
@@ -275,8 +270,7 @@ def between_words(weights: Array, rows: Sequence[int], columns: Sequence[int]) -
     sums = ["(" + " + ".join(map(tex, line)) + ")" for line in block]
     formula = rf"\frac{{{' + '.join(sums)}}}{{{len(rows)}}}" if len(rows) > 1 else sums[0][1:-1]
     return Step(
-        f"Weights to the {len(columns)} piece(s) of the column's word are added; the {len(rows)} piece(s) of the "
-        "row's word are averaged.",
+        prose.line("between words", len(columns), len(rows)),
         f"{formula} = {tex(result)}",
     )
 
@@ -313,29 +307,35 @@ def stream_and_change(path: str) -> tuple[str, str]:
     return read, f"{stack}.layers.{layer}.{sublayers[n - 1]}.output"
 
 
-def added(oracle: Forward, name: str, index: Index) -> Step:
-    names = stream_and_change(name.removesuffix(".sum"))
-    stream, change = (oracle[one][index] for one in names)
+def sum_of_two(oracle: Forward, says: str, names: Sequence[str], index: Index) -> Step:
+    """Two tensors, added element by element."""
+    one, two = (oracle[name][index] for name in names)
     return Step(
-        "What ran past the sub-layer (the residual stream) plus what the sub-layer wrote.",
-        f"{tex(stream)} + {factor(change)} = {tex(stream + change)}",
-        " + ".join(f't["{one}"]{at(index)}' for one in names),
-        Blank(f"{tex(stream)} + {factor(change)}", stream + change),
+        says,
+        f"{tex(one)} + {factor(two)} = {tex(one + two)}",
+        " + ".join(f't["{name}"]{at(index)}' for name in names),
+        Blank(f"{tex(one)} + {factor(two)}", one + two),
     )
 
 
-def normed(oracle: Forward, name: str, index: Index) -> Step:
+def added(oracle: Forward, name: str, index: Index) -> Step:
+    says = "What ran past the sub-layer (the residual stream) plus what the sub-layer wrote."
+    return sum_of_two(oracle, says, stream_and_change(name.removesuffix(".sum")), index)
+
+
+def normed(oracle: Forward, name: str, index: Index, source: str = "", norm: str = "") -> Step:
+    """source: what the norm reads; norm: the path of its weights; both as in post-norm if not given"""
     path, (row, dimension) = name.removesuffix(".output"), index
-    x = oracle[f"{path}.sum"][row]
-    gamma, beta = oracle[f"{path}.norm.weight"][dimension], oracle[f"{path}.norm.bias"][dimension]
+    source, norm = source or f"{path}.sum", norm or f"{path}.norm"
+    x = oracle[source][row]
+    gamma, beta = oracle[f"{norm}.weight"][dimension], oracle[f"{norm}.bias"][dimension]
     return Step(
-        f"Layer norm: from dimension {dimension + 1} of the row take the row's mean, divide by the row's standard "
-        f"deviation (over {len(x)} dimensions), then times γ, plus β, two learned numbers of this dimension.",
+        prose.line("layer norm", dimension + 1, len(x)),
         rf"{factor(gamma)}\cdot\frac{{{tex(x[dimension])} - {factor(x.mean())}}}{{{tex(math.sqrt(x.var() + 1e-5))}}} "
         rf"+ {factor(beta)} = {tex(oracle[name][index])}",
-        f'row = t["{path}.sum"][{row}]\n'
-        f't["{path}.norm.weight"][{dimension}] * (row[{dimension}] - row.mean()) / np.sqrt(row.var() + 1e-05)'
-        f' + t["{path}.norm.bias"][{dimension}]',
+        f'row = t["{source}"][{row}]\n'
+        f't["{norm}.weight"][{dimension}] * (row[{dimension}] - row.mean()) / np.sqrt(row.var() + 1e-05)'
+        f' + t["{norm}.bias"][{dimension}]',
     )
 
 
@@ -345,8 +345,7 @@ def logit(oracle: Forward, name: str, index: Index) -> Step:
     rows = oracle[source][row], oracle[EMBEDDING][id]
     named, total = long_sum(*rows)
     return Step(
-        f"Row {row + 1} of the decoder's output times the embedding of entry {id}: the more alike the two, the larger "
-        f"the logit, the score of this entry. {named}",
+        prose.line("logit", row + 1, id, named),
         f"{total} = {tex(oracle['logits'][index])}",
         f't["{source}"][{row}] @ t["{EMBEDDING}[{id}]"]',
         largest_product(*rows),
@@ -358,9 +357,7 @@ def probability(oracle: Forward, name: str, index: Index) -> Step:
     logits = oracle["logits"][row]
     top = logits.max()
     return Step(
-        f"Each of the {len(logits):,} pieces has a score in row {row + 1}, its logit. Softmax turns these scores into "
-        f"probabilities: e to the power of this one, over the sum for all. The largest of them, {tex(top)}, is first "
-        "taken off every one: that changes no ratio and keeps the powers small.",
+        prose.line("probability", f"{len(logits):,}", row + 1, tex(top)),
         rf"\frac{{e^{{{tex(logits[id])} - {factor(top)}}}}}{{{tex(np.exp(logits - top).sum())}}} = "
         + tex(tensor(oracle, "probabilities")[index]),
         f'row = t["logits[{row}]"].astype(float)\nnp.exp(row[{id}] - row.max()) / np.exp(row - row.max()).sum()',
@@ -368,14 +365,18 @@ def probability(oracle: Forward, name: str, index: Index) -> Step:
 
 
 def looked_up(oracle: Forward, name: str, index: Index) -> Step:
-    row, dimension = index
-    id, size = oracle.ids[name.partition(".")[0]][row], config()["vocab_size"]
-    value = oracle[name][index]
+    id = oracle.ids[name.partition(".")[0]][index[0]]
+    says = f"The id is {id}, so this is dimension {index[1] + 1} of the row of E that belongs to it."
+    return of_table(oracle[name][index], says, (EMBEDDING, id, index[1]), config()["vocab_size"])
+
+
+def of_table(value: float, says: str, place: tuple[str, int, int], size: int) -> Step:
+    """A number that was looked up. place: the table, its row and column; size: how many rows it has"""
+    table, id, dimension = place
     return Step(
-        f"The id is {id}, so this is dimension {dimension + 1} of the row of E that belongs to it. As a product with "
-        f"the one-hot vector: one of {size:,} terms counts, the others are multiplied by 0.",
+        f"{says} As a product with the one-hot vector: one of {size:,} terms counts, the others are multiplied by 0.",
         rf"1\cdot {factor(value)} + {size - 1}\cdot 0 = {tex(value)}",
-        f't["{EMBEDDING}[{id}]"][{dimension}]',
+        f't["{table}[{id}]"][{dimension}]',
     )
 
 
@@ -383,7 +384,7 @@ def scaled_up(oracle: Forward, name: str, index: Index) -> Step:
     source, d_model = name.replace("scaled", "tokens"), config()["d_model"]
     before, root = factor(oracle[source][index]), math.sqrt(d_model)
     return Step(
-        f"The embedding is multiplied by √d_model = √{d_model}, so that it is not drowned by the positions.",
+        prose.line("scaled up", d_model),
         rf"\sqrt{{{d_model}}}\cdot {before} = {tex(root)}\cdot {before} = {tex(root * oracle[source][index])}",
         f't["{source}"]{at(index)} * np.sqrt({d_model})',
         Blank(rf"{tex(root)}\cdot {before}", root * oracle[source][index]),
@@ -394,11 +395,9 @@ def position(oracle: Forward, name: str, index: Index) -> Step:
     pos, dimension = index
     d_model, odd = config()["d_model"], dimension % 2
     twice_i, wave = dimension - odd, "cos" if odd else "sin"
-    angle = pos / 10000 ** (twice_i / d_model)
+    angle, pairs = pos / 10000 ** (twice_i / d_model), (twice_i // 2 + 1, twice_i // 2, twice_i)
     return Step(
-        f"Here pos = {pos}: the formula counts positions from 0. Dimension {dimension + 1} is the "
-        f"{'cosine' if odd else 'sine'} of pair {twice_i // 2 + 1}. The formula counts pairs from 0 too, so i = "
-        f"{twice_i // 2} and 2i = {twice_i}. Angles are in radians.",
+        prose.line("position", pos, dimension + 1, wave.replace("sin", "sine").replace("cos", "cosine"), *pairs),
         rf"\{wave}\!\left(\frac{{{pos}}}{{10000^{{{twice_i}/{d_model}}}}}\right) = \{wave}({tex(angle)}) = "
         + tex(math.cos(angle) if odd else math.sin(angle)),
         f"np.{wave}({pos} / 10000 ** ({twice_i} / {d_model}))",
@@ -408,12 +407,8 @@ def position(oracle: Forward, name: str, index: Index) -> Step:
 
 def embedded(oracle: Forward, name: str, index: Index) -> Step:
     names = [name.replace("output", what) for what in ("scaled", "positions")]
-    one, two = (oracle[n][index] for n in names)
-    return Step(
-        "The scaled embedding and the positional encoding are added, element by element.",
-        f"{tex(one)} + {factor(two)} = {tex(one + two)}",
-        " + ".join(f't["{n}"]{at(index)}' for n in names),
-        Blank(f"{tex(one)} + {factor(two)}", one + two),
+    return sum_of_two(
+        oracle, "The scaled embedding and the positional encoding are added, element by element.", names, index
     )
 
 
@@ -423,8 +418,7 @@ def cosine(oracle: Forward, source: str, row: int, column: int) -> Step:
     lengths = math.sqrt(a @ a), math.sqrt(b @ b)
     named, total = long_sum(a, b)
     return Step(
-        f"The dot product of rows {row + 1} and {column + 1}, divided by their lengths (the square root of the sum of "
-        f"squares). {named}",
+        prose.line("cosine", row + 1, column + 1, named),
         rf"({total})\,/\,({tex(lengths[0])}\cdot {tex(lengths[1])}) = \frac{{{tex(a @ b)}}}"
         rf"{{{tex(lengths[0] * lengths[1])}}} = {tex(a @ b / (lengths[0] * lengths[1]))}",
         f't = t["{source}"].astype(float)\na, b = t[{row}], t[{column}]\n'

@@ -5,23 +5,17 @@ import re
 
 import numpy as np
 import pytest
-import torch
 from streamlit.testing.v1 import AppTest
-from torch.utils.flop_counter import FlopCounterMode
 
 import pages.attention.multi_head.measures
 import tests.course  # noqa: F401 - fills the course
 from model.files.checkpoint import CheckpointError
 from model.kept import shared
-from model.parts.attention import MultiHeadAttention
-from tests.oracle.passes.forward import config, source_ids
 from tests.pages.kit import markdown, opened, table, values
-from ui import engine
 from ui.course.lesson import COURSE
 
 PAGE = COURSE.lesson("multi-head").slug
 SENTENCE = "The black cat fights the white cat."
-KINDS = {"Encoder": "encoder", "Masked decoder": "decoder", "Encoder-decoder": "cross"}
 
 
 def lists(app: AppTest) -> list[list[tuple[str, float]]]:
@@ -95,26 +89,3 @@ def test_an_address_that_cannot_be_followed_is_said_to_be_so(text: str) -> None:
 
 
 # --- the cost --------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("n_heads", [1, 4, 32])
-@pytest.mark.parametrize("label", list(KINDS))
-def test_the_cost_is_what_pytorch_counts(label: str, n_heads: int) -> None:
-    app = opened(PAGE, sentence=SENTENCE, attention=label, heads_trial="Count the cost", n_heads=str(n_heads))
-    rows = {row[0]: row[1:] for row in table(app, "multiplications")}
-    s = len(source_ids(SENTENCE))
-    t = s if label == "Encoder" else len(engine.trace(SENTENCE).labels)
-    s = t if label == "Masked decoder" else s
-    for heads, column in ((n_heads, 0), (1, 1)):
-        attention = MultiHeadAttention(config()["d_model"], heads)
-        with FlopCounterMode(display=False) as counter, torch.no_grad():
-            attention(torch.zeros(1, t, config()["d_model"]), torch.zeros(1, s, config()["d_model"]))
-        shown = int(rows["all of them"][column].replace(",", ""))
-        assert 2 * shown == counter.get_total_flops()  # a multiplication and an addition each
-        learned = int(rows["learned numbers in $W^Q, W^K, W^V, W^O$"][column].replace(",", ""))
-        assert learned == sum(p.numel() for p in attention.parameters())
-    for shown in [cell for row in rows.values() for cell in row if "=" in cell]:
-        formula, _, total = shown.partition("=")
-        assert eval(formula.replace("·", "*")) == int(total.replace(",", ""))
-    steps = [int(row[0].rpartition("=")[2].replace(",", "")) for row in list(rows.values())[:4]]
-    assert f"{sum(steps):,}" == rows["all of them"][0]

@@ -36,7 +36,7 @@ from tests.oracle.pages.classes import join as join_claims
 from tests.oracle.pages.classes import teach
 from tests.oracle.shown.classes import Book, ClassPage, strip
 from tests.oracle.shown.classes import progress as progress_claims
-from tests.pages.kit import ROOT, ROUTER, assert_sound, component, elements, give_answer, go_to, markdown, opened, table
+from tests.pages.kit import ROOT, ROUTER, assert_sound, component, elements, give_answer, go_to, markdown, opened
 from tests.postgresql import new_url, server
 from ui import engine
 from ui.course.lesson import Lesson
@@ -182,27 +182,6 @@ def test_a_late_answer_is_refused_in_one_sentence(db: Database) -> None:
     assert LATE in warnings(app)
     fresh()
     assert "This question is closed." in [one.value for one in sound(app.run()).info]
-
-
-@ON_BOTH
-def test_what_others_answered_is_seen_once_it_is_revealed_and_right_once_it_is_closed(db: Database) -> None:
-    at = a_class(db)
-    seats = [a_learner(db, at, str(n)) for n in range(7)]
-    poll = ask(db, at.teacher, PRIMES)
-    for n, seat in enumerate(seats):
-        answer(db, seat.member, poll, frozenset({n % 2}))
-    app = sitting(seats[1])
-    assert progress(app) == []
-    set_state(db, at.teacher, poll, revealed=True)
-    fresh()
-    bars = [(57, "4: **4** (57%)"), (42, "<i>5</i>: **3** (43%) · your answer"), (0, "6: **0** (0%)")]
-    assert progress(sound(app.run())) == bars
-    set_state(db, at.teacher, poll, closed=True)
-    fresh()
-    sound(app.run())
-    assert progress(app)[1] == (42, "<i>5</i>: **3** (43%) · your answer · **right** ✓")
-    assert "7 answered." in [one.value for one in app.caption]
-    assert "5 has no divisors" in markdown(app).replace("\\", "")
 
 
 def test_a_sentence_is_offered_shown_and_taken_back(db: Database) -> None:
@@ -414,49 +393,6 @@ def test_a_question_of_ones_own_is_asked_as_it_was_typed(db: Database) -> None:
     assert said.startswith("A question needs two to")
 
 
-@ON_BOTH
-def test_where_the_class_is(db: Database) -> None:
-    at = a_class(db)
-    for n, page in enumerate(("masking", "masking", "tokenization", "")):
-        sitting(a_learner(db, at, f"N{n}"), page) if page else a_learner(db, at, f"N{n}")
-    app = standing(at, "Who is where")
-    rows = [re.findall(r"<td>(.*?)</td>", row) for e in app.get("html") for row in e.proto.body.split("<tr>")]
-    assert [row for row in rows if row] == [
-        ["Translate", "1", "N3"], ["Tokenization", "1", "N2"], ["Masking", "2", "N0, N1"],
-    ]  # fmt: skip
-    assert "**4** of 4 learners are here now." in markdown(app)
-
-
-@ON_BOTH
-def test_where_the_class_stands(db: Database) -> None:
-    at = a_class(db)
-    empty = standing(at, "Progress")
-    assert progress(empty) == []
-    assert "As soon as a learner answers a question of a lesson, a bar for that lesson appears here." in markdown(empty)
-    assert "A bar is full" not in " ".join(caption.value for caption in empty.caption)  # there is none yet
-    ada, bob, cleo = (a_learner(db, at, name) for name in ("Ada", f"{HOSTILE[:20]}", ""))
-    asks = len(sitting(ada, "masking").session_state["asked"][1])
-    report(db, ada.member, {"masking": (asks, asks), "encoder": (1, 4)})
-    report(db, bob.member, {"masking": (1, asks)})
-    app = standing(at, "Progress")
-    assert "Learners who have answered questions of the lessons: **2** of 3." in markdown(app)
-    assert progress(app) == [
-        (
-            100 * (asks + 1) // (3 * asks),
-            f"Masking: **{asks + 1}** of {3 * asks} answered right. All right: **1** of 3 learners.",
-        ),
-        (8, "Encoder: **1** of 12 answered right. All right: **0** of 3 learners."),
-    ]
-    assert "Ada" not in " ".join(e.proto.body for e in app.get("html"))  # not on the projector unless one asks for it
-    app.toggle(key="teach/each").set_value(True).run()
-    assert table(sound(app), "Learner") == [
-        ["Ada", f"{asks + 1} of {asks + 4}", f"Masking {asks} of {asks}, Encoder 1 of 4"],
-        [HOSTILE[:20], f"1 of {asks}", f"Masking 1 of {asks}"],
-        ["Learner 3", "0", ""],
-    ]
-    assert cleo.member.nickname == ""
-
-
 def test_what_a_learner_answers_right_in_a_lesson_is_told_and_nothing_else(db: Database) -> None:
     at = a_class(db)
     app = AppTest.from_file(ROUTER, default_timeout=60)
@@ -604,14 +540,6 @@ def test_a_store_of_a_newer_version_is_one_sentence_and_lessons_go_on(db: Databa
     assert not warnings(sitting(ada))
 
 
-def test_nobody_is_asked_for_an_answer_that_they_gave(db: Database) -> None:
-    at = a_class(db)
-    ada, bob = a_learner(db, at), a_learner(db, at, "Bob")
-    answer(db, ada.member, ask(db, at.teacher, PRIMES), frozenset({1}))
-    links = [next(e.proto.label for e in sitting(who, "masking").get("page_link")) for who in (ada, bob)]
-    assert links == ["To the class →", "Question 1 is open →"]
-
-
 # --- nothing is shown that no oracle claims --------------------------------------------------------------------------
 
 PARTS = ("Invitation", "Questions", "Who is where", "Progress", "Sentences", "End")
@@ -638,6 +566,12 @@ def busy(db: Database) -> tuple[Desk, list[Seat]]:
             several = asked.several and draw.random() < 0.5
             answer(db, seat.member, poll, frozenset({0, 2} if several else {draw.randint(0, 2)}))
     return at, [*seats, nobody]
+
+
+def test_a_class_in_which_nothing_has_happened_is_claimed(db: Database) -> None:
+    at = a_class(db)
+    for part in PARTS:
+        assert not unclaimed(standing(at, part), teach, of_class(at, "teach", {"desk": part})), part
 
 
 def test_every_statement_of_a_teachers_side_is_claimed(db: Database, busy: tuple[Desk, list[Seat]]) -> None:

@@ -3,7 +3,7 @@
 import json
 import re
 import shutil
-from base64 import b64decode, b64encode
+from base64 import b64encode
 from pathlib import Path
 
 import numpy as np
@@ -13,10 +13,6 @@ from streamlit.testing.v1 import AppTest
 from hub import downloads
 from hub.downloads import Offer, RemoteFile
 from hub.export.folder import export
-from hub.hugging_face import load
-from hub.local_models import Settings
-from hub.reading import read
-from hub.similarity import similarity
 from model.files.checkpoint import CheckpointError
 from processes import barriers
 from tests.hub.small_models import FAMILIES, make
@@ -50,54 +46,6 @@ def _settings(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def warnings(app: AppTest) -> list[str]:
     return [e.value for e in app.warning]
-
-
-@pytest.mark.parametrize("family", [*FAMILIES, "ours"])
-def test_every_family_shows_its_own_maps(family: str, root: Path) -> None:
-    app = opened(ANY, sentence=SENTENCE, model=family, map="2.2")
-    reading = read(load(family, Settings(root, False, 1)), SENTENCE)
-    maps = reading.maps[0]
-    assert np.allclose(values(app, "map"), maps.weights[1, 1], atol=1e-5)
-    assert component(app, "map")["columns"] == [column if column.strip() else "␣" for column in maps.columns]
-    if reading.written.strip():
-        assert "The model" in markdown(app)
-
-
-def test_a_covered_token_is_guessed(root: Path) -> None:
-    app = opened(ANY, sentence=SENTENCE, model="bert", cover="3")
-    reading = read(load("bert", Settings(root, False, 1)), SENTENCE, hidden=2)
-    (bars,) = (e.proto.body for e in app.get("html") if '<ol class="tw-bars"' in e.proto.body)
-    shown = [float(p) for p in re.findall(r'tw-bar-value">([\d.]+)', bars)]
-    assert np.allclose(shown, [p.probability for p in reading.predictions], atol=6e-5)
-    assert "[MASK]" in component(app, "map")["rows"]
-    assert reading.covered is not None
-    assert f"has rank {reading.covered.rank:,} among the" in markdown(app)
-
-
-def test_kinds_grouping_hiding_and_bertviz() -> None:
-    app = opened(
-        ANY, sentence=SENTENCE, model="ours", foreign_kind="Encoder-decoder", words="true", hide_special="true"
-    )
-    assert component(app, "map")["columns"] == ["The", "black", "cat", "fights", "the", "white", "cat", "."]
-    assert "Rows no longer add up to 1" in markdown(app)
-    assert not app.get("iframe")
-    app.toggle(key="bertviz_too").set_value(True).run()
-    assert_sound(app)
-    (frame,) = app.get("iframe")
-    assert len(frame.proto.srcdoc) < 1e6
-    for word in ("fights", "kämpft"):  # grouped as the map above
-        assert json.dumps(word) in frame.proto.srcdoc
-    app.segmented_control(key="bertviz").set_value("Model view").run()
-    assert_sound(app)
-    (frame,) = app.get("iframe")
-    assert "total_heads" in frame.proto.srcdoc
-
-
-def test_what_a_decoder_may_not_see_is_hatched() -> None:
-    data = component(opened(ANY, sentence=SENTENCE, model="gpt2"), "map")
-    n = len(data["rows"])
-    hidden = np.frombuffer(b64decode(data["hidden"]), dtype=bool).reshape(n, n)
-    assert np.array_equal(hidden, np.triu(np.ones((n, n), bool), 1))
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -185,16 +133,6 @@ def test_with_models_the_first_of_them_opens(root: Path) -> None:
     assert "**albert** is an **encoder**" in markdown(app)
 
 
-def test_nothing_typed() -> None:
-    assert any("type a sentence" in notice for notice in notices(opened(ANY, sentence=" ", model="bert")))
-
-
-def test_a_long_sentence_is_cut_and_it_is_said() -> None:
-    app = opened(ANY, sentence=SENTENCE * 20, model="gpt2")
-    assert "pieces longer than the 62 that are read here" in markdown(app)
-    assert values(app, "map").shape == (40, 40)
-
-
 def test_two_models_on_one_sentence(root: Path) -> None:
     app = opened(COMPARE, sentence=SENTENCE, right_model="ours", left_map="2.3")
     assert "Both sides have the same pieces" in markdown(app)
@@ -203,44 +141,6 @@ def test_two_models_on_one_sentence(root: Path) -> None:
     assert_sound(app)
     assert app.query_params["right_map"] == "2.3"
     assert np.allclose(values(app, "left_map"), values(app, "right_map"), atol=1e-5)
-
-
-def test_one_model_on_two_sentences(root: Path) -> None:
-    second = "We sat on the bank of the river."
-    app = opened(COMPARE, sentence=SENTENCE, right_model="bert", left_model="bert", second=second)
-    model = load("bert", Settings(root, False, 1))
-    one, two = (read(model, text).maps[0] for text in (SENTENCE, second))
-    likeness, cell_by_cell = similarity(one, two)
-    assert not cell_by_cell
-    best = float(likeness[0, 0].max())
-    assert f"**{best:.3f}**" in markdown(app)
-    assert "different pieces here" in markdown(app)
-
-
-@pytest.mark.parametrize("name", ["bert", "gpt2", "t5", "this translator"])
-def test_a_bert_a_gpt2_and_the_translator_can_be_compared(name: str) -> None:
-    app = opened(COMPARE, sentence=SENTENCE, left_model="this translator", right_model=name)
-    assert warnings(app) == []
-    assert len(values(app, "right_map")) > 3
-
-
-def test_what_two_heads_do_adds_up_to_how_alike_they_are(root: Path) -> None:
-    app = opened(COMPARE, sentence=SENTENCE, left_model="bert", right_model="gpt2", left_map="2.1", right_map="1.3")
-    lines = {place: [float(n) for n in numbers] for place, *numbers in table(app, "a row looks at")}
-    weights = read(load("bert", Settings(root, False, 1)), SENTENCE).maps[0].weights[1, 0]
-    n = len(weights)
-    assert lines["itself"][0] == pytest.approx(np.trace(weights) / n, abs=6e-4)
-    assert lines["the previous"][0] == pytest.approx(np.trace(weights, -1) / n, abs=6e-4)
-    assert lines["the next"][0] == pytest.approx(np.trace(weights, 1) / n, abs=6e-4)
-    assert lines["the next"][1] == 0  # a decoder sees nothing that follows
-    shares = [np.array(column) for column in zip(*lines.values(), strict=True)]
-    for share in shares:
-        assert share[:-1].sum() == pytest.approx(share[-1], abs=4e-3)
-    assert np.allclose(shares[2][:-1], np.minimum(*shares[:2])[:-1])
-    app = opened(COMPARE, sentence=SENTENCE, left_model="bert", right_model="gpt2", left_map="2.1")
-    app.button(key="show_partner").click().run()
-    best = re.findall(r"\*\*([\d.]+)\*\*\.", markdown(app))
-    assert table(app, "a row looks at")[-1][-1] in best
 
 
 def test_a_listed_pair_is_shown_by_a_click() -> None:
@@ -252,13 +152,6 @@ def test_a_listed_pair_is_shown_by_a_click() -> None:
     assert one in titles[0]
     assert two in titles[1]
     assert table(app, "a row looks at")[-1][-1] == alike
-
-
-def test_the_average_of_a_layer_is_described_too() -> None:
-    app = opened(COMPARE, sentence="Go", right_model="ours", left_map="1.0", hide_special="true", words="true")
-    (head,) = re.findall(r"<th>first: (.*?)</th>", " ".join(e.proto.body for e in app.get("html")))
-    assert head == "layer 1, average"
-    assert not [button for button in app.button if button.key == "show_partner"]
 
 
 def test_one_model_opens_on_two_sentences(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,13 +1,10 @@
 """The learner's own classifier on the page: trained, worked out and tried; what cannot be learned from is told."""
 
-import re
-import time
-
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.kit import assert_sound, column_chart, markdown, notices, opened, table, values
+from tests.pages.kit import assert_sound, markdown, notices, opened, press, table, values
 from training.live.labelling import AUXILIARY, MINUS, MOST, PLUS, Labelling, Progress
 from training.live.processes import STOPPED, LiveTraining
 
@@ -24,30 +21,11 @@ def test_two_sentences_make_a_classifier_that_is_worked_out_and_tried() -> None:
     labelled = "+ The ship sails.\n- The cow eats grass."
     app = opened(SLUG, labelled_places=labelled, learns="the head alone", sentence="The ship sails.")
     assert markdown(app).count("First press *Train* in See.") == 2
-    next(one for one in app.button if one.label == "Train").click().run()
-    job, training = app.session_state["fine_tuning"]
-    end = time.monotonic() + 150
-    while job.look() in ("waiting", "running"):  # without the page, which would take the processor from it
-        assert time.monotonic() < end
-        time.sleep(0.1)
-    app.run()
-    assert_sound(app)
+    press(app, "Train", "fine_tuning")
+    _, training = app.session_state["fine_tuning"]
     assert notices(app) == ["The training is over."]
     first, *_, last = training.reports
-    shown = table(app, "step", "pre-trained: right")
-    assert [line[0] for line in shown] == [str(report.step) for report in training.reports]
-    names = "pre-trained", "random"
-    for report, (_, *cells) in zip(training.reports, shown, strict=True):
-        runs = [report.runs[name] for name in names]
-        assert cells == [cell for one in runs for cell in (share(one.test.right), f"{one.loss:.2f}")]
-    bars = column_chart(app, "The share of new sentences that each model labels rightly")
-    assert list(bars) == list(names)
-    for name in names:
-        assert bars[name] == pytest.approx([report.runs[name].test.right for report in training.reports], abs=1e-3)
-    pretrained, random = (last.runs[name] for name in names)
-    for one in (pretrained, random):
-        assert f"**{share(one.test.right)}**" in markdown(app)
-    assert pretrained.loss < first.runs["pre-trained"].loss
+    assert last.runs["pre-trained"].loss < first.runs["pre-trained"].loss
     assert set(last.moved.values()) == {0.0}
     assert f"**{2 * 256 + 2}** numbers may change." in markdown(app)
     # Do and Check: the label is that of the larger score, and its chance is the softmax of both.
@@ -75,29 +53,6 @@ def test_twenty_long_sentences_fit_into_the_memory_of_a_training(name: str, auxi
             break
     steps.close()
     assert training.ended == STOPPED
-
-
-def share(right: float) -> str:
-    """Of the 60 sentences that are never learned from, with its standard error."""
-    return f"{100 * right:.0f}% ± {100 * np.sqrt(right * (1 - right) / 60):.0f}"
-
-
-def page_of_what_moved() -> None:
-    from types import SimpleNamespace
-
-    from pages.family.fine_tuning.learning import what_moved
-
-    last = SimpleNamespace(n_learning=1234, step=8, moved={"embedding": 0.0125, "layer 1": 0.25})
-    what_moved(SimpleNamespace(learns="all weights"), last)  # type: ignore[arg-type]
-
-
-def test_how_far_each_part_moved_is_drawn_in_percent() -> None:
-    app = AppTest.from_function(page_of_what_moved).run()
-    assert "**1,234** numbers may change." in markdown(app)
-    alt = "How far each part of the pre-trained model is from where it was, at step 8"
-    assert column_chart(app, alt) == {"moved": pytest.approx([0.05, 1.0], abs=1e-3)}
-    (body,) = (e.proto.body for e in app.get("html") if "tw-columns" in e.proto.body)
-    assert re.findall("<b>(.*?)<br>.*?([0-9.]+)</b>", body) == [("embedding", "1.2500"), ("layer 1", "25.0000")]
 
 
 @pytest.mark.parametrize(

@@ -1,45 +1,34 @@
 """The learner adapts the translator: what it learned is looked into and worked out."""
 
-import time
-from collections.abc import Iterator
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from pages.family.lora_and_bitfit import adapt
-from tests.pages.kit import assert_sound, column_chart, component, markdown, notices, opened, size, table, values
-from training.live import adapting, processes
+from tests.pages.kit import (
+    assert_sound,
+    column_chart,
+    component,
+    markdown,
+    notices,
+    opened,
+    press,
+    run_here,
+    size,
+    table,
+    values,
+)
+from training.live import adapting
 from training.live.processes import LiveTraining
 
 SLUG = "lora-and-bitfit"
 
 
-def here(training: LiveTraining[Any]) -> Iterator[float]:
-    """In this process, with a report before and after: processes and clocks have tests of their own."""
-    for report in training.task.reports(lambda step: False):
-        training._take(report)
-        yield report.step / training.task.n_steps
-    training._take(processes.DONE)
-
-
 @pytest.fixture(autouse=True)
 def _short_trainings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(adapting, "STEPS", 5)
-    monkeypatch.setattr(LiveTraining, "run", here)
-
-
-def press(app: AppTest, label: str, slot: str) -> None:
-    next(one for one in app.button if one.label == label).click().run()
-    job, _ = app.session_state[slot]
-    end = time.monotonic() + 240
-    while job.look() in ("waiting", "running"):
-        assert time.monotonic() < end
-        time.sleep(0.05)
-    app.run()
-    assert_sound(app)
+    monkeypatch.setattr(LiveTraining, "run", run_here)
 
 
 def test_what_was_learned_is_looked_into_and_worked_out(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,15 +1,11 @@
 """The lesson on inference, by what it would show; searches of the oracle compute its numbers again."""
 
 import re
-import time
 from functools import cache
-from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from streamlit.testing.v1 import AppTest
-from torch.utils.flop_counter import FlopCounterMode
 
 import tests.course  # noqa: F401 - fills the course
 from explain import worked_score
@@ -17,9 +13,8 @@ from tests.oracle.language.formula import agree
 from tests.oracle.language.words import pieces, visible
 from tests.oracle.passes import decode
 from tests.oracle.passes.decode import Writer
-from tests.oracle.passes.forward import EOS, SOS, source_ids, tokenizer
-from tests.pages.kit import assert_sound, component, give_answer, markdown, opened, size, table
-from ui import engine
+from tests.oracle.passes.forward import EOS
+from tests.pages.kit import assert_sound, component, markdown, opened
 from ui.course.lesson import COURSE
 
 PAGE = COURSE.lesson("inference").slug
@@ -37,10 +32,6 @@ def greedy(text: str, prefix: tuple[int, ...] = ()) -> tuple[int, ...]:
     return decode.greedy(writer(text), prefix)
 
 
-def german(ids: tuple[int, ...]) -> str:
-    return tokenizer().decode(list(ids), skip_special_tokens=True)
-
-
 def at(sentence: str = SENTENCE, **parameters: str) -> AppTest:
     return opened(PAGE, sentence=sentence, **parameters)
 
@@ -49,10 +40,6 @@ def text_of(id: int) -> str:
     """A piece as it is shown."""
     (piece,) = pieces([id])
     return visible(piece.text)
-
-
-def numeral(text: str) -> float:
-    return float(text.replace("−", "-").replace(",", ""))
 
 
 def dotted(ids: tuple[int, ...]) -> str:
@@ -76,41 +63,6 @@ def test_the_head_it_needs_most_is_one_click_away() -> None:
     assert f"layer {layer}, head {head}" in component(page, "theatre")["source_name"]
     asked = "Looks at your sentence" if "encoder-dec" in reason else "Looks at what it read"
     assert page.query_params["numbers"] == asked
-
-
-@pytest.mark.parametrize("given", [1, 3])
-def test_a_chosen_piece_is_written_and_the_model_goes_on_from_it(given: int) -> None:
-    prefix = (*greedy(SENTENCE)[:given], second(SENTENCE, given))
-    page = at(prefix=dotted(prefix), at=str(given + 1))
-    data = component(page, "theatre")
-    expected = greedy(SENTENCE, prefix)
-    assert data["target"] == ["<sos>", *map(text_of, expected)]
-    assert data["yours"] == [False] * (given + 1) + [True] + [False] * (len(expected) - given - 1)
-    assert data["steps"][given]["candidates"][0][0] == text_of(greedy(SENTENCE)[given])
-    text = markdown(page)
-    assert "- **Score.** You chose it: its score" in text
-    ours, own = table(page, "", "translation"), greedy(SENTENCE)
-    for line, ids in zip(ours, (own, expected), strict=True):
-        assert line[1] == german(ids)
-        assert numeral(line[2]) == pytest.approx(writer(SENTENCE).total(ids), abs=0.0051)
-        assert int(line[3]) == len(ids)
-    for n, line in enumerate(table(page, "step", "the model's own"), given):
-        assert int(line[0]) == n + 1
-        for ids, text, chance in ((own, *line[1:3]), (expected, *line[3:5])):
-            assert text == (text_of(ids[n]) if n < len(ids) else "")
-            if n < len(ids):
-                true = np.exp(writer(SENTENCE).scores(ids[:n])[ids[n]])
-                assert float(chance.replace("<0.0001", "0")) == pytest.approx(true, abs=1e-4)
-
-
-def test_the_way_back_to_the_models_own_choice() -> None:
-    page = at()
-    assert page.button(key="own_choice").disabled
-    page = at(prefix=str(second(SENTENCE, 0)))
-    page.button(key="own_choice").click().run()
-    assert_sound(page)
-    assert "prefix" not in page.query_params
-    assert component(page, "theatre")["target"][1:] == [*map(text_of, greedy(SENTENCE))]
 
 
 def test_a_sentence_ended_by_hand_says_so() -> None:
@@ -174,13 +126,6 @@ def test_of_a_long_translation_the_last_log_probabilities_are_added_up() -> None
 # --- Do: sampling ----------------------------------------------------------------------------------------------------
 
 
-def test_draw_again_takes_the_next_seed() -> None:
-    page = at(method=SAMPLING)
-    page.button(key="draw_again").click().run()
-    assert_sound(page)
-    assert page.query_params["seed"] == ["1"] or page.query_params["seed"] == "1"
-
-
 @pytest.mark.parametrize(
     ("method", "name", "asked", "value"),
     [
@@ -213,79 +158,6 @@ def test_an_address_that_asks_for_what_can_be_is_not_commented() -> None:
 # --- Do: what it costs -----------------------------------------------------------------------------------------------
 
 
-@torch.no_grad()
-def counted(src: list[int], tgt: list[int], cached: bool) -> list[int]:
-    """torch's own count of the multiplications of each step."""
-    model = engine.model().model
-    src_ids, tgt_ids = torch.tensor([src]), torch.tensor([tgt])
-    memory, cache, found = model.encode(src_ids), model.new_cache() if cached else None, []
-    for t in range(1, len(tgt) + 1):
-        with FlopCounterMode(display=False) as counter:
-            model.decode(tgt_ids[:, :t], memory, cache)
-        found.append(counter.get_total_flops() // 2)
-    return found
-
-
-def test_work_with_and_without_the_cache() -> None:
-    page = at(method=CACHE)
-    src, tgt = source_ids(SENTENCE), [SOS, *greedy(SENTENCE)[:-1]]
-    with_cache, without = counted(src, tgt, True), counted(src, tgt, False)
-    steps = table(page, "step", "writes")
-    assert [[int(line[0]), *(int(numeral(n)) for n in line[2:])] for line in steps] == [
-        [t, 1, t, a, b] for t, (a, b) in enumerate(zip(with_cache, without, strict=True), 1)
-    ]
-    positions, products, memory = table(page, "the whole translation")
-    t = len(tgt)
-    assert [numeral(n) for n in positions[1:]] == [t, t * (t + 1) // 2, pytest.approx((t + 1) / 2, abs=0.0051)]
-    assert [numeral(n) for n in products[1:3]] == [sum(with_cache), sum(without)]
-    assert numeral(products[3]) == pytest.approx(sum(without) / sum(with_cache), abs=0.0051)
-    assert numeral(memory[1]) == 2 * 4 * 3 * (t + len(src)) * 256
-
-
-def test_time_is_measured_on_demand_for_this_translation(monkeypatch: pytest.MonkeyPatch) -> None:
-    def seconds(_: Any, src: tuple[int, ...], tgt: tuple[int, ...], cached: bool) -> tuple[float, ...]:
-        return (0.002 if cached else 0.005,) * len(tgt)
-
-    monkeypatch.setattr("pages.inference.inference.cost.timed", seconds)
-    page, n_steps = at("Go", method=CACHE), len(greedy("Go"))
-    assert "Not measured yet" in markdown(page)
-    page.button(key="measure/start").click().run()
-    for _ in range(200):
-        if "Not measured yet" not in markdown(page):
-            break
-        time.sleep(0.1)
-        page.run()
-    assert_sound(page)
-    said = f"With the cache **{2 * n_steps}.0 ms**, without it **{5 * n_steps}.0 ms**: 2.50 times as long."
-    assert said in markdown(page)
-    assert f"all {n_steps} steps, the fastest of 3 runs" in markdown(page)
-    page.text_input(key="sentence").input("Stop").run()
-    assert "Not measured yet" in markdown(page)
-
-
-def test_all_at_once_is_one_by_one() -> None:
-    page = at(method=AT_ONCE, at="3")
-    src, tgt = source_ids(SENTENCE), [SOS, *greedy(SENTENCE)[:-1]]
-    alone, together = table(page, "", "runs of the decoder")
-    assert (int(alone[1]), int(together[1])) == (len(tgt), 1)
-    assert numeral(alone[3]) == sum(counted(src, tgt, True))
-    model = engine.model().model
-    src_ids = torch.tensor([src])
-    with torch.no_grad():
-        memory = model.encode(src_ids)
-        with FlopCounterMode(display=False) as counter:
-            model.decode(torch.tensor([tgt]), memory)
-    assert numeral(together[3]) == counter.get_total_flops() // 2
-    text = markdown(page)
-    found = re.search(r"between their (\d+) · 8,000 logits is \*\*(.*?)\*\*", text)
-    assert found
-    assert int(found[1]) == len(tgt)
-    assert size(found[2]) < 1e-4
-    assert f"To compute step 3, which writes **{text_of(greedy(SENTENCE)[2])}**" in text
-    assert f"read **{text_of(greedy(SENTENCE)[1])}**, and that is what step 2" in text
-    assert "Step 1, which writes" in markdown(at(method=AT_ONCE))
-
-
 # --- every sentence --------------------------------------------------------------------------------------------------
 
 
@@ -303,44 +175,3 @@ def test_edge_sentences(sentence: str, method: str) -> None:
 
 
 # --- Predict ---------------------------------------------------------------------------------------------------------
-
-
-def asked(page: AppTest, n: int) -> str:
-    """The text of the n-th question, once it is open."""
-    next(group for group in page.button_group if group.key == f"{PAGE}/at").set_value(str(n + 1)).run()
-    return page.radio[0].label
-
-
-@pytest.mark.parametrize("sentence", ["I ate an apple", SENTENCE, "Peter plays the lead role in a Broadway show."])
-def test_how_many_top_p_keeps_can_be_added_up(sentence: str) -> None:
-    page, ids = at(sentence), greedy(sentence)
-    text = asked(page, 2)
-    step, p = int(re.findall(r"At step (\d+)", text)[0]), float(re.findall(r"top-p ([\d.]+) keep", text)[0])
-    sure = [np.exp(writer(sentence).scores(ids[:t]).max()) for t in range(len(ids))]
-    assert step == int(np.argmin(sure)) + 1
-    scores = writer(sentence).scores(ids[: step - 1])
-    listed = [float(share) for share in re.findall(r"\*\* (0\.\d{3})", text)]
-    assert listed == pytest.approx(sorted(np.exp(scores))[::-1][:6], abs=5.1e-4)
-    kept = int((decode.filter_logits(scores, 1.0, 0, p) > 0).sum())
-    assert kept == next(n for n in range(1, 6) if sum(listed[:n]) >= p)
-    assert give_answer(page, PAGE, 2, kept - 1).success
-    for other in {1, 2, 3, 4, 5} - {kept}:
-        said = give_answer(page, PAGE, 2, other - 1).warning[0].value
-        assert ("which is less than" in said) == (other < kept)
-
-
-@pytest.mark.parametrize("sentence", ["I ate an apple", SENTENCE, "Peter plays the lead role in a Broadway show."])
-def test_whether_a_beam_finds_a_likelier_sentence_is_graded_live(sentence: str) -> None:
-    search, own = decode.beam(writer(sentence), 5), greedy(sentence)
-    best = max(search.finished, key=search.finished.__getitem__)
-    right = 2 if best == own else 0 if search.finished[best] > writer(sentence).total(own) else 1
-    page = give_answer(at(sentence), PAGE, 1, right)
-    assert page.success[0].value.startswith("Right.")
-    assert f"{search.finished[best]:.2f}".replace("-", "−") in page.success[0].value
-
-
-def test_the_decks_questions() -> None:
-    page = at()
-    assert give_answer(page, PAGE, 0, 1).success[0].value.startswith("Right.")
-    assert give_answer(page, PAGE, 3, 2).success[0].value.startswith("Right.")
-    assert "no encoder" in page.radio[0].label

@@ -9,7 +9,7 @@ from tokenizers import Tokenizer as Backend
 
 import tests.course  # noqa: F401 - fills the course
 from model.files.checkpoint import SHIPPED
-from tests.pages.kit import assert_sound, component, markdown, opened, table
+from tests.pages.kit import component, markdown, opened
 from ui.course.lesson import COURSE
 
 PAGE = COURSE.lesson("tokenization").slug
@@ -26,16 +26,6 @@ def cards(page: AppTest, key: str) -> list[list]:
 
 def ids(text: str) -> list[int]:
     return LIBRARY.encode(text, add_special_tokens=False).ids
-
-
-# How the heads of the tables begin.
-MERGED, HOW, COUNTS, CURVE = ("Merge",), ("Method", "How it cuts"), ("Method", "Vocabulary"), ("Merges known",)
-
-
-def test_a_long_sentence_shows_a_readable_part_and_says_which() -> None:
-    page = opened(PAGE, sentence="very " * 90)
-    assert len(cards(page, "see_pieces")) == 40
-    assert "the first 40 of 91 pieces" in markdown(page)
 
 
 def test_check_lists_the_merges_in_order_and_its_snippet_finds_them(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,43 +59,9 @@ def test_a_cell_that_does_not_exist_falls_back() -> None:
         opened(PAGE, sentence=SENTENCE, cell=bad)
 
 
-def test_merges_one_by_one() -> None:
-    page = opened(PAGE, sentence=SENTENCE)
-    page.text_input(key="word").set_value("Geburtstag").run()
-    assert_sound(page)
-    slider = page.slider(key="merges")
-    rows = table(page, *MERGED)
-    assert slider.value <= slider.max == len(rows)
-    for count in (0, 1, len(rows)):
-        page.slider(key="merges").set_value(count).run()
-        assert_sound(page)
-        before = cards(page, "do_before")
-        if count:
-            after = cards(page, "do_after")
-            assert len(before) == len(after) + 1
-            assert [card[0] for card in after if card[3]] == ["".join(card[0] for card in before if card[3])]
-            assert sum(row[4] == "yes" for row in table(page, *MERGED)) == count
-    assert [int(card[1][0].removeprefix("id ")) for card in after] == ids("Geburtstag")
-
-
 @pytest.mark.parametrize("word", ["", "two words", "ฉัน", "<b>", "x" * 500, "\x00", "€"])
 def test_any_word(word: str) -> None:
     opened(PAGE, word=word)
-
-
-def test_one_click_examples_cut_in_five_ways() -> None:
-    page = opened(PAGE)
-    for button in [b for b in page.button if str(b.key).startswith("cut_")]:
-        button.click().run()
-        assert_sound(page)
-        rows = {row[0]: row for row in table(page, *COUNTS)}
-        assert len(rows) == 5
-        assert [row[0] for row in table(page, *HOW)] == list(rows)
-        text = page.text_input(key="text").value or "I ate an apple"
-        assert int(rows["Byte-pair encoding"][2]) == len(ids(text))
-        assert rows["Byte-pair encoding"][3] == "the same text"
-        assert int(table(page, *CURVE)[-1][2]) == len(ids(text))
-        assert int(table(page, *CURVE)[0][2]) == len(f" {text}".encode())
 
 
 @pytest.mark.parametrize("box", ["word", "text"])

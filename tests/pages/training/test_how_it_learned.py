@@ -71,10 +71,6 @@ def test_missing_snapshots_are_told_in_one_sentence(
     assert all(says in one and "git checkout" in one for one in told)
 
 
-def test_the_learner_can_say_when_the_model_learned_to_align() -> None:
-    assert "On 200 sentences **head 2.3** formed first: at step **1,000**" in markdown(opened(SLUG))
-
-
 def test_the_english_matters_more_and_more() -> None:
     costs = []
     for step in ("0", "100", "400", "6000"):

@@ -8,12 +8,10 @@ import psutil
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from model import trace as model_trace
 from serving import work_queue as queue
 from tests.pages.kit import assert_sound, choose_in, component, markdown, notices, opened, table, values
 from training.live import processes as live
 from training.live.toy import TASKS
-from ui import engine
 
 SLUG = "train-it-yourself"
 pytestmark = pytest.mark.usefixtures("own_fork_server")
@@ -127,33 +125,6 @@ def test_a_training_that_nobody_watches_any_more_ends(monkeypatch: pytest.Monkey
         time.sleep(0.05)
     app.run()
     assert "The training was stopped. What you saw last is kept." in notices(app)
-
-
-def test_a_copy_of_the_small_translator_learns_pairs_and_it_stays_as_it_is() -> None:
-    app = opened(SLUG, trial="Teach the translator")
-    button(app, "Teach").click().run()
-    job, _ = app.session_state["teaching"]
-    end = time.monotonic() + 100
-    while job.look() in ("waiting", "running"):  # without the page, which would take the processor from it
-        assert time.monotonic() < end
-        time.sleep(0.1)
-    app.run()
-    assert_sound(app)
-    assert notices(app) == ["The training is over."]
-    pairs = table(app, "English", "to learn")
-    for english, to_learn, before, now in pairs:
-        assert before == translation_of(english)
-        assert now == to_learn != before
-    assert f"**Your pairs:** {len(pairs)} of {len(pairs)} are translated as you wrote them." in markdown(app)
-    others = table(app, "English", "before")
-    assert [before for _, before, _ in others] == [translation_of(english) for english, _, _ in others]
-    changed = sum(before != now for _, before, now in others)
-    assert f"**Other sentences:** {changed} of {len(others)} are translated otherwise than before." in markdown(app)
-
-
-def translation_of(english: str) -> str:
-    """By the model that was copied, now."""
-    return model_trace.trace(engine.model("plain-1"), english).translation
 
 
 def test_another_choice_forgets_the_training() -> None:

@@ -8,8 +8,8 @@ import numpy as np
 from tests.oracle.language import claims, common
 from tests.oracle.language.approved import Prose
 from tests.oracle.language.claims import box, magnitude, number, rounding
-from tests.oracle.language.common import KINDS, Head, Shown, Statements, code_of
-from tests.oracle.language.page import READABLE, Page
+from tests.oracle.language.common import KINDS, Choice, Head, Shown, Statements, code_of
+from tests.oracle.language.page import READABLE, Page, chances
 from tests.oracle.language.words import Word, encoded, inline, pieces, text_of, visible, words
 from tests.oracle.passes.forward import MAX_PIECES, Array, Forward, config, softmax, tidied
 from tests.oracle.shown.attention import groups, regrouped
@@ -17,8 +17,10 @@ from tests.oracle.shown.worked import between_words, mean_of, steps
 
 prose = Prose("encoder_decoder_attention")
 
-ONE, LAYER, ALL = "One head", "Layer average", "Full average"
-OWN, HIDE, MEMORY = "Write the German yourself", "Hide an English word", "Change the memory"
+VIEW = Choice("Show", "view", ("One head", "Layer average", "Full average"))
+ONE, LAYER, ALL = VIEW.options
+TRIAL = Choice("Try", "cross_trial", ("Write the German yourself", "Hide an English word", "Change the memory"))
+OWN, HIDE, MEMORY = TRIAL.options
 LONG = "My neighbour's cat sleeps on the sofa all day long. " * 5
 STATES = (
     {},
@@ -28,12 +30,8 @@ STATES = (
     {"view": ALL, "by_word": "true", "cross_trial": HIDE, "hide": "1", "sentence": "Zoë mag süße Äpfel, oder?"},
     {"by_word": "true", "german": "Ich aß einen Apfel.", "head": "3"},
     {"german": "Das Haus ist rot.", "view": LAYER, "cell": "2.3"},
-    {
-        "sentence": "The quokkas were tergiversating.",
-        "view": "Everything",
-        "by_word": "maybe",
-        "cell": "99.99",
-    },  # the longest word comes after others of several pieces
+    # The longest word comes after others of several pieces.
+    {"sentence": "The quokkas were tergiversating.", "view": "Everything", "by_word": "maybe", "cell": "99.99"},
     {"german": "Das Haus ist rot. " * 25, "sentence": "Go"},
     {"sentence": LONG, "cross_trial": HIDE, "hide": "4", "hide_each": "true"},
     {"cross_trial": HIDE, "hide": "٣", "memory": "x"},
@@ -64,10 +62,7 @@ def idea(page: Page) -> Statements:
     yield from prose("the three attentions side")
     yield prose.table("the table of queries from keys")
     yield from prose("all three run the")
-    yield claims.button("Verb at the end", "I know that he is tired.")
-    yield claims.button("Verb in two parts", "I'm calling my mother.")
-    yield claims.button("Participle at the end", "I have never seen such a beautiful house.")
-    yield claims.button("Time before place", "She will visit her grandmother in Berlin tomorrow.")
+    yield from (claims.button(*offer) for offer in prose.words("sentences to try").items())
 
 
 # --- the map that is looked at ---------------------------------------------------------------------------------------
@@ -77,22 +72,18 @@ def chosen_head(page: Page) -> Head:
     return common.head(page, ("cross",), "cross")
 
 
-def view_of(page: Page) -> str:
-    return page.choice("view", [ONE, LAYER, ALL], ONE)
-
-
 def view_title(page: Page) -> str:
     chosen = chosen_head(page)
     return {
         ONE: f"layer {chosen.layer + 1}, head {chosen.head + 1}",
         LAYER: f"average of the heads of layer {chosen.layer + 1}",
         ALL: "average of the heads of all layers",
-    }[view_of(page)]
+    }[VIEW.of(page)]
 
 
 def in_full(page: Page) -> str:
     title = view_title(page)
-    return chosen_head(page).title if view_of(page) == ONE else title[0].upper() + title[1:]
+    return chosen_head(page).title if VIEW.of(page) == ONE else title[0].upper() + title[1:]
 
 
 def every_map(oracle: Forward) -> Array:
@@ -102,7 +93,7 @@ def every_map(oracle: Forward) -> Array:
 def by_pieces(page: Page, oracle: Forward | None = None) -> Array:
     """The map (T,S) between pieces, of the page's pass or of another."""
     chosen, maps = chosen_head(page), every_map(oracle or page.oracle)
-    view = view_of(page)
+    view = VIEW.of(page)
     return maps.mean((0, 1)) if view == ALL else maps[chosen.layer].mean(0) if view == LAYER else maps[
         chosen.layer, chosen.head
     ]  # fmt: skip
@@ -133,7 +124,7 @@ def first_cell(page: Page) -> tuple[int, int]:
 
 
 def shown(page: Page) -> Shown:
-    chosen, view = chosen_head(page), view_of(page)
+    chosen, view = chosen_head(page), VIEW.of(page)
     start = first_cell(page)
     if view == ONE:
         return common.shown_tensor(page, f"{chosen.path}.weights", head=chosen.head, kind="cross", start=start)
@@ -149,16 +140,16 @@ def cell_of(page: Page) -> tuple[int, int]:
 
 
 def see(page: Page) -> Statements:
-    chosen, view = chosen_head(page), view_of(page)
+    chosen, view = chosen_head(page), VIEW.of(page)
     yield from common.head_controls(page, ("cross",), "cross")
-    yield claims.segmented("Show", [ONE, LAYER, ALL], view)
+    yield VIEW.drawn(page)
     yield claims.toggle("Whole words", page.switch("by_word"))
     yield claims.head_grid(
         every_map(page.oracle)[:, :, :READABLE, :READABLE],
         selected={ONE: (chosen.layer, chosen.head), LAYER: (chosen.layer, -1), ALL: None}[view],
         title="Every layer and head: click one to see it large",
     )
-    title = f"Where the model looks in your sentence for each piece it writes ({view_title(page)})"
+    title = f"{KINDS['cross'].caption['title']} ({view_title(page)})"
     values, (rows, columns) = looked_at(page), rows_and_columns(page)
     if page.switch("by_word"):
         yield common.cut_matrix(
@@ -190,13 +181,7 @@ def what_it_shows(page: Page, values: Array, rows: Sequence[Word], columns: Sequ
     yield from prose("row before writing it", row + 1, inline(rows[row].text), looked)
     of_words = [i for i, one in enumerate(rows) if is_word(one.text)]
     lost = sum(not is_word(columns[int(values[i].argmax())].text) for i in of_words)
-    answer = (
-        "Not everywhere: no translation has its source there."
-        if lost
-        else "It may be one here. But a weight says where the model reads, not which word a piece comes from."
-    )
-    if not of_words:
-        answer = "There is no German word here to align."
+    answer = prose.words("an alignment")["no" if lost else "perhaps" if of_words else "none"]
     what = "words" if page.switch("by_word") else "pieces of words"
     yield from prose("is this an alignment", lost, len(of_words), what, answer)
 
@@ -207,7 +192,7 @@ def check(page: Page) -> Statements:
         return
     (rows, columns), (i, j) = rows_and_columns(page), cell_of(page)
     yield from prose("how did this come", number(looked_at(page)[i, j]), inline(rows[i].text), inline(columns[j].text))
-    chosen, maps, view = chosen_head(page), every_map(page.oracle), view_of(page)
+    chosen, maps, view = chosen_head(page), every_map(page.oracle), VIEW.of(page)
     if view == ONE:
         yield from steps(between_words(maps[chosen.layer, chosen.head], rows[i].pieces, columns[j].pieces))
     else:
@@ -220,19 +205,9 @@ def check(page: Page) -> Statements:
 # --- do --------------------------------------------------------------------------------------------------------------
 
 
-def do(page: Page) -> Statements:
-    trial = yield from common.choose(page, "Try", "cross_trial", [OWN, HIDE, MEMORY])
-    yield from {OWN: own, HIDE: hide, MEMORY: memory}[trial](page)
-
-
 def own(page: Page) -> Statements:
     yield from prose("give the decoder other")
-    yield claims.button("Another tense", "I ate an apple → Ich aß einen Apfel.")
-    yield claims.button(
-        "Another order", "He wants to learn German this summer. → Diesen Sommer will er Deutsch lernen."
-    )
-    yield claims.button("A wrong translation", "I ate an apple → Das Haus ist rot.")
-    yield claims.button("French", "I ate an apple → J'ai mangé une pomme.")
+    yield from (claims.button(*offer) for offer in prose.words("other german").items())
     typed = page.state.get("german", "")
     yield claims.text_box("Your own German sentence", typed, "Leave it empty for the model's translation")
     yield from read(page, page.oracle, "The model's translation")
@@ -244,11 +219,6 @@ def own(page: Page) -> Statements:
     yield from verdict(page, given)
     if len(encoded(tidied(typed))) > MAX_PIECES:
         yield from prose("your german is longer", MAX_PIECES)
-
-
-def likely(oracle: Forward) -> Array:
-    """The probability of each piece that the decoder is given to write (T)."""
-    return softmax(oracle["logits"])[np.arange(len(oracle.labels)), oracle.labels]
 
 
 def read(page: Page, oracle: Forward, title: str) -> Statements:
@@ -265,21 +235,16 @@ def read(page: Page, oracle: Forward, title: str) -> Statements:
     yield from prose("how likely the model")
     labels = pieces(oracle.labels)
     texts = [piece.text for piece in labels[:READABLE]]
-    yield claims.bars(texts, likely(oracle)[:READABLE], f"Probability of each piece: {title}")
+    yield claims.bars(texts, chances(oracle)[:READABLE], f"Probability of each piece: {title}")
     yield from common.cut_to((len(labels), "pieces"))
 
 
 def verdict(page: Page, oracle: Forward) -> Statements:
-    given, all_of_them = likely(oracle), softmax(oracle["logits"])
+    given, all_of_them = chances(oracle), softmax(oracle["logits"])
     n, best = len(given), all_of_them.argmax(1)
     mean = float(np.exp(np.log(given).mean()))
     english = f"**{inline(page.text)}**"
-    if mean >= 0.5:
-        says = f"To the model this is a likely translation of {english} (a mean of 0.5 or more)."
-    elif mean >= 0.02:
-        says = f"The model would have put {english} differently (a mean below 0.5)."
-    else:
-        says = prose.line("the model does not", english)
+    says = prose.words("your german", english)["likely" if mean >= 0.5 else "different" if mean >= 0.02 else "not"]
     yield from prose(
         "all pieces of your", n, magnitude(given.prod()), magnitude(mean), sum(best == oracle.labels), says
     )
@@ -308,16 +273,13 @@ def hide(page: Page) -> Statements:
         inline(written) or "(nothing)",
     )
     before = page.probabilities
-    falls = np.stack([before - likely(page.under(blocked=word.pieces)) for word in english], 1)
+    falls = np.stack([before - chances(page.under(blocked=word.pieces)) for word in english], 1)
     after = before - falls[:, at]
     yield claims.matrix(
         np.stack([before, after])[:, :READABLE],
         ["all words seen", "word hidden"],
         [piece.text for piece in page.labels[:READABLE]],
-        title="The probability of each piece of the first translation",
-        how_to_read=f"Above: every word may be seen. Below: “{english[at].text}” is hidden.",
-        describe="“{column}”, {row}: {value}",
-        csv_name="probabilities",
+        **prose.words("probabilities", english[at].text),
     )
     yield from common.cut_to((n, "pieces"))
     hurt = int(falls[:, at].argmax())
@@ -384,10 +346,7 @@ def memory(page: Page) -> Statements:
             values,
             [f"decoder {layer}" for layer in range(1, n + 1)],
             ["embeddings", *(f"encoder {layer}" for layer in range(1, n + 1))],
-            title=f"Largest difference from the layer's own {name}",
-            how_to_read=f"{name} of the row, minus the column times the row's W^{name}. 0 means: this is it.",
-            describe=f"{name} of {{row}} and {{column}} times W^{name} differ by {{value}} at most",
-            csv_name=f"differences of {name}",
+            **prose.words("differences", name),
             scale="positive",
             limit=max(one.max() for one in differ.values()),
         )
@@ -445,7 +404,7 @@ def predict(page: Page) -> Statements:
     english = source_words(page)
     lengths = [len(word.text) for word in english]
     word = english[lengths.index(max(lengths))]
-    before, after = page.probabilities, likely(page.under(blocked=word.pieces))
+    before, after = page.probabilities, chances(page.under(blocked=word.pieces))
     most = int((before - after).argmax())
     yield common.which_piece(
         prose.line("hide from the whole", inline(word.text)),
@@ -458,4 +417,5 @@ def predict(page: Page) -> Statements:
     yield prose.question("about transformers which of", [1, 3])
 
 
+do = TRIAL.trials(own, hide, memory)
 code = code_of("model/parts/layers.py: DecoderLayer.forward", "model/parts/attention.py: MultiHeadAttention.forward")

@@ -5,8 +5,8 @@ import numpy as np
 from tests.oracle.language import claims, common
 from tests.oracle.language.approved import Prose
 from tests.oracle.language.claims import box, magnitude, number
-from tests.oracle.language.common import Head, Shown, Statements, code_of
-from tests.oracle.language.page import READABLE, Page
+from tests.oracle.language.common import Choice, Head, Shown, Statements, code_of
+from tests.oracle.language.page import READABLE, Page, chances
 from tests.oracle.language.statement import rounding
 from tests.oracle.language.words import inline
 from tests.oracle.passes.forward import config, softmax
@@ -25,11 +25,9 @@ STATES = (
     {"sentence": "My neighbour's cat. " * 6, "mask_trial": PAD, "pads": "10", "mask_stage": "3 after the softmax"},
     {"sentence": LONG, "mask_trial": PARALLEL},
 )
-STAGES = {
-    "1 before the mask": ("scaled", "Scores before the mask", "Query times key, divided by √d_k: the future too."),
-    "2 after the mask": ("scores", "Scores after the mask", "Hatched: −∞. A row sees itself and what came before."),
-    "3 after the softmax": ("weights", "Weights", "Each row adds up to 1; where the score was −∞, it is 0."),
-}
+STAGES = {"1 before the mask": "scaled", "2 after the mask": "scores", "3 after the softmax": "weights"}
+STAGE = Choice("Step", "mask_stage", list(STAGES), "2 after the mask")
+TRIAL = Choice("Try", "mask_trial", (LIFT, PAD, PARALLEL))
 
 
 def chosen_head(page: Page) -> Head:
@@ -57,33 +55,27 @@ def idea(page: Page) -> Statements:
 
 
 def shown(page: Page) -> Shown:
-    chosen, (name, _, _) = chosen_head(page), STAGES[page.choice("mask_stage", list(STAGES), "2 after the mask")]
+    chosen, name = chosen_head(page), STAGES[STAGE.of(page)]
     last = len(page.tgt) - 1
     start = min(1, last), min(2, last)
     return common.shown_tensor(page, f"{chosen.path}.{name}", head=chosen.head, kind="decoder", start=start)
 
 
 def see(page: Page) -> Statements:
-    chosen, stage = chosen_head(page), page.choice("mask_stage", list(STAGES), "2 after the mask")
+    chosen = chosen_head(page)
     yield from common.head_controls(page, ("decoder",), "decoder")
-    yield claims.segmented("Step", list(STAGES), stage)
-    _, title, how_to_read = STAGES[stage]
+    yield STAGE.drawn(page)
     where = f"masked decoder self-attention, layer {chosen.layer + 1}, head {chosen.head + 1}"
-    yield from common.tensor_matrix(shown(page), title=f"{title} ({where})", how_to_read=how_to_read)
+    yield from common.tensor_matrix(shown(page), **prose.words(STAGE.of(page), where))
     t = len(page.tgt)
     hidden = sum(range(t))
     yield from prose("shapes scores and weights", t, t - 1, hidden, t * t)
 
 
-def do(page: Page) -> Statements:
-    trial = yield from common.choose(page, "Try", "mask_trial", [LIFT, PAD, PARALLEL])
-    yield from {LIFT: lift, PAD: pad, PARALLEL: parallel}[trial](page)
-
-
 def lift(page: Page) -> Statements:
     yield from prose("let the decoder see")
     chosen, lifted = chosen_head(page), page.under(causal_mask_off=True)
-    before, after = page.probabilities, page.likely(lifted)
+    before, after = page.probabilities, chances(lifted)
     yield from prose("the probability of each")
     n = len(page.labels)
     yield from common.pieces_before_after(page, before, after, ("with the mask", "mask lifted"))
@@ -213,6 +205,7 @@ def predict(page: Page) -> Statements:
     )
 
 
+do = TRIAL.trials(lift, pad, parallel)
 code = code_of(
     "model/parts/masks.py: causal_mask, pad_mask",
     "model/parts/attention.py: scaled_dot_product_attention",

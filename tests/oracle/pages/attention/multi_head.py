@@ -11,16 +11,18 @@ import numpy as np
 from tests.oracle.language import claims, common
 from tests.oracle.language.approved import Prose
 from tests.oracle.language.claims import box, magnitude, number
-from tests.oracle.language.common import KINDS, Head, Shown, Statements, code_of
-from tests.oracle.language.page import READABLE, Page
+from tests.oracle.language.common import KINDS, Choice, Head, Shown, Statements, code_of
+from tests.oracle.language.page import READABLE, Page, chances
 from tests.oracle.language.words import Piece, inline, pieces, text_of, words
 from tests.oracle.passes.decode import LONGEST, translated
 from tests.oracle.passes.forward import EOS, FOLDER, SOS, Array, Forward, config, softmax, source_ids
 
 prose = Prose("multi_head")
 
-EACH, SIDE_BY_SIDE, MIXED = "1 each head", "2 side by side", "3 after W^O"
-OFF, RANKING, COST = "Switch heads off", "Which head matters most", "Count the cost"
+STAGE = Choice("Step", "heads_stage", ("1 each head", "2 side by side", "3 after W^O"))
+EACH, SIDE_BY_SIDE, MIXED = STAGE.options
+TRIAL = Choice("Try", "heads_trial", ("Switch heads off", "Which head matters most", "Count the cost"))
+OFF, RANKING, COST = TRIAL.options
 LONG = "My neighbour's cat sleeps on the sofa all day long. " * 5
 STATES = (
     {},
@@ -97,42 +99,24 @@ def idea(page: Page) -> Statements:
 
 # --- see -------------------------------------------------------------------------------------------------------------
 
-TITLES = {
-    "encoder": (
-        "Where each piece of your sentence looks in it",
-        "A row is one piece of your sentence; its weights over all pieces add up to 1.",
-    ),
-    "decoder": (
-        "Where the decoder looks in what is already written",
-        "A row is one piece the decoder has read; it sees itself and what came before, never what follows.",
-    ),
-    "cross": (
-        "Where the model looks in your sentence for each piece it writes",
-        "A row is the piece about to be written; its weights over the pieces of your sentence add up to 1.",
-    ),
-}
-
-
-def stage_of(page: Page) -> str:
-    return page.choice("heads_stage", [EACH, SIDE_BY_SIDE, MIXED], EACH)
-
 
 def width() -> int:
     return config()["d_model"] // config()["n_heads"]
 
 
-def windows() -> list[str]:
-    return [f"{first + 1}–{first + 16}" for first in range(0, width(), 16)]
+def window() -> Choice:
+    names = [f"{first + 1}–{first + 16}" for first in range(0, width(), 16)]
+    return Choice("Dimensions of each head", "window", names)
 
 
 def shown(page: Page) -> Shown:
-    chosen, stage, d_k = common.head(page), stage_of(page), width()
+    chosen, stage, d_k = common.head(page), STAGE.of(page), width()
     if stage == EACH:
         return common.shown_tensor(page, f"{chosen.path}.weights", head=chosen.head, kind=chosen.kind)
     if stage == MIXED:
         describe = "“{row}”, dimension {column}: {value}"
         return common.shown_tensor(page, f"{chosen.path}.output", kind=chosen.kind, n_columns=64, describe=describe)
-    first = 16 * windows().index(page.choice("window", windows(), windows()[0]))
+    first = 16 * window().at(page)
     at = [n * d_k + first + i for n in range(config()["n_heads"]) for i in range(16)]
     own = page.oracle[f"{chosen.path}.heads"][chosen.head, :READABLE, first : first + 16]
     row, column = divmod(int(np.abs(own).astype(np.float32).argmax()), 16)
@@ -149,16 +133,16 @@ def shown(page: Page) -> Shown:
 
 
 def see(page: Page) -> Statements:
-    chosen, stage = common.head(page), stage_of(page)
+    chosen = common.head(page)
     yield from common.head_controls(page)
-    yield claims.segmented("Step", [EACH, SIDE_BY_SIDE, MIXED], stage)
-    yield from {EACH: each_head, SIDE_BY_SIDE: side_by_side, MIXED: mixed}[stage](page, chosen)
+    yield from STAGE.trials(each_head, side_by_side, mixed)(page)
     h, t, d_k = page.oracle[f"{chosen.path}.q"].shape
     d = h * d_k
     yield from prose("shapes heads of side", h, t, d_k, d)
 
 
-def each_head(page: Page, chosen: Head) -> Statements:
+def each_head(page: Page) -> Statements:
+    chosen = common.head(page)
     here = shares_here(page, chosen)
     maps = page.oracle[f"{chosen.path}.weights"][None, :, :READABLE, :READABLE]
     yield claims.head_grid(
@@ -169,8 +153,8 @@ def each_head(page: Page, chosen: Head) -> Statements:
         mean=False,
         captions=[roles(chosen.kind, here)],
     )
-    title, how_to_read = TITLES[chosen.kind]
-    yield from common.tensor_matrix(shown(page), title=f"{title} ({name_of(chosen)})", how_to_read=how_to_read)
+    looks = KINDS[chosen.kind].caption
+    yield from common.tensor_matrix(shown(page), **looks | {"title": f"{looks['title']} ({name_of(chosen)})"})
     tested, many = shares_tested(chosen.kind, chosen.layer), f"{measured()['sentences']:,}"
     yield from prose("what each head looks")
     even = evenness(chosen.kind, page.oracle[f"{chosen.path}.weights"])
@@ -189,8 +173,7 @@ def each_head(page: Page, chosen: Head) -> Statements:
             [*(f"head {n}" for n in range(1, len(values))), "equal weights"],
             [{"eos": "<eos>", "sos": "<sos>"}.get(share, share) for share in SHARES[chosen.kind]],
             title=title,
-            how_to_read="The last row is what a head without preferences would give.",
-            describe="{row}, share of “{column}”: {value}",
+            **prose.words("shares"),
             csv_name=f"shares {name} {chosen.kind} layer {chosen.layer + 1}",
         )
     yield from what_a_share_is(chosen.kind)
@@ -199,12 +182,8 @@ def each_head(page: Page, chosen: Head) -> Statements:
 
 def what_a_share_is(kind: str) -> Statements:
     yield from prose("a share is how")
-    yield claims.markdown(
-        {
-            "encoder": "*previous*, *itself* and *next* are the pieces before, at and after the row's own place.",
-            "decoder": prose.line("a row has just"),
-            "cross": prose.line("a row is the"),
-        }[kind]
+    yield from prose(
+        {"encoder": "previous itself and next", "decoder": "a row has just", "cross": "a row is the"}[kind]
     )
     yield from prose("the largest share gives")
     data = measured()["data"]
@@ -222,37 +201,22 @@ def often_said(many: str) -> Statements:
         )
 
     yield from prose("what heads are often")
-    yield claims.table(
-        ("said to be found by heads", f"in this model, over {many} test sentences"),
-        ("where a sentence ends", best("encoder", "eos")),
-        ("the word before", best("encoder", "previous")),
-        ("the word after", best("encoder", "next")),
-        ("the word to translate", best("cross", "aligned")),
-        ("what a pronoun stands for", "Not counted here: the lesson Self-attention tries it."),
-        ("parts of speech", "Not measured: the test sentences have no such marks."),
-        ("meaning, comparisons, context", "Not measured, for the same reason."),
-    )
+    of_encoder = [best("encoder", share) for share in ("eos", "previous", "next")]
+    yield prose.table("said to be found", many, *of_encoder, best("cross", "aligned"))
     yield from prose("in each row the")
 
 
-def side_by_side(page: Page, chosen: Head) -> Statements:
-    yield claims.segmented("Dimensions of each head", windows(), page.choice("window", windows(), windows()[0]))
-    yield from common.tensor_matrix(
-        shown(page),
-        title=f"The heads' results side by side ({where(chosen)})",
-        how_to_read="A row is one piece. Lines divide the heads: what one head took away stands between two of them.",
-    )
+def side_by_side(page: Page) -> Statements:
+    chosen = common.head(page)
+    yield window().drawn(page)
+    yield from common.tensor_matrix(shown(page), **prose.words(SIDE_BY_SIDE, where(chosen)))
     n = len(page.oracle[f"{chosen.path}.concat"])
     if n > READABLE:
         yield from prose("the first of pieces", READABLE, n)
 
 
-def mixed(page: Page, chosen: Head) -> Statements:
-    yield from common.tensor_matrix(
-        shown(page),
-        title=f"After W^O ({where(chosen)})",
-        how_to_read="A row is one piece. Every number is mixed from all heads, so no column belongs to one of them.",
-    )
+def mixed(page: Page) -> Statements:
+    yield from common.tensor_matrix(shown(page), **prose.words(MIXED, where(common.head(page))))
 
 
 # --- what heads look at ----------------------------------------------------------------------------------------------
@@ -340,11 +304,6 @@ def evenness(kind: str, maps: Array) -> list[float]:
 # --- check and do ----------------------------------------------------------------------------------------------------
 
 
-def do(page: Page) -> Statements:
-    trial = yield from common.choose(page, "Try", "heads_trial", [OFF, RANKING, COST])
-    yield from {OFF: switch_off, RANKING: ranking, COST: cost}[trial](page)
-
-
 def heads_off(page: Page) -> tuple[Head, ...]:
     """The heads that the address switches off."""
     names = page.state.get("off", "").split("+")
@@ -389,22 +348,15 @@ def whole_layers(off: Sequence[Head]) -> Statements:
             continue
         names = [str(n + 1) for n in empty]
         which = f"layer {names[0]}" if len(names) == 1 else f"layers {', '.join(names[:-1])} and {names[-1]}"
-        follows = "Nothing comes out of this attention: each piece goes on with the vector that it had."
-        if len(empty) == n_layers:
-            follows = {
-                "encoder": "So no English piece learns of another: the decoder gets single pieces and their places.",
-                "decoder": "So the decoder knows the last piece that it read and its place, but nothing before it.",
-                "cross": "So the decoder learns nothing of your sentence: it writes the same after any other.",
-            }[kind]
+        follows = prose.words("without all heads")[kind if len(empty) == n_layers else "some"]
         yield from prose("all heads are off", KINDS[kind].name, which, h, number(0), follows)
 
 
 def written(title: str, oracle: Forward) -> Statements:
     labels = pieces(oracle.labels)
-    probabilities = softmax(oracle["logits"])[np.arange(len(labels)), oracle.labels]
     yield claims.markdown(f"**{title}:** {inline(text_of(oracle.labels)) or '(nothing)'}")
     texts = [piece.text for piece in labels[:READABLE]]
-    yield claims.bars(texts, probabilities[:READABLE], f"{title}: probability of each piece written")
+    yield claims.bars(texts, chances(oracle)[:READABLE], f"{title}: probability of each piece written")
     notes = [f"The first {READABLE} of {len(labels)} pieces."] * (len(labels) > READABLE)
     if oracle.labels[-1] != EOS:
         notes.append(f"It did not come to an end and was stopped after {LONGEST} pieces.")
@@ -413,8 +365,7 @@ def written(title: str, oracle: Forward) -> Statements:
 
 
 def moved(page: Page, changed: Forward, n_off: int) -> Statements:
-    n, before = len(page.labels), page.probabilities
-    after = softmax(changed["logits"])[np.arange(n), page.oracle.labels]
+    n, before, after = len(page.labels), page.probabilities, chances(changed)
     names = "with all heads on", f"with {in_words(n_off)} off"
     yield from prose("how likely each piece")
     yield from common.pieces_before_after(page, before, after, names)
@@ -429,7 +380,7 @@ def changes(sentence: str) -> dict[Head, float]:
     src, labels = source_ids(sentence), oracle.labels
 
     def total(one: Forward) -> float:
-        return float(np.log(softmax(one.logits)[np.arange(len(labels)), labels]).sum())
+        return float(np.log(chances(one)).sum())
 
     return {one: total(Forward(src, labels, heads_off=((one.path, one.head),))) - total(oracle) for one in all_heads()}
 
@@ -447,13 +398,10 @@ def ranking(page: Page) -> Statements:
         np.array([[change_of[one] for one in row] for row in rows]),
         [f"layer {n}" for n in range(1, n_layers + 1)],
         [f"{short[one.kind]} {one.head + 1}" for one in rows[0]],
-        title="How the log-probability changes without each head",
-        how_to_read=prose.line("negative less likely without"),
-        csv_name="change without each head",
+        **prose.words("change without each head"),
         scale="signed",
         selected=(chosen.layer, list(KINDS).index(chosen.kind) * n_heads + chosen.head),
         value_names=[[name_of(one) for one in row] for row in rows],
-        describe="without {name}: {value}",
         group=n_heads,
     )
     without = page.translated(heads_off=((chosen.path, chosen.head),))
@@ -490,9 +438,7 @@ def cost(page: Page) -> Statements:
     chosen, d = common.head(page), config()["d_model"]
     t, s = map(len, common.asks_and_answers(page, chosen.kind))
     yield from prose("do several heads cost", d, KINDS[chosen.kind].name.lower(), t, s)
-    options = ["1", "2", "4", "8", "16", "32"]
-    h = int(page.choice("n_heads", options, str(config()["n_heads"])))
-    yield claims.segmented("Heads", options, h)
+    h = int((yield from common.choose(page, "Heads", "n_heads", "1 2 4 8 16 32".split(), str(config()["n_heads"]))))
     many, one, d_k = multiplied(t, s, h), multiplied(t, s, 1), d // h
     yield claims.table(
         ("multiplications", f"{in_words(h)} of {d_k}", f"1 head of {d}"),
@@ -543,33 +489,16 @@ def predict(page: Page) -> Statements:
 
 def matters(page: Page) -> Any:
     left = {one: float(np.exp(change)) for one, change in changes(page.sentence).items()}
-    worst = min(left, key=lambda one: left[one])
-    limits = 0.9, 0.5, 0.1
+    worst, limits = min(left, key=lambda one: left[one]), (0.9, 0.5, 0.1)
     right = next((n for n, limit in enumerate(limits) if left[worst] >= limit), len(limits))
-    return claims.question(
-        prose.line("the model has heads", len(left)),
-        (
-            "At least 0.9 times as likely.",
-            "Less than 0.9 times, but at least half as likely.",
-            "Less than half, but at least a tenth as likely.",
-            "Less than a tenth as likely.",
-        ),
-        right,
-        prose.line(
-            "without it is times",
-            name_of(worst),
-            magnitude(left[worst]),
-            len(left),
-            magnitude(np.median(list(left.values()))),
-        ),
-        {n: f"It falls further: below {limits[n]}." for n in range(right)}
-        | {
-            n: f"On this sentence no single head brings it below {limits[n - 1]}."
-            for n in range(right + 1, len(limits) + 1)
-        },
+    further, not_so_far = (
+        [prose.line(run, limit) for limit in limits] for run in ("it falls further", "no single head")
     )
+    values = len(left), name_of(worst), magnitude(left[worst]), magnitude(np.median(list(left.values())))
+    return prose.question("the model has heads", right, *values, wrong=[*further[:right], "", *not_so_far[right:]])
 
 
+do = TRIAL.trials(switch_off, ranking, cost)
 code = code_of(
     "model/parts/attention.py: MultiHeadAttention",
     "experiments/attention/head_roles.py: shares, places, role, evenness, aligned_words",

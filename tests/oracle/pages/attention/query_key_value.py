@@ -7,7 +7,7 @@ import numpy as np
 from tests.oracle.language import claims, common
 from tests.oracle.language.approved import Prose
 from tests.oracle.language.claims import box, number, tex
-from tests.oracle.language.common import KINDS, Head, Shown, Statements, code_of
+from tests.oracle.language.common import KINDS, Choice, Head, Shown, Statements, code_of
 from tests.oracle.language.page import READABLE, Page
 from tests.oracle.language.words import inline
 from tests.oracle.passes.forward import Array, config, softmax
@@ -16,7 +16,8 @@ from tests.oracle.shown.worked import reads, writes
 
 prose = Prose("query_key_value")
 
-RANDOM, NONE = "Random matrices", "No matrices: X itself"
+MATRICES = Choice("In place of the learned matrices", "matrices", ("Random matrices", "No matrices: X itself"))
+RANDOM, NONE = MATRICES.options
 LONG = "Tom and Mary, who live near the old station, bought five big red apples and seven pears. " * 3
 STATES = (
     {},
@@ -66,19 +67,13 @@ def look_up(page: Page) -> Statements:
         weights,
         asked,
         ["order_104", "order_105", "order_106", "order_107"],
-        title="How well each key matches",
-        how_to_read="A row is one query; its weights add up to 1.",
-        describe="“{row}” matches “{column}”: {value}",
-        csv_name="look-up weights",
+        **prose.words("look-up weights"),
     )
     yield claims.matrix(
         weights @ orders,
         asked,
         ["items", "day of May"],
-        title="What comes back",
-        how_to_read="The weighted sum of the four values.",
-        describe="“{row}”, {column}: {value}",
-        csv_name="look-up answers",
+        **prose.words("look-up answers"),
         scale="positive",
         limit=20,
     )
@@ -86,20 +81,11 @@ def look_up(page: Page) -> Statements:
     yield from prose("first row items at", total, tex(weights[0] @ orders[:, 0]))
 
 
-TITLES = {
-    "X": ("what goes in", "A row is the vector of one piece as it enters this layer."),
-    "Q": ("what each piece asks", "A row is the query of one piece, for this head alone."),
-    "K": ("what each piece can be found by", "A row is the key of one piece, for this head alone."),
-    "V": ("what each piece hands over", "A row is the value of one piece, for this head alone."),
-}
-
-
-def part_of(page: Page) -> str:
-    return page.choice("part", list(TITLES), "Q")
+PART = Choice("Show", "part", ("X", "Q", "K", "V"), "Q")
 
 
 def shown(page: Page) -> Shown:
-    chosen, part = chosen_head(page), part_of(page)
+    chosen, part = chosen_head(page), PART.of(page)
     describe = "“{row}”, dimension {column}: {value}"
     if part == "X":
         return common.shown_tensor(page, inputs(chosen)[0], kind=chosen.kind, n_columns=64, describe=describe)
@@ -109,22 +95,16 @@ def shown(page: Page) -> Shown:
 
 
 def see(page: Page) -> Statements:
-    chosen, part, sizes = chosen_head(page), part_of(page), config()
+    chosen, part, sizes = chosen_head(page), PART.of(page), config()
     yield from prose("the model asks in", sizes["n_layers"], sizes["n_heads"])
     yield from common.head_controls(page, common.early_kinds(page))
-    yield claims.segmented("Show", list(TITLES), part)
-    title, how_to_read = TITLES[part]
+    yield PART.drawn(page)
     where = chosen.phrase if part != "X" else chosen.phrase.rpartition(", ")[0]
-    yield from common.tensor_matrix(
-        shown(page), title=f"{part}: {title} ({where})", how_to_read=f"{how_to_read} A column is one of its dimensions."
-    )
+    yield from common.tensor_matrix(shown(page), **prose.words(part, where))
     d, heads = sizes["d_model"], [f"head {n}" for n in range(1, sizes["n_heads"] + 1)]
     asks, answers = common.asks_and_answers(page, chosen.kind)
-    makes = [
-        ("Q", "X", len(asks), "query"),
-        ("K", "M" if chosen.kind == "cross" else "X", len(answers), "key"),
-        ("V", "M" if chosen.kind == "cross" else "X", len(answers), "value"),
-    ]
+    of = "M" if chosen.kind == "cross" else "X"
+    makes = [("Q", "X", len(asks), "query"), ("K", of, len(answers), "key"), ("V", of, len(answers), "value")]
     makes = [one for one in makes if part in ("X", one[0])]
     yield claims.flow(
         "; ".join(f"{source} times W^{letter} is {letter}" for letter, source, _, _ in makes),
@@ -171,9 +151,9 @@ def best(weights: Array) -> Array:
 
 
 def do(page: Page) -> Statements:
-    chosen, which = chosen_head(page), page.choice("matrices", [RANDOM, NONE], RANDOM)
+    chosen, which = chosen_head(page), MATRICES.of(page)
     yield from prose("the matrices decide which")
-    yield claims.segmented("In place of the learned matrices", [RANDOM, NONE], which)
+    yield MATRICES.drawn(page)
     learned, other = page.oracle[f"{chosen.path}.weights"][chosen.head], other_weights(page, chosen, which)
     n = len(learned)
     text = f"The best key is the same for **{sum(best(learned) == best(other))} of {n}** queries."

@@ -7,7 +7,7 @@ import numpy as np
 from tests.oracle.language import claims, common
 from tests.oracle.language.approved import Prose
 from tests.oracle.language.claims import Series, box, number
-from tests.oracle.language.common import Head, Shown, Statements, code_of
+from tests.oracle.language.common import Choice, Head, Shown, Statements, code_of
 from tests.oracle.language.page import READABLE, Page
 from tests.oracle.language.words import inline, text_of
 from tests.oracle.passes.forward import Array, config, softmax
@@ -15,7 +15,8 @@ from tests.oracle.passes.forward import Array, config, softmax
 prose = Prose("scaled_dot_product")
 
 ANIMAL = "The animal didn't cross the street because it was too wide."
-TRAINED, BEFORE = "The trained model", "The same model before training"
+WHERE = Choice("Where", "scale_model", ("The trained model", "The same model before training"))
+TRAINED, BEFORE = WHERE.options
 STATES = (
     {},
     {"stage": "1 QKᵀ", "attention": "Masked decoder", "layer": "1", "head": "3", "scale_off": "true"},
@@ -26,6 +27,7 @@ STATES = (
 )
 
 STEPS = {"1 QKᵀ": "products", "2 divided by √d_k": "scaled", "3 softmax": "weights", "4 times V": "heads"}
+STEP = Choice("Step", "stage", list(STEPS), "3 softmax")
 
 
 def idea(page: Page) -> Statements:
@@ -56,26 +58,19 @@ def chosen_head(page: Page) -> Head:
 
 
 def shown(page: Page) -> Shown:
-    chosen, step = chosen_head(page), STEPS[page.choice("stage", list(STEPS), "3 softmax")]
+    chosen, step = chosen_head(page), STEPS[STEP.of(page)]
     return common.shown_tensor(page, f"{chosen.path}.{step}", head=chosen.head, kind=chosen.kind)
 
 
 def see(page: Page) -> Statements:
-    chosen, stage = chosen_head(page), page.choice("stage", list(STEPS), "3 softmax")
+    chosen, step = chosen_head(page), STEP.of(page)
     t, d_k = page.oracle[f"{chosen.path}.q"].shape[1:]
     s = page.oracle[f"{chosen.path}.k"].shape[1]
     yield from common.head_controls(page, common.early_kinds(page))
-    yield claims.segmented("Step", list(STEPS), stage)
-    title, how_to_read = {
-        "1 QKᵀ": ("How well each query matches each key", "Query times key, for every pair. Any size, any sign."),
-        "2 divided by √d_k": (
-            "The same, scaled",
-            f"Divided by √{d_k} = {math.isqrt(d_k)}: the same pattern, in a moderate range.",
-        ),
-        "3 softmax": ("How each row shares out its attention", "Each row adds up to 1; masked cells are hatched."),
-        "4 times V": ("What each row takes away", f"Each row is the weighted sum of all value vectors, {d_k} numbers."),
-    }[stage]
-    yield from common.tensor_matrix(shown(page), title=f"{title} ({chosen.phrase})", how_to_read=how_to_read)
+    yield STEP.drawn(page)
+    sizes = {"2 divided by √d_k": (d_k, math.isqrt(d_k)), "4 times V": (d_k,)}.get(step, ())
+    words = prose.words(step, *sizes)
+    yield from common.tensor_matrix(shown(page), **words | {"title": f"{words['title']} ({chosen.phrase})"})
     yield from prose("shapes q k v", t, d_k, s)
     yield from softmax_of_row(page, chosen, shown(page).cell[0])
 
@@ -135,8 +130,8 @@ def why_the_root(d_k: int) -> Statements:
 
 def without_the_scale(page: Page, chosen: Head) -> Statements:
     yield from prose("what harm do large")
-    where, off = page.choice("scale_model", [TRAINED, BEFORE], TRAINED), page.switch("scale_off")
-    yield claims.segmented("Where", [TRAINED, BEFORE], where)
+    where, off = WHERE.of(page), page.switch("scale_off")
+    yield WHERE.drawn(page)
     yield claims.toggle("Do not divide by √d_k", off)
     untrained = {"untrained": True} if where == BEFORE else {}
     passes = [page.reading(page.translation, **untrained)]
@@ -171,14 +166,11 @@ def without_the_scale(page: Page, chosen: Head) -> Statements:
 
 def cost(page: Page) -> Statements:
     lengths = ["5", "10", "50", "100", "500", "1000", "5000", "10000"]
-    t = int(page.choice("cost_length", lengths, "5"))
-    yield claims.segmented("Pieces, T", lengths, t)
+    t = int((yield from common.choose(page, "Pieces, T", "cost_length", lengths)))
     d, h = config()["d_model"], config()["n_heads"]
-    matrices, products, bytes_ = (
-        [4 * n * d * d for n in (t, 2 * t)],
-        [2 * n * n * d for n in (t, 2 * t)],
-        [4 * h * n * n for n in (t, 2 * t)],
-    )
+    matrices, products, bytes_ = ([of(n) for n in (t, 2 * t)] for of in (
+        lambda n: 4 * n * d * d, lambda n: 2 * n * n * d, lambda n: 4 * h * n * n
+    ))  # fmt: skip
     together = [sum(pair) for pair in zip(matrices, products, strict=True)]
     yield claims.table(
         ("one attention layer", f"T = {t:,}", f"T = {2 * t:,}", "times"),
@@ -212,17 +204,8 @@ def predict(page: Page) -> Statements:
     )
     bare = page.reading(page.translation, scale_off=True)[f"{chosen.path}.weights"][chosen.head, row]
     right = 0 if bare.max() > weights.max() + 0.005 else 2 if bare.max() < weights.max() - 0.005 else 1
-    wrong = ("Here it does not grow.", "It moves by more than 0.005.", "Here it does not shrink.")
-    yield prose.question(
-        "suppose nothing is divided",
-        right,
-        name,
-        row + 1,
-        chosen.where,
-        number(weights.max()),
-        number(bare.max()),
-        wrong=wrong,
-    )
+    sizes = number(weights.max()), number(bare.max())
+    yield prose.question("suppose nothing is divided", right, name, row + 1, chosen.where, *sizes)
 
 
 code = code_of("model/parts/attention.py: scaled_dot_product_attention, MultiHeadAttention")

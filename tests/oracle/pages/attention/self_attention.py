@@ -8,15 +8,17 @@ import numpy as np
 from tests.oracle.language import claims, common
 from tests.oracle.language.approved import Prose
 from tests.oracle.language.claims import number
-from tests.oracle.language.common import Head, Shown, Statements, code_of
+from tests.oracle.language.common import Choice, Head, Shown, Statements, code_of
 from tests.oracle.language.page import READABLE, Page
 from tests.oracle.language.words import inline, pieces, text_of, visible, words
 from tests.oracle.passes.decode import german, translated
 from tests.oracle.passes.forward import Array, Forward, config
+from tests.oracle.passes.space import cosine_of
 
 prose = Prose("self_attention")
 
-HIDE, IT, BANK = "Hide a piece", "What “it” means", "Two meanings of “bank”"
+TRIAL = Choice("Try", "self_trial", ("Hide a piece", "What “it” means", "Two meanings of “bank”"))
+HIDE, IT, BANK = TRIAL.options
 WIDE = "The animal didn't cross the street because it was too wide."
 TIRED = "The animal didn't cross the street because it was too tired."
 MONEY = "I put my money in the bank.", "The bank is closed today."
@@ -76,11 +78,8 @@ def see(page: Page) -> Statements:
         places = (f"{at + 1} {page.src[at].text}" for at in (row, column))
         lines.append((str(layer + 1), str(n + 1), number(maps[layer, n].max(), 2), *places))
     yield from common.numbers_of_figure(("layer", "head", "largest weight", "from", "to"), *lines)
-    yield from common.tensor_matrix(
-        shown(page),
-        title=f"Where each piece of your sentence looks in it (layer {chosen.layer + 1}, head {chosen.head + 1})",
-        how_to_read="A row is one piece of your sentence; its weights over all pieces add up to 1.",
-    )
+    looks, where = common.KINDS["encoder"].caption, f"(layer {chosen.layer + 1}, head {chosen.head + 1})"
+    yield from common.tensor_matrix(shown(page), **looks | {"title": f"{looks['title']} {where}"})
     row = shown(page).cell[0]
     weights = page.oracle[f"{chosen.path}.weights"][chosen.head, row]
     best = sorted(range(len(weights)), key=lambda j: (-np.float32(weights[j]), j))[:3]
@@ -94,11 +93,6 @@ def see(page: Page) -> Statements:
     n_eos = len([one for one in maps if one.mean(0).argmax() == len(page.src) - 1])
     if n_eos:
         yield from prose("averaged over all rows", n_eos, len(maps))
-
-
-def do(page: Page) -> Statements:
-    trial = yield from common.choose(page, "Try", "self_trial", [HIDE, IT, BANK])
-    yield from {HIDE: hide, IT: what_it_means, BANK: two_banks}[trial](page)
 
 
 def hide(page: Page) -> Statements:
@@ -180,7 +174,7 @@ def two_banks(page: Page) -> Statements:
     money, river = ([states_of_bank(sentence) for sentence in pair] for pair in (MONEY, RIVER))
 
     def cosines(pairs: list[tuple[list[Array], list[Array]]]) -> list[float]:
-        each = [[a @ b / np.sqrt((a @ a) * (b @ b)) for a, b in zip(one, two, strict=True)] for one, two in pairs]
+        each = [[cosine_of(a, b) for a, b in zip(one, two, strict=True)] for one, two in pairs]
         return list(np.mean(each, axis=0))
 
     same = cosines([(money[0], money[1]), (river[0], river[1])])
@@ -189,32 +183,19 @@ def two_banks(page: Page) -> Statements:
         "after the last layer",
         number(same[-1], 2),
         number(other[-1], 2),
-        "The vectors move apart as the sentences differ, hardly as the meanings do: this model **barely tells the two banks apart**."
-        if same[-1] - other[-1] < 0.1
-        else "The meanings **come apart**: the vector of a word depends on its sentence.",
+        prose.words("two banks")["alike" if same[-1] - other[-1] < 0.1 else "apart"],
     )
     yield claims.matrix(
         np.array([same, other]),
         ["same meaning", "other meaning"],
         ["embedding", *(f"after layer {n}" for n in range(1, len(same)))],
-        title="How alike the vectors of “bank” are",
-        how_to_read=prose.line("cosine of the angle"),
-        describe="{row}, {column}: {value}",
-        csv_name="cosines of bank",
+        **prose.words("cosine of the angle"),
         scale="signed",
         limit=1.0,
     )
     texts = german(MONEY[0]), german(RIVER[0])
-    yield from prose(
-        "in german the money",
-        inline(texts[0]),
-        inline(texts[1]),
-        "It knows both."
-        if "Bank" in texts[0] and "Ufer" in texts[1]
-        else "It takes the river for a bank too (*Bank* is also a bench)."
-        if "Bank" in texts[0] and "Bank" in texts[1]
-        else "That is not what a person would write.",
-    )
+    banks = "Bank" in texts[0] and next((word for word in ("Ufer", "Bank") if word in texts[1]), "")
+    yield from prose("in german the money", *map(inline, texts), prose.words("two banks in german")[banks or "other"])
     yield claims.button("Look at “bank” under See")
 
 
@@ -242,8 +223,8 @@ def predict(page: Page) -> Statements:
     animal, street = of_it(WIDE, "animal", "street")
     more, n_heads = int((animal > street).sum()), animal.size
     right = 0 if not more else 1 if more < n_heads / 2 else 2
-    wrong = ("Some do.", f"It is {more}.", "They are fewer.")
-    yield prose.question("in how many of", right, WIDE, n_heads, more, wrong=wrong)
+    yield prose.question("in how many of", right, WIDE, n_heads, more)
 
 
+do = TRIAL.trials(hide, what_it_means, two_banks)
 code = code_of("model/parts/layers.py: EncoderLayer.forward", "model/parts/attention.py: MultiHeadAttention.forward")

@@ -5,21 +5,23 @@ import numpy as np
 from tests.oracle.language import claims, common
 from tests.oracle.language.approved import Prose
 from tests.oracle.language.claims import Series, magnitude, number, rounding
-from tests.oracle.language.common import Shown, Statements, code_of
+from tests.oracle.language.common import Choice, Shown, Statements, code_of, layer_of, read_by
 from tests.oracle.language.page import READABLE, Page
 from tests.oracle.language.statement import Statement
-from tests.oracle.language.words import Piece, inline
-from tests.oracle.pages.blocks.feed_forward import everyday
+from tests.oracle.language.words import inline
 from tests.oracle.passes.decode import translated
 from tests.oracle.passes.deep_stack import BUILDS, deep_run
 from tests.oracle.passes.forward import Array, config
+from tests.oracle.passes.shipped import everyday
 from tests.oracle.shown.worked import stream_and_change
 
 prose = Prose("add_and_norm")
 
 LONG = " ".join(["The animal didn't cross the street because it was too wide."] * 4)
 STEPS = ("1 x", "2 Sublayer(x)", "3 the sum", "4 the norm")
-NORMS = ("Batch norm: per feature", "Layer norm: per word")
+STEP = Choice("Step", "norm_step", STEPS, STEPS[3])
+NORM = Choice("Normalise", "norm_kind", ("Batch norm: per feature", "Layer norm: per word"))
+NORMS = NORM.options
 AFTER = {
     "encoder": ("after self-attention", "after feed-forward"),
     "decoder": ("after self-attention", "after encoder-decoder attention", "after feed-forward"),
@@ -40,26 +42,14 @@ SHOWN = 16  # dimensions
 DEEPEST = 24
 
 
-def stack(page: Page) -> str:
-    return page.choice("stack", ("Encoder", "Decoder"), "Encoder").lower()
-
-
-def layer(page: Page) -> int:
-    """From 0."""
-    return page.count("layer", config()["n_layers"], config()["n_layers"]) - 1
-
-
-def after(page: Page) -> str:
-    return page.choice(f"add_norm_{stack(page)}", AFTER[stack(page)], AFTER[stack(page)][-1])
-
-
-def nth(page: Page) -> int:
-    """Which Add & Norm of its layer, from 1."""
-    return AFTER[stack(page)].index(after(page)) + 1
+def chosen(page: Page) -> Choice:
+    """Which Add & Norm of its layer."""
+    stack = layer_of(page).stack
+    return Choice("Add & Norm", f"add_norm_{stack}", AFTER[stack], AFTER[stack][-1])
 
 
 def path(page: Page) -> str:
-    return f"{stack(page)}.layers.{layer(page)}.add_norm_{nth(page)}"
+    return f"{layer_of(page).path}.add_norm_{chosen(page).at(page) + 1}"
 
 
 def names(page: Page) -> list[str]:
@@ -67,43 +57,23 @@ def names(page: Page) -> list[str]:
     return [*stream_and_change(path(page)), f"{path(page)}.sum", f"{path(page)}.output"]
 
 
-def pieces(page: Page) -> tuple[Piece, ...]:
-    return page.src if stack(page) == "encoder" else page.tgt
-
-
-def step(page: Page) -> str:
-    return page.choice("norm_step", STEPS, STEPS[3])
-
-
 def shown(page: Page) -> Shown:
-    name = names(page)[STEPS.index(step(page))]
+    name = names(page)[STEP.at(page)]
     return common.shown_tensor(page, name, describe="“{row}”, dimension {column}: {value}")
 
 
 def see(page: Page) -> Statements:
     d_model = config()["d_model"]
-    yield claims.segmented("Stack", ("Encoder", "Decoder"), stack(page).capitalize())
-    yield claims.segmented("Layer", range(1, config()["n_layers"] + 1), layer(page) + 1)
-    yield claims.segmented("Add & Norm", AFTER[stack(page)], after(page))
-    yield claims.segmented("Step", STEPS, step(page))
-    title, how_to_read = {
-        STEPS[0]: (
-            "What comes in",
-            f"What the sub-layer reads also runs past it: the residual stream, {d_model} dimensions.",
-        ),
-        STEPS[1]: (
-            "What the sub-layer writes",
-            f"One row a piece, {d_model} dimensions; some rows are long, some short.",
-        ),
-        STEPS[2]: ("Added, number by number", "What came in is still there, with a change on top."),
-        STEPS[3]: ("What goes out", "Each row shifted and scaled: mean 0 and deviation 1, then times γ, plus β."),
-    }[step(page)]
+    yield from common.layer_controls(page)
+    yield chosen(page).drawn(page)
+    yield STEP.drawn(page)
+    step = STEP.of(page)
     yield from common.tensor_matrix(
-        shown(page), title=f"{title} ({stack(page)}, layer {layer(page) + 1})", how_to_read=how_to_read
+        shown(page), **prose.words(step, layer_of(page).where, *[d_model] * (step in STEPS[:2]))
     )
-    yield from prose("shapes sublayer sum and", len(pieces(page)), d_model)
-    texts = [piece.text for piece in pieces(page)[:READABLE]]
-    yield from (spread if step(page) == STEPS[3] else lengths)(page, texts)
+    yield from prose("shapes sublayer sum and", len(read_by(page)), d_model)
+    texts = [piece.text for piece in read_by(page)[:READABLE]]
+    yield from (spread if step == STEPS[3] else lengths)(page, texts)
 
 
 def length(rows: Array) -> Array:
@@ -184,12 +154,8 @@ def why_add_and_norm(page: Page) -> Statements:
     yield claims.slider("Layers", 2.0, DEEPEST, depth)
     yield claims.button("Draw other random weights")
     gradients, alike = ({build: deep_run(build, depth, draw)[n] for build in BUILDS} for n in (0, 1))
-    looks = (
-        ("#0072B2", "solid", "circle"),
-        ("#808a96", "dot", "diamond"),
-        ("#E69F00", "dash", "square"),
-        ("#CC79A7", "dashdot", "x"),
-    )
+    colours, dashes = ("#0072B2", "#808a96", "#E69F00", "#CC79A7"), ("solid", "dot", "dash", "dashdot")
+    looks = zip(colours, dashes, ("circle", "diamond", "square", "x"), strict=True)
     powers = range(-8, 11, 2)
     yield claims.plot(
         prose.line(
@@ -197,16 +163,16 @@ def why_add_and_norm(page: Page) -> Statements:
             ", ".join((f"{build} {size(values[0])} at the first layer" for build, values in gradients.items())),
         ),
         [
-            {
-                "type": "scatter",
-                "mode": "lines+markers",
-                "name": build,
-                "x": np.arange(1, depth + 2),
-                "y": np.array(values),
-                "line": {"color": colour, "dash": dash, "width": 2},
-                "marker": {"size": 6, "symbol": symbol},
-                "hovertemplate": f"layer %{{x}}: %{{y:.3g}}<extra>{build}</extra>",
-            }
+            claims.scatter(
+                np.arange(1, depth + 2),
+                np.array(values),
+                "lines+markers",
+                colour,
+                name=build,
+                dash=dash,
+                marker={"size": 6, "symbol": symbol},
+                hover=f"layer %{{x}}: %{{y:.3g}}<extra>{build}</extra>",
+            )
             for (build, values), (colour, dash, symbol) in zip(gradients.items(), looks, strict=True)
         ],
         x={"title": {"text": "input of layer (the last is the output)"}},
@@ -244,19 +210,18 @@ def batches(page: Page) -> list[Array]:
 
 
 def two_norms(page: Page) -> Statements:
-    where = f"layer {layer(page) + 1} of the {stack(page)}"
-    kind, both = page.choice("norm_kind", NORMS, NORMS[0]), batches(page)
-    yield from prose("per word or per", where, config()["d_model"])
-    yield claims.segmented("Normalise", NORMS, kind)
+    kind, both = NORM.of(page), batches(page)
+    yield from prose("per word or per", layer_of(page).phrase, config()["d_model"])
+    yield NORM.drawn(page)
     yield grid(kind == NORMS[1])
-    t, norm = len(pieces(page)), per_word if kind == NORMS[1] else per_feature
+    t, norm = len(read_by(page)), per_word if kind == NORMS[1] else per_feature
     one, two = (norm(rows)[:t] for rows in both)
     change = np.abs(two - one).max(0)
     dimensions = sorted(np.argsort(-change, kind="stable")[:SHOWN])
     yield from common.before_after(
         [rows[:, dimensions] for rows in (one, two)],
         ("Your sentence beside 3 others", "Beside 3 other ones"),
-        pieces(page),
+        read_by(page),
         [str(d + 1) for d in dimensions],
         how_to_read=f"{kind}; the {SHOWN} dimensions that change most. γ = 1, β = 0.",
         describe="“{row}”, dimension {column}: {value}",
@@ -298,7 +263,7 @@ def grid(by_row: bool) -> Statement:
 
 def predict(page: Page) -> Statements:
     yield mean_and_deviation(page)
-    one, two = (per_feature(rows)[: len(pieces(page))] for rows in batches(page))
+    one, two = (per_feature(rows)[: len(read_by(page))] for rows in batches(page))
     yield prose.question("your sentence stays the", 0, magnitude(np.abs(one - two).max()), rounding())
     neither, both = (deep_run(build, DEEPEST, 0)[0][0] for build in ("neither", "Add & Norm"))
     assert neither < 1e-5
@@ -308,25 +273,9 @@ def predict(page: Page) -> Statements:
 def mean_and_deviation(page: Page) -> claims.Question:
     total = page.oracle[f"{path(page)}.sum"]
     row = int(total.std(1).argmax())
-    return claims.question(
-        prose.line(
-            "in layer of the",
-            layer(page) + 1,
-            stack(page),
-            nth(page),
-            inline(pieces(page)[row].text),
-            number(total[row].mean(), 2),
-            number(total[row].std(), 2),
-        ),
-        ("mean 0, deviation 1", "mean 1, deviation 1", "mean 1, deviation 0", "mean 0, deviation 0"),
-        0,
-        prose.line("it has mean and", number(0, 2), number(1, 2)),
-        {
-            1: "The mean is taken off, so it does not become 1.",
-            2: "It is the other way round: the deviation becomes 1, the mean does not.",
-            3: "Were the deviation 0, all numbers of the row would be the same.",
-        },
-    )
+    at, sizes = layer_of(page), (number(one, 2) for one in (total[row].mean(), total[row].std(), 0, 1))
+    where = at.n + 1, at.stack, chosen(page).at(page) + 1, inline(read_by(page)[row].text)
+    return prose.question("in layer of the", 0, *where, *sizes)
 
 
 code = code_of(

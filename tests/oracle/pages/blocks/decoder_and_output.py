@@ -7,7 +7,7 @@ import numpy as np
 from tests.oracle.language import claims, common
 from tests.oracle.language.approved import Prose
 from tests.oracle.language.claims import chance, magnitude, number, rounding, visible
-from tests.oracle.language.common import Shown, Statements, code_of, shown_tensor, tensor_matrix
+from tests.oracle.language.common import Choice, Shown, Statements, code_of, shown_tensor, tensor_matrix
 from tests.oracle.language.page import READABLE, Page
 from tests.oracle.language.statement import Statement
 from tests.oracle.language.words import inline, pieces
@@ -19,8 +19,10 @@ from tests.oracle.shown.worked import EMBEDDING, writes
 prose = Prose("decoder_and_output")
 
 LONG = " ".join(["The animal didn't cross the street because it was too wide."] * 4)
-STAGES = ("1 decoder output", "2 logits", "3 probabilities")
-TRIALS = ("Stop at an earlier layer", "Temperature", "Push one entry")
+STAGE = Choice("Show", "output_stage", ("1 decoder output", "2 logits", "3 probabilities"), "2 logits")
+STAGES = STAGE.options
+TRIAL = Choice("Try", "output_trial", ("Stop at an earlier layer", "Temperature", "Push one entry"))
+TRIALS = TRIAL.options
 STATES = (
     {},
     {"row": "4", "output_stage": STAGES[0], "stop": "embedding", "cell": "1.7"},
@@ -54,17 +56,13 @@ def likeliest(values: Array) -> list[int]:
     return [int(id) for id in np.argsort(-values, kind="stable")[:LIKELIEST]]
 
 
-def stage(page: Page) -> str:
-    return page.choice("output_stage", STAGES, STAGES[1])
-
-
 def shown(page: Page) -> Shown:
     row = position(page)
-    if stage(page) == STAGES[0]:
+    if STAGE.of(page) == STAGES[0]:
         last = writes("decoder", config()["n_layers"] - 1)
         return shown_tensor(page, last, only_rows=[row], n_columns=64, describe="dimension {column}: {value}")
     ids = likeliest(page.oracle["logits"][row])
-    is_logits = stage(page) == STAGES[1]
+    is_logits = STAGE.of(page) == STAGES[1]
     return shown_tensor(
         page,
         "logits" if is_logits else "probabilities",
@@ -81,21 +79,12 @@ def see(page: Page) -> Statements:
     row, (t, v), d_model = position(page), page.oracle["logits"].shape, config()["d_model"]
     options = [f"{n} {visible(piece.text)}" for n, piece in enumerate(page.tgt, 1)]
     yield claims.select("Position, by the piece just read", options, options[row])
-    yield claims.segmented("Show", STAGES, stage(page))
-    if stage(page) == STAGES[0]:
-        yield from tensor_matrix(
-            shown(page),
-            title=f"What the last decoder layer holds at position {row + 1}",
-            how_to_read="A row of Y; a column is one of its dimensions.",
-        )
+    yield STAGE.drawn(page)
+    if STAGE.at(page) == 0:
+        yield from tensor_matrix(shown(page), **prose.words("a row of y", row + 1))
         yield from prose("shown the first of", d_model)
     else:
-        what = "logits" if stage(page) == STAGES[1] else "probabilities"
-        yield from tensor_matrix(
-            shown(page),
-            title=f"The ten largest {what} at position {row + 1}",
-            how_to_read=f"Ten of {v:,} columns; ␣ is a space.",
-        )
+        yield from tensor_matrix(shown(page), **prose.words("the ten largest", STAGE.of(page)[2:], row + 1, f"{v:,}"))
     read, shares = page.tgt[row], softmax(page.oracle["logits"][row])
     ids = likeliest(shares)
     yield from prose("what may come after", inline(read.text))
@@ -112,11 +101,6 @@ def see(page: Page) -> Statements:
         "tied the same matrix", inline(read.text), read.id, number(again), magnitude(np.abs(came_in - used).max())
     )
     yield from prose("shapes y e logits", t, d_model, f"{v:,}")
-
-
-def do(page: Page) -> Statements:
-    trial = yield from common.choose(page, "Try", "output_trial", TRIALS)
-    yield from {TRIALS[0]: stop, TRIALS[1]: temperature, TRIALS[2]: push}[trial](page)
 
 
 # --- the logit lens --------------------------------------------------------------------------------------------------
@@ -185,10 +169,7 @@ def stop(page: Page) -> Statements:
         np.stack([one[np.arange(t), written] for one in shares])[:, :length],
         names,
         [piece.text for piece in page.labels[:length]],
-        title="The probability of what is really written",
-        how_to_read="A row is the layer after which one stops; a column is the piece written there.",
-        describe="“{column}” after {row}: {value}",
-        csv_name="logit lens",
+        **prose.words("logit lens"),
     )
 
 
@@ -265,31 +246,13 @@ def after_one_layer(page: Page) -> claims.Question:
     read, written = page.tgt[row], page.labels[row]
     first = int(shares[1][row].argmax())
     right = 0 if first == read.id else 1 if first == written.id else 2
-    wrong = (
-        "After one layer the vector no longer points most to what came in.",
-        "One layer is not enough for that here.",
-        "It is one of the two that are named.",
-    )
-    return claims.question(
-        prose.line("stop after decoder layer", row + 1, inline(read.text), inline(written.text)),
-        (
-            f"the piece just read, {inline(read.text)}",
-            f"the piece to be written, {inline(written.text)}",
-            "another piece",
-        ),
-        right,
-        prose.line(
-            "it is with a",
-            inline(name(first)),
-            magnitude(shares[1][row, first]),
-            magnitude(shares[1][row, written.id]),
-            magnitude(shares[-1][row, written.id]),
-            config()["n_layers"],
-        ),
-        wrong,
-    )
+    here, last = shares[1][row], shares[-1][row]
+    sizes = (magnitude(one) for one in (here[first], here[written.id], last[written.id]))
+    values = row + 1, inline(read.text), inline(written.text), inline(name(first)), *sizes, config()["n_layers"]
+    return prose.question("stop after decoder layer", right, *values)
 
 
+do = TRIAL.trials(stop, temperature, push)
 code = code_of(
     "model/parts/layers.py: DecoderLayer.forward",
     "model/families/encoder_decoder.py: EncoderDecoder.output",

@@ -1,7 +1,6 @@
 """What the lesson on the encoder must show."""
 
 import functools
-import json
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,11 +8,13 @@ import numpy as np
 from tests.oracle.language import claims, common
 from tests.oracle.language.approved import Prose
 from tests.oracle.language.claims import Series, number
-from tests.oracle.language.common import Shown, Statements, code_of, shown_tensor, tensor_matrix
+from tests.oracle.language.common import Choice, Shown, Statements, code_of, shown_tensor, tensor_matrix
 from tests.oracle.language.page import READABLE, Page
 from tests.oracle.language.words import Piece, encoded, inline, pieces, read_text, text_of, visible, words
 from tests.oracle.passes.decode import translated
-from tests.oracle.passes.forward import EOS, FOLDER, MAX_PIECES, Array, Forward, config, source_ids, tidied
+from tests.oracle.passes.forward import EOS, MAX_PIECES, Array, Forward, config, source_ids, tidied
+from tests.oracle.passes.shipped import everyday as everyday_sentences
+from tests.oracle.passes.space import cosine_of as cosine
 from tests.oracle.shown.worked import writes
 
 prose = Prose("encoder")
@@ -26,6 +27,7 @@ STAGES = {
 }
 # What can be chosen in See: what goes into the stack, and what each layer writes.
 IN_SEE = {"into the stack": STAGES["with position"], **dict(list(STAGES.items())[2:])}
+STAGE = Choice("Stage", "encoder_stage", list(IN_SEE), f"after layer {N}")
 
 MONEY, RIVER = "I put my money in the bank.", "We sat on the bank of the river."
 SPORT, THEATRE = "He plays basketball every Saturday.", "Peter plays the lead role in a Broadway show."
@@ -57,39 +59,23 @@ def idea(page: Page) -> Statements:
     yield from prose("a word comes in", N)
 
 
-def cosine(a: Array, b: Array) -> float:
-    return float(a @ b / np.sqrt((a @ a) * (b @ b)))
-
-
-def stage(page: Page) -> str:
-    return page.choice("encoder_stage", list(IN_SEE), f"after layer {N}")
-
-
 def shown(page: Page) -> Shown:
-    return shown_tensor(page, IN_SEE[stage(page)])
+    return shown_tensor(page, IN_SEE[STAGE.of(page)])
 
 
 def see(page: Page) -> Statements:
     d_model = config()["d_model"]
-    yield claims.segmented("Stage", list(IN_SEE), stage(page))
-    yield from tensor_matrix(
-        shown(page),
-        title=f"The rows {stage(page)}",
-        how_to_read=f"One row a piece, {d_model} dimensions: the layers change the numbers, not the shape.",
-        describe="“{row}”, dimension {column}: {value}",
-    )
+    yield STAGE.drawn(page)
+    yield from tensor_matrix(shown(page), **prose.words("the rows", STAGE.of(page), d_model))
     start, *above = (page.oracle[name][:READABLE] for name in IN_SEE.values())
     left = np.array([[cosine(start[i], rows[i]) for rows in above] for i in range(len(start))])
     yield claims.matrix(
         left,
         [piece.text for piece in page.src[:READABLE]],
         list(IN_SEE)[1:],
-        title="How much of its start is left in each piece",
-        how_to_read="Cosine of a row with the row that went into the stack: 1 is the same direction, 0 a right angle.",
-        describe="“{row}” {column}: {value}",
+        **prose.words("cosine with the start"),
         scale="signed",
         limit=1.0,
-        csv_name="cosine with the start",
     )
     yield from prose("shapes at every stage", len(page.src), d_model, number(left[:, -1].mean(), 2))
 
@@ -217,23 +203,15 @@ def two_sentences(page: Page) -> Statements:
         np.array([*rows, others]),
         [*texts, "different"],
         list(STAGES),
-        title="All words that they share: choose one",
-        how_to_read="Cosine of the angle: 1 is the same direction, 0 a right angle. Last row: different words.",
-        describe="“{row}”, {column}: {value}",
+        **prose.words("cosines of shared words"),
         scale="signed",
         limit=1.0,
         selected=(at, len(STAGES) - 1),
-        csv_name="cosines of shared words",
     )
     top = rows[at][-1]
     # The positions are the same only where the places are.
     same_place = one.by_ids[both[at]][1] == two.by_ids[both[at]][1]
-    if top > 0.8:
-        verdict = prose.line("that is still nearly")
-    elif top > 0.5:
-        verdict = "They have moved apart, and still point more the same way than a right angle (0) would."
-    else:
-        verdict = "They have moved far apart."
+    verdict = prose.words("how far apart")["near" if top > 0.8 else "apart" if top > 0.5 else "far"]
     compared = f"; for two different words it is {number(others[-1], 2)} on average" if np.isfinite(others[-1]) else ""
     yield from prose(
         "at the look-up both",
@@ -255,7 +233,7 @@ def two_sentences(page: Page) -> Statements:
 def everyday() -> dict[str, int]:
     """Words of the example sentences that are one piece each, in alphabetical order."""
     found = {}
-    for text in json.loads((FOLDER / "about.json").read_text(encoding="utf-8"))["everyday"]:
+    for text in everyday_sentences():
         sequence = pieces(encoded(text))
         for word in words(sequence):
             if len(word.pieces) == 1 and word.text.isalpha():
@@ -304,10 +282,8 @@ def change_a_piece(page: Page) -> Statements:
         ("With self-attention", "Self-attention off in the encoder"),
         [f"{p.text} → {word}" if i == row else p.text for i, p in enumerate(page.src)],
         list(STAGES),
-        how_to_read="How far a row moves: the length of its difference as a share of its length.",
-        describe="“{row}”, {column}: {value}",
+        **prose.words("how far a row moves"),
         scale="positive",
-        csv_name="change",
     )
     rest = np.delete(both[0], row, 0)
     reached = (rest > 1e-3).sum(0)
@@ -361,12 +337,6 @@ def predict(page: Page) -> Statements:
         number(apart[0]),
         number(apart[1]),
         number(apart[2]),
-        wrong=(
-            "The look-up gives the same row for the same id, whatever the sentence.",
-            "They stand in the same place in both sentences, or they differ even before." if right != 1 else "",
-            "By then they differ already, or not yet.",
-            "They differ before that.",
-        ),
     )
     yield travels(page)
     yield how_alike(one, two, ids, pair)
@@ -378,40 +348,15 @@ def travels(page: Page) -> object:
     right = 2 if far.all() else 1
     if not far.any():
         right = 0
-    return claims.question(
-        prose.line("replace piece by how", inline(page.src[row].text), row + 1, inline(word), len(far)),
-        ("none", "some", "all"),
-        right,
-        prose.line("it is of every", far.sum(), len(far)),
-        (
-            "Self-attention lets every row see the piece that changed.",
-            f"The count is {far.sum()} of {len(far)}.",
-            "Some rows take so little from that piece that they stay below a thousandth.",
-        ),
-    )
+    values = inline(page.src[row].text), row + 1, inline(word), len(far), far.sum()
+    return prose.question("replace piece by how", right, *values)
 
 
 def how_alike(one: Sentence, two: Sentence, ids: tuple[int, ...], pair: str) -> object:
     top, others = rows_of(one, two, ids)[-1], different(one, two)[-1]
     right = 3 if np.isnan(others) else 0 if top > 0.8 else 1 if top > others + 0.1 else 2
     compared = f"; two different words of these sentences have {number(others, 2)} on average." if right < 3 else "."
-    return claims.question(
-        f"{pair} After the last layer its two vectors are…",
-        (
-            "nearly the same (cosine above 0.8)",
-            "clearly apart, but more alike than two different words",
-            "no more alike than two different words",
-            "not comparable: the sentences have no different words",
-        ),
-        right,
-        prose.line("their cosine is each", number(top, 2), compared),
-        (
-            "Their cosine is not above 0.8.",
-            "Compare it with the two different words: it is not that.",
-            "They have more in common than two different words.",
-            "The sentences do have different words.",
-        ),
-    )
+    return prose.question("after the last layer its", right, pair, number(top, 2), compared)
 
 
 code = code_of(

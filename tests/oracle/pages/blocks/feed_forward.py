@@ -1,27 +1,28 @@
 """What the lesson on the feed-forward network must show."""
 
 import functools
-import json
 import re
-from typing import Any
 
 import numpy as np
 
 from tests.oracle.language import claims, common
 from tests.oracle.language.approved import Prose
 from tests.oracle.language.claims import magnitude, number, rounding, visible
-from tests.oracle.language.common import Shown, Statements, code_of
-from tests.oracle.language.page import READABLE, Page
-from tests.oracle.language.words import Piece, inline, text_of
+from tests.oracle.language.common import Choice, Shown, Statements, code_of, layer_of, read_by
+from tests.oracle.language.page import READABLE, Page, chances
+from tests.oracle.language.words import inline, text_of
 from tests.oracle.language.words import pieces as pieces_of
 from tests.oracle.passes.decode import Writer, greedy, translated
-from tests.oracle.passes.forward import EOS, FOLDER, Array, Forward, config, softmax, weights
+from tests.oracle.passes.forward import EOS, Array, Forward, config, weights
+from tests.oracle.passes.shipped import everyday
+from tests.oracle.shown.units import SHOWN, path, shown_units
 from tests.oracle.shown.worked import writes
 
 prose = Prose("feed_forward")
 
 LONG = " ".join(["The animal didn't cross the street because it was too wide."] * 4)
 STEPS = ("1 comes in", "2 × W₁ + b₁", "3 ReLU", "4 × W₂ + b₂")
+STEP = Choice("Step", "ff_step", STEPS, STEPS[2])
 WAYS = ("This unit", "The ReLU", "The whole network")
 TRIALS = ("What one unit looks for", "Leave something out", "Each row by itself")
 STATES = (
@@ -36,27 +37,6 @@ STATES = (
     {"sentence": "Go", "unit": "encoder.2.623"},
     {"unit": "encoder.2.1024", "leave_out": "", "ff_trial": "²"},
 )
-SHOWN = 16  # units or dimensions
-
-
-def place(page: Page) -> tuple[str, int]:
-    """Stack and layer, from 0."""
-    n_layers = config()["n_layers"]
-    stack = page.choice("stack", ("Encoder", "Decoder"), "Encoder").lower()
-    return stack, page.count("layer", n_layers, n_layers) - 1
-
-
-def path(page: Page) -> str:
-    return "{}.layers.{}.feed_forward".format(*place(page))
-
-
-def phrase(page: Page) -> str:
-    stack, layer = place(page)
-    return f"layer {layer + 1} of the {stack}"
-
-
-def pieces(page: Page) -> tuple[Piece, ...]:
-    return page.src if place(page)[0] == "encoder" else page.tgt
 
 
 def idea(page: Page) -> Statements:
@@ -70,57 +50,27 @@ def idea(page: Page) -> Statements:
     )
 
 
-def stack_and_layer(page: Page) -> Statements:
-    stack, layer = place(page)
-    yield claims.segmented("Stack", ("Encoder", "Decoder"), stack.capitalize())
-    yield claims.segmented("Layer", range(1, config()["n_layers"] + 1), layer + 1)
-
-
-def shown_units(page: Page, oracle: Any) -> list[int]:
-    """Of each piece the units that fire most: about sixteen in all, none twice."""
-    hidden = oracle[f"{path(page)}.hidden"][:READABLE]
-    units: list[int] = []
-    for row in hidden:
-        best = np.argsort(-row, kind="stable")[: max(1, SHOWN // len(hidden))]
-        units += [int(unit) for unit in best if row[unit] > 0 and unit not in units]
-    return units
-
-
-def step(page: Page) -> str:
-    return page.choice("ff_step", STEPS, STEPS[2])
-
-
 def shown(page: Page) -> Shown:
-    stack, layer = place(page)
-    by_unit = step(page) in STEPS[1:3]
-    comes_in = f"{stack}.layers.{layer}.add_norm_{1 if stack == 'encoder' else 2}.output"
-    name = dict(
-        zip(
-            STEPS, (comes_in, *(f"{path(page)}.{what}" for what in ("pre_activation", "hidden", "output"))), strict=True
-        )
-    )[step(page)]
+    at, by_unit = layer_of(page), STEP.of(page) in STEPS[1:3]
+    comes_in = f"{at.path}.add_norm_{1 if at.stack == 'encoder' else 2}.output"
+    names = comes_in, *(f"{path(page)}.{what}" for what in ("pre_activation", "hidden", "output"))
     return common.shown_tensor(
         page,
-        name,
+        names[STEP.at(page)],
         only_columns=shown_units(page, page.oracle) if by_unit else None,
         describe=f"“{{row}}”, {'unit' if by_unit else 'dimension'} {{column}}: {{value}}",
     )
 
 
 def see(page: Page) -> Statements:
-    (stack, layer), hidden = place(page), page.oracle[f"{path(page)}.hidden"]
+    hidden, step = page.oracle[f"{path(page)}.hidden"], STEP.of(page)
     (t, d_ff), d_model = hidden.shape, config()["d_model"]
-    yield from stack_and_layer(page)
-    yield claims.segmented("Step", STEPS, step(page))
-    title, how_to_read = {
-        STEPS[0]: ("What comes in", f"The rows that the Add & Norm before it returns, {d_model} dimensions."),
-        STEPS[1]: ("Before the ReLU", "For each piece the units that it drives most; a column is one unit."),
-        STEPS[2]: ("After the ReLU", "The same units: what was negative is 0 now. Those units rest."),
-        STEPS[3]: ("What goes out", f"{d_model} dimensions again; Add & Norm adds these rows to those that came in."),
-    }[step(page)]
-    yield from common.tensor_matrix(shown(page), title=f"{title} ({stack}, layer {layer + 1})", how_to_read=how_to_read)
+    yield from common.layer_controls(page)
+    yield STEP.drawn(page)
+    sizes = [d_model] * (step in (STEPS[0], STEPS[3]))
+    yield from common.tensor_matrix(shown(page), **prose.words(step, layer_of(page).where, *sizes))
     yield from prose("shapes in w hidden", t, d_model, d_ff)
-    if step(page) in STEPS[1:3]:
+    if step in STEPS[1:3]:
         yield from units_that_fire(page, shown(page).cell[0])
 
 
@@ -132,13 +82,13 @@ def units_that_fire(page: Page, chosen: int) -> Statements:
     strongest = ", ".join(f"unit {unit + 1} ({number(hidden[chosen, unit], 2)})" for unit in best)
     yield from prose(
         "the chosen row is",
-        inline(pieces(page)[chosen].text),
+        inline(read_by(page)[chosen].text),
         fires[chosen],
         f"{d_ff:,}",
         number(100 - 100 * fires[chosen] / d_ff, 1),
         f" The strongest: {strongest}." * bool(strongest),
     )
-    texts = [piece.text for piece in pieces(page)[:READABLE]]
+    texts = [piece.text for piece in read_by(page)[:READABLE]]
     yield claims.strips(texts, hidden[:READABLE], f"For each piece, how many of the {d_ff} hidden units fire")
     yield from prose("from left to right", f"{d_ff:,}")
     yield from common.numbers_of_figure(
@@ -152,11 +102,6 @@ def units_that_fire(page: Page, chosen: int) -> Statements:
 
 
 # --- one unit --------------------------------------------------------------------------------------------------------
-
-
-@functools.cache
-def everyday() -> tuple[str, ...]:
-    return tuple(json.loads((FOLDER / "about.json").read_text())["everyday"])
 
 
 @functools.cache
@@ -181,8 +126,8 @@ def strongest(texts: list[str], values: Array) -> list[tuple[str, float]]:
 
 def offered_units(page: Page) -> tuple[list[int], int]:
     """The hidden units to choose from, and the one chosen."""
-    units, (stack, layer) = shown_units(page, page.oracle), place(page)
-    asked = re.fullmatch(rf"{stack}\.{layer}\.([0-9]+)", page.state.get("unit", ""))
+    units, at = shown_units(page, page.oracle), layer_of(page)
+    asked = re.fullmatch(rf"{at.stack}\.{at.n}\.([0-9]+)", page.state.get("unit", ""))
     if not asked or int(asked[1]) >= config()["d_ff"]:
         # The one that several different pieces of the everyday sentences drive hard.
         texts, hidden = everywhere(path(page))
@@ -202,16 +147,16 @@ def do(page: Page) -> Statements:
     def option(unit: int) -> str:
         best = int(hidden[:READABLE, unit].argmax())
         fires = hidden[best, unit] > 0
-        what = f"strongest for {visible(pieces(page)[best].text)}" if fires else "rests in this sentence"
+        what = f"strongest for {visible(read_by(page)[best].text)}" if fires else "rests in this sentence"
         return f"unit {unit + 1}: {what}"
 
-    yield claims.select(f"Hidden unit of {phrase(page)}", [option(u) for u in units], option(unit))
+    yield claims.select(f"Hidden unit of {layer_of(page).phrase}", [option(u) for u in units], option(unit))
     if trial == TRIALS[1]:
         yield from leave_out(page, unit)
         return
     texts, others = everywhere(path(page))
     sides = (
-        ("In your sentence", [piece.text for piece in pieces(page)], hidden[:, unit]),
+        ("In your sentence", [piece.text for piece in read_by(page)], hidden[:, unit]),
         (f"In {len(everyday())} everyday sentences", texts, others[:, unit]),
     )
     limit = max((value for _, names, values in sides for _, value in strongest(names, values)), default=1.0)
@@ -221,7 +166,9 @@ def do(page: Page) -> Statements:
         yield claims.bars(
             [name for name, _ in best], [value for _, value in best], f"{title}: how much unit {unit + 1} fires", limit
         )
-    yield from prose("the same everyday sentences", ", in the model's own translation" * (place(page)[0] == "decoder"))
+    yield from prose(
+        "the same everyday sentences", ", in the model's own translation" * (layer_of(page).stack == "decoder")
+    )
 
 
 def left_out(page: Page, way: str, unit: int = 0) -> dict[str, tuple]:
@@ -235,7 +182,8 @@ def left_out(page: Page, way: str, unit: int = 0) -> dict[str, tuple]:
 
 def leave_out(page: Page, unit: int) -> Statements:
     way = yield from common.choose(page, "Leave out", "leave_out", WAYS)
-    after, last = page.under(**left_out(page, way, unit)), writes(*place(page))
+    at = layer_of(page)
+    after, last = page.under(**left_out(page, way, unit)), writes(at.stack, at.n)
     rows = page.oracle[last], after[last]
     change = np.abs(rows[1] - rows[0]).max(0)
     dimensions = sorted(np.argsort(-change, kind="stable")[:SHOWN])
@@ -247,12 +195,12 @@ def leave_out(page: Page, unit: int) -> Statements:
     yield from common.before_after(
         [one[:, dimensions] for one in rows],
         ("As it is", f"After: {says}"),
-        pieces(page),
+        read_by(page),
         [str(d + 1) for d in dimensions],
-        how_to_read=f"What {phrase(page)} passes on: the {SHOWN} dimensions that change most.",
+        how_to_read=f"What {layer_of(page).phrase} passes on: the {SHOWN} dimensions that change most.",
         describe="“{row}”, dimension {column}: {value}",
         scale="signed",
-        csv_name=f"output of {phrase(page)}",
+        csv_name=f"output of {layer_of(page).phrase}",
     )
     yield from consequences(page, after, left_out(page, way, unit))
     if way == WAYS[0]:
@@ -265,14 +213,9 @@ def leave_out(page: Page, unit: int) -> Statements:
         yield from prose("the rows still run")
 
 
-def written(oracle: Forward, labels: list[int]) -> Array:
-    """The probability of each label."""
-    return softmax(oracle["logits"])[np.arange(len(labels)), labels]
-
-
 def consequences(page: Page, after: Forward, change: dict[str, tuple]) -> Statements:
     labels = page.oracle.labels
-    one, two = page.probabilities, written(after, labels)
+    one, two = page.probabilities, chances(after)
     yield from prose("the probability of each")
     yield from common.pieces_before_after(page, one, two, ("as it is", "after"))
     most = len(labels) + 5
@@ -315,44 +258,25 @@ def alone(page: Page) -> Statements:
 
 def predict(page: Page) -> Statements:
     yield how_many_fire(page)
-    yield prose.question("take one row out", 0, phrase(page), rounding(), magnitude(moved_alone(page)))
+    yield prose.question("take one row out", 0, layer_of(page).phrase, rounding(), magnitude(moved_alone(page)))
     yield what_hurts_more(page)
 
 
 def how_many_fire(page: Page) -> claims.Question:
-    row, d_ff = min(1, len(pieces(page)) - 1), config()["d_ff"]
+    row, d_ff = min(1, len(read_by(page)) - 1), config()["d_ff"]
     n = (page.oracle[f"{path(page)}.hidden"][row] > 0).sum()
     right = 0 if n < d_ff / 10 else 1 if n <= d_ff / 2 else 2
-    wrong = (
-        f"That would be fewer than {d_ff / 10:,.0f} units.",
-        f"That would be at least {d_ff / 10:,.0f} units.",
-        f"That would be more than {d_ff / 2:,.0f} units.",
-    )
-    return claims.question(
-        prose.line("of the hidden units", f"{d_ff:,}", phrase(page), inline(pieces(page)[row].text), row + 1),
-        ("fewer than one in ten", "between one in ten and a half", "more than half"),
-        right,
-        f"It is {n} of {d_ff:,}, so {number(100 - 100 * n / d_ff, 1)}% rest.",
-        wrong,
-    )
+    values = f"{d_ff:,}", layer_of(page).phrase, inline(read_by(page)[row].text), row + 1
+    shares = n, number(100 - 100 * n / d_ff, 1), f"{d_ff / 10:,.0f}", f"{d_ff / 2:,.0f}"
+    return prose.question("of the hidden units", right, *values, *shares)
 
 
 def what_hurts_more(page: Page) -> claims.Question:
-    labels = page.oracle.labels
-    linear, off = (written(page.under(**left_out(page, way)), labels).mean() for way in WAYS[1:])
+    linear, off = (chances(page.under(**left_out(page, way))).mean() for way in WAYS[1:])
     right = 2 if abs(off - linear) < 0.02 else 0 if linear < off else 1
-    wrong = (
-        "Without the ReLU the translation stays likelier than without the network.",
-        "Without the network the translation stays likelier than without the ReLU.",
-        f"The two mean probabilities differ by {number(abs(off - linear), 2)}.",
-    )
-    return claims.question(
-        prose.line("what makes your translation", phrase(page), number(0.02, 2)),
-        ("the ReLU alone", "the whole network", "both about the same"),
-        right,
-        prose.line("the mean probability of", number(page.probabilities.mean()), number(linear), number(off)),
-        wrong,
-    )
+    shares = [number(one) for one in (page.probabilities.mean(), linear, off)]
+    apart = number(abs(off - linear), 2)
+    return prose.question("what makes your translation", right, layer_of(page).phrase, number(0.02, 2), *shares, apart)
 
 
 code = code_of("model/parts/feed_forward.py: FeedForward", "experiments/blocks/position_wise.py: each_row_alone")

@@ -3,7 +3,7 @@
 from tests.oracle.language import claims
 from tests.oracle.language.approved import Prose
 from tests.oracle.language.claims import chance
-from tests.oracle.language.common import KINDS, Statements
+from tests.oracle.language.common import KINDS, Statements, addresses
 from tests.oracle.language.page import Page
 from tests.oracle.language.statement import Statement
 from tests.oracle.language.words import Piece, Word, inline, visible, words
@@ -15,44 +15,21 @@ from tests.oracle.shown.frame import bar
 prose = Prose("any_model")
 
 CATS = "The black cat fights the white cats."
-STATES = (
-    {"sentence": CATS},
-    {"sentence": CATS, "model": "bert", "cover": "3", "words": "true", "map": "2.3", "cell": "4.2"},
-    {"sentence": CATS, "model": "bert", "hide_special": "true", "map": "1.1"},
-    {"sentence": CATS * 9, "model": "gpt2", "words": "true"},
-    {
-        "sentence": CATS,
-        "model": "ours",
-        "foreign_kind": "Encoder-decoder",
-        "hide_special": "true",
-        "bertviz_too": "true",
-    },
-    {"sentence": CATS, "model": "ours", "foreign_kind": "Masked decoder", "map": "3.2", "bertviz_too": "true"},
-    {"sentence": CATS, "model": "t5", "bertviz_too": "true", "bertviz": "Model view", "map": "2.1"},
-    {"sentence": CATS * 9, "model": "large", "bertviz_too": "true", "bertviz": "Model view", "map": "5.3"},
-    {"sentence": CATS, "model": OURS, "foreign_kind": "Encoder-decoder", "map": "3.1"},
-    {"sentence": " ", "model": "bert"},
+STATES = addresses(
+    f"sentence={CATS}",
+    f"sentence={CATS}&model=bert&cover=3&words=true&map=2.3&cell=4.2",
+    f"sentence={CATS}&model=bert&hide_special=true&map=1.1",
+    f"sentence={CATS * 9}&model=gpt2&words=true",
+    f"sentence={CATS}&model=ours&foreign_kind=Encoder-decoder&hide_special=true&bertviz_too=true",
+    f"sentence={CATS}&model=ours&foreign_kind=Masked decoder&map=3.2&bertviz_too=true",
+    f"sentence={CATS}&model=t5&bertviz_too=true&bertviz=Model view&map=2.1",
+    f"sentence={CATS * 9}&model=large&bertviz_too=true&bertviz=Model view&map=5.3",
+    f"sentence={CATS}&model={OURS}&foreign_kind=Encoder-decoder&map=3.1",
+    "sentence= &model=bert",
 )
 
-IS = {
-    "encoder": "an **encoder**: it reads a whole sentence at once and can guess a piece that is covered",
-    "decoder": "a **decoder**: it reads from left to right and says what comes next",
-    "encoder-decoder": "an **encoder-decoder**: it reads one text and writes another",
-}
-SPECIAL = (
-    "Pieces that nobody typed, such as [CLS], </s> or <eos>: the model's own signs for where a text begins or ends."
-)
-HOW_TO_READ = {
-    "encoder": ("A row is a piece that looks; its weights over all columns add up to 1.", KINDS["encoder"].describe),
-    "decoder": (
-        "A row is a piece that was just read; it sees itself and what came before, never what follows.",
-        "after reading “{row}”, the model looks at “{column}”: {value}",
-    ),
-    "cross": (
-        "A row is the piece about to be written; its weights over what the model reads add up to 1.",
-        KINDS["cross"].describe,
-    ),
-}
+
+SPECIAL = prose.line("special pieces")
 
 
 def frame(page: Page) -> Statements:
@@ -66,7 +43,11 @@ def frame(page: Page) -> Statements:
         return
     model = opened(name)
     yield from prose(
-        "is parameters type", name, IS[model.kind], f"{model.n_parameters:,}", model.model.config.model_type
+        "is parameters type",
+        name,
+        prose.words("what it is")[model.kind],
+        f"{model.n_parameters:,}",
+        model.model.config.model_type,
     )
     if name in (OURS, *family()):
         yield from prose("this is one of")
@@ -106,11 +87,7 @@ def predictions(page: Page, model: Model) -> Statements:
     if found.predicted is None:
         return
     yield from prose("what it thinks likely")
-    what = {
-        "encoder": f"piece {covered}, {model.tokenizer.mask_token}",
-        "decoder": "the piece that comes next",
-        "encoder-decoder": "the first piece to be written",
-    }[model.kind]
+    what = prose.words("what it guesses", covered, model.tokenizer.mask_token)[model.kind]
     yield from prose("its ten likeliest guesses", what)
     best = (-found.predicted).argsort(kind="stable")[:10].tolist()
     yield claims.bars(
@@ -170,7 +147,7 @@ def browse(
     prefix: str = "",
 ) -> Statements:
     """The overview and the chosen map of one kind of attention of any model."""
-    how_to_read, describe = HOW_TO_READ[maps.kind]
+    describe = prose.line("after reading") if maps.kind == "decoder" else KINDS[maps.kind].describe
     yield from overview(
         page,
         maps.weights,
@@ -178,7 +155,7 @@ def browse(
         rows,
         columns,
         title=KINDS[maps.kind].name,
-        how_to_read=how_to_read,
+        how_to_read=prose.words("how its maps are read")[maps.kind],
         describe=describe,
         csv_name=f"{name} {maps.kind} attention".strip(),
         default=default,

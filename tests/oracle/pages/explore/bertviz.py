@@ -4,7 +4,7 @@ import numpy as np
 
 from tests.oracle.language.approved import Prose
 from tests.oracle.language.claims import matrix, number, segmented
-from tests.oracle.language.common import KINDS, Statements, asks_and_answers, head, head_controls
+from tests.oracle.language.common import KINDS, Statements, addresses, asks_and_answers, cut_to, head, head_controls
 from tests.oracle.language.page import READABLE, Page
 from tests.oracle.language.words import inline
 from tests.oracle.passes.foreign import OURS, family
@@ -16,18 +16,11 @@ from tests.oracle.shown.worked import steps
 prose = Prose("bertviz")
 
 CATS = "The black cat fights the white cat."
-STATES = (
-    {},
-    {
-        "sentence": CATS,
-        "attention": "Masked decoder",
-        "layer": "1",
-        "head": "3",
-        "cell": "2.4",
-        "order": "by dimension",
-    },
-    {"sentence": CATS, "attention": "Encoder", "layer": "2", "head": "4", "bertviz": "Model view"},
-    {"sentence": "My neighbour's cat <b> sleeps on the sofa. " * 8, "attention": "Encoder"},
+STATES = addresses(
+    "",
+    f"sentence={CATS}&attention=Masked decoder&layer=1&head=3&cell=2.4&order=by dimension",
+    f"sentence={CATS}&attention=Encoder&layer=2&head=4&bertviz=Model view",
+    "sentence=My neighbour's cat <b> sleeps on the sofa. My neighbour's cat <b> sleeps on the sofa. My neighbour's cat <b> sleeps on the sofa. My neighbour's cat <b> sleeps on the sofa. My neighbour's cat <b> sleeps on the sofa. My neighbour's cat <b> sleeps on the sofa. My neighbour's cat <b> sleeps on the sofa. My neighbour's cat <b> sleeps on the sofa. &attention=Encoder",
 )
 
 
@@ -58,9 +51,7 @@ def frame(page: Page) -> Statements:
         selected=(row, column),
         csv_name=f"{chosen.path}.weights head {chosen.head + 1}",
     )
-    if shown.shape != whole.shape:
-        sides = zip(shown.shape, whole.shape, ("rows", "columns"), strict=True)
-        yield from prose("shown", " and ".join((f"the first {s} of {w} {side}" for s, w, side in sides if s != w)))
+    yield from cut_to(*zip(whole.shape, ("rows", "columns"), strict=True))
     yield from prose("query of key of", inline(rows[row]), inline(columns[column]))
     yield from steps(*weight_steps(page.oracle, chosen.path, (chosen.head, row, column)))
     q, k = page.oracle[f"{chosen.path}.q"][chosen.head, row], page.oracle[f"{chosen.path}.k"][chosen.head, column]

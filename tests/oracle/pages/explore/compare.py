@@ -6,7 +6,7 @@ import numpy as np
 
 from tests.oracle.language.approved import Prose
 from tests.oracle.language.claims import button, caption, markdown, number, segmented, table, text_box, toggle
-from tests.oracle.language.common import KINDS, Statements
+from tests.oracle.language.common import KINDS, Statements, addresses
 from tests.oracle.language.page import Page
 from tests.oracle.language.words import inline, pieces
 from tests.oracle.pages.explore.any_model import SPECIAL, browse, choice_of_model, shown_groups
@@ -21,31 +21,18 @@ prose = Prose("compare")
 
 UNTRAINED = "untrained"
 CATS = "The black cat fights the white cats."
-STATES = (
-    {"sentence": CATS},
-    {
-        "sentence": CATS,
-        "right_model": "ours",
-        "second": "I ate an apple",
-        "left_map": "2.3",
-        "right_map": "3.1",
-        "words": "true",
-    },
-    {"sentence": CATS, "left_model": "bert", "right_model": "bert", "left_map": "2.3", "right_map": "1.2"},
-    {"sentence": CATS, "left_model": "bert", "right_model": "bert", "second": "I ate an apple and you ate a pear."},
-    {"sentence": CATS, "right_model": "gpt2", "left_kind": "Encoder-decoder", "left_map": "2.0", "right_cell": "3.2"},
-    {
-        "sentence": CATS,
-        "left_model": "bert",
-        "left_cell": "2.5",
-        "right_model": "this translator",
-        "hide_special": "true",
-    },
-    {"sentence": CATS, "right_model": OURS, "right_kind": "Masked decoder", "right_map": "3.1"},
-    {"sentence": "I ate an apple.", "left_model": "gpt2", "right_model": "gpt2"},
-    {"sentence": "Go", "left_model": UNTRAINED, "right_model": OURS, "left_map": "2.2"},
-    {"sentence": "Go", "right_model": "plain-1", "right_map": "2.4"},
-    {"sentence": " "},
+STATES = addresses(
+    f"sentence={CATS}",
+    f"sentence={CATS}&right_model=ours&second=I ate an apple&left_map=2.3&right_map=3.1&words=true",
+    f"sentence={CATS}&left_model=bert&right_model=bert&left_map=2.3&right_map=1.2",
+    f"sentence={CATS}&left_model=bert&right_model=bert&second=I ate an apple and you ate a pear.",
+    f"sentence={CATS}&right_model=gpt2&left_kind=Encoder-decoder&left_map=2.0&right_cell=3.2",
+    f"sentence={CATS}&left_model=bert&left_cell=2.5&right_model={OURS}&hide_special=true",
+    f"sentence={CATS}&right_model={OURS}&right_kind=Masked decoder&right_map=3.1",
+    "sentence=I ate an apple.&left_model=gpt2&right_model=gpt2",
+    f"sentence=Go&left_model={UNTRAINED}&right_model={OURS}&left_map=2.2",
+    "sentence=Go&right_model=plain-1&right_map=2.4",
+    "sentence= ",
 )
 # What one model reads beside the sentence: the first example that is another sentence.
 EXAMPLES = "I ate an apple", "The boy sees the girl."
@@ -133,14 +120,7 @@ def shares(maps: Maps) -> Array:
     for row, column in itertools.product(range(n_rows), range(n_columns)):
         # In encoder-decoder attention a row's own place is as far into the sentence as it is into the translation.
         own = round(row * (n_columns - 1) / max(1, n_rows - 1)) if maps.kind == "cross" else row
-        tests = [
-            column == own,
-            column == own - 1,
-            column == own + 1,
-            column == 0,
-            column == n_columns - 1,
-            column < own,
-        ]
+        tests = [column == at for at in (own, own - 1, own + 1, 0, n_columns - 1)] + [column < own]
         found[:, :, tests.index(True) if any(tests) else 6] += maps.weights[:, :, row, column] / n_rows
     return found
 
@@ -174,19 +154,10 @@ def what_they_do(both: list[Chosen]) -> Statements:
         *((name, *(number(column[n], 3) for column in columns)) for n, name in enumerate(PLACES)),
         ("together", *(number(column.sum(), 3) for column in columns)),
     )
-    text = "Each place counts once, in the first line that fits."
-    if "cross" in (left.kind, right.kind):
-        text += (
-            " In encoder-decoder attention the row and the columns are different texts. There “itself” is the place as "
-            "far into the one as the row is into the other, whatever is written there."
-        )
-    if same_pieces(left, right) and MEAN not in (one[1], two[1]):
-        share = likeness(left, right)[one + two]
-        text += (
-            " Both sides have the same pieces, so every cell can be compared: then the two heads share "
-            f"{number(share, 3)}."
-        )
-    yield caption(text)
+    cell_by_cell = same_pieces(left, right) and MEAN not in (one[1], two[1])
+    says = prose.words("each place counts", number(likeness(left, right)[one + two], 3) if cell_by_cell else "")
+    shown = [says["once"], *[says["cross"]] * ("cross" in (left.kind, right.kind)), *[says["cells"]] * cell_by_cell]
+    yield caption(" ".join(shown))
 
 
 def alike(both: list[Chosen]) -> Statements:
@@ -196,9 +167,7 @@ def alike(both: list[Chosen]) -> Statements:
     flat = table_of_all.reshape(table_of_all.shape[0] * table_of_all.shape[1], -1)
     yield from prose(
         "which heads behave alike",
-        "Both sides have the same pieces here, so every cell is compared."
-        if same_pieces(left, right)
-        else "The two sides have different pieces here, so the lines of the table above are compared: the smaller shares, added up.",
+        prose.words("what is compared")["cells" if same_pieces(left, right) else "lines"],
     )
     if one[1] != MEAN:
         partners = table_of_all[one]

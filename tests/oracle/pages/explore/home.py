@@ -26,6 +26,11 @@ STATES = (
     {"sentence": ANIMAL, "attention": "Masked decoder", "map": "1.4", "cell": "2.5"},
     {"sentence": "Zoë Österreich <b>", "words": "true", "map": "2.1", "cell": "1.2", "hide_eos": "true"},
     {"sentence": "ฉันชอบสุนัข"},
+    {
+        "sentence": "My neighbour's washing machine is unbelievably noisy.",
+        "words": "true",
+        "attention": "Masked decoder",
+    },
     {"sentence": "I did not buy the bag because it was too expensive."},
     {"sentence": "Quokkas tergiversate 3 xylophones.", "attention": "Encoder"},
     {"sentence": "My neighbour's cat sleeps on the sofa all day long. " * 4, "map": "9.9", "cell": "99.1"},
@@ -35,20 +40,6 @@ STATES = (
     {"sentence": "The girl sees the boy.", "present": "true"},
 )
 
-TITLES = {
-    "encoder": (
-        "Where each piece of your sentence looks in it",
-        "A row is one piece of your sentence; its weights over all pieces add up to 1.",
-    ),
-    "decoder": (
-        "Where the decoder looks in what is already written",
-        "A row is one piece the decoder has read; it sees itself and what came before, never what follows.",
-    ),
-    "cross": (
-        "Where the model looks in your sentence for each piece it writes",
-        "A row is the piece about to be written; its weights over the pieces of your sentence add up to 1.",
-    ),
-}
 LOOKS_AT = {
     "encoder": ("next", "the next piece"),
     "decoder": ("itself", "the piece just read"),
@@ -113,7 +104,6 @@ def maps(page: Page) -> Statements:
     yield toggle("Group pieces into words", by_word)
     yield toggle("Hide <eos>", hide_eos)
     rows, columns = (groups(pieces, by_word, hide_eos) for pieces in asks_and_answers(page, kind))
-    title, how_to_read = TITLES[kind]
     layer, head = telling(kind)
     weights, masked = weights_of(page.oracle, kind)
     yield from overview(
@@ -122,8 +112,7 @@ def maps(page: Page) -> Statements:
         masked,
         rows,
         columns,
-        title=title,
-        how_to_read=how_to_read,
+        **KINDS[kind].caption,
         describe=KINDS[kind].describe,
         csv_name=f"attention {kind}",
         default=telling(kind),

@@ -1,6 +1,5 @@
 """What the page of results must show: what papers report, typed here once more, and the app's own figures."""
 
-import json
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -8,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from tests.oracle.language.approved import Prose
-from tests.oracle.language.claims import link, magnitude, number, plot, segmented, select
+from tests.oracle.language.claims import link, magnitude, number, plot, scatter, segmented, select
 from tests.oracle.language.common import Statements, numbers_of_figure
 from tests.oracle.language.page import Page
 from tests.oracle.language.statement import Statement
-from tests.oracle.passes.forward import FOLDER, weights
+from tests.oracle.passes import shipped
 from tests.oracle.shown.course import COURSE
 from tests.oracle.shown.frame import bar
 from tests.oracle.shown.siblings import names
@@ -28,7 +27,6 @@ STATES = (
 )
 
 ARXIV = "https://arxiv.org/abs/"
-GPT_2 = "https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf"
 NONE = math.nan
 
 # Each row: name, values; the columns before it, each with its order and how it is written.
@@ -63,52 +61,13 @@ SQUAD = (
     ("BERT (large) + TriviaQA", 84.2, 91.1, 85.1, 91.8),
     ("BERT (large) + TriviaQA, ensemble", 86.2, 92.2, 87.4, 93.2),
 )
-# Year and month, name, kind, millions of parameters, the lesson with what it teaches of it.
-SIZES = (
-    ("2014-09", "LSTM, 4 + 4 layers", "LSTM", 384, "before-attention", "reading word by word"),
-    ("2017-06", "Transformer (base)", "encoder-decoder", 65, "encoder-decoder-attention", "an encoder and a decoder"),
-    ("2017-06", "Transformer (big)", "encoder-decoder", 213, "multi-head", "16 heads"),
-    ("2018-06", "GPT", "decoder", 117, "gpt", "guessing the next piece"),
-    ("2018-10", "BERT (base)", "encoder", 110, "fill-in-the-blank", "filling in blanks"),
-    ("2018-10", "BERT (large)", "encoder", 340, "pairs", "two texts in one row"),
-    ("2019-02", "GPT-2", "decoder", 1542, "where-to-normalise", "norms before the sub-layers"),
-    ("2019-07", "RoBERTa", "encoder", 355, "tokenization", "pieces made of bytes"),
-    ("2019-09", "ALBERT (xxlarge)", "encoder", 235, "", ""),
-    ("2019-10", "DistilBERT", "encoder", 66, "", ""),
-    ("2019-10", "T5 (largest)", "encoder-decoder", 11_000, "positions-six-ways", "a bias for each distance"),
-    ("2020-03", "ELECTRA (large)", "encoder", 335, "", ""),
-    ("2020-05", "GPT-3", "decoder", 175_000, "learning-without-learning", "learning from examples in its prompt"),
-    ("2020-06", "DeBERTa (largest)", "encoder", 1500, "", ""),
-    ("2022-04", "GPT-NeoX-20B", "decoder", 20_000, "positions-six-ways", "rotary positions"),
-    ("2023-02", "LLaMA (largest)", "decoder", 65_200, "activations-and-gates", "SwiGLU"),
-    ("2024-07", "Llama 3.1 (largest)", "decoder", 405_000, "where-to-normalise", "RMSNorm"),
-    ("2024-12", "DeepSeek-V3", "decoder", 671_000, "", ""),
-)
-WORDS = (
-    "384 million", "65 million", "213 million", "117 million", "110 million", "340 million", "1.54 billion",
-    "355 million", "235 million", "66 million", "11 billion", "335 million", "175 billion", "1.5 billion", "20 billion",
-    "65.2 billion", "405 billion", "671 billion",
-)  # fmt: skip
-SIZE_SOURCES = (
-    ("Sutskever et al. 2014, §3.4", ARXIV + "1409.3215"),
-    ("Vaswani et al. 2017, Table 3", ARXIV + "1706.03762"),
-    ("Vaswani et al. 2017, Table 3", ARXIV + "1706.03762"),
-    ("Radford et al. 2019, Table 2", GPT_2),
-    ("Devlin et al. 2018, §3", ARXIV + "1810.04805"),
-    ("Devlin et al. 2018, §3", ARXIV + "1810.04805"),
-    ("Radford et al. 2019, Table 2", GPT_2),
-    ("Liu et al. 2019, §5", ARXIV + "1907.11692"),
-    ("Lan et al. 2019, Table 1", ARXIV + "1909.11942"),
-    ("Sanh et al. 2019, Table 3", ARXIV + "1910.01108"),
-    ("Raffel et al. 2019, §3.7", ARXIV + "1910.10683"),
-    ("Clark et al. 2020, Table 2", ARXIV + "2003.10555"),
-    ("Brown et al. 2020, Table 2.1", ARXIV + "2005.14165"),
-    ("He et al. 2020, abstract", ARXIV + "2006.03654"),
-    ("Black et al. 2022, abstract", ARXIV + "2204.06745"),
-    ("Touvron et al. 2023, Table 2", ARXIV + "2302.13971"),
-    ("Grattafiori et al. 2024, abstract", ARXIV + "2407.21783"),
-    ("DeepSeek-AI 2024, abstract", ARXIV + "2412.19437"),
-)
+# Year and month, name, kind, millions of parameters, the lesson with what it teaches of it; as it is written, the source.
+MODELS = [
+    (date, name, kind, int(millions), *rest)
+    for name, said in prose.words("models").items()
+    for date, kind, millions, *rest in [[cell.strip() for cell in said.split("|")]]
+]
+SIZES, WORDS = [model[:6] for model in MODELS], [model[6] for model in MODELS]
 
 
 def frame(page: Page) -> Statements:
@@ -125,10 +84,7 @@ def frame(page: Page) -> Statements:
 
 def flops_of(name: str) -> float:
     """Of a model's training: a multiply-add for each number of a product, three products forwards and backwards."""
-    folder = FOLDER.parent / name
-    config = json.loads((folder / "config.json").read_text())
-    n = json.loads((folder / "metrics.json").read_text())["training"]["batches"]
-    return counted(config, n)
+    return counted(shipped.config(name), shipped.metrics(name)["training"]["batches"])
 
 
 def counted(c: dict[str, Any], n: dict[str, int]) -> float:
@@ -146,11 +102,12 @@ def own() -> list[tuple[str, float, float]]:
     """Name, BLEU, FLOPs of the translator, found with 4 beams, and of its siblings, found greedily."""
     rows = []
     for name in ("translator", *names()):
-        test = json.loads((FOLDER.parent / name / "metrics.json").read_text())["test"]
+        test = shipped.metrics(name)["test"]
         rows.append((name, test["beam 4" if name == "translator" else "greedy"]["bleu"], flops_of(name)))
     return rows
 
 
+PLAIN = "\u00a0%{text}\u00a0"  # beside its point
 GREY, BLUE, GREEN, ORANGE, PURPLE = "#808a96", "#0072B2", "#009E73", "#E69F00", "#CC79A7"
 LOOKS = {
     "one model": (GREY, "circle", 9),
@@ -184,20 +141,12 @@ def first_picture(page: Page) -> Statements:
         shown = [point for point in points if point[3] == name]
         if not shown:
             continue
-        traces.append(
-            {
-                "type": "scatter",
-                "mode": "markers+text",
-                "name": name,
-                "x": np.array([point[2] for point in shown]),
-                "y": np.array([point[1] for point in shown]),
-                "text": [point[4] for point in shown],
-                "texttemplate": "\u00a0%{text}\u00a0",
-                "marker": {"color": colour, "symbol": symbol, "size": size, "line": {"width": 1.5, "color": colour}},
-                "customdata": [f"{point[0]}: {point[1]:g} BLEU" for point in shown],
-                "hovertemplate": "%{customdata}<extra></extra>",
-            }
-        )
+        marker = {"color": colour, "symbol": symbol, "size": size, "line": {"width": 1.5, "color": colour}}
+        x, y = (np.array([point[n] for point in shown]) for n in (2, 1))
+        says = [f"{point[0]}: {point[1]:g} BLEU" for point in shown]
+        texts = {"text": [point[4] for point in shown], "texttemplate": PLAIN}
+        hover = "%{customdata}<extra></extra>"
+        traces.append(scatter(x, y, "markers+text", name=name, marker=marker, customdata=says, hover=hover, **texts))
     powers = np.log10([point[2] for point in points])
     ticks = TICKS[language]
     note = [
@@ -228,11 +177,9 @@ def first_picture(page: Page) -> Statements:
         number(new[1] - old[1], 1),
         old[0],
         number(old[2] / new[2], 1),
-        "The orange points are this app's own translators. Their BLEU is that of 2,000 short everyday sentences, some with several right translations; the others translated news. So compare the prices, not the heights. The translator searches with 4 beams, its siblings take the likeliest piece."
-        if mine
-        else "This app's translators write German alone.",
+        prose.words("the app's own")["shown" if mine else "not shown"],
     )
-    test = json.loads((FOLDER / "metrics.json").read_text())["test"]["beam 4"]
+    test = shipped.metrics("translator")["test"]["beam 4"]
     assert (test["sentences"], test["bleu_signature"][:10]) == (2000, "nrefs:var|")
     yield from numbers_of_figure(
         ("system", "BLEU", "FLOPs of the training"), *((p[0], f"{p[1]:g}", magnitude(p[2])) for p in points)
@@ -242,8 +189,7 @@ def first_picture(page: Page) -> Statements:
 def how_counted() -> Statements:
     estimate = 12 * 60 * 60 * 8 * 9.5e12
     yield from prose("how the flops were", magnitude(9500000000000.0), magnitude(estimate))
-    config = json.loads((FOLDER / "config.json").read_text())
-    n = json.loads((FOLDER / "metrics.json").read_text())["training"]["batches"]
+    config, n = shipped.config("translator"), shipped.metrics("translator")["training"]["batches"]
     sums = [n[name] for name in ("source", "target", "source_pairs", "target_pairs", "cross_pairs")]
     whole = (config["n_layers"], config["d_model"], 2 * config["d_model"] * config["d_ff"], config["vocab_size"], *sums)
     lines = zip("N d F V S T S₂ T₂ P".split(), (f"{n:,}" for n in whole), strict=True)
@@ -366,10 +312,7 @@ def sizes(page: Page) -> Statements:
         "sizes",
         ("model", "first published", "kind", "parameters", "source"),
         rows,
-        [
-            (*row[:3], words, f"[{paper}]({url})")
-            for row, words, (paper, url) in zip(rows, WORDS, SIZE_SOURCES, strict=True)
-        ],
+        [(*row[:3], words, f"[{paper}]({url})") for row, (*_, words, paper, url) in zip(rows, MODELS, strict=True)],
         ("first published", "kind", "parameters"),
     )
     yield from prose("first published is the")
@@ -387,32 +330,19 @@ KINDS = {
 
 def timeline() -> Statements:
     yield from prose("ten years of growth")
-    n_parameters = sum(w.size for w in weights().values())
+    n_parameters = shipped.n_parameters("translator")
     largest = max(millions for *_, millions, _, _ in SIZES) * 1_000_000
     yield from prose("the oldest stands above", f"{largest // n_parameters // 1000 * 1000:,}")
     labels = [f"{date[:4]} {short(name)}" for date, name, *_ in SIZES]
     traces = []
     for kind, (colour, symbol) in KINDS.items():
         mine = [n for n, row in enumerate(SIZES) if row[2] == kind]
-        traces.append(
-            {
-                "type": "scatter",
-                "mode": "markers+text",
-                "name": kind,
-                "x": np.array([SIZES[n][3] * 1e6 for n in mine]),
-                "y": [labels[n] for n in mine],
-                "text": [WORDS[n] for n in mine],
-                "texttemplate": "\u00a0%{text}\u00a0",
-                "marker": {
-                    "color": colour,
-                    "size": 12,
-                    "line": {"width": 1.5, "color": colour},
-                    "symbol": [symbol if SIZES[n][4] else f"{symbol}-open" for n in mine],
-                },
-                "customdata": np.array(mine),
-                "hovertemplate": "%{y}: %{text} parameters<extra>" + kind + "</extra>",
-            }
-        )
+        marker = {"color": colour, "size": 12, "line": {"width": 1.5, "color": colour}}
+        marker["symbol"] = [symbol if SIZES[n][4] else f"{symbol}-open" for n in mine]
+        x, y = np.array([SIZES[n][3] * 1e6 for n in mine]), [labels[n] for n in mine]
+        texts = {"text": [WORDS[n] for n in mine], "texttemplate": PLAIN, "customdata": np.array(mine)}
+        hover = "%{y}: %{text} parameters<extra>" + kind + "</extra>"
+        traces.append(scatter(x, y, "markers+text", name=kind, marker=marker, hover=hover, **texts))
     yield plot(
         prose.line("the parameters of models", len(SIZES)),
         traces,

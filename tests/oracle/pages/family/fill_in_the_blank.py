@@ -14,7 +14,7 @@ from tests.oracle.language.common import Statements, check_cell, code_of, shown_
 from tests.oracle.language.page import READABLE, Page
 from tests.oracle.language.words import Piece, inline, visible
 from tests.oracle.passes import bert
-from tests.oracle.passes.bert import BERT, Ids, config, entry, metrics, n_parameters
+from tests.oracle.passes.bert import Ids, config, entry, metrics, n_parameters
 from tests.oracle.passes.forward import Array
 
 prose = Prose("fill_in_the_blank")
@@ -159,7 +159,7 @@ def scene_frame(blanks: Blanks, own: int) -> dict[str, Any]:
 
 def idea(page: Page) -> Statements:
     yield from prose("bert is an encoder")
-    test, sizes = metrics()["test"], config(BERT)
+    test, sizes = metrics()["test"], config()
     yield from prose(
         "devlin et al trained",
         sizes["n_layers"],
@@ -301,7 +301,7 @@ def drawn(ids: Ids, share: float, seed: int) -> tuple[Sequence[int], Sequence[bo
     random = np.random.default_rng(seed)
     n = len(ids) + 2
     asked = (random.random(n) < share)[1:-1]
-    fate, any_piece = random.random(n)[1:-1], random.integers(6, config(BERT)["vocab_size"], n, dtype=np.uint16)[1:-1]
+    fate, any_piece = random.random(n)[1:-1], random.integers(6, config()["vocab_size"], n, dtype=np.uint16)[1:-1]
     read = [
         id if not ask else bert.MASK if one < 0.8 else int(other) if one < 0.9 else id
         for id, ask, one, other in zip(ids, asked, fate, any_piece, strict=True)

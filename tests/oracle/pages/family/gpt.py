@@ -25,33 +25,30 @@ from tests.oracle.language.common import (
 from tests.oracle.language.page import READABLE, Page
 from tests.oracle.language.statement import Statement
 from tests.oracle.language.words import inline, visible
+from tests.oracle.passes import shipped
 from tests.oracle.passes.decode import Ids, filter_logits
 from tests.oracle.passes.draws import sampled
 from tests.oracle.passes.forward import EOS, PAD, SOS, Array
 from tests.oracle.passes.language_models import (
     LONGER,
-    MODELS,
     NAME,
     Gpt,
     Text,
-    config_of,
     entry,
     lstm_losses,
-    metrics_of,
     most_pieces,
     next_scores,
     reading,
     text_of,
     text_on,
     tokenizer,
-    weights_of,
 )
 from tests.oracle.shown.snapshots import loss  # noqa: F401 - its rule works out a loss
 
 prose = Prose("gpt")
 
 WRITE, WARM, BESIDE, SIZES = "Write on", "Three temperatures", "Beside an LSTM", "How large they became"
-HAS_LSTM = (MODELS / "lstm").is_dir()
+HAS_LSTM = (shipped.MODELS / "lstm").is_dir()
 TRIALS = (WRITE, WARM, BESIDE, SIZES) if HAS_LSTM else (WRITE, WARM, SIZES)
 OPENINGS = ("Once upon a time there was a little girl who", "The old man looked at the sea and")
 SHOWN = 40
@@ -87,12 +84,12 @@ def losses(page: Page) -> Array:
 
 
 def parameters(name: str = NAME) -> int:
-    return sum(w.size for w in weights_of(name).values())
+    return shipped.n_parameters(name)
 
 
 def idea(page: Page) -> Statements:
     yield from prose("gpt is a decoder")
-    config = config_of()
+    config = shipped.config(NAME)
     yield from prose(
         "the gpt here has",
         config["n_layers"],
@@ -107,7 +104,7 @@ def idea(page: Page) -> Statements:
 
 def see(page: Page) -> Statements:
     text, oracle = of(page)
-    costs, n, size = losses(page), len(text.ids), config_of()["vocab_size"]
+    costs, n, size = losses(page), len(text.ids), shipped.config(NAME)["vocab_size"]
     if text.n_cut:
         yield from prose("this gpt reads at", most_pieces(), text.n_cut)
     yield from prose("how much does each")
@@ -166,7 +163,7 @@ def shown(page: Page) -> Shown:
         only_columns=[0],
         oracle=oracle,  # type: ignore[arg-type]
         scale="positive",
-        limit=math.ceil(math.log(config_of()["vocab_size"])) + 1.0,
+        limit=math.ceil(math.log(shipped.config(NAME)["vocab_size"])) + 1.0,
         digits=4,
     )
 
@@ -193,7 +190,7 @@ def do(page: Page) -> Statements:
 def prefix(page: Page) -> tuple[Ids, str]:
     """The pieces that the address asks for, as far as they can be; what is said of the rest."""
     known: Ids = ()
-    asked, size = page.state.get("gpt_prefix", ""), config_of()["vocab_size"]
+    asked, size = page.state.get("gpt_prefix", ""), shipped.config(NAME)["vocab_size"]
     for part in asked.split(".") if asked else ():
         if not 0 <= int(part) < size:
             why = f"id {part} is not in the vocabulary of {size} entries"
@@ -261,7 +258,7 @@ def scene_frame(oracle: Gpt, n: int, at: int) -> dict[str, Any]:
     names, costs, blind = (
         [entry(id) for id in oracle.labels],
         oracle["losses"][:, 0],
-        math.log(config_of()["vocab_size"]),
+        math.log(shipped.config(NAME)["vocab_size"]),
     )
     label, end = oracle.labels[at], max(n, at + 1)
     first = max(0, min(at - 6, end - 10))
@@ -362,7 +359,7 @@ def write_on(page: Page) -> Statements:
 
 
 def theatre(text: Text, ids: Ids, befores: Sequence[Ids], yours: Sequence[bool], step: int) -> Statement:
-    n, layer = len(text.ids), config_of()["n_layers"]
+    n, layer = len(text.ids), shipped.config(NAME)["n_layers"]
     looks = Gpt([*text.ids, *ids])[f"decoder.layers.{layer - 1}.self_attn.weights"].mean(0)
     scenes: list[dict[str, Any]] = []
     for t, (before, id) in enumerate(zip(befores, ids, strict=True)):
@@ -487,7 +484,7 @@ def beside(page: Page) -> Statements:
     )
     yield from prose("one text proves little")
     # The two were measured on the same texts; both learned from the same ones.
-    gpt, lstm = metrics_of(NAME), metrics_of("lstm")
+    gpt, lstm = shipped.metrics(NAME), shipped.metrics("lstm")
     assert gpt["test"]["data"] == lstm["test"]["data"]
     assert gpt["training"]["data"] == lstm["training"]["data"]
     rows = [

@@ -11,31 +11,27 @@ import numpy as np
 from tests.oracle.language import claims, common
 from tests.oracle.language.approved import Prose
 from tests.oracle.language.claims import Series, chance, factor, number, rounding, tex
-from tests.oracle.language.common import KINDS, Shown, Statements, code_of
-from tests.oracle.language.page import READABLE, Page
+from tests.oracle.language.common import KINDS, Choice, Shown, Statements, code_of
+from tests.oracle.language.page import READABLE, Page, chances
 from tests.oracle.language.statement import Statement
 from tests.oracle.language.words import Word, encoded, inline, pieces, text_of, visible, words
 from tests.oracle.passes.decode import LONGEST, Ids, Writer, beam, filter_logits, greedy, penalised
 from tests.oracle.passes.draws import sampled
-from tests.oracle.passes.forward import EOS, PAD, SOS, Array, Forward, config, softmax, source_ids, weights
+from tests.oracle.passes.forward import EOS, PAD, SOS, Array, Forward, config, source_ids, weights
 from tests.oracle.shown.worked import Step, steps
 
 prose = Prose("inference")
 
-ANOTHER, BEAM, SAMPLING, CACHE, AT_ONCE = TRIALS = (
-    "Another word",
-    "Beam search",
-    "Sampling",
-    "With and without cache",
-    "All at once",
+TRIAL = Choice("Try", "method", ("Another word", "Beam search", "Sampling", "With and without cache", "All at once"))
+ANOTHER, BEAM, SAMPLING, CACHE, AT_ONCE = TRIAL.options
+HEADS_OF = Choice("Attention of", "heads_of", ("All heads of the layer, averaged", "The chosen head"))
+AVERAGED, ONE = HEADS_OF.options
+NUMBERS = Choice(
+    "Numbers of this step",
+    "numbers",
+    ("Probabilities", "Scores (logits)", "Looks at your sentence", "Looks at what it read"),
 )
-AVERAGED, ONE = "All heads of the layer, averaged", "The chosen head"
-PROBABILITIES, LOGITS, SENTENCE, OWN = NUMBERS = (
-    "Probabilities",
-    "Scores (logits)",
-    "Looks at your sentence",
-    "Looks at what it read",
-)
+PROBABILITIES, LOGITS, SENTENCE, OWN = NUMBERS.options
 CAT = "The black cat fights the white cat."
 LONG = "My neighbour's cat sleeps on the sofa all day long. " * 5
 
@@ -60,8 +56,8 @@ STATES = (
         "top_p": "0.9",
         "seed": "1",
         "at": "99",
-        "numbers": SENTENCE,
-    },
+    }
+    | {"numbers": SENTENCE},
     {"method": SAMPLING, "temperature": "0.7", "top_k": "5", "seed": "2", "prefix": begins("Ich aß"), "at": "1"},
     {"method": SAMPLING, "temperature": "0.0", "top_p": "0.0", "seed": "3", "prefix": "99999.3", "at": "3"},
     {"sentence": CAT, "method": SAMPLING, "top_p": "0.0", "prefix": f"{begins('Eine')}.1", "heads_of": ONE},
@@ -160,23 +156,16 @@ def see(page: Page) -> Statements:
     yield claims.markdown(how_it_went(writing))
     yield from prose("which attention the shades")
     yield from common.head_controls(page, ("cross",), "cross")
-    yield claims.segmented("Attention of", (AVERAGED, ONE), heads_of(page))
-    yield claims.segmented("Numbers of this step", NUMBERS, numbers_of(page))
-    yield from common.tensor_matrix(shown(page), title=title(page), how_to_read=HOW_TO_READ[numbers_of(page)])
-
-
-def heads_of(page: Page) -> str:
-    return page.choice("heads_of", (AVERAGED, ONE), AVERAGED)
-
-
-def numbers_of(page: Page) -> str:
-    return page.choice("numbers", NUMBERS, PROBABILITIES)
+    yield HEADS_OF.drawn(page)
+    yield NUMBERS.drawn(page)
+    looks = [which(page)] * (NUMBERS.of(page) in (SENTENCE, OWN))
+    yield from common.tensor_matrix(shown(page), **prose.words(NUMBERS.of(page), step + 1, *looks))
 
 
 def which(page: Page) -> str:
     chosen = common.head(page, ("cross",), "cross")
     return f"layer {chosen.layer + 1}, " + (
-        "average of its heads" if heads_of(page) == AVERAGED else f"head {chosen.head + 1}"
+        "average of its heads" if HEADS_OF.of(page) == AVERAGED else f"head {chosen.head + 1}"
     )
 
 
@@ -184,7 +173,7 @@ def looks(page: Page, writing: Writing, kind: str) -> Array:
     """Weights (T,S) of the chosen head, or of all heads of its layer, averaged."""
     chosen = common.head(page, ("cross",), "cross")
     maps = writing.oracle[f"decoder.layers.{chosen.layer}.{kind}_attn.weights"]
-    return maps.mean(0) if heads_of(page) == AVERAGED else maps[chosen.head]
+    return maps.mean(0) if HEADS_OF.of(page) == AVERAGED else maps[chosen.head]
 
 
 def theatre(page: Page, writing: Writing, step: int) -> Statement:
@@ -229,35 +218,14 @@ def theatre_step(writing: Writing, t: int, cross: Array, own: Array) -> dict[str
 
 def how_it_went(writing: Writing) -> str:
     chosen = [n for n, other in enumerate(writing.yours) if other]
-    if chosen and writing.ids[chosen[-1]] == EOS:
-        return "You ended the sentence: after <eos> nothing more is written."
+    says = prose.words("how it went", ", ".join(f"**{inline(writing.labels[n].text)}**" for n in chosen))
     if chosen:
-        return "Chosen by you: " + ", ".join(f"**{inline(writing.labels[n].text)}**" for n in chosen) + "."
-    if writing.ids[-1] != EOS:
-        return "The model did not come to an end by itself; it was stopped."
-    return "Every piece so far is the model's own choice."
-
-
-HOW_TO_READ = {
-    PROBABILITIES: "Softmax over the whole vocabulary; the row adds up to 1 with all the entries not shown.",
-    LOGITS: "What the decoder returned for this step times the embedding of each entry: the larger, the likelier.",
-    SENTENCE: "A row is the piece about to be written; its weights over the pieces of your sentence add up to 1.",
-    OWN: "A row is one piece the decoder has read; it sees itself and what came before, never what follows.",
-}
-
-
-def title(page: Page) -> str:
-    what = {
-        PROBABILITIES: "the probability of each of the likeliest pieces",
-        LOGITS: "the score of each of them",
-        SENTENCE: f"where it looks in your sentence ({which(page)})",
-        OWN: f"where it looks in what it has read ({which(page)})",
-    }
-    return f"Step {step_of(page, written(page)) + 1}: {what[numbers_of(page)]}"
+        return says["ended" if writing.ids[chosen[-1]] == EOS else "chosen"]
+    return says["own" if writing.ids[-1] == EOS else "stopped"]
 
 
 def shown(page: Page) -> Shown:
-    writing, what = written(page), numbers_of(page)
+    writing, what = written(page), NUMBERS.of(page)
     step = step_of(page, writing)
     if what in (PROBABILITIES, LOGITS):
         ids = writing.offered(step)
@@ -278,8 +246,8 @@ def shown(page: Page) -> Shown:
     path = f"decoder.layers.{chosen.layer}.{'cross' if what == SENTENCE else 'self'}_attn"
     return common.shown_tensor(
         page,
-        f"{path}.average" if heads_of(page) == AVERAGED else f"{path}.weights",
-        head=None if heads_of(page) == AVERAGED else chosen.head,
+        f"{path}.average" if HEADS_OF.of(page) == AVERAGED else f"{path}.weights",
+        head=None if HEADS_OF.of(page) == AVERAGED else chosen.head,
         kind="cross" if what == SENTENCE else "decoder",
         oracle=writing.oracle,
         only_rows=[step],
@@ -302,9 +270,7 @@ class Cost:
 
 def without(writing: Writing, step: int, **change: Any) -> float:
     """How likely the piece of a step is in a pass that something is taken away from."""
-    ids = list(writing.ids[: step + 1])
-    logits = Forward([piece.id for piece in writing.src], ids, **change).logits[step]
-    return float(softmax(logits)[ids[step]])
+    return float(chances(Forward([piece.id for piece in writing.src], list(writing.ids[: step + 1]), **change))[step])
 
 
 def weights_of(writing: Writing, kind: str, step: int) -> Array:
@@ -427,17 +393,6 @@ def head_needed(writing: Writing, step: int) -> str:
 
 
 # --- Do --------------------------------------------------------------------------------------------------------------
-
-
-def do(page: Page) -> Statements:
-    trial = yield from common.choose(page, "Try", "method", TRIALS, ANOTHER)
-    yield from {
-        ANOTHER: another_word,
-        BEAM: beam_search,
-        SAMPLING: sampling,
-        CACHE: with_and_without_cache,
-        AT_ONCE: all_at_once,
-    }[trial](page)
 
 
 def step_cards(writing: Writing, step: int, title: str, marked: str) -> Statement:
@@ -791,17 +746,14 @@ def nucleus(own: Writing) -> claims.Question:
     p = [*clear, *few, 0.05][0]
     right = min(needed(p), 5)
     listed = ", ".join(f"**{inline(said(id))}** {number(share, 3)}" for id, share in zip(ids, shares, strict=True))
-    return claims.question(
-        prose.line("the next piece need", step + 1, listed, p),
-        ("1", "2", "3", "4", "5"),
-        right - 1,
-        prose.line("the sum of the", right, number(sums[right - 1], 3)),
-        {
-            n - 1: f"The sum of the first {n} is {number(sums[n - 1], 3)}, which is less than {p}."
-            if n < right
-            else f"{n} is more than it needs: the sum of the first {right} reaches {p} already."
-            for n in range(1, 6)
-        },
+    wrong = [
+        prose.line("the sum of the first", n, number(sums[n - 1], 3), p)
+        if n < right
+        else prose.line("more than it needs", n, right, p)
+        for n in range(1, 6)
+    ]
+    return prose.question(
+        "the next piece need", right - 1, step + 1, listed, p, right, number(sums[right - 1], 3), wrong=wrong
     )
 
 
@@ -817,25 +769,12 @@ def likelier(own: Writing, page: Page) -> claims.Question:
     ids, total = likeliest_of_beam(page.sentence)
     same = ids == own.ids
     right = 2 if same else 0 if total > own.total else 1
-    side = "closer to" if total > own.total else "further from"
-    wrong = f"{number(total, 2)} is {side} 0 than {number(own.total, 2)}."
-    finds = "It finds the very same sentence here, so it cannot be"
-    said_to = {0: wrong, 1: wrong, 2: "It finds another sentence here."}
+    side, texts = "closer to" if total > own.total else "further from", (own.text, unfinished(ids))
+    both = (inline(text) or "(nothing)" for text in texts)
+    values = *both, number(own.total, 2), number(total, 2)
     if same:
-        said_to = {0: f"{finds} likelier.", 1: f"{finds} less likely."}
-    return claims.question(
-        prose.line("greedy search takes the"),
-        ("likelier than the greedy one", "less likely than the greedy one", "the very same"),
-        right,
-        prose.line(
-            "greedy with a log-probability",
-            inline(own.text) or "(nothing)",
-            number(own.total, 2),
-            inline(unfinished(ids)) or "(nothing)",
-            number(total, 2),
-        ),
-        said_to,
-    )
+        return prose.question("it finds the same", right, *values)
+    return prose.question("it finds another", right, *values, side)
 
 
 def first_gpt() -> claims.Question:
@@ -843,22 +782,12 @@ def first_gpt() -> claims.Question:
     assert config()["d_model"] > 117
     assert learned > 117e3
     here = f"{learned / 1e6:.1f} million"
-    options = {"117": 117, "117 thousand": 117e3, "117 million": 117e6, "117 billion": 117e9}
-    # Radford et al. 2018, and Brown et al. 2020, Table 2.1.
-    right = min(range(4), key=lambda n: abs(math.log(list(options.values())[n] / 117e6)))
-    return claims.question(
-        prose.line("the first gpt writes"),
-        list(options),
-        right,
-        f"About 117 million (Radford et al. 2018). The model here has {here}.",
-        {
-            0: f"That is less than one row of the embedding here, {config()['d_model']} numbers.",
-            1: f"The small model here has more: {here}.",
-            3: "GPT-3 came near that, two years later: 175 billion (Brown et al. 2020).",
-        },
-    )
+    sizes = (117, 117e3, 117e6, 117e9)
+    right = min(range(4), key=lambda n: abs(math.log(sizes[n] / 117e6)))  # Radford et al. 2018
+    return prose.question("the first gpt writes", right, here, config()["d_model"])
 
 
+do = TRIAL.trials(another_word, beam_search, sampling, with_and_without_cache, all_at_once)
 code = code_of(
     "model/decoding/strategies.py: greedy_steps, beam_steps, filter_logits, sampling_steps, forced_prefix_steps",
     "model/decoding/cache.py: KeyValueCache",

@@ -9,10 +9,10 @@ import numpy as np
 from tests.oracle.language import claims, common
 from tests.oracle.language.approved import Prose
 from tests.oracle.language.claims import number, visible
-from tests.oracle.language.common import Shown, Statements, code_of
+from tests.oracle.language.common import STACK, Choice, Shown, Statements, code_of, read_by
 from tests.oracle.language.page import READABLE, Page
 from tests.oracle.language.statement import Statement
-from tests.oracle.language.words import Piece, encoded, inline
+from tests.oracle.language.words import encoded, inline
 from tests.oracle.passes.forward import EOS, Forward, config, tidied, weights
 from tests.oracle.passes.space import MATRIX, around, cosine, mean_cosine, name, neighbours, search, units, usual
 from tests.oracle.shown.inputs import shifted
@@ -32,20 +32,13 @@ STATES = (
     {"find": "<script>* \x00", "entry": "-x", "rows": "4"},
     {"find": "   ", "entry": "99999999"},
 )
-STEPS = ("1 rows of E", "2 times √d_model", "3 cosines")
+STEP = Choice("Step", "rows", ("1 rows of E", "2 times √d_model", "3 cosines"))
+STEPS = STEP.options
 PLAYS = (
     "He plays basketball every Saturday.",
     "Peter plays the lead role in a Broadway show.",
     "Weather plays a big role in shaping our daily activities.",
 )
-
-
-def stack(page: Page) -> str:
-    return page.choice("stack", ("Encoder", "Decoder"), "Encoder").lower()
-
-
-def pieces(page: Page) -> tuple[Piece, ...]:
-    return page.src if stack(page) == "encoder" else page.tgt
 
 
 def idea(page: Page) -> Statements:
@@ -54,56 +47,50 @@ def idea(page: Page) -> Statements:
 
 
 def shown(page: Page) -> Shown:
-    what = {"1 rows of E": "tokens", "2 times √d_model": "scaled"}[page.choice("rows", STEPS, STEPS[0])]
+    what = {"1 rows of E": "tokens", "2 times √d_model": "scaled"}[STEP.of(page)]
     return common.shown_tensor(
         page,
-        f"{stack(page)}.embedding.{what}",
-        rows=[piece.text for piece in pieces(page)],
+        f"{STACK.of(page).lower()}.embedding.{what}",
+        rows=[piece.text for piece in read_by(page)],
         describe="“{row}”, dimension {column}: {value}",
     )
 
 
 def see(page: Page) -> Statements:
-    step = page.choice("rows", STEPS, STEPS[0])
-    yield claims.segmented("Side", ("Encoder", "Decoder"), stack(page).capitalize())
-    yield claims.segmented("Step", STEPS, step)
-    if stack(page) == "decoder":
+    step = STEP.of(page)
+    yield claims.segmented("Side", STACK.options, STACK.of(page))
+    yield STEP.drawn(page)
+    if STACK.of(page) == "Decoder":
         yield from shifted(page)
     if step == STEPS[2]:
         yield from cosines(page)
         return
     size, width = weights()[MATRIX].shape
-    yield from common.tensor_matrix(
-        shown(page),
-        title="The row of E for each piece"
-        if step == STEPS[0]
-        else f"The same rows, times √{width} = {math.isqrt(width)}",
-        how_to_read=f"One line a piece, {width} dimensions; blue is negative, orange positive, faint close to 0.",
-    )
-    yield from prose("shapes e rows", size, width, len(pieces(page)))
+    sizes = (width, *[math.isqrt(width)] * (step == STEPS[1]))
+    yield from common.tensor_matrix(shown(page), **prose.words(step, *sizes))
+    yield from prose("shapes e rows", size, width, len(read_by(page)))
     if step == STEPS[0]:
         yield from long_way(page)
         return
     largest = [
-        np.abs(page.oracle[f"{stack(page)}.embedding.{what}"]).max() for what in ("tokens", "scaled", "positions")
+        np.abs(page.oracle[f"{STACK.of(page).lower()}.embedding.{what}"]).max()
+        for what in ("tokens", "scaled", "positions")
     ]
     yield from prose("the largest size grows", number(largest[0], 2), number(largest[1], 2), number(largest[2], 2))
 
 
 def long_way(page: Page) -> Statements:
     size, width = weights()[MATRIX].shape
-    piece = pieces(page)[shown(page).cell[0]]
+    piece = read_by(page)[shown(page).cell[0]]
     row = weights()[MATRIX][piece.id]
     yield from prose("why the look-up is", inline(piece.text), piece.id, f"{size:,}")
     yield claims.matrix(
         np.stack([row[:16], row[:16]]),
         ["one-hot × E", f"E[{piece.id}]"],
         [str(n) for n in range(1, 17)],
-        title="The product and the row, dimensions 1 to 16",
+        **prose.words("one-hot times e"),
         how_to_read="",
-        csv_name="one-hot times E",
         scale="signed",
-        describe="{row}, dimension {column}: {value}",
     )
     yield from prose("largest difference over all", width, number(0, 1), f"{size:,}", f"{size * width:,}")
     assert len({encoded(word)[0] for word in ("dog", "cat", "orange", "apple")}) == 4
@@ -112,38 +99,35 @@ def long_way(page: Page) -> Statements:
 
 
 def pair(page: Page) -> tuple[int, int]:
-    n = min(len(pieces(page)), READABLE)
+    n = min(len(read_by(page)), READABLE)
     return page.pair("cell", (n, n), (0, 1))
 
 
 def cosines(page: Page) -> Statements:
-    many = pieces(page)[:READABLE]
+    many = read_by(page)[:READABLE]
     names = [piece.text for piece in many]
     yield claims.matrix(
         np.array([[cosine(one.id, other.id) for other in many] for one in many]),
         names,
         names,
-        title="How alike the pieces' embeddings are",
-        how_to_read="The cosine of the angle between two rows of E: 1 the same direction, 0 a right angle, −1 opposite.",
-        csv_name="cosines",
+        **prose.words(STEPS[2]),
         scale="signed",
         limit=1.0,
         selected=pair(page),
-        describe="“{row}” and “{column}”: {value}",
     )
-    yield from common.cut_to((len(pieces(page)), "pieces"))
+    yield from common.cut_to((len(read_by(page)), "pieces"))
     yield from prose("these rows know no", number(mean_cosine(False), 2), number(mean_cosine(True), 2))
 
 
 def check(page: Page) -> Statements:
-    if page.choice("rows", STEPS, STEPS[0]) != STEPS[2]:
+    if STEP.of(page) != STEPS[2]:
         yield from common.check_cell(shown(page))
         return
     row, column = pair(page)
-    one, other = pieces(page)[row], pieces(page)[column]
+    one, other = read_by(page)[row], read_by(page)[column]
     value = cosine(one.id, other.id)
     yield from prose("how did this come", number(value), inline(one.text), inline(other.text))
-    step = worked_cosine(page.oracle, f"{stack(page)}.embedding.tokens", row, column)
+    step = worked_cosine(page.oracle, f"{STACK.of(page).lower()}.embedding.tokens", row, column)
     yield from steps(step)
     yield from prose("numbers are shown rounded")
     assert step.blank
@@ -196,12 +180,8 @@ def nearest(entry: int) -> Statements:
             f"{title}: the pieces nearest to {visible(name(entry))}, with their cosines",
         )
     as_near = int((usual() >= best[True] - 1e-6).sum())
-    if best[True] <= best[False] + 0.05:
-        verdict = "That is hardly more than chance, so do not read much into these neighbours."
-    elif as_near > len(usual()) / 4:
-        verdict = "That is more than chance, but nothing special. Look at the list before you call it a meaning."
-    else:
-        verdict = "That is near: training has put these rows side by side."
+    by_chance, usual_one = best[True] <= best[False] + 0.05, as_near > len(usual()) / 4
+    verdict = prose.words("how near it is")["chance" if by_chance else "usual" if usual_one else "near"]
     yield from prose("the nearest row has", number(best[True]), number(best[False]), len(usual()), as_near, verdict)
 
 
@@ -219,30 +199,24 @@ def ring(entry: int) -> Statements:
         prose.line("in the middle its", name(entry), name(near[0][0])),
         [
             *(
-                {
-                    "type": "scatter", "mode": "lines", "x": r * np.sin(turn), "y": r * np.cos(turn), "opacity": 0.6,
-                    "line": {"color": grey, "width": 1, "dash": "dot"}, "hoverinfo": "skip",
-                }
+                claims.scatter(r * np.sin(turn), r * np.cos(turn), colour=grey, width=1, dash="dot", opacity=0.6)
                 for r in circles
             ),
-            {
-                "type": "scatter",
-                "mode": "markers+text",
-                "x": (1 - values) * np.sin(angle),
-                "y": (1 - values) * np.cos(angle),
-                "text": [html_safe(name(id)) for id in ids],
-                "customdata": [number(value) for value in values],
-                "marker": {"size": 8, "color": blue},
-                "hovertemplate": "%{text}: cosine %{customdata}<extra></extra>",
-            },
+            claims.scatter(
+                (1 - values) * np.sin(angle),
+                (1 - values) * np.cos(angle),
+                "markers+text",
+                text=[html_safe(name(id)) for id in ids],
+                customdata=[number(value) for value in values],
+                marker={"size": 8, "color": blue},
+                hover="%{text}: cosine %{customdata}<extra></extra>",
+            ),
         ],
         x={"visible": False, "range": [-1.45 * end, 1.45 * end]},
         y={"visible": False, "range": [-1.12 * end, 1.12 * end], "scaleanchor": "x"},
         annotations=[
             *({"x": 0, "y": -r, "text": f"cosine {number(1 - r, 1)}", "showarrow": False} for r in circles),
-            {
-                "x": 0, "y": 0, "text": html_safe(name(entry)), "showarrow": False, "bgcolor": blue, "borderpad": 3,
-            },
+            {"x": 0, "y": 0, "text": html_safe(name(entry)), "showarrow": False, "bgcolor": blue, "borderpad": 3},
         ],
     )  # fmt: skip
     yield from common.numbers_of_figure(
@@ -292,18 +266,13 @@ def nearest_question(page: Page) -> claims.Question:
     there = [i for i in (entry + 1, entry + 2, entry + 3, entry - 1, entry - 2) if 0 <= i < len(units())]
     others = [i for i in dict.fromkeys([near[-1], *there]) if i != near[0] and name(i) != name(near[0])][:3]
     options = sorted({near[0], *others})
-    return claims.question(
-        prose.line("which of these has", inline(name(entry))),
-        [inline(name(i)) for i in options],
-        options.index(near[0]),
-        prose.line("of all others it", f"{len(units()) - 1:,}", number(neighbours(entry, 1)[0][1])),
-        {
-            n: f"{inline(name(i))} is number {near.index(i) + 1} in the list of the nearest."
-            if i in near
-            else f"{inline(name(i))} only stands near it in the vocabulary; its id tells nothing about meaning."
-            for n, i in enumerate(options)
-        },
-    )
+    names = [inline(name(i)) for i in options]
+    wrong = [
+        prose.line("is in the list", one, near.index(i) + 1) if i in near else prose.line("only stands near it", one)
+        for i, one in zip(options, names, strict=True)
+    ]
+    asked = inline(name(entry)), f"{len(units()) - 1:,}", number(neighbours(entry, 1)[0][1])
+    return prose.question("which of these has", options.index(near[0]), *asked, options=names, wrong=wrong)
 
 
 code = code_of(

@@ -173,19 +173,14 @@ def build_a_word(page: Page) -> Statements:
     asked = page.state.get("merges", "")
     count = min(int(asked), len(done)) if asked.isdecimal() else len(done)
     yield claims.slider("Number of merges", 0, len(done), count)
-    now = done[count - 1] if count else None
-    how = "The dashed two are joined next: of all neighbours, the pair with the earliest rule."
-    if now:
-        title = f"Before merge {count}: {n_of(len(now.before), 'piece')}"
-        yield symbols(now.before, (now.at, now.at + 1), title=title, how_to_read=how)
-        yield symbols(
-            now.after,
-            (now.at,),
-            title=f"After merge {count} of {len(done)}: {n_of(len(now.after), 'piece')}",
-            how_to_read=f"Joined by rule {now.rank:,} of {N_MERGES:,}.",
-        )
+    if count:
+        now = done[count - 1]
+        sizes = (n_of(len(side), "piece") for side in (now.before, now.after))
+        words = prose.words("one merge", count, len(done), *sizes, f"{now.rank:,}", f"{N_MERGES:,}")
+        yield symbols(now.before, (now.at, now.at + 1), title=words["before"], how_to_read=words["next"])
+        yield symbols(now.after, (now.at,), title=words["after"], how_to_read=words["joined"])
     else:
-        yield symbols(several[0], (), title="Before any merge", how_to_read=how)
+        yield symbols(several[0], (), **prose.words("before any merge"))
         yield from prose("move the slider to to")
     yield from numbers_of_figure(
         ("Merge", "Rule", "Joins", "Pieces left", "Done"),
@@ -195,7 +190,7 @@ def build_a_word(page: Page) -> Statements:
                 f"{m.rank:,}",
                 f"{shown(m.left)} + {shown(m.right)}",
                 str(len(m.after)),
-                "yes" if n <= count else "no",
+                "no" if n > count else "yes",
             )
             for n, m in enumerate(done, 1)
         ),
@@ -210,15 +205,6 @@ def symbols(many: Sequence[str], marked: Sequence[int], title: str, how_to_read:
     )
 
 
-HOW = {
-    "Words": "At spaces and marks; each frequent word is a piece.",
-    "Characters": "After every sign.",
-    "Byte-pair encoding": "Joins bytes by the merge rules. This model's way.",
-    "WordPiece": "In each word, the longest piece that fits, from the left; ## marks a piece inside a word.",
-    "Unigram": "Every piece has a probability; the likeliest of all possible cuts is taken.",
-}
-
-
 def listed(pieces: Sequence[str]) -> str:
     return " · ".join(map(spaces_shown, pieces[:READABLE])) + " …" * (len(pieces) > READABLE)
 
@@ -228,19 +214,12 @@ def five_cuts(page: Page) -> Statements:
     whole = tidied(typed) or page.text
     text = whole[:200]
     yield claims.text_box("A text of yours", typed, placeholder="empty: your sentence")
-    for label, example in (
-        ("Umlauts", "Schöne Grüße aus München"),
-        ("Emoji", "I ate an 🍎 👩\u200d🚀"),
-        ("Thai", "ฉันชอบสุนัข"),
-        ("German compound", "Donaudampfschifffahrtsgesellschaft"),
-        ("Your sentence", ""),
-    ):
-        yield claims.button(label, help=example)
+    yield from (claims.button(*offer) for offer in prose.words("texts to try").items())
     if len(whole) > 200:
         yield from prose("shown the first characters")
-    cuts = five_ways(text)
+    cuts, how = five_ways(text), prose.words("how each cuts")
     yield claims.table(
-        ("Method", "How it cuts", "This text, cut"), *((c.method, HOW[c.method], listed(c.pieces)) for c in cuts)
+        ("Method", "How it cuts", "This text, cut"), *((c.method, how[c.method], listed(c.pieces)) for c in cuts)
     )
     yield claims.table(
         ("Method", "Vocabulary", "Pieces", "Put together again"),
@@ -258,23 +237,15 @@ def size_and_length(page: Page) -> Statements:
     yield claims.plot(
         prose.line("a line that falls", n_of(most, "piece"), n_of(least, "piece")),
         [
-            {
-                "type": "scatter",
-                "mode": "lines",
-                "x": sizes,
-                "y": pieces,
-                "line": {"shape": "hv", "width": 3, "color": blue},
-                "hovertemplate": "%{x:,} entries: %{y} pieces<extra></extra>",
-            },
-            {
-                "type": "scatter",
-                "mode": "markers+text",
-                "x": [VOCABULARY],
-                "y": [least],
-                "text": [str(least)],
-                "marker": {"size": 12, "color": blue},
-                "hoverinfo": "skip",
-            },
+            claims.scatter(
+                sizes,
+                pieces,
+                line={"shape": "hv", "width": 3, "color": blue},
+                hover="%{x:,} entries: %{y} pieces<extra></extra>",
+            ),
+            claims.scatter(
+                [VOCABULARY], [least], "markers+text", text=[str(least)], marker={"size": 12, "color": blue}
+            ),
         ],
         x={
             "type": "log",
@@ -297,17 +268,10 @@ def predict(page: Page) -> Statements:
         for case, other in ((str.lower, str.upper), (str.upper, str.lower))
     )
     both = f"It has {n_of(len(now), 'piece')} as it stands and {len(loud)} in capitals."
-    yield prose.question(
-        "your sentence has written",
-        1 + (len(loud) > len(now)) - (len(loud) < len(now)),
-        n_of(len(now), "piece"),
-        n_of(len(loud), "piece"),
-        listed([entry(id) for id in loud]),
-        f"{N_MERGES:,}",
-        f"{small:,}",
-        f"{capital:,}",
-        both,
-    )
+    counted = n_of(len(now), "piece"), n_of(len(loud), "piece"), listed([entry(id) for id in loud])
+    made_of = (f"{n:,}" for n in (N_MERGES, small, capital))
+    right = 1 + (len(loud) > len(now)) - (len(loud) < len(now))
+    yield prose.question("your sentence has written", right, *counted, *made_of, both)
     words = dict.fromkeys(
         ("because", "apple", "sunflowers", "xylophone", "Saturday", "Straße", hardest_word(page)[:40])
     )
@@ -327,13 +291,8 @@ def predict(page: Page) -> Statements:
         },
     )
     ids = encoded("blorptangle")
-    yield prose.question(
-        "the word blorptangle was",
-        1,
-        n_of(len(ids), "piece"),
-        " · ".join(f"{name(id)} ({id})" for id in ids),
-        options=("1, which means “unknown”", str(len(ids)), "11, one for each letter"),
-    )
+    cut = " · ".join(f"{name(id)} ({id})" for id in ids)
+    yield prose.question("the word blorptangle was", 1, n_of(len(ids), "piece"), cut, len(ids))
 
 
 code = code_of(

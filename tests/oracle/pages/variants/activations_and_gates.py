@@ -6,13 +6,13 @@ from tests.oracle.language import claims, common
 from tests.oracle.language import scene as first_screen
 from tests.oracle.language.approved import Prose
 from tests.oracle.language.claims import chance, number
-from tests.oracle.language.common import Shown, Statements, code_of
-from tests.oracle.language.page import READABLE, Page
+from tests.oracle.language.common import Shown, Statements, code_of, layer_controls, layer_of, read_by
+from tests.oracle.language.page import READABLE, Page, chances
 from tests.oracle.language.words import inline, text_of, visible
-from tests.oracle.pages.blocks.feed_forward import path, phrase, pieces, shown_units, stack_and_layer
 from tests.oracle.passes.forward import EOS, Array, config
 from tests.oracle.passes.network import CURVES, GATES
 from tests.oracle.shown.siblings import two_siblings
+from tests.oracle.shown.units import path, shown_units
 from tests.oracle.shown.variants import Variant, rewritten, slope, variant
 
 prose = Prose("activations_and_gates")
@@ -58,7 +58,7 @@ def scene(page: Page) -> Statements:
     frames, start = [], None
     for n, name in enumerate(("ReLU", "GELU", "Swish")):
         end, kind, changes = CURVES[KINDS[name]], KINDS[name], exchanged(name)
-        likely = page.likely(variant(page, **changes)) if kind != "relu" else page.probabilities
+        likely = chances(variant(page, **changes)) if kind != "relu" else page.probabilities
         anew = written_anew(page, changes) if kind != "relu" else ""
         if start is None and anew:
             start = n
@@ -115,7 +115,7 @@ def shown(page: Page) -> Shown:
     return common.shown_tensor(
         page,
         f"{path(page)}.{what}",
-        rows=[piece.text for piece in pieces(page)[:READABLE]],
+        rows=[piece.text for piece in read_by(page)[:READABLE]],
         only_columns=units,
         start=divmod(int(values.argmin()), len(units)),
         oracle=here(page),
@@ -125,7 +125,7 @@ def shown(page: Page) -> Shown:
 
 def see(page: Page) -> Statements:
     name, view = activation(page), shown(page)
-    yield from stack_and_layer(page)
+    yield from layer_controls(page)
     yield claims.segmented("Activation", list(KINDS), name)
     gated, row, oracle = KINDS[name] in GATES, view.cell[0], here(page)
     before, after = (oracle[f"{path(page)}.{what}"][row] for what in ("pre_activation", "hidden"))
@@ -133,8 +133,8 @@ def see(page: Page) -> Statements:
     yield from prose(
         "each orange tick is",
         f"{len(before):,}",
-        phrase(page),
-        inline(pieces(page)[row].text),
+        layer_of(page).phrase,
+        inline(read_by(page)[row].text),
         "This model has learned no gate: its three matrices are drawn at random here. A tick leaves the curve, because what passes the gate is multiplied by xV."
         if gated
         else "What goes in are the translator's own numbers. Choose another row below.",
@@ -187,7 +187,7 @@ def exchange(page: Page) -> Statements:
         return
     where = yield from common.choose(page, "Exchange it in", "exchange_in", WHERE)
     changes = exchanged(name, *([] if where == WHERE[0] else [path(page)]))
-    one, two = page.probabilities, page.likely(variant(page, **changes))
+    one, two = page.probabilities, chances(variant(page, **changes))
     yield from common.pieces_before_after(page, one, two, ("with ReLU", f"with {name}"))
     most = len(one) + LOST
     anew = rewritten(page, most, **changes)
@@ -206,7 +206,7 @@ def predict(page: Page) -> Statements:
     right = [(True, False), (False, True), (True, True), (False, False)].index((bool(relu < 0), bool(gelu < 0)))
     yield prose.question("a unit gets which", right, number(relu, 2), number(gelu, 2))
     first, second = (
-        page.likely(variant(page, **exchanged("Swish", f"{stack}.layers.0.feed_forward"))).mean()
+        chances(variant(page, **exchanged("Swish", f"{stack}.layers.0.feed_forward"))).mean()
         for stack in ("encoder", "decoder")
     )
     right = 2 if abs(first - second) < SAME else 0 if first < second else 1

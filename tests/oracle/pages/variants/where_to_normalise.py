@@ -9,11 +9,11 @@ from tests.oracle.language import scene as first_screen
 from tests.oracle.language.approved import Prose
 from tests.oracle.language.claims import number
 from tests.oracle.language.common import Shown, Statements, code_of
-from tests.oracle.language.page import Page
+from tests.oracle.language.page import Page, chances
 from tests.oracle.language.words import inline, text_of
+from tests.oracle.passes.deep_stack import PLACES, one_step, place_run
 from tests.oracle.passes.forward import EOS, config, softmax
 from tests.oracle.passes.network import per_word, per_word_rms
-from tests.oracle.passes.norm_places import PLACES, one_step, place_run
 from tests.oracle.shown.siblings import two_siblings
 from tests.oracle.shown.variants import Variant, norm_reads, rewritten, variant
 
@@ -88,7 +88,7 @@ def scene(page: Page) -> Statements:
 def scene_frame(page: Page, name: str, sway: list[float], furthest: float) -> dict[str, Any]:
     (norms, where), moved = STANDS[name], percent(sway[-1])
     last = f"encoder__layers__{config()['n_layers'] - 1}__add_norm_2"
-    before, later = page.probabilities, page.likely(variant(page, **{last: f"layer {KEYS[name]}"}))
+    before, later = page.probabilities, chances(variant(page, **{last: f"layer {KEYS[name]}"}))
     trained = (
         prose.line("your translator was trained")
         if name == "Post-norm"

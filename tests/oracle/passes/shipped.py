@@ -1,0 +1,43 @@
+"""What the files of the shipped models hold, by a model's name."""
+
+import functools
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors.numpy import load_file
+from tokenizers import Tokenizer
+
+MODELS = Path(__file__).parents[3] / "assets" / "models"
+
+
+@functools.cache
+def config(name: str) -> dict[str, Any]:
+    return json.loads((MODELS / name / "config.json").read_text())
+
+
+@functools.cache
+def everyday(name: str = "translator") -> tuple[str, ...]:
+    """Sentences that show how a model does every day."""
+    return tuple(json.loads((MODELS / name / "about.json").read_text(encoding="utf-8"))["everyday"])
+
+
+@functools.cache
+def metrics(name: str) -> dict[str, Any]:
+    return json.loads((MODELS / name / "metrics.json").read_text(encoding="utf-8"))
+
+
+@functools.cache
+def weights(name: str, kind: str = "float64") -> dict[str, np.ndarray]:
+    """The learned matrices. torch keeps a linear layer's W transposed, (out, in)."""
+    return {key: w.astype(kind) for key, w in load_file(MODELS / name / "model.safetensors").items()}
+
+
+def n_parameters(name: str) -> int:
+    return sum(w.size for w in weights(name).values())
+
+
+@functools.cache
+def tokenizer(name: str) -> Tokenizer:
+    return Tokenizer.from_file(str(MODELS / name / "tokenizer.json"))
