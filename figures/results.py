@@ -13,8 +13,6 @@ LOOKS = {
     "one model": (GREY, "circle", 9),
     "ensemble of several": (GREY, "circle-open", 10),
     "Transformer": (BLUE, "diamond", 13),
-    "this app's translator": (ORANGE, "star", 15),
-    "its small siblings": (ORANGE, "circle-open", 7),
 }
 # Kinds of the second one; a lesson opens from filled signs alone.
 KINDS = {
@@ -41,10 +39,10 @@ class Scored:
     side: str = "middle right"
 
 
-def quality_against_compute(points: Sequence[Scored], ticks: Sequence[int], remark: str = "") -> go.Figure:
-    """BLEU against the FLOPs of the training, both on log axes.
+def quality_against_compute(points: Sequence[Scored], ticks: Sequence[int]) -> go.Figure:
+    """BLEU against the FLOPs of the training, which have a log axis. All points are of one test set.
 
-    Args: ticks: of BLEU, the ends of the axis first and last; remark: stands below the points of this app
+    Args: ticks: of BLEU, the ends of the axis first and last
     """
     traces = []
     for group, (colour, symbol, size) in LOOKS.items():
@@ -67,22 +65,11 @@ def quality_against_compute(points: Sequence[Scored], ticks: Sequence[int], rema
             )
     powers = [math.log10(point.flops) for point in points]
     x = {
-        "type": "log", "title": "FLOPs of the training", "exponentformat": "power", "dtick": 1,
+        "type": "log", "title": "FLOPs of the training, a power of ten each", "exponentformat": "power", "dtick": 1,
         "range": [min(powers) - 0.5, max(powers) + 0.7],
     }  # fmt: skip
-    y = {
-        "type": "log", "title": "BLEU", "tickvals": list(ticks), "ticktext": list(map(str, ticks)),
-        "range": [math.log10(ticks[0]), math.log10(ticks[-1])],
-    }  # fmt: skip
-    own = [point for point in points if point.group == "this app's translator"]
-    notes = [
-        {
-            "x": math.log10(point.flops), "y": math.log10(point.bleu), "text": remark, "showarrow": False,
-            "xanchor": "left", "yanchor": "top", "xshift": -8, "yshift": -12, "align": "left",
-        }
-        for point in own
-    ]  # fmt: skip
-    return go.Figure(traces, layout(HEIGHT, x, y, annotations=notes, margin={"l": 56, "r": 12, "t": 56, "b": 48}))
+    y = {"title": "BLEU", "tickvals": list(ticks), "ticktext": list(map(str, ticks)), "range": [ticks[0], ticks[-1]]}
+    return go.Figure(traces, layout(HEIGHT, x, y, margin={"l": 56, "r": 12, "t": 56, "b": 48}))
 
 
 @dataclass(frozen=True)

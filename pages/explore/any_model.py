@@ -11,7 +11,9 @@ from hub.downloads import Offer, fetch, is_being_fetched, look_up
 from hub.local_models import ModelError, Settings, folder_of, listed
 from hub.open_models import OURS, Shelf, confinement, own_models, shelf
 from hub.reading_types import MAX_WRITTEN, ModelFacts, Reading
+from model.files.loaded_model import TRANSLATOR
 from serving.streamlit_private import DeltaGenerator
+from ui import engine
 from ui.components.head_grid import MEAN
 from ui.controls.address import read_count, write_count
 from ui.controls.segmented import one_of
@@ -208,4 +210,10 @@ elif name and (facts := open_model(settings, name)):
     )
     if name in own:
         st.markdown(WHAT_OURS_IS)
+        fixed = facts.n_parameters - engine.model(TRANSLATOR if name == OURS else name).n_parameters
+        if fixed:
+            st.markdown(
+                f"{fixed:,} of the {facts.n_parameters:,} numbers were never learned: they are tables of sines and "
+                f"cosines for the positions, which this format counts too. {facts.n_parameters - fixed:,} were learned."
+            )
     show(facts, name, shelf(settings), sentence)

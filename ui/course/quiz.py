@@ -67,7 +67,7 @@ def quiz(slug: str, questions: list[Ask]) -> None:
             question = questions[at] = question()
         _ask(slug, question)
     if score():
-        st.caption(f"Your score: {score()}. You may answer again; the last answer counts.")
+        st.caption(f"In the whole course: {score()}. You may answer again; the last answer counts.")
 
 
 def _ask(slug: str, question: Question) -> None:

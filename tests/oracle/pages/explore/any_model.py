@@ -8,6 +8,7 @@ from tests.oracle.language.page import Page
 from tests.oracle.language.statement import Statement
 from tests.oracle.language.words import Piece, Word, inline, visible, words
 from tests.oracle.passes.foreign import OURS, Maps, Model, Reading, family, names, opened, reading, texts
+from tests.oracle.passes.forward import weights
 from tests.oracle.shown.attention import MEAN, groups, overview, regrouped, selected_map
 from tests.oracle.shown.bertviz_views import view
 from tests.oracle.shown.frame import bar
@@ -51,6 +52,10 @@ def frame(page: Page) -> Statements:
     )
     if name in (OURS, *family()):
         yield from prose("this is one of")
+        if name == OURS:
+            learned = sum(values.size for values in weights().values())
+            n = model.n_parameters
+            yield from prose("tables of sines", f"{n - learned:,}", f"{n:,}", f"{learned:,}")
     yield from predictions(page, model)
     yield from attention(page, read(page, model))
 
