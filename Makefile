@@ -26,7 +26,7 @@ env: .venv/app.stamp  ## Install what the app needs
 
 env-dev: .venv/dev.stamp  ## Install what training, tests and checks need as well
 
-check: env-dev  ## Lint, types and unit tests: not the slow ones, nor those of whole pages (under two minutes)
+check: env-dev  ## Lint, types and unit tests: not the slow ones, nor those of whole pages (under 90 seconds)
 	@$(MAKE) --no-print-directory -j 2 lint unit
 
 unit: env-dev

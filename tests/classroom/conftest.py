@@ -11,7 +11,7 @@ from tests.postgresql import new_url, server
 __all__ = ["server"]
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The setting that names a new database of each kind."""
     return new_url(request.param, tmp_path, request)

@@ -22,6 +22,8 @@ from model.text.tokenizer import EOS_ID, normalise
 from model.trace import MAX_TOKENS, trace
 from model.translate import translate
 
+pytestmark = pytest.mark.slow  # writes and reads whole models
+
 SENTENCES = (
     "I ate an apple.",
     "Go",

@@ -22,6 +22,8 @@ from model.trace import trace
 from tests.family import FAMILY, SIZES, small
 from tests.small import SENTENCES
 
+pytestmark = pytest.mark.slow  # writes and reads whole models
+
 TEXTS = ("The cat sat on the mat.", "Tom  has “2” dogs", "<sos> is typed, [CLS] too")
 
 

@@ -33,6 +33,8 @@ from processes.fork_server import ForkServer
 from tests.family import FAMILY, small
 from tests.hub.small_models import make
 
+pytestmark = pytest.mark.slow  # opens processes, shut in by the kernel
+
 SENTENCE = "The black cat fights the white cat."
 ENDLESS = "a" * 21 + "!"  # for the model "stares": two to the power of 21 ways to share out the letters, 35 times
 
@@ -177,7 +179,6 @@ def test_a_closed_worker_ends_and_frees_its_memory(settings: Settings) -> None:
         one.read(SENTENCE)
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("obedient")
 def test_a_model_that_cannot_be_opened_in_time_is_stopped_and_refused_at_once_then(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
@@ -220,7 +221,6 @@ def test_a_panic_of_the_library_is_said_and_hurts_nobody(hostile: Settings) -> N
     close(books)
 
 
-@pytest.mark.slow
 def test_a_tokenizer_that_swells_takes_only_its_own_process_along(
     hostile: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -238,7 +238,6 @@ def test_a_tokenizer_that_swells_takes_only_its_own_process_along(
     close(books)
 
 
-@pytest.mark.slow
 def test_a_tokenizer_that_never_ends_is_stopped(hostile: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "READ_SECONDS", 2)
     books = Shelf(2, partial(in_worker, hostile))
@@ -294,7 +293,6 @@ def test_where_a_barrier_is_missing_no_strangers_model_opens_unless_the_operator
     leaky.stop()
 
 
-@pytest.mark.slow
 def test_on_a_system_without_the_means_of_linux_own_models_open_and_strangers_do_not(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -313,7 +311,6 @@ def test_on_a_system_without_the_means_of_linux_own_models_open_and_strangers_do
         one.read("cat")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("wish", "says"),
     [
@@ -340,7 +337,6 @@ def test_whatever_a_worker_does_the_app_goes_on(
     eventually(lambda: processes_below(obedient._process.pid) == [])  # type: ignore[union-attr]
 
 
-@pytest.mark.slow
 def test_what_takes_too_long_is_stopped_and_hurts_nobody(hostile: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "READ_SECONDS", 2)
     bystander, one = opened("bert", hostile), opened("stares", hostile)
@@ -369,7 +365,6 @@ def test_more_memory_than_is_free_is_not_taken(settings: Settings, monkeypatch: 
     opened("bert", settings).close()
 
 
-@pytest.mark.slow
 def test_a_worker_that_is_killed_is_opened_again(settings: Settings) -> None:
     books = Shelf(2, partial(in_worker, settings))
     books.facts("bert")
@@ -418,7 +413,6 @@ def visited(settings: Settings) -> Iterator[Shelf]:
         one.close()
 
 
-@pytest.mark.slow
 def test_visitors_with_different_models_and_room_for_one(visited: Shelf, settings: Settings) -> None:
     models = {name: load(name, settings) for name in ("bert", "gpt2", "t5")}
 
@@ -511,7 +505,6 @@ os._exit(0)
 """
 
 
-@pytest.mark.slow
 def test_when_the_app_dies_nothing_is_left(settings: Settings) -> None:
     run = subprocess.run(
         [sys.executable, "-c", APP, str(settings.root)], cwd=HERE, capture_output=True, text=True, check=True

@@ -18,6 +18,8 @@ from serving import BEHIND_PROXY, MOST_PAGES, NAMED, TOO_MANY_PAGES, UNNAMED, VI
 from serving.proxy import LIMITS
 from serving.visitor_limits import MESSAGES_A_SECOND, MESSAGES_AT_ONCE, RUNS_AT_ONCE, Bucket, FairShare, Gate, Share
 
+pytestmark = pytest.mark.slow  # serves visitors, who wait
+
 ROOT = Path(__file__).parents[2]
 DONE, GOES_ON = ForwardMsg.FINISHED_SUCCESSFULLY, ForwardMsg.FINISHED_EARLY_FOR_RERUN
 AT_ONCE = int(MESSAGES_AT_ONCE)

@@ -24,6 +24,8 @@ from training.loop.resumable_run import Evaluation, Run
 from training.loop.updates import DivergedError, Step
 from training.measure.family import load_network
 
+pytestmark = pytest.mark.slow  # trains
+
 WEIGHTS = ("state/model.safetensors", "model.safetensors")
 
 

@@ -19,6 +19,8 @@ from training import recurrent as training
 from training.measure import distances
 from training.recurrent import Texts
 
+pytestmark = pytest.mark.slow  # trains
+
 CONFIG = ReadersConfig(vocab_size=43, d_model=18, max_len=64)
 RECIPE, TEXTS = training.readers_recipe(steps=23, warmup_steps=3), Texts(batch_size=4, max_tokens=17, joined=(1, 2))
 SENTENCES = [[3 + (7 * n + i) % 40 for i in range(2 + n % 5)] for n in range(30)]

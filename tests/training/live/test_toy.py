@@ -20,6 +20,8 @@ from training.live.toy import BATCH_SIZE, MAX_LETTERS, TASKS, Choice, batch_of, 
 from training.loop.loss import batch_loss
 from training.loop.updates import DivergedError
 
+pytestmark = pytest.mark.slow  # trains
+
 WORKED_OUT = {"reverse": ("hello", "olleh"), "copy": ("hello", "hello"), "sort": ("hello", "ehllo")}
 
 
@@ -155,7 +157,6 @@ def test_what_cannot_be_chosen_is_said(wrong: dict[str, object], says: str) -> N
         Choice(**wrong)  # type: ignore[arg-type]
 
 
-@pytest.mark.slow
 def test_a_training_gets_above_95_percent_within_a_minute() -> None:
     begun = time.process_time()
     assert any(report.right > 0.95 for report in reports(Choice("copy"), lambda step: step.step % 50 == 0))

@@ -28,6 +28,8 @@ from training.publish import siblings as command
 from training.publish.translator import CARDS
 from training.siblings import SIBLINGS
 
+pytestmark = pytest.mark.slow  # writes whole models
+
 ROOT = Path(__file__).parents[3]
 TRAINING = {
     "parts": {}, "pairs": 4321, "steps": 9, "epochs": 1.25, "seconds": 600, "hardware": "an abacus", "seed": 5,
