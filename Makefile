@@ -9,6 +9,9 @@ CHROMIUM ?= $(shell command -v chromium-headless-shell || command -v chromium ||
 	command -v google-chrome)
 # The tests run two at a time already: more threads for one product would only wait for one another.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+# What Python and pytest compile is kept, whatever the machine says: a third of the start of each worker and server.
+KEPT := PYTHONDONTWRITEBYTECODE=
+PYTEST := $(ONE_THREAD) $(KEPT) $(BIN)/pytest -n 2 --dist loadgroup --no-loadscope-reorder
 
 .PHONY: help app serve env env-dev check unit test bench lint constraints chromium nginx
 
@@ -30,10 +33,10 @@ check: env-dev  ## Lint, types and unit tests: not the slow ones, nor those of w
 	@$(MAKE) --no-print-directory -j 2 lint unit
 
 unit: env-dev
-	$(ONE_THREAD) $(BIN)/pytest -n 2 --dist loadgroup --no-loadscope-reorder -m "not browser and not slow" --ignore tests/pages
+	$(PYTEST) -m "not browser and not slow" --ignore tests/pages
 
 test: env-dev chromium nginx  ## All tests, in a real browser too
-	$(ONE_THREAD) CHROMIUM="$(CHROMIUM)" $(BIN)/pytest -n 2 --dist loadgroup --no-loadscope-reorder
+	CHROMIUM="$(CHROMIUM)" $(PYTEST)
 
 bench: env-dev  ## This project beside its peers, as ratios
 	$(BIN)/python -m benchmarks
