@@ -68,8 +68,7 @@ def gap_of(trace: Trace, draw: bool = False) -> Gap:
     every = loaded.tokenizer.encode(finished(trace.text))
     ids = tuple(every[: most_tokens(loaded)])
     texts = tuple(token.text for token in loaded.tokenizer.tokens(ids))
-    clearest = max(places(ids), key=lambda n: (Gap(ids, texts, n).gained(), -n))
-    control = ("A piece to ask for", texts, clearest, trace.text, "gap")
+    control = ("A piece to ask for", texts, clearest(ids, texts), trace.text, "gap")
     at = choose_part(*control) if draw else current_part(len(texts), *control[2:])
     return Gap(ids, texts, at, len(every) - len(ids))
 
@@ -84,6 +83,11 @@ def places(ids: Ids) -> range:
     return range(1, n - 1) or range(n)
 
 
+def clearest(ids: Ids, texts: Sequence[str]) -> int:
+    """Where both sides gain most over the left alone."""
+    return max(places(ids), key=lambda n: (Gap(ids, tuple(texts), n).gained(), -n))
+
+
 def scene(trace: Trace) -> Scene:
     """Each piece asked for in turn: what the three models look at, and their likeliest guesses."""
     gap = gap_of(trace)
@@ -96,7 +100,7 @@ def scene(trace: Trace) -> Scene:
         "The piece asked for",
         frames,
         by="slider",
-        start=min(max(0, gap.at - asked[0]), len(frames) - 1),
+        start=clearest(gap.ids, gap.texts) - asked[0],
         wide=(2.6, 1),
     )
 

@@ -13,7 +13,6 @@ from model.trace import Trace
 from pages.family.pairs.scene import ELSEWHERE, scene
 from pages.family.pairs.texts import FIRST_B, MOST, SECOND, Pair, bert, chosen, pair_of
 from pages.family_models import BERT
-from pages.first_screen import forget_scene
 from training.loop.text_rows import read_rows
 from ui.components.matrix import Caption, Labels, Scale
 from ui.components.pieces import Card, pieces
@@ -56,7 +55,7 @@ def idea(trace: Trace) -> None:
 
 def see(trace: Trace) -> None:
     st.markdown("**Does B follow A?** A is your sentence at the top.")
-    st.text_input("Text B", FIRST_B, key=SECOND, bind="query-params", live="300ms", on_change=forget_scene)
+    st.text_input("Text B", FIRST_B, key=SECOND, bind="query-params", live="300ms")
     if not (pair := chosen(trace)):
         st.info(EMPTY)
         return

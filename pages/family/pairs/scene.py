@@ -1,7 +1,7 @@
 """The first screen: two texts become one row, and BERT says from the row of [CLS] whether the second follows."""
 
 from model.trace import Trace
-from pages.family.pairs.texts import FIRST_B, Pair, pair_of, typed
+from pages.family.pairs.texts import FIRST_B, Pair, pair_of
 from pages.family_scenes import looks
 from ui.components.scene import Bar, Bars, Card, Cards, Frame, Link, Row, Scene
 from ui.text import chance, visible
@@ -18,6 +18,7 @@ ELSEWHERE = (
     "The table of contents is on page 12.",
     "Oxygen is a gas.",
 )
+SWAPPED = "⇄ swapped"
 LAYERS = {
     "What it reads": "encoder.embedding.sum",
     "= the piece": "encoder.embedding.tokens",
@@ -28,7 +29,7 @@ LAYERS = {
 
 def scene(trace: Trace) -> Scene:
     """A frame for each text B: of those that could go on the likeliest behind this sentence, of those from elsewhere
-    the least likely, the learner's own, and A itself.
+    the least likely, the first of them and A swapped, and A itself.
     """
 
     def follows(text: str) -> float:
@@ -36,8 +37,13 @@ def scene(trace: Trace) -> Scene:
         return pair.follows if pair else 0.0
 
     likeliest, least = max(GOES_ON, key=follows), min(ELSEWHERE, key=follows)
-    texts = dict.fromkeys((likeliest, least, typed(), trace.text))
-    frames = [frame(text, pair, follows(likeliest)) for text in texts if (pair := pair_of(trace.text, text))]
+    pairs = {
+        likeliest: pair_of(trace.text, likeliest),
+        least: pair_of(trace.text, least),
+        SWAPPED: pair_of(likeliest, trace.text),
+        trace.text: pair_of(trace.text, trace.text),
+    }
+    frames = [frame(text, pair, follows(likeliest)) for text, pair in pairs.items() if pair]
     return Scene(
         "BERT reads a pair of texts as one row. Its last layer shows here where [CLS] looks, its heads averaged.",
         "Text B",

@@ -72,8 +72,10 @@ def follows(first: Ids, second: Ids) -> float:
 def scene(page: Page) -> Statements:
     shares = {text: follows(Pair(page).first, bert.ids_of(text)) for text in (*GOES_ON, *ELSEWHERE)}
     most, least = max(GOES_ON, key=shares.__getitem__), min(ELSEWHERE, key=shares.__getitem__)
-    texts = [text for text in dict.fromkeys((most, least, Pair(page).typed, page.text)) if bert.tidied(text)]
-    frames = [scene_frame(text, Pair(page, text), shares[most]) for text in texts]
+    swapped = Pair(page, most)
+    swapped.first, swapped.second = swapped.second, swapped.first
+    pairs = {most: Pair(page, most), least: Pair(page, least), "⇄ swapped": swapped, page.text: Pair(page, page.text)}
+    frames = [scene_frame(text, pair, shares[most]) for text, pair in pairs.items()]
     yield from first_screen.scene(
         prose.line("bert reads a pair"), "Text B", frames, at=page.count("stop", len(frames), 1) - 1
     )

@@ -49,8 +49,12 @@ def gap(page: Page) -> tuple[Ids, int]:
     If none is chosen: that within which both sides are surer of than the left alone, by the largest difference.
     """
     ids = bert.ids_of(bert.ended(page.text))
+    return ids, page.count("gap", len(ids), clearest(ids) + 1) - 1
+
+
+def clearest(ids: Ids) -> int:
     gained = [-np.subtract(*(shares[ids[at]] for shares in chances(ids, at).values())) for at in places(ids)]
-    return ids, page.count("gap", len(ids), places(ids)[int(np.argmin(gained))] + 1) - 1
+    return places(ids)[int(np.argmin(gained))]
 
 
 def places(ids: Ids) -> range:
@@ -73,9 +77,9 @@ def bold(id: int) -> str:
 
 
 def scene(page: Page) -> Statements:
-    ids, at = gap(page)
+    ids, _ = gap(page)
     asked = places(ids)
-    start = min(max(0, at - asked[0]), len(asked) - 1)
+    start = clearest(ids) - asked[0]
     yield from first_screen.scene(
         prose.line("three kinds of model read", ADDED * (bert.ended(page.text) != page.text)),
         "The piece asked for",
