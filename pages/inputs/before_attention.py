@@ -73,7 +73,7 @@ def scene_frame(ids: tuple[int, ...], texts: Sequence[str], name: str, weights: 
     most = "farther than any other" if furthest == 0 else f"as far as {piece(texts[furthest])} does"
     times = "" if furthest == 0 else f"**{magnitude(float(last[0]))}** times "
     return Frame(
-        NAMES[name] + (", trained" if weights == "trained" else ""),
+        f"{NAMES[name]}, {weights}",
         f"{how}. Nudged a little, **{piece(texts[0])}** moves the end {times}{most}.",
         [
             [

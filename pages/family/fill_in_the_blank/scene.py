@@ -50,7 +50,7 @@ def frame(blanks: Blanks) -> Frame:
         says += "No other word tells BERT: without any of them it finds this one as likely, or likelier."
     else:
         looks = (
-            "stands behind the blank, where GPT cannot look" if told > own else "stands before it, where GPT looks, too"
+            "comes after the blank, where GPT cannot look" if told > own else "stands before it, where GPT looks, too"
         )
         says += f"Hide “{piece(blanks.word(told))}”, too, and BERT gives **{chance(left[told])}**. That word {looks}."
     return Frame(

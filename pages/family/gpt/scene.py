@@ -26,7 +26,7 @@ def scene(trace: Trace) -> Scene:
     return Scene(
         "GPT reads from left to right. Under a piece: its surprise, −ln P, in nats. In the row below: what GPT "
         "expected there.",
-        "The cursor: past the end of your text, it writes",
+        "Move right to read on; past your last piece GPT writes",
         [frame(whole, n, costs, at) for at in stops],
         by="slider",
         start=stops.index(max(inner, key=lambda at: costs[at])),
@@ -70,7 +70,7 @@ def says(whole: Trace, n: int, at: int, cost: float) -> str:
             f"Past your text nothing new happens: GPT takes “{piece(label.text)}”, with **{share}**, and reads it as "
             "if it were yours."
         )
-    before = f"Behind “{piece(whole.labels[at - 1].text)}”" if at else "With nothing to read yet"
+    before = f"After “{piece(whole.labels[at - 1].text)}”" if at else "With nothing to read yet"
     return (
         f"{before} GPT gives “{piece(label.text)}” **{share}**: a surprise of **{number(cost, 1)}** nats. A blind "
         f"guess costs {number(math.log(whole.model.config.vocab_size), 1)}."

@@ -61,7 +61,7 @@ def scene(trace: Trace) -> Scene:
     misses = np.abs(read.own - read.length * ALONG).mean(1)
     return Scene(
         "Learning without learning: the model reads pairs of x (five numbers) and y, then one more x, and guesses its "
-        "y. Your sentence draws the hidden rule.",
+        "y. It reads numbers, not words: your sentence only picks the hidden rule at random.",
         "Pairs that it reads",
         [scene_frame(read, stop) for stop in range(len(STOPS))],
         by="slider",
@@ -77,8 +77,9 @@ def scene_frame(read: Read, stop: int) -> Frame:
     weights = loaded_in_context().n_parameters
     return Frame(
         f"{n}",
-        f"After **{n}** pair{'s' * (n > 1)} its guesses lie **{number(misses[0], 2)}** off the rule on average, ridge "
-        f"regression's {number(misses[1], 2)}. Weights changed: **0** of {weights:,}.",
+        f"After **{n}** pair{'s' * (n > 1)} its guesses lie **{number(misses[0], 2)}** off the rule on average; those "
+        f"of ridge regression, the best formula for such rules, {number(misses[1], 2)}. Weights changed: **0** of "
+        f"{weights:,}.",
         [[pairs_read(read, stop)], [guessed(read, stop), squared_errors(n)]],
     )
 

@@ -1,7 +1,9 @@
 """The first screen: two texts become one row, and BERT says from the row of [CLS] whether the second follows."""
 
+from experiments.family.language_models import published
 from model.trace import Trace
 from pages.family.pairs.texts import FIRST_B, Pair, pair_of
+from pages.family_models import BERT
 from pages.family_scenes import looks
 from ui.components.scene import Bar, Bars, Card, Cards, Frame, Link, Row, Scene
 from ui.text import chance, visible
@@ -44,8 +46,10 @@ def scene(trace: Trace) -> Scene:
         trace.text: pair_of(trace.text, trace.text),
     }
     frames = [frame(text, pair, follows(likeliest)) for text, pair in pairs.items() if pair]
+    cut = f" Drawn: at most {SHOWN} pieces of a text." if any(map(is_longer, filter(None, pairs.values()))) else ""
     return Scene(
-        "BERT reads a pair of texts as one row. Its last layer shows here where [CLS] looks, its heads averaged.",
+        "BERT reads a pair of texts as one row; each column is the sum of the three below it. Lines: where [CLS], the "
+        f"mark in front, looks in the last layer.{cut}",
         "Text B",
         frames,
     )
@@ -55,6 +59,7 @@ def frame(text: str, pair: Pair, before: float) -> Frame:
     n_first = len(pair.first) + 2  # with [CLS] and the first [SEP]
     ends = len(pair.tokens)
     shown = [n for n in range(ends) if n <= SHOWN or n_first - 1 <= n < n_first + SHOWN or n == ends - 1]
+    test = published(BERT)["test"]
     tensors, weights = pair.read.tensors, looks(pair.read, "encoder.self_attn", 0)
     columns = [
         Row([Card(pair.tokens[n].text, column=tensors[tensor][n, :NUMBERS]) for n in shown], name, "query", bare=True)
@@ -66,7 +71,12 @@ def frame(text: str, pair: Pair, before: float) -> Frame:
     gauge = Bars([Bar("B follows A", pair.follows, chance(pair.follows), before, strong=True)], role="query")
     return Frame(
         f"{visible(text)[:STOP]}…" if len(text) > STOP else visible(text),
-        f"From the row of [CLS] alone BERT gives **{chance(pair.follows)}** that B follows A. Each column it reads is "
-        "the sum of the three below it: one for the piece, one for its text, one for its place.",
+        f"From the row of [CLS] alone BERT gives **{chance(pair.follows)}** that B follows A. It is right for "
+        f"{test['next_sentence']:.0%} of pairs that it never saw; always the same answer would be for "
+        f"{test['always_the_same']:.0%}.",
         [[gauge], [Cards([*columns, tokens], arches, limit=LIMIT, slots=slots)]],
     )
+
+
+def is_longer(pair: Pair) -> bool:
+    return max(len(pair.first), len(pair.second)) > SHOWN

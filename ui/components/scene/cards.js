@@ -21,7 +21,10 @@ const CARDS = {
       const arches = data.links.filter((l) => l[0] === r && l[2] === r && !(data.chain && Math.abs(l[1] - l[3]) === 1));
       const cells = Math.max(0, ...row.cards.map((card) => card[4].length));
       const place = { name: y };
-      if (row.name && !beside) y += 17;
+      if (row.name && !beside) {
+        place.enter = y; // lines from the row above end there, above its name
+        y += 17;
+      }
       if (arches.length) y += Math.min(58, 14 + 8 * Math.max(...arches.map((l) => Math.abs(l[1] - l[3]))));
       place.column = y;
       if (cells) y += Math.ceil(cells / ACROSS) * CELL + 4;
@@ -83,7 +86,8 @@ const CARDS = {
       const up = top - Math.min(54, 10 + 8 * Math.abs(i0 - i1)) * 1.3;
       return `M${x0} ${top}C${x0} ${up} ${x1} ${up} ${x1} ${top}`;
     }
-    const [upper, lower] = r0 < r1 ? [at.rows[r0].bottom, at.rows[r1].top] : [at.rows[r1].bottom, at.rows[r0].top];
+    const [above, below] = r0 < r1 ? [at.rows[r0], at.rows[r1]] : [at.rows[r1], at.rows[r0]];
+    const [upper, lower] = [above.bottom, below.enter ?? below.top];
     const [y0, y1] = r0 < r1 ? [upper, lower] : [lower, upper];
     const half = (y0 + y1) / 2;
     return `M${x0} ${y0}C${x0} ${half} ${x1} ${half} ${x1} ${y1}`;

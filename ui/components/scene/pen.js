@@ -24,6 +24,7 @@ class Pen {
     for (const name of Object.keys(node.given)) if (!(name in given)) node.removeAttribute(name);
     for (const [name, value] of Object.entries(given)) if (node.given[name] !== value) node.setAttribute(name, value);
     node.given = given;
+    if (node.style.length) node.removeAttribute("style"); // what the node was before may have been coloured
     if (text !== undefined) setText(node, text);
     return node;
   }

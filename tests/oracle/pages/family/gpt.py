@@ -246,7 +246,7 @@ def scene(page: Page) -> Statements:
     most = max((at for at in stops if 0 < at < len(ids)), key=lambda at: np.float32(costs[at]), default=0)
     yield from first_screen.scene(
         prose.line("gpt reads from left"),
-        "The cursor: past the end of your text, it writes",
+        "Move right to read on; past your last piece GPT writes",
         [scene_frame(oracle, len(ids), at) for at in stops],
         at=page.count("stop", len(stops), stops.index(most) + 1) - 1,
         by="slider",
@@ -278,7 +278,7 @@ def scene_frame(oracle: Gpt, n: int, at: int) -> dict[str, Any]:
     if at >= n:
         says = prose.line("it takes the end", took[1]) if label == EOS else prose.line("past your text", *took)
     else:
-        before = f"Behind “{visible(names[at - 1])}”" if at else "With nothing to read yet"
+        before = f"After “{visible(names[at - 1])}”" if at else "With nothing to read yet"
         says = prose.line("gpt gives a surprise", before, *took, number(costs[at], 1), number(blind, 1))
     rows = [first_screen.row(cards, "Text and surprise"), first_screen.row(fan, "GPT's guesses", "output")]
     links = [first_screen.link((0, at - first), (1, i), shares[id], "output") for i, id in enumerate(best)]

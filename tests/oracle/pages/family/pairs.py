@@ -76,9 +76,9 @@ def scene(page: Page) -> Statements:
     swapped.first, swapped.second = swapped.second, swapped.first
     pairs = {most: Pair(page, most), least: Pair(page, least), "⇄ swapped": swapped, page.text: Pair(page, page.text)}
     frames = [scene_frame(text, pair, shares[most]) for text, pair in pairs.items()]
-    yield from first_screen.scene(
-        prose.line("bert reads a pair"), "Text B", frames, at=page.count("stop", len(frames), 1) - 1
-    )
+    longest = max(len(ids) for pair in pairs.values() for ids in (pair.first, pair.second))
+    caption = prose.line("bert reads a pair", prose.line("drawn at most pieces", 6) if longest > 6 else "")
+    yield from first_screen.scene(caption, "Text B", frames, at=page.count("stop", len(frames), 1) - 1)
 
 
 def scene_frame(text: str, pair: "Pair", before: float) -> dict[str, Any]:
@@ -99,13 +99,14 @@ def scene_frame(text: str, pair: "Pair", before: float) -> dict[str, Any]:
     ]
     weights = oracle["encoder.layers.3.self_attn.weights"].mean(0)[0]
     arches = [first_screen.link((0, i), (0, 0), weights[n]) for i, n in enumerate(rows) if i]
+    known = (f"{bert.metrics()['test'][name]:.0%}" for name in ("next_sentence", "always_the_same"))
     share = float(oracle["next_sentence.probabilities"][0, 0])
     bars = first_screen.bars([first_screen.bar("B follows A", share, chance(share), before, True)], role="query")
     picture = first_screen.cards(
         [*columns, first_screen.row(cards)], arches, limit=0.25, slots=min(len(pair.first), 6) + 9
     )
     stop = visible(text if len(text) <= 34 else text[:34]) + "…" * (len(text) > 34)
-    return first_screen.frame(stop, prose.line("from the row of", chance(share)), [bars], [picture])
+    return first_screen.frame(stop, prose.line("from the row of", chance(share), *known), [bars], [picture])
 
 
 def see(page: Page) -> Statements:

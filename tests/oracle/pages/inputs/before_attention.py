@@ -57,7 +57,7 @@ def scene_frame(ids: list[int], name: str, trained: bool) -> dict[str, Any]:
     best = int(last.argmax())
     times = f"**{claims.magnitude(last[0])}** times as far as {visible(texts[best])} does"
     return first_screen.frame(
-        READERS[name] + (", trained" if trained else ""),
+        f"{READERS[name]}, {WEIGHTS[trained]}",
         prose.line(
             ANSWERS[name], 1 if direct else len(ids), visible(texts[0]), times if best else "farther than any other"
         ),
