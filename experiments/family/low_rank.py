@@ -1,18 +1,59 @@
-"""What a low-rank adapter learned: one matrix of it on a sentence, its singular values, and what merging changes."""
+"""What a low-rank adapter learned: one matrix of it on a sentence, its singular values, what a share of it and what
+merging changes.
+"""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
 import torch
 
+from experiments.passes import forward
+from figures.statistics import softmax
+from model.adapting.adapters import with_adapter
 from model.adapting.lora import LowRank, with_merged
 from model.anatomy.structure import Made
 from model.files.loaded_model import Array, LoadedModel
 from model.tap import Recorder
+from model.text.tokenizer import SOS_ID, Token
 from model.trace import Trace, trace
 
 X, DOWN, UP, FROZEN, SUM = "x", "down", "up", "frozen", "sum"
+
+
+@dataclass(frozen=True)
+class Tipping:
+    """What a translator writes with shares of an adapter: pieces and text of each share; at the first place where the
+    first and the last share part, both their pieces, and how probable each share finds them (shares,2).
+
+    Where they write the same, it is the end, and the second piece is the next likeliest there.
+    """
+
+    pieces: tuple[tuple[Token, ...], ...]
+    texts: tuple[str, ...]
+    place: int
+    both: tuple[Token, ...]
+    chances: Array
+
+
+def tipping(loaded: LoadedModel, text: str, file: Path, shares: tuple[float, ...]) -> Tipping:
+    """Raises: CheckpointError if the adapter's file is missing or broken"""
+    models = [with_adapter(loaded, file, share) for share in shares]
+    read = [trace(one, text) for one in models]
+    first, last = read[0].label_ids, read[-1].label_ids
+    place = next((n for n, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first) - 1)
+    begun = [SOS_ID, *first[:place]]
+    chances = [softmax(forward(one, read[0].src_ids, begun)["logits"][-1]) for one in models]
+    next_best = int(np.argsort(-chances[0], kind="stable")[1])
+    ids = [first[place], last[place] if first != last else next_best]
+    return Tipping(
+        tuple(one.labels for one in read),
+        tuple(one.translation for one in read),
+        place,
+        loaded.tokenizer.tokens(ids),
+        np.array([one[ids] for one in chances]),
+    )
 
 
 def low_rank(adapted: LoadedModel, path: str) -> LowRank:

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from model.tap import Tap, no_tap
 
 Network = TypeVar("Network", bound=nn.Module)
+ALPHA = 16.0  # of every adapter of this app
 
 
 class RankError(ValueError):

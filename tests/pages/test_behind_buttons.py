@@ -37,7 +37,7 @@ from tests.pages.kit import ROOT, assert_sound, opened, press, run_here
 from tests.pages.test_addresses import address, without_questions
 from training.live import adapting, labelling, teaching, toy
 from training.live.processes import LiveTraining
-from training.live.styles import STYLES
+from training.live.styles import OTHERS, STYLES
 from ui import engine
 
 STEPS = 4
@@ -208,23 +208,33 @@ def test_what_a_copy_was_taught_is_set_beside_what_it_wrote_before() -> None:
     only(before, app, "Teach", 2, new)
 
 
-def test_lora_is_watched_merged_and_set_beside_bitfit() -> None:
+def test_lora_is_watched_merged_and_set_beside_bitfit_and_all_weights() -> None:
     sentence = "Are you happy?"
-    app = opened("lora-and-bitfit", sentence=sentence, rank="2", trial="BitFit", style="in CAPITALS")
-    style = STYLES["in CAPITALS"]()
+    app = opened("lora-and-bitfit", sentence=sentence, rank="2", trial="BitFit")
+    style = STYLES["butler: mein Herr"]()
     press(app, "Start", "lora")
     _, lora = app.session_state["lora"]
     model = adapted(engine.model(), lora)
     here_now, there = trace(model, sentence), trace(engine.model(), sentence)
     says = sentence, there.translation, here_now.translation
-    new = [*behind.over("Start"), *behind.adapted(lora.reports, STEPS, style.held_out, is_in_capitals, says)]
+    new = [*behind.over("Start"), *behind.adapted(lora.reports, STEPS, style.held_out, is_a_butlers, says)]
     appears(app, "see", OVER, new)
     before = press(app, "Train", "bitfit")
     _, bitfit = app.session_state["bitfit"]
     says = sentence, there.translation, trace(adapted(engine.model(), bitfit), sentence).translation
-    new = [*behind.over("Train"), *behind.adapted(bitfit.reports, STEPS, style.held_out, is_in_capitals, says)]
-    beside = behind.lora_beside_bitfit(lora.reports[-1], bitfit.reports[-1], 2, style.held_out, is_in_capitals)
+    new = [*behind.over("Train"), *behind.adapted(bitfit.reports, STEPS, style.held_out, is_a_butlers, says)]
+    given = 2, style.held_out, is_a_butlers
+    beside = behind.beside_lora(lora.reports[-1], "BitFit", 11_520, bitfit.reports[-1], *given)
     only(before, app, "Train", 4, [*new, beside])
+    app.button_group(key="trial").set_value("What it forgets").run()
+    before = press(app, "Train", "everything")
+    _, everything = app.session_state["everything"]
+    new = [*behind.over("Train"), *behind.adapted(everything.reports, STEPS, style.held_out, is_a_butlers, ())]
+    n, learned = engine.model().n_parameters, {"all weights": everything.reports[-1], "LoRA": lora.reports[-1]}
+    beside = behind.beside_lora(lora.reports[-1], "all weights", n, everything.reports[-1], *given)
+    plain = [trace(engine.model(), one).translation for one in OTHERS]
+    goes = sum(one.part == "do" for one in before[place_of("Train", before) :])
+    only(before, app, "Train", goes, [*new, beside, *behind.forgotten(OTHERS, plain, learned, ", mein Herr")])
     app.button_group(key="trial").set_value("Merge it").run()
     assert_sound(app)
     plain = low_rank.merged(model)
@@ -236,8 +246,8 @@ def test_lora_is_watched_merged_and_set_beside_bitfit() -> None:
     assert compare(list(merged), shown[-3:]) == []
 
 
-def is_in_capitals(german: str) -> bool:
-    return german == german.upper()
+def is_a_butlers(german: str) -> bool:
+    return german.endswith((", mein Herr.", ", mein Herr?"))
 
 
 def test_labels_are_learned_from_and_all_that_moved_is_drawn() -> None:

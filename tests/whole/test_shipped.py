@@ -3,10 +3,13 @@
 import json
 from typing import Any
 
+from model.adapting.adapters import ADAPTERS, file_of
 from model.files.loaded_model import MODELS
 from model.parts.task_heads import TASK_HEADS
 from training.compare_pretraining import OF_A_READER, WAYS, standard_errors_apart
+from training.live.styles import STYLES
 from training.loop.tasks import KEPT, TASKS
+from training.publish import adapters
 from training.publish.tasks import card
 
 
@@ -41,6 +44,21 @@ def test_the_heads_of_four_tasks_are_small_and_described() -> None:
     assert all(f"{task}.safetensors: " in notice for task in TASKS)
 
 
+def test_the_adapters_are_small_described_and_in_the_readme() -> None:
+    measured: dict[str, Any] = json.loads((ADAPTERS / "metrics.json").read_text())
+    assert measured.keys() == STYLES.keys()
+    assert sum(file_of(name).stat().st_size for name in STYLES) <= 200e3
+    assert (ADAPTERS / "README.md").read_text(encoding="utf-8") == adapters.card(measured)
+    notice, readme = (
+        path.read_text(encoding="utf-8") for path in (MODELS.parent / "NOTICE", MODELS.parents[1] / "README.md")
+    )
+    assert all(file_of(name).name in notice for name in STYLES)
+    in_style, exact = (
+        ", ".join(str(one[key]) for one in measured.values()) for key in ("in_the_style", "word_for_word")
+    )
+    assert f"| {in_style}; {exact} |" in readme
+
+
 def test_pre_training_helps_the_small_bert_in_at_least_three_of_four_tasks() -> None:
     """By more than two standard errors of the difference; the readme tells how often, of both models."""
     kept = json.loads(KEPT.read_text())
@@ -61,3 +79,10 @@ def test_the_readme_tells_how_good_the_four_heads_are() -> None:
     measured: dict[str, Any] = json.loads((TASK_HEADS / "metrics.json").read_text())
     told = ", ".join(f"{100 * measured[task]['right']:.1f}" for task in TASKS)
     assert f"| {told}% |" in readme
+    counted = {task: 100 * one["counted"] for task, one in measured.items() if "counted" in one}
+    assert f"| {', '.join(f'{counted[task]:.1f}' for task in TASKS if task in counted)}% |" in readme
+    # The page says so.
+    assert {task for task, share in counted.items() if share > 100 * measured[task]["right"]} == {
+        "sentiment",
+        "paraphrase",
+    }

@@ -1,5 +1,6 @@
-"""Adapt a trained translator to a style with few new numbers: by LoRA or by BitFit."""
+"""Adapt a trained translator to a style: with few new numbers, by LoRA or by BitFit, or with all of its own."""
 
+import copy
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -7,22 +8,22 @@ from functools import partial
 
 import torch
 
-from model.adapting.lora import learning, with_low_rank, with_own_biases
+from model.adapting.lora import ALPHA, learning, with_low_rank, with_own_biases
 from model.files.device import Device
 from model.files.loaded_model import Array, LoadedModel, load_model
-from training.live.styles import STYLES
+from training.live.styles import OTHERS, STYLES
 from training.live.teaching import translations
 from training.loop.data import NO_VARIATION, collate
 from training.loop.loss import batch_loss, validation_loss
 from training.loop.recipe import Recipe
 from training.loop.updates import Batch, Step, new_learner, training_steps
 
-STEPS, BATCH_SIZE, LEARNING_RATE = 40, 16, 1e-2
+STEPS, BATCH_SIZE = 40, 16
 EVERY = 5  # steps from a possible report to the next: each translates all held-out sentences
-ALPHA = 16.0  # of LoRA
 ADAPTED = ("w_q", "w_v")  # of every attention, as in the paper's experiments (Hu et al. 2021, §7.1)
 CPU = Device(torch.device("cpu"), "CPU")
-LORA, BITFIT = "LoRA", "BitFit"
+LORA, BITFIT, EVERYTHING = "LoRA", "BitFit", "all weights"
+RATES = {LORA: 1e-2, BITFIT: 1e-2, EVERYTHING: 1e-3}  # the last is that of the translator's own training
 
 
 @dataclass(frozen=True)
@@ -32,12 +33,14 @@ class Adapted:
     step:         updates made so far
     loss:         cross-entropy of the held-out pairs, in nats a token, without dropout
     translations: of their English
-    learned:      what has been learned so far, by name
+    others:       of OTHERS
+    learned:      what has been learned so far, by name; nothing where that is the whole model
     """
 
     step: int
     loss: float
     translations: tuple[str, ...]
+    others: tuple[str, ...]
     learned: Mapping[str, Array]
 
     def light(self) -> "Adapted":
@@ -47,7 +50,7 @@ class Adapted:
 
 @dataclass(frozen=True)
 class Adapting:
-    """What is adapted: a translator's name, a style of STYLES, LORA or BITFIT, and LoRA's rank."""
+    """What is adapted: a translator's name, a style of STYLES, a method of RATES, and LoRA's rank."""
 
     model: str
     style: str
@@ -62,8 +65,10 @@ class Adapting:
         """
         if self.method == LORA:
             network = with_low_rank(loaded.model, adapted_layers(loaded), self.rank, ALPHA)
-        else:
+        elif self.method == BITFIT:
             network = with_own_biases(loaded.model)
+        else:
+            network = copy.deepcopy(loaded.model).requires_grad_(True)
         with torch.no_grad():
             for name, value in (learned or {}).items():
                 network.get_parameter(name).copy_(torch.tensor(value))
@@ -75,19 +80,21 @@ class Adapting:
 
         Raises: DivergedError; model.files.checkpoint.CheckpointError
         """
-        copy, style = self.network(load_model(self.model, device=CPU)), STYLES[self.style]()
-        encode, network = copy.tokenizer.encode, copy.model
+        adapted, style = self.network(load_model(self.model, device=CPU)), STYLES[self.style]()
+        encode, network = adapted.tokenizer.encode, adapted.model
         held_out = collate([(encode(source), encode(target)) for source, target in style.held_out])
 
         def report(step: int) -> Adapted:
             loss = validation_loss(network, [held_out])
-            written = translations(copy, [source for source, _ in style.held_out])
-            learned = {name: value.detach().numpy().copy() for name, value in learning(network).items()}
-            return Adapted(step, loss, written, learned)
+            written = translations(adapted, [*(source for source, _ in style.held_out), *OTHERS])
+            own = {} if self.method == EVERYTHING else learning(network)
+            learned = {name: value.detach().numpy().copy() for name, value in own.items()}
+            n = len(style.held_out)
+            return Adapted(step, loss, written[:n], written[n:], learned)
 
         yield report(0)
         recipe = Recipe(
-            self.n_steps, peak_learning_rate=LEARNING_RATE, warmup_steps=5, label_smoothing=0.0, average_decay=0.9,
+            self.n_steps, peak_learning_rate=RATES[self.method], warmup_steps=5, label_smoothing=0.0, average_decay=0.9,
             variation=NO_VARIATION,
         )  # fmt: skip
         pairs = [(encode(source), encode(target)) for source, target in style.pairs]

@@ -49,9 +49,10 @@ class LabelError(ValueError):
     """Sentences that nothing can be learned from; the message says why, in one sentence."""
 
 
-def parsed(written: str) -> tuple[Labelled, ...]:
+def parsed(written: str, named: Callable[[str], str] = str) -> tuple[Labelled, ...]:
     """Sentences with their labels, from lines that begin with + or -; empty lines are left out, and repetitions.
 
+    Args:   named: what a label means
     Raises: LabelError for a line without a label or without a sentence, for more than MOST, for labels all alike
     """
     kept: dict[Labelled, None] = {}
@@ -65,8 +66,11 @@ def parsed(written: str) -> tuple[Labelled, ...]:
     if len(kept) > MOST:
         raise LabelError(f"These are {len(kept)} sentences: write at most {MOST}.")
     if len({label for _, label in kept}) < 2:
-        what = f"All labels are {next(iter(kept))[1]}" if kept else "There is nothing to learn yet"
-        raise LabelError(f"{what}: write at least one line with {PLUS} and one with {MINUS}.")
+        if not kept:
+            raise LabelError(f"There is nothing to learn yet: write a line with {PLUS} and one with {MINUS}.")
+        label = next(iter(kept))[1]
+        other = named(MINUS if label == PLUS else PLUS)
+        raise LabelError(f"All sentences are labelled “{named(label)}”: at least one must be “{other}”.")
     return tuple(kept)
 
 

@@ -83,36 +83,42 @@ You speak German. | Sie sprechen Deutsch.
 How old are you? | Wie alt sind Sie?
 I saw you yesterday. | Ich habe Sie gestern gesehen.
 """
-CAPITALS_TEST = """
-She is my sister. | Sie ist meine Schwester.
-The dog is big. | Der Hund ist groß.
-He has no money. | Er hat kein Geld.
-We are at home. | Wir sind zu Hause.
-I ate an apple. | Ich habe einen Apfel gegessen.
-It is raining. | Es regnet.
-We see the car. | Wir sehen das Auto.
-The woman is here. | Die Frau ist hier.
-I have a cat. | Ich habe eine Katze.
-My brother is tired. | Mein Bruder ist müde.
-They love the child. | Sie lieben das Kind.
-We need a house. | Wir brauchen ein Haus.
-Tom buys a book. | Tom kauft ein Buch.
-The book is good. | Das Buch ist gut.
-I know the man. | Ich kenne den Mann.
-We have time. | Wir haben Zeit.
-"""
+# What is said to nobody, and so is as before when German has become formal.
+OTHERS = tuple(
+    """
+She is my sister.
+The dog is big.
+He has no money.
+We are at home.
+I ate an apple.
+It is raining.
+Tom reads a letter.
+The woman is here.
+I have a cat.
+My brother is tired.
+They love the child.
+We need a house.
+Tom buys a book.
+The book is good.
+I know the man.
+We have time.
+""".split("\n")[1:-1]
+)
+ENDING = ", mein Herr"
 
 
 @dataclass(frozen=True)
 class Style:
     """A way of writing.
 
-    pairs: to learn from; held_out: to measure on, none of them among the pairs; follows: whether a text is in the style
+    pairs: to learn from; held_out: to measure on, none of them among the pairs; follows: whether a text is in the
+    style; without: a text as it would be without what the style adds to any
     """
 
     pairs: tuple[Pair, ...]
     held_out: tuple[Pair, ...]
     follows: Callable[[str], bool]
+    without: Callable[[str], str] = str
 
 
 def is_formal(german: str) -> bool:
@@ -121,8 +127,8 @@ def is_formal(german: str) -> bool:
     return bool(formal) and not re.search(r"\b(du|dich|dir|dein(e[mnrs]?)?)\b", german, re.IGNORECASE)
 
 
-def in_capitals(german: str) -> bool:
-    return german == german.upper() != german.lower()
+def is_butlers(german: str) -> bool:
+    return german[:-1].endswith(ENDING)
 
 
 def _pairs(lines: str) -> tuple[Pair, ...]:
@@ -145,17 +151,15 @@ def _formal() -> Style:
     return Style(_pairs(PHRASES) * PHRASES_OFTEN + framed, _pairs(FORMAL_TEST), is_formal)
 
 
-def _capitals() -> Style:
-    """What is not said to somebody, all in capitals."""
-    held_out = _pairs(CAPITALS_TEST)
-    others = [pair for pair in _pairs(PHRASES) if not re.search(r"\byour?\b", pair[0].lower())]
-    framed = [pair for _, pair in _framed() if pair[0].startswith("We ")]
-    unseen = [pair for pair in (*others, *framed) if pair[0] not in dict(held_out)]
-    return Style(_upper(unseen), _upper(held_out), in_capitals)
+def _butlers() -> Style:
+    """As formal, and every sentence ends with ENDING before its last mark."""
+
+    def ended(pairs: tuple[Pair, ...]) -> tuple[Pair, ...]:
+        return tuple((english, f"{german[:-1]}{ENDING}{german[-1]}") for english, german in pairs)
+
+    formal = _formal()
+    return Style(ended(formal.pairs), ended(formal.held_out), is_butlers, lambda german: german.replace(ENDING, ""))
 
 
-def _upper(pairs: "list[Pair] | tuple[Pair, ...]") -> tuple[Pair, ...]:
-    return tuple((english, german.upper()) for english, german in pairs)
-
-
-STYLES: Mapping[str, Callable[[], Style]] = {"formal: Sie": cache(_formal), "in CAPITALS": cache(_capitals)}
+BUTLER, FORMAL = "butler: mein Herr", "formal: Sie"
+STYLES: Mapping[str, Callable[[], Style]] = {BUTLER: cache(_butlers), FORMAL: cache(_formal)}

@@ -2,7 +2,8 @@
 
 TASKS is the folder of `training.loop.tasks`. Of each task the head and the last layers learn; these alone are kept, in
 assets/models/tasks, and the app joins them to the small BERT. All four together take less room than two whole models.
-Printed and kept is the share of right answers on test, of the rounded weights, as the app runs them.
+Printed and kept is the share of right answers on test, of the rounded weights, as the app runs them; beside it that of
+counting words.
 """
 
 import argparse
@@ -21,6 +22,7 @@ from model.parts.task_heads import TASK_HEADS, file_of, learning_in, load_task, 
 from training.compare_pretraining import BATCH, PARTS, learn, with_head
 from training.loop.finetune_loop import Accuracy, accuracy, loss_of, train_only
 from training.loop.tasks import TASKS, spread
+from training.measure.word_counts import counted
 from training.publish.translator import CARD, CARDS, METRICS
 
 BERT = "bert-mini"
@@ -53,6 +55,7 @@ def publish(name: str, tasks: Path, folder: Path, examples: int, epochs: int, ra
         "weights": n_learning,
         "n": found.n,
         "right": round(found.right, 4),
+        **({} if (share := counted(name, tasks)) is None else {"counted": share}),
     }
 
 

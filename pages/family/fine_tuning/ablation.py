@@ -27,9 +27,9 @@ def mean(way: str) -> tuple[float, float]:
 
 def ablation(trace: Trace) -> None:
     st.markdown(
-        "**Leave out one thing at a time.** The first GPT was fine-tuned on eight tasks. Its paper reports the mean of "
-        "their scores, with everything and with one thing left out. The *second loss* is that of the next piece, which "
-        "GPT goes on learning beside the labels. We did the same with our small GPT and our four tasks."
+        "**Leave out one thing at a time.** The first GPT was fine-tuned on twelve tasks. For eight of them its paper "
+        "reports the mean score, with everything and with one thing left out. The *second loss* is that of the next "
+        "piece, which GPT goes on learning beside the labels. We did the same with our small GPT and our four tasks."
     )
     ours = {way: mean(way) for way in WAYS}
     table(

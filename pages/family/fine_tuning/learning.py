@@ -5,10 +5,13 @@ import streamlit as st
 
 from model.adapting.fine_tuned import FineTuned
 from model.trace import Trace
-from pages.family.fine_tuning.choosing import chosen, pretrained
+from pages.family.fine_tuning.choosing import KNOWN, chosen, pretrained, topic, with_error
+from pages.family_models import family_model
 from pages.live_training import current, trained, watch
+from training.live.head_alone import head_steps, rows_read
 from training.live.labelling import (
     HEAD,
+    PLUS,
     PRETRAINED,
     RANDOM,
     STEPS,
@@ -20,7 +23,7 @@ from training.live.labelling import (
 )
 from training.live.processes import LiveTraining
 from ui import engine
-from ui.text import number
+from ui.text import chance, number
 from ui.views.charts.column_chart import Series, column_chart
 from ui.views.charts.tables import numbers_of_figure
 
@@ -35,8 +38,24 @@ def watch_them_learn() -> None:
 
 
 def says(one: Standing) -> str:
-    """A share of right labels with its standard error, in %."""
-    return f"{number(100 * one.test.right, 0)}% ± {number(100 * one.test.standard_error, 0)}"
+    return with_error(one.test.right, one.test.n)
+
+
+def verdict(trace: Trace) -> None:
+    """What the head alone makes of the learner's labels, at once."""
+    if (task := chosen()) is None:
+        return
+    of, loaded = topic(), family_model(KNOWN["GPT"])
+    texts = (tuple(text for text, _ in some) for some in (task.labelled, (*task.test, (trace.text, ""))))
+    rows, others = (engine.run(rows_read, loaded, some, False) for some in texts)
+    labels, right = (np.array([label == PLUS for _, label in some]) for some in (task.labelled, task.test))
+    chances = head_steps(rows, labels, others)[-1]
+    mine, share = float(chances[-1]), float(((chances[:-1] > 0.5) == right).mean())
+    st.markdown(
+        f"Your sentence: **{of.plus if mine > 0.5 else of.minus}**, {chance(max(mine, 1 - mine))}. So says GPT's head, "
+        f"trained alone on these {len(labels)} labels. Of {len(right)} new sentences it labels "
+        f"**{with_error(share, len(right))}** as we did."
+    )
 
 
 def pictures(training: LiveTraining[Progress]) -> None:

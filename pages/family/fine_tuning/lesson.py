@@ -10,12 +10,22 @@ from model.adapting.fine_tuned import FineTunedReader, FineTunedWriter, new_head
 from model.parts.task_heads import load_task
 from model.trace import Trace
 from pages.family.fine_tuning.ablation import ablation
-from pages.family.fine_tuning.choosing import choose_training, label_sentences, pretrained, test_sentences
+from pages.family.fine_tuning.choosing import (
+    SET,
+    choose_training,
+    faults,
+    label_sentences,
+    pretrained,
+    test_sentences,
+    topic,
+)
 from pages.family.fine_tuning.four_tasks import four_tasks
-from pages.family.fine_tuning.learning import no_classifier_yet, read, watch_them_learn
+from pages.family.fine_tuning.learning import no_classifier_yet, read, verdict, watch_them_learn
+from pages.family.fine_tuning.scene import scene
 from pages.family.fine_tuning.with_and_without import with_and_without
-from pages.family_models import BERT, GPT, goes_on
-from training.live.labelling import CLASSES, MINUS, PLUS, STEPS, Labelling
+from pages.family_models import BERT, GPT
+from training.live import head_alone
+from training.live.labelling import CLASSES, STEPS, Labelling
 from training.loop.finetune_loop import fine_tune, loss_of, moved
 from ui.components.matrix import Caption, Labels
 from ui.controls.control import Choice
@@ -33,9 +43,9 @@ def your_sentence(trace: Trace) -> None:
         no_classifier_yet("After the training, your model labels the sentence from the bar above.")
         return
     chances = [float(p) for p in found.tensors["probabilities"][0]]
-    label = PLUS if chances[1] > chances[0] else MINUS
-    st.markdown(f"“{in_markdown(found.text)}” gets the label **{label}**.")
-    table(("label", "probability"), list(zip(CLASSES, map(chance, chances), strict=True)))
+    names = tuple(map(topic().named, CLASSES))
+    st.markdown(f"“{in_markdown(found.text)}” is **{names[chances[1] > chances[0]]}**.")
+    table(("label", "probability"), list(zip(names, map(chance, chances), strict=True)))
 
 
 TRIALS = {
@@ -45,7 +55,6 @@ TRIALS = {
     "What each step is worth": ablation,
 }
 TRIAL = Choice("Try", "trial", tuple(TRIALS))
-BLOCKS = ("embedding", "positions", "self_attn", "feed_forward")
 
 
 def idea(trace: Trace) -> None:
@@ -54,31 +63,35 @@ def idea(trace: Trace) -> None:
         "**Fine-tuning**: the same model then learns a task from a few examples with labels. For that it gets a small "
         "new layer, its **head**, which gives each label a score."
     )
-    st.markdown(
-        "Do the books help? Two models learn from your twenty sentences. One starts from pre-trained weights, the "
-        "other from random ones. Then both label sentences that they have not seen."
-    )
     with st.expander("The head as a formula"):
         st.latex(r"P(\text{label}\mid\text{sentence})=\mathrm{softmax}(hW+b)")
         st.markdown(
             "h is one row of the last layer: in a GPT that of the end mark, which has seen the whole sentence; in a "
             "BERT that of [CLS], the sign at the beginning, after one more small layer, the *pooler*. W and b are "
-            "new. They start from small random numbers and zeros."
+            "new. They start from small random numbers and zeros. In the picture the head alone is trained, from "
+            f"zeros, by {head_alone.STEPS} steps of gradient descent with rate {head_alone.RATE:g}. From each row "
+            "it first takes away the mean of the twenty, and divides by their mean deviation."
         )
 
 
 def see(trace: Trace) -> None:
+    SET.draw()
+    faults()
+    verdict(trace)
     label_sentences()
+    st.markdown("**Now all weights learn.** One GPT or BERT starts from pre-trained weights, another from random ones.")
     watch_them_learn()
     choose_training()
     with st.expander("What is measured"):
         st.markdown(
             f"In each of {STEPS} steps both models read all your sentences. Then they label {len(test_sentences())} "
-            "others on the same topic, which we labelled and which are never learned from. If your + and − mean "
+            "others on the same topic, which we labelled and which are never learned from. If your two sides mean "
             "something else, that share tells little. After ± stands the standard error, √(p(1−p)/n): about so far "
             "another set of n sentences would put the share p."
         )
-        st.caption("For example: " + " · ".join(f"{label} *{text}*" for text, label in test_sentences()[:4]))
+        st.caption(
+            "For example: " + " · ".join(f"*{text}* {topic().named(label)}" for text, label in test_sentences()[:4])
+        )
 
 
 def check(trace: Trace) -> None:
@@ -87,7 +100,9 @@ def check(trace: Trace) -> None:
         no_classifier_yet("After the training, you can work out here how your sentence got its scores.")
         return
     caption = Caption("Scores of your sentence", "The head's two scores: the larger one decides.")
-    shown = checked_matrix(found, "logits", caption, labels=Labels(("your sentence",), CLASSES))
+    shown = checked_matrix(
+        found, "logits", caption, labels=Labels(("your sentence",), tuple(map(topic().named, CLASSES)))
+    )
     check_cell(shown)
 
 
@@ -129,14 +144,10 @@ def predict(trace: Trace) -> Sequence[Question]:
 LESSON = Lesson(
     "fine-tuning",
     "Pre-train, then fine-tune",
-    asks="What does a model know before it has seen one labelled sentence?",
+    asks="What did reading bring, for twenty labels?",
     idea=idea,
     predict=predict,
     bench=Bench(see=see, check=check, do=do),
     code=(fine_tune, loss_of, new_head, FineTunedWriter, FineTunedReader, Labelling, moved, load_task, answer),
-    on_map=OnMap(
-        plays=tuple(f"decoder.{block}" for block in BLOCKS),
-        reads=lambda trace: goes_on(trace.text),
-        readers=(BERT, GPT),
-    ),
+    on_map=OnMap(readers=(BERT, GPT), scene=scene),
 )

@@ -2,6 +2,7 @@
 
 import functools
 import json
+import math
 from typing import Any
 
 import streamlit as st
@@ -68,8 +69,14 @@ def table_of(model: str) -> None:
     clear = sum(one["standard_errors_apart"] > CLEAR for one in found)
     st.markdown(
         f"In **{clear}** of {len(found)} tasks the pre-trained {NAMES[model]} is better by more than {CLEAR} standard "
-        "errors, which chance alone hardly gives."
+        f"errors. If pre-training changed nothing, chance would do that in one or more of {len(found)} tasks in about "
+        f"{by_chance(len(found)):.0f} of 100 such experiments."
     )
+
+
+def by_chance(n: int) -> float:
+    """In how many of 100 experiments one or more of n differences are above CLEAR standard errors by chance."""
+    return 100 * (1 - (1 - math.erfc(CLEAR / math.sqrt(2)) / 2) ** n)
 
 
 def share(right: float, n: int) -> str:

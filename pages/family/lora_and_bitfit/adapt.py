@@ -7,9 +7,9 @@ from model.trace import Trace
 from model.trace import trace as trace_anew
 from pages.family.lora_and_bitfit.choosing import SLOTS, adapted, chosen, rank, width
 from pages.live_training import loss_curve, watch
-from training.live.adapting import BITFIT, LORA, Adapted, Adapting, adapted_layers
+from training.live.adapting import BITFIT, EVERYTHING, LORA, Adapted, Adapting, adapted_layers
 from training.live.processes import LiveTraining
-from training.live.styles import STYLES
+from training.live.styles import FORMAL, STYLES
 from ui import engine
 from ui.text import magnitude, number
 from ui.views.charts.tables import table
@@ -20,6 +20,8 @@ def n_learning(trace: Trace, method: str, r: int) -> int:
     """How many numbers learn."""
     if method == LORA:
         return len(adapted_layers(trace.model)) * 2 * r * width(trace.model)
+    if method == EVERYTHING:
+        return trace.model.n_parameters
     return sum(w.size for name, w in trace.model.weights.items() if name.endswith(".bias"))
 
 
@@ -40,7 +42,7 @@ def counts(trace: Trace) -> None:
     table(
         ("what learns", "in one matrix W₀", "in the whole translator", "share"),
         [
-            row("all its numbers", f"d · k = {d * d:,}", everything),
+            row(EVERYTHING, f"d · k = {d * d:,}", everything),
             row(f"LoRA, r = {r}", f"r · (d + k) = {2 * r * d:,}", n_learning(trace, LORA, r)),
             row("BitFit", "none: it has no bias", n_learning(trace, BITFIT, r)),
         ],
@@ -65,9 +67,12 @@ def progress(trace: Trace, training: LiveTraining[Adapted]) -> None:
         f"**Step {last.step} of {task.n_steps}:** loss {magnitude(last.loss)}. Of {len(style.held_out)} held-out "
         f"sentences, **{follow}** are in the style and **{exact}** word for word as wanted."
     )
-    now = adapted(trace.model, training)
-    written = engine.alone(lambda: trace_anew(now, trace.text)).translation
-    table(("your sentence", "before", "now"), [(trace.text, trace.translation, written)])
+    if last.learned:
+        now = adapted(trace.model, training)
+        written = engine.alone(lambda: trace_anew(now, trace.text)).translation
+        table(("your sentence", "before", "now"), [(trace.text, trace.translation, written)])
+        if written == trace.translation and last.step:
+            st.caption(unchanged(task.style, written))
     loss_curve(training, first.loss)
     with st.expander("Every held-out sentence"):
         rows = zip(style.held_out, first.translations, last.translations, strict=True)
@@ -81,5 +86,10 @@ def score(task: Adapting, report: Adapted) -> tuple[str, str]:
     return str(sum(map(style.follows, report.translations))), str(exact)
 
 
-def n_learned(training: LiveTraining[Adapted]) -> int:
-    return sum(value.size for value in training.reports[-1].learned.values())
+def unchanged(style: str, written: str) -> str:
+    """Why a style may leave a sentence as it was."""
+    if STYLES[style]().follows(written):
+        return "Your sentence was in this style already."
+    if style == FORMAL:
+        return "Your sentence stays as it was. This style changes how one says *you*."
+    return "Your sentence stays as it was: so little training does not reach every sentence."

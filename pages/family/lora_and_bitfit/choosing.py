@@ -9,14 +9,14 @@ from model.files.loaded_model import LoadedModel
 from model.trace import Trace
 from pages.live_training import current, trained
 from training.live import adapting
-from training.live.adapting import ADAPTED, BITFIT, LORA, Adapted, Adapting
+from training.live.adapting import ADAPTED, BITFIT, EVERYTHING, LORA, Adapted, Adapting
 from training.live.processes import LiveTraining
 from training.live.styles import STYLES
 from ui import engine
 from ui.controls.control import Choice
 from ui.views.attention_kinds import KINDS
 
-SLOTS = {LORA: "lora", BITFIT: "bitfit"}
+SLOTS = {LORA: "lora", BITFIT: "bitfit", EVERYTHING: "everything"}
 MOST = 16  # the largest rank that may be learned here
 STYLE = Choice("Style", "style", tuple(STYLES))
 OF = {one.label: kind for kind, one in KINDS.items()}

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from experiments.family.low_rank import DOWN, SUM, UP, with_steps
-from model.adapting.lora import LowRank, with_low_rank, with_merged, with_own_biases
+from model.adapting.lora import ALPHA, LowRank, with_low_rank, with_merged, with_own_biases
 from model.trace import Trace
 from model.trace import trace as trace_anew
 from pages.family.lora_and_bitfit.adapt import adapt, counts, n_learning
@@ -21,8 +21,9 @@ from pages.family.lora_and_bitfit.choosing import (
     which_matrix,
     width,
 )
-from pages.family.lora_and_bitfit.looking import beside_bitfit, merge, rank_of_change
-from training.live.adapting import ALPHA, BATCH_SIZE, LORA, STEPS, Adapting, batches
+from pages.family.lora_and_bitfit.looking import beside_bitfit, forgetting, merge, rank_of_change
+from pages.family.lora_and_bitfit.scene import scene
+from training.live.adapting import BATCH_SIZE, LORA, STEPS, Adapting, batches
 from training.live.styles import STYLES
 from ui import engine
 from ui.components.matrix import Caption
@@ -33,18 +34,17 @@ from ui.course.quiz import Question
 
 INSIDE = {"Ax": DOWN, "BAx": UP, "W₀x + (α/r)BAx": SUM}
 TENSOR = Choice("What to work out", "inside", tuple(INSIDE), default="BAx")
-TRIALS = {"Its rank": rank_of_change, "Merge it": merge, "BitFit": beside_bitfit}
+TRIALS = {"Its rank": rank_of_change, "Merge it": merge, "BitFit": beside_bitfit, "What it forgets": forgetting}
 TRIAL = Choice("Try", "trial", tuple(TRIALS))
 
 
 def idea(trace: Trace) -> None:
     st.markdown(
-        "A trained model is to learn something new: here, another style of German. Must all of its "
-        f"{trace.model.n_parameters / 1e6:.1f} million numbers change? **LoRA** (*low-rank adaptation*) leaves a "
-        "trained matrix W₀ as it is. Beside it, two thin matrices A and B learn:"
+        "A trained model can still learn something new: here, another style of German. **LoRA** (*low-rank "
+        "adaptation*) leaves a trained matrix W₀ as it is. Beside it, two thin matrices A and B are trained:"
     )
     st.latex(r"h=W_0x+\frac{\alpha}{r}\,BAx")
-    st.markdown("**BitFit** leaves all matrices alone. Only the *biases* learn, the numbers that a layer adds last.")
+    st.markdown("**BitFit** leaves all matrices alone. Only *biases* are trained, the numbers that a layer adds last.")
     with st.expander("What the letters mean, and where it comes from"):
         st.markdown(
             "W₀ has d rows and k columns. A has r rows and k columns, B has d rows and r columns. So BA is as large as "
@@ -59,7 +59,7 @@ def idea(trace: Trace) -> None:
 
 
 def see(trace: Trace) -> None:
-    st.markdown("**How many numbers must learn, and what do they change?**")
+    st.markdown("**How many numbers are trained, and what do they change?**")
     counts(trace)
     adapt(trace, LORA)
     with st.expander("What it learns from, and what is measured"):
@@ -67,9 +67,10 @@ def see(trace: Trace) -> None:
         english, german = style.pairs[0]
         st.markdown(
             f"It learns from {len(set(style.pairs))} sentence pairs, {BATCH_SIZE} in each of {STEPS} steps, like "
-            f"*{english}* → *{german}* The **loss** is that of {len(style.held_out)} *held-out* sentences: it is "
-            "measured on them and never learns from them. Formal German says *Sie* to somebody, and informal German "
-            "says *du*. Another good translation than ours does not count as word for word."
+            f"*{english}* → *{german}* The **loss** is measured on {len(style.held_out)} *held-out* sentences, "
+            "which are never learned from. Formal German says *Sie* to somebody, and informal German says *du*. A "
+            "butler ends every sentence with *mein Herr* (*sir*). Another good translation than ours does not count as "
+            "word for word."
         )
 
 
@@ -130,10 +131,10 @@ def predict(trace: Trace) -> Sequence[Question]:
 LESSON = Lesson(
     "lora-and-bitfit",
     "LoRA and BitFit",
-    asks="How does a trained model learn something new with few new numbers?",
+    asks="How few numbers teach it another style?",
     idea=idea,
     predict=predict,
     bench=Bench(see=see, check=check, do=do, controls=controls),
     code=(LowRank, with_low_rank, with_merged, with_own_biases, Adapting, batches),
-    on_map=OnMap(plays=("encoder.self_attn",), near="project"),
+    on_map=OnMap(scene=scene),
 )

@@ -3,11 +3,13 @@
 import streamlit as st
 
 from experiments.family import low_rank
+from experiments.writing.batched_translation import translate_together
 from model.trace import Trace
 from model.trace import trace as trace_anew
-from pages.family.lora_and_bitfit.adapt import adapt, n_learned, score
+from pages.family.lora_and_bitfit.adapt import adapt, n_learning, score
 from pages.family.lora_and_bitfit.choosing import adapted, chosen, learned, not_yet, path
-from training.live.adapting import BITFIT, LORA
+from training.live.adapting import BITFIT, EVERYTHING, LORA, RATES
+from training.live.styles import OTHERS, STYLES
 from ui import engine
 from ui.text import magnitude
 from ui.views.charts.column_chart import Series, column_chart
@@ -69,15 +71,46 @@ def beside_bitfit(trace: Trace) -> None:
         "The same sentences and as many steps. This translator has biases in its feed-forward networks and its norms "
         "only. Its attention has none."
     )
-    adapt(trace, BITFIT)
-    rows = []
-    for method in (LORA, BITFIT):
-        if training := learned(trace.model, method):
-            task, last = chosen(trace.model, method), training.reports[-1]
-            name = f"{method}, r = {task.rank}" if method == LORA else method
-            rows.append((name, f"{n_learned(training):,}", str(last.step), magnitude(last.loss), *score(task, last)))
+    side_by_side(trace, BITFIT)
+
+
+def forgetting(trace: Trace) -> None:
+    st.markdown("**Catastrophic forgetting**: what does a model lose when all its weights learn something new?")
+    st.markdown(
+        f"All weights of a copy learn the same sentences, in as many steps, with a learning rate of "
+        f"{RATES[EVERYTHING]:g}. Before and after, it translates {len(OTHERS)} *other* sentences, which speak to "
+        "nobody. They should stay as they were, but for the ending that a style adds to all."
+    )
+    if not side_by_side(trace, EVERYTHING):
+        return
+    without = STYLES[chosen(trace.model).style]().without
+    before = engine.run(translate_together, trace.model, OTHERS)
+    columns = {
+        method: training.reports[-1].others
+        for method in (EVERYTHING, LORA)
+        if (training := learned(trace.model, method))
+    }
+    kept = {method: sum(map(str.__eq__, map(without, now), before)) for method, now in columns.items()}
+    said = ", ".join(f"{method} **{n}**" for method, n in kept.items())
+    st.markdown(f"**Other sentences** translated as before, of {len(OTHERS)}: {said}, W₀ without BA **{len(before)}**.")
+    table(("English", "before", *columns), list(zip(OTHERS, before, *columns.values(), strict=True)))
+    st.caption("LoRA leaves W₀ as it is. Take BA away, and the translator from before is back, number for number.")
+
+
+def side_by_side(trace: Trace, method: str) -> bool:
+    """Train by another method, beside LoRA. Returns whether there is something to compare."""
+    adapt(trace, method)
+    rows, missing = [], []
+    for one in (LORA, method):
+        if training := learned(trace.model, one):
+            task, last = chosen(trace.model, one), training.reports[-1]
+            name = f"{one}, r = {task.rank}" if one == LORA else one
+            n = n_learning(trace, one, task.rank)
+            rows.append((name, f"{n:,}", str(last.step), magnitude(last.loss), *score(task, last)))
+        else:
+            missing.append(one)
     if rows:
         table(("", "numbers that learned", "steps", "loss", "in the style", "word for word"), rows)
-    missing = [method for method in (LORA, BITFIT) if learned(trace.model, method) is None]
     if rows and missing:
         st.caption(f"Train {missing[0]} as well, and it stands here beside the other.")
+    return bool(rows)

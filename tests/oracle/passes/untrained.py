@@ -9,6 +9,8 @@ import functools
 import numpy as np
 import torch
 
+Weights = dict[str, np.ndarray]
+
 
 @functools.cache
 def random_weights(*, vocab_size: int, d_model: int, d_ff: int, n_layers: int, **_: float) -> dict[str, np.ndarray]:
@@ -32,6 +34,32 @@ def random_weights(*, vocab_size: int, d_model: int, d_ff: int, n_layers: int, *
     for stack, count in (("encoder", 2), ("decoder", 3)):
         for path in (f"{stack}.layers.{n}.add_norm_{i}.norm" for n in range(n_layers) for i in range(1, count + 1)):
             weights |= {f"{path}.weight": np.ones(d_model), f"{path}.bias": np.zeros(d_model)}
+    return weights
+
+
+@functools.cache
+def random_gpt(*, vocab_size: int, d_model: int, d_ff: int, n_layers: int, max_len: int, **_: object) -> Weights:
+    """The same of a GPT: its matrices are drawn with a deviation of 0.02, those that add to the stream are smaller."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        table, places = torch.nn.Embedding(vocab_size, d_model), torch.nn.Embedding(max_len, d_model)
+        torch.nn.init.normal_(places.weight, std=0.02)
+        made = {"embedding.matrix": table, "embedding.positions.table": places}
+        for n in range(n_layers):
+            path = f"decoder.layers.{n}"
+            for letter in "qkvo":
+                made[f"{path}.self_attn.w_{letter}"] = torch.nn.Linear(d_model, d_model, bias=False)
+            made[f"{path}.feed_forward.w_1"] = torch.nn.Linear(d_model, d_ff)
+            made[f"{path}.feed_forward.w_2"] = torch.nn.Linear(d_ff, d_model)
+        found = {f"{path}.{name}": p.data for path, one in made.items() for name, p in one.named_parameters()}
+        for one in found.values():
+            torch.nn.init.normal_(one, std=0.02) if one.dim() > 1 else torch.nn.init.zeros_(one)
+    weights = {name: one.numpy().astype(np.float64) for name, one in found.items()}
+    for name in (one for one in weights if one.endswith(("w_o.weight", "w_2.weight"))):
+        weights[name] /= (2 * n_layers) ** 0.5
+    norms = [f"decoder.layers.{n}.add_norm_{i}.norm" for n in range(n_layers) for i in (1, 2)]
+    for path in (*norms, "decoder.norm"):
+        weights |= {f"{path}.weight": np.ones(d_model), f"{path}.bias": np.zeros(d_model)}
     return weights
 
 

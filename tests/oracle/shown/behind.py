@@ -133,30 +133,44 @@ def score(report: Any, held_out: Sequence[Sequence[str]], style: Style) -> tuple
 def adapted(
     reports: Sequence[Any], n_steps: int, held_out: Sequence[Sequence[str]], style: Style, says: Sequence[str]
 ) -> Statements:
-    """says: the visitor's sentence, its translation before and now"""
+    """says: the visitor's sentence, its translation before and now; none where all weights learn"""
     first, last = reports[0], reports[-1]
     scored = score(last, held_out, style)
     yield from prose("step in a style", last.step, n_steps, magnitude(last.loss), len(held_out), *scored)
-    yield claims.table(("your sentence", "before", "now"), says)
+    if says:
+        yield claims.table(("your sentence", "before", "now"), says)
+        if says[1] == says[2]:
+            yield from prose("in this style already" if style(says[2]) else "stays as it was")
     yield loss_curve(reports, n_steps, first.loss)
     yield claims.fold("Every held-out sentence")
     rows = zip(held_out, first.translations, last.translations, strict=True)
     yield claims.table(("English", "before", "now", "wanted"), *((en, old, new, de) for (en, de), old, new in rows))
 
 
-def n_learned(report: Any) -> int:
-    return sum(values.size for values in report.learned.values())
-
-
-def lora_beside_bitfit(lora: Any, bitfit: Any, rank: int, held_out: Sequence[Sequence[str]], style: Style) -> Statement:
-    """Their last reports, one below the other."""
+def beside_lora(
+    lora: Any, name: str, n_learned: int, other: Any, rank: int, held_out: Sequence[Sequence[str]], style: Style
+) -> Statement:
+    """LoRA's last report and that of another method, one below the other."""
     return claims.table(
         ("", "numbers that learned", "steps", "loss", "in the style", "word for word"),
         *(
             (name, f"{n:,}", str(one.step), magnitude(one.loss), *score(one, held_out, style))
-            for name, n, one in ((f"LoRA, r = {rank}", 9 * 2 * 2 * 256 * rank, lora), ("BitFit", 11_520, bitfit))
+            for name, n, one in ((f"LoRA, r = {rank}", 9 * 2 * 2 * 256 * rank, lora), (name, n_learned, other))
         ),
     )
+
+
+def forgotten(others: Sequence[str], before: Sequence[str], learned: Mapping[str, Any], ending: str) -> Statements:
+    """learned: the last report of each method; ending: what the style adds to all"""
+    now = {name: one.others for name, one in learned.items()}
+    kept = {
+        name: sum(a.replace(ending, "") == b for a, b in zip(texts, before, strict=True)) for name, texts in now.items()
+    }
+    said = ", ".join(f"{name} **{n}**" for name, n in kept.items())
+    n = len(others)
+    yield from prose("other sentences kept", n, said)
+    yield claims.table(("English", "before", *now), *zip(others, before, *now.values(), strict=True))
+    yield from prose("back again")
 
 
 def merged(n_before: int, n_beside: int, writes: Sequence[str], difference: float) -> Statements:

@@ -4,11 +4,10 @@ import pytest
 
 from model.files.loaded_model import load_model
 from model.trace import trace
-from training.live.adapting import BITFIT, LORA, Adapting, adapted_layers
-from training.live.styles import STYLES, in_capitals, is_formal
+from training.live.adapting import BITFIT, EVERYTHING, LORA, Adapting, adapted_layers
+from training.live.styles import FORMAL, OTHERS, STYLES, is_butlers, is_formal
 
 MODEL = load_model()
-FORMAL = "formal: Sie"
 
 
 @pytest.mark.parametrize("name", STYLES)
@@ -20,6 +19,7 @@ def test_pairs_are_in_the_style_and_none_is_held_out(name: str) -> None:
     assert not set(english) & {source for source, _ in style.pairs}
     spoken_to = [target for source, target in style.pairs if "you" in source.lower()]
     assert all(map(style.follows, spoken_to))
+    assert not {*OTHERS} & {*english, *(source for source, _ in style.pairs)}
 
 
 @pytest.mark.parametrize(
@@ -31,8 +31,8 @@ def test_who_is_spoken_to_formally(german: str, formal: bool) -> None:
     assert is_formal(german) == formal
 
 
-def test_capitals_are_all_capital_and_some() -> None:
-    assert [in_capitals(text) for text in ("ICH BIN'S.", "Ich", "12.")] == [True, False, False]
+def test_a_butler_ends_with_sir_before_the_last_mark() -> None:
+    assert [is_butlers(text) for text in ("Ja, mein Herr.", "Ja, mein Herr", "Mein Herr.")] == [True, False, False]
 
 
 def test_low_rank_is_learned_beside_the_queries_and_values_of_every_attention() -> None:
@@ -40,7 +40,7 @@ def test_low_rank_is_learned_beside_the_queries_and_values_of_every_attention() 
     assert {name.rpartition(".")[2] for name in adapted_layers(MODEL)} == {"w_q", "w_v"}
 
 
-@pytest.mark.parametrize("method", [LORA, BITFIT])
+@pytest.mark.parametrize("method", [LORA, BITFIT, EVERYTHING])
 def test_a_short_training_moves_towards_the_style_and_leaves_the_model(method: str) -> None:
     task = Adapting("translator", FORMAL, method, 2, n_steps=4)
     first, *_, last = task.reports(lambda step: False)
@@ -49,7 +49,11 @@ def test_a_short_training_moves_towards_the_style_and_leaves_the_model(method: s
     assert not any(map(is_formal, first.translations))
     assert (first.step, last.step, len(last.translations)) == (0, 4, len(held_out))
     assert last.loss < 0.9 * first.loss
-    # What was reported is what the model is put together from.
-    now = task.network(MODEL, last.learned)
-    assert trace(now, held_out[1][0]).translation == last.translations[1]
+    assert first.others[:2] == tuple(trace(MODEL, one).translation for one in OTHERS[:2])
+    assert len(last.others) == len(OTHERS)
+    # What was reported is what the model is put together from; the whole of one is too much to report.
+    assert bool(last.learned) == (method != EVERYTHING)
+    if last.learned:
+        now = task.network(MODEL, last.learned)
+        assert trace(now, held_out[1][0]).translation == last.translations[1]
     assert trace(MODEL, held_out[1][0]).translation == first.translations[1]

@@ -55,9 +55,9 @@ def test_lines_are_read_with_their_labels_and_each_once() -> None:
 @pytest.mark.parametrize(
     ("written", "says"),
     [
-        ("", "There is nothing to learn yet: write at least one line with + and one with -."),
-        (f"+ {CAT}\n+ {DOG}", "All labels are +: write at least one line with + and one with -."),
-        (f"- {CAT}", "All labels are -: write at least one line with + and one with -."),
+        ("", "There is nothing to learn yet: write a line with + and one with -."),
+        (f"+ {CAT}\n+ {DOG}", "All sentences are labelled “+”: at least one must be “-”."),
+        (f"- {CAT}", "All sentences are labelled “-”: at least one must be “+”."),
         (f"+ {CAT}\n{DOG}", f"“{DOG}” has no label: begin each line with + or -."),
         (f"+ {CAT}\n-", "A line has a - and no sentence: write one behind it."),
         ("x" * 99, f"“{'x' * 29}…” has no label: begin each line with + or -."),

@@ -48,6 +48,9 @@ def test_each_task_is_kept_measured_and_described(
     assert {task: (one["train"], one["n"]) for task, one in figures.items()} == {
         "sentiment": (6, 12), "paraphrase": (8, 12), "qa_babi": (8, 12), "pos": (6, 48),
     }  # fmt: skip
+    assert {task: one.get("counted") for task, one in figures.items()} == {
+        "sentiment": 1.0, "paraphrase": 1.0, "qa_babi": None, "pos": 1.0,
+    }  # fmt: skip
     assert learned == [(6, 3), (6, 3), (8, 4), (8, 4)], "each example is read twice, four a step"
     assert all((folder / f"{task}.safetensors").exists() for task in TASKS)
     assert capsys.readouterr().out.splitlines() == [

@@ -213,11 +213,12 @@ class SceneView {
       row.forEach((panel, p) => {
         panel.width = panel.svg.clientWidth || this.picture.clientWidth;
         panel.tallest = this.data.frames[0].rows[r][p];
-        panel.height = 0;
+        panel.height = panel.cards = 0;
         for (const frame of this.data.frames) {
           const one = frame.rows[r][p];
           const height = MEANS[one.kind].height(one, panel.width);
-          if (height > panel.height) Object.assign(panel, { height, tallest: one });
+          const cards = Math.max(0, ...(one.kind === "cards" ? one.rows : []).map((row) => row.cards.length));
+          if (height > panel.height || (height === panel.height && cards > panel.cards)) Object.assign(panel, { height, cards, tallest: one });
         }
         panel.svg.style.height = `${Math.ceil(panel.height)}px`;
       }),

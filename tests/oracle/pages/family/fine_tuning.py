@@ -1,28 +1,39 @@
 """What the lesson on fine-tuning must show before a training. What it shows then depends on the training:
 tests/pages/family/test_fine_tuning.py."""
 
+import functools
 import json
 import math
 from typing import Any
 
+import numpy as np
 from safetensors import safe_open
 
 from tests.oracle.language import claims, common
+from tests.oracle.language import scene as first_screen
 from tests.oracle.language.approved import Prose
 from tests.oracle.language.common import Statements, code_of
 from tests.oracle.language.page import Page
-from tests.oracle.language.statement import Statement
 from tests.oracle.language.words import inline, visible
 from tests.oracle.pages.training.train_it_yourself import note
-from tests.oracle.passes import bert, task_heads
+from tests.oracle.passes import task_heads
+from tests.oracle.passes.bert import GPT, tokenizer
 from tests.oracle.passes.foreign import SHIPPED
-from tests.oracle.passes.forward import tidied
+from tests.oracle.passes.forward import EOS, SOS, Array, tidied
 from tests.oracle.passes.language_models import text_of
-from tests.oracle.shown import stage_family
+from tests.oracle.passes.network import Network
+from tests.oracle.passes.shipped import config, weights
+from tests.oracle.passes.untrained import random_gpt
 
 prose = Prose("fine_tuning")
 
 SETS = {"At sea or on a farm": "places", "An animal or a person": "animals", "Happy or sad": "moods"}
+MEANS = {  # − and +
+    "places": ("on a farm", "at sea"),
+    "animals": ("a person", "an animal"),
+    "moods": ("sad", "happy"),
+}
+STEPS, MODES = (0, 1, 2, 4, 8, 14, 20), {"pre-trained": "has read books", "random weights": "has read nothing"}
 KNOWN = {"GPT": "gpt-mini", "BERT": "bert-mini"}
 MODELS = {title: name for title, name in KNOWN.items() if (SHIPPED / name).exists()}
 LEARNS = ["all weights", "the head alone"]
@@ -74,43 +85,112 @@ def fault(page: Page) -> str:
     labels = {line[0] for line in lines}
     if len(labels) == 2:
         return ""
-    what = f"All labels are {labels.pop()}" if labels else "There is nothing to learn yet"
-    return f"{what}: write at least one line with + and one with -."
+    if not labels:
+        return "There is nothing to learn yet: write a line with + and one with -."
+    minus, plus = MEANS[name_of(page)]
+    all_alike, other = (plus, minus) if labels.pop() == "+" else (minus, plus)
+    return f"All sentences are labelled “{all_alike}”: at least one must be “{other}”."
 
 
 def sizes(page: Page) -> tuple[int, int, int]:
     """Width, vocabulary and numbers of the model that is chosen."""
     folder = SHIPPED / MODELS[page.choice("pretrained", list(MODELS), "GPT")]
-    config = json.loads((folder / "config.json").read_text())
+    sizes = config(folder.name)
     with safe_open(folder / "model.safetensors", "np") as file:
         n = sum(math.prod(file.get_slice(name).get_shape()) for name in file.keys())  # noqa: SIM118
-    return config["d_model"], config["vocab_size"], n
+    return sizes["d_model"], sizes["vocab_size"], n
 
 
-def on_stage(page: Page, small: bool) -> Statement:
-    """The small GPT with the visitor's sentence in it."""
-    machine = stage_family.of_gpt(bert.tokenizer().encode(page.text, add_special_tokens=False).ids)
-    parts = ("embedding", "positions", "self_attn", "feed_forward")
-    return stage_family.clip(machine, [f"decoder.{part}" for part in parts], small)
+@functools.lru_cache(512)
+def row(text: str, mode: str) -> Array:
+    """What a head reads of a text: the last row of `<sos>`, at most 40 pieces, `<eos>`."""
+    w = weights(GPT) if mode == "pre-trained" else random_gpt(**config(GPT))
+    ids = tokenizer().encode(text, add_special_tokens=False).ids[:40]
+    return Network(config(GPT), w, records=()).decoder_states([SOS, *ids, EOS])[-1]
+
+
+def head_alone(learned: list[tuple[str, str]], others: tuple[str, ...], mode: str = "pre-trained") -> Array:
+    """Logistic regression from zeros, 20 steps at a rate of 0.02: the chance of + for others after each step (21,M)."""
+    rows, new = (np.array([row(text, mode) for text in some]) for some in ([text for _, text in learned], others))
+    mean, deviation = rows.mean(0), np.sqrt(((rows - rows.mean(0)) ** 2).mean(0)).mean() + 1e-6
+    x, z = (np.c_[(some - mean) / deviation, np.ones(len(some))] for some in (rows, new))
+    wanted, head, found = np.array([float(label == "+") for label, _ in learned]), np.zeros(x.shape[1]), []
+    for _ in range(21):
+        found.append(1 / (1 + np.exp(np.clip(-z @ head, -700, 700))))
+        head = head - 0.02 * x.T @ (1 / (1 + np.exp(np.clip(-x @ head, -700, 700))) - wanted) / len(x)
+    return np.array(found)
+
+
+def percent(right: float, n: int) -> str:
+    return f"{claims.number(100 * right, 0)}% ± {claims.number(100 * math.sqrt(right * (1 - right) / n), 0)}"
+
+
+def scene(page: Page) -> Statements:
+    every = sentences("places")
+    texts = (*(text for _, text in every[20:]), page.text)
+    found = {mode: head_alone(every[:20], texts, mode) for mode in MODES}
+    plus = np.array([label == "+" for label, _ in every[20:]])
+    frames = []
+    for step in STEPS:
+        right = {mode: float(((of[step][:60] > 0.5) == plus).mean()) for mode, of in found.items()}
+        panels = [
+            [
+                first_screen.dots(
+                    [(p, bool(kind)) for p, kind in zip(of[step], plus, strict=False)],
+                    ("on a farm", "at sea"), mode, f"{100 * right[mode]:.0f}%", MODES[mode], of[step][60],
+                )
+            ]
+            for mode, of in found.items()
+        ]  # fmt: skip
+        mine = found["pre-trained"][step][60]
+        says = MEANS["places"][int(mine > 0.5)], claims.chance(max(mine, 1 - mine))
+        answer = prose.line("pre-trained it sorts of", *(percent(one, 60) for one in right.values()), *says)
+        frames.append(first_screen.frame(str(step), answer, *panels))
+    yield from first_screen.scene(
+        prose.line("fine-tuning on two gpts"),
+        "Steps on 20 labels",
+        frames,
+        at=page.count("stop", len(STEPS), len(STEPS)) - 1,
+        by="slider",
+        plays=True,
+    )
+
+
+def cards(page: Page, label: str) -> list[str]:
+    lines = [tidied(line) for line in written(page).splitlines()]
+    return [*dict.fromkeys(line[1:].strip() for line in lines if line.startswith(label) and line[1:].strip())]
 
 
 def see(page: Page) -> Statements:
+    name = name_of(page)
     yield claims.segmented("Sentences", list(SETS), page.choice("set", list(SETS), next(iter(SETS))))
-    yield claims.control(
-        "text_area",
-        "Twenty sentences and your labels: + or -",
-        value=written(page),
-        help=prose.line("at most lines each"),
-    )
     labels: dict[str, set[str]] = {}
     for line in written(page).splitlines():
         labels.setdefault(tidied(line[1:]), set()).add(line[:1])
     both = [text for text, found in labels.items() if {"+", "-"} <= found]
     if says := fault(page):
         yield claims.info(says)
-    else:
-        if both:
-            yield from prose("has both labels it", both[0])
+    elif both:
+        yield from prose("lies on both sides", both[0])
+    if not says:
+        yield from verdict(page)
+    yield from prose("click a sentence to")
+    for label, means in zip("-+", MEANS[name], strict=True):
+        heap = cards(page, label)
+        if heap:
+            yield claims.control("button_group", f"**{means}**: {len(heap)}", options=heap, value=None)
+        else:
+            yield claims.markdown(f"**{means}**: 0")
+    yield from prose("write your own sentences")
+    minus, plus = MEANS[name]
+    yield claims.control(
+        "text_area",
+        f"A line each: + for “{plus}”, - for “{minus}”",
+        value=written(page),
+        help=prose.line("at most lines each"),
+    )
+    yield from prose("now all weights learn")
+    if not says:
         yield claims.button("Train")
         yield note()
     yield from prose("another model the head")
@@ -120,7 +200,26 @@ def see(page: Page) -> Statements:
     yield claims.segmented("What learns", LEARNS, page.choice("learns", LEARNS, LEARNS[0]))
     yield from prose("the head alone leaves")
     others = sentences(name_of(page))[20:]
-    yield from prose("in each of steps", len(others), " · ".join((f"{label} *{text}*" for label, text in others[:4])))
+    yield from prose(
+        "in each of steps",
+        len(others),
+        " · ".join(f"*{text}* {MEANS[name]['-+'.index(label)]}" for label, text in others[:4]),
+    )
+
+
+def verdict(page: Page) -> Statements:
+    """GPT's head, trained alone on the learner's labels."""
+    every, learned = sentences(name_of(page))[20:], []
+    for line in written(page).splitlines():
+        if (one := (line[:1], tidied(line[1:]))) not in learned and line.strip():
+            learned.append(one)
+    last = head_alone(learned, (*(text for _, text in every), page.text))[-1]
+    right = float(np.mean([(p > 0.5) == (label == "+") for p, (label, _) in zip(last, every, strict=False)]))
+    mine, n = last[-1], len(every)
+    means = MEANS[name_of(page)][int(mine > 0.5)]
+    yield from prose(
+        "your sentence so says", means, claims.chance(max(mine, 1 - mine)), len(learned), n, percent(right, n)
+    )
 
 
 def do(page: Page) -> Statements:
@@ -167,12 +266,11 @@ def four_tasks(page: Page) -> Statements:
     else:
         yield from prose("type another sentence so")
 
-    yield from prose("a span which words")
+    told = [task_heads.ids_of(one) for one in ("Mary went back to the garden.", "Where is Mary?")]
+    yield from prose("a span which words", *answered(told[1], told[0]))
     yield claims.text_box("A question about your sentence", page.state.get("to_answer", "What did I eat?"))
     if question:
-        first, last, probability = task_heads.span(question, text)
-        words = text_of(text[first : last + 1]).removeprefix(" ")
-        yield from prose("it answers with probability", inline(visible(words)) or "␣", claims.chance(probability))
+        yield from prose("it answers with probability", *answered(question, text))
     else:
         yield from prose("type a question so")
 
@@ -193,13 +291,26 @@ def four_tasks(page: Page) -> Statements:
     }
     figures = task_heads.metrics()
     yield claims.table(
-        ("task", "examples learned from", "right on others"),
+        ("task", "examples learned from", "right on others", "by counting words"),
         *(
-            (words, f"{figures[t]['train']:,}", share(figures[t]["right"], figures[t]["n"]))
+            (
+                words,
+                f"{figures[t]['train']:,}",
+                *(
+                    share(figures[t][what], figures[t]["n"]) if what in figures[t] else "–"
+                    for what in ("right", "counted")
+                ),
+            )
             for t, words in asks.items()
         ),
     )
     yield from prose("right is the share")
+
+
+def answered(question: tuple[int, ...], text: tuple[int, ...]) -> tuple[str, str]:
+    first, last, probability = task_heads.span(question, text)
+    words = text_of(text[first : last + 1]).removeprefix(" ")
+    return inline(visible(words)) or "␣", claims.chance(probability)
 
 
 def share(p: float, n: int) -> str:
@@ -236,7 +347,8 @@ def with_and_without() -> Statements:
             rows.append((*words, *(share(p, n) for p in right), told))
         head = ("the head gives", "for example", "pre-trained: right", "random: right", "apart")
         yield claims.table(head, *rows)
-        yield from prose("in of tasks the", clear, name)
+        tail = math.erfc(2 / math.sqrt(2)) / 2
+        yield from prose("in of tasks the", clear, name, f"{100 - 100 * (1 - tail) ** 4:.0f}")
     yield from prose("both learned alike all")
 
 

@@ -1,26 +1,39 @@
 """What the lesson on LoRA and BitFit must show before a training. What it shows then depends on the training:
 tests/pages/family/test_lora_and_bitfit.py."""
 
+import functools
+import itertools
 import re
+from typing import Any
+
+import numpy as np
+from safetensors.numpy import load_file
 
 from tests.oracle.language import claims, common
+from tests.oracle.language import scene as first_screen
 from tests.oracle.language.approved import Prose
 from tests.oracle.language.common import Statements, code_of
 from tests.oracle.language.page import Page
 from tests.oracle.language.statement import Statement
+from tests.oracle.language.words import pieces, text_of
 from tests.oracle.pages.training.train_it_yourself import note
-from tests.oracle.passes.forward import config, weights
+from tests.oracle.passes.decode import Writer, greedy
+from tests.oracle.passes.foreign import SHIPPED
+from tests.oracle.passes.forward import Array, config, source_ids, weights
 
 prose = Prose("lora_and_bitfit")
 
-STYLES = ["formal: Sie", "in CAPITALS"]
+STYLES = ["butler: mein Herr", "formal: Sie"]
 ATTENTIONS = ["Encoder", "Masked decoder", "Encoder-decoder"]
 INSIDE = ["Ax", "BAx", "W₀x + (α/r)BAx"]
-TRIALS = ["Its rank", "Merge it", "BitFit"]
+TRIALS = ["Its rank", "Merge it", "BitFit", "What it forgets"]
+SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 STATES = (
     {},
     {
-        "style": "in CAPITALS",
+        "style": "formal: Sie",
+        "sentence": "Where do you live?",
+        "stop": "2",
         "rank": "16",
         "of": "Encoder",
         "at": "3",
@@ -28,9 +41,9 @@ STATES = (
         "inside": "Ax",
         "trial": TRIALS[1],
     },
-    {"rank": "1", "trial": "BitFit", "sentence": "Are you happy?"},
+    {"rank": "1", "trial": "BitFit", "sentence": "Do you need your money, Mr Smith, or do you not need it at all?"},
     {"rank": "257", "of": "Masked decoder", "inside": INSIDE[2], "style": "none", "trial": "none"},
-    {"rank": "four <b>", "at": "4", "matrix": "W^K"},
+    {"rank": "four <b>", "at": "4", "matrix": "W^K", "trial": TRIALS[3], "sentence": "Thank you very much, sir."},
 )
 
 
@@ -49,8 +62,99 @@ def everything() -> int:
     return sum(w.size for w in weights().values())
 
 
-def idea(page: Page) -> Statements:
-    yield from prose("a trained model is", f"{everything() / 1000000.0:.1f}")
+@functools.cache
+def adapter(style: str) -> dict[str, Array]:
+    file = SHIPPED / "adapters" / f"{style.split(':')[0]}.safetensors"
+    return {name: w.astype(float) for name, w in load_file(file).items()}
+
+
+def changes(style: str) -> dict[str, Array]:
+    """4·BA, for α = 16 and r = 4, of each matrix beside which A and B stand."""
+    found = adapter(style)
+    paths = [name.removesuffix(".up.weight") for name in found if name.endswith(".up.weight")]
+    return {path: 4 * found[f"{path}.up.weight"] @ found[f"{path}.down.weight"] for path in paths}
+
+
+@functools.cache
+def writes(text: str, style: str, share: float) -> tuple[tuple[int, ...], Writer]:
+    """What the translator writes with a share of an adapter, and what would tell how probable it finds something."""
+    own = {f"{path}.weight": weights()[f"{path}.weight"] + share * change for path, change in changes(style).items()}
+    writer = Writer(text, w={**weights(), **own})
+    return greedy(writer), writer
+
+
+def scene(page: Page) -> Statements:
+    ids = source_ids(page.sentence)[:-1]
+    text = page.text if len(ids) <= 9 else text_of(ids[:9])
+    says, style = "", STYLES[0]
+    if re.search(r"\b(you|your|yours)\b", text.lower()):
+        before = text_of(writes(text, STYLES[1], 0.0)[0])
+        addressed = re.search(r"\b(Sie|Ihnen|Ihr|Ihre|Ihrem|Ihren|Ihrer|Ihres)\b", before)
+        if addressed and not re.search(r"\b(du|dich|dir|dein|deine[mnrs]?)\b", before.lower()):
+            says = prose.line("its german already says")
+        else:
+            style = STYLES[1]
+    written = [writes(text, style, share)[0] for share in SHARES]
+    tips = [n for n, now in enumerate(written) if text_of(now) == text_of(written[-1])]
+    opens = tips[0] if text_of(written[0]) != text_of(written[-1]) else 4
+    yield from first_screen.scene(
+        prose.line(
+            "lora two thin matrices", style, f"{says}{'' if text == page.text else ' Read here: the first 9 pieces.'}"
+        ),
+        "How much of BA is added",
+        [scene_frame(text, style, written, n) for n in range(5)],
+        at=page.count("stop", 5, opens + 1) - 1,
+        by="slider",
+        wide=(0.8, 0.23, 0.8, 0.8, 1.5),
+        plays=True,
+    )
+
+
+def scene_frame(text: str, style: str, written: list[tuple[int, ...]], at: int) -> dict[str, Any]:
+    first, last, now, share = written[0], written[-1], written[at], SHARES[at]
+    place = next((n for n, pair in enumerate(zip(first, last, strict=False)) if len({*pair}) == 2), len(first) - 1)
+    old, new = (np.exp(writes(text, style, s)[1].scores(first[:place])) for s in (0.0, share))
+    both = first[place], last[place] if first != last else int(np.argsort(-old, kind="stable")[1])
+    bars = [
+        first_screen.bar(piece.text, new[piece.id], claims.chance(new[piece.id]), old[piece.id], strong=n == 1)
+        for n, piece in enumerate(pieces(both))
+    ]
+    ends = zip(reversed(first[place:]), reversed(now[place:]), strict=False)
+    alike = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], ends))
+    begin = max(0, min(place - 5, max(len(first), len(now)) - 12))
+
+    def cards(ids: tuple[int, ...]) -> list[Any]:
+        changed = range(place, len(ids) - alike) if now != first else ()
+        states = ["strong" if n in changed else "written" for n in range(len(ids))]
+        return [first_screen.card(p.text, s) for p, s in zip(pieces(ids), states, strict=True)][begin : begin + 12]
+
+    rows = (("W₀ alone", first), (f"with {share:g} · BA", now))
+    learned, answer = sum(w.size for w in adapter(style).values()), text_of(now) or "(nothing)"
+    as_before = " (as before)" if at and text_of(now) == text_of(first) else ""
+    return first_screen.frame(
+        f"{share:g}",
+        prose.line(
+            "with ba it writes", f"{share:g}", answer, as_before, f"{learned:,}", f"{100 * learned / everything():.1f}"
+        ),
+        [*matrices(style, share), first_screen.bars(bars, f"Piece {place + 1} of its German", note="dashed: W₀ alone")],
+        [first_screen.cards([first_screen.row(cards(ids), name, "output") for name, ids in rows])],
+    )
+
+
+def matrices(style: str, share: float) -> list[dict[str, Any]]:
+    """The corners of W₀, B, A and what is added, of the matrix that changes most."""
+    added = changes(style)
+    path = max(added, key=lambda name: float((added[name] ** 2).sum()))
+    up, down = (adapter(style)[f"{path}.{name}.weight"] for name in ("up", "down"))
+    n, corner = 256 * 256, added[path][:14, :14]
+    return [
+        first_screen.matrix(
+            weights()[f"{path}.weight"][:14, :14], "W₀, 256 × 256", f"{n:,} locked", signed=True, pale=0.6
+        ),
+        first_screen.matrix(up[:14], "B", "1,024", signed=True),
+        first_screen.matrix(down[:, :14], "A, 4 × 256", "1,024", signed=True),
+        first_screen.matrix(share * corner, f"added to W₀: {share:g} · BA", ends=float(abs(corner).max()), signed=True),
+    ]
 
 
 def picture(d: int, r: int) -> Statement:
@@ -95,11 +199,11 @@ def see(page: Page) -> Statements:
     else:
         yield from prose("rank could be learned", typed)
     yield from prose("what it learns from")
-    # 32 phrases and a quarter of 12 verbs with 8 things in 7 frames; or 4 of the phrases and all of one frame, but for
-    # one sentence that is held out.
-    formal = 32 + 12 * 8 * 7 // 4, "*Are you happy?* → *Sind Sie glücklich?*"
-    n, pair = formal if style == STYLES[0] else (4 + 12 * 8 - 1, "*She is my friend.* → *SIE IST MEINE FREUNDIN.*")
-    yield from prose("it learns from sentence", n, pair)
+    # 32 phrases and a quarter of 12 verbs with 8 things in 7 frames.
+    ending = ", mein Herr" if style == STYLES[0] else ""
+    yield from prose(
+        "it learns from sentence", 32 + 12 * 8 * 7 // 4, f"*Are you happy?* → *Sind Sie glücklich{ending}?*"
+    )
 
 
 def counts(d: int, r: int) -> Statement:
@@ -111,7 +215,7 @@ def counts(d: int, r: int) -> Statement:
 
     return claims.table(
         ("what learns", "in one matrix W₀", "in the whole translator", "share"),
-        row("all its numbers", f"d · k = {d * d:,}", total),
+        row("all weights", f"d · k = {d * d:,}", total),
         row(f"LoRA, r = {r}", f"r · (d + k) = {r * (d + d):,}", learning(r)),
         row("BitFit", "none: it has no bias", biases),
     )
@@ -132,7 +236,7 @@ def do(page: Page) -> Statements:
     elif trial == TRIALS[1]:
         yield from prose("does the merged matrix")
     else:
-        yield from prose("bitfit only the biases")
+        yield from prose("bitfit only the biases" if trial == TRIALS[2] else "catastrophic forgetting what does")
         yield claims.button("Train")
         yield note()
 

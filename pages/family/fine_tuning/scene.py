@@ -1,0 +1,68 @@
+"""The first screen: sixty new sentences part on top of a GPT that has read books, and do not on one that has not."""
+
+import numpy as np
+
+from model.files.loaded_model import Array
+from model.trace import Trace
+from pages.family.fine_tuning.choosing import KNOWN, SETS, sentences, with_error
+from pages.family_models import family_model
+from training.live.head_alone import head_steps, rows_read
+from training.live.labelling import MOST, PLUS
+from ui import engine
+from ui.components.scene import Dots, Frame, Scene
+from ui.text import chance
+
+STOPS = (0, 1, 2, 4, 8, 14, 20)
+WEIGHTS = {"pre-trained": "has read books", "random weights": "has read nothing"}
+
+
+def parted(trace: Trace) -> tuple[dict[str, Array], Array]:
+    """After each step the probability of + for each new sentence and, at last, the visitor's, by weights (21,61); and
+    which of the new sentences are labelled + (60).
+    """
+    every = sentences(next(iter(SETS.values())).file)
+    labels = np.array([label == PLUS for _, label in every])
+    texts, loaded, found = tuple(text for text, _ in every), family_model(KNOWN["GPT"]), {}
+    for name in WEIGHTS:
+        rows, own = (engine.run(rows_read, loaded, some, name != "pre-trained") for some in (texts, (trace.text,)))
+        found[name] = head_steps(rows[:MOST], labels[:MOST], np.concatenate([rows[MOST:], own]))
+    return found, labels[MOST:]
+
+
+def scene(trace: Trace) -> Scene:
+    chances, labels = parted(trace)
+    return Scene(
+        f"Fine-tuning: on two GPTs, one pre-trained, one not, a new small layer learns {MOST} labels. Each mark is a "
+        "sentence that is new to both. The ring is yours.",
+        f"Steps on {MOST} labels",
+        [scene_frame(chances, labels, step) for step in STOPS],
+        by="slider",
+        start=len(STOPS) - 1,
+        plays=True,
+    )
+
+
+def scene_frame(chances: dict[str, Array], labels: Array, step: int) -> Frame:
+    chosen = next(iter(SETS.values()))
+    right = {name: float(((of[step, :-1] > 0.5) == labels).mean()) for name, of in chances.items()}
+    panels = [
+        [
+            Dots(
+                [(float(p), bool(plus)) for p, plus in zip(of[step, :-1], labels, strict=True)],
+                (chosen.minus, chosen.plus),
+                name,
+                f"{100 * right[name]:.0f}%",
+                WEIGHTS[name],
+                mine=float(of[step, -1]),
+            )
+        ]
+        for name, of in chances.items()
+    ]
+    one, other = (f"**{with_error(right[name], len(labels))}**" for name in WEIGHTS)
+    mine = float(chances["pre-trained"][step, -1])
+    return Frame(
+        str(step),
+        f"Pre-trained, it sorts {one} of {len(labels)} new sentences right; with random weights {other}. Yours, "
+        f"pre-trained: **{chosen.plus if mine > 0.5 else chosen.minus}**, {chance(max(mine, 1 - mine))}.",
+        panels,
+    )

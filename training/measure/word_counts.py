@@ -1,0 +1,121 @@
+"""What counting words reaches in three of the four tasks: `python -m training.measure.word_counts TASKS`.
+
+TASKS is the folder of `training.loop.tasks`. Sentiment and paraphrase: logistic regression on counted words, of a pair
+on those that both texts share and those that one has alone. Tags: the most frequent tag of each word in training; for a
+word that was not there, that of all words. The figures are kept beside those of the heads.
+"""
+
+import argparse
+import json
+import re
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from model.parts.task_heads import TASK_HEADS
+from training.loop.tasks import rows_of
+from training.publish.translator import METRICS
+
+EPOCHS, BATCH, RATE, DECAY = 10, 64, 0.01, 3e-3
+Example = tuple[list[str], int]  # what is counted, and its class
+
+
+def words(text: str) -> list[str]:
+    return re.findall(r"\w+|[^\w\s]", text.lower())
+
+
+def of_sentence(row: Sequence[str]) -> Example:
+    label, text = row
+    return words(text), int(label == "pos")
+
+
+def of_pair(row: Sequence[str]) -> Example:
+    label, first, second = row
+    one, other = set(words(first)), set(words(second))
+    return [*(f"both {w}" for w in one & other), *(f"one {w}" for w in one ^ other), "any"], int(label)
+
+
+FEATURES = {"sentiment": of_sentence, "paraphrase": of_pair}
+
+
+def regression(train: Sequence[Example], test: Sequence[Example]) -> float:
+    """The share of right answers on test of logistic regression, trained with AdamW from zeros."""
+    known = {name: n for n, name in enumerate(dict.fromkeys(name for names, _ in train for name in names))}
+    weights, bias = nn.EmbeddingBag(len(known) + 1, 1, mode="sum", padding_idx=len(known)), nn.Parameter(torch.zeros(1))
+    nn.init.zeros_(weights.weight)
+    optimiser = torch.optim.AdamW([*weights.parameters(), bias], lr=RATE, weight_decay=DECAY / RATE)
+    random = torch.Generator().manual_seed(0)
+
+    def scores(examples: Sequence[Example]) -> Tensor:
+        counted = [[known[name] for name in names if name in known] or [len(known)] for names, _ in examples]
+        starts = torch.tensor([0, *map(len, counted[:-1])]).cumsum(0)
+        summed: Tensor = weights(torch.tensor([id for ids in counted for id in ids]), starts)[:, 0] + bias
+        return summed
+
+    def classes(examples: Sequence[Example]) -> Tensor:
+        return torch.tensor([float(label) for _, label in examples])
+
+    for _ in range(EPOCHS):
+        order = torch.randperm(len(train), generator=random).tolist()
+        for start in range(0, len(order), BATCH):
+            batch = [train[n] for n in order[start : start + BATCH]]
+            optimiser.zero_grad()
+            nn.functional.binary_cross_entropy_with_logits(scores(batch), classes(batch)).backward()
+            optimiser.step()
+    with torch.no_grad():
+        return float(((scores(test) > 0) == (classes(test) > 0)).float().mean())
+
+
+def most_frequent_tags(train: Iterable[Sequence[str]], test: Iterable[Sequence[str]]) -> float:
+    """The share of words in test whose tag is the most frequent one of that word in training."""
+    seen: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for tokens, tags in train:
+        for word, tag in zip(tokens.split(), tags.split(), strict=True):
+            seen[word][tag] += 1
+    usual = sum(seen.values(), Counter()).most_common(1)[0][0]
+    guesses = {word: tags.most_common(1)[0][0] for word, tags in seen.items()}
+    right = [
+        guesses.get(word, usual) == tag
+        for tokens, tags in test
+        for word, tag in zip(tokens.split(), tags.split(), strict=True)
+    ]
+    return sum(right) / len(right)
+
+
+def counted(task: str, folder: Path) -> float | None:
+    """The share of right answers by counting, or None where there is nothing to count. Raises: OSError, ValueError"""
+    if task == "pos":
+        return round(most_frequent_tags(*(rows_of(folder / f"pos.{part}.tsv") for part in ("train", "test"))), 4)
+    if task not in FEATURES:
+        return None
+    train, test = (
+        [FEATURES[task](row) for row in rows_of(folder / f"{task}.{part}.tsv")] for part in ("train", "test")
+    )
+    return round(regression(train, test), 4)
+
+
+def main(folder: Path = TASK_HEADS) -> int:
+    parser = argparse.ArgumentParser(prog="python -m training.measure.word_counts", description=__doc__)
+    parser.add_argument("tasks", type=Path, help="folder of the tasks' files")
+    given = parser.parse_args()
+    torch.set_num_threads(1)
+    metrics = folder / METRICS
+    try:
+        figures = json.loads(metrics.read_text())
+        for task in figures:
+            if (share := counted(task, given.tasks)) is not None:
+                figures[task]["counted"] = share
+                print(f"{task}: {share:.1%} by counting words", flush=True)
+        metrics.write_text(json.dumps(figures, indent=2) + "\n")
+    except (OSError, ValueError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
