@@ -14,7 +14,7 @@ from experiments.training.siblings import METRICS, SPEED, load_siblings
 from model.build import build_model
 from model.config import PRESETS
 from model.files import checkpoint
-from model.files.loaded_model import load_model, sibling_names
+from model.files.loaded_model import MODELS, load_model, sibling_names
 from model.files.model_card import FILE
 from tests.oracle.language.page import Page
 from tests.oracle.language.walk import State, claims_of, unclaimed
@@ -40,6 +40,7 @@ FIGURES = {
     "positions-learned": (2.125, 36.75, (1.0, None)),
     "positions-relative": (1.5, 37.75, (2.0, 4.5)),
 }
+BESIDE = ("positions-none", "positions-rotary", "positions-alibi")  # that a first screen reads, as they are shipped
 PAGES = {"positions": "positions-six-ways", "activation": "activations-and-gates", "norm": "where-to-normalise"}
 LONG = "The cat sleeps, and the dog eats. " * 12
 HEADING = "Two trained siblings side by side"
@@ -64,6 +65,10 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (root / name / METRICS).write_text(json.dumps(figures))
     (root / SPEED).write_text(json.dumps({"ratios": {"plain-1": 1.0, "norm-rms": 0.876, "nobody": 3.0}}))
     (root / "translator").symlink_to(checkpoint.SHIPPED)
+    for name in BESIDE:
+        (root / name).mkdir()
+        for file in (checkpoint.CONFIG, checkpoint.WEIGHTS):
+            (root / name / file).symlink_to(MODELS / name / file)
     return root
 
 
@@ -79,7 +84,7 @@ def forget() -> None:
 def shown(models: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(view, "names", lambda: sibling_names(models))
     monkeypatch.setattr(view, "measured", lambda: load_siblings(models))
-    monkeypatch.setattr(engine, "load_model", lambda name: load_model(name, models))
+    monkeypatch.setattr(engine, "load_model", lambda name: load_model(name, MODELS if name in BESIDE else models))
     monkeypatch.setattr(oracle, "MODELS", models)
     forget()
     yield
