@@ -184,7 +184,7 @@ def markdown(app: AppTest) -> str:
 
 def rows_of_table(body: str) -> list[list[str]]:
     """The texts of an HTML table, its head first; nothing if the HTML is something else."""
-    rows = re.findall(r"<tr>(.*?)</tr>", body) if body.startswith('<table class="tw-table">') else []
+    rows = re.findall(r"<tr>(.*?)</tr>", body) if body.startswith('<table class="tw-table"') else []
     cells = [[html.unescape(cell) for cell in re.findall(r"<t[hd]>(.*?)</t[hd]>", row)] for row in rows]
     return [[cell.replace("\u00a0", " ") for cell in row] for row in cells]
 

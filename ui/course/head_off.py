@@ -26,7 +26,7 @@ def without_head(trace: Trace, head: Head, row: int) -> None:
     before = np.array(trace.probabilities)
     after = probabilities_of(tensors["logits"], trace.label_ids)
     name = f"{where(head)}, head {head.head + 1}"
-    st.markdown(f"**Without {name}.** What this head takes along is 0 now; the rest of the machine runs as before.")
+    st.markdown(f"**Without {name}.** What this head adds is 0 now; the rest of the machine runs as before.")
     fell, rose = pieces_before_after(trace.labels, before, after, ("with all heads", "without this head"))
     label = trace.labels[row]
     taken = int(tensors["logits"][row].argmax())

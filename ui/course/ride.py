@@ -115,7 +115,7 @@ def _origin(trace: Trace, name: str) -> tuple[Part | None, str]:
         for part in panel.parts:
             where = f"{panel.name.capitalize()}, {f'layer {part.layer}, ' if part.layer else ''}{part.label.lower()}"
             if name == part.weights:
-                return part, f"{where}, how much one piece takes from another"
+                return part, f"{where}, how much one piece looks at another"
             if name == part.added:
                 return part, f"{where}, what is added"
             if name == part.result:

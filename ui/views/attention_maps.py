@@ -117,8 +117,7 @@ def attention_maps(trace: Trace) -> None:
         default=(telling.layer, telling.head) if telling else (0, MEAN),
         hidden=lambda layer: np.isneginf(trace.attention(kind, layer, "scores")[0]),
         note=f"Layer {telling.layer + 1}, head {telling.head + 1} comes first: over many sentences, no other "
-        f"head looks "
-        f"so much at {telling.looks_at}."
+        f"head puts so much of its weight on {telling.looks_at}."
         if telling
         else "",
     )

@@ -969,7 +969,7 @@ def test_on_the_first_screen_of_home_stands_the_whole_stage(page: Page, serve: C
     page.get_by_role("button", name="How is it worked out?").click()
     worked = page.locator(".st-key-asked")
     expect(worked).to_contain_text("How did this")
-    expect(worked).to_contain_text("Encoder, layer 1, self-attention, how much one piece takes from another: head 2,")
+    expect(worked).to_contain_text("Encoder, layer 1, self-attention, how much one piece looks at another: head 2,")
     expect(worked).to_be_in_viewport(ratio=0.9)
     expect(worked.get_by_role("link")).to_contain_text("Self-attention")
 

@@ -137,7 +137,7 @@ def test_the_kind_of_attention_goes_along_to_a_lesson_only_if_somebody_chose_it(
     assert KINDS[chosen or "encoder"].name.lower() in component(at, "see_matrix")["title"]
 
 
-TAKES = "how much one piece takes from another"
+TAKES = "how much one piece looks at another"
 
 
 @pytest.mark.parametrize(

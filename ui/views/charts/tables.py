@@ -7,6 +7,8 @@ import streamlit as st
 
 from ui.text import in_html, piece
 
+WIDE = 4  # columns, from which a table may be wider than a phone
+
 
 @dataclass(frozen=True)
 class Link:
@@ -19,7 +21,9 @@ class Link:
 def table(head: Sequence[str], lines: Sequence[Sequence[str | Link]]) -> None:
     """A table of any texts; none is taken for HTML, and spaces alone are shown as ␣."""
     body = "".join(_row("td", line) for line in lines)
-    st.html(f'<table class="tw-table"><thead>{_row("th", head)}</thead><tbody>{body}</tbody></table>')
+    # A wide one scrolls in its own box on a phone, and arrow keys move that once the table has the focus.
+    reached = ' tabindex="0"' if len(head) >= WIDE else ""
+    st.html(f'<table class="tw-table"{reached}><thead>{_row("th", head)}</thead><tbody>{body}</tbody></table>')
 
 
 def _row(tag: str, cells: Iterable[str | Link]) -> str:
@@ -40,6 +44,6 @@ def markdown_table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
 
 
 def numbers_of_figure(head: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
-    """The numbers of the figure above, as a table behind a fold: for those who cannot see it, or want to reckon."""
+    """The numbers of the figure above, as a table behind a fold: for those who cannot see it, or want to calculate."""
     with st.expander("The numbers of the figure"):
         table(head, lines)

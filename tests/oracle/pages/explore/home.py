@@ -43,7 +43,7 @@ STATES = (
 LOOKS_AT = {
     "encoder": ("next", "the next piece"),
     "decoder": ("itself", "the piece just read"),
-    "cross": ("aligned", "the word behind the piece"),
+    "cross": ("aligned", "the English word being translated"),
 }
 
 
