@@ -130,14 +130,15 @@ def wear(page: Page, scheme: Literal["light", "dark"], width: int) -> Page:
 def sideways(page: Page) -> list[str]:
     """What on the page scrolls sideways once it is drawn, by test id or tag.
 
-    A closed sidebar, the insides of components and boxes of code do not count. Streamlit scrolls a part of the page, so
-    the width of the document alone says nothing.
+    A closed sidebar, the insides of components, boxes of code and the row of examples, which one pulls on a phone, do
+    not count. Streamlit scrolls a part of the page, so the width of the document alone says nothing.
     """
 
     def found() -> list[str]:
         wide: list[str] = page.evaluate(
             """() => [document.documentElement, ...document.body.querySelectorAll("*")]
-                .filter((e) => e.scrollWidth > e.clientWidth + 1 && !e.closest('[data-testid="stCode"]'))
+                .filter((e) => !e.closest('[data-testid="stCode"], .st-key-examples'))
+                .filter((e) => e.scrollWidth > e.clientWidth + 1)
                 .filter((e) => e.getBoundingClientRect().right > 0 && e.checkVisibility({ visibilityProperty: true }))
                 .filter((e) => e === document.documentElement || /auto|scroll/.test(getComputedStyle(e).overflowX))
                 .map((e) => e.dataset.testid ?? `${e.tagName}.${e.className}: ${e.innerText.slice(0, 60)}`)"""
