@@ -35,6 +35,7 @@ def run(data: Path, out: Path, recipe: Recipe, save_every: int = 1000) -> dict[s
     return json.loads((out / "training.json").read_text())
 
 
+@pytest.mark.slow
 def test_twenty_pairs_are_learned_by_heart(data: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     figures = run(data, out, dataclasses.replace(TINY, steps=300, peak_learning_rate=5e-3))
@@ -167,6 +168,7 @@ def test_a_run_does_what_its_recipe_says(data: Path, tmp_path: Path) -> None:
     assert close(kept, rows[min(losses, key=losses.__getitem__) - 1]["average"], 2e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("killed_at", [3, 7, 10, 19])
 def test_a_killed_run_goes_on_to_exactly_the_same_weights(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, killed_at: int
