@@ -1,11 +1,11 @@
 """The first screen: the learner's own letters, before, while and after the tiny model learns to turn them round."""
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import streamlit as st
 
+from model.kept import kept
 from model.text.tokenizer import EOS_ID, PAD_ID, SOS_ID, Token
 from model.trace import Trace
 from pages.first_screen import forget_scene
@@ -43,7 +43,7 @@ def keep_in_step() -> None:
         st.rerun()
 
 
-@lru_cache(8)
+@kept
 def untrained(choice: Choice) -> Report:
     """The random weights with which a training begins, and what they can do."""
     return engine.alone(lambda: next(choice.reports(lambda step: False)))
