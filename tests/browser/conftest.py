@@ -243,7 +243,6 @@ class Tab:
         for place in places:
             session.send("Storage.clearDataForOrigin", {"origin": place, "storageTypes": KEPT})
         if self._page:
-            page.evaluate("() => sessionStorage.clear()")
             session.send("Page.resetNavigationHistory")
             session.detach()
         else:
