@@ -1,4 +1,4 @@
-"""The small GPT and BERT of the section Family: loaded, and at work on the visitor's text for its pictures."""
+"""Models beside the visitor's own: loaded by name; the small GPT and BERT, at work on the visitor's text."""
 
 import unicodedata
 
@@ -14,7 +14,7 @@ LONGER = 20  # pieces that the GPT writes at most
 
 
 def family_model(name: str) -> LoadedModel:
-    """Raises: CheckpointError if it is missing or broken"""
+    """A model that comes with the app. Raises: CheckpointError if it is missing or broken"""
     try:
         return engine.model(name)
     except UnknownModelError as error:

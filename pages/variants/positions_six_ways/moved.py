@@ -5,6 +5,7 @@ import numpy as np
 from experiments.attention.moved_text import moved_scores
 from model.files.loaded_model import Array
 from model.trace import Trace
+from pages.family_models import family_model
 from ui import engine
 from ui.components.scene import Frame, Matrix, Ruler, Scene
 from ui.text import number
@@ -28,7 +29,7 @@ def scene(trace: Trace) -> Scene:
     ids = tuple(token.id for token in shown)
     cut = "" if len(shown) == len(trace.src) else f" Shown: the first {MOST} pieces."
     scores = {
-        name: engine.run(moved_scores, engine.model(sibling), ids, tuple(start - 1 for start in STARTS))[:, HEAD]
+        name: engine.run(moved_scores, family_model(sibling), ids, tuple(start - 1 for start in STARTS))[:, HEAD]
         for name, sibling in SIBLINGS.items()
     }
     furthest, query, key = most_moved(scores)

@@ -1,9 +1,12 @@
 """Lessons on variants open where the most is to be seen."""
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
+from model.files.loaded_model import UnknownModelError
 from pages.variants import activations_and_gates
 from pages.variants.positions_six_ways import moved
+from tests.pages.kit import ROUTER, go_to
 from ui import engine
 from ui.components.scene import Matrix
 
@@ -25,3 +28,19 @@ def test_the_curve_it_opens_with_changes_a_word_of_the_translation(sentence: str
     assert engine.write_anew(trace, other, len(trace.labels) + 5).translation != trace.translation
     shown = activations_and_gates.scene(trace)
     assert not shown.frames[shown.start].answer.endswith("the same.")
+
+
+def test_a_sibling_that_is_missing_is_told_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = engine.model
+
+    def model(name: str = "translator") -> object:
+        if name == "positions-none":
+            raise UnknownModelError("There is no such model.")
+        return known(name)
+
+    monkeypatch.setattr(engine, "model", model)
+    app = go_to(AppTest.from_file(ROUTER, default_timeout=60), "positions-six-ways").run()
+    assert not app.exception
+    said = [text.value.replace("\\", "") for text in app.error]
+    assert any("positions-none cannot be read (There is no such model.)" in text for text in said), said
+    assert {header.value for header in app.header} >= {"Predict", "See", "Do", "Code"}
