@@ -62,6 +62,11 @@ def chance(probability: float) -> str:
     return "<0.0001" if 0 < probability < 0.00005 else number(probability)
 
 
+def legible(value: float) -> str:
+    """A number with four decimals; by its size if they would show it as 0: 3.2 · 10⁻⁶."""
+    return magnitude(value) if 0 < abs(value) < 0.00005 else number(value)
+
+
 def magnitude(value: float) -> str:
     """A number of any size in a few characters: 0.123 or 1.2 · 10⁻⁷."""
     if not math.isfinite(value) or value == 0 or 1e-3 <= abs(value) < 1e6:

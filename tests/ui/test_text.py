@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from ui.text import chance, in_html, in_markdown, magnitude, number, visible
+from ui.text import chance, in_html, in_markdown, legible, magnitude, number, visible
 
 ANY = st.text()
 SIGNS = st.text(alphabet="\\`*_{}[]()<>#+-.!|~$:&@=^\"'/ \n\tab1;%", max_size=30)
@@ -83,6 +83,11 @@ def test_numbers_have_a_true_minus_and_no_negative_zero(value: float, digits: in
 def test_a_chance_that_four_decimals_would_show_as_0_is_not_called_impossible() -> None:
     values = (0.0, 1e-9, 0.000049, 0.000051, 0.0004, 0.25)
     assert [chance(value) for value in values] == ["0.0000", "<0.0001", "<0.0001", "0.0001", "0.0004", "0.2500"]
+
+
+def test_a_number_that_four_decimals_would_show_as_0_is_told_by_its_size() -> None:
+    values = (0.0, 3.24e-6, -4.9e-5, 5.1e-5, -0.25)
+    assert [legible(value) for value in values] == ["0.0000", "3.2 · 10⁻⁶", "−4.9 · 10⁻⁵", "0.0001", "−0.2500"]
 
 
 def test_infinities_are_numbers_too() -> None:

@@ -16,7 +16,7 @@ from ui.components.announcement import announce
 from ui.components.matrix import Caption, Labels, Scale, matrix
 from ui.controls.address import read_pair, write_pair
 from ui.engine import numbers
-from ui.text import in_markdown, number, piece
+from ui.text import in_markdown, legible, number, piece
 from ui.views.attention_kinds import KINDS, READABLE, readable_part
 from ui.views.worked_steps import show_steps
 
@@ -148,11 +148,11 @@ def check_cell(shown: Shown) -> None:
     value = float(known[shown.name][shown.index])
     row, column = shown.cell
     st.markdown(
-        f"**How did this {number(value)} come about?** Row **{in_markdown(shown.rows[row])}**, column "
+        f"**How did this {legible(value)} come about?** Row **{in_markdown(shown.rows[row])}**, column "
         f"**{in_markdown(shown.columns[column])}**. Choose another cell by a click, or with the arrow keys and Enter."
     )
     place = f"row {piece(shown.rows[row])}, column {piece(shown.columns[column])}"
-    announce(f"Now worked out: {place}, {number(value)}.", key="said_check")
+    announce(f"Now worked out: {place}, {legible(value)}.", key="said_check")
     step = worked(known, shown.name, shown.index)
     show_steps([step])
     st.caption("Numbers are shown rounded and were computed unrounded.")

@@ -15,7 +15,7 @@ from ui.course.head_off import without_head
 from ui.course.lesson import COURSE, Lesson
 from ui.course.presenter import KEY
 from ui.engine import numbers
-from ui.text import in_markdown, number, piece
+from ui.text import in_markdown, legible, piece
 from ui.views.worked_steps import show_steps
 
 _ASKED = "ride.asked"  # in the session: the text of a trace, and the number, or the head, that was asked about
@@ -78,8 +78,8 @@ def work_out(trace: Trace, cell: Cell) -> None:
     row = "step" if trace.model.anatomy.writes_target else "src"
     axes = (row, "entry") if name == "probabilities" else known.made(name).axes
     at = ", ".join(_place(trace, axis, i) for axis, i in zip(axes, index, strict=True))
-    st.markdown(f"**How did this {number(value)} come about?** {what}: {at}.")
-    announce(f"Worked out below: {number(value)}.", key="said_asked")
+    st.markdown(f"**How did this {legible(value)} come about?** {what}: {at}.")
+    announce(f"Worked out below: {legible(value)}.", key="said_asked")
     if part and part.weights == name and len(index) == 3:
         show_steps(worked_weight(known, name.removesuffix(".weights"), index))
     else:

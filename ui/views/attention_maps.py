@@ -15,7 +15,7 @@ from ui.components.head_grid import MEAN, head_grid
 from ui.components.matrix import Caption, Labels, matrix
 from ui.controls.address import read_pair, write_pair
 from ui.engine import numbers
-from ui.text import in_markdown, number, piece
+from ui.text import in_markdown, legible, piece
 from ui.views.attention_kinds import KINDS, READABLE, all_weights, choose_kind, groups_of, readable_part, tokens_of
 from ui.views.worked_steps import show_steps
 
@@ -151,12 +151,12 @@ def work_out(trace: Trace, kind: str, chosen: Chosen, row: Group, column: Group)
         more = "Switch off the grouping to see how the weight between two pieces comes from a query and a key."
     with st.container(border=True, key="worked"):
         st.markdown(
-            f"**How did this {number(value)} come about?** "
+            f"**How did this {legible(value)} come about?** "
             f"Row **{in_markdown(row.label)}**, column **{in_markdown(column.label)}**. "
             "Choose another cell of the map by a click, or with the arrow keys and Enter."
         )
         place = f"row {piece(row.label)}, column {piece(column.label)}"
-        announce(f"Now worked out: {place}, {number(value)}.", key="said_worked")
+        announce(f"Now worked out: {place}, {legible(value)}.", key="said_worked")
         if first:
             st.markdown(first)
         show_steps(steps)

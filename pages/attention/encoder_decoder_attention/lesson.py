@@ -33,7 +33,7 @@ from ui.controls.address import read_pair, write_pair
 from ui.controls.control import Choice
 from ui.course.check import Shown, check_cell, checked_matrix
 from ui.course.lesson import Bench, Lesson, OnMap
-from ui.text import in_markdown, number
+from ui.text import in_markdown, legible, number
 from ui.views.attention_kinds import KINDS, READABLE, all_weights, readable_part
 from ui.views.charts.flow import Box, flow
 from ui.views.charts.tables import markdown_table
@@ -231,7 +231,7 @@ def check(shown: Shown | Trace) -> None:
     row, column = (groups[i] for groups, i in zip(view.groups(trace), cell, strict=True))
     step = worked_words(trace, view, row, column)
     st.markdown(
-        f"**How did this {number(step.value)} come about?** Row **{in_markdown(row.label)}**, column "
+        f"**How did this {legible(step.value)} come about?** Row **{in_markdown(row.label)}**, column "
         f"**{in_markdown(column.label)}**. Choose another cell by a click, or with the arrow keys and Enter."
     )
     show_steps([step])

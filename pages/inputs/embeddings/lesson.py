@@ -26,7 +26,7 @@ from ui.controls.control import Choice
 from ui.controls.stack_control import STACK
 from ui.course.check import Shown, check_cell, checked_matrix, compute_it_yourself, fill_in
 from ui.course.lesson import Bench, Lesson, OnMap
-from ui.text import in_markdown, number
+from ui.text import in_markdown, legible, number
 from ui.views.attention_kinds import READABLE
 from ui.views.decoder_inputs import shifted_inputs
 from ui.views.worked_steps import show_steps
@@ -191,7 +191,7 @@ def check(shown: Shown | Trace) -> None:
     numbers, name = engine.numbers(trace), tensor_name(trace)
     result = worked_cosine(numbers, name, row, column)
     st.markdown(
-        f"**How did this {number(result.value)} come about?** Row **{in_markdown(tokens[row].text)}**, column "
+        f"**How did this {legible(result.value)} come about?** Row **{in_markdown(tokens[row].text)}**, column "
         f"**{in_markdown(tokens[column].text)}**. Choose another cell by a click, or with the arrow keys and Enter."
     )
     show_steps([result])

@@ -27,7 +27,7 @@ from tests.oracle.language.claims import (
     table,
 )  # fmt: skip
 from tests.oracle.language.page import READABLE, Page, tensor
-from tests.oracle.language.statement import Statement
+from tests.oracle.language.statement import Statement, legible
 from tests.oracle.language.words import Piece, inline, visible
 from tests.oracle.passes.forward import Array, Forward, config
 from tests.oracle.shown.worked import Step, steps, worked
@@ -340,9 +340,9 @@ def check_cell(shown: Shown) -> Statements:
     """How the chosen cell came about, and the lines that compute it again."""
     value = float(tensor(shown.oracle, shown.name)[shown.index])
     row, column = (inline(side[n]) for side, n in zip((shown.rows, shown.columns), shown.cell, strict=True))
-    yield from prose("how did this come", number(value), row, column)
+    yield from prose("how did this come", legible(value), row, column)
     row, column = (side[n] for side, n in zip((shown.rows, shown.columns), shown.cell, strict=True))
-    yield announcement(f"Now worked out: row {visible(row)}, column {visible(column)}, {number(value)}.")
+    yield announcement(f"Now worked out: row {visible(row)}, column {visible(column)}, {legible(value)}.")
     step = worked(shown.oracle, shown.name, shown.index)
     yield from steps(step)
     yield from prose("numbers are shown rounded")

@@ -91,6 +91,11 @@ def chance(probability: float, digits: int = 4) -> str:
     return f"<{smallest:.{digits}f}" if 0 < probability < smallest / 2 else number(probability, digits)
 
 
+def legible(value: float) -> str:
+    """A number; one that four decimals would show as 0 by its size."""
+    return magnitude(value) if 0 < abs(value) < 5e-5 else number(value)
+
+
 def magnitude(value: float) -> str:
     """A number of any size: 0.123, or 1.2 · 10⁻⁷."""
     if math.isinf(value) or value == 0 or 1e-3 <= abs(value) < 1e6:

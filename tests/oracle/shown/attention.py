@@ -5,9 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from tests.oracle.language.approved import Prose
-from tests.oracle.language.claims import announcement, caption, head_grid, matrix, number
+from tests.oracle.language.claims import announcement, caption, head_grid, matrix
 from tests.oracle.language.common import KINDS, Statements, cut_to
 from tests.oracle.language.page import READABLE, Page
+from tests.oracle.language.statement import legible
 from tests.oracle.language.words import Piece, Word, inline, visible, words
 from tests.oracle.passes.forward import Array, Forward, config
 from tests.oracle.shown.worked import Step, between_words, mean_of, steps, worked
@@ -111,9 +112,9 @@ def work_out(
     values = each.mean(0) if head == MEAN else each[head]
     cell = chosen_cell(page, values)
     row, column = rows[cell[0]], columns[cell[1]]
-    yield from prose("how did this come", number(values[cell]), inline(row.text), inline(column.text))
+    yield from prose("how did this come", legible(values[cell]), inline(row.text), inline(column.text))
     place = f"row {visible(row.text)}, column {visible(column.text)}"
-    yield announcement(f"Now worked out: {place}, {number(values[cell])}.")
+    yield announcement(f"Now worked out: {place}, {legible(values[cell])}.")
     if head == MEAN:
         names = [f"head {n + 1}" for n in range(len(weights))]
         yield from steps(mean_of([float(one[cell]) for one in each], names))

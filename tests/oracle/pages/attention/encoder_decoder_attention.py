@@ -10,6 +10,7 @@ from tests.oracle.language.approved import Prose
 from tests.oracle.language.claims import box, magnitude, number, rounding
 from tests.oracle.language.common import KINDS, Choice, Head, Shown, Statements, code_of
 from tests.oracle.language.page import READABLE, Page, chances
+from tests.oracle.language.statement import legible
 from tests.oracle.language.words import Word, encoded, inline, pieces, text_of, visible, words
 from tests.oracle.passes.forward import MAX_PIECES, Array, Forward, config, softmax, tidied
 from tests.oracle.shown.attention import groups, regrouped
@@ -191,7 +192,7 @@ def check(page: Page) -> Statements:
         yield from common.check_cell(shown(page))
         return
     (rows, columns), (i, j) = rows_and_columns(page), cell_of(page)
-    yield from prose("how did this come", number(looked_at(page)[i, j]), inline(rows[i].text), inline(columns[j].text))
+    yield from prose("how did this come", legible(looked_at(page)[i, j]), inline(rows[i].text), inline(columns[j].text))
     chosen, maps, view = chosen_head(page), every_map(page.oracle), VIEW.of(page)
     if view == ONE:
         yield from steps(between_words(maps[chosen.layer, chosen.head], rows[i].pieces, columns[j].pieces))

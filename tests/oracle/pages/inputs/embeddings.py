@@ -11,7 +11,7 @@ from tests.oracle.language.approved import Prose
 from tests.oracle.language.claims import number, visible
 from tests.oracle.language.common import STACK, Choice, Shown, Statements, code_of, read_by
 from tests.oracle.language.page import READABLE, Page
-from tests.oracle.language.statement import Statement
+from tests.oracle.language.statement import Statement, legible
 from tests.oracle.language.words import encoded, inline
 from tests.oracle.passes.forward import EOS, Forward, config, tidied, weights
 from tests.oracle.passes.space import MATRIX, around, cosine, mean_cosine, name, neighbours, search, units, usual
@@ -126,7 +126,7 @@ def check(page: Page) -> Statements:
     row, column = pair(page)
     one, other = read_by(page)[row], read_by(page)[column]
     value = cosine(one.id, other.id)
-    yield from prose("how did this come", number(value), inline(one.text), inline(other.text))
+    yield from prose("how did this come", legible(value), inline(one.text), inline(other.text))
     step = worked_cosine(page.oracle, f"{STACK.of(page).lower()}.embedding.tokens", row, column)
     yield from steps(step)
     yield from prose("numbers are shown rounded")
