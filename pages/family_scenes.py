@@ -24,15 +24,24 @@ def arches(weights: Array, at: int, role: Role = "query") -> list[Link]:
     return [Link((0, i), (0, at), float(w), role) for i, w in enumerate(weights) if i != at]
 
 
-def likeliest(chances: Array, text_of: Callable[[int], str], role: Role, right: int, n: int = GUESSES) -> Bars:
-    """The likeliest entries, and the one that stands there, if it is not among them."""
+def likeliest(
+    chances: Array,
+    text_of: Callable[[int], str],
+    role: Role,
+    right: int,
+    n: int = GUESSES,
+    title: str = "",
+    before: float | None = None,
+) -> Bars:
+    """The likeliest entries, and the one that stands there, if it is not among them: how likely that was before."""
     best = [int(id) for id in np.argsort(-chances, kind="stable")[:n]]
     if right not in best:
         best[-1] = right
-    return Bars(
-        [Bar(text_of(id), float(chances[id]), chance(float(chances[id])), strong=id == right) for id in best],
-        role=role,
-    )
+    bars = [
+        Bar(text_of(id), p, chance(p), before if id == right else None, strong=id == right)
+        for id, p in ((id, float(chances[id])) for id in best)
+    ]
+    return Bars(bars, title, role)
 
 
 def named(id: int) -> str:

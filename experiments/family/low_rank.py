@@ -11,8 +11,9 @@ import torch
 
 from experiments.passes import forward
 from figures.statistics import softmax
-from model.adapting.adapters import with_adapter
-from model.adapting.lora import LowRank, with_merged
+from model.adapting import adapters
+from model.adapting.adapters import load_adapter, with_adapter
+from model.adapting.lora import ALPHA, LowRank, with_merged
 from model.anatomy.structure import Made
 from model.files.loaded_model import Array, LoadedModel
 from model.tap import Recorder
@@ -36,6 +37,16 @@ class Tipping:
     both: tuple[Token, ...]
     chances: Array
 
+    def apart(self, share: int) -> tuple[range, range]:
+        """Where the pieces of the first share and of another differ: from where they part to where they meet again."""
+        before, now = self.pieces[0], self.pieces[share]
+        if before == now:
+            return range(0), range(0)
+        meet = 0
+        while meet < min(len(before), len(now)) - self.place and before[-1 - meet].id == now[-1 - meet].id:
+            meet += 1
+        return range(self.place, len(before) - meet), range(self.place, len(now) - meet)
+
 
 def tipping(loaded: LoadedModel, text: str, file: Path, shares: tuple[float, ...]) -> Tipping:
     """Raises: CheckpointError if the adapter's file is missing or broken"""
@@ -54,6 +65,16 @@ def tipping(loaded: LoadedModel, text: str, file: Path, shares: tuple[float, ...
         loaded.tokenizer.tokens(ids),
         np.array([one[ids] for one in chances]),
     )
+
+
+def most_changed(loaded: LoadedModel, file: Path) -> tuple[Array, Array, Array, Array]:
+    """W₀ (d,k), B (d,r), A (r,k) and what is added, (α/r)·BA, where an adapter changes most. Raises: CheckpointError"""
+    adapter = load_adapter(file)
+    names = (name.removesuffix(adapters.DOWN) for name in adapter if name.endswith(adapters.DOWN))
+    most = max(names, key=lambda name: float((adapter[name + adapters.UP] @ adapter[name + adapters.DOWN]).norm()))
+    frozen = loaded.model.get_parameter(f"{most}.weight").detach().cpu().numpy()
+    up, down = adapter[most + adapters.UP].numpy(), adapter[most + adapters.DOWN].numpy()
+    return frozen, up, down, ALPHA / len(down) * up @ down
 
 
 def low_rank(adapted: LoadedModel, path: str) -> LowRank:

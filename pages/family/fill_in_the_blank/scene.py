@@ -6,10 +6,10 @@ from experiments.family.fill_in import without_each
 from model.text.tokenizer import MASK
 from model.trace import Trace
 from pages.family.fill_in_the_blank.blanks import SCENE, Blanks, opened
-from pages.family.fill_in_the_blank.both_sides import Guess, name_of
 from pages.family_models import ADDED, BERT, family_model
+from pages.family_scenes import likeliest, named
 from ui import engine
-from ui.components.scene import Bar, Bars, Card, Cards, Frame, Link, Role, Row, Scene
+from ui.components.scene import Card, Cards, Frame, Link, Row, Scene
 from ui.text import chance, piece
 
 LIKELIEST = 4  # guesses in a panel of bars
@@ -30,12 +30,12 @@ def scene(trace: Trace) -> Scene:
 
 def frame(blanks: Blanks) -> Frame:
     (own,), place = blanks.hidden, blanks.places[0]
-    right, name = blanks.ids[place], piece(blanks.tokens[place].text)
+    right = blanks.ids[place]
     others = [n for n in range(min(len(blanks.words), SCENE)) if n != own]
     groups = tuple(blanks.words[n] for n in others)
     each, whole = engine.run(without_each, family_model(BERT), blanks.ids, blanks.places, place, groups)
     left = dict(zip(others, each, strict=True))
-    told = min(others, key=lambda n: left[n]) if others else own
+    told = min(others, key=lambda n: left[n], default=own)
     row = [
         Card(MASK, "asked", blanks.word(n))
         if n == own
@@ -43,50 +43,32 @@ def frame(blanks: Blanks) -> Frame:
         for n in range(len(others) + 1)
     ]
     links = [Link((0, n), (0, own), max(0.0, 1 - left[n] / whole)) for n in others]
-    both, blind = Guess(blanks.from_both_sides(place), right), Guess(blanks.from_the_left(place), right)
     more = replace(blanks, hidden=tuple(sorted({own, told})))
-    says = f"BERT gives “{name}” **{chance(both.chance)}**, GPT **{chance(blind.chance)}**. "
-    if told == own or left[told] >= whole:
-        says += "No other word tells BERT: without any of them it finds this one as likely, or likelier."
-    else:
-        looks = (
-            "comes after the blank, where GPT cannot look" if told > own else "stands before it, where GPT looks, too"
-        )
-        says += f"Hide “{piece(blanks.word(told))}”, too, and BERT gives **{chance(left[told])}**. That word {looks}."
+    both, fewer, blind = blanks.from_both_sides(place), more.from_both_sides(place), blanks.from_the_left(place)
+    without = f"BERT without “{piece(blanks.word(told))}”" if others else "BERT"
+    helps = told if others and left[told] < whole else None
+    gives = chance(float(both[right])), chance(float(blind[right])), chance(left.get(told, whole))
     return Frame(
         piece(blanks.word(own)),
-        says,
+        says(blanks, helps, gives),
         [
             [Cards([Row(row)], links, title="Below each word: the probability without it")],
             [
-                guesses(both, "BERT, from both sides", "query"),
-                guesses(
-                    Guess(more.from_both_sides(place), right),
-                    f"BERT without “{piece(blanks.word(told))}”" if told != own else "BERT",
-                    "query",
-                    both.chance,
-                ),
-                guesses(blind, "GPT, from the left", "output"),
+                likeliest(both, named, "query", right, LIKELIEST, "BERT, from both sides"),
+                likeliest(fewer, named, "query", right, LIKELIEST, without, float(both[right])),
+                likeliest(blind, named, "output", right, LIKELIEST, "GPT, from the left"),
             ],
         ],
     )
 
 
-def guesses(guess: Guess, title: str, role: Role, before: float | None = None) -> Bars:
-    """The likeliest pieces and the right one, which may have had another probability before."""
-    best = guess.best[:LIKELIEST]
-    ids = best if guess.right in best else [*best[:-1], guess.right]
-    return Bars(
-        [
-            Bar(
-                name_of(family_model(BERT), id),
-                float(guess.chances[id]),
-                chance(float(guess.chances[id])),
-                before if id == guess.right else None,
-                strong=id == guess.right,
-            )
-            for id in ids
-        ],
-        title,
-        role,
-    )
+def says(blanks: Blanks, helps: int | None, gives: tuple[str, str, str]) -> str:
+    """Args: helps: the word that tells BERT most; gives: what BERT, GPT, and BERT without that word give"""
+    name = piece(blanks.tokens[blanks.places[0]].text)
+    both = f"BERT gives “{name}” **{gives[0]}**, GPT **{gives[1]}**. "
+    if helps is None:
+        return f"{both}No other word tells BERT: without any of them it finds this one as likely, or likelier."
+    behind = helps > blanks.hidden[0]
+    looks = "comes after the blank, where GPT cannot look" if behind else "stands before it, where GPT looks, too"
+    word = piece(blanks.word(helps))
+    return f"{both}Hide “{word}”, too, and BERT gives **{gives[2]}**. That word {looks}."

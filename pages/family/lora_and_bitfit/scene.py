@@ -4,9 +4,8 @@ import re
 
 import numpy as np
 
-from experiments.family.low_rank import Tipping, tipping
-from model.adapting.adapters import DOWN, UP, file_of, load_adapter
-from model.adapting.lora import ALPHA
+from experiments.family.low_rank import Tipping, most_changed, tipping
+from model.adapting.adapters import file_of, load_adapter
 from model.trace import Trace
 from training.live.styles import BUTLER, FORMAL, is_formal
 from ui import engine
@@ -25,12 +24,9 @@ def scene(trace: Trace) -> Scene:
     text = trace.text if len(ids) <= READ else loaded.tokenizer.decode(ids[:READ])
     style, says = BUTLER, ""
     if re.search(r"\byou(r|rs)?\b", text, re.IGNORECASE):
-        formal = engine.run(tipping, loaded, text, file_of(FORMAL), SHARES)
-        says = " Its German already says “Sie”."
-        if not is_formal(formal.texts[0]):
-            style, says = FORMAL, ""
+        formal = is_formal(engine.run(tipping, loaded, text, file_of(FORMAL), SHARES).texts[0])
+        style, says = (BUTLER, " Its German already says “Sie”.") if formal else (FORMAL, "")
     tips = engine.run(tipping, loaded, text, file_of(style), SHARES)
-    tipped = [share for share, now in enumerate(tips.texts) if now == tips.texts[-1]]
     cut = "" if text == trace.text else f" Read here: the first {READ} pieces."
     return Scene(
         f"LoRA: two thin matrices, B and A, taught the translator a style, “{style}”. Drawn are the corners of those "
@@ -38,36 +34,33 @@ def scene(trace: Trace) -> Scene:
         "How much of BA is added",
         [scene_frame(style, tips, share) for share in range(len(SHARES))],
         by="slider",
-        start=tipped[0] if tips.texts[0] != tips.texts[-1] else len(SHARES) - 1,
+        start=tips.texts.index(tips.texts[-1]) if tips.texts[0] != tips.texts[-1] else len(SHARES) - 1,
         wide=(0.8, 0.23, 0.8, 0.8, 1.5),
         plays=True,
     )
 
 
 def scene_frame(style: str, tips: Tipping, at: int) -> Frame:
-    loaded, adapter = engine.model(), load_adapter(file_of(style))
-    learned = sum(one.numel() for one in adapter.values())
-    share = f"{number(100 * learned / loaded.n_parameters, 1)}%"
-    now, same = tips.texts[at] or "(nothing)", tips.texts[at] == tips.texts[0]
+    loaded, share = engine.model(), f"{SHARES[at]:g}"
+    learned = sum(one.numel() for one in load_adapter(file_of(style)).values())
+    bars = [
+        Bar(token.text, float(p), chance(float(p)), before=float(was), strong=token is tips.both[1])
+        for token, p, was in zip(tips.both, tips.chances[at], tips.chances[0], strict=True)
+    ]
+    tipped = Bars(bars, f"Piece {tips.place + 1} of its German", note="dashed: W₀ alone")
+    as_before = " (as before)" * (at > 0 and tips.texts[at] == tips.texts[0])
     return Frame(
-        f"{SHARES[at]:g}",
-        f"With {SHARES[at]:g} · BA it writes **{now}**{' (as before)' * (same and at > 0)} Trained: **{learned:,}** "
-        f"numbers, {share} of the translator’s. W₀ stays as it was.",
-        [[*matrices(style, SHARES[at]), tipped(tips, at)], [written(tips, at)]],
+        share,
+        f"With {share} · BA it writes **{tips.texts[at] or '(nothing)'}**{as_before} Trained: **{learned:,}** numbers, "
+        f"{number(100 * learned / loaded.n_parameters, 1)}% of the translator’s. W₀ stays as it was.",
+        [[*matrices(style, SHARES[at]), tipped], [written(tips, at)]],
     )
 
 
 def matrices(style: str, share: float) -> tuple[Matrix, ...]:
     """Of the place where BA is longest: W₀, B and A, and what is added to W₀."""
-    loaded, adapter = engine.model(), load_adapter(file_of(style))
-    names = [name.removesuffix(DOWN) for name in adapter if name.endswith(DOWN)]
-    changes = {name: (adapter[name + UP] @ adapter[name + DOWN]).numpy() for name in names}
-    most = max(names, key=lambda name: float(np.linalg.norm(changes[name])))
-    frozen, up, down = (weight.numpy() for weight in (
-        loaded.model.get_parameter(f"{most}.weight").cpu(), adapter[most + UP], adapter[most + DOWN],
-    ))  # fmt: skip
-    added = ALPHA / len(down) * changes[most][:CORNER, :CORNER]
-    size = "{} × {}".format(*frozen.shape)
+    frozen, up, down, change = engine.run(most_changed, engine.model(), file_of(style))
+    added, size = change[:CORNER, :CORNER], "{} × {}".format(*frozen.shape)
     return (
         Matrix(frozen[:CORNER, :CORNER], f"W₀, {size}", f"{frozen.size:,} locked", signed=True, pale=0.6),
         Matrix(up[:CORNER], "B", f"{up.size:,}", signed=True),
@@ -76,27 +69,12 @@ def matrices(style: str, share: float) -> tuple[Matrix, ...]:
     )
 
 
-def tipped(tips: Tipping, at: int) -> Bars:
-    """The two pieces between which it tips; what they were without BA is dashed."""
-    before, now = tips.chances[0], tips.chances[at]
-    bars = [
-        Bar(token.text, float(now[n]), chance(float(now[n])), before=float(before[n]), strong=n == 1)
-        for n, token in enumerate(tips.both)
-    ]
-    return Bars(bars, f"Piece {tips.place + 1} of its German", note="dashed: W₀ alone")
-
-
 def written(tips: Tipping, at: int) -> Cards:
-    """What it writes with W₀ alone, and now; strong from where they part to where they meet again."""
-    before, now = tips.pieces[0], tips.pieces[at]
-    meet = 0
-    while meet < min(len(before), len(now)) - tips.place and before[-1 - meet].id == now[-1 - meet].id:
-        meet += 1
-    first = max(0, min(tips.place - 5, max(len(before), len(now)) - WRITTEN))
-
-    def cards(tokens: tuple[str, ...]) -> list[Card]:
-        strong = range(tips.place, len(tokens) - meet) if now != before else range(0)
-        return [Card(text, "strong" if n in strong else "written") for n, text in enumerate(tokens)][first:][:WRITTEN]
-
-    rows = {"W₀ alone": before, f"with {SHARES[at]:g} · BA": now}
-    return Cards([Row(cards(tuple(t.text for t in tokens)), name, "output") for name, tokens in rows.items()])
+    """What it writes with W₀ alone, and now; strong where they differ."""
+    both = tips.pieces[0], tips.pieces[at]
+    first = max(0, min(tips.place - 5, max(map(len, both)) - WRITTEN))
+    rows = []
+    for name, pieces, apart in zip(("W₀ alone", f"with {SHARES[at]:g} · BA"), both, tips.apart(at), strict=True):
+        cards = [Card(token.text, "strong" if n in apart else "written") for n, token in enumerate(pieces)]
+        rows.append(Row(cards[first : first + WRITTEN], name, "output"))
+    return Cards(rows)

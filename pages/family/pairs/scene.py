@@ -46,7 +46,8 @@ def scene(trace: Trace) -> Scene:
         trace.text: pair_of(trace.text, trace.text),
     }
     frames = [frame(text, pair, follows(likeliest)) for text, pair in pairs.items() if pair]
-    cut = f" Drawn: at most {SHOWN} pieces of a text." if any(map(is_longer, filter(None, pairs.values()))) else ""
+    is_cut = any(len(text) > SHOWN for pair in pairs.values() if pair for text in (pair.first, pair.second))
+    cut = f" Drawn: at most {SHOWN} pieces of a text." * is_cut
     return Scene(
         "BERT reads a pair of texts as one row; each column is the sum of the three below it. Lines: where [CLS], the "
         f"mark in front, looks in the last layer.{cut}",
@@ -76,7 +77,3 @@ def frame(text: str, pair: Pair, before: float) -> Frame:
         f"{test['always_the_same']:.0%}.",
         [[gauge], [Cards([*columns, tokens], arches, limit=LIMIT, slots=slots)]],
     )
-
-
-def is_longer(pair: Pair) -> bool:
-    return max(len(pair.first), len(pair.second)) > SHOWN

@@ -112,7 +112,6 @@ def scene(page: Page) -> Statements:
         [scene_frame(read, stop, [float(miss[stop]) for miss in misses.values()]) for stop in range(len(STOPS))],
         at=page.count("stop", len(STOPS), opens + 1) - 1,
         by="slider",
-        wide=(2.2, 1),
         plays=True,
     )
 
@@ -142,18 +141,12 @@ def scene_frame(read: dict[str, np.ndarray], stop: int, misses: list[float]) -> 
         knob=(1.5, read["own"][stop][16]),
         dots=[(along[i], y[i]) for i in drawn if i < n],
     )
-    test = json.loads((FOLDER / "metrics.json").read_text())["test"]
-    errors = {"always 0": test["zero"], "ridge": test["ridge"], "Transformer": test["in-context"]}
-    bars = [
-        first_screen.bar(name, of[str(n)], number(of[str(n)], 2), strong=name == "Transformer")
-        for name, of in errors.items()
-    ]
     pairs, size = f"{n} pair{'s' * (n > 1)}", sum(w.size for w in weights("float64").values())
     return first_screen.frame(
         str(n),
         prose.line("after its guesses lie", *pairs.split(), *(number(miss, 2) for miss in misses), f"{size:,}"),
         [first_screen.cards([first_screen.row(cards, "x above its y")], limit=2.5)],
-        [curve, first_screen.bars(bars, "squared error, 4,000 tasks", "query", 1.3, "the noise alone: 0.25")],
+        [curve],
     )
 
 
