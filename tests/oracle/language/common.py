@@ -16,6 +16,7 @@ from tests.oracle.language.claims import (
     Series,
     announcement,
     caption,
+    cards,
     code,
     columns,
     download,
@@ -407,6 +408,15 @@ def pieces_before_after(page: Page, before: Array, after: Array, names: tuple[st
     yield from numbers_of_figure(("piece", *names, "change"), *rows)
     if len(before) > READABLE:
         yield from prose("what is said is about all", READABLE, len(before))
+
+
+def shifted(page: Page) -> Statements:
+    """The decoder's inputs, each with the piece written there: `<sos>` first, then what was written."""
+    written = [piece.text for piece in page.labels]
+    read = zip(["<sos>", *written], written[:READABLE], strict=False)
+    yield cards([(one, [f"→ {next_}"], n, n == 0) for n, (one, next_) in enumerate(read)], **prose.words("shifted"))
+    yield from cut_to((len(written), "pieces"))
+    yield from prose("the decoder reads what")
 
 
 def cut_to(*sides: tuple[int, str], most: Sequence[int] = (READABLE, READABLE)) -> Statements:

@@ -52,8 +52,7 @@ def part_of(module: ModuleType, part: str) -> Any:
 
 def claimed(module: ModuleType, page: Page, part: str) -> Iterator[Statement]:
     """Everything that a part of a page must show, its heading first; what is no lesson has a frame alone."""
-    own = {name: getattr(module, name, None) for name in ("on_stage", "scene")}
-    frame = functools.partial(lesson_frame, **own)
+    frame = functools.partial(lesson_frame, scene=getattr(module, "scene", None))
     make = part_of(module, part) or (frame if part == "frame" else lambda page: ())
     if page.switch("present") and part != "frame":
         if part not in (STEPS[presented(page)], "check" if STEPS[presented(page)] == "see" else ""):

@@ -26,12 +26,6 @@ config, weights, tokenizer = (
 )
 
 
-@functools.cache
-def embedding_matrix() -> Array:
-    (name,) = (n for n, w in weights().items() if w.shape == (config()["vocab_size"], config()["d_model"]))
-    return weights()[name]
-
-
 def tidied(text: str) -> str:
     """A typed sentence as the app promises to read it: one space between words, straight quotes, no controls."""
     kept = [" " if c.isspace() else QUOTES.get(c, c) for c in unicodedata.normalize("NFC", text)]

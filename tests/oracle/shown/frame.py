@@ -112,16 +112,8 @@ def presented(page: Page) -> int:
     return page.count("step", len(STEPS), 1) - 1
 
 
-def lesson_frame(
-    page: Page,
-    on_stage: Callable[[Page, bool], Statement] | None = None,
-    scene: Callable[[Page], Statements] | None = None,
-) -> Statements:
-    """Everything on a lesson's page that is in none of its parts.
-
-    Args: on_stage: what the stage beside it shows, small or not, if it is another model than the visitor's
-          scene: its first screen, if it has one of its own instead of the stage
-    """
+def lesson_frame(page: Page, scene: Callable[[Page], Statements] | None = None) -> Statements:
+    """Everything on a lesson's page that is in none of its parts; scene: its first screen, if that is no stage."""
     here = place(page.slug)
 
     def first_screen(small: bool) -> Statements:
@@ -129,7 +121,7 @@ def lesson_frame(
             yield header(here.asks)
             yield from scene(page)
         else:
-            yield on_stage(page, small) if on_stage else clip(page, here.plays, here.near, small=small)
+            yield clip(page, here.plays, here.near, small=small)
 
     yield from bar(page)
     yield from notices(page)

@@ -1,47 +1,96 @@
 """The stage on the home page and in lessons on the translator: every number that it draws, and its story."""
 
 import functools
+import unicodedata
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from tests.oracle.language.approved import Prose
+from tests.oracle.language.claims import number
 from tests.oracle.language.page import OWN, Page
-from tests.oracle.language.statement import Statement
-from tests.oracle.language.words import Piece, pieces, text_of
-from tests.oracle.passes.forward import softmax
-from tests.oracle.shown import machine, stage_near
-from tests.oracle.shown.machine import Block, Look, Moments, Panel, made_by, plural, share, shown, stage_of, tensors_of
+from tests.oracle.language.statement import Statement, ThreeDigits
+from tests.oracle.language.words import Piece, pieces, text_of, visible
+from tests.oracle.passes.forward import EOS, Array, softmax
+from tests.oracle.shown import stage_near
 from tests.oracle.shown.machine_map import opens
+
+prose = Prose("stage")
+
+Look = tuple[int, int, int, float]  # head, row, column, weight
 
 PARTS = {"encoder": ("self_attn", "feed_forward"), "decoder": ("self_attn", "cross_attn", "feed_forward")}
 # As measured over many sentences (assets/models/translator/about.json), counted from 0.
 TELLING = {"encoder": (1, 1), "decoder": (2, 0), "cross": (2, 2)}
-# What is told of the layers above the first, by how many layers there are.
-OTHERS = {
-    2: "Layer 2 does the same, with its own learned numbers.",
-    3: "Layers 2 and 3 do the same, each with its own learned numbers.",
-}
 LABELS = {
     "encoder.self_attn": "Self-attention",
     "decoder.self_attn": "Masked self-attention",
     "decoder.cross_attn": "Reads the memory",
 }
-SPEECH = machine.Speech(last_mark=2)
-letters, quoted = SPEECH.letters, SPEECH.quoted
+
+
+@dataclass(frozen=True)
+class Block:
+    """One block: what it is, and which tensors it makes. memory: the number of the stack that it reads, or −1"""
+
+    id: str
+    kind: str
+    label: str
+    result: str
+    layer: int = 0
+    added: str = ""
+    weights: str = ""
+    memory: int = -1
+
+
+def letters(piece: Piece) -> bool:
+    """Whether a piece is of a word: has a letter or a digit, and is no mark."""
+    return piece.id > EOS and any(unicodedata.category(c)[0] in "LN" for c in piece.text)
+
+
+def shown(text: str) -> str:
+    return visible(text) if text.strip(" ") else "␣"
+
+
+def quoted(piece: Piece) -> str:
+    text = shown(piece.text)
+    text = text if len(text) <= 24 else text[:23] + "…"
+    return f"“{text}”" if piece.id > EOS else text
+
+
+def share(p: float) -> str:
+    if p < 0.01:
+        return "less than 1%"
+    return "more than 99%" if 0.995 <= p < 1 - 1e-6 else f"{number(100 * p, 0)}%"
+
+
+def plural(n: int, thing: str) -> str:
+    return f"{n} {thing}" if n == 1 else f"{n} {thing}s"
+
+
+def largest(weights: Array, places: Sequence[tuple[int, int, int]]) -> Look:
+    """Of places (head, row, column) that of the largest weight; of equal ones the first head."""
+    place = max(places, key=lambda at: (round(float(weights[at]), 5), -at[0], weights[at]))
+    return (*place, float(weights[place]))
+
+
+def second_word(sequence: Sequence[Piece]) -> int:
+    """Which piece is of the second word, if there is one: it serves as an example."""
+    return ([n for n, piece in enumerate(sequence) if letters(piece)] or list(range(len(sequence))))[:2][-1]
+
+
+def of_each_head(weights: Array, row: int) -> list[Look]:
+    """The largest weight of a row in every head."""
+    return [(h, row, int(one.argmax()), float(one.max())) for h, one in enumerate(weights[:, row])]
 
 
 def blocks(stack: str, n_layers: int) -> list[Block]:
+    at = f"{stack}.embedding"
     found = [
-        Block(f"{stack}.embedding", "embedding", "Token embedding", f"{stack}.embedding.scaled"),
-        Block(
-            f"{stack}.positions",
-            "positions",
-            "+ Positions",
-            f"{stack}.embedding.output",
-            0,
-            f"{stack}.embedding.positions",
-        ),
+        Block(at, "embedding", "Token embedding", f"{at}.scaled"),
+        Block(f"{stack}.positions", "positions", "+ Positions", f"{at}.output", 0, f"{at}.positions"),
     ]
     for layer in range(1, n_layers + 1):
         path = f"{stack}.layers.{layer - 1}"
@@ -55,10 +104,16 @@ def blocks(stack: str, n_layers: int) -> list[Block]:
     return [*found, *[Block("output.softmax", "output", "Next piece", "")] * (stack == "decoder")]
 
 
-def panels_of(page: Page) -> list[Panel]:
-    n = page.config["n_layers"]
-    sides = (("encoder", "source", page.src), ("decoder", "target", page.tgt))
-    return [Panel(stack, side, blocks(stack, n), sequence) for stack, side, sequence in sides]
+def stacks_of(page: Page) -> tuple[list[Block], list[Block]]:
+    return blocks("encoder", page.config["n_layers"]), blocks("decoder", page.config["n_layers"])
+
+
+def tensors_of(page: Page, seen: Sequence[Block] | None = None) -> list[str]:
+    """The names of what is added, of what comes out, and of weights; those that some blocks make, or all."""
+    every = [block for stack in stacks_of(page) for block in stack]
+    names = dict.fromkeys(getattr(block, what) for what in ("added", "result", "weights") for block in every)
+    made = {name for block in (every if seen is None else seen) for name in (block.added, block.result, block.weights)}
+    return [name for name in names if name and name in made]
 
 
 @functools.lru_cache(maxsize=32)
@@ -75,7 +130,7 @@ def told_on(page: Page) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
 def stage(page: Page) -> Statement:
     moments, _ = told_on(page)
     more = {"presenting": page.switch("present"), "switches": True}
-    return drawn(page, moments, (0, len(moments) - 1), tensors_of(panels_of(page)), opens(), **more)
+    return drawn(page, moments, (0, len(moments) - 1), tensors_of(page), opens(), **more)
 
 
 def clip(page: Page, plays: str, view: str, small: bool) -> Statement:
@@ -84,12 +139,11 @@ def clip(page: Page, plays: str, view: str, small: bool) -> Statement:
     first, last = stretch(page, moments, plays)
     at = {one["panel"]: (one["panel"], one["part"]) for one in moments[:first]}  # what stands open when it begins
     works = {*at.values(), *((one["panel"], one["part"]) for one in moments[first : last + 1])}
-    panels = panels_of(page)
-    stacks = [panel.blocks for panel in panels]
+    stacks = stacks_of(page)
     seen = [block for stack, part in works for block in stacks[stack][max(0, part - 1) : part + 1]]
     if any(stacks[stack][part].memory == 0 for stack, part in works):
         seen.append(stacks[0][-1])
-    names = made_by(seen, tensors_of(panels))
+    names = tensors_of(page, seen)
     more: dict[str, Any] = {"small": small}
     if view:
         at = moments[last]
@@ -106,30 +160,23 @@ def near(page: Page, view: str, block: Block, step: int) -> tuple[dict[str, Any]
     stack, _, name = block.id.partition(".")
     reads = stage_near.reads_of(view, f"{stack}.layers.0", name, f"{stack}.embedding.output")
     if view == "widen":
-        words = [n for n, piece in enumerate(page.src) if letters(piece)] or list(range(len(page.src)))
-        row = words[:2][-1]
+        row = second_word(page.src)
         return {"head": 0, "focus": row, "caption": stage_near.widened(page, reads, row, quoted)}, reads, []
     weights = page.oracle[block.weights]
-    if view == "read":
-        head, row = Story(page).look(block, step)[:2]
-        said = told_by_head(page, view, weights, (head, row), [])
-        return {"head": head, "focus": row, **said}, reads, []
-    place = stage_near.divided(weights, stage_near.may_be_shown(page, view, weights, letters))
-    head, row = place or Story(page).look(block)[:2]
+    place = None
+    if view != "read":
+        place = stage_near.divided(weights, stage_near.may_be_shown(page, view, weights, letters))
+    head, row = place or Story(page).look(block, step if view == "read" else None)[:2]
     spreads = stage_near.spreads_of(page, reads, row) if view == "norm" else []
-    said = told_by_head(page, view, weights, (head, row), spreads)
-    return {"head": head, "focus": row, **said}, reads, spreads
-
-
-def told_by_head(page: Page, view: str, weights: np.ndarray, at: tuple[int, int], spreads: list[str]) -> dict[str, Any]:
-    """What is said of a row from near, and what is said of it when another head is chosen."""
-    every = [stage_near.said(page, view, (h, at[1]), weights, (quoted, share), spreads) for h in range(len(weights))]
-    return {"caption": every[at[0]], "by_head": every if view in ("project", "score", "mix", "read") else []}
+    # What is said of the row, and what is said of it when another head is chosen.
+    every = [stage_near.said(page, view, (h, row), weights, (quoted, share), spreads) for h in range(len(weights))]
+    by_head = every if view in ("project", "score", "mix", "read") else []
+    return {"head": head, "focus": row, "caption": every[head], "by_head": by_head}, reads, spreads
 
 
 def stretch(page: Page, moments: Sequence[dict[str, Any]], plays: str) -> tuple[int, int]:
     """Numbers of the first and last moment, for what a Place of the course says that its lesson plays."""
-    stacks = [panel.blocks for panel in panels_of(page)]
+    stacks = stacks_of(page)
 
     def at(kind: str, stack: int = 0, id: str = "", layer: int = 0) -> list[int]:
         """Moments of a kind; of blocks, those of one id and layer."""
@@ -149,11 +196,9 @@ def stretch(page: Page, moments: Sequence[dict[str, Any]], plays: str) -> tuple[
         case "encoder":
             return 1, at("memory")[0]
         case "masked":  # where there is a past, if there is one
-            n = at("block", 1, "decoder.self_attn", 1)[-1]
-            return n, n
+            return (at("block", 1, "decoder.self_attn", 1)[-1],) * 2
         case "reading":
-            n = at("block", 1, "decoder.cross_attn", 1)[0]
-            return n, n
+            return (at("block", 1, "decoder.cross_attn", 1)[0],) * 2
         case "choice":  # of the first piece, after the last block
             (n,) = at("choose", 1)
             return n - 1, n
@@ -165,134 +210,154 @@ def stretch(page: Page, moments: Sequence[dict[str, Any]], plays: str) -> tuple[
 def drawn(
     page: Page, moments: list[Any], clip: tuple[int, int], names: list[str], links: dict[str, str], **more: Any
 ) -> Statement:
-    of = {"config": page.config, "oracle": page.oracle, "names": names, "links": links}
+    """What a stage is sent. names: of the tensors whose numbers it gets; links: lessons, by the ids of their blocks"""
+
+    def parts(blocks: Sequence[Block]) -> list[dict[str, Any]]:
+        places = {name: n for n, name in enumerate(names)}
+        return [
+            {name: getattr(block, name) for name in ("id", "kind", "layer", "label", "memory")}
+            | {name: places.get(getattr(block, name), -1) for name in ("result", "added", "weights")}
+            | {"causal": block.id == "decoder.self_attn", "lesson": links.get(block.id, "")}
+            for block in blocks
+        ]
+
+    sides = zip(("encoder", "decoder"), ("source", "target"), (page.src, page.tgt), stacks_of(page), strict=True)
+    panels = [
+        {"name": stack, "width": page.config["d_model"], "side": side, "parts": parts(blocks)}
+        | {"tokens": [shown(piece.text) for piece in sequence], "ids": [piece.id for piece in sequence]}
+        for stack, side, sequence, blocks in sides
+    ]
+    numbers = {name: ThreeDigits(page.oracle[name]) for name in names}
     intro = "The encoder reads English. The decoder writes German."
-    said = {"text": shown(page.text), "intro": intro, "given": 1, "counts": "Step"}
-    return stage_of(panels_of(page), clip, **of, **said, steps=told_on(page)[1], moments=moments, **more)
+    said = {"text": shown(page.text), "intro": intro, "given": 1, "counts": "Step", "start": None, "near": None}
+    of = {"clip": list(clip), "entries": page.config["vocab_size"], "panels": panels, "numbers": numbers}
+    return Statement("stage", of | said | {"steps": told_on(page)[1], "moments": moments} | more)
 
 
 def steps(page: Page) -> list[dict[str, Any]]:
-    ids = [piece.id for piece in page.labels]
-    rows = enumerate(softmax(page.oracle["logits"]))
-    return [machine.step_of(row, ids[n], lambda id: pieces([id])[0].text, text_of(ids[: n + 1])) for n, row in rows]
+    """The likeliest pieces of each step, and which is taken."""
+    found, ids = [], [piece.id for piece in page.labels]
+    for n, (row, taken) in enumerate(zip(softmax(page.oracle["logits"]), ids, strict=True), 1):
+        best = [int(id) for id in np.argsort(-row)[:5]]
+        if taken not in best:
+            best[-1] = taken
+        candidates = [[shown(pieces([id])[0].text), float(row[id]), id] for id in best]
+        written = visible(text_of(ids[:n]))
+        found.append({"candidates": candidates, "chosen": best.index(taken), "written": written})
+    return found
 
 
-class Story(Moments):
+class Story:
     """Moment by moment."""
 
     def __init__(self, page: Page) -> None:
-        super().__init__()
-        self.page, (self.encoder, self.decoder) = page, (panel.blocks for panel in panels_of(page))
+        self.every: list[dict[str, Any]] = []
+        self.page, (self.encoder, self.decoder) = page, stacks_of(page)
         self.vocab_size, self.n_layers, self.n_heads = (
             int(page.config[name]) for name in ("vocab_size", "n_layers", "n_heads")
         )
 
+    def add(
+        self, kind: str, caption: str, stop: str = "", stack: int = 0, part: int = 0, step: int = -1, **more: Any
+    ) -> None:
+        """at: the head that is shown and the row that is spoken of, perhaps more of a look"""
+        head, focus, *_ = more.get("at", (0, -1))
+        places = {"panel": stack, "part": part, "step": step, "head": head, "focus": focus, "half": more.get("half", 0)}
+        said = {"kind": kind, "caption": caption, "by_head": more.get("by_head", []), "stop": stop}
+        self.every.append(said | places)
+
     def told(self) -> list[dict[str, Any]]:
         self.chosen = self.page.probabilities
-        self.cut()
+        src, n, last = self.page.src, len(self.page.labels), len(self.decoder) - 1
+        example = src[second_word(src)]
+        cut = plural(len(src), "piece"), f"{self.vocab_size:,}", quoted(example), f"{example.id:,}"
+        self.add("pieces", prose.line("cut", *cut), "pieces")
         self.encode()
         self.write_first()
-        for step in range(1, len(self.page.labels)):
+        for step in range(1, n):
             self.write(step)
-        n, last = len(self.page.labels), self.page.labels[-1]
-        said = machine.the_end(n, last.text == "<eos>", self.chosen[-1])
-        self.add("end", said, "end", stack=1, part=len(self.decoder) - 1, step=n - 1)
+        said = prose.line("stopped", plural(n, "step"))
+        if self.page.labels[-1].text == "<eos>":
+            said = prose.line("ended", share(self.chosen[-1]), plural(n, "piece"))
+        self.add("end", said, "end", 1, last, n - 1)
         return self.every
-
-    def sides(self, block: Block) -> tuple[Sequence[Piece], Sequence[Piece]]:
-        """What the rows and the columns of an attention stand for."""
-        rows = self.page.src if block.id.startswith("encoder") else self.page.tgt
-        return rows, self.page.src if block.memory == 0 else rows
 
     def look(self, block: Block, row: int | None = None) -> Look:
         """Head, row, column and weight of what is told of an attention."""
-        weights, (rows, columns) = self.page.oracle[block.weights], self.sides(block)
+        weights = self.page.oracle[block.weights]
+        rows = self.page.src if block.id.startswith("encoder") else self.page.tgt
+        columns = self.page.src if block.memory == 0 else rows
         kind = "cross" if block.memory == 0 else block.id.partition(".")[0]
         layer, head = (-1, -1) if self.page.slug in OWN else TELLING[kind]
         heads = [head] if layer == block.layer - 1 else list(range(len(weights)))
         if row is not None:
             best = [(h, row, int(weights[h, row].argmax())) for h in heads]
-            return machine.largest(weights, [place for place in best if letters(columns[place[2]])] or best)
+            return largest(weights, [place for place in best if letters(columns[place[2]])] or best)
         places = [(h, r, c) for h in heads for r in range(len(rows)) for c in range(len(columns))]
         words = [
             (h, r, c)
             for h, r, c in places
             if letters(rows[r]) and letters(columns[c]) and rows[r].text != columns[c].text
         ]
-        return machine.largest(weights, words or places)
-
-    def cut(self) -> None:
-        src = self.page.src
-        example = SPEECH.example(src)
-        self.add(
-            "pieces",
-            f"The text is cut into {plural(len(src), 'piece')}. Each has a number in the model's list of "
-            f"{self.vocab_size:,}: {quoted(example)} is {example.id:,}. <eos> marks the end.",
-            "pieces",
-        )
+        return largest(weights, words or places)
 
     def encode(self) -> None:
         d = self.page.config["d_model"]
         for at, block in enumerate(self.encoder):
             if block.kind == "embedding":
-                self.add("block", machine.vector(d), part=at)
+                self.add("block", prose.line("vector", d), part=at)
             elif block.kind == "positions":
-                self.add("block", f"{machine.added(d)} {machine.PLACES}", "vectors", part=at)
+                self.add("block", prose.line("positions", d), "vectors", part=at)
             elif block.weights:
                 look = self.look(block)
                 if block.layer > 1:
-                    self.add("block", OTHERS[self.n_layers], part=at, at=look)
+                    self.add("block", self.others(), part=at, at=look)
                     continue
-                said = machine.self_attention("all pieces", self.n_heads)
-                self.add("block", said, "attention", part=at, at=look, half=1)
-                self.add("block", machine.ADD_AND_NORM, part=at, at=look, half=2)
+                self.add("block", prose.line("self-attention", self.n_heads), "attention", part=at, at=look, half=1)
+                self.add("block", prose.line("add and norm"), part=at, at=look, half=2)
             else:
-                self.add("block", machine.ALONE if block.layer == 1 else OTHERS[self.n_layers], part=at)
-        self.add(
-            "memory",
-            f"After {self.n_layers} layers the encoder is done. Its {plural(len(self.page.src), 'column')}, one for "
-            "each piece, are the memory: all that the decoder sees of the sentence.",
-            "memory",
-            part=len(self.encoder) - 1,
-        )
+                self.add("block", prose.line("feed-forward") if block.layer == 1 else self.others(), part=at)
+        said = prose.line("memory", self.n_layers, plural(len(self.page.src), "column"))
+        self.add("memory", said, "memory", part=len(self.encoder) - 1)
+
+    def others(self) -> str:
+        """What is told of the layers above the first."""
+        return prose.words("others")[str(self.n_layers)]
 
     def write_first(self) -> None:
         for at, block in enumerate(self.decoder[:-1]):
             look = self.look(block, 0) if block.weights else (0, -1)
             stop, by_head = "", []
             if not block.layer:
-                said = "The decoder writes, piece by piece. It begins with <sos>, the start sign."
+                said = prose.line("begins")
             elif block.layer > 1:
-                said = OTHERS[self.n_layers]
+                said = self.others()
             elif not block.weights:
-                said = "Then feed-forward, as before."
+                said = prose.line("feed-forward again")
             elif block.memory == 0:
                 stop = "reading"
-                by_head = [
-                    f"Now it reads the memory. Head {h + 1} gives {share(w)} of its attention to "
-                    f"{quoted(self.page.src[c])}. What it read is added to its column."
-                    for h, _, c, w in machine.of_each_head(self.page.oracle[block.weights], 0)
-                ]
+                each = of_each_head(self.page.oracle[block.weights], 0)
+                by_head = [prose.line("reads", h + 1, share(w), quoted(self.page.src[c])) for h, _, c, w in each]
                 said = by_head[look[0]]
             else:
-                said = "Masked self-attention: it looks only at what is written so far, <sos> alone."
-            self.add("block", said, stop, stack=1, part=at, step=0, at=look, by_head=by_head)
-        said = machine.compared(self.vocab_size, quoted(self.page.labels[0]), self.chosen[0])
-        self.add("choose", said, "next piece", stack=1, part=len(self.decoder) - 1, step=0)
+                said = prose.line("masked")
+            self.add("block", said, stop, 1, at, 0, at=look, by_head=by_head)
+        said = prose.line("compared", f"{self.vocab_size:,}", quoted(self.page.labels[0]), share(self.chosen[0]))
+        self.add("choose", said, "next piece", 1, len(self.decoder) - 1, 0)
 
     def write(self, step: int) -> None:
         tgt, own = self.page.tgt, self.decoder[2]
         if step == 1:
-            self.add("feed", f"{quoted(tgt[1])} becomes the next input.", stack=1, step=1)
+            self.add("feed", prose.line("next input", quoted(tgt[1])), stack=1, step=1)
             look = self.look(own, 1)
             by_head = [
-                machine.takes(one, quoted(tgt[1]), "itself" if one[2] == 1 else quoted(tgt[one[2]]))
-                for one in machine.of_each_head(self.page.oracle[own.weights], 1)
+                prose.line("looks back", h + 1, quoted(tgt[1]), share(w), "itself" if c == 1 else quoted(tgt[c]))
+                for h, _, c, w in of_each_head(self.page.oracle[own.weights], 1)
             ]
-            self.add("block", by_head[look[0]], stack=1, part=2, step=1, at=look, by_head=by_head)
+            self.add("block", by_head[look[0]], "", 1, 2, 1, at=look, by_head=by_head)
         layer = self.n_layers if self.page.slug in OWN else TELLING["cross"][0] + 1
         part = next(n for n, block in enumerate(self.decoder) if (block.memory, block.layer) == (0, layer))
         look = self.look(self.decoder[part], step)
         read, written, from_ = quoted(tgt[step]), quoted(self.page.labels[step]), quoted(self.page.src[look[2]])
-        said = machine.writes(read, look, layer, from_, written, self.chosen[step])
-        self.add("write", said, stack=1, part=part, step=step, at=look)
+        said = prose.line("writes", read, look[0] + 1, layer, from_, share(look[3]), written, share(self.chosen[step]))
+        self.add("write", said, "", 1, part, step, at=look)

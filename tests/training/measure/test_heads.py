@@ -13,7 +13,7 @@ from experiments.attention.head_roles import MEASURED, SHARES, aligned_words, he
 from model.files.checkpoint import SHIPPED
 from model.files.loaded_model import load_folder
 from model.trace import trace
-from tests.oracle.language.names import ATTENTIONS
+from tests.oracle.language.common import KINDS
 from tests.oracle.passes.forward import EOS, Forward, source_ids
 from training.measure import heads as training
 
@@ -61,9 +61,9 @@ def test_the_command_writes_what_the_app_reads(
     }
     aligned = [aligned_words(loaded, one.src, one.labels) for one in traces]
     assert written["unaligned"] == sum(words.count(-1) for words in aligned)
-    for kind in ATTENTIONS:
+    for kind in KINDS:
         for layer in range(loaded.config.n_layers):
-            maps = [p[f"{ATTENTIONS[kind].format(layer)}.weights"] for p in passes]
+            maps = [p[f"{KINDS[kind].path.format(layer)}.weights"] for p in passes]
             rows = sum(m.shape[1] for m in maps)
             for head in range(loaded.config.n_heads):
                 share = found.shares[f"{kind}.{layer}.{head}"]
@@ -76,7 +76,7 @@ def test_the_command_writes_what_the_app_reads(
                 else:
                     assert share["eos"] == pytest.approx(sum(m[head, :, -1].sum() for m in maps) / rows, abs=1e-4)
     assert all(p.ids["encoder"][-1] == EOS for p in passes)
-    for kind in ATTENTIONS:
+    for kind in KINDS:
         counted = [head_places(one, kind, words) for one, words in zip(traces, aligned, strict=True)]
         for name in SHARES[kind]:
             columns = [places[name] for places in counted]
@@ -85,7 +85,7 @@ def test_the_command_writes_what_the_app_reads(
             even = sum((s / s.sum(-1, keepdims=True) * c).sum() for s, c in zip(seen, columns, strict=True)) / rows
             assert found.baselines[kind][name] == pytest.approx(even, abs=1e-4)
             for layer in range(loaded.config.n_layers):
-                maps = [p[f"{ATTENTIONS[kind].format(layer)}.weights"] for p in passes]
+                maps = [p[f"{KINDS[kind].path.format(layer)}.weights"] for p in passes]
                 for head in range(loaded.config.n_heads):
                     share = sum((m[head] * c).sum() for m, c in zip(maps, columns, strict=True)) / rows
                     assert found.shares[f"{kind}.{layer}.{head}"][name] == pytest.approx(share, abs=1e-4)

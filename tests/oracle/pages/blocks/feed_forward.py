@@ -15,7 +15,6 @@ from tests.oracle.language.words import pieces as pieces_of
 from tests.oracle.passes.decode import Writer, greedy, translated
 from tests.oracle.passes.forward import EOS, Array, Forward, config, weights
 from tests.oracle.passes.shipped import everyday
-from tests.oracle.shown.units import SHOWN, path, shown_units
 from tests.oracle.shown.worked import writes
 
 prose = Prose("feed_forward")
@@ -37,6 +36,23 @@ STATES = (
     {"sentence": "Go", "unit": "encoder.2.623"},
     {"unit": "encoder.2.1024", "leave_out": "", "ff_trial": "²"},
 )
+
+SHOWN = 16  # units or dimensions
+
+
+def path(page: Page) -> str:
+    """Of the network in the chosen layer."""
+    return f"{layer_of(page).path}.feed_forward"
+
+
+def shown_units(page: Page, oracle: Forward) -> list[int]:
+    """Of each piece the units that fire most: about sixteen in all, none twice."""
+    hidden = oracle[f"{path(page)}.hidden"][:READABLE]
+    units: list[int] = []
+    for row in hidden:
+        best = np.argsort(-row, kind="stable")[: max(1, SHOWN // len(hidden))]
+        units += [int(unit) for unit in best if row[unit] > 0 and unit not in units]
+    return units
 
 
 def idea(page: Page) -> Statements:

@@ -13,8 +13,8 @@ from tests.oracle.language.claims import chance
 from tests.oracle.language.common import Statements, check_cell, code_of, shown_tensor, tensor_matrix
 from tests.oracle.language.page import READABLE, Page
 from tests.oracle.language.words import Piece, inline, visible
-from tests.oracle.passes import bert
-from tests.oracle.passes.bert import Ids, config, entry, metrics, n_parameters
+from tests.oracle.passes.family import bert
+from tests.oracle.passes.family.bert import Ids, config, entry, metrics, n_parameters
 from tests.oracle.passes.forward import Array
 
 prose = Prose("fill_in_the_blank")

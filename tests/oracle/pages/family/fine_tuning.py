@@ -16,11 +16,11 @@ from tests.oracle.language.common import Statements, code_of
 from tests.oracle.language.page import Page
 from tests.oracle.language.words import inline, visible
 from tests.oracle.pages.training.train_it_yourself import note
-from tests.oracle.passes import task_heads
-from tests.oracle.passes.bert import GPT, tokenizer
+from tests.oracle.passes.family import task_heads
+from tests.oracle.passes.family.bert import GPT, tokenizer
+from tests.oracle.passes.family.language_models import text_of
 from tests.oracle.passes.foreign import SHIPPED
 from tests.oracle.passes.forward import EOS, SOS, Array, tidied
-from tests.oracle.passes.language_models import text_of
 from tests.oracle.passes.network import Network
 from tests.oracle.passes.shipped import config, weights
 from tests.oracle.passes.untrained import random_gpt

@@ -28,8 +28,7 @@ from tests.oracle.language.words import inline, visible
 from tests.oracle.passes import shipped
 from tests.oracle.passes.decode import Ids, filter_logits
 from tests.oracle.passes.draws import sampled
-from tests.oracle.passes.forward import EOS, PAD, SOS, Array
-from tests.oracle.passes.language_models import (
+from tests.oracle.passes.family.language_models import (
     LONGER,
     NAME,
     Gpt,
@@ -43,6 +42,7 @@ from tests.oracle.passes.language_models import (
     text_on,
     tokenizer,
 )
+from tests.oracle.passes.forward import EOS, PAD, SOS, Array
 from tests.oracle.shown.snapshots import loss  # noqa: F401 - its rule works out a loss
 
 prose = Prose("gpt")

@@ -14,7 +14,7 @@ from tests.oracle.language.common import Shown, Statements, check_cell, code_of,
 from tests.oracle.language.page import Page
 from tests.oracle.language.statement import factor, tex
 from tests.oracle.passes.draws import regression
-from tests.oracle.passes.in_context import (
+from tests.oracle.passes.family.in_context import (
     FOLDER,
     MOST,
     along_rule,

@@ -9,8 +9,8 @@ from tests.oracle.language.claims import chance, factor, tex
 from tests.oracle.language.common import Statements, check_cell, code_of, shown_tensor, tensor_matrix
 from tests.oracle.language.page import READABLE, Page
 from tests.oracle.language.words import visible
-from tests.oracle.passes import bert
-from tests.oracle.passes.bert import Bert, Ids
+from tests.oracle.passes.family import bert
+from tests.oracle.passes.family.bert import Bert, Ids
 
 prose = Prose("pairs")
 

@@ -12,10 +12,10 @@ from tests.oracle.language.claims import chance, magnitude
 from tests.oracle.language.common import Statements, check_cell, code_of, shown_tensor, tensor_matrix
 from tests.oracle.language.page import Page
 from tests.oracle.language.words import encoded, inline, pieces, visible
-from tests.oracle.passes import bert
 from tests.oracle.passes.decode import Ids, german
+from tests.oracle.passes.family import bert
+from tests.oracle.passes.family.language_models import entry, reading, text_of, tokenizer
 from tests.oracle.passes.forward import SOS, Array, softmax, tidied
-from tests.oracle.passes.language_models import entry, reading, text_of, tokenizer
 
 prose = Prose("three_kinds")
 

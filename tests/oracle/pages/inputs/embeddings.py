@@ -15,7 +15,6 @@ from tests.oracle.language.statement import Statement, legible
 from tests.oracle.language.words import encoded, inline
 from tests.oracle.passes.forward import EOS, Forward, config, tidied, weights
 from tests.oracle.passes.space import MATRIX, around, cosine, mean_cosine, name, neighbours, search, units, usual
-from tests.oracle.shown.inputs import shifted
 from tests.oracle.shown.worked import cosine as worked_cosine
 from tests.oracle.shown.worked import steps
 
@@ -61,7 +60,7 @@ def see(page: Page) -> Statements:
     yield claims.segmented("Side", STACK.options, STACK.of(page))
     yield STEP.drawn(page)
     if STACK.of(page) == "Decoder":
-        yield from shifted(page)
+        yield from common.shifted(page)
     if step == STEPS[2]:
         yield from cosines(page)
         return

@@ -18,7 +18,6 @@ from tests.oracle.language.words import Piece, encoded, inline, pieces, text_of
 from tests.oracle.passes.decode import Writer, german, greedy
 from tests.oracle.passes.forward import EOS, MAX_PIECES, Array, Forward, config, position, positions, source_ids
 from tests.oracle.passes.network import turned
-from tests.oracle.shown.inputs import shifted
 from tests.oracle.shown.worked import writes
 
 prose = Prose("positional_encodings")
@@ -154,7 +153,7 @@ def see(page: Page) -> Statements:
     what = yield from choose(page, "Numbers", "positions_tensor", list(TENSORS))
     yield from choose(page, "Dimensions", "positions_dimensions", (f"first {FEW}", f"all {d_model()}"))
     if stack == "Decoder":
-        yield from shifted(page)
+        yield from common.shifted(page)
     sizes = len(read_by(page)), d_model()
     yield from common.tensor_matrix(shown(page), **prose.words(what, *sizes, *[stack.lower()] * (what == "Their sum")))
     view = yield from choose(page, "Look closer", "positions_view", VIEWS)

@@ -9,10 +9,10 @@ from tests.oracle.language.claims import chance, number
 from tests.oracle.language.common import Shown, Statements, code_of, layer_controls, layer_of, read_by
 from tests.oracle.language.page import READABLE, Page, chances
 from tests.oracle.language.words import inline, text_of, visible
+from tests.oracle.pages.blocks.feed_forward import path, shown_units
 from tests.oracle.passes.forward import EOS, Array, config
 from tests.oracle.passes.network import CURVES, GATES
 from tests.oracle.shown.siblings import two_siblings
-from tests.oracle.shown.units import path, shown_units
 from tests.oracle.shown.variants import Variant, rewritten, slope, variant
 
 prose = Prose("activations_and_gates")

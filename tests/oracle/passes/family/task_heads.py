@@ -6,8 +6,9 @@ import re
 import numpy as np
 from safetensors.numpy import load_file
 
-from tests.oracle.passes import bert, shipped
-from tests.oracle.passes.bert import CLS, SEP, Bert, Ids
+from tests.oracle.passes import shipped
+from tests.oracle.passes.family import bert
+from tests.oracle.passes.family.bert import CLS, SEP, Bert, Ids
 from tests.oracle.passes.forward import Array, softmax, tidied
 
 FOLDER = shipped.MODELS / "tasks"

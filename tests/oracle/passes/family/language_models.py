@@ -6,9 +6,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from tests.oracle.language.page import Page
-from tests.oracle.passes.bert import GPT as NAME
-from tests.oracle.passes.bert import NAMES, entry, gpt, tokenizer
 from tests.oracle.passes.decode import Ids
+from tests.oracle.passes.family.bert import GPT as NAME
+from tests.oracle.passes.family.bert import NAMES, entry, gpt, tokenizer
 from tests.oracle.passes.forward import EOS, MAX_PIECES, PAD, SOS, Array, tidied
 from tests.oracle.passes.network import Network
 from tests.oracle.passes.shipped import config, weights
