@@ -22,6 +22,8 @@ def no_tap(name: str, value: Tensor) -> Tensor:
 class _Under:
     """A tap that puts `path` before every name and hands it to another tap."""
 
+    __slots__ = ("path", "tap")
+
     def __init__(self, path: str, tap: Tap) -> None:
         self.path, self.tap = path, tap
 
@@ -49,10 +51,8 @@ class Recorder:
         self.tensors: dict[str, Tensor] = {}
 
     def __call__(self, name: str, value: Tensor) -> Tensor:
-        tensors = self.tensors
-        if name in tensors:
-            raise ValueError(f"the tap {name!r} passed twice in one recording")
         if self.change is not no_tap:
             value = self.change(name, value)
-        tensors[name] = value
+        if self.tensors.setdefault(name, value) is not value:
+            raise ValueError(f"the tap {name!r} passed twice in one recording")
         return value

@@ -50,6 +50,11 @@ def _side_by_side(path: Path) -> list[Pair]:
     return list(zip(*pair_of_files, strict=True))
 
 
+def swapped(pairs: Iterable[Pair]) -> list[Pair]:
+    """The pairs with their sides exchanged, for a model that translates the other way."""
+    return [(german, english) for english, german in pairs]
+
+
 @dataclass(frozen=True)
 class Variation:
     """How often a training pair is varied, because people type differently from the training data.

@@ -20,7 +20,7 @@ from model.build import build_model
 from model.config import PRESETS, ModelConfig
 from model.files import checkpoint
 from model.text.tokenizer import Tokenizer
-from training.loop.data import NO_VARIATION, epoch_loader, read_pairs
+from training.loop.data import NO_VARIATION, epoch_loader, read_pairs, swapped
 from training.loop.folders import complete_folder, replace_folder
 from training.loop.loss import batch_loss, validation_loss
 from training.loop.recipe import Recipe
@@ -76,7 +76,7 @@ class Task:
     """What a run trains: a preset, by a recipe, on files of sentence pairs.
 
     valid: pairs to choose the best weights by; out: the folder for them and for the state to resume from
-    parts: fields of ModelConfig in which the model differs from the preset
+    parts: fields of ModelConfig in which the model differs from the preset; reverse: German is read, English written
     """
 
     preset: str
@@ -86,6 +86,7 @@ class Task:
     recipe: Recipe
     seed: int = 1
     parts: Mapping[str, str] = field(default_factory=dict)
+    reverse: bool = False
 
     def subject(self, accelerator: Accelerator) -> "Translation":
         return Translation(self, accelerator)
@@ -137,6 +138,8 @@ class Translation:
     def __init__(self, task: Task, accelerator: Accelerator) -> None:
         self.task = task
         self.pairs, self.valid_pairs = read_pairs(task.data), read_pairs([task.valid])
+        if task.reverse:
+            self.pairs, self.valid_pairs = swapped(self.pairs), swapped(self.valid_pairs)
         self.tokenizer = self._tokenizer(accelerator)
         self.config = task.config(self.tokenizer.vocab_size)
 

@@ -20,7 +20,7 @@ from model.files import checkpoint
 from model.text.tokenizer import EOS_ID, PAD_ID, SOS_ID, Tokenizer
 from tests.training.conftest import PAIRS, Killed, killed_after, same_weights, write_pairs
 from training.loop import resumable_run as running
-from training.loop.data import Variation, epoch_loader
+from training.loop.data import Variation, epoch_loader, read_pairs
 from training.loop.recipe import RECIPES, Recipe
 from training.loop.resumable_run import Evaluation, Run, Task
 from training.loop.updates import Step
@@ -202,6 +202,12 @@ def test_a_run_goes_on_where_the_saved_state_was(data: Path, tmp_path: Path) -> 
     assert list(Run(task).records()) == [], "a run that has ended makes no further step"
     longer = dataclasses.replace(task, recipe=dataclasses.replace(task.recipe, steps=11))
     assert [record.step for record in Run(longer).records()] == [10, 11, 11]
+
+
+def test_a_reversed_run_reads_german_and_writes_english(data: Path, tmp_path: Path) -> None:
+    task = Task("tiny", [data], data, tmp_path / "out", dataclasses.replace(TINY, steps=1), reverse=True)
+    subject = Run(task).subject
+    assert subject.pairs == subject.valid_pairs == [(german, english) for english, german in read_pairs([data])]
 
 
 @pytest.mark.parametrize("name", ["state", "state.old"])
