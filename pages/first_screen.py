@@ -1,16 +1,16 @@
 """A lesson's first screen: its scene, which is made once for a sentence."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 
 from model.trace import Trace
-from ui.components.scene import Scene, scene
+from ui.components.scene import Axis, Curve, Line, Scene, scene
 from ui.controls.address import read_count, write_count
 
 STOP = "stop"  # in the address: where the scene's control stands, from 1
 PLAY = "play"  # in the address: 1 if the scene plays from its first frame as soon as it is there
-_MADE = "first_screen.made"  # in the session: what the scene was made of, and the scene
+_MADE = "first_screen.made"  # in the session: the sentence that the scene was made of, it, and what else it was made of
 
 
 LIVE_SECONDS = 1.0
@@ -26,17 +26,37 @@ def first_screen(slug: str, make: Callable[[Trace], Scene], trace: Trace) -> Non
 
 
 def _scene(slug: str, make: Callable[[Trace], Scene], trace: Trace) -> Scene:
-    about = slug, trace.model.name, trace.text
-    kept: tuple[tuple[str, ...], Scene] | None = st.session_state.get(_MADE)
-    if kept is None or kept[0] != about or kept[1].live:
-        kept = about, make(trace)
+    about, kept = (slug, trace.model.name, trace.text), _kept()
+    if kept is None or kept[0] != about or kept[1].live or kept[1].also() != kept[2]:
+        made = make(trace)
+        kept = about, made, made.also()
         st.session_state[_MADE] = kept
     return kept[1]
 
 
-def forget_scene() -> None:
-    """The scene is made anew: what it shows has changed, and the sentence has not."""
-    st.session_state.pop(_MADE, None)
+def _kept() -> tuple[tuple[str, ...], Scene, object] | None:
+    kept: tuple[tuple[str, ...], Scene, object] | None = st.session_state.get(_MADE)
+    return kept
+
+
+def draw_all_if_changed(slug: str) -> None:
+    """Draws the page anew if what this lesson's scene is made of, beside the sentence, was changed below it."""
+    kept = _kept()
+    if kept and kept[0][0] == slug and kept[1].also() != kept[2]:
+        del st.session_state[_MADE]  # presenter mode may not show it
+        st.rerun()
+
+
+def loss_curve(
+    points: Sequence[tuple[float, float]], at: int, blind: tuple[str, float], x: Axis, top: float, height: int = 216
+) -> Curve:
+    """A loss over the steps with a ring at one of the points, and a blind guess's, which has a name.
+
+    Args: top: of the axis of losses, or further if need be
+    """
+    guess = Line(blind[0], [(end, blind[1]) for end in (x.low, x.high)], "plain", dashed=True)
+    y = Axis("", 0, max(top, *(loss for _, loss in points)))
+    return Curve([Line("loss", points), guess], x, y, knob=points[at], height=height)
 
 
 def _show(slug: str, make: Callable[[Trace], Scene], trace: Trace, was_live: bool) -> None:

@@ -13,7 +13,7 @@ import streamlit as st
 from model.files.checkpoint import CheckpointError
 from model.files.loaded_model import LoadedModel
 from model.trace import Trace
-from pages.first_screen import first_screen
+from pages.first_screen import draw_all_if_changed, first_screen
 from serving.streamlit_private import DeltaGenerator, Page
 from ui.course.lesson import COURSE, Bench, Lesson, Part
 from ui.course.presenter import KEY, stepper
@@ -94,7 +94,7 @@ def show(lesson: Lesson) -> None:
     # A learner who types waits for See. What stands above it is made after it: the picture plays for seconds, and some
     # questions are answered by running the model many times.
     st.session_state[_WHOLE] = not st.session_state.pop(_TYPED, False)
-    _bench(lesson.bench, trace)
+    _bench(lesson, trace)
     if not lesson.on_map.scene:
         with picture:
             you_are_here(lesson, trace)
@@ -188,16 +188,17 @@ def _fragment(name: str, part: Part, trace: Trace, headed: bool = True) -> None:
 
 
 @st.fragment
-def _bench(bench: Bench, trace: Trace) -> None:
+def _bench(lesson: Lesson, trace: Trace) -> None:
     """See, Check and Do share their controls, so they are redrawn together, and nothing else is."""
     _draw_all_for_another_sentence()
+    draw_all_if_changed(lesson.slug)
     with _part("See"):
-        _see_and_check(bench, trace)
+        _see_and_check(lesson.bench, trace)
     if st.session_state.pop(_WHOLE, False):
         # Else what is below arrives while the browser still draws See, and is drawn before it.
         time.sleep(HEAD_START)
     with _part("Do"):
-        bench.do(trace)
+        lesson.bench.do(trace)
 
 
 def _way_on(this: Lesson) -> None:

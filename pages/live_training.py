@@ -39,10 +39,14 @@ def current(slot: str, task: Task) -> Mine | None:
     return mine
 
 
+def under_way(mine: Mine | None) -> bool:
+    return mine is not None and mine[0].look() in ("waiting", "running")
+
+
 def trained(slot: str, task: Task) -> LiveTraining[Any] | None:
     """The training of this task, if it has ended and left something."""
     mine = current(slot, task)
-    if mine and mine[0].look() not in ("waiting", "running") and mine[1].reports:
+    if mine and not under_way(mine) and mine[1].reports:
         return mine[1]
     return None
 
@@ -67,14 +71,13 @@ def watch(slot: str, task: Task, draw: Callable[[LiveTraining[Any]], None], labe
         st.button(label, key=f"{slot}/start", type="primary", on_click=start, args=(slot, task))
         st.caption(NOTE)
         return
-    job, training = mine
-    if job.look() in ("waiting", "running"):
+    if under_way(mine):
         _watch(slot, mine, draw)
         return
     st.info(how_it_ended(mine))
     st.button(f"{label} again", key=f"{slot}/again", on_click=start, args=(slot, task))
-    if training.reports:
-        draw(training)
+    if mine[1].reports:
+        draw(mine[1])
 
 
 def how_it_ended(mine: Mine) -> str:

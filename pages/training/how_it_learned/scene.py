@@ -6,10 +6,11 @@ import numpy as np
 
 from model.decoding.strategies import Greedy
 from model.trace import Trace
+from pages.first_screen import loss_curve
 from pages.training.how_it_learned.looking import head_control
 from pages.training.how_it_learned.snapshots import at_step, steps, target_read
 from ui import engine
-from ui.components.scene import Axis, Card, Cards, Curve, Frame, Line, Link, Row, Scene
+from ui.components.scene import Axis, Card, Cards, Frame, Link, Row, Scene
 from ui.text import chance, number, visible
 
 SHOWN = 7  # pieces of each text, and pieces that a snapshot writes
@@ -47,24 +48,14 @@ def frame(trace: Trace, read: Trace, head: str, losses: list[float], at: int) ->
     )
     own = engine.trace(trace.text, decoding=Greedy(SHOWN), name=at_step(steps()[at]).name)
     writes = f"**{visible(own.translation) or '(nothing)'}**" + ("" if own.finished else " …")
+    n_pieces = read.model.config.vocab_size
+    blind = f"a blind guess: ln {n_pieces:,}", math.log(n_pieces)
+    # Side by side, whatever the steps between them.
+    x = Axis("steps of training", 0, len(losses) - 1, [(n, f"{step:,}") for n, step in enumerate(steps())])
+    curve = loss_curve([*enumerate(losses)], at, blind, x, 10, HEIGHT)
     return Frame(
         f"{steps()[at]:,}",
         f"After **{steps()[at]:,}** of {steps()[-1]:,} steps its loss is **{number(losses[at], 2)}**, and its first "
         f"guess is right for **{known.sum()} of {len(known)}** pieces. It writes: {writes}",
-        [[cards], [curve(losses, at, read.model.config.vocab_size)]],
-    )
-
-
-def curve(losses: list[float], at: int, n_pieces: int) -> Curve:
-    """The loss at each snapshot; they stand side by side, whatever the steps between them."""
-    blind, last = math.log(n_pieces), len(losses) - 1
-    return Curve(
-        [
-            Line("loss", list(enumerate(losses))),
-            Line(f"a blind guess: ln {n_pieces:,}", [(0, blind), (last, blind)], "plain", True),
-        ],
-        Axis("steps of training", 0, last, [(n, f"{step:,}") for n, step in enumerate(steps())]),
-        Axis("", 0, max(10, *losses)),
-        knob=(at, losses[at]),
-        height=HEIGHT,
+        [[cards], [curve]],
     )

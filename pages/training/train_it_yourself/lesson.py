@@ -7,7 +7,7 @@ import streamlit as st
 from model.trace import Trace
 from pages.training.train_it_yourself.choosing import MAPS, controls, examples
 from pages.training.train_it_yourself.own_letters import own_letters
-from pages.training.train_it_yourself.scene import keep_in_step, scene
+from pages.training.train_it_yourself.scene import scene
 from pages.training.train_it_yourself.teach import teach
 from pages.training.train_it_yourself.tiny import learned, no_model_yet, watch_it_learn
 from training.live.toy import BATCH_SIZE, EXAMPLE, MAX_LETTERS, Watch, answered, held_out, measured, new_texts
@@ -47,7 +47,6 @@ def idea(trace: Trace) -> None:
 
 
 def see(trace: Trace) -> None:
-    keep_in_step()
     examples()
     MAPS.draw()
     watch_it_learn()

@@ -3,10 +3,13 @@
 import streamlit as st
 
 from model.files.loaded_model import LoadedModel
-from pages.live_training import current, gradients, loss_curve, trained, watch
+from model.kept import kept
+from pages.live_training import Mine, current, gradients, how_it_ended, loss_curve, trained, under_way, watch
 from pages.training.train_it_yourself.choosing import KINDS, MAPS, chosen
+from serving.work_queue import says_when
 from training.live.processes import LiveTraining
-from training.live.toy import BLIND_GUESS, STEPS, Choice, Report, loaded
+from training.live.toy import BLIND_GUESS, STEPS, Choice, Report, held_out, loaded
+from ui import engine
 from ui.components.head_grid import head_grid
 from ui.text import magnitude, number
 from ui.views.charts.line_chart import line_chart
@@ -14,8 +17,20 @@ from ui.views.charts.line_chart import line_chart
 SLOT = "tiny_training"
 
 
+@kept
+def untrained(choice: Choice) -> Report:
+    """The random weights with which a training begins, and what they can do."""
+    return engine.alone(lambda: next(choice.reports(lambda step: False)))
+
+
 def watch_it_learn() -> None:
     watch(SLOT, chosen(), pictures)
+
+
+def stage() -> tuple[Choice, Mine | None, bool]:
+    """What is chosen, the training of just that, and whether it is under way."""
+    mine = current(SLOT, chosen())
+    return chosen(), mine, under_way(mine)
 
 
 def learned() -> tuple[Choice, LoadedModel] | None:
@@ -51,3 +66,17 @@ def pictures(training: LiveTraining[Report]) -> None:
     maps = last.maps[KINDS[MAPS.value()]]
     head_grid(maps, key="toy_maps", selected=None, title=f"{MAPS.value()} attention at step {last.step}")
     gradients(last)
+
+
+def in_words(choice: Choice, report: Report, cost: str, mine: Mine | None) -> str:
+    """How the training stands. Args: report: its newest; cost: of each of the learner's letters"""
+    blind = number(BLIND_GUESS, 2)
+    if mine is None:
+        return f"Its weights are random: your letters cost **{cost}** each, a blind guess {blind}. Press **Start**."
+    if mine[0].look() == "waiting":
+        return says_when(mine[0])
+    return (
+        ("" if under_way(mine) else f"{how_it_ended(mine)} ")
+        + f"Step **{report.step:,}** of {choice.n_steps:,}: your letters cost **{cost}** each; a blind guess costs "
+        f"{blind}. Of {len(held_out())} texts that it never saw, **{number(100 * report.right, 1)}%** are right."
+    )

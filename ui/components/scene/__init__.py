@@ -262,6 +262,7 @@ class Scene:
              row, or on the same card in the control
     press:   what a button beside it says, if it has one; on_press is called when someone presses it
     live:    whether another scene may be made of the same sentence at any moment, as while a model learns
+    also:    what else it is made of, beside the sentence: it is made anew when that has changed
     start:   the frame that it opens with; wide: for each place of a row of panels, its share of the width
     """
 
@@ -275,6 +276,7 @@ class Scene:
     press: str = ""
     on_press: Callable[[], None] | None = None
     live: bool = False
+    also: Callable[[], object] = lambda: None
 
     def sent(self) -> dict[str, Any]:
         """For JSON. Raises: ValueError if the frames are not built alike, so that none could move into the next."""
