@@ -140,6 +140,14 @@ def written() -> str:
     return str(st.session_state.get(key, st.query_params.get(key, given(topic()))))[:MAX_WRITTEN]
 
 
+def labelled() -> tuple[Labelled, ...]:
+    """The learner's sentences with their labels; those given, where nothing can be learned from what is written."""
+    try:
+        return parsed(written(), topic().named)
+    except LabelError:
+        return sentences(topic().file)[:MOST]
+
+
 def with_error(right: float, n: int) -> str:
     """A share of right labels with its standard error, in %."""
     return f"{number(100 * right, 0)}% ± {number(100 * (right * (1 - right) / n) ** 0.5, 0)}"

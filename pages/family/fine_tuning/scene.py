@@ -4,10 +4,10 @@ import numpy as np
 
 from model.files.loaded_model import Array
 from model.trace import Trace
-from pages.family.fine_tuning.choosing import KNOWN, SETS, sentences, with_error
+from pages.family.fine_tuning.choosing import KNOWN, labelled, test_sentences, topic, with_error
 from pages.family_models import family_model
 from training.live.head_alone import head_steps, rows_read
-from training.live.labelling import MOST, PLUS
+from training.live.labelling import PLUS
 from ui import engine
 from ui.components.scene import Dots, Frame, Scene
 from ui.text import chance
@@ -20,30 +20,33 @@ def parted(trace: Trace) -> tuple[dict[str, Array], Array]:
     """After each step the probability of + for each new sentence and, at last, the visitor's, by weights (21,61); and
     which of the new sentences are labelled + (60).
     """
-    every = sentences(next(iter(SETS.values())).file)
-    labels = np.array([label == PLUS for _, label in every])
-    texts, loaded, found = tuple(text for text, _ in every), family_model(KNOWN["GPT"]), {}
+    learned, new = labelled(), test_sentences()
+    texts = tuple(text for text, _ in learned), (*(text for text, _ in new), trace.text)
+    labels, right = (np.array([label == PLUS for _, label in some]) for some in (learned, new))
+    found, loaded = {}, family_model(KNOWN["GPT"])
     for name in WEIGHTS:
-        rows, own = (engine.run(rows_read, loaded, some, name != "pre-trained") for some in (texts, (trace.text,)))
-        found[name] = head_steps(rows[:MOST], labels[:MOST], np.concatenate([rows[MOST:], own]))
-    return found, labels[MOST:]
+        rows, others = (engine.run(rows_read, loaded, some, name != "pre-trained") for some in texts)
+        found[name] = head_steps(rows, labels, others)
+    return found, right
 
 
 def scene(trace: Trace) -> Scene:
     chances, labels = parted(trace)
+    n = len(labelled())
     return Scene(
-        f"Fine-tuning: on two GPTs, one pre-trained, one not, a new small layer learns {MOST} labels. Each mark is a "
+        f"Fine-tuning: on two GPTs, one pre-trained, one not, a new small layer learns {n} labels. Each mark is a "
         "sentence that is new to both. The ring is yours.",
-        f"Steps on {MOST} labels",
+        f"Steps on {n} labels",
         [scene_frame(chances, labels, step) for step in STOPS],
         by="slider",
         start=len(STOPS) - 1,
         plays=True,
+        also=lambda: (topic(), labelled()),
     )
 
 
 def scene_frame(chances: dict[str, Array], labels: Array, step: int) -> Frame:
-    chosen = next(iter(SETS.values()))
+    chosen = topic()
     right = {name: float(((of[step, :-1] > 0.5) == labels).mean()) for name, of in chances.items()}
     panels = [
         [
@@ -62,7 +65,7 @@ def scene_frame(chances: dict[str, Array], labels: Array, step: int) -> Frame:
     mine = float(chances["pre-trained"][step, -1])
     return Frame(
         str(step),
-        f"Pre-trained, it sorts {one} of {len(labels)} new sentences right; with random weights {other}. Yours, "
+        f"Pre-trained, it sorts {one} of {len(labels)} new sentences as we did; with random weights {other}. Yours, "
         f"pre-trained: **{chosen.plus if mine > 0.5 else chosen.minus}**, {chance(max(mine, 1 - mine))}.",
         panels,
     )

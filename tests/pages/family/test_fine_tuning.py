@@ -87,9 +87,11 @@ def test_a_click_moves_a_sentence_to_the_other_side_and_the_verdict_follows() ->
     assert "Your sentence: **at sea**" in markdown(app)
     app.button_group(key="heap_places-").set_value("The cow eats grass.").run()
     assert "All sentences are labelled “at sea”: at least one must be “on a farm”." in said(app)
+    assert component(app, "scene")["control"] == "Steps on 20 labels", "those given, as long as none can be learned"
     app.button_group(key="heap_places+").set_value("The cow eats grass.").run()
     assert_sound(app)
     assert "So says GPT's head, trained alone on these 3 labels." in markdown(app)
+    assert component(app, "scene")["control"] == "Steps on 3 labels"
 
 
 def test_the_picture_opens_where_pre_training_tells() -> None:

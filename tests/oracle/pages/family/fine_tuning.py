@@ -126,10 +126,11 @@ def percent(right: float, n: int) -> str:
 
 
 def scene(page: Page) -> Statements:
-    every = sentences("places")
-    texts = (*(text for _, text in every[20:]), page.text)
-    found = {mode: head_alone(every[:20], texts, mode) for mode in MODES}
-    plus = np.array([label == "+" for label, _ in every[20:]])
+    new = sentences(name_of(page))[20:]
+    learned = sentences(name_of(page))[:20] if fault(page) else labelled(page)
+    texts, means = (*(text for _, text in new), page.text), MEANS[name_of(page)]
+    found = {mode: head_alone(learned, texts, mode) for mode in MODES}
+    plus = np.array([label == "+" for label, _ in new])
     frames = []
     for step in STEPS:
         right = {mode: float(((of[step][:60] > 0.5) == plus).mean()) for mode, of in found.items()}
@@ -137,18 +138,18 @@ def scene(page: Page) -> Statements:
             [
                 first_screen.dots(
                     [(p, bool(kind)) for p, kind in zip(of[step], plus, strict=False)],
-                    ("on a farm", "at sea"), mode, f"{100 * right[mode]:.0f}%", MODES[mode], of[step][60],
+                    means, mode, f"{100 * right[mode]:.0f}%", MODES[mode], of[step][60],
                 )
             ]
             for mode, of in found.items()
         ]  # fmt: skip
         mine = found["pre-trained"][step][60]
-        says = MEANS["places"][int(mine > 0.5)], claims.chance(max(mine, 1 - mine))
+        says = means[int(mine > 0.5)], claims.chance(max(mine, 1 - mine))
         answer = prose.line("pre-trained it sorts of", *(percent(one, 60) for one in right.values()), *says)
         frames.append(first_screen.frame(str(step), answer, *panels))
     yield from first_screen.scene(
-        prose.line("fine-tuning on two gpts"),
-        "Steps on 20 labels",
+        prose.line("fine-tuning on two gpts", len(learned)),
+        f"Steps on {len(learned)} labels",
         frames,
         at=page.count("stop", len(STEPS), len(STEPS)) - 1,
         by="slider",
@@ -207,12 +208,15 @@ def see(page: Page) -> Statements:
     )
 
 
+def labelled(page: Page) -> list[tuple[str, str]]:
+    """What the learner wrote, each line once."""
+    lines = (line for line in written(page).splitlines() if line.strip())
+    return [*dict.fromkeys((line[:1], tidied(line[1:])) for line in lines)]
+
+
 def verdict(page: Page) -> Statements:
     """GPT's head, trained alone on the learner's labels."""
-    every, learned = sentences(name_of(page))[20:], []
-    for line in written(page).splitlines():
-        if (one := (line[:1], tidied(line[1:]))) not in learned and line.strip():
-            learned.append(one)
+    every, learned = sentences(name_of(page))[20:], labelled(page)
     last = head_alone(learned, (*(text for _, text in every), page.text))[-1]
     right = float(np.mean([(p > 0.5) == (label == "+") for p, (label, _) in zip(last, every, strict=False)]))
     mine, n = last[-1], len(every)
