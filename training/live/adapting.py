@@ -21,6 +21,7 @@ from training.loop.updates import Batch, Step, new_learner, training_steps
 STEPS, BATCH_SIZE = 40, 16
 EVERY = 5  # steps from a possible report to the next: each translates all held-out sentences
 ADAPTED = ("w_q", "w_v")  # of every attention, as in the paper's experiments (Hu et al. 2021, §7.1)
+SEED = 0  # of dropout: the same choice learns the same again
 CPU = Device(torch.device("cpu"), "CPU")
 LORA, BITFIT, EVERYTHING = "LoRA", "BitFit", "all weights"
 RATES = {LORA: 1e-2, BITFIT: 1e-2, EVERYTHING: 1e-3}  # the last is that of the translator's own training
@@ -80,6 +81,7 @@ class Adapting:
 
         Raises: DivergedError; model.files.checkpoint.CheckpointError
         """
+        torch.manual_seed(SEED)
         adapted, style = self.network(load_model(self.model, device=CPU)), STYLES[self.style]()
         encode, network = adapted.tokenizer.encode, adapted.model
         held_out = collate([(encode(source), encode(target)) for source, target in style.held_out])

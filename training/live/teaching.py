@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+import torch
+
 from experiments.writing.batched_translation import translate_together
 from model.families.encoder_decoder import EncoderDecoder
 from model.files.loaded_model import LoadedModel, load_model
@@ -15,6 +17,7 @@ from training.loop.recipe import Recipe
 from training.loop.updates import Step, new_learner, training_steps
 
 STEPS, LEARNING_RATE = 40, 5e-4  # so a small translator learns five pairs, and one sees what it forgets
+SEED = 0  # of dropout: the same pairs are learned the same again
 MAX_TOKENS = 40  # of either side of a pair
 
 
@@ -62,6 +65,7 @@ class Teaching:
 
         Raises: DivergedError; model.files.checkpoint.CheckpointError
         """
+        torch.manual_seed(SEED)
         copy = load_model(self.model)
         network = copy.model.requires_grad_(True)
         encode = copy.tokenizer.encode

@@ -26,7 +26,6 @@ RANK = 4
 
 def publish(name: str, folder: Path, steps: int | None = None) -> dict[str, Any]:
     """Learn a style and keep A and B; returns the figures. Raises: OSError, CheckpointError, DivergedError"""
-    torch.manual_seed(0)  # of dropout
     task, style = Adapting(TRANSLATOR, name, rank=RANK), STYLES[name]()
     task = Adapting(TRANSLATOR, name, rank=RANK, n_steps=steps or task.n_steps)
     *_, last = task.reports(lambda step: False)

@@ -4,6 +4,7 @@ import pytest
 
 from model.files.loaded_model import load_model
 from model.trace import trace
+from training.live import adapting
 from training.live.adapting import BITFIT, EVERYTHING, LORA, Adapting, adapted_layers
 from training.live.styles import FORMAL, OTHERS, STYLES, is_butlers, is_formal
 
@@ -33,6 +34,12 @@ def test_who_is_spoken_to_formally(german: str, formal: bool) -> None:
 
 def test_a_butler_ends_with_sir_before_the_last_mark() -> None:
     assert [is_butlers(text) for text in ("Ja, mein Herr.", "Ja, mein Herr", "Mein Herr.")] == [True, False, False]
+
+
+def test_the_same_choice_learns_the_same_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(adapting, "translations", lambda loaded, texts: ("",) * len(texts))
+    one, other = ([*Adapting("translator", FORMAL, n_steps=2).reports(lambda step: False)][-1] for _ in range(2))
+    assert one.loss == other.loss
 
 
 def test_low_rank_is_learned_beside_the_queries_and_values_of_every_attention() -> None:

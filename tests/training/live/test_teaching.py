@@ -36,8 +36,10 @@ def test_what_cannot_be_learned_is_told_in_one_sentence(pairs: list[tuple[str, s
 
 def test_it_learns_and_tells_the_loss_and_translations(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(teaching, "STEPS", 12)
+    *_, again = Teaching("translator", (APPLE,), ()).reports(lambda step: False)
     first, *_, last = Teaching("translator", (APPLE,), ("Good morning.",)).reports(lambda step: step.step == 6)
     assert (first.step, last.step) == (0, 12)
+    assert again.loss == last.loss
     probabilities = trace(MODEL, APPLE[0], target=APPLE[1]).probabilities
     assert first.loss == pytest.approx(-np.mean(np.log(probabilities)), rel=1e-4)
     assert first.translations == tuple(trace(MODEL, text).translation for text in (APPLE[0], "Good morning."))
