@@ -1,6 +1,7 @@
 """What holds for all pages."""
 
 import ast
+import json
 import re
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from streamlit.testing.v1 import AppTest
 from pages.course import ORDER
 from tests.course import LESSONS
 from tests.pages.kit import ROOT, ROUTER, go_to, opened
+from ui import engine
+from ui.course.lesson import Lesson
 
 FILES = sorted((ROOT / "pages").rglob("*.py"))
 ALONE = ("home.py", "about.py", "results.py")
@@ -22,6 +25,12 @@ SHARED = (
     *("first_screen.py", "lesson_page.py", "live_training.py"),
 )
 SENTENCES = ["I ate an apple", "x", "ภาษาไทย", "My neighbour's cat. " * 20]
+
+LONG = (
+    "The old man who lives in the small white house near the sea told the children yesterday that he had once seen a "
+    "very large ship which came from a country far away and brought strange fruit, silver coins and a blue parrot that "
+    "could sing."
+)
 
 
 def name(page: Path | str) -> str:
@@ -76,6 +85,13 @@ def test_an_empty_parameter_is_as_good_as_none(page: Path | str) -> None:
     for key in keys:
         chosen = {group.key: group.value for group in opened(page, **{key: ""}).button_group}
         assert chosen[key] is not None, key
+
+
+@pytest.mark.parametrize("lesson", [one for one in LESSONS if one.on_map.scene], ids=lambda one: one.slug)
+def test_a_scene_has_no_more_than_40_kb_of_data(lesson: Lesson) -> None:
+    assert lesson.on_map.scene
+    for sentence in SENTENCES[0], LONG:
+        assert len(json.dumps(lesson.on_map.scene(engine.trace(sentence)).sent())) <= 40_000, sentence
 
 
 def test_the_sentence_follows_from_page_to_page() -> None:

@@ -4,8 +4,9 @@ import numpy as np
 import streamlit as st
 
 from model.adapting.fine_tuned import FineTuned
+from model.files.loaded_model import Array
 from model.trace import Trace
-from pages.family.fine_tuning.choosing import KNOWN, chosen, pretrained, topic, with_error
+from pages.family.fine_tuning.choosing import KNOWN, chosen, labelled, pretrained, test_sentences, topic, with_error
 from pages.family_models import family_model
 from pages.live_training import current, trained, watch
 from training.live.head_alone import head_steps, rows_read
@@ -41,19 +42,28 @@ def says(one: Standing) -> str:
     return with_error(one.test.right, one.test.n)
 
 
+def parted(text: str, random: bool) -> Array:
+    """After each step of a GPT's head alone on the learner's labels the probability of + for each new sentence and, at
+    last, a text (21,61). random: with random weights below the head
+    """
+    learned, new = labelled(), test_sentences()
+    labels, loaded = np.array([label == PLUS for _, label in learned]), family_model(KNOWN["GPT"])
+    # One by one: the new sentences are the same for every text.
+    texts = (tuple(one for one, _ in learned), tuple(one for one, _ in new), (text,))
+    rows, *others = (engine.run(rows_read, loaded, some, random) for some in texts)
+    return head_steps(rows, labels, np.concatenate(others))
+
+
 def verdict(trace: Trace) -> None:
     """What the head alone makes of the learner's labels, at once."""
     if (task := chosen()) is None:
         return
-    of, loaded = topic(), family_model(KNOWN["GPT"])
-    texts = (tuple(text for text, _ in some) for some in (task.labelled, (*task.test, (trace.text, ""))))
-    rows, others = (engine.run(rows_read, loaded, some, False) for some in texts)
-    labels, right = (np.array([label == PLUS for _, label in some]) for some in (task.labelled, task.test))
-    chances = head_steps(rows, labels, others)[-1]
+    of, right = topic(), np.array([label == PLUS for _, label in task.test])
+    chances = parted(trace.text, random=False)[-1]
     mine, share = float(chances[-1]), float(((chances[:-1] > 0.5) == right).mean())
     st.markdown(
         f"Your sentence: **{of.plus if mine > 0.5 else of.minus}**, {chance(max(mine, 1 - mine))}. So says GPT's head, "
-        f"trained alone on these {len(labels)} labels. Of {len(right)} new sentences it labels "
+        f"trained alone on these {len(task.labelled)} labels. Of {len(right)} new sentences it labels "
         f"**{with_error(share, len(right))}** as we did."
     )
 

@@ -4,35 +4,19 @@ import numpy as np
 
 from model.files.loaded_model import Array
 from model.trace import Trace
-from pages.family.fine_tuning.choosing import KNOWN, labelled, test_sentences, topic, with_error
-from pages.family_models import family_model
-from training.live.head_alone import head_steps, rows_read
-from training.live.labelling import PLUS
-from ui import engine
+from pages.family.fine_tuning.choosing import labelled, test_sentences, topic, with_error
+from pages.family.fine_tuning.learning import parted
+from training.live.labelling import PLUS, PRETRAINED
 from ui.components.scene import Dots, Frame, Scene
 from ui.text import chance
 
 STOPS = (0, 1, 2, 4, 8, 14, 20)
-WEIGHTS = {"pre-trained": "has read books", "random weights": "has read nothing"}
-
-
-def parted(trace: Trace) -> tuple[dict[str, Array], Array]:
-    """After each step the probability of + for each new sentence and, at last, the visitor's, by weights (21,61); and
-    which of the new sentences are labelled + (60).
-    """
-    learned, new = labelled(), test_sentences()
-    texts = tuple(text for text, _ in learned), (*(text for text, _ in new), trace.text)
-    labels, right = (np.array([label == PLUS for _, label in some]) for some in (learned, new))
-    found, loaded = {}, family_model(KNOWN["GPT"])
-    for name in WEIGHTS:
-        rows, others = (engine.run(rows_read, loaded, some, name != "pre-trained") for some in texts)
-        found[name] = head_steps(rows, labels, others)
-    return found, right
+WEIGHTS = {PRETRAINED: "has read books", "random weights": "has read nothing"}
 
 
 def scene(trace: Trace) -> Scene:
-    chances, labels = parted(trace)
-    n = len(labelled())
+    chances = {name: parted(trace.text, random=name != PRETRAINED) for name in WEIGHTS}
+    labels, n = np.array([label == PLUS for _, label in test_sentences()]), len(labelled())
     return Scene(
         f"Fine-tuning: on two GPTs, one pre-trained, one not, a new small layer learns {n} labels. Each mark is a "
         "sentence that is new to both. The ring is yours.",
@@ -62,7 +46,7 @@ def scene_frame(chances: dict[str, Array], labels: Array, step: int) -> Frame:
         for name, of in chances.items()
     ]
     one, other = (f"**{with_error(right[name], len(labels))}**" for name in WEIGHTS)
-    mine = float(chances["pre-trained"][step, -1])
+    mine = float(chances[PRETRAINED][step, -1])
     return Frame(
         str(step),
         f"Pre-trained, it sorts {one} of {len(labels)} new sentences as we did; with random weights {other}. Yours, "
