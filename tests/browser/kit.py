@@ -23,7 +23,7 @@ def settled(page: Page) -> Page:
     return page
 
 
-def rerun(page: Page, act: Callable[[], None]) -> Page:
+def rerun(page: Page, act: Callable[[], object]) -> Page:
     """Act, and wait until the script has run because of it."""
     before = page.evaluate("() => watched.runs.asked")
     act()

@@ -102,9 +102,13 @@ def test_a_learner_and_what_they_know_outlast_the_browser_and_the_server(
 ) -> None:
     env = {"WALKTHROUGH_CLASSES": f"sqlite:///{tmp_path}/classes.db"}
     with served(ROOT / "app.py", env=env) as url:
-        teacher = new_page()
+        ada, teacher = new_page(), new_page()
+        ada.goto(f"{url}/masking")
+        expect(ada.get_by_role("heading", level=1, name="Masking")).to_be_visible()
+        settled(ada)
+        assert not (tmp_path / "classes.db").exists()  # without a class nothing of it is loaded
         code = open_class(teacher, url)
-        ada = join(new_page(), url, code, "Ada")
+        join(ada, url, code, "Ada")
         ada.get_by_role("link", name="Masking").click()
         question = ada.locator(".st-key-part_predict")
         question.get_by_text("0.5", exact=True).click()
@@ -170,13 +174,3 @@ def test_nothing_serious_for_axe_and_no_sideways_scrolling(new_page: Callable[..
             assert lasting(partial(axe_faults, page, '[data-testid="stMain"]')) == [], (part, scheme)
             assert sideways(page) == [], (part, scheme)
         wear(page, "light", 1280)
-
-
-def test_visitors_without_a_class_load_nothing_of_it(new_page: Callable[..., Page], tmp_path: Path) -> None:
-    store = tmp_path / "classes.db"
-    with served(ROOT / "app.py", env={"WALKTHROUGH_CLASSES": f"sqlite:///{store}"}) as address:
-        page = new_page()
-        page.goto(f"{address}/masking")
-        expect(page.get_by_role("heading", level=1, name="Masking")).to_be_visible()
-        settled(page)
-        assert not store.exists()

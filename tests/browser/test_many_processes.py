@@ -170,23 +170,23 @@ def test_a_visitor_with_too_many_pages_is_told_and_others_are_not(
     fleet: Fleet, page: Page, new_page: Callable[..., Page]
 ) -> None:
     others = [page.context.new_page() for _ in range(8)]
-    page.goto(fleet.url)
+    page.goto(f"{fleet.url}/about")
     settled(page)
     for one in others:
-        one.goto(fleet.url)
+        one.goto(f"{fleet.url}/about")
         settled(one)
     expect(others[-1].get_by_role("alert")).to_have_text(
         "This app is open in 8 tabs of your browser already. Close one, then load this page again."
     )
-    expect(others[-2].get_by_label("English sentence")).to_be_visible()
+    expect(others[-2].get_by_role("heading", name="About the model")).to_be_visible()
     stranger = new_page(locale="en-GB")  # of a browser of their own
-    stranger.goto(fleet.url)
-    expect(stranger.get_by_label("English sentence")).to_be_visible()
+    stranger.goto(f"{fleet.url}/about")
+    expect(stranger.get_by_role("heading", name="About the model")).to_be_visible()
     page.close()
 
     def let_in() -> bool:
         """The server hears a little later that the page is closed."""
         others[-1].reload()
-        return settled(others[-1]).get_by_label("English sentence").is_visible()
+        return settled(others[-1]).get_by_role("heading", name="About the model").is_visible()
 
     until(let_in)

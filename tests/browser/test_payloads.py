@@ -15,7 +15,7 @@ from tests.payloads import PAYLOADS
 
 pytestmark = pytest.mark.browser
 
-PAGES = ["", "bertviz", "compare", "results", "about"]
+PAGES = ["bertviz", "compare", "results", "about"]
 NAMES = (
     "sentence",
     "cell",
@@ -35,7 +35,7 @@ NAMES = (
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "slug" in metafunc.fixturenames:
         full = metafunc.config.getoption("--every-payload")
-        metafunc.parametrize("slug", [*PAGES, "any-model", *(lesson.slug for lesson in LESSONS)] if full else PAGES)
+        metafunc.parametrize("slug", [*PAGES, "", "any-model", *(lesson.slug for lesson in LESSONS)] if full else PAGES)
         metafunc.parametrize("payloads", [PAYLOADS if full else PAYLOADS[::10]], ids=[""])
 
 

@@ -1,7 +1,6 @@
 """Nothing is shown that no oracle claims: every statement of every lesson, computed again by tests/oracle."""
 
 import ast
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -17,13 +16,6 @@ from tests.pages.draft_claims import draft
 from tests.pages.kit import FOREIGN, OTHERS, forget, opened
 from ui.course.lesson import COURSE as APP
 from ui.course.lesson import Lesson
-
-
-@pytest.fixture(autouse=True)
-def forgotten_lesson() -> Iterator[None]:
-    """What one lesson needs is of no use to the next, and takes up to a gigabyte."""
-    yield
-    forget()
 
 
 @pytest.mark.timeout(600)
@@ -79,6 +71,7 @@ def test_every_statement_about_other_models_is_claimed(
 
 def check_page(name: str, page: str | Path, *others: State) -> None:
     """Opens a page in every state of its claims, and in others, and answers what it asks."""
+    forget()  # what the lesson before needed is of no use to this one, and takes up to a gigabyte
     module = claims_of(name)
     wrong: dict[str, list[State]] = {}  # by message: the states in which it holds
     for nth, state in enumerate((*module.STATES, *others)):

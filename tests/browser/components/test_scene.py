@@ -8,16 +8,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import ROOT
 from tests.browser.kit import axe_faults, becomes, box_of, boxes_of, has_run, lasting, settled, styled
-from tests.course import LESSONS
-from ui.course.lesson import Lesson
 
 pytestmark = pytest.mark.browser
 
 DEMO = Path(__file__).with_name("scene_demo.py")
-WITH_SCENE = [one for one in LESSONS if one.on_map.scene]
-SENTENCE = "My neighbour's cat doesn't like the rain."
 
 
 @pytest.fixture
@@ -276,25 +271,3 @@ def test_texts_stay_texts(demo: Callable[..., Page]) -> None:
 def test_axe_finds_nothing_serious(scheme: str, demo: Callable[..., Page]) -> None:
     page = demo("by=slider&press=1", color_scheme=scheme)
     assert lasting(lambda: axe_faults(page, '[data-testid="stMain"]')) == []
-
-
-@pytest.mark.parametrize("lesson", WITH_SCENE, ids=lambda lesson: lesson.slug)
-def test_the_first_screen_holds_the_question_the_control_and_the_scene(
-    lesson: Lesson, new_page: Callable[..., Page], serve: Callable[..., str]
-) -> None:
-    page = new_page(reduced_motion="reduce")
-    page.goto(f"{serve(ROOT / 'app.py')}/{lesson.slug}?sentence={SENTENCE}")
-    scene = page.locator(".scene")
-    expect(scene.locator("svg text").first).to_be_visible()
-    settled(page)
-    expect(page.get_by_role("heading", name=lesson.asks, exact=True)).to_be_visible()
-    box = box_of(scene)
-    assert box["y"] + box["height"] <= 720
-    assert page.locator('[data-testid="stMain"]').evaluate("e => e.scrollTop") == 0
-    caption = (scene.locator(".caption").text_content() or "").lower()
-    subject = [
-        word for word in re.findall(r"\w{3,}", lesson.title.lower()) if word not in ("the", "and", "how", "where")
-    ]
-    assert any(word[:5] in caption for word in subject), f"“{caption}” does not name {lesson.title}"
-    control = scene.locator("input, button").first
-    expect(control).to_be_visible()

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, FrameLocator, Page, expect
 
 from tests.browser.conftest import ROOT, offline, served
-from tests.browser.kit import axe_faults, becomes, box_of, has_run, lasting, settled, sideways
+from tests.browser.kit import axe_faults, becomes, box_of, has_run, lasting, rerun, settled, sideways, wear
 from tests.hub.small_models import make
 from tests.payloads import PAYLOADS
 
@@ -102,17 +102,14 @@ def test_a_pair_is_chosen_by_click(page: Page, url: str) -> None:
     expect(page).to_have_url(re.compile(r"cell=3\.2"))
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
 @pytest.mark.parametrize("name", PAGES)
-def test_nothing_serious_for_axe_and_no_sideways_scrolling(
-    name: str, scheme: str, width: int, new_page: Callable[..., Page], url: str
-) -> None:
-    page = new_page(color_scheme=scheme, viewport={"width": width, "height": 800})
+def test_nothing_serious_for_axe_and_no_sideways_scrolling(name: str, page: Page, url: str) -> None:
     page.goto(f"{url}/{name}?sentence={SENTENCE}")
     expect(page.locator("table tbody td, tbody td").first).to_be_visible()
-    settled(page)
-    assert lasting(lambda: axe_faults(page, '[data-testid="stMain"]')) == []
-    assert sideways(page) == []
+    for scheme, width in (("light", 1280), ("dark", 390)):
+        wear(page, scheme, width)  # type: ignore[arg-type]
+        assert lasting(lambda: axe_faults(page, '[data-testid="stMain"]')) == [], scheme
+        assert sideways(page) == [], scheme
 
 
 def unharmed(page: Page) -> None:
@@ -137,9 +134,7 @@ def open_page(browser: Browser, url: str) -> Iterator[Page]:
 @pytest.mark.parametrize("payload", PAYLOADS, ids=range(len(PAYLOADS)))
 def test_no_payload_runs(payload: str, open_page: Page) -> None:
     box = open_page.get_by_label("English sentence")
-    box.fill(payload)
-    box.press("Enter")
-    unharmed(open_page)
+    rerun(open_page, lambda: (box.fill(payload), box.press("Enter")))
     expect(open_page.get_by_text(re.compile(r"cuts it into \d+ pieces"))).to_be_visible()
     expect(frame(open_page).locator("svg text").first).to_be_visible()
     unharmed(open_page)

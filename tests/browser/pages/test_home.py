@@ -11,8 +11,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from benchmarks.answers import BAR_KB, sizes
 from tests.browser.conftest import ROOT, offline, served
-from tests.browser.kit import axe_faults, lasting, settled, sideways
-from tests.course import LESSONS
+from tests.browser.kit import axe_faults, lasting, settled, sideways, wear
 from tests.oracle.language.formula import agree
 from tests.oracle.passes.decode import german, translated
 
@@ -21,7 +20,6 @@ pytestmark = pytest.mark.browser
 APP = ROOT / "app.py"
 SENTENCE = "My neighbour's cat doesn't like the rain."
 PHONE = {"width": 390, "height": 844}
-ADDRESSES = ("", "about", "bertviz", "any-model", "compare", *(lesson.slug for lesson in LESSONS))
 KINDS = {"encoder": "Encoder", "decoder": "Masked decoder", "cross": "Encoder-decoder"}
 PATHS = {
     "encoder": "encoder.layers.{}.self_attn",
@@ -258,26 +256,13 @@ def test_a_click_on_an_example_translates_it(page: Page, url: str) -> None:
     expect(page.locator(".st-key-translation")).to_have_text(german(sentence))
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", [{"width": 1280, "height": 720}, PHONE], ids=["laptop", "phone"])
-def test_nothing_serious_for_axe_and_no_sideways_scrolling(
-    scheme: str, size: dict[str, int], new_page: Callable[..., Page], url: str
-) -> None:
-    page = opened(new_page(color_scheme=scheme, viewport=size), url, sentence=SENTENCE, map="2.3")
-    assert lasting(lambda: axe_faults(page, '[data-testid="stMain"]')) == []
-    # Streamlit's own navigation puts its <li> inside a <div>; no page can mend that.
-    assert lasting(lambda: [fault for fault in axe_faults(page) if not fault.startswith("list")]) == []
-    assert sideways(page) == []
-
-
-@pytest.mark.parametrize("slug", ADDRESSES)
-def test_a_walk_through_all_pages_asks_nothing_of_the_internet(slug: str, page: Page, url: str) -> None:
-    """The page fixture stops and counts what is not local."""
-    page.goto(f"{url}/{slug}")
-    page.get_by_role("heading", level=1).first.wait_for()
-    settled(page)
-    page.wait_for_load_state("networkidle")
-    nothing_wrong(page)
+def test_nothing_serious_for_axe_and_no_sideways_scrolling(page: Page, url: str) -> None:
+    opened(page, url, sentence=SENTENCE, map="2.3")
+    for scheme, width in (("light", 1280), ("dark", 1280), ("dark", 390), ("light", 390)):
+        wear(page, scheme, width)  # type: ignore[arg-type]
+        # Streamlit's own navigation puts its <li> inside a <div>; no page can mend that.
+        assert lasting(lambda: [one for one in axe_faults(page) if not one.startswith("list")]) == [], (scheme, width)
+        assert sideways(page) == [], (scheme, width)
 
 
 def test_an_answer_takes_few_bytes_on_the_wire(url: str) -> None:

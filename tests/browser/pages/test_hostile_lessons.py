@@ -16,15 +16,15 @@ pytestmark = pytest.mark.browser
 
 # Turning, invisible and piled up.
 MARKS = "\u202eabc\u2066\u200b\ufeff Z͑ͫ̓ͪ̂ͫ̽͏̴̙̤̞͉͚̯̞̠͍A̴̵̜̰͔ͫ͗͢L̠ͨͧͩ͘G̴̻͈͍͔̹̑͗̎̅͛́Ǫ̵̹̻̝̳͂̌̌͘ \u0007\u0085 \U000e0041"
+MARKUP = "[a](javascript:pwned=1) $\\href{x}{y}$ $$\\frac{ :red[<b>] `d` | {row} %{x}"
 # Short enough to be shown whole, and one that never is.
 NASTY = {
     "HTML": "</script><script>pwned=1</script><img src=x onerror='pwned=1'>",
-    "Markdown, LaTeX, placeholders": "[a](javascript:pwned=1) $\\href{x}{y}$ $$\\frac{ :red[<b>] `d` | {row} %{x}",
-    "marks, and 10,000 characters": MARKS + "W<b>$x$" * 1_500,
+    "Markdown, LaTeX, placeholders, marks, and 10,000 characters": MARKUP + MARKS + "W<b>$x$" * 1_500,
 }
 ODD = [
     *("", "0", "-1", "99", "1e9", "NaN", "99.99", "1.1.1", "true", "None", "٣", "[1]", "../..", "\x00", "9" * 400),
-    *(MARKS, *list(NASTY.values())[:2]),
+    *(MARKS, MARKUP, NASTY["HTML"]),
 ]
 
 
@@ -63,7 +63,7 @@ def test_nothing_is_executed_and_nothing_breaks(lesson: Lesson, new_page: Callab
         assert page.locator(", ".join(f".stMain {each}" for each in bad.split(", "))).count() == 0, what
         assert sideways(page) == [], what
 
-    first, *others = NASTY.items()
+    first, second = NASTY.items()
     at = LESSONS.index(lesson)  # another value for each name in each lesson
     linked = {name: ODD[(n + at) % len(ODD)] for n, name in enumerate(parameters())}
     page.goto(f"{url}/{lesson.slug}?{urlencode({'sentence': first[1], **linked})}")
@@ -71,7 +71,6 @@ def test_nothing_is_executed_and_nothing_breaks(lesson: Lesson, new_page: Callab
     settled(page)
     sound(f"{first[0]}, and odd values for all other names")
     box = page.get_by_label("English sentence")
-    for name, text in others:
-        rerun(page, lambda text=text: (box.fill(text), box.press("Enter")))
-        sound(name)
-    expect(box).to_have_value(others[-1][1])
+    rerun(page, lambda: (box.fill(second[1]), box.press("Enter")))
+    sound(second[0])
+    expect(box).to_have_value(second[1])

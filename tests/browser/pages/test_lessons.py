@@ -25,13 +25,13 @@ def drawn(page: Page) -> Page:
     return settled(page)
 
 
-# Colours depend on theme and width; what the other rules look at, on the width alone: they run once for each.
-LOOKS = (("light", 390, None), ("dark", 390, "color-contrast"), ("dark", 1280, None), ("light", 1280, "color-contrast"))
+# Wide at first, as on a projector, then narrow. Both themes for every lesson, each with each width for every other one.
+LOOKS = ((("light", 1280), ("dark", 390)), (("dark", 1280), ("light", 390)))
 
 
-def faults(page: Page, rule: str | None) -> list[str]:
+def faults(page: Page) -> list[str]:
     """What axe finds in the main part of the page."""
-    found = axe_faults(page, '[data-testid="stMain"]', rule)
+    found = axe_faults(page, '[data-testid="stMain"]')
     # The colours of Streamlit's syntax theme.
     return [fault for fault in found if not fault.startswith("color-contrast") or "stCode" not in fault]
 
@@ -74,11 +74,20 @@ CLOSE = "() => globalThis.folds.forEach((fold) => fold.click())"
 def test_nothing_is_cut_nothing_scrolls_sideways_nothing_is_serious_for_axe_and_a_click_sends_what_it_changed(
     lesson: Lesson, new_page: Callable[..., Page], url: str
 ) -> None:
-    page = new_page(color_scheme="light", viewport={"width": 390, "height": 844})
+    wide, narrow = LOOKS[LESSONS.index(lesson) % 2]
+    page = new_page(color_scheme=wide[0], reduced_motion="reduce")
     received = frames(page)
     address = f"{url}/{lesson.slug}?sentence={SENTENCE}"
-    page.goto(f"{address}&stack=Decoder")
+    page.goto(address)
     drawn(page)
+    has_all_that_matters_on_the_first_screen(page, lesson)
+    for look in (wide, narrow):
+        wear(page, *look)  # type: ignore[arg-type]
+        assert lasting(partial(faults, page)) == [], look
+        assert sideways(page) == [], look
+    if page.locator(".st-key-stack").count():
+        page.goto(f"{address}&stack=Decoder")
+        drawn(page)
     # Only the page's own: a locator also looks into components, and the stage keeps its story folded.
     closed = page.locator("[data-testid=stExpander] details:not([open])")
     n_closed = closed.count()
@@ -87,13 +96,6 @@ def test_nothing_is_cut_nothing_scrolls_sideways_nothing_is_serious_for_axe_and_
     assert lasting(partial(page.evaluate, CUT)) == []
     page.evaluate(CLOSE)
     expect(closed).to_have_count(n_closed)
-    if page.locator(".st-key-stack").count():  # as it opens by itself
-        page.goto(address)
-        drawn(page)
-    for scheme, width, rule in LOOKS:
-        wear(page, scheme, width)
-        assert lasting(partial(faults, page, rule)) == [], (scheme, width)
-        assert sideways(page) == [], (scheme, width)
     # Last, since it leaves the page otherwise.
     cells = page.locator(".st-key-part_see [role=grid] tbody td")
     if cells.count():  # its pictures have cells to choose
@@ -102,6 +104,22 @@ def test_nothing_is_cut_nothing_scrolls_sideways_nothing_is_serious_for_axe_and_
         settled(page)
         leaves_predict_code_and_the_map_alone([ForwardMsg.FromString(frame) for frame in received])
         expect(page.locator("h1")).to_contain_text(lesson.title)
+
+
+def has_all_that_matters_on_the_first_screen(page: Page, lesson: Lesson) -> None:
+    """1280×720, before anybody scrolls: the question, a picture of the lesson's subject, and its control."""
+    expect(page.get_by_text(lesson.asks, exact=True).first).to_be_in_viewport(ratio=1)
+    assert page.locator('[data-testid="stMain"]').evaluate("e => e.scrollTop") == 0
+    if not lesson.on_map.scene:  # the machine plays the step that the lesson is about
+        expect(page.locator(".st-key-opening canvas").first).to_be_in_viewport(ratio=1)
+        expect(page.locator(".st-key-opening").get_by_role("button", name="Play", exact=True)).to_be_in_viewport()
+        return
+    scene = page.locator(".scene")
+    expect(scene).to_be_in_viewport(ratio=0.99)
+    expect(scene.locator("input, button").first).to_be_visible()
+    caption = (scene.locator(".caption").text_content() or "").lower()
+    subject = [one for one in re.findall(r"\w{3,}", lesson.title.lower()) if one not in ("the", "and", "how", "where")]
+    assert any(word[:5] in caption for word in subject), f"“{caption}” does not name {lesson.title}"
 
 
 def frames(page: Page) -> list[bytes]:
