@@ -39,8 +39,10 @@ def announcement(text: str) -> Statement:
     return Statement("announcement", {"text": text})
 
 
-def table(head: Sequence[str], *rows: Sequence[str]) -> Statement:
-    return Statement("table", [list(head), *([label(visible(cell)) for cell in row] for row in rows)])
+def table(head: str | Sequence[str], *rows: Sequence[str]) -> Statement:
+    """The head may be one text, with | between the cells."""
+    names = head.split(" | ") if isinstance(head, str) else list(head)
+    return Statement("table", [names, *([label(visible(cell)) for cell in row] for row in rows)])
 
 
 def link(label: str, page: str) -> Statement:
@@ -73,11 +75,15 @@ def select(label: str, options: Sequence[str], value: str, help: str = "") -> St
     return control("selectbox", label, options=list(options), value=value, help=help)
 
 
+def numbered(label: str, texts: Sequence[Any], at: int) -> Statement:
+    """One of many texts, or of what has one, each with its number."""
+    options = [f"{n} {visible(getattr(text, 'text', text))}" for n, text in enumerate(texts, 1)]
+    return select(label, options, options[at])
+
+
 def slider(label: str, low: float, high: float, value: float, help: str = "") -> Statement:
-    return Statement(
-        "control",
-        {"type": "slider", "label": label, "low": low, "high": high, "value": value} | ({"help": help} if help else {}),
-    )
+    told = {"type": "slider", "label": label, "low": low, "high": high, "value": value}
+    return Statement("control", told | ({"help": help} if help else {}))
 
 
 def text_box(label: str, value: str, placeholder: str = "", help: str = "") -> Statement:

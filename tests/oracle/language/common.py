@@ -2,7 +2,7 @@
 
 import ast
 import functools
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -380,6 +380,14 @@ def numbers_of_figure(head: Sequence[str], *rows: Sequence[str]) -> Statements:
     yield table(head, *rows)
 
 
+def piece_columns(
+    texts: Sequence[str], named: Iterable[tuple[str, Array]], limit: float | None = None, **words: str
+) -> Statement:
+    """A column for each text that can be read, of numbers by their names; words: of `claims.columns`."""
+    series = [Series(name, values[:READABLE]) for name, values in named]
+    return columns(texts[:READABLE], series, limit=limit, **words)
+
+
 def chart_and_numbers(
     labelled: str,
     labels: Sequence[str],
@@ -396,13 +404,9 @@ def chart_and_numbers(
 def pieces_before_after(page: Page, before: Array, after: Array, names: tuple[str, str]) -> Statements:
     """The probabilities (T) of the pieces of the translation before and after a change, as bars and in numbers."""
     texts = [piece.text for piece in page.labels[:READABLE]]
-    yield columns(
-        texts,
-        [Series(name, values[:READABLE]) for name, values in zip(names, (before, after), strict=True)],
-        alt=f"Two bars for each of {len(texts)} pieces: its probability {names[0]}, and {names[1]}.",
-        axis="probability",
-        limit=1.0,
-    )
+    alt = f"Two bars for each of {len(texts)} pieces: its probability {names[0]}, and {names[1]}."
+    both = zip(names, (before, after), strict=True)
+    yield piece_columns(texts, both, 1.0, alt=alt, axis="probability")
     lines = zip(texts, before, after, strict=False)
     rows = ((text, number(b), number(a), number(a - b)) for text, b, a in lines)
     yield from numbers_of_figure(("piece", *names, "change"), *rows)
@@ -481,6 +485,13 @@ def heads_before_after(
 
 def which_piece(text: str, values: Array, sequence: Sequence[Piece], why: str) -> Question:
     """Which piece has the largest value? Offered are the four largest, as they stand; −∞ is none of them."""
+    texts = [piece.text for piece in sequence]
+    right, options, wrong = four_largest(values, texts)
+    return question(text, options, right, why, wrong)
+
+
+def four_largest(values: Array, texts: Sequence[str]) -> tuple[int, list[str], dict[int, str]]:
+    """Which of the four largest values, as they stand, is the largest; options, and what is said of the others."""
     finite = [i for i in range(len(values)) if np.isfinite(values[i])]
     largest = sorted(finite, key=lambda i: (-np.float32(values[i]), i))[:4]
     order = sorted(largest)
@@ -488,8 +499,13 @@ def which_piece(text: str, values: Array, sequence: Sequence[Piece], why: str) -
         order.index(i): f"That piece has the {nth} largest value of all."
         for i, nth in zip(largest[1:], ("second", "third", "fourth"), strict=False)
     }
-    options = [f"{inline(sequence[i].text)} (piece {i + 1})" for i in order]
-    return question(text, options, order.index(largest[0]), why, wrong)
+    return order.index(largest[0]), [f"{inline(texts[i])} (piece {i + 1})" for i in order], wrong
+
+
+def likeliest(shares: Array, n: int, right: int, more: bool = False) -> list[int]:
+    """Ids of the n largest of some shares or scores (V); the right one is the last, or one more, if it is not there."""
+    best = [int(id) for id in np.argsort(-shares, kind="stable")[:n]]
+    return best if right in best else [*(best if more else best[:-1]), right]
 
 
 # --- the code that ran -----------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.oracle.language.page import Page
 from tests.oracle.language.statement import Between, Statement
 from tests.oracle.language.words import visible
 
@@ -44,15 +45,8 @@ def cards(
     limit: float = 1.0,
     slots: int = 0,
 ) -> Panel:
-    return {
-        "kind": "cards",
-        "title": title,
-        "slots": slots,
-        "chain": chain,
-        "limit": near(limit),
-        "rows": list(rows),
-        "links": list(links),
-    }
+    told = {"kind": "cards", "title": title, "slots": slots, "chain": chain, "limit": near(limit)}
+    return told | {"rows": list(rows), "links": list(links)}
 
 
 def bar(label: str, value: float, text: str, before: float | None = None, strong: bool = False) -> list[Any]:
@@ -60,14 +54,7 @@ def bar(label: str, value: float, text: str, before: float | None = None, strong
 
 
 def bars(many: Sequence[list[Any]], title: str = "", role: str = "output", limit: float = 1.0, note: str = "") -> Panel:
-    return {
-        "kind": "bars",
-        "title": title,
-        "role": role,
-        "limit": near(limit),
-        "note": note,
-        "bars": list(many),
-    }
+    return {"kind": "bars", "title": title, "role": role, "limit": near(limit), "note": note, "bars": list(many)}
 
 
 def line(name: str, points: Sequence[tuple[float, float]], role: str = "query", dashed: bool = False) -> list[Any]:
@@ -90,18 +77,10 @@ def curve(
     dots: Sequence[tuple[float, float]] = (),
 ) -> Panel:
     """x, y: the axes: title, low and high end; names of places, if they are written there."""
-    return {
-        "kind": "curve",
-        "title": title,
-        "height": height,
-        "x": axis(*x),
-        "y": axis(*y),
-        "lines": list(lines),
-        "knob": None if knob is None else [near(knob[0]), near(knob[1])],
-        "rug": [[near(at), near(height)] for at, height in rug],
-        "words": [[near(at), near(height), text] for at, height, text in words],
-        "dots": [[near(at), near(height)] for at, height in dots],
-    }
+    told = {"kind": "curve", "title": title, "height": height, "x": axis(*x), "y": axis(*y), "lines": list(lines)}
+    places = {name: [[near(x), near(y)] for x, y in some] for name, some in (("rug", rug), ("dots", dots))}
+    knobs = None if knob is None else [near(knob[0]), near(knob[1])]
+    return told | places | {"knob": knobs, "words": [[near(x), near(y), text] for x, y, text in words]}
 
 
 def matrix(
@@ -137,15 +116,9 @@ def dots(
     note: str = "",
     mine: float | None = None,
 ) -> Panel:
-    return {
-        "kind": "dots",
-        "title": title,
-        "big": big,
-        "note": note,
-        "ends": list(ends),
-        "dots": [[near(value), kind] for value, kind in many],
-        "mine": near(mine),
-    }
+    shown = [[near(value), kind] for value, kind in many]
+    told = {"kind": "dots", "title": title, "big": big, "note": note, "ends": list(ends)}
+    return told | {"dots": shown, "mine": near(mine)}
 
 
 def bands(
@@ -157,28 +130,14 @@ def bands(
     direct: bool = False,
     strong: int = 0,
 ) -> Panel:
-    return {
-        "kind": "bands",
-        "title": title,
-        "head": head,
-        "direct": int(direct),
-        "strong": strong,
-        "pieces": [visible(name) for name in pieces],
-        "ends": list(ends),
-        "widths": [[near(width) for width in row] for row in np.asarray(widths, float)],
-    }
+    told = {"kind": "bands", "title": title, "head": head, "direct": int(direct), "strong": strong, "ends": list(ends)}
+    drawn = [[near(width) for width in row] for row in np.asarray(widths, float)]
+    return told | {"pieces": [visible(name) for name in pieces], "widths": drawn}
 
 
 def ruler(text: str, start: int, count: int, last: int, marks: Sequence[tuple[int, str]], before: int = 1) -> Panel:
-    return {
-        "kind": "ruler",
-        "text": visible(text),
-        "start": start,
-        "before": before,
-        "count": count,
-        "last": last,
-        "marks": [[place, visible(name)] for place, name in marks],
-    }
+    told = {"kind": "ruler", "text": visible(text), "start": start, "before": before, "count": count, "last": last}
+    return told | {"marks": [[place, visible(name)] for place, name in marks]}
 
 
 def wiring(sublayer: str, norms: tuple[int, int], title: str = "", more: int = 0) -> Panel:
@@ -187,13 +146,8 @@ def wiring(sublayer: str, norms: tuple[int, int], title: str = "", more: int = 0
 
 
 def tower(moved: Sequence[float], text: str, title: str = "", note: str = "", limit: float = 1.0) -> Panel:
-    return {
-        "kind": "tower",
-        "title": title,
-        "text": text,
-        "note": note,
-        "moved": [near(share / limit) for share in moved],
-    }
+    shares = [near(share / limit) for share in moved]
+    return {"kind": "tower", "title": title, "text": text, "note": note, "moved": shares}
 
 
 def frame(stop: str, answer: str, *rows: Sequence[Panel]) -> dict[str, Any]:
@@ -201,27 +155,18 @@ def frame(stop: str, answer: str, *rows: Sequence[Panel]) -> dict[str, Any]:
 
 
 def scene(
+    page: Page,
     caption: str,
     control: str,
     frames: Sequence[dict[str, Any]],
+    opens: int = 0,
     *,
-    at: int,
     by: str = "choice",
     wide: Sequence[float] = (1,),
     plays: bool = False,
     press: str = "",
 ) -> Iterator[Statement]:
-    """What the first screen must show; `at` is the frame that it opens with."""
-    yield Statement(
-        "scene",
-        {
-            "caption": caption,
-            "control": control,
-            "by": by,
-            "plays": plays,
-            "press": press,
-            "wide": list(wide),
-            "frames": list(frames),
-            "at": at,
-        },
-    )
+    """What the first screen must show; it opens with the frame that the address names, or with this one."""
+    told = {"caption": caption, "control": control, "by": by, "plays": plays, "press": press, "wide": list(wide)}
+    at = page.count("stop", len(frames), opens + 1) - 1
+    yield Statement("scene", told | {"frames": list(frames), "at": at})

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tests.oracle.language import claims, common
-from tests.oracle.language import scene as first_screen
+from tests.oracle.language import scene as screen
 from tests.oracle.language.approved import Prose
 from tests.oracle.language.claims import chance
 from tests.oracle.language.common import Statements, check_cell, code_of, shown_tensor, tensor_matrix
@@ -95,11 +95,12 @@ def shown_ids(chances: Array, right: int) -> list[int]:
 
 def scene(page: Page) -> Statements:
     blanks = Blanks(page, opened=True)
-    yield from first_screen.scene(
+    yield from screen.scene(
+        page,
         prose.line("bert fills in the blank", ADDED * blanks.ended),
         "Click the word to hide",
         [scene_frame(blanks, n) for n in range(min(SCENE, len(blanks.words)))],
-        at=page.count("stop", min(SCENE, len(blanks.words)), blanks.hidden[0] + 1) - 1,
+        blanks.hidden[0],
         by="cards",
     )
 
@@ -113,20 +114,20 @@ def scene_frame(blanks: Blanks, own: int) -> dict[str, Any]:
     }
     told = min(less, key=lambda n: less[n][right]) if less else own
     words = [
-        first_screen.card(blanks.word(n), "strong" if n == told else "", chance(less.get(n, both)[right]))
+        screen.card(blanks.word(n), "strong" if n == told else "", chance(less.get(n, both)[right]))
         for n in range(count)
     ]
-    words[own] = first_screen.card("[MASK]", "asked", blanks.word(own))
+    words[own] = screen.card("[MASK]", "asked", blanks.word(own))
     lost = {n: max(0.0, 1 - shares[right] / both[right]) for n, shares in less.items()}
 
     def panel(shares: Array, title: str, role: str, before: float | None = None) -> dict[str, Any]:
         best = [int(id) for id in np.argsort(-shares, kind="stable")[:4]]
         best = best if right in best else [*best[:-1], right]
         bars = [
-            first_screen.bar(entry(id), shares[id], chance(shares[id]), before if id == right else None, id == right)
+            screen.bar(entry(id), shares[id], chance(shares[id]), before if id == right else None, id == right)
             for id in best
         ]
-        return first_screen.bars(bars, title, role)
+        return screen.bars(bars, title, role)
 
     says = prose.line("bert gives gpt", visible(blanks.pieces[at].text), chance(both[right]), chance(left[right])) + " "
     if not lost.get(told):
@@ -139,13 +140,13 @@ def scene_frame(blanks: Blanks, own: int) -> dict[str, Any]:
             prose.line("behind the blank" if told > own else "before the blank"),
         )
     without = f"BERT without “{visible(blanks.word(told))}”" if less else "BERT"
-    return first_screen.frame(
+    return screen.frame(
         visible(blanks.word(own)),
         says,
         [
-            first_screen.cards(
-                [first_screen.row(words)],
-                [first_screen.link((0, n), (0, own), weight) for n, weight in lost.items()],
+            screen.cards(
+                [screen.row(words)],
+                [screen.link((0, n), (0, own), weight) for n, weight in lost.items()],
                 prose.line("below each word"),
             )
         ],

@@ -10,7 +10,7 @@ import numpy as np
 from safetensors import safe_open
 
 from tests.oracle.language import claims, common
-from tests.oracle.language import scene as first_screen
+from tests.oracle.language import scene as screen
 from tests.oracle.language.approved import Prose
 from tests.oracle.language.common import Statements, code_of
 from tests.oracle.language.page import Page
@@ -136,7 +136,7 @@ def scene(page: Page) -> Statements:
         right = {mode: float(((of[step][:60] > 0.5) == plus).mean()) for mode, of in found.items()}
         panels = [
             [
-                first_screen.dots(
+                screen.dots(
                     [(p, bool(kind)) for p, kind in zip(of[step], plus, strict=False)],
                     means, mode, f"{100 * right[mode]:.0f}%", MODES[mode], of[step][60],
                 )
@@ -146,12 +146,13 @@ def scene(page: Page) -> Statements:
         mine = found["pre-trained"][step][60]
         says = means[int(mine > 0.5)], claims.chance(max(mine, 1 - mine))
         answer = prose.line("pre-trained it sorts of", *(percent(one, 60) for one in right.values()), *says)
-        frames.append(first_screen.frame(str(step), answer, *panels))
-    yield from first_screen.scene(
+        frames.append(screen.frame(str(step), answer, *panels))
+    yield from screen.scene(
+        page,
         prose.line("fine-tuning on two gpts", len(learned)),
         f"Steps on {len(learned)} labels",
         frames,
-        at=page.count("stop", len(STEPS), len(STEPS)) - 1,
+        len(STEPS) - 1,
         by="slider",
         plays=True,
     )

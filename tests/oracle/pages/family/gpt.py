@@ -9,19 +9,21 @@ from typing import Any
 import numpy as np
 
 from tests.oracle.language import claims, common
-from tests.oracle.language import scene as first_screen
+from tests.oracle.language import scene as screen
 from tests.oracle.language.approved import Prose
-from tests.oracle.language.claims import Series, chance, number
+from tests.oracle.language.claims import chance, number
 from tests.oracle.language.common import (
+    Choice,
     Shown,
     Statements,
     check_cell,
     code_of,
-    cut_to,
+    likeliest,
     numbers_of_figure,
+    piece_columns,
     shown_tensor,
     tensor_matrix,
-)
+)  # fmt: skip
 from tests.oracle.language.page import READABLE, Page
 from tests.oracle.language.statement import Statement
 from tests.oracle.language.words import inline, visible
@@ -41,7 +43,7 @@ from tests.oracle.passes.family.language_models import (
     text_of,
     text_on,
     tokenizer,
-)
+)  # fmt: skip
 from tests.oracle.passes.forward import EOS, PAD, SOS, Array
 from tests.oracle.shown.snapshots import loss  # noqa: F401 - its rule works out a loss
 
@@ -49,7 +51,7 @@ prose = Prose("gpt")
 
 WRITE, WARM, BESIDE, SIZES = "Write on", "Three temperatures", "Beside an LSTM", "How large they became"
 HAS_LSTM = (shipped.MODELS / "lstm").is_dir()
-TRIALS = (WRITE, WARM, BESIDE, SIZES) if HAS_LSTM else (WRITE, WARM, SIZES)
+TRIAL = Choice("Try", "gpt_trial", (WRITE, WARM, *[BESIDE] * HAS_LSTM, SIZES))
 OPENINGS = ("Once upon a time there was a little girl who", "The old man looked at the sea and")
 SHOWN = 40
 
@@ -90,13 +92,8 @@ def parameters(name: str = NAME) -> int:
 def idea(page: Page) -> Statements:
     yield from prose("gpt is a decoder")
     config = shipped.config(NAME)
-    yield from prose(
-        "the gpt here has",
-        config["n_layers"],
-        config["d_model"],
-        f"{config['d_ff']:,}",
-        number(parameters() / 1000000.0, 1),
-    )
+    sizes = config["n_layers"], config["d_model"], f"{config['d_ff']:,}", number(parameters() / 1e6, 1)
+    yield from prose("the gpt here has", *sizes)
 
 
 # --- See -------------------------------------------------------------------------------------------------------------
@@ -109,25 +106,12 @@ def see(page: Page) -> Statements:
         yield from prose("this gpt reads at", most_pieces(), text.n_cut)
     yield from prose("how much does each")
     names = text.names[:READABLE]
-    yield claims.columns(
-        names,
-        [Series("loss", costs[:READABLE])],
-        alt=f"A bar for each of {len(names)} pieces of your text: its loss.",
-        axis="loss of each piece, in nats",
-    )
-    yield from cut_to((n, "pieces"))
-    at = int(costs.argmax())
-    yield from prose(
-        "every piece has a",
-        n,
-        number(costs.mean(), 2),
-        f"{size:,}",
-        number(math.log(size), 2),
-        inline(visible(text.names[at])),
-        at + 1,
-        number(costs[at], 2),
-    )
-    if costs.mean() >= math.log(size):
+    yield piece_columns(text.names, [("loss", costs)], **prose.words("a bar for each", len(names)))
+    yield from common.cut_to((n, "pieces"))
+    at, blind = int(costs.argmax()), math.log(size)
+    most = inline(visible(text.names[at])), at + 1, number(costs[at], 2)
+    yield from prose("every piece has a", n, number(costs.mean(), 2), f"{size:,}", number(blind, 2), *most)
+    if costs.mean() >= blind:
         yield from prose("this text surprises it")
     yield from prose("the numbers of the")
     yield claims.table(("piece", "loss"), *((name, number(costs[i])) for i, name in enumerate(names)))
@@ -135,14 +119,12 @@ def see(page: Page) -> Statements:
     best = oracle.logits[: len(names)].argmax(1)
     highest = np.exp(oracle.log_shares.max(1))
     yield claims.table(
-        ("piece of your text", "its probability", "the likeliest there", "its probability"),
+        "piece of your text | its probability | the likeliest there | its probability",
         *((name, chance(oracle.chances[i]), entry(int(best[i])), chance(highest[i])) for i, name in enumerate(names)),
     )
     right = sum(int(a) == b for a, b in zip(best, text.ids, strict=False))
     yield from prose("at of places the", right, len(names))
-    rows = range(min(8, n))
-    title = "A row sees what stands before it, and no more"
-    yield claims.triangle(["<sos>", *text.names], text.names, rows, title)
+    yield claims.triangle(["<sos>", *text.names], text.names, range(min(8, n)), prose.line("a row sees what"))
     if n > 8:
         yield from prose("shown the first of rows", n)
     yield from prose("the causal mask hides")
@@ -157,7 +139,7 @@ def shown(page: Page) -> Shown:
     return shown_tensor(
         page,
         "losses",
-        rows=[text.names[n] for n in rows],
+        rows=text.names[:READABLE],
         columns=["loss"],
         only_rows=rows,
         only_columns=[0],
@@ -170,21 +152,15 @@ def shown(page: Page) -> Shown:
 
 def check(page: Page) -> Statements:
     costs = losses(page)
-    how = "A row for each piece of your text; in nats."
-    yield from tensor_matrix(shown(page), title="Loss of each piece", how_to_read=how)
+    yield from tensor_matrix(shown(page), **prose.words("losses"))
     yield from check_cell(shown(page))
     yield from prose("the loss of the", len(costs))
     terms = " + ".join(number(cost, 2) for cost in costs[:5]) + (r" + \dots" if len(costs) > 5 else "")
-    mean = number(costs.mean())
-    yield from prose("words", terms, len(costs), mean, number(math.exp(costs.mean()), 1))
+    mean = costs.mean()
+    yield from prose("words", terms, len(costs), number(mean), number(math.exp(mean), 1))
 
 
 # --- Do: write on ----------------------------------------------------------------------------------------------------
-
-
-def do(page: Page) -> Statements:
-    trial = yield from common.choose(page, "Try", "gpt_trial", TRIALS, WRITE)
-    yield from {WRITE: write_on, WARM: three_temperatures, BESIDE: beside, SIZES: sizes}[trial](page)
 
 
 def prefix(page: Page) -> tuple[Ids, str]:
@@ -193,8 +169,7 @@ def prefix(page: Page) -> tuple[Ids, str]:
     asked, size = page.state.get("gpt_prefix", ""), shipped.config(NAME)["vocab_size"]
     for part in asked.split(".") if asked else ():
         if not 0 <= int(part) < size:
-            why = f"id {part} is not in the vocabulary of {size} entries"
-            return known, f"The address asks for the piece {part}, but {why}. It is left out."
+            return known, prose.line("the address asks for", part, size)
         assert int(part) not in (PAD, SOS)
         known = (*known, int(part))
     return known, ""
@@ -244,45 +219,37 @@ def scene(page: Page) -> Statements:
     stops = range(max(0, len(ids) - 12), min(len(ids) + 6, len(whole)))
     costs = oracle["losses"][:, 0]
     most = max((at for at in stops if 0 < at < len(ids)), key=lambda at: np.float32(costs[at]), default=0)
-    yield from first_screen.scene(
-        prose.line("gpt reads from left"),
-        "Move right to read on; past your last piece GPT writes",
-        [scene_frame(oracle, len(ids), at) for at in stops],
-        at=page.count("stop", len(stops), stops.index(most) + 1) - 1,
-        by="slider",
-        plays=True,
-    )
+    control = "Move right to read on; past your last piece GPT writes"
+    frames = [scene_frame(oracle, len(ids), at) for at in stops]
+    caption = prose.line("gpt reads from left")
+    yield from screen.scene(page, caption, control, frames, stops.index(most), by="slider", plays=True)
 
 
 def scene_frame(oracle: Gpt, n: int, at: int) -> dict[str, Any]:
-    names, costs, blind = (
-        [entry(id) for id in oracle.labels],
-        oracle["losses"][:, 0],
-        math.log(shipped.config(NAME)["vocab_size"]),
-    )
+    names, costs = [entry(id) for id in oracle.labels], oracle["losses"][:, 0]
+    blind = math.log(shipped.config(NAME)["vocab_size"])
     label, end = oracle.labels[at], max(n, at + 1)
     first = max(0, min(at - 6, end - 10))
-    cards = [
-        first_screen.card(name, "unseen")
-        if i > at
-        else first_screen.card(
-            name, "written" if i >= n else "asked" * (i == at), number(costs[i], 1), costs[i] / blind
-        )
-        for i, name in list(enumerate(names[:end]))[first : first + 10]
-    ]
+
+    def card(i: int) -> list[Any]:
+        if i > at:
+            return screen.card(names[i], "unseen")
+        state = "written" if i >= n else "asked" * (i == at)
+        return screen.card(names[i], state, number(costs[i], 1), costs[i] / blind)
+
+    cards = [card(i) for i in range(end)[first : first + 10]]
     shares = np.exp(oracle.log_shares[at])
-    best = [int(id) for id in np.argsort(-shares, kind="stable")[:5]]
-    best = best if label in best else [*best[:-1], label]
-    fan = [first_screen.card(entry(id), "strong" * (id == label), chance(shares[id]), shares[id]) for id in best]
+    best = likeliest(shares, 5, label)
+    fan = [screen.card(entry(id), "strong" * (id == label), chance(shares[id]), shares[id]) for id in best]
     took = visible(names[at]), chance(shares[label])
     if at >= n:
         says = prose.line("it takes the end", took[1]) if label == EOS else prose.line("past your text", *took)
     else:
         before = f"After “{visible(names[at - 1])}”" if at else "With nothing to read yet"
         says = prose.line("gpt gives a surprise", before, *took, number(costs[at], 1), number(blind, 1))
-    rows = [first_screen.row(cards, "Text and surprise"), first_screen.row(fan, "GPT's guesses", "output")]
-    links = [first_screen.link((0, at - first), (1, i), shares[id], "output") for i, id in enumerate(best)]
-    return first_screen.frame(visible(names[at]), says, [first_screen.cards(rows, links, slots=10)])
+    rows = [screen.row(cards, "Text and surprise"), screen.row(fan, "GPT's guesses", "output")]
+    links = [screen.link((0, at - first), (1, i), shares[id], "output") for i, id in enumerate(best)]
+    return screen.frame(visible(names[at]), says, [screen.cards(rows, links, slots=10)])
 
 
 def greedy(ids: Ids, most: int) -> Ids:
@@ -305,8 +272,7 @@ def written(page: Page) -> Ids:
 
 
 def offered(ids: Ids, taken: int) -> list[int]:
-    likeliest = [int(id) for id in np.argsort(-next_scores(ids), kind="stable")[:10]]
-    return likeliest if taken in likeliest else [*likeliest, taken]
+    return likeliest(next_scores(ids), 10, taken, more=True)
 
 
 def bold(id: int) -> str:
@@ -316,13 +282,10 @@ def bold(id: int) -> str:
 def write_on(page: Page) -> Statements:
     text, first = begun(page)
     yield from prose("where your text ends")
-    for sentence in OPENINGS:
-        yield claims.button(f"{sentence} …")
+    yield from openings()
     whole, (shorter, word) = text_on(page.sentence).text, opening(page)
-    does = [
-        *["goes on without your final mark"] * (shorter.text != whole),
-        *(f"takes the likeliest word first, {bold(id)}" for id in word),
-    ]
+    does = [prose.line("goes on without your")] * (shorter.text != whole)
+    does += [prose.line("takes the likeliest word", bold(id)) for id in word]
     if does:
         yield from prose("so that it does", " and ".join(does))
         yield claims.toggle("Let it stop", page.switch("gpt_stop"))
@@ -348,14 +311,15 @@ def write_on(page: Page) -> Statements:
     yield theatre(text, ids, befores, yours, step)
     yield claims.button("Back to the model's own choice", disabled=not chosen)
     fixed = ", ".join(bold(id) for id, mark in zip(ids, yours, strict=True) if mark)
-    end = (
-        "It wrote <eos>, the sign that ended each text it learned from."
-        if ids[-1] == EOS
-        else f"It was stopped after {len(ids)} pieces."
-    )
+    end = prose.line("it wrote eos") if ids[-1] == EOS else prose.line("it was stopped", len(ids))
     yield claims.markdown(f"Fixed by you: {fixed}. {end}" if fixed else end)
     if temperature:
         yield from narrowing(page, befores[step], ids[step], (step, step < len(chosen or first)))
+
+
+def openings() -> Statements:
+    for sentence in OPENINGS:
+        yield claims.button(f"{sentence} …")
 
 
 def theatre(text: Text, ids: Ids, befores: Sequence[Ids], yours: Sequence[bool], step: int) -> Statement:
@@ -364,16 +328,10 @@ def theatre(text: Text, ids: Ids, befores: Sequence[Ids], yours: Sequence[bool],
     scenes: list[dict[str, Any]] = []
     for t, (before, id) in enumerate(zip(befores, ids, strict=True)):
         few, row = offered(before, id), looks[n + t]
-        scenes.append(
-            {
-                "cross": [],
-                "self": [row[: n + 1].sum(), *row[n + 1 : n + t + 1]],
-                "candidates": [[visible(entry(one)), float(np.exp(next_scores(before)[one]))] for one in few],
-                "chosen": few.index(id),
-                "cache": [],
-                "cache_says": "",
-            }
-        )
+        candidates = [[visible(entry(one)), float(np.exp(next_scores(before)[one]))] for one in few]
+        own = [row[: n + 1].sum(), *row[n + 1 : n + t + 1]]
+        told = {"cross": [], "self": own, "candidates": candidates, "chosen": few.index(id)}
+        scenes.append(told | {"cache": [], "cache_says": ""})
     begun = text.text if len(text.text) <= SHOWN else f"…{text.text[-SHOWN:]}"
     return Statement(
         "theatre",
@@ -394,22 +352,12 @@ def narrowing(page: Page, before: Ids, taken: int, at: tuple[int, bool]) -> Stat
     few = offered(before, taken)
     names, sides = [entry(id) for id in few], ("the model's", "drawn from")
     plain, kept = np.exp(next_scores(before)), drawn_from(page, before)
-    yield claims.columns(
-        names,
-        [Series(side, values[few]) for side, values in zip(sides, (plain, kept), strict=True)],
-        alt=f"Step {step + 1}: two bars for each of {len(names)} pieces, its probability before and after narrowing.",
-        axis="probability",
-        limit=1.0,
-    )
+    both = zip(sides, (plain[few], kept[few]), strict=True)
+    yield piece_columns(names, both, 1.0, **prose.words("two bars for each", step + 1, len(names)))
+    entries = f"{int((kept > 0).sum()):,}", f"{len(kept):,}"
+    how = "This piece was fixed, not drawn: " if given else "It drew "
     yield from prose(
-        "at step it draws",
-        step + 1,
-        f"{int((kept > 0).sum()):,}",
-        f"{len(kept):,}",
-        "This piece was fixed, not drawn: " if given else "It drew ",
-        bold(taken),
-        chance(plain[taken]),
-        chance(kept[taken]),
+        "at step it draws", step + 1, *entries, how, bold(taken), chance(plain[taken]), chance(kept[taken])
     )
     yield from numbers_of_figure(
         ("piece", *sides), *((name, chance(plain[id]), chance(kept[id])) for id, name in zip(few, names, strict=True))
@@ -420,8 +368,7 @@ def three_temperatures(page: Page) -> Statements:
     text, first = opening(page)
     begun, most = (*text.ids, *first), min(len(text.ids) + 40, most_pieces())
     yield from prose("the same text three")
-    for sentence in OPENINGS:
-        yield claims.button(f"{sentence} …")
+    yield from openings()
     runs: dict[float, Ids] = {0.0: greedy(begun, most)}
     for heat in (0.7, 1.2):
         runs[heat] = sampled(lambda ids, heat=heat: filter_logits(next_scores(ids), heat, 0, 1.0), 0, begun, most)
@@ -429,7 +376,7 @@ def three_temperatures(page: Page) -> Statements:
     for heat, ids in runs.items():
         shares = [float(np.exp(next_scores(ids[:at])[ids[at]])) for at in range(len(text.ids), len(ids))]
         lines.append((number(heat, 1), text_of(ids[len(text.ids) :]).strip(), chance(float(np.mean(shares)))))
-    yield claims.table(("temperature", "it goes on", "mean probability of a piece"), *lines)
+    yield claims.table("temperature | it goes on | mean probability of a piece", *lines)
     ids, n = runs[0.0], len(text.ids)
     circles = (
         (ids[at : at + size], at + size)
@@ -442,11 +389,8 @@ def three_temperatures(page: Page) -> Statements:
         yield from prose("it goes in no circle")
         return
     share = float(np.exp(next_scores(ids[:again])[ids[again]]))
-    named = (
-        inline(text_of(came_round).strip()),
-        inline(visible(entry(ids[again - 1]))),
-        inline(visible(entry(ids[again]))),
-    )
+    behind = (inline(visible(entry(ids[at]))) for at in (again - 1, again))
+    named = inline(text_of(came_round).strip()), *behind
     yield from prose("it goes in a circle", *named, chance(share), chance(1 - share))
 
 
@@ -458,23 +402,14 @@ def beside(page: Page) -> Statements:
     runs = {"GPT": losses(page), "LSTM": lstm_losses(text.ids)}
     yield from prose("an lstm reads piece")
     names = text.names[:READABLE]
-    yield claims.columns(
-        names,
-        [Series(name, costs[:READABLE]) for name, costs in runs.items()],
-        alt=f"Two bars for each of {len(names)} pieces of your text: its loss by the GPT and by the LSTM.",
-        axis="loss of each piece, in nats",
-    )
+    words = prose.words("two bars for each piece", len(names))
+    yield piece_columns(names, runs.items(), **words)
     size = len(text.text.encode())
     yield claims.table(
-        ("your text", "mean loss, nats", "perplexity", "bits per byte"),
+        "your text | mean loss, nats | perplexity | bits per byte",
         *(
-            (
-                name,
-                number(costs.mean(), 3),
-                number(math.exp(costs.mean()), 1),
-                number(costs.sum() / math.log(2) / size, 3),
-            )
-            for name, costs in runs.items()
+            (name, number(each.mean(), 3), number(math.exp(each.mean()), 1), number(each.sum() / math.log(2) / size, 3))
+            for name, each in runs.items()
         ),
     )
     lower = int((runs["GPT"] < runs["LSTM"]).sum())
@@ -493,13 +428,12 @@ def beside(page: Page) -> Statements:
         ("5-gram, counted", "–", gpt["test"]["five_gram"]),
     ]
     yield claims.table(
-        ("", "parameters", "bits per byte", "perplexity per byte"),
+        " | parameters | bits per byte | perplexity per byte",
         *((title, size, number(bits, 3), number(math.exp(bits * math.log(2)), 2)) for title, size, bits in rows),
     )
     yield from prose("a gram model learns")
 
 
-ARXIV = "https://arxiv.org/abs/"
 RESULTS = Path(__file__).parents[4] / "assets" / "results"
 DECODERS = (
     ("GPT", "2018-06", 117),
@@ -520,16 +454,9 @@ def sizes(page: Page) -> Statements:
     lines = []
     for name, date, millions in DECODERS:
         paper = sources[rows[name]["source"]]
-        lines.append(
-            (
-                name,
-                date,
-                f"{millions * 1_000_000:,}",
-                f"{round(millions * 1e6 / parameters()):,}",
-                f"[{paper['paper']}, {rows[name]['where']}]({paper['url']})",
-            )
-        )
-    yield claims.table(("decoder alone", "first published", "parameters", "times the one here", "source"), *lines)
+        size, times = f"{millions * 1_000_000:,}", f"{round(millions * 1e6 / parameters()):,}"
+        lines.append((name, date, size, times, f"[{paper['paper']}, {rows[name]['where']}]({paper['url']})"))
+    yield claims.table("decoder alone | first published | parameters | times the one here | source", *lines)
     yield from prose("of deepseek-v s parameters")
 
 
@@ -542,32 +469,19 @@ def predict(page: Page) -> Statements:
     s, es = ("", "") if n == 1 else ("s", "es")
     yield prose.question("a gpt learns from", 2, n, s, es)
     if n > 1:
-        largest = sorted(range(min(n, READABLE)), key=lambda i: (-np.float32(costs[i]), i))[:4]
-        order = sorted(largest)
-        yield prose.question(
-            "it reads your text",
-            order.index(largest[0]),
-            number(costs[largest[0]], 2),
-            chance(math.exp(-costs[largest[0]])),
-            options=[f"{inline(visible(text.names[i]))} (piece {i + 1})" for i in order],
-            wrong={
-                order.index(i): f"That piece has the {nth} largest value of all."
-                for i, nth in zip(largest[1:], ("second", "third", "fourth"), strict=False)
-            },
-        )
+        right, options, wrong = common.four_largest(costs[:READABLE], [visible(name) for name in text.names])
+        most = costs[:READABLE].max()
+        values = number(most, 2), chance(math.exp(-most))
+        yield prose.question("it reads your text", right, *values, options=options, wrong=wrong)
     if not HAS_LSTM:
         return
     means = costs.mean(), lstm_losses(text.ids).mean()
     right = int(np.argmin(means))
-    yield prose.question(
-        "an lstm learned from",
-        right,
-        number(means[0], 3),
-        number(means[1], 3),
-        wrong={1 - right: f"Not on this text: {number(max(means), 3)} is the larger mean."},
-    )
+    wrong = {1 - right: prose.line("not on this text", number(max(means), 3))}
+    yield prose.question("an lstm learned from", right, *(number(mean, 3) for mean in means), wrong=wrong)
 
 
+do = TRIAL.trials(write_on, three_temperatures, *[beside] * HAS_LSTM, sizes)
 code = code_of(
     "model/families/decoder_only.py: DecoderOnly",
     "experiments/family/language_models.py: read_text",

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tests.oracle.language import claims
-from tests.oracle.language import scene as first_screen
+from tests.oracle.language import scene as screen
 from tests.oracle.language.approved import Prose
 from tests.oracle.language.claims import number
 from tests.oracle.language.common import Shown, Statements, check_cell, code_of, numbers_of_figure, tensor_matrix
@@ -106,11 +106,12 @@ def scene(page: Page) -> Statements:
     places, length = read["places"], np.linalg.norm(read["beta"])
     misses = {way: np.abs(read[way] - length * places).mean(1) for way in ("own", "ridge")}
     opens = next(n for n, miss in enumerate(misses["own"]) if miss <= misses["own"][0] / 2)
-    yield from first_screen.scene(
+    yield from screen.scene(
+        page,
         prose.line("learning without learning the"),
         "Pairs that it reads",
         [scene_frame(read, stop, [float(miss[stop]) for miss in misses.values()]) for stop in range(len(STOPS))],
-        at=page.count("stop", len(STOPS), opens + 1) - 1,
+        opens,
         by="slider",
         plays=True,
     )
@@ -120,21 +121,21 @@ def scene_frame(read: dict[str, np.ndarray], stop: int, misses: list[float]) -> 
     n, x, y, length = STOPS[stop], read["x"], read["y"], float(np.linalg.norm(read["beta"]))
     places, direction = read["places"], read["beta"] / length
     cards = [
-        first_screen.card(number(y[i], 2), note=place(2 * i + 1), column=x[i])
+        screen.card(number(y[i], 2), note=place(2 * i + 1), column=x[i])
         if i < n
-        else first_screen.card("·", "unseen", note=place(2 * i + 1))
+        else screen.card("·", "unseen", note=place(2 * i + 1))
         for i in range(max(0, n - PAIRS), max(0, n - PAIRS) + PAIRS)
     ]
-    cards.append(first_screen.card("?", "asked", note="asked", column=1.5 * direction))
+    cards.append(screen.card("?", "asked", note="asked", column=1.5 * direction))
     along, rule = x @ direction, length * places
     drawn = [i for i in range(len(x)) if abs(along[i]) <= 2.5]
     top = float(np.ceil(max(abs(of).max() for of in (read["own"], read["ridge"], rule, y[drawn]))))
     lines = [
-        first_screen.line("hidden rule", [*zip(places, rule, strict=True)], "plain", True),
-        first_screen.line("Transformer", [*zip(places, read["own"][stop], strict=True)]),
-        first_screen.line("ridge", [*zip(places, read["ridge"][stop], strict=True)], "key", True),
+        screen.line("hidden rule", [*zip(places, rule, strict=True)], "plain", True),
+        screen.line("Transformer", [*zip(places, read["own"][stop], strict=True)]),
+        screen.line("ridge", [*zip(places, read["ridge"][stop], strict=True)], "key", True),
     ]
-    curve = first_screen.curve(
+    curve = screen.curve(
         lines,
         ("x along the rule; green: pairs that were read", -2.5, 2.5),
         ("y", -top, top),
@@ -142,10 +143,10 @@ def scene_frame(read: dict[str, np.ndarray], stop: int, misses: list[float]) -> 
         dots=[(along[i], y[i]) for i in drawn if i < n],
     )
     pairs, size = f"{n} pair{'s' * (n > 1)}", sum(w.size for w in weights("float64").values())
-    return first_screen.frame(
+    return screen.frame(
         str(n),
         prose.line("after its guesses lie", *pairs.split(), *(number(miss, 2) for miss in misses), f"{size:,}"),
-        [first_screen.cards([first_screen.row(cards, "x above its y")], limit=2.5)],
+        [screen.cards([screen.row(cards, "x above its y")], limit=2.5)],
         [curve],
     )
 

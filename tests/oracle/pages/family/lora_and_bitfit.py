@@ -10,7 +10,7 @@ import numpy as np
 from safetensors.numpy import load_file
 
 from tests.oracle.language import claims, common
-from tests.oracle.language import scene as first_screen
+from tests.oracle.language import scene as screen
 from tests.oracle.language.approved import Prose
 from tests.oracle.language.common import Statements, code_of
 from tests.oracle.language.page import Page
@@ -97,13 +97,14 @@ def scene(page: Page) -> Statements:
     written = [writes(text, style, share)[0] for share in SHARES]
     tips = [n for n, now in enumerate(written) if text_of(now) == text_of(written[-1])]
     opens = tips[0] if text_of(written[0]) != text_of(written[-1]) else 4
-    yield from first_screen.scene(
+    yield from screen.scene(
+        page,
         prose.line(
             "lora two thin matrices", style, f"{says}{'' if text == page.text else ' Read here: the first 9 pieces.'}"
         ),
         "How much of BA is added",
         [scene_frame(text, style, written, n) for n in range(5)],
-        at=page.count("stop", 5, opens + 1) - 1,
+        opens,
         by="slider",
         wide=(0.8, 0.23, 0.8, 0.8, 1.5),
         plays=True,
@@ -116,7 +117,7 @@ def scene_frame(text: str, style: str, written: list[tuple[int, ...]], at: int) 
     old, new = (np.exp(writes(text, style, s)[1].scores(first[:place])) for s in (0.0, share))
     both = first[place], last[place] if first != last else int(np.argsort(-old, kind="stable")[1])
     bars = [
-        first_screen.bar(piece.text, new[piece.id], claims.chance(new[piece.id]), old[piece.id], strong=n == 1)
+        screen.bar(piece.text, new[piece.id], claims.chance(new[piece.id]), old[piece.id], strong=n == 1)
         for n, piece in enumerate(pieces(both))
     ]
     ends = zip(reversed(first[place:]), reversed(now[place:]), strict=False)
@@ -126,18 +127,18 @@ def scene_frame(text: str, style: str, written: list[tuple[int, ...]], at: int) 
     def cards(ids: tuple[int, ...]) -> list[Any]:
         changed = range(place, len(ids) - alike) if now != first else ()
         states = ["strong" if n in changed else "written" for n in range(len(ids))]
-        return [first_screen.card(p.text, s) for p, s in zip(pieces(ids), states, strict=True)][begin : begin + 12]
+        return [screen.card(p.text, s) for p, s in zip(pieces(ids), states, strict=True)][begin : begin + 12]
 
     rows = (("W₀ alone", first), (f"with {share:g} · BA", now))
     learned, answer = sum(w.size for w in adapter(style).values()), text_of(now) or "(nothing)"
     as_before = " (as before)" if at and text_of(now) == text_of(first) else ""
-    return first_screen.frame(
+    return screen.frame(
         f"{share:g}",
         prose.line(
             "with ba it writes", f"{share:g}", answer, as_before, f"{learned:,}", f"{100 * learned / everything():.1f}"
         ),
-        [*matrices(style, share), first_screen.bars(bars, f"Piece {place + 1} of its German", note="dashed: W₀ alone")],
-        [first_screen.cards([first_screen.row(cards(ids), name, "output") for name, ids in rows])],
+        [*matrices(style, share), screen.bars(bars, f"Piece {place + 1} of its German", note="dashed: W₀ alone")],
+        [screen.cards([screen.row(cards(ids), name, "output") for name, ids in rows])],
     )
 
 
@@ -148,12 +149,10 @@ def matrices(style: str, share: float) -> list[dict[str, Any]]:
     up, down = (adapter(style)[f"{path}.{name}.weight"] for name in ("up", "down"))
     n, corner = 256 * 256, added[path][:14, :14]
     return [
-        first_screen.matrix(
-            weights()[f"{path}.weight"][:14, :14], "W₀, 256 × 256", f"{n:,} locked", signed=True, pale=0.6
-        ),
-        first_screen.matrix(up[:14], "B", "1,024", signed=True),
-        first_screen.matrix(down[:, :14], "A, 4 × 256", "1,024", signed=True),
-        first_screen.matrix(share * corner, f"added to W₀: {share:g} · BA", ends=float(abs(corner).max()), signed=True),
+        screen.matrix(weights()[f"{path}.weight"][:14, :14], "W₀, 256 × 256", f"{n:,} locked", signed=True, pale=0.6),
+        screen.matrix(up[:14], "B", "1,024", signed=True),
+        screen.matrix(down[:, :14], "A, 4 × 256", "1,024", signed=True),
+        screen.matrix(share * corner, f"added to W₀: {share:g} · BA", ends=float(abs(corner).max()), signed=True),
     ]
 
 

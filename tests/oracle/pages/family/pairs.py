@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.oracle.language import claims
-from tests.oracle.language import scene as first_screen
+from tests.oracle.language import scene as screen
 from tests.oracle.language.approved import Prose
 from tests.oracle.language.claims import chance, factor, tex
 from tests.oracle.language.common import Statements, check_cell, code_of, shown_tensor, tensor_matrix
@@ -78,7 +78,7 @@ def scene(page: Page) -> Statements:
     frames = [scene_frame(text, pair, shares[most]) for text, pair in pairs.items()]
     longest = max(len(ids) for pair in pairs.values() for ids in (pair.first, pair.second))
     caption = prose.line("bert reads a pair", prose.line("drawn at most pieces", 6) if longest > 6 else "")
-    yield from first_screen.scene(caption, "Text B", frames, at=page.count("stop", len(frames), 1) - 1)
+    yield from screen.scene(page, caption, "Text B", frames)
 
 
 def scene_frame(text: str, pair: "Pair", before: float) -> dict[str, Any]:
@@ -87,26 +87,22 @@ def scene_frame(text: str, pair: "Pair", before: float) -> dict[str, Any]:
     rows = [*range(min(7, begins - 1)), *range(begins - 1, min(begins + 6, len(pieces) - 1)), len(pieces) - 1]
     named = {"What it reads": "sum", "= the piece": "tokens", "+ text A or B": "segments", "+ its place": "positions"}
     columns = [
-        first_screen.row(
-            [first_screen.card(pieces[n].text, column=oracle[f"encoder.embedding.{tensor}"][n, :12]) for n in rows],
+        screen.row(
+            [screen.card(pieces[n].text, column=oracle[f"encoder.embedding.{tensor}"][n, :12]) for n in rows],
             name,
             bare=True,
         )
         for name, tensor in named.items()
     ]
-    cards = [
-        first_screen.card(pieces[n].text, "asked" if oracle.segments[n] else "", "AB"[oracle.segments[n]]) for n in rows
-    ]
+    cards = [screen.card(pieces[n].text, "asked" if oracle.segments[n] else "", "AB"[oracle.segments[n]]) for n in rows]
     weights = oracle["encoder.layers.3.self_attn.weights"].mean(0)[0]
-    arches = [first_screen.link((0, i), (0, 0), weights[n]) for i, n in enumerate(rows) if i]
+    arches = [screen.link((0, i), (0, 0), weights[n]) for i, n in enumerate(rows) if i]
     known = (f"{bert.metrics()['test'][name]:.0%}" for name in ("next_sentence", "always_the_same"))
     share = float(oracle["next_sentence.probabilities"][0, 0])
-    bars = first_screen.bars([first_screen.bar("B follows A", share, chance(share), before, True)], role="query")
-    picture = first_screen.cards(
-        [*columns, first_screen.row(cards)], arches, limit=0.25, slots=min(len(pair.first), 6) + 9
-    )
+    bars = screen.bars([screen.bar("B follows A", share, chance(share), before, True)], role="query")
+    picture = screen.cards([*columns, screen.row(cards)], arches, limit=0.25, slots=min(len(pair.first), 6) + 9)
     stop = visible(text if len(text) <= 34 else text[:34]) + "…" * (len(text) > 34)
-    return first_screen.frame(stop, prose.line("from the row of", chance(share), *known), [bars], [picture])
+    return screen.frame(stop, prose.line("from the row of", chance(share), *known), [bars], [picture])
 
 
 def see(page: Page) -> Statements:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from tests.oracle.language import claims
-from tests.oracle.language import scene as first_screen
+from tests.oracle.language import scene as screen
 from tests.oracle.language.approved import Prose
 from tests.oracle.language.claims import chance, magnitude
 from tests.oracle.language.common import Statements, check_cell, code_of, shown_tensor, tensor_matrix
@@ -80,11 +80,12 @@ def scene(page: Page) -> Statements:
     ids, _ = gap(page)
     asked = places(ids)
     start = clearest(ids) - asked[0]
-    yield from first_screen.scene(
+    yield from screen.scene(
+        page,
         prose.line("three kinds of model read", ADDED * (bert.ended(page.text) != page.text)),
         "The piece asked for",
         [scene_frame(page, ids, place) for place in asked],
-        at=page.count("stop", len(asked), start + 1) - 1,
+        start,
         by="slider",
         wide=(2.6, 1),
     )
@@ -109,43 +110,43 @@ def scene_frame(page: Page, ids: Ids, at: int) -> dict[str, Any]:
     slots = max(min(len(ids), SCENE), len(source), min(len(page.labels), SCENE))
 
     def lane(asked: str, behind: str) -> list[Any]:
-        known = [first_screen.card(text, behind if n > at else "") for n, text in enumerate(texts)]
-        return [*known[:at], first_screen.card(asked, "asked"), *known[at + 1 :]]
+        known = [screen.card(text, behind if n > at else "") for n, text in enumerate(texts)]
+        return [*known[:at], screen.card(asked, "asked"), *known[at + 1 :]]
 
     def arches(weights: Array, role: str, places: Sequence[int]) -> list[Any]:
-        return [first_screen.link((0, n), (0, at), weights[n + 1], role) for n in places if n != at]
+        return [screen.link((0, n), (0, at), weights[n + 1], role) for n in places if n != at]
 
     def panel(chances: Array, text: Callable[[int], str], role: str, right: int) -> dict[str, Any]:
         best = [int(id) for id in np.argsort(-chances, kind="stable")[:SHOWN]]
         best = best if right in best else [*best[:-1], right]
-        named = [first_screen.bar(text(id), chances[id], chance(chances[id]), strong=id == right) for id in best]
-        return first_screen.bars(named, role=role)
+        named = [screen.bar(text(id), chances[id], chance(chances[id]), strong=id == right) for id in best]
+        return screen.bars(named, role=role)
 
-    translator = first_screen.row(map(first_screen.card, (piece.text for piece in source)), BOTH, "value")
-    german = [*(first_screen.card(piece.text, "written") for piece in written), first_screen.card("?", "asked")]
-    strands = [first_screen.link((0, n), (1, len(written)), w, "value") for n, w in enumerate(cross[: len(source)])]
+    translator = screen.row(map(screen.card, (piece.text for piece in source)), BOTH, "value")
+    german = [*(screen.card(piece.text, "written") for piece in written), screen.card("?", "asked")]
+    strands = [screen.link((0, n), (1, len(written)), w, "value") for n, w in enumerate(cross[: len(source)])]
     right, label = ids[at], page.labels[step].id
-    return first_screen.frame(
+    return screen.frame(
         visible(texts[at]),
         prose.line(
             "both sides give", visible(texts[at]), *(chance(shares[kind][right]) for kind in (ENCODER, DECODER))
         ),
         (
-            first_screen.cards(
-                [first_screen.row(lane("[MASK]", ""), ENCODER)], arches(both, "query", range(len(texts))), slots=slots
+            screen.cards(
+                [screen.row(lane("[MASK]", ""), ENCODER)], arches(both, "query", range(len(texts))), slots=slots
             ),
             panel(shares[ENCODER], entry, "query", right),
         ),
         (
-            first_screen.cards(
-                [first_screen.row(lane("?", "unseen"), DECODER, "output")],
+            screen.cards(
+                [screen.row(lane("?", "unseen"), DECODER, "output")],
                 arches(left, "output", range(at)),
                 slots=slots,
             ),
             panel(shares[DECODER], entry, "output", right),
         ),
         (
-            first_screen.cards([translator, first_screen.row(german, "", "output")], strands, slots=slots),
+            screen.cards([translator, screen.row(german, "", "output")], strands, slots=slots),
             panel(softmax(page.oracle["logits"][step]), lambda id: pieces([id])[0].text, "value", label),
         ),
     )

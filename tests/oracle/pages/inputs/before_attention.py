@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from tests.oracle.language import claims
-from tests.oracle.language import scene as first_screen
+from tests.oracle.language import scene as screen
 from tests.oracle.language.approved import Prose
 from tests.oracle.language.common import Statements, chart_and_numbers, check_cell, code_of, shown_tensor, tensor_matrix
 from tests.oracle.language.page import READABLE, Page
@@ -38,8 +38,7 @@ def chosen(page: Page) -> tuple[str, Reading]:
 def scene(page: Page) -> Statements:
     ids, cut = read_ids(page), " Read here: the first 9 pieces and the end mark." if len(page.src) > 10 else ""
     frames = [scene_frame(ids, name, trained) for trained in (False, True) for name in READERS]
-    at = page.count("stop", len(frames), 1) - 1
-    yield from first_screen.scene(prose.line("before attention a network", cut), "Read by", frames, at=at)
+    yield from screen.scene(page, prose.line("before attention a network", cut), "Read by", frames)
 
 
 def read_ids(page: Page) -> list[int]:
@@ -56,13 +55,13 @@ def scene_frame(ids: list[int], name: str, trained: bool) -> dict[str, Any]:
     last = widths[:, -1]
     best = int(last.argmax())
     times = f"**{claims.magnitude(last[0])}** times as far as {visible(texts[best])} does"
-    return first_screen.frame(
+    return screen.frame(
         f"{READERS[name]}, {WEIGHTS[trained]}",
         prose.line(
             ANSWERS[name], 1 if direct else len(ids), visible(texts[0]), times if best else "farther than any other"
         ),
         (
-            first_screen.bands(
+            screen.bands(
                 texts,
                 widths,
                 [claims.magnitude(share) for share in last],

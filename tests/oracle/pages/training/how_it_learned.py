@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from tests.oracle.language import claims, common
-from tests.oracle.language import scene as first_screen
+from tests.oracle.language import scene as screen
 from tests.oracle.language.approved import Prose
 from tests.oracle.language.claims import chance, number
-from tests.oracle.language.common import KINDS, Shown, Statements, code_of
+from tests.oracle.language.common import KINDS, Choice, Shown, Statements, code_of
 from tests.oracle.language.page import READABLE, Page
 from tests.oracle.language.statement import Statement
 from tests.oracle.language.words import Piece, entry, inline, pieces, text_of, visible
@@ -31,42 +31,46 @@ from tests.oracle.shown.snapshots import (
 
 prose = Prose("how_it_learned")
 
-TRIALS = [
-    "When heads formed", "What came first", "Label smoothing", "Teacher forcing", "Dropout", "Warm-up and schedule"
-]  # fmt: skip
-LOOKS = ["Where it looks", "Probabilities", "Neighbours of a piece"]
-INSIDE = ["Loss", "Smoothed loss"]
+YOURS = "your sentence"
+TRIAL = Choice(
+    "Try",
+    "learned_trial",
+    ("When heads formed", "What came first", "Label smoothing", "Teacher forcing", "Dropout", "Warm-up and schedule"),
+)
+TRIALS = TRIAL.options
+LOOK = Choice("Look at", "look", ("Where it looks", "Probabilities", "Neighbours of a piece"))
+LOOKS = LOOK.options
+LOSS = Choice("What to work out", "learned_inside", ("Loss", "Smoothed loss"))
 LONG = "My neighbour's cat sleeps on the sofa all day long. " * 5
 STATES = (
     {},
-    {"snapshot": "400", "look": LOOKS[1], "learned_trial": TRIALS[2], "learned_inside": INSIDE[1], "smoothed": "2"},
-    {"snapshot": "1000", "look": LOOKS[2], "near": "2", "learned_trial": TRIALS[4], "dropped": "3", "sentence": "Go!"},
     {
-        "snapshot": "6000",
-        "snapshot_head": "1.2",
-        "formed_on": "your sentence",
-        "sentence": "Zoë has a süßen 🍎.",
-        "cell": "2.1",
+        "snapshot": "400",
+        "look": LOOKS[1],
+        "learned_trial": TRIALS[2],
+        "learned_inside": LOSS.options[1],
+        "smoothed": "2",
     },
+    {"snapshot": "1000", "look": LOOKS[2], "near": "2", "learned_trial": TRIALS[4], "dropped": "3", "sentence": "Go!"},
+    {"snapshot": "6000", "snapshot_head": "1.2", "formed_on": YOURS, "sentence": "Zoë has a süßen 🍎.", "cell": "2.1"},
     {"snapshot": "100", "learned_trial": TRIALS[1], "sentence": LONG},
     {"snapshot": "200", "learned_trial": TRIALS[3], "sentence": "The boy who lives here sees the girl every day."},
     {"snapshot": "7", "learned_trial": TRIALS[5], "look": "nothing", "snapshot_head": "3.1"},
-    {"learned_trial": TRIALS[0], "formed_on": "your sentence", "sentence": LONG},
+    {"learned_trial": TRIALS[0], "formed_on": YOURS, "sentence": LONG},
 )
 MOST = 64
 SCENE = 7  # pieces of each text
+SLIDER = "Steps of training so far"
 
 
 def step_of(page: Page) -> int:
     return int(page.choice("snapshot", [str(step) for step in steps()], "6000"))
 
 
-def is_too_long(page: Page) -> bool:
-    return len(page.src) > MOST
-
-
-def too_long(page: Page) -> Statement:
-    return claims.info(prose.line("this translator learned from", MOST, len(page.src)))
+def too_long(page: Page) -> list[Statement]:
+    """What is said of a sentence that is too long for this model."""
+    n = len(page.src)
+    return [claims.info(prose.line("this translator learned from", MOST, n))] * (n > MOST)
 
 
 def last_step() -> str:
@@ -75,14 +79,9 @@ def last_step() -> str:
 
 def scene(page: Page) -> Statements:
     losses = [float(forced(page, step)["losses"].mean()) for step in steps()]
-    yield from first_screen.scene(
-        prose.line("how it learned your", best_head()),
-        "Steps of training so far",
-        [scene_frame(page, losses, n) for n in range(len(losses))],
-        at=page.count("stop", len(losses), len(losses)) - 1,
-        by="slider",
-        plays=True,
-    )
+    caption, frames = prose.line("how it learned your", best_head()), range(len(losses))
+    shown = [scene_frame(page, losses, n) for n in frames]
+    yield from screen.scene(page, caption, SLIDER, shown, frames[-1], by="slider", plays=True)
 
 
 def scene_frame(page: Page, losses: list[float], at: int) -> dict[str, Any]:
@@ -93,43 +92,25 @@ def scene_frame(page: Page, losses: list[float], at: int) -> dict[str, Any]:
     layer, head = (int(one) - 1 for one in best_head().split("."))
     weights = read[f"decoder.layers.{layer}.cross_attn.weights"][head]
     german = [
-        first_screen.card(piece.text, "written" if right[n] else "asked", chance(read.chances[n]), read.chances[n])
+        screen.card(piece.text, "written" if right[n] else "asked", chance(read.chances[n]), read.chances[n])
         for n, piece in enumerate(labels)
     ]
     size = config_of(NAME)["vocab_size"]
     blind = math.log(size)
-    return first_screen.frame(
-        f"{step:,}",
-        prose.line(
-            "after of steps its", f"{step:,}", last_step(), number(losses[at], 2), right.sum(), len(right),
-            visible(text_of(own)) or "(nothing)", "" if own[-1] == EOS else " …",
-        ),
-        [
-            first_screen.cards(
-                [
-                    first_screen.row([first_screen.card(piece.text) for piece in source], "English"),
-                    first_screen.row(german, "German", "output"),
-                ],
-                [
-                    first_screen.link((0, s), (1, t), weights[t, s], "output")
-                    for t in range(len(labels))
-                    for s in range(len(source))
-                ],
-            )
-        ],
-        [
-            first_screen.curve(
-                [
-                    first_screen.line("loss", list(enumerate(losses))),
-                    first_screen.line(f"a blind guess: ln {size:,}", [(0, blind), (last, blind)], "plain", True),
-                ],
-                ("steps of training", 0, last, [(n, f"{one:,}") for n, one in enumerate(steps())]),
-                ("", 0, max(10, *losses)),
-                knob=(at, losses[at]),
-                height=150,
-            )
-        ],
-    )  # fmt: skip
+    links = [
+        screen.link((0, s), (1, t), weights[t, s], "output") for t in range(len(labels)) for s in range(len(source))
+    ]
+    lines = [
+        screen.line("loss", list(enumerate(losses))),
+        screen.line(f"a blind guess: ln {size:,}", [(0, blind), (last, blind)], "plain", True),
+    ]
+    ends = ("steps of training", 0, last, [(n, f"{one:,}") for n, one in enumerate(steps())])
+    curve = screen.curve(lines, ends, ("", 0, max(10, *losses)), knob=(at, losses[at]), height=150)
+    says = visible(text_of(own)) or "(nothing)", "" if own[-1] == EOS else " …"
+    said = f"{step:,}", last_step(), number(losses[at], 2), right.sum(), len(right), *says
+    english = screen.row([screen.card(piece.text) for piece in source], "English")
+    cards = screen.cards([english, screen.row(german, "German", "output")], links)
+    return screen.frame(f"{step:,}", prose.line("after of steps its", *said), [cards], [curve])
 
 
 def best_head() -> str:
@@ -147,19 +128,16 @@ def idea(page: Page) -> Statements:
 
 
 def see(page: Page) -> Statements:
-    if is_too_long(page):
-        yield too_long(page)
+    if said := too_long(page):
+        yield from said
         return
     step = step_of(page)
-    yield claims.control(
-        "select_slider", "Steps of training so far", options=[str(s) for s in steps()], value=str(step)
-    )
+    yield claims.control("select_slider", SLIDER, options=[str(s) for s in steps()], value=str(step))
     own = written_at(page, step)
     cut = "" if own[-1] == EOS else f" (cut after {len(own)} pieces)"
     text = inline(text_of(list(own)) or "(nothing)")
     yield from prose("after of steps", f"{step:,}", last_step(), text, cut)
-    look = yield from common.choose(page, "Look at", "look", LOOKS)
-    yield from (where_it_looks, probabilities, neighbours)[LOOKS.index(look)](page, step)
+    yield from LOOK.trials(where_it_looks, probabilities, neighbours)(page)
 
 
 def heads() -> list[str]:
@@ -170,49 +148,33 @@ def rows_of(page: Page) -> tuple[Piece, ...]:
     return pieces(forced(page, step_of(page)).labels)
 
 
-def cut_note(n: int) -> Statements:
-    yield from common.cut_to((n, "pieces"))
-
-
-def where_it_looks(page: Page, step: int) -> Statements:
-    head = page.choice("snapshot_head", heads(), best_head())
+def where_it_looks(page: Page) -> Statements:
+    step, head = step_of(page), page.choice("snapshot_head", heads(), best_head())
     yield claims.segmented("Head", heads(), head, prose.line("the layer a dot", best_head()))
     values = forced(page, step)[f"decoder.layers.{int(head[0]) - 1}.cross_attn.weights"][int(head[2]) - 1]
-    yield common.cut_matrix(
-        values,
-        rows_of(page),
-        page.src,
-        title=f"Where head {head} looks at step {step:,}",
-        how_to_read="A row is a piece about to be written; its weights over your sentence add up to 1.",
-        describe=KINDS["cross"].describe,
-        csv_name=f"head {head} at step {step}",
-    )
+    looks = {"describe": KINDS["cross"].describe, "csv_name": f"head {head} at step {step}"}
+    words = prose.words("where head looks", head, f"{step:,}")
+    yield common.cut_matrix(values, rows_of(page), page.src, **looks, **words)
     yield from common.cut_to(*zip(values.shape, ("rows", "columns"), strict=True))
     yield from prose("the rows are what")
 
 
-def probabilities(page: Page, step: int) -> Statements:
+def probabilities(page: Page) -> Statements:
+    step = step_of(page)
     texts, chances = [piece.text for piece in rows_of(page)], forced(page, step).chances
-    yield claims.columns(
-        texts[:READABLE],
-        [claims.Series("probability", chances[:READABLE])],
-        alt=f"A bar for each of {len(texts[:READABLE])} pieces of the last translation: its probability at step {step:,}.",
-        axis=f"probability at step {step:,}",
-        limit=1.0,
-    )
-    yield from cut_note(len(texts))
+    words = prose.words("a bar for each", min(len(texts), READABLE), f"{step:,}")
+    yield common.piece_columns(texts, [("probability", chances)], 1.0, **words)
+    yield from common.cut_to((len(texts), "pieces"))
     yield from prose("these are the pieces", number(chances.mean()))
 
 
-def neighbours(page: Page, step: int) -> Statements:
+def neighbours(page: Page) -> Statements:
     texts = [piece.text for piece in page.src[:READABLE]]
     lengths = [len(piece.text) if piece.word >= 0 else 0 for piece in page.src[:READABLE]]
     at = page.count("near", len(texts), lengths.index(max(lengths)) + 1) - 1
-    yield claims.select(
-        "A piece of your sentence", [f"{n} {text}" for n, text in enumerate(texts, 1)], f"{at + 1} {texts[at]}"
-    )
-    columns = []
-    for one in (step, steps()[-1]):
+    yield claims.numbered("A piece of your sentence", texts, at)
+    columns, ends = [], (step_of(page), steps()[-1])
+    for one in ends:
         rows = weights_at(one)["embedding.matrix.weight"]
         rows = rows - rows.mean(0)
         units = rows / np.linalg.norm(rows, axis=1, keepdims=True)
@@ -220,8 +182,7 @@ def neighbours(page: Page, step: int) -> Statements:
         cosines[page.src[at].id] = -np.inf
         best = np.argsort(-cosines)[:6]
         columns.append([f"{entry(int(id)).replace(' ', '␣')}  {number(cosines[id], 2)}" for id in best])
-    head = tuple(f"nearest at step {one:,}" for one in (step, steps()[-1]))
-    yield claims.table(head, *zip(*columns, strict=True))
+    yield claims.table([f"nearest at step {one:,}" for one in ends], *zip(*columns, strict=True))
     yield from prose("each piece has a")
 
 
@@ -229,10 +190,9 @@ def neighbours(page: Page, step: int) -> Statements:
 
 
 def shown(page: Page) -> Shown:
-    inside = page.choice("learned_inside", INSIDE, INSIDE[0])
     return common.shown_tensor(
         page,
-        "losses" if inside == INSIDE[0] else "smoothed_losses",
+        ("losses", "smoothed_losses")[LOSS.at(page)],
         rows=[piece.text for piece in rows_of(page)],
         columns=["loss"],
         oracle=forced(page, step_of(page)),
@@ -243,24 +203,15 @@ def shown(page: Page) -> Shown:
 
 
 def check(page: Page) -> Statements:
-    inside = yield from common.choose(page, "What to work out", "learned_inside", INSIDE)
-    if is_too_long(page):
-        yield too_long(page)
+    yield LOSS.drawn(page)
+    if said := too_long(page):
+        yield from said
         return
-    yield from common.tensor_matrix(
-        shown(page),
-        title=f"{inside} at step {step_of(page):,}",
-        how_to_read="A row for each piece of the last translation; in nats.",
-    )
+    yield from common.tensor_matrix(shown(page), **prose.words("losses", LOSS.of(page), f"{step_of(page):,}"))
     yield from common.check_cell(shown(page))
 
 
 # --- Do --------------------------------------------------------------------------------------------------------------
-
-
-def do(page: Page) -> Statements:
-    trial = yield from common.choose(page, "Try", "learned_trial", TRIALS)
-    yield from (heads_formed, learned_first, smoothing, forcing, dropping, schedule)[TRIALS.index(trial)](page)
 
 
 def first_above(shares: Sequence[float], level: float = 0.5) -> int | None:
@@ -277,28 +228,18 @@ def first_head(shares: dict[str, list[float]], level: float) -> tuple[str, str, 
 
 
 def lines_plot(
-    alt: str,
-    lines: dict[str, Sequence[float]],
-    colours: dict[str, str],
-    y: tuple[str, float],
-    page: Page,
-    level: float | None = None,
+    page: Page, alt: str, lines: dict[str, Sequence[float]], colours: dict[str, str], y: claims.Axis, **more: float
 ) -> Statement:
     """The snapshots at even distances; 0.3 of a distance is left at either end."""
     last = len(steps()) - 1
-    return claims.curves(
-        [
-            claims.Line(
-                name, range(last + 1), values, colours.get(name, claims.GREY), dotted=True, pale=name not in colours
-            )
-            for name, values in lines.items()
-        ],
-        claims.Axis("step of the snapshot", -0.3, last + 0.3, [(n, f"{step:,}") for n, step in enumerate(steps())]),
-        claims.Axis(y[0], 0, y[1]),
-        alt=alt,
-        upright=steps().index(step_of(page)),
-        across=level,
-    )
+    drawn = [
+        claims.Line(
+            name, range(last + 1), values, colours.get(name, claims.GREY), dotted=True, pale=name not in colours
+        )
+        for name, values in lines.items()
+    ]
+    x = claims.Axis("step of the snapshot", -0.3, last + 0.3, [(n, f"{step:,}") for n, step in enumerate(steps())])
+    return claims.curves(drawn, x, y, alt=alt, upright=steps().index(step_of(page)), **more)
 
 
 COLOURS = ("#0072B2", "#E69F00", "#CC79A7", "#009E73")
@@ -308,24 +249,17 @@ def heads_formed(page: Page) -> Statements:
     file = measured()
     many = f"{file['sentences']} sentences"
     yield from prose("the aligned word of")
-    on = yield from common.choose(page, "Measured on", "formed_on", [many, "your sentence"])
-    if on != many and is_too_long(page):
-        yield too_long(page)
+    measured_on = Choice("Measured on", "formed_on", [many, YOURS])
+    yield measured_on.drawn(page)
+    on = measured_on.of(page)
+    if on != many and (said := too_long(page)):
+        yield from said
         return
-    shares = (
-        {head: [one["aligned"][head] for one in file["snapshots"]] for head in heads()}
-        if on == many
-        else shares_on(page)
-    )
+    tested = {head: [one["aligned"][head] for one in file["snapshots"]] for head in heads()}
+    shares = tested if on == many else shares_on(page)
     named = sorted(sorted(heads(), key=lambda head: -shares[head][-1])[:4])
-    yield lines_plot(
-        f"The share of each head's weight on the aligned words, snapshot by snapshot, on {on}.",
-        shares,
-        dict(zip(named, COLOURS, strict=True)),
-        ("share on the aligned words", 1),
-        page,
-        0.5,
-    )
+    alt, y = prose.line("the share of each", on), claims.Axis("share on the aligned words", 0, 1)
+    yield lines_plot(page, alt, shares, dict(zip(named, COLOURS, strict=True)), y, across=0.5)
     formed = {head: step for head in heads() if (step := first_above(shares[head])) is not None}
     if formed:
         lower = [prose.line("with a line of", level, *first_head(shares, level)[:2]) for level in (0.4, 0.3)]
@@ -333,7 +267,7 @@ def heads_formed(page: Page) -> Statements:
     else:
         yield from prose("on no head formed", on)
     yield claims.table(
-        ("head", "formed at step", "share at the end"),
+        "head | formed at step | share at the end",
         *((head, f"{formed[head]:,}" if head in formed else "never", number(shares[head][-1], 2)) for head in heads()),
     )
     yield from prose("each line is a", number(file["equal"], 2), many)
@@ -356,33 +290,13 @@ def learned_first(page: Page) -> Statements:
         "with its own English": [one["loss"] for one in snapshots.values()],
         "with another's English": [one["loss_elsewhere"] for one in snapshots.values()],
     }
-    yield lines_plot(
-        "The loss snapshot by snapshot, with the right English and with that of another sentence.",
-        lines,
-        dict(zip(lines, COLOURS, strict=False)),
-        ("loss, in nats a piece", 1.05 * max(map(max, lines.values()))),
-        page,
-    )
-    step = f"{now['step']:,}"
-    costs, at_the_end = (number(one["loss_elsewhere"] - one["loss"], 2) for one in (now, last))
-    yield from prose(
-        "at step another's english",
-        step,
-        costs,
-        at_the_end,
-        inline(short(now["repeated"]) or "(nothing)"),
-        now["times"],
-        n,
-    )
+    y = claims.Axis("loss, in nats a piece", 0, 1.05 * max(map(max, lines.values())))
+    yield lines_plot(page, prose.line("the loss snapshot by"), lines, dict(zip(lines, COLOURS, strict=False)), y)
+    costs = (number(one["loss_elsewhere"] - one["loss"], 2) for one in (now, last))
+    repeated = inline(short(now["repeated"]) or "(nothing)")
+    yield from prose("at step another's english", f"{now['step']:,}", *costs, repeated, now["times"], n)
     yield claims.table(
-        (
-            "step",
-            "the end mark",
-            "an end mark elsewhere",
-            f"the {file['common']} commonest pieces",
-            "all others",
-            "different translations",
-        ),
+        f"step | the end mark | an end mark elsewhere | the {file['common']} commonest pieces | all others | different translations",
         *(
             (f"{one['step']:,}", *(f"{number(100 * share, 0)}%" for share in shares_right(one)), str(one["different"]))
             for one in snapshots.values()
@@ -408,32 +322,23 @@ def smoothing(page: Page) -> Statements:
     yield from prose("nobody gave your sentence", f"{step:,}")
     texts = [piece.text for piece in rows_of(page)[:READABLE]]
     plain, smoothed = (oracle[name][:, 0] for name in ("losses", "smoothed_losses"))
-    yield claims.columns(
-        texts,
-        [claims.Series("loss", plain[:READABLE]), claims.Series("smoothed loss", smoothed[:READABLE])],
-        alt=f"Two bars for each of {len(texts)} pieces: its loss, and its smoothed loss.",
-        axis="nats",
-    )
+    words = prose.words("two bars for each", len(texts))
+    yield common.piece_columns(texts, [("loss", plain), ("smoothed loss", smoothed)], **words)
     yield from prose("the mean loss is", number(plain.mean()), f"{size:,}", number(math.log(size), 2))
     at = page.count("smoothed", len(texts), 1) - 1
-    yield claims.select("A right piece", [f"{n} {text}" for n, text in enumerate(texts, 1)], f"{at + 1} {texts[at]}")
+    yield claims.numbered("A right piece", texts, at)
     target = np.full(size, EPSILON / size)
     target[oracle.labels[at]] += 0.9
     others = np.arange(size) != oracle.labels[at]
     costs = target * oracle.costs()[at]
+    rest = f"the other {size - 1:,} together", number(target[others].sum(), 6)
     yield claims.table(
-        ("piece", "target", "the model's P", "target · −ln P"),
+        "piece | target | the model's P | target · −ln P",
         (texts[at], number(target[~others][0], 6), chance(oracle.chances[at]), number(costs[~others][0])),
-        (
-            f"the other {size - 1:,} together",
-            number(target[others].sum(), 6),
-            chance(1 - oracle.chances[at]),
-            number(costs[others].sum()),
-        ),
+        (*rest, chance(1 - oracle.chances[at]), number(costs[others].sum())),
     )
-    yield from prose(
-        "the last column adds", inline(texts[at]), number(costs.sum()), number(EPSILON / size, 7), number(least())
-    )
+    found = number(costs.sum()), number(EPSILON / size, 7), number(least())
+    yield from prose("the last column adds", inline(texts[at]), *found)
 
 
 def forcing(page: Page) -> Statements:
@@ -445,25 +350,14 @@ def forcing(page: Page) -> Statements:
     columns = [[piece.text for piece in pieces(ids)] for ids in lists]
     n_rows = min(max(len(alone), len(right)), READABLE)
     yield claims.table(
-        ("", "alone: reads", "writes", "forced: reads", "would write", "right"),
+        " | alone: reads | writes | forced: reads | would write | right",
         *((str(n + 1), *(column[n] if n < len(column) else "" for column in columns)) for n in range(n_rows)),
     )
-    same = sum(a == b for a, b in zip(alone, right, strict=False))
-    parted = [n for n, (a, b) in enumerate(zip(lists[0], lists[2], strict=False)) if a != b]
-    where = (
-        f"They first read different pieces in row {parted[0] + 1}: “{inline(columns[0][parted[0]])}” and "
-        f"“{inline(columns[2][parted[0]])}”."
-        if parted
-        else "As far as both go, they read the same."
-    )
-    yield from prose(
-        "at step the forced",
-        f"{step:,}",
-        sum((a == b for a, b in zip(best, right, strict=True))),
-        len(right),
-        same,
-        where,
-    )
+    same, sure = (sum(a == b for a, b in zip(ids, right, strict=False)) for ids in (alone, best))
+    parted = [n for n, (a, b) in enumerate(zip(lists[0], lists[2], strict=False)) if a != b][:1]
+    differ = [prose.line("they first read different", n + 1, *(inline(columns[i][n]) for i in (0, 2))) for n in parted]
+    where = (differ or [prose.line("as far as both")])[0]
+    yield from prose("at step the forced", f"{step:,}", sure, len(right), same, where)
 
 
 def dropping(page: Page) -> Statements:
@@ -478,9 +372,8 @@ def dropping(page: Page) -> Statements:
         "piece",
         texts,
         [claims.Series(name, values[:READABLE]) for name, values in zip(names, runs, strict=True)],
-        alt=f"Three bars for each of {len(texts)} pieces: its probability with dropout, with dropout again, without.",
-        axis=f"probability at step {step:,}",
         limit=1.0,
+        **prose.words("three bars for each", len(texts), f"{step:,}"),
     )
     yield from prose("with dropout on two", number(abs(runs[0] - runs[1]).max()), number(0))
 
@@ -499,7 +392,7 @@ def schedule(page: Page) -> Statements:
             for name in ("loss", "gradient_norm")
         ]
         table.append((phase, f"{first:,} to {last:,}", *spans))
-    yield claims.table(("phase", "steps", "loss", "length of the gradient"), *table)
+    yield claims.table("phase | steps | loss | length of the gradient", *table)
     yield from prose("loss and gradient in")
     yield claims.link("Where to normalise, and how", "where-to-normalise")
 
@@ -507,36 +400,29 @@ def schedule(page: Page) -> Statements:
 def curves(rows: list[dict[str, float]], validation: list[dict[str, float]]) -> Statement:
     panels = (("learning rate", "learning_rate"), ("loss", "loss"), ("gradient", "gradient_norm"))
     axes, domains = ("y", "y2", "y3"), ([0.72, 1.0], [0.36, 0.64], [0.0, 0.28])
-    traces: list[dict[str, Any]] = [
-        {
-            "type": "scatter",
-            "mode": "lines",
-            "name": name,
-            "x": [row["step"] for row in rows],
-            "y": [row[key] for row in rows],
-            "yaxis": axis,
-            "line": {"color": "#0072B2", "width": 1.5},
-            "hovertemplate": "step %{x:,}: %{y:.4g}<extra>" + name + "</extra>",
-        }
+    steps = [row["step"] for row in rows]
+    traces = [
+        claims.scatter(
+            steps,
+            [row[key] for row in rows],
+            colour=claims.BLUE,
+            width=1.5,
+            hover=f"step %{{x:,}}: %{{y:.4g}}<extra>{name}</extra>",
+            name=name,
+            yaxis=axis,
+        )
         for (name, key), axis in zip(panels, axes, strict=True)
     ]
-    traces.append(
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "name": "validation loss",
-            "x": [row["step"] for row in validation],
-            "y": [row["loss"] for row in validation],
-            "yaxis": "y2",
-            "marker": {"color": "#E69F00", "size": 7, "symbol": "diamond"},
-            "hovertemplate": "step %{x:,}: %{y:.4g}<extra>validation loss</extra>",
-        }
-    )
+    x, losses = ([row[key] for row in validation] for key in ("step", "loss"))
+    looks: dict[str, Any] = {"marker": {"color": claims.ORANGE, "size": 7, "symbol": "diamond"}, "yaxis": "y2"}
+    hover = "step %{x:,}: %{y:.4g}<extra>validation loss</extra>"
+    traces.append(claims.scatter(x, losses, "markers", name="validation loss", hover=hover, **looks))
     y = [
         {"domain": domain, "title": {"text": name}, "rangemode": "tozero"}
         for (name, _), domain in zip(panels, domains, strict=True)
     ]
-    dotted = {"color": "#808a96", "width": 1, "dash": "dot"}
+    dotted = {"color": claims.GREY, "width": 1, "dash": "dot"}
+    upright = {"type": "line", "yref": "paper", "y0": 0, "y1": 1, "line": dotted}
     return claims.plot(
         prose.line("learning rate loss and"),
         traces,
@@ -544,10 +430,7 @@ def curves(rows: list[dict[str, float]], validation: list[dict[str, float]]) -> 
         y=y[0],
         yaxis2=y[1],
         yaxis3=y[2],
-        shapes=[
-            {"type": "line", "x0": end, "x1": end, "yref": "paper", "y0": 0, "y1": 1, "line": dotted}
-            for end in (1000, 4201)
-        ],
+        shapes=[{"x0": end, "x1": end} | upright for end in (1000, 4201)],
     )
 
 
@@ -557,60 +440,32 @@ def curves(rows: list[dict[str, float]], validation: list[dict[str, float]]) -> 
 def predict(page: Page) -> Statements:
     file = measured()
     n, snapshots = file["sentences"], file["snapshots"]
-    learned = [
-        first_above([min(one["right"]["end"], 1 - one["end_elsewhere"]) for one in snapshots]),
-        first_above([max(one["aligned"].values()) for one in snapshots]),
-        first_above([one["right"]["other"] for one in snapshots]),
-    ]
+    learned = {
+        "end": first_above([min(one["right"]["end"], 1 - one["end_elsewhere"]) for one in snapshots]),
+        "aligned": first_above([max(one["aligned"].values()) for one in snapshots]),
+        "other": first_above([one["right"]["other"] for one in snapshots]),
+    }
+    words = prose.words("learned first")
     told = [
-        f"{what} {'at no snapshot' if step is None else f'at step {step:,}'}"
-        for what, step in zip(
-            (
-                "the end mark was learned",
-                "a head first put more than half of its weight on the word that it needs",
-                "the rarer pieces were learned",
-            ),
-            learned,
-            strict=True,
-        )
+        f"{words[what]} {'at no snapshot' if step is None else f'at step {step:,}'}" for what, step in learned.items()
     ]
-    right = int(np.argmin([math.inf if step is None else step for step in learned]))
-    yield prose.question(
-        "the translator starts from",
-        right,
-        last_step(),
-        n,
-        told[0],
-        told[1],
-        told[2],
-        file["common"],
-        wrong=[f"We measured it: {text}." for text in told],
-    )
+    right = int(np.argmin([math.inf if step is None else step for step in learned.values()]))
+    wrong = [prose.line("we measured it", text) for text in told]
+    yield prose.question("the translator starts from", right, last_step(), n, *told, file["common"], wrong=wrong)
     (early,) = (one for one in snapshots if one["step"] == 100)
     right = 0 if early["different"] < 50 else 1 if early["different"] <= 150 else 2
     ranges = (range(50), range(50, 151), range(151, 10**6))
     firsts = [[one["step"] for one in snapshots if one["different"] in span][:1] for span in ranges]
-    yield prose.question(
-        "after steps it translates",
-        right,
-        n,
-        early["different"],
-        inline(short(early["repeated"]) or "(nothing)"),
-        early["times"],
-        number(early["loss_elsewhere"] - early["loss"], 2),
-        wrong=[f"So many it writes {f'at step {one[0]:,}' if one else 'at no snapshot'}." for one in firsts],
-    )
-    size = config()["vocab_size"]
-    yield prose.question(
-        "in training the right",
-        2,
-        f"{size:,}",
-        number(0.9 + 0.1 / size),
-        number(least(), 2),
-        options=("0", "0.1", number(least(), 2)),
-    )
+    says = [prose.line("so many it writes", f"at step {one[0]:,}" if one else "at no snapshot") for one in firsts]
+    repeated = inline(short(early["repeated"]) or "(nothing)"), early["times"]
+    harm = number(early["loss_elsewhere"] - early["loss"], 2)
+    yield prose.question("after steps it translates", right, n, early["different"], *repeated, harm, wrong=says)
+    size, best = config()["vocab_size"], number(least(), 2)
+    values = f"{size:,}", number(0.9 + 0.1 / size), best
+    yield prose.question("in training the right", 2, *values, options=("0", "0.1", best))
 
 
+do = TRIAL.trials(heads_formed, learned_first, smoothing, forcing, dropping, schedule)
 code = code_of(
     "training/loop/loss.py: batch_loss",
     "training/loop/updates.py: training_steps",

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tests.oracle.language import claims, common
-from tests.oracle.language import scene as first_screen
+from tests.oracle.language import scene as screen
 from tests.oracle.language.approved import Prose
 from tests.oracle.language.claims import number
 from tests.oracle.language.common import Statements, code_of
@@ -99,48 +99,47 @@ def tiny_scene(
     scores = now.logits.copy()
     scores[:, [PAD, SOS]] = -np.inf
     written = [
-        first_screen.card(SIGNS[id], *(("written",) if id == right else ("asked", f"not {SIGNS[right]}")))
+        screen.card(SIGNS[id], *(("written",) if id == right else ("asked", f"not {SIGNS[right]}")))
         for id, right in zip(scores.argmax(1), now.labels, strict=True)
     ]
     weights = now[f"decoder.layers.{config(page)['n_layers'] - 1}.cross_attn.weights"].mean(0)
     task = page.choice("task", TASKS, "reverse")
-    yield from first_screen.scene(
+    yield from screen.scene(
+        page,
         prose.line("train it yourself a", task, prose.line("the first letters of", len(letters)))
         if letters
         else prose.line("train it yourself a", task, prose.line("learning your text has")),
         "Training",
         [
-            first_screen.frame(
+            screen.frame(
                 f"step {points[-1][0]}",
                 prose.line(run, number(costs(now).mean(), 2), number(BLIND, 2), *more),
                 [
-                    first_screen.cards(
+                    screen.cards(
                         [
-                            first_screen.row(
-                                [first_screen.card(SIGNS[id]) for id in now.ids["encoder"]], "your letters"
-                            ),
-                            first_screen.row(written, "it writes", "output"),
+                            screen.row([screen.card(SIGNS[id]) for id in now.ids["encoder"]], "your letters"),
+                            screen.row(written, "it writes", "output"),
                         ],
                         [
-                            first_screen.link((0, s), (1, t), weight, "output")
+                            screen.link((0, s), (1, t), weight, "output")
                             for t, row in enumerate(weights)
                             for s, weight in enumerate(row)
                         ],
                         "Where it looks",
                     ),
-                    first_screen.bars(
+                    screen.bars(
                         [
-                            first_screen.bar(SIGNS[id], cost, number(cost, 2), first)
+                            screen.bar(SIGNS[id], cost, number(cost, 2), first)
                             for id, cost, first in zip(now.labels, costs(now), costs(before), strict=True)
                         ],
                         "Its mistakes: −ln P of each letter",
                         limit=6.0,
                         note="dashed: before the training",
                     ),
-                    first_screen.curve(
+                    screen.curve(
                         [
-                            first_screen.line("loss", points),
-                            first_screen.line("a blind guess", [(0, BLIND), (n_steps, BLIND)], "plain", True),
+                            screen.line("loss", points),
+                            screen.line("a blind guess", [(0, BLIND), (n_steps, BLIND)], "plain", True),
                         ],
                         ("steps", 0, n_steps),
                         ("", 0, max(5.0, *(loss for _, loss in points))),
@@ -149,7 +148,6 @@ def tiny_scene(
                 ],
             )
         ],
-        at=0,
         wide=(1.8, 1, 1),
         press=press,
     )

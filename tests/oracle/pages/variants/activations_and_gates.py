@@ -3,7 +3,7 @@
 import numpy as np
 
 from tests.oracle.language import claims, common
-from tests.oracle.language import scene as first_screen
+from tests.oracle.language import scene as screen
 from tests.oracle.language.approved import Prose
 from tests.oracle.language.claims import chance, number
 from tests.oracle.language.common import Shown, Statements, code_of, layer_controls, layer_of, read_by
@@ -66,8 +66,8 @@ def scene(page: Page) -> Statements:
         some = before[8::16]
         some = some[(some >= -8) & (some <= 1.5)]
         z = np.linspace(-8, 1.5, 81)
-        curve = first_screen.curve(
-            [first_screen.line(name, list(zip(z, end(z), strict=True)))],
+        curve = screen.curve(
+            [screen.line(name, list(zip(z, end(z), strict=True)))],
             ("before the curve", -8.0, 1.5),
             ("after it", -0.4, 1.5),
             prose.line("in the encoder's layer", visible(page.src[row].text), 3, 64, "1,024"),
@@ -76,8 +76,8 @@ def scene(page: Page) -> Statements:
             height=290,
         )
         pieces = list(zip(page.labels, likely, page.probabilities, strict=True))[:10]
-        bars = first_screen.bars(
-            [first_screen.bar(piece.text, now, chance(now), was) for piece, now, was in pieces],
+        bars = screen.bars(
+            [screen.bar(piece.text, now, chance(now), was) for piece, now, was in pieces],
             "Probability of the German pieces (dashed: ReLU)",
         )
         mean = number(likely.mean(), 2)
@@ -87,9 +87,9 @@ def scene(page: Page) -> Statements:
             if kind == "relu"
             else prose.line("of the numbers nearly", share, number(page.probabilities.mean(), 2), mean, writes)
         )
-        frames.append(first_screen.frame(name, answer, (curve, bars)))
-    at = page.count("stop", len(frames), (2 if start is None else start) + 1) - 1
-    yield from first_screen.scene(prose.line("the activation in all"), "Curve", frames, at=at, wide=(1.7, 1))
+        frames.append(screen.frame(name, answer, (curve, bars)))
+    opens = 2 if start is None else start
+    yield from screen.scene(page, prose.line("the activation in all"), "Curve", frames, opens, wide=(1.7, 1))
 
 
 def written_anew(page: Page, changes: dict[str, str]) -> str:

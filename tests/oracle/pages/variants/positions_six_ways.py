@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from tests.oracle.language import claims, common
-from tests.oracle.language import scene as first_screen
+from tests.oracle.language import scene as screen
 from tests.oracle.language.approved import Prose
 from tests.oracle.language.claims import number, rounding
 from tests.oracle.language.common import Head, Shown, Statements, code_of
@@ -97,20 +97,21 @@ def scene(page: Page) -> Statements:
         assert max(rest) < 1e-9
         said = [f"{number(one, 2)} → {number(two, 2)}" for name, (one, two) in pairs.items() if "added" in name]
         matrices = [
-            first_screen.matrix(
+            screen.matrix(
                 many[n], name, note(*pairs[name], n), ends=float(np.abs(many).max()), signed=True, marked=(query, key)
             )
             for name, many in moved.items()
         ]
         answer = prose.line("places on what is", start - 1, *said) if n else prose.line("nothing has moved yet")
-        ruler = first_screen.ruler(text, start, len(shown), 50, marks)
-        frames.append(first_screen.frame(str(start), answer, (ruler,), matrices))
+        ruler = screen.ruler(text, start, len(shown), 50, marks)
+        frames.append(screen.frame(str(start), answer, (ruler,), matrices))
     cut = " Shown: the first 8 pieces." if len(page.src) > 8 else ""
-    yield from first_screen.scene(
+    yield from screen.scene(
+        page,
         prose.line("positions in six ways", cut),
         "The sentence begins at place",
         frames,
-        at=page.count("stop", len(frames), int(stop) + 1) - 1,
+        int(stop),
         by="slider",
     )
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from tests.oracle.language import claims, common
-from tests.oracle.language import scene as first_screen
+from tests.oracle.language import scene as screen
 from tests.oracle.language.approved import Prose
 from tests.oracle.language.claims import number
 from tests.oracle.language.common import Shown, Statements, code_of
@@ -76,11 +76,12 @@ def other(page: Page) -> Variant:
 def scene(page: Page) -> Statements:
     sways = [one_step(name, DEEPEST, float(RATES[1]), 0)[1] for name in PLACES]
     furthest = max(moved for *_, moved in sways)
-    yield from first_screen.scene(
+    yield from screen.scene(
+        page,
         prose.line("four places to normalise"),
         "The norm stands",
         [scene_frame(page, name, sway, furthest) for name, sway in zip(PLACES, sways, strict=True)],
-        at=page.count("stop", 4, 1 + [sway[-1] for sway in sways].index(furthest)) - 1,
+        [sway[-1] for sway in sways].index(furthest),
         wide=(1, 1, 1.2),
     )
 
@@ -94,21 +95,21 @@ def scene_frame(page: Page, name: str, sway: list[float], furthest: float) -> di
         if name == "Post-norm"
         else prose.line("put there in your", number(before.mean(), 2), number(later.mean(), 2))
     )
-    return first_screen.frame(
+    return screen.frame(
         name,
         prose.line("norm one step moves", where, DEEPEST, moved, trained),
         [
-            first_screen.wiring("feed-forward", norms, "One layer", int(name == "DeepNorm")),
-            first_screen.tower(
+            screen.wiring("feed-forward", norms, "One layer", int(name == "DeepNorm")),
+            screen.tower(
                 [*sway[:-2], sway[-1]],
                 moved,
                 f"{DEEPEST} random layers, one step",
                 "layer 1 at the bottom, the output on top",
                 furthest,
             ),
-            first_screen.bars(
+            screen.bars(
                 [
-                    first_screen.bar(piece.text, later[n], number(later[n], 2), before[n])
+                    screen.bar(piece.text, later[n], number(later[n], 2), before[n])
                     for n, piece in enumerate(page.labels[:SCENE])
                 ],
                 "Your trained translator, so rewired",
