@@ -502,12 +502,6 @@ def four_largest(values: Array, texts: Sequence[str]) -> tuple[int, list[str], d
     return order.index(largest[0]), [f"{inline(texts[i])} (piece {i + 1})" for i in order], wrong
 
 
-def likeliest(shares: Array, n: int, right: int, more: bool = False) -> list[int]:
-    """Ids of the n largest of some shares or scores (V); the right one is the last, or one more, if it is not there."""
-    best = [int(id) for id in np.argsort(-shares, kind="stable")[:n]]
-    return best if right in best else [*(best if more else best[:-1]), right]
-
-
 # --- the code that ran -----------------------------------------------------------------------------------------------
 
 

@@ -121,6 +121,12 @@ def chances(oracle: Forward) -> Array:
     return softmax(oracle["logits"])[np.arange(len(oracle.labels)), oracle.labels]
 
 
+def likeliest(shares: Array, n: int, right: int, more: bool = False) -> list[int]:
+    """Ids of the n largest of some shares or scores (V); the right one is the last, or one more, if it is not there."""
+    best = [int(id) for id in np.argsort(-shares, kind="stable")[:n]]
+    return best if right in best else [*(best if more else best[:-1]), right]
+
+
 def tensor(oracle: Forward, name: str) -> Array:
     """A tensor of a pass by name; also "probabilities", "cosines" and averages over heads, which it need not keep."""
     if name == "probabilities":

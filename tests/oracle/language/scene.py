@@ -3,13 +3,13 @@
 Numbers are exact; what the page sends has four digits, so each claims a range as wide as their rounding.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from tests.oracle.language.page import Page
-from tests.oracle.language.statement import Between, Statement
+from tests.oracle.language.page import Page, likeliest
+from tests.oracle.language.statement import Between, Statement, chance
 from tests.oracle.language.words import visible
 
 Panel = dict[str, Any]
@@ -55,6 +55,20 @@ def bar(label: str, value: float, text: str, before: float | None = None, strong
 
 def bars(many: Sequence[list[Any]], title: str = "", role: str = "output", limit: float = 1.0, note: str = "") -> Panel:
     return {"kind": "bars", "title": title, "role": role, "limit": near(limit), "note": note, "bars": list(many)}
+
+
+def guesses(
+    shares: np.ndarray,
+    text: Callable[[int], str],
+    right: int,
+    n: int,
+    title: str = "",
+    role: str = "output",
+    **more: Any,
+) -> Panel:
+    """The n likeliest pieces (V), the right one among them and strong; before: where its bar was"""
+    drawn = [(id, more | {"strong": True} if id == right else {}) for id in likeliest(shares, n, right)]
+    return bars([bar(text(id), shares[id], chance(shares[id]), **looks) for id, looks in drawn], title, role)
 
 
 def line(name: str, points: Sequence[tuple[float, float]], role: str = "query", dashed: bool = False) -> list[Any]:

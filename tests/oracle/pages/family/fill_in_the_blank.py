@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from tests.oracle.language import claims, common
+from tests.oracle.language import claims
 from tests.oracle.language import scene as screen
 from tests.oracle.language.approved import Prose
 from tests.oracle.language.claims import chance
-from tests.oracle.language.common import Statements, check_cell, code_of, shown_tensor, tensor_matrix
-from tests.oracle.language.page import READABLE, Page
+from tests.oracle.language.common import Choice, Statements, check_cell, code_of, shown_tensor, tensor_matrix
+from tests.oracle.language.page import READABLE, Page, likeliest
 from tests.oracle.language.words import Piece, inline, visible
 from tests.oracle.passes.family import bert
 from tests.oracle.passes.family.bert import Ids, config, entry, metrics, n_parameters
@@ -21,7 +21,7 @@ prose = Prose("fill_in_the_blank")
 
 LONG = "The man who told me that he had lost his umbrella there forgot it again, because it never rained. " * 5
 INSIDE = {"Probability": "probabilities", "Logit": "logits"}
-TRIALS = ("How training hides", "How much to hide")
+TRIAL = Choice("Try", "blank_trial", ("How training hides", "How much to hide"))
 SCENE = 10
 ADDED = " A full stop was added: BERT and GPT learned from texts that end with a mark."
 SHARES = ("5%", "10%", "15%", "25%", "40%", "60%")
@@ -31,7 +31,7 @@ STATES = (
     {"sentence": "The dog ran.", "blanks": "0"},
     {"sentence": "Go"},
     {"sentence": "The cat drinks milk", "blanks": "4", "share": "60%", "blank_seed": "5"},
-    {"sentence": "The xylophone is kaputt", "blanks": "2.1", "blank_trial": TRIALS[1], "cell": "2.3"},
+    {"sentence": "The xylophone is kaputt", "blanks": "2.1", "blank_trial": TRIAL.options[1], "cell": "2.3"},
     {"sentence": LONG, "share": "40%", "blanks": "2.99"},
 )
 
@@ -88,21 +88,11 @@ def looked_at(page: Page, blanks: Blanks) -> int:
     return blanks.places[page.count("which", len(blanks.places), 1) - 1]
 
 
-def shown_ids(chances: Array, right: int) -> list[int]:
-    best = [int(id) for id in np.argsort(-chances, kind="stable")[:5]]
-    return best if right in best else [*best, right]
-
-
 def scene(page: Page) -> Statements:
     blanks = Blanks(page, opened=True)
-    yield from screen.scene(
-        page,
-        prose.line("bert fills in the blank", ADDED * blanks.ended),
-        "Click the word to hide",
-        [scene_frame(blanks, n) for n in range(min(SCENE, len(blanks.words)))],
-        blanks.hidden[0],
-        by="cards",
-    )
+    caption = prose.line("bert fills in the blank", ADDED * blanks.ended)
+    frames = [scene_frame(blanks, n) for n in range(min(SCENE, len(blanks.words)))]
+    yield from screen.scene(page, caption, "Click the word to hide", frames, blanks.hidden[0], by="cards")
 
 
 def scene_frame(blanks: Blanks, own: int) -> dict[str, Any]:
@@ -120,74 +110,41 @@ def scene_frame(blanks: Blanks, own: int) -> dict[str, Any]:
     words[own] = screen.card("[MASK]", "asked", blanks.word(own))
     lost = {n: max(0.0, 1 - shares[right] / both[right]) for n, shares in less.items()}
 
-    def panel(shares: Array, title: str, role: str, before: float | None = None) -> dict[str, Any]:
-        best = [int(id) for id in np.argsort(-shares, kind="stable")[:4]]
-        best = best if right in best else [*best[:-1], right]
-        bars = [
-            screen.bar(entry(id), shares[id], chance(shares[id]), before if id == right else None, id == right)
-            for id in best
-        ]
-        return screen.bars(bars, title, role)
-
     says = prose.line("bert gives gpt", visible(blanks.pieces[at].text), chance(both[right]), chance(left[right])) + " "
     if not lost.get(told):
         says += prose.line("no other word tells")
     else:
-        says += prose.line(
-            "hide it too",
-            visible(blanks.word(told)),
-            chance(less[told][right]),
-            prose.line("behind the blank" if told > own else "before the blank"),
-        )
+        where = prose.line("behind the blank" if told > own else "before the blank")
+        says += prose.line("hide it too", visible(blanks.word(told)), chance(less[told][right]), where)
     without = f"BERT without “{visible(blanks.word(told))}”" if less else "BERT"
-    return screen.frame(
-        visible(blanks.word(own)),
-        says,
-        [
-            screen.cards(
-                [screen.row(words)],
-                [screen.link((0, n), (0, own), weight) for n, weight in lost.items()],
-                prose.line("below each word"),
-            )
-        ],
-        [
-            panel(both, "BERT, from both sides", "query"),
-            panel(less.get(told, both), without, "query", both[right]),
-            panel(left, "GPT, from the left", "output"),
-        ],
-    )
+    links = [screen.link((0, n), (0, own), weight) for n, weight in lost.items()]
+    panels = [
+        screen.guesses(both, entry, right, 4, "BERT, from both sides", "query"),
+        screen.guesses(less.get(told, both), entry, right, 4, without, "query", before=both[right]),
+        screen.guesses(left, entry, right, 4, "GPT, from the left"),
+    ]
+    cards = screen.cards([screen.row(words)], links, prose.line("below each word"))
+    return screen.frame(visible(blanks.word(own)), says, [cards], panels)
 
 
 def idea(page: Page) -> Statements:
     yield from prose("bert is an encoder")
     test, sizes = metrics()["test"], config()
-    yield from prose(
-        "devlin et al trained",
-        sizes["n_layers"],
-        sizes["d_model"],
-        sizes["n_heads"],
-        claims.number(n_parameters() / 1000000.0, 1),
-        claims.number(100 * test["accuracy"], 1),
-        claims.number(100 * test["left_neighbour"], 1),
-    )
+    layers = (sizes[name] for name in ("n_layers", "d_model", "n_heads"))
+    shares = (claims.number(100 * test[name], 1) for name in ("accuracy", "left_neighbour"))
+    yield from prose("devlin et al trained", *layers, claims.number(n_parameters() / 1e6, 1), *shares)
 
 
 def see(page: Page) -> Statements:
     blanks = Blanks(page)
     yield from prose("what stands in the")
-    for example in (
-        "The bird flew [MASK] of the window.",
-        "The old man and the [MASK] woman had no children.",
-        "It [MASK] been raining since yesterday.",
-    ):
-        yield claims.button(example)
+    yield from (claims.button(example) for example in prose.words("examples").values())
     yield claims.cards(
         [
             ("[MASK]", [piece.text], piece.word, True) if n in blanks.places else (piece.text, [], piece.word, False)
             for n, piece in enumerate(blanks.pieces)
         ],
-        title="Your sentence in BERT’s pieces",
-        how_to_read="Click a word to hide it, or to show it again.",
+        **prose.words("your sentence in pieces"),
         clickable=True,
     )
     if blanks.ended:
@@ -201,12 +158,12 @@ def see(page: Page) -> Statements:
         yield from prose("every word is hidden")
     place = looked_at(page, blanks)
     if len(blanks.places) > 1:
-        options = [f"{n} {claims.visible(blanks.pieces[at].text)}" for n, at in enumerate(blanks.places, 1)]
-        yield claims.select("Blank to look at", options, options[blanks.places.index(place)])
+        texts = [blanks.pieces[at].text for at in blanks.places]
+        yield claims.numbered("Blank to look at", texts, blanks.places.index(place))
     right, both, left = blanks.ids[place], blanks.both(place), blanks.left(place)
     for who, chances in (("BERT, from both sides", both), ("GPT, from the left", left)):
         yield claims.markdown(f"**{who}**")
-        ids = shown_ids(chances, right)
+        ids = likeliest(chances, 5, right, more=True)
         names = [entry(id) + " ✓" * (id == right) for id in ids]
         limit = max(both.max(), left.max())
         yield claims.bars(names, [chances[id] for id in ids], f"{who}: the likeliest pieces", limit)
@@ -218,23 +175,24 @@ def verdict(blanks: Blanks, place: int, both: Array, left: Array) -> str:
     right = blanks.ids[place]
     ranks = [1 + int((chances > chances[right]).sum()) for chances in (both, left)]
     one, two = both[right], left[right]
-    says = (
-        f"The hidden piece is **{inline(blanks.pieces[place].text)}**. Among {len(both):,} pieces BERT ranks it **{ranks[0]:,}** "
-        f"(probability {chance(one)}), GPT **{ranks[1]:,}** ({chance(two)}). "
+    values = (
+        inline(blanks.pieces[place].text),
+        f"{len(both):,}",
+        f"{ranks[0]:,}",
+        chance(one),
+        f"{ranks[1]:,}",
+        chance(two),
     )
-    says += (
-        f"BERT finds it {one / two:,.1f} times as likely as GPT does."
-        if one > two
-        else f"GPT finds it {two / one:,.1f} times as likely as BERT does."
-    )
+    who = ("BERT", "GPT") if one > two else ("GPT", "BERT")
+    says = prose.line("the hidden piece is", *values, who[0], f"{max(one, two) / min(one, two):,.1f}", who[1])
     if {*range(place, len(blanks.ids))} <= {*blanks.places}:
-        return f"{says} BERT sees nothing to the right of this blank, so it sees no word that GPT does not."
+        return f"{says} {prose.line('nothing to the right')}"
     if place == 0:
-        return f"{says} GPT sees nothing at all here: it guesses how a text begins."
+        return f"{says} {prose.line('nothing at all')}"
     later = range(blanks.word_of(place) + 1, len(blanks.words))
     seen = ["…" if n in blanks.hidden else blanks.word(n) for n in later]
     text = " ".join(seen[:8]) + (" …" if len(seen) > 8 else "")
-    return f"{says} Only BERT sees what stands to the right: **{inline(text)}**"
+    return f"{says} {prose.line('only bert sees', inline(text))}"
 
 
 def check(page: Page) -> Statements:
@@ -245,7 +203,7 @@ def check(page: Page) -> Statements:
         return
     place = looked_at(page, blanks)
     at = [place, *(other for other in blanks.places if other != place)][:READABLE]
-    ids = shown_ids(blanks.both(place), blanks.ids[place])
+    ids = likeliest(blanks.both(place), 5, blanks.ids[place], more=True)
     more: dict[str, object] = {"scale": "positive", "limit": 1} if inside == "Probability" else {}
     shown = shown_tensor(
         page,
@@ -257,14 +215,8 @@ def check(page: Page) -> Statements:
         oracle=bert.read(blanks.ids, blanks.places),  # type: ignore[arg-type]
         **more,
     )
-    how = "A row for each blank, that looked at first; a column for each guess."
-    yield from tensor_matrix(shown, title=f"{inside} of BERT’s guesses", how_to_read=how)
+    yield from tensor_matrix(shown, **prose.words("guesses", inside))
     yield from check_cell(shown)
-
-
-def do(page: Page) -> Statements:
-    trial = yield from common.choose(page, "Try", "blank_trial", TRIALS)
-    yield from {TRIALS[0]: corruption, TRIALS[1]: shares}[trial](page)
 
 
 def corruption(page: Page) -> Statements:
@@ -278,20 +230,13 @@ def corruption(page: Page) -> Statements:
         fate = "hidden" if now == bert.MASK else "left" if now == piece.id else "swapped"
         fates += [fate] * asked
         cards.append((entry(now), [f"{fate}: {piece.text}"] if asked else [], piece.word, bool(asked)))
-    yield claims.cards(cards, title="What BERT would read", how_to_read="Marked: BERT must name the true piece here.")
+    yield claims.cards(cards, **prose.words("what bert would read"))
     counts = [fates.count(fate) for fate in ("hidden", "swapped", "left")]
-    yield from prose(
-        "drawn of pieces hidden",
-        sum(counts),
-        len(blanks.ids),
-        counts[0],
-        counts[1],
-        counts[2],
-        "" if sum(counts) else " BERT learns nothing from this row.",
-    )
+    nothing = "" if sum(counts) else " BERT learns nothing from this row."
+    yield from prose("drawn of pieces hidden", sum(counts), len(blanks.ids), *counts, nothing)
     of_thousand = 10 * int(share[:-1])
     yield claims.table(
-        ("of 1,000 pieces", "drawn", "hidden", "swapped", "left"),
+        "of 1,000 pieces | drawn | hidden | swapped | left",
         (f"at {share}, expected", *(f"{of_thousand * part:g}" for part in (1, 0.8, 0.1, 0.1))),
     )
     yield from prose("why not always mask")
@@ -320,19 +265,13 @@ def predict(page: Page) -> Statements:
     blanks = Blanks(page, opened=True)
     place = blanks.places[0]
     one, two = (chances[blanks.ids[place]] for chances in (blanks.both(place), blanks.left(place)))
-    right = 1 if two > one else 0
-    yield prose.question(
-        "hide in your sentence",
-        right,
-        inline(blanks.pieces[place].text),
-        place + 1,
-        chance(one),
-        chance(two),
-        wrong={1 - right: "We asked both: the other one gives it more."},
-    )
+    right, wrong = (1, 0) if two > one else (0, 1)
+    values = inline(blanks.pieces[place].text), place + 1, chance(one), chance(two)
+    yield prose.question("hide in your sentence", right, *values, wrong={wrong: prose.line("we asked both")})
     yield prose.question("training draws of pieces", 1)
 
 
+do = TRIAL.trials(corruption, shares)
 code = code_of(
     "model/families/encoder_only.py: MaskedTokenHead, EncoderOnly",
     "training/loop/text_rows.py: masked",

@@ -18,13 +18,12 @@ from tests.oracle.language.common import (
     Statements,
     check_cell,
     code_of,
-    likeliest,
     numbers_of_figure,
     piece_columns,
     shown_tensor,
     tensor_matrix,
 )  # fmt: skip
-from tests.oracle.language.page import READABLE, Page
+from tests.oracle.language.page import READABLE, Page, likeliest
 from tests.oracle.language.statement import Statement
 from tests.oracle.language.words import inline, visible
 from tests.oracle.passes import shipped

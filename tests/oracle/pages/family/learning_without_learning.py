@@ -89,12 +89,8 @@ def error_lines(found: dict[str, np.ndarray], state: State) -> Statements:
     if high := [name for name, of in lines.items() if of.max() > top]:
         # The shortest β through five examples in five dimensions is the longest of all.
         at = {name: int(lines[name].argmax()) + 1 for name in high}
-        yield from prose(
-            "some errors are too",
-            ", ".join(
-                f"{name} with {n} example{'s' * (n > 1)}: {number(lines[name].max(), 1)}" for name, n in at.items()
-            ),
-        )
+        said = (f"{name} with {n} example{'s' * (n > 1)}: {number(lines[name].max(), 1)}" for name, n in at.items())
+        yield from prose("some errors are too", ", ".join(said))
 
 
 STOPS, PAIRS = (1, 2, 3, 5, 8, 12, 20, 40), 9
@@ -106,15 +102,9 @@ def scene(page: Page) -> Statements:
     places, length = read["places"], np.linalg.norm(read["beta"])
     misses = {way: np.abs(read[way] - length * places).mean(1) for way in ("own", "ridge")}
     opens = next(n for n, miss in enumerate(misses["own"]) if miss <= misses["own"][0] / 2)
-    yield from screen.scene(
-        page,
-        prose.line("learning without learning the"),
-        "Pairs that it reads",
-        [scene_frame(read, stop, [float(miss[stop]) for miss in misses.values()]) for stop in range(len(STOPS))],
-        opens,
-        by="slider",
-        plays=True,
-    )
+    frames = [scene_frame(read, stop, [float(miss[stop]) for miss in misses.values()]) for stop in range(len(STOPS))]
+    caption = prose.line("learning without learning the")
+    yield from screen.scene(page, caption, "Pairs that it reads", frames, opens, by="slider", plays=True)
 
 
 def scene_frame(read: dict[str, np.ndarray], stop: int, misses: list[float]) -> dict[str, Any]:
@@ -159,14 +149,9 @@ def see(page: Page) -> Statements:
     yield claims.segmented("Draw of the tasks", range(1, 6), state.draw)
     yield from prose("how good is a")
     yield from error_lines(found, state)
-    other = (
-        ""
-        if state.sigma == USUAL
-        else " It was trained with σ = 0.5 only, and is not told that σ is another now; ridge is."
-    )
-    yield from prose(
-        "means over tasks that", state.count, number(ratio(found, state.n), 2), number(state.sigma**2, 2), other
-    )
+    other = "" if state.sigma == USUAL else prose.line("it was trained with")
+    ratios = number(ratio(found, state.n), 2), number(state.sigma**2, 2)
+    yield from prose("means over tasks that", state.count, *ratios, other)
     last = {name: found[name][:, state.n - 1] for name in WAYS}
     yield claims.table(
         (state.count, "mean squared error", "mean squared distance to ridge's guesses"),
@@ -195,11 +180,7 @@ def check(page: Page) -> Statements:
         name, read, *sides, ([row], columns), cell, state.head - 1, np.zeros((1, len(columns)), bool),
         more={"csv_name": csv_name, "scale": "weight", "describe": "{row} looks at {column}: {value}"},
     )  # type: ignore[arg-type]  # fmt: skip
-    yield from tensor_matrix(
-        shown,
-        title=f"What {place(row)}, the last x, looks at: layer {state.layer}, head {state.head}",
-        how_to_read=f"Task 1 of the draw. The {len(columns)} places with the largest weights.",
-    )
+    yield from tensor_matrix(shown, **prose.words("weights", place(row), state.layer, state.head, len(columns)))
     yield from check_cell(shown)
     yield from prose("ridge's guess for the")
     yield from by_hand(state)
@@ -213,17 +194,13 @@ def by_hand(state: State) -> Statements:
     named, total = long_sum(pairs[:, 0], answers)
     last, guessed = long_sum(asked, beta)
     listed = r",\ ".join(tex(one) for one in beta)
+    variance = rf"{tex(state.sigma)}\cdot {factor(state.sigma)}\cdot 5 = {tex(penalty)}"
+    first = prose.line("the first number of", named.replace("dimensions", "examples"))
     yield from steps(
-        Step(
-            "λ is the variance of the noise times the count of numbers in x.",
-            rf"{tex(state.sigma)}\cdot {factor(state.sigma)}\cdot 5 = {tex(penalty)}",
-        ),
-        Step(
-            prose.line("the first number of", named.replace("dimensions", "examples")),
-            f"{total} = {tex(pairs[:, 0] @ answers)}",
-        ),
+        Step(prose.line("lambda is the variance"), variance),
+        Step(first, f"{total} = {tex(pairs[:, 0] @ answers)}"),
         Step(prose.line("five such numbers and"), rf"\hat\beta = ({listed})"),
-        Step(f"The last x times this β. {last}", f"{guessed} = {tex(asked @ beta)}"),
+        Step(prose.line("the last x times", last), f"{guessed} = {tex(asked @ beta)}"),
     )
     own = guesses(state.sigma, state.draw)["Transformer"][0, state.n - 1]
     yield from prose("the transformer guesses for", number(own, 3), place(2 * state.n), number(y[state.n], 3))
@@ -236,22 +213,16 @@ def do(page: Page) -> Statements:
     yield claims.segmented("Length of β (in training: about 1)", SIZES, state.beta_size)
     other = guesses(state.sigma, state.draw, float(state.x_size), float(state.beta_size))
     yield from error_lines(other, state)
-    rows = {
-        "as in training": guesses(USUAL, state.draw),
-        **({} if state.sigma == USUAL else {f"noise σ = {state.noise}, as in See": guesses(state.sigma, state.draw)}),
-        f"σ = {state.noise}, x times {state.x_size}, β times {state.beta_size}": other,
-    }
-    yield claims.table(
-        (f"tasks, {state.count}", "Transformer", "ridge", "Transformer / ridge"),
-        *(
-            (
-                name,
-                *(number(errors(one, way)[state.n - 1], 3) for way in ("Transformer", "ridge")),
-                number(ratio(one, state.n), 2),
-            )
-            for name, one in rows.items()
-        ),
-    )
+    here = {f"noise σ = {state.noise}, as in See": guesses(state.sigma, state.draw)} if state.sigma != USUAL else {}
+    moved = f"σ = {state.noise}, x times {state.x_size}, β times {state.beta_size}"
+    rows = {"as in training": guesses(USUAL, state.draw), **here, moved: other}
+
+    def found(one: dict[str, np.ndarray]) -> tuple[str, ...]:
+        both = (number(errors(one, way)[state.n - 1], 3) for way in ("Transformer", "ridge"))
+        return (*both, number(ratio(one, state.n), 2))
+
+    head = (f"tasks, {state.count}", "Transformer", "ridge", "Transformer / ridge")
+    yield claims.table(head, *((name, *found(one)) for name, one in rows.items()))
     yield from prose("mean squared errors a")
     yield from every_head(state)
     yield from published()
@@ -265,8 +236,7 @@ def every_head(state: State) -> Statements:
         looks[0].reshape(layers * heads, -1),
         [f"{layer + 1}.{head + 1}" for layer in range(layers) for head in range(heads)],
         [*(f"pair {n}" for n in range(1, state.n + 1)), place(2 * state.n)],
-        title="Weights of the last x",
-        how_to_read="Task 1 of the draw. Row 2.3 is head 3 of layer 2. The weights on the x and the y of a pair are added.",
+        **prose.words("weights of the last"),
         csv_name="matrix",
         describe="head {row} looks at {column}: {value}",
     )
@@ -291,9 +261,8 @@ def published() -> Statements:
         ),
     )
     most = max(test["in-context"][str(n)] / test["ridge"][str(n)] for n in range(5, 41))
-    yield from prose(
-        "with to examples its", number(most, 2), f"{training['steps']:,}", f"{training['regression']['sigma']:g}"
-    )
+    steps, sigma = f"{training['steps']:,}", f"{training['regression']['sigma']:g}"
+    yield from prose("with to examples its", number(most, 2), steps, sigma)
 
 
 def predict(page: Page) -> Statements:
@@ -303,31 +272,16 @@ def predict(page: Page) -> Statements:
     least, nothing, best = (errors(usual, name)[4] for name in ("least squares", "always 0", "ridge"))
     options = ("smaller than that of always guessing 0", "larger than that of always guessing 0")
     right = int(least > nothing)
-    yield prose.question(
-        "an has five numbers",
-        right,
-        number(least, 2),
-        number(nothing, 2),
-        number(best, 2),
-        options=options,
-        wrong={1 - right: f"It is {options[right]}."},
-    )
+    values, wrong = (number(one, 2) for one in (least, nothing, best)), {1 - right: f"It is {options[right]}."}
+    yield prose.question("an has five numbers", right, *values, options=options, wrong=wrong)
     before, after = ratio(usual, 10), ratio(longer, 10)
     own, best = (errors(longer, name)[9] for name in ("Transformer", "ridge"))
     low, high = number(1.1 * best, 2), number(2 * best, 2)
     says = (f"at most {low}", f"from {low} to {high}", f"above {high}")
     options = ("up to 1.1 times ridge's", "1.1 to 2 times ridge's", "more than twice ridge's")
     first, right = (int(one > 1.1) + int(one > 2) for one in (before, after))
-    yield prose.question(
-        "in training the numbers",
-        right,
-        options[first],
-        number(own, 2),
-        number(after, 2),
-        number(before, 2),
-        options=options,
-        wrong=[f"That would be an error {text}." for text in says],
-    )
+    values, wrong = (number(one, 2) for one in (own, after, before)), [prose.line("an error", text) for text in says]
+    yield prose.question("in training the numbers", right, options[first], *values, options=options, wrong=wrong)
 
 
 code = code_of(

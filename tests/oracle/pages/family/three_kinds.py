@@ -1,6 +1,6 @@
 """What the lesson on three kinds of model must show."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ ENCODER, DECODER, BOTH = KINDS = ["Encoder alone", "Decoder alone", "Encoder and
 ADDED = " A full stop was added: BERT and GPT learned from texts that end with a mark."
 END = "and nobody saw it."
 DRAWN, SHOWN, WORKED, SCENE = 10, 3, 6, 10
+FAR = "The king and the queen of the land said that he was not there."
 STATES = (
     {},
     {
@@ -34,11 +35,7 @@ STATES = (
     },
     {"kind": BOTH, "sentence": "Go", "three_end": ""},
     # BERT notices so far away an end hardly, but it does.
-    {
-        "sentence": "The king and the queen of the land said that he was not there.",
-        "gap": "4",
-        "three_end": "queen of the land said that he was not there!",
-    },
+    {"sentence": FAR, "gap": "4", "three_end": "queen of the land said that he was not there!"},
     {"kind": ENCODER, "gap": "7", "sentence": "Entschuldigung " * 60, "cell": "1.3", "three_end": "und " * 100},
 )
 
@@ -79,25 +76,18 @@ def bold(id: int) -> str:
 def scene(page: Page) -> Statements:
     ids, _ = gap(page)
     asked = places(ids)
-    start = clearest(ids) - asked[0]
+    caption = prose.line("three kinds of model read", ADDED * (bert.ended(page.text) != page.text))
+    frames = [scene_frame(page, ids, place) for place in asked]
     yield from screen.scene(
-        page,
-        prose.line("three kinds of model read", ADDED * (bert.ended(page.text) != page.text)),
-        "The piece asked for",
-        [scene_frame(page, ids, place) for place in asked],
-        start,
-        by="slider",
-        wide=(2.6, 1),
+        page, caption, "The piece asked for", frames, clearest(ids) - asked[0], by="slider", wide=(2.6, 1)
     )
 
 
 def scene_frame(page: Page, ids: Ids, at: int) -> dict[str, Any]:
     """The piece at one place asked for: what each model looks at, and what it guesses."""
     texts, shares, step = [entry(id) for id in ids[:SCENE]], chances(ids, at), min(at, len(page.labels) - 1)
-    source, written = (
-        page.src[:SCENE],
-        page.labels[:step][: SCENE - 1] if step < SCENE else page.labels[step - SCENE + 1 : step],
-    )
+    source = page.src[:SCENE]
+    written = page.labels[max(0, step - SCENE + 1) : step]
     both, left, cross = (
         oracle[f"{stack}.weights"].mean(0)[row]
         for oracle, stack, row in (
@@ -116,40 +106,25 @@ def scene_frame(page: Page, ids: Ids, at: int) -> dict[str, Any]:
     def arches(weights: Array, role: str, places: Sequence[int]) -> list[Any]:
         return [screen.link((0, n), (0, at), weights[n + 1], role) for n in places if n != at]
 
-    def panel(chances: Array, text: Callable[[int], str], role: str, right: int) -> dict[str, Any]:
-        best = [int(id) for id in np.argsort(-chances, kind="stable")[:SHOWN]]
-        best = best if right in best else [*best[:-1], right]
-        named = [screen.bar(text(id), chances[id], chance(chances[id]), strong=id == right) for id in best]
-        return screen.bars(named, role=role)
-
     translator = screen.row(map(screen.card, (piece.text for piece in source)), BOTH, "value")
     german = [*(screen.card(piece.text, "written") for piece in written), screen.card("?", "asked")]
     strands = [screen.link((0, n), (1, len(written)), w, "value") for n, w in enumerate(cross[: len(source)])]
+    lanes: list[tuple[Any, list[Any]]] = [
+        ([screen.row(lane("[MASK]", ""), ENCODER)], arches(both, "query", range(len(texts)))),
+        ([screen.row(lane("?", "unseen"), DECODER, "output")], arches(left, "output", range(at))),
+        ([translator, screen.row(german, "", "output")], strands),
+    ]
     right, label = ids[at], page.labels[step].id
-    return screen.frame(
-        visible(texts[at]),
-        prose.line(
-            "both sides give", visible(texts[at]), *(chance(shares[kind][right]) for kind in (ENCODER, DECODER))
-        ),
-        (
-            screen.cards(
-                [screen.row(lane("[MASK]", ""), ENCODER)], arches(both, "query", range(len(texts))), slots=slots
-            ),
-            panel(shares[ENCODER], entry, "query", right),
-        ),
-        (
-            screen.cards(
-                [screen.row(lane("?", "unseen"), DECODER, "output")],
-                arches(left, "output", range(at)),
-                slots=slots,
-            ),
-            panel(shares[DECODER], entry, "output", right),
-        ),
-        (
-            screen.cards([translator, screen.row(german, "", "output")], strands, slots=slots),
-            panel(softmax(page.oracle["logits"][step]), lambda id: pieces([id])[0].text, "value", label),
+    panels = (
+        screen.guesses(shares[ENCODER], entry, right, SHOWN, role="query"),
+        screen.guesses(shares[DECODER], entry, right, SHOWN),
+        screen.guesses(
+            softmax(page.oracle["logits"][step]), lambda id: pieces([id])[0].text, label, SHOWN, role="value"
         ),
     )
+    said = prose.line("both sides give", visible(texts[at]), *(chance(one[right]) for one in shares.values()))
+    rows = [(screen.cards(*each, slots=slots), panel) for each, panel in zip(lanes, panels, strict=True)]
+    return screen.frame(visible(texts[at]), said, *rows)
 
 
 def idea(page: Page) -> Statements:
@@ -167,12 +142,11 @@ def see(page: Page) -> Statements:
     texts, shares = [entry(id) for id in ids], chances(ids, at)
     yield from prose("one text three models")
     n_cut = len(tokenizer().encode(bert.ended(page.text), add_special_tokens=False).ids) - len(ids)
-    options = [f"{n} {visible(text)}" for n, text in enumerate(texts, 1)]
-    yield claims.select("A piece to ask for", options, options[at])
+    yield claims.numbered("A piece to ask for", texts, at)
     if n_cut:
         yield from prose("bert and gpt read", len(ids), n_cut)
     yield claims.table(
-        ("", "sees of your text", "puts out", "for your text"),
+        " | sees of your text | puts out | for your text",
         (ENCODER, f"{at} before, {len(ids) - at - 1} behind", "guesses for a masked piece", guesses(shares[ENCODER])),
         (DECODER, f"{at} before", "guesses for the next piece", guesses(shares[DECODER])),
         (BOTH, "all", "another text", page.translation or "(nothing)"),
@@ -190,28 +164,18 @@ def mask(page: Page, kind: str) -> Statements:
     if kind == ENCODER:
         names = [entry(id) for id in bert.read(ids, (at,)).ids][:DRAWN]
         seen = np.ones((len(names), len(names)), bool)
-        says = "A row is a piece that looks. Every piece sees every piece, to its left and to its right."
     elif kind == DECODER:
         names = [entry(id) for id in (SOS, *ids)][:DRAWN]
         seen = np.tri(len(names), dtype=bool)
-        says = "A row is a piece that looks. It sees itself and what stands before it."
     else:
         source, target = (some[:DRAWN] for some in (page.src, page.tgt))
         names = [piece.text for piece in (*source, *target)]
         seen = np.tri(len(names), dtype=bool)
         seen[:, : len(source)] = True
-        says = prose.line("first the rows of")
-    yield claims.matrix(
-        seen.astype(float),
-        names,
-        names,
-        title=f"{kind}: who may see whom",
-        how_to_read=says,
-        csv_name=f"mask {kind}",
-        hidden=~seen,
-        describe="“{row}” may see “{column}”: {value}",
-        digits=0,
-    )
+    how = prose.words("who sees whom")[str(KINDS.index(kind))]
+    looks = {"title": f"{kind}: who may see whom", "how_to_read": how, "csv_name": f"mask {kind}", "digits": 0}
+    describe = "“{row}” may see “{column}”: {value}"
+    yield claims.matrix(seen.astype(float), names, names, hidden=~seen, describe=describe, **looks)
 
 
 def check(page: Page) -> Statements:
@@ -226,8 +190,7 @@ def check(page: Page) -> Statements:
     names = [piece.text for piece in pieces(best)] if kind == BOTH else [entry(id) for id in best]
     part: dict[str, Any] = {"rows": [what], "columns": names, "only_rows": [row], "only_columns": best}
     found = shown_tensor(page, "probabilities", start=(0, 0), oracle=oracle, scale="weight", **part)
-    how = "The likeliest pieces and their probabilities, by softmax over the vocabulary."
-    yield from tensor_matrix(found, title=f"{kind}: {what}", how_to_read=how)
+    yield from tensor_matrix(found, **prose.words("likeliest pieces", kind, what))
     yield from check_cell(found)
 
 
@@ -243,12 +206,12 @@ def do(page: Page) -> Statements:
     yield from prose("they read", inline(visible(text)))
     before, after = chances(ids, at), chances(other, at)
     translations = [page.translation, german(text) if encoded(tidied(text)) else ""]
+    rows = [
+        (kind, guesses(one), guesses(after[kind]), magnitude(change(one, after[kind]))) for kind, one in before.items()
+    ]
     yield claims.table(
-        ("", "your text", "with the other end", "largest difference"),
-        *(
-            (kind, guesses(one), guesses(after[kind]), magnitude(change(one, after[kind])))
-            for kind, one in before.items()
-        ),
+        " | your text | with the other end | largest difference",
+        *rows,
         (BOTH, *(one or "(nothing)" for one in translations), "–"),
     )
     yield from prose("the largest difference between")
@@ -263,16 +226,9 @@ def predict(page: Page) -> Statements:
     yield prose.question("which kind writes a", 2, options=KINDS)
     ids, at = gap(page)
     one, other = (shares[ids[at]] for shares in chances(ids, at).values())
-    right = 0 if one >= other else 1
-    yield prose.question(
-        "ask both for piece",
-        right,
-        bold(ids[at]),
-        at + 1,
-        chance(one),
-        chance(other),
-        wrong={1 - right: "It is the other way round."},
-    )
+    right, wrong = (0, 1) if one >= other else (1, 0)
+    values = bold(ids[at]), at + 1, chance(one), chance(other)
+    yield prose.question("ask both for piece", right, *values, wrong={wrong: prose.line("the other way round")})
 
 
 code = code_of(
