@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks import browser, classroom, lessons, load, memory, poll, ride, start, views
+from benchmarks import browser, classroom, lessons, load, malice, memory, poll, ride, start, views
 from benchmarks.kit import report
 from benchmarks.kit.report import Figure
 from benchmarks.kit.visitor import Answer
@@ -158,6 +158,19 @@ def test_who_types_does_not_wait_longer_because_an_answer_was_slow(
     with pytest.raises(StopIteration):
         typing.send(None)
     assert len(answers) == sentences
+
+
+def test_who_gets_no_answer_under_attack_has_waited_all_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = itertools.cycle([RIGHT, RIGHT, WRONG, WRONG])
+
+    async def at_once(*given: object) -> Answer:
+        return next(answers)
+
+    monkeypatch.setattr(malice, "asyncio", types.SimpleNamespace(sleep=at_once))  # skips the pause, and an answer
+    somebody: Any = types.SimpleNamespace(type=at_once)
+    with pytest.raises(StopIteration) as ended:
+        malice._type(somebody, itertools.repeat("I ate"), 0.05).send(None)
+    assert ended.value.value[:2] == [2.0, 0.05]
 
 
 def test_a_report_names_what_missed_its_bar(capsys: pytest.CaptureFixture[str]) -> None:

@@ -319,9 +319,10 @@ def test_a_download_tells_how_much_has_come(monkeypatch: pytest.MonkeyPatch, tmp
 
 
 def test_a_training_lost_by_a_reload_is_told_of() -> None:
-    app = opened(TINY, run=tiny.SLOT)
-    assert live_training.LOST in [one.value for one in app.info]
-    next(one for one in app.button if one.label == "Start").click().run()
-    assert live_training.LOST not in [one.value for one in app.info]
-    assert app.query_params["run"] == tiny.SLOT
-    app.session_state[tiny.SLOT][0].cancel()
+    for state in ({}, {"run": tiny.SLOT}):
+        app = opened(TINY, **state)
+        assert (live_training.LOST in [one.value for one in app.info]) == bool(state)
+        next(one for one in app.button if one.label == "Start").click().run()
+        assert live_training.LOST not in [one.value for one in app.info]
+        assert address(app)["run"] == tiny.SLOT
+        app.session_state[tiny.SLOT][0].cancel()

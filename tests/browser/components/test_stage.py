@@ -475,6 +475,14 @@ def test_the_caption_follows_the_head_that_one_chooses(page: Page, url: str) -> 
         expect(page.locator(".caption")).to_contain_text(f"{weights[head, row].max():.0%} from")
 
 
+def test_what_the_mask_hides_does_not_count_as_a_faint_line(page: Page, url: str) -> None:
+    opened(page, url)
+    ask(page, "ride.go(ride.data.moments.find((m) => m.kind === 'block' && m.step === 1).end)")
+    head = ask(page, "return ride.scene.attention.head")
+    assert (translated(SENTENCE)["decoder.layers.0.self_attn.weights"][head, 1, :2] < 0.01).tolist() == [True, False]
+    expect(page.locator(".look")).to_contain_text(" 1 line under 1% is hidden.")
+
+
 def test_what_the_likeliest_pieces_leave_to_the_others_is_said(page: Page, url: str) -> None:
     opened(page, url)
     go_to(page, "next piece")

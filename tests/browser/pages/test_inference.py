@@ -99,6 +99,8 @@ def test_another_word_changes_the_sentence_until_it_is_taken_back(page: Page, ur
     candidates.nth(2).click()
     expect(page).to_have_url(re.compile(r"prefix=\d+\.\d+"))
     expect(pieces.nth(2)).to_have_text(word)
+    taken = page.locator(".st-key-theatre .candidates button[aria-pressed=true]")
+    expect(taken.locator(".text")).to_have_text(word)
     expect(page.locator(".st-key-own_way")).to_contain_text(f"Chosen by you: {word}.")
     expect(page.locator(".st-key-part_do table").first).to_contain_text("with your choice")
     page.reload()
