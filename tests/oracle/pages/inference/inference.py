@@ -3,18 +3,17 @@
 import functools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tests.oracle.language import claims, common
 from tests.oracle.language.approved import Prose
-from tests.oracle.language.claims import Series, chance, factor, number, rounding, tex
+from tests.oracle.language.claims import chance, factor, number, rounding, tex
 from tests.oracle.language.common import KINDS, Choice, Shown, Statements, code_of
-from tests.oracle.language.page import READABLE, Page, chances
+from tests.oracle.language.page import READABLE, Page, chances, likeliest
 from tests.oracle.language.statement import Statement
-from tests.oracle.language.words import Word, encoded, inline, pieces, text_of, visible, words
+from tests.oracle.language.words import encoded, inline, pieces, text_of, visible, words
 from tests.oracle.passes.decode import LONGEST, Ids, Writer, beam, filter_logits, greedy, penalised
 from tests.oracle.passes.draws import sampled
 from tests.oracle.passes.forward import EOS, PAD, SOS, Array, Forward, config, source_ids, weights
@@ -26,12 +25,9 @@ TRIAL = Choice("Try", "method", ("Another word", "Beam search", "Sampling", "Wit
 ANOTHER, BEAM, SAMPLING, CACHE, AT_ONCE = TRIAL.options
 HEADS_OF = Choice("Attention of", "heads_of", ("All heads of the layer, averaged", "The chosen head"))
 AVERAGED, ONE = HEADS_OF.options
-NUMBERS = Choice(
-    "Numbers of this step",
-    "numbers",
-    ("Probabilities", "Scores (logits)", "Looks at your sentence", "Looks at what it read"),
-)
-PROBABILITIES, LOGITS, SENTENCE, OWN = NUMBERS.options
+SHOWS = ("Probabilities", "Scores (logits)", "Looks at your sentence", "Looks at what it read")
+NUMBERS = Choice("Numbers of this step", "numbers", SHOWS)
+PROBABILITIES, LOGITS, SENTENCE, OWN = SHOWS
 CAT = "The black cat fights the white cat."
 LONG = "My neighbour's cat sleeps on the sofa all day long. " * 5
 
@@ -56,8 +52,8 @@ STATES = (
         "top_p": "0.9",
         "seed": "1",
         "at": "99",
-    }
-    | {"numbers": SENTENCE},
+        "numbers": SENTENCE,
+    },
     {"method": SAMPLING, "temperature": "0.7", "top_k": "5", "seed": "2", "prefix": begins("Ich aß"), "at": "1"},
     {"method": SAMPLING, "temperature": "0.0", "top_p": "0.0", "seed": "3", "prefix": "99999.3", "at": "3"},
     {"sentence": CAT, "method": SAMPLING, "top_p": "0.0", "prefix": f"{begins('Eine')}.1", "heads_of": ONE},
@@ -104,8 +100,7 @@ class Writing:
 
     def offered(self, step: int) -> list[int]:
         """Ids of a step's likeliest pieces, and of the one written if it is none of them."""
-        likeliest = [int(id) for id in np.argsort(-self.rows[step], kind="stable")[:LISTED]]
-        return likeliest if self.ids[step] in likeliest else [*likeliest, self.ids[step]]
+        return likeliest(self.rows[step], LISTED, self.ids[step], more=True)
 
 
 @functools.lru_cache(64)
@@ -119,13 +114,9 @@ def prefix(page: Page) -> tuple[Ids, str]:
     asked = page.state.get("prefix", "")
     for part in asked.split(".") if asked else ():
         id = int(part)
-        why = ""
-        if id >= config()["vocab_size"]:
-            why = f"id {id} is not in the vocabulary of {config()['vocab_size']} entries"
-        elif id in (PAD, SOS):
-            why = f"id {id} is a sign that is never written"
-        if why:
-            return known, f"The address asks for the piece {part}, but {why}. It is left out."
+        if id >= config()["vocab_size"] or id in (PAD, SOS):
+            why = prose.words("the address asks for", part, config()["vocab_size"])
+            return known, why["mark" if id in (PAD, SOS) else "unknown"]
         known = (*known, id)
     return known, ""
 
@@ -203,16 +194,14 @@ def theatre_step(writing: Writing, t: int, cross: Array, own: Array) -> dict[str
     pairs, size = cache_size(t + 1, len(writing.src))
     # Every layer adds what it computes of the piece just read; the first step finds nothing of the source either.
     new = n_layers * (1 + len(writing.src)) if t == 0 else n_layers
-    offered = writing.offered(t)
+    offered, d_k = writing.offered(t), config()["d_model"] // n_heads
     return {
         "cross": cross,
         "self": own,
         "candidates": [[visible(said(id)), float(np.exp(writing.rows[t][id]))] for id in offered],
         "chosen": offered.index(writing.ids[t]),
         "cache": [[t + 1, len(writing.src)]] * n_layers,
-        "cache_says": prose.line(
-            "key-value cache after this", pairs, new, f"{size:,}", n_heads, config()["d_model"] // n_heads
-        ),
+        "cache_says": prose.line("key-value cache after this", pairs, new, f"{size:,}", n_heads, d_k),
     }
 
 
@@ -260,12 +249,7 @@ def shown(page: Page) -> Shown:
 # --- why this piece --------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Cost:
-    """What is taken away, and how likely the piece is without it."""
-
-    what: Any
-    share: float
+Cost = tuple[float, Any]  # how likely a piece is without what is taken away, and what that is
 
 
 def without(writing: Writing, step: int, **change: Any) -> float:
@@ -286,15 +270,11 @@ def dearest(writing: Writing, step: int) -> tuple[Cost, Cost, bool]:
     mean = weights_of(writing, "cross", step).mean((0, 1))
     every = [word for word in words(writing.src) if writing.src[word.pieces[0]].word >= 0]
     every.sort(key=lambda word: -mean[list(word.pieces)].sum())
-    hidden = [Cost(word, without(writing, step, blocked=word.pieces)) for word in every[:TRIED]]
-    heads = [
-        (kind, n, h)
-        for kind in ("decoder", "cross")
-        for n in range(config()["n_layers"])
-        for h in range(config()["n_heads"])
-    ]
-    off = [Cost(one, without(writing, step, heads_off=((KINDS[one[0]].path.format(one[1]), one[2]),))) for one in heads]
-    return min(hidden, key=lambda one: one.share), min(off, key=lambda one: one.share), len(every) <= TRIED
+    hidden = [(without(writing, step, blocked=word.pieces), word) for word in every[:TRIED]]
+    sizes = range(config()["n_layers"]), range(config()["n_heads"])
+    heads = [(kind, n, h) for kind in ("decoder", "cross") for n in sizes[0] for h in sizes[1]]
+    off = [(without(writing, step, heads_off=((KINDS[kind].path.format(n), h),)), (kind, n, h)) for kind, n, h in heads]
+    return min(hidden, key=lambda one: one[0]), min(off, key=lambda one: one[0]), len(every) <= TRIED
 
 
 def why(writing: Writing, step: int) -> Statements:
@@ -302,26 +282,13 @@ def why(writing: Writing, step: int) -> Statements:
     first, second = (int(n) for n in np.argsort(-row)[:2])
     rival = second if id == first else first
     logits = writing.oracle["logits"][step]
-    says, against = (
-        ("Its", "the runner-up") if id == first else ("You chose it: its", "what the model would have written")
-    )
-    yield from prose(
-        "why step score score",
-        inline(said(id)),
-        step + 1,
-        says,
-        number(logits[id], 2),
-        against,
-        inline(said(rival)),
-        number(logits[rival], 2),
-        chance(before),
-        chance(float(np.exp(row[rival]))),
-        looked_at(writing, step),
-        read_from_cache(writing, step),
-        word_needed(writing, step),
-        head_needed(writing, step),
-    )
-    if dearest(writing, step)[1].share < before:
+    says, against = prose.words("its or yours")["own" if id == first else "yours"].split(" | ")
+    scores = (said(id), logits[id]), (said(rival), logits[rival])
+    (name, own), (other, score) = ((inline(text), number(score, 2)) for text, score in scores)
+    shares = chance(before), chance(float(np.exp(row[rival])))
+    needs = (needed(writing, step) for needed in (looked_at, read_from_cache, word_needed, head_needed))
+    yield from prose("why step score score", name, step + 1, says, own, against, other, score, *shares, *needs)
+    if dearest(writing, step)[1][0] < before:
         yield claims.button("Show that head")
 
 
@@ -329,67 +296,41 @@ def looked_at(writing: Writing, step: int) -> str:
     maps = weights_of(writing, "cross", step)
     most = int(maps.mean((0, 1)).argmax())
     layer, one = divmod(int(maps[:, :, most].argmax()), maps.shape[1])
-    return prose.line(
-        "on average over all",
-        maps.shape[0] * maps.shape[1],
-        inline(writing.src[most].text),
-        most + 1,
-        number(maps.mean((0, 1))[most], 2),
-        layer + 1,
-        one + 1,
-        number(maps[layer, one, most], 2),
-    )
+    mean = maps.mean((0, 1))[most]
+    piece = inline(writing.src[most].text), most + 1, number(mean, 2)
+    look = layer + 1, one + 1, number(maps[layer, one, most], 2)
+    return prose.line("on average over all", maps.shape[0] * maps.shape[1], *piece, *look)
 
 
 def read_from_cache(writing: Writing, step: int) -> str:
     n, t, s = config()["n_layers"], step + 1, len(writing.src)
     read = "1 piece" if t == 1 else f"{t} pieces"
-    says = (
-        f"In each of {n} layers it read the keys and values of the {read} read so far and of the {s} of your sentence: "
-        f"{n}\u00a0·\u00a0({t}\u00a0+\u00a0{s}) = {n * t + n * s} pairs of them. "
-    )
+    says = prose.line("in each of layers", n, read, s, t, n * t + n * s)
     if step == 0:
-        return f"{says}In this first step all are new."
+        return f"{says} In this first step all are new."
     own = weights_of(writing, "self", step).mean((0, 1))
     most = int(own.argmax())
-    return prose.line(
-        "are new the others",
-        says,
-        n,
-        inline(writing.tgt[most].text),
-        most + 1,
-        number(own[most], 2),
-        n * config()["n_heads"],
-    )
+    piece = inline(writing.tgt[most].text), most + 1, number(own[most], 2)
+    return prose.line("are new the others", f"{says} ", n, *piece, n * config()["n_heads"])
 
 
 def word_needed(writing: Writing, step: int) -> str:
-    cost, _, all_tried = dearest(writing, step)
+    (cost, word), _, all_tried = dearest(writing, step)
     name, before = inline(writing.labels[step].text), writing.shares[step]
     rest = "of yours" if all_tried else f"of the {TRIED} words that it looks at most"
-    if cost.share >= before:
-        return f"Hiding any one {'word ' if all_tried else ''}{rest} does not make **{name}** less likely."
-    word: Word = cost.what
+    one = "word " if all_tried else ""
+    if cost >= before:
+        return prose.line("hiding any one", one, rest, name)
     text = text_of([writing.src[n].id for n in word.pieces])
-    return prose.line(
-        "hide the word from", inline(text), name, chance(before), chance(cost.share), "word " if all_tried else "", rest
-    )
+    return prose.line("hide the word from", inline(text), name, chance(before), chance(cost), one, rest)
 
 
 def head_needed(writing: Writing, step: int) -> str:
-    _, cost, _ = dearest(writing, step)
+    _, (cost, (kind, layer, one)), _ = dearest(writing, step)
     before, many = writing.shares[step], 2 * config()["n_layers"] * config()["n_heads"]
-    if cost.share >= before:
-        return f"Switching off any one of the {many} heads of the decoder does not make it less likely."
-    kind, layer, one = cost.what
-    name = (
-        f"layer {layer + 1}, head {one + 1} of the "
-        + {"decoder": "decoder masked self-attention", "cross": "encoder-decoder attention"}[kind]
-    )
-    goes = f"the probability goes from {chance(before)} to {chance(cost.share)}."
-    if cost.share > before / 2:
-        return f"None of the {many} heads of the decoder decides alone: without {name}, which costs it most, {goes}"
-    return f"Of the {many} heads of the decoder, it needs one most: {name}. With that one switched off, {goes}"
+    which = "needless" if cost >= before else "shared" if cost > before / 2 else "needed"
+    attention = {"decoder": "decoder masked self-attention", "cross": "encoder-decoder attention"}[kind]
+    return prose.words("heads needed", many, layer + 1, one + 1, attention, chance(before), chance(cost))[which]
 
 
 # --- Do --------------------------------------------------------------------------------------------------------------
@@ -401,8 +342,7 @@ def step_cards(writing: Writing, step: int, title: str, marked: str) -> Statemen
             (visible(piece.text), (number(share, 2),), piece.word if piece.word >= 0 else -1 - n, other)
             for n, (piece, share, other) in enumerate(zip(writing.labels, writing.shares, writing.yours, strict=True))
         ],
-        title=title,
-        how_to_read=f"Below each piece its probability; dashed: {marked}. Choose one to go to its step.",
+        **prose.words("step cards", title, marked),
         selected=step,
         clickable=True,
     )
@@ -419,8 +359,7 @@ def another_word(page: Page) -> Statements:
             (visible(said(id)), (chance(float(np.exp(writing.rows[step][id]))),), n, False)
             for n, id in enumerate(offered)
         ],
-        title=f"Step {step + 1}: choose what is written",
-        how_to_read="The model's likeliest pieces and their probabilities.",
+        **prose.words("choose what is written", step + 1),
         selected=offered.index(writing.ids[step]),
         clickable=True,
     )
@@ -429,7 +368,7 @@ def another_word(page: Page) -> Statements:
         return
     yield claims.button("Back to the model's own choice")
     yield claims.table(
-        ("", "translation", "log-probability", "pieces"),
+        " | translation | log-probability | pieces",
         *(
             (name, one.text or "(nothing)", number(one.total, 2), str(len(one.ids)))
             for name, one in (("the model's own", own), ("with your choice", writing))
@@ -443,7 +382,7 @@ def another_word(page: Page) -> Statements:
         return (one.labels[n].text, chance(one.shares[n])) if n < len(one.ids) else ("", "")
 
     yield claims.table(
-        ("step", "the model's own", "probability", "with your choice", "probability"),
+        "step | the model's own | probability | with your choice | probability",
         *((str(n + 1), *at(own, n), *at(writing, n)) for n in range(first, last)),
     )
     yield from prose("from the first step", how_it_went(writing))
@@ -468,10 +407,10 @@ def tree(page: Page, size: int) -> tuple[list[list[tuple[Ids, float, str]]], dic
     looked_at = []
     for near, kept in zip(search.looked_at, search.kept, strict=True):
         # When the search stops, what has not ended is dropped.
-        stops = kept is search.kept[-1] and bool(search.finished)
+        going = [] if kept is search.kept[-1] and search.finished else kept
         looked_at.append(
             [
-                (ids, total, "ended" if ids in search.finished else "kept" if ids in kept and not stops else "pruned")
+                (ids, total, "ended" if ids in search.finished else "kept" if ids in going else "pruned")
                 for ids, total in near.items()
             ]
         )
@@ -490,26 +429,13 @@ def beam_search(page: Page) -> Statements:
     column, row = page.pair("node", (len(layers), 12), home)
     if row >= len(layers[column]):
         column, row = home
-    yield Statement(
-        "beam_tree",
-        {
-            "columns": [
-                [
-                    [
-                        visible(said(ids[-1])),
-                        total,
-                        state,
-                        [one for one, *_ in layers[n - 1]].index(ids[:-1]) if n else 0,
-                    ]
-                    for ids, total, state in layer
-                ]
-                for n, layer in enumerate(layers)
-            ],
-            "title": f"The search: {sum(map(len, layers))} extensions that came near, {len(ranked)} of them ended",
-            "how_to_read": prose.line("each number is the"),
-            "selected": [column, row],
-        },
-    )
+    begins = [[], *([ids for ids, *_ in layer] for layer in layers)]
+    columns = [
+        [[visible(said(ids[-1])), total, state, begins[n].index(ids[:-1]) if n else 0] for ids, total, state in layer]
+        for n, layer in enumerate(layers)
+    ]
+    words = prose.words("the search", sum(map(len, layers)), len(ranked))
+    yield Statement("beam_tree", {"columns": columns, **words, "selected": [column, row]})
     yield from in_order(finished, ranked, alpha)
     chosen = layers[column][row][0]
     yield from prose("the score of", inline(unfinished(chosen)))
@@ -523,28 +449,18 @@ def in_order(finished: dict[Ids, float], ranked: Sequence[Ids], alpha: float) ->
     if not ranked:
         yield from prose("none of the beginnings", LONGEST)
         return
+    rows = [
+        (text_of(ids) or "(nothing)", number(finished[ids]), str(len(ids)), number((5 + len(ids)) ** alpha / 6**alpha))
+        for ids in ranked
+    ]
+    scores = [number(penalised(finished[ids], len(ids), alpha)) for ids in ranked]
     yield claims.table(
-        ("place", "translation", "log P", "pieces", "divided by", "score"),
-        *(
-            (
-                str(n),
-                text_of(ids) or "(nothing)",
-                number(finished[ids]),
-                str(len(ids)),
-                number((5 + len(ids)) ** alpha / 6**alpha),
-                number(penalised(finished[ids], len(ids), alpha)),
-            )
-            for n, ids in enumerate(ranked, 1)
-        ),
+        "place | translation | log P | pieces | divided by | score",
+        *((str(n), *row, score) for n, (row, score) in enumerate(zip(rows, scores, strict=True), 1)),
     )
     plain, strong = (max(ranked, key=lambda ids: penalised(finished[ids], len(ids), a)) for a in (0, 2))
-    says = "Here the winner is the same for α = 0 and α = 2."
-    if plain != strong:
-        says = (
-            f"Here α decides: with α = 0 the winner is **{inline(text_of(plain))}**, with α = 2 "
-            f"**{inline(text_of(strong))}**."
-        )
-    yield from prose("a longer sentence multiplies", says)
+    says = prose.words("the winner", *(inline(text_of(ids)) for ids in (plain, strong)))
+    yield from prose("a longer sentence multiplies", says["same" if plain == strong else "other"])
 
 
 def score(terms: list[float], alpha: float) -> list[Step]:
@@ -554,18 +470,12 @@ def score(terms: list[float], alpha: float) -> list[Step]:
     written = [*terms[:SCORE_TERMS], *([math.fsum(rest)] if rest else [])]
     more = f" ({len(rest)} of them in the last term)" if rest else ""
     base = (5 + length) / (5 + 1)
+    power = rf"\frac{{{tex(total)}}}{{{tex(base)}^{{{alpha}}}}} = {tex(penalised(total, length, alpha))}"
+    added = f"{' + '.join(map(factor, written))} = {tex(total)}"
     return [
-        Step(
-            prose.line("add the log-probabilities of", length, more),
-            f"{' + '.join(map(factor, written))} = {tex(total)}",
-        ),
-        Step(
-            f"With 5 more and divided by 6, the length {length} becomes", rf"\frac{{5 + {length}}}{{6}} = {tex(base)}"
-        ),
-        Step(
-            f"The score is the sum divided by that number to the power α = {alpha}.",
-            rf"\frac{{{tex(total)}}}{{{tex(base)}^{{{alpha}}}}} = {tex(penalised(total, length, alpha))}",
-        ),
+        Step(prose.line("add the log-probabilities of", length, more), added),
+        Step(prose.line("with 5 more", length), rf"\frac{{5 + {length}}}{{6}} = {tex(base)}"),
+        Step(prose.line("the sum divided", alpha), power),
     ]
 
 
@@ -588,9 +498,8 @@ def sampling(page: Page) -> Statements:
         return filter_logits(known.scores(ids), tau, top_k, top_p)
 
     drawn = Writing(page.sentence, sampled(drawn_from, seed, begun))
-    yield from prose(
-        "drawn greedy writes", inline(drawn.text) or "(nothing)", inline(written(page).text) or "(nothing)"
-    )
+    both = (inline(one.text) or "(nothing)" for one in (drawn, written(page)))
+    yield from prose("drawn greedy writes", *both)
     if drawn.ids[-1] != EOS:
         yield from prose("it did not come", LONGEST)
     step = step_of(page, drawn)
@@ -598,26 +507,13 @@ def sampling(page: Page) -> Statements:
     likely, kept = np.exp(drawn.rows[step]), drawn_from(drawn.ids[:step])
     ids, id = drawn.offered(step), drawn.ids[step]
     names, sides = [said(one) for one in ids], ("the model's", "drawn from")
-    yield claims.columns(
-        names,
-        [Series(side, values[ids]) for side, values in zip(sides, (likely, kept), strict=True)],
-        axis="probability",
-        limit=1.0,
-        alt=f"Step {step + 1}: two bars for each of {len(ids)} pieces, its probability before and after narrowing.",
-    )
+    both = zip(sides, (likely[ids], kept[ids]), strict=True)
+    yield common.piece_columns(names, both, 1.0, **prose.words("before and after", step + 1, len(ids)))
     how = "; this piece was chosen by you, not drawn. " if step < len(begun) else ". It drew "
-    yield from prose(
-        "at step the sampler",
-        step + 1,
-        f"{np.count_nonzero(kept):,}",
-        f"{len(kept):,}",
-        how,
-        inline(said(id)),
-        chance(likely[id]),
-        chance(kept[id]),
-        " Temperature 0 leaves the likeliest alone: that is greedy." * (tau == 0),
-        " Top-p 0 keeps one: the likeliest always stays." * (top_p == 0 and tau > 0),
-    )
+    why = " Temperature 0 leaves the likeliest alone: that is greedy." * (tau == 0)
+    why_one = " Top-p 0 keeps one: the likeliest always stays." * (top_p == 0 and tau > 0)
+    entries, shares = (f"{np.count_nonzero(kept):,}", f"{len(kept):,}"), (chance(likely[id]), chance(kept[id]))
+    yield from prose("at step the sampler", step + 1, *entries, how, inline(said(id)), *shares, why, why_one)
     if (top_k, top_p) == (0, 1) and tau > 0:
         yield from prose("nothing is narrowed only")
     yield from common.numbers_of_figure(
@@ -662,25 +558,13 @@ def with_and_without_cache(page: Page) -> Statements:
     yield from prose("the causal mask keeps")
     of = min(t, READABLE)
     sides = "with the cache", "without"
-    yield claims.columns(
-        [piece.text for piece in writing.labels[:of]],
-        [Series(side, np.array(run[:of]) / 1e6) for side, run in zip(sides, (cached, anew), strict=True)],
-        axis="million multiplications",
-        alt=f"Two bars for each of {of} steps: its multiplications with the cache and without.",
-    )
+    labels = [piece.text for piece in writing.labels]
+    millions = [(side, np.array(run) / 1e6) for side, run in zip(sides, (cached, anew), strict=True)]
+    yield common.piece_columns(labels, millions, **prose.words("multiplications", of))
+    head = "step | writes | positions, with the cache | positions, without | multiplications, with the cache | multiplications, without"
+    rows = zip(labels[:of], cached, anew, strict=False)
     yield from common.numbers_of_figure(
-        (
-            "step",
-            "writes",
-            "positions, with the cache",
-            "positions, without",
-            "multiplications, with the cache",
-            "multiplications, without",
-        ),
-        *(
-            (str(n), writing.labels[n - 1].text, "1", str(n), f"{cached[n - 1]:,}", f"{anew[n - 1]:,}")
-            for n in range(1, of + 1)
-        ),
+        head.split(" | "), *((str(n), text, "1", str(n), f"{a:,}", f"{b:,}") for n, (text, a, b) in enumerate(rows, 1))
     )
     computed = t * (t + 1) // 2
     yield claims.table(
@@ -699,15 +583,11 @@ def all_at_once(page: Page) -> Statements:
     writing = written(page)
     step, t, s = step_of(page, writing), len(writing.ids), len(writing.src)
     yield from prose("in training the right")
+    one_by_one, at_once = f"{sum(runs(t, s)[0]):,}", f"{products(t, t, s, source_known=False):,}"
     yield claims.table(
-        ("", "runs of the decoder", "one after the other", "multiplications"),
-        (
-            "inference: one piece at a time, with the cache",
-            str(t),
-            "yes: each waits for the one before",
-            f"{sum(runs(t, s)[0]):,}",
-        ),
-        ("training: all at once", "1", "no", f"{products(t, t, s, source_known=False):,}"),
+        " | runs of the decoder | one after the other | multiplications",
+        ("inference: one piece at a time, with the cache", str(t), "yes: each waits for the one before", one_by_one),
+        ("training: all at once", "1", "no", at_once),
     )
     yield from prose("the largest difference between", t, f"{config()['vocab_size']:,}", rounding())
     label, read = (f"**{inline(one[step].text)}**" for one in (writing.labels, writing.tgt))
