@@ -27,6 +27,7 @@ PLAYS = (
 AROUND = 30  # neighbours in the ring
 BY_CHANCE = 0.05  # by so much a learned cosine must exceed the one that comes about by chance
 FEW = 0.25  # of all pieces: with no more than these a neighbour is called near
+ROUNDING = 1e-6  # of one cosine, which is computed here and among those of all pieces
 
 
 def do(trace: Trace) -> None:
@@ -119,7 +120,7 @@ def neighbours(trace: Trace, entry: int) -> None:
             bars([names[i] for i in ids], nearest[title], label)
     (best, *_), (by_chance, *_) = nearest.values()
     sample = engine.run(nearest_cosines, trace.model)
-    as_near = int((sample >= best).sum())
+    as_near = int((sample >= best - ROUNDING).sum())
     if best <= by_chance + BY_CHANCE:
         verdict = "That is hardly more than chance, so do not read much into these neighbours."
     elif as_near > FEW * len(sample):

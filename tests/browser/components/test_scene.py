@@ -107,7 +107,6 @@ def test_a_curve_goes_through_its_points_and_the_ring_rides_on_it(demo: Callable
     assert dashed == [False, True, True, False]  # two lines, and what stands beside their names, from the right
     dot = curve.locator("circle.spot")  # a quarter of the way, half as high
     assert (number(dot, "cx"), number(dot, "cy")) == pytest.approx((x0 + (x2 - x0) / 4, (y0 + y2) / 2), abs=0.2)
-    assert max(range(3), key=rgb(styled(dot, "fill")).__getitem__) == 1  # green, as lessons call it
     texts = curve.locator("text").all_text_contents()
     assert {"Curve", "steps", "loss", "a", "b", "word", "none", "10"} <= set(texts)
 
@@ -200,6 +199,28 @@ def test_norms_stand_at_their_slots_and_layers_where_they_have_moved(demo: Calla
         assert number(first, "x") == 0
         assert number(second, "x") == pytest.approx(share * (box["width"] - number(second, "width") - 8), abs=1)
         assert number(second, "y") < number(first, "y")
+
+
+# Of each role: red, green and blue in the order of their shares, on light and on dark ground; and what has its colour.
+COLOURS = {"query": "bgr", "key": "rgb", "value": "gbr", "output": "rbg"}
+MARKS = {
+    "query": {"path.line.query": "stroke", "path.stroke.query": "stroke", ".dot.high": "fill", ".band.strong": "fill"},
+    "key": {
+        "rect.card.asked": "stroke", "path.stroke.key": "stroke", "circle.rug": "fill", "rect.marked": "stroke",
+        ".dot.low": "fill", ".norm": "stroke",
+    },
+    "value": {"path.line.value": "stroke", "circle.spot": "fill"},  # an axis calls these dots green
+    "output": {"rect.card.written": "stroke", "text.name.output": "fill", ".fill.output": "fill", ".knob": "stroke"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_each_mark_has_the_colour_of_its_role(scheme: str, demo: Callable[..., Page]) -> None:
+    page = demo(color_scheme=scheme)
+    for role, marks in MARKS.items():
+        for mark, style in marks.items():
+            shares = rgb(styled(page.locator(f".scene svg {mark}").first, style))
+            assert "".join(sorted("rgb", key=lambda c: -shares["rgb".index(c)])) == COLOURS[role], mark
 
 
 @pytest.mark.parametrize("by", ["choice", "slider", "cards"])

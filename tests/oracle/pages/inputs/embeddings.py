@@ -24,7 +24,7 @@ ANIMAL = "The animal didn't cross the street because it was too wide."
 STATES = (
     {},
     {"stack": "Decoder", "rows": "3 cosines", "cell": "2.3", "find": "king"},
-    {"sentence": ANIMAL, "rows": "2 times √d_model", "find": "father", "entry": "9999", "cell": "3.250"},
+    {"sentence": ANIMAL, "rows": "2 times √d_model", "find": "look", "entry": "9999", "cell": "3.250"},
     {"sentence": "My neighbour's cat sleeps all day. " * 6, "rows": "3 cosines", "find": "q" * 60},
     {"sentence": "Go", "stack": "Decoder", "find": "riday", "cell": "1.2"},
     {"find": "Bank", "entry": "7"},
