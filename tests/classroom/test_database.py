@@ -297,6 +297,7 @@ def test_a_full_disk_under_postgresql_is_told(server: Server, open_store: Open) 
     assert overview(db, teacher).learners == 0
 
 
+@pytest.mark.slow
 def test_who_waits_too_long_for_others_is_told(url: str, open_store: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("classroom.database.PATIENCE_SECONDS", 1)
     db, other = open_store(url), open_store(url)

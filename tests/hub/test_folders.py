@@ -273,6 +273,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make("bert", tmp_path_factory.mktemp("sound") / "small")
 
 
+@pytest.mark.slow
 @settings_of_hypothesis(max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_whatever_a_file_holds_is_told_in_words_of_a_visitor(data: st.DataObject, sound: Path, tmp_path: Path) -> None:

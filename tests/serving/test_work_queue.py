@@ -115,6 +115,7 @@ def test_work_that_nobody_looks_at_stops_by_itself(monkeypatch: pytest.MonkeyPat
         time.sleep(0.01)
 
 
+@pytest.mark.slow
 def test_work_whose_page_was_closed_frees_its_place_within_three_seconds() -> None:
     gate = threading.Event()
 

@@ -5,6 +5,7 @@ import pytest
 from experiments.blocks.deep_stack import JOINTS, MAX_DEPTH, deep_run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(9))
 def test_what_the_lesson_says_holds_for_every_draw(seed: int) -> None:
     runs = {joint: deep_run(joint, MAX_DEPTH, seed) for joint in JOINTS}

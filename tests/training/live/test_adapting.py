@@ -47,6 +47,7 @@ def test_low_rank_is_learned_beside_the_queries_and_values_of_every_attention() 
     assert {name.rpartition(".")[2] for name in adapted_layers(MODEL)} == {"w_q", "w_v"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [LORA, BITFIT, EVERYTHING])
 def test_a_short_training_moves_towards_the_style_and_leaves_the_model(method: str) -> None:
     task = Adapting("translator", FORMAL, method, 2, n_steps=4)
