@@ -1,4 +1,4 @@
-"""How still a page stands while it opens, and how long its first picture is an empty outline.
+"""How still a page stands while it opens, when its first picture is there, and how it moves.
 
 `python -m benchmarks.first_paint` opens home and every lesson by link, `python -m benchmarks.first_paint gpt` only
 these. Beside them stands an empty Streamlit page with the same navigation: its sidebar alone moves what is seen.
@@ -6,7 +6,8 @@ these. Beside them stands an empty Streamlit page with the same navigation: its 
 
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
@@ -20,27 +21,70 @@ from ui.course.lesson import COURSE
 
 ROUNDS = 3  # each address once more before, not counted
 SHIFT_OVER_EMPTY, OUTLINE_BAR_MS = 0.05, 300
+FIRST_BAR, FRAME_BAR_MS = 1.5, 17  # empty pages until the first picture; a frame while a control moves
 REST_MS = 2500  # nothing is expected to move any more
 HOME = "home"
 
 # From the first moment on: every layout shift, and from when to when a picture stands there without its content.
 WATCH = """() => {
-    const seen = { shift: 0, outline: null, filled: null };
+    const seen = { shifts: [], word: null, outline: null, filled: null };
     globalThis.firstPaint = seen;
     new PerformanceObserver((list) => {
-        for (const entry of list.getEntries()) if (!entry.hadRecentInput) seen.shift += entry.value;
+        for (const entry of list.getEntries()) if (!entry.hadRecentInput) seen.shifts.push(entry.value);
     }).observe({ type: "layout-shift", buffered: true });
     const look = () => {
         const component = "[data-testid=stBidiComponentIsolated]";
         const hosts = document.querySelectorAll(`${component}, ${component} *`);
         const roots = [...hosts].map((node) => node.shadowRoot);
         const one = roots.map((root) => root?.querySelector(".stage, .scene")).find(Boolean);
+        const word = document.querySelector("[data-testid=stMain] :is(h1, p)");
+        if (word && seen.word === null) seen.word = performance.now();
         if (one && seen.outline === null) seen.outline = performance.now();
         if (one && (one.dataset.id || one.querySelector("svg text"))) seen.filled = performance.now();
         else requestAnimationFrame(look);
     };
     look();
 }"""
+# The milliseconds of each frame while a scene's control goes from stop to stop.
+MOVE = """async () => {
+    const roots = [...document.querySelectorAll("[class*=st-key-scene] *")].map((node) => node.shadowRoot);
+    const scene = roots.map((root) => root?.querySelector(".scene")).find(Boolean);
+    const [slider, options] = [scene?.querySelector("input[type=range]"), scene?.querySelectorAll("fieldset input")];
+    const times = [];
+    for (let n = 0; n < (slider ? Number(slider.max) + 1 : (options?.length ?? 0)); n++) {
+        if (slider) {
+            slider.value = n;
+            slider.dispatchEvent(new Event("input"));
+        } else options[n].click();
+        let last = await new Promise(requestAnimationFrame);
+        for (const end = last + 400; last < end; ) {
+            const now = await new Promise(requestAnimationFrame);
+            times.push(now - last);
+            last = now;
+        }
+    }
+    return times;
+}"""
+
+
+@dataclass(frozen=True)
+class Opening:
+    """What was seen of a page, in milliseconds since it was asked for.
+
+    shifts: what Chromium tells of each layout shift; word: the first one; outline, filled: the picture's place, and the
+    picture, if it has one; frames: how long each took while the picture's control moved
+    """
+
+    shifts: Sequence[float]
+    word: float
+    outline: float | None = None
+    filled: float | None = None
+    frames: Sequence[float] = ()
+
+    @property
+    def empty(self) -> float:
+        """How long the picture's place stood empty; 0 without a picture."""
+        return 0.0 if self.outline is None or self.filled is None else self.filled - self.outline
 
 
 def empty_page(folder: Path) -> Path:
@@ -59,8 +103,8 @@ def empty_page(folder: Path) -> Path:
     return script
 
 
-def opened(browser: Browser, url: str) -> tuple[float, float]:
-    """The layout shift of a page, and the milliseconds in which its picture was empty; 0 if it has none."""
+def opened(browser: Browser, url: str) -> Opening:
+    """A page opened by link."""
     page = browser.new_page(viewport={"width": 1280, "height": 720})
     page.set_default_timeout(PATIENCE_MS)
     page.add_init_script(f"({WATCH})()")
@@ -69,16 +113,16 @@ def opened(browser: Browser, url: str) -> tuple[float, float]:
     page.wait_for_load_state("networkidle")
     page.wait_for_timeout(REST_MS)
     seen = page.evaluate("() => globalThis.firstPaint")
+    frames = page.evaluate(MOVE)
     page.close()
-    outline = seen["filled"] - seen["outline"] if seen["outline"] is not None and seen["filled"] is not None else 0.0
-    return float(seen["shift"]), float(outline)
+    return Opening(**seen, frames=frames)
 
 
 def measure(slugs: Sequence[str] = ()) -> list[Figure]:
     names = slugs or (HOME, *(one.slug for one in LESSONS))
     with tempfile.TemporaryDirectory() as folder, chromium() as browser:
         with serve(empty_page(Path(folder))) as empty:
-            blank = [opened(browser, f"{empty.url}/{LESSONS[0].slug}")[0] for _ in range(ROUNDS + 1)][1:]
+            blank = [opened(browser, f"{empty.url}/{LESSONS[0].slug}") for _ in range(ROUNDS + 1)][1:]
         with serve() as app:
             pages = {
                 name: [opened(browser, f"{app.url}/{'' if name == HOME else name}") for _ in range(ROUNDS + 1)][1:]
@@ -87,14 +131,20 @@ def measure(slugs: Sequence[str] = ()) -> list[Figure]:
     return figures(blank, pages)
 
 
-def figures(blank: Sequence[float], pages: dict[str, list[tuple[float, float]]]) -> list[Figure]:
-    """Args: blank: layout shifts of the empty page; pages: by name, the shift and the milliseconds of each opening"""
-    most = median(blank) + SHIFT_OVER_EMPTY
-    found = [Figure("first paint: layout shift of an empty page", median(blank), "")]
+def figures(blank: Sequence[Opening], pages: Mapping[str, Sequence[Opening]]) -> list[Figure]:
+    """Args: blank: of the empty page; pages: by name"""
+    shift, word = median(sum(one.shifts) for one in blank), median(one.word for one in blank)
+    found = [Figure("first paint: layout shift of an empty page", shift, "")]
     for name, seen in pages.items():
-        found.append(Figure(f"first paint: layout shift of {name}", median(shift for shift, _ in seen), "", most))
-        outline = median(ms for _, ms in seen)
+        moved = median(sum(one.shifts) for one in seen)
+        found.append(Figure(f"first paint: layout shift of {name}", moved, "", shift + SHIFT_OVER_EMPTY))
+        outline = median(one.empty for one in seen)
         found.append(Figure(f"first paint: empty outline of {name}", outline, "ms", OUTLINE_BAR_MS))
+        if pictures := [one.filled for one in seen if one.filled is not None]:
+            times = median(pictures) / word
+            found.append(Figure(f"first paint: first picture of {name} / empty page", times, "x", FIRST_BAR))
+        if frames := [ms for one in seen for ms in one.frames]:
+            found.append(Figure(f"first paint: frame of {name}, median", median(frames), "ms", FRAME_BAR_MS))
     return found
 
 

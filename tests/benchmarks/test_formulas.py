@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from benchmarks import browser, classroom, lessons, load, malice, memory, poll, ride, start, views
+from benchmarks import browser, classroom, first_paint, lessons, load, malice, memory, poll, ride, start, views
+from benchmarks.first_paint import Opening
 from benchmarks.kit import report
 from benchmarks.kit.report import Figure
 from benchmarks.kit.visitor import Answer
@@ -81,6 +82,18 @@ FORMULAS: dict[str, tuple[Sequence[Figure], dict[str, tuple[float, float | None]
         {
             "first page": (465, 600), "after 100 sentences": (600, None), "after 500 sentences": (660, None),
             "500 / 100 sentences": (1.1, 1.05), "every model used": (990, 1200), "trainings beside it": (50, None),
+        },
+    ),
+    "first paint": (  # 0.25 + 0.05 is 0.3; of three pages that open in 900, 600 and 300 ms the picture is there in 600
+        first_paint.figures(
+            [Opening([0.125, 0.125], 400.0), Opening([0.25], 200.0), Opening([0.5], 900.0)],
+            {"a": [Opening([0.25, 0.125], 100.0, 200.0, 100.0 * n, [16.0, 17.0, 90.0]) for n in (9, 6, 3)],
+             "b": [Opening([], 100.0)]},
+        ),
+        {
+            "of an empty page": (0.25, None), "shift of a": (0.375, 0.3), "outline of a": (400, 300),
+            "picture of a / empty page": (1.5, 1.5), "frame of a, median": (17, 17),
+            "shift of b": (0, 0.3), "outline of b": (0, 300),
         },
     ),
     "ride": (
