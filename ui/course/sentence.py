@@ -61,7 +61,7 @@ def sentence_bar(readers: Sequence[str] | None = None) -> None:
     """The box, the examples and the badge: drawn before every page, so that the sentence stays in the address.
 
     Args: readers: the models that the page sends the sentence through, if not the visitor's: the examples are for the
-                   first, the badge is of the last
+                   first, the badge is of the last; if it reads no sentence, the badge names none
     """
     models = _those_there(readers or ()) or [current_model()]
     about = models[0].about
@@ -69,7 +69,7 @@ def sentence_bar(readers: Sequence[str] | None = None) -> None:
     with box:
         st.text_input(f"{about.source} sentence", DEFAULT, key=KEY, bind="query-params", live="300ms")
     with device, st.container(key="badge"):
-        badge(models[-1])
+        badge(models[-1], named=readers is None or bool(readers))
     with st.container(horizontal=True, key="examples", gap="small"):
         for n, example in enumerate(about.examples):
             st.button(

@@ -46,10 +46,14 @@ def bar(page: Page) -> Statements:
         help="Large type and one part of a lesson at a time. Arrow keys step, Home starts over.",
     )
     yield text_box("English sentence", page.sentence)
-    readers = READERS.get(page.slug, ())
-    millions = n_parameters(readers[-1] if readers else TRANSLATOR) / 1e6
-    yield Statement("badge", f"● CPU · {platform.machine()} · {number(millions, 1)} M parameters")
-    yield from (button(*one) for one in prose.words("examples of family" if readers else "examples").items())
+    readers = READERS.get(page.slug, (TRANSLATOR,))
+    device = f"● CPU · {platform.machine()}"
+    if readers:
+        called, millions = CALLED[readers[-1]][0].removeprefix("the "), n_parameters(readers[-1]) / 1e6
+        device += f" · {called}: {number(millions, 1)} M parameters"
+    yield Statement("badge", device)
+    examples = "examples of family" if page.slug in READERS and readers else "examples"
+    yield from (button(*one) for one in prose.words(examples).items())
 
 
 @functools.cache
