@@ -11,7 +11,7 @@ from ui.components.scene import Axis, Card, Cards, Curve, Frame, Line, Row, Scen
 from ui.text import number
 
 ASKED = 16  # the last x that is drawn as numbers
-SHOWN = 9  # pairs that are drawn as numbers
+SHOWN = 6  # pairs that are drawn as numbers
 
 
 def scene(trace: Trace) -> Scene:

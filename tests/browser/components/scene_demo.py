@@ -1,6 +1,6 @@
 """The page that the browser tests of `scene` drive: every mean once, in two frames, with numbers one can check by hand.
 
-Query parameters: `by`, `hostile` for texts that would run, `press` for a button, `stop` as in a lesson.
+Query parameters: `word` of a card, `by`, `hostile` for texts that would run, `press` for a button, `stop` as on pages.
 """
 
 import numpy as np
@@ -29,7 +29,7 @@ from ui.components.scene.layers import Slot, Tower, Wiring
 st.set_page_config(page_title="Scene", layout="wide")
 HOSTILE = "<img src=x onerror=window.pwned=1>"
 NORMS: tuple[tuple[Slot, Slot], ...] = (("after the sum", "after the sum"), ("before", "before"), ("before", "after"))
-word = HOSTILE if "hostile" in st.query_params else "girl"
+word = HOSTILE if "hostile" in st.query_params else st.query_params.get("word", "girl")
 
 
 def frame(at: int) -> Frame:

@@ -69,6 +69,25 @@ def test_cards_say_what_they_are_and_lines_are_as_thick_as_their_weights(demo: C
     assert len(set(colours)) == 4  # −1, 0, 1 and 0.5 look different
 
 
+def test_what_the_colours_of_numbers_mean_stands_above_them(demo: Callable[..., Page]) -> None:
+    page = demo()
+    legend = page.locator(".scene .legend")
+    expect(legend).to_have_text("A small square is a number:below 0above 0; the paler, the nearer to 0.")
+    low, high = (sign.evaluate("e => getComputedStyle(e).backgroundColor") for sign in legend.locator("i").all())
+    blue, orange = ([int(n) for n in re.findall(r"\d+", colour)] for colour in (low, high))
+    assert blue[2] > blue[0]
+    assert orange[0] > orange[2]
+
+
+def test_a_number_is_narrowed_where_another_text_is_cut(demo: Callable[..., Page]) -> None:
+    for word, shown in ("−0.123456789012345678", "−0.123456789012345678"), ("very" * 6, "very"):
+        page = demo(f"word={word}", viewport={"width": 390, "height": 844})
+        text = page.locator(".scene svg").first.locator("text.word").nth(1)
+        expect(text).to_contain_text(shown)
+        assert (text.text_content() == word) == (word == shown)
+        assert box_of(text)["width"] <= box_of(page.locator(".scene svg").first.locator("rect.card").nth(1))["width"]
+
+
 def line_ends(line: Locator) -> list[float]:
     numbers = [float(n) for n in re.findall(r"-?[\d.]+", line.get_attribute("d") or "")]
     return [*numbers[:2], *numbers[-2:]]

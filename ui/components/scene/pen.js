@@ -31,9 +31,11 @@ class Pen {
   text(x, y, text, kind = "", anchor = "start") {
     return this.put("text", { x: round(x), y: round(y), class: kind, "text-anchor": anchor }, text);
   }
-  /** A text cut where its room ends. */
+  /** A text cut where its room ends; a number is narrowed, since a part of it would be another number. */
   fitted(x, y, text, room, kind = "", anchor = "middle") {
     const most = Math.max(1, Math.floor(room / LETTER));
+    const narrow = /^[−<]?[\d.,]+%?$/.test(text) && [...text].length > most;
+    if (narrow) return this.put("text", { x: round(x), y: round(y), class: kind, "text-anchor": anchor, textLength: round(room), lengthAdjust: "spacingAndGlyphs" }, text);
     const short = [...text].length > most ? `${[...text].slice(0, most - 1).join("")}…` : text;
     return this.text(x, y, short, kind, anchor);
   }

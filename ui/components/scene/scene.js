@@ -19,7 +19,10 @@ class SceneView {
     setAttribute(this.answer, "aria-live", "polite");
     this.bar.append(this.control, this.answer);
     this.caption = el("p", "caption");
-    this.root.append(this.caption, this.picture, this.bar);
+    this.legend = el("p", "legend");
+    const signs = [el("i", "low"), el("span", "", "below 0"), el("i", "high"), el("span", "", "above 0")];
+    this.legend.append(el("span", "", "A small square is a number:"), ...signs, el("span", "", "; the paler, the nearer to 0."));
+    this.root.append(this.caption, this.legend, this.picture, this.bar);
     host.append(this.root);
     this.selection = new Selection();
     this.name = `scene${++scenes}`;
@@ -60,6 +63,8 @@ class SceneView {
     const { data } = this;
     this.stop();
     setText(this.caption, data.caption);
+    const panels = data.frames.flatMap((frame) => frame.rows.flat());
+    this.legend.hidden = !panels.some((panel) => panel.signed || panel.rows?.some((row) => row.cards?.some((card) => card[4].length)));
     const n = data.frames[0].rows.length;
     if (this.panels?.length !== n || this.panels.some((row, r) => row.length !== data.frames[0].rows[r].length)) {
       this.panels = data.frames[0].rows.map((row) =>
@@ -229,6 +234,8 @@ class SceneView {
   draw(rows) {
     const palette = paletteOf(this.root);
     this.root.classList.toggle("dark", palette.dark);
+    const colours = palette.scales.signed.css;
+    [...this.legend.querySelectorAll("i")].forEach((sign, n) => (sign.style.background = colours[n ? LEVELS - 32 : 32]));
     this.panels.forEach((row, r) =>
       row.forEach((panel, p) => {
         if (!panel.width) return;

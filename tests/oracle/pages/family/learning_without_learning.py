@@ -93,7 +93,7 @@ def error_lines(found: dict[str, np.ndarray], state: State) -> Statements:
         yield from prose("some errors are too", ", ".join(said))
 
 
-STOPS, PAIRS = (1, 2, 3, 5, 8, 12, 20, 40), 9
+STOPS, PAIRS = (1, 2, 3, 5, 8, 12, 20, 40), 6
 
 
 def scene(page: Page) -> Statements:
