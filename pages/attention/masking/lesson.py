@@ -26,7 +26,11 @@ HEAD = HeadControl(("decoder",), "decoder")  # the kind of attention that this l
 
 # The three stages: the tensor that each ends in, and what it is.
 STAGES = {
-    "1 before the mask": ("scaled", "Scores before the mask", "Query times key, divided by √d_k: the future too."),
+    "1 before the mask": (
+        "scaled",
+        "Scores before the mask",
+        "Query times key, divided by √d_k. The future is still there.",
+    ),
     "2 after the mask": ("scores", "Scores after the mask", "Hatched: −∞. A row sees itself and what came before."),
     "3 after the softmax": ("weights", "Weights", "Each row adds up to 1; where the score was −∞, it is 0."),
 }

@@ -109,8 +109,8 @@ def first_choices(logits: Array, others: Array) -> int:
 def parallel(trace: Trace, head: Head) -> None:
     st.markdown(
         "In training the decoder reads the *right* pieces, not those it would have written itself: that is *teacher "
-        "forcing*. They are all known beforehand, so all rows go through **in one pass**. In writing, the next input "
-        "does not exist until the piece before it is written. Do the two compute the same?"
+        "forcing*. They are all known beforehand, so all rows go through **in one pass**. When the model "
+        "writes, the next input does not exist until it has written the piece before it. Do the two compute the same?"
     )
     time_lines(trace)
     alone = engine.run(one_at_a_time, trace.model, trace.src_ids, trace.tgt_ids)
@@ -152,9 +152,9 @@ def loss(trace: Trace) -> None:
     probabilities = probabilities_of(trace.tensors["logits"], [token.id for token in trace.labels])
     losses = -np.log(probabilities)
     st.markdown(
-        "Each row gives the right piece a probability P. Its *loss* is −log P: 0 if it was sure, the larger the less "
-        "it expected the piece. Training changes the weights so that the sum over all rows gets smaller. Take the "
-        "model's own translation for the right one:"
+        "Each row gives the right piece a probability P. Its *loss* is −log P: 0 if it was sure. The less it expected "
+        "the piece, the larger the loss. Training changes the weights so that the sum over all rows gets smaller. Take "
+        "the model's own translation for the right one:"
     )
     table(
         ("row", "right piece", "P", "−log P"),
@@ -167,6 +167,6 @@ def loss(trace: Trace) -> None:
     st.markdown(f"The sum over all {len(losses)} rows is **{number(float(losses.sum()))}**.")
     st.caption(
         "Two things are different in training. *Dropout* sets a part of the numbers to 0, chosen anew at every step "
-        f"({100 * trace.model.config.dropout:g}% in this model), so that no number alone is relied on; here it is off. "
-        "And the model was asked to leave a little probability for the other pieces (*label smoothing*)."
+        f"({100 * trace.model.config.dropout:g}% in this model), so that the model relies on no single number; here "
+        "it is off. And the model was asked to leave a little probability for the other pieces (*label smoothing*)."
     )

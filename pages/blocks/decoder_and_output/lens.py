@@ -51,10 +51,10 @@ def stop(trace: Trace, row: int) -> None:
         st.caption(f"Shown: the first {length} of {len(trace.labels)} positions.")
     first_choices(trace, seen, names)
     st.markdown(
-        "A fair reading? Not quite. The output matrix was trained on rows as long as the last layer returns. "
-        "Shorter rows "
-        "give smaller logits, and smaller logits give flatter probabilities: look at the lengths in the table. And "
-        "training never asked an earlier layer for a word. What it returns is made for the next layer."
+        "A fair reading? Not quite. The output matrix was trained on rows as long as those that the last layer "
+        "returns. Shorter rows give smaller logits, and smaller logits give flatter probabilities: look at the lengths "
+        "in the table. And training never asked an earlier layer for a word. What it returns is made for the next "
+        "layer."
     )
     earlier(trace, seen, names, row)
     with st.expander("How likely every layer finds what is really written"):

@@ -61,7 +61,7 @@ def temperature(trace: Trace, row: int) -> None:
         f"entry has it "
         f"all, {number(float(np.log2(len(logits))), 2)} bits if all {len(logits):,} are alike. The order of the "
         "entries never changes. At τ = 0, where one cannot divide, the largest logit takes all; at a high τ the many "
-        "unlikely entries add up, which is why whoever samples often leaves them out."
+        "unlikely entries add up, so people who sample often leave them out."
     )
 
 

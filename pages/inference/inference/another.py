@@ -32,7 +32,7 @@ def step_cards(writing: Trace, step: int, key: str, title: str, marked: str) -> 
 def another_word(trace: Trace) -> None:
     writing, step = state.now(trace)
     st.markdown(
-        "Take another piece than the model would. It reads your piece as if it were its own, and goes on from there."
+        "Take a piece that the model would not take. It reads your piece as if it were its own, and goes on from there."
     )
     step_cards(writing, step, "word_steps", "The translation: choose a step", "chosen by you")
     offered = state.candidates(writing, step)

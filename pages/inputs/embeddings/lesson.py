@@ -46,8 +46,8 @@ def idea(trace: Trace) -> None:
     with st.expander("The look-up as a formula"):
         st.markdown(
             f"The rows stand in a matrix **E**: {size:,} rows of d_model = {d_model} numbers. Training sets these "
-            f"numbers. One can write an id as a **one-hot vector**: {size:,} numbers, all 0 but a single 1 at the id's "
-            "place. This vector times E is the row of the id. Then the row is multiplied by √d_model:"
+            f"numbers. An id can also be written as a **one-hot vector**: {size:,} numbers, all 0 but a single "
+            "1 at the id's place. This vector times E is the row of the id. Then the row is multiplied by √d_model:"
         )
         st.latex(
             r"\begin{aligned}x&=\sqrt{d_{\text{model}}}\cdot \text{onehot}(\text{id})\cdot E\\"
@@ -144,7 +144,7 @@ def long_way(trace: Trace, token: Token) -> None:
             one_hot(first_id(trace.model, word), len(E)) for word in ("dog", "cat", "orange", "apple")
         )
         st.markdown(
-            "One-hot vectors alone know no likeness: any two are equally far apart. From *dog* to *cat* the distance "
+            "One-hot vectors alone show no likeness: any two are equally far apart. From *dog* to *cat* the distance "
             f"is √2 = {number(distance(dog, cat))}, from *orange* to *apple* {number(distance(orange, apple))}, and "
             f"from *dog* to *apple* {number(distance(dog, apple))} as well."
         )
@@ -171,9 +171,9 @@ def cosine_matrix(trace: Trace) -> None:
         st.caption(f"Shown: the first {len(names)} of {len(tokens)} pieces.")
     as_they_are, without_mean = engine.run(mean_cosines, trace.model)
     st.caption(
-        "These rows know no sentence yet: a piece has the same embedding wherever it stands. Two different rows of E "
-        f"have a cosine of {number(as_they_are, 2)} on average, not 0, because all rows lean a little to one side: "
-        f"with the mean of all rows taken away, the average is {number(without_mean, 2)}."
+        "These rows depend on no sentence yet: a piece has the same embedding wherever it stands. Two different rows "
+        f"of E have a cosine of {number(as_they_are, 2)} on average, not 0, because all rows lean a little to one "
+        f"side: with the mean of all rows taken away, the average is {number(without_mean, 2)}."
     )
 
 

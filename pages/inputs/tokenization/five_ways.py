@@ -92,7 +92,7 @@ def sizes(trace: Trace) -> None:
     st.markdown(
         "A larger vocabulary makes the sequence shorter. The text is the one under *Five ways to cut*. "
         f"With no merge it is {n_pieces(lengths[0][1])} long, one for each byte (and one for the space in front). "
-        f"With all {len(rules):,} merges it is {lengths[-1][1]}. Every merge costs one row in the vocabulary. The line "
+        f"With all {len(rules):,} merges it is {lengths[-1][1]}. Every merge adds one row to the vocabulary. The line "
         "below is this text, cut with only the first merges known."
     )
     st.plotly_chart(
