@@ -116,13 +116,16 @@ def test_an_address_reopens_its_page(lesson: Lesson) -> None:
                     return element.key, value
         return None
 
-    while action := next_action():
+    action = next_action()
+    while action:
         key, value = action
         (element,) = (one for one in controls(app) if one.key == key)
         element.set_value(value)
         app.run()
         assert_sound(app)
-        messages += [f"after {key} was set to {value}: {m}" for m in differences(app, lesson)]
+        action = next_action()
+        if action is None or action[0] != key:  # each control as it was left, and all that were set before it
+            messages += [f"after {key} was set to {value}: {m}" for m in differences(app, lesson)]
     for key in [figure.key for figure in figures(app)]:
         (figure,) = (one for one in figures(app) if one.key == key)
         cell = other_cell(component(app, key))
