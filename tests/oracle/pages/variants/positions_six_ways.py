@@ -8,9 +8,9 @@ from tests.oracle.language import claims, common
 from tests.oracle.language import scene as screen
 from tests.oracle.language.approved import Prose
 from tests.oracle.language.claims import number, rounding
-from tests.oracle.language.common import Head, Shown, Statements, code_of
+from tests.oracle.language.common import Choice, Head, Shown, Statements, code_of
 from tests.oracle.language.page import READABLE, Page
-from tests.oracle.language.words import text_of, visible
+from tests.oracle.language.words import text_of
 from tests.oracle.passes.forward import Array, config
 from tests.oracle.passes.network import Network, bucket, slopes, turned
 from tests.oracle.shown.siblings import config_of, longer_texts, two_siblings, weights_of
@@ -21,6 +21,7 @@ prose = Prose("positions_six_ways")
 LONG = " ".join(["The animal didn't cross the street because it was too wide."] * 4)
 SCHEMES = {"Rotary": "rotary", "Relative": "relative", "ALiBi": "alibi"}
 STEPS = ("1 what it makes", "2 scores", "3 weights")
+STEP = Choice("Step", "scheme_step", STEPS)
 STATES = (
     {},
     {"scheme": "ALiBi", "head": "2", "layer": "1", "stop": "1", "query_at": "30", "key_at": "12", "cell": "4.1"},
@@ -39,7 +40,6 @@ MODELS = {
     "Rotary, in the score": "positions-rotary",
     "ALiBi, in the score": "positions-alibi",
 }
-BLUE, ORANGE = "#0072B2", "#E69F00"
 
 
 def chosen(page: Page) -> Head:
@@ -105,15 +105,8 @@ def scene(page: Page) -> Statements:
         answer = prose.line("places on what is", start - 1, *said) if n else prose.line("nothing has moved yet")
         ruler = screen.ruler(text, start, len(shown), 50, marks)
         frames.append(screen.frame(str(start), answer, (ruler,), matrices))
-    cut = " Shown: the first 8 pieces." if len(page.src) > 8 else ""
-    yield from screen.scene(
-        page,
-        prose.line("positions in six ways", cut),
-        "The sentence begins at place",
-        frames,
-        int(stop),
-        by="slider",
-    )
+    caption = prose.line("positions in six ways", " Shown: the first 8 pieces." if len(page.src) > 8 else "")
+    yield from screen.scene(page, caption, "The sentence begins at place", frames, int(stop), by="slider")
 
 
 def note(before: float, now: float, n: int) -> str:
@@ -129,9 +122,8 @@ def idea(page: Page) -> Statements:
 
 
 def shown(page: Page) -> Shown:
-    step = STEPS.index(page.choice("scheme_step", STEPS, STEPS[0]))
     first = ("rotated_q", "products") if scheme(page) == "Rotary" else ("bias", "biased")
-    name = (*first, "weights")[step]
+    name = (*first, "weights")[STEP.at(page)]
     texts = [piece.text for piece in page.src]
     rows = None if name == "weights" else texts[:READABLE]
     columns = texts[:READABLE] if name not in ("weights", "rotated_q") else None
@@ -156,29 +148,18 @@ def shown(page: Page) -> Shown:
 def see(page: Page) -> Statements:
     yield from common.head_controls(page, ("encoder",))
     yield claims.segmented("Scheme", list(SCHEMES), scheme(page))
-    step = yield from common.choose(page, "Step", "scheme_step", STEPS)
-    asks = "A row asks, a column answers."
-    title, how = {
-        ("Rotary", 0): ("The turned queries", "A row is a query. Two dimensions side by side were turned together."),
-        ("Rotary", 1): ("Turned query · turned key", f"Before the division by √d_k. {asks}"),
-        ("Relative", 0): ("The bias", "One number for each distance to the left or to the right."),
-        ("Relative", 1): ("Score plus bias", asks),
-        ("ALiBi", 0): ("The bias", "0 on the diagonal; each place further away takes off the same again."),
-        ("ALiBi", 1): ("Score plus bias", asks),
-    }.get((scheme(page), STEPS.index(step)), ("The weights", "0 to 1; each row adds up to 1."))
-    where = f"layer {chosen(page).layer + 1}, head {chosen(page).head + 1}"
-    yield from common.tensor_matrix(shown(page), title=f"{title} ({scheme(page)}, {where})", how_to_read=how)
+    yield STEP.drawn(page)
+    step = STEP.at(page)
+    looks = prose.words("looks", scheme(page), f"layer {chosen(page).layer + 1}, head {chosen(page).head + 1}")
+    what = f"{scheme(page)} {step + 1}" if step < 2 else "weights"
+    words = {"title": looks[what], "how_to_read": looks[f"{what}, how to read"]}
+    yield from common.tensor_matrix(shown(page), **words)
     if scheme(page) == "Relative":
         yield from prose("the translator has learned", where_from(page))
     elif scheme(page) == "ALiBi":
+        every = [f"{slope:g}" for slope in slopes(config()["n_heads"])]
         n = chosen(page).head
-        yield from prose(
-            "the slopes of the",
-            config()["n_heads"],
-            ", ".join(f"{slope:g}" for slope in slopes(config()["n_heads"])),
-            n + 1,
-            f"{slopes(config()['n_heads'])[n]:g}",
-        )
+        yield from prose("the slopes of the", len(every), ", ".join(every), n + 1, every[n])
     else:
         yield from prose("turning changes no length", len(page.src), rounding())
 
@@ -186,17 +167,13 @@ def see(page: Page) -> Statements:
 def where_from(page: Page) -> str:
     """Whose the numbers of T5's bias are."""
     if learned_table() is None:
-        return "These are drawn at random, with a standard deviation of 1, to show how they work."
+        return prose.line("these are drawn at")
     far = len(page.src) - 1
     values = {d: learned_table()[bucket(d), chosen(page).head] for d in range(-far, far + 1)}
     most = max(values.values())
     nearest = min((d for d in values if values[d] == most), key=lambda d: (max(0, -d), d))
-    place = (
-        f"{abs(nearest)} to the {'left' if nearest < 0 else 'right'} of its query"
-        if nearest
-        else "at the place of its query"
-    )
-    return prose.line("these are those of", number(most, 2), place)
+    side = "left" if nearest < 0 else "right" if nearest else "none"
+    return prose.line("these are those of", number(most, 2), prose.words("nearest", abs(nearest))[side])
 
 
 def do(page: Page) -> Statements:
@@ -215,10 +192,10 @@ def do(page: Page) -> Statements:
 
 def turn(page: Page) -> Statements:
     yield from prose("turn a query and")
-    options = [f"{n} {visible(piece.text)}" for n, piece in enumerate(page.src[:READABLE], 1)]
-    query, key = page.count("query_of", len(options), 1) - 1, page.count("key_of", len(options), 2) - 1
-    yield claims.select("Query of piece", options, options[query])
-    yield claims.select("Key of piece", options, options[key])
+    offered = page.src[:READABLE]
+    query, key = page.count("query_of", len(offered), 1) - 1, page.count("key_of", len(offered), 2) - 1
+    yield claims.numbered("Query of piece", offered, query)
+    yield claims.numbered("Key of piece", offered, key)
     query_at, key_at = page.count("query_at", FURTHEST, 2), page.count("key_at", FURTHEST, 5)
     yield claims.slider("Position of the query", 1.0, FURTHEST, query_at)
     yield claims.slider("Position of the key", 1.0, FURTHEST, key_at)
@@ -231,24 +208,18 @@ def turn(page: Page) -> Statements:
     at = products[distance + far]
     bottom, top = min(*products, unturned), max(*products, unturned)
     room = (top - bottom) / 20
-    yield claims.curves(
-        [
-            claims.Line("turned", distances, products, BLUE),
-            claims.Line("not turned", [-far, far], [unturned] * 2, dashed=True),
-            claims.Line("your distance", [distance], [at], ORANGE, dotted=True),
-        ],
-        claims.Axis("position of the key minus that of the query", -far, far),
-        claims.Axis("query · key", bottom - room, top + room),
-        alt=prose.line(
-            "the product of the", number(-far, 0), far, number(distance, 0), number(at, 2), number(unturned, 2)
-        ),
-    )
     lines = [
-        (str(query_at + shift), str(key_at + shift), number(distance, 0),
-         number(product(page, query, key, query_at + shift, key_at + shift)))
-        for shift in (0, 1, 10, 100)
-    ]  # fmt: skip
-    yield claims.table(("query at", "key at", "distance", "query · key"), *lines)
+        claims.Line("turned", distances, products, claims.BLUE),
+        claims.Line("not turned", [-far, far], [unturned] * 2, dashed=True),
+        claims.Line("your distance", [distance], [at], claims.ORANGE, dotted=True),
+    ]
+    x = claims.Axis("position of the key minus that of the query", -far, far)
+    y = claims.Axis("query · key", bottom - room, top + room)
+    said = number(-far, 0), far, number(distance, 0), number(at, 2), number(unturned, 2)
+    yield claims.curves(lines, x, y, alt=prose.line("the product of the", *said))
+    places = [(query_at + shift, key_at + shift) for shift in (0, 1, 10, 100)]
+    rows = ((*map(str, at), number(distance, 0), number(product(page, query, key, *at))) for at in places)
+    yield claims.table("query at | key at | distance | query · key", *rows)
     yield from prose("both move together the", number(distance, 0), rounding())
     yield from common.numbers_of_figure(
         ("distance", "query · key"), *((number(d, 0), number(products[d + far], 3)) for d in range(-50, 51, 10))
@@ -274,23 +245,17 @@ def arrows(page: Page, pieces: tuple[int, int], places: tuple[int, int]) -> Stat
     lines = [
         claims.Line(f"{name}{manner}", *np.transpose([(0, 0), arrow]), colour, dashed=bool(manner), dotted=True)
         for many, manner in ((before, ", not turned"), (after, ""))
-        for arrow, name, colour in zip(many, ("query", "key"), (BLUE, ORANGE), strict=True)
+        for arrow, name, colour in zip(many, ("query", "key"), (claims.BLUE, claims.ORANGE), strict=True)
     ]
     axes = (claims.Axis(title, -limit, limit) for title in ("first dimension of the pair", "second"))
     yield claims.curves(lines, *axes, alt=prose.line("two arrows the query", pair, number(between, 0)))
     query, key = ((place - 1) * step for place in places)
-    yield from prose(
-        "position is not turned", pair, half, number(step, 1), number(query, 0), number(key, 0), number(between, 0)
-    )
-    yield from common.numbers_of_figure(
-        ("arrow", "first dimension", "second dimension"),
-        *(
-            (name, number(x, 3), number(y, 3))
-            for name, (x, y) in zip(
-                ("query, not turned", "key, not turned", "query", "key"), [*before, *after], strict=True
-            )
-        ),
-    )
+    said = number(step, 1), number(query, 0), number(key, 0), number(between, 0)
+    yield from prose("position is not turned", pair, half, *said)
+    names = ("query, not turned", "key, not turned", "query", "key")
+    rows = zip(names, [*before, *after], strict=True)
+    head = ("arrow", "first dimension", "second dimension")
+    yield from common.numbers_of_figure(head, *((name, number(x, 3), number(y, 3)) for name, (x, y) in rows))
 
 
 def predict(page: Page) -> Statements:

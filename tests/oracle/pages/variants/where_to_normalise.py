@@ -12,7 +12,7 @@ from tests.oracle.language.common import Shown, Statements, code_of
 from tests.oracle.language.page import Page, chances
 from tests.oracle.language.words import inline, text_of
 from tests.oracle.passes.deep_stack import PLACES, one_step, place_run
-from tests.oracle.passes.forward import EOS, config, softmax
+from tests.oracle.passes.forward import EOS, config
 from tests.oracle.passes.network import per_word, per_word_rms
 from tests.oracle.shown.siblings import two_siblings
 from tests.oracle.shown.variants import Variant, norm_reads, rewritten, variant
@@ -76,14 +76,9 @@ def other(page: Page) -> Variant:
 def scene(page: Page) -> Statements:
     sways = [one_step(name, DEEPEST, float(RATES[1]), 0)[1] for name in PLACES]
     furthest = max(moved for *_, moved in sways)
-    yield from screen.scene(
-        page,
-        prose.line("four places to normalise"),
-        "The norm stands",
-        [scene_frame(page, name, sway, furthest) for name, sway in zip(PLACES, sways, strict=True)],
-        [sway[-1] for sway in sways].index(furthest),
-        wide=(1, 1, 1.2),
-    )
+    frames = [scene_frame(page, name, sway, furthest) for name, sway in zip(PLACES, sways, strict=True)]
+    opens, caption = [sway[-1] for sway in sways].index(furthest), prose.line("four places to normalise")
+    yield from screen.scene(page, caption, "The norm stands", frames, opens, wide=(1, 1, 1.2))
 
 
 def scene_frame(page: Page, name: str, sway: list[float], furthest: float) -> dict[str, Any]:
@@ -95,28 +90,16 @@ def scene_frame(page: Page, name: str, sway: list[float], furthest: float) -> di
         if name == "Post-norm"
         else prose.line("put there in your", number(before.mean(), 2), number(later.mean(), 2))
     )
-    return screen.frame(
-        name,
-        prose.line("norm one step moves", where, DEEPEST, moved, trained),
-        [
-            screen.wiring("feed-forward", norms, "One layer", int(name == "DeepNorm")),
-            screen.tower(
-                [*sway[:-2], sway[-1]],
-                moved,
-                f"{DEEPEST} random layers, one step",
-                "layer 1 at the bottom, the output on top",
-                furthest,
-            ),
-            screen.bars(
-                [
-                    screen.bar(piece.text, later[n], number(later[n], 2), before[n])
-                    for n, piece in enumerate(page.labels[:SCENE])
-                ],
-                "Your trained translator, so rewired",
-                note="dashed: as it was trained",
-            ),
-        ],
-    )
+    tower = f"{DEEPEST} random layers, one step", "layer 1 at the bottom, the output on top", furthest
+    pieces = [
+        screen.bar(piece.text, later[n], number(later[n], 2), before[n]) for n, piece in enumerate(page.labels[:SCENE])
+    ]
+    panels = [
+        screen.wiring("feed-forward", norms, "One layer", int(name == "DeepNorm")),
+        screen.tower([*sway[:-2], sway[-1]], moved, *tower),
+        screen.bars(pieces, "Your trained translator, so rewired", note="dashed: as it was trained"),
+    ]
+    return screen.frame(name, prose.line("norm one step moves", where, DEEPEST, moved, trained), panels)
 
 
 def idea(page: Page) -> Statements:
@@ -172,21 +155,12 @@ def percent(share: float) -> str:
 def do(page: Page) -> Statements:
     yield from deep_stack(page)
     yield from prose("exchange one norm of")
-    most, labels = len(page.labels) + LOST, page.oracle.labels
-    before, later = (
-        softmax(one["logits"])[np.arange(len(labels)), labels].mean() for one in (page.oracle, other(page))
-    )
+    most = len(page.labels) + LOST
+    before, later = (number(chances(one).mean()) for one in (page.oracle, other(page)))
     anew = rewritten(page, most, **kinds(page))
-    yield from prose(
-        "the chosen add norm",
-        place(page),
-        norm(page),
-        number(before),
-        number(later),
-        inline(page.translation or "(nothing)"),
-        inline(text_of(list(anew)) or "(nothing)"),
-        "" if anew[-1:] == (EOS,) else f" (cut after {most} pieces)",
-    )
+    both = (inline(text or "(nothing)") for text in (page.translation, text_of(list(anew))))
+    cut = "" if anew[-1:] == (EOS,) else f" (cut after {most} pieces)"
+    yield from prose("the chosen add norm", place(page), norm(page), before, later, *both, cut)
     yield from two_siblings(page, "norm")
 
 
@@ -198,49 +172,34 @@ def deep_stack(page: Page) -> Statements:
     yield claims.segmented("Size of the step", RATES, rate)
     yield claims.segmented("Random weights", (1, 2, 3), draw)
     runs = {name: place_run(name, depth, float(rate), draw - 1) for name in PLACES}
-    looks = (
-        ("#0072B2", "solid", "circle"),
-        ("#808a96", "dot", "diamond"),
-        ("#E69F00", "dash", "square"),
-        ("#CC79A7", "dashdot", "x"),
+    colours = (claims.BLUE, claims.GREY, claims.ORANGE, "#CC79A7")
+    looks = zip(colours, ("solid", "dot", "dash", "dashdot"), ("circle", "diamond", "square", "x"), strict=True)
+    ends = (
+        f"{name} {number(sizes[0], 0)} at the first and {number(sizes[-1], 0)} at the last"
+        for name, (sizes, _) in runs.items()
     )
-    yield claims.plot(
-        prose.line(
-            "the length of the",
-            depth,
-            ", ".join(
-                (
-                    f"{name} {number(sizes[0], 0)} at the first and {number(sizes[-1], 0)} at the last"
-                    for name, (sizes, _) in runs.items()
-                )
-            ),
-        ),
-        [
-            {
-                "type": "scatter",
-                "mode": "lines+markers",
-                "name": name,
-                "x": np.arange(1, depth + 1),
-                "y": np.array(sizes),
-                "line": {"color": colour, "dash": dash, "width": 2},
-                "marker": {"size": 6, "symbol": symbol},
-                "hovertemplate": f"layer %{{x}}: %{{y:.3g}}<extra>{name}</extra>",
-            }
-            for (name, (sizes, _)), (colour, dash, symbol) in zip(runs.items(), looks, strict=True)
-        ],
-        x={"title": {"text": "layer"}},
-        y={"title": {"text": "length of the gradient"}, "rangemode": "tozero"},
-    )
+    traces = [
+        claims.scatter(
+            np.arange(1, depth + 1),
+            np.array(sizes),
+            "lines+markers",
+            colour,
+            dash=dash,
+            name=name,
+            marker={"size": 6, "symbol": symbol},
+            hover=f"layer %{{x}}: %{{y:.3g}}<extra>{name}</extra>",
+        )
+        for (name, (sizes, _)), (colour, dash, symbol) in zip(runs.items(), looks, strict=True)
+    ]
+    y = {"title": {"text": "length of the gradient"}, "rangemode": "tozero"}
+    alt = prose.line("the length of the", depth, ", ".join(ends))
+    yield claims.plot(alt, traces, {"title": {"text": "layer"}}, y)
     yield claims.table(
         ("place", "gradient, layer 1", f"gradient, layer {depth}", "one step moves the output by"),
         *((name, number(sizes[0], 0), number(sizes[-1], 0), percent(moved)) for name, (sizes, moved) in runs.items()),
     )
-    yield from prose(
-        "how far the output",
-        percent(place_run("Post-norm", 2, float(rate), draw - 1)[1]),
-        depth,
-        percent(runs["Post-norm"][1]),
-    )
+    few, many = place_run("Post-norm", 2, float(rate), draw - 1)[1], runs["Post-norm"][1]
+    yield from prose("how far the output", percent(few), depth, percent(many))
     yield from common.numbers_of_figure(
         ("layer", *runs), *((str(n + 1), *(number(sizes[n], 1) for sizes, _ in runs.values())) for n in range(depth))
     )
@@ -248,34 +207,19 @@ def deep_stack(page: Page) -> Statements:
 
 def predict(page: Page) -> Statements:
     row = np.array([[1.0, 3.0]])
-    yield prose.question(
-        "rmsnorm divides a row",
-        1,
-        options=[
-            f"({number(a, 2)}, {number(b, 2)})" for a, b in (per_word(row)[0], per_word_rms(row)[0], row[0] / row.sum())
-        ],
-    )
+    results = (per_word(row)[0], per_word_rms(row)[0], row[0] / row.sum())
+    yield prose.question("rmsnorm divides a row", 1, options=[f"({number(a, 2)}, {number(b, 2)})" for a, b in results])
     moved = {name: place_run(name, DEEPEST, float(RATES[1]), 0)[1] for name in PLACES}
     options = ("Post-norm", "Pre-norm", "DeepNorm")
     right = int(np.argmax([moved[name] for name in options]))
-    yield prose.question(
-        "three stacks of layers",
-        right,
-        DEEPEST,
-        ", ".join((f"{name} {percent(share)}" for name, share in moved.items())),
-        options=options,
-        wrong=[f"There it moves by {percent(moved[name])} of its length." for name in options],
-    )
+    every = ", ".join(f"{name} {percent(share)}" for name, share in moved.items())
+    wrong = [prose.line("there it moves by", percent(moved[name])) for name in options]
+    yield prose.question("three stacks of layers", right, DEEPEST, every, options=options, wrong=wrong)
     few, many = place_run("Post-norm", 2, float(RATES[1]), 0)[1], moved["Post-norm"]
     right = 0 if many < 2 * few else 1 if many <= 10 * few else 2
-    says = (
-        f"Twice as far would be {percent(2 * few)}.",
-        f"10 times as far would be {percent(10 * few)}.",
-        f"More than 10 times as far would be above {percent(10 * few)}.",
-    )
-    yield prose.question(
-        "a post-norm stack has", right, DEEPEST, percent(many), percent(few), number(many / few, 0), wrong=says
-    )
+    says = list(prose.words("how much further", percent(2 * few), percent(10 * few)).values())
+    values = percent(many), percent(few), number(many / few, 0)
+    yield prose.question("a post-norm stack has", right, DEEPEST, *values, wrong=says)
 
 
 code = code_of(
