@@ -82,17 +82,11 @@ def idea(page: Page) -> Statements:
     d_k, t = d // h, len(page.src)
     yield from prose("a piece may need", h, d, d_k)
     names = [f"head {n}" for n in range(1, h + 1)]
+    whole = box("W", f"({d}, {d})", raised="O"), "=", box("output", f"({t}, {d})", "output")
     yield claims.flow(
         prose.line("the results of heads", h, d_k, d),
         [box(name, f"({t}, {d_k})", "value") for name in names],
-        [
-            "side by side:",
-            box("concatenated", f"({t}, {d})", "value", names),
-            "·",
-            box("W", f"({d}, {d})", raised="O"),
-            "=",
-            box("output", f"({t}, {d})", "output"),
-        ],
+        ["side by side:", box("concatenated", f"({t}, {d})", "value", names), "·", *whole],
     )
     yield from prose("shapes for your sentence", t)
 
@@ -164,15 +158,13 @@ def each_head(page: Page) -> Statements:
         *((str(n), now, number(one, 2), over_all) for n, (now, one, over_all) in enumerate(both, 1)),
     )
     yield from prose("evenness is where every")
-    for title, values, name in (
-        ("Shares on this sentence", here, "here"),
-        (f"Shares over {many} test sentences", tested, "measured"),
-    ):
+    titles = prose.words("titles of shares", many)
+    for name, values in (("here", here), ("measured", tested)):
         yield claims.matrix(
             values,
             [*(f"head {n}" for n in range(1, len(values))), "equal weights"],
             [{"eos": "<eos>", "sos": "<sos>"}.get(share, share) for share in SHARES[chosen.kind]],
-            title=title,
+            title=titles[name],
             **prose.words("shares"),
             csv_name=f"shares {name} {chosen.kind} layer {chosen.layer + 1}",
         )
@@ -182,9 +174,8 @@ def each_head(page: Page) -> Statements:
 
 def what_a_share_is(kind: str) -> Statements:
     yield from prose("a share is how")
-    yield from prose(
-        {"encoder": "previous itself and next", "decoder": "a row has just", "cross": "a row is the"}[kind]
-    )
+    which = {"encoder": "previous itself and next", "decoder": "a row has just", "cross": "a row is the"}
+    yield from prose(which[kind])
     yield from prose("the largest share gives")
     data = measured()["data"]
     yield from prose("test sentences the english", data["file"], data["source"])
@@ -325,9 +316,8 @@ def switch_off(page: Page) -> Statements:
     for kind in KINDS:
         for layer in range(config()["n_layers"]):
             filled = [str(one.head + 1) for one in off if (one.kind, one.layer) == (kind, layer)]
-            yield claims.control(
-                "button_group", f"{KINDS[kind].label}, layer {layer + 1}", options=numbers, value=filled
-            )
+            label = f"{KINDS[kind].label}, layer {layer + 1}"
+            yield claims.control("button_group", label, options=numbers, value=filled)
     yield claims.button(f"All heads of {where(common.head(page))} off", "The attention and the layer chosen in See.")
     yield claims.button("All heads on", disabled=not off)
     yield from whole_layers(off)
@@ -406,24 +396,16 @@ def ranking(page: Page) -> Statements:
     )
     without = page.translated(heads_off=((chosen.path, chosen.head),))
     old, new = (inline(text) or "(nothing)" for text in (page.translation, text_of(without.labels)))
-    yield from prose(
-        "without click another cell",
-        name_of(chosen),
-        magnitude(np.exp(change_of[chosen])),
-        f"The model still writes it: **{new}**" if old == new else f"Instead of **{old}** the model writes **{new}**",
-    )
-    yield claims.table(
-        ("head", "change", "times as likely", f"looks at, over {measured()['sentences']:,} test sentences"),
-        *(
-            (
-                f"{KINDS[one.kind].label}, layer {one.layer + 1}, head {one.head + 1}",
-                number(change_of[one], 3),
-                magnitude(np.exp(change_of[one])),
-                roles(one.kind, shares_tested(one.kind, one.layer))[one.head],
-            )
-            for one in order[:5]
-        ),
-    )
+    writes = prose.words("the model writes", old, new)["still" if old == new else "instead"]
+    yield from prose("without click another cell", name_of(chosen), magnitude(np.exp(change_of[chosen])), writes)
+
+    def row(one: Head) -> tuple[str, ...]:
+        looks = roles(one.kind, shares_tested(one.kind, one.layer))[one.head]
+        name = f"{KINDS[one.kind].label}, layer {one.layer + 1}, head {one.head + 1}"
+        return name, number(change_of[one], 3), magnitude(np.exp(change_of[one])), looks
+
+    head = f"head | change | times as likely | looks at, over {measured()['sentences']:,} test sentences"
+    yield claims.table(head, *map(row, order[:5]))
     better = sum(change > 0 for change in change_of.values())
     yield from prose("without of the heads", better, len(change_of))
 
@@ -465,25 +447,14 @@ def predict(page: Page) -> Statements:
         f"head {n + 1} at {inline(page.src[j].text)} (piece {j + 1}, {number(weights[n, j], 2)})"
         for n, j in enumerate(most)
     )
-    yield prose.question(
-        "layer of the encoder",
-        different - 1,
-        layer + 1,
-        h,
-        inline(page.src[row].text),
-        row + 1,
-        looks,
-        options=("1: all heads on the same", *(str(n) for n in range(2, h)), f"{h}: each on another"),
-        wrong={
-            n - 1: f"{n} is too few." if n < different else f"{n} is too many: some heads look at the same piece."
-            for n in range(1, h + 1)
-        },
-    )
+    wrong = {n - 1: prose.words("too few or many", n)["few" if n < different else "many"] for n in range(1, h + 1)}
+    options = ("1: all heads on the same", *(str(n) for n in range(2, h)), f"{h}: each on another")
+    values = layer + 1, h, inline(page.src[row].text), row + 1, looks
+    yield prose.question("layer of the encoder", different - 1, *values, options=options, wrong=wrong)
     d, t = config()["d_model"], len(page.src)
     learned, (before, after) = 4 * d * d, (sum(multiplied(t, t, n)) for n in (h, 2 * h))
-    yield prose.question(
-        "we give a layer", 1, 2 * h, d // h // 2, h, d // h, f"{learned:,}", f"{before:,}", f"{after:,}"
-    )
+    values = 2 * h, d // h // 2, h, d // h, *(f"{n:,}" for n in (learned, before, after))
+    yield prose.question("we give a layer", 1, *values)
     yield matters(page)
 
 

@@ -12,7 +12,7 @@ from safetensors import safe_open
 from tests.oracle.language import claims, common
 from tests.oracle.language import scene as screen
 from tests.oracle.language.approved import Prose
-from tests.oracle.language.common import Statements, code_of
+from tests.oracle.language.common import Choice, Statements, code_of
 from tests.oracle.language.page import Page
 from tests.oracle.language.words import inline, visible
 from tests.oracle.pages.training.train_it_yourself import note
@@ -37,7 +37,8 @@ STEPS, MODES = (0, 1, 2, 4, 8, 14, 20), {"pre-trained": "has read books", "rando
 KNOWN = {"GPT": "gpt-mini", "BERT": "bert-mini"}
 MODELS = {title: name for title, name in KNOWN.items() if (SHIPPED / name).exists()}
 LEARNS = ["all weights", "the head alone"]
-TRIALS = ["Your sentence", "Four tasks", "With and without", "What each step is worth"]
+TRIAL = Choice("Try", "trial", ("Your sentence", "Four tasks", "With and without", "What each step is worth"))
+TRIALS = TRIAL.options
 STATES = (
     {},
     {"set": "An animal or a person", "pretrained": "BERT", "learns": "the head alone", "trial": TRIALS[3]},
@@ -81,15 +82,15 @@ def fault(page: Page) -> str:
     lines = dict.fromkeys(tidied(line) for line in written(page).splitlines() if line.strip())
     for line in lines:
         if line[0] not in "+-":
-            return f"“{line}” has no label: begin each line with + or -."
+            return prose.line("has no label", line)
     labels = {line[0] for line in lines}
     if len(labels) == 2:
         return ""
     if not labels:
-        return "There is nothing to learn yet: write a line with + and one with -."
+        return prose.line("nothing to learn yet")
     minus, plus = MEANS[name_of(page)]
     all_alike, other = (plus, minus) if labels.pop() == "+" else (minus, plus)
-    return f"All sentences are labelled “{all_alike}”: at least one must be “{other}”."
+    return prose.line("all sentences are labelled", all_alike, other)
 
 
 def sizes(page: Page) -> tuple[int, int, int]:
@@ -147,15 +148,8 @@ def scene(page: Page) -> Statements:
         says = means[int(mine > 0.5)], claims.chance(max(mine, 1 - mine))
         answer = prose.line("pre-trained it sorts of", *(percent(one, 60) for one in right.values()), *says)
         frames.append(screen.frame(str(step), answer, *panels))
-    yield from screen.scene(
-        page,
-        prose.line("fine-tuning on two gpts", len(learned)),
-        f"Steps on {len(learned)} labels",
-        frames,
-        len(STEPS) - 1,
-        by="slider",
-        plays=True,
-    )
+    caption, control = prose.line("fine-tuning on two gpts", len(learned)), f"Steps on {len(learned)} labels"
+    yield from screen.scene(page, caption, control, frames, len(STEPS) - 1, by="slider", plays=True)
 
 
 def cards(page: Page, label: str) -> list[str]:
@@ -185,12 +179,8 @@ def see(page: Page) -> Statements:
             yield claims.markdown(f"**{means}**: 0")
     yield from prose("write your own sentences")
     minus, plus = MEANS[name]
-    yield claims.control(
-        "text_area",
-        f"A line each: + for “{plus}”, - for “{minus}”",
-        value=written(page),
-        help=prose.line("at most lines each"),
-    )
+    label, help = f"A line each: + for “{plus}”, - for “{minus}”", prose.line("at most lines each")
+    yield claims.control("text_area", label, value=written(page), help=help)
     yield from prose("now all weights learn")
     if not says:
         yield claims.button("Train")
@@ -202,11 +192,8 @@ def see(page: Page) -> Statements:
     yield claims.segmented("What learns", LEARNS, page.choice("learns", LEARNS, LEARNS[0]))
     yield from prose("the head alone leaves")
     others = sentences(name_of(page))[20:]
-    yield from prose(
-        "in each of steps",
-        len(others),
-        " · ".join(f"*{text}* {MEANS[name]['-+'.index(label)]}" for label, text in others[:4]),
-    )
+    said = (f"*{text}* {MEANS[name]['-+'.index(label)]}" for label, text in others[:4])
+    yield from prose("in each of steps", len(others), " · ".join(said))
 
 
 def labelled(page: Page) -> list[tuple[str, str]]:
@@ -221,23 +208,12 @@ def verdict(page: Page) -> Statements:
     last = head_alone(learned, (*(text for _, text in every), page.text))[-1]
     right = float(np.mean([(p > 0.5) == (label == "+") for p, (label, _) in zip(last, every, strict=False)]))
     mine, n = last[-1], len(every)
-    means = MEANS[name_of(page)][int(mine > 0.5)]
-    yield from prose(
-        "your sentence so says", means, claims.chance(max(mine, 1 - mine)), len(learned), n, percent(right, n)
-    )
+    says = MEANS[name_of(page)][int(mine > 0.5)], claims.chance(max(mine, 1 - mine))
+    yield from prose("your sentence so says", *says, len(learned), n, percent(right, n))
 
 
-def do(page: Page) -> Statements:
-    trial = yield from common.choose(page, "Try", "trial", TRIALS)
-    if trial == TRIALS[0]:
-        yield from prose("your own sentence through")
-        return
-    if trial == TRIALS[1]:
-        yield from four_tasks(page)
-    elif trial == TRIALS[2]:
-        yield from with_and_without()
-    else:
-        yield from ablation()
+def your_sentence(page: Page) -> Statements:
+    yield from prose("your own sentence through")
 
 
 # The 17 tags of Universal Dependencies in the order of their names, as a learner may call them.
@@ -250,12 +226,8 @@ KINDS_OF_WORD = (
 
 def four_tasks(page: Page) -> Statements:
     """What the four heads make of the sentence."""
-    text, another, question = (
-        task_heads.ids_of(one)
-        for one in (
-            page.text, page.state.get("same_as", "I had an apple."), page.state.get("to_answer", "What did I eat?")
-        )
-    )  # fmt: skip
+    typed = page.state.get("same_as", "I had an apple."), page.state.get("to_answer", "What did I eat?")
+    text, another, question = (task_heads.ids_of(one) for one in (page.text, *typed))
     yield from prose("one bert four tasks")
     if len(task_heads.all_ids(page.text)) > task_heads.MOST:
         yield from prose("of each text bert")
@@ -263,7 +235,7 @@ def four_tasks(page: Page) -> Statements:
     likely = task_heads.classes("sentiment", text)
     best = int(likely.argmax())
     yield from prose("a class for a", ("unkind", "kind")[best], claims.chance(likely[best]))
-    yield claims.text_box("Another sentence", page.state.get("same_as", "I had an apple."))
+    yield claims.text_box("Another sentence", typed[0])
     if another:
         likely = task_heads.classes("paraphrase", text, another)
         best = int(likely.argmax())
@@ -273,42 +245,22 @@ def four_tasks(page: Page) -> Statements:
 
     told = [task_heads.ids_of(one) for one in ("Mary went back to the garden.", "Where is Mary?")]
     yield from prose("a span which words", *answered(told[1], told[0]))
-    yield claims.text_box("A question about your sentence", page.state.get("to_answer", "What did I eat?"))
+    yield claims.text_box("A question about your sentence", typed[1])
     if question:
         yield from prose("it answers with probability", *answered(question, text))
     else:
         yield from prose("type a question so")
 
     yield from prose("a tag for every")
-    yield claims.table(
-        ("word", "kind of word", "probability"),
-        *(
-            (visible(word), KINDS_OF_WORD[int(row.argmax())], claims.chance(row.max()))
-            for word, row in task_heads.tagged(page.text)
-        ),
-    )
+    tags = ((visible(word), KINDS_OF_WORD[int(row.argmax())], row.max()) for word, row in task_heads.tagged(page.text))
+    yield claims.table("word | kind of word | probability", *((*both, claims.chance(p)) for *both, p in tags))
     yield from prose("how good they are")
-    asks = {
-        "sentiment": "Kind or unkind?",
-        "paraphrase": "Does it mean the same?",
-        "qa_babi": "Which words answer the question?",
-        "pos": "What kind of word is it?",
-    }
-    figures = task_heads.metrics()
-    yield claims.table(
-        ("task", "examples learned from", "right on others", "by counting words"),
-        *(
-            (
-                words,
-                f"{figures[t]['train']:,}",
-                *(
-                    share(figures[t][what], figures[t]["n"]) if what in figures[t] else "–"
-                    for what in ("right", "counted")
-                ),
-            )
-            for t, words in asks.items()
-        ),
-    )
+    rows = []
+    for task, words in prose.words("what each task asks").items():
+        figures = task_heads.metrics()[task]
+        both = (share(figures[what], figures["n"]) if what in figures else "–" for what in ("right", "counted"))
+        rows.append((words, f"{figures['train']:,}", *both))
+    yield claims.table("task | examples learned from | right on others | by counting words", *rows)
     yield from prose("right is the share")
 
 
@@ -327,13 +279,8 @@ def kept() -> dict[str, Any]:
     return json.loads((SHIPPED.parent / "labelled" / "four_tasks.json").read_text())
 
 
-def with_and_without() -> Statements:
-    asks = {
-        "sentence": ("a class for a sentence", "Is this film review kind or unkind?"),
-        "pair": ("a class for a pair", "Do these two sentences mean the same?"),
-        "span": ("the two ends of a span", "Which words of the story answer the question?"),
-        "tags": ("a tag for every word", "Is it a noun, a verb, an adjective, …?"),
-    }
+def with_and_without(page: Page) -> Statements:
+    asks = {kind: words.split(" | ") for kind, words in prose.words("what each head gives").items()}
     yield from prose("does pre-training help we")
     for model, name in (("gpt-mini", "GPT"), ("bert-mini", "BERT")):
         if model not in kept():
@@ -350,23 +297,17 @@ def with_and_without() -> Statements:
             assert abs(apart - found[kind]["standard_errors_apart"]) < 0.02, kind
             told = claims.number(found[kind]["standard_errors_apart"], 2)
             rows.append((*words, *(share(p, n) for p in right), told))
-        head = ("the head gives", "for example", "pre-trained: right", "random: right", "apart")
-        yield claims.table(head, *rows)
+        yield claims.table("the head gives | for example | pre-trained: right | random: right | apart", *rows)
         tail = math.erfc(2 / math.sqrt(2)) / 2
         yield from prose("in of tasks the", clear, name, f"{100 - 100 * (1 - tail) ** 4:.0f}")
     yield from prose("both learned alike all")
 
 
-def ablation() -> Statements:
+def ablation(page: Page) -> Statements:
     yield from prose("leave out one thing")
     # Radford et al. 2018, Table 5, the column of the mean.
     reported = {"second_loss": 74.7, "random": 59.9, "pretrained": 75.0, "lstm": 69.1}
-    names = (
-        "Transformer, pre-trained, with the second loss",
-        "without pre-training",
-        "without the second loss",
-        "an LSTM instead of the Transformer",
-    )
+    names = prose.words("what was left out")
     tasks = kept()["gpt-mini"]["tasks"].values()
     assert len(tasks) == 4
     ours, errors = {}, {}
@@ -374,17 +315,12 @@ def ablation() -> Statements:
         shares = [(one["right"][way], one["n"]) for one in tasks]
         ours[way] = 25 * sum(p for p, _ in shares)
         errors[way] = 25 * math.sqrt(sum(p * (1 - p) / n for p, n in shares))
-    yield claims.table(
-        ("model", "the paper: mean score", "ours: mean share right"),
-        *(
-            (name, f"{score}", f"{claims.number(ours[way], 1)}% ± {claims.number(errors[way], 1)}")
-            for name, (way, score) in zip(names, reported.items(), strict=True)
-        ),
-    )
-    falls = {way: reported["second_loss"] - score for way, score in reported.items()}
-    yield from prose(
-        "in the paper without", f"{falls['random']:.1f}", f"{falls['lstm']:.1f}", f"{-falls['pretrained']:.1f}"
-    )
+    mine = {way: f"{claims.number(ours[way], 1)}% ± {claims.number(errors[way], 1)}" for way in reported}
+    rows = ((names[way], f"{score}", mine[way]) for way, score in reported.items())
+    yield claims.table("model | the paper: mean score | ours: mean share right", *rows)
+    falls = (reported["second_loss"] - reported["random"], reported["second_loss"] - reported["lstm"])
+    rise = reported["pretrained"] - reported["second_loss"]
+    yield from prose("in the paper without", *(f"{one:.1f}" for one in (*falls, rise)))
 
     def apart(way: str) -> str:
         difference = ours[way] - ours["second_loss"]
@@ -399,11 +335,11 @@ def predict(page: Page) -> Statements:
     d_model, vocab_size, n = sizes(page)
     yield prose.question("the head reads a", 1, d_model, f"{2 * d_model + 2:,}", f"{n:,}")
     blind = claims.number(math.log(2), 2)
-    yield prose.question(
-        "the loss says how", 1, blind, f"{vocab_size:,}", options=("0", blind, claims.number(math.log(vocab_size), 2))
-    )
+    options = ("0", blind, claims.number(math.log(vocab_size), 2))
+    yield prose.question("the loss says how", 1, blind, f"{vocab_size:,}", options=options)
 
 
+do = TRIAL.trials(your_sentence, four_tasks, with_and_without, ablation)
 code = code_of(
     "training/loop/finetune_loop.py: fine_tune, loss_of",
     "model/adapting/fine_tuned.py: new_head, FineTunedWriter, FineTunedReader",

@@ -30,17 +30,8 @@ TRIALS = ["Its rank", "Merge it", "BitFit", "What it forgets"]
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 STATES = (
     {},
-    {
-        "style": "formal: Sie",
-        "sentence": "Where do you live?",
-        "stop": "2",
-        "rank": "16",
-        "of": "Encoder",
-        "at": "3",
-        "matrix": "W^V",
-        "inside": "Ax",
-        "trial": TRIALS[1],
-    },
+    {"style": "formal: Sie", "sentence": "Where do you live?", "stop": "2", "rank": "16", "trial": TRIALS[1]}
+    | {"of": "Encoder", "at": "3", "matrix": "W^V", "inside": "Ax"},
     {"rank": "1", "trial": "BitFit", "sentence": "Do you need your money, Mr Smith, or do you not need it at all?"},
     {"rank": "257", "of": "Masked decoder", "inside": INSIDE[2], "style": "none", "trial": "none"},
     {"rank": "four <b>", "at": "4", "matrix": "W^K", "trial": TRIALS[3], "sentence": "Thank you very much, sir."},
@@ -160,22 +151,12 @@ def picture(d: int, r: int) -> Statement:
     """Three boxes to scale, W₀ eight high and eight wide."""
 
     def box(name: str, rows: int, columns: int, colour: str) -> str:
-        return prose.line(
-            "span i style display", f"{8 * columns / d:.3f}", f"{8 * rows / d:.3f}", colour, name, rows, columns
-        )
+        sizes = f"{8 * columns / d:.3f}", f"{8 * rows / d:.3f}"
+        return prose.line("span i style display", *sizes, colour, name, rows, columns)
 
     learns = "var(--tw-query)"
-    return Statement(
-        "html",
-        prose.line(
-            "figure role img aria-label",
-            d,
-            r,
-            box("W₀", d, d, "var(--tw-line)"),
-            box("B", d, r, learns),
-            box("A", r, d, learns),
-        ),
-    )
+    boxes = box("W₀", d, d, "var(--tw-line)"), box("B", d, r, learns), box("A", r, d, learns)
+    return Statement("html", prose.line("figure role img aria-label", d, r, *boxes))
 
 
 def see(page: Page) -> Statements:
@@ -200,9 +181,8 @@ def see(page: Page) -> Statements:
     yield from prose("what it learns from")
     # 32 phrases and a quarter of 12 verbs with 8 things in 7 frames.
     ending = ", mein Herr" if style == STYLES[0] else ""
-    yield from prose(
-        "it learns from sentence", 32 + 12 * 8 * 7 // 4, f"*Are you happy?* → *Sind Sie glücklich{ending}?*"
-    )
+    pair = f"*Are you happy?* → *Sind Sie glücklich{ending}?*"
+    yield from prose("it learns from sentence", 32 + 12 * 8 * 7 // 4, pair)
 
 
 def counts(d: int, r: int) -> Statement:
@@ -242,9 +222,8 @@ def do(page: Page) -> Statements:
 
 def predict(page: Page) -> Statements:
     d, total = config()["d_model"], everything()
-    yield prose.question(
-        "a matrix w has", 1, d, f"{4 * (d + d):,}", options=(str(4 * 4), f"{4 * (d + d):,}", f"{d * d:,}")
-    )
+    n, every = f"{4 * (d + d):,}", f"{d * d:,}"
+    yield prose.question("a matrix w has", 1, d, n, options=(str(4 * 4), n, every))
     yield prose.question("b starts with nothing", 0)
     yield prose.question("after the training ba", 0, f"{total:,}", f"{total + learning(4):,}")
 

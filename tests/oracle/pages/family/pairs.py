@@ -52,10 +52,10 @@ STATES = (
 class Pair:
     def __init__(self, page: Page, second: str | None = None) -> None:
         typed = page.state.get("second", FIRST_B) if second is None else second
-        ids = [
-            tuple(bert.tokenizer().encode(text, add_special_tokens=False).ids)
-            for text in (page.text, bert.tidied(typed))
-        ]
+        encoded = (
+            bert.tokenizer().encode(text, add_special_tokens=False).ids for text in (page.text, bert.tidied(typed))
+        )
+        ids = [tuple(one) for one in encoded]
         self.typed = typed
         self.is_cut = max(map(len, ids)) > MOST
         self.first, self.second = (one[:MOST] for one in ids)
@@ -118,14 +118,9 @@ def see(page: Page) -> Statements:
     yield claims.bars(ANSWERS, list(chances), "Does B follow A?")
     yield from prose("bert gives a probability", chance(chances[0]))
     pieces = bert.pieces(pair.oracle.ids)
-    yield claims.cards(
-        [
-            (piece.text, [f"{'AB'[segment]} · {n}"], piece.word, False)
-            for n, (piece, segment) in enumerate(zip(pieces, pair.oracle.segments, strict=True), 1)
-        ],
-        title="What BERT reads",
-        how_to_read="Below each piece stand its segment and its position.",
-    )
+    both = enumerate(zip(pieces, pair.oracle.segments, strict=True), 1)
+    shown = [(piece.text, [f"{'AB'[segment]} · {n}"], piece.word, False) for n, (piece, segment) in both]
+    yield claims.cards(shown, **prose.words("what bert reads"))
 
 
 def check(page: Page) -> Statements:
@@ -164,33 +159,17 @@ def do(page: Page) -> Statements:
     }
     found = {name: follows(*texts) for name, texts in tried.items()}
     yield claims.table(("the two texts", "probability"), *((name, chance(one)) for name, one in found.items()))
-    yield from prose(
-        "in the other order",
-        chance(found["A, then B"]),
-        chance(found["B, then A"]),
-        chance(min(found.values())),
-        chance(max(found.values())),
-    )
+    ends = found["A, then B"], found["B, then A"], min(found.values()), max(found.values())
+    yield from prose("in the other order", *map(chance, ends))
     test = bert.metrics()["test"]
-    yield from prose(
-        "of pairs of texts",
-        f"{test['pairs']:,}",
-        claims.number(100 * test["next_sentence"], 1),
-        claims.number(100 * test["always_the_same"], 1),
-    )
+    shares = (claims.number(100 * test[name], 1) for name in ("next_sentence", "always_the_same"))
+    yield from prose("of pairs of texts", f"{test['pairs']:,}", *shares)
 
 
 def predict(page: Page) -> Statements:
     n, m = len(Pair(page).first), len(bert.ids_of(FIRST_B))
-    yield prose.question(
-        "your sentence has pieces",
-        2,
-        n,
-        "s" * (n != 1),
-        FIRST_B,
-        m,
-        options=(str(n + m), str(n + m + 2), str(n + m + 3)),
-    )
+    options, s = [str(n + m + more) for more in (0, 2, 3)], "s" * (n != 1)
+    yield prose.question("your sentence has pieces", 2, n, s, FIRST_B, m, options=options)
     yield prose.question("which position does the", 1, n, options=("1", str(n + 3), str(n + 1)))
     yield prose.question("the wrong b's of", 0)
 
