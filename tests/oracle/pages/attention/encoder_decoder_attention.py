@@ -11,7 +11,7 @@ from tests.oracle.language.claims import box, magnitude, number, rounding
 from tests.oracle.language.common import KINDS, Choice, Head, Shown, Statements, code_of
 from tests.oracle.language.page import READABLE, Page, chances
 from tests.oracle.language.statement import legible
-from tests.oracle.language.words import Word, encoded, inline, pieces, text_of, visible, words
+from tests.oracle.language.words import Word, encoded, inline, pieces, text_of, words
 from tests.oracle.passes.forward import MAX_PIECES, Array, Forward, config, softmax, tidied
 from tests.oracle.shown.attention import groups, regrouped
 from tests.oracle.shown.worked import between_words, mean_of, steps
@@ -153,16 +153,9 @@ def see(page: Page) -> Statements:
     title = f"{KINDS['cross'].caption['title']} ({view_title(page)})"
     values, (rows, columns) = looked_at(page), rows_and_columns(page)
     if page.switch("by_word"):
-        yield common.cut_matrix(
-            values,
-            rows,
-            columns,
-            title=title,
-            how_to_read=prose.line("a row is one"),
-            describe=KINDS["cross"].describe,
-            csv_name=f"words {view_title(page)}",
-            selected=cell_of(page),
-        )
+        looks = {"title": title, "how_to_read": prose.line("a row is one"), "csv_name": f"words {view_title(page)}"}
+        describe = KINDS["cross"].describe
+        yield common.cut_matrix(values, rows, columns, describe=describe, selected=cell_of(page), **looks)
         yield from common.cut_to((len(rows), "rows"), (len(columns), "columns"))
     else:
         yield from common.tensor_matrix(shown(page), title=title, how_to_read=prose.line("a row is the"))
@@ -224,15 +217,8 @@ def own(page: Page) -> Statements:
 
 def read(page: Page, oracle: Forward, title: str) -> Statements:
     rows, columns = rows_and_columns(page, oracle)
-    yield common.cut_matrix(
-        looked_at(page, oracle),
-        rows,
-        columns,
-        title=title,
-        how_to_read=f"{in_full(page)}; 0 to 1 on both sides.",
-        describe=KINDS["cross"].describe,
-        csv_name=f"weights {title}",
-    )
+    looks = {"how_to_read": f"{in_full(page)}; 0 to 1 on both sides.", "describe": KINDS["cross"].describe}
+    yield common.cut_matrix(looked_at(page, oracle), rows, columns, title=title, csv_name=f"weights {title}", **looks)
     yield from prose("how likely the model")
     labels = pieces(oracle.labels)
     texts = [piece.text for piece in labels[:READABLE]]
@@ -246,12 +232,11 @@ def verdict(page: Page, oracle: Forward) -> Statements:
     mean = float(np.exp(np.log(given).mean()))
     english = f"**{inline(page.text)}**"
     says = prose.words("your german", english)["likely" if mean >= 0.5 else "different" if mean >= 0.02 else "not"]
-    yield from prose(
-        "all pieces of your", n, magnitude(given.prod()), magnitude(mean), sum(best == oracle.labels), says
-    )
+    right = sum(best == oracle.labels)
+    yield from prose("all pieces of your", n, magnitude(given.prod()), magnitude(mean), right, says)
     lines = zip(pieces(oracle.labels), given, best, all_of_them.max(1), strict=True)
     yield claims.table(
-        ("your piece", "its probability", "the likeliest piece", "its probability"),
+        "your piece | its probability | the likeliest piece | its probability",
         *[(one.text, number(p), pieces([id])[0].text, number(q)) for one, p, id, q in lines][:READABLE],
     )
 
@@ -264,15 +249,10 @@ def hide(page: Page) -> Statements:
     yield from prose("what a german piece")
     english, n = source_words(page), len(page.labels)
     at = page.count("hide", len(english), min(2, len(english))) - 1
-    options = [f"{i} {visible(word.text)}" for i, word in enumerate(english, 1)]
-    yield claims.select("Word to hide", options, options[at])
+    yield claims.numbered("Word to hide", english, at)
     name, written = inline(english[at].text), text_of(page.translated(blocked=english[at].pieces).labels)
-    yield from prose(
-        "translation before written without",
-        inline(page.translation) or "(nothing)",
-        name,
-        inline(written) or "(nothing)",
-    )
+    both = (inline(text) or "(nothing)" for text in (page.translation, written))
+    yield from prose("translation before written without", next(both), name, next(both))
     before = page.probabilities
     falls = np.stack([before - chances(page.under(blocked=word.pieces)) for word in english], 1)
     after = before - falls[:, at]
@@ -284,12 +264,9 @@ def hide(page: Page) -> Statements:
     )
     yield from common.cut_to((n, "pieces"))
     hurt = int(falls[:, at].argmax())
-    yield claims.markdown(
-        f"Without **{name}**, **{inline(page.labels[hurt].text)}** (piece {hurt + 1}) loses most: from "
-        f"{magnitude(before[hurt])} to {magnitude(after[hurt])}."
-        if falls[hurt, at] >= 0.05
-        else f"No piece needs **{name}**: none of the probabilities falls by 0.05 or more."
-    )
+    piece = inline(page.labels[hurt].text), hurt + 1, magnitude(before[hurt]), magnitude(after[hurt])
+    needs = "one needs" if falls[hurt, at] >= 0.05 else "none needs"
+    yield claims.markdown(prose.words("which piece needs it", name, *piece)[needs])
     each = page.switch("hide_each")
     yield claims.toggle("Hide every word in turn", each)
     if each:
@@ -304,27 +281,16 @@ def looking_and_needing(page: Page, english: Sequence[Word], falls: Array) -> St
         ("looks", "Where it looks", f"{in_full(page)}; weights from 0 to 1.", added),
         ("needs", "What it needs", loss, falls),
     ):
-        yield common.cut_matrix(
-            values,
-            page.labels,
-            english,
-            title=title,
-            how_to_read=how_to_read,
-            describe=f"“{{row}}” {verb} “{{column}}”: {{value}}",
-            csv_name=title,
-        )
+        named = {"title": title, "csv_name": title, "describe": f"“{{row}}” {verb} “{{column}}”: {{value}}"}
+        yield common.cut_matrix(values, page.labels, english, how_to_read=how_to_read, **named)
     yield from common.cut_to(*zip(falls.shape, ("rows", "columns"), strict=True))
     told = [i for i, piece in enumerate(page.labels) if is_word(piece.text) and falls[i].max() >= 0.05]
     looked, needed = looks.argmax(1), [english[j] for j in falls.argmax(1)]
     other = [i for i in told if looked[i] not in needed[i].pieces]
-    says = f"**{len(told) - len(other)} of {len(told)}** pieces of words look most at the word that they need most."
-    if other:
-        i = other[0]
-        says += (
-            f" The first that does not is **{inline(page.labels[i].text)}**: it looks most at "
-            f"**{inline(page.src[looked[i]].text)}** and needs **{inline(needed[i].text)}**. Looking and needing are "
-            "not the same."
-        )
+    says = prose.line("looks where it needs", len(told) - len(other), len(told))
+    for i in other[:1]:
+        names = inline(page.labels[i].text), inline(page.src[looked[i]].text), inline(needed[i].text)
+        says += f" {prose.line('the first that does not', *names)}"
     yield claims.markdown(says)
     yield from prose("counted are pieces of")
 

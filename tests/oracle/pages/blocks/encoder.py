@@ -69,14 +69,8 @@ def see(page: Page) -> Statements:
     yield from tensor_matrix(shown(page), **prose.words("the rows", STAGE.of(page), d_model))
     start, *above = (page.oracle[name][:READABLE] for name in IN_SEE.values())
     left = np.array([[cosine(start[i], rows[i]) for rows in above] for i in range(len(start))])
-    yield claims.matrix(
-        left,
-        [piece.text for piece in page.src[:READABLE]],
-        list(IN_SEE)[1:],
-        **prose.words("cosine with the start"),
-        scale="signed",
-        limit=1.0,
-    )
+    names, looks = [piece.text for piece in page.src[:READABLE]], prose.words("cosine with the start")
+    yield claims.matrix(left, names, list(IN_SEE)[1:], **looks, scale="signed", limit=1.0)
     yield from prose("shapes at every stage", len(page.src), d_model, number(left[:, -1].mean(), 2))
 
 
@@ -168,18 +162,15 @@ def two_sentences(page: Page) -> Statements:
     one, two = sentence(page.sentence), second(page)
     typed = page.state.get("second", "")
     yield from prose("one word in two")
-    yield claims.text_box(
-        "A second sentence that shares a word with yours", typed, placeholder="empty: one is chosen for yours"
-    )
+    label, empty = prose.words("a second sentence").values()
+    yield claims.text_box(label, typed, placeholder=empty)
     yield claims.button("Two sentences with “bank”")
     yield claims.button("Two sentences with “plays”")
     if len(encoded(tidied(typed))) > MAX_PIECES:
         n_words = len({piece.word for piece in two.src} - {-1})
         yield from prose("your text is longer", n_words, len(two.src) - 1, MAX_PIECES)
-    yield claims.markdown(
-        f"1. **{inline(one.text)}** → {inline(one.german) or '(nothing)'}\n\n"
-        f"2. **{inline(two.text)}** → {inline(two.german) or '(nothing)'}"
-    )
+    texts = ((inline(each.text), inline(each.german) or "(nothing)") for each in (one, two))
+    yield from prose("both translations", *(text for each in texts for text in each))
     both = shared(list(one.by_ids), list(two.by_ids))[:12]
     if not both:
         yield from prose("these two sentences share")
@@ -192,13 +183,8 @@ def two_sentences(page: Page) -> Statements:
     if np.isfinite(others).all():
         series.append(Series("two different words", np.array(others)))
     listed = ", ".join(f"{number(value, 2)} {name}" for name, value in zip(STAGES, rows[at], strict=True))
-    yield claims.columns(
-        list(STAGES),
-        series,
-        axis="cosine",
-        limit=1.0,
-        alt=f"Cosines of the two vectors of {visible(word)}: {listed}. All numbers are in the matrix beside.",
-    )
+    looks = prose.words("cosines of the two", visible(word), listed)
+    yield claims.columns(list(STAGES), series, limit=1.0, **looks)
     yield claims.matrix(
         np.array([*rows, others]),
         [*texts, "different"],
@@ -213,15 +199,9 @@ def two_sentences(page: Page) -> Statements:
     same_place = one.by_ids[both[at]][1] == two.by_ids[both[at]][1]
     verdict = prose.words("how far apart")["near" if top > 0.8 else "apart" if top > 0.5 else "far"]
     compared = f"; for two different words it is {number(others[-1], 2)} on average" if np.isfinite(others[-1]) else ""
-    yield from prose(
-        "at the look-up both",
-        number(rows[at][0], 2),
-        "the same place in both" if same_place else "different places",
-        number(rows[at][1], 2),
-        number(top, 2),
-        compared,
-        verdict,
-    )
+    where = "the same place in both" if same_place else "different places"
+    start, into = number(rows[at][0], 2), number(rows[at][1], 2)
+    yield from prose("at the look-up both", start, where, into, number(top, 2), compared, verdict)
     if word == "bank":
         yield from prose("in german a bank")
 
@@ -273,8 +253,7 @@ def change_a_piece(page: Page) -> Statements:
     row, word = change(page)
     n = max(1, min(len(page.src) - 1, READABLE))
     yield from prose("replace one piece of")
-    options = [f"{i + 1} {visible(piece.text)}" for i, piece in enumerate(page.src[:n])]
-    yield claims.select("Replace the piece", options, options[row])
+    yield claims.numbered("Replace the piece", page.src[:n], row)
     yield claims.select("by", [w for w, id in everyday().items() if id != page.src[row].id], word)
     both = moved(page), moved(page, attention_off=True)
     yield from common.before_after(
@@ -290,28 +269,16 @@ def change_a_piece(page: Page) -> Statements:
     others = [i for i in range(len(page.src)) if i != row]
     most = max(others, key=lambda i: np.float32(both[0][i, -1]))
     article = " German writes *der*, *die* or *das* as the noun demands: for an article the noun matters."
-    yield from prose(
-        "of the other rows",
-        len(rest),
-        reached[1],
-        reached[2],
-        reached[-1],
-        N,
-        number(rest[:, -1].mean(), 2),
-        inline(page.src[most].text),
-        most + 1,
-        number(both[0][most, -1], 2),
-        article * (page.src[most].text.lower() in ("the", "a", "an")),
-    )
+    far = inline(page.src[most].text), most + 1, number(both[0][most, -1], 2)
+    noun = article * (page.src[most].text.lower() in ("the", "a", "an"))
+    counts = len(rest), reached[1], reached[2], reached[-1], N
+    yield from prose("of the other rows", *counts, number(rest[:, -1].mean(), 2), *far, noun)
     ids = [piece.id for piece in page.src[:-1]]
     changed = [everyday()[word] if i == row else id for i, id in enumerate(ids)]
     text = text_of(changed)
     if encoded(text) == changed:  # else nobody could type it
-        other = sentence(text)
-        yield claims.markdown(
-            f"**{inline(page.text)}** → {inline(page.translation) or '(nothing)'}\n\n"
-            f"**{inline(text)}** → {inline(other.german) or '(nothing)'}"
-        )
+        german = (inline(each) or "(nothing)" for each in (page.translation, sentence(text).german))
+        yield from prose("before and after", inline(page.text), next(german), inline(text), next(german))
     yield from prose("one layer is enough")
 
 
@@ -330,14 +297,7 @@ def predict(page: Page) -> Statements:
     sides = zip(one.vectors(one.by_ids[ids][1]), two.vectors(two.by_ids[ids][1]), strict=True)
     apart = [float(np.abs(a - b).max()) for a, b in sides]
     right = min(next((n for n, size in enumerate(apart) if size > 1e-6), 3), 3)
-    yield prose.question(
-        "where do its two",
-        right,
-        pair,
-        number(apart[0]),
-        number(apart[1]),
-        number(apart[2]),
-    )
+    yield prose.question("where do its two", right, pair, *map(number, apart[:3]))
     yield travels(page)
     yield how_alike(one, two, ids, pair)
 

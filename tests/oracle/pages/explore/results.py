@@ -156,13 +156,8 @@ def first_picture(page: Page) -> Statements:
     )  # fmt: skip
     new = max((one for one in papers if group(one[0]) == "Transformer"), key=lambda one: one[1])
     old = max((one for one in papers if group(one[0]) != "Transformer"), key=lambda one: one[1])
-    yield from prose(
-        "higher is better further",
-        new[0],
-        number(new[1] - old[1], 1),
-        old[0],
-        number(old[2] / new[2], 1),
-    )
+    better, dearer = number(new[1] - old[1], 1), number(old[2] / new[2], 1)
+    yield from prose("higher is better further", new[0], better, old[0], dearer)
     test = shipped.metrics("translator")["test"]["beam 4"]
     assert (test["sentences"], test["bleu_signature"][:10]) == (2000, "nrefs:var|")
     yield from numbers_of_figure(
@@ -199,9 +194,8 @@ def sorted_rows(rows: Sequence[Sequence[Any]], by: int, high: bool) -> list[int]
         return isinstance(rows[n][by], float) and math.isnan(rows[n][by])
 
     there = [n for n in range(len(rows)) if not is_missing(n)]
-    order = sorted(there, key=lambda n: rows[n][by])
-    if high:  # equal ones in their old order
-        order = sorted(there, key=lambda n: -rows[n][by])
+    # Equal ones in their old order.
+    order = sorted(there, key=lambda n: -rows[n][by] if high else rows[n][by])
     return order + [n for n in range(len(rows)) if is_missing(n)]
 
 
@@ -238,40 +232,23 @@ def tables(page: Page) -> Statements:
     devlin = f"[Devlin et al. 2018, Table {{}}]({ARXIV}1810.04805)"
     yield from prose("translation")
     prices = ("FLOPs, German", "FLOPs, French")
-    yield from result_table(
-        page,
-        "translation",
-        ("system", "BLEU, German", "BLEU, French", *prices),
-        TRANSLATION,
-        [
-            (row[0], cell(row[1]), cell(row[2]), *("–" if math.isnan(v) else magnitude(v) for v in row[3:]))
-            for row in TRANSLATION
-        ],
-        prices,
-        vaswani,
-    )
+    head = ("system", "BLEU, German", "BLEU, French", *prices)
+    costs = [["–" if math.isnan(v) else magnitude(v) for v in row[3:]] for row in TRANSLATION]
+    written = [(row[0], cell(row[1]), cell(row[2]), *cost) for row, cost in zip(TRANSLATION, costs, strict=True)]
+    yield from result_table(page, "translation", head, TRANSLATION, written, prices, vaswani)
     yield from prose("on news wmt an")
-    tasks = ("MNLI-m", "MNLI-mm", "QQP", "QNLI", "SST-2", "CoLA", "STS-B", "MRPC", "RTE")
-    yield from result_table(
-        page,
-        "glue",
-        ("system", *tasks, "average"),
-        GLUE,
-        [(row[0], *(cell(v, 1) for v in row[1:])) for row in GLUE],
-        source=devlin.format(1),
-    )
+    head = ("system", *"MNLI-m MNLI-mm QQP QNLI SST-2 CoLA STS-B MRPC RTE".split(), "average")
+    yield from result_table(page, "glue", head, GLUE, one_decimal(GLUE), source=devlin.format(1))
     yield from prose("tasks about english sentences")
-    yield from result_table(
-        page,
-        "squad",
-        ("who answers", "exact, dev", "F1, dev", "exact, test", "F1, test"),
-        SQUAD,
-        [(row[0], *(cell(v, 1) for v in row[1:])) for row in SQUAD],
-        source=devlin.format(2),
-    )
+    head = ("who answers", "exact, dev", "F1, dev", "exact, test", "F1, test")
+    yield from result_table(page, "squad", head, SQUAD, one_decimal(SQUAD), source=devlin.format(2))
     yield from prose("questions whose answer stands")
     yield from rotary(page, devlin.format(1))
     yield from sizes(page)
+
+
+def one_decimal(rows: Sequence[Sequence[Any]]) -> list[tuple[str, ...]]:
+    return [(row[0], *(cell(v, 1) for v in row[1:])) for row in rows]
 
 
 def rotary(page: Page, devlin: str) -> Statements:
@@ -282,27 +259,20 @@ def rotary(page: Page, devlin: str) -> Statements:
         ("RoFormer, on the validation sets", 89.5, 90.7, 88.0, 87.0, 86.4, 80.2, 79.8),
     )
     sources = (devlin, f"[Su et al. 2021, Table 2]({ARXIV}2104.09864)")
-    yield from result_table(
-        page,
-        "rotary",
-        ("model", "MRPC", "SST-2", "QNLI", "STS-B", "QQP", "MNLI-m", "MNLI-mm", "source"),
-        rows,
-        [(row[0], *(cell(v, 1) for v in row[1:]), source) for row, source in zip(rows, sources, strict=True)],
-    )
+    head = ("model", *"MRPC SST-2 QNLI STS-B QQP MNLI-m MNLI-mm source".split())
+    written = [(*row, source) for row, source in zip(one_decimal(rows), sources, strict=True)]
+    yield from result_table(page, "rotary", head, rows, written)
     yield from prose("rotary positions roformer against")
 
 
 def sizes(page: Page) -> Statements:
     yield from prose("sizes")
     rows = [(name, date, kind, millions) for date, name, kind, millions, *_ in SIZES]
-    yield from result_table(
-        page,
-        "sizes",
-        ("model", "first published", "kind", "parameters", "source"),
-        rows,
-        [(*row[:3], words, f"[{paper}]({url})") for row, (*_, words, paper, url) in zip(rows, MODELS, strict=True)],
-        ("first published", "kind", "parameters"),
-    )
+    head = ("model", "first published", "kind", "parameters", "source")
+    written = [
+        (*row[:3], words, f"[{paper}]({url})") for row, (*_, words, paper, url) in zip(rows, MODELS, strict=True)
+    ]
+    yield from result_table(page, "sizes", head, rows, written, head[1:4])
     yield from prose("first published is the")
 
 

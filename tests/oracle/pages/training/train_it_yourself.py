@@ -104,53 +104,31 @@ def tiny_scene(
     ]
     weights = now[f"decoder.layers.{config(page)['n_layers'] - 1}.cross_attn.weights"].mean(0)
     task = page.choice("task", TASKS, "reverse")
-    yield from screen.scene(
-        page,
-        prose.line("train it yourself a", task, prose.line("the first letters of", len(letters)))
-        if letters
-        else prose.line("train it yourself a", task, prose.line("learning your text has")),
-        "Training",
-        [
-            screen.frame(
-                f"step {points[-1][0]}",
-                prose.line(run, number(costs(now).mean(), 2), number(BLIND, 2), *more),
-                [
-                    screen.cards(
-                        [
-                            screen.row([screen.card(SIGNS[id]) for id in now.ids["encoder"]], "your letters"),
-                            screen.row(written, "it writes", "output"),
-                        ],
-                        [
-                            screen.link((0, s), (1, t), weight, "output")
-                            for t, row in enumerate(weights)
-                            for s, weight in enumerate(row)
-                        ],
-                        "Where it looks",
-                    ),
-                    screen.bars(
-                        [
-                            screen.bar(SIGNS[id], cost, number(cost, 2), first)
-                            for id, cost, first in zip(now.labels, costs(now), costs(before), strict=True)
-                        ],
-                        "Its mistakes: −ln P of each letter",
-                        limit=6.0,
-                        note="dashed: before the training",
-                    ),
-                    screen.curve(
-                        [
-                            screen.line("loss", points),
-                            screen.line("a blind guess", [(0, BLIND), (n_steps, BLIND)], "plain", True),
-                        ],
-                        ("steps", 0, n_steps),
-                        ("", 0, max(5.0, *(loss for _, loss in points))),
-                        knob=points[-1],
-                    ),
-                ],
-            )
-        ],
-        wide=(1.8, 1, 1),
-        press=press,
-    )
+    read_now = prose.line("the first letters of", len(letters)) if letters else prose.line("learning your text has")
+    rows = [
+        screen.row([screen.card(SIGNS[id]) for id in now.ids["encoder"]], "your letters"),
+        screen.row(written, "it writes", "output"),
+    ]
+    t_s = [(t, s) for t in range(weights.shape[0]) for s in range(weights.shape[1])]
+    links = [screen.link((0, s), (1, t), weights[t, s], "output") for t, s in t_s]
+    mistakes = [
+        screen.bar(SIGNS[id], cost, number(cost, 2), first)
+        for id, cost, first in zip(now.labels, costs(now), costs(before), strict=True)
+    ]
+    lines = [
+        screen.line("loss", points),
+        screen.line("a blind guess", [(0, BLIND), (n_steps, BLIND)], "plain", True),
+    ]
+    top = max(5.0, *(loss for _, loss in points))
+    panels = [
+        screen.cards(rows, links, "Where it looks"),
+        screen.bars(mistakes, "Its mistakes: −ln P of each letter", limit=6.0, note="dashed: before the training"),
+        screen.curve(lines, ("steps", 0, n_steps), ("", 0, top), knob=points[-1]),
+    ]
+    said = prose.line(run, number(costs(now).mean(), 2), number(BLIND, 2), *more)
+    frame = screen.frame(f"step {points[-1][0]}", said, panels)
+    caption = prose.line("train it yourself a", task, read_now)
+    yield from screen.scene(page, caption, "Training", [frame], wide=(1.8, 1, 1), press=press)
 
 
 def trained_scene(
