@@ -147,6 +147,7 @@ def test_the_tree_says_what_became_of_each_beginning(lesson: Callable[..., Page]
             parseFloat(getComputedStyle(node).borderTopWidth),
         ])"""
     )
+    assert page.locator(".st-key-beam_tree .heads span").all_inner_texts()[:2] == ["step 1", "step 2"]
     assert {said for said, *_ in nodes} == {"kept", "ended here", "dropped"}
     first = page.locator(".st-key-beam_tree .node .small").all_inner_texts()[:3]
     logits = trace(SENTENCE).tensors["logits"][0].astype(float)
@@ -192,6 +193,8 @@ def test_the_theatre_shows_the_weights_of_its_step(lesson: Callable[..., Page]) 
         mean = traced.attention(kind, 1)[:, 2, :n].mean(0)
         assert all(re.fullmatch(r"<0\.01|\d\.\d\d", text) for text in shown)
         assert [float(text.lstrip("<")) for text in shown] == pytest.approx(mean, abs=0.0101)
+    kinds = "all => all.map((e) => ['now', 'ahead'].filter((kind) => e.classList.contains(kind)).join())"
+    assert theatre.locator(".strip").last.locator("button").evaluate_all(kinds)[:5] == ["", "", "", "now", "ahead"]
     read = " ".join(theatre.locator(".strip").last.locator(".text").all_text_contents()[:3])
     expect(theatre.get_by_text("The likeliest pieces after")).to_contain_text(f"after “{read}”, with")
 

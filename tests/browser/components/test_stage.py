@@ -367,6 +367,9 @@ def test_the_time_line_says_where_it_is(page: Page, url: str) -> None:
     assert "Self-attention" in (line.get_attribute("aria-valuetext") or "")
     page.get_by_role("button", name="Go to the stop: memory").click()
     expect(caption(page)).to_contain_text("the memory")
+    here, value = page.locator(".mark.here"), "e => e.value / e.max"
+    expect(here).to_have_text("memory")
+    assert here.evaluate("e => Number(e.style.getPropertyValue('--at'))") == pytest.approx(line.evaluate(value))
     page.get_by_role("button", name="Captions").click()
     expect(page.locator(".caption")).to_be_hidden()
 
@@ -668,6 +671,8 @@ def test_long_sentences_show_a_window_that_arrows_move(page: Page, url: str) -> 
     moved = {tile["token"] for tile in ask(page, "return stage.scene().tiles")}
     assert min(moved) > min(shown)
     assert len(moved) == len(shown)
+    left = ask(page, "return ride.data.panels[0].tokens.length - 1 - arg", max(moved))
+    expect(page.get_by_title("Show later pieces of the encoder")).to_have_text(f"{left} more →")
 
 
 @pytest.mark.parametrize("more", [{"steps": "1"}, {"steps": "3"}, {"toy": "1"}])
