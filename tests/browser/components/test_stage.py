@@ -244,6 +244,16 @@ STROKES = """
 """
 
 
+# Of each bar that is painted, whether it has the colour of the piece that is taken.
+TAKEN = """
+    const { painter } = ride, found = [];
+    painter.pen.fill = () => found.push(painter.pen.fillStyle === painter.roles.target);
+    painter.bars(ride.scene);
+    delete painter.pen.fill;
+    return found;
+"""
+
+
 def test_each_line_is_as_wide_as_its_weight_and_faint_ones_are_left_out(page: Page, url: str) -> None:
     opened(page, url)
     stop = end_of(page, "attention")
@@ -489,6 +499,7 @@ def test_what_the_mask_hides_does_not_count_as_a_faint_line(page: Page, url: str
 def test_what_the_likeliest_pieces_leave_to_the_others_is_said(page: Page, url: str) -> None:
     opened(page, url)
     go_to(page, "next piece")
+    assert ask(page, TAKEN) == [True, False, False, False, False]
     shares = np.sort(softmax(translated(SENTENCE)["logits"][0]))
     rest = ask(page, "return stage.scene().rest")
     assert rest["share"] == pytest.approx(shares[:-5].sum(), abs=1e-4)
