@@ -95,8 +95,8 @@ def scene(trace: Trace) -> Scene:
     asked = places(gap.ids)
     frames = [scene_frame(trace, reading, Gap(gap.ids, gap.texts, at)) for at in asked]
     return Scene(
-        "Three kinds of model read your sentence. A line shows how much the last layer looks, its heads averaged."
-        + f" {ADDED}" * (finished(trace.text) != trace.text),
+        "Three kinds of model read your sentence. A line shows how much the last layer looks, its heads averaged. "
+        "Struck through: a piece that the model may not see." + f" {ADDED}" * (finished(trace.text) != trace.text),
         "The piece asked for",
         frames,
         by="slider",

@@ -25,7 +25,7 @@ def scene(trace: Trace) -> Scene:
     inner = [at for at in stops if 0 < at < n] or [0]  # before the first piece there is nothing to be wrong about
     return Scene(
         "GPT reads from left to right. Under a piece: its surprise, −ln P, in nats. In the row below: what GPT "
-        "expected there.",
+        "expected there. Struck through: not read yet.",
         "Move right to read on; past your last piece GPT writes",
         [frame(whole, n, costs, at) for at in stops],
         by="slider",
