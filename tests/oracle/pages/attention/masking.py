@@ -194,15 +194,9 @@ def predict(page: Page) -> Statements:
     assert masked == 0.5
     yield prose.question("four pieces have these", 1, lines, number(masked, 1), number(softmax(scores)[1, 1]))
     chosen = chosen_head(page)
-    yield prose.question(
-        "the decoder writes what",
-        2,
-        inline(page.translation) or "nothing",
-        inline(page.tgt[0].text),
-        chosen.layer + 1,
-        chosen.head + 1,
-        number(page.oracle[f"{chosen.path}.weights"][chosen.head, 0, 0]),
-    )
+    values = chosen.layer + 1, chosen.head + 1, number(page.oracle[f"{chosen.path}.weights"][chosen.head, 0, 0])
+    german, first = inline(page.translation) or "nothing", inline(page.tgt[0].text)
+    yield prose.question("the decoder writes what", 2, german, first, *values)
 
 
 do = TRIAL.trials(lift, pad, parallel)

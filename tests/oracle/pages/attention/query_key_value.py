@@ -119,14 +119,9 @@ def see(page: Page) -> Statements:
             for letter, source, n, colour in makes
         ),
     )
-    yield from prose(
-        "the columns are divided",
-        d,
-        len(heads),
-        d // len(heads),
-        f" The matrix above shows those of head {chosen.head + 1}." if part != "X" else "",
-        " M is the encoder's output, from which the keys and values are made." if chosen.kind == "cross" else "",
-    )
+    above = f" The matrix above shows those of head {chosen.head + 1}." * (part != "X")
+    memory = " M is the encoder's output, from which the keys and values are made." * (chosen.kind == "cross")
+    yield from prose("the columns are divided", d, len(heads), d // len(heads), above, memory)
 
 
 def other_weights(page: Page, chosen: Head, which: str) -> Array:
@@ -211,15 +206,11 @@ def predict(page: Page) -> Statements:
         "Random matrices know nothing of the learned ones.",
     )
     counted = f"{kept} of {n} {'keeps' if kept == 1 else 'keep'} it."
-    yield prose.question(
-        "the matrices of are",
-        right,
-        chosen.where,
-        n,
-        len(answers),
-        ", or fewer where some are masked," if chosen.kind == "decoder" else "",
-        wrong=[f"{counted} {text}" for text in wrong],
+    fewer, says = (
+        ", or fewer where some are masked," * (chosen.kind == "decoder"),
+        [f"{counted} {text}" for text in wrong],
     )
+    yield prose.question("the matrices of are", right, chosen.where, n, len(answers), fewer, wrong=says)
 
 
 code = code_of("model/parts/attention.py: MultiHeadAttention.forward, MultiHeadAttention.split")

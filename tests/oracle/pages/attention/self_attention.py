@@ -10,7 +10,7 @@ from tests.oracle.language.approved import Prose
 from tests.oracle.language.claims import number
 from tests.oracle.language.common import Choice, Head, Shown, Statements, code_of
 from tests.oracle.language.page import READABLE, Page
-from tests.oracle.language.words import inline, pieces, text_of, visible, words
+from tests.oracle.language.words import inline, pieces, text_of, words
 from tests.oracle.passes.decode import german, translated
 from tests.oracle.passes.forward import Array, Forward, config
 from tests.oracle.passes.space import cosine_of
@@ -99,8 +99,7 @@ def hide(page: Page) -> Statements:
     chosen, n = chosen_head(page), len(page.src)
     yield from prose("hide a piece none")
     piece = page.count("hide", n, min(2, n - 1)) - 1
-    options = [f"{at} {visible(one.text)}" for at, one in enumerate(page.src, 1)]
-    yield claims.select("Piece to hide", options, options[piece])
+    yield claims.numbered("Piece to hide", page.src, piece)
     without, name = page.translated(blocked=(piece,)), page.src[piece].text
     yield claims.table(
         ("", "translation"),
@@ -211,15 +210,12 @@ def predict(page: Page) -> Statements:
     )
     own = [float(np.mean([one[i, i] for i in range(len(one))])) for one in weights]
     most = own.index(max(own))
-    yield prose.question(
-        "in which head of",
-        most,
-        chosen.layer + 1,
-        number(own[most]),
-        most + 1,
-        options=[f"head {n}" for n in range(1, len(own) + 1)],
-        wrong=[f"In head {n} it is {number(share)}." for n, share in enumerate(own, 1)],
+    options = [f"head {n}" for n in range(1, len(own) + 1)]
+    wrong, values = (
+        [f"In {n} it is {number(p)}." for n, p in zip(options, own, strict=True)],
+        (number(own[most]), most + 1),
     )
+    yield prose.question("in which head of", most, chosen.layer + 1, *values, options=options, wrong=wrong)
     animal, street = of_it(WIDE, "animal", "street")
     more, n_heads = int((animal > street).sum()), animal.size
     right = 0 if not more else 1 if more < n_heads / 2 else 2

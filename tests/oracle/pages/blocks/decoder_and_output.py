@@ -77,8 +77,7 @@ def shown(page: Page) -> Shown:
 
 def see(page: Page) -> Statements:
     row, (t, v), d_model = position(page), page.oracle["logits"].shape, config()["d_model"]
-    options = [f"{n} {visible(piece.text)}" for n, piece in enumerate(page.tgt, 1)]
-    yield claims.select("Position, by the piece just read", options, options[row])
+    yield claims.numbered("Position, by the piece just read", page.tgt, row)
     yield STAGE.drawn(page)
     if STAGE.at(page) == 0:
         yield from tensor_matrix(shown(page), **prose.words("a row of y", row + 1))
@@ -210,24 +209,16 @@ def push(page: Page) -> Statements:
     row, by = position(page), float(page.state.get("push", "3.0"))
     logits = page.oracle["logits"][row]
     ids = likeliest(logits)
-    options = [f"{n} {visible(name(id))}" for n, id in enumerate(ids, 1)]
     chosen = page.count("entry_pushed", LIKELIEST, 2) - 1
-    yield claims.select("Entry to push", options, options[chosen])
+    yield claims.numbered("Entry to push", [name(id) for id in ids], chosen)
     yield claims.slider("Add to its logit", -10.0, 10.0, by)
     before, after = softmax(logits), softmax(logits + by * (np.arange(len(logits)) == ids[chosen]))
     yield from side_by_side(ids, ("Before", before), (f"After: {number(by, 1)} added to one logit", after))
     pushed = ids[chosen]
     one, two = [id for id in ids if id != pushed][:2]
-    yield from prose(
-        "goes from to the",
-        inline(name(pushed)),
-        magnitude(before[pushed]),
-        magnitude(after[pushed]),
-        inline(name(one)),
-        magnitude(before[one] / before[two]),
-        inline(name(two)),
-        magnitude(after[one] / after[two]),
-    )
+    own = inline(name(pushed)), magnitude(before[pushed]), magnitude(after[pushed])
+    was, now = (magnitude(shares[one] / shares[two]) for shares in (before, after))
+    yield from prose("goes from to the", *own, inline(name(one)), was, inline(name(two)), now)
     yield from prose("position chosen under see a", row + 1)
 
 

@@ -96,14 +96,9 @@ def units_that_fire(page: Page, chosen: int) -> Statements:
     fires = [(row > 0).sum() for row in hidden]
     best = np.argsort(-hidden[chosen], kind="stable")[: min(3, fires[chosen])]
     strongest = ", ".join(f"unit {unit + 1} ({number(hidden[chosen, unit], 2)})" for unit in best)
-    yield from prose(
-        "the chosen row is",
-        inline(read_by(page)[chosen].text),
-        fires[chosen],
-        f"{d_ff:,}",
-        number(100 - 100 * fires[chosen] / d_ff, 1),
-        f" The strongest: {strongest}." * bool(strongest),
-    )
+    text, more = inline(read_by(page)[chosen].text), f" The strongest: {strongest}." * bool(strongest)
+    silent = number(100 - 100 * fires[chosen] / d_ff, 1)
+    yield from prose("the chosen row is", text, fires[chosen], f"{d_ff:,}", silent, more)
     texts = [piece.text for piece in read_by(page)[:READABLE]]
     yield claims.strips(texts, hidden[:READABLE], f"For each piece, how many of the {d_ff} hidden units fire")
     yield from prose("from left to right", f"{d_ff:,}")
@@ -236,17 +231,10 @@ def consequences(page: Page, after: Forward, change: dict[str, tuple]) -> Statem
     yield from common.pieces_before_after(page, one, two, ("as it is", "after"))
     most = len(labels) + 5
     anew = greedy(Writer(page.sentence, **change), most=most)
-    yield from prose(
-        "the probability falls for",
-        (two < one - 0.005).sum(),
-        len(labels),
-        (two > one + 0.005).sum(),
-        number(one.mean()),
-        number(two.mean()),
-        inline(page.translation or "(nothing)"),
-        inline(text_of(anew) or "(nothing)"),
-        f" (cut after {most} pieces)" * (anew[-1] != EOS),
-    )
+    counts = (two < one - 0.005).sum(), len(labels), (two > one + 0.005).sum()
+    texts = (inline(text or "(nothing)") for text in (page.translation, text_of(anew)))
+    cut = f" (cut after {most} pieces)" * (anew[-1] != EOS)
+    yield from prose("the probability falls for", *counts, number(one.mean()), number(two.mean()), *texts, cut)
 
 
 # --- rows alone ------------------------------------------------------------------------------------------------------

@@ -80,12 +80,5 @@ def elements(page: Page, q: np.ndarray, k: np.ndarray) -> Statements:
     positive = products[products > 0]
     reached = np.cumsum(sorted(np.abs(products), reverse=True)) / np.abs(products).sum()
     half = next(n for n, share in enumerate(reached, 1) if share >= 0.5)
-    yield from prose(
-        "of products are positive",
-        len(positive),
-        len(q),
-        number(positive.sum()),
-        number(products[products < 0].sum()),
-        number(products.sum()),
-        half,
-    )
+    sums = (number(some.sum()) for some in (positive, products[products < 0], products))
+    yield from prose("of products are positive", len(positive), len(q), *sums, half)

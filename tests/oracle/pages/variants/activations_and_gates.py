@@ -191,14 +191,9 @@ def exchange(page: Page) -> Statements:
     yield from common.pieces_before_after(page, one, two, ("with ReLU", f"with {name}"))
     most = len(one) + LOST
     anew = rewritten(page, most, **changes)
-    yield from prose(
-        "on average the probability",
-        number(one.mean()),
-        number(two.mean()),
-        inline(page.translation or "(nothing)"),
-        inline(text_of(list(anew)) or "(nothing)"),
-        "" if anew[-1:] == (EOS,) else f" (cut after {most} pieces)",
-    )
+    texts = (inline(text or "(nothing)") for text in (page.translation, text_of(list(anew))))
+    cut = "" if anew[-1:] == (EOS,) else f" (cut after {most} pieces)"
+    yield from prose("on average the probability", number(one.mean()), number(two.mean()), *texts, cut)
 
 
 def predict(page: Page) -> Statements:
