@@ -157,19 +157,10 @@ def head_grid(
 ) -> Statement:
     """An overview of maps (L,H,T,S), with the means over H behind them; a map's shades have 256 steps."""
     maps = np.concatenate([weights, weights.mean(1, keepdims=True)], 1) if mean else weights
-    return Statement(
-        "head_grid",
-        {
-            "maps": Steps(maps, 1 / 255),
-            "layers": len(weights),
-            "heads": weights.shape[1],
-            "mean": mean,
-            "selected": None if selected is None else list(selected),
-            "title": title,
-            "row_label": row_label,
-            "captions": None if captions is None else [list(row) for row in captions],
-        },
-    )
+    told = {"layers": len(weights), "heads": weights.shape[1], "mean": mean, "title": title, "row_label": row_label}
+    chosen = None if selected is None else list(selected)
+    below = None if captions is None else [list(row) for row in captions]
+    return Statement("head_grid", told | {"maps": Steps(maps, 1 / 255), "selected": chosen, "captions": below})
 
 
 def cards(
@@ -181,28 +172,16 @@ def cards(
     clickable: bool = False,
 ) -> Statement:
     """Pieces as cards: text, small print, number of the word, whether marked."""
-    return Statement(
-        "pieces",
-        {
-            "cards": [[text, list(small), word, marked] for text, small, word, marked in many],
-            "title": title,
-            "how_to_read": how_to_read,
-            "clickable": clickable,
-            "selected": None if selected is None else [0, selected],
-        },
-    )
+    shown = [[text, list(small), word, marked] for text, small, word, marked in many]
+    told = {"title": title, "how_to_read": how_to_read, "clickable": clickable}
+    return Statement("pieces", told | {"cards": shown, "selected": None if selected is None else [0, selected]})
 
 
 def bars(names: Sequence[str], values: Sequence[float], label: str, limit: float = 1.0) -> Statement:
     """A list of bars, each as long as its value on a scale from 0 to the limit, with its number."""
-    return Statement(
-        "bars",
-        {
-            "label": label,
-            "rows": [[visible(name), number(value)] for name, value in zip(names, values, strict=True)],
-        }
-        | ({"bars": [min(1.0, max(0.0, value / limit)) for value in values]} if len(values) else {}),
-    )
+    rows = [[visible(name), number(value)] for name, value in zip(names, values, strict=True)]
+    drawn = {"bars": [min(1.0, max(0.0, value / limit)) for value in values]} if len(values) else {}
+    return Statement("bars", {"label": label, "rows": rows} | drawn)
 
 
 def box(
@@ -214,14 +193,8 @@ def box(
     raised: str = "",
 ) -> dict[str, Any]:
     """A box of `flow`: what it is, what stands above its end and below it, its colour, its parts, width and height."""
-    return {
-        "text": visible(text),
-        "raised": raised,
-        "under": under,
-        "colour": colour,
-        "parts": [visible(part) for part in parts],
-        "size": list(size),
-    }
+    told = {"text": visible(text), "raised": raised, "under": under, "colour": colour}
+    return told | {"parts": [visible(part) for part in parts], "size": list(size)}
 
 
 def flow(label: str, *rows: Sequence[Any]) -> Statement:
@@ -251,14 +224,8 @@ def strips(names: Sequence[str], values: Array, label: str, width: int = 512) ->
         for n in np.flatnonzero(row):
             left = n * width // len(row)
             line[left : left + 2] = np.maximum(line[left : left + 2], 0.3 + 0.7 * row[n])
-    return Statement(
-        "bars",
-        {
-            "label": label,
-            "rows": [[visible(name), str((row > 0).sum())] for name, row in zip(names, strength, strict=True)],
-            "strips": Steps(255 * pixels[:, :width], 1.0),
-        },
-    )
+    rows = [[visible(name), str((row > 0).sum())] for name, row in zip(names, strength, strict=True)]
+    return Statement("bars", {"label": label, "rows": rows, "strips": Steps(255 * pixels[:, :width], 1.0)})
 
 
 @dataclass(frozen=True)
@@ -390,17 +357,9 @@ def curves(
         at, low, high = strokes
         ends = np.stack([low, high], 1).ravel()
         drawn.append(path(np.repeat(at, 2), ends, ORANGE, 1, "ML" * len(at), opacity="0.6"))
-    return Statement(
-        "curves",
-        {
-            "label": alt,
-            "legend": [[o.name, o.colour, "dashed" if o.dashed else "pale" if o.pale else ""] for o in lines],
-            "axes": [y.title, x.title],
-            "beside": y.said(),
-            "below": x.said(),
-            "drawn": drawn,
-        },
-    )
+    legend = [[o.name, o.colour, "dashed" if o.dashed else "pale" if o.pale else ""] for o in lines]
+    axes = {"axes": [y.title, x.title], "beside": y.said(), "below": x.said()}
+    return Statement("curves", {"label": alt, "legend": legend, "drawn": drawn} | axes)
 
 
 def scatter(x: Any, y: Any, mode: str = "lines", colour: str = "", width: float = 2, **more: Any) -> dict[str, Any]:

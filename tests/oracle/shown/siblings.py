@@ -12,7 +12,7 @@ from safetensors.numpy import load_file
 from tests.oracle.language import claims
 from tests.oracle.language.approved import Prose
 from tests.oracle.language.claims import number
-from tests.oracle.language.common import KINDS, Statements, chart_and_numbers, numbers_of_figure
+from tests.oracle.language.common import KINDS, Statements, chart_and_numbers, cut_matrix, numbers_of_figure
 from tests.oracle.language.page import READABLE, Page
 from tests.oracle.language.words import inline, pieces, text_of
 from tests.oracle.passes.decode import Writer, greedy
@@ -253,15 +253,9 @@ def one_sibling(name: str, run: Sibling, chance: Array, kind: str) -> Statements
         limit=1.0,
     )
     last = run.config["n_layers"] - 1
-    path, part = KINDS[kind].path.format(last), np.s_[:READABLE, :READABLE]
+    path = KINDS[kind].path.format(last)
     asks, answers = {"encoder": (src, src), "decoder": (tgt, tgt), "cross": (labels, src)}[kind]
-    yield claims.matrix(
-        run[f"{path}.weights"].mean(0)[part],
-        [piece.text for piece in asks[:READABLE]],
-        [piece.text for piece in answers[:READABLE]],
-        title=f"{KINDS[kind].name} of {name}",
-        how_to_read=f"The average of the heads of layer {last + 1}; 0 to 1.",
-        describe=KINDS[kind].describe,
-        hidden=np.isneginf(run[f"{path}.scores"][0])[part],
-        csv_name=f"{kind} attention of {name}",
-    )
+    title, how = f"{KINDS[kind].name} of {name}", f"The average of the heads of layer {last + 1}; 0 to 1."
+    looks = {"title": title, "how_to_read": how, "describe": KINDS[kind].describe}
+    hidden, csv_name = np.isneginf(run[f"{path}.scores"][0]), f"{kind} attention of {name}"
+    yield cut_matrix(run[f"{path}.weights"].mean(0), asks, answers, hidden, csv_name=csv_name, **looks)
