@@ -1,14 +1,19 @@
 """What each head of a layer looks at: its label, and the shares that the label comes from."""
 
+import functools
+import json
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import streamlit as st
 
 from experiments.attention.head_roles import ABOVE_UNIFORM, MOSTLY, NONE, NOTICEABLE, PARTLY, SHARES, Measured
+from model.files.checkpoint import SHIPPED, broken
 from model.interventions import Head
 from model.text.tokenizer import EOS, SOS
 from model.trace import Trace
 from pages.attention.multi_head.measures import evenness_here, layer_of, measured, shares_here
+from training.measure.parts_of_speech import FILE
 from ui.components.matrix import Caption, Labels, matrix
 from ui.text import in_markdown, number
 from ui.views.charts.tables import table
@@ -102,14 +107,11 @@ def _often_said(over_tests: Measured) -> None:
     """What lectures say that heads find, beside what was measured on this model, and what was not."""
 
     def best(kind: str, share: str) -> str:
-        heads = [Head.parse(name) for name in over_tests.shares if Head.parse(name).attention == kind]
-        head = max(heads, key=lambda one: over_tests.shares[str(one)][share])
-        value, equal = over_tests.shares[str(head)][share], over_tests.baselines[kind][share]
-        return (
-            f"{name_of(head)}: {number(value, 2)} of its weight on {SHARES[kind][share]} (equal weights: "
-            f"{number(equal, 2)})"
-        )
+        of_kind = {name: row for name, row in over_tests.shares.items() if Head.parse(name).attention == kind}
+        return _best(of_kind, share, over_tests.baselines[kind][share], SHARES[kind][share])
 
+    tagged = parts_of_speech()
+    parts = "; ".join(_best(tagged["shares"], part, equal, part) for part, equal in tagged["uniform"].items())
     table(
         ("said to be found by heads", f"in this model, over {over_tests.n_sentences:,} test sentences"),
         [
@@ -118,8 +120,26 @@ def _often_said(over_tests: Measured) -> None:
             ("the word after", best("encoder", "next")),
             ("the word to translate", best("cross", "aligned")),
             ("what a pronoun stands for", "Not counted here: the lesson Self-attention tries it."),
-            ("parts of speech", "Not measured: the test sentences have no such marks."),
-            ("meaning, comparisons, context", "Not measured, for the same reason."),
+            ("parts of speech", f"{parts}. {tagged['sentences']:,} other sentences, with marks: {tagged['source']}."),
+            ("meaning, comparisons, context", "Not measured: no sentences here have such marks."),
         ],
     )
     st.caption("In each row the head with the largest share. A share says where a head looks, not what it understands.")
+
+
+def _best(shares: Mapping[str, Mapping[str, float]], share: str, equal: float, on: str) -> str:
+    """Which head has the largest share, and what equal weights would give."""
+    head = max(shares, key=lambda name: shares[name][share])
+    value = number(shares[head][share], 2)
+    return f"{name_of(Head.parse(head))}: {value} of its weight on {on} (equal weights: {number(equal, 2)})"
+
+
+@functools.cache
+def parts_of_speech() -> dict[str, Any]:
+    """What `training.measure.parts_of_speech` measured. Raises: CheckpointError"""
+    file = SHIPPED / FILE
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+        return {name: found[name] for name in ("sentences", "uniform", "shares")} | {"source": found["data"]["source"]}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise broken(file, error) from error

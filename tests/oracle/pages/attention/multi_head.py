@@ -182,18 +182,26 @@ def what_a_share_is(kind: str) -> Statements:
 
 
 def often_said(many: str) -> Statements:
+    def most_of(shares: dict[str, dict[str, float]], share: str, on: str, equal: float) -> str:
+        most = max(shares, key=lambda name: shares[name][share])
+        kind, layer, n = most.split(".")
+        value = number(shares[most][share], 2)
+        where = name_of(Head(kind, int(layer), int(n)))
+        return f"{where}: {value} of its weight on {on} (equal weights: {number(equal, 2)})"
+
     def best(kind: str, share: str) -> str:
-        values = {name: row[share] for name, row in measured()["shares"].items() if name.startswith(f"{kind}.")}
-        most = max(values, key=lambda name: values[name])
-        _, layer, n = most.split(".")
-        return (
-            f"{name_of(Head(kind, int(layer), int(n)))}: {number(values[most], 2)} of its weight on "
-            f"{SHARES[kind][share]} (equal weights: {number(measured()['uniform'][kind][share], 2)})"
-        )
+        shares = {name: row for name, row in measured()["shares"].items() if name.startswith(f"{kind}.")}
+        return most_of(shares, share, SHARES[kind][share], measured()["uniform"][kind][share])
+
+    tagged = json.loads((FOLDER / "parts_of_speech.json").read_text())
+    words = [
+        most_of(tagged["shares"], part, part, tagged["uniform"][part]) for part in ("nouns", "verbs", "adjectives")
+    ]
+    told = "; ".join(words), f"{tagged['sentences']:,}", tagged["data"]["source"]
 
     yield from prose("what heads are often")
     of_encoder = [best("encoder", share) for share in ("eos", "previous", "next")]
-    yield prose.table("said to be found", many, *of_encoder, best("cross", "aligned"))
+    yield prose.table("said to be found", many, *of_encoder, best("cross", "aligned"), *told)
     yield from prose("in each row the")
 
 
