@@ -41,8 +41,6 @@ class OnMap:
     plays: what the small stage beside it plays, if not those: see `ui.components.stage.story.clip_of`
     near:  how it shows the last of them from near at its end, if it does: see `ui.components.stage.near`
     model: whose machine it is and the sentence goes through, if not the visitor's; may raise checkpoint.CheckpointError
-    reads: what the stage plays, if not the trace that the lesson gets: that of another model, made of this trace; may
-           raise checkpoint.CheckpointError
     readers: names of the models that the sentence is for, if it is not for the visitor's translator; () if for none
     scene: what the first screen shows, instead of the machine
     """
@@ -51,7 +49,6 @@ class OnMap:
     plays: tuple[str, ...] = ()
     near: View | None = None
     model: Callable[[], LoadedModel] | None = None
-    reads: Callable[[Trace], Trace] | None = None
     readers: tuple[str, ...] | None = None
     scene: Callable[[Trace], Scene] | None = None
 

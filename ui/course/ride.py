@@ -4,7 +4,6 @@ import streamlit as st
 
 from explain import worked, worked_weight
 from model.anatomy.structure import TOKEN_AXES
-from model.files.checkpoint import CheckpointError
 from model.interventions import Head
 from model.trace import Trace
 from ui.components.announcement import announce
@@ -44,10 +43,6 @@ def ride(trace: Trace, start: int | None = None) -> None:
 def you_are_here(lesson: Lesson, trace: Trace, large: bool = False) -> None:
     """The machine at the block that a lesson is about, small and to play; the whole of it in a dialog."""
     place = lesson.on_map
-    try:
-        trace = place.reads(trace) if place.reads else trace
-    except CheckpointError:  # the parts say what is missing
-        return
     moment = clip(trace, key="here", shows=place.plays or place.opens, view=place.near, large=large)
     if moment is not None:
         whole_machine(trace, moment)
