@@ -1,4 +1,7 @@
-"""Ten learners who train a model each on one server: what others wait for an answer meanwhile, and what it costs."""
+"""Ten learners who train a model each on one server: what others wait for an answer meanwhile, and what it costs.
+
+Then a class that presses Start at once: how long the last of them waits until their own training begins.
+"""
 
 import asyncio
 import time
@@ -16,8 +19,8 @@ from serving.streamlit_private import BackMsg, ForwardMsg
 from serving.work_queue import WORKERS
 
 PAGE = "train-it-yourself"
-LEARNERS, SENTENCES = 10, 40
-SLOWER_BAR, MEMORY_BAR_MB = 1.5, 300.0
+LEARNERS, SENTENCES, CLASS = 10, 40, 24
+SLOWER_BAR, MEMORY_BAR_MB, CLASS_BAR_SECONDS = 1.5, 300.0, 180.0
 
 
 class Learner(Visitor):
@@ -73,17 +76,41 @@ def trainings(server: Server) -> list[psutil.Process]:
     return [child for fork_server in psutil.Process(server.process.pid).children() for child in fork_server.children()]
 
 
+async def _start(server: Server, learners: int, stack: AsyncExitStack) -> None:
+    """So many learners, each with the lesson open, press Start at once, and look on until the stack is closed."""
+    people = []
+    for _ in range(learners):
+        people.append(Learner(await stack.enter_async_context(wire(server.stream))))
+        await people[-1].open_lesson()
+    tasks = [asyncio.create_task(one.train()) for one in people]
+
+    async def leave() -> None:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    stack.push_async_callback(leave)
+
+
+async def _last_begins(server: Server, learners: int) -> float:
+    """Seconds until the training of each of so many has begun; each has a process of its own."""
+    async with AsyncExitStack() as stack:
+        await _start(server, learners, stack)
+        started, begun = time.monotonic(), set[int]()
+        while len(begun) < learners:
+            begun |= {process.pid for process in trainings(server)}
+            assert time.monotonic() < started + 3 * CLASS_BAR_SECONDS, f"{len(begun)} of {learners} have begun"
+            await asyncio.sleep(0.2)
+        return time.monotonic() - started
+
+
 async def _crowd(server: Server, learners: int, n: int) -> tuple[list[float], list[float], list[int], list[float]]:
     """Waits before and during the trainings; how many ran at a time; the private memory of each, in 10⁶ bytes."""
     async with AsyncExitStack() as stack:
         someone = await stack.enter_async_context(visitor(server.stream))
         await _waits(someone, n // 2, seed=1)  # to warm up
         before = await _waits(someone, n, seed=2)
-        people = []
-        for _ in range(learners):
-            people.append(Learner(await stack.enter_async_context(wire(server.stream))))
-            await people[-1].open_lesson()
-        tasks = [asyncio.create_task(one.train()) for one in people]
+        await _start(server, learners, stack)
         end = time.monotonic() + 60
         while len(trainings(server)) < min(WORKERS, learners) and time.monotonic() < end:
             await asyncio.sleep(0.2)
@@ -94,16 +121,16 @@ async def _crowd(server: Server, learners: int, n: int) -> tuple[list[float], li
                 memory.append(process.memory_full_info().uss / 1e6)
         during = await _waits(someone, n, seed=3)
         running.append(len(trainings(server)))
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
     return before, during, running, memory
 
 
 def measure(learners: int = LEARNERS, n: int = SENTENCES) -> list[Figure]:
     with serve() as server:
         before, during, running, memory = asyncio.run(_crowd(server, learners, n))
-    return figures(learners, before, during, running, memory)
+    with serve() as server:
+        last = asyncio.run(_last_begins(server, CLASS))
+    waits = Figure(f"training: the last of {CLASS} waits for their own", last, "s", CLASS_BAR_SECONDS)
+    return [*figures(learners, before, during, running, memory), waits]
 
 
 def figures(

@@ -7,8 +7,9 @@ from typing import Any
 
 import streamlit as st
 
+from experiments.attention import head_roles
 from experiments.attention.head_roles import ABOVE_UNIFORM, MOSTLY, NONE, NOTICEABLE, PARTLY, SHARES, Measured
-from model.files.checkpoint import SHIPPED, broken
+from model.files.checkpoint import SHIPPED, WEIGHTS, broken
 from model.interventions import Head
 from model.text.tokenizer import EOS, SOS
 from model.trace import Trace
@@ -140,6 +141,8 @@ def parts_of_speech() -> dict[str, Any]:
     file = SHIPPED / FILE
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
+        if found["model"]["sha256"] != head_roles.fingerprint(SHIPPED / WEIGHTS):
+            raise ValueError("it was measured with other weights: run python -m training.measure.parts_of_speech")
         return {name: found[name] for name in ("sentences", "uniform", "shares")} | {"source": found["data"]["source"]}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise broken(file, error) from error

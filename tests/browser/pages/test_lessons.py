@@ -6,6 +6,7 @@ The sentence and what one answered go along from lesson to lesson.
 import re
 from collections.abc import Callable
 from functools import partial
+from typing import Literal
 
 import pytest
 from playwright.sync_api import Page, WebSocket, expect
@@ -26,7 +27,8 @@ def drawn(page: Page) -> Page:
 
 
 # Wide at first, as on a projector, then narrow. Both themes for every lesson, each with each width for every other one.
-LOOKS = ((("light", 1280), ("dark", 390)), (("dark", 1280), ("light", 390)))
+Look = tuple[Literal["light", "dark"], int]
+LOOKS: tuple[tuple[Look, Look], ...] = ((("light", 1280), ("dark", 390)), (("dark", 1280), ("light", 390)))
 
 
 def faults(page: Page) -> list[str]:
@@ -82,7 +84,7 @@ def test_nothing_is_cut_nothing_scrolls_sideways_nothing_is_serious_for_axe_and_
     drawn(page)
     has_all_that_matters_on_the_first_screen(page, lesson)
     for look in (wide, narrow):
-        wear(page, *look)  # type: ignore[arg-type]
+        wear(page, *look)
         assert lasting(partial(faults, page)) == [], look
         assert sideways(page) == [], look
     if page.locator(".st-key-stack").count():

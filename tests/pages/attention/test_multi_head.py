@@ -2,6 +2,8 @@
 
 import html
 import re
+import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,9 +11,11 @@ from streamlit.testing.v1 import AppTest
 
 import pages.attention.multi_head.measures
 import tests.course  # noqa: F401 - fills the course
-from model.files.checkpoint import CheckpointError
+from model.files.checkpoint import SHIPPED, CheckpointError
 from model.kept import shared
+from pages.attention.multi_head import roles
 from tests.pages.kit import markdown, opened, table, values
+from training.measure.parts_of_speech import FILE
 from ui.course.lesson import COURSE
 
 PAGE = COURSE.lesson("multi-head").slug
@@ -46,6 +50,14 @@ def test_without_the_measured_shares_the_page_goes_on(monkeypatch: pytest.Monkey
         assert not [e for e in app.get("bidi_component") if e.key == "shares_measured"]
     finally:
         shared.clear()
+
+
+def test_parts_of_speech_of_other_weights_are_not_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    shutil.copy(SHIPPED / FILE, tmp_path)
+    (tmp_path / "model.safetensors").write_bytes(b"other weights")
+    monkeypatch.setattr(roles, "SHIPPED", tmp_path)
+    with pytest.raises(CheckpointError, match=r"measured with other weights: run python -m training\.measure\.parts"):
+        roles.parts_of_speech.__wrapped__()
 
 
 # --- heads off -------------------------------------------------------------------------------------------------------

@@ -189,7 +189,11 @@ def test_a_number_of_the_ride_is_worked_out_and_leads_to_its_lesson(
         value = float((powers / powers.sum(-1, keepdims=True))[index])
     else:
         value = float(oracle[name][index])
-    assert f"How did this {value:.4f} come about" in markdown(at).replace("−", "-")
+    shown = f"{value:.4f}"
+    if abs(value) < 0.00005:  # which would be shown as 0
+        digits, power = f"{value:.1e}".split("e")
+        shown = f"{digits} · 10" + str(int(power)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    assert f"How did this {shown} come about" in markdown(at).replace("−", "-")
     texts = {
         "src": [piece.text for piece in pieces([*encoded(SENTENCE), 2])],
         "tgt": [piece.text for piece in pieces([1, *oracle.labels])],
