@@ -65,7 +65,7 @@ def sentence_bar(readers: Sequence[str] | None = None) -> None:
     """
     models = _those_there(readers or ()) or [current_model()]
     about = models[0].about
-    box, device = st.columns([5, 1.3], vertical_alignment="bottom")
+    box, device = st.columns([4, 2], vertical_alignment="bottom")
     with box:
         st.text_input(f"{about.source} sentence", DEFAULT, key=KEY, bind="query-params", live="300ms")
     with device, st.container(key="badge"):

@@ -72,7 +72,7 @@ def test_cards_say_what_they_are_and_lines_are_as_thick_as_their_weights(demo: C
 def test_what_the_colours_of_numbers_mean_stands_above_them(demo: Callable[..., Page]) -> None:
     page = demo()
     legend = page.locator(".scene .legend")
-    expect(legend).to_have_text("A small square is a number:below 0above 0; the paler, the nearer to 0.")
+    expect(legend).to_have_text("below 0above 0, pale near 0")
     low, high = (sign.evaluate("e => getComputedStyle(e).backgroundColor") for sign in legend.locator("i").all())
     blue, orange = ([int(n) for n in re.findall(r"\d+", colour)] for colour in (low, high))
     assert blue[2] > blue[0]

@@ -1,6 +1,6 @@
 // Bands that run from the pieces of a text to its end: in one stream, or each in a lane of its own.
 
-const BANDS_HEIGHT = 276;
+const BANDS_HEIGHT = 256;
 const ENDS = 168; // pixels for the names and numbers at the right
 
 const BANDS = {
@@ -27,7 +27,8 @@ const BANDS = {
       }
     }
     pen.text(0, 13, data.title, "title");
-    pen.text(end + ends - 8, 13, data.head, "note", "end");
+    const beside = (data.title.length + data.head.length) * LETTER < end + ends;
+    pen.text(end + ends - 8, beside ? 13 : 27, data.head, "note", "end");
     data.pieces.forEach((name, s) => {
       const kind = s === data.strong ? "strong" : s % 2 ? "odd" : "even";
       const [[x, y, thickness]] = ways[s];

@@ -64,7 +64,7 @@ const CARDS = {
           pen.box(x, place.bar, room, 6, "room", 3);
           pen.box(x, place.bar, room * Math.min(1, bar), 6, `fill ${row.role}`, 3);
         }
-        if (note) pen.fitted(middle(i), place.note, note, at.slot, `note ${state}`);
+        if (note) pen.fitted(middle(i), place.note, note, at.slot - 4, `note ${state}`);
       });
     });
   },

@@ -20,8 +20,7 @@ class SceneView {
     this.bar.append(this.control, this.answer);
     this.caption = el("p", "caption");
     this.legend = el("p", "legend");
-    const signs = [el("i", "low"), el("span", "", "below 0"), el("i", "high"), el("span", "", "above 0")];
-    this.legend.append(el("span", "", "A small square is a number:"), ...signs, el("span", "", "; the paler, the nearer to 0."));
+    this.legend.append(el("i", "low"), el("span", "", "below 0"), el("i", "high"), el("span", "", "above 0, pale near 0"));
     this.root.append(this.caption, this.legend, this.picture, this.bar);
     host.append(this.root);
     this.selection = new Selection();
