@@ -186,6 +186,7 @@ class Translation:
         return {
             "preset": self.task.preset,
             "parts": dict(self.task.parts),
+            "reversed": self.task.reverse,
             "data": ", ".join(path.name for path in self.task.data),
             "pairs": len(self.pairs),
         }

@@ -207,6 +207,7 @@ def test_a_run_goes_on_where_the_saved_state_was(data: Path, tmp_path: Path) -> 
 def test_a_reversed_run_reads_german_and_writes_english(data: Path, tmp_path: Path) -> None:
     task = Task("tiny", [data], data, tmp_path / "out", dataclasses.replace(TINY, steps=1), reverse=True)
     subject = Run(task).subject
+    assert subject.figures()["reversed"]
     assert subject.pairs == subject.valid_pairs == [(german, english) for english, german in read_pairs([data])]
 
 
@@ -289,6 +290,7 @@ def test_the_figures_of_a_run(data: Path, tmp_path: Path, monkeypatch: pytest.Mo
     assert figures == {
         "preset": "tiny",
         "parts": {},
+        "reversed": False,
         "data": "pairs.tsv, more.tsv",
         "pairs": 21,
         "steps": 7,
