@@ -23,7 +23,7 @@ def seconds(task: Labelling) -> float:
 
 
 def measure() -> list[Figure]:
-    every = sentences(next(iter(SETS.values())))
+    every = sentences(next(iter(SETS.values())).file)
     tasks = {title: Labelling(name, every[:MOST], every[MOST:]) for title, name in MODELS.items()}
     tasks["GPT with the second loss"] = replace(tasks["GPT"], auxiliary=AUXILIARY)
     seconds(next(iter(tasks.values())))  # starts the process from which trainings are split off

@@ -14,7 +14,7 @@ from benchmarks.first_paint import Opening
 from benchmarks.kit import report
 from benchmarks.kit.report import Figure
 from benchmarks.kit.visitor import Answer
-from benchmarks.workers import strangers, training
+from benchmarks.workers import fine_tuning, strangers, training
 
 RIGHT = Answer(seconds=2.0, size_bytes=3000, translation="Ja.", columns=["I", "ate", "<eos>"])
 WRONG = Answer(seconds=4.0, size_bytes=5000, translation="Ja.", columns=["You", "ate", "<eos>"])
@@ -199,3 +199,13 @@ def test_a_report_names_what_missed_its_bar(capsys: pytest.CaptureFixture[str]) 
 def test_a_percentile_is_what_so_many_percent_do_not_exceed() -> None:
     assert [report.percentile(range(101), n) for n in (50, 90, 95)] == [50, 90, 95]
     assert report.percentile([7.0], 95) == 7
+
+
+def test_what_is_fine_tuned_are_the_lessons_first_twenty_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+    monkeypatch.setattr(fine_tuning, "seconds", lambda task: asked.append(task) or 3.0)
+    found = fine_tuning.measure()
+    assert [(one.value, one.bar) for one in found] == [(3.0, 30)] * 3
+    first, *rest = asked
+    assert (len(first.labelled), len(first.test), len(rest)) == (20, 60, 3)
+    assert [one.auxiliary > 0 for one in rest] == [False, False, True]

@@ -118,8 +118,8 @@ def test_what_is_worked_out_from_other_figures() -> None:
     assert f"falls short of it by {falls_short:.1f} without" in text(MULTI30K)
     plain = [json.loads(text(f"assets/models/plain-{n}/metrics.json"))["test"]["greedy"]["bleu"] for n in (1, 2, 3)]
     assert f"greedy, against {min(plain):.2f} to {max(plain):.2f} of three plain models" in text(MULTI30K)
-    most = constant("benchmarks/memory.py", "EVERY_BAR_MB") / 1000
-    assert f"and up to {most:.1f} when many lessons" in text(CLASSROOM)
+    (most,) = re.findall(r"every model used; bar [\d,]+ MB \|[^|]* ([\d,]+) MB", text(README))
+    assert f"and up to {float(most.replace(',', '')) / 1000:.1f} when many lessons" in text(CLASSROOM)
 
 
 # What sets the command of a row apart from those of other rows, by words of the row.
