@@ -219,3 +219,108 @@ def worked_group(weights: np.ndarray, row: Group, column: Group) -> WorkedStep:
         formula,
         result,
     )
+
+
+@rule("dot_in_window")
+def _products_in_window(cell: Cell) -> WorkedStep:
+    head, row, column = cell.index
+    names, place = cell.made.reads, row + column - int(cell.made.constants[0])
+    if not 0 <= place < cell.read(1).shape[1]:
+        return WorkedStep("The window reaches beyond the text: there is no key.", tex(0), cell.value, "0.0", names)
+    named, total = dot_product(cell.read(0)[head, row], cell.read(1)[head, place])
+    return WorkedStep(
+        f"Column {column + 1} of the window is key {place + 1}. Multiply query {row + 1} and this key element by "
+        f"element and add up. {named}",
+        rf"q_{{{row + 1}}}\cdot k_{{{place + 1}}} = {total} = {tex(cell.value)}",
+        cell.value,
+        f't["{names[0]}"][{head}, {row}] @ t["{names[1]}"][{head}, {place}]',
+        names,
+        largest_product(cell.read(0)[head, row], cell.read(1)[head, place]),
+    )
+
+
+@rule("sum_in_window")
+def _heads_of_window(cell: Cell) -> WorkedStep:
+    head, row, dimension = cell.index
+    (weights, values), reach = cell.made.reads, int(cell.made.constants[0])
+    start, end = max(0, row - reach), min(cell.read(1).shape[1], row + reach + 1)
+    seen = cell.read(0)[head, row, start - row + reach : end - row + reach], cell.read(1)[head, start:end, dimension]
+    named, total = dot_product(*seen, of="places")
+    return WorkedStep(
+        f"The weighted sum of dimension {dimension + 1} of value vectors {start + 1} to {end}, those in the window. "
+        f"{named}",
+        rf"{total} = {tex(cell.value)}",
+        cell.value,
+        f't["{weights}"][{head}, {row}, {start - row + reach}:{end - row + reach}]'
+        f' @ t["{values}"][{head}, {start}:{end}, {dimension}]',
+        (weights, values),
+        largest_product(*seen),
+    )
+
+
+@rule("elu_plus_one")
+def _feature(cell: Cell) -> WorkedStep:
+    (source,), before = cell.made.reads, float(cell.read()[cell.index])
+    says = "A positive number grows by 1." if before > 0 else "Of a negative number x, the feature is e to the x."
+    formula = f"{tex(before)} + 1" if before > 0 else f"e^{{{tex(before)}}}"
+    return WorkedStep(
+        f"{says} So every feature is positive.",
+        f"{formula} = {tex(cell.value)}",
+        cell.value,
+        f'x = t["{source}"]{subscript(cell.index)}\nx + 1 if x > 0 else np.exp(x)',
+        (source,),
+        Blank(formula, cell.value),
+    )
+
+
+@rule("sum_of_products")
+def _state(cell: Cell) -> WorkedStep:
+    head, *rows, i, j = cell.index
+    (keys, values), end = cell.made.reads, rows[0] + 1 if rows else cell.read().shape[1]
+    pair = cell.read(0)[head, :end, i], cell.read(1)[head, :end, j]
+    named, total = dot_product(*pair, of="positions")
+    return WorkedStep(
+        f"One product for each of {end} positions: dimension {i + 1} of its key's features times dimension {j + 1} of "
+        f"its value. {named}",
+        f"{total} = {tex(cell.value)}",
+        cell.value,
+        f't["{keys}"][{head}, :{end}, {i}] @ t["{values}"][{head}, :{end}, {j}]',
+        (keys, values),
+        largest_product(*pair),
+    )
+
+
+@rule("sum_of_keys")
+def _total(cell: Cell) -> WorkedStep:
+    head, row, i = cell.index
+    (keys,), n_rows = cell.made.reads, cell.numbers[cell.name].shape[1]
+    end = row + 1 if n_rows > 1 else cell.read().shape[1]
+    summed = cell.read()[head, :end, i]
+    terms = [tex(one) for one in summed[: LISTED - 1]] + [tex(summed[LISTED - 1 :].sum())] * (end >= LISTED)
+    return WorkedStep(
+        f"Dimension {i + 1} of the features of {end} keys, added up.",
+        f"{' + '.join(terms)} = {tex(cell.value)}",
+        cell.value,
+        f't["{keys}"][{head}, :{end}, {i}].sum()',
+        (keys,),
+    )
+
+
+@rule("read_state")
+def _read_state(cell: Cell) -> WorkedStep:
+    head, row, j = cell.index
+    queries, state, total = cell.made.reads
+    is_causal = cell.read(1).ndim == 4  # then there is a state for each query
+    where, at = ((head, row), row) if is_causal else ((head,), 0)
+    query, column = cell.read(0)[head, row], cell.read(1)[where][:, j]
+    (named, above), (_, below) = dot_product(query, column), dot_product(query, cell.read(2)[head, at])
+    return WorkedStep(
+        f"The features of query {row + 1} times column {j + 1} of the state, over the same features times the sum of "
+        f"all keys' features, so that shares add up to 1. Above: {named}",
+        rf"\frac{{{above}}}{{{below}}} = {tex(cell.value)}",
+        cell.value,
+        f'query = t["{queries}"][{head}, {row}]\n'
+        f'query @ t["{state}"]{subscript(where)}[:, {j}] / (query @ t["{total}"][{head}, {at}])',
+        (queries, state, total),
+        largest_product(query, column),
+    )

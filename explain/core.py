@@ -160,8 +160,8 @@ def largest_product(left: np.ndarray, right: np.ndarray) -> Blank:
     return Blank(rf"{factor(first)}\cdot {factor(second)}", first * second)
 
 
-def dot_product(left: np.ndarray, right: np.ndarray) -> tuple[str, str]:
-    """A long sum of products: in words which of them are written out, and the sum as LaTeX.
+def dot_product(left: np.ndarray, right: np.ndarray, of: str = "dimensions") -> tuple[str, str]:
+    """A long sum of products: in words which of them are written out, and the sum as LaTeX. of: what there is one for
 
     The largest come first; a sum that is short enough to be written out is so in its order.
     """
@@ -172,8 +172,8 @@ def dot_product(left: np.ndarray, right: np.ndarray) -> tuple[str, str]:
     if count <= NAMED:
         return f"All {count} products are written out.", " + ".join(terms)
     rest = products.sum() - products[list(largest)].sum()
-    dimensions = ", ".join(str(i + 1) for i in largest)
-    says = f"The largest of the {count} products, those of dimensions {dimensions}, are written out; "
+    named = ", ".join(str(i + 1) for i in largest)
+    says = f"The largest of the {count} products, those of {of} {named}, are written out; "
     others = (
         f"the other {count - NAMED} are summed in the last term." if count > NAMED + 1 else "the other one is last."
     )

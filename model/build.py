@@ -12,6 +12,7 @@ from model.families.encoder_only import EncoderOnly, MaskedTokenHead, NextSenten
 from model.families.in_context import InContext, InContextConfig
 from model.families.network import Network
 from model.parts.attention import MultiHeadAttention
+from model.parts.efficient_attention import CausalLinearAttention, LinearAttention, WindowedAttention
 from model.parts.embedding import SegmentEmbedding, TokenEmbedding, UnscaledEmbedding
 from model.parts.feed_forward import FeedForward, GatedFeedForward
 from model.parts.layers import DecoderLayer, EncoderLayer
@@ -64,8 +65,35 @@ PLACES = {
     "sandwich": Place(lambda norm, alpha, dropout: SandwichNorm(norm(), norm(), dropout), ends_in_norm=False),
     "deep": Place(lambda norm, alpha, dropout: DeepNorm(norm(), alpha, dropout), is_deep=True),
 }
-ATTENTIONS: dict[str, Callable[[ModelConfig, Positions], nn.Module]] = {
-    "multi_head": lambda config, positions: MultiHeadAttention(config.d_model, config.n_heads, positions),
+
+
+def multi_head(config: ModelConfig, positions: Positions, causal: bool = False) -> MultiHeadAttention:
+    return MultiHeadAttention(config.d_model, config.n_heads, positions)
+
+
+def windowed(config: ModelConfig, positions: Positions, causal: bool) -> WindowedAttention:
+    return WindowedAttention(config.d_model, config.n_heads, config.reach, positions)
+
+
+def linear(config: ModelConfig, positions: Positions, causal: bool) -> MultiHeadAttention:
+    kind = CausalLinearAttention if causal else LinearAttention
+    return kind(config.d_model, config.n_heads, positions)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of attention: of a text to itself, made for a config, a position scheme, and whether it sees the past
+    alone; and of one text to another, by default the paper's.
+    """
+
+    to_itself: Callable[[ModelConfig, Positions, bool], nn.Module]
+    to_another: Callable[[ModelConfig, Positions], nn.Module] = multi_head
+
+
+ATTENTIONS = {
+    "multi_head": Kind(multi_head),
+    "windowed": Kind(windowed),
+    "linear": Kind(linear),
 }
 FEED_FORWARDS: dict[str, Callable[[ModelConfig], nn.Module]] = {
     "position_wise": lambda config: NETWORKS[config.activation](config.d_model, config.d_ff),
@@ -98,8 +126,12 @@ class Parts:
     def table(self) -> nn.Embedding:
         return nn.Embedding(self.config.vocab_size, self.config.d_model)
 
-    def attention(self, positions: Positions) -> nn.Module:
-        return ATTENTIONS[self.config.attention](self.config, positions)
+    def self_attention(self, causal: bool) -> nn.Module:
+        positions = self.scheme.in_attention(self.config, causal)
+        return ATTENTIONS[self.config.attention].to_itself(self.config, positions, causal)
+
+    def cross_attention(self) -> nn.Module:
+        return ATTENTIONS[self.config.attention].to_another(self.config, Positions())  # none
 
     def feed_forward(self) -> nn.Module:
         return FEED_FORWARDS[self.config.feed_forward](self.config)
@@ -117,17 +149,17 @@ class Parts:
         return Encoder([self.encoder_layer(alpha, causal) for _ in range(self.config.n_layers)], self.last_norm())
 
     def encoder_layer(self, alpha: float, causal: bool) -> EncoderLayer:
-        self_attn = self.attention(self.scheme.in_attention(self.config, causal))
-        return EncoderLayer(self_attn, self.add_norm(alpha), self.feed_forward(), self.add_norm(alpha))
+        attention = self.self_attention(causal)
+        return EncoderLayer(attention, self.add_norm(alpha), self.feed_forward(), self.add_norm(alpha))
 
     def decoder(self, alpha: float) -> Decoder:
         return Decoder([self.decoder_layer(alpha) for _ in range(self.config.n_layers)], self.last_norm())
 
     def decoder_layer(self, alpha: float) -> DecoderLayer:
         return DecoderLayer(
-            self.attention(self.scheme.in_attention(self.config, True)),
+            self.self_attention(causal=True),
             self.add_norm(alpha),
-            self.attention(Positions()),  # none
+            self.cross_attention(),
             self.add_norm(alpha),
             self.feed_forward(),
             self.add_norm(alpha),

@@ -8,9 +8,12 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "norm": ("layer", "rms"),
     "norm_place": ("post", "pre", "sandwich", "deep"),
     "activation": ("relu", "gelu", "gelu_tanh", "silu", "swiglu", "geglu"),
-    "attention": ("multi_head",),
+    "attention": ("multi_head", "windowed", "linear"),
     "feed_forward": ("position_wise",),
 }
+
+# These have no square of scores that a relative position scheme could add to.
+WITHOUT_PAIRS, ADDED_TO_PAIRS = ("windowed", "linear"), ("relative", "alibi")
 
 # How the parts are put together; see `model.families`.
 FAMILIES = ("encoder_decoder", "decoder_only", "encoder_only")
@@ -21,7 +24,7 @@ class ModelConfig:
     """Sizes and parts of a Transformer (Vaswani et al. 2017, §3 and Table 3), and the family that they make.
 
     Raises: ValueError, naming the numbers, if `d_model` is odd or not divisible by `n_heads`; naming the choices, if
-            there is no such part
+            there is no such part, or if attention and positions do not fit
     """
 
     vocab_size: int = 8000
@@ -37,6 +40,7 @@ class ModelConfig:
     activation: str = "relu"
     attention: str = "multi_head"
     feed_forward: str = "position_wise"
+    reach: int = 64  # of windowed attention: how many positions away a query sees, to either side
     family: str = "encoder_decoder"
 
     def __post_init__(self) -> None:
@@ -47,6 +51,10 @@ class ModelConfig:
         for name, choices in {**CHOICES, "family": FAMILIES}.items():
             if (value := getattr(self, name)) not in choices:
                 raise ValueError(f"there is no {name}={value!r}; choose one of {', '.join(choices)}")
+        if self.attention in WITHOUT_PAIRS and self.positions in ADDED_TO_PAIRS:
+            raise ValueError(f"attention={self.attention!r} has no scores of all pairs to add {self.positions!r} to")
+        if self.reach < 0:
+            raise ValueError(f"reach={self.reach} is negative")
 
     @property
     def d_k(self) -> int:

@@ -13,6 +13,7 @@ from model.build import build_model
 from model.families.encoder_decoder import EncoderDecoder
 from tests.small import CONFIG, random_model
 
+REACH = 3  # two layers see 6 positions back, as many as the small model's longest text has
 GATED_D_FF = 80  # two thirds of it are CONFIG.d_ff
 
 
@@ -40,4 +41,6 @@ VARIANTS: dict[str, Callable[[], EncoderDecoder]] = {
     "no positions, RMS norm before and after, GEGLU": lambda: with_parts(
         positions="none", norm="rms", norm_place="sandwich", activation="geglu", d_ff=GATED_D_FF
     ),
+    "attention within a window, rotary": lambda: with_parts(attention="windowed", reach=REACH, positions="rotary"),
+    "linear attention": lambda: with_parts(attention="linear"),
 }

@@ -67,6 +67,10 @@ class MultiHeadAttention(Part):
         """(B,T,d_model) → (B,H,T,d_k): cut each row into one part a head."""
         return x.unflatten(-1, (self.n_heads, -1)).transpose(1, 2)
 
+    def attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, tap: Tap) -> Tensor:
+        """(B,H,T,d_k), what the heads return; other kinds of attention do this in another way."""
+        return scaled_dot_product_attention(q, k, v, mask, tap, self.positions.bias(q.size(-2), k.size(-2), tap))
+
     def forward(
         self, x: Tensor, memory: Tensor, mask: Tensor | None = None, cache: Cache = NULL_CACHE, tap: Tap = no_tap
     ) -> Tensor:
@@ -75,11 +79,10 @@ class MultiHeadAttention(Part):
 
         k, v = cache.keys_values(project)
         q, k, v = tap("q", self.split(self.w_q(x))), tap("k", k), tap("v", v)  # (B,H,T,d_k), (B,H,S,d_k) twice
-        n_queries, n_keys = q.size(-2), k.size(-2)
         positions = self.positions
-        q = positions.rotate("q", q, n_keys - n_queries, tap)  # with a cache, the queries are the newest positions
+        q = positions.rotate("q", q, k.size(-2) - q.size(-2), tap)  # with a cache, the queries are the newest positions
         k = positions.rotate("k", k, 0, tap)
-        heads = scaled_dot_product_attention(q, k, v, mask, tap, positions.bias(n_queries, n_keys, tap))
+        heads = self.attend(q, k, v, mask, tap)
         concat = tap("concat", heads.transpose(1, 2).flatten(-2))  # (B,T,d_model)
         return tap("output", self.w_o(concat))
 
@@ -87,16 +90,27 @@ class MultiHeadAttention(Part):
 @describe.register
 def _(module: MultiHeadAttention, scribe: Scribe, x: str, memory: str, mask: str = "") -> str:
     rows, columns = scribe.tokens, scribe.axes(memory)[0]
-    queries, keys, grid = ("head", rows, "d_k"), ("head", columns, "d_k"), ("head", rows, columns)
+    heads = describe_weighted_sum(
+        module.positions, scribe, describe_projections(module, scribe, x, memory), ("head", rows, columns)
+    )
+    scribe.attends(x, memory, mask, module.n_heads, module.w_q.out_features // module.n_heads)
+    return describe_joined(scribe, heads)
+
+
+def describe_projections(module: MultiHeadAttention, scribe: Scribe, x: str, memory: str) -> tuple[str, str, str]:
+    """Queries, keys and values, turned where the position scheme turns them."""
+    queries, keys = ("head", scribe.tokens, "d_k"), ("head", scribe.axes(memory)[0], "d_k")
     q = scribe.made("q", "project", x, weights=("w_q.weight",), axes=queries)
     k = scribe.made("k", "project", memory, weights=("w_k.weight",), axes=keys)
     v = scribe.made("v", "project", memory, weights=("w_v.weight",), axes=keys)
     q = describe(module.positions, scribe.of_part("positions", "rotated_q"), q)
-    k = describe(module.positions, scribe.of_part("positions", "rotated_k"), k)
-    heads = describe_weighted_sum(module.positions, scribe, (q, k, v), grid)
-    concat = scribe.made("concat", "concatenate", heads, axes=(rows, "d_model"))
-    scribe.attends(x, memory, mask, module.n_heads, module.w_q.out_features // module.n_heads)
-    return scribe.made("output", "linear", concat, weights=("w_o.weight",), axes=(rows, "d_model"))
+    return q, describe(module.positions, scribe.of_part("positions", "rotated_k"), k), v
+
+
+def describe_joined(scribe: Scribe, heads: str) -> str:
+    """What the heads return, side by side and joined by W^O."""
+    concat = scribe.made("concat", "concatenate", heads, axes=(scribe.tokens, "d_model"))
+    return scribe.made("output", "linear", concat, weights=("w_o.weight",), axes=(scribe.tokens, "d_model"))
 
 
 def describe_weighted_sum(

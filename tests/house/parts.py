@@ -130,7 +130,7 @@ def _squared(cell: Cell) -> WorkedStep:
     return _step(cell, f'max(0, t["{cell.made.reads[0]}"]{subscript(cell.index)}) ** 2')
 
 
-def grouped_query(config: ModelConfig, positions: Positions) -> GroupedQueryAttention:
+def grouped_query(config: ModelConfig, positions: Positions, causal: bool = False) -> GroupedQueryAttention:
     return GroupedQueryAttention(config.d_model, config.n_heads, positions)
 
 

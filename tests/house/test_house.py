@@ -35,7 +35,7 @@ SENTENCE = "The cat sat on the mat."
 @pytest.fixture
 def new_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """The entry that each new part needs, and rules of Check for operations that no other part has."""
-    monkeypatch.setitem(build.ATTENTIONS, parts.ATTENTION, parts.grouped_query)
+    monkeypatch.setitem(build.ATTENTIONS, parts.ATTENTION, build.Kind(parts.grouped_query, parts.grouped_query))
     monkeypatch.setitem(build.FEED_FORWARDS, parts.FEED_FORWARD, parts.two_experts)
     for name, part in NEW_PARTS.items():
         monkeypatch.setitem(CHOICES, name, (*CHOICES[name], part))

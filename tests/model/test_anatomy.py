@@ -20,7 +20,7 @@ from model.parts.residual import DescribedSubLayer, PostNorm
 from model.tap import Recorder
 from tests.family import FAMILY, small
 from tests.small import CONFIG, SOURCE, TARGET, random_model
-from tests.variants import VARIANTS
+from tests.variants import REACH, VARIANTS
 
 
 @pytest.fixture(scope="module")
@@ -92,6 +92,7 @@ SIZES = {
     "d_k": CONFIG.d_k,
     "d_ff": CONFIG.d_ff,
     "vocab": CONFIG.vocab_size,
+    "window": 2 * REACH + 1,
     "one": 1,
 }
 

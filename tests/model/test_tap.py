@@ -11,8 +11,15 @@ from torch import Tensor, nn
 
 from model.families.encoder_decoder import EncoderDecoder
 from model.parts.attention import scaled_dot_product_attention
+from model.parts.efficient_attention import causal_linear_attention, linear_attention, windowed_attention
 from model.tap import Recorder, no_tap, under
 from tests.small import BATCH, CONFIG, SOURCE, TARGET, random_ids
+from tests.variants import REACH
+
+ATTENTIONS = {
+    one.__name__: one
+    for one in (scaled_dot_product_attention, windowed_attention, linear_attention, causal_linear_attention)
+}
 
 
 def taps_line(documented: object) -> str:
@@ -37,8 +44,8 @@ def documented_taps(documented: object, module: nn.Module | None = None) -> dict
                 name = name.removeprefix(condition[0])
             if name.startswith("those of "):
                 other = name.removeprefix("those of ")
-                if other == "scaled_dot_product_attention":
-                    taps |= documented_taps(scaled_dot_product_attention)
+                if other in ATTENTIONS:
+                    taps |= documented_taps(ATTENTIONS[other])
                 elif "Taps:" in (inspect.getdoc(scheme := type(getattr(module, other))) or ""):
                     taps |= documented_taps(scheme)
             elif name.endswith(".*"):
@@ -72,6 +79,7 @@ def expected_shape(name: str, symbols: str) -> tuple[int, ...]:
         "d_k": CONFIG.d_k,
         "d_ff": CONFIG.d_ff,
         "vocab_size": CONFIG.vocab_size,
+        "W": 2 * REACH + 1,
         "1": 1,
     }
     return tuple(sizes[symbol] for symbol in symbols.split(","))

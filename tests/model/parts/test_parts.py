@@ -11,7 +11,7 @@ from torch.testing import assert_close
 from model import build
 from model.anatomy.describe import anatomy_of
 from model.build import build_model
-from model.config import CHOICES, ModelConfig
+from model.config import ADDED_TO_PAIRS, CHOICES, WITHOUT_PAIRS, ModelConfig
 from model.decoding.strategies import Beam, Greedy, NextToken, decoding_steps
 from model.families.encoder_decoder import EncoderDecoder
 from model.interventions import Interventions
@@ -24,7 +24,11 @@ from model.translate import translate
 from tests.small import CONFIG, SENTENCES, random_ids, small_loaded
 
 TINY = replace(CONFIG, d_model=12, n_layers=1, d_ff=11)
-COMBINATIONS = list(itertools.product(*CHOICES.values()))
+COMBINATIONS = [
+    parts
+    for parts in itertools.product(*CHOICES.values())
+    if parts[0] not in ADDED_TO_PAIRS or parts[4] not in WITHOUT_PAIRS
+]
 
 
 def named(parts: tuple[str, ...]) -> ModelConfig:
@@ -35,6 +39,14 @@ def test_a_part_that_is_not_there_is_named_with_those_that_are() -> None:
     for name, choices in CHOICES.items():
         with pytest.raises(ValueError, match=rf"^there is no {name}='batch'; choose one of {', '.join(choices)}$"):
             ModelConfig(**{name: "batch"})
+
+
+def test_what_does_not_fit_is_named() -> None:
+    for attention, positions in itertools.product(WITHOUT_PAIRS, ADDED_TO_PAIRS):
+        with pytest.raises(ValueError, match=f"^attention='{attention}' has no scores of all pairs to add"):
+            ModelConfig(attention=attention, positions=positions)
+    with pytest.raises(ValueError, match=r"^reach=-1 is negative$"):
+        ModelConfig(reach=-1)
 
 
 def test_build_knows_the_choices_and_no_others() -> None:
