@@ -39,7 +39,7 @@ def compare(config: ModelConfig) -> None:
 
 @pytest.mark.parametrize(("part", "kind"), ONE_PART)
 def test_one_part_of_every_kind(part: str, kind: str) -> None:
-    compare(replace(PLAIN, **{part: kind}))
+    compare(replace(PLAIN, reach=2, **{part: kind}))
 
 
 def test_several_parts_at_once() -> None:

@@ -229,7 +229,42 @@ class Network:
             k = self.keep(f"{path}.rotated_k", turned(k, first))
         if first:
             k, v = (np.concatenate(pair, axis=-2) for pair in zip(self.past[path], (k, v), strict=True))
+        if path.endswith("self_attn") and (way := kind if path in self.kinds else self.config.get("attention")):
+            if way == "linear":
+                return self.joined_heads(path, self.through_state(path, q, k, v, allowed))
+            if way.startswith("windowed"):  # "windowed 2": with another reach than config says
+                reach = int(way.partition(" ")[2] or self.config.get("reach", 64))
+                return self.joined_heads(path, self.in_window(path, q, k, v, allowed, reach))
         return self.mixed(path, q, k, v, allowed, first)
+
+    def in_window(self, path: str, q: Array, k: Array, v: Array, allowed: Array, reach: int) -> Array:
+        """Plain attention under a band; of it is kept what lies in the band, a column for each distance."""
+        length = k.shape[-2]
+        near = abs(np.subtract.outer(np.arange(length), np.arange(length))) <= reach
+        products = q @ k.swapaxes(-1, -2)
+        scores = np.where(allowed & near, products / math.sqrt(q.shape[-1]), -np.inf)
+        weights = softmax(scores)
+
+        def band(pairs: Array, beyond: float = 0.0) -> Array:
+            sides = np.full((*pairs.shape[:-1], reach), beyond)
+            wide = np.concatenate([sides, pairs, sides], axis=-1)
+            return np.stack([wide[..., t, t : t + 2 * reach + 1] for t in range(length)], axis=-2)
+
+        kept = ("products", products, 0), ("scaled", products / math.sqrt(q.shape[-1]), 0), ("scores", scores, -np.inf)
+        for name, pairs, beyond in (*kept, ("weights", weights, 0)):
+            self.keep(f"{path}.{name}", band(pairs, beyond))
+        return weights @ v
+
+    def through_state(self, path: str, q: Array, k: Array, v: Array, allowed: Array) -> Array:
+        """Katharopoulos et al. 2020, Equation 4, of all pairs; the state where all queries share it."""
+        queries, keys = (np.where(x > 0, x + 1, np.exp(np.minimum(x, 0))) for x in (q, k))
+        self.keep(f"{path}.features_q", queries)
+        self.keep(f"{path}.features_k", keys)
+        if len(allowed) == 1:
+            self.keep(f"{path}.state", np.einsum("hsi,hsj->hij", keys, v))
+            self.keep(f"{path}.total", keys.sum(-2, keepdims=True))
+        shares = queries @ keys.swapaxes(-1, -2) * allowed
+        return shares / shares.sum(-1, keepdims=True) @ v
 
     def mixed(self, path: str, q: Array, k: Array, v: Array, allowed: Array, first: int = 0) -> Array:
         scaled = self.keep(f"{path}.products", q @ k.swapaxes(-1, -2))
@@ -238,7 +273,10 @@ class Network:
             offsets = np.subtract.outer(first + np.arange(q.shape[-2]), np.arange(k.shape[-2])) * -1
             scaled = self.keep(f"{path}.biased", scaled + self.keep(f"{path}.bias", self.bias(path, offsets)))
         weights = self.keep(f"{path}.weights", softmax(self.keep(f"{path}.scores", np.where(allowed, scaled, -np.inf))))
-        heads = weights @ v
+        return self.joined_heads(path, weights @ v)
+
+    def joined_heads(self, path: str, heads: Array) -> Array:
+        """What the heads return, side by side, times W^O."""
         for head in [head for one, head in self.heads_off if one == path]:
             heads[head] = 0
         concat = np.concatenate(np.moveaxis(self.keep(f"{path}.heads", heads), -3, 0), axis=-1)
