@@ -105,6 +105,21 @@ def columns_are_the_models(scene: dict[str, Any], oracle: Any) -> None:
         assert np.allclose(tile["values"], oracle[tile["name"]][tile["token"]], rtol=5e-3, atol=2e-4)
 
 
+@pytest.fixture(scope="module")
+def whole(browser: Browser, url: str) -> Iterator[Page]:
+    """The whole ride, opened once."""
+    with offline(browser) as context:
+        yield opened(context.new_page(), url)
+
+
+@pytest.fixture
+def ride(whole: Page) -> Page:
+    """The whole ride, at its beginning and as it is steered at first, whoever has had it before."""
+    state = "{ speed: 1, stops: true, captions: true, heads: {}, windows: [], focus: null }"
+    ask(whole, f"ride.setPlaying(false); Object.assign(ride, {state}); ride.go(0)")
+    return whole
+
+
 @pytest.fixture
 def faults(page: Page) -> list[str]:
     """Errors in the page's own scripts."""
@@ -124,12 +139,11 @@ def test_while_the_numbers_are_unpacked_nothing_without_a_meaning_is_shown(page:
     assert all(name.strip() for name in page.locator(".stage button:visible").evaluate_all(NAMES))
 
 
-def test_every_column_and_line_is_drawn_with_the_models_own_numbers(page: Page, url: str) -> None:
-    opened(page, url)
+def test_every_column_and_line_is_drawn_with_the_models_own_numbers(ride: Page) -> None:
     oracle = translated(SENTENCE)
     seen: set[str] = set()
-    for time in at_shares(page, 50)[1:]:
-        scene = ask(page, "return stage.scene(arg)", time)
+    for time in at_shares(ride, 50)[1:]:
+        scene = ask(ride, "return stage.scene(arg)", time)
         columns_are_the_models(scene, oracle)
         seen |= {tile["name"] for tile in scene["tiles"]}
         for line in scene["lines"]:
@@ -146,14 +160,13 @@ def test_every_column_and_line_is_drawn_with_the_models_own_numbers(page: Page, 
     assert len(seen) > 25
 
 
-def test_at_rest_every_block_holds_the_columns_and_the_lines_of_the_sentence(page: Page, url: str) -> None:
-    opened(page, url)
-    oracle, scene = translated(SENTENCE), ask(page, "return stage.rest()")
+def test_at_rest_every_block_holds_the_columns_and_the_lines_of_the_sentence(ride: Page) -> None:
+    oracle, scene = translated(SENTENCE), ask(ride, "return stage.rest()")
     columns_are_the_models(scene, oracle)
     n_source, n_target = len(oracle["encoder.embedding.positions"]), len(oracle.labels)
     assert len(scene["tiles"]) == 8 * n_source + 11 * n_target  # what each block but the last made of each piece
     assert [one["text"] for one in scene["pieces"] if one["panel"] == 0] == [
-        one.text for one in pieces(ask(page, "return ride.data.panels[0].ids"))
+        one.text for one in pieces(ask(ride, "return ride.data.panels[0].ids"))
     ]
     by_block: dict[str, list[dict[str, Any]]] = {}
     for line in scene["lines"]:
@@ -182,9 +195,9 @@ def test_a_glow_climbs_slowly_until_someone_touches_the_machine(page: Page, url:
         const { painter } = ride, paint = painter.paint.bind(painter);
         let n = 0;
         painter.paint = (...given) => { n += 1; paint(...given); };
-        setTimeout(() => { delete painter.paint; done(n); }, 1000);
+        setTimeout(() => { delete painter.paint; done(n); }, 500);
     })"""
-    assert 2 <= ask(page, paints) <= 40
+    assert 1 <= ask(page, paints) <= 20
     assert runs(page) == runs_before  # it asks nothing of the server
     page.locator(".stage canvas").hover()
     page.mouse.down()
@@ -219,16 +232,14 @@ def test_the_head_that_is_shown_can_be_switched_off(page: Page, url: str) -> Non
     assert sent == [[moment["panel"], moment["part"], moment["head"], moment["step"]], "off"]
 
 
-def test_the_same_time_is_the_same_picture_however_one_came_there(page: Page, url: str) -> None:
-    """Twice from a fresh page, forwards and backwards: nothing is left to chance or to the way."""
-    opened(page, url)
-    times = at_shares(page, 61)
+def test_the_same_time_is_the_same_picture_however_one_came_there(ride: Page, page: Page, url: str) -> None:
+    """Forwards where others have been before, backwards on a fresh page: nothing is left to chance or to the way."""
+    times = at_shares(ride, 61)
     # Only a number is sent for each scene: all of them together are many megabytes.
     digests = """return arg.map((t) => { ride.go(t); return [...JSON.stringify(stage.scene())].reduce(
         (sum, letter) => (Math.imul(sum, 31) + letter.charCodeAt(0)) | 0, 7); })"""
-    forwards = ask(page, digests, times)
-    opened(page, url)
-    backwards = ask(page, digests, times[::-1])
+    forwards = ask(ride, digests, times)
+    backwards = ask(opened(page, url), digests, times[::-1])
     assert backwards[::-1] == forwards
     assert len(set(forwards)) > 55
 
@@ -254,26 +265,25 @@ TAKEN = """
 """
 
 
-def test_each_line_is_as_wide_as_its_weight_and_faint_ones_are_left_out(page: Page, url: str) -> None:
-    opened(page, url)
-    stop = end_of(page, "attention")
-    lines = ask(page, "return stage.scene(arg).lines", stop)
+def test_each_line_is_as_wide_as_its_weight_and_faint_ones_are_left_out(ride: Page) -> None:
+    stop = end_of(ride, "attention")
+    lines = ask(ride, "return stage.scene(arg).lines", stop)
     heavy = [line for line in lines if line["weight"] > 0.2]
     ratios = [line["width"] / line["weight"] for line in heavy]
     assert ratios == pytest.approx([ratios[0]] * len(ratios))
     assert min(line["weight"] for line in lines) >= 0.01
     weights = translated(SENTENCE)["encoder.layers.0.self_attn.weights"][lines[0]["head"]]
     assert len(lines) == (weights >= 0.01).sum()
-    drawn = ask(page, STROKES, stop)
+    drawn = ask(ride, STROKES, stop)
     widths = [line["width"] for line in sorted(lines, key=lambda line: line["strong"])]
     assert [width for width, _ in drawn] == pytest.approx(widths, rel=1e-5)
     assert len({width for width, _ in drawn}) > 5
-    reading = end_of(page, "reading")
+    reading = end_of(ride, "reading")
     for time, role in ((stop, "source"), (reading, "memory")):  # lines that read a memory have its colour
-        colours = {colour for _, colour in ask(page, STROKES, time)}
+        colours = {colour for _, colour in ask(ride, STROKES, time)}
         assert (
             ask(
-                page,
+                ride,
                 "ride.painter.pen.strokeStyle = ride.painter.roles[arg]; return ride.painter.pen.strokeStyle",
                 role,
             )
@@ -282,62 +292,60 @@ def test_each_line_is_as_wide_as_its_weight_and_faint_ones_are_left_out(page: Pa
         assert len(colours) == 1
 
 
-def test_it_plays_to_each_stop_and_asks_nothing_of_the_server(page: Page, url: str) -> None:
-    opened(page, url)
-    before = runs(page)
-    ask(page, "ride.speed = arg", QUICK)
-    stops = stops_of(page)
+def test_it_plays_to_each_stop_and_asks_nothing_of_the_server(ride: Page) -> None:
+    before = runs(ride)
+    ask(ride, "ride.speed = arg", QUICK)
+    stops = stops_of(ride)
     for stop in stops:
-        page.get_by_role("button", name=re.compile("^(Play|Go on)$")).click()
-        expect(page.get_by_role("button", name="Pause")).to_have_count(0)
-        assert time_of(page) == pytest.approx(stop)
-    expect(page.get_by_role("button", name="Play again")).to_be_visible()
-    expect(caption(page)).to_contain_text("<eos>, the end sign, is taken")
-    ask(page, "ride.speed = 1")
-    page.get_by_role("button", name="Stops").click()
-    page.get_by_role("button", name="Play again").click()
-    page.get_by_role("button", name="Pause").wait_for()
+        ride.get_by_role("button", name=re.compile("^(Play|Go on)$")).click()
+        expect(ride.get_by_role("button", name="Pause")).to_have_count(0)
+        assert time_of(ride) == pytest.approx(stop)
+    expect(ride.get_by_role("button", name="Play again")).to_be_visible()
+    expect(caption(ride)).to_contain_text("<eos>, the end sign, is taken")
+    ask(ride, "ride.speed = 1")
+    ride.get_by_role("button", name="Stops").click()
+    ride.get_by_role("button", name="Play again").click()
+    ride.get_by_role("button", name="Pause").wait_for()
     pace = """const [t, now] = [ride.t, performance.now()];
         return new Promise((go) => setTimeout(() => go((ride.t - t) / (performance.now() - now)), 500))"""
-    assert 1000 * ask(page, pace) == pytest.approx(1, abs=0.4)  # a second is a second, but for a frame
-    page.get_by_role("button", name="Pause").click()
-    paused = time_of(page)
-    page.wait_for_timeout(200)
-    assert time_of(page) == paused
-    assert runs(page) == before
+    assert 1000 * ask(ride, pace) == pytest.approx(1, abs=0.4)  # a second is a second, but for a frame
+    ride.get_by_role("button", name="Pause").click()
+    paused = time_of(ride)
+    ride.wait_for_timeout(200)
+    assert time_of(ride) == paused
+    assert runs(ride) == before
 
 
-def test_keys_steer_it(page: Page, url: str) -> None:
-    opened(page, url)
-    ends = [0.0, *ask(page, "return ride.data.moments.map((m) => m.end)")]
-    stops = stops_of(page)
-    page.evaluate("() => document.activeElement.blur()")
+def test_keys_steer_it(ride: Page) -> None:
+    ends = [0.0, *ask(ride, "return ride.data.moments.map((m) => m.end)")]
+    stops = stops_of(ride)
+    ride.evaluate("() => document.activeElement.blur()")
     for key, expected in (
         ("ArrowRight", ends[1]),
         ("ArrowRight", ends[2]),
         ("ArrowLeft", ends[1]),
-        ("PageDown", ends[1]),  # these scroll the page
+        ("PageDown", ends[1]),  # these scroll the ride
         ("End", ends[1]),
         ("Home", ends[1]),
     ):
-        page.keyboard.press(key)
-        assert time_of(page) == pytest.approx(expected), key
-    ask(page, "ride.go(0); ride.speed = 0.1")  # so that it comes to no stop in between
-    page.keyboard.press("Space")
-    page.get_by_role("button", name="Pause").wait_for()
-    root(page).evaluate(
+        ride.keyboard.press(key)
+        assert time_of(ride) == pytest.approx(expected), key
+    ask(ride, "ride.go(0); ride.speed = 0.1")  # so that it comes to no stop in between
+    ride.keyboard.press("Space")
+    ride.get_by_role("button", name="Pause").wait_for()
+    root(ride).evaluate(
         "({ ride }) => new Promise((go) => { const f = () => (ride.t > 0 ? go() : setTimeout(f, 5)); f(); })"
     )
-    page.keyboard.press("Space")
-    page.get_by_role("button", name="Go on", exact=True).wait_for()
-    stood = time_of(page)
-    page.get_by_role("textbox").focus()
-    page.keyboard.press("End")
-    page.keyboard.press("Space")
-    page.keyboard.press("ArrowLeft")
-    assert time_of(page) == stood
-    page.get_by_role("button", name="Stops").focus()
-    ask(page, "ride.go(0)")
+    ride.keyboard.press("Space")
+    ride.get_by_role("button", name="Go on", exact=True).wait_for()
+    stood = time_of(ride)
+    ride.get_by_role("textbox").focus()
+    ride.keyboard.press("End")
+    ride.keyboard.press("Space")
+    ride.keyboard.press("ArrowLeft")
+    assert time_of(ride) == stood
+    ride.get_by_role("button", name="Stops").focus()
+    ask(ride, "ride.go(0)")
     for key, expected in (
         ("PageDown", stops[0]),
         ("PageDown", stops[1]),
@@ -346,8 +354,8 @@ def test_keys_steer_it(page: Page, url: str) -> None:
         ("ArrowRight", ends[-1]),
         ("Home", 0.0),
     ):
-        page.keyboard.press(key)
-        assert time_of(page) == pytest.approx(expected), key
+        ride.keyboard.press(key)
+        assert time_of(ride) == pytest.approx(expected), key
 
 
 def test_page_keys_scroll_the_home_page_and_step_the_ride_of_a_presenter(
@@ -369,46 +377,43 @@ def test_page_keys_scroll_the_home_page_and_step_the_ride_of_a_presenter(
         assert time_of(page) == pytest.approx(expected), key
 
 
-def test_the_time_line_says_where_it_is(page: Page, url: str) -> None:
-    opened(page, url)
-    line = page.get_by_role("slider")
+def test_the_time_line_says_where_it_is(ride: Page) -> None:
+    line = ride.get_by_role("slider")
     line.fill("3")  # the third stop
-    assert time_of(page) == pytest.approx(end_of(page, "attention"))
+    assert time_of(ride) == pytest.approx(end_of(ride, "attention"))
     assert "Self-attention" in (line.get_attribute("aria-valuetext") or "")
-    page.get_by_role("button", name="Go to the stop: memory").click()
-    expect(caption(page)).to_contain_text("the memory")
-    here, value = page.locator(".mark.here"), "e => e.value / e.max"
+    ride.get_by_role("button", name="Go to the stop: memory").click()
+    expect(caption(ride)).to_contain_text("the memory")
+    here, value = ride.locator(".mark.here"), "e => e.value / e.max"
     expect(here).to_have_text("memory")
     assert here.evaluate("e => Number(e.style.getPropertyValue('--at'))") == pytest.approx(line.evaluate(value))
-    page.get_by_role("button", name="Captions").click()
-    expect(page.locator(".caption")).to_be_hidden()
+    ride.get_by_role("button", name="Captions").click()
+    expect(ride.locator(".caption")).to_be_hidden()
 
 
-def test_one_steps_inside_a_column_reads_a_number_and_asks(page: Page, url: str) -> None:
-    opened(page, url)
-    go_to(page, "attention")
-    place = ask(page, "return ride.scene.tiles.find((t) => t.token === 1 && t.alpha > 0.9)")
-    box = box_of(page.locator(".picture canvas"))
-    page.mouse.click(box["x"] + place["x"] + 4, box["y"] + place["y"] + 4)
-    page.get_by_role("grid").wait_for()
+def test_one_steps_inside_a_column_reads_a_number_and_asks(ride: Page) -> None:
+    go_to(ride, "attention")
+    place = ask(ride, "return ride.scene.tiles.find((t) => t.token === 1 && t.alpha > 0.9)")
+    box = box_of(ride.locator(".picture canvas"))
+    ride.mouse.click(box["x"] + place["x"] + 4, box["y"] + place["y"] + 4)
+    ride.get_by_role("grid").wait_for()
     values = translated(SENTENCE)["encoder.embedding.output"][1]
-    assert numbers_read(page) == pytest.approx(list(values), rel=6e-3, abs=6e-4)
-    page.get_by_role("gridcell").first.click()
-    page.keyboard.press("ArrowDown")
-    expect(page.locator(".foot p")).to_contain_text("girl, number 17 of 256")
-    page.get_by_role("button", name="How is it worked out?").click()
-    expect(page.get_by_text("Asked:")).to_contain_text("('encoder.embedding.output', (1, 16))")
-    page.keyboard.press("Escape")
-    expect(page.get_by_role("grid")).to_have_count(0)
+    assert numbers_read(ride) == pytest.approx(list(values), rel=6e-3, abs=6e-4)
+    ride.get_by_role("gridcell").first.click()
+    ride.keyboard.press("ArrowDown")
+    expect(ride.locator(".foot p")).to_contain_text("girl, number 17 of 256")
+    ride.get_by_role("button", name="How is it worked out?").click()
+    expect(ride.get_by_text("Asked:")).to_contain_text("('encoder.embedding.output', (1, 16))")
+    ride.keyboard.press("Escape")
+    expect(ride.get_by_role("grid")).to_have_count(0)
 
 
-def test_inside_feed_forward_one_chooses_the_piece_by_keyboard(page: Page, url: str) -> None:
-    opened(page, url)
-    go_to(page, "memory")
-    page.get_by_role("button", name="Block: encoder, layer 1, feed-forward").focus()
-    page.keyboard.press("Enter")
-    page.get_by_role("gridcell").first.click()
-    piece = page.get_by_label("Piece", exact=True)
+def test_inside_feed_forward_one_chooses_the_piece_by_keyboard(ride: Page) -> None:
+    go_to(ride, "memory")
+    ride.get_by_role("button", name="Block: encoder, layer 1, feed-forward").focus()
+    ride.keyboard.press("Enter")
+    ride.get_by_role("gridcell").first.click()
+    piece = ride.get_by_label("Piece", exact=True)
     assert piece.locator("option").all_inner_texts() == [
         "1 The",
         "2 girl",
@@ -421,56 +426,53 @@ def test_inside_feed_forward_one_chooses_the_piece_by_keyboard(page: Page, url: 
     ]
     piece.focus()
     for n, name in ((1, "girl"), (2, "se")):
-        page.keyboard.press("ArrowDown")
-        expect(page.locator(".foot p")).to_contain_text(f"{name}, number 1 of 256: ")  # the same number as before
+        ride.keyboard.press("ArrowDown")
+        expect(ride.locator(".foot p")).to_contain_text(f"{name}, number 1 of 256: ")  # the same number as before
         values = translated(SENTENCE)["encoder.layers.0.add_norm_2.output"][n]
-        assert numbers_read(page) == pytest.approx(list(values), rel=6e-3, abs=6e-4)
+        assert numbers_read(ride) == pytest.approx(list(values), rel=6e-3, abs=6e-4)
         expect(piece).to_be_focused()
-    page.get_by_role("button", name="How is it worked out?").click()
-    expect(page.get_by_text("Asked:")).to_contain_text("('encoder.layers.0.add_norm_2.output', (2, 0))")
+    ride.get_by_role("button", name="How is it worked out?").click()
+    expect(ride.get_by_text("Asked:")).to_contain_text("('encoder.layers.0.add_norm_2.output', (2, 0))")
     piece.focus()
-    page.keyboard.press("Escape")
-    expect(page.get_by_role("grid")).to_have_count(0)
+    ride.keyboard.press("Escape")
+    expect(ride.get_by_role("grid")).to_have_count(0)
 
 
-def test_inside_only_pieces_that_are_there_have_a_row(page: Page, url: str) -> None:
+def test_inside_only_pieces_that_are_there_have_a_row(ride: Page) -> None:
     """Of the translation none that is still to be written, as a row, as a column or to be chosen."""
-    opened(page, url)
     first, *written = [piece.text for piece in pieces([1, *translated(SENTENCE).labels])]
     enter = "ride.go(ride.data.moments[arg].end); ride.enter({ kind: 'block', panel: 1, part: ride.scene.moment.part })"
-    rows, columns = page.get_by_role("rowheader"), page.get_by_role("columnheader")
+    rows, columns = ride.get_by_role("rowheader"), ride.get_by_role("columnheader")
 
     def moment(condition: str) -> int:
-        return int(ask(page, f"return ride.data.moments.findIndex((m) => {condition})"))
+        return int(ask(ride, f"return ride.data.moments.findIndex((m) => {condition})"))
 
     reading = moment("m.stop === 'reading'")
-    ask(page, enter, reading)
+    ask(ride, enter, reading)
     assert rows.all_inner_texts() == [first]
     english = [piece.text for piece in pieces(translated(SENTENCE).ids["encoder"])]
     assert columns.all_inner_texts() == ["looks at →", *english]
-    ask(page, enter, moment("m.kind === 'block' && m.panel === 1 && m.step === 1"))
+    ask(ride, enter, moment("m.kind === 'block' && m.panel === 1 && m.step === 1"))
     assert rows.all_inner_texts() == columns.all_inner_texts()[1:] == [first, written[0]]
-    ask(page, enter, moment("m.kind === 'write' && m.step === 3"))
+    ask(ride, enter, moment("m.kind === 'write' && m.step === 3"))
     assert rows.all_inner_texts() == [first, *written[:3]]
-    page.get_by_role("slider").fill("5")  # back to the reading: what was inside is of another moment
-    expect(page.get_by_role("grid")).to_have_count(0)
+    ride.get_by_role("slider").fill("5")  # back to the reading: what was inside is of another moment
+    expect(ride.get_by_role("grid")).to_have_count(0)
     before = "ride.go(ride.data.moments[arg].end); ride.enter({ kind: 'block', panel: 1, part: 4 })"
-    ask(page, before, reading)
-    assert page.get_by_label("Piece", exact=True).locator("option").all_inner_texts() == [f"1 {first}"]
+    ask(ride, before, reading)
+    assert ride.get_by_label("Piece", exact=True).locator("option").all_inner_texts() == [f"1 {first}"]
 
 
-def test_a_frame_stands_only_where_a_column_is(page: Page, url: str) -> None:
-    opened(page, url)
-    for time in at_shares(page, 97):
-        slots, tiles = ask(page, "ride.go(arg); return [ride.scene.slots, ride.scene.tiles]", time)
+def test_a_frame_stands_only_where_a_column_is(ride: Page) -> None:
+    for time in at_shares(ride, 97):
+        slots, tiles = ask(ride, "ride.go(arg); return [ride.scene.slots, ride.scene.tiles]", time)
         places = {(tile["panel"], tile["level"], tile["token"]) for tile in tiles if tile["reveal"] > 0}
         assert {(slot["panel"], slot["level"], slot["token"]) for slot in slots} <= places
 
 
-def test_nothing_is_drawn_of_a_piece_that_is_not_written_yet(page: Page, url: str) -> None:
-    opened(page, url)
-    for moment in range(ask(page, "return ride.data.moments.length")):
-        scene = ask(page, "return stage.scene(ride.data.moments[arg].end)", moment)
+def test_nothing_is_drawn_of_a_piece_that_is_not_written_yet(ride: Page) -> None:
+    for moment in range(ask(ride, "return ride.data.moments.length")):
+        scene = ask(ride, "return stage.scene(ride.data.moments[arg].end)", moment)
         step = max(0, scene["moment"]["step"])
         drawn_of = [*scene["tiles"], *scene["pieces"]]
         assert all(one["token"] <= step for one in drawn_of if one["panel"] == 1)
@@ -488,58 +490,53 @@ def test_the_caption_follows_the_head_that_one_chooses(page: Page, url: str) -> 
         expect(page.locator(".caption")).to_contain_text(f"{weights[head, row].max():.0%} from")
 
 
-def test_what_the_mask_hides_does_not_count_as_a_faint_line(page: Page, url: str) -> None:
-    opened(page, url)
-    ask(page, "ride.go(ride.data.moments.find((m) => m.kind === 'block' && m.step === 1).end)")
-    head = ask(page, "return ride.scene.attention.head")
+def test_what_the_mask_hides_does_not_count_as_a_faint_line(ride: Page) -> None:
+    ask(ride, "ride.go(ride.data.moments.find((m) => m.kind === 'block' && m.step === 1).end)")
+    head = ask(ride, "return ride.scene.attention.head")
     assert (translated(SENTENCE)["decoder.layers.0.self_attn.weights"][head, 1, :2] < 0.01).tolist() == [True, False]
-    expect(page.locator(".look")).to_contain_text(" 1 line under 1% is hidden.")
+    expect(ride.locator(".look")).to_contain_text(" 1 line under 1% is hidden.")
 
 
-def test_what_the_likeliest_pieces_leave_to_the_others_is_said(page: Page, url: str) -> None:
-    opened(page, url)
-    go_to(page, "next piece")
-    assert ask(page, TAKEN) == [True, False, False, False, False]
+def test_what_the_likeliest_pieces_leave_to_the_others_is_said(ride: Page) -> None:
+    go_to(ride, "next piece")
+    assert ask(ride, TAKEN) == [True, False, False, False, False]
     shares = np.sort(softmax(translated(SENTENCE)["logits"][0]))
-    rest = ask(page, "return stage.scene().rest")
+    rest = ask(ride, "return stage.scene().rest")
     assert rest["share"] == pytest.approx(shares[:-5].sum(), abs=1e-4)
     said = f"{shares[:-5].sum():.0%}" if shares[:-5].sum() >= 0.01 else "<1%"
     assert rest["text"] == f"all {len(shares) - 5:,} others: {said}"
-    page.get_by_role("button", name="Step inside").click()
-    expect(page.locator(".inside h3")).to_contain_text(f"All others together: {said}")
+    ride.get_by_role("button", name="Step inside").click()
+    expect(ride.locator(".inside h3")).to_contain_text(f"All others together: {said}")
 
 
-def test_a_block_opens_as_the_weights_of_the_head_that_is_shown(page: Page, url: str) -> None:
-    opened(page, url)
-    go_to(page, "attention")
-    page.locator(".card").get_by_role("button", name="Head 3").click()
-    assert {line["head"] for line in ask(page, "return stage.scene().lines")} == {2}
-    page.get_by_role("button", name="Step inside").click()
-    page.get_by_role("grid").wait_for()
+def test_a_block_opens_as_the_weights_of_the_head_that_is_shown(ride: Page) -> None:
+    go_to(ride, "attention")
+    ride.locator(".card").get_by_role("button", name="Head 3").click()
+    assert {line["head"] for line in ask(ride, "return stage.scene().lines")} == {2}
+    ride.get_by_role("button", name="Step inside").click()
+    ride.get_by_role("grid").wait_for()
     weights = translated(SENTENCE)["encoder.layers.0.self_attn.weights"][2]
-    assert numbers_read(page) == pytest.approx(list(weights.ravel()), rel=6e-3, abs=1e-4)
-    page.get_by_role("button", name="← Back").click()
-    expect(page.get_by_role("grid")).to_have_count(0)
-    assert ask(page, "return ride.inside.shown") is False
+    assert numbers_read(ride) == pytest.approx(list(weights.ravel()), rel=6e-3, abs=1e-4)
+    ride.get_by_role("button", name="← Back").click()
+    expect(ride.get_by_role("grid")).to_have_count(0)
+    assert ask(ride, "return ride.inside.shown") is False
 
 
-def test_the_likeliest_pieces_open_and_say_how_likely_each_is(page: Page, url: str) -> None:
-    opened(page, url)
-    go_to(page, "next piece")
-    page.get_by_role("button", name="Step inside").click()
-    page.get_by_role("grid").wait_for()
+def test_the_likeliest_pieces_open_and_say_how_likely_each_is(ride: Page) -> None:
+    go_to(ride, "next piece")
+    ride.get_by_role("button", name="Step inside").click()
+    ride.get_by_role("grid").wait_for()
     shares = softmax(translated(SENTENCE)["logits"][0])
     best = [int(id) for id in np.argsort(-shares)[:5]]
-    assert page.get_by_role("rowheader").all_inner_texts() == [pieces([id])[0].text for id in best]
-    assert numbers_read(page) == pytest.approx([shares[id] for id in best], rel=6e-3, abs=1e-4)
-    page.get_by_role("gridcell").nth(1).click()
-    page.get_by_role("button", name="How is it worked out?").click()
-    expect(page.get_by_text("Asked:")).to_contain_text(f"('probabilities', (0, {best[1]}))")
+    assert ride.get_by_role("rowheader").all_inner_texts() == [pieces([id])[0].text for id in best]
+    assert numbers_read(ride) == pytest.approx([shares[id] for id in best], rel=6e-3, abs=1e-4)
+    ride.get_by_role("gridcell").nth(1).click()
+    ride.get_by_role("button", name="How is it worked out?").click()
+    expect(ride.get_by_text("Asked:")).to_contain_text(f"('probabilities', (0, {best[1]}))")
 
 
-def test_the_translation_grows_as_it_is_written(page: Page, url: str) -> None:
-    opened(page, url)
-    shown = ask(page, "return ride.data.moments.map((m) => [m.kind, m.step, stage.scene(m.end).written])")
+def test_the_translation_grows_as_it_is_written(ride: Page) -> None:
+    shown = ask(ride, "return ride.data.moments.map((m) => [m.kind, m.step, stage.scene(m.end).written])")
     labels = translated(SENTENCE).labels
     written = 0
     for kind, step, text in shown:
@@ -547,15 +544,14 @@ def test_the_translation_grows_as_it_is_written(page: Page, url: str) -> None:
         assert text == (text_of(labels[:written]) if written else "")
 
 
-def test_a_stop_leaves_in_sight_what_was_said_on_the_way_there(page: Page, url: str) -> None:
-    opened(page, url)
-    stops = ask(page, "return ride.data.moments.flatMap((m, n) => (m.stop ? [n] : []))")
-    said = ask(page, "return ride.data.moments.map((m) => m.caption)")
+def test_a_stop_leaves_in_sight_what_was_said_on_the_way_there(ride: Page) -> None:
+    stops = ask(ride, "return ride.data.moments.flatMap((m, n) => (m.stop ? [n] : []))")
+    said = ask(ride, "return ride.data.moments.map((m) => m.caption)")
     for before, stop in itertools.pairwise([-1, *stops]):
-        ask(page, "ride.go(ride.data.moments[arg].end)", stop)
-        expect(caption(page)).to_have_text(said[stop])
+        ask(ride, "ride.go(ride.data.moments[arg].end)", stop)
+        expect(caption(ride)).to_have_text(said[stop])
         earlier = [text for text in dict.fromkeys(said[before + 1 : stop]) if text != said[stop]]
-        shown = page.locator(".earlier")
+        shown = ride.locator(".earlier")
         lines = shown.inner_text().split("\n") if shown.is_visible() else []
         assert lines == earlier[len(earlier) - len(lines) :]  # the last of it, and each line whole
         assert shown.evaluate("one => one.scrollHeight <= one.clientHeight + 1")
@@ -593,27 +589,25 @@ def test_on_a_phone_the_card_keeps_its_height(new_page: Callable[..., Page], url
     assert len(set(ask(page, heights))) == 1
 
 
-def test_the_keyboard_reaches_columns_and_blocks(page: Page, url: str) -> None:
-    opened(page, url)
-    go_to(page, "memory")
-    proxies = page.get_by_role("toolbar").get_by_role("button")
+def test_the_keyboard_reaches_columns_and_blocks(ride: Page) -> None:
+    go_to(ride, "memory")
+    proxies = ride.get_by_role("toolbar").get_by_role("button")
     assert proxies.evaluate_all("all => all.filter((one) => one.tabIndex === 0).length") == 1
     proxies.first.focus()
-    page.keyboard.press("End")
+    ride.keyboard.press("End")
     expect(proxies.last).to_be_focused()
     assert "Column of <eos>" in (proxies.last.get_attribute("aria-label") or "")
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("grid")).to_be_visible()
+    ride.keyboard.press("Enter")
+    expect(ride.get_by_role("grid")).to_be_visible()
 
 
-def test_the_story_is_a_list_whose_items_lead_to_their_moments(page: Page, url: str) -> None:
-    opened(page, url)
-    page.get_by_text("The story as a list").click()
-    items = page.locator(".story li button")
-    expect(items).to_have_count(ask(page, "return ride.data.moments.length"))
+def test_the_story_is_a_list_whose_items_lead_to_their_moments(ride: Page) -> None:
+    ride.get_by_text("The story as a list").click()
+    items = ride.locator(".story li button")
+    expect(items).to_have_count(ask(ride, "return ride.data.moments.length"))
     items.nth(4).click()
-    expect(caption(page)).to_have_text(items.nth(4).inner_text())
-    assert time_of(page) == pytest.approx(ask(page, "return ride.data.moments[4].end"))
+    expect(caption(ride)).to_have_text(items.nth(4).inner_text())
+    assert time_of(ride) == pytest.approx(ask(ride, "return ride.data.moments[4].end"))
 
 
 def test_another_sentence_starts_anew_with_its_own_numbers(page: Page, url: str) -> None:
@@ -697,13 +691,6 @@ def test_interrupted_translations_and_other_models_ride_to_the_end(
     assert not faults
 
 
-@pytest.fixture(scope="module")
-def whole(browser: Browser, url: str) -> Iterator[Page]:
-    """The whole ride, to compare clips with."""
-    with offline(browser) as context:
-        yield opened(context.new_page(), url)
-
-
 CLIPS = {lesson.on_map.plays or lesson.on_map.opens: lesson.slug for lesson in LESSONS}
 
 
@@ -742,16 +729,14 @@ NEAR = {
 PLAYS = {"mask": "decoder.self_attn", "read": "decoder.cross_attn", "widen": "encoder.feed_forward"}
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("view", NEAR)
 def test_from_near_every_number_is_the_models_and_can_be_read(
-    new_page: Callable[..., Page], url: str, scheme: str
+    page: Page, url: str, faults: list[str], view: str
 ) -> None:
-    page = new_page(color_scheme=scheme)
-    faults: list[str] = []
-    page.on("pageerror", lambda fault: faults.append(str(fault)))
-    for view in NEAR:
-        opened(page, url, plays=PLAYS.get(view, "encoder.self_attn"), near=view)
-        assert not too_pale(page, [time_of(page)]), view
+    opened(page, url, plays=PLAYS.get(view, "encoder.self_attn"), near=view)
+    for scheme in ("light", "dark"):
+        wear(page, scheme)
+        assert not too_pale(page, [time_of(page)]), scheme
         is_shown_from_near(page, view)
     assert not faults
 
@@ -877,21 +862,27 @@ TOLD_LAST_FIRST = """
 """
 
 
+def wear(page: Page, scheme: Any) -> None:
+    """Turn the open page to this theme, its stage drawn in it."""
+    page.emulate_media(color_scheme=scheme)
+    expect(root(page)).to_have_attribute("data-theme", scheme)
+
+
 @pytest.mark.parametrize("before", ["", TOLD_LAST_FIRST], ids=["", "told last"])
 def test_it_takes_up_the_theme_whoever_is_told_of_it_first(page: Page, url: str, before: str) -> None:
     page.add_init_script(before)
     opened(page, url)
     for scheme in ("dark", "light", "dark"):
-        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-        expect(root(page)).to_have_attribute("data-theme", scheme)
+        wear(page, scheme)
         ground = rgb(ask(page, "return ride.painter.palette.ground"))
         assert (sum(ground) < 380) == (scheme == "dark")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_clip_is_accessible(new_page: Callable[..., Page], url: str, scheme: str) -> None:
-    page = opened(new_page(color_scheme=scheme), url, plays="encoder.self_attn")
-    assert not lasting(lambda: axe_faults(page, ".st-key-stage"))
+def test_a_clip_is_accessible(page: Page, url: str) -> None:
+    opened(page, url, plays="encoder.self_attn")
+    for scheme in ("light", "dark"):
+        wear(page, scheme)
+        assert not lasting(lambda: axe_faults(page, ".st-key-stage")), scheme
 
 
 def test_a_clip_leaves_the_page_its_keys(page: Page, url: str) -> None:
@@ -925,17 +916,23 @@ def test_large_type_enlarges_the_picture_and_keeps_its_places(page: Page, url: s
     expect(page.locator(".inside h3")).to_contain_text(ask(page, "return ride.data.panels[0].tokens[1]"))
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious(new_page: Callable[..., Page], url: str, scheme: str) -> None:
-    page = opened(new_page(color_scheme=scheme), url)
-    assert not lasting(lambda: axe_faults(page, ".st-key-stage"))
+def test_axe_finds_nothing_serious(page: Page, url: str) -> None:
+    opened(page, url)
     ends = ask(page, "return ride.data.moments.filter((m) => m.stop || m.kind === 'write').map((m) => m.end)")
-    assert not too_pale(page, [0.0, *ends])
-    go_to(page, "attention")
-    assert not lasting(lambda: axe_faults(page, ".st-key-stage"))
-    page.get_by_role("button", name="Step inside").click()
-    page.get_by_role("grid").wait_for()
-    assert not lasting(lambda: axe_faults(page, ".st-key-stage"))
+    inside = page.get_by_role("button", name="Step inside")
+    ways = (
+        lambda: None,
+        lambda: go_to(page, "attention"),
+        lambda: (inside.click(), page.get_by_role("grid").wait_for()),
+    )
+    for go in ways:
+        go()
+        for scheme in ("light", "dark"):
+            wear(page, scheme)
+            assert not lasting(lambda: axe_faults(page, ".st-key-stage")), scheme
+    for scheme in ("light", "dark"):
+        wear(page, scheme)
+        assert not too_pale(page, [0.0, *ends]), scheme
 
 
 def test_on_a_phone_the_panels_stack_and_nothing_scrolls_sideways(new_page: Callable[..., Page], url: str) -> None:
