@@ -41,9 +41,7 @@ TYPED = {
     **{text[:12]: text for text in MARKUP},
 }
 ADDRESSES = {
-    "layer=99": "layer=99",
-    "head=99.99": "head=99.99&map=99.99",
-    "cell=99.99": "cell=99.99",
+    "numbers too large": "layer=99&head=99.99&map=99.99&cell=99.99",
     "everything wrong": "layer=-1&head=x&map=0.0&cell=1.1.1&attention=None&words=2&stage=%00&step=1e9&present=7",
     "a repeated parameter": "sentence=A+dog.&sentence=A+cat.&map=1.1&map=2.2&cell=1.1&cell=2.2",
     "no valid UTF-8": "sentence=%FF%FE+dog",

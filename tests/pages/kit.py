@@ -1,7 +1,6 @@
 """Pages run without a browser: open one, read what it would show."""
 
 import ctypes
-import gc
 import html
 import json
 import re
@@ -68,8 +67,6 @@ def forget() -> None:
             for one in vars(module).values():
                 if hasattr(one, "cache_clear"):
                     one.cache_clear()
-    gc.unfreeze()  # the app freezes what lives on, and with it what has become garbage since
-    gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
 
 

@@ -219,12 +219,10 @@ def test_presenter_mode_shows_one_part_at_a_time(lesson: Lesson) -> None:
 
 
 HOSTILE = (
-    "<img src=x onerror=alert(1)> <b>bold</b> </script><script>alert(1)</script>",
-    "**b** [x](javascript:alert(1)) # h | a || `c` :red[x] :smile: $\\frac{1}{0}$ $$y$$",
+    "<img src=x onerror=alert(1)> <b>bold</b> </script><script>alert(1)</script> <eos> <pad> ฉัน <sos>",
     "abc\u202edef\u2066 \u200bzero\u200dwidth\ufeff \x00\x1b[31m" + " Z\u0337\u0347\u0301a\u0334\u0303lgo" * 3,
-    "<eos> <pad> ฉันชอบสุนัข <sos>",
     "a",
-    "w" * 10_000,
+    "**b** [x](javascript:alert(1)) # h | a || `c` :red[x] :smile: $\\frac{1}{0}$ $$y$$ " + "w" * 10_000,
 )
 
 

@@ -131,7 +131,11 @@ def open_page(browser: Browser, url: str) -> Iterator[Page]:
         yield page
 
 
-@pytest.mark.parametrize("payload", PAYLOADS, ids=range(len(PAYLOADS)))
+# Of those that need no element of their own, each stands before one that begins with an element, and cannot hinder it.
+TYPED = [*(" ".join(two) for two in zip(PAYLOADS[30:], PAYLOADS[:20], strict=True)), *PAYLOADS[20:30]]
+
+
+@pytest.mark.parametrize("payload", TYPED, ids=range(len(TYPED)))
 def test_no_payload_runs(payload: str, open_page: Page) -> None:
     box = open_page.get_by_label("English sentence")
     rerun(open_page, lambda: (box.fill(payload), box.press("Enter")))
