@@ -52,19 +52,6 @@ def test_a_matrix_is_sent_bit_for_bit(values: np.ndarray, order: Any) -> None:
     assert floats(data["values"], T, S).tobytes() == values.tobytes()
 
 
-def test_labels_names_and_mask_are_sent_as_they_are(values: np.ndarray) -> None:
-    rows = ["<img src=x onerror=alert(1)>", "</script>", "", "ü", "'\""]
-    hidden = np.triu(np.ones((T, S), dtype=bool), k=1)
-    names = [[f"{i}·{j}" for j in range(S)] for i in range(T)]
-    data = sent(values, rows, hidden=hidden, names=names, selected=(np.int64(4), np.int64(6)))
-    assert data["rows"] == rows
-    assert data["value_names"] == names
-    assert data["selected"] == [4, 6]
-    assert (
-        np.frombuffer(b64decode(data["hidden"]), dtype=np.uint8).reshape(T, S).tolist() == hidden.astype(int).tolist()
-    )
-
-
 def test_weights_always_end_at_one_and_other_scales_at_the_largest_size_that_is_seen() -> None:
     values = np.array([[0.5, -3.0, np.nan], [-np.inf, 2.0, 100.0]])
     hidden = np.array([[0, 0, 0], [0, 0, 1]])
