@@ -27,6 +27,12 @@ def test_no_label_becomes_markup(text: str, monkeypatch: pytest.MonkeyPatch) -> 
     assert tags <= {"figure", "figcaption", "div", "u", "ol", "li", "i", "span", "b", "br"}
 
 
+def test_a_long_label_is_cut_below_and_whole_under_the_pointer(monkeypatch: pytest.MonkeyPatch) -> None:
+    body = drawn(monkeypatch, ["x" * 50], [Series("one", np.ones(1))])
+    assert f"<span>{'x' * 13}…</span>" in body
+    assert "x" * 50 in body
+
+
 @pytest.mark.parametrize(("count", "manner"), [(5, ""), (20, " slanted"), (21, " slanted many")])
 def test_labels_lean_where_they_are_many(count: int, manner: str, monkeypatch: pytest.MonkeyPatch) -> None:
     body = drawn(monkeypatch, ["word"] * count, [Series("one", np.ones(count))])
