@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from experiments.passes import Ids, forward
 from model.anatomy.describe import anatomy_of
-from model.build import NETWORKS, PLACES
+from model.build import ATTENTIONS, NETWORKS, PLACES
 from model.config import ModelConfig
 from model.decoding.strategies import Greedy
 from model.files.loaded_model import Array, LoadedModel, load_model, model_names
@@ -34,7 +34,7 @@ class Exchange:
     """One part put in the place of another.
 
     part: a name in PARTS; path: of the attention, network or Add & Norm that it belongs to;
-    kind: a name in POSITIONS, in `model.build.NETWORKS`, or norm and place like "rms post"
+    kind: a name in POSITIONS, in `model.build.ATTENTIONS` or NETWORKS, or norm and place like "rms post"
     """
 
     part: str
@@ -74,6 +74,16 @@ def _positions(attention: Any, kind: str, config: ModelConfig) -> nn.Module:
     return other
 
 
+REACH = 1  # of a window: a short sentence has pieces beyond it
+
+
+def _attention(attention: Any, kind: str, config: ModelConfig) -> nn.Module:
+    """An encoder's self-attention within a window, or through one state, between the same matrices."""
+    other: Any = ATTENTIONS[kind].to_itself(replace(config, reach=REACH), Positions(), False)
+    other.w_q, other.w_k, other.w_v, other.w_o = attention.w_q, attention.w_k, attention.w_v, attention.w_o
+    return other
+
+
 def _network(network: Any, kind: str, config: ModelConfig) -> nn.Module:
     """Another activation between the same matrices; a gate, which takes a third, gets three drawn at random."""
     other = NETWORKS[kind](config.d_model, config.d_ff)
@@ -104,6 +114,7 @@ def _add_norm(residual: Any, kind: str, config: ModelConfig) -> nn.Module:
 
 PARTS: dict[str, Callable[[Any, str, ModelConfig], nn.Module]] = {
     "positions": _positions,
+    "attention": _attention,
     "network": _network,
     "add_norm": _add_norm,
 }

@@ -36,6 +36,7 @@ ORDER = {
     "family.fine_tuning": "label",
     "family.lora_and_bitfit": "tune",
     "family.learning_without_learning": "lightbulb",
+    "beyond_attention.price_of_attention": "payments",
 }
 
 
@@ -44,7 +45,9 @@ def fill_course() -> None:
     sections: dict[str, list[tuple[Lesson, str]]] = {}
     for place, icon in ORDER.items():
         section, _, _ = place.partition(".")
-        sections.setdefault(section.capitalize(), []).append((import_module(f"pages.{place}").LESSON, icon))
+        sections.setdefault(section.replace("_", " ").capitalize(), []).append(
+            (import_module(f"pages.{place}").LESSON, icon)
+        )
     COURSE.fill(sections, page_of)
 
 

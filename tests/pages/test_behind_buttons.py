@@ -14,6 +14,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from experiments.attention import price
 from experiments.family import low_rank
 from hub import downloads
 from hub.downloads import Offer, RemoteFile
@@ -156,6 +157,23 @@ def test_times_are_told_in_milliseconds(monkeypatch: pytest.MonkeyPatch) -> None
     app = opened("before-attention")
     before = press(app, "Measure the time", "job/times")
     only(before, app, "Measure the time", 1, behind.reading_times(seconds))
+
+
+def test_prices_are_told_and_carried_on_to_a_longer_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = {
+        way: list(np.geomspace(1e-5, top, 10))
+        for way, top in (("every pair", 0.5), ("window", 0.02), ("one state", 3e-3))
+    }
+
+    def measure(seconds: dict[str, list[float]]) -> queue.Work:
+        seconds.update(found)
+        yield 0.5
+        return seconds
+
+    monkeypatch.setattr(price, "measure", measure)
+    app = opened("price-of-attention")
+    before = press(app, "Measure", "job/price")
+    only(before, app, "Measure", 1, behind.prices(found))
 
 
 def test_the_loss_by_share_is_drawn_and_told() -> None:

@@ -12,11 +12,13 @@ from ui.visitor import presence, visitor
 REFRESH = 0.5  # seconds between two looks at a running job
 
 
-def background(key: str, label: str, about: object, work: Callable[[], Work]) -> Any:
+def background(
+    key: str, label: str, about: object, work: Callable[[], Work], meanwhile: Callable[[], None] = lambda: None
+) -> Any:
     """The result of long work for what it is `about` (a sentence, a setting), or None until there is one.
 
     A result is kept for this visitor as long as it is about the same. Must be called within a fragment or a page, never
-    twice with one key.
+    twice with one key. `meanwhile` draws what there is of it while it runs.
     """
     slot = f"job/{key}"
     job, of = st.session_state.get(slot, (None, None))
@@ -33,7 +35,7 @@ def background(key: str, label: str, about: object, work: Callable[[], Work]) ->
         st.button(label, key=f"{key}/start", on_click=start)
         return None
     if job.look() in ("waiting", "running"):
-        _watch(key, job)
+        _watch(key, job, meanwhile)
         return None
     if job.state == "done":
         return job.result
@@ -48,7 +50,7 @@ def background(key: str, label: str, about: object, work: Callable[[], Work]) ->
 
 
 @st.fragment(run_every=REFRESH)
-def _watch(key: str, job: Job) -> None:
+def _watch(key: str, job: Job, meanwhile: Callable[[], None]) -> None:
     """Progress, and a way to stop; draws the page anew when the work ends."""
     state = job.look()
     if state not in ("waiting", "running"):
@@ -57,3 +59,4 @@ def _watch(key: str, job: Job) -> None:
     st.progress(job.progress, says)
     if st.button("Stop", key=f"{key}/stop"):
         job.cancel()
+    meanwhile()

@@ -25,6 +25,7 @@ from ui.components.scene import (
     scene,
 )
 from ui.components.scene.layers import Slot, Tower, Wiring
+from ui.components.scene.strips import Square
 
 st.set_page_config(page_title="Scene", layout="wide")
 HOSTILE = "<img src=x onerror=window.pwned=1>"
@@ -63,7 +64,11 @@ def frame(at: int) -> Frame:
                 Bands(["The", word], np.array([[1.0, share], [0.0, 0.5]]), ["half", "all"], "Bands", direct=at == 2),
                 Ruler(word, 1 + 4 * at, 2, 10, ((0, "query"), (1, word))),
             ],
-            [Wiring("sub-layer", NORMS[at], "Wiring", at == 2), Tower([0.0, share], "far", "Tower", "note", limit=2)],
+            [
+                Wiring("sub-layer", NORMS[at], "Wiring", at == 2),
+                Tower([0.0, share], "far", "Tower", "note", limit=2),
+                Square(2 + 2 * at, 2, 6, 0, ("yours", word), "Square"),
+            ],
         ],
     )
 

@@ -220,6 +220,22 @@ def test_norms_stand_at_their_slots_and_layers_where_they_have_moved(demo: Calla
         assert number(second, "y") < number(first, "y")
 
 
+def test_a_square_grows_from_its_corner_with_a_band_and_a_strip_and_the_first_stays(demo: Callable[..., Page]) -> None:
+    page = demo()
+    square = page.locator(".scene svg").nth(9)
+    pairs, first, strip = (square.locator(f"rect.{name}") for name in ("pairs", "before", "strip"))
+    unit = number(first, "width")
+    for at, times in enumerate((1, 2, 3)):
+        choose(page, at)
+        becomes(lambda: [number(one, "width") for one in (pairs, strip)], pytest.approx([times * unit] * 2, abs=0.2))
+        assert number(pairs, "height") == pytest.approx(times * unit, abs=0.2)
+        assert number(pairs, "x") == number(first, "x")
+        assert number(pairs, "y") + times * unit == pytest.approx(number(first, "y") + unit, abs=0.2)
+        assert (square.locator("path.axis").get_attribute("d") or "").count("V") == times - 1
+        corner, end = re.findall(r"[MH]([\d.]+)", square.locator("path.diagonal").get_attribute("d") or "")[:2]
+        assert float(end) - float(corner) == pytest.approx(unit / 4, abs=0.2)  # half a piece, of two
+
+
 # Of each role: red, green and blue in the order of their shares, on light and on dark ground; and what has its colour.
 COLOURS = {"query": "bgr", "key": "rgb", "value": "gbr", "output": "rbg"}
 MARKS = {

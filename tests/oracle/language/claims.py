@@ -288,6 +288,14 @@ def ticks(low: float, high: float) -> list[tuple[float, str]]:
     return [(n * step, number(n * step, digits)) for n in range(first, last + 1)]
 
 
+def in_bytes(n: int) -> str:
+    """With the largest unit that is not too large."""
+    unit, size = max(
+        ((u, b) for u, b in (("bytes", 1), ("kB", 1e3), ("MB", 1e6), ("GB", 1e9)) if b <= n), key=lambda x: x[1]
+    )
+    return f"{n} bytes" if unit == "bytes" else f"{number(n / size, 1)} {unit}"
+
+
 GREY, BLUE, ORANGE = "#808a96", "#0072B2", "#E69F00"
 
 

@@ -154,6 +154,11 @@ def ruler(text: str, start: int, count: int, last: int, marks: Sequence[tuple[in
     return told | {"marks": [[place, visible(name)] for place, name in marks]}
 
 
+def square(side: int, unit: int, most: int, reach: int, texts: Sequence[str], title: str = "") -> Panel:
+    told = {"kind": "square", "title": title, "side": side, "unit": unit, "most": most, "reach": reach}
+    return told | {"texts": list(texts)}
+
+
 def wiring(sublayer: str, norms: tuple[int, int], title: str = "", more: int = 0) -> Panel:
     """norms: 0 after the sum, 1 behind the sub-layer, 2 before it"""
     return {"kind": "wiring", "title": title, "sublayer": sublayer, "norms": list(norms), "more": more}

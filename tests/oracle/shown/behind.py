@@ -68,6 +68,27 @@ def reading_times(seconds: Mapping[str, Sequence[float]]) -> Statements:
     yield from prose("milliseconds")
 
 
+def prices(seconds: Mapping[str, Sequence[float]]) -> Statements:
+    """seconds: of every pair, a window and one state, for 16, 32, … 8,192 pieces"""
+    colours = (claims.BLUE, claims.ORANGE, "#009E73")
+    lengths, rows = np.arange(4, 14), []
+    lines = [
+        claims.Line(way, lengths, np.log10(1000 * np.array(times)), colour, dotted=True)
+        for colour, (way, times) in zip(colours, seconds.items(), strict=True)
+    ]
+    x = claims.Axis("pieces", 4, 13, [(4, "16"), (7, "128"), (10, "1,024"), (13, "8,192")])
+    powers = ("0.001", "0.01", "0.1", "1", "10", "100", "1,000", "10,000")
+    y = claims.Axis("milliseconds", -3, 4, list(zip(range(-3, 5), powers, strict=True)))
+    yield claims.curves(lines, x, y, alt="Milliseconds that each way takes, for texts of 16 to 8,192 pieces")
+    for power, (way, times) in zip((2, 1, 1), seconds.items(), strict=True):
+        far = times[-1] * (100_000 / 8192) ** power
+        shares = times[-1] / times[6], 0, seconds["every pair"][-1] / times[-1], 1
+        rows.append((way, number(1000 * times[-1], 2), number(*shares[:2]), number(*shares[2:]), number(far, 2)))
+    head = ("", "8,192 pieces, ms", "times 1,024's", "all pairs take times", "100,000 pieces, s")
+    yield claims.table(head, *rows)
+    yield from prose("measured now")
+
+
 def loss_by_share(found: Mapping[int, Any]) -> Statements:
     names, losses = [f"{share}%" for share in found], np.array([one.loss for one in found.values()])
     axis = "loss, in nats a blank, by the share that is hidden"

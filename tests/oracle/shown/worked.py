@@ -64,7 +64,7 @@ def worked(oracle: Forward, name: str, index: Index) -> Step:
     raise KeyError(f"the oracle has no step for {name}")
 
 
-def long_sum(left: Array, right: Array) -> tuple[str, str]:
+def long_sum(left: Array, right: Array, of: str = "dimensions") -> tuple[str, str]:
     """A sum of many products: which are written out, in words, and the sum."""
     products = left * right
     if len(products) <= WRITTEN:
@@ -74,7 +74,7 @@ def long_sum(left: Array, right: Array) -> tuple[str, str]:
     others = np.delete(products, largest).sum()
     named = ", ".join(str(n + 1) for n in largest)
     terms = [rf"{factor(left[n])}\cdot {factor(right[n])}" for n in largest]
-    words = prose.words("a long sum", len(products), named, len(products) - WRITTEN)
+    words = prose.words("a long sum", len(products), of, named, len(products) - WRITTEN)
     says = f"{words['begins']} {words['one' if len(products) == WRITTEN + 1 else 'many']}"
     return says, " + ".join([*terms, factor(others)])
 
@@ -203,6 +203,40 @@ def weighted_sum(oracle: Forward, name: str, index: Index) -> Step:
         f"{' + '.join(terms)} = {tex(oracle[name][index])}",
         f't["{path}.weights"][{head}, {row}] @ t["{path}.v"][{head}, :, {dimension}]',
         largest_product(weights, values),
+    )
+
+
+def state(oracle: Forward, name: str, index: Index) -> Step:
+    head, i, j = index
+    path = name.rpartition(".")[0]
+    pair = oracle[f"{path}.features_k"][head, :, i], oracle[f"{path}.v"][head, :, j]
+    named, total = long_sum(*pair, of="positions")
+    n = len(pair[0])
+    return Step(
+        prose.line("state", n, i + 1, j + 1, named),
+        f"{total} = {tex(oracle[name][index])}",
+        f't["{path}.features_k"][{head}, :{n}, {i}] @ t["{path}.v"][{head}, :{n}, {j}]',
+        largest_product(*pair),
+    )
+
+
+def weighted_or_read(oracle: Forward, name: str, index: Index) -> Step:
+    """What a head returns: a sum of values, or what its query reads from a state that all queries share."""
+    head, row, j = index
+    path = name.rpartition(".")[0]
+    if f"{path}.state" not in oracle.tensors:
+        return weighted_sum(oracle, name, index)
+    query, column, sums = (
+        oracle[f"{path}.{what}"][at]
+        for what, at in (("features_q", (head, row)), ("state", np.s_[head, :, j]), ("total", (head, 0)))
+    )
+    (named, above), (_, below) = long_sum(query, column), long_sum(query, sums)
+    return Step(
+        prose.line("read state", row + 1, j + 1, named),
+        rf"\frac{{{above}}}{{{below}}} = {tex(oracle[name][index])}",
+        f'query = t["{path}.features_q"][{head}, {row}]\n'
+        f'query @ t["{path}.state"][{head}][:, {j}] / (query @ t["{path}.total"][{head}, 0])',
+        largest_product(query, column),
     )
 
 
@@ -435,7 +469,8 @@ RULES: dict[str, Callable[[Forward, str, Index], Step]] = {
     _ATTENTION + "scaled": divided,
     _ATTENTION + "scores": masked_or_not,
     _ATTENTION + "weights": softmaxed,
-    _ATTENTION + "heads": weighted_sum,
+    _ATTENTION + "heads": weighted_or_read,
+    _ATTENTION + "state": state,
     _ATTENTION + "concat": laid_side_by_side,
     _ATTENTION + "output": mixed,
     r".*_attn\.average": average,

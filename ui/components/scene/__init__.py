@@ -14,7 +14,7 @@ import numpy as np
 from model.files.loaded_model import Array
 from ui.components.scene.layers import Tower, Wiring
 from ui.components.scene.rounding import points, rounded
-from ui.components.scene.strips import Bands, Ruler
+from ui.components.scene.strips import Bands, Ruler, Square
 from ui.components.shared.wire import component, mount
 from ui.text import piece
 
@@ -236,7 +236,7 @@ class Dots:
         }
 
 
-Panel = Cards | Bars | Curve | Matrix | Dots | Bands | Ruler | Wiring | Tower
+Panel = Cards | Bars | Curve | Matrix | Dots | Bands | Ruler | Wiring | Tower | Square
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-// Numbers as colours.
+// Numbers as colours; and the square of all pairs of a text.
 
 const MATRIX = {
   sides(data, width) {
@@ -30,5 +30,33 @@ const MATRIX = {
     );
     if (data.marked) pen.box(x0 + data.marked[1] * cell - 1, top + data.marked[0] * cell - 1, cell + 1, cell + 1, "marked", 2);
     if (data.note) pen.fitted(width / 2, top + rows * cell + 16, data.note, width, "number");
+  },
+};
+
+const SIDE = 232; // pixels of the largest square
+
+const SQUARE = {
+  height: () => SIDE + 62,
+
+  draw(pen, data, width) {
+    const most = Math.min(SIDE, width - 84);
+    const [side, unit, reach] = [data.side, data.unit, data.reach + 0.5].map((pieces) => (pieces / data.most) * most);
+    const [left, foot] = [76, SIDE + 26];
+    const top = foot - side;
+    pen.text(0, 13, data.title, "title");
+    pen.box(left, top, side, side, "pairs");
+    const lines = [];
+    for (let at = unit; at < side - 0.5; at += unit) {
+      lines.push(`M${round(left + at)} ${round(top)}V${round(foot)}M${round(left)} ${round(foot - at)}h${round(side)}`);
+    }
+    pen.put("path", { d: lines.join("") || "M0 0", class: "axis" });
+    const cut = Math.min(reach, side);
+    const [right, near, far] = [left + side, top + cut, foot - cut].map(round);
+    const corners = [`M${left} ${round(top)}`, `H${round(left + cut)}`, `L${right} ${far}V${foot}`, `H${round(right - cut)}`, `L${left} ${near}Z`];
+    pen.put("path", { d: corners.join(""), class: "diagonal" });
+    pen.box(left, foot + 4, side, 5, "strip");
+    pen.box(left, foot - unit, unit, unit, "before");
+    pen.text(left - 7, foot - unit / 2 + 4, data.texts[0], "note", "end");
+    pen.text(left + side, foot + 26, data.texts[1], "number strong", "end");
   },
 };

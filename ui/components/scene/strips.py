@@ -1,4 +1,4 @@
-"""Means of a scene that lie along a text: bands that run on from its pieces, and a ruler that it is moved along."""
+"""Means of a scene along a text: bands that run on from its pieces, a ruler it is moved along, a square of pairs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -64,4 +64,32 @@ class Ruler:
             "count": self.count,
             "last": self.last,
             "marks": [[place, piece(name)] for place, name in self.marks],
+        }
+
+
+@dataclass(frozen=True)
+class Square:
+    """All pairs of a text's pieces as a square, cut into squares as large as the one that it began with, which is
+    dashed; along its diagonal the band of pairs near each other, below it a strip with one place a piece.
+
+    side, unit, most: pieces: now, at the beginning, and of the largest that there is room for
+    reach: of the band, to either side; texts: what stands beside the first square, and below
+    """
+
+    side: int
+    unit: int
+    most: int
+    reach: int
+    texts: tuple[str, str]
+    title: str = ""
+
+    def sent(self) -> dict[str, Any]:
+        return {
+            "kind": "square",
+            "title": self.title,
+            "side": self.side,
+            "unit": self.unit,
+            "most": self.most,
+            "reach": self.reach,
+            "texts": list(self.texts),
         }

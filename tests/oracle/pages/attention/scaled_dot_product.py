@@ -177,17 +177,9 @@ def cost(page: Page) -> Statements:
         ("the four matrices: 4 · T · d²", *(f"{n:,}" for n in matrices), "2.00"),
         ("QKᵀ and weights · V: 2 · T² · d", *(f"{n:,}" for n in products), "4.00"),
         ("together", *(f"{n:,}" for n in together), number(together[1] / together[0], 2)),
-        ("memory of the weights", *map(in_bytes, bytes_), "4.00"),
+        ("memory of the weights", *map(claims.in_bytes, bytes_), "4.00"),
     )
     yield from prose("multiplications with d and", d, h, 2 * d)
-
-
-def in_bytes(n: int) -> str:
-    """With the largest unit that is not too large."""
-    unit, size = max(
-        ((u, b) for u, b in (("bytes", 1), ("kB", 1e3), ("MB", 1e6), ("GB", 1e9)) if b <= n), key=lambda x: x[1]
-    )
-    return f"{n} bytes" if unit == "bytes" else f"{number(n / size, 1)} {unit}"
 
 
 def predict(page: Page) -> Statements:
