@@ -1,6 +1,7 @@
 """The product that most of a model's work goes into: rows times a transposed weight matrix."""
 
 import functools
+import math
 import warnings
 from typing import Any
 
@@ -48,8 +49,15 @@ def _fits_16_bits(weight: Tensor) -> bool:
 
 
 def bytes_in_16_bits(weight: Tensor) -> int:
-    """Memory that a matrix's copy takes once it has been multiplied with, in bytes; 0 for what is never copied."""
-    return 2 * weight.numel() if weight.dim() == 2 and _fits_16_bits(weight) else 0
+    """Memory that a matrix's copy takes once it has been multiplied with, in bytes; 0 for what is never copied.
+
+    The copy is laid out in blocks and filled up with zeros: d (out) to whole sixteens, k (in) to whole 512s. So a
+    matrix with k = 256 takes twice what its numbers need.
+    """
+    if weight.dim() != 2 or not _fits_16_bits(weight):
+        return 0
+    d, k = weight.shape
+    return 2 * (math.ceil(d / 16) * 16) * (math.ceil(k / 512) * 512)
 
 
 @functools.cache

@@ -18,6 +18,7 @@ from model.files.loaded_model import (
     model_names,
 )
 from model.files.model_card import FILE
+from model.parts.fp16_matmul import bytes_in_16_bits
 from model.trace import trace
 
 
@@ -128,5 +129,5 @@ def test_the_seed_in_the_words_decides_on_the_random_weights(tmp_path: Path) -> 
 def test_the_bytes_and_the_parameters_are_counted() -> None:
     loaded = load_model(TRANSLATOR)
     assert loaded.n_parameters == sum(weight.size for weight in loaded.weights.values())
-    in_16_bits = sum(2 * weight.size for name, weight in loaded.weights.items() if weight.ndim > 1)
+    in_16_bits = sum(bytes_in_16_bits(weight) for weight in loaded.model.parameters())
     assert loaded.nbytes == 4 * loaded.n_parameters + in_16_bits  # float32, and the copies that products read

@@ -1,6 +1,8 @@
 """The product with a weight matrix is torch's, whether it reads the weights themselves or their copy in 16 bits."""
 
 import copy
+import ctypes
+import platform
 from collections.abc import Callable
 
 import pytest
@@ -9,7 +11,7 @@ from torch import Tensor
 from torch.nn import functional
 from torch.testing import assert_close
 
-from model.parts.fp16_matmul import Linear, has_product, times_transposed
+from model.parts.fp16_matmul import Linear, bytes_in_16_bits, has_product, times_transposed
 
 D, K = 13, 31
 
@@ -109,3 +111,27 @@ def test_where_torch_has_no_such_product_all_is_the_same(weight: Tensor, monkeyp
         assert torch.equal(times_transposed(x, weight), functional.linear(x, weight))
     assert not has_copy(weight)
     has_product.cache_clear()
+
+
+class Allocated(ctypes.Structure):
+    """What glibc's mallinfo2 returns: ten sizes in bytes."""
+
+    _fields_ = [(f"f{n}", ctypes.c_size_t) for n in range(10)]
+
+    @classmethod
+    def now(cls) -> int:
+        """Memory in use, in bytes: in mapped blocks, and in the heaps."""
+        mallinfo2 = ctypes.CDLL(None).mallinfo2
+        mallinfo2.restype = cls
+        info = mallinfo2()
+        return int(info.f4 + info.f7)
+
+
+@needs_product
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc tells what is allocated")
+@pytest.mark.parametrize("k", [128, 256, 700])
+def test_a_copy_takes_the_memory_that_is_counted(k: int) -> None:
+    weight = torch.ones(8000, k)
+    before = Allocated.now()
+    copies = [torch.fbgemm_pack_gemm_matrix_fp16(weight) for _ in range(8)]
+    assert (Allocated.now() - before) / len(copies) == pytest.approx(bytes_in_16_bits(weight), rel=0.01)
