@@ -1,9 +1,13 @@
 """Home: a sentence goes in and rides through the machine; below it, every head's weights and the map."""
 
+import functools
 import time
 
 import streamlit as st
 
+from experiments.writing.doubt import Doubt, load_doubt
+from model.files.checkpoint import CheckpointError
+from model.files.loaded_model import TRANSLATOR
 from model.trace import Trace
 from pages.first_screen import PLAY
 from ui import engine
@@ -17,6 +21,18 @@ from ui.views.translation import translation, word_probabilities
 
 HEAD_START = 0.5  # seconds in which a browser draws the machine before it is given the rest of the page to draw
 _GIVEN = "home.given"  # in the session: the rest was given once; from then on there is little to draw anew
+
+
+@functools.cache
+def doubt_of(name: str) -> Doubt | None:
+    """What was measured on a model, so that a doubtful translation is called so: on the translator alone.
+
+    Nothing where it was measured with other weights: then it is not known when the model is lost.
+    """
+    try:
+        return load_doubt() if name == TRANSLATOR else None
+    except CheckpointError:
+        return None
 
 
 def more(trace: Trace) -> None:
@@ -39,7 +55,7 @@ with st.container(horizontal=True, vertical_alignment="center", gap="medium", ke
     st.title("Transformer Walkthrough", anchor=False, width="content")
     trace = sentence_trace()
 with st.container(key="home_translation"):
-    translation(trace)
+    translation(trace, doubt_of(trace.model.name))
     with st.container(key="home_learn"):
         st.page_link(
             COURSE.page(COURSE.lesson("how-it-learned")),

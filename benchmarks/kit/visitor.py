@@ -87,7 +87,7 @@ class Visitor:
             case "html":
                 found = re.search(r'<p class="tw-translation"[^>]*>(.*?)</p>', element.html.body)
                 if found:
-                    answer.translation = unescape(found[1])
+                    answer.translation = unescape(re.sub("</?u[^>]*>", "", found[1]))
             case "bidi_component" if element.bidi_component.id.endswith("-map"):
                 answer.columns = json.loads(element.bidi_component.json)["columns"]
             case "exception":

@@ -154,7 +154,7 @@ def translation(app: AppTest) -> str:
     """The German sentence, as text."""
     found = re.findall(r'<p class="tw-translation"[^>]*>(.*?)</p>', " ".join(e.proto.body for e in app.get("html")))
     assert len(found) == 1
-    return html.unescape(found[0])
+    return html.unescape(re.sub("</?u[^>]*>", "", found[0]))
 
 
 def component(app: AppTest, key: str) -> dict[str, Any]:

@@ -4,25 +4,60 @@ import math
 
 import streamlit as st
 
+from experiments.writing.doubt import BAD, Doubt, certainty, least_likely_word
 from figures.grouping import words
 from model.trace import Trace, most_tokens
-from ui.text import in_html, in_markdown, piece
+from ui.text import in_html, in_markdown, number, piece
 
 
-def translation(trace: Trace) -> None:
-    """What the model wrote as plain text in a container with the key `translation`, under a label."""
+def translation(trace: Trace, doubt: Doubt | None = None) -> None:
+    """What the model wrote as plain text in a container with the key `translation`, under a label.
+
+    Args: doubt: what was measured on the model, so that a translation below its bound is called doubtful
+    """
+    doubtful = doubt is not None and certainty(trace) < doubt.bound
+    word = least_likely_word(trace) if doubtful else None
     with st.container(gap="xxsmall"):
         label = in_html(f"{trace.model.about.target} translation")
         st.html(f'<p class="tw-label" id="tw-written">{label}</p>')
         with st.container(key="translation"):
             # It can be reached by Tab, because a long one scrolls in its own box.
+            written = underlined(trace, word.pieces[-1], word.label) if word else in_html(trace.translation)
             st.html(
                 f'<p class="tw-translation" lang="{in_html(trace.model.about.language)}" role="status" tabindex="0" '
                 'aria-labelledby="tw-written">'
-                f"{in_html(trace.translation) or '(no words)'}</p>"
+                f"{written or '(no words)'}</p>"
             )
+        if doubtful and doubt:
+            st.html(_doubtful(trace, doubt, word.label if word else ""))
     if not trace.finished:
         st.caption(f"The model did not come to an end; it was stopped after {most_tokens(trace.model)} pieces.")
+
+
+def underlined(trace: Trace, last: int, word: str) -> str:
+    """The translation as HTML with one word underlined, whose last piece is given; without it where bytes hide it."""
+    through = trace.model.tokenizer.decode(trace.label_ids[: last + 1])
+    if not (trace.translation.startswith(through) and through.endswith(word)):
+        return in_html(trace.translation)
+    before, after = through.removesuffix(word), trace.translation[len(through) :]
+    return f'{in_html(before)}<u class="tw-doubtful">{in_html(word)}</u>{in_html(after)}'
+
+
+def _doubtful(trace: Trace, doubt: Doubt, word: str) -> str:
+    """One line; opened, it tells why it is there and how often it is right."""
+    seen, language = doubt.validation, in_html(trace.model.about.language)
+    least = f': it was least sure of <q lang="{language}">{in_html(word)}</q>' if word else ""
+    return (
+        f'<details class="tw-doubt"><summary>The model may be lost here{least}.</summary><p>The pieces it wrote had a '
+        f"probability of {number(certainty(trace), 3)} on average. This line appears where that is below "
+        f"{number(doubt.bound, 3)}. To see how often it is right, {seen.sentences:,} sentences that people had "
+        f"translated too went through the model. The line appeared for {seen.doubted:,} of them. {seen.rightly:,} of "
+        "these translations shared few groups of letters with what people wrote (a chrF under "
+        f"{BAD:.0f} of 100), {seen.doubted - seen.rightly:,} shared more. It did not appear for "
+        f"{seen.bad - seen.rightly:,} others that shared few. The word that it underlines was in no translation by "
+        f"people for {seen.word:,} of the {seen.doubted:,}; of all words of these translations {seen.words:.0%} "
+        "were not.</p></details>"
+    )
 
 
 def small(probability: float) -> str:

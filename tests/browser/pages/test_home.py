@@ -257,7 +257,16 @@ def test_a_click_on_an_example_translates_it(page: Page, url: str) -> None:
 
 
 def test_nothing_serious_for_axe_and_no_sideways_scrolling(page: Page, url: str) -> None:
-    opened(page, url, sentence=SENTENCE, map="2.3")
+    opened(
+        page, url, sentence="The quick brown fox jumps over the lazy dog.", map="2.3"
+    )  # more is said of a doubtful one
+    more, line = page.locator(".tw-doubt p"), page.locator(".tw-doubt summary")
+    expect(more).to_be_hidden()
+    line.focus()
+    page.keyboard.press("Enter")
+    expect(more).to_be_visible()
+    waved = page.locator(".tw-doubtful").evaluate("word => getComputedStyle(word).textDecorationStyle")
+    assert waved == "wavy", "told by more than a colour"
     for scheme, width in (("light", 1280), ("dark", 1280), ("dark", 390), ("light", 390)):
         wear(page, scheme, width)  # type: ignore[arg-type]
         # Streamlit's own navigation puts its <li> inside a <div>; no page can mend that.

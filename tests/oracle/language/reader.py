@@ -290,7 +290,16 @@ def _growing_curve(body: str) -> tuple[str, Any]:
 
 def _paragraph(body: str) -> tuple[str, Any]:
     found = re.fullmatch(r'<p class="tw-(\w+)"[^>]*>(.*?)</p>', body.strip(), re.DOTALL)
-    return (f"{found[1]}", _text(found[2])) if found else ("html", body)
+    if not found:
+        return "html", body
+    underlined = re.fullmatch("(.*)<u[^>]*>(.*)</u>(.*)", found[2], re.DOTALL)
+    return found[1], list(map(html.unescape, underlined.groups())) if underlined else _text(found[2])
+
+
+def _opens(body: str) -> tuple[str, Any]:
+    """A line of text, and what stands below it when it is opened."""
+    line, more = re.findall("<summary>(.*?)</summary><p>(.*?)</p></details>", body, re.DOTALL)[0]
+    return "opens", {"line": _text(re.sub("<q[^>]*>(.*?)</q>", r"“\1”", line)), "more": _text(more)}
 
 
 _BOX = re.compile(
@@ -344,6 +353,7 @@ _FORMS: dict[str, Callable[[str], tuple[str, Any]]] = {
     r'<figure class="tw-flow"': _flow,
     r'<table class="tw-triangle"': _triangle,
     r'<p class="tw-course"': _course_line,
+    r'<details class="tw-doubt"': _opens,
     r'<p class="tw-': _paragraph,
 }
 

@@ -1,10 +1,17 @@
 """The home page's logic, by what it would show."""
 
+import html
+import re
+import shutil
+from pathlib import Path
+
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 import tests.course  # noqa: F401 - fills the course
+from experiments.writing import doubt
+from model.files import checkpoint
 from model.interventions import Head
 from model.trace import MAX_TOKENS
 from tests.oracle.language.formula import agree
@@ -17,12 +24,14 @@ from ui import engine
 from ui.course.sentence import DEFAULT
 from ui.text import in_markdown
 from ui.views.attention_kinds import KINDS, READABLE
+from ui.views.translation import underlined
 
 ABOUT = engine.model().about
 EXAMPLES = ABOUT.examples
 TELLING = ABOUT.telling or {}
 
 SENTENCE = "The black cat fights the white cat."
+LOST = "Photosynthesis converts carbon dioxide into sugar."
 
 
 def formulas(at: AppTest) -> list[str]:
@@ -64,6 +73,38 @@ def test_what_is_wrong_in_the_mistake_is_said_beside_it() -> None:
     """Of every example that the model is not held to, and of no other."""
     for example in EXAMPLES:
         assert (in_markdown(example.why) in markdown(opened(sentence=example.sentence))) == (not example.says)
+
+
+def lines(at: AppTest) -> list[str]:
+    """What is said of a translation that the model may have got wrong, and the word underlined in it."""
+    shown = " ".join(block.proto.body for block in at.get("html"))
+    return re.findall(r'<u class="tw-doubtful">(.*?)</u>', shown) + re.findall("<summary>(.*?)</summary>", shown)
+
+
+def test_a_doubtful_translation_is_called_so_and_any_other_is_not(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    at = opened(sentence=LOST)
+    word, line = lines(at)
+    assert word in translation(at)
+    assert word in line
+    assert not lines(opened(sentence=SENTENCE))
+    assert not lines(opened(sentence=LOST, model="plain-1")), "it was not measured on this one"
+    for file in ("doubt.json", "model.safetensors"):
+        shutil.copy(checkpoint.SHIPPED / file, tmp_path)
+    (tmp_path / "model.safetensors").write_bytes(b"other weights")
+    monkeypatch.setattr(doubt.load_doubt, "__defaults__", (tmp_path,))
+    assert not lines(opened(sentence=LOST)), "other weights are lost elsewhere"
+
+
+def test_signs_in_a_doubtful_translation_stay_text() -> None:
+    """Underlined in the midst of signs that HTML would read."""
+    trace = engine.trace("Tom <b> & Mary")
+    word = doubt.least_likely_word(trace)
+    assert word
+    marked = underlined(trace, word.pieces[-1], word.label)
+    assert html.unescape(re.sub('<u class="tw-doubtful">|</u>', "", marked)) == trace.translation
+    assert "<b>" not in marked
 
 
 @pytest.mark.parametrize("sentence", ["", "   ", "\t \u00a0", "\x00\x07"])

@@ -23,6 +23,7 @@ from model.text.tokenizer import Tokenizer
 from tests.training.conftest import PAIRS, write_pairs
 from training.loop.recipe import RECIPES
 from training.measure import heads
+from training.measure.doubt import on_card
 from training.publish import translator as publishing
 from training.publish.translator import publish
 
@@ -172,7 +173,7 @@ def test_what_is_typed_reaches_the_publisher(
 
 def test_it_goes_into_the_apps_own_folder() -> None:
     assert publishing.MODELS == ROOT / "assets" / "models"
-    others = {"known_words.txt", "parts_of_speech.json"}  # which the publisher carries over as they are
+    others = {"known_words.txt", "parts_of_speech.json", "doubt.json"}  # which the publisher carries over as they are
     assert {path.name for path in (publishing.MODELS / "translator").iterdir()} == FILES | others
 
 
@@ -208,6 +209,7 @@ def test_publishing_writes_the_shipped_card_from_the_shipped_figures(metrics: di
     weights = SHIPPED / "model.safetensors"
     words = (publishing.CARDS / "translator.md").read_text(encoding="utf-8")
     written = publishing.card(words, load_folder(SHIPPED), metrics, weights)
+    written = on_card(written, json.loads((SHIPPED / "doubt.json").read_text()))
     assert written == (SHIPPED / "README.md").read_text(encoding="utf-8")
     assert f" weights as fp16 safetensors ({weights.stat().st_size / 1_000_000:.1f} MB).\n" in written
 

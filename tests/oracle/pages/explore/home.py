@@ -3,13 +3,16 @@
 import functools
 import json
 import math
+from typing import Any
+
+import numpy as np
 
 from tests.oracle.language.approved import Prose
-from tests.oracle.language.claims import chance, link, segmented, toggle, visible
+from tests.oracle.language.claims import chance, link, number, segmented, toggle, visible
 from tests.oracle.language.common import KINDS, Statements, asks_and_answers
 from tests.oracle.language.page import Page
 from tests.oracle.language.statement import Statement
-from tests.oracle.language.words import words
+from tests.oracle.language.words import text_of, words
 from tests.oracle.passes.forward import FOLDER, config
 from tests.oracle.shown.attention import groups, overview, weights_of, work_out
 from tests.oracle.shown.frame import bar, notices
@@ -65,7 +68,7 @@ def frame(page: Page) -> Statements:
     if not page.sentence.strip():
         return
     yield Statement("label", "German translation")
-    yield Statement("translation", visible(page.translation) or "(no words)")
+    yield from translation(page)
     yield link("Watch it learn your sentence →", "how-it-learned")
     yield stage(page)
     if page.switch("present"):
@@ -76,6 +79,44 @@ def frame(page: Page) -> Statements:
     yield from maps(page)
     yield from prose("the machine with your")
     yield large_map(page)
+
+
+def translation(page: Page) -> Statements:
+    """Below the bound that was measured on this model the least likely word is underlined, and a line says so."""
+    measured = json.loads((FOLDER / "doubt.json").read_text())
+    mean = float(np.mean(page.probabilities))
+    plain = Statement("translation", visible(page.translation) or "(no words)")
+    if mean >= measured["bound"]:
+        yield plain
+        return
+    lettered = [word for word in words(page.labels) if word.text.isalpha()]
+    if not lettered:
+        yield plain
+        yield Statement("opens", {"line": prose.line("lost"), "more": how_often(mean, measured)})
+        return
+    least = min(lettered, key=lambda word: math.prod(float(page.probabilities[n]) for n in word.pieces))
+    through = text_of([piece.id for piece in page.labels[: least.pieces[-1] + 1]])
+    parts = through.removesuffix(least.text), least.text, page.translation.removeprefix(through)
+    yield Statement("translation", [visible(part) for part in parts]) if "".join(parts) == page.translation else plain
+    line = prose.line("lost and least sure", visible(least.text))
+    yield Statement("opens", {"line": line, "more": how_often(mean, measured)})
+
+
+def how_often(mean: float, measured: dict[str, Any]) -> str:
+    """What the file beside the weights says of the sentences on which the bound was chosen."""
+    n, bad, doubted, rightly, word, all_words = measured["validation"].values()
+    return prose.line(
+        "how often it is right",
+        number(mean, 3),
+        number(measured["bound"], 3),
+        f"{n:,}",
+        doubted,
+        rightly,
+        doubted - rightly,
+        bad - rightly,
+        word,
+        f"{all_words:.0%}",
+    )
 
 
 def certainty(page: Page) -> Statements:

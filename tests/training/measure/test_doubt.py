@@ -1,0 +1,100 @@
+"""When a translation is doubted: the bound, what the command writes and the card tells, and the shipped figures."""
+
+import json
+import math
+import shutil
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from experiments.writing.doubt import FILE, Counts, certainty, least_likely_word, load_doubt
+from model.files.checkpoint import SHIPPED, CheckpointError
+from model.files.loaded_model import load_model
+from model.trace import trace
+from tests.oracle.language.page import chances
+from tests.oracle.language.words import pieces, words
+from tests.oracle.passes.decode import translated
+from training.measure import doubt
+from training.measure.doubt import MEASURES, Scored, bound_of, counts, on_card, scored
+
+CERTAIN = next(iter(MEASURES))
+ROOT = Path(__file__).parents[3]
+
+
+def row(sure: float, bad: bool, word_alone: bool = False, words_alone: float = 0.5) -> Scored:
+    return Scored({CERTAIN: sure}, bad, word_alone, words_alone)
+
+
+ROWS = [row(n / 100, False) for n in range(101)] + [row(0.05, True, True, 1.0), row(0.5, True)]
+
+
+def test_a_tenth_of_the_good_lies_below_the_bound_whatever_the_bad_do() -> None:
+    assert bound_of(ROWS, CERTAIN) == pytest.approx(0.1)
+    assert counts(ROWS, CERTAIN, 0.1) == Counts(103, 2, 11, 1, 1, round((10 * 0.5 + 1) / 11, 4))
+
+
+def test_what_is_measured_is_what_the_oracle_sees() -> None:
+    sentence = "The tired teacher forgot her umbrella."
+    one, oracle = trace(load_model(), sentence), translated(sentence)
+    p = np.asarray(chances(oracle))
+    assert certainty(one) == pytest.approx(p.mean(), abs=1e-5)
+    products = {
+        word.text: math.prod(p[list(word.pieces)]) for word in words(pieces(oracle.labels)) if word.text.isalpha()
+    }
+    word = least_likely_word(one)
+    assert word
+    assert word.label == min(products, key=lambda text: products[text])
+    logits = np.asarray(oracle["logits"], dtype=float)
+    log_p = logits - np.log(np.exp(logits).sum(-1, keepdims=True))
+    expected = [p.mean(), np.log(p).mean(), p.min(), products[word.label], (np.exp(log_p) * log_p).sum(-1).mean()]
+    assert [measure(one) for measure in MEASURES.values()] == pytest.approx(expected, abs=1e-4)
+
+
+def test_bad_is_what_is_far_from_all_that_people_wrote(tmp_path: Path) -> None:
+    file = tmp_path / "pairs.tsv"
+    file.write_text(
+        "I like dogs.\tVögel\nI like dogs.\tIch mag Hunde!\nMy watch is broken.\tXyz.\n2 + 2 = 4\tXyz.\n",
+        encoding="utf-8",
+    )
+    right, wrong, _ = scored(load_model(), file)
+    assert (right.bad, right.word_alone, right.words_alone) == (False, False, 0.0)
+    assert (wrong.bad, wrong.word_alone, wrong.words_alone) == (True, True, 1.0)
+
+
+def test_the_command_writes_figures_for_these_weights_alone_and_the_card_tells_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("model.safetensors", "config.json", "tokenizer.json"):
+        shutil.copy(SHIPPED / name, tmp_path)
+    (tmp_path / "README.md").write_text(f"# Card\n{doubt.HEADING}\nNot yet.\n\n## What it is for\nPlay.\n")
+    files = [tmp_path / "valid.tsv", tmp_path / "test.tsv"]
+    for file in files:
+        file.write_text("I like dogs.\tIch mag Hunde.\nI like cats.\tVögel!\n", encoding="utf-8")
+    monkeypatch.setattr(sys, "argv", ["doubt", *map(str, files), "--model", str(tmp_path)])
+    doubt.main()
+    found = load_doubt(tmp_path)
+    assert (found.test.sentences, found.test.bad) == (2, 1)
+    assert found.validation == found.test
+    assert found.bound == pytest.approx(certainty(trace(load_model(), "I like dogs.")), abs=1e-4)
+    assert len(capsys.readouterr().out.splitlines()) == 2 * len(MEASURES)
+    card = (tmp_path / "README.md").read_text()
+    assert "Not yet." not in card
+    assert f"under {found.bound}. On the 2 sentences" in card
+    assert card.endswith("\n\n## What it is for\nPlay.\n")
+    (tmp_path / "model.safetensors").write_bytes(b"other weights")
+    with pytest.raises(CheckpointError, match=r"measured with other weights: run python -m training\.measure\.doubt"):
+        load_doubt(tmp_path)
+
+
+def test_the_shipped_figures_are_of_the_shipped_weights_and_told() -> None:
+    found, figures = load_doubt(), json.loads((SHIPPED / FILE).read_text())
+    card = (SHIPPED / "README.md").read_text(encoding="utf-8")
+    assert on_card(card, figures) == card
+    for seen in (found.validation, found.test):
+        others = (seen.doubted - seen.rightly) / (seen.sentences - seen.bad)
+        assert others <= 0.1
+    shares = f"{seen.rightly / seen.bad:.0%}, {others:.0%}; {seen.word / seen.doubted:.0%} ({seen.words:.0%})"
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"| {shares} | `python -m training.measure.doubt " in readme

@@ -1,0 +1,162 @@
+"""Find out when a translation is to be doubted: `python -m training.measure.doubt VALIDATION.tsv TEST.tsv`.
+
+Both files hold sentence pairs that the model never saw. A translation is bad if its chrF with all that people wrote is
+under 40. The bound on the mean probability of the pieces is chosen on VALIDATION, so that a tenth of the translations
+that are not bad lie below it. It is written to doubt.json in the model's folder, with what it does on both files, and
+the model's card tells it. Printed: the same for other things that the model shows.
+"""
+
+import argparse
+import json
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from sacrebleu.metrics.chrf import CHRF
+
+from experiments.attention.head_roles import fingerprint
+from experiments.writing.doubt import BAD, FILE, Counts, certainty, least_likely_word
+from model.files.checkpoint import SHIPPED, WEIGHTS
+from model.files.loaded_model import LoadedModel, load_folder
+from model.trace import Trace, trace
+from training.evaluate import references
+from training.measure.invented_words import words_of
+from training.publish.translator import CARD
+
+GOOD_DOUBTED = 0.1  # the share of translations that are not bad which may be doubted
+HEADING = "## When it may be lost"  # of the card
+
+
+def mean_log_probability(one: Trace) -> float:
+    return float(np.log(one.probabilities).mean())
+
+
+def least_word(one: Trace) -> float:
+    """The probability of the least likely word; 1 where there is none."""
+    word = least_likely_word(one)
+    return math.prod(one.probabilities[n] for n in word.pieces) if word else 1.0
+
+
+def sureness(one: Trace) -> float:
+    """The negative entropy, in nats, of what the model thought of the vocabulary at a step, on average."""
+    log_p = torch.tensor(one.tensors["logits"]).double().log_softmax(-1)
+    return float((log_p.exp() * log_p).sum(-1).mean())
+
+
+# Of each the lower, the more to be doubted. The first is what the app goes by.
+MEASURES: Mapping[str, Callable[[Trace], float]] = {
+    "mean probability of the pieces": certainty,
+    "mean log-probability": mean_log_probability,
+    "least likely piece": lambda one: min(one.probabilities),
+    "least likely word": least_word,
+    "negative entropy": sureness,
+}
+
+
+@dataclass(frozen=True)
+class Scored:
+    """One translation: what the model shows of it, by measure; whether it is bad; whether the least likely word stands
+    in no translation by people, and the share of words that do not
+    """
+
+    shown: Mapping[str, float]
+    bad: bool
+    word_alone: bool
+    words_alone: float
+
+
+def scored(loaded: LoadedModel, file: Path) -> list[Scored]:
+    """Every English sentence of a file, translated greedily and compared with what people wrote."""
+    chrf, found = CHRF(), []
+    for english, people in references(file).items():
+        one = trace(loaded, english)
+        theirs = {word.lower() for german in people for word in words_of(german)}
+        alone = [word.lower() not in theirs for word in words_of(one.translation)]
+        word = least_likely_word(one)
+        found.append(
+            Scored(
+                {name: measure(one) for name, measure in MEASURES.items()},
+                chrf.sentence_score(one.translation, people).score < BAD,
+                word is not None and word.label.lower() not in theirs,
+                sum(alone) / len(alone) if alone else 0.0,
+            )
+        )
+    return found
+
+
+def bound_of(rows: Sequence[Scored], measure: str) -> float:
+    """Below it lies a tenth of the translations that are not bad, or a little less."""
+    return float(np.quantile([row.shown[measure] for row in rows if not row.bad], GOOD_DOUBTED, method="lower"))
+
+
+def counts(rows: Sequence[Scored], measure: str, bound: float) -> Counts:
+    doubted = [row for row in rows if row.shown[measure] < bound]
+    return Counts(
+        len(rows),
+        sum(row.bad for row in rows),
+        len(doubted),
+        sum(row.bad for row in doubted),
+        sum(row.word_alone for row in doubted),
+        round(sum(row.words_alone for row in doubted) / max(1, len(doubted)), 4),
+    )
+
+
+def in_words(of: Counts) -> str:
+    """The shares of bad and of other translations that are doubted, and how many of the doubted are bad."""
+    others = (of.doubted - of.rightly) / (of.sentences - of.bad)
+    right = of.rightly / max(1, of.doubted)
+    return f"{of.rightly / of.bad:.1%} of the bad, {others:.1%} of the other translations; {right:.1%} of those are bad"
+
+
+def on_card(card: str, found: Mapping[str, Any]) -> str:
+    """The model's card with the figures below their heading."""
+    test = Counts(**found["test"])
+    word, bound = test.word / max(1, test.doubted), found["bound"]
+    said = (
+        f"The app says so where the mean probability of the pieces is under {bound}. On the {test.sentences:,} "
+        f"sentences it\ndoubts {in_words(test)} (chrF\nunder {BAD:.0f}). The bound was chosen on "
+        f"{found['validation']['sentences']:,} others. It underlines the least likely word: in {word:.0%} of these\n"
+        f"translations no translation by people has it; of all their words {test.words:.0%} are such."
+    )
+    return re.sub(rf"(?<={HEADING}\n).*?(?=\n\n|\Z)", lambda _: said, card, flags=re.DOTALL)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m training.measure.doubt", description=__doc__)
+    parser.add_argument("validation", type=Path)
+    parser.add_argument("test", type=Path)
+    parser.add_argument("--model", type=Path, default=SHIPPED, help="folder of another model than the shipped one")
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)  # sentence by sentence, more would only wait for one another
+    folder: Path = arguments.model
+    loaded = load_folder(folder)
+    files: dict[str, Path] = {"validation": arguments.validation, "test": arguments.test}
+    parts = {name: scored(loaded, file) for name, file in files.items()}
+    for measure in MEASURES:
+        bound = bound_of(parts["validation"], measure)
+        for name, rows in parts.items():
+            print(f"{measure}, below {bound:.4f}, {name}: {in_words(counts(rows, measure, bound))}")
+    shown = next(iter(MEASURES))
+    bound = math.floor(1e4 * bound_of(parts["validation"], shown)) / 1e4
+    found = {
+        "data": {
+            name: {"file": (file := getattr(arguments, name)).name, "sha256": fingerprint(file)} for name in parts
+        },
+        "model": {"file": WEIGHTS, "sha256": fingerprint(folder / WEIGHTS)},
+        "shows": shown,
+        "bound": bound,
+        **{name: asdict(counts(rows, shown, bound)) for name, rows in parts.items()},
+    }
+    (folder / FILE).write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+    card = folder / CARD
+    if card.exists():
+        card.write_text(on_card(card.read_text(encoding="utf-8"), found), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
