@@ -61,7 +61,7 @@ def read(page: Page, kind: str) -> Forward:
 def shown(page: Page) -> Shown:
     at = INSIDE.at(page)
     if at == 0:
-        window, columns = read(page, "windowed 1"), ("before", "itself", "behind")
+        window, columns = read(page, "windowed 1"), ("before", "itself", "after")
         says = "“{row}” looks at the piece {column}: {value}"
         found = shown_tensor(page, f"{PATH}.weights", head=0, columns=columns, oracle=window, describe=says)
         return replace(found, hidden=np.isneginf(window[f"{PATH}.scores"][0])[np.ix_(*found.at)])
