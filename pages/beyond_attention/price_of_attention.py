@@ -69,7 +69,7 @@ def scene_frame(n: int, times: int) -> Frame:
         f"{now[2]:,} steps."
         if times == 1
         else f"**{times}** times the text: **{times * times}** times the pairs, **{now[0]:,}** in place of "
-        f"{before[0]:,}. The window grows {number(now[1] / before[1], 1)} times, the state takes {times} times the "
+        f"{before[0]:,}. Within the window they grow {number(now[1] / before[1], 1)} times. The state takes {times} times the "
         "steps."
     )
     square = Square(n * times, n, n * GROWS[-1], REACH, (f"yours, {n:,}", f"{n * times:,} pieces"), "All pairs")

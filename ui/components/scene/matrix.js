@@ -41,22 +41,22 @@ const SQUARE = {
   draw(pen, data, width) {
     const most = Math.min(SIDE, width - 84);
     const [side, unit, reach] = [data.side, data.unit, data.reach + 0.5].map((pieces) => (pieces / data.most) * most);
-    const [left, foot] = [76, SIDE + 26];
-    const top = foot - side;
+    const [left, top] = [76, 26];
+    const bottom = top + side;
     pen.text(0, 13, data.title, "title");
     pen.box(left, top, side, side, "pairs");
     const lines = [];
     for (let at = unit; at < side - 0.5; at += unit) {
-      lines.push(`M${round(left + at)} ${round(top)}V${round(foot)}M${round(left)} ${round(foot - at)}h${round(side)}`);
+      lines.push(`M${round(left + at)} ${top}V${round(bottom)}M${left} ${round(top + at)}h${round(side)}`);
     }
     pen.put("path", { d: lines.join("") || "M0 0", class: "axis" });
     const cut = Math.min(reach, side);
-    const [right, near, far] = [left + side, top + cut, foot - cut].map(round);
-    const corners = [`M${left} ${round(top)}`, `H${round(left + cut)}`, `L${right} ${far}V${foot}`, `H${round(right - cut)}`, `L${left} ${near}Z`];
+    const [right, foot, near, far] = [left + side, bottom, top + cut, bottom - cut].map(round);
+    const corners = [`M${left} ${top}`, `H${round(left + cut)}`, `L${right} ${far}V${foot}`, `H${round(right - cut)}`, `L${left} ${near}Z`];
     pen.put("path", { d: corners.join(""), class: "diagonal" });
-    pen.box(left, foot + 4, side, 5, "strip");
-    pen.box(left, foot - unit, unit, unit, "before");
-    pen.text(left - 7, foot - unit / 2 + 4, data.texts[0], "note", "end");
-    pen.text(left + side, foot + 26, data.texts[1], "number strong", "end");
+    pen.box(left, bottom + 4, side, 5, "strip");
+    pen.box(left, top, unit, unit, "before");
+    pen.text(left - 7, top + unit / 2 + 4, data.texts[0], "note", "end");
+    pen.text(left + side, bottom + 26, data.texts[1], "number strong", "end");
   },
 };
