@@ -69,8 +69,8 @@ def scene_frame(n: int, times: int) -> Frame:
         f"{now[2]:,} steps."
         if times == 1
         else f"**{times}** times the text: **{times * times}** times the pairs, **{now[0]:,}** in place of "
-        f"{before[0]:,}. Within the window they grow {number(now[1] / before[1], 1)} times. The state takes {times} times the "
-        "steps."
+        f"{before[0]:,}. Within the window they grow {number(now[1] / before[1], 1)} times. The state takes {times} "
+        "times the steps."
     )
     square = Square(n * times, n, n * GROWS[-1], REACH, (f"yours, {n:,}", f"{n * times:,} pieces"), "All pairs")
     work = Bars(bars, "Pairs to compare, or steps to take", "query", limit=pairs(n * GROWS[-1])[0])
