@@ -14,7 +14,7 @@ from tests.browser.components.conftest import darkens_with
 from tests.browser.kit import axe_faults, box_of, contrast, lasting, rgb, settled
 from tests.house.toy import toy
 from ui import engine
-from ui.components.architecture.plan import plan_of
+from ui.components.architecture.plan import Plan, plan_of
 from ui.engine import trace
 
 pytestmark = pytest.mark.browser
@@ -68,7 +68,7 @@ def focused(page: Page) -> str | None:
 
 
 @pytest.mark.parametrize("model", PLANS)
-def test_every_block_is_drawn_and_described(page: Page, shown, model: str) -> None:
+def test_every_block_is_drawn_described_and_joined_in_its_place(page: Page, shown, model: str) -> None:
     the_map = shown(page, model=model)
     expect(the_map).to_have_attribute("aria-label", "Map of the Transformer")
     expect(the_map.locator("g.block")).to_have_count(len(PLANS[model].ids))
@@ -78,6 +78,8 @@ def test_every_block_is_drawn_and_described(page: Page, shown, model: str) -> No
         expect(block(the_map, each.id)).to_be_visible()
         text = the_map.locator("#" + block(the_map, each.id).get_attribute("aria-describedby"))
         assert each.words.does in text.text_content()
+    blocks_stand_one_on_the_other_and_a_layer_in_its_frame(the_map, PLANS[model])
+    lines_lead_from_where_the_data_say_to_where_they_say(the_map, PLANS[model])
 
 
 def body(the_map: Locator, name: str) -> dict[str, float]:
@@ -86,11 +88,8 @@ def body(the_map: Locator, name: str) -> dict[str, float]:
     return box | {"bottom": box["y"] + box["height"], "right": box["x"] + box["width"]}
 
 
-@pytest.mark.parametrize("model", PLANS)
-def test_blocks_stand_one_on_the_other_and_a_layer_in_its_frame(page: Page, shown, model: str) -> None:
-    the_map = shown(page, model=model)
-    columns = PLANS[model].columns
-    for column in columns:
+def blocks_stand_one_on_the_other_and_a_layer_in_its_frame(the_map: Locator, plan: Plan) -> None:
+    for column in plan.columns:
         ids = [each.id for each in (*column.inputs, *column.layer, *column.outputs)]
         boxes = [body(the_map, name) for name in ids]
         for lower, upper in pairwise(boxes):
@@ -100,7 +99,7 @@ def test_blocks_stand_one_on_the_other_and_a_layer_in_its_frame(page: Page, show
         inside = [frame["y"] < box["y"] and box["bottom"] < frame["bottom"] for box in boxes]
         assert inside == [each in column.layer for each in (*column.inputs, *column.layer, *column.outputs)]
         assert all(frame["x"] < box["x"] and box["right"] < frame["right"] for box in boxes)
-    frames = [body(the_map, column.frame.id) for column in columns]
+    frames = [body(the_map, column.frame.id) for column in plan.columns]
     assert all(left["right"] < right["x"] for left, right in pairwise(frames))
 
 
@@ -119,10 +118,7 @@ CORNERS = """node => {
 }"""
 
 
-@pytest.mark.parametrize("model", PLANS)
-def test_lines_lead_from_where_the_data_say_to_where_they_say(page: Page, shown, model: str) -> None:
-    the_map = shown(page, model=model)
-    plan = PLANS[model]
+def lines_lead_from_where_the_data_say_to_where_they_say(the_map: Locator, plan: Plan) -> None:
     lines = the_map.evaluate(CORNERS)
 
     def led(start: tuple[float, float], end: tuple[float, float], memory: bool = False) -> bool:
@@ -346,38 +342,28 @@ def test_all_labels_are_readable_and_nothing_scrolls_sideways(page: Page, shown,
         assert svg["x"] + svg["width"] <= width
 
 
-@pytest.mark.parametrize(
-    ("theme", "query"),
-    [("light", {}), ("dark", {}), ("light", {"model": "toy"})],
-)
-def test_axe_finds_nothing_serious(new_page, shown, theme: str, query: dict[str, str]) -> None:
-    page = new_page(color_scheme=theme)
-    shown(page, **query)
-    assert lasting(lambda: axe_faults(page, '[data-testid="stMain"]')) == []
+# Every text with its own colour, and that of what it stands on.
+INK = """node => {
+  const fill = (n) => getComputedStyle(n).fill;
+  const bodyOf = (text) => text.closest(".block").querySelector(".body");
+  const pairs = [...node.querySelectorAll(".block .label")].map((text) => [text, bodyOf(text)]);
+  for (const text of node.querySelectorAll(".block text:not(.label)")) pairs.push([text, text.previousSibling]);
+  const ground = getComputedStyle(node).getPropertyValue("--st-background-color");
+  const all = pairs.map(([t, b]) => [t.textContent, fill(t), fill(b)]);
+  const others = [...node.querySelectorAll(".marks text, .translation")];
+  return [...all, ...others.map((text) => [text.textContent, fill(text), ground])];
+}"""
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_labels_contrast_with_their_blocks(new_page, shown, theme: str) -> None:
-    page = new_page(color_scheme=theme)
-    colours = shown(page).evaluate(
-        """node => {
-          const fill = (n) => getComputedStyle(n).fill;
-          const bodyOf = (text) => text.closest(".block").querySelector(".body");
-          const pairs = [...node.querySelectorAll(".block .label")].map((text) => [text, bodyOf(text)]);
-          for (const text of node.querySelectorAll(".block text:not(.label)")) pairs.push([text, text.previousSibling]);
-          const ground = getComputedStyle(node).getPropertyValue("--st-background-color");
-          const all = pairs.map(([t, b]) => [t.textContent, fill(t), fill(b)]);
-          for (const text of node.querySelectorAll(".marks text, .translation"))
-            all.push([text.textContent, fill(text), ground]);
-          return all;
-        }"""
-    )
-    assert len(colours) > 30
-    assert [(name, one, other) for name, one, other in colours if contrast(rgb(one), rgb(other)) < 4.5] == []
-
-
-def test_the_map_follows_the_theme(page: Page, shown) -> None:
-    the_map = shown(page)
-    expect(the_map).to_have_attribute("data-theme", "light")
-    page.emulate_media(color_scheme="dark")
-    expect(the_map).to_have_attribute("data-theme", "dark")
+@pytest.mark.parametrize("model", PLANS)
+def test_in_each_theme_labels_contrast_with_their_blocks_and_axe_finds_nothing_serious(
+    page: Page, shown, model: str
+) -> None:
+    the_map = shown(page, model=model)
+    for theme in ("light", "dark"):
+        page.emulate_media(color_scheme=theme)
+        expect(the_map).to_have_attribute("data-theme", theme)
+        colours = settled(page).locator(".map").evaluate(INK)
+        assert len(colours) > 10 + 20 * (model == "translator")
+        assert [(name, one, other) for name, one, other in colours if contrast(rgb(one), rgb(other)) < 4.5] == []
+        assert lasting(lambda: axe_faults(page, '[data-testid="stMain"]')) == [], theme

@@ -3,37 +3,26 @@
 import re
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.browser.kit import rgb, styled
+from tests.browser.kit import rgb, styled, wear
 
 pytestmark = pytest.mark.browser
 
 
-@pytest.fixture
-def inference(lesson: Callable[..., Page]) -> Callable[[str, str], Locator]:
-    """inference(query, key) → a component of the lesson, drawn."""
-    return lambda query, key: lesson("inference", query).locator(f".st-key-{key}")
-
-
-@pytest.mark.parametrize(("layer", "head"), [(1, 3), (2, 0), (0, 4)])
-def test_the_headers_of_the_chosen_head_stand_out(
-    visit: Callable[..., Page], page: Page, layer: int, head: int
-) -> None:
+def test_the_headers_of_the_chosen_head_stand_out(visit: Callable[..., Page]) -> None:
     page = visit("components", ".heads button", "heads=1")
-    heads = page.locator(".heads button")
-    heads.nth(layer * 5 + head).click()  # four heads and their average
-    name = "average" if head == 4 else f"head {head + 1}"
-    expect(page.locator(".heads span.selected")).to_have_text([name, f"layer {layer + 1}"], use_inner_text=True)
+    for layer, head, name in ((1, 3, "head 4"), (2, 0, "head 1"), (0, 4, "average")):  # it stands behind the four heads
+        page.locator(".heads button").nth(layer * 5 + head).click()
+        expect(page.locator(".heads span.selected")).to_have_text([name, f"layer {layer + 1}"], use_inner_text=True)
 
 
-def test_lines_of_the_tree_lead_from_the_beginning_to_what_extends_it(inference: Callable[..., Locator]) -> None:
+def test_lines_of_the_tree_lead_from_the_beginning_to_what_extends_it(lesson: Callable[..., Page]) -> None:
     """Whichever node is chosen: each line of its way starts at the right edge of one node and ends at the next."""
-    tree = inference("method=Beam search", "beam_tree")
+    tree = lesson("inference", "method=Beam search").locator(".st-key-beam_tree")
     rows = set()
     third = tree.locator(".node[style*='left: 15.6rem']")  # of the third step
     expect(third.first).to_be_visible()
@@ -53,23 +42,14 @@ def test_lines_of_the_tree_lead_from_the_beginning_to_what_extends_it(inference:
     assert any(len(set(tops)) > 1 for tops in rows)  # a way that leads from one row to another
 
 
-def test_a_piece_of_the_theatre_says_in_which_step_it_was_written(inference: Callable[..., Locator]) -> None:
-    pieces = inference("at=3", "theatre").locator(".strip").last.locator("button")
-    expect(pieces.first).to_be_visible()
-    titles = [piece.get_attribute("title") for piece in pieces.all()]
-    assert titles == ["the start sign", *(f"written in step {n}" for n in range(1, len(titles)))]
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_letters_beside_the_arrows_have_the_colours_of_the_words(
-    visit: Callable[..., Page], page: Page, scheme: Any
-) -> None:
+def test_letters_beside_the_arrows_have_the_colours_of_the_words(visit: Callable[..., Page]) -> None:
     """On the map too a query is blue, a key is orange, a value is green."""
-    page.emulate_media(color_scheme=scheme)
-    visit("architecture", ".map svg .block")
-    for letter, largest in (("Q", 2), ("K", 0), ("V", 1)):
-        mark = page.locator(".map .marks text").get_by_text(letter, exact=True)
-        assert int(np.argmax(rgb(styled(mark, "fill")))) == largest, letter
+    page = visit("architecture", ".map svg .block")
+    for scheme in ("light", "dark"):
+        wear(page, scheme, 1280)  # type: ignore[arg-type]
+        for letter, largest in (("Q", 2), ("K", 0), ("V", 1)):
+            mark = page.locator(".map .marks text").get_by_text(letter, exact=True)
+            assert int(np.argmax(rgb(styled(mark, "fill")))) == largest, letter
 
 
 def test_the_readout_names_the_head_of_the_cell(lesson: Callable[..., Page]) -> None:

@@ -5,7 +5,6 @@ import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -13,7 +12,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.components.conftest import SENTENCE, colours, darkens_with
-from tests.browser.kit import rgb, settled, styled
+from tests.browser.kit import rgb, settled, styled, wear
 from ui.engine import trace
 
 pytestmark = pytest.mark.browser
@@ -98,16 +97,16 @@ def test_every_small_map_is_that_of_its_head_with_rows_downwards(demo: Callable[
         darkens_with(canvas, np.stack([one[:, group].max(1) for group in groups], axis=1), least=20)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_positive_is_orange_and_negative_is_blue(demo: Callable[[str], Page], page: Page, scheme: Any) -> None:
-    page.emulate_media(color_scheme=scheme)
-    cells = demo("scale=signed").locator(".matrix tbody td")
-    expect(cells).to_have_count(36)
+def test_positive_is_orange_and_negative_is_blue(demo: Callable[[str], Page]) -> None:
+    page = demo("scale=signed")
     values = (np.random.default_rng(0).normal(size=(6, 6)) * 3).ravel()
-    for cell, value in zip(cells.all(), values, strict=True):
-        red, _, blue = rgb(styled(cell, "background-color"))
-        if abs(value) > 2:
-            assert (red > blue) == (value > 0), value
+    for scheme in ("light", "dark"):
+        cells = wear(page, scheme, 1280).locator(".matrix tbody td")  # type: ignore[arg-type]
+        expect(cells).to_have_count(36)
+        for cell, value in zip(cells.all(), values, strict=True):
+            red, _, blue = rgb(styled(cell, "background-color"))
+            if abs(value) > 2:
+                assert (red > blue) == (value > 0), (scheme, value)
 
 
 @pytest.mark.parametrize("width", [1280, 480])
@@ -184,7 +183,9 @@ def test_the_newest_pairs_of_the_cache_stand_out(lesson: Callable[..., Page]) ->
     assert source.locator(".pair").evaluate_all(fresh) == [False] * n_source
 
 
-def test_the_theatre_shows_the_weights_of_its_step(lesson: Callable[..., Page]) -> None:
+def test_the_theatre_shows_the_weights_of_its_step_and_in_which_each_piece_was_written(
+    lesson: Callable[..., Page],
+) -> None:
     theatre = lesson("inference", "at=3&layer=2").locator(".st-key-theatre")
     expect(theatre.locator(".count")).to_have_text(re.compile("^Step 3 of "))
     traced = trace(SENTENCE)
@@ -195,6 +196,8 @@ def test_the_theatre_shows_the_weights_of_its_step(lesson: Callable[..., Page]) 
         assert [float(text.lstrip("<")) for text in shown] == pytest.approx(mean, abs=0.0101)
     kinds = "all => all.map((e) => ['now', 'ahead'].filter((kind) => e.classList.contains(kind)).join())"
     assert theatre.locator(".strip").last.locator("button").evaluate_all(kinds)[:5] == ["", "", "", "now", "ahead"]
+    titles = [piece.get_attribute("title") for piece in theatre.locator(".strip").last.locator("button").all()]
+    assert titles == ["the start sign", *(f"written in step {n}" for n in range(1, len(titles)))]
     read = " ".join(theatre.locator(".strip").last.locator(".text").all_text_contents()[:3])
     expect(theatre.get_by_text("The likeliest pieces after")).to_contain_text(f"after “{read}”, with")
 
@@ -242,10 +245,10 @@ def test_columns_reach_from_where_they_begin_to_where_they_end(lesson: Callable[
         assert len({round(left) for left in lefts}) == len(lefts)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_boxes_have_the_colours_of_the_words(lesson: Callable[..., Page], page: Page, scheme: Any) -> None:
+def test_boxes_have_the_colours_of_the_words(lesson: Callable[..., Page]) -> None:
     """A query is blue, a key is orange, a value is green."""
-    page.emulate_media(color_scheme=scheme)
-    boxes = lesson("query-key-value", "part=X").locator(".tw-flow")
-    for kind, largest in (("query", 2), ("key", 0), ("value", 1)):
-        assert int(np.argmax(rgb(styled(boxes.locator(f".{kind} s").first, "border-top-color")))) == largest, kind
+    page = lesson("query-key-value", "part=X")
+    for scheme in ("light", "dark"):
+        boxes = wear(page, scheme, 1280).locator(".tw-flow")  # type: ignore[arg-type]
+        for kind, largest in (("query", 2), ("key", 0), ("value", 1)):
+            assert int(np.argmax(rgb(styled(boxes.locator(f".{kind} s").first, "border-top-color")))) == largest, kind

@@ -2,13 +2,14 @@
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
+from tests.browser.conftest import offline
 from tests.browser.kit import axe_faults, becomes, box_of, boxes_of, has_run, lasting, rgb, settled, styled
 
 pytestmark = pytest.mark.browser
@@ -29,6 +30,22 @@ def demo(serve: Callable[..., str], new_page: Callable[..., Page]) -> Callable[.
     return go
 
 
+@pytest.fixture(scope="module")
+def opened_once(serve: Callable[..., str], browser: Browser) -> Iterator[Page]:
+    with offline(browser, reduced_motion="reduce") as context:
+        page = context.new_page()
+        page.goto(serve(DEMO))
+        expect(page.locator(".scene svg text").first).to_be_visible()
+        yield page
+
+
+@pytest.fixture
+def still(opened_once: Page) -> Page:
+    """The demo page at its first stop, whoever has had it before."""
+    choose(settled(opened_once), 0)
+    return settled(opened_once)
+
+
 def number(node: Locator, name: str) -> float:
     return float(node.get_attribute(name) or "nan")
 
@@ -37,9 +54,8 @@ def choose(page: Page, at: int) -> None:
     page.locator(".scene fieldset input").nth(at).check(force=True)
 
 
-def test_cards_say_what_they_are_and_lines_are_as_thick_as_their_weights(demo: Callable[..., Page]) -> None:
-    page = demo()
-    cards = page.locator(".scene svg").first
+def test_cards_say_what_they_are_and_lines_are_as_thick_as_their_weights(still: Page) -> None:
+    cards = still.locator(".scene svg").first
     assert [re.sub(r"^card ", "", c.get_attribute("class") or "") for c in cards.locator("rect.card").all()] == [
         "query ", "query asked", "query unseen", "output written", "output strong",
     ]  # fmt: skip
@@ -54,7 +70,7 @@ def test_cards_say_what_they_are_and_lines_are_as_thick_as_their_weights(demo: C
     thin, wide = widths()
     assert thin == pytest.approx(0.6 + 10.4 * 0.25, abs=0.06)
     assert wide == pytest.approx(0.6 + 10.4 * 0.875, abs=0.06)
-    choose(page, 2)
+    choose(still, 2)
     becomes(lambda: [round(w, 1) for w in widths()], [11.0, round(0.6 + 10.4 * 0.5, 1)])
     # It leads from one card to the other.
     x0, y0, x1, y1 = line_ends(cards.locator("path.line").nth(1))
@@ -69,9 +85,8 @@ def test_cards_say_what_they_are_and_lines_are_as_thick_as_their_weights(demo: C
     assert len(set(colours)) == 4  # −1, 0, 1 and 0.5 look different
 
 
-def test_what_the_colours_of_numbers_mean_stands_above_them(demo: Callable[..., Page]) -> None:
-    page = demo()
-    legend = page.locator(".scene .legend")
+def test_what_the_colours_of_numbers_mean_stands_above_them(still: Page) -> None:
+    legend = still.locator(".scene .legend")
     expect(legend).to_have_text("below 0above 0, pale near 0")
     low, high = (sign.evaluate("e => getComputedStyle(e).backgroundColor") for sign in legend.locator("i").all())
     blue, orange = ([int(n) for n in re.findall(r"\d+", colour)] for colour in (low, high))
@@ -93,10 +108,9 @@ def line_ends(line: Locator) -> list[float]:
     return [*numbers[:2], *numbers[-2:]]
 
 
-def test_bars_are_as_long_as_their_numbers_and_what_was_before_is_dashed(demo: Callable[..., Page]) -> None:
-    page = demo()
-    choose(page, 1)
-    bars = page.locator(".scene svg").nth(1)
+def test_bars_are_as_long_as_their_numbers_and_what_was_before_is_dashed(still: Page) -> None:
+    choose(still, 1)
+    bars = still.locator(".scene svg").nth(1)
     room = number(bars.locator("rect.room").first, "width")
     lengths = [number(bar, "width") / room for bar in bars.locator("rect.fill").all()]
     assert lengths == pytest.approx([0.5, 0.1], abs=0.01)
@@ -109,10 +123,9 @@ def test_bars_are_as_long_as_their_numbers_and_what_was_before_is_dashed(demo: C
     assert bars.locator("rect.fill.weak").count() == 1  # the strong one is full of colour
 
 
-def test_a_curve_goes_through_its_points_and_the_ring_rides_on_it(demo: Callable[..., Page]) -> None:
-    page = demo()
-    choose(page, 1)
-    curve = page.locator(".scene svg").nth(2)
+def test_a_curve_goes_through_its_points_and_the_ring_rides_on_it(still: Page) -> None:
+    choose(still, 1)
+    curve = still.locator(".scene svg").nth(2)
     solid = [
         float(n) for n in re.findall(r"-?[\d.]+", curve.locator("path.stroke.query").first.get_attribute("d") or "")
     ]
@@ -130,10 +143,9 @@ def test_a_curve_goes_through_its_points_and_the_ring_rides_on_it(demo: Callable
     assert {"Curve", "steps", "loss", "a", "b", "word", "none", "10"} <= set(texts)
 
 
-def test_a_matrix_is_coloured_by_sign_and_size_and_dots_stand_at_their_values(demo: Callable[..., Page]) -> None:
-    page = demo()
-    choose(page, 2)
-    matrix, dots = page.locator(".scene svg").nth(3), page.locator(".scene svg").nth(4)
+def test_a_matrix_is_coloured_by_sign_and_size_and_dots_stand_at_their_values(still: Page) -> None:
+    choose(still, 2)
+    matrix, dots = still.locator(".scene svg").nth(3), still.locator(".scene svg").nth(4)
     fills = matrix.locator("rect.cell").evaluate_all("all => all.map((e) => e.style.fill)")
     assert fills[0] == fills[3] != fills[1] != fills[2]  # 1, −1, 0, 1
     marked, cell = box_of(matrix.locator("rect.marked")), box_of(matrix.locator("rect.cell").nth(1))
@@ -150,9 +162,8 @@ def test_a_matrix_is_coloured_by_sign_and_size_and_dots_stand_at_their_values(de
     assert number(dots.locator("circle.knob"), "cx") == pytest.approx((left + right) / 2, abs=0.2)  # 0.5 of 0 and 1
 
 
-def test_bands_are_as_wide_as_their_numbers_in_one_stream_or_in_lanes_of_their_own(demo: Callable[..., Page]) -> None:
-    page = demo()
-    bands = page.locator(".scene svg").nth(5)
+def test_bands_are_as_wide_as_their_numbers_in_one_stream_or_in_lanes_of_their_own(still: Page) -> None:
+    bands = still.locator(".scene svg").nth(5)
 
     def edges(band: int, at: int) -> tuple[float, float]:
         """The upper and the lower edge at a place; an outline is a point, then three points for each step."""
@@ -166,7 +177,7 @@ def test_bands_are_as_wide_as_their_numbers_in_one_stream_or_in_lanes_of_their_o
     whole = widths()[0]
     assert widths() == pytest.approx([whole, 0.25 * whole, 0.25 * whole, 0.5 * whole], abs=0.2)
     assert edges(0, 1)[1] == pytest.approx(edges(1, 0)[0], abs=0.2)  # side by side in the stream
-    choose(page, 2)
+    choose(still, 2)
     becomes(widths, pytest.approx([whole, whole, whole, whole / 2], abs=0.2))
     assert edges(1, 0)[0] > edges(0, 1)[1] + 1  # apart
     assert edges(1, 0) == edges(1, 1)  # straight
@@ -178,10 +189,9 @@ def test_bands_are_as_wide_as_their_numbers_in_one_stream_or_in_lanes_of_their_o
     ]  # fmt: skip
 
 
-def test_a_text_stands_on_the_ruler_at_its_place_and_its_outline_where_it_was(demo: Callable[..., Page]) -> None:
-    page = demo()
-    ruler = page.locator(".scene svg").nth(6)
-    choose(page, 2)
+def test_a_text_stands_on_the_ruler_at_its_place_and_its_outline_where_it_was(still: Page) -> None:
+    ruler = still.locator(".scene svg").nth(6)
+    choose(still, 2)
     box, before = ruler.locator("rect.card"), ruler.locator("rect.before")
     ticks = [float((t.get_attribute("d") or "")[1:].split()[0]) for t in ruler.locator("path.axis").all()[1:]]
     place = ticks[1] - ticks[0]
@@ -191,7 +201,7 @@ def test_a_text_stands_on_the_ruler_at_its_place_and_its_outline_where_it_was(de
     marks = [float((m.get_attribute("d") or "")[1:].split()[0]) for m in ruler.locator("path.stroke").all()]
     assert marks == pytest.approx(ticks[8:10], abs=0.2)
     for at in (0, 2):  # at both ends there is room for the two names
-        choose(page, at)
+        choose(still, at)
         becomes(lambda at=at: number(box, "x"), pytest.approx(ticks[4 * at] - place / 2, abs=0.2))
         names, home = [one.bounding_box() for one in ruler.locator("text.name").all()], ruler.bounding_box()
         assert home
@@ -201,14 +211,13 @@ def test_a_text_stands_on_the_ruler_at_its_place_and_its_outline_where_it_was(de
         assert names[1]["x"] + names[1]["width"] <= home["x"] + home["width"] + 2
 
 
-def test_norms_stand_at_their_slots_and_layers_where_they_have_moved(demo: Callable[..., Page]) -> None:
-    page = demo()
-    wiring, tower = page.locator(".scene svg").nth(7), page.locator(".scene svg").nth(8)
+def test_norms_stand_at_their_slots_and_layers_where_they_have_moved(still: Page) -> None:
+    wiring, tower = still.locator(".scene svg").nth(7), still.locator(".scene svg").nth(8)
     places = [(number(slot, "x"), number(slot, "y")) for slot in wiring.locator("rect.slot").all()]
     assert places[0][0] < places[1][0] == places[2][0]  # the stream on the left, the sub-layer's branch on the right
     assert places[0][1] < places[1][1] < places[2][1]  # upwards: before the sub-layer, behind it, after the sum
     for at, (norms, more, share) in enumerate((((0, 0), "0", 0.125), ((2, 2), "0", 0.25), ((2, 1), "1", 0.5))):
-        choose(page, at)
+        choose(still, at)
         stand = [(number(norm, "x"), number(norm, "y")) for norm in wiring.locator("rect.norm").all()]
         assert stand == [places[norm] for norm in norms]
         expect(wiring.get_by_text("× α")).to_have_attribute("opacity", more)

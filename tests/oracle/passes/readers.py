@@ -14,6 +14,7 @@ import numpy as np
 from safetensors.numpy import load_file
 
 from tests.oracle.language.statement import factor, tex
+from tests.oracle.passes.network import positions
 from tests.oracle.shown.worked import RULES, Blank, Index, Step, at, long_sum
 
 Array = np.ndarray
@@ -67,16 +68,6 @@ def lstm(w: Weights, x: Array) -> Values:
         hidden = step["output_gate"] * np.tanh(cell)
         steps.append({**step, "pre_activation": np.concatenate(parts, -1), "cell": cell, "hidden": hidden})
     return {name: np.stack([step[name] for step in steps], axis=-2) for name in steps[0]}
-
-
-def positions(length: int, width: int) -> Array:
-    """PE(pos, 2i) = sin(pos / 10000^(2i/d_model)); 2i + 1 has the cosine of the same angle."""
-    return np.array(
-        [
-            [(math.sin if i % 2 == 0 else math.cos)(pos / 10000 ** ((i - i % 2) / width)) for i in range(width)]
-            for pos in range(length)
-        ]
-    )
 
 
 def attention(w: Weights, x: Array) -> Values:

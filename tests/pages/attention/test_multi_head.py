@@ -98,6 +98,3 @@ def test_an_address_that_cannot_be_followed_is_said_to_be_so(text: str) -> None:
     assert "All heads are on" in app.warning[0].value
     assert "<b>" not in app.warning[0].value
     assert "Switch a head off" in app.info[-1].value
-
-
-# --- the cost --------------------------------------------------------------------------------------------------------

@@ -155,9 +155,6 @@ def test_an_address_that_asks_for_what_can_be_is_not_commented() -> None:
     assert "The address asks for" not in markdown(at(method=SAMPLING, temperature="1.0", top_p="0.90", seed="9999"))
 
 
-# --- Do: what it costs -----------------------------------------------------------------------------------------------
-
-
 # --- every sentence --------------------------------------------------------------------------------------------------
 
 
@@ -172,6 +169,3 @@ def test_edge_sentences(sentence: str, method: str) -> None:
     data = component(page, "theatre")
     assert len(data["source"]) <= 40
     assert data["target"][0] == "<sos>"
-
-
-# --- Predict ---------------------------------------------------------------------------------------------------------
