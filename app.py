@@ -17,6 +17,7 @@ from serving.first_paint import FirstPaint
 from serving.own_names import OwnNames
 from serving.visitor_limits import FairShare
 from serving.warm_start import first_visit, ready
+from ui.course.lesson import COURSE
 from ui.engine import warm_up
 
 try:
@@ -30,5 +31,5 @@ app = st.App(
     "pages/router/script.py",
     lifespan=first_visit,
     routes=[Route("/ready", ready)],
-    middleware=[Middleware(OwnNames), Middleware(FairShare), Middleware(FirstPaint)],
+    middleware=[Middleware(OwnNames), Middleware(FairShare), Middleware(FirstPaint, code_of=COURSE.picture_code)],
 )

@@ -7,6 +7,7 @@ these. Beside them stands an empty Streamlit page with the same navigation: its 
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -14,7 +15,7 @@ from statistics import median
 from playwright.sync_api import Browser
 
 from benchmarks.kit.report import Figure, report
-from benchmarks.kit.serving import chromium, serve
+from benchmarks.kit.serving import APP, chromium, serve
 from benchmarks.kit.stopwatch import PATIENCE_MS
 from tests.course import LESSONS
 from ui.course.lesson import COURSE
@@ -120,22 +121,23 @@ def opened(browser: Browser, url: str) -> Opening:
 
 def measure(slugs: Sequence[str] = ()) -> list[Figure]:
     names = slugs or (HOME, *(one.slug for one in LESSONS))
-    with tempfile.TemporaryDirectory() as folder, chromium() as browser:
-        with serve(empty_page(Path(folder))) as empty:
-            blank = [opened(browser, f"{empty.url}/{LESSONS[0].slug}") for _ in range(ROUNDS + 1)][1:]
-        with serve() as app:
-            pages = {
-                name: [opened(browser, f"{app.url}/{'' if name == HOME else name}") for _ in range(ROUNDS + 1)][1:]
-                for name in names
-            }
-    return figures(blank, pages)
+    with ExitStack() as stack:
+        browser, folder = stack.enter_context(chromium()), stack.enter_context(tempfile.TemporaryDirectory())
+        empty, app = (stack.enter_context(serve(script)) for script in (empty_page(Path(folder)), APP))
+
+        def turn(name: str) -> tuple[Opening, Opening]:
+            address = f"{app.url}/{'' if name == HOME else name}"
+            return opened(browser, f"{empty.url}/{LESSONS[0].slug}"), opened(browser, address)
+
+        return figures({name: [turn(name) for _ in range(ROUNDS + 1)][1:] for name in names})
 
 
-def figures(blank: Sequence[Opening], pages: Mapping[str, Sequence[Opening]]) -> list[Figure]:
-    """Args: blank: of the empty page; pages: by name"""
-    shift, word = median(sum(one.shifts) for one in blank), median(one.word for one in blank)
+def figures(turns: Mapping[str, Sequence[tuple[Opening, Opening]]]) -> list[Figure]:
+    """Args: turns: by name of a page, openings of an empty one and of it, one after the other"""
+    shift = median(sum(blank.shifts) for pairs in turns.values() for blank, _ in pairs)
     found = [Figure("first paint: layout shift of an empty page", shift, "")]
-    for name, seen in pages.items():
+    for name, pairs in turns.items():
+        word, seen = median(blank.word for blank, _ in pairs), [one for _, one in pairs]
         moved = median(sum(one.shifts) for one in seen)
         found.append(Figure(f"first paint: layout shift of {name}", moved, "", shift + SHIFT_OVER_EMPTY))
         outline = median(one.empty for one in seen)

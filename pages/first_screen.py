@@ -1,5 +1,6 @@
 """A lesson's first screen: its scene, which is made once for a sentence."""
 
+import time
 from collections.abc import Callable, Sequence
 
 import streamlit as st
@@ -11,9 +12,24 @@ from ui.controls.address import read_count, write_count
 STOP = "stop"  # in the address: where the scene's control stands, from 1
 PLAY = "play"  # in the address: 1 if the scene plays from its first frame as soon as it is there
 _MADE = "first_screen.made"  # in the session: the sentence that the scene was made of, it, and what else it was made of
-
+_DRAWN = "first_screen.drawn"  # in the session: its browser has drawn a first screen
 
 LIVE_SECONDS = 1.0
+HEAD_START = 0.5  # seconds in which a browser draws the first screen of a visit
+
+
+def has_drawn() -> bool:
+    """Whether this visitor's browser has drawn a first screen already, and so has the code for it."""
+    return _DRAWN in st.session_state
+
+
+def head_start() -> None:
+    """Lets a browser that has just come draw what it was given. If it had the rest of the page to fetch code for and to
+    draw, it would do so first.
+    """
+    if not has_drawn():
+        time.sleep(HEAD_START)
+        st.session_state[_DRAWN] = True
 
 
 def first_screen(slug: str, make: Callable[[Trace], Scene], trace: Trace) -> None:

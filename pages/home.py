@@ -1,7 +1,6 @@
 """Home: a sentence goes in and rides through the machine; below it, every head's weights and the map."""
 
 import functools
-import time
 
 import streamlit as st
 
@@ -9,7 +8,7 @@ from experiments.writing.doubt import Doubt, load_doubt
 from model.files.checkpoint import CheckpointError
 from model.files.loaded_model import TRANSLATOR
 from model.trace import Trace
-from pages.first_screen import PLAY
+from pages.first_screen import PLAY, head_start
 from ui import engine
 from ui.course.architecture_map import course_map
 from ui.course.lesson import COURSE
@@ -18,9 +17,6 @@ from ui.course.ride import ride
 from ui.course.sentence import sentence_trace
 from ui.views.attention_maps import attention_maps
 from ui.views.translation import translation, word_probabilities
-
-HEAD_START = 0.5  # seconds in which a browser draws the machine before it is given the rest of the page to draw
-_GIVEN = "home.given"  # in the session: the rest was given once; from then on there is little to draw anew
 
 
 @functools.cache
@@ -64,7 +60,5 @@ with st.container(key="home_translation"):
         )
 ride(trace)
 if not st.session_state.get(KEY):  # a presenter's machine has the screen for itself
-    if _GIVEN not in st.session_state:
-        time.sleep(HEAD_START)
-        st.session_state[_GIVEN] = True
+    head_start()
     more(trace)

@@ -13,7 +13,7 @@ import streamlit as st
 from model.files.checkpoint import CheckpointError
 from model.files.loaded_model import LoadedModel
 from model.trace import Trace
-from pages.first_screen import draw_all_if_changed, first_screen
+from pages.first_screen import draw_all_if_changed, first_screen, has_drawn, head_start
 from serving.streamlit_private import DeltaGenerator, Page
 from ui.course.lesson import COURSE, Bench, Lesson, Part
 from ui.course.presenter import KEY, stepper
@@ -81,21 +81,21 @@ def show(lesson: Lesson) -> None:
             name = list(parts)[stepper(list(parts))]
         _fragment(name, parts[name], trace, headed=False)
         return
+    picture = None if lesson.on_map.scene else _opening(lesson, trace)
     if lesson.on_map.scene:
         with st.container(key="opening_scene"):
             progress_line(lesson)
             st.title(lesson.title, anchor=False)
             _first_screen(lesson, trace)
+        head_start()
         with _part("Idea"):
             lesson.idea(trace)
-    else:
-        picture = _opening(lesson, trace)
     asked = st.container()
-    # A learner who types waits for See. What stands above it is made after it: the picture plays for seconds, and some
-    # questions are answered by running the model many times.
+    # A learner who types waits for See. What stands above it is made after it: the picture plays for seconds (at a
+    # visit's first page it is what one waits for), and some questions are answered by running the model many times.
     st.session_state[_WHOLE] = not st.session_state.pop(_TYPED, False)
     _bench(lesson, trace)
-    if not lesson.on_map.scene:
+    if picture:
         with picture:
             you_are_here(lesson, trace)
     with asked:
@@ -113,8 +113,8 @@ def _first_screen(lesson: Lesson, trace: Trace) -> None:
             first_screen(lesson.slug, lesson.on_map.scene, trace)
 
 
-def _opening(lesson: Lesson, trace: Trace) -> DeltaGenerator:
-    """Question, picture and idea; returns the picture's place."""
+def _opening(lesson: Lesson, trace: Trace) -> DeltaGenerator | None:
+    """Question, picture and idea; returns the picture's place if the picture is to come after See."""
     with st.container(key="opening"):  # assets/styles.css puts the picture beside the other two, where there is room
         with st.container():
             progress_line(lesson)
@@ -122,9 +122,14 @@ def _opening(lesson: Lesson, trace: Trace) -> DeltaGenerator:
             st.markdown(f"*{lesson.asks}*")
         picture = st.container(key="opening_picture")
         picture.empty()  # so that the browser keeps its room from the first
+        first = not has_drawn()
+        if first:
+            with picture:
+                you_are_here(lesson, trace)
+            head_start()
         with _part("Idea"):
             lesson.idea(trace)
-    return picture
+    return None if first else picture
 
 
 def model_of(lesson: Lesson) -> LoadedModel | None:

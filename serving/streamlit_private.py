@@ -3,9 +3,12 @@
 An upgrade may change any of them. `tests/serving/test_streamlit_private.py` tells for each what the app loses then.
 """
 
+from pathlib import Path
+
 from streamlit.components.v2.get_bidi_component_manager import get_bidi_component_manager
 from streamlit.components.v2.manifest_scanner import ComponentConfig, ComponentManifest
 from streamlit.delta_generator import DeltaGenerator
+from streamlit.file_util import get_static_dir
 from streamlit.navigation.page import Page
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
@@ -15,6 +18,7 @@ from streamlit.runtime.session_manager import SessionClient
 
 __all__ = [
     "SCRIPT_THREAD",
+    "STATIC",
     "BackMsg",
     "ComponentConfig",
     "ComponentManifest",
@@ -29,3 +33,4 @@ __all__ = [
 ]
 
 SCRIPT_THREAD = "ScriptRunner.scriptThread"  # the name of a thread that runs a page
+STATIC = Path(get_static_dir())  # the page of HTML and the code that browsers get

@@ -86,9 +86,9 @@ FORMULAS: dict[str, tuple[Sequence[Figure], dict[str, tuple[float, float | None]
     ),
     "first paint": (  # 0.25 + 0.05 is 0.3; of three pages that open in 900, 600 and 300 ms the picture is there in 600
         first_paint.figures(
-            [Opening([0.125, 0.125], 400.0), Opening([0.25], 200.0), Opening([0.5], 900.0)],
-            {"a": [Opening([0.25, 0.125], 100.0, 200.0, 100.0 * n, [16.0, 17.0, 90.0]) for n in (9, 6, 3)],
-             "b": [Opening([], 100.0)]},
+            {"a": [(Opening([0.125, shift], word), Opening([0.25, 0.125], 100.0, 200.0, 100.0 * n, [16.0, 17.0, 90.0]))
+                   for n, shift, word in ((9, 0.125, 400.0), (6, 0.125, 200.0), (3, 0.5, 900.0))],
+             "b": [(Opening([0.25], 900.0), Opening([], 100.0))]},
         ),
         {
             "of an empty page": (0.25, None), "shift of a": (0.375, 0.3), "outline of a": (400, 300),

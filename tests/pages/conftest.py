@@ -6,18 +6,9 @@ from typing import Any
 import pytest
 
 from model.trace import Trace
-from pages import lesson_page
 from tests.pages.kit import forget, stages
 from ui.components import stage
 from ui.components.stage.data import stage_data
-
-
-@pytest.fixture(autouse=True, scope="session")
-def no_head_start() -> Iterator[None]:
-    """Nobody waits here for a browser to draw."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lesson_page, "HEAD_START", 0)
-        yield
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -21,6 +21,7 @@ from streamlit.testing.v1 import AppTest, local_script_runner
 from streamlit.util import calc_hash
 
 import tests.pages.part_runs  # noqa: F401 - runs parts of pages, as a browser does
+from pages import first_screen, lesson_page
 from tests.oracle.language.reader import read
 from tests.oracle.language.statement import Statement
 from training.live.processes import DONE, LiveTraining
@@ -30,6 +31,7 @@ from ui import engine
 manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
 # It hashes everything it sends, so that a browser need not be sent it twice: here is no browser.
 script_run_context.populate_hash_if_needed = lambda msg: None
+first_screen.HEAD_START = lesson_page.HEAD_START = 0  # nobody waits here for a browser to draw
 PATIENCE_SECONDS = 300
 _give_up = local_script_runner.require_widgets_deltas
 
@@ -85,7 +87,6 @@ def opened(page: Path | str | None = None, **parameters: str | list[str]) -> App
     """The home page, or another (a lesson by its slug, any other by its file), after its first run with these
     parameters in the address."""
     app = AppTest.from_file(ROUTER, default_timeout=60)
-    app.session_state["home.given"] = True  # nobody waits here for a browser to draw the first half of home
     app.query_params.update(parameters)
     if page:
         # Straight there, as by a link from outside: the home page would drop from the address what is its own default.

@@ -4,10 +4,13 @@ import ast
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from pages import first_screen
 from pages.course import ORDER
 from tests.course import LESSONS
 from tests.pages.kit import ROOT, ROUTER, go_to, opened
@@ -92,6 +95,23 @@ def test_a_scene_has_no_more_than_40_kb_of_data(lesson: Lesson) -> None:
     assert lesson.on_map.scene
     for sentence in SENTENCES[0], LONG:
         assert len(json.dumps(lesson.on_map.scene(engine.trace(sentence)).sent())) <= 40_000, sentence
+
+
+@pytest.mark.parametrize(
+    ("page", "picture"), [(ROOT / "pages" / "home.py", "stage"), ("masking", "stage"), ("gpt", "scene")]
+)
+def test_a_visit_gets_its_first_picture_before_the_rest_of_the_page(
+    page: Path | str, picture: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr(first_screen, "time", SimpleNamespace(sleep=lambda seconds: waits.append(seconds) or st.stop()))
+    app = opened(page)
+    drawn = {one.proto.component_name.rpartition(".")[2] for one in app.get("bidi_component")}
+    assert drawn & {"stage", "scene", "matrix", "head_grid"} == {picture}
+    monkeypatch.setattr(first_screen, "time", SimpleNamespace(sleep=waits.append))
+    assert len(app.run().get("bidi_component")) > len(drawn)
+    app.run()
+    assert len(waits) == 2  # the second time nothing was left to wait for: a visit waits once
 
 
 def test_the_sentence_follows_from_page_to_page() -> None:

@@ -9,7 +9,9 @@ import streamlit as st
 from model.files.loaded_model import LoadedModel
 from model.trace import Trace
 from serving.streamlit_private import Page
+from ui.components.scene import COMPONENT as SCENE
 from ui.components.scene import Scene
+from ui.components.stage import COMPONENT as MACHINE
 from ui.components.stage.near import View
 from ui.course.quiz import Ask
 from ui.course.source import Code
@@ -113,6 +115,13 @@ class Course:
     def readers(self, slug: str) -> tuple[str, ...] | None:
         """Of the lesson at this address: see `OnMap`; None if it is no lesson."""
         return next((lesson.on_map.readers for lesson in self.lessons if lesson.slug == slug), None)
+
+    def picture_code(self, slug: str) -> str:
+        """Where the code lies that draws the first picture of the page at this address ("" is home); "" without one."""
+        lesson = next((lesson for lesson in self.lessons if lesson.slug == slug), None)
+        if lesson and lesson.on_map.scene:
+            return SCENE.address
+        return MACHINE.address if lesson or not slug else ""
 
     def page(self, lesson: Lesson, title: str = "") -> Page:
         """A lesson as a page of the navigation; its title there may differ from visitor to visitor."""

@@ -24,7 +24,7 @@ State = Literal["", "asked", "unseen", "written", "strong"]
 _MEANS = ("cards", "bars", "curve", "matrix", "dots", "bands", "ruler", "layers")
 CODE = ("shared/colour.js", "shared/shared.js", *(f"scene/{name}.js" for name in ("pen", *_MEANS, "scene")))
 STYLES = ("scene/scene.css",)
-_component = component("scene", js=CODE, css=STYLES)
+COMPONENT = component("scene", js=CODE, css=STYLES)
 
 
 @dataclass(frozen=True)
@@ -316,7 +316,7 @@ def scene(shown: Scene, *, key: str, at: int, on_move: Callable[[int], None], be
             shown.on_press()
 
     mount(
-        _component,
+        COMPONENT,
         key,
         lambda chosen: data | ({"at": chosen[1]} if chosen and chosen[0] == 0 else {}),
         lambda what, frame: 0 <= frame < (len(shown.frames) if what == 0 else 1 if what == 1 and shown.press else 0),

@@ -40,7 +40,7 @@ def _served() -> Path:
     return Path(folder)
 
 
-class _Component:
+class Component:
     """A component whose code lies in a file of the served folder."""
 
     def __init__(self, name: str, file: str) -> None:
@@ -58,13 +58,21 @@ class _Component:
         self._mounted = st.components.v2.component(f"{OURS}.{self._name}", js=self._file)
         return self._mounted
 
-    def __call__(self, **arguments: Any) -> Any:
+    def _at_hand(self) -> Callable[..., Any]:
         # Declared to each server: there is one, but each AppTest has its own.
-        mounted = self._mounted if self._mounted and self._declared() else self._declare()
-        return mounted(**arguments)
+        return self._mounted if self._mounted and self._declared() else self._declare()
+
+    def __call__(self, **arguments: Any) -> Any:
+        return self._at_hand()(**arguments)
+
+    @property
+    def address(self) -> str:
+        """Where a browser asks for the code."""
+        self._at_hand()
+        return f"_stcore/bidi-components/{OURS}.{self._name}/{self._file}"
 
 
-def component(name: str, js: Sequence[str], css: Sequence[str] = ()) -> Callable[..., Any]:
+def component(name: str, js: Sequence[str], css: Sequence[str] = ()) -> Component:
     """A component of Streamlit's, whose code a browser fetches once, and not with every message.
 
     It lies in one file that is named after its content, so that it may be kept for ever. Streamlit serves such files of
@@ -77,7 +85,7 @@ def component(name: str, js: Sequence[str], css: Sequence[str] = ()) -> Callable
     code = bundle(js, css)
     file = f"{sha256(code.encode()).hexdigest()[:16]}.js"
     (folder / file).write_text(code, encoding="utf-8")
-    return _Component(name, file)
+    return Component(name, file)
 
 
 def bundle(js: Sequence[str], css: Sequence[str] = ()) -> str:

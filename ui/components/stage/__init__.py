@@ -21,7 +21,7 @@ CODE = (
     "stage/stage.js",
 )
 STYLES = ("stage/stage.css", "stage/steering/controls.css", "stage/steering/inside.css", "stage/screens.css")
-_component = component("stage", js=CODE, css=STYLES)
+COMPONENT = component("stage", js=CODE, css=STYLES)
 
 Cell = tuple[str, tuple[int, ...]]
 Off = tuple[Head, int]  # a head to do without, and the row at which someone asked for that
@@ -45,7 +45,7 @@ def stage(
     """
     switches = trace.model.anatomy.reads_source and trace.model.anatomy.writes_target
     data = stage_data(trace, links) | {"start": start, "presenting": presenting, "switches": switches}
-    sent = _component(key=key, data=data, on_select_change=lambda: None, on_off_change=lambda: None)
+    sent = COMPONENT(key=key, data=data, on_select_change=lambda: None, on_off_change=lambda: None)
     return (
         switched(trace, sent.get("off"))
         if switches and sent.get("off")
@@ -63,7 +63,7 @@ def clip(
     Returns: the moment at which someone asked, to start this run, for the whole machine; counted from 0
     """
     data = stage_data(trace, shows=shows, view=view) | {"start": None, "small": not large}
-    sent = _component(key=key, data=data, on_whole_change=lambda: None)
+    sent = COMPONENT(key=key, data=data, on_whole_change=lambda: None)
     whole = sent.get("whole")
     if type(whole) is not int or not 0 <= whole < len(data["moments"]):
         return None
