@@ -1,30 +1,32 @@
-"""Whether a translation is likely to be bad, by what the model itself shows: the probabilities of the pieces it wrote.
+"""Whether a translation is likely to be bad: by the probabilities of its pieces, and by words that are no German.
 
-The bound, and how often it is right, were measured on sentences that people translated too: `training.measure.doubt`.
+How often that is right was measured on sentences that people translated too: `training.measure.doubt`.
 """
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from experiments.attention.head_roles import fingerprint
+from experiments.writing.lexicon import Lexicon
 from figures.grouping import Group, words
 from model.files.checkpoint import SHIPPED, WEIGHTS, broken
 from model.trace import Trace
 
-FILE = "doubt.json"  # in a model's folder
+FILE, WORDS = "doubt.json", "german_words.txt"  # in a model's folder
 BAD = 40.0  # chrF below which a translation is called bad
 
 
 @dataclass(frozen=True)
 class Counts:
-    """What the bound does on sentences that people translated.
+    """What doubting does on sentences that people translated.
 
-    sentences, bad: all, and those translated badly; doubted, rightly: all below the bound, and the bad ones of them
-    word, words:    in how many of the doubted translations the least likely word stands in no translation by people;
-                    the same share of all their words, from 0 to 1
+    sentences, bad: all, and those translated badly; doubted, rightly: those doubted, and the bad ones of them
+    word, words:    in how many of the doubted translations the word named stands in no translation by people; the same
+                    share of all their words, from 0 to 1
     """
 
     sentences: int
@@ -36,12 +38,30 @@ class Counts:
 
 
 @dataclass(frozen=True)
+class Finding:
+    """Why a translation is doubted. word: the one to look at, if there is one; unknown: whether it is no German"""
+
+    word: Group | None
+    unknown: bool
+
+
+@dataclass(frozen=True)
 class Doubt:
-    """bound: of `certainty`, below which a translation is doubted; validation: where it was chosen; test: checked"""
+    """bound: of `certainty`, below which a translation is doubted; validation: where it was chosen; test: checked
+
+    lexicon: the words of the German that the model learned from
+    """
 
     bound: float
     validation: Counts
     test: Counts
+    lexicon: Lexicon
+
+    def of(self, trace: Trace) -> Finding | None:
+        """Why a translation is doubted, or None if it is not."""
+        return found_in(trace, self.lexicon) or (
+            Finding(least_likely(trace, lettered(trace)), False) if certainty(trace) < self.bound else None
+        )
 
 
 def certainty(trace: Trace) -> float:
@@ -49,23 +69,41 @@ def certainty(trace: Trace) -> float:
     return math.fsum(trace.probabilities) / len(trace.probabilities)
 
 
-def least_likely_word(trace: Trace) -> Group | None:
-    """The written word with the lowest probability, the product of its pieces'; None where no word has letters."""
+def probability(trace: Trace, word: Group) -> float:
+    """The product of its pieces' probabilities."""
+    return math.prod(trace.probabilities[n] for n in word.pieces)
+
+
+def lettered(trace: Trace) -> list[Group]:
+    """The words written that are of letters alone."""
     written = words([token.text for token in trace.labels], [token.word for token in trace.labels])
-    lettered = [word for word in written if word.label.isalpha()]
-    return min(lettered, key=lambda word: math.prod(trace.probabilities[n] for n in word.pieces), default=None)
+    return [word for word in written if word.label.isalpha()]
+
+
+def least_likely(trace: Trace, among: Sequence[Group]) -> Group | None:
+    return min(among, key=lambda word: probability(trace, word), default=None)
+
+
+def found_in(trace: Trace, lexicon: Lexicon) -> Finding | None:
+    """The least likely of the words that are no German, if there is one."""
+    invented = lexicon.invented(trace.text, [word.label for word in lettered(trace)])
+    word = least_likely(trace, [word for word in lettered(trace) if word.label in invented])
+    return Finding(word, True) if word else None
 
 
 def load_doubt(folder: Path = SHIPPED) -> Doubt:
     """What was measured on the model in this folder.
 
-    Raises: CheckpointError, naming the file and the repair, if it is missing, damaged, or of other weights
+    Raises: CheckpointError, naming the file and the repair, if it is missing, damaged, or of other weights or words
     """
     file = folder / FILE
     try:
         found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-        if found["model"]["sha256"] != fingerprint(folder / WEIGHTS):
-            raise ValueError("it was measured with other weights: run python -m training.measure.doubt")
-        return Doubt(float(found["bound"]), Counts(**found["validation"]), Counts(**found["test"]))
+        for name, other in (("model", WEIGHTS), ("words", WORDS)):
+            if found[name]["sha256"] != fingerprint(folder / other):
+                raise ValueError(f"it was measured with another {other}: run python -m training.measure.doubt")
+        listed = frozenset((folder / WORDS).read_text(encoding="utf-8").split())
+        counted = Counts(**found["validation"]), Counts(**found["test"])
+        return Doubt(float(found["bound"]), *counted, Lexicon(listed))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise broken(file, error) from error

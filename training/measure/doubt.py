@@ -1,9 +1,11 @@
-"""Find out when a translation is to be doubted: `python -m training.measure.doubt VALIDATION.tsv TEST.tsv`.
+"""Find out when a translation is to be doubted:
+`python -m training.measure.doubt VALIDATION.tsv TEST.tsv --learned TRAIN.tsv…`.
 
-Both files hold sentence pairs that the model never saw. A translation is bad if its chrF with all that people wrote is
-under 40. The bound on the mean probability of the pieces is chosen on VALIDATION, so that a tenth of the translations
-that are not bad lie below it. It is written to doubt.json in the model's folder, with what it does on both files, and
-the model's card tells it. Printed: the same for other things that the model shows.
+The first two hold sentence pairs that the model never saw, the others those it learned from. A word is doubted that
+their German (german_words.txt) has not, and that is not made of words of it. A translation is bad if its chrF with all
+that people wrote is under 40. The bound on the mean probability of the pieces is chosen on VALIDATION, so that a tenth
+of the translations that are not bad are doubted. It is written to doubt.json in the model's folder, with what it does
+on both files, and the model's card tells it. Printed: the same for other things that the model shows.
 """
 
 import argparse
@@ -20,12 +22,23 @@ import torch
 from sacrebleu.metrics.chrf import CHRF
 
 from experiments.attention.head_roles import fingerprint
-from experiments.writing.doubt import BAD, FILE, Counts, certainty, least_likely_word
+from experiments.writing.doubt import (
+    BAD,
+    FILE,
+    WORDS,
+    Counts,
+    Finding,
+    certainty,
+    found_in,
+    least_likely,
+    lettered,
+    probability,
+)
+from experiments.writing.lexicon import Lexicon, listed_words, words_of
 from model.files.checkpoint import SHIPPED, WEIGHTS
 from model.files.loaded_model import LoadedModel, load_folder
 from model.trace import Trace, trace
 from training.evaluate import references
-from training.measure.invented_words import words_of
 from training.publish.translator import CARD
 
 GOOD_DOUBTED = 0.1  # the share of translations that are not bad which may be doubted
@@ -38,8 +51,7 @@ def mean_log_probability(one: Trace) -> float:
 
 def least_word(one: Trace) -> float:
     """The probability of the least likely word; 1 where there is none."""
-    word = least_likely_word(one)
-    return math.prod(one.probabilities[n] for n in word.pieces) if word else 1.0
+    return min((probability(one, word) for word in lettered(one)), default=1.0)
 
 
 def sureness(one: Trace) -> float:
@@ -60,29 +72,31 @@ MEASURES: Mapping[str, Callable[[Trace], float]] = {
 
 @dataclass(frozen=True)
 class Scored:
-    """One translation: what the model shows of it, by measure; whether it is bad; whether the least likely word stands
-    in no translation by people, and the share of words that do not
+    """One translation: what the model shows of it, by measure; whether it is bad; whether it has a word that is no
+    German; whether the word named stands in no translation by people, and the share of words that do not
     """
 
     shown: Mapping[str, float]
     bad: bool
+    unknown: bool
     word_alone: bool
     words_alone: float
 
 
-def scored(loaded: LoadedModel, file: Path) -> list[Scored]:
+def scored(loaded: LoadedModel, file: Path, lexicon: Lexicon) -> list[Scored]:
     """Every English sentence of a file, translated greedily and compared with what people wrote."""
     chrf, found = CHRF(), []
     for english, people in references(file).items():
         one = trace(loaded, english)
         theirs = {word.lower() for german in people for word in words_of(german)}
         alone = [word.lower() not in theirs for word in words_of(one.translation)]
-        word = least_likely_word(one)
+        finding = found_in(one, lexicon) or Finding(least_likely(one, lettered(one)), False)
         found.append(
             Scored(
                 {name: measure(one) for name, measure in MEASURES.items()},
                 chrf.sentence_score(one.translation, people).score < BAD,
-                word is not None and word.label.lower() not in theirs,
+                finding.unknown,
+                finding.word is not None and finding.word.label.lower() not in theirs,
                 sum(alone) / len(alone) if alone else 0.0,
             )
         )
@@ -90,12 +104,14 @@ def scored(loaded: LoadedModel, file: Path) -> list[Scored]:
 
 
 def bound_of(rows: Sequence[Scored], measure: str) -> float:
-    """Below it lies a tenth of the translations that are not bad, or a little less."""
-    return float(np.quantile([row.shown[measure] for row in rows if not row.bad], GOOD_DOUBTED, method="lower"))
+    """With it a tenth of the translations that are not bad are doubted, words that are no German counted."""
+    good = [row for row in rows if not row.bad]
+    left = int(GOOD_DOUBTED * len(good)) - sum(row.unknown for row in good)
+    return sorted(row.shown[measure] for row in good if not row.unknown)[max(0, left)]
 
 
 def counts(rows: Sequence[Scored], measure: str, bound: float) -> Counts:
-    doubted = [row for row in rows if row.shown[measure] < bound]
+    doubted = [row for row in rows if row.unknown or row.shown[measure] < bound]
     return Counts(
         len(rows),
         sum(row.bad for row in rows),
@@ -116,12 +132,13 @@ def in_words(of: Counts) -> str:
 def on_card(card: str, found: Mapping[str, Any]) -> str:
     """The model's card with the figures below their heading."""
     test = Counts(**found["test"])
-    word, bound = test.word / max(1, test.doubted), found["bound"]
+    word, n = test.word / max(1, test.doubted), found["validation"]["sentences"]
     said = (
-        f"The app says so where the mean probability of the pieces is under {bound}. On the {test.sentences:,} "
-        f"sentences it\ndoubts {in_words(test)} (chrF\nunder {BAD:.0f}). The bound was chosen on "
-        f"{found['validation']['sentences']:,} others. It underlines the least likely word: in {word:.0%} of these\n"
-        f"translations no translation by people has it; of all their words {test.words:.0%} are such."
+        f"The app says so where the mean probability of the pieces is under {found['bound']}, or where a word is\n"
+        "neither in the German it learned from, nor made of words in it, nor in the English. On the "
+        f"{test.sentences:,} sentences\nit doubts {in_words(test)} (chrF\nunder {BAD:.0f}). The bound was chosen on "
+        f"{n:,} others. No translation by people has the word\nthat it underlines in {word:.0%} of these; of all their "
+        f"words {test.words:.0%} are such."
     )
     return re.sub(rf"(?<={HEADING}\n).*?(?=\n\n|\Z)", lambda _: said, card, flags=re.DOTALL)
 
@@ -130,13 +147,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m training.measure.doubt", description=__doc__)
     parser.add_argument("validation", type=Path)
     parser.add_argument("test", type=Path)
+    parser.add_argument("--learned", type=Path, nargs="+", required=True, help="what the model learned from")
     parser.add_argument("--model", type=Path, default=SHIPPED, help="folder of another model than the shipped one")
     arguments = parser.parse_args()
     torch.set_num_threads(1)  # sentence by sentence, more would only wait for one another
     folder: Path = arguments.model
-    loaded = load_folder(folder)
+    loaded, listed = load_folder(folder), listed_words(arguments.learned)
+    (folder / WORDS).write_text("\n".join(sorted(listed)) + "\n", encoding="utf-8")
     files: dict[str, Path] = {"validation": arguments.validation, "test": arguments.test}
-    parts = {name: scored(loaded, file) for name, file in files.items()}
+    parts = {name: scored(loaded, file, Lexicon(listed)) for name, file in files.items()}
     for measure in MEASURES:
         bound = bound_of(parts["validation"], measure)
         for name, rows in parts.items():
@@ -148,6 +167,7 @@ def main() -> None:
             name: {"file": (file := getattr(arguments, name)).name, "sha256": fingerprint(file)} for name in parts
         },
         "model": {"file": WEIGHTS, "sha256": fingerprint(folder / WEIGHTS)},
+        "words": {"file": WORDS, "sha256": fingerprint(folder / WORDS)},
         "shows": shown,
         "bound": bound,
         **{name: asdict(counts(rows, shown, bound)) for name, rows in parts.items()},

@@ -8,63 +8,22 @@ not, for the translations and, to compare, for what people wrote; by the number 
 """
 
 import argparse
-import re
 from collections import Counter
-from collections.abc import Iterable, Sequence, Set
-from functools import cache
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import torch
 
 from experiments.writing.batched_translation import translate_together
+from experiments.writing.lexicon import Lexicon, listed_words, words_of
 from model.files.checkpoint import SHIPPED
 from model.files.loaded_model import load_folder
-from model.text.tokenizer import Tokenizer, normalise
+from model.text.tokenizer import Tokenizer
 from training.evaluate import references
 
-JOINTS = ("", "s", "n", "en", "es", "e", "er")  # what German puts between the words of a compound
-SHORTEST = 4  # letters of a compound's words: with three, too much that is no word falls into words
 MANY = 4  # pieces, counted as one number from here on
 
 Written = tuple[str, str]  # English, German
-
-
-def words_of(text: str) -> list[str]:
-    return re.findall(r"[^\W\d_]+", text)
-
-
-def listed_words(files: Iterable[Path]) -> set[str]:
-    """Lower-case words of the German in these files."""
-    lines = (line for file in files for line in file.read_text(encoding="utf-8").splitlines())
-    return {word for line in lines for word in words_of(normalise(line.rpartition("\t")[2]).lower())}
-
-
-class Lexicon:
-    """Which words are German, by a list and by compounds of its words."""
-
-    def __init__(self, listed: Set[str]) -> None:
-        self.listed = listed
-        self._compound = cache(self._falls_into_words)
-
-    def knows(self, word: str) -> bool:
-        lower = word.lower()
-        return lower in self.listed or self._compound(lower)
-
-    def invented(self, english: str, german: str) -> list[str]:
-        """The words of a translation that are no German and not in the English either, with an s at most."""
-        given = {form for word in words_of(english.lower()) for form in (word, f"{word}s")}
-        return [word for word in words_of(german) if word.lower() not in given and not self.knows(word)]
-
-    def _falls_into_words(self, word: str) -> bool:
-        return any(
-            word[:end] in self.listed
-            and any(
-                rest in self.listed or self._compound(rest)
-                for joint in JOINTS
-                if word[end:].startswith(joint) and len(rest := word[end + len(joint) :]) >= SHORTEST
-            )
-            for end in range(SHORTEST, len(word) - SHORTEST + 1)
-        )
 
 
 def by_pieces(tokenizer: Tokenizer, words: Iterable[str]) -> Counter[int]:
@@ -74,7 +33,7 @@ def by_pieces(tokenizer: Tokenizer, words: Iterable[str]) -> Counter[int]:
 
 def report(lexicon: Lexicon, tokenizer: Tokenizer, written: Sequence[Written]) -> list[str]:
     """Lines with the share of words that are no German, overall and by the number of their pieces."""
-    odd = [lexicon.invented(*one) for one in written]
+    odd = [lexicon.invented(english, words_of(german)) for english, german in written]
     words = [word for _, german in written for word in words_of(german)]
     found = [word for one in odd for word in one]
     in_sentences = f"in {sum(map(bool, odd)):,} of {len(written):,} sentences"
@@ -100,7 +59,8 @@ def main() -> None:
     print("The model:", *report(lexicon, loaded.tokenizer, translated), sep="\n")
     people = [(english, german[0]) for english, german in groups.items()]
     print("People:", *report(lexicon, loaded.tokenizer, people), sep="\n")
-    print("No German:", *(word for one in translated for word in lexicon.invented(*one)))
+    found = (lexicon.invented(english, words_of(german)) for english, german in translated)
+    print("No German:", *(word for words in found for word in words))
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import math
 
 import streamlit as st
 
-from experiments.writing.doubt import BAD, Doubt, certainty, least_likely_word
+from experiments.writing.doubt import BAD, Doubt, Finding, certainty
 from figures.grouping import words
 from model.trace import Trace, most_tokens
 from ui.text import in_html, in_markdown, number, piece
@@ -13,10 +13,10 @@ from ui.text import in_html, in_markdown, number, piece
 def translation(trace: Trace, doubt: Doubt | None = None) -> None:
     """What the model wrote as plain text in a container with the key `translation`, under a label.
 
-    Args: doubt: what was measured on the model, so that a translation below its bound is called doubtful
+    Args: doubt: what was measured on the model, so that a doubtful translation is called so
     """
-    doubtful = doubt is not None and certainty(trace) < doubt.bound
-    word = least_likely_word(trace) if doubtful else None
+    finding = doubt.of(trace) if doubt else None
+    word = finding.word if finding else None
     with st.container(gap="xxsmall"):
         label = in_html(f"{trace.model.about.target} translation")
         st.html(f'<p class="tw-label" id="tw-written">{label}</p>')
@@ -28,8 +28,8 @@ def translation(trace: Trace, doubt: Doubt | None = None) -> None:
                 'aria-labelledby="tw-written">'
                 f"{written or '(no words)'}</p>"
             )
-        if doubtful and doubt:
-            st.html(_doubtful(trace, doubt, word.label if word else ""))
+        if finding and doubt:
+            st.html(_doubtful(trace, doubt, finding))
     if not trace.finished:
         st.caption(f"The model did not come to an end; it was stopped after {most_tokens(trace.model)} pieces.")
 
@@ -43,20 +43,27 @@ def underlined(trace: Trace, last: int, word: str) -> str:
     return f'{in_html(before)}<u class="tw-doubtful">{in_html(word)}</u>{in_html(after)}'
 
 
-def _doubtful(trace: Trace, doubt: Doubt, word: str) -> str:
+def _doubtful(trace: Trace, doubt: Doubt, finding: Finding) -> str:
     """One line; opened, it tells why it is there and how often it is right."""
     seen, language = doubt.validation, in_html(trace.model.about.language)
-    least = f': it was least sure of <q lang="{language}">{in_html(word)}</q>' if word else ""
+    source, target = in_html(trace.model.about.source), in_html(trace.model.about.target)
+    why = ""
+    if finding.word:
+        word = f'<q lang="{language}">{in_html(finding.word.label)}</q>'
+        why = (
+            f": {word} is not in the {target} it learned from" if finding.unknown else f": it was least sure of {word}"
+        )
     return (
-        f'<details class="tw-doubt"><summary>The model may be lost here{least}.</summary><p>The pieces it wrote had a '
+        f'<details class="tw-doubt"><summary>The model may be lost here{why}.</summary><p>The pieces it wrote had a '
         f"probability of {number(certainty(trace), 3)} on average. This line appears where that is below "
-        f"{number(doubt.bound, 3)}. To see how often it is right, {seen.sentences:,} sentences that people had "
-        f"translated too went through the model. The line appeared for {seen.doubted:,} of them. {seen.rightly:,} of "
-        "these translations shared few groups of letters with what people wrote (a chrF under "
-        f"{BAD:.0f} of 100), {seen.doubted - seen.rightly:,} shared more. It did not appear for "
-        f"{seen.bad - seen.rightly:,} others that shared few. The word that it underlines was in no translation by "
-        f"people for {seen.word:,} of the {seen.doubted:,}; of all words of these translations {seen.words:.0%} "
-        "were not.</p></details>"
+        f"{number(doubt.bound, 3)}, or where a word is neither in the {target} that the model learned from, nor made "
+        f"of words in it, nor in the {source}. To see how often it is right, {seen.sentences:,} sentences that people "
+        f"had translated too went through the model. The line appeared for {seen.doubted:,} of them. {seen.rightly:,} "
+        f"of these translations shared few groups of letters with what people wrote (a chrF under {BAD:.0f} of 100), "
+        f"{seen.doubted - seen.rightly:,} shared more. It did not appear for {seen.bad - seen.rightly:,} others that "
+        f"shared few. The word that it underlines was in no translation by people for {seen.word:,} of the "
+        f"{seen.doubted:,}; of all words of these translations {seen.words:.0%} were "
+        "not.</p></details>"
     )
 
 

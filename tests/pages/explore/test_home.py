@@ -90,7 +90,7 @@ def test_a_doubtful_translation_is_called_so_and_any_other_is_not(
     assert word in line
     assert not lines(opened(sentence=SENTENCE))
     assert not lines(opened(sentence=LOST, model="plain-1")), "it was not measured on this one"
-    for file in ("doubt.json", "model.safetensors"):
+    for file in ("doubt.json", "german_words.txt"):
         shutil.copy(checkpoint.SHIPPED / file, tmp_path)
     (tmp_path / "model.safetensors").write_bytes(b"other weights")
     monkeypatch.setattr(doubt.load_doubt, "__defaults__", (tmp_path,))
@@ -100,7 +100,7 @@ def test_a_doubtful_translation_is_called_so_and_any_other_is_not(
 def test_signs_in_a_doubtful_translation_stay_text() -> None:
     """Underlined in the midst of signs that HTML would read."""
     trace = engine.trace("Tom <b> & Mary")
-    word = doubt.least_likely_word(trace)
+    word = doubt.least_likely(trace, doubt.lettered(trace))
     assert word
     marked = underlined(trace, word.pieces[-1], word.label)
     assert html.unescape(re.sub('<u class="tw-doubtful">|</u>', "", marked)) == trace.translation

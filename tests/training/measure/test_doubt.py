@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.writing.doubt import FILE, Counts, certainty, least_likely_word, load_doubt
+from experiments.writing.doubt import FILE, Counts, certainty, found_in, least_likely, lettered, load_doubt
+from experiments.writing.lexicon import Lexicon
 from model.files.checkpoint import SHIPPED, CheckpointError
 from model.files.loaded_model import load_model
 from model.trace import trace
@@ -23,16 +24,18 @@ CERTAIN = next(iter(MEASURES))
 ROOT = Path(__file__).parents[3]
 
 
-def row(sure: float, bad: bool, word_alone: bool = False, words_alone: float = 0.5) -> Scored:
-    return Scored({CERTAIN: sure}, bad, word_alone, words_alone)
+def row(sure: float, bad: bool, unknown: bool = False, word_alone: bool = False, words_alone: float = 0.5) -> Scored:
+    return Scored({CERTAIN: sure}, bad, unknown, word_alone, words_alone)
 
 
-ROWS = [row(n / 100, False) for n in range(101)] + [row(0.05, True, True, 1.0), row(0.5, True)]
+# 100 good ones, two of them with a word that is no German; two bad ones.
+ROWS = [row(n / 100, False, n in (3, 50)) for n in range(100)] + [row(0.05, True, False, True, 1.0), row(0.5, True)]
 
 
-def test_a_tenth_of_the_good_lies_below_the_bound_whatever_the_bad_do() -> None:
-    assert bound_of(ROWS, CERTAIN) == pytest.approx(0.1)
-    assert counts(ROWS, CERTAIN, 0.1) == Counts(103, 2, 11, 1, 1, round((10 * 0.5 + 1) / 11, 4))
+def test_a_tenth_of_the_good_is_doubted_whatever_the_bad_do() -> None:
+    assert bound_of(ROWS, CERTAIN) == pytest.approx(0.09)
+    assert counts(ROWS, CERTAIN, 0.09) == Counts(102, 2, 11, 1, 1, round((10 * 0.5 + 1) / 11, 4))
+    assert bound_of([row(0.5, False, True), row(0.7, False)], CERTAIN) == 0.7, "more words than may be: none below it"
 
 
 def test_what_is_measured_is_what_the_oracle_sees() -> None:
@@ -40,10 +43,10 @@ def test_what_is_measured_is_what_the_oracle_sees() -> None:
     one, oracle = trace(load_model(), sentence), translated(sentence)
     p = np.asarray(chances(oracle))
     assert certainty(one) == pytest.approx(p.mean(), abs=1e-5)
-    products = {
-        word.text: math.prod(p[list(word.pieces)]) for word in words(pieces(oracle.labels)) if word.text.isalpha()
-    }
-    word = least_likely_word(one)
+    letters = [word for word in words(pieces(oracle.labels)) if word.text.isalpha()]
+    products = {word.text: math.prod(p[list(word.pieces)]) for word in letters}
+    assert [word.label for word in lettered(one)] == list(products)
+    word = least_likely(one, lettered(one))
     assert word
     assert word.label == min(products, key=lambda text: products[text])
     logits = np.asarray(oracle["logits"], dtype=float)
@@ -54,13 +57,24 @@ def test_what_is_measured_is_what_the_oracle_sees() -> None:
 
 def test_bad_is_what_is_far_from_all_that_people_wrote(tmp_path: Path) -> None:
     file = tmp_path / "pairs.tsv"
-    file.write_text(
-        "I like dogs.\tVögel\nI like dogs.\tIch mag Hunde!\nMy watch is broken.\tXyz.\n2 + 2 = 4\tXyz.\n",
-        encoding="utf-8",
-    )
-    right, wrong, _ = scored(load_model(), file)
-    assert (right.bad, right.word_alone, right.words_alone) == (False, False, 0.0)
-    assert (wrong.bad, wrong.word_alone, wrong.words_alone) == (True, True, 1.0)
+    file.write_text("I like dogs.\tVögel\nI like dogs.\tIch mag Hunde!\nMy watch is broken.\tXyz.\n", encoding="utf-8")
+    right, wrong = scored(load_model(), file, Lexicon({"ich", "mag", "hunde", "meine", "uhr", "ist"}))
+    assert (right.bad, right.unknown, right.word_alone, right.words_alone) == (False, False, False, 0.0)
+    assert (wrong.bad, wrong.unknown, wrong.word_alone, wrong.words_alone) == (True, True, True, 1.0)
+
+
+def test_of_words_that_are_no_german_the_least_likely_is_named_and_none_that_the_english_has() -> None:
+    one = trace(load_model(), "The tired teacher forgot her umbrella.")
+    known = {word.label.lower() for word in lettered(one)}
+    assert found_in(one, Lexicon(known)) is None
+    found = found_in(one, Lexicon(known - {"müdeer", "schirm"}))
+    assert found
+    assert found.word
+    assert (found.word.label, found.unknown) == ("müdeer", True)
+    tom = trace(load_model(), "Tom's dog is black.")
+    known = {word.label.lower() for word in lettered(tom)}
+    assert "toms" in known
+    assert found_in(tom, Lexicon(known - {"toms"})) is None
 
 
 def test_the_command_writes_figures_for_these_weights_alone_and_the_card_tells_them(
@@ -72,7 +86,7 @@ def test_the_command_writes_figures_for_these_weights_alone_and_the_card_tells_t
     files = [tmp_path / "valid.tsv", tmp_path / "test.tsv"]
     for file in files:
         file.write_text("I like dogs.\tIch mag Hunde.\nI like cats.\tVögel!\n", encoding="utf-8")
-    monkeypatch.setattr(sys, "argv", ["doubt", *map(str, files), "--model", str(tmp_path)])
+    monkeypatch.setattr(sys, "argv", ["doubt", *map(str, files), "--learned", str(files[0]), "--model", str(tmp_path)])
     doubt.main()
     found = load_doubt(tmp_path)
     assert (found.test.sentences, found.test.bad) == (2, 1)
@@ -81,11 +95,16 @@ def test_the_command_writes_figures_for_these_weights_alone_and_the_card_tells_t
     assert len(capsys.readouterr().out.splitlines()) == 2 * len(MEASURES)
     card = (tmp_path / "README.md").read_text()
     assert "Not yet." not in card
-    assert f"under {found.bound}. On the 2 sentences" in card
+    assert f"under {found.bound}, or where a word is" in card
+    assert "On the 2 sentences\nit doubts " in card
     assert card.endswith("\n\n## What it is for\nPlay.\n")
-    (tmp_path / "model.safetensors").write_bytes(b"other weights")
-    with pytest.raises(CheckpointError, match=r"measured with other weights: run python -m training\.measure\.doubt"):
-        load_doubt(tmp_path)
+    assert (tmp_path / "german_words.txt").read_text(encoding="utf-8") == "hunde\nich\nmag\nvögel\n"
+    for name in ("german_words.txt", "model.safetensors"):
+        (tmp_path / name).write_bytes(b"another")
+        with pytest.raises(
+            CheckpointError, match=rf"measured with another {name}: run python -m training\.measure\.doubt"
+        ):
+            load_doubt(tmp_path)
 
 
 def test_the_shipped_figures_are_of_the_shipped_weights_and_told() -> None:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from experiments.writing.lexicon import LONGEST, Lexicon, listed_words
 from training.measure import invented_words
-from training.measure.invented_words import Lexicon, listed_words
 
 LIST = "die katze\tDie Katze!\nmüde\nHaus\nArbeit Zimmer\nTag\n"
 
@@ -30,6 +30,8 @@ def file(tmp_path: Path) -> Path:
         ("Arbeitstag", False),  # three letters are too few for a part
         ("müdeer", False),  # a joint joins, it does not end
         ("Hausmü", False),
+        ("Haus" * (LONGEST // 4), True),
+        ("Haus" * (LONGEST // 4 + 1), False),  # no word is as long
         ("the", False),  # of a pair, the German side alone counts
     ],
 )
@@ -39,7 +41,7 @@ def test_a_word_is_german_if_listed_or_made_of_listed_ones(word: str, known: boo
 
 def test_names_of_the_english_are_not_invented(file: Path) -> None:
     lexicon = Lexicon(listed_words([file]))
-    assert lexicon.invented("Zoë has 3 cats.", "Zoës Katze Zoë Röschenx 3") == ["Röschenx"]
+    assert lexicon.invented("Zoë has 3 cats.", ["Zoës", "Katze", "Zoë", "Röschenx"]) == ["Röschenx"]
 
 
 def test_the_command_prints_shares_and_words(

@@ -173,7 +173,12 @@ def test_what_is_typed_reaches_the_publisher(
 
 def test_it_goes_into_the_apps_own_folder() -> None:
     assert publishing.MODELS == ROOT / "assets" / "models"
-    others = {"known_words.txt", "parts_of_speech.json", "doubt.json"}  # which the publisher carries over as they are
+    others = {
+        "known_words.txt",
+        "parts_of_speech.json",
+        "doubt.json",
+        "german_words.txt",
+    }  # which the publisher carries over as they are
     assert {path.name for path in (publishing.MODELS / "translator").iterdir()} == FILES | others
 
 

@@ -3,6 +3,7 @@
 import functools
 import json
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,7 @@ STATES = (
     {"sentence": "Quokkas tergiversate 3 xylophones.", "attention": "Encoder"},
     {"sentence": "My neighbour's cat sleeps on the sofa all day long. " * 4, "map": "9.9", "cell": "99.1"},
     {"sentence": "2 + 2 = 4", "words": "true"},
+    {"sentence": "Little Rose sleeps."},  # in doubt by its pieces alone
     {"sentence": "My neighbour's cat sleeps on the sofa all day long. " * 10},  # more than the model takes
     {"sentence": " "},
     {"sentence": "The girl sees the boy.", "present": "true"},
@@ -81,25 +83,52 @@ def frame(page: Page) -> Statements:
     yield large_map(page)
 
 
+@functools.cache
+def german() -> frozenset[str]:
+    return frozenset((FOLDER / "german_words.txt").read_text(encoding="utf-8").split())
+
+
+@functools.cache
+def is_german(word: str) -> bool:
+    """A word of the list, or words of four letters and more with what German puts between them; never over 60."""
+    if word in german():
+        return True
+    return len(word) <= 60 and any(
+        word[:end] in german() and any(is_german(word[end:].removeprefix(joint)) for joint in joints(word[end:]))
+        for end in range(4, len(word) - 3)
+    )
+
+
+def joints(rest: str) -> list[str]:
+    return [
+        joint
+        for joint in ("", "s", "n", "en", "es", "e", "er")
+        if rest.startswith(joint) and len(rest) - len(joint) >= 4
+    ]
+
+
 def translation(page: Page) -> Statements:
-    """Below the bound that was measured on this model the least likely word is underlined, and a line says so."""
+    """One word of it is underlined, and a line says why, if a word is no German or the pieces were improbable."""
     measured = json.loads((FOLDER / "doubt.json").read_text())
     mean = float(np.mean(page.probabilities))
     plain = Statement("translation", visible(page.translation) or "(no words)")
-    if mean >= measured["bound"]:
+    lettered = [word for word in words(page.labels) if word.text.isalpha()]
+    given = {word for found in re.findall(r"[^\W\d_]+", page.text.lower()) for word in (found, f"{found}s")}
+    unknown = [one for one in lettered if one.text.lower() not in given and not is_german(one.text.lower())]
+    if mean >= measured["bound"] and not unknown:
         yield plain
         return
-    lettered = [word for word in words(page.labels) if word.text.isalpha()]
+    more = how_often(mean, measured)
     if not lettered:
         yield plain
-        yield Statement("opens", {"line": prose.line("lost"), "more": how_often(mean, measured)})
+        yield Statement("opens", {"line": prose.line("lost"), "more": more})
         return
-    least = min(lettered, key=lambda word: math.prod(float(page.probabilities[n]) for n in word.pieces))
+    least = min(unknown or lettered, key=lambda one: math.prod(float(page.probabilities[n]) for n in one.pieces))
     through = text_of([piece.id for piece in page.labels[: least.pieces[-1] + 1]])
     parts = through.removesuffix(least.text), least.text, page.translation.removeprefix(through)
     yield Statement("translation", [visible(part) for part in parts]) if "".join(parts) == page.translation else plain
-    line = prose.line("lost and least sure", visible(least.text))
-    yield Statement("opens", {"line": line, "more": how_often(mean, measured)})
+    run = "lost in an unknown word" if unknown else "lost and least sure"
+    yield Statement("opens", {"line": prose.line(run, visible(least.text)), "more": more})
 
 
 def how_often(mean: float, measured: dict[str, Any]) -> str:
