@@ -32,7 +32,6 @@ from tests.pages.kit import FOREIGN, OTHERS, opened
 
 PAGES: dict[str, str | Path] = {one.slug: one.slug for one in LESSONS} | OTHERS | FOREIGN
 VERDICT = re.compile(r"Not quite\. (?:(.*?) )?Right (?:is|are) “.*?”\. (.*)", re.DOTALL)
-VERDICT = re.compile(r"Not quite\. (?:(.*?) )?Right (?:is|are) “.*?”\. (.*)", re.DOTALL)
 NEAR = 30  # signs to the left and the right of a hole that tell its place
 
 

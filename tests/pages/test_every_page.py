@@ -68,26 +68,26 @@ def test_a_page_takes_any_sentence(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
-def test_a_chart_has_a_text_and_a_table_of_its_numbers(page: Path | str) -> None:
-    """For those who cannot see it. The project's own components bring both."""
+def test_a_chart_has_a_text_and_a_table_and_an_empty_parameter_is_as_good_as_none(page: Path | str) -> None:
     app = opened(page)
+    charts_have_a_text_and_a_table_of_their_numbers(app)
+    # Streamlit would empty a control that asks for a choice: use `ui.controls.segmented`. A card that moves when it is
+    # clicked stays chosen in no state: that is no choice.
+    groups = app.button_group
+    keys = [group.key for group in groups if group.key and "/" not in group.key and group.value is not None]
+    for key in keys:
+        chosen = {group.key: group.value for group in opened(page, **{key: ""}).button_group}
+        assert chosen[key] is not None, key
+
+
+def charts_have_a_text_and_a_table_of_their_numbers(app: AppTest) -> None:
+    """For those who cannot see it. The project's own components bring both."""
     texts = [chart.proto.alt for chart in app.get("plotly_chart")]
     drawn = (e.proto.body for e in app.get("html") if e.proto.body.startswith('<figure class="tw-columns'))
     texts += [alt for body in drawn for alt in re.findall('^[^>]*aria-label="([^"]*)"', body)]
     assert all(len(text) > 40 for text in texts), texts
     without = [text for text in texts if "numbers are in the matrix beside" not in text]
     assert sum(fold.label == "The numbers of the figure" for fold in app.expander) >= len(without), without
-
-
-@pytest.mark.parametrize("page", PAGES, ids=name)
-def test_an_empty_parameter_is_as_good_as_none(page: Path | str) -> None:
-    """Streamlit would empty a control that asks for a choice: use `ui.controls.segmented`."""
-    groups = opened(page).button_group
-    # A card that moves when it is clicked stays chosen in no state: that is no choice.
-    keys = [group.key for group in groups if group.key and "/" not in group.key and group.value is not None]
-    for key in keys:
-        chosen = {group.key: group.value for group in opened(page, **{key: ""}).button_group}
-        assert chosen[key] is not None, key
 
 
 @pytest.mark.parametrize("lesson", [one for one in LESSONS if one.on_map.scene], ids=lambda one: one.slug)
