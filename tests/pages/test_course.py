@@ -9,13 +9,17 @@ from types import FrameType
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from classroom.polls import checked
 from model.families import readers
 from model.files.checkpoint import CheckpointError
+from pages.classes.questions import as_asked
+from pages.lesson_page import model_of
 from tests.course import LESSONS
 from tests.pages.kit import ROOT, ROUTER, assert_sound, elements, go_to, markdown, notices, opened
+from ui import engine
 from ui.course.lesson import Lesson
 from ui.course.progress import COOKIE, MAX_CHARS, read_progress
-from ui.course.quiz import Ask, Question
+from ui.course.quiz import Question
 
 EVERY = pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.slug)
 
@@ -158,11 +162,10 @@ def test_another_sentence_brings_the_questions_that_its_own_page_asks(slug: str)
 
 
 @EVERY
-def test_each_wrong_option_has_its_own_explanation(lesson: Lesson) -> None:
+def test_each_wrong_option_has_its_own_explanation_and_every_question_can_be_put_to_a_class(lesson: Lesson) -> None:
     for sentence in ("I ate an apple", "My neighbour's cat doesn't like the rain."):
-        app = opened(lesson.slug, sentence=sentence)
-        asked: list[Ask] = app.session_state["asked"][1]
-        questions = [one if isinstance(one, Question) else one() for one in asked]
+        trace = engine.trace(sentence, name=(model_of(lesson) or engine.model()).name)
+        questions = [one if isinstance(one, Question) else one() for one in lesson.predict(trace)]
         assert len(questions) >= 2
         assert len({question.id for question in questions}) == len(questions)
         for question in questions:
@@ -171,6 +174,9 @@ def test_each_wrong_option_has_its_own_explanation(lesson: Lesson) -> None:
             assert set(question.wrong) == wrong, question.id
             assert len(set(question.wrong.values())) == len(wrong) or len(wrong) < 2, question.id
             assert re.fullmatch("[a-z0-9_-]{1,40}", question.id)
+            put = checked(as_asked(lesson, question, sentence))
+            assert put.text.startswith(question.text)
+            assert (put.options, put.right) == (question.options, question.correct)
 
 
 def parts_of(app: AppTest) -> list[str]:

@@ -19,16 +19,13 @@ from classroom.classes import teach as teach_class
 from classroom.database import FULL, GONE, NEWER, Database
 from classroom.errors import NotTheTeacherError
 from classroom.members import LEFT, join, offer, report, stand
-from classroom.polls import LATE, TWICE, Asked, answer, ask, checked, chosen_in, overview, set_state
+from classroom.polls import LATE, TWICE, Asked, answer, ask, chosen_in, overview, set_state
 from classroom.setting import SETTING
 from pages.classes import room as room_module
 from pages.classes import strip as strip_module
 from pages.classes.browser import DESK, MEMBER
-from pages.classes.questions import as_asked
 from pages.classes.room import Desk, Seat
 from pages.classes.strip import LOOK_SECONDS, STAND_SECONDS
-from pages.lesson_page import model_of
-from tests.course import LESSONS
 from tests.oracle.language.reader import read, read_block
 from tests.oracle.language.statement import Statement, compare
 from tests.oracle.language.walk import unclaimed
@@ -38,8 +35,6 @@ from tests.oracle.shown.classes import Book, ClassPage, strip
 from tests.oracle.shown.classes import progress as progress_claims
 from tests.pages.kit import ROOT, ROUTER, assert_sound, component, elements, give_answer, go_to, markdown, opened
 from tests.postgresql import new_url, server
-from ui import engine
-from ui.course.lesson import Lesson
 from ui.course.quiz import Question
 
 __all__ = ["server"]  # a fixture
@@ -448,17 +443,7 @@ def test_a_question_is_asked_whatever_stands_in_the_bar(sentence: str, db: Datab
     assert not warnings(app)
 
 
-# --- all lessons, and the store's troubles ---------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.slug)
-def test_every_question_of_every_lesson_can_be_put_to_a_class(lesson: Lesson) -> None:
-    trace = engine.trace("The boy sees the girl.", name=(model_of(lesson) or engine.model()).name)
-    for asks in lesson.predict(trace):
-        question = asks if isinstance(asks, Question) else asks()
-        asked = checked(as_asked(lesson, question, "The boy sees the girl."))
-        assert asked.text.startswith(question.text)
-        assert (asked.options, asked.right) == (question.options, question.correct)
+# --- the store's troubles --------------------------------------------------------------------------------------------
 
 
 def test_without_the_store_lessons_go_on_and_the_class_says_one_sentence(db: Database, tmp_path: Path) -> None:
