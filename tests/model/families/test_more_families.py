@@ -50,19 +50,6 @@ def test_the_lstms_fast_path_computes_what_the_readable_one_does(lstm: Recurrent
         assert_close(one, other, atol=1e-4, rtol=1e-4)
 
 
-def test_the_lstm_is_torchs(lstm: RecurrentLanguageModel) -> None:
-    theirs = torch.nn.LSTM(13, 17, num_layers=2, batch_first=True)
-    weights = {}
-    for n, layer in enumerate(lstm.layers):
-        cell = layer.cell
-        weights |= {f"weight_ih_l{n}": cell.w.weight, f"weight_hh_l{n}": cell.u.weight, f"bias_ih_l{n}": cell.w.bias}
-        weights[f"bias_hh_l{n}"] = torch.zeros_like(cell.w.bias)
-    theirs.load_state_dict(weights)
-    ids = torch.randint(6, 101, (3, 11))
-    states, _ = theirs(lstm.matrix(ids))
-    assert_close(lstm(ids), states @ lstm.w_out.weight.T @ lstm.matrix.weight.T, atol=1e-5, rtol=1e-5)
-
-
 def test_the_lstm_is_as_large_as_gpt() -> None:
     ours, gpts = (
         sum(p.numel() for p in model.parameters())

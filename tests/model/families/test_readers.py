@@ -49,18 +49,6 @@ def ids() -> Tensor:
     return torch.randint(CONFIG.vocab_size, (B, T))
 
 
-@pytest.mark.parametrize("name", READERS)
-def test_a_reader_gives_one_state_a_position_and_one_score_an_entry(readers: Readers, ids: Tensor, name: str) -> None:
-    assert readers.read(name, readers.embed(ids)).shape == (B, T, CONFIG.d_model)
-    assert readers(ids, name).shape == (B, CONFIG.vocab_size)
-
-
-@pytest.mark.parametrize("name", READERS)
-def test_only_the_last_state_counts_for_what_is_recalled(readers: Readers, ids: Tensor, name: str) -> None:
-    states = readers.read(name, readers.embed(ids))
-    assert torch.equal(readers.recall(name, states[:, -1]), readers(ids, name))
-
-
 def test_the_documented_taps_pass(readers: Readers, ids: Tensor) -> None:
     recorder = Recorder()
     readers(ids, "attention", recorder)

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from torch.testing import assert_close
 
 from model.parts.positions import Rotary, Sinusoidal, rotation, sinusoidal_encoding
-from model.tap import Recorder
 
 
 @given(st.integers(0, 250), st.integers(0, 20).map(lambda i: 2 * i))
@@ -58,16 +57,6 @@ def turned_by_hand(x: torch.Tensor, start: int) -> torch.Tensor:
     positions = torch.arange(start, start + x.size(-2), dtype=torch.float64)
     turned = pairs * torch.polar(torch.ones(1, 1, dtype=torch.float64), positions[:, None] * theta)
     return torch.view_as_real(turned).flatten(-2).float()
-
-
-@pytest.mark.parametrize("start", [0, 7])
-@pytest.mark.parametrize("name", ["q", "k"])
-def test_rotary_turns_each_pair_by_its_angle(name: str, start: int) -> None:
-    x, recorder = torch.randn(2, 3, 5, 14), Recorder()
-    turned = Rotary().rotate(name, x, start, recorder)
-    assert_close(turned, turned_by_hand(x, start), atol=1e-5, rtol=1e-5)
-    assert turned is recorder.tensors[f"rotated_{name}"]
-    assert recorder.tensors.keys() == {f"rotated_{name}"}
 
 
 def test_rotary_is_as_exact_far_away_as_near() -> None:
