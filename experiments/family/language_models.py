@@ -50,9 +50,9 @@ def bits_per_byte(losses: Array, text: str) -> float:
     return float(losses.sum()) / math.log(2) / len(text.encode())
 
 
-def published(name: str) -> dict[str, Any]:
-    """What was measured of a model when it was published. Raises: CheckpointError, naming the file"""
-    file = MODELS / name / METRICS
+def published(name: str, measured: str = METRICS) -> dict[str, Any]:
+    """What was measured of a model, in a file of its folder. Raises: CheckpointError, naming the file"""
+    file = MODELS / name / measured
     try:
         figures: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

@@ -26,6 +26,7 @@ READERS: dict[str, tuple[str, ...]] = {
     "pairs": (BERT,),
     "fine-tuning": (BERT, GPT),
     "learning-without-learning": (),
+    "fewer-pairs": (GPT,),
     "train-it-yourself": (),
 }
 CALLED = {

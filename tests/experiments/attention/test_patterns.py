@@ -1,0 +1,63 @@
+"""Which pairs a pattern keeps, by hand, and that nothing else is hidden or kept."""
+
+import pytest
+import torch
+
+from experiments.attention.patterns import ALL, FILE, PATTERNS, SIZES, figures, keeping, read_sparsely
+from experiments.family.language_models import read_text
+from pages.beyond_attention.fewer_pairs import scene
+from tests.family import small
+from training.loop.corpus import Document
+from training.measure.patterns import perplexity
+from ui import engine
+
+SCORES = torch.tensor([[0.0, -9, -9, -9, -9], [5, 0, -9, -9, -9], [1, 2, 3, -9, -9], [9, 1, 2, 0, -9], [1, 8, 3, 2, 7]])
+KEPT = {
+    "window": ("1", "11", ".11", "..11", "...11"),
+    "window and first": ("1", "11", "111", "1.11", "1..11"),
+    "strided": ("1", "11", "111", ".111", "1.111"),
+    "top k": ("1", "11", ".11", "1.1.", ".1..1"),
+}
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_two_keys_by_hand(pattern: str) -> None:
+    causal = SCORES.masked_fill(~torch.ones(5, 5, dtype=torch.bool).tril(), -torch.inf)
+    left = keeping(pattern, 2)("decoder.layers.0.self_attn.scores", causal).isfinite()
+    rows = ["".join(".1"[int(one)] for one in row[: n + 1]) for n, row in enumerate(left)]
+    assert tuple(rows) == KEPT[pattern]
+    assert not left.triu(1).any()
+
+
+def test_what_keeps_all_changes_nothing_and_one_key_does() -> None:
+    loaded, text = small("gpt-mini"), "The cat sat on the mat."
+    whole = read_text(loaded, text).tensors["logits"]
+    wide, narrow = (read_sparsely(loaded, text, "window", k).tensors["logits"] for k in (64, 1))
+    assert (wide == whole).all()
+    assert abs(narrow - whole).max() > 1e-3
+
+
+def test_the_perplexity_of_a_document_is_that_of_its_losses() -> None:
+    loaded, text = small("gpt-mini"), "The cat sat on the mat."
+    read = read_text(loaded, text)
+    ids = [token.id for token in read.labels[:-1]]
+    document = Document((torch.tensor(ids).numpy(),), len(text))
+    for pattern in (ALL, "window"):
+        losses = (read if pattern == ALL else read_sparsely(loaded, text, pattern, 2)).tensors["losses"]
+        expected = pytest.approx(float(torch.tensor(losses).mean().exp()), abs=0.006)
+        assert perplexity(loaded, [document], pattern, 2) == expected
+
+
+def test_of_books_far_pairs_are_hardly_used_and_the_largest_scores_least_missed() -> None:
+    measured = figures("gpt-mini")
+    whole = measured[ALL]
+    assert measured["window"]["32"] < 1.06 * whole
+    assert measured["window"]["8"] > 1.2 * whole
+    assert measured["top k"]["8"] < 1.03 * whole
+    assert all([*measured[name]] == [str(k) for k in SIZES] for name in PATTERNS), FILE
+
+
+def test_the_scene_opens_where_some_pairs_are_gone_and_some_are_left() -> None:
+    for sentence, stop in (("I ate an apple", "2"), ("The old man looked at the sea and went home. " * 3, "8")):
+        shown = scene(engine.trace(sentence))
+        assert shown.frames[shown.start].stop == stop
