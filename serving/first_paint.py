@@ -50,10 +50,10 @@ def modules(name: str = COMPONENT) -> list[str]:
 class FirstPaint:
     """ASGI middleware: puts assets/styles.css into every page of HTML, and what it needs for its first picture.
 
-    Args: code_of: for the path of a page, without a slash, the address of the code that draws its first picture, or ""
+    Args: code_of: for the path of a page, without a slash, the addresses of the code that draws its first picture
     """
 
-    def __init__(self, app: ASGIApp, code_of: Callable[[str], str] = lambda path: "") -> None:
+    def __init__(self, app: ASGIApp, code_of: Callable[[str], list[str]] = lambda path: []) -> None:
         self._app, self._code_of = app, code_of
         self._styles = b"<style>" + STYLES.read_bytes() + b"</style>"
 
@@ -98,5 +98,5 @@ class FirstPaint:
 
     def _early_code(self, path: str) -> bytes:
         code = self._code_of(path.rpartition("/")[2])
-        links = [f"static/js/{file}" for file in modules()] + [code.lstrip("/")] if code else []
+        links = [f"static/js/{file}" for file in modules()] + code if code else []
         return "".join(f'<link rel="modulepreload" crossorigin href="./{link}">' for link in links).encode()

@@ -30,7 +30,7 @@ async def missing(_: object) -> PlainTextResponse:
 @pytest.fixture
 def client() -> TestClient:
     routes = [Route("/masking", page), Route("/a.js", script), Route("/none", missing)]
-    return TestClient(FirstPaint(Starlette(routes=routes), code_of={"masking": "code/of.js"}.get))
+    return TestClient(FirstPaint(Starlette(routes=routes), code_of={"masking": ["code/of.js"]}.get))
 
 
 @pytest.mark.parametrize("encoding", ["gzip, br", "identity", ""])

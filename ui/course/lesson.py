@@ -116,12 +116,12 @@ class Course:
         """Of the lesson at this address: see `OnMap`; None if it is no lesson."""
         return next((lesson.on_map.readers for lesson in self.lessons if lesson.slug == slug), None)
 
-    def picture_code(self, slug: str) -> str:
-        """Where the code lies that draws the first picture of the page at this address ("" is home); "" without one."""
+    def picture_code(self, slug: str) -> list[str]:
+        """Where the code lies that draws the first picture of the page at this address ("" is home), if it has one."""
         lesson = next((lesson for lesson in self.lessons if lesson.slug == slug), None)
         if lesson and lesson.on_map.scene:
-            return SCENE.address
-        return MACHINE.address if lesson or not slug else ""
+            return SCENE.addresses()
+        return MACHINE.addresses(late=bool(lesson and lesson.on_map.near)) if lesson or not slug else []
 
     def page(self, lesson: Lesson, title: str = "") -> Page:
         """A lesson as a page of the navigation; its title there may differ from visitor to visitor."""

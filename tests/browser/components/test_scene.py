@@ -103,6 +103,14 @@ def test_a_number_is_narrowed_where_another_text_is_cut(demo: Callable[..., Page
         assert box_of(text)["width"] <= box_of(page.locator(".scene svg").first.locator("rect.card").nth(1))["width"]
 
 
+def test_no_line_reaches_over_the_name_of_a_row_where_it_stands_above_the_row(demo: Callable[..., Page]) -> None:
+    cards = demo(viewport={"width": 390, "height": 844}).locator(".scene svg").first
+    low = cards.locator("path.line.value").evaluate(
+        "(e) => e.getBBox().y + e.getBBox().height + parseFloat(e.getAttribute('stroke-width')) / 2"
+    )
+    assert low <= cards.locator("text.name", has_text="Writes").evaluate("(e) => e.getBBox().y") + 1
+
+
 def line_ends(line: Locator) -> list[float]:
     numbers = [float(n) for n in re.findall(r"-?[\d.]+", line.get_attribute("d") or "")]
     return [*numbers[:2], *numbers[-2:]]

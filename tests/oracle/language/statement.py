@@ -100,11 +100,24 @@ def magnitude(value: float) -> str:
     """A number of any size: 0.123, or 1.2 · 10⁻⁷."""
     if math.isinf(value) or value == 0 or 1e-3 <= abs(value) < 1e6:
         return number(value, 3)
-    power = math.floor(math.log10(abs(value)))
-    if round(abs(value) / 10.0**power, 1) >= 10:
-        power += 1
+    power = _power(value)
     raised = str(power).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
     return f"{number(value / 10.0**power, 1)} · 10{raised}"
+
+
+def by_size(formula: str) -> str:
+    """A formula; a value at its end that four decimals would show as 0 is told by its size."""
+    end = re.search(rf"{_OPEN}-\|4\|([^{_CLOSE}]*){_CLOSE}$", formula)
+    if not end or not 0 < abs(value := float(end[1])) < 5e-5:
+        return formula
+    power = _power(value)
+    return rf"{formula[: end.start()]}{tex(value / 10.0**power, 1)}\cdot 10^{{{power}}}"
+
+
+def _power(value: float) -> int:
+    """Of ten, so that one digit stands before the point once it is rounded to one behind it."""
+    power = math.floor(math.log10(abs(value)))
+    return power + (round(abs(value) / 10.0**power, 1) >= 10)
 
 
 def plainly(content: Any) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 
 from tests.oracle.language.approved import Prose
 from tests.oracle.language.page import averaged, tensor
-from tests.oracle.language.statement import Statement, factor, tex
+from tests.oracle.language.statement import Statement, by_size, factor, tex
 from tests.oracle.passes.forward import Array, Forward, config
 
 prose = Prose("worked")
@@ -47,7 +47,7 @@ def steps(*many: Step) -> list[Statement]:
     return [
         Statement("markdown", text)
         for n, step in enumerate(many, 1)
-        for text in (f"{n}. {typeset(step.says)}", rf"$\displaystyle {step.formula}$")
+        for text in (f"{n}. {typeset(step.says)}", rf"$\displaystyle {by_size(step.formula)}$")
     ]
 
 

@@ -20,7 +20,7 @@ from tests.house.toy import toy
 from ui import engine
 from ui.components import scene
 from ui.components.shared.wire import browser_file
-from ui.components.stage import CODE, STYLES, asked
+from ui.components.stage import CODE, NEAR, STYLES, asked
 from ui.components.stage.data import packed, stage_data
 from ui.components.stage.looks import percent
 from ui.components.stage.near import View
@@ -205,7 +205,9 @@ def sentence_of(n: int, loaded: LoadedModel) -> str:
 
 def test_code_and_data_are_small_enough() -> None:
     # The stage and the lessons' own scenes: all code that moves pictures on a first screen.
-    assert sum(len(browser_file(*files).encode()) for files in (CODE, STYLES, scene.CODE, scene.STYLES)) <= 220_000
+    sizes = [len(browser_file(*files).encode()) for files in (CODE, STYLES, NEAR, scene.CODE, scene.STYLES)]
+    assert sum(sizes) <= 220_000
+    assert sum(sizes[:2]) <= 120_000  # the ride's alone
     one = engine.trace(sentence_of(20, engine.model()))
     assert (len(one.src), abs(len(one.tgt) - 20) <= 1) == (20, True)
     assert len(json.dumps(stage_data(one)).encode()) <= 300_000

@@ -22,7 +22,7 @@ const CARDS = {
       const cells = Math.max(0, ...row.cards.map((card) => card[4].length));
       const place = { name: y };
       if (row.name && !beside) {
-        place.enter = y; // lines from the row above end there, above its name
+        place.enter = y - THICKEST / 2 - 1; // lines from the row above end there: their round ends reach to its name
         y += 17;
       }
       if (arches.length) y += Math.min(58, 14 + 8 * Math.max(...arches.map((l) => Math.abs(l[1] - l[3]))));

@@ -2,6 +2,7 @@
 
 import atexit
 import json
+import re
 import shutil
 from base64 import b64encode
 from collections.abc import Callable, Sequence
@@ -32,6 +33,13 @@ export default (component) => {
 """
 
 
+_LATE = """
+let {gives};
+const fetchLate = async () => {{ ({{ {gives} }} = (await import("./{file}")).default({{ {takes} }})); }};
+"""
+_TOP = re.compile(r"^(?:const|let|class|function) (\w+)", re.MULTILINE)
+
+
 @cache
 def _served() -> Path:
     """A folder whose files Streamlit serves; it goes when the process ends."""
@@ -41,10 +49,10 @@ def _served() -> Path:
 
 
 class Component:
-    """A component whose code lies in a file of the served folder."""
+    """A component whose code lies in a file of the served folder, or in two."""
 
-    def __init__(self, name: str, file: str) -> None:
-        self._name, self._file = name, file
+    def __init__(self, name: str, file: str, late: str = "") -> None:
+        self._name, self._file, self._late = name, file, late
         self._mounted: Callable[..., Any] | None = None
         if exists():  # a browser may ask this process for the file before it has drawn the component for anybody
             self._declare()
@@ -65,27 +73,40 @@ class Component:
     def __call__(self, **arguments: Any) -> Any:
         return self._at_hand()(**arguments)
 
-    @property
-    def address(self) -> str:
-        """Where a browser asks for the code."""
+    def addresses(self, late: bool = False) -> list[str]:
+        """Where a browser asks for the code; late: for all of it."""
         self._at_hand()
-        return f"_stcore/bidi-components/{OURS}.{self._name}/{self._file}"
+        files = [self._file, self._late] if late and self._late else [self._file]
+        return [f"_stcore/bidi-components/{OURS}.{self._name}/{file}" for file in files]
 
 
-def component(name: str, js: Sequence[str], css: Sequence[str] = ()) -> Component:
+def component(
+    name: str, js: Sequence[str], css: Sequence[str] = (), late: Sequence[str] = (), gives: Sequence[str] = ()
+) -> Component:
     """A component of Streamlit's, whose code a browser fetches once, and not with every message.
 
     It lies in one file that is named after its content, so that it may be kept for ever. Streamlit serves such files of
     installed packages; it is told of this folder as it would be of one.
 
     Args: js, css: files of the components' folder
+          late: files for some of what the component draws; `fetchLate()` fetches them and sets the names in `gives`
     """
-    folder = _served() / name
-    folder.mkdir(exist_ok=True)
-    code = bundle(js, css)
+    (_served() / name).mkdir(exist_ok=True)
+    code, later = bundle(js, css), ""
+    if late:
+        own = browser_file(*late)
+        names = _TOP.findall("".join((_HERE / file).read_text(encoding="utf-8") for file in js))
+        takes = ", ".join(one for one in names if re.search(rf"\b{one}\b", own))
+        later = _kept(name, f"export default ({{ {takes} }}) => {{\n{own}\nreturn {{ {', '.join(gives)} }};\n}};")
+        code += _LATE.format(gives=", ".join(gives), file=later, takes=takes)
+    return Component(name, _kept(name, code), later)
+
+
+def _kept(name: str, code: str) -> str:
+    """The name of the file of a component's folder that now holds this code."""
     file = f"{sha256(code.encode()).hexdigest()[:16]}.js"
-    (folder / file).write_text(code, encoding="utf-8")
-    return Component(name, file)
+    (_served() / name / file).write_text(code, encoding="utf-8")
+    return file
 
 
 def bundle(js: Sequence[str], css: Sequence[str] = ()) -> str:

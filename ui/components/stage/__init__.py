@@ -11,7 +11,7 @@ from ui.components.stage.looks import attention_of
 from ui.components.stage.near import View
 from ui.components.stage.parts import panels_of
 
-_PICTURE = ("numbers", "timeline", "layout", "scene", "rest", "near", "strokes", "draw", "near_draw")
+_PICTURE = ("numbers", "timeline", "layout", "scene", "rest", "strokes", "draw")
 _STEERING = ("controls", "card", "reach", "inside", "listen")
 CODE = (
     "shared/colour.js",
@@ -20,8 +20,11 @@ CODE = (
     *(f"stage/steering/{name}.js" for name in _STEERING),
     "stage/stage.js",
 )
+NEAR = ("stage/picture/near.js", "stage/picture/near_draw.js")  # of some clips alone
 STYLES = ("stage/stage.css", "stage/steering/controls.css", "stage/steering/inside.css", "stage/screens.css")
-COMPONENT = component("stage", js=CODE, css=STYLES)
+COMPONENT = component(
+    "stage", js=CODE, css=STYLES, late=NEAR, gives=("nearAt", "nearNumbers", "approach", "NearPainter")
+)
 
 Cell = tuple[str, tuple[int, ...]]
 Off = tuple[Head, int]  # a head to do without, and the row at which someone asked for that

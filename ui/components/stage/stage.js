@@ -25,7 +25,6 @@ class Stage {
 
     Object.assign(this, { t: 0, speed: 1, playing: false, stops: true, captions: true, heads: {}, windows: [], focus: null });
     this.painter = new Painter(this.canvas);
-    this.nearPainter = new NearPainter(this.painter);
     this.calm = matchMedia("(prefers-reduced-motion: reduce)");
     this.loop = new Loop(this);
     this.leave = listen(this);
@@ -57,7 +56,8 @@ class Stage {
     this.inside.shut(false);
     const data = shaped(given);
     this.outline(data);
-    await fill(data);
+    await Promise.all([fill(data), data.near && fetchLate()]);
+    if (data.near) this.nearPainter ??= new NearPainter(this.painter);
     if (given.id !== this.id || this.closed) return;
     const [first, last] = data.clip.map((n) => data.moments[n]);
     this.begins = data.moments[given.start]; // of a ride that a lesson opened
@@ -89,7 +89,7 @@ class Stage {
     const palette = paletteOf(this.root);
     setAttribute(this.root, "data-theme", palette.dark ? "dark" : "light");
     this.painter.renew(this.data, palette);
-    this.nearPainter.renew();
+    this.nearPainter?.renew();
     this.fit();
     this.draw();
   }
