@@ -39,6 +39,8 @@ def test_lines_of_the_tree_lead_from_the_beginning_to_what_extends_it(lesson: Ca
         expected = [[x, y + middle, u, v + middle] for (x, y), (u, v) in pairwise(way)]
         np.testing.assert_allclose([[end[0] - 6.6, *end[1:2], *end[-2:]] for end in ends], expected, atol=1e-6)
         rows.add(tuple(y for _, y in way))
+        node.press("ArrowLeft")
+        expect(tree.locator(".node.on").nth(1)).to_be_focused()  # a key goes back along the line
     assert any(len(set(tops)) > 1 for tops in rows)  # a way that leads from one row to another
 
 

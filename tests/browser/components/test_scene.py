@@ -318,7 +318,7 @@ def test_a_press_reaches_the_page_once(demo: Callable[..., Page]) -> None:
 
 def test_it_moves_through_what_lies_between(demo: Callable[..., Page]) -> None:
     page = demo("", reduced_motion="no-preference")
-    bar = page.locator(".scene svg").nth(1).locator("rect.fill").first
+    bar, room = (page.locator(f".scene svg >> nth=1 >> rect.{name} >> nth=0") for name in ("fill", "room"))
     seen = page.evaluate(
         """async () => {
             const roots = [...document.querySelectorAll("*")].map((e) => e.shadowRoot);
@@ -336,7 +336,7 @@ def test_it_moves_through_what_lies_between(demo: Callable[..., Page]) -> None:
     )
     assert seen == sorted(seen)  # it grows and never jumps back
     assert len(set(seen)) > 3
-    assert number(bar, "width") == max(seen)
+    assert number(bar, "width") == max(seen) == number(room, "width")  # at last it is 1, all of its room
 
 
 def test_texts_stay_texts(demo: Callable[..., Page]) -> None:

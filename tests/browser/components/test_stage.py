@@ -399,6 +399,7 @@ def test_one_steps_inside_a_column_reads_a_number_and_asks(ride: Page) -> None:
     ride.get_by_role("grid").wait_for()
     values = translated(SENTENCE)["encoder.embedding.output"][1]
     assert numbers_read(ride) == pytest.approx(list(values), rel=6e-3, abs=6e-4)
+    assert ride.locator(".inside th").all_inner_texts() == [str(first) for first in range(1, 257, 16)]
     ride.get_by_role("gridcell").first.click()
     ride.keyboard.press("ArrowDown")
     expect(ride.locator(".foot p")).to_contain_text("girl, number 17 of 256")
