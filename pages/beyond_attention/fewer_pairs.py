@@ -81,7 +81,7 @@ def scene_frame(trace: Trace, k: int) -> Frame:
         [Line("books", list(enumerate(costs)), "output"), Line("all pairs", [(0, whole), (6, whole)], "plain", True)],
         Axis("pieces that each may ask", 0, len(STOPS), names),
         Axis("perplexity", 0, costs[-1]),
-        "Perplexity: among how many pieces it is as unsure",
+        "Perplexity: as unsure as among so many pieces",
         knob=(at, costs[at]),
     )
     return Frame(str(k or "all"), answer, [[Matrix(weights, "Who asks whom", rows=texts, ends=1.0), curve]])

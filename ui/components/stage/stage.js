@@ -111,10 +111,14 @@ class Stage {
       const rest = this.controls.root.offsetHeight + 332; // the page's header, what is said while it plays, and gaps
       return this.root.style.setProperty("--height", `${Math.max(425, innerHeight - rest)}px`);
     }
-    const top = this.root.getBoundingClientRect().top + (document.querySelector("[data-testid=stMain]")?.scrollTop ?? 0);
     const said = this.clip ? this.card.root.offsetHeight : 0; // of a ride it stands beside the picture
-    const room = innerHeight - top - this.controls.root.offsetHeight - said - 22 - (said && 10);
+    const room = innerHeight - this.top() - this.controls.root.offsetHeight - said - 22 - (said && 10);
     this.root.style.setProperty("--height", `${Math.min(900, Math.max(this.clip ? 300 : 368, room))}px`);
+  }
+
+  /** Where it begins on a page that is not scrolled. */
+  top() {
+    return this.root.getBoundingClientRect().top + (document.querySelector("[data-testid=stMain]")?.scrollTop ?? 0);
   }
 
   /** Pixels of the screen for one of the layout. */

@@ -123,7 +123,7 @@ def scene_frame(text: Text, n: int, k: int, stops: tuple[int, ...]) -> dict[str,
         lines,
         x,
         ("perplexity", 0, costs[-1]),
-        "Perplexity: among how many pieces it is as unsure",
+        "Perplexity: as unsure as among so many pieces",
         knob=(at, costs[at]),
     )
     return screen.frame(str(k or "all"), said, (map_, curve))

@@ -9,6 +9,15 @@ function listen(stage) {
   };
   const resize = new ResizeObserver(size);
   resize.observe(canvas);
+  // What stands above may come late, such as a line on a doubtful translation: then there is less room below it.
+  let top = null;
+  const moved = new ResizeObserver(() => {
+    const now = stage.top();
+    if (now !== top) size();
+    top = now;
+  });
+  const page = document.querySelector("[data-testid=stMainBlockContainer]");
+  if (page) moved.observe(page);
   addEventListener("resize", size);
   const hide = () => document.hidden && stage.playing && stage.setPlaying(false);
   const press = (event) => pressed(stage, event);
@@ -38,6 +47,7 @@ function listen(stage) {
   root.addEventListener("fullscreenchange", () => stage.draw());
   return () => {
     resize.disconnect();
+    moved.disconnect();
     removeEventListener("resize", size);
     cancelAnimationFrame(stage.zooming);
     document.removeEventListener("visibilitychange", hide);
