@@ -336,7 +336,7 @@ def test_a_download_tells_how_much_has_come(monkeypatch: pytest.MonkeyPatch, tmp
     assert [one.content for one in read(app) if one.kind == "progress"] == [{"value": 25, "text": says}]
 
 
-def test_a_training_lost_by_a_reload_is_told_of() -> None:
+def test_a_training_lost_by_a_reload_or_cut_short_is_told_of() -> None:
     for state in ({}, {"run": tiny.SLOT}):
         app = opened(TINY, **state)
         assert (live_training.LOST in [one.value for one in app.info]) == bool(state)
@@ -344,3 +344,6 @@ def test_a_training_lost_by_a_reload_is_told_of() -> None:
         assert live_training.LOST not in [one.value for one in app.info]
         assert address(app)["run"] == tiny.SLOT
         app.session_state[tiny.SLOT][0].cancel()
+    cut: Any = SimpleNamespace(was_cut=True, error=None), SimpleNamespace()
+    says = "Others wait, so the training ended after 16 seconds with what it had."
+    assert live_training.how_it_ended(cut) == says
