@@ -15,6 +15,7 @@ from hub.attention import AttentionMaps
 from hub.local_models import ModelError
 from hub.messages import BrokenAnswerError, heard, tell
 from hub.reading_types import Covered, ModelFacts, Prediction, Reading
+from hub.worker import SPARE_BYTES
 
 FACTS = ModelFacts("encoder", "bert", 1234, 128, "[MASK]", True)
 WORDS = ("<b>", "ฉัน", "\ud83d", "\x00", "🐶")
@@ -74,6 +75,7 @@ def test_texts_are_cut_to_what_is_shown() -> None:
 def test_what_is_too_large_to_be_shown_is_said_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ModelError, match="more of this sentence than can be shown"):
         passed(Reading(("x" * 2**22,), 0, (), "", (), ""), Reading)
+    assert messages.MAX_WEIGHT_BYTES <= SPARE_BYTES, "the app has room for it"
     monkeypatch.setattr(messages, "MAX_WEIGHT_BYTES", 800)
     with pytest.raises(ModelError, match="more of this sentence than can be shown"):
         passed(reading(), Reading)

@@ -1,5 +1,6 @@
 """Invented German: what a word list and its compounds know, and what the command prints."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -56,6 +57,8 @@ def test_the_command_prints_shares_and_words(
     lines = capsys.readouterr().out.splitlines()
     assert lines[1] == "1 of 5 words (20.00%), in 1 of 2 sentences"
     people = lines.index("People:")
+    rows = re.findall(r": (.+)% of the words; (.+)% of them", "\n".join(lines[:people]))
+    assert sum(float(share) * float(odd) for share, odd in rows) / 100 == pytest.approx(20, abs=0.1), "add up to all"
     assert lines[people + 1] == "1 of 4 words (25.00%), in 1 of 2 sentences", "of a sentence its first translation"
     assert lines[-1] == "No German: ist"
     assert sum(float(line.split(": ")[1].split("%")[0]) for line in lines[2:people]) == pytest.approx(100, abs=0.2)
