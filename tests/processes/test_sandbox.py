@@ -117,6 +117,7 @@ FORBIDDEN = {
     "take memory that grows by itself": "mmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x100)",
     "ask for a segment of memory": "refused(29, 0, 4096, 0o1600)",
     "keep a file of the system in memory": "open('/dev/shm/x', 'wb')",
+    "leave its memory on the disk when it ends": "1 / resource.getrlimit(resource.RLIMIT_CORE)[1]",  # 0: refused
     "open too many files": "[os.open('/dev/null', os.O_RDONLY) for _ in range(1000)]",
 }
 

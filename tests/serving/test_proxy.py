@@ -76,7 +76,10 @@ class Visitor:
             connection.request("GET", path, headers=headers)
             answer = connection.getresponse()
             for line in answer.headers.get_all("Set-Cookie", []):
-                self.cookies |= {name: one.value for name, one in SimpleCookie(line).items()}
+                given = SimpleCookie(line)
+                self.cookies |= {name: one.value for name, one in given.items()}
+                ours = [one for name, one in given.items() if name in (VISITOR_COOKIE, "walkthrough_process")]
+                assert all(one["httponly"] and one["samesite"] == "Lax" for one in ours), "a script could read it"
             return answer.status, answer.headers, answer.read()
         finally:
             connection.close()

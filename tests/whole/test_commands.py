@@ -1,5 +1,6 @@
 """The commands a user types: the model without the app, and the app without its model."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -89,3 +90,12 @@ def test_translate_says_the_same(copy: Path) -> None:
     assert f"The model file {file.relative_to(copy)} " in done.stderr
     assert "git checkout" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(("lint", "tests"), [(0, 0), (3, 0), (0, 5)])
+def test_what_runs_everything_fails_where_one_part_fails(lint: int, tests: int, tmp_path: Path) -> None:
+    for name, code in (("make", f'[ "$1" = lint ] && exit {lint} || exit {tests}'), ("apt-get", "exit 0")):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{code}\n")
+        (tmp_path / name).chmod(0o755)
+    path = {**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
+    assert subprocess.run(["bash", ".ci/run"], cwd=ROOT, env=path, timeout=60).returncode == (lint or tests)

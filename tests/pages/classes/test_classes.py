@@ -10,6 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import streamlit as st
 from sqlalchemy import text
 from streamlit.testing.v1 import AppTest
 
@@ -418,12 +419,14 @@ def test_everyone_here_now_sends_the_page_and_its_state(db: Database) -> None:
 
 
 @ON_BOTH
-def test_the_results_and_the_end(db: Database) -> None:
-    at = a_class(db)
+def test_the_results_and_the_end(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    at, saved_as, draw = a_class(db), [], st.download_button
+    monkeypatch.setattr(st, "download_button", lambda *args, **more: saved_as.append(args[2]) or draw(*args, **more))
     ada = a_learner(db, at)
     answer(db, ada.member, ask(db, at.teacher, PRIMES), frozenset({1}))
     app = standing(at, "End")
     assert "Questions: **1**. Answers: **1**. Learners: **1**." in markdown(app)
+    assert set(saved_as) == {f"class-{at.teacher.code}.csv"}
     assert next(button for button in app.button if button.label == "Delete everything").disabled
     app.checkbox(key="teach/sure").check().run()
     press(app, "Delete everything")

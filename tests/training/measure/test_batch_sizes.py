@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from model.files.checkpoint import SHIPPED
+from model.files.checkpoint import SHIPPED, load_tokenizer
 from training.measure.batch_sizes import add_batch_sizes, sizes_of
 
 PAIRS = ("The cat sleeps.\tDie Katze schläft.", "I am here.\tIch bin hier.", "No.\tNein.")
@@ -47,6 +47,8 @@ def test_the_counts_are_written_beside_what_was_noted(models: Path) -> None:
         add_batch_sizes(models / "train.tsv", ["translator"], models)
     assert "batches" not in path.read_text()
     labels = int(str(raised.value).rpartition(" ")[2])
+    german = load_tokenizer().encode_batch([line.partition("\t")[2] for line in PAIRS])
+    assert labels == 3 * sum(len(ids) + 1 for ids in german)  # all pairs fit into a batch; each ends with <eos>
     note(models, labels)
     (sizes,) = add_batch_sizes(models / "train.tsv", ["translator"], models).values()
     written = json.loads(path.read_text())["training"]
