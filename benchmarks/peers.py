@@ -34,7 +34,7 @@ from model.text.tokenizer import EOS_ID, SOS_ID
 FILE = PROJECT / "assets" / "benchmarks.json"
 PACKAGES = ("torch", "transformers", "ctranslate2")
 CPU = Device(torch.device("cpu"), "CPU")
-ROUNDS, SENTENCES = 5, 100
+ROUNDS, SENTENCES = 9, 100
 LENGTHS, SOURCES = (8, 16, 32, 64), 5
 
 RECORDED_BARS = {"nothing recorded": 1.1, "transformers": 0.9}
@@ -72,12 +72,16 @@ class Row:
 def compare(
     what: str, works: Mapping[str, Callable[[], object]], per: int, device: Device, bars: Mapping[str, float] = {}
 ) -> Row:
-    """Time all works in turns, `per` of something each; the first, which is not counted, warms them up."""
+    """Time all works in turns, `per` of something each; the first, which is not counted, warms them up.
+
+    Each round begins with another one: whoever always came behind the same would find the memory as that one left it.
+    """
     seconds: dict[str, list[float]] = {name: [] for name in works}
+    names = list(works)
     for round_ in range(ROUNDS + 1):
-        for name, work in works.items():
+        for name in (*names[round_ % len(names) :], *names[: round_ % len(names)]):
             started = now(device)
-            work()
+            works[name]()
             if round_:
                 seconds[name].append(now(device) - started)
     first, *others = seconds

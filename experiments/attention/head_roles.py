@@ -202,7 +202,8 @@ class Measured:
 
 def fingerprint(path: Path) -> str:
     """SHA-256 of a file, in hexadecimal."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    with path.open("rb") as file:  # read in small parts: the whole of it would leave its hole in the memory
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def load_measured(anatomy: Anatomy, folder: Path = SHIPPED) -> Measured:

@@ -98,22 +98,23 @@ def test_both_read_the_same_pass(engines: tuple[Here, Transformers, CTranslate2]
 
 
 def test_a_ratio_is_the_median_of_the_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By a clock that only works move on: here 1, 2, 3… seconds, the other always 4."""
-    clock, round_ = 0.0, 0
+    """By a clock that only works move on: here 1, 2, 3… seconds, the other always 4. Each begins every other round."""
+    clock, round_, order = 0.0, 0, ""
 
     def here() -> None:
-        nonlocal clock, round_
-        clock, round_ = clock + round_, round_ + 1
+        nonlocal clock, round_, order
+        clock, round_, order = clock + round_, round_ + 1, order + "h"
 
     def other() -> None:
-        nonlocal clock
-        clock += 4
+        nonlocal clock, order
+        clock, order = clock + 4, order + "o"
 
     monkeypatch.setattr(peers, "now", lambda device: clock)
     row = peers.compare("work", {"here": here, "another": other}, 10, peers.CPU, {"another": 0.8})
-    assert row.milliseconds == {"here": 300, "another": 400}
-    assert row.ratios == {"another": 0.75}
-    assert row.in_readme == "| work | 300.00 ms | another 0.75 (bar 0.8) |"
+    assert row.milliseconds == {"here": 500, "another": 400}
+    assert row.ratios == {"another": 1.25}
+    assert row.in_readme == "| work | 500.00 ms | another 1.25 (bar 0.8) |"
+    assert order == "hooh" * 5
 
 
 def test_time_is_told_for_each_token_that_is_written_and_each_text_ends_with_one(
