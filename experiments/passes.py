@@ -28,6 +28,11 @@ def forward(loaded: LoadedModel, src: Sequence[int], tgt: Sequence[int], change:
     device = loaded.device.torch
     recorder = Recorder(change)
     loaded.model(torch.tensor([list(src)], device=device), torch.tensor([list(tgt)], device=device), recorder)
+    return recorded(recorder)
+
+
+def recorded(recorder: Recorder) -> Mapping[str, Array]:
+    """What a recorder has kept, as arrays by tap name, batch axis removed."""
     found = {name: value.cpu().numpy() for name, value in recorder.tensors.items()}
     return MappingProxyType({name: array[0] if array.ndim > 2 else array for name, array in found.items()})
 

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from experiments.family.language_models import published, read_text
+from experiments.passes import recorded
 from experiments.training.losses import with_losses
 from model.files.loaded_model import LoadedModel
 from model.tap import Recorder, Tap
@@ -69,9 +70,7 @@ def read_sparsely(loaded: LoadedModel, text: str, pattern: str, k: int) -> Trace
     """A text as `read_text` reads it, with the scores that a pattern keeps in all heads of all layers."""
     whole, recorder = read_text(loaded, text), Recorder(keeping(pattern, k))
     loaded.model(torch.tensor([whole.tgt_ids], device=loaded.device.torch), recorder)
-    found = {name: value.cpu().numpy() for name, value in recorder.tensors.items()}
-    tensors = {name: array[0] if array.ndim > 2 else array for name, array in found.items()}
-    return with_losses(replace(whole, tensors=tensors))
+    return with_losses(replace(whole, tensors=recorded(recorder)))
 
 
 def figures(name: str) -> dict[str, Any]:

@@ -90,8 +90,8 @@ def scene_frame(trace: Trace, k: int) -> Frame:
 def idea(trace: Trace) -> None:
     st.markdown(
         "**Sparse attention** keeps some pairs and leaves out the others. A **pattern** says which: a *window*, a "
-        "window and the *first* piece, a window and every k-th piece (*strided*), or the *k largest* scores. Before, "
-        "the model was trained with all pairs; the question is how many it used."
+        "window and the *first* piece, a window and every k-th piece (*strided*), or the *k largest* scores. This "
+        "GPT was trained with all pairs. How much does it lose without some?"
     )
     st.caption("*Perplexity*: e to the mean of −ln P over the pieces. At 10 it is as unsure as among 10 pieces.")
 
@@ -122,8 +122,8 @@ def do(trace: Trace) -> None:
         lines.append((pattern, kept, number(perplexity(reading), 1), number(of_books, 1), more))
     table(("", "pairs left of yours", "perplexity of yours", "of books", "more than with all"), lines)
     st.caption(
-        "To find the k largest scores, all scores must be computed. The strided pattern keeps more pairs the smaller k "
-        "is: at k = 1 all of them. A model trained with a pattern may lose less: that is not measured here."
+        "To find the k largest scores, all scores must be computed. The strided pattern keeps every k-th piece too: "
+        "at k = 1 that is all of them. A model trained with a pattern may lose less: that is not measured here."
     )
 
 
