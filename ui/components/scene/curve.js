@@ -4,7 +4,9 @@ const CURVE = {
   height: (data) => data.height,
 
   draw(pen, data, width) {
-    const top = data.title ? 26 : 10;
+    const named = data.lines.length > 1 ? data.lines.reduce((sum, [name]) => sum + [...name].length * LETTER + 30, 0) : 0;
+    const row = data.title && [...data.title].length * LETTER * 1.15 + named > width ? 17 : 0; // the legend's, where a phone has no room beside the title
+    const top = (data.title ? 26 : 10) + row;
     const [left, right, low] = [40, width - 18, data.height - 34];
     const [[xTitle, x0, x1, xNames], [yTitle, y0, y1, yNames]] = [data.x, data.y];
     const X = (x) => left + ((x - x0) / (x1 - x0)) * (right - left);
@@ -32,17 +34,17 @@ const CURVE = {
     }
     for (const [x, y] of data.rug) pen.put("circle", { cx: round(X(x)), cy: round(Y(y)), r: 2.5, class: "rug" });
     for (const [x, y] of data.dots) pen.put("circle", { cx: round(X(x)), cy: round(Y(y)), r: 4, class: "spot" });
-    if (data.lines.length > 1) this.legend(pen, data.lines, left + 8, right);
+    if (named) this.legend(pen, data.lines, right, row);
     for (const [x, y, text] of data.words) pen.text(X(x), Y(y), text, "word", "middle");
     if (data.knob) pen.put("circle", { cx: round(X(data.knob[0])), cy: round(Y(data.knob[1])), r: 7, class: "knob" });
   },
 
-  legend(pen, lines, left, right) {
+  legend(pen, lines, right, top) {
     let x = right;
     for (const [name, , role, dashed] of [...lines].reverse()) {
       x -= [...name].length * LETTER + 30;
-      pen.put("path", { d: `M${round(x)} 9h20`, class: `stroke ${role}${dashed ? " dashed" : ""}` });
-      pen.text(x + 25, 13, name, "note");
+      pen.put("path", { d: `M${round(x)} ${9 + top}h20`, class: `stroke ${role}${dashed ? " dashed" : ""}` });
+      pen.text(x + 25, 13 + top, name, "note");
     }
   },
 };
