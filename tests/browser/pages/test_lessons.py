@@ -38,7 +38,8 @@ def faults(page: Page) -> list[str]:
     return [fault for fault in found if not fault.startswith("color-contrast") or "stCode" not in fault]
 
 
-# Words of charts that leave their picture, and words of columns under the pointer that leave the window.
+# Words of charts that leave their picture, words of columns under the pointer that leave the window, and words of a
+# scene that stand on its titles.
 CUT = """() => {
     const out = [];
     const inside = (text, box, home) => {
@@ -59,6 +60,16 @@ CUT = """() => {
     for (const plot of document.querySelectorAll(".tw-plot"))
         for (const text of plot.querySelectorAll("s, p, figcaption span"))
             inside(text.textContent, text.getBoundingClientRect(), plot.getBoundingClientRect());
+    const roots = [...document.querySelectorAll("[class*=st-key-scene] *")].map((node) => node.shadowRoot);
+    for (const title of roots.flatMap((root) => [...(root?.querySelectorAll("svg text.title") ?? [])])) {
+        const a = title.getBoundingClientRect();
+        for (const other of title.parentNode.querySelectorAll("text.note")) {
+            const b = other.getBoundingClientRect();
+            const across = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+            if (across > 1 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 4)
+                out.push(`${other.textContent} on ${title.textContent}`);
+        }
+    }
     const page = document.querySelector('[data-testid="stMain"]');
     if (page.scrollWidth > page.clientWidth + 1) out.push(`the page is ${page.scrollWidth} wide`);
     return out;
