@@ -1,6 +1,7 @@
 """Pages run without a browser: open one, read what it would show."""
 
 import ctypes
+import gc
 import html
 import json
 import re
@@ -14,6 +15,7 @@ from typing import Any
 
 import cachetools
 import numpy as np
+import psutil
 from streamlit.components.v2 import manifest_scanner
 from streamlit.components.v2.bidi_component.main import _make_trigger_id
 from streamlit.runtime.scriptrunner_utils import script_run_context
@@ -33,6 +35,7 @@ manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_componen
 script_run_context.populate_hash_if_needed = lambda msg: None
 first_screen.HEAD_START = lesson_page.HEAD_START = 0  # nobody waits here for a browser to draw
 PATIENCE_SECONDS = 300
+CROWDED = 1.5e9  # bytes of memory that a process of tests may hold between two files or lessons
 _give_up = local_script_runner.require_widgets_deltas
 
 
@@ -69,6 +72,9 @@ def forget() -> None:
             for one in vars(module).values():
                 if hasattr(one, "cache_clear"):
                     one.cache_clear()
+    if psutil.Process().memory_info().rss > CROWDED:  # a second of work, so not before there is much to free
+        gc.unfreeze()  # the app freezes what lives on, and with it what has become garbage since
+        gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
 
 
