@@ -14,11 +14,13 @@ from model.families.network import Network
 from model.parts.attention import MultiHeadAttention
 from model.parts.efficient_attention import CausalLinearAttention, LinearAttention, WindowedAttention
 from model.parts.embedding import SegmentEmbedding, TokenEmbedding, UnscaledEmbedding
+from model.parts.experts import MixtureOfExperts
 from model.parts.feed_forward import FeedForward, GatedFeedForward
 from model.parts.layers import DecoderLayer, EncoderLayer
 from model.parts.norms import LayerNorm, RMSNorm
 from model.parts.positions import Alibi, Learned, Positions, RelativeBias, Rotary, Sinusoidal
 from model.parts.residual import DeepNorm, PostNorm, PreNorm, SandwichNorm, deep_norm_constants, single_stack_constants
+from model.parts.small_cache_attention import GroupedQueryAttention, LatentAttention
 from model.parts.stacks import Decoder, Encoder
 from model.text.tokenizer import PAD_ID
 
@@ -80,6 +82,20 @@ def linear(config: ModelConfig, positions: Positions, causal: bool) -> MultiHead
     return kind(config.d_model, config.n_heads, positions)
 
 
+def grouped_query(config: ModelConfig, positions: Positions, causal: bool) -> GroupedQueryAttention:
+    """Two heads share keys and values; of an odd number of heads, all do."""
+    n_groups = 1 if config.n_heads % 2 else config.n_heads // 2
+    return GroupedQueryAttention(config.d_model, config.n_heads, n_groups, positions)
+
+
+def multi_query(config: ModelConfig, positions: Positions, causal: bool) -> GroupedQueryAttention:
+    return GroupedQueryAttention(config.d_model, config.n_heads, 1, positions)
+
+
+def latent(config: ModelConfig, positions: Positions, causal: bool) -> LatentAttention:
+    return LatentAttention(config.d_model, config.n_heads, config.d_latent, positions)
+
+
 @dataclass(frozen=True)
 class Kind:
     """A kind of attention: of a text to itself, made for a config, a position scheme, and whether it sees the past
@@ -90,13 +106,24 @@ class Kind:
     to_another: Callable[[ModelConfig, Positions], nn.Module] = multi_head
 
 
+def experts(config: ModelConfig, asked: int) -> MixtureOfExperts:
+    """Each row passes as many hidden units as one plain network has, whether one expert is asked or two."""
+    each = [FeedForward(config.d_model, config.d_ff // asked) for _ in range(config.n_experts)]
+    return MixtureOfExperts(config.d_model, each, asked)
+
+
 ATTENTIONS = {
     "multi_head": Kind(multi_head),
     "windowed": Kind(windowed),
     "linear": Kind(linear),
+    "grouped_query": Kind(grouped_query),
+    "multi_query": Kind(multi_query),
+    "latent": Kind(latent),
 }
 FEED_FORWARDS: dict[str, Callable[[ModelConfig], nn.Module]] = {
     "position_wise": lambda config: NETWORKS[config.activation](config.d_model, config.d_ff),
+    "experts": lambda config: experts(config, 1),
+    "experts_top_2": lambda config: experts(config, 2),
 }
 NETWORKS: dict[str, Callable[[int, int], nn.Module]] = {
     "relu": lambda d_model, d_ff: FeedForward(d_model, d_ff, nn.ReLU()),

@@ -8,8 +8,8 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "norm": ("layer", "rms"),
     "norm_place": ("post", "pre", "sandwich", "deep"),
     "activation": ("relu", "gelu", "gelu_tanh", "silu", "swiglu", "geglu"),
-    "attention": ("multi_head", "windowed", "linear"),
-    "feed_forward": ("position_wise",),
+    "attention": ("multi_head", "windowed", "linear", "grouped_query", "multi_query", "latent"),
+    "feed_forward": ("position_wise", "experts", "experts_top_2"),
 }
 
 # These have no square of scores that a relative position scheme could add to.
@@ -24,7 +24,7 @@ class ModelConfig:
     """Sizes and parts of a Transformer (Vaswani et al. 2017, §3 and Table 3), and the family that they make.
 
     Raises: ValueError, naming the numbers, if `d_model` is odd or not divisible by `n_heads`; naming the choices, if
-            there is no such part, or if attention and positions do not fit
+            there is no such part, or if two of them do not fit
     """
 
     vocab_size: int = 8000
@@ -40,6 +40,8 @@ class ModelConfig:
     activation: str = "relu"
     attention: str = "multi_head"
     feed_forward: str = "position_wise"
+    n_experts: int = 4  # of a feed-forward network that asks one or two of several
+    d_latent: int = 48  # of latent attention: the width of what it keeps of a position, beside a short key
     reach: int = 64  # of windowed attention: how many positions away a query sees, to either side
     family: str = "encoder_decoder"
 
@@ -53,6 +55,8 @@ class ModelConfig:
                 raise ValueError(f"there is no {name}={value!r}; choose one of {', '.join(choices)}")
         if self.attention in WITHOUT_PAIRS and self.positions in ADDED_TO_PAIRS:
             raise ValueError(f"attention={self.attention!r} has no scores of all pairs to add {self.positions!r} to")
+        if self.feed_forward.startswith("experts") and self.activation != "relu":
+            raise ValueError(f"experts have activation='relu', not {self.activation!r}")
         if self.reach < 0:
             raise ValueError(f"reach={self.reach} is negative")
 

@@ -14,6 +14,7 @@ from model.families.encoder_decoder import EncoderDecoder
 from tests.small import CONFIG, random_model
 
 REACH = 3  # two layers see 6 positions back, as many as the small model's longest text has
+N_EXPERTS, D_LATENT, D_ROTARY = 2, 17, 6  # a third of d_k = 14 or so, and even
 GATED_D_FF = 80  # two thirds of it are CONFIG.d_ff
 
 
@@ -23,7 +24,7 @@ def with_parts(**parts: str | int) -> EncoderDecoder:
     for name, parameter in model.named_parameters():
         if parameter.dim() == 1:  # γ and β at 1 and 0 could stand for each other unseen
             nn.init.normal_(parameter, mean=1.0 if name.endswith("weight") else 0.0, std=0.3)
-        elif ".positions." in name:
+        elif ".positions." in name or ".router." in name:  # drawn wide, so that rows ask all experts
             nn.init.normal_(parameter)
     return model.eval()
 
@@ -42,5 +43,11 @@ VARIANTS: dict[str, Callable[[], EncoderDecoder]] = {
         positions="none", norm="rms", norm_place="sandwich", activation="geglu", d_ff=GATED_D_FF
     ),
     "attention within a window, rotary": lambda: with_parts(attention="windowed", reach=REACH, positions="rotary"),
-    "linear attention": lambda: with_parts(attention="linear"),
+    "linear attention, one of two experts": lambda: with_parts(
+        attention="linear", feed_forward="experts", n_experts=N_EXPERTS
+    ),
+    "grouped queries, two of two experts": lambda: with_parts(
+        attention="grouped_query", feed_forward="experts_top_2", n_experts=N_EXPERTS
+    ),
+    "latent attention, ALiBi": lambda: with_parts(attention="latent", d_latent=D_LATENT, positions="alibi"),
 }

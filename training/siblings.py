@@ -25,16 +25,22 @@ from training.train import show
 PRESET = "sibling"
 EVALUATE_EVERY = 500  # steps
 LOG, LOG_EVERY = "log.json", 10  # steps
+BALANCE = 0.01  # α of Fedus et al. 2021, §2.2
 SNAPSHOT_STEPS = (0, 50, 100, 200, 400, 700, 1000, 1500, 2000, 3000, 5000)  # and the last
 
 
 @dataclass(frozen=True)
 class Sibling:
-    """One of the small translators. parts: in which it differs from the plain one; has_snapshots: how it was before"""
+    """One of the small translators.
+
+    parts: in which it differs from the plain one; has_snapshots: how it was before
+    balance: how much it counts in its training that experts do unequal shares of the work
+    """
 
     parts: Mapping[str, str] = field(default_factory=dict)
     seed: int = 1
     has_snapshots: bool = False
+    balance: float = 0.0
 
 
 def siblings() -> dict[str, Sibling]:
@@ -44,6 +50,7 @@ def siblings() -> dict[str, Sibling]:
         "norm_place": ("pre", "sandwich", "deep"),
         "norm": ("rms",),
         "activation": ("gelu", "gelu_tanh", "silu", "swiglu", "geglu"),
+        "attention": ("grouped_query", "multi_query", "latent"),
     }
     named = {
         f"{part}-{kind}".replace("_", "-"): Sibling({part: kind}) for part, kinds in one_part.items() for kind in kinds
@@ -51,6 +58,9 @@ def siblings() -> dict[str, Sibling]:
     return {
         "plain-1": Sibling(has_snapshots=True),
         **named,
+        "experts-balanced": Sibling({"feed_forward": "experts"}, balance=BALANCE),
+        "experts-free": Sibling({"feed_forward": "experts"}),
+        "experts-two": Sibling({"feed_forward": "experts_top_2"}, balance=BALANCE),
         "plain-2": Sibling(seed=2),
         "plain-3": Sibling(seed=3),
     }
@@ -91,7 +101,7 @@ class Log:
 
 def task_of(name: str, data: Sequence[Path], valid: Path, out: Path) -> Task:
     sibling = SIBLINGS[name]
-    return Task(PRESET, data, valid, out / name, RECIPES[PRESET], sibling.seed, sibling.parts)
+    return Task(PRESET, data, valid, out / name, RECIPES[PRESET], sibling.seed, sibling.parts, balance=sibling.balance)
 
 
 def is_finished(task: Task) -> bool:

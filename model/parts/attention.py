@@ -56,7 +56,7 @@ class MultiHeadAttention(Part):
         super().__init__()
         if d_model % n_heads:
             raise ValueError(f"d_model={d_model} is not divisible by n_heads={n_heads}")
-        self.n_heads = n_heads
+        self.n_heads, self.d_k = n_heads, d_model // n_heads
         self.positions = positions or Positions()
         self.w_q = Linear(d_model, d_model, bias=False)
         self.w_k = Linear(d_model, d_model, bias=False)
@@ -65,7 +65,11 @@ class MultiHeadAttention(Part):
 
     def split(self, x: Tensor) -> Tensor:
         """(B,T,d_model) → (B,H,T,d_k): cut each row into one part a head."""
-        return x.unflatten(-1, (self.n_heads, -1)).transpose(1, 2)
+        return x.unflatten(-1, (-1, self.d_k)).transpose(1, 2)
+
+    def keys_values(self, memory: Tensor, cache: Cache, tap: Tap) -> KeysValues:
+        """(B,H,S,d_k) twice, of all positions so far; other kinds of attention keep less of them in the cache."""
+        return cache.keys_values(lambda: (self.split(self.w_k(memory)), self.split(self.w_v(memory))))
 
     def attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, tap: Tap) -> Tensor:
         """(B,H,T,d_k), what the heads return; other kinds of attention do this in another way."""
@@ -74,10 +78,7 @@ class MultiHeadAttention(Part):
     def forward(
         self, x: Tensor, memory: Tensor, mask: Tensor | None = None, cache: Cache = NULL_CACHE, tap: Tap = no_tap
     ) -> Tensor:
-        def project() -> KeysValues:
-            return self.split(self.w_k(memory)), self.split(self.w_v(memory))
-
-        k, v = cache.keys_values(project)
+        k, v = self.keys_values(memory, cache, tap)
         q, k, v = tap("q", self.split(self.w_q(x))), tap("k", k), tap("v", v)  # (B,H,T,d_k), (B,H,S,d_k) twice
         positions = self.positions
         q = positions.rotate("q", q, k.size(-2) - q.size(-2), tap)  # with a cache, the queries are the newest positions
@@ -93,7 +94,7 @@ def _(module: MultiHeadAttention, scribe: Scribe, x: str, memory: str, mask: str
     heads = describe_weighted_sum(
         module.positions, scribe, describe_projections(module, scribe, x, memory), ("head", rows, columns)
     )
-    scribe.attends(x, memory, mask, module.n_heads, module.w_q.out_features // module.n_heads)
+    scribe.attends(x, memory, mask, module.n_heads, module.d_k)
     return describe_joined(scribe, heads)
 
 

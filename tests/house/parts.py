@@ -1,68 +1,44 @@
 """Parts that the app does not ship, each with its description and its rules of Check: nothing else knows of them."""
 
+import math
+
+import torch
 from torch import Tensor, nn
 
 from explain.core import Cell, WorkedStep, subscript, tex
 from model.anatomy.describe import Scribe, describe
 from model.config import ModelConfig
-from model.decoding.cache import NULL_CACHE, Cache, KeysValues
-from model.parts.attention import describe_weighted_sum, scaled_dot_product_attention
+from model.parts.attention import MultiHeadAttention, describe_joined, describe_projections
 from model.parts.base_module import Part
 from model.parts.fp16_matmul import Linear
 from model.parts.positions import Positions
 from model.tap import Tap, no_tap
 
-N_GROUPS, N_EXPERTS = 1, 2
+N_EXPERTS = 2
 
 
-class GroupedQueryAttention(Part):
-    """Attention whose heads share keys and values, as many as there are groups (Ainslie et al. 2023, §2.2).
+class SmallScoreAttention(MultiHeadAttention):
+    """Attention whose products are divided by d_k, not by its root.
 
-    Taps: q (B,H,T,d_k); group_k, group_v (B,G,S,d_k); k, v (B,H,S,d_k) and all else as in MultiHeadAttention
+    Taps: those of MultiHeadAttention
     """
 
-    def __init__(self, d_model: int, n_heads: int, positions: Positions) -> None:
-        super().__init__()
-        self.n_heads, self.d_k, self.positions = n_heads, d_model // n_heads, positions
-        self.w_q, self.w_o = Linear(d_model, d_model, bias=False), Linear(d_model, d_model, bias=False)
-        self.w_k = Linear(d_model, N_GROUPS * self.d_k, bias=False)
-        self.w_v = Linear(d_model, N_GROUPS * self.d_k, bias=False)
-
-    def forward(
-        self, x: Tensor, memory: Tensor, mask: Tensor | None = None, cache: Cache = NULL_CACHE, tap: Tap = no_tap
-    ) -> Tensor:
-        def split(rows: Tensor) -> Tensor:
-            return rows.unflatten(-1, (-1, self.d_k)).transpose(1, 2)
-
-        def project() -> KeysValues:
-            return split(self.w_k(memory)), split(self.w_v(memory))
-
-        def shared(name: str, x: Tensor) -> Tensor:
-            return tap(name, tap(f"group_{name}", x).repeat_interleave(self.n_heads // N_GROUPS, 1))
-
-        keys, values = cache.keys_values(project)
-        q, k, v = tap("q", split(self.w_q(x))), shared("k", keys), shared("v", values)
-        q = self.positions.rotate("q", q, k.size(-2) - q.size(-2), tap)
-        k = self.positions.rotate("k", k, 0, tap)
-        bias = self.positions.bias(q.size(-2), k.size(-2), tap)
-        heads = scaled_dot_product_attention(q, k, v, mask, tap, bias)
-        return tap("output", self.w_o(tap("concat", heads.transpose(1, 2).flatten(-2))))
+    def attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, tap: Tap) -> Tensor:
+        scaled = tap("scaled", tap("products", q @ k.transpose(-2, -1)) / self.d_k)
+        scores = tap("scores", scaled if mask is None else torch.where(mask, scaled, -math.inf))
+        return tap("heads", tap("weights", scores.softmax(-1)) @ v)
 
 
 @describe.register
-def _(module: GroupedQueryAttention, scribe: Scribe, x: str, memory: str, mask: str = "") -> str:
-    rows, columns, names = scribe.tokens, scribe.axes(memory)[0], []
-    q = scribe.made("q", "project", x, weights=("w_q.weight",), axes=("head", rows, "d_k"))
-    for name in "kv":
-        weights = (f"w_{name}.weight",)
-        group = scribe.made(f"group_{name}", "project", memory, weights=weights, axes=("group", columns, "d_k"))
-        names.append(scribe.made(name, "share_in_group", group, axes=("head", columns, "d_k")))
-    q = describe(module.positions, scribe.of_part("positions", "rotated_q"), q)
-    k = describe(module.positions, scribe.of_part("positions", "rotated_k"), names[0])
-    heads = describe_weighted_sum(module.positions, scribe, (q, k, names[1]), ("head", rows, columns))
+def _(module: SmallScoreAttention, scribe: Scribe, x: str, memory: str, mask: str = "") -> str:
+    q, k, v = describe_projections(module, scribe, x, memory)
+    grid = ("head", scribe.tokens, scribe.axes(memory)[0])
+    products = scribe.made("products", "dot", q, k, axes=grid)
+    scaled = scribe.made("scaled", "divide_by_d_k", products, axes=grid, part="scale", constants=(float(module.d_k),))
+    scores = scribe.made("scores", "mask", scaled, axes=grid)
+    weights = scribe.made("weights", "softmax", scores, axes=grid)
     scribe.attends(x, memory, mask, module.n_heads, module.d_k)
-    concat = scribe.made("concat", "concatenate", heads, axes=(rows, "d_model"))
-    return scribe.made("output", "linear", concat, weights=("w_o.weight",), axes=(rows, "d_model"))
+    return describe_joined(scribe, scribe.made("heads", "weighted_sum", weights, v, axes=(*grid[:2], "d_k")))
 
 
 class SquaredReLU(nn.Module):
@@ -109,10 +85,8 @@ def _step(cell: Cell, snippet: str) -> WorkedStep:
     return WorkedStep("A toy.", rf"\ldots = {tex(cell.value)}", cell.value, snippet, cell.made.reads)
 
 
-def _shared(cell: Cell) -> WorkedStep:
-    head, *others = cell.index
-    n_heads, (group,) = cell.numbers[cell.name].shape[0], cell.made.reads
-    return _step(cell, f't["{group}"]{subscript((head * N_GROUPS // n_heads, *others))}')
+def _divided(cell: Cell) -> WorkedStep:
+    return _step(cell, f't["{cell.made.reads[0]}"]{subscript(cell.index)} / {cell.made.constants[0]}')
 
 
 def _weighed(cell: Cell) -> WorkedStep:
@@ -130,13 +104,13 @@ def _squared(cell: Cell) -> WorkedStep:
     return _step(cell, f'max(0, t["{cell.made.reads[0]}"]{subscript(cell.index)}) ** 2')
 
 
-def grouped_query(config: ModelConfig, positions: Positions, causal: bool = False) -> GroupedQueryAttention:
-    return GroupedQueryAttention(config.d_model, config.n_heads, positions)
+def small_scores(config: ModelConfig, positions: Positions, causal: bool = False) -> SmallScoreAttention:
+    return SmallScoreAttention(config.d_model, config.n_heads, positions)
 
 
 def two_experts(config: ModelConfig) -> TwoExperts:
     return TwoExperts(config.d_model, config.d_ff)
 
 
-RULES = {"share_in_group": _shared, "weigh_expert": _weighed, "share_out": _share, "squared_relu": _squared}
-ATTENTION, FEED_FORWARD = "grouped_query", "two_experts"
+RULES = {"divide_by_d_k": _divided, "weigh_expert": _weighed, "share_out": _share, "squared_relu": _squared}
+ATTENTION, FEED_FORWARD = "small_scores", "two_experts"

@@ -35,7 +35,7 @@ SENTENCE = "The cat sat on the mat."
 @pytest.fixture
 def new_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """The entry that each new part needs, and rules of Check for operations that no other part has."""
-    monkeypatch.setitem(build.ATTENTIONS, parts.ATTENTION, build.Kind(parts.grouped_query, parts.grouped_query))
+    monkeypatch.setitem(build.ATTENTIONS, parts.ATTENTION, build.Kind(parts.small_scores, parts.small_scores))
     monkeypatch.setitem(build.FEED_FORWARDS, parts.FEED_FORWARD, parts.two_experts)
     for name, part in NEW_PARTS.items():
         monkeypatch.setitem(CHOICES, name, (*CHOICES[name], part))
@@ -76,7 +76,7 @@ def test_every_tap_is_known_has_its_axes_and_is_worked_out(loaded: LoadedModel) 
     """The value that the step ends in, and the lines that compute it again, agree with the tensor."""
     one, anatomy, config = traced(loaded), loaded.anatomy, loaded.config
     d_ff = config.d_ff * (parts.N_EXPERTS if config.feed_forward == parts.FEED_FORWARD else 1)
-    sizes = {"head": 3, "group": parts.N_GROUPS, "experts": parts.N_EXPERTS, "classes": 2, "one": 1}
+    sizes = {"head": 3, "experts": parts.N_EXPERTS, "classes": 2, "one": 1}
     sizes |= {"src": len(one.src), "tgt": len(one.tgt), "labels": len(one.tgt), "d_ff": d_ff, "d_k": config.d_k}
     sizes |= {"d_model": config.d_model, "vocab": loaded.tokenizer.vocab_size}
     assert set(one.tensors) == set(anatomy.tensors)
@@ -148,7 +148,6 @@ def test_the_map_draws_its_stacks(loaded: LoadedModel) -> None:
 
 
 def test_with_a_cache_it_writes_what_it_writes_without(loaded: LoadedModel) -> None:
-    """Of grouped queries it holds the keys that a group shares."""
     model, ids = loaded.model, torch.tensor([[1, *loaded.tokenizer.encode(SENTENCE)]])
     if not loaded.anatomy.writes_target:
         with pytest.raises(NotImplementedError, match="EncoderOnly writes nothing"):
@@ -159,8 +158,7 @@ def test_with_a_cache_it_writes_what_it_writes_without(loaded: LoadedModel) -> N
     assert memory.states.size(1) == (ids.size(1) if loaded.anatomy.reads_source else 0)
     steps = torch.cat([model.decode(ids[:, :end], memory, cache) for end in ends], dim=1)
     assert_close(steps, model.decode(ids, memory), atol=1e-4, rtol=1e-4)
-    n_kept = parts.N_GROUPS if loaded.config.attention == parts.ATTENTION else 3
-    assert cache.shapes["layers.0.self_attn"] == (n_kept, ids.size(1), loaded.config.d_k)
+    assert cache.shapes["layers.0.self_attn"] == (3, ids.size(1), loaded.config.d_k)
 
 
 def test_a_config_without_the_new_names_has_the_papers_parts(tmp_path: Path) -> None:

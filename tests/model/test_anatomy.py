@@ -20,7 +20,7 @@ from model.parts.residual import DescribedSubLayer, PostNorm
 from model.tap import Recorder
 from tests.family import FAMILY, small
 from tests.small import CONFIG, SOURCE, TARGET, random_model
-from tests.variants import REACH, VARIANTS
+from tests.variants import D_LATENT, D_ROTARY, N_EXPERTS, REACH, VARIANTS
 
 
 @pytest.fixture(scope="module")
@@ -93,6 +93,11 @@ SIZES = {
     "d_ff": CONFIG.d_ff,
     "vocab": CONFIG.vocab_size,
     "window": 2 * REACH + 1,
+    "group": 1,
+    "experts": N_EXPERTS,
+    "d_latent": D_LATENT,
+    "d_r": D_ROTARY,
+    "d_both": CONFIG.d_k + D_ROTARY,
     "one": 1,
 }
 
@@ -135,7 +140,7 @@ def test_a_value_is_made_of_what_it_is_said_to_read_and_of_nothing_else(
         for name in moved - {changed}:
             assert set(anatomy.tensors[name].reads) & moved, f"{name} changes with {changed} alone"
         for name, made in anatomy.tensors.items():
-            if changed in made.reads and made.operation not in ("divide_by_sqrt_d_k", "relu"):
+            if changed in made.reads and made.operation not in ("divide_by_sqrt_d_k", "relu", "ask_expert"):
                 assert name in moved, f"{name} is said to read {changed}"
 
 
@@ -146,7 +151,14 @@ def test_every_weight_is_used_where_it_is_said_to_be(
     used = set(itertools.chain.from_iterable(made.weights for made in anatomy.tensors.values()))
     assert used == dict(any_model.named_parameters()).keys()
     plain = recorded(any_model, src_ids, tgt_ids)
+    gates = {name.removesuffix("gates"): value for name, value in plain.items() if name.endswith(".gates")}
+    idle = tuple(
+        f"{path}experts.{n}." for path, one in gates.items() for n in range(N_EXPERTS) if not one[..., n].any()
+    )
+    assert len(idle) < max(1, len(gates))
     for parameter in sorted(used - {"embedding.matrix.weight"}):
+        if parameter.startswith(idle):
+            continue  # an expert that no row asks
         users = [name for name, made in anatomy.tensors.items() if parameter in made.weights]
         assert len(users) == (2 if parameter.startswith("embedding.") else 1)  # both stacks have the same embedding
         with torch.no_grad():

@@ -77,6 +77,7 @@ class Task:
 
     valid: pairs to choose the best weights by; out: the folder for them and for the state to resume from
     parts: fields of ModelConfig in which the model differs from the preset; reverse: German is read, English written
+    balance: how much it counts in training that experts do unequal shares of the work
     """
 
     preset: str
@@ -87,6 +88,7 @@ class Task:
     seed: int = 1
     parts: Mapping[str, str] = field(default_factory=dict)
     reverse: bool = False
+    balance: float = 0.0
 
     def subject(self, accelerator: Accelerator) -> "Translation":
         return Translation(self, accelerator)
@@ -171,7 +173,7 @@ class Translation:
         )
 
     def loss(self, model: nn.Module, batch: Batch) -> Tensor:
-        return batch_loss(model, batch, label_smoothing=self.task.recipe.label_smoothing)
+        return batch_loss(model, batch, self.task.recipe.label_smoothing, balance=self.task.balance)
 
     def validation_loss(self, model: nn.Module, machinery: Machinery) -> float:
         batches = epoch_loader(
@@ -187,6 +189,7 @@ class Translation:
             "preset": self.task.preset,
             "parts": dict(self.task.parts),
             "reversed": self.task.reverse,
+            "balance": self.task.balance,
             "data": ", ".join(path.name for path in self.task.data),
             "pairs": len(self.pairs),
         }

@@ -40,6 +40,11 @@ def position(pos: int, d_model: int) -> Array:
     return row
 
 
+def cut(rows: Array, n: int) -> Array:
+    """Rows (…,T,n·d) as one piece for each head: (…,n,T,d)."""
+    return np.stack(np.split(rows, n, axis=-1), axis=-3)
+
+
 def turned(x: Array, first: int = 0) -> Array:
     """x (…,T,d_k) as complex numbers, each pair of dimensions one, times e^(i · angle). Su et al. 2021, Equation 34."""
     d_k = x.shape[-1]
@@ -215,26 +220,30 @@ class Network:
     # --- sub-layers ---
 
     def heads_of(self, matrix: str, rows: Array) -> Array:
-        """Rows (…,T,d_model) times a matrix, cut into one piece for each head: (…,H,T,d_k)."""
-        out = self.linear(matrix, rows)
-        return np.stack(np.split(out, self.config["n_heads"], axis=-1), axis=-3)
+        """Rows (…,T,d_model) times a matrix, cut into heads."""
+        return cut(self.linear(matrix, rows), self.config["n_heads"])
 
     def attention(self, path: str, x: Array, memory: Array, allowed: Array, first: int = 0) -> Array:
         """softmax(QKᵀ/√d_k)V W^O. first: the position of the first row of x"""
         kind = self.kind(path)
+        way = (kind if path in self.kinds else self.config.get("attention")) if path.endswith("self_attn") else ""
+        if way == "latent":
+            return self.from_latent(path, x, allowed)
         q = self.keep(f"{path}.q", self.heads_of(f"{path}.w_q", x))
-        k, v = (self.keep(f"{path}.{one}", self.heads_of(f"{path}.w_{one}", memory)) for one in "kv")
+        if way in ("grouped_query", "multi_query"):
+            k, v = self.shared_in_groups(path, memory)
+        else:
+            k, v = (self.keep(f"{path}.{one}", self.heads_of(f"{path}.w_{one}", memory)) for one in "kv")
         if kind == "rotary":
             q = self.keep(f"{path}.rotated_q", turned(q, first))
             k = self.keep(f"{path}.rotated_k", turned(k, first))
         if first:
             k, v = (np.concatenate(pair, axis=-2) for pair in zip(self.past[path], (k, v), strict=True))
-        if path.endswith("self_attn") and (way := kind if path in self.kinds else self.config.get("attention")):
-            if way == "linear":
-                return self.joined_heads(path, self.through_state(path, q, k, v, allowed))
-            if way.startswith("windowed"):  # "windowed 2": with another reach than config says
-                reach = int(way.partition(" ")[2] or self.config.get("reach", 64))
-                return self.joined_heads(path, self.in_window(path, q, k, v, allowed, reach))
+        if way == "linear":
+            return self.joined_heads(path, self.through_state(path, q, k, v, allowed))
+        if way and way.startswith("windowed"):  # "windowed 2": with another reach than config says
+            reach = int(way.partition(" ")[2] or self.config.get("reach", 64))
+            return self.joined_heads(path, self.in_window(path, q, k, v, allowed, reach))
         return self.mixed(path, q, k, v, allowed, first)
 
     def in_window(self, path: str, q: Array, k: Array, v: Array, allowed: Array, reach: int) -> Array:
@@ -266,6 +275,47 @@ class Network:
         shares = queries @ keys.swapaxes(-1, -2) * allowed
         return shares / shares.sum(-1, keepdims=True) @ v
 
+    def shared_in_groups(self, path: str, memory: Array) -> tuple[Array, Array]:
+        """Each group's keys and values, as often as it has heads."""
+        n_heads, shared = self.config["n_heads"], []
+        for one in "kv":
+            rows = self.linear(f"{path}.w_{one}", memory)
+            groups = self.keep(f"{path}.group_{one}", cut(rows, rows.shape[-1] * n_heads // self.config["d_model"]))
+            shared.append(self.keep(f"{path}.{one}", np.repeat(groups, n_heads // groups.shape[-3], axis=-3)))
+        return shared[0], shared[1]
+
+    def from_latent(self, path: str, x: Array, allowed: Array) -> Array:
+        """DeepSeek-V2, Equations 9 to 19, its rotary part apart: two sums of products that are added."""
+        n_heads, small = self.config["n_heads"], self.keep(f"{path}.compressed", self.linear(f"{path}.w_c", x))
+        length = np.sqrt((small**2).mean(-1, keepdims=True) + 1e-6)
+        small = self.keep(f"{path}.latent", self.w[f"{path}.norm.weight"] * small / length)
+        q = cut(self.linear(f"{path}.w_q", x), n_heads)
+        k, v = (cut(self.linear(f"{path}.w_{one}", small), n_heads) for one in "kv")
+        q_place = self.keep(f"{path}.q_position", cut(self.linear(f"{path}.w_qr", x), n_heads))
+        k_place = self.keep(f"{path}.key", cut(self.linear(f"{path}.w_kr", x), 1))
+        for name, value in (("q_content", q), ("k_content", k), ("v", v)):
+            self.keep(f"{path}.{name}", value)
+        q_place, k_place = (
+            self.keep(f"{path}.rotated_q", turned(q_place)),
+            self.keep(f"{path}.rotated_k", turned(k_place)),
+        )
+        products = q @ k.swapaxes(-1, -2) + q_place @ k_place.swapaxes(-1, -2)
+        scores = np.where(allowed, products / math.sqrt(q.shape[-1] + q_place.shape[-1]), -np.inf)
+        return self.joined_heads(path, self.keep(f"{path}.weights", softmax(scores)) @ v)
+
+    def experts(self, path: str, x: Array) -> Array:
+        """Row by row: the expert or the two with the largest share; two of them add up to 1."""
+        shares = self.keep(f"{path}.shares", softmax(self.keep(f"{path}.router", self.linear(f"{path}.router", x))))
+        n_asked, output, gates = 1 + self.config["feed_forward"].endswith("2"), np.zeros_like(x), np.zeros_like(shares)
+        for t, row in enumerate(x):
+            asked = sorted(range(shares.shape[-1]), key=lambda e: -shares[t, e])[:n_asked]
+            for e in asked:
+                gates[t, e] = shares[t, e] / (shares[t, asked].sum() if n_asked > 1 else 1)
+                hidden = np.maximum(self.linear(f"{path}.experts.{e}.w_1", row), 0)
+                output[t] += gates[t, e] * self.linear(f"{path}.experts.{e}.w_2", hidden)
+        self.keep(f"{path}.gates", gates)
+        return self.keep(f"{path}.output", output)
+
     def mixed(self, path: str, q: Array, k: Array, v: Array, allowed: Array, first: int = 0) -> Array:
         scaled = self.keep(f"{path}.products", q @ k.swapaxes(-1, -2))
         scaled = self.keep(f"{path}.scaled", scaled if self.scale_off else scaled / math.sqrt(q.shape[-1]))
@@ -290,6 +340,8 @@ class Network:
         return relative_bias(offsets, self.w[f"{path}.positions.table.weight"], side)
 
     def feed_forward(self, path: str, x: Array) -> Array:
+        if self.config.get("feed_forward", "").startswith("experts"):
+            return self.experts(path, x)
         kind = "none" if path in self.relu_off else self.kind(path)
         before = self.keep(f"{path}.pre_activation", self.linear(f"{path}.w_1", x))
         hidden = before if kind == "none" else CURVES[GATES.get(kind, kind)](before)

@@ -3,15 +3,20 @@
 import contextlib
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 
+from model.build import build_model
 from model.files import checkpoint
+from model.parts.experts import balance_loss
+from model.tap import Recorder
 from model.text.tokenizer import PAD_ID, Tokenizer
 from tests.oracle.passes.forward import EOS, Forward, source_ids
+from tests.small import CONFIG, random_ids
 from training.loop.data import NO_VARIATION, epoch_loader
 from training.loop.loss import batch_loss, validation_loss
 from training.loop.updates import Batch, OneDevice
@@ -106,3 +111,21 @@ def test_validation_keeps_no_graph_and_uses_the_machinerys_precision() -> None:
             return self.logits
 
     assert validation_loss(Watched(torch.zeros(1, 2, 8)), [fixed([[3, 2]])], Recorded()) == pytest.approx(math.log(8))
+
+
+def test_imbalance_is_added_up_over_layers_and_rows_that_are_not_padding() -> None:
+    config = replace(CONFIG, feed_forward="experts", n_experts=3, dropout=0.0)
+    model, recorder = build_model(config).eval(), Recorder()
+    src_ids, tgt_ids = random_ids(2, 5), random_ids(2, 4)
+    src_ids[1, 3:] = tgt_ids[0, 2:] = PAD_ID
+    batch = {"src_ids": src_ids, "tgt_ids": tgt_ids, "labels": tgt_ids}
+    model(src_ids, tgt_ids, recorder)
+    total = 0.0
+    for stack, ids in (("encoder", src_ids), ("decoder", tgt_ids)):
+        for n in range(config.n_layers):
+            path = f"{stack}.layers.{n}.feed_forward"
+            shares, gates = (recorder.tensors[f"{path}.{name}"][ids != PAD_ID] for name in ("shares", "gates"))
+            total += balance_loss(shares, gates).item()
+    plain, with_it = (batch_loss(model, batch, 0.1, balance=balance).item() for balance in (0.0, 0.5))
+    assert total > 4 * 0.9
+    assert with_it - plain == pytest.approx(0.5 * total, rel=1e-4)

@@ -291,6 +291,7 @@ def test_the_figures_of_a_run(data: Path, tmp_path: Path, monkeypatch: pytest.Mo
         "preset": "tiny",
         "parts": {},
         "reversed": False,
+        "balance": 0.0,
         "data": "pairs.tsv, more.tsv",
         "pairs": 21,
         "steps": 7,
