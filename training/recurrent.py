@@ -11,15 +11,12 @@ import dataclasses
 import itertools
 import json
 import random
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
-from rich.console import Console
-from rich.progress import track
 from torch import Tensor, nn
 
 from model.families.readers import (
@@ -38,7 +35,8 @@ from model.text.tokenizer import EOS_ID
 from training.loop.data import NO_VARIATION, read_pairs
 from training.loop.recipe import Recipe
 from training.loop.resumable_run import hardware
-from training.loop.updates import Batch, new_learner, training_steps
+from training.loop.small_run import train_small
+from training.loop.updates import Batch
 
 CARD = Path(__file__).parent / "cards" / "readers.md"
 TITLES = {"rnn": "simple recurrent network", "lstm": "LSTM", "attention": "self-attention"}
@@ -141,24 +139,9 @@ def train(
     Returns: seconds of processor time spent on steps, those before a kill included
     """
     readers = untrained_readers(config)
-    learner = new_learner(readers, recipe)
     save_readers(out / UNTRAINED, config, readers)
-    state, done, seconds = out / "state.pt", 0, 0.0
-    if state.exists():
-        saved = torch.load(state)
-        readers.load_state_dict(saved["readers"])
-        learner.optimizer.load_state_dict(saved["optimizer"])
-        done, seconds = saved["steps"], saved["seconds"]
-    started = time.process_time() - seconds
-    batches = itertools.islice(training_batches(sentences, texts), done, None)
-    steps = training_steps(learner, batches, recipe, all_readers, done)
-    for step in track(steps, "training", recipe.steps - done, console=Console(stderr=True)):
-        if step.step % save_every == 0 or step.step == recipe.steps:
-            seconds = time.process_time() - started
-            saved = {"readers": readers.state_dict(), "optimizer": learner.optimizer.state_dict()}
-            fresh = state.with_suffix(".new")
-            torch.save({**saved, "steps": step.step, "seconds": seconds}, fresh)
-            fresh.replace(state)  # at once: a kill leaves the old state or the new one whole
+    batches = training_batches(sentences, texts)
+    seconds = train_small(readers, batches, recipe, all_readers, out / "state.pt", save_every)
     save_readers(out, config, readers)
     return seconds
 

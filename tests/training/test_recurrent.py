@@ -103,7 +103,7 @@ def test_processor_time_before_a_kill_counts(tmp_path: Path, monkeypatch: pytest
         now += 3
         return recall_loss(readers, batch)
 
-    monkeypatch.setattr(training.time, "process_time", lambda: now)
+    monkeypatch.setattr("time.process_time", lambda: now)
     monkeypatch.setattr(training, "all_readers", slow)
     ten = dataclasses.replace(RECIPE, steps=10)
     assert training.train(SENTENCES, CONFIG, tmp_path, ten, TEXTS, save_every=5) == 30
