@@ -14,6 +14,7 @@ MATRICES = {
     "w_o": ("W^O", "the concatenation"),
     "down": ("Aᵀ", "the input x"),
     "up": ("Bᵀ", "Ax"),
+    "w_c": ("W^C", "the layer's input"),
     "transform": ("W", "the encoder's output"),
     "pooler": ("W", "the encoder's output"),
     "classifier": ("W", "what goes in"),

@@ -38,6 +38,7 @@ ORDER = {
     "family.learning_without_learning": "lightbulb",
     "beyond_attention.price_of_attention": "payments",
     "beyond_attention.fewer_pairs": "filter_alt",
+    "beyond_attention.smaller_memory": "compress",
 }
 
 

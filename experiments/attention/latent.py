@@ -6,15 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from experiments.family.language_models import published, read_text
 from experiments.passes import Ids, forward
 from model.anatomy.describe import Scribe, anatomy_of, describe
 from model.decoding.cache import NULL_CACHE, Cache
-from model.files.checkpoint import broken
+from model.files.checkpoint import broken, load_weights
 from model.files.loaded_model import MODELS, Array, LoadedModel
 from model.kept import kept
 from model.parts.attention import MultiHeadAttention, describe_joined, describe_projections, describe_weighted_sum
@@ -65,7 +63,7 @@ def basis_of(gram: Tensor, r: int) -> tuple[Tensor, Tensor]:
     """The r directions along which keys and values, each in its own unit, are longest.
 
     Args:    gram (2d,2d): Σ zzᵀ over rows z = [k, v] of a text
-    Returns: basis (2d,r), its columns orthogonal and of length 1; scales (2): the mean size of a number of k, and of v
+    Returns: basis (2d,r), its columns orthogonal and of length 1; scales (2): the size of k's numbers, 1, and of v's
     """
     half = len(gram) // 2
     diagonal = gram.diagonal()
@@ -88,11 +86,7 @@ def through(attention: Any, basis: Tensor, scales: Tensor) -> SqueezedAttention:
 @kept
 def bases(name: str) -> Mapping[str, Tensor]:
     """Of a model's folder, in fp32: "layers.0.basis", "layers.0.scales" … Raises: CheckpointError, naming the file"""
-    file = MODELS / name / BASES
-    try:
-        return {key: value.float() for key, value in load_file(file).items()}
-    except (OSError, SafetensorError) as error:
-        raise broken(file, error) from error
+    return load_weights(MODELS / name / BASES)
 
 
 @kept
@@ -107,11 +101,11 @@ def squeezed(loaded: LoadedModel, r: int) -> LoadedModel:
     network = copy.deepcopy(loaded.model, {id(one): one for one in loaded.model.parameters()})
     try:
         for n, layer in enumerate(network.get_submodule("decoder.layers")):  # type: ignore[arg-type, var-annotated]
-            basis, scales = found[f"layers.{n}.basis"][:, :r], found[f"layers.{n}.scales"]
-            layer.self_attn = through(layer.self_attn, basis, scales)
+            basis, scales = (found[f"layers.{n}.{one}"].to(loaded.device.torch) for one in ("basis", "scales"))
+            layer.self_attn = through(layer.self_attn, basis[:, :r], scales)
     except (KeyError, RuntimeError) as error:
         raise broken(MODELS / loaded.name / BASES, error) from error
-    network = network.eval().requires_grad_(False).to(loaded.device.torch)
+    network = network.eval().requires_grad_(False)
     return replace(loaded, name=f"{loaded.name} through {r}", model=network, anatomy=anatomy_of(network))
 
 

@@ -4,12 +4,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file
 from torch import Tensor
 
 from model.adapting.lora import ALPHA, with_low_rank
-from model.files.checkpoint import broken
+from model.files.checkpoint import broken, load_weights
 from model.files.loaded_model import MODELS, LoadedModel
 from model.kept import kept
 
@@ -28,10 +26,7 @@ def load_adapter(file: Path) -> dict[str, Tensor]:
 
     Raises: CheckpointError, naming the file and the repair
     """
-    try:
-        return {name: weight.float() for name, weight in load_file(file).items()}
-    except (OSError, SafetensorError) as error:
-        raise broken(file, error) from error
+    return load_weights(file)
 
 
 def with_adapter(loaded: LoadedModel, file: Path, share: float = 1.0) -> LoadedModel:

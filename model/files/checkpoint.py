@@ -56,6 +56,14 @@ def save_weights(path: Path, weights: Mapping[str, torch.Tensor]) -> None:
     save_file({name: w.detach().cpu().half().contiguous() for name, w in weights.items()}, path)
 
 
+def load_weights(path: Path) -> dict[str, torch.Tensor]:
+    """Weights alone, in fp32. Raises: CheckpointError, naming the file and the repair"""
+    try:
+        return {name: w.float() for name, w in load_file(path).items()}
+    except (OSError, SafetensorError) as error:
+        raise broken(path, error) from error
+
+
 def snapshot(step: int) -> str:
     """Where the weights of a step lie in a model's folder."""
     return f"{SNAPSHOTS}/{step:05}.safetensors"
@@ -77,12 +85,12 @@ def load(
     """
     config, tokenizer = load_config(folder), load_tokenizer(vocabulary or folder)
     path = folder / weights_file
+    weights = load_weights(path)
     try:
-        weights = {name: w.float() for name, w in load_file(path).items()}
         with _NoDraws():
             model = build_network(config)
         model.load_state_dict(weights)
-    except (OSError, SafetensorError, RuntimeError) as error:
+    except RuntimeError as error:
         raise broken(path, error) from error
     return model.eval().requires_grad_(False), tokenizer
 

@@ -1,6 +1,5 @@
 """Lesson: which pairs a trained model can do without: its attention narrowed by a pattern, on the learner's text."""
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,7 +8,7 @@ import streamlit as st
 from experiments.attention.patterns import ALL, PATTERNS, SIZES, figures, read_sparsely, strided, top, window
 from experiments.attention.patterns import window_and_first as with_first
 from model.trace import Trace
-from pages.family.gpt.reading import gpt, losses, read, say_what_is_cut
+from pages.family.gpt.reading import gpt, perplexity, read, say_what_is_cut
 from pages.family_models import GPT
 from ui import engine
 from ui.components.matrix import Caption
@@ -32,11 +31,6 @@ DRAWN, SHARE = 16, 0.65  # rows of its matrix; it opens where fewer than this sh
 def sparse(trace: Trace, pattern: str, k: int) -> Trace:
     """The text as GPT reads it under a pattern."""
     return read(trace) if pattern == ALL else engine.run(read_sparsely, gpt(), trace.text, pattern, k)
-
-
-def perplexity(reading: Trace) -> float:
-    """Of the text's pieces, without `<eos>`."""
-    return math.exp(float(losses(reading).mean()))
 
 
 def left(reading: Trace) -> tuple[int, int]:

@@ -24,7 +24,7 @@ from ui.course.lesson import Bench, Lesson, OnMap
 from ui.course.quiz import Ask, Question
 from ui.text import bold, chance, number, piece
 from ui.views.attention_kinds import READABLE
-from ui.views.before_after import pieces_before_after
+from ui.views.before_after import pieces_before_after, written_anew
 from ui.views.charts.curves import Axis, Line, curves
 from ui.views.charts.tables import markdown_table, numbers_of_figure, table
 from ui.views.siblings import two_siblings
@@ -39,7 +39,7 @@ SMALL = 0.01  # an output below it, in size, is counted as nearly at rest
 LOST = 5  # so many pieces longer than before, a translation is cut
 TICKS = 40  # half a tick's height is this part of the curve's
 SHOWN = ("ReLU", "GELU", "Swish")  # in the scene, where everything is the translator's own
-N_TICKS, N_BARS, N_WRITTEN = 64, 10, 20
+N_TICKS, N_BARS = 64, 10
 WINDOW = ((-8.0, 1.5), (-0.4, 1.5))  # of the scene's curve: what goes in, what comes out
 SAME = 0.02  # mean probabilities that differ by less are called the same
 FORMULAS = (
@@ -96,14 +96,6 @@ def scene(trace: Trace) -> scenes.Scene:
         start=next(changed, len(SHOWN) - 1),
         wide=(1.7, 1),
     )
-
-
-def written_anew(trace: Trace, other: Trace) -> str:
-    """How the translation begins that it now writes; '' if that is as before."""
-    anew = engine.write_anew(trace, other, min(len(trace.labels) + LOST, N_WRITTEN))
-    if anew.finished:
-        return "" if anew.translation == trace.translation else anew.translation or "(nothing)"
-    return "" if trace.translation.startswith(anew.translation) else f"{anew.translation} …"
 
 
 def scene_curve(name: str, before: Array, title: str) -> tuple[scenes.Curve, str]:

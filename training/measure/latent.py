@@ -59,9 +59,10 @@ def logits_of(loaded: LoadedModel, row: Row, tap: Tap = no_tap) -> Tensor:
 
 
 @torch.inference_mode()
-def write_bases(loaded: LoadedModel, train: Path) -> None:
-    """From all keys and values of self-attention that the first tokens of a text make."""
-    grams: list[Tensor] = [torch.zeros(WHOLE, WHOLE, dtype=torch.float64) for _ in range(loaded.config.n_layers)]
+def bases_of(loaded: LoadedModel, train: Path) -> dict[str, Tensor]:
+    """Of all keys and values of self-attention that the first tokens of a text make, by name as they are shipped."""
+    width = 2 * loaded.config.d_model
+    grams: list[Tensor] = [torch.zeros(width, width, dtype=torch.float64) for _ in range(loaded.config.n_layers)]
     for row in rows(loaded, train, N_TRAIN):
         recorder = Recorder()
         logits_of(loaded, row, recorder)
@@ -72,9 +73,8 @@ def write_bases(loaded: LoadedModel, train: Path) -> None:
             gram += z.T @ z
     found = {}
     for n, gram in enumerate(grams):
-        found[f"layers.{n}.basis"], found[f"layers.{n}.scales"] = basis_of(gram, max(SIZES))
-    save_weights(fresh := MODELS / loaded.name / f"{BASES}.new", found)
-    fresh.rename(MODELS / loaded.name / BASES)
+        found[f"layers.{n}.basis"], found[f"layers.{n}.scales"] = basis_of(gram, loaded.config.d_model)
+    return found
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,8 @@ def main() -> None:
     loaded = load_model(arguments.name)
     folder = MODELS / arguments.name
     if not (folder / BASES).exists():
-        write_bases(loaded, arguments.train)
+        save_weights(fresh := folder / f"{BASES}.new", bases_of(loaded, arguments.train))
+        fresh.rename(folder / BASES)
     file = folder / FILE
     found: dict[str, Any] = json.loads(file.read_text()) if file.exists() else {}
     whole = written(loaded, arguments.test, WHOLE)

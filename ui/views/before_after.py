@@ -9,12 +9,14 @@ from numpy.typing import NDArray
 
 from model.text.tokenizer import Token
 from model.trace import Trace
+from ui import engine
 from ui.components.matrix import Caption, Kind, Labels, Scale, matrix
 from ui.text import number
 from ui.views.attention_kinds import KINDS, READABLE, head_title, readable_part, tokens_of
 from ui.views.charts.column_chart import Series, column_chart
 from ui.views.charts.tables import numbers_of_figure
 
+LONGER, MOST = 5, 20  # pieces that a new translation may have more than the first, and in all
 MOVED = 0.005  # a probability that changes by less is not counted as changed
 
 
@@ -104,3 +106,11 @@ def pieces_before_after(
     if len(shown) < len(pieces):
         st.caption(f"Shown: the first {len(shown)} of {len(pieces)} pieces. What is said below is about all.")
     return int((after < before - MOVED).sum()), int((after > before + MOVED).sum())
+
+
+def written_anew(trace: Trace, other: Trace) -> str:
+    """How the translation begins that it now writes; '' if that is as before."""
+    anew = engine.write_anew(trace, other, min(len(trace.labels) + LONGER, MOST))
+    if anew.finished:
+        return "" if anew.translation == trace.translation else anew.translation or "(nothing)"
+    return "" if trace.translation.startswith(anew.translation) else f"{anew.translation} …"

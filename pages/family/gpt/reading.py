@@ -1,5 +1,7 @@
 """The learner's text, read by the app's small GPT and by the LSTM beside it."""
 
+import math
+
 import streamlit as st
 
 from experiments.family.language_models import lstm_losses, read_text
@@ -30,6 +32,11 @@ def text_pieces(reading: Trace) -> tuple[Token, ...]:
 def losses(reading: Trace) -> Array:
     """Of each piece of the text (T), in nats, by the GPT."""
     return reading.tensors[LOSSES][:-1, 0]
+
+
+def perplexity(reading: Trace) -> float:
+    """Of the text's pieces, without `<eos>`."""
+    return math.exp(float(losses(reading).mean()))
 
 
 def has_lstm() -> bool:

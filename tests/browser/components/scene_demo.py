@@ -43,7 +43,7 @@ def frame(at: int) -> Frame:
         f"stop {at + 1}",
         f"At **{share}** {word} is read.",
         [
-            [Cards(rows, links, title="Cards"), Bars(bars, "Bars", note="of all")],
+            [Cards(rows, links, title="Cards", tall=(2, 5)), Bars(bars, "Bars", note="of all")],
             [
                 Curve(
                     [Line("a", [(0, 0), (5, share), (10, 1)]), Line("b", [(0, 1), (10, 1)], "key", dashed=True)],

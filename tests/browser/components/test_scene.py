@@ -83,6 +83,10 @@ def test_cards_say_what_they_are_and_lines_are_as_thick_as_their_weights(still: 
     assert number(cards.locator("rect.fill"), "width") == number(cards.locator("rect.room"), "width")
     colours = cards.locator("rect.cell").evaluate_all("all => all.map((e) => e.style.fill)")
     assert len(set(colours)) == 4  # −1, 0, 1 and 0.5 look different
+    # Two rows of cells stand on the card, in the outline of five.
+    outline, cells = box_of(cards.locator("rect.before")), boxes_of(cards.locator("rect.cell"))
+    assert outline["height"] == pytest.approx(2.5 * sum(cells[n]["height"] for n in (0, 3)), abs=3)
+    assert cells[3]["y"] + cells[3]["height"] == pytest.approx(boxes[2]["y"] - 4, abs=1)
 
 
 def test_what_the_colours_of_numbers_mean_stands_above_them(still: Page) -> None:

@@ -44,8 +44,10 @@ def cards(
     chain: bool = False,
     limit: float = 1.0,
     slots: int = 0,
+    tall: tuple[int, int] = (0, 0),
 ) -> Panel:
     told = {"kind": "cards", "title": title, "slots": slots, "chain": chain, "limit": near(limit)}
+    told |= {"tall": tall[0], "whole": tall[1]} if tall[1] else {}
     return told | {"rows": list(rows), "links": list(links)}
 
 

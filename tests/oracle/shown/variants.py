@@ -5,6 +5,7 @@ The weights that the translator does not have are drawn by torch from seed 0, in
 
 import functools
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from safetensors.numpy import load_file
 from tests.oracle.language.approved import Prose
 from tests.oracle.language.page import Page
 from tests.oracle.language.statement import factor, tex
+from tests.oracle.language.words import text_of
 from tests.oracle.passes.decode import Writer, greedy
 from tests.oracle.passes.forward import EOS, FOLDER, Array, Forward, config, weights
 from tests.oracle.passes.network import CURVES, GATES, alpha, bucket, normal_share, slopes
@@ -58,6 +60,18 @@ def rewritten(page: Page, most: int, **kinds: str) -> tuple[int, ...]:
     writer = Writer(page.sentence)
     writer.passes = Variant(page.oracle.ids["encoder"], [EOS], {p.replace("__", "."): k for p, k in kinds.items()})
     return greedy(writer, most=most)
+
+
+def most_anew(page: Page) -> int:
+    return min(len(page.labels) + 5, 20)
+
+
+def begins_anew(page: Page, ids: Sequence[int]) -> str:
+    """How the new translation begins, if that is not as the old one does."""
+    text = text_of(list(ids))
+    if ids[-1:] == (EOS,):
+        return "" if text == page.translation else text or "(nothing)"
+    return "" if page.translation.startswith(text) else f"{text} …"
 
 
 def variant(page: Page, **kinds: str) -> Variant:

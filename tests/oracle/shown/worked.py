@@ -111,7 +111,9 @@ def layer_of(name: str) -> tuple[str, int]:
 def projection(oracle: Forward, name: str, index: Index) -> Step:
     (stack, layer), (head, row, dimension) = layer_of(name), index
     path, _, letter = name.rpartition(".")
-    if ".self_attn." in name:
+    if letter in "kv" and f"{path}.squeezed" in oracle.tensors:
+        source = f"{path}.squeezed"
+    elif ".self_attn." in name:
         source = reads(stack, layer)
     elif letter == "q":
         source = f"{stack}.layers.{layer}.add_norm_1.output"
@@ -268,6 +270,11 @@ def linear(oracle: Forward, name: str, index: Index, what: str, source: str, mat
         snippet,
         largest_product(oracle[source][row], oracle[weight][column]),
     )
+
+
+def squeezed(oracle: Forward, name: str, index: Index) -> Step:
+    path, source = name.rpartition(".")[0], reads(*layer_of(name))
+    return linear(oracle, name, index, "the layer's input", source, f"{path}.w_c", "W^C")
 
 
 def mixed(oracle: Forward, name: str, index: Index) -> Step:
@@ -465,6 +472,7 @@ _ATTENTION = r"(?:encoder|decoder)\.layers\.\d+\.(?:self|cross)_attn\."
 _LAYER = r"(?:encoder|decoder)\.layers\.\d+\."
 RULES: dict[str, Callable[[Forward, str, Index], Step]] = {
     _ATTENTION + "[qkv]": projection,
+    _ATTENTION + "squeezed": squeezed,
     _ATTENTION + "products": product,
     _ATTENTION + "scaled": divided,
     _ATTENTION + "scores": masked_or_not,

@@ -70,6 +70,7 @@ class Cards:
     """Rows of cards one above the other. A line within a row is an arch, or straight between neighbours of a chain.
 
     slots: for how many cards there is room side by side, if for more than the longest row has
+    tall: rows of cells in a column, and in its dashed outline from before it was squeezed; (0, 0): none was
     """
 
     rows: Sequence[Row]
@@ -78,9 +79,11 @@ class Cards:
     chain: bool = False
     limit: float = 1.0  # of a column's colours
     slots: int = 0
+    tall: tuple[int, int] = (0, 0)
 
     def sent(self) -> dict[str, Any]:
-        return {
+        squeezed = {"tall": self.tall[0], "whole": self.tall[1]} if self.tall[1] else {}
+        return squeezed | {
             "kind": "cards",
             "title": self.title,
             "slots": self.slots,

@@ -56,7 +56,7 @@ const CARDS = {
       const room = Math.min(at.slot - 6, 112);
       row.cards.forEach(([text, state, note, bar, column], i) => {
         const x = middle(i) - room / 2;
-        this.column(pen, column, middle(i), place.column, data.limit, palette);
+        this.column(pen, column, middle(i), place.card - 4, data, palette);
         if (row.bare) return;
         pen.box(x, place.card, room, CARD, `card ${row.role} ${state}`, 6);
         pen.fitted(middle(i), place.card + 20, text, room - 8, `word ${state}`);
@@ -69,12 +69,16 @@ const CARDS = {
     });
   },
 
-  column(pen, values, middle, top, limit, palette) {
+  column(pen, values, middle, bottom, data, palette) {
     const across = Math.min(ACROSS, values.length);
+    const rows = Math.ceil(values.length / ACROSS);
+    const high = data.tall ? (CELL * data.tall) / rows : CELL; // on the way to another frame the cells are stretched
+    const whole = CELL * (data.whole ?? 0);
+    if (whole && rows) pen.box(middle - (CELL * ACROSS) / 2 - 1, bottom - whole - 1, CELL * ACROSS + 2, whole + 2, "before", 2);
     values.forEach((value, n) => {
       const x = middle + ((n % ACROSS) - across / 2) * CELL;
-      const cell = pen.box(x, top + Math.floor(n / ACROSS) * CELL, CELL, CELL, "cell");
-      cell.style.fill = palette.scales.signed.css[Math.max(0, levelOf(value, "signed", limit))];
+      const cell = pen.box(x, bottom - (rows - Math.floor(n / ACROSS)) * high, CELL, high, "cell");
+      cell.style.fill = palette.scales.signed.css[Math.max(0, levelOf(value, "signed", data.limit))];
     });
   },
 

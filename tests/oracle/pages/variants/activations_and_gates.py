@@ -13,7 +13,7 @@ from tests.oracle.pages.blocks.feed_forward import path, shown_units
 from tests.oracle.passes.forward import EOS, Array, config
 from tests.oracle.passes.network import CURVES, GATES
 from tests.oracle.shown.siblings import two_siblings
-from tests.oracle.shown.variants import Variant, rewritten, slope, variant
+from tests.oracle.shown.variants import Variant, begins_anew, most_anew, rewritten, slope, variant
 
 prose = Prose("activations_and_gates")
 
@@ -59,7 +59,7 @@ def scene(page: Page) -> Statements:
     for n, name in enumerate(("ReLU", "GELU", "Swish")):
         end, kind, changes = CURVES[KINDS[name]], KINDS[name], exchanged(name)
         likely = chances(variant(page, **changes)) if kind != "relu" else page.probabilities
-        anew = written_anew(page, changes) if kind != "relu" else ""
+        anew = "" if kind == "relu" else begins_anew(page, rewritten(page, most_anew(page), **changes))
         if start is None and anew:
             start = n
         share = f"{number(100 * (abs(end(before)) < SMALL).mean(), 0)}%"
@@ -90,15 +90,6 @@ def scene(page: Page) -> Statements:
         frames.append(screen.frame(name, answer, (curve, bars)))
     opens = 2 if start is None else start
     yield from screen.scene(page, prose.line("the activation in all"), "Curve", frames, opens, wide=(1.7, 1))
-
-
-def written_anew(page: Page, changes: dict[str, str]) -> str:
-    """How the new translation begins, if that is not as the old one does."""
-    ids = rewritten(page, min(len(page.labels) + LOST, 20), **changes)
-    text = text_of(list(ids))
-    if ids[-1:] == (EOS,):
-        return "" if text == page.translation else text or "(nothing)"
-    return "" if page.translation.startswith(text) else f"{text} …"
 
 
 def idea(page: Page) -> Statements:

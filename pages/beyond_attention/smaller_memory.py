@@ -1,0 +1,282 @@
+"""Lesson: how little a decoder can keep of each piece, and attention that never holds its row of scores whole."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import streamlit as st
+
+from experiments.attention.cache_size import PUBLISHED, of_kinds
+from experiments.attention.latent import (
+    SIZES,
+    WHOLE,
+    SqueezedAttention,
+    basis_of,
+    figures,
+    read_squeezed,
+    squeezed_pass,
+    through,
+)
+from experiments.attention.tiles import Running, attention_in_tiles
+from model.files.loaded_model import TRANSLATOR, Array
+from model.trace import Trace
+from pages.family.gpt.reading import gpt, perplexity, read
+from pages.family_models import GPT
+from ui import engine
+from ui.components.matrix import Caption
+from ui.components.scene import Bar, Bars, Card, Cards, Frame, Row, Scene
+from ui.controls.control import Choice, Stops
+from ui.course.check import Part, Shown, check_cell, checked_matrix
+from ui.course.lesson import Bench, Lesson, OnMap
+from ui.course.quiz import Question
+from ui.text import chance, in_markdown, magnitude, number, piece
+from ui.views.before_after import written_anew
+from ui.views.charts.tables import table
+
+STOPS = (WHOLE, *SIZES)
+KEPT = Stops("Numbers kept of each piece in a layer, r", "kept", SIZES, default=64)
+INSIDE = {
+    "the numbers kept": ("squeezed", "A row for each piece that the decoder has read: all that is kept of it."),
+    "keys made from them": ("k", "A row for each piece: its key, made from the numbers kept of it."),
+}
+TENSOR = Choice("What to work out", "inside", tuple(INSIDE))
+PATH = "decoder.layers.{}.self_attn"
+BYTES = 4  # of a number in this model
+DRAWN, CELL, ACROSS, COLUMNS = (
+    8,
+    8,
+    3,
+    8,
+)  # pieces of the scene; numbers of which a cell shows the first, cells side by side; columns of See
+MOST_TILES, LISTED = 8, 3
+TILES = Stops("Tiles read", "tiles", tuple(range(1, MOST_TILES + 1)), default=2)
+FAR = 100_000
+
+
+def of_translator(trace: Trace) -> Trace:
+    """The sentence through the translator, whatever model the address names: the bases are the translator's."""
+    return trace if trace.model.name == TRANSLATOR else engine.trace(trace.text)
+
+
+def squeezed(trace: Trace, r: int) -> Trace:
+    """The sentence and its translation, read by the decoder that keeps r numbers."""
+    if r == WHOLE:
+        return trace
+    other, tensors = engine.run(squeezed_pass, trace.model, r, trace.src_ids, trace.tgt_ids)
+    return replace(trace, model=other, tensors=tensors)
+
+
+def kept_bytes(trace: Trace, r: int) -> int:
+    """Of a piece, in all layers."""
+    return BYTES * r * trace.model.config.n_layers
+
+
+def scene(trace: Trace) -> Scene:
+    """The columns of the pieces read, squeezed; it opens where the translation first becomes another, or at the end."""
+    trace = of_translator(trace)
+    others = {r: squeezed(trace, r) for r in STOPS}
+    written = {r: written_anew(trace, other) for r, other in others.items()}
+    changed = (n for n, r in enumerate(STOPS) if written[r])
+    return Scene(
+        "The decoder's memory: what its last layer keeps of each piece read. That is a key and a value, or r numbers "
+        "that make both anew. Nothing is trained for it.",
+        "Numbers kept of each piece in a layer, r",
+        [scene_frame(trace, r, others[r], written[r]) for r in STOPS],
+        by="slider",
+        start=next(changed, len(STOPS) - 1),
+        wide=(1.2, 1),
+        plays=True,
+    )
+
+
+def scene_frame(trace: Trace, r: int, other: Trace, written: str) -> Frame:
+    path, every, now = PATH.format(trace.model.config.n_layers - 1), kept_bytes(trace, WHOLE), kept_bytes(trace, r)
+    if r == WHOLE:
+        kept = np.concatenate([side_by_side(trace.tensors[f"{path}.{one}"]) for one in "kv"], axis=1)
+        answer = f"A key and a value are **{r}** numbers, **{every:,} bytes** a piece in all layers. It writes "
+        answer += f"“{cut(trace.translation)}”"
+    else:
+        kept = other.tensors[f"{path}.squeezed"]
+        measured = figures(TRANSLATOR)
+        same, sentences = measured[str(r)]["same"], measured[str(r)]["same_sentences"]
+        writes = f"“{piece(written)}”" if written else "the same."
+        answer = f"**{r}** of {WHOLE} numbers: **{now:,} bytes** a piece in place of {every:,}. It writes {writes} Of "
+        answer += (
+            f"{measured['sentences']} others **{sentences:.1%}** keep their translation; piece by piece {same:.1%}."
+        )
+    cards = [Card(token.text, column=kept[t, ::CELL].tolist()) for t, token in enumerate(trace.tgt[:DRAWN])]
+    likely = other.tensors["logits"].argmax(-1).tolist()
+    pieces = zip(trace.labels, other.probabilities, trace.probabilities, likely, strict=True)
+    bars = [Bar(one.text, p, chance(p), was, best != one.id) for one, p, was, best in list(pieces)[:DRAWN]]
+    limit = float(np.abs(trace.tensors[f"{path}.k"]).max())
+    tall = -(-r // CELL // ACROSS), -(-WHOLE // CELL // ACROSS)
+    columns = Cards([Row(cards)], title=f"{r} numbers a piece: a cell for every {CELL}", limit=limit, tall=tall)
+    memory = Bars([Bar("kept", now / every, f"{now:,}", 1.0, strong=True)], "Bytes a piece in all layers", "key")
+    return Frame(str(r), answer, [[columns, Bars(bars, "Probability of its pieces (dashed: untouched)")], [memory]])
+
+
+def cut(text: str) -> str:
+    return piece(text if len(text) <= 80 else f"{text[:80]}…")
+
+
+def side_by_side(heads: Array) -> Array:
+    """(H,T,d_k) → (T,H·d_k)"""
+    return np.concatenate(list(heads), axis=1)
+
+
+def idea(trace: Trace) -> None:
+    st.markdown(
+        "To write the next piece, a decoder needs the keys and values of all pieces before it. It keeps them, in the "
+        "*KV cache*, which grows with the text. Three ways keep less: heads share keys and values in groups "
+        "(**GQA**), all heads share one (**MQA**), or both are made anew from one short row, a *latent* (**MLA**)."
+    )
+    with st.expander("How the r numbers are found"):
+        st.markdown(
+            "Row x of the layer's input makes both: [k, v] = xW. Over many texts, the singular value decomposition "
+            "(SVD) finds the r directions B along which [k, v] is longest; σ brings keys and values to one scale."
+        )
+        st.latex(r"c = B^T\,[k/\sigma_k,\ v/\sigma_v],\qquad [k, v] \approx [\sigma_k, \sigma_v]\odot Bc")
+        st.markdown("MLA learns these matrices in training, with all others. Here they are put in afterwards.")
+
+
+def see(trace: Trace) -> Shown:
+    trace = of_translator(trace)
+    r, (name, how) = KEPT.draw(), INSIDE[TENSOR.draw()]
+    other, n = squeezed(trace, r), trace.model.config.n_layers
+    heading = f"{TENSOR.value()}, layer {n}" + (", head 1" if name == "k" else "")
+    head, path = 0 if name == "k" else None, PATH.format(n - 1)
+    caption = Caption(f"r = {r}: {heading}", how)
+    shown = checked_matrix(other, f"{path}.{name}", caption, head=head, part=Part(n_columns=COLUMNS))
+    pairs = [np.concatenate([side_by_side(one.tensors[f"{path}.{x}"]) for x in "kv"], 1) for one in (trace, other)]
+    away = float(np.linalg.norm(pairs[1] - pairs[0]) / np.linalg.norm(pairs[0]))
+    st.caption(
+        f"Keys and values of this layer lie **{away:.1%}** of their length away from those untouched. The "
+        f"{len(trace.tgt)} pieces take {len(trace.tgt) * kept_bytes(trace, r):,} bytes in place of "
+        f"{len(trace.tgt) * kept_bytes(trace, WHOLE):,}."
+    )
+    return shown
+
+
+def do(trace: Trace) -> None:
+    trace = of_translator(trace)
+    squeezing(trace)
+    sizes(trace)
+    tiles(trace)
+
+
+def squeezing(trace: Trace) -> None:
+    of_pairs, of_books = figures(TRANSLATOR), figures(GPT)
+    st.markdown(
+        f"**How much can be squeezed?** The translator on {of_pairs['tokens']:,} pieces and {of_pairs['sentences']} "
+        f"sentences that it never saw; GPT on {of_books['tokens']:,} pieces of books, and on your text."
+    )
+    lines = []
+    for r in STOPS:
+        pairs, books = of_pairs[str(r)], of_books[str(r)]
+        yours = perplexity(read(trace) if r == WHOLE else engine.run(read_squeezed, gpt(), trace.text, r))
+        shares = f"{pairs['same']:.1%}", f"{pairs['same_sentences']:.1%}"
+        lines.append((str(r), f"{kept_bytes(trace, r):,}", *shares, number(books["perplexity"], 1), number(yours, 1)))
+    head = ("r", "bytes a piece", "same next piece", "same translation", "GPT's perplexity", "of your text")
+    table(head, lines)
+    d = trace.model.config.d_model
+    st.caption(
+        f"At r = {d} only rounding is lost: a key and a value are both made from one row of {d} numbers. "
+        "*Perplexity*: as unsure as among so many pieces."
+    )
+
+
+def sizes(trace: Trace) -> None:
+    st.markdown("**What does each kind keep?** Counted from the sizes of this translator and of published models.")
+    config = trace.model.config
+    ours = of_kinds(config.n_layers, config.n_heads, config.d_model // config.n_heads, BYTES)
+    lines = []
+    for one in (*ours, *PUBLISHED):
+        far = f"{one.n_bytes * FAR / 1e9:.2f} GB"
+        lines.append((one.kind, one.name, f"{one.numbers:,}", str(one.layers), f"{one.n_bytes:,}", far))
+    table(("kind", "model", "numbers in a layer", "layers", "bytes a piece", f"{FAR:,} pieces"), lines)
+    st.caption(
+        f"A number takes {BYTES} bytes in this model, 2 in the published ones. This translator is of the kind MHA: all "
+        "heads have keys and values of their own. The other lines say what it would keep: GQA with 2 groups, MLA with "
+        "DeepSeek-V2's shares, a row of 4 heads' keys and half a key beside it. So small a model gains less by MLA."
+    )
+
+
+def running(trace: Trace) -> tuple[int, int, int, list[Running]]:
+    """Of the encoder's first layer, the head and the row whose largest score rises most from tile to tile; the size of
+    a tile; and what is kept after each.
+    """
+    path = "encoder.layers.0.self_attn"
+    scores, values = trace.tensors[f"{path}.scores"], trace.tensors[f"{path}.v"]
+    size = max(2, -(-scores.shape[-1] // MOST_TILES))
+    rises = scores.max(-1) - scores[..., :size].max(-1)  # (H,T)
+    head, row = divmod(int(rises.argmax()), rises.shape[1])
+    return head, row, size, list(attention_in_tiles(scores[head, row].astype(float), values[head].astype(float), size))
+
+
+def tiles(trace: Trace) -> None:
+    head, row, size, states = running(trace)
+    path, word = "encoder.layers.0.self_attn", in_markdown(trace.src[row].text)
+    st.markdown(
+        f"**Can it be exact without holding the row?** *FlashAttention* reads keys and values in tiles and keeps the "
+        f"largest score m, the sum ℓ and the output o. Here tiles of {size} pieces, as “{word}” asks them in layer 1, "
+        f"head {head + 1}."
+    )
+    n = min(TILES.draw(), len(states))
+    scores, softmax = trace.tensors[f"{path}.scores"][head, row], trace.tensors[f"{path}.heads"][head, row]
+    lines = []
+    for t, state in enumerate(states[:n]):
+        tile = scores[t * size : (t + 1) * size]
+        some = ", ".join(number(float(score), 2) for score in tile[:LISTED]) + ", …" * (len(tile) > LISTED)
+        away = magnitude(float(np.abs(state.output - softmax).max()))
+        kept = number(state.largest, 2), number(state.correction), number(state.total), number(float(state.output[0]))
+        lines.append((str(t + 1), some, *kept, away))
+    head_line = ("tile", "its scores", "m", "e^(m before − m)", "ℓ", "first number of o", "o from softmax's, at most")
+    table(head_line, lines)
+    st.caption(
+        f"{n} of {len(states)} tiles are read. When a larger score comes, what was kept shrinks by e^(m before − m). "
+        "After the last tile o is what softmax over the whole row gives, but for rounding. So the square of all scores "
+        "is never held: that saves memory, and the time to write and read it, not multiplications."
+    )
+
+
+def predict(trace: Trace) -> Sequence[Question]:
+    trace = of_translator(trace)
+    n, config = len(trace.tgt), trace.model.config
+    one, many, d = kept_bytes(trace, WHOLE), n * kept_bytes(trace, WHOLE), config.d_model
+    loss = figures(TRANSLATOR)
+    return (
+        Question(
+            "cache",
+            f"The decoder reads {n} pieces of your translation. A key and a value of each are {WHOLE} numbers of "
+            f"{BYTES} bytes, in {config.n_layers} layers. How many bytes is that?",
+            (f"{BYTES * n * WHOLE:,}", f"{many:,}", f"{many * n:,}"),
+            frozenset({1}),
+            f"{one:,} bytes a piece, {n} times: {many:,}.",
+            wrong={
+                0: "That is one layer's.",
+                2: "Only scores are counted for each pair: keys and values are kept for each piece.",
+            },
+        ),
+        Question(
+            "half",
+            f"A key and a value together are {WHOLE} numbers. Both are made from one row of {d}. How many numbers must "
+            "be kept at most, so that nothing is lost?",
+            (str(d // 2), str(d), str(WHOLE)),
+            frozenset({1}),
+            f"The row itself: {d} numbers, from which both can be made anew. With {d // 2}, "
+            f"{loss[str(d // 2)]['same']:.1%} of the next pieces stay the same.",
+            wrong={0: "That loses something, if little.", 2: "It works, but the row that makes both is shorter."},
+        ),
+    )
+
+
+LESSON = Lesson(
+    "smaller-memory",
+    "A smaller memory",
+    asks="How little must it keep of each piece?",
+    idea=idea,
+    predict=predict,
+    bench=Bench(see=see, check=check_cell, do=do),
+    code=(basis_of, through, SqueezedAttention, attention_in_tiles),
+    on_map=OnMap(scene=scene),
+)
