@@ -1,12 +1,7 @@
 """Home: a sentence goes in and rides through the machine; below it, every head's weights and the map."""
 
-import functools
-
 import streamlit as st
 
-from experiments.writing.doubt import Doubt, load_doubt
-from model.files.checkpoint import CheckpointError
-from model.files.loaded_model import TRANSLATOR
 from model.trace import Trace
 from pages.first_screen import PLAY, head_start
 from ui import engine
@@ -17,18 +12,6 @@ from ui.course.ride import ride
 from ui.course.sentence import sentence_trace
 from ui.views.attention_maps import attention_maps
 from ui.views.translation import translation, word_probabilities
-
-
-@functools.cache
-def doubt_of(name: str) -> Doubt | None:
-    """What was measured on a model, so that a doubtful translation is called so: on the translator alone.
-
-    Nothing where it was measured with other weights: then it is not known when the model is lost.
-    """
-    try:
-        return load_doubt() if name == TRANSLATOR else None
-    except CheckpointError:
-        return None
 
 
 def more(trace: Trace) -> None:
@@ -51,7 +34,7 @@ with st.container(horizontal=True, vertical_alignment="center", gap="medium", ke
     st.title("Transformer Walkthrough", anchor=False, width="content")
     trace = sentence_trace()
 with st.container(key="home_translation"):
-    translation(trace, doubt_of(trace.model.name))
+    translation(trace)
     with st.container(key="home_learn"):
         st.page_link(
             COURSE.page(COURSE.lesson("how-it-learned")),

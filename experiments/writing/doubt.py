@@ -1,4 +1,4 @@
-"""Whether a translation is likely to be bad: by the probabilities of its pieces, and by words that are no German.
+"""Whether a translation is likely to be bad: by its probabilities, its words, and what is missing from it.
 
 How often that is right was measured on sentences that people translated too: `training.measure.doubt`.
 """
@@ -8,15 +8,17 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from experiments.attention.head_roles import fingerprint
-from experiments.writing.lexicon import Lexicon
+from experiments.writing.lexicon import KNOWN, WORDS, Lexicon, lexicon_of
+from experiments.writing.numbers import missing_numbers
 from figures.grouping import Group, words
 from model.files.checkpoint import SHIPPED, WEIGHTS, broken
+from model.text.tokenizer import EOS_ID
 from model.trace import Trace
 
-FILE, WORDS = "doubt.json", "german_words.txt"  # in a model's folder
+FILE = "doubt.json"  # in a model's folder
 BAD = 40.0  # chrF below which a translation is called bad
 
 
@@ -37,19 +39,28 @@ class Counts:
     words: float
 
 
+Why = Literal["unsure", "invented", "number", "name", "german"]
+
+
 @dataclass(frozen=True)
 class Finding:
-    """Why a translation is doubted. word: the one to look at, if there is one; unknown: whether it is no German"""
+    """Why a translation is doubted.
 
-    word: Group | None
-    unknown: bool
+    why:     its pieces were improbable; `word` is no German; the number or the name `missing` is not in it; the
+             sentence is German, not English
+    word:    the one of the translation to look at, if there is one
+    """
+
+    why: Why
+    word: Group | None = None
+    missing: str = ""
 
 
 @dataclass(frozen=True)
 class Doubt:
     """bound: of `certainty`, below which a translation is doubted; validation: where it was chosen; test: checked
 
-    lexicon: the words of the German that the model learned from
+    lexicon: the words of the German that the model learned from, and of the English
     """
 
     bound: float
@@ -59,14 +70,13 @@ class Doubt:
 
     def of(self, trace: Trace) -> Finding | None:
         """Why a translation is doubted, or None if it is not."""
-        return found_in(trace, self.lexicon) or (
-            Finding(least_likely(trace, lettered(trace)), False) if certainty(trace) < self.bound else None
-        )
+        return found_in(trace, self.lexicon) or (unsure(trace) if certainty(trace) < self.bound else None)
 
 
 def certainty(trace: Trace) -> float:
-    """The mean probability of the pieces written, `<eos>` counted."""
-    return math.fsum(trace.probabilities) / len(trace.probabilities)
+    """The mean probability of the pieces written, `<eos>` not counted where there are others."""
+    chances = [p for p, token in zip(trace.probabilities, trace.labels, strict=True) if token.id != EOS_ID]
+    return math.fsum(chances) / len(chances) if chances else trace.probabilities[0]
 
 
 def probability(trace: Trace, word: Group) -> float:
@@ -74,21 +84,38 @@ def probability(trace: Trace, word: Group) -> float:
     return math.prod(trace.probabilities[n] for n in word.pieces)
 
 
+def written(trace: Trace) -> list[Group]:
+    return words([token.text for token in trace.labels], [token.word for token in trace.labels])
+
+
 def lettered(trace: Trace) -> list[Group]:
     """The words written that are of letters alone."""
-    written = words([token.text for token in trace.labels], [token.word for token in trace.labels])
-    return [word for word in written if word.label.isalpha()]
+    return [word for word in written(trace) if word.label.isalpha()]
 
 
-def least_likely(trace: Trace, among: Sequence[Group]) -> Group | None:
-    return min(among, key=lambda word: probability(trace, word), default=None)
+def least_likely(trace: Trace, *among: Sequence[Group]) -> Group | None:
+    """The least likely word of the first that has any."""
+    return min(next(filter(None, among), []), key=lambda word: probability(trace, word), default=None)
+
+
+def unsure(trace: Trace) -> Finding:
+    return Finding("unsure", least_likely(trace, lettered(trace)))
 
 
 def found_in(trace: Trace, lexicon: Lexicon) -> Finding | None:
-    """The least likely of the words that are no German, if there is one."""
-    invented = lexicon.invented(trace.text, [word.label for word in lettered(trace)])
-    word = least_likely(trace, [word for word in lettered(trace) if word.label in invented])
-    return Finding(word, True) if word else None
+    """What the sentence and the translation show without any probability, if there is something to doubt."""
+    letters = lettered(trace)
+    if lexicon.is_german(trace.text):
+        return Finding("german")
+    if numbers := missing_numbers(trace.text, trace.translation):
+        with_digits = [word for word in written(trace) if any(map(str.isdigit, word.label))]
+        return Finding("number", least_likely(trace, with_digits, letters), numbers[0])
+    if names := lexicon.missing_names(trace.text, trace.translation):
+        strange = [word for word in letters if not lexicon.knows(word.label)]
+        return Finding("name", least_likely(trace, strange, letters), names[0])
+    invented = lexicon.invented(trace.text, [word.label for word in letters])
+    word = least_likely(trace, [word for word in letters if word.label in invented])
+    return Finding("invented", word) if word else None
 
 
 def load_doubt(folder: Path = SHIPPED) -> Doubt:
@@ -99,11 +126,10 @@ def load_doubt(folder: Path = SHIPPED) -> Doubt:
     file = folder / FILE
     try:
         found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-        for name, other in (("model", WEIGHTS), ("words", WORDS)):
+        for name, other in (("model", WEIGHTS), ("words", WORDS), ("known", KNOWN)):
             if found[name]["sha256"] != fingerprint(folder / other):
                 raise ValueError(f"it was measured with another {other}: run python -m training.measure.doubt")
-        listed = frozenset((folder / WORDS).read_text(encoding="utf-8").split())
         counted = Counts(**found["validation"]), Counts(**found["test"])
-        return Doubt(float(found["bound"]), *counted, Lexicon(listed))
+        return Doubt(float(found["bound"]), *counted, lexicon_of(folder))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise broken(file, error) from error

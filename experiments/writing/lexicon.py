@@ -1,4 +1,4 @@
-"""Which words are German: by a list of words, by compounds of them, and by the English that was translated."""
+"""Which words are German, and which English: by lists of those that a model learned from, and by compounds."""
 
 import re
 from collections.abc import Iterable, Set
@@ -6,6 +6,7 @@ from pathlib import Path
 
 from model.text.tokenizer import normalise
 
+WORDS, KNOWN = "german_words.txt", "known_words.txt"  # in a model's folder
 JOINTS = ("", "s", "n", "en", "es", "e", "er")  # what German puts between the words of a compound
 SHORTEST = 4  # letters of a compound's words: with three, too much that is no word falls into words
 LONGEST = 60  # letters of a compound
@@ -21,11 +22,21 @@ def listed_words(files: Iterable[Path]) -> set[str]:
     return {word for line in lines for word in words_of(normalise(line.rpartition("\t")[2]).lower())}
 
 
-class Lexicon:
-    """Which words are German, by a list and by compounds of its words."""
+def is_known(word: str, listed: Set[str]) -> bool:
+    """Whether an English word is listed, or what stands before its apostrophe."""
+    return word.lower() in listed or word.lower().split("'")[0] in listed
 
-    def __init__(self, listed: Set[str]) -> None:
-        self.listed = listed
+
+def genitives(name: str) -> set[str]:
+    """A name in small letters as German has it: by itself, or with an s."""
+    return {name.lower(), f"{name.lower()}s"}
+
+
+class Lexicon:
+    """Which words are German, by a list and by compounds of its words; english: those that are English."""
+
+    def __init__(self, listed: Set[str], english: Set[str] = frozenset()) -> None:
+        self.listed, self.english = listed, english
 
     def knows(self, word: str) -> bool:
         lower = word.lower()
@@ -33,8 +44,20 @@ class Lexicon:
 
     def invented(self, english: str, words: Iterable[str]) -> list[str]:
         """Those of a translation's words that are no German and not in the English either, with an s at most."""
-        given = {form for word in words_of(english.lower()) for form in (word, f"{word}s")}
+        given = set[str]().union(*map(genitives, words_of(english)))
         return [word for word in words if word.lower() not in given and not self.knows(word)]
+
+    def is_german(self, sentence: str) -> bool:
+        """Whether half of its words or more are listed as German and not as English."""
+        typed = words_of(sentence)
+        german = [word for word in typed if word.lower() in self.listed and not is_known(word, self.english)]
+        return 2 * len(german) >= len(typed) > 0
+
+    def missing_names(self, english: str, german: str) -> list[str]:
+        """Words with a capital amid a sentence that are no known English, and that the German has not."""
+        written = {word.lower() for word in words_of(german)}
+        names = [word for word in re.findall(r"(?<=[\w,] )[^\W\d_]{2,}", english) if word[0].isupper()]
+        return [name for name in names if not is_known(name, self.english) and not written & genitives(name)]
 
     def _falls_into_words(self, word: str) -> bool:
         starts = {0}  # where the next word of the compound may begin
@@ -47,3 +70,9 @@ class Lexicon:
                         return True
                     starts |= {end + len(joint) for joint in JOINTS if word.startswith(joint, end)}
         return False
+
+
+def lexicon_of(folder: Path) -> Lexicon:
+    """The words that the model in a folder learned from."""
+    listed, english = (frozenset((folder / file).read_text(encoding="utf-8").split()) for file in (WORDS, KNOWN))
+    return Lexicon(listed, english)

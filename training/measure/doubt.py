@@ -2,10 +2,12 @@
 `python -m training.measure.doubt VALIDATION.tsv TEST.tsv --learned TRAIN.tsv…`.
 
 The first two hold sentence pairs that the model never saw, the others those it learned from. A word is doubted that
-their German (german_words.txt) has not, and that is not made of words of it. A translation is bad if its chrF with all
-that people wrote is under 40. The bound on the mean probability of the pieces is chosen on VALIDATION, so that a tenth
-of the translations that are not bad are doubted. It is written to doubt.json in the model's folder, with what it does
-on both files, and the model's card tells it. Printed: the same for other things that the model shows.
+their German (german_words.txt) has not, and that is not made of words of it; a translation, if a number or a name of
+the sentence is missing; a sentence, if its words are German and not among those of known_words.txt. A translation is
+bad if its chrF with all that people wrote is under 40. The bound on the mean probability of the pieces is chosen on
+VALIDATION, so that a tenth of the translations that are not bad are doubted. It is written to doubt.json in the model's
+folder, with what it does on both files, and the model's card tells it. Printed: the same for other things that the
+model shows, and how many of each file each reason alone finds.
 """
 
 import argparse
@@ -25,16 +27,14 @@ from experiments.attention.head_roles import fingerprint
 from experiments.writing.doubt import (
     BAD,
     FILE,
-    WORDS,
     Counts,
-    Finding,
     certainty,
     found_in,
-    least_likely,
     lettered,
     probability,
+    unsure,
 )
-from experiments.writing.lexicon import Lexicon, listed_words, words_of
+from experiments.writing.lexicon import KNOWN, WORDS, Lexicon, lexicon_of, listed_words
 from model.files.checkpoint import SHIPPED, WEIGHTS
 from model.files.loaded_model import LoadedModel, load_folder
 from model.trace import Trace, trace
@@ -72,15 +72,19 @@ MEASURES: Mapping[str, Callable[[Trace], float]] = {
 
 @dataclass(frozen=True)
 class Scored:
-    """One translation: what the model shows of it, by measure; whether it is bad; whether it has a word that is no
-    German; whether the word named stands in no translation by people, and the share of words that do not
+    """One translation: what the model shows of it, by measure; whether it is bad; what else there is to doubt, or '';
+    whether the word named stands in no translation by people, and the share of words that do not
     """
 
     shown: Mapping[str, float]
     bad: bool
-    unknown: bool
+    found: str
     word_alone: bool
     words_alone: float
+
+
+def letters_or_digits(text: str) -> list[str]:
+    return re.findall(r"[^\W\d_]+|\d+", text.lower())
 
 
 def scored(loaded: LoadedModel, file: Path, lexicon: Lexicon) -> list[Scored]:
@@ -88,15 +92,16 @@ def scored(loaded: LoadedModel, file: Path, lexicon: Lexicon) -> list[Scored]:
     chrf, found = CHRF(), []
     for english, people in references(file).items():
         one = trace(loaded, english)
-        theirs = {word.lower() for german in people for word in words_of(german)}
-        alone = [word.lower() not in theirs for word in words_of(one.translation)]
-        finding = found_in(one, lexicon) or Finding(least_likely(one, lettered(one)), False)
+        theirs = {word for german in people for word in letters_or_digits(german)}
+        alone = [word not in theirs for word in letters_or_digits(one.translation)]
+        finding = found_in(one, lexicon)
+        word = (finding or unsure(one)).word
         found.append(
             Scored(
                 {name: measure(one) for name, measure in MEASURES.items()},
                 chrf.sentence_score(one.translation, people).score < BAD,
-                finding.unknown,
-                finding.word is not None and finding.word.label.lower() not in theirs,
+                finding.why if finding else "",
+                word is not None and word.label.lower() not in theirs,
                 sum(alone) / len(alone) if alone else 0.0,
             )
         )
@@ -104,14 +109,14 @@ def scored(loaded: LoadedModel, file: Path, lexicon: Lexicon) -> list[Scored]:
 
 
 def bound_of(rows: Sequence[Scored], measure: str) -> float:
-    """With it a tenth of the translations that are not bad are doubted, words that are no German counted."""
+    """With it a tenth of the translations that are not bad are doubted, whatever else was found in them."""
     good = [row for row in rows if not row.bad]
-    left = int(GOOD_DOUBTED * len(good)) - sum(row.unknown for row in good)
-    return sorted(row.shown[measure] for row in good if not row.unknown)[max(0, left)]
+    left = int(GOOD_DOUBTED * len(good)) - sum(bool(row.found) for row in good)
+    return sorted(row.shown[measure] for row in good if not row.found)[max(0, left)]
 
 
 def counts(rows: Sequence[Scored], measure: str, bound: float) -> Counts:
-    doubted = [row for row in rows if row.unknown or row.shown[measure] < bound]
+    doubted = [row for row in rows if row.found or row.shown[measure] < bound]
     return Counts(
         len(rows),
         sum(row.bad for row in rows),
@@ -135,9 +140,10 @@ def on_card(card: str, found: Mapping[str, Any]) -> str:
     word, n = test.word / max(1, test.doubted), found["validation"]["sentences"]
     said = (
         f"The app says so where the mean probability of the pieces is under {found['bound']}, or where a word is\n"
-        "neither in the German it learned from, nor made of words in it, nor in the English. On the "
-        f"{test.sentences:,} sentences\nit doubts {in_words(test)} (chrF\nunder {BAD:.0f}). The bound was chosen on "
-        f"{n:,} others. No translation by people has the word\nthat it underlines in {word:.0%} of these; of all their "
+        "neither in the German it learned from, nor made of words in it, nor in the English; where a number or a\n"
+        "name of the sentence is missing; and where the sentence is German. On the "
+        f"{test.sentences:,} sentences it doubts\n{in_words(test)} (chrF under {BAD:.0f}).\nThe bound was chosen on "
+        f"{n:,} others. No translation by people has the word that it underlines\nin {word:.0%} of these; of all their "
         f"words {test.words:.0%} are such."
     )
     return re.sub(rf"(?<={HEADING}\n).*?(?=\n\n|\Z)", lambda _: said, card, flags=re.DOTALL)
@@ -152,14 +158,19 @@ def main() -> None:
     arguments = parser.parse_args()
     torch.set_num_threads(1)  # sentence by sentence, more would only wait for one another
     folder: Path = arguments.model
-    loaded, listed = load_folder(folder), listed_words(arguments.learned)
-    (folder / WORDS).write_text("\n".join(sorted(listed)) + "\n", encoding="utf-8")
+    loaded = load_folder(folder)
+    (folder / WORDS).write_text("\n".join(sorted(listed_words(arguments.learned))) + "\n", encoding="utf-8")
+    lexicon = lexicon_of(folder)
     files: dict[str, Path] = {"validation": arguments.validation, "test": arguments.test}
-    parts = {name: scored(loaded, file, Lexicon(listed)) for name, file in files.items()}
+    parts = {name: scored(loaded, file, lexicon) for name, file in files.items()}
     for measure in MEASURES:
         bound = bound_of(parts["validation"], measure)
         for name, rows in parts.items():
             print(f"{measure}, below {bound:.4f}, {name}: {in_words(counts(rows, measure, bound))}")
+    for name, rows in parts.items():
+        for why in sorted({row.found for row in rows} - {""}):
+            kind = [row for row in rows if row.found == why]
+            print(f"{why}, {name}: {sum(row.bad for row in kind)} bad, {sum(not row.bad for row in kind)} others")
     shown = next(iter(MEASURES))
     bound = math.floor(1e4 * bound_of(parts["validation"], shown)) / 1e4
     found = {
@@ -168,6 +179,7 @@ def main() -> None:
         },
         "model": {"file": WEIGHTS, "sha256": fingerprint(folder / WEIGHTS)},
         "words": {"file": WORDS, "sha256": fingerprint(folder / WORDS)},
+        "known": {"file": KNOWN, "sha256": fingerprint(folder / KNOWN)},
         "shows": shown,
         "bound": bound,
         **{name: asdict(counts(rows, shown, bound)) for name, rows in parts.items()},

@@ -4,11 +4,11 @@ import functools
 import re
 from collections.abc import Sequence
 
+from experiments.writing.lexicon import KNOWN, is_known
 from model.files.loaded_model import MODELS
 from model.files.model_card import About
 from model.trace import Trace, most_tokens
 
-WORDS = "known_words.txt"  # in a model's folder
 LONG_WORDS = 16  # 99% of the training sentences are shorter
 MAX_CHARS = 2000  # of the text that is read at all
 
@@ -16,7 +16,7 @@ MAX_CHARS = 2000  # of the text that is read at all
 @functools.cache
 def known_words(name: str) -> frozenset[str]:
     """Lower-case words that occur at least three times among what a model read in training; none if not listed."""
-    file = MODELS / name / WORDS
+    file = MODELS / name / KNOWN
     return frozenset(file.read_text(encoding="utf-8").split()) if file.exists() else frozenset()
 
 
@@ -36,7 +36,7 @@ def words_of(text: str) -> list[str]:
 
 
 def n_known(words: Sequence[str], listed: frozenset[str]) -> int:
-    return sum(word.lower() in listed or word.lower().split("'")[0] in listed for word in words)
+    return sum(is_known(word, listed) for word in words)
 
 
 def is_in_bytes(trace: Trace) -> bool:

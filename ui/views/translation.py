@@ -1,20 +1,36 @@
 """The translation, and how sure the model was of each piece of it."""
 
+import functools
 import math
 
 import streamlit as st
 
-from experiments.writing.doubt import BAD, Doubt, Finding, certainty
+from experiments.writing.doubt import BAD, Doubt, Finding, certainty, load_doubt
 from figures.grouping import words
+from model.files.checkpoint import CheckpointError
+from model.files.loaded_model import TRANSLATOR
 from model.trace import Trace, most_tokens
 from ui.text import in_html, in_markdown, number, piece
 
 
-def translation(trace: Trace, doubt: Doubt | None = None) -> None:
-    """What the model wrote as plain text in a container with the key `translation`, under a label.
+@functools.cache
+def doubt_of(name: str) -> Doubt | None:
+    """What was measured on a model, so that a doubtful translation is called so: on the translator alone.
 
-    Args: doubt: what was measured on the model, so that a doubtful translation is called so
+    Nothing where it was measured with other weights: then it is not known when the model is lost.
     """
+    try:
+        return load_doubt() if name == TRANSLATOR else None
+    except CheckpointError:
+        return None
+
+
+def translation(trace: Trace, own: bool = True) -> None:
+    """What the model wrote as plain text in a container with the key `translation`, under a label; whether it is lost.
+
+    Args: own: whether every piece is the model's own choice: only such translations were measured
+    """
+    doubt = doubt_of(trace.model.name) if own else None
     finding = doubt.of(trace) if doubt else None
     word = finding.word if finding else None
     with st.container(gap="xxsmall"):
@@ -47,17 +63,21 @@ def _doubtful(trace: Trace, doubt: Doubt, finding: Finding) -> str:
     """One line; opened, it tells why it is there and how often it is right."""
     seen, language = doubt.validation, in_html(trace.model.about.language)
     source, target = in_html(trace.model.about.source), in_html(trace.model.about.target)
-    why = ""
-    if finding.word:
-        word = f'<q lang="{language}">{in_html(finding.word.label)}</q>'
-        why = (
-            f": {word} is not in the {target} it learned from" if finding.unknown else f": it was least sure of {word}"
-        )
+    word = f'<q lang="{language}">{in_html(finding.word.label)}</q>' if finding.word else ""
+    missing = f": <q>{in_html(finding.missing)}</q> is in your sentence, but not in the translation"
+    why = {
+        "unsure": f": it was least sure of {word}" if word else "",
+        "invented": f": {word} is not in the {target} it learned from",
+        "number": missing,
+        "name": missing,
+        "german": f": your sentence looks like {target}, and it learned to read {source}",
+    }[finding.why]
     return (
-        f'<details class="tw-doubt"><summary>The model may be lost here{why}.</summary><p>The pieces it wrote had a '
-        f"probability of {number(certainty(trace), 3)} on average. This line appears where that is below "
-        f"{number(doubt.bound, 3)}, or where a word is neither in the {target} that the model learned from, nor made "
-        f"of words in it, nor in the {source}. To see how often it is right, {seen.sentences:,} sentences that people "
+        f'<details class="tw-doubt"><summary>The model may be lost here{why}.</summary><p>The pieces of its words and '
+        f"marks had a probability of {number(certainty(trace), 3)} on average. This line appears where that is below "
+        f"{number(doubt.bound, 3)}; where a word is neither in the {target} that the model learned from, nor made of "
+        f"words in it, nor in the {source}; where a number or a name is missing from the translation; and "
+        f"where your sentence is {target}. To see how often it is right, {seen.sentences:,} sentences that people "
         f"had translated too went through the model. The line appeared for {seen.doubted:,} of them. {seen.rightly:,} "
         f"of these translations shared few groups of letters with what people wrote (a chrF under {BAD:.0f} of 100), "
         f"{seen.doubted - seen.rightly:,} shared more. It did not appear for {seen.bad - seen.rightly:,} others that "

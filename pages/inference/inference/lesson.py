@@ -19,6 +19,7 @@ from ui.controls.control import Choice
 from ui.course.check import Shown, check_cell
 from ui.course.lesson import Bench, Lesson, OnMap
 from ui.course.ride import watch_step
+from ui.views.translation import translation
 
 AVERAGED, ONE = "All heads of the layer, averaged", "The chosen head"
 HEADS = Choice("Attention of", "heads_of", (AVERAGED, ONE))
@@ -73,6 +74,7 @@ def see(trace: Trace) -> Shown:
         head = HEAD.draw(trace.model)
         averaged = HEADS.draw() == AVERAGED
     with theatre:
+        translation(writing, own=not any(state.yours(writing)))
         stage(writing, step, head, averaged)
     shown = numbers_of_step(writing, step, head, averaged, NUMBERS.draw())
     with reasons:  # measured last, because that takes longest

@@ -23,8 +23,8 @@ from tests.pages.kit import assert_sound, component, go_to, markdown, notices, o
 from ui import engine
 from ui.course.sentence import DEFAULT
 from ui.text import in_markdown
+from ui.views import translation as shown
 from ui.views.attention_kinds import KINDS, READABLE
-from ui.views.translation import underlined
 
 ABOUT = engine.model().about
 EXAMPLES = ABOUT.examples
@@ -90,10 +90,11 @@ def test_a_doubtful_translation_is_called_so_and_any_other_is_not(
     assert word in line
     assert not lines(opened(sentence=SENTENCE))
     assert not lines(opened(sentence=LOST, model="plain-1")), "it was not measured on this one"
-    for file in ("doubt.json", "german_words.txt"):
+    for file in ("doubt.json", "german_words.txt", "known_words.txt"):
         shutil.copy(checkpoint.SHIPPED / file, tmp_path)
     (tmp_path / "model.safetensors").write_bytes(b"other weights")
     monkeypatch.setattr(doubt.load_doubt, "__defaults__", (tmp_path,))
+    monkeypatch.setattr(shown, "doubt_of", shown.doubt_of.__wrapped__)  # read anew
     assert not lines(opened(sentence=LOST)), "other weights are lost elsewhere"
 
 
@@ -102,7 +103,7 @@ def test_signs_in_a_doubtful_translation_stay_text() -> None:
     trace = engine.trace("Tom <b> & Mary")
     word = doubt.least_likely(trace, doubt.lettered(trace))
     assert word
-    marked = underlined(trace, word.pieces[-1], word.label)
+    marked = shown.underlined(trace, word.pieces[-1], word.label)
     assert html.unescape(re.sub('<u class="tw-doubtful">|</u>', "", marked)) == trace.translation
     assert "<b>" not in marked
 

@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[3]
 
 
 def row(sure: float, bad: bool, unknown: bool = False, word_alone: bool = False, words_alone: float = 0.5) -> Scored:
-    return Scored({CERTAIN: sure}, bad, unknown, word_alone, words_alone)
+    return Scored({CERTAIN: sure}, bad, "invented" * unknown, word_alone, words_alone)
 
 
 # 100 good ones, two of them with a word that is no German; two bad ones.
@@ -42,7 +42,7 @@ def test_what_is_measured_is_what_the_oracle_sees() -> None:
     sentence = "The tired teacher forgot her umbrella."
     one, oracle = trace(load_model(), sentence), translated(sentence)
     p = np.asarray(chances(oracle))
-    assert certainty(one) == pytest.approx(p.mean(), abs=1e-5)
+    assert certainty(one) == pytest.approx(p[:-1].mean(), abs=1e-5)
     letters = [word for word in words(pieces(oracle.labels)) if word.text.isalpha()]
     products = {word.text: math.prod(p[list(word.pieces)]) for word in letters}
     assert [word.label for word in lettered(one)] == list(products)
@@ -51,7 +51,7 @@ def test_what_is_measured_is_what_the_oracle_sees() -> None:
     assert word.label == min(products, key=lambda text: products[text])
     logits = np.asarray(oracle["logits"], dtype=float)
     log_p = logits - np.log(np.exp(logits).sum(-1, keepdims=True))
-    expected = [p.mean(), np.log(p).mean(), p.min(), products[word.label], (np.exp(log_p) * log_p).sum(-1).mean()]
+    expected = [p[:-1].mean(), np.log(p).mean(), p.min(), products[word.label], (np.exp(log_p) * log_p).sum(-1).mean()]
     assert [measure(one) for measure in MEASURES.values()] == pytest.approx(expected, abs=1e-4)
 
 
@@ -59,8 +59,8 @@ def test_bad_is_what_is_far_from_all_that_people_wrote(tmp_path: Path) -> None:
     file = tmp_path / "pairs.tsv"
     file.write_text("I like dogs.\tVögel\nI like dogs.\tIch mag Hunde!\nMy watch is broken.\tXyz.\n", encoding="utf-8")
     right, wrong = scored(load_model(), file, Lexicon({"ich", "mag", "hunde", "meine", "uhr", "ist"}))
-    assert (right.bad, right.unknown, right.word_alone, right.words_alone) == (False, False, False, 0.0)
-    assert (wrong.bad, wrong.unknown, wrong.word_alone, wrong.words_alone) == (True, True, True, 1.0)
+    assert (right.bad, right.found, right.word_alone, right.words_alone) == (False, "", False, 0.0)
+    assert (wrong.bad, wrong.found, wrong.word_alone, wrong.words_alone) == (True, "invented", True, 1.0)
 
 
 def test_of_words_that_are_no_german_the_least_likely_is_named_and_none_that_the_english_has() -> None:
@@ -70,7 +70,7 @@ def test_of_words_that_are_no_german_the_least_likely_is_named_and_none_that_the
     found = found_in(one, Lexicon(known - {"müdeer", "schirm"}))
     assert found
     assert found.word
-    assert (found.word.label, found.unknown) == ("müdeer", True)
+    assert (found.word.label, found.why) == ("müdeer", "invented")
     tom = trace(load_model(), "Tom's dog is black.")
     known = {word.label.lower() for word in lettered(tom)}
     assert "toms" in known
@@ -80,7 +80,7 @@ def test_of_words_that_are_no_german_the_least_likely_is_named_and_none_that_the
 def test_the_command_writes_figures_for_these_weights_alone_and_the_card_tells_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for name in ("model.safetensors", "config.json", "tokenizer.json"):
+    for name in ("model.safetensors", "config.json", "tokenizer.json", "known_words.txt"):
         shutil.copy(SHIPPED / name, tmp_path)
     (tmp_path / "README.md").write_text(f"# Card\n{doubt.HEADING}\nNot yet.\n\n## What it is for\nPlay.\n")
     files = [tmp_path / "valid.tsv", tmp_path / "test.tsv"]
@@ -92,14 +92,15 @@ def test_the_command_writes_figures_for_these_weights_alone_and_the_card_tells_t
     assert (found.test.sentences, found.test.bad) == (2, 1)
     assert found.validation == found.test
     assert found.bound == pytest.approx(certainty(trace(load_model(), "I like dogs.")), abs=1e-4)
-    assert len(capsys.readouterr().out.splitlines()) == 2 * len(MEASURES)
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[2 * len(MEASURES) :] == [f"invented, {part}: 1 bad, 0 others" for part in ("validation", "test")]
     card = (tmp_path / "README.md").read_text()
     assert "Not yet." not in card
     assert f"under {found.bound}, or where a word is" in card
-    assert "On the 2 sentences\nit doubts " in card
+    assert "On the 2 sentences it doubts\n" in card
     assert card.endswith("\n\n## What it is for\nPlay.\n")
     assert (tmp_path / "german_words.txt").read_text(encoding="utf-8") == "hunde\nich\nmag\nvögel\n"
-    for name in ("german_words.txt", "model.safetensors"):
+    for name in ("known_words.txt", "german_words.txt", "model.safetensors"):
         (tmp_path / name).write_bytes(b"another")
         with pytest.raises(
             CheckpointError, match=rf"measured with another {name}: run python -m training\.measure\.doubt"

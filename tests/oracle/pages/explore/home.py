@@ -3,22 +3,19 @@
 import functools
 import json
 import math
-import re
-from typing import Any
-
-import numpy as np
 
 from tests.oracle.language.approved import Prose
-from tests.oracle.language.claims import chance, link, number, segmented, toggle, visible
+from tests.oracle.language.claims import chance, link, segmented, toggle, visible
 from tests.oracle.language.common import KINDS, Statements, asks_and_answers
 from tests.oracle.language.page import Page
 from tests.oracle.language.statement import Statement
-from tests.oracle.language.words import text_of, words
+from tests.oracle.language.words import words
 from tests.oracle.passes.forward import FOLDER, config
 from tests.oracle.shown.attention import groups, overview, weights_of, work_out
 from tests.oracle.shown.frame import bar, notices
 from tests.oracle.shown.machine_map import large_map
 from tests.oracle.shown.stage import stage
+from tests.oracle.shown.translation import translation
 
 prose = Prose("home")
 
@@ -40,6 +37,9 @@ STATES = (
     {"sentence": "My neighbour's cat sleeps on the sofa all day long. " * 4, "map": "9.9", "cell": "99.1"},
     {"sentence": "2 + 2 = 4", "words": "true"},
     {"sentence": "Little Rose sleeps."},  # in doubt by its pieces alone
+    {"sentence": "The ticket costs $3.50."},  # by a number, a name, its language
+    {"sentence": "My friend Priya lives in Mumbai."},
+    {"sentence": "Hallo Welt"},
     {"sentence": "My neighbour's cat sleeps on the sofa all day long. " * 10},  # more than the model takes
     {"sentence": " "},
     {"sentence": "The girl sees the boy.", "present": "true"},
@@ -69,8 +69,7 @@ def frame(page: Page) -> Statements:
     yield from notices(page)
     if not page.sentence.strip():
         return
-    yield Statement("label", "German translation")
-    yield from translation(page)
+    yield from translation(page.text, page.oracle)
     yield link("Watch it learn your sentence →", "how-it-learned")
     yield stage(page)
     if page.switch("present"):
@@ -81,71 +80,6 @@ def frame(page: Page) -> Statements:
     yield from maps(page)
     yield from prose("the machine with your")
     yield large_map(page)
-
-
-@functools.cache
-def german() -> frozenset[str]:
-    return frozenset((FOLDER / "german_words.txt").read_text(encoding="utf-8").split())
-
-
-@functools.cache
-def is_german(word: str) -> bool:
-    """A word of the list, or words of four letters and more with what German puts between them; never over 60."""
-    if word in german():
-        return True
-    return len(word) <= 60 and any(
-        word[:end] in german() and any(is_german(word[end:].removeprefix(joint)) for joint in joints(word[end:]))
-        for end in range(4, len(word) - 3)
-    )
-
-
-def joints(rest: str) -> list[str]:
-    return [
-        joint
-        for joint in ("", "s", "n", "en", "es", "e", "er")
-        if rest.startswith(joint) and len(rest) - len(joint) >= 4
-    ]
-
-
-def translation(page: Page) -> Statements:
-    """One word of it is underlined, and a line says why, if a word is no German or the pieces were improbable."""
-    measured = json.loads((FOLDER / "doubt.json").read_text())
-    mean = float(np.mean(page.probabilities))
-    plain = Statement("translation", visible(page.translation) or "(no words)")
-    lettered = [word for word in words(page.labels) if word.text.isalpha()]
-    given = {word for found in re.findall(r"[^\W\d_]+", page.text.lower()) for word in (found, f"{found}s")}
-    unknown = [one for one in lettered if one.text.lower() not in given and not is_german(one.text.lower())]
-    if mean >= measured["bound"] and not unknown:
-        yield plain
-        return
-    more = how_often(mean, measured)
-    if not lettered:
-        yield plain
-        yield Statement("opens", {"line": prose.line("lost"), "more": more})
-        return
-    least = min(unknown or lettered, key=lambda one: math.prod(float(page.probabilities[n]) for n in one.pieces))
-    through = text_of([piece.id for piece in page.labels[: least.pieces[-1] + 1]])
-    parts = through.removesuffix(least.text), least.text, page.translation.removeprefix(through)
-    yield Statement("translation", [visible(part) for part in parts]) if "".join(parts) == page.translation else plain
-    run = "lost in an unknown word" if unknown else "lost and least sure"
-    yield Statement("opens", {"line": prose.line(run, visible(least.text)), "more": more})
-
-
-def how_often(mean: float, measured: dict[str, Any]) -> str:
-    """What the file beside the weights says of the sentences on which the bound was chosen."""
-    n, bad, doubted, rightly, word, all_words = measured["validation"].values()
-    return prose.line(
-        "how often it is right",
-        number(mean, 3),
-        number(measured["bound"], 3),
-        f"{n:,}",
-        doubted,
-        rightly,
-        doubted - rightly,
-        bad - rightly,
-        word,
-        f"{all_words:.0%}",
-    )
 
 
 def certainty(page: Page) -> Statements:

@@ -17,6 +17,7 @@ from tests.oracle.language.words import encoded, inline, pieces, text_of, visibl
 from tests.oracle.passes.decode import LONGEST, Ids, Writer, beam, filter_logits, greedy, penalised
 from tests.oracle.passes.draws import sampled
 from tests.oracle.passes.forward import EOS, PAD, SOS, Array, Forward, config, source_ids, weights
+from tests.oracle.shown.translation import translation
 from tests.oracle.shown.worked import Step, steps
 
 prose = Prose("inference")
@@ -139,6 +140,7 @@ def see(page: Page) -> Statements:
         yield Statement("warning", note)
     writing = written(page)
     step = step_of(page, writing)
+    yield from translation(page.text, writing.oracle, own=not any(writing.yours))
     yield theatre(page, writing, step)
     yield from common.cut_to((len(writing.src), "pieces of your sentence"))
     yield from why(writing, step)
