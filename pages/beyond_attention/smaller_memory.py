@@ -40,7 +40,7 @@ INSIDE = {
     "keys made from them": ("k", "A row for each piece: its key, made from the numbers kept of it."),
 }
 TENSOR = Choice("What to work out", "inside", tuple(INSIDE))
-PATH = "decoder.layers.{}.self_attn"
+PATH, FIRST = "decoder.layers.{}.self_attn", "encoder.layers.0.self_attn"
 BYTES = 4  # of a number in this model
 DRAWN, CELL, ACROSS, COLUMNS = (
     8,
@@ -48,7 +48,7 @@ DRAWN, CELL, ACROSS, COLUMNS = (
     3,
     8,
 )  # pieces of the scene; numbers of which a cell shows the first, cells side by side; columns of See
-MOST_TILES, LISTED = 8, 3
+MOST_TILES, LISTED, CUT = 8, 3, 80  # LISTED: scores of a tile; CUT: signs of the translation
 TILES = Stops("Tiles read", "tiles", tuple(range(1, MOST_TILES + 1)), default=2)
 FAR = 100_000
 
@@ -92,18 +92,16 @@ def scene(trace: Trace) -> Scene:
 def scene_frame(trace: Trace, r: int, other: Trace, written: str) -> Frame:
     path, every, now = PATH.format(trace.model.config.n_layers - 1), kept_bytes(trace, WHOLE), kept_bytes(trace, r)
     if r == WHOLE:
-        kept = np.concatenate([side_by_side(trace.tensors[f"{path}.{one}"]) for one in "kv"], axis=1)
+        kept, text = keys_and_values(trace, path), trace.translation
+        text = text if len(text) <= CUT else f"{text[:CUT]}…"
         answer = f"A key and a value are **{r}** numbers, **{every:,} bytes** a piece in all layers. It writes "
-        answer += f"“{cut(trace.translation)}”"
+        answer += f"“{piece(text)}”"
     else:
-        kept = other.tensors[f"{path}.squeezed"]
-        measured = figures(TRANSLATOR)
-        same, sentences = measured[str(r)]["same"], measured[str(r)]["same_sentences"]
-        writes = f"“{piece(written)}”" if written else "the same."
+        kept, measured = other.tensors[f"{path}.squeezed"], figures(TRANSLATOR)
+        share, n, writes = measured[str(r)], measured["sentences"], f"“{piece(written)}”" if written else "the same."
         answer = f"**{r}** of {WHOLE} numbers: **{now:,} bytes** a piece in place of {every:,}. It writes {writes} Of "
-        answer += (
-            f"{measured['sentences']} others **{sentences:.1%}** keep their translation; piece by piece {same:.1%}."
-        )
+        answer += f"{n} others **{share['same_sentences']:.1%}** keep their translation; piece by piece "
+        answer += f"{share['same']:.1%}."
     cards = [Card(token.text, column=kept[t, ::CELL].tolist()) for t, token in enumerate(trace.tgt[:DRAWN])]
     likely = other.tensors["logits"].argmax(-1).tolist()
     pieces = zip(trace.labels, other.probabilities, trace.probabilities, likely, strict=True)
@@ -115,13 +113,9 @@ def scene_frame(trace: Trace, r: int, other: Trace, written: str) -> Frame:
     return Frame(str(r), answer, [[columns, Bars(bars, "Probability of its pieces (dashed: untouched)")], [memory]])
 
 
-def cut(text: str) -> str:
-    return piece(text if len(text) <= 80 else f"{text[:80]}…")
-
-
-def side_by_side(heads: Array) -> Array:
-    """(H,T,d_k) → (T,H·d_k)"""
-    return np.concatenate(list(heads), axis=1)
+def keys_and_values(reading: Trace, path: str) -> Array:
+    """(T,2d): those of all heads side by side."""
+    return np.concatenate([head for one in "kv" for head in reading.tensors[f"{path}.{one}"]], axis=1)
 
 
 def idea(trace: Trace) -> None:
@@ -143,12 +137,11 @@ def see(trace: Trace) -> Shown:
     trace = of_translator(trace)
     r, (name, how) = KEPT.draw(), INSIDE[TENSOR.draw()]
     other, n = squeezed(trace, r), trace.model.config.n_layers
-    heading = f"{TENSOR.value()}, layer {n}" + (", head 1" if name == "k" else "")
-    head, path = 0 if name == "k" else None, PATH.format(n - 1)
-    caption = Caption(f"r = {r}: {heading}", how)
+    path, head, more = PATH.format(n - 1), *((0, ", head 1") if name == "k" else (None, ""))
+    caption = Caption(f"r = {r}: {TENSOR.value()}, layer {n}{more}", how)
     shown = checked_matrix(other, f"{path}.{name}", caption, head=head, part=Part(n_columns=COLUMNS))
-    pairs = [np.concatenate([side_by_side(one.tensors[f"{path}.{x}"]) for x in "kv"], 1) for one in (trace, other)]
-    away = float(np.linalg.norm(pairs[1] - pairs[0]) / np.linalg.norm(pairs[0]))
+    whole = keys_and_values(trace, path)
+    away = float(np.linalg.norm(keys_and_values(other, path) - whole) / np.linalg.norm(whole))
     st.caption(
         f"Keys and values of this layer lie **{away:.1%}** of their length away from those untouched. The "
         f"{len(trace.tgt)} pieces take {len(trace.tgt) * kept_bytes(trace, r):,} bytes in place of "
@@ -192,46 +185,46 @@ def sizes(trace: Trace) -> None:
     lines = []
     for one in (*ours, *PUBLISHED):
         far = f"{one.n_bytes * FAR / 1e9:.2f} GB"
-        lines.append((one.kind, one.name, f"{one.numbers:,}", str(one.layers), f"{one.n_bytes:,}", far))
+        lines.append((one.kind, one.model, f"{one.numbers:,}", str(one.layers), f"{one.n_bytes:,}", far))
     table(("kind", "model", "numbers in a layer", "layers", "bytes a piece", f"{FAR:,} pieces"), lines)
     st.caption(
         f"A number takes {BYTES} bytes in this model, 2 in the published ones. This translator is of the kind MHA: all "
-        "heads have keys and values of their own. The other lines say what it would keep: GQA with 2 groups, MLA with "
-        "DeepSeek-V2's shares, a row of 4 heads' keys and half a key beside it. So small a model gains less by MLA."
+        "heads have keys and values of their own. The next three lines say what it would keep otherwise: GQA with 2 "
+        "groups, MLA with DeepSeek-V2's shares, a row of 4 heads' keys and half a key that positions turn. "
+        "With 128 heads DeepSeek-V2 would keep 32,768 numbers in a layer as MHA."
     )
 
 
 def running(trace: Trace) -> tuple[int, int, int, list[Running]]:
-    """Of the encoder's first layer, the head and the row whose largest score rises most from tile to tile; the size of
-    a tile; and what is kept after each.
+    """Of the encoder's first layer, the head and the row whose largest score rises most often; the size of a tile; and
+    what is kept after each. A rise by more than 1 counts as one of 1.
     """
-    path = "encoder.layers.0.self_attn"
-    scores, values = trace.tensors[f"{path}.scores"], trace.tensors[f"{path}.v"]
-    size = max(2, -(-scores.shape[-1] // MOST_TILES))
-    rises = scores.max(-1) - scores[..., :size].max(-1)  # (H,T)
-    head, row = divmod(int(rises.argmax()), rises.shape[1])
+    scores, values = (trace.tensors[f"{FIRST}.{one}"] for one in ("scores", "v"))
+    n = scores.shape[-1]
+    size = max(2, -(-n // MOST_TILES))
+    largest = np.maximum.accumulate(np.maximum.reduceat(scores, range(0, n, size), axis=-1), axis=-1)
+    rises = np.minimum(np.diff(largest, axis=-1), 1).sum(-1)  # (H,T)
+    head, row = divmod(int(rises.argmax()), n)
     return head, row, size, list(attention_in_tiles(scores[head, row].astype(float), values[head].astype(float), size))
 
 
 def tiles(trace: Trace) -> None:
     head, row, size, states = running(trace)
-    path, word = "encoder.layers.0.self_attn", in_markdown(trace.src[row].text)
+    word = in_markdown(trace.src[row].text)
     st.markdown(
         f"**Can it be exact without holding the row?** *FlashAttention* reads keys and values in tiles and keeps the "
         f"largest score m, the sum ℓ and the output o. Here tiles of {size} pieces, as “{word}” asks them in layer 1, "
         f"head {head + 1}."
     )
     n = min(TILES.draw(), len(states))
-    scores, softmax = trace.tensors[f"{path}.scores"][head, row], trace.tensors[f"{path}.heads"][head, row]
-    lines = []
+    (scores, softmax), lines = (trace.tensors[f"{FIRST}.{one}"][head, row] for one in ("scores", "heads")), []
     for t, state in enumerate(states[:n]):
         tile = scores[t * size : (t + 1) * size]
         some = ", ".join(number(float(score), 2) for score in tile[:LISTED]) + ", …" * (len(tile) > LISTED)
         away = magnitude(float(np.abs(state.output - softmax).max()))
         kept = number(state.largest, 2), number(state.correction), number(state.total), number(float(state.output[0]))
         lines.append((str(t + 1), some, *kept, away))
-    head_line = ("tile", "its scores", "m", "e^(m before − m)", "ℓ", "first number of o", "o from softmax's, at most")
-    table(head_line, lines)
+    table(("tile", "its scores", "m", "e^(m before − m)", "ℓ", "first number of o", "furthest from softmax's"), lines)
     st.caption(
         f"{n} of {len(states)} tiles are read. When a larger score comes, what was kept shrinks by e^(m before − m). "
         "After the last tile o is what softmax over the whole row gives, but for rounding. So the square of all scores "
@@ -243,7 +236,7 @@ def predict(trace: Trace) -> Sequence[Question]:
     trace = of_translator(trace)
     n, config = len(trace.tgt), trace.model.config
     one, many, d = kept_bytes(trace, WHOLE), n * kept_bytes(trace, WHOLE), config.d_model
-    loss = figures(TRANSLATOR)
+    half = figures(TRANSLATOR)[str(d // 2)]["same"]
     return (
         Question(
             "cache",
@@ -259,12 +252,12 @@ def predict(trace: Trace) -> Sequence[Question]:
         ),
         Question(
             "half",
-            f"A key and a value together are {WHOLE} numbers. Both are made from one row of {d}. How many numbers must "
-            "be kept at most, so that nothing is lost?",
+            f"A key and a value together are {WHOLE} numbers. Both are made from one row of {d}. How few numbers are "
+            "enough, so that nothing is lost?",
             (str(d // 2), str(d), str(WHOLE)),
             frozenset({1}),
             f"The row itself: {d} numbers, from which both can be made anew. With {d // 2}, "
-            f"{loss[str(d // 2)]['same']:.1%} of the next pieces stay the same.",
+            f"{half:.1%} of the next pieces stay the same.",
             wrong={0: "That loses something, if little.", 2: "It works, but the row that makes both is shorter."},
         ),
     )

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 import torch
 
-from experiments.attention.cache_size import PUBLISHED, of_kinds
 from experiments.attention.latent import SIZES, WHOLE, basis_of, figures, squeezed, squeezed_pass, through
 from model.decoding.strategies import Greedy
 from model.text.tokenizer import EOS_ID
@@ -76,13 +75,6 @@ def test_what_two_have_in_common_is_counted() -> None:
     other = Written(2.0, torch.tensor([3, 4, 5, 7]), ["a", "c"])
     expected = {"loss": 2.0, "perplexity": 7.39, "same": 0.75, "same_sentences": 0.5}
     assert compared(other, whole) == expected
-
-
-def test_published_models_keep_what_their_papers_say() -> None:
-    assert [one.n_bytes for one in PUBLISHED] == [524_288, 327_680, 8_192, 69_120]
-    # DeepSeek-V2, Table 1: MLA keeps as much as GQA with 2.25 groups.
-    kept = {one.kind: one.numbers for one in of_kinds(3, 4, 64, 4)}
-    assert kept["MLA"] / kept["MQA"] == 2.25
 
 
 def test_the_scene_opens_where_the_translation_first_becomes_another() -> None:

@@ -116,8 +116,8 @@ def here(page: Page, r: int) -> Forward:
     return through(page.sentence, tuple(page.oracle.labels), r)
 
 
-def side_by_side(read: Forward, letter: str) -> Array:
-    return np.concatenate(list(read[f"decoder.layers.2.self_attn.{letter}"]), axis=-1)
+def keys_and_values(read: Forward) -> Array:
+    return np.hstack([*read["decoder.layers.2.self_attn.k"], *read["decoder.layers.2.self_attn.v"]])
 
 
 def scene(page: Page) -> Statements:
@@ -131,7 +131,7 @@ def scene(page: Page) -> Statements:
 def scene_frame(page: Page, r: int, written: str) -> dict[str, Any]:
     read, found = here(page, r), measured("translator")
     if r == 512:
-        kept = np.concatenate([side_by_side(read, "k"), side_by_side(read, "v")], axis=1)
+        kept = keys_and_values(read)
         text = page.translation if len(page.translation) <= 80 else page.translation[:80] + "…"
         said = prose.line("a key and a value", r, f"{n_bytes(r):,}", visible(text))
     else:
@@ -170,7 +170,7 @@ def see(page: Page) -> Statements:
     yield claims.control("select_slider", LABEL, options=[str(one) for one in SIZES], value=str(r))
     yield INSIDE.drawn(page)
     yield from tensor_matrix(shown(page), **prose.words("keys made" if keys else "numbers kept", r))
-    whole, squeezed = (np.hstack([side_by_side(one, x) for x in "kv"]) for one in (page.oracle, here(page, r)))
+    whole, squeezed = (keys_and_values(one) for one in (page.oracle, here(page, r)))
     away = percent(float(np.linalg.norm(squeezed - whole) / np.linalg.norm(whole)))
     yield from prose("keys and values of", away, n, f"{n * n_bytes(r):,}", f"{n * n_bytes(512):,}")
 
@@ -216,15 +216,17 @@ def sizes() -> Statements:
         total = kept * depth * width
         rows.append((kind, name, f"{kept:,}", str(depth), f"{total:,}", f"{number(total / 10**4, 2)} GB"))
     yield claims.table("kind | model | numbers in a layer | layers | bytes a piece | 100,000 pieces", *rows)
-    yield from prose("a number takes bytes", 4)
+    yield from prose("a number takes bytes", 4, f"{2 * 128 * 128:,}")
 
 
 def tiles(page: Page) -> Statements:
     path = "encoder.layers.0.self_attn"
     scores, n = page.oracle[f"{path}.scores"], len(page.src)
     size = max(2, math.ceil(n / 8))
-    rises = (scores.max(-1) - scores[..., :size].max(-1)).astype(np.float32)
-    head, row = divmod(int(rises.argmax()), n)
+    ends = [min(n, end) for end in range(size, n + size, size)]
+    largest = np.stack([scores[..., :end].max(-1) for end in ends])
+    rises = np.minimum(1, largest[1:] - largest[:-1]).sum(0)
+    head, row = divmod(int(rises.astype(np.float32).argmax()), n)
     yield from prose("can it be exact", size, inline(page.src[row].text), head + 1)
     count = math.ceil(n / size)
     options = [str(one) for one in range(1, 9)]
@@ -241,7 +243,7 @@ def tiles(page: Page) -> Statements:
         listed = ", ".join(number(one, 2) for one in tile[:3]) + ", …" * (len(tile) > 3)
         kept = number(largest, 2), number(shrunk), number(float(np.exp(so_far - largest).sum())), number(output[0])
         rows.append((str(t + 1), listed, *kept, rounding(1e-6) if t == count - 1 else magnitude(off)))
-    head_line = "tile | its scores | m | e^(m before − m) | ℓ | first number of o | o from softmax's, at most"
+    head_line = "tile | its scores | m | e^(m before − m) | ℓ | first number of o | furthest from softmax's"
     yield claims.table(head_line, *rows)
     yield from prose("of tiles are read", read, count)
 
