@@ -77,10 +77,12 @@ def test_what_two_have_in_common_is_counted() -> None:
     assert compared(other, whole) == expected
 
 
-def test_the_scene_opens_where_the_translation_first_becomes_another() -> None:
-    for sentence, stop in (("I ate an apple", "8"), ("If it rains tomorrow, we will stay at home.", "16")):
+def test_the_scene_opens_where_the_translation_first_becomes_another_or_at_the_end() -> None:
+    rain, unchanged = "If it rains tomorrow, we will stay at home.", "The boy sees the girl."
+    for sentence, stop in (("I ate an apple", "8"), (rain, "16"), (unchanged, "8")):
         shown = scene(engine.trace(sentence))
         assert shown.frames[shown.start].stop == stop
+    assert "It writes the same." in shown.frames[-1].answer
 
 
 def test_the_row_in_tiles_is_one_whose_largest_score_rises() -> None:
