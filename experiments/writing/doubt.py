@@ -5,6 +5,7 @@ How often that is right was measured on sentences that people translated too: `t
 
 import json
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -108,8 +109,8 @@ def found_in(trace: Trace, lexicon: Lexicon) -> Finding | None:
     if lexicon.is_german(trace.text):
         return Finding("german")
     if numbers := missing_numbers(trace.text, trace.translation):
-        with_digits = [word for word in written(trace) if any(map(str.isdigit, word.label))]
-        return Finding("number", least_likely(trace, with_digits, letters), numbers[0])
+        others = [word for word in written(trace) if re.search(r"\d", word.label) and word.label not in trace.text]
+        return Finding("number", least_likely(trace, others, letters), numbers[0])
     if names := lexicon.missing_names(trace.text, trace.translation):
         strange = [word for word in letters if not lexicon.knows(word.label)]
         return Finding("name", least_likely(trace, strange, letters), names[0])

@@ -257,9 +257,7 @@ def test_a_click_on_an_example_translates_it(page: Page, url: str) -> None:
 
 
 def test_nothing_serious_for_axe_and_no_sideways_scrolling(page: Page, url: str) -> None:
-    opened(
-        page, url, sentence="dog the over blue because seven eat", map="2.3"
-    )  # more is said of a doubtful one
+    opened(page, url, sentence="dog the over blue because seven eat", map="2.3")  # more is said of a doubtful one
     more, line = page.locator(".tw-doubt p"), page.locator(".tw-doubt summary")
     expect(more).to_be_hidden()
     play = page.get_by_role("button", name="Play", exact=True)

@@ -81,7 +81,7 @@ def translation(text: str, oracle: Forward, own: bool = True) -> Statements:
     if typed and len(looks_german) >= len(typed) / 2:
         run, among = "lost in German", []
     elif absent := missing(text, german):
-        of_kind = [word for word in written if re.search(r"\d", word.text)]
+        of_kind = [word for word in written if re.search(r"\d", word.text) and word.text not in text]
         if not absent[0].isdigit():
             of_kind = [word for word in lettered if not is_german(word.text.lower())]
         run, among = "lost what is in the sentence", of_kind or lettered

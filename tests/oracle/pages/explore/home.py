@@ -38,6 +38,7 @@ STATES = (
     {"sentence": "2 + 2 = 4", "words": "true"},
     {"sentence": "Little Rose sleeps."},  # in doubt by its pieces alone
     {"sentence": "The ticket costs $3.50."},  # by a number, a name, its language
+    {"sentence": "The war began on September 1, 1939."},
     {"sentence": "My friend Priya lives in Mumbai."},
     {"sentence": "Hallo Welt"},
     {"sentence": "My neighbour's cat sleeps on the sofa all day long. " * 10},  # more than the model takes
