@@ -30,7 +30,9 @@ from ui.course.check import Part, Shown, check_cell, checked_matrix
 from ui.course.lesson import Bench, Lesson, OnMap
 from ui.course.quiz import Question
 from ui.text import chance, in_markdown, magnitude, number, piece
+from ui.views.attention_kinds import READABLE
 from ui.views.before_after import written_anew
+from ui.views.charts.bars import bars
 from ui.views.charts.tables import table
 
 STOPS = (WHOLE, *SIZES)
@@ -105,12 +107,12 @@ def scene_frame(trace: Trace, r: int, other: Trace, written: str) -> Frame:
     cards = [Card(token.text, column=kept[t, ::CELL].tolist()) for t, token in enumerate(trace.tgt[:DRAWN])]
     likely = other.tensors["logits"].argmax(-1).tolist()
     pieces = zip(trace.labels, other.probabilities, trace.probabilities, likely, strict=True)
-    bars = [Bar(one.text, p, chance(p), was, best != one.id) for one, p, was, best in list(pieces)[:DRAWN]]
+    probable = [Bar(one.text, p, chance(p), was, best != one.id) for one, p, was, best in list(pieces)[:DRAWN]]
     limit = float(np.abs(trace.tensors[f"{path}.k"]).max())
     tall = -(-r // CELL // ACROSS), -(-WHOLE // CELL // ACROSS)
     columns = Cards([Row(cards)], title=f"{r} numbers a piece: a cell for every {CELL}", limit=limit, tall=tall)
     memory = Bars([Bar("kept", now / every, f"{now:,}", 1.0, strong=True)], "Bytes a piece in all layers", "key")
-    return Frame(str(r), answer, [[columns, Bars(bars, "Probability of its pieces (dashed: untouched)")], [memory]])
+    return Frame(str(r), answer, [[columns, Bars(probable, "Probability of its pieces (dashed: untouched)")], [memory]])
 
 
 def keys_and_values(reading: Trace, path: str) -> Array:
@@ -224,9 +226,13 @@ def tiles(trace: Trace) -> None:
         away = magnitude(float(np.abs(state.output - softmax).max()))
         kept = number(state.largest, 2), number(state.correction), number(state.total), number(float(state.output[0]))
         lines.append((str(t + 1), some, *kept, away))
+    last = states[n - 1]
+    shares = np.where(np.arange(len(scores)) < n * size, np.exp(scores - last.largest) / last.total, 0)
+    bars([token.text for token in trace.src[:READABLE]], shares[:READABLE].tolist(), "Share of each piece so far")
     table(("tile", "its scores", "m", "e^(m before − m)", "ℓ", "first number of o", "furthest from softmax's"), lines)
     st.caption(
-        f"{n} of {len(states)} tiles are read. When a larger score comes, what was kept shrinks by e^(m before − m). "
+        f"{n} of {len(states)} tiles are read; a bar is a piece's share so far, e^(score − m)/ℓ. When a larger score "
+        "comes, what was kept shrinks by e^(m before − m). "
         "After the last tile o is what softmax over the whole row gives, but for rounding. So the square of all scores "
         "is never held: that saves memory, and the time to write and read it, not multiplications."
     )

@@ -13,7 +13,7 @@ from tests.oracle.language import scene as screen
 from tests.oracle.language.approved import Prose
 from tests.oracle.language.claims import chance, number
 from tests.oracle.language.common import Choice, Shown, Statements, check_cell, code_of, shown_tensor, tensor_matrix
-from tests.oracle.language.page import Page, chances
+from tests.oracle.language.page import READABLE, Page, chances
 from tests.oracle.language.statement import magnitude, rounding
 from tests.oracle.language.words import inline, visible
 from tests.oracle.passes import shipped
@@ -243,6 +243,9 @@ def tiles(page: Page) -> Statements:
         listed = ", ".join(number(one, 2) for one in tile[:3]) + ", …" * (len(tile) > 3)
         kept = number(largest, 2), number(shrunk), number(float(np.exp(so_far - largest).sum())), number(output[0])
         rows.append((str(t + 1), listed, *kept, rounding(1e-6) if t == count - 1 else magnitude(off)))
+    so_far = np.concatenate([softmax(s[: read * size]), np.zeros(max(0, n - read * size))])
+    names = [piece.text for piece in page.src[:READABLE]]
+    yield claims.bars(names, so_far[:READABLE].tolist(), "Share of each piece so far")
     head_line = "tile | its scores | m | e^(m before − m) | ℓ | first number of o | furthest from softmax's"
     yield claims.table(head_line, *rows)
     yield from prose("of tiles are read", read, count)
