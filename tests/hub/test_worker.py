@@ -345,6 +345,17 @@ def test_what_takes_too_long_is_stopped_and_hurts_nobody(hostile: Settings, monk
     bystander.close()
 
 
+def test_a_worker_may_take_five_times_its_weights_and_what_reading_needs(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One copy of the file, and two of twice its size when 16-bit weights become 32-bit ones."""
+    size = sum(file.stat().st_size for file in (settings.root / "bert").glob("*.safetensors"))
+    monkeypatch.setattr(worker, "free_memory", lambda: 2**40)
+    assert worker.memory_for("bert", settings) == 5 * size + 3 * 2**29
+    monkeypatch.setattr(worker, "free_memory", lambda: 2**30)
+    assert worker.memory_for("bert", settings) == 2**30 - 2**28
+
+
 def test_more_memory_than_is_free_is_not_taken(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "free_memory", lambda: worker.SPARE_BYTES)
     with pytest.raises(ModelError, match=f"^{NO_MEMORY}$"):

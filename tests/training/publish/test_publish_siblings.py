@@ -218,6 +218,9 @@ def test_every_model_gets_the_same_texts(monkeypatch: pytest.MonkeyPatch) -> Non
     assert seen[:5] == seen[5:]
     assert [first for _, first in seen[:5]] == [1, 21, 41, 65, 97]
     assert seen[0][0] != seen[1][0]
+    monkeypatch.setattr(loaded.model.embedding.positions, "max_len", 50)  # it ends within the third span
+    reached = {span: loss for span, loss in losses(loaded, PAIRS, 3).items() if loss}
+    assert reached == {"1–20": 1.25, "21–40": 1.25}
 
 
 def test_the_loss_is_that_of_the_last_labels_of_each_text_one_by_one() -> None:
