@@ -183,11 +183,12 @@ def test_a_late_answer_is_refused_in_one_sentence(db: Database) -> None:
 def test_a_sentence_is_offered_shown_and_taken_back(db: Database) -> None:
     at = a_class(db)
     app = sitting(a_learner(db, at))
-    app.text_input(key="sentence").input("The dog <b>sleeps</b>.").run()
+    long = "The dog <b>sleeps</b>. " * 14  # of which the first 300 signs are kept
+    app.text_input(key="sentence").input(long).run()
     press(app, "Let my teacher show the sentence above")
-    assert people(db, at.teacher)[0].sentence == "The dog <b>sleeps</b>."
+    assert people(db, at.teacher)[0].sentence == long[:300]
     seen = standing(at, "Sentences")
-    assert "The dog <b>sleeps</b>. · Ada".replace(".", "") in markdown(seen).replace("\\", "").replace(".", "")
+    assert f"{long[:300]} · Ada".replace(".", "") in markdown(seen).replace("\\", "").replace(".", "")
     press(app, "Take it back")
     assert people(db, at.teacher)[0].sentence == ""
     assert any(one.value.startswith("Nobody has offered") for one in sound(seen.run()).info)
