@@ -44,12 +44,8 @@ INSIDE = {
 TENSOR = Choice("What to work out", "inside", tuple(INSIDE))
 PATH, FIRST = "decoder.layers.{}.self_attn", "encoder.layers.0.self_attn"
 BYTES = 4  # of a number in this model
-DRAWN, CELL, ACROSS, COLUMNS = (
-    8,
-    8,
-    3,
-    8,
-)  # pieces of the scene; numbers of which a cell shows the first, cells side by side; columns of See
+DRAWN, CELL, ACROSS = 8, 8, 3  # of the scene: pieces; numbers of which a cell shows the first; cells side by side
+COLUMNS = 8  # of See
 MOST_TILES, LISTED, CUT = 8, 3, 80  # LISTED: scores of a tile; CUT: signs of the translation
 TILES = Stops("Tiles read", "tiles", tuple(range(1, MOST_TILES + 1)), default=2)
 FAR = 100_000
