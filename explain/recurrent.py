@@ -112,3 +112,25 @@ def _shown(cell: Cell) -> WorkedStep:
         f"{o} * np.tanh({c})",
         cell.made.reads,
     )
+
+
+@rule("select")
+def _selected(cell: Cell) -> WorkedStep:
+    channel, row, n = cell.index
+    t, (delta, joins, x), (weight,) = row + 1, cell.made.reads, cell.made.weights
+    step, join, came = (float(cell.read(i)[row, at]) for i, at in enumerate((channel, n, channel)))
+    decay = math.exp(-step * math.exp(float(cell.numbers[weight][channel, n])))
+    before = float(cell.numbers[cell.name][channel, row - 1, n]) if row else 0.0
+    kept = rf"{tex(decay)}\cdot {factor(before)}"
+    state = f't["{cell.name}"]{subscript((channel, row - 1, n))}' if row else "0"
+    steps, joined, read = (f't["{one}"][{row}, {at}]' for one, at in ((delta, channel), (joins, n), (x, channel)))
+    return WorkedStep(
+        "The state before decays by e to ΔA, and ΔB times what came in joins it."
+        + ("" if row else " Before the first place the state is 0."),
+        rf"h_{{{t}}} = e^{{\Delta A}}\cdot h_{{{row}}} + \Delta\cdot B\cdot x_{{{t}}} = "
+        rf"{kept} + {tex(step)}\cdot {factor(join)}\cdot {factor(came)} = {tex(cell.value)}",
+        cell.value,
+        f'np.exp(-{steps} * np.exp(t["{weight}"][{channel}, {n}])) * {state} + {steps} * {joined} * {read}',
+        (*cell.made.reads, weight, cell.name),
+        Blank(kept, round(decay, 4) * round(before, 4)),
+    )

@@ -39,6 +39,7 @@ ORDER = {
     "beyond_attention.price_of_attention": "payments",
     "beyond_attention.fewer_pairs": "filter_alt",
     "beyond_attention.smaller_memory": "compress",
+    "beyond_attention.without_attention": "water",
 }
 
 

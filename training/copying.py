@@ -18,7 +18,20 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from model.families.copying import ASKS, KINDS, LETTERS, METRICS, NOISE, Copier, CopyingConfig, load_copier, save_copier
+from model.families.copying import (
+    ASKS,
+    KINDS,
+    LENGTHS,
+    LETTERS,
+    METRICS,
+    N_LETTERS,
+    NOISE,
+    PLACES,
+    Copier,
+    CopyingConfig,
+    load_copier,
+    save_copier,
+)
 from training.loop.data import NO_VARIATION
 from training.loop.recipe import Recipe
 from training.loop.resumable_run import hardware
@@ -26,9 +39,7 @@ from training.loop.small_run import train_small
 from training.loop.updates import Batch
 
 CARD = Path(__file__).parent / "cards" / "copying.md"
-PLACES, N_LETTERS = 64, 6
-LENGTHS = (64, 80, 96, 112, 128)  # places of the rows that it is measured on
-RATES = (2e-3, 4e-3, 8e-3)  # peak learning rates that both are tried with
+RATES = (2e-3, 4e-3, 8e-3, 1.6e-2, 3.2e-2)  # peak learning rates that both are tried with
 BATCH_SIZE, SEED, N_ROWS = 32, 1, 2000  # N_ROWS: to measure on
 RECIPE = Recipe(
     steps=2000,
@@ -111,7 +122,7 @@ def measured(out: Path) -> dict[str, Any]:
 def card(metrics: dict[str, Any]) -> str:
     """The model card: its words with the figures filled in."""
     rows = [
-        " | ".join((kind, *(f"{100 * a:.1f} ± {100 * b:.1f}" for a, b in list(metrics["test"][kind].values()))))
+        " | ".join((kind, *(f"{100 * a:.2f} ± {100 * b:.2f}" for a, b in metrics["test"][kind].values())))
         for kind in KINDS
     ]
     tried = [
@@ -144,7 +155,7 @@ def main() -> None:
         (out / "README.md").write_text(card(metrics), encoding="utf-8")
         for kind, places in itertools.product(KINDS, LENGTHS):
             right, error = metrics["test"][kind][str(places)]
-            print(f"{kind}, {places} places: {right:.1%} ± {error:.1%}")
+            print(f"{kind}, {places} places: {right:.2%} ± {error:.2%}")
         for file in (*out.glob("*.pt"), *(out / f"{kind}.json" for kind in KINDS)):
             file.unlink()
 

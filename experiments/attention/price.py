@@ -33,17 +33,17 @@ WAYS: Mapping[str, Way] = {
 
 
 @torch.inference_mode()
-def measure(seconds: Seconds) -> Generator[float, None, Seconds]:
+def measure(seconds: Seconds, ways: Mapping[str, Way] = WAYS) -> Generator[float, None, Seconds]:
     """The seconds that one head takes by each way, the fastest of RUNS, written into `seconds` as they come.
 
     Yields:  how far it has come, from 0 to 1, after every step
     Returns: seconds for each of LENGTHS, by way
     """
-    seconds.update((way, []) for way in WAYS)
-    n_done, n_all = 0, len(LENGTHS) * len(WAYS) * RUNS
+    seconds.update((way, []) for way in ways)
+    n_done, n_all = 0, len(LENGTHS) * len(ways) * RUNS
     for length in LENGTHS:
         q, k, v = torch.randn(3, 1, 1, length, D_K)
-        for way, steps in WAYS.items():
+        for way, steps in ways.items():
             runs = []
             for _ in range(RUNS):
                 spent = 0.0

@@ -30,6 +30,8 @@ METRICS = "metrics.json"
 LETTERS = "abcdefgh"
 NOISE, ASKS = 0, len(LETTERS) + 1  # ids; the letters' stand between
 ENTRIES = ("·", *LETTERS, "?")  # what each id stands for
+PLACES, N_LETTERS = 64, 6  # of the rows that both learned from; a row to repeat has as many question marks behind it
+LENGTHS = (64, 80, 96, 112, 128)  # places of the rows that they are measured on
 
 
 @dataclass(frozen=True)

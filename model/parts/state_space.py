@@ -38,8 +38,8 @@ def convolution(x: Tensor, kernel: Tensor) -> Tensor:
     Returns: (B,T,D)
     """
     room = 2 * x.size(1)  # so that the end does not reach round to the start
-    product = torch.fft.rfft(x, room, dim=1) * torch.fft.rfft(kernel.T, room, dim=0)
-    return torch.fft.irfft(product, room, dim=1)[:, : x.size(1)]
+    product = torch.fft.rfft(x.mT, room) * torch.fft.rfft(kernel, room)
+    return torch.fft.irfft(product, room)[..., : x.size(1)].mT
 
 
 def drawn_steps(d_inner: int, steps: tuple[float, float]) -> nn.Parameter:
@@ -78,10 +78,14 @@ class TimeInvariant(Part):
         return decay, torch.view_as_complex(self.read) * (decay - 1) / a
 
     def kernel(self, length: int) -> Tensor:
-        """How much of x stands in y after 0, 1, … positions (D,length)."""
-        decay, read = self.discrete()
-        powers = decay[..., None] ** torch.arange(length, device=decay.device)  # (D,N,length)
-        return 2 * (read[..., None] * powers).sum(1).real
+        """How much of x stands in y after 0, 1, … positions (D,length): a sum of fading waves, one for each state."""
+        _, read = self.discrete()
+        time = self.delta()[:, None] * torch.arange(length, device=read.device)  # (D,length)
+        kernel = torch.zeros_like(time)
+        for fall, turn, height in zip(self.log_a.exp().mT, self.turn.mT, read.mT, strict=True):
+            wave = (turn[:, None] * time + height.angle()[:, None]).cos()
+            kernel = kernel + 2 * height.abs()[:, None] * (-fall[:, None] * time).exp() * wave
+        return kernel
 
     def forward(self, x: Tensor, tap: Tap = no_tap) -> Tensor:
         return tap("mixed", convolution(x, tap("kernel", self.kernel(x.size(1)))) + self.skip * x)

@@ -1,6 +1,5 @@
 """Lesson: what attention costs as a text grows, and two kinds of attention that do not make all pairs."""
 
-import math
 from collections.abc import Sequence
 from functools import partial
 
@@ -9,11 +8,11 @@ import streamlit as st
 
 from experiments.attention import price
 from experiments.exchange import REACH, Exchange
-from figures.chart import BLUE, GREEN, ORANGE
 from model.parts.attention import scaled_dot_product_attention
 from model.parts.efficient_attention import causal_linear_attention, features, linear_attention, windowed_attention
 from model.trace import Trace
 from pages.attention.scaled_dot_product.cost import memory
+from pages.beyond_attention.prices import measured, times_chart
 from ui import engine
 from ui.components.matrix import Caption, Labels
 from ui.components.scene import Bar, Bars, Frame, Scene
@@ -24,7 +23,6 @@ from ui.course.check import Part, Shown, check_cell, checked_matrix
 from ui.course.lesson import Bench, Lesson, OnMap
 from ui.course.quiz import Question
 from ui.text import number
-from ui.views.charts.curves import Axis, Line, curves
 from ui.views.charts.tables import table
 
 PATH = "encoder.layers.0.self_attn"
@@ -36,8 +34,7 @@ INSIDE = {
 }
 TENSOR = Choice("What to work out", "inside", tuple(INSIDE))
 PIECES = Stops("Pieces in the text, N", "pieces", (16, 128, 512, 1024, 8192, 100_000), default=8192)
-COLOURS = dict(zip(price.WAYS, (BLUE, ORANGE, GREEN), strict=True))
-GROWS, FAR, SHOWN = (1, 2, 4, 8), 100_000, 8
+GROWS, SHOWN = (1, 2, 4, 8), 8
 
 
 def scene(trace: Trace) -> Scene:
@@ -143,42 +140,6 @@ def do(trace: Trace) -> None:
         f"Here d = {d}, in {h} heads of {d // h}. All pairs take 2N²d multiplications: as many as the projections at "
         f"N = 2d = {2 * d}, and more beyond. A window of {price.WINDOW} takes 2N·{price.WINDOW}·d, one state "
         f"2N·{d // h}·d. Held are the weights of all heads, or the states, at {price.BYTES} bytes a number."
-    )
-
-
-def times_chart(seconds: price.Seconds) -> None:
-    """Milliseconds against pieces, both on log axes, as far as they are measured."""
-    if not seconds.get("every pair"):
-        return
-    low, high = -3.0, 4.0
-    lines = [
-        Line(way, [(math.log2(n), max(low, math.log10(1000 * s))) for n, s in zip(price.LENGTHS, many, strict=False)],
-             COLOURS[way], dotted=True)
-        for way, many in seconds.items() if many
-    ]  # fmt: skip
-    curves(
-        lines,
-        Axis("pieces", 4, 13, [(math.log2(n), f"{n:,}") for n in (16, 128, 1024, 8192)]),
-        Axis("milliseconds", low, high, [(p, f"{10.0**p:,g}") for p in range(-3, 5)]),
-        alt="Milliseconds that each way takes, for texts of 16 to 8,192 pieces",
-    )
-
-
-def measured(seconds: price.Seconds) -> None:
-    lines, far, square = [], FAR / price.LENGTHS[-1], seconds["every pair"]
-    for way, many in seconds.items():
-        times = number(many[-1] / many[price.LENGTHS.index(1024)], 0), number(square[-1] / many[-1], 1)
-        beats = [all(a < b for a, b in zip(many[at:], square[at:], strict=True)) for at in range(len(many))]
-        since = f"{price.LENGTHS[beats.index(True)]:,}" if any(beats) else "–"
-        carried_on = number(many[-1] * far ** (1 + (way == "every pair")), 2)
-        lines.append((way, number(1000 * many[-1], 2), *times, since, carried_on))
-    head = ("8,192 pieces, ms", "times 1,024's", "all pairs take times", "faster than all pairs from")
-    table(("", *head, f"{FAR:,} pieces, s"), lines)
-    st.caption(
-        f"Measured now on one core, the fastest of {price.RUNS} runs. The square is made in strips of rows, so it is "
-        f"never held whole; whole it takes {memory(price.LENGTHS[-1] ** 2)} for one head at 8,192 pieces, and "
-        f"{memory(FAR**2)} at {FAR:,}. The last column is not measured: it is the time at 8,192, grown with the square "
-        "of N for all pairs and with N for the others."
     )
 
 

@@ -16,6 +16,7 @@ from explain import DIGITS, RULES, Numbers, arrays, worked, worked_group, worked
 from figures.grouping import Group
 from model.anatomy.describe import anatomy_of
 from model.build import build_model
+from model.families.copying import load_copier, trace_copier
 from model.families.readers import load_readers, trace_readers
 from model.files.loaded_model import load_model
 from model.tap import Recorder
@@ -31,6 +32,7 @@ HALF = 0.5 * 10**-DIGITS + 1e-9
 # Made by `Numbers` from the tensors of any trace; tried in test_steps_are_claimed.py.
 OF_NUMBERS = {"average", "softmax_of_logits"}
 TOY, BERT, LORA, READERS = "a toy model and its loss", "an encoder alone", "a low-rank layer", "three readers"
+COPIER = "a state-space model"
 
 
 @cache
@@ -84,7 +86,19 @@ def numbers_of_lora() -> Numbers:
     return Numbers(read.tensors, read.model.weights, read.model.anatomy)
 
 
-OTHERS = {TOY: numbers_of_toy, BERT: numbers_of_bert, LORA: numbers_of_lora, READERS: numbers_of_readers}
+@cache
+def numbers_of_copier() -> Numbers:
+    read = trace_copier(load_copier("selective"), (0, 3, 0, 1, 8, 0, 0, 9, 9))
+    return Numbers(read.tensors, read.model.weights, read.model.anatomy)
+
+
+OTHERS = {
+    TOY: numbers_of_toy,
+    BERT: numbers_of_bert,
+    LORA: numbers_of_lora,
+    READERS: numbers_of_readers,
+    COPIER: numbers_of_copier,
+}
 
 
 def operations(numbers: Numbers) -> set[str]:

@@ -32,6 +32,7 @@ from tests.oracle.language.page import Page
 from tests.oracle.language.reader import read
 from tests.oracle.language.statement import Statement, compare
 from tests.oracle.language.walk import claims_of, unclaimed
+from tests.oracle.pages.beyond_attention import without_attention
 from tests.oracle.pages.training import train_it_yourself
 from tests.oracle.shown import behind
 from tests.pages.kit import ROOT, assert_sound, opened, press, run_here
@@ -159,21 +160,29 @@ def test_times_are_told_in_milliseconds(monkeypatch: pytest.MonkeyPatch) -> None
     only(before, app, "Measure the time", 1, behind.reading_times(seconds))
 
 
-def test_prices_are_told_and_carried_on_to_a_longer_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = {
-        way: list(np.geomspace(1e-5, top, 10))
-        for way, top in (("every pair", 0.5), ("window", 0.02), ("one state", 3e-3))
-    }
+@pytest.mark.parametrize(
+    ("slug", "key", "ways"),
+    [
+        ("price-of-attention", "price", ("window", "one state")),
+        ("without-attention", "without", ("convolution", "recurrence")),
+    ],
+)
+def test_prices_are_told_and_carried_on_to_a_longer_text(
+    slug: str, key: str, ways: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tops = zip(("every pair", *ways), (0.5, 0.02, 3e-3), strict=True)
+    found = {way: list(np.geomspace(1e-5, top, 10)) for way, top in tops}
 
-    def measure(seconds: dict[str, list[float]]) -> queue.Work:
+    def measure(seconds: dict[str, list[float]], *ways: object) -> queue.Work:
         seconds.update(found)
         yield 0.5
         return seconds
 
     monkeypatch.setattr(price, "measure", measure)
-    app = opened("price-of-attention")
-    before = press(app, "Measure", "job/price")
-    only(before, app, "Measure", 1, behind.prices(found))
+    app = opened(slug)
+    before = press(app, "Measure", f"job/{key}")
+    more = list(without_attention.longer()) if key == "without" else []
+    only(before, app, "Measure", 1, [*behind.prices(found), *more])
 
 
 def test_the_loss_by_share_is_drawn_and_told() -> None:

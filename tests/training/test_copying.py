@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from model.families.copying import ASKS, KINDS, LETTERS, NOISE, CopyingConfig, copying_metrics
+from model.families.copying import ASKS, KINDS, LETTERS, NOISE, PLACES, SHIPPED, Copier, CopyingConfig, copying_metrics
+from model.families.copying import N_LETTERS as N
 from model.files.checkpoint import CheckpointError
 from training import copying
-
-N = copying.N_LETTERS
 
 
 def test_rows_have_letters_in_their_order_among_noise_and_then_as_many_questions() -> None:
@@ -23,7 +23,7 @@ def test_rows_have_letters_in_their_order_among_noise_and_then_as_many_questions
     assert (body != NOISE).float().mean(0).sub(N / 31).abs().max() < 0.08, "every place has a letter as often"
     first, again = (next(copying.batches())["ids"] for _ in range(2))
     assert torch.equal(first, again)
-    assert first.shape == (copying.BATCH_SIZE, copying.PLACES + N)
+    assert first.shape == (copying.BATCH_SIZE, PLACES + N)
 
 
 class Knows(nn.Module):
@@ -72,6 +72,24 @@ def test_the_command_keeps_the_better_rate_and_writes_what_it_promises(
         assert [*tried] == [f"{rate:g}" for rate in copying.RATES]
         assert tried[f"{kept:g}"] == max(tried.values())
     assert "selective, 128 places: " in capsys.readouterr().out
+
+
+def test_the_shipped_copiers_reach_what_they_must_and_were_trained_alike() -> None:
+    metrics = copying_metrics()
+    recipe, trained, test = metrics["recipe"], metrics["training"], metrics["test"]
+    assert recipe["steps"] == copying.RECIPE.steps
+    assert recipe["rates"] == list(copying.RATES)
+    assert test["rows"] == copying.N_ROWS
+    right, others = (test[kind]["128"][0] for kind in KINDS)
+    assert right >= 0.95
+    assert others <= 0.4
+    assert f"| {right:.1%}, {others:.1%} |" in (SHIPPED.parents[2] / "README.md").read_text(encoding="utf-8")
+    sizes = [sum(p.numel() for p in Copier(CopyingConfig(), kind).parameters()) for kind in KINDS]
+    assert sizes == [trained[kind]["parameters"] for kind in KINDS]
+    assert sizes[0] == pytest.approx(sizes[1], rel=0.01)
+    assert sum((SHIPPED / f"{kind}.safetensors").stat().st_size for kind in KINDS) < 1e6
+    assert (SHIPPED / "README.md").read_text(encoding="utf-8") == copying.card(metrics)
+    assert all(w.dtype == torch.float16 for kind in KINDS for w in load_file(SHIPPED / f"{kind}.safetensors").values())
 
 
 @pytest.mark.parametrize("content", [None, "{", "no figures"])

@@ -28,6 +28,7 @@ READERS: dict[str, tuple[str, ...]] = {
     "learning-without-learning": (),
     "fewer-pairs": (GPT,),
     "train-it-yourself": (),
+    "without-attention": (),
 }
 CALLED = {
     TRANSLATOR: ("the translator", "nonsense in German from the translator"),
