@@ -1,8 +1,7 @@
 """Lesson: a state in place of attention: as recurrence, as convolution, and with steps that each place chooses."""
 
-import functools
 from collections.abc import Sequence
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 import streamlit as st
@@ -36,12 +35,13 @@ from ui.course.check import Part, Shown, check_cell, checked_matrix
 from ui.course.lesson import Bench, Lesson, OnMap
 from ui.course.quiz import Question
 from ui.text import in_markdown, magnitude, number
-from ui.views.charts import curves as charts
+from ui.views.charts.curves import Axis as Along
+from ui.views.charts.curves import Line as Stroke
+from ui.views.charts.curves import curves
 from ui.views.charts.tables import table
 
 KEY, FIRST = "tape", "..f.a.....c...a....d...e."
 SPACE, D = "blocks.1.space", price.D_K
-LAYERS = {"convolution": TimeInvariant(D, 8), "recurrence": Selective(D, 8, 4)}
 
 
 def typed() -> str:
@@ -207,13 +207,13 @@ def do(trace: Trace) -> None:
         f"differ by at most **{magnitude(apart)}**."
     )
     low, high = (float(f(kernels[loudest])) for f in (np.min, np.max))
-    charts.curves(
+    curves(
         [
-            charts.Line(f"channel {k + 1}", list(enumerate(kernels[k].tolist())), colour)
+            Stroke(f"channel {k + 1}", list(enumerate(kernels[k].tolist())), colour)
             for k, colour in zip(loudest, COLOURS, strict=True)
         ],
-        charts.Axis("places ago", 0, PLACES - 1),
-        charts.Axis("share of x", low, high),
+        Along("places ago", 0, PLACES - 1),
+        Along("share of x", low, high),
         alt="Three kernels of the first time-invariant layer",
     )
     st.caption("The three largest of the first layer. A selective layer has no kernel: its steps depend on the row.")
@@ -227,15 +227,18 @@ def do(trace: Trace) -> None:
         st.caption("A convolution takes N·log N steps, so at 100,000 pieces a little more than the last column says.")
 
 
-def strips(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> list[functools.partial[torch.Tensor]]:
-    """Each from an empty state, which costs as much as going on."""
-    return [partial(LAYERS["recurrence"], part) for part in v[0].split(price.ROWS, dim=1)]
+@cache
+def layers() -> tuple[TimeInvariant, Selective]:
+    """To be timed: what their weights are makes no difference."""
+    with torch.random.fork_rng(devices=[]):
+        return TimeInvariant(D, 8), Selective(D, 8, 4)
 
 
+# The recurrence in strips, each from an empty state, which costs as much as going on.
 WAYS: dict[str, price.Way] = {
     "every pair": price.every_pair,
-    "convolution": lambda q, k, v: [partial(LAYERS["convolution"], v[0])],
-    "recurrence": strips,
+    "convolution": lambda q, k, v: [partial(layers()[0], v[0])],
+    "recurrence": lambda q, k, v: [partial(layers()[1], part) for part in v[0].split(price.ROWS, dim=1)],
 }
 
 
