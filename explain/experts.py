@@ -11,13 +11,9 @@ def _gate(cell: Cell) -> WorkedStep:
     shares = cell.read()[row]
     kept = np.sort(np.argsort(-shares, kind="stable")[:asked])
     if expert not in kept:
-        return WorkedStep(
-            f"Expert {expert + 1} is not among the {asked} with the largest share: the row does not ask it.",
-            tex(0),
-            cell.value,
-            "0.0",
-            (source,),
-        )
+        place = "the" if asked == 1 else "among the"
+        says = f"The row does not ask expert {expert + 1}: its share is not {place} largest."
+        return WorkedStep(says, tex(0), cell.value, "0.0", (source,))
     whole, snippet = float(shares[kept].sum()), f't["{source}"]{subscript(cell.index)}'
     if asked == 1:
         says = f"Expert {expert + 1} has the largest share of this row; its share stays as it is."

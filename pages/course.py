@@ -40,6 +40,7 @@ ORDER = {
     "beyond_attention.fewer_pairs": "filter_alt",
     "beyond_attention.smaller_memory": "compress",
     "beyond_attention.without_attention": "water",
+    "beyond_attention.some_parameters": "group_work",
 }
 
 

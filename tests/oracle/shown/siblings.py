@@ -21,7 +21,7 @@ from tests.oracle.passes.forward import EOS, FOLDER, MAX_PIECES, SOS, Array, For
 prose = Prose("siblings")
 
 MODELS = FOLDER.parent
-PARTS = ("positions", "norm", "norm_place", "activation", "attention", "reach", "feed_forward")
+PARTS = ("positions", "norm", "norm_place", "activation", "attention", "reach", "feed_forward", "n_experts", "d_latent")
 PLAIN = {"vocab_size": 8000, "d_model": 128, "n_heads": 4, "n_layers": 2, "d_ff": 512, "max_len": 64, "dropout": 0.1}
 
 

@@ -380,6 +380,26 @@ def normed(oracle: Forward, name: str, index: Index, source: str = "", norm: str
     )
 
 
+def share_of_expert(oracle: Forward, name: str, index: Index) -> Step:
+    row, expert = index
+    source = name.replace("shares", "router")
+    powers = [rf"e^{{{tex(one)}}}" for one in oracle[source][row]]
+    return Step(
+        prose.line("share of an expert", len(powers)),
+        rf"\frac{{{powers[expert]}}}{{{' + '.join(powers)}}} = {tex(oracle[name][index])}",
+        f'row = np.exp(t["{source}"][{row}].astype(float))\nrow[{expert}] / row.sum()',
+        Blank(powers[expert], math.exp(round(float(oracle[source][index]), 4))),
+    )
+
+
+def gate(oracle: Forward, name: str, index: Index) -> Step:
+    source = name.replace("gates", "shares")
+    share = oracle[source][index]
+    if share < oracle[source][index[0]].max():
+        return Step(prose.line("expert not asked", index[1] + 1), tex(0.0), "0.0")
+    return Step(prose.line("expert asked", index[1] + 1), f"{tex(share)} = {tex(share)}", f't["{source}"]{at(index)}')
+
+
 def logit(oracle: Forward, name: str, index: Index) -> Step:
     row, id = index
     source = writes("decoder", config()["n_layers"] - 1)
@@ -485,6 +505,8 @@ RULES: dict[str, Callable[[Forward, str, Index], Step]] = {
     _LAYER + r"feed_forward\.pre_activation": widened,
     _LAYER + r"feed_forward\.hidden": rectified,
     _LAYER + r"feed_forward\.output": narrowed,
+    _LAYER + r"feed_forward\.shares": share_of_expert,
+    _LAYER + r"feed_forward\.gates": gate,
     _LAYER + r"add_norm_\d\.sum": added,
     _LAYER + r"add_norm_\d\.output": normed,
     "logits": logit,

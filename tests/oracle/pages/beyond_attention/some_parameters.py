@@ -1,0 +1,150 @@
+"""What the lesson on a mixture of experts must show."""
+
+import json
+from typing import Any
+
+from tests.oracle.language import claims
+from tests.oracle.language import scene as screen
+from tests.oracle.language.approved import Prose
+from tests.oracle.language.claims import number
+from tests.oracle.language.common import Choice, Shown, Statements, check_cell, code_of, shown_tensor, tensor_matrix
+from tests.oracle.language.page import Page
+from tests.oracle.language.words import pieces
+from tests.oracle.shown.siblings import MODELS, Sibling, translated, two_siblings, weights_of
+
+prose = Prose("some_parameters")
+
+LONG = " ".join(["The animal didn't cross the street because it was too wide."] * 4)
+NAMES = {"not balanced": "experts-free", "balanced": "experts-balanced"}
+MODEL = Choice("Trained", "experts_of", tuple(NAMES), "balanced")
+PLACES = [(stack, n) for stack in ("encoder", "decoder") for n in (0, 1)]
+LAYER = Choice("Network", "experts_at", tuple(f"{stack}, layer {n + 1}" for stack, n in PLACES))
+TENSOR = Choice("Show", "experts_show", ("shares", "gates"), "gates")
+STATES = (
+    {"stop": "1"},
+    {"experts_of": "not balanced", "experts_at": "decoder, layer 2", "experts_show": "shares", "cell": "2.3"},
+    {"sentence": LONG, "experts_at": "encoder, layer 2", "experts_show": "shares", "stop": "2"},
+    {"sentence": "Go", "experts_of": "not balanced", "experts_at": "decoder, layer 1", "cell": "1.1"},
+    {"sentence": "Frobnicating quokkas!", "experts_at": "decoder, layer 1", "cell": "1.4"},
+)
+
+
+def network(at: int) -> str:
+    stack, n = PLACES[at]
+    return f"{stack}.layers.{n}.feed_forward"
+
+
+def measured(trained: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((MODELS / NAMES[trained] / "routing.json").read_text())
+    return found
+
+
+def work(trained: str, at: int) -> list[float]:
+    return measured(trained)["layers"][network(at)]["work"]
+
+
+def reading(page: Page, trained: str) -> Sibling:
+    return translated(NAMES[trained], page.sentence)
+
+
+def scene(page: Page) -> Statements:
+    at = max((0, 1), key=lambda at: max(work("not balanced", at)))
+    frames = [scene_frame(page, trained, at) for trained in NAMES]
+    caption = prose.line("a mixture of experts", at + 1)
+    yield from screen.scene(page, caption, "Trained", frames, 1, wide=(1.5, 1))
+
+
+def scene_frame(page: Page, trained: str, at: int) -> dict[str, Any]:
+    given, done, free = reading(page, trained)[f"{network(at)}.gates"], work(trained, at), work("not balanced", at)
+    words = [piece.text for piece in page.src][:10]
+    asked = given.argmax(-1).tolist()[: len(words)]
+    most = done.index(max(done))
+    names = [f"expert {n}" for n in range(1, 5)]
+    experts = [
+        screen.card(name, "strong" if n == most else "", f"{asked.count(n)} pieces") for n, name in enumerate(names)
+    ]
+    rows = screen.row([screen.card(word) for word in words], "pieces"), screen.row(experts, "experts", "output")
+    links = [screen.link((0, t), (1, n), float(given[t, n])) for t, n in enumerate(asked)]
+    bars = [
+        screen.bar(name, done[n], f"{done[n]:.0%}", free[n] if trained == "balanced" else None, n == most)
+        for n, name in enumerate(names)
+    ]
+    said = prose.line(
+        "of pieces ask expert", asked.count(most), len(words), most + 1, f"{done[most]:.0%}", number(4 * done[most], 1)
+    )
+    pictures = (
+        screen.cards(rows, links, "Whom each piece asks"),
+        screen.bars(bars, "Who does the work, on test sentences"),
+    )
+    return screen.frame(trained, said, pictures)
+
+
+def shown(page: Page) -> Shown:
+    shows, at, read = TENSOR.of(page), LAYER.at(page), reading(page, MODEL.of(page))
+    stack = PLACES[at][0]
+    texts = [piece.text for piece in (page.src if stack == "encoder" else pieces([1, *read.labels[:-1]]))]
+    return shown_tensor(
+        page,
+        f"{network(at)}.{shows}",
+        oracle=read,
+        rows=texts,
+        columns=[f"expert {n}" for n in range(1, 5)],
+        describe=f"{shows[:-1]} of “{{row}}” for {{column}}: {{value}}",
+    )
+
+
+def see(page: Page) -> Statements:
+    for control in (MODEL, LAYER, TENSOR):
+        yield control.drawn(page)
+    run = "matrix of gates" if TENSOR.of(page) == "gates" else "matrix of shares"
+    words = prose.words(run, LAYER.of(page), MODEL.of(page))
+    yield from tensor_matrix(shown(page), **words)
+
+
+def check(page: Page) -> Statements:
+    yield from check_cell(shown(page))
+
+
+def counts(trained: str) -> tuple[int, int]:
+    """Stored, and at work: of every four experts three have no part."""
+    sizes = {name: w.size for name, w in weights_of(NAMES[trained]).items()}
+    idle = sum(size for name, size in sizes.items() if ".experts." in name and ".experts.0." not in name)
+    return sum(sizes.values()), sum(sizes.values()) - idle
+
+
+def do(page: Page) -> Statements:
+    yield from prose("who is busy how")
+    rows = [(name, *(number(4 * max(work(name, at)), 2) for at in range(4))) for name in NAMES]
+    yield claims.table(("", *LAYER.options), *rows)
+    yield from prose("what does it store")
+    plain = sum(w.size for w in weights_of("plain-1").values())
+    lines = [("plain", f"{plain:,}", f"{plain:,}"), *((name, *(f"{n:,}" for n in counts(name))) for name in NAMES)]
+    yield claims.table(("", "parameters stored", "at work for a piece"), *lines)
+    yield from prose("has each expert a")
+    found = measured("balanced")
+    yield claims.table(
+        ("", "the choice", "known from how common the piece is", "from its word class", "from another's word class"),
+        *(
+            (
+                LAYER.options[at],
+                *(
+                    number(one[name], 2) if name in one else "–"
+                    for one in (found["layers"][network(at)],)
+                    for name in ("bits", "common", "classes", "shuffled")
+                ),
+            )
+            for at in range(4)
+        ),
+    )
+    yield from prose("the balanced sibling pairs", f"{found['pairs']:,}", f"{found['sentences']:,}")
+    yield from two_siblings(page, "experts")
+
+
+def predict(page: Page) -> Statements:
+    stored, at_work = counts("balanced")
+    yield prose.question("each of networks has", 1, f"{stored:,}", f"{stored // 4:,}", f"{at_work:,}")
+    most = [number(4 * max(max(work(name, at)) for at in range(4)), 1) for name in NAMES]
+    yield prose.question("one sibling was trained", 1, *most)
+
+
+code = code_of("model/parts/experts.py: MixtureOfExperts, largest, balance_loss")
