@@ -41,15 +41,15 @@ def read(trace: Trace, name: str) -> Trace:
 
 
 def scene(trace: Trace) -> Scene:
-    """The pieces fall to the experts; in the layer of the encoder where these are least balanced without a rule."""
+    """The pieces fall to the experts, in the network where these are least balanced without a rule."""
     free = measured(FREE).layers
-    path = max((one for one in free if one.startswith("encoder")), key=lambda one: free[one].busiest)
+    path = max(free, key=lambda one: free[one].busiest)
+    stack, _, layer, _ = path.split(".")
     return Scene(
         "A mixture of experts: four networks stand in the place of one, and a router sends each piece of your sentence "
-        f"to one of them. Two small translators, layer {1 + int(path.split('.')[2])} of their encoders.",
+        f"to one of them. Two small translators, layer {1 + int(layer)} of the {stack}.",
         "Trained",
         [scene_frame(trace, name, path) for name in TRAINED],
-        start=1,
         wide=(1.5, 1),
     )
 
@@ -58,21 +58,20 @@ def scene_frame(trace: Trace, name: str, path: str) -> Frame:
     one = read(trace, TRAINED[name])
     given = gates(one, path)
     asked = given.argmax(-1)
-    n_experts, shown = given.shape[1], min(len(one.src), SHOWN)
+    tokens = (one.src if path.startswith("encoder") else one.tgt)[:SHOWN]
+    n_experts, shown = given.shape[1], len(tokens)
     work, before = (measured(which).layers[path].work for which in (TRAINED[name], FREE))
     busiest = max(range(n_experts), key=lambda n: work[n])
-    experts = [
-        Card(f"expert {n + 1}", "strong" if n == busiest else "", f"{(asked[:shown] == n).sum()} pieces")
-        for n in range(n_experts)
-    ]
+    counts = [int((asked[:shown] == n).sum()) for n in range(n_experts)]
+    experts = [Card(str(n + 1), "strong" if n == busiest else "", str(many)) for n, many in enumerate(counts)]
     links = [Link((0, t), (1, int(asked[t])), float(given[t].max())) for t in range(shown)]
-    pieces = Row([Card(token.text) for token in one.src[:shown]], "pieces")
+    pieces = Row([Card(token.text) for token in tokens], "pieces")
     bars = [
         Bar(f"expert {n + 1}", work[n], f"{work[n]:.0%}", None if name == "not balanced" else before[n], n == busiest)
         for n in range(n_experts)
     ]
     answer = (
-        f"**{(asked[:shown] == busiest).sum()}** of {shown} pieces ask expert {busiest + 1}. Of all pieces of the test "
+        f"**{counts[busiest]}** of {shown} pieces ask expert {busiest + 1}. Of all pieces of the test "
         f"sentences, **{work[busiest]:.0%}** do, {number(work[busiest] * n_experts, 1)} times its even share."
     )
     return Frame(
@@ -80,7 +79,11 @@ def scene_frame(trace: Trace, name: str, path: str) -> Frame:
         answer,
         [
             [
-                Cards([pieces, Row(experts, "experts", "output")], links, "Whom each piece asks"),
+                Cards(
+                    [pieces, Row(experts, "experts", "output")],
+                    links,
+                    "Whom each piece asks, and how many ask an expert",
+                ),
                 Bars(bars, "Who does the work, on test sentences", limit=1.0),
             ]
         ],

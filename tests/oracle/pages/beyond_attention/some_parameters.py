@@ -48,21 +48,20 @@ def reading(page: Page, trained: str) -> Sibling:
 
 
 def scene(page: Page) -> Statements:
-    at = max((0, 1), key=lambda at: max(work("not balanced", at)))
+    at = max(range(4), key=lambda at: max(work("not balanced", at)))
     frames = [scene_frame(page, trained, at) for trained in NAMES]
-    caption = prose.line("a mixture of experts", at + 1)
-    yield from screen.scene(page, caption, "Trained", frames, 1, wide=(1.5, 1))
+    stack, layer = PLACES[at]
+    caption = prose.line("a mixture of experts", layer + 1, stack)
+    yield from screen.scene(page, caption, "Trained", frames, 0, wide=(1.5, 1))
 
 
 def scene_frame(page: Page, trained: str, at: int) -> dict[str, Any]:
     given, done, free = reading(page, trained)[f"{network(at)}.gates"], work(trained, at), work("not balanced", at)
-    words = [piece.text for piece in page.src][:10]
+    words = texts_of(page, trained, at)[:10]
     asked = given.argmax(-1).tolist()[: len(words)]
     most = done.index(max(done))
     names = [f"expert {n}" for n in range(1, 5)]
-    experts = [
-        screen.card(name, "strong" if n == most else "", f"{asked.count(n)} pieces") for n, name in enumerate(names)
-    ]
+    experts = [screen.card(str(n + 1), "strong" if n == most else "", str(asked.count(n))) for n in range(4)]
     rows = screen.row([screen.card(word) for word in words], "pieces"), screen.row(experts, "experts", "output")
     links = [screen.link((0, t), (1, n), float(given[t, n])) for t, n in enumerate(asked)]
     bars = [
@@ -73,21 +72,25 @@ def scene_frame(page: Page, trained: str, at: int) -> dict[str, Any]:
         "of pieces ask expert", asked.count(most), len(words), most + 1, f"{done[most]:.0%}", number(4 * done[most], 1)
     )
     pictures = (
-        screen.cards(rows, links, "Whom each piece asks"),
+        screen.cards(rows, links, "Whom each piece asks, and how many ask an expert"),
         screen.bars(bars, "Who does the work, on test sentences"),
     )
     return screen.frame(trained, said, pictures)
 
 
+def texts_of(page: Page, trained: str, at: int) -> list[str]:
+    """Of the rows of a network: the sentence, or what the sibling has read of its own translation."""
+    read = pieces([1, *reading(page, trained).labels[:-1]])
+    return [piece.text for piece in (page.src if PLACES[at][0] == "encoder" else read)]
+
+
 def shown(page: Page) -> Shown:
-    shows, at, read = TENSOR.of(page), LAYER.at(page), reading(page, MODEL.of(page))
-    stack = PLACES[at][0]
-    texts = [piece.text for piece in (page.src if stack == "encoder" else pieces([1, *read.labels[:-1]]))]
+    shows, at, trained = TENSOR.of(page), LAYER.at(page), MODEL.of(page)
     return shown_tensor(
         page,
         f"{network(at)}.{shows}",
-        oracle=read,
-        rows=texts,
+        oracle=reading(page, trained),
+        rows=texts_of(page, trained, at),
         columns=[f"expert {n}" for n in range(1, 5)],
         describe=f"{shows[:-1]} of “{{row}}” for {{column}}: {{value}}",
     )
