@@ -47,9 +47,13 @@ def training_flops(config: ModelConfig, sizes: BatchSizes) -> int:
 
 
 def feed_forward_weights(config: ModelConfig) -> int:
-    """Weights in the matrices of one feed-forward network: two matrices, or three if it has a gate."""
+    """Weights that a row meets in one feed-forward network: two matrices, or three if it has a gate.
+
+    With experts it meets the router, and as many weights of experts as a plain network has.
+    """
     network = NETWORKS[config.activation](config.d_model, config.d_ff)
-    return sum(weights.numel() for weights in network.parameters() if weights.ndim == 2)
+    router = config.d_model * config.n_experts if config.feed_forward.startswith("experts") else 0
+    return router + sum(weights.numel() for weights in network.parameters() if weights.ndim == 2)
 
 
 def load_batch_sizes(name: str, root: Path = MODELS) -> BatchSizes | None:

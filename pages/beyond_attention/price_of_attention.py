@@ -12,7 +12,7 @@ from model.parts.attention import scaled_dot_product_attention
 from model.parts.efficient_attention import causal_linear_attention, features, linear_attention, windowed_attention
 from model.trace import Trace
 from pages.attention.scaled_dot_product.cost import memory
-from pages.beyond_attention.prices import measured, times_chart
+from pages.attention_prices import measured, times_chart
 from ui import engine
 from ui.components.matrix import Caption, Labels
 from ui.components.scene import Bar, Bars, Frame, Scene

@@ -46,8 +46,8 @@ def scene(trace: Trace) -> Scene:
     path = max(free, key=lambda one: free[one].busiest)
     stack, _, layer, _ = path.split(".")
     return Scene(
-        "A mixture of experts: four networks stand in the place of one, and a router sends each piece of your sentence "
-        f"to one of them. Two small translators, layer {1 + int(layer)} of the {stack}.",
+        "A quarter of the parameters works at a time in a mixture of experts: a router sends each piece to one of four "
+        f"networks. Two small translators read your sentence; layer {1 + int(layer)} of the {stack}.",
         "Trained",
         [scene_frame(trace, name, path) for name in TRAINED],
         wide=(1.5, 1),

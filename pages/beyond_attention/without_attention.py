@@ -26,7 +26,7 @@ from model.families.copying import (
 from model.files.loaded_model import Array
 from model.parts.state_space import MambaBlock, Selective, TimeInvariant, convolution, recurrence
 from model.trace import AnyTrace, Trace
-from pages.beyond_attention.prices import COLOURS, measured, times_chart
+from pages.attention_prices import COLOURS, measured, times_chart
 from ui import engine
 from ui.components.matrix import Caption, Labels
 from ui.components.scene import Axis, Card, Cards, Curve, Frame, Line, Row, Scene

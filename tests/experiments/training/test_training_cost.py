@@ -19,13 +19,18 @@ def of_one_batch(rows: int, source: int, target: int) -> BatchSizes:
 
 
 @pytest.mark.parametrize(
-    ("activation", "positions"),
-    [("relu", "sinusoidal"), ("gelu", "rotary"), ("swiglu", "rotary"), ("geglu", "sinusoidal")],
+    "parts",
+    [
+        {},
+        {"activation": "gelu", "positions": "rotary"},
+        {"activation": "swiglu", "positions": "rotary"},
+        {"activation": "geglu"},
+        {"feed_forward": "experts"},
+        {"feed_forward": "experts_top_2"},
+    ],
 )
-def test_torch_counts_the_same(activation: str, positions: str) -> None:
-    config = ModelConfig(
-        vocab_size=31, d_model=12, n_heads=3, n_layers=2, d_ff=18, activation=activation, positions=positions
-    )
+def test_torch_counts_the_same(parts: dict[str, str]) -> None:
+    config = ModelConfig(vocab_size=31, d_model=12, n_heads=3, n_layers=2, d_ff=18, **parts)  # type: ignore[arg-type]
     model, rows, source, target = build_model(config), 5, 11, 7
     with FlopCounterMode(display=False) as counter:
         ids = torch.full((rows, max(source, target)), 9)

@@ -51,7 +51,7 @@ def scene(page: Page) -> Statements:
     at = max(range(4), key=lambda at: max(work("not balanced", at)))
     frames = [scene_frame(page, trained, at) for trained in NAMES]
     stack, layer = PLACES[at]
-    caption = prose.line("a mixture of experts", layer + 1, stack)
+    caption = prose.line("a quarter of the parameters", layer + 1, stack)
     yield from screen.scene(page, caption, "Trained", frames, 0, wide=(1.5, 1))
 
 

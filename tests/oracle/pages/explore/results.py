@@ -91,6 +91,8 @@ def counted(c: dict[str, Any], n: dict[str, int]) -> float:
     d, units = c["d_model"], c["d_ff"]
     # A network with a gate has three matrices of two thirds of the units.
     network = 3 * d * round(2 * units / 3) if c["activation"] in ("swiglu", "geglu") else 2 * d * units
+    if c.get("feed_forward", "").startswith("experts"):  # a row meets the router, and as many units as without
+        network += d * c["n_experts"]
     of_source = n["source"] * (4 * d * d + network) + 2 * d * n["source_pairs"]
     masked = 4 * d * d * n["target"] + 2 * d * n["target_pairs"]
     cross = 2 * d * d * (n["target"] + n["source"]) + 2 * d * n["cross_pairs"]
