@@ -55,7 +55,7 @@ def _(module: SqueezedAttention, scribe: Scribe, x: str, memory: str, mask: str 
     squeezed = scribe.made("squeezed", "linear", memory, weights=("w_c.weight",), axes=(columns, "latent"))
     q_k_v = describe_projections(module, scribe, x, squeezed)
     heads = describe_weighted_sum(module.positions, scribe, q_k_v, ("head", rows, columns))
-    scribe.attends(x, memory, mask, module.n_heads, module.w_q.out_features // module.n_heads)
+    scribe.attends(x, memory, mask, module.n_heads, module.d_k)
     return describe_joined(scribe, heads)
 
 

@@ -1,18 +1,16 @@
 """Whom the pieces ask in a model with experts: of one text, and as measured on many."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from experiments.family.language_models import published
 from model.files.checkpoint import broken
 from model.files.loaded_model import MODELS, Array, LoadedModel
 from model.trace import Trace
 
 FILE = "routing.json"  # in the model's folder, written by training.measure.experts
-STACKS = ("encoder", "decoder")
 
 
 @dataclass(frozen=True)
@@ -52,13 +50,12 @@ def networks(loaded: LoadedModel) -> tuple[str, ...]:
 
 def measured(name: str) -> Measured:
     """Raises: CheckpointError, naming the file and the repair"""
-    path = MODELS / name / FILE
+    data = published(name, FILE)
     try:
-        data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         layers = {at: Routing(**{**one, "work": tuple(one["work"])}) for at, one in data["layers"].items()}
         return Measured(int(data["pairs"]), int(data["sentences"]), layers)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise broken(path, error) from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise broken(MODELS / name / FILE, error) from error
 
 
 def gates(trace: Trace, network: str) -> Array:

@@ -30,7 +30,7 @@ INSIDE = {
     "shares": "The router's softmax: a row adds up to 1.",
     "gates": "What is left of the shares: 0 for an expert that the piece does not ask.",
 }
-TENSOR = Choice("Show", "experts_show", tuple(INSIDE), default="gates")
+TENSOR = Choice("Show", "experts_show", tuple(INSIDE))
 SHOWN = 10  # pieces in the scene
 
 
@@ -46,8 +46,8 @@ def scene(trace: Trace) -> Scene:
     path = max(free, key=lambda one: free[one].busiest)
     stack, _, layer, _ = path.split(".")
     return Scene(
-        "A quarter of the parameters works at a time in a mixture of experts: a router sends each piece to one of four "
-        f"networks. Two small translators read your sentence; layer {1 + int(layer)} of the {stack}.",
+        "In a mixture of experts some parameters work at a time: a router sends each piece to one of four networks. "
+        f"Two small translators read your sentence; layer {1 + int(layer)} of the {stack}.",
         "Trained",
         [scene_frame(trace, name, path) for name in TRAINED],
         wide=(1.5, 1),
@@ -92,9 +92,9 @@ def scene_frame(trace: Trace, name: str, path: str) -> Frame:
 
 def idea(trace: Trace) -> None:
     st.markdown(
-        "A feed-forward network holds most of a layer's parameters, and every piece passes through all of them. A "
-        "**mixture of experts** has several such networks. A small matrix, the **router**, gives each piece a share "
-        "for each *expert*; the piece passes through the one with the largest share alone. So a model can store "
+        "A feed-forward network holds half of a layer's parameters or more, and every piece passes through all of "
+        "them. A **mixture of experts** has several such networks. A small matrix, the **router**, gives each piece a "
+        "share for each *expert*; the piece passes through the one with the largest share alone. So a model can store "
         "much more than it works with."
     )
     st.markdown(
@@ -194,7 +194,7 @@ def predict(trace: Trace) -> Sequence[Question]:
 LESSON = Lesson(
     "some-parameters",
     "Some parameters at a time",
-    asks="A quarter of it works for each word. Which quarter?",
+    asks="Four experts, and one works for each piece. Which one?",
     idea=idea,
     predict=predict,
     bench=Bench(see=see, check=check_cell, do=do),

@@ -8,7 +8,7 @@ to routing.json in the folder of each sibling.
 
 import argparse
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from experiments.passes import forward
 from model.files.loaded_model import MODELS, LoadedModel, load_model, sibling_names
 from model.text.tokenizer import EOS_ID, SOS_ID
 from training.loop.data import read_pairs
+from training.measure.parts_of_speech import tagged
 
 PAIRS, SEED = 2000, 1
 RANKS = (10, 100, 1000)  # a piece is among the ten commonest of the text, the next ninety, the next 900, or rarer
@@ -46,16 +47,6 @@ def rank_classes(ids: np.ndarray) -> np.ndarray:
     rank = np.empty(len(pieces), int)
     rank[np.argsort(-counts, kind="stable")] = np.arange(len(pieces))
     return np.searchsorted(RANKS, rank[where], side="right")
-
-
-def tagged(loaded: LoadedModel, file: Path) -> Iterator[tuple[list[int], list[str]]]:
-    """Sentences as ids, with the tag of the word for each, and "" for `<eos>`."""
-    for line in file.read_text(encoding="utf-8").splitlines()[1:]:
-        words, tags = (column.split() for column in line.split("\t"))
-        cut = [loaded.tokenizer.encode(word) for word in words]
-        ids = [*(id for word in cut for id in word), EOS_ID]
-        if len(ids) <= loaded.config.max_len:
-            yield ids, [*(tag for word, tag in zip(cut, tags, strict=True) for _ in word), ""]
 
 
 def measure(loaded: LoadedModel, test: Path, tags: Path) -> dict[str, Any]:

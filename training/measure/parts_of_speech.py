@@ -8,6 +8,7 @@ over all rows of all sentences; it is written to assets/models/translator/parts_
 
 import argparse
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,18 +28,23 @@ PARTS = {"nouns": "NOUN", "verbs": "VERB", "adjectives": "ADJ"}
 SOURCE = "Universal Dependencies English Web Treebank, CC BY-SA 4.0"
 
 
+def tagged(loaded: LoadedModel, file: Path) -> Iterator[tuple[list[int], list[str]]]:
+    """The sentences that a model can take whole, as ids, with the tag of the word for each, and "" for `<eos>`."""
+    for line in file.read_text(encoding="utf-8").splitlines()[1:]:
+        words, tags = (column.split() for column in line.split("\t"))
+        cut = [loaded.tokenizer.encode(word) for word in words]
+        ids = [*(id for word in cut for id in word), EOS_ID]
+        if len(ids) <= most_tokens(loaded):
+            yield ids, [*(tag for word, tag in zip(cut, tags, strict=True) for _ in word), ""]
+
+
 def measure(loaded: LoadedModel, file: Path) -> dict[str, Any]:
     """Shares of every head, and of equal weights, over the sentences of a file that the model can take whole."""
     n_sentences, n_rows, n_layers = 0, 0, loaded.config.n_layers
     totals = np.zeros((n_layers, loaded.config.n_heads, len(PARTS)))
     equal = np.zeros(len(PARTS))
-    for line in file.read_text(encoding="utf-8").splitlines()[1:]:
-        words, tags = (column.split() for column in line.split("\t"))
-        cut = [loaded.tokenizer.encode(word) for word in words]
-        ids = [*(id for word in cut for id in word), EOS_ID]
-        if len(ids) > most_tokens(loaded):
-            continue
-        tag_of = np.array([*(tag for word, tag in zip(cut, tags, strict=True) for _ in word), ""])
+    for ids, tags in tagged(loaded, file):
+        tag_of = np.array(tags)
         counts = np.stack([tag_of == tag for tag in PARTS.values()], 1)
         read = forward(loaded, ids, [SOS_ID])
         for layer in range(n_layers):

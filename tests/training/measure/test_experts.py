@@ -11,6 +11,7 @@ import pytest
 
 from experiments.blocks import experts as kept
 from experiments.blocks.experts import entropy, information, measured, networks, parameters
+from experiments.family import language_models
 from experiments.passes import forward
 from model.build import build_model
 from model.files import checkpoint
@@ -48,7 +49,7 @@ def test_a_model_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     )
     (tmp_path / "tags.tsv").write_text("words\ttags\nThe cat sat .\tDET NOUN VERB PUNCT\n")
     loaded = load_folder(tmp_path / "experts-toy")
-    for module in (kept, command):
+    for module in (kept, language_models, command):
         monkeypatch.setattr(module, "MODELS", tmp_path)
     monkeypatch.setattr(command, "load_model", lambda name: loaded)
     typed = ["experts", *(str(tmp_path / name) for name in ("pairs.tsv", "tags.tsv")), "--only", "experts-toy"]

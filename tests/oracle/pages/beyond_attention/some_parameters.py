@@ -19,13 +19,13 @@ NAMES = {"not balanced": "experts-free", "balanced": "experts-balanced"}
 MODEL = Choice("Trained", "experts_of", tuple(NAMES), "balanced")
 PLACES = [(stack, n) for stack in ("encoder", "decoder") for n in (0, 1)]
 LAYER = Choice("Network", "experts_at", tuple(f"{stack}, layer {n + 1}" for stack, n in PLACES))
-TENSOR = Choice("Show", "experts_show", ("shares", "gates"), "gates")
+TENSOR = Choice("Show", "experts_show", ("shares", "gates"))
 STATES = (
     {"stop": "1"},
     {"experts_of": "not balanced", "experts_at": "decoder, layer 2", "experts_show": "shares", "cell": "2.3"},
-    {"sentence": LONG, "experts_at": "encoder, layer 2", "experts_show": "shares", "stop": "2"},
+    {"sentence": LONG, "experts_at": "encoder, layer 2", "experts_show": "gates", "stop": "2"},
     {"sentence": "Go", "experts_of": "not balanced", "experts_at": "decoder, layer 1", "cell": "1.1"},
-    {"sentence": "Frobnicating quokkas!", "experts_at": "decoder, layer 1", "cell": "1.4"},
+    {"sentence": "Frobnicating quokkas!", "experts_at": "decoder, layer 1", "experts_show": "gates", "cell": "1.4"},
 )
 
 
@@ -51,7 +51,7 @@ def scene(page: Page) -> Statements:
     at = max(range(4), key=lambda at: max(work("not balanced", at)))
     frames = [scene_frame(page, trained, at) for trained in NAMES]
     stack, layer = PLACES[at]
-    caption = prose.line("a quarter of the parameters", layer + 1, stack)
+    caption = prose.line("in a mixture of experts", layer + 1, stack)
     yield from screen.scene(page, caption, "Trained", frames, 0, wide=(1.5, 1))
 
 
