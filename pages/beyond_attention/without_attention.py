@@ -40,7 +40,7 @@ from ui.views.charts.curves import Line as Stroke
 from ui.views.charts.curves import curves
 from ui.views.charts.tables import table
 
-KEY, FIRST = "tape", "..f.a.....c...a....d...e."
+KEY, FIRST = "tape", ".f.a.......c.a..d....e..."
 SPACE, D = "blocks.1.space", price.D_K
 
 

@@ -18,7 +18,7 @@ from tests.oracle.passes.forward import Array
 prose = Prose("without_attention")
 
 SELECTIVE, INVARIANT = KINDS = ("selective", "time-invariant")
-LENGTHS, FIRST = (64, 80, 96, 112, 128), "..f.a.....c...a....d...e."
+LENGTHS, FIRST = (64, 80, 96, 112, 128), ".f.a.......c.a..d....e..."
 ENTRIES, SPACE = "·abcdefgh?", "blocks.1.space"
 STATES: tuple[dict[str, str], ...] = (
     {},
