@@ -1,6 +1,6 @@
 """How the numbers of attention with a small cache came about, where they differ from those of the paper's."""
 
-from explain.core import Cell, WorkedStep, rule, subscript, tex
+from explain.core import Cell, WorkedStep, dot_product, largest_product, rule, subscript, tex
 
 
 @rule("share_in_group")
@@ -32,5 +32,41 @@ def _joined(cell: Cell) -> WorkedStep:
         rf"{tex(part[at])} \to {tex(cell.value)}",
         cell.value,
         f't["{source}"]{subscript(at)}',
+        (source,),
+    )
+
+
+@rule("squeeze")
+def _squeezed(cell: Cell) -> WorkedStep:
+    head, row, dimension = cell.index
+    (source,), (squeezing,) = cell.made.reads, cell.made.weights
+    weights = cell.numbers[squeezing]
+    block, line = divmod(row, len(weights))
+    start = block * weights.shape[1]
+    rows = cell.read()[head, start : start + weights.shape[1], dimension]
+    named, total = dot_product(weights[line, : len(rows)], rows, of="positions")
+    return WorkedStep(
+        f"Block {block + 1} is squeezed into {len(weights)} rows. This is the weighted sum of its positions, "
+        f"{start + 1} to {start + len(rows)}, by row {line + 1} of the learned weights. {named}",
+        f"{total} = {tex(cell.value)}",
+        cell.value,
+        f't["{squeezing}"][{line}, :{len(rows)}] @ t["{source}"][{head}, {start}:{start + len(rows)}, {dimension}]',
+        (squeezing, source),
+        largest_product(weights[line, : len(rows)], rows),
+    )
+
+
+@rule("append")
+def _appended(cell: Cell) -> WorkedStep:
+    head, row, dimension = cell.index
+    n_first = cell.read(0).shape[1]
+    source, part, at = cell.made.reads[row >= n_first], cell.read(row >= n_first), row - n_first * (row >= n_first)
+    before = part[head, at, dimension]
+    return WorkedStep(
+        f"The {n_first} squeezed rows come first, then those of the text: row {row + 1} is row {at + 1} of "
+        f"{'the text' if row >= n_first else 'the squeezed ones'}.",
+        rf"{tex(before)} \to {tex(cell.value)}",
+        cell.value,
+        f't["{source}"]{subscript((head, at, dimension))}',
         (source,),
     )

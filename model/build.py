@@ -21,6 +21,7 @@ from model.parts.norms import LayerNorm, RMSNorm
 from model.parts.positions import Alibi, Learned, Positions, RelativeBias, Rotary, Sinusoidal
 from model.parts.residual import DeepNorm, PostNorm, PreNorm, SandwichNorm, deep_norm_constants, single_stack_constants
 from model.parts.small_cache_attention import GroupedQueryAttention, LatentAttention
+from model.parts.squeezed_attention import CausalSqueezedAttention, SqueezedAttention
 from model.parts.stacks import Decoder, Encoder
 from model.text.tokenizer import PAD_ID
 
@@ -82,6 +83,11 @@ def linear(config: ModelConfig, positions: Positions, causal: bool) -> MultiHead
     return kind(config.d_model, config.n_heads, positions)
 
 
+def squeezed(config: ModelConfig, positions: Positions, causal: bool) -> SqueezedAttention:
+    kind = CausalSqueezedAttention if causal else SqueezedAttention
+    return kind(config.d_model, config.n_heads, config.block, config.n_squeezed, positions)
+
+
 def grouped_query(config: ModelConfig, positions: Positions, causal: bool) -> GroupedQueryAttention:
     """Two heads share keys and values; of an odd number of heads, all do."""
     n_groups = 1 if config.n_heads % 2 else config.n_heads // 2
@@ -116,6 +122,7 @@ ATTENTIONS = {
     "multi_head": Kind(multi_head),
     "windowed": Kind(windowed),
     "linear": Kind(linear),
+    "squeezed": Kind(squeezed),
     "grouped_query": Kind(grouped_query),
     "multi_query": Kind(multi_query),
     "latent": Kind(latent),
@@ -280,9 +287,9 @@ BUILDERS: dict[str, Callable[[ModelConfig], Network]] = {
 
 
 def draw_weights(model: EncoderDecoder) -> None:
-    """Draw the matrices. Position schemes have drawn their tables as their sources say."""
+    """Draw the matrices. Position schemes have drawn their tables as their sources say, and squeezing begins as means."""
     for name, parameter in model.named_parameters():
-        if parameter.dim() > 1 and ".positions." not in name:
+        if parameter.dim() > 1 and ".positions." not in name and ".squeeze_" not in name:
             nn.init.xavier_uniform_(parameter)
     # Rows of the embedding matrix have length about 1, so that × √d_model brings them to the size of the encodings
     # and, as the tied output matrix, they give first logits of about unit size.
@@ -292,7 +299,7 @@ def draw_weights(model: EncoderDecoder) -> None:
 def draw_narrow_weights(model: Network) -> None:
     """Draw all matrices with a deviation of 0.02 and set all biases to 0, as GPT-2 and BERT do."""
     for name, parameter in model.named_parameters():
-        if parameter.dim() > 1:
+        if parameter.dim() > 1 and ".squeeze_" not in name:
             nn.init.normal_(parameter, std=0.02)
         elif name.endswith("bias"):
             nn.init.zeros_(parameter)

@@ -1,6 +1,6 @@
 """The numbers and names that define a model. Only `model.build` reads them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 # The kinds of each part that `model.build` knows; those of Vaswani et al. 2017 come first.
 CHOICES: dict[str, tuple[str, ...]] = {
@@ -8,12 +8,12 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "norm": ("layer", "rms"),
     "norm_place": ("post", "pre", "sandwich", "deep"),
     "activation": ("relu", "gelu", "gelu_tanh", "silu", "swiglu", "geglu"),
-    "attention": ("multi_head", "windowed", "linear", "grouped_query", "multi_query", "latent"),
+    "attention": ("multi_head", "windowed", "linear", "squeezed", "grouped_query", "multi_query", "latent"),
     "feed_forward": ("position_wise", "experts", "experts_top_2"),
 }
 
 # These have no square of scores that a relative position scheme could add to.
-WITHOUT_PAIRS, ADDED_TO_PAIRS = ("windowed", "linear"), ("relative", "alibi")
+WITHOUT_PAIRS, ADDED_TO_PAIRS = ("windowed", "linear", "squeezed"), ("relative", "alibi")
 
 # How the parts are put together; see `model.families`.
 FAMILIES = ("encoder_decoder", "decoder_only", "encoder_only")
@@ -43,6 +43,8 @@ class ModelConfig:
     n_experts: int = 4  # of a feed-forward network that asks one or two of several
     d_latent: int = 48  # of latent attention: the width of what it keeps of a position, beside a short key
     reach: int = 64  # of windowed attention: how many positions away a query sees, to either side
+    block: int = 16  # of squeezed attention: as many positions become
+    n_squeezed: int = 4  # as many keys
     family: str = "encoder_decoder"
 
     def __post_init__(self) -> None:
@@ -66,6 +68,17 @@ class ModelConfig:
         return self.d_model // self.n_heads
 
 
+# GPT-2's parts at a third of its width; 128 tokens are more than any text of the app.
+GPT_MINI = ModelConfig(
+    n_layers=4,
+    max_len=128,
+    dropout=0.0,
+    positions="learned",
+    norm_place="pre",
+    activation="gelu_tanh",
+    family="decoder_only",
+)
+
 PRESETS: dict[str, ModelConfig] = {
     # The shipped translator: d_k = 64 as in the paper, everything else about half its base model.
     "base": ModelConfig(),
@@ -87,16 +100,9 @@ PRESETS: dict[str, ModelConfig] = {
     # d_model as in the paper. No pair of its training data but one is longer than max_len, so that a sentence of a
     # hundred tokens is longer than all that it has seen.
     "sibling": ModelConfig(d_model=128, n_heads=4, n_layers=2, d_ff=512, max_len=64),
-    # GPT-2's parts at a third of its width; 128 tokens are more than any text of the app.
-    "gpt-mini": ModelConfig(
-        n_layers=4,
-        max_len=128,
-        dropout=0.0,
-        positions="learned",
-        norm_place="pre",
-        activation="gelu_tanh",
-        family="decoder_only",
-    ),
+    "gpt-mini": GPT_MINI,
+    "gpt-linear": replace(GPT_MINI, attention="linear"),
+    "gpt-squeezed": replace(GPT_MINI, attention="squeezed"),
     # BERT's parts, as wide and as deep as gpt-mini.
     "bert-mini": ModelConfig(
         n_layers=4, max_len=128, dropout=0.0, positions="learned", activation="gelu", family="encoder_only"

@@ -14,6 +14,7 @@ from model.families.encoder_decoder import EncoderDecoder
 from tests.small import CONFIG, random_model
 
 REACH = 3  # two layers see 6 positions back, as many as the small model's longest text has
+BLOCK, N_SQUEEZED = 4, 2  # the small model's texts have one whole block and a part of another
 N_EXPERTS, D_LATENT, D_ROTARY = 2, 17, 6  # a third of d_k = 14 or so, and even
 GATED_D_FF = 80  # two thirds of it are CONFIG.d_ff
 
@@ -49,5 +50,6 @@ VARIANTS: dict[str, Callable[[], EncoderDecoder]] = {
     "grouped queries, two of two experts": lambda: with_parts(
         attention="grouped_query", feed_forward="experts_top_2", n_experts=N_EXPERTS
     ),
+    "squeezed attention": lambda: with_parts(attention="squeezed", block=BLOCK, n_squeezed=N_SQUEEZED),
     "latent attention, ALiBi": lambda: with_parts(attention="latent", d_latent=D_LATENT, positions="alibi"),
 }

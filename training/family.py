@@ -1,6 +1,6 @@
 """Train a model of the family: `python -m training.family NAME --data FILE… --valid FILE… --out FOLDER`.
 
-NAME is tokenizer, gpt-mini, bert-mini, lstm or in-context. Begin with the tokenizer, which the next three share; it
+NAME is tokenizer or a model below. Begin with the tokenizer, which all but in-context share; it
 needs no --valid. in-context needs neither --data nor --valid: it draws its own. A .txt FILE holds documents with a
 blank line between them; of a .tsv FILE the first column is read. Each model gets a folder of its own in FOLDER, with a
 log of its training. Start the same command again after a kill: it goes on from at most a minute before. It runs
@@ -48,7 +48,9 @@ def recipe(steps: int, batch_tokens: int, peak_learning_rate: float, warmup_step
 RECIPES: dict[str, Recipe] = {
     # Each takes half an hour to an hour of one core of a server of 2026; --steps trains longer.
     "gpt-mini": recipe(3000, 3072, 2e-3, 500),
-    "lstm": recipe(3000, 3072, 2e-3, 500),  # as long as gpt-mini, so that they can be compared
+    "gpt-linear": recipe(3000, 3072, 2e-3, 500),
+    "gpt-squeezed": recipe(3000, 3072, 2e-3, 500),
+    "lstm": recipe(3000, 3072, 2e-3, 500),  # these as long as gpt-mini, so that they can be compared
     "bert-mini": recipe(7000, 3072, 1e-3, 500),
     "in-context": recipe(8000, 64 * 82, 1e-3, 1000),
 }

@@ -21,7 +21,7 @@ from model.parts.residual import DescribedSubLayer, PostNorm
 from model.tap import Recorder
 from tests.family import FAMILY, small
 from tests.small import CONFIG, SOURCE, TARGET, random_model
-from tests.variants import D_LATENT, D_ROTARY, N_EXPERTS, REACH, VARIANTS
+from tests.variants import BLOCK, D_LATENT, D_ROTARY, N_EXPERTS, N_SQUEEZED, REACH, VARIANTS
 
 
 @pytest.fixture(scope="module")
@@ -94,6 +94,9 @@ SIZES = {
     "d_ff": CONFIG.d_ff,
     "vocab": CONFIG.vocab_size,
     "window": 2 * REACH + 1,
+    "src_squeezed": -(-SOURCE // BLOCK) * N_SQUEEZED,
+    "tgt_finished_squeezed": TARGET // BLOCK * N_SQUEEZED,
+    "tgt_squeezed_and_own": TARGET // BLOCK * N_SQUEEZED + TARGET,
     "group": 1,
     "experts": N_EXPERTS,
     "d_latent": D_LATENT,

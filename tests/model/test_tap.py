@@ -14,7 +14,7 @@ from model.parts.attention import scaled_dot_product_attention
 from model.parts.efficient_attention import causal_linear_attention, linear_attention, windowed_attention
 from model.tap import Recorder, no_tap, under
 from tests.small import BATCH, CONFIG, SOURCE, TARGET, random_ids
-from tests.variants import D_LATENT, D_ROTARY, N_EXPERTS, REACH
+from tests.variants import BLOCK, D_LATENT, D_ROTARY, N_EXPERTS, N_SQUEEZED, REACH
 
 ATTENTIONS = {
     one.__name__: one
@@ -80,6 +80,8 @@ def expected_shape(name: str, symbols: str) -> tuple[int, ...]:
         "d_ff": CONFIG.d_ff,
         "vocab_size": CONFIG.vocab_size,
         "W": 2 * REACH + 1,
+        "R": (rows := -(-SOURCE // BLOCK) * N_SQUEEZED if encoder else TARGET // BLOCK * N_SQUEEZED),
+        "R+S": rows + TARGET,
         "G": 1,
         "E": N_EXPERTS,
         "d_c": D_LATENT,

@@ -250,6 +250,8 @@ class FromExamples:
 
 LEARNERS: dict[str, Callable[[Material], Writing | Reading | FromExamples]] = {
     "gpt-mini": Writing,
+    "gpt-linear": Writing,
+    "gpt-squeezed": Writing,
     "lstm": Writing,
     "bert-mini": Reading,
     "in-context": FromExamples,

@@ -6,8 +6,16 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from model.parts.attention import scaled_dot_product_attention
-from model.parts.efficient_attention import causal_linear_attention, features, linear_attention, windowed_attention
+from model.parts.efficient_attention import (
+    CausalLinearAttention,
+    causal_linear_as_matrix,
+    causal_linear_attention,
+    features,
+    linear_attention,
+    windowed_attention,
+)
 from model.parts.masks import causal_mask
+from model.tap import Recorder
 
 N_KEYS = 23
 PADDING = (torch.arange(N_KEYS) < torch.tensor([[23], [17]]))[:, None, None]  # (B,1,1,S)
@@ -59,6 +67,8 @@ def test_causal_linear_attention_is_its_matrix_form_and_a_recurrence() -> None:
     mask = causal_mask(N_KEYS) & PADDING
     found = causal_linear_attention(q, k, v, mask)
     assert_close(found, matrix_form(q, k, v, mask), atol=1e-5, rtol=1e-5)
+    assert_close(causal_linear_as_matrix(q, k, v, mask), found, atol=1e-5, rtol=1e-5)
+    assert_close(causal_linear_as_matrix(q[:, :, -3:], k, v, mask), found[:, :, -3:], atol=1e-5, rtol=1e-5)
     state, total = torch.zeros(2, 3, 7, 7), torch.zeros(2, 3, 7)
     for t in range(17):  # before the padding
         key = features(k[:, :, t])
@@ -66,6 +76,14 @@ def test_causal_linear_attention_is_its_matrix_form_and_a_recurrence() -> None:
         query = features(q[:, :, t])
         read = torch.einsum("bhi,bhij->bhj", query, state) / (query * total).sum(-1, keepdim=True)
         assert_close(found[:, :, t], read, atol=1e-5, rtol=1e-5)
+
+
+def test_what_is_trained_as_a_matrix_is_read_as_a_recurrence() -> None:
+    module, x = CausalLinearAttention(12, 3), torch.randn(2, 9, 12)
+    mask, taps = causal_mask(9), Recorder()
+    trained, read = module.train()(x, x, mask), module.eval()(x, x, mask, tap=taps)
+    assert_close(trained, read, atol=1e-5, rtol=1e-5)
+    assert taps.tensors["state"].shape == (2, 3, 9, 4, 4)
 
 
 def test_neither_makes_the_square() -> None:

@@ -12,7 +12,7 @@ from model.config import CHOICES, PRESETS, ModelConfig
 from model.tap import Recorder
 from tests.oracle.shown.siblings import Sibling
 
-PLAIN = replace(PRESETS["sibling"], vocab_size=211)
+PLAIN = replace(PRESETS["sibling"], vocab_size=211, block=4, n_squeezed=2)
 ONE_PART = [(part, kind) for part, kinds in CHOICES.items() for kind in kinds[part != "positions" :]]  # plain once
 SRC, LABELS = [17, 5, 190, 44, 91, 2], [101, 33, 7, 160, 88, 12, 2]
 

@@ -244,7 +244,30 @@ class Network:
         if way and way.startswith("windowed"):  # "windowed 2": with another reach than config says
             reach = int(way.partition(" ")[2] or self.config.get("reach", 64))
             return self.joined_heads(path, self.in_window(path, q, k, v, allowed, reach))
+        if way == "squeezed":
+            return self.to_squeezed(path, q, k, v, allowed)
         return self.mixed(path, q, k, v, allowed, first)
+
+    def to_squeezed(self, path: str, q: Array, k: Array, v: Array, allowed: Array) -> Array:
+        """Row by row: what a query may see is gathered for it alone. A causal one sees finished blocks, and its own."""
+        length, is_causal, squeezed = k.shape[-2], len(allowed) > 1, []
+        for name, rows in (("k", k), ("v", v)):
+            weights = self.w[f"{path}.squeeze_{name}"]
+            block = weights.shape[1]
+            starts = range(0, length - block + 1 if is_causal else length, block)
+            blocks = [rows[..., start : start + block, :] for start in starts]
+            parts = [weights[:, : part.shape[-2]] @ part for part in blocks] or [rows[..., :0, :]]
+            squeezed.append(self.keep(f"{path}.squeezed_{name}", np.concatenate(parts, axis=-2)))
+        heads = []
+        for t in range(q.shape[-2]):
+            n_rows, own = t // block * len(weights), slice(t // block * block, t + 1)
+            keys, values = squeezed
+            if is_causal:
+                keys = np.concatenate([keys[..., :n_rows, :], k[..., own, :]], axis=-2)
+                values = np.concatenate([values[..., :n_rows, :], v[..., own, :]], axis=-2)
+            shares = softmax(q[..., t : t + 1, :] @ keys.swapaxes(-1, -2) / math.sqrt(q.shape[-1]))
+            heads.append(shares @ values)
+        return self.joined_heads(path, np.concatenate(heads, axis=-2))
 
     def in_window(self, path: str, q: Array, k: Array, v: Array, allowed: Array, reach: int) -> Array:
         """Plain attention under a band; of it is kept what lies in the band, a column for each distance."""
