@@ -287,7 +287,7 @@ BUILDERS: dict[str, Callable[[ModelConfig], Network]] = {
 
 
 def draw_weights(model: EncoderDecoder) -> None:
-    """Draw the matrices. Position schemes have drawn their tables as their sources say, and squeezing begins as means."""
+    """Draw the matrices. Position schemes have drawn their tables, as their sources say; squeezing begins as means."""
     for name, parameter in model.named_parameters():
         if parameter.dim() > 1 and ".positions." not in name and ".squeeze_" not in name:
             nn.init.xavier_uniform_(parameter)
