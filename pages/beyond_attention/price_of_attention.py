@@ -12,7 +12,7 @@ from model.parts.attention import scaled_dot_product_attention
 from model.parts.efficient_attention import causal_linear_attention, features, linear_attention, windowed_attention
 from model.trace import Trace
 from pages.attention.scaled_dot_product.cost import memory
-from pages.attention_prices import measured, times_chart
+from pages.attention_prices import measured, prices_chart
 from ui import engine
 from ui.components.matrix import Caption, Labels
 from ui.components.scene import Bar, Bars, Frame, Scene
@@ -122,9 +122,12 @@ def see(trace: Trace) -> Shown:
 
 
 def do(trace: Trace) -> None:
-    st.markdown("**How long does it take, on this machine?** One head of 64 numbers, texts of up to 8,192 pieces.")
-    kept: price.Seconds = st.session_state.setdefault("price/seconds", {})
-    draw = partial(times_chart, kept)
+    st.markdown(
+        "**How long does it take, and how much memory, on this machine?** One head of 64 numbers, texts of up to 8,192 "
+        "pieces."
+    )
+    kept: price.Prices = st.session_state.setdefault("price/prices", {})
+    draw = partial(prices_chart, kept)
     if background("price", "Measure", price.D_K, lambda: engine.by_turns(price.measure(kept)), draw):
         draw()
         measured(kept)

@@ -26,7 +26,7 @@ from model.families.copying import (
 from model.files.loaded_model import Array
 from model.parts.state_space import MambaBlock, Selective, TimeInvariant, convolution, recurrence
 from model.trace import AnyTrace, Trace
-from pages.attention_prices import COLOURS, measured, times_chart
+from pages.attention_prices import COLOURS, measured, prices_chart
 from ui import engine
 from ui.components.matrix import Caption, Labels
 from ui.components.scene import Axis, Card, Cards, Curve, Frame, Line, Row, Scene
@@ -218,9 +218,12 @@ def do(trace: Trace) -> None:
     )
     st.caption("The three largest of the first layer. A selective layer has no kernel: its steps depend on the row.")
     shares()
-    st.markdown(f"**How long does each take, on this machine?** One head, and {D} channels with states of 8 numbers.")
-    kept: price.Seconds = st.session_state.setdefault("without/seconds", {})
-    draw = partial(times_chart, kept)
+    st.markdown(
+        f"**How long does each take, and how much memory, on this machine?** One head, and {D} channels with states "
+        "of 8 numbers."
+    )
+    kept: price.Prices = st.session_state.setdefault("without/prices", {})
+    draw = partial(prices_chart, kept)
     if background("without", "Measure", D, lambda: engine.by_turns(price.measure(kept, WAYS)), draw):
         draw()
         measured(kept)

@@ -171,18 +171,21 @@ def test_prices_are_told_and_carried_on_to_a_longer_text(
     slug: str, key: str, ways: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tops = zip(("every pair", *ways), (0.5, 0.02, 3e-3), strict=True)
-    found = {way: list(np.geomspace(1e-5, top, 10)) for way, top in tops}
+    seconds = {way: list(np.geomspace(1e-5, top, 10)) for way, top in tops}
+    sizes = {way: [4 * (1000 + 37 * at) * n**power for n in 2 ** np.arange(10)]
+             for at, (way, power) in enumerate(zip(seconds, (2, 1, 1), strict=True))}  # fmt: skip
 
-    def measure(seconds: dict[str, list[float]], *ways: object) -> queue.Work:
-        seconds.update(found)
+    def measure(prices: price.Prices, *ways: object) -> queue.Work:
+        for way, times in seconds.items():
+            prices[way] = [price.Price(*one) for one in zip(times, sizes[way], strict=True)]
         yield 0.5
-        return seconds
+        return prices
 
     monkeypatch.setattr(price, "measure", measure)
     app = opened(slug)
     before = press(app, "Measure", f"job/{key}")
     more = list(without_attention.longer()) if key == "without" else []
-    only(before, app, "Measure", 1, [*behind.prices(found), *more])
+    only(before, app, "Measure", 1, [*behind.prices(seconds, sizes), *more])
 
 
 def test_the_loss_by_share_is_drawn_and_told() -> None:

@@ -68,18 +68,14 @@ def reading_times(seconds: Mapping[str, Sequence[float]]) -> Statements:
     yield from prose("milliseconds")
 
 
-def prices(seconds: Mapping[str, Sequence[float]]) -> Statements:
-    """seconds: of every pair, a window and one state, for 16, 32, … 8,192 pieces"""
-    colours = (claims.BLUE, claims.ORANGE, "#009E73")
-    lengths, rows = np.arange(4, 14), []
-    lines = [
-        claims.Line(way, lengths, np.log10(1000 * np.array(times)), colour, dotted=True)
-        for colour, (way, times) in zip(colours, seconds.items(), strict=True)
-    ]
-    x = claims.Axis("pieces", 4, 13, [(4, "16"), (7, "128"), (10, "1,024"), (13, "8,192")])
+def prices(seconds: Mapping[str, Sequence[float]], sizes: Mapping[str, Sequence[int]]) -> Statements:
+    """seconds, bytes: of every pair and of two other ways, for 16, 32, … 8,192 pieces"""
+    milliseconds = {way: 1000 * np.array(times) for way, times in seconds.items()}
     powers = ("0.001", "0.01", "0.1", "1", "10", "100", "1,000", "10,000")
-    y = claims.Axis("milliseconds", -3, 4, list(zip(range(-3, 5), powers, strict=True)))
-    yield claims.curves(lines, x, y, alt="Milliseconds that each way takes, for texts of 16 to 8,192 pieces")
+    yield log_log(milliseconds, "milliseconds", -3, powers, "Milliseconds that each way takes")
+    powers = ("1 kB", "10 kB", "100 kB", "1 MB", "10 MB", "100 MB", "1 GB")
+    yield log_log(sizes, "memory asked for", 3, powers, "Memory that each way asks for")
+    rows = []
     for power, (way, times) in zip((2, 1, 1), seconds.items(), strict=True):
         far = times[-1] * (100_000 / 8192) ** power
         shares = times[-1] / times[6], 0, seconds["every pair"][-1] / times[-1], 1
@@ -89,7 +85,20 @@ def prices(seconds: Mapping[str, Sequence[float]]) -> Statements:
         rows.append((way, number(1000 * times[-1], 2), *grown, number(far, 2)))
     head = "| 8,192 pieces, ms | times 1,024's | all pairs take times | faster than all pairs from | 100,000 pieces, s"
     yield claims.table(f" {head}", *rows)
+    asked = [part for way, many in sizes.items() for part in (way, claims.in_bytes(many[-1]))]
+    yield from prose("memory that torch gave", *asked, *(number(many[-1] / many[-2], 1) for many in sizes.values()))
     yield from prose("measured now")
+
+
+def log_log(by_way: Mapping[str, Any], title: str, low: int, powers: Sequence[str], alt: str) -> Statement:
+    """Against 16, 32, … 8,192 pieces; the axis begins at 10 to the power `low`."""
+    lines = [
+        claims.Line(way, np.arange(4, 14), np.log10(many), colour, dotted=True)
+        for colour, (way, many) in zip((claims.BLUE, claims.ORANGE, "#009E73"), by_way.items(), strict=True)
+    ]
+    x = claims.Axis("pieces", 4, 13, [(4, "16"), (7, "128"), (10, "1,024"), (13, "8,192")])
+    y = claims.Axis(title, low, low + len(powers) - 1, list(enumerate(powers, low)))
+    return claims.curves(lines, x, y, alt=f"{alt}, for texts of 16 to 8,192 pieces")
 
 
 def loss_by_share(found: Mapping[int, Any]) -> Statements:

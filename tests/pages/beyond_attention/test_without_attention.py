@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 
-from experiments.attention.price import LENGTHS, Seconds, measure
+from experiments.attention.price import LENGTHS, Prices, measure
 from model.families.copying import KINDS
 from pages.beyond_attention.without_attention import WAYS, deltas, lettered, scene
 from ui import engine
@@ -32,9 +32,11 @@ def test_the_step_is_large_at_letters_and_small_in_noise_and_elsewhere_always_th
 
 
 def test_no_step_of_what_is_measured_holds_the_lock_for_long() -> None:
-    seconds: Seconds = {}
+    prices: Prices = {}
     ways = {name: way for name, way in WAYS.items() if name != "every pair"}  # that one's lesson tests it
-    ends = [time.perf_counter() for _ in engine.by_turns(measure(seconds, ways))]
+    ends = [time.perf_counter() for _ in engine.by_turns(measure(prices, ways))]
     assert sorted(b - a for a, b in itertools.pairwise(ends))[-3] < 0.3  # a busy machine may stop a step
-    assert {len(times) for times in seconds.values()} == {len(LENGTHS)}
-    assert all(times[-1] < 64 * times[6] for times in seconds.values()), "eight times the places, and no square of it"
+    assert {len(times) for times in prices.values()} == {len(LENGTHS)}
+    assert all(many[-1].seconds < 64 * many[6].seconds for many in prices.values()), (
+        "eight times the places, and no square of it"
+    )
