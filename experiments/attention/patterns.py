@@ -15,7 +15,7 @@ from model.files.loaded_model import LoadedModel
 from model.tap import Recorder, Tap
 from model.trace import Trace
 
-ALL = "all pairs"
+ALL, TRAINED = "all pairs", "trained so"
 FILE = "patterns.json"  # in the model's folder: perplexity of a test text by pattern and k
 SIZES = (64, 32, 16, 8, 4, 2, 1)  # k, keys a query keeps
 SCORES = re.compile(r".*\.self_attn\.scores")

@@ -13,7 +13,7 @@ from model.families.recurrent_language_model import RecurrentConfig
 from training.family import FamilyTask, recipe, train_tokenizer
 from training.loop import objectives
 
-LEARNED = ("gpt-mini", "lstm", "bert-mini", "in-context")
+LEARNED = ("gpt-mini", "gpt-linear", "lstm", "bert-mini", "in-context")
 SIZES = {"d_model": 24, "n_heads": 2, "n_layers": 1, "d_ff": 40, "max_len": 32}
 NUMBERS = {"d_in": 3, "n_pairs": 7, "d_model": 24, "n_heads": 2, "n_layers": 2, "d_ff": 40}
 WHO, DOES, WHAT = ("Tom", "Mary", "The cat", "A dog"), ("sees", "likes", "paints"), ("the moon", "a fish", "bread")
@@ -46,7 +46,7 @@ def family_task(name: str, files: tuple[Path, Path], root: Path) -> FamilyTask:
 
 def shrink(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make the models that the recipes build small."""
-    for name in ("gpt-mini", "bert-mini"):
+    for name in ("gpt-mini", "gpt-linear", "bert-mini"):
         monkeypatch.setitem(PRESETS, name, dataclasses.replace(PRESETS[name], **SIZES))
     lstm = partial(RecurrentConfig, d_model=24, d_hidden=30, n_layers=1, max_len=32)
     monkeypatch.setattr(objectives, "RecurrentConfig", lstm)

@@ -60,10 +60,13 @@ def runs(tmp_path: Path) -> Path:
     (folder / "test.txt").write_text(texts(5, 3))
     size = checkpoint.load_tokenizer(folder).vocab_size
     lstm = RecurrentConfig(size, d_model=24, d_hidden=30, n_layers=1, max_len=32)
-    gpt, bert = (dataclasses.replace(PRESETS[name], vocab_size=size, **SIZES) for name in ("gpt-mini", "bert-mini"))
+    gpt, linear, bert = (
+        dataclasses.replace(PRESETS[name], vocab_size=size, **SIZES) for name in ("gpt-mini", "gpt-linear", "bert-mini")
+    )
     numbers = InContextConfig(**{**NUMBERS, "n_pairs": 41})
     networks: dict[str, tuple[Any, nn.Module]] = {
         "gpt-mini": (gpt, build_network(gpt)),
+        "gpt-linear": (linear, build_network(linear)),
         "lstm": (lstm, RecurrentLanguageModel(lstm)),
         "bert-mini": (bert, build_network(bert)),
         "in-context": (numbers, build_in_context(numbers)),
@@ -211,7 +214,8 @@ def test_published_models_open_by_name_and_share_one_vocabulary(
     for name in LEARNED:
         metrics = publish(name, runs, yardstick, models)
         files = {path.name for path in (models / name).iterdir()}
-        more = {"gpt-mini": {"tokenizer.json", "about.json"}, "bert-mini": {"about.json"}}.get(name, set())
+        more = {"about.json"} if name in ("gpt-mini", "gpt-linear", "bert-mini") else set()
+        more |= {"tokenizer.json"} if name == "gpt-mini" else set()
         assert files == {"model.safetensors", "config.json", "log.json", "metrics.json", "README.md"} | more
         assert json.loads((models / name / "metrics.json").read_text()) == json.loads(json.dumps(metrics))
         assert metrics["training"]["documents"] == 1234
@@ -222,8 +226,9 @@ def test_published_models_open_by_name_and_share_one_vocabulary(
         assert "{" not in words
         assert ("Tatoeba (tatoeba.org), CC BY 2.0 FR" in words) == (name != "in-context")
         assert ("github.com/global-asp/pb-source" in words) == (name != "in-context")
-    assert model_names(models) == ("bert-mini", "gpt-mini")
+    assert model_names(models) == ("bert-mini", "gpt-linear", "gpt-mini")
     gpt, bert = load_model("gpt-mini", models), load_model("bert-mini", models)
+    assert load_model("gpt-linear", models).config.attention == "linear"
     assert gpt.tokenizer.backend.to_str() == bert.tokenizer.backend.to_str()
     assert trace(gpt, "Tom sees").tgt_ids[:2] == (SOS_ID, gpt.tokenizer.encode("Tom")[0])
     assert trace(bert, "Tom sees").src_ids[1] == gpt.tokenizer.encode("Tom")[0]

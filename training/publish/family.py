@@ -39,6 +39,15 @@ ABOUTS: dict[str, dict[str, Any]] = {
         "target": "English",
         "language": "en",
     },
+    "gpt-linear": {
+        "title": "A small GPT with linear attention",
+        "called": "this GPT",
+        "unlike": "nonsense from this GPT",
+        "source": "English",
+        "target": "English",
+        "language": "en",
+        "vocabulary_of": FIRST,
+    },
     "bert-mini": {
         "title": "A small BERT",
         "called": "BERT",

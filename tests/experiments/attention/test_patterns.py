@@ -45,7 +45,7 @@ def test_the_perplexity_of_a_document_is_that_of_its_losses() -> None:
     for pattern in (ALL, "window"):
         losses = (read if pattern == ALL else read_sparsely(loaded, text, pattern, 2)).tensors["losses"]
         expected = pytest.approx(float(torch.tensor(losses).mean().exp()), abs=0.006)
-        assert perplexity(loaded, [document], pattern, 2) == expected
+        assert perplexity(loaded.model, loaded.config.max_len, [document], pattern, 2) == expected
 
 
 def test_of_books_far_pairs_are_hardly_used_and_the_largest_scores_least_missed() -> None:
