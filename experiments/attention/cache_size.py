@@ -1,6 +1,11 @@
-"""What a decoder keeps of each piece, by the kind of its attention: counted from sizes."""
+"""What a decoder keeps of each piece, by the kind of its attention: counted from sizes, and measured."""
 
 from dataclasses import dataclass
+
+import torch
+
+from model.files.loaded_model import LoadedModel
+from model.text.tokenizer import EOS_ID, SOS_ID
 
 
 @dataclass(frozen=True)
@@ -34,3 +39,17 @@ def of_kinds(layers: int, heads: int, d_k: int, bytes_each: int) -> list[Kept]:
     """One model with each kind: two groups; one; and DeepSeek-V2's shares of d_k, 4 for the row, a half beside it."""
     numbers = {"MHA": 2 * heads * d_k, "GQA": 2 * 2 * d_k, "MQA": 2 * d_k, "MLA": 4 * d_k + d_k // 2}
     return [Kept("this model", kind, count, layers, bytes_each) for kind, count in numbers.items()]
+
+
+@torch.inference_mode()
+def kept_by(loaded: LoadedModel) -> int:
+    """Bytes that the decoder's self-attentions keep of a piece in all layers, measured: what two pieces add to a cache
+    beside what one does.
+    """
+    cache, device = loaded.model.new_cache(), loaded.device.torch
+    memory = loaded.model.encode(torch.tensor([[EOS_ID]], device=device))
+    held = []
+    for n in (1, 2):
+        loaded.model.decode(torch.full((1, n), SOS_ID, device=device), memory, cache)
+        held.append(cache.nbytes)
+    return held[1] - held[0]
