@@ -187,7 +187,7 @@ def see(trace: Trace) -> None:
         table(
             ("", "sees of your text", "puts out", "for your text"),
             [
-                (ENCODER, f"{before} before, {behind} behind", "guesses for a masked piece", guesses(chances[ENCODER])),
+                (ENCODER, f"{before} before, {behind} after", "guesses for a masked piece", guesses(chances[ENCODER])),
                 (DECODER, f"{before} before", "guesses for the next piece", guesses(chances[DECODER])),
                 (BOTH, "all", "another text", trace.translation or "(nothing)"),
             ],
@@ -254,7 +254,7 @@ def check(trace: Trace) -> None:
 def do(trace: Trace) -> None:
     gap = gap_of(trace)
     st.markdown(
-        f"**Write another end.** It takes the place of all that stands behind {bold(piece(gap.texts[gap.at]))}. Which "
+        f"**Write another end.** It takes the place of all that comes after {bold(piece(gap.texts[gap.at]))}. Which "
         "of the three notices?"
     )
     typed = st.text_input("Another end", OTHER_END, key="three_end", bind="query-params")
@@ -274,7 +274,7 @@ def do(trace: Trace) -> None:
         table(("", "your text", "with the other end", "largest difference"), lines)
     st.caption(
         "The largest difference between the probabilities of any piece at the place asked for. A decoder alone cannot "
-        "notice: what stands behind is hidden from that row."
+        "notice: what comes after is hidden from that row."
     )
 
 

@@ -47,7 +47,7 @@ DRAW = Choice("Random weights", "places_draw", (1, 2, 3))
 STANDS: dict[str, tuple[tuple[Slot, Slot], str]] = {
     "Post-norm": (("after the sum", "after the sum"), "after the sum"),
     "Pre-norm": (("before", "before"), "before the sub-layer"),
-    "Sandwich": (("before", "after"), "before the sub-layer and behind it"),
+    "Sandwich": (("before", "after"), "before the sub-layer and after it"),
     "DeepNorm": (("after the sum", "after the sum"), "after a sum that holds more of the stream"),
 }
 SHOWN = 8  # pieces of the translation in the scene

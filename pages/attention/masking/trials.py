@@ -22,7 +22,7 @@ from ui.views.before_after import before_after, pieces_before_after
 from ui.views.charts.tables import table
 
 ANY_ROW = "“{row}” looks at “{column}”: {value}"  # also where a row is padding
-PADS = Number(f"How many {PAD} behind your sentence", "pads", 1, 10, 3)
+PADS = Number(f"How many {PAD} after your sentence", "pads", 1, 10, 3)
 
 
 def without_causal_mask(trace: Trace) -> Mapping[str, Array]:
@@ -64,7 +64,7 @@ def lift(trace: Trace, head: Head) -> None:
 
 def pad(trace: Trace, head: Head) -> None:
     st.markdown(
-        f"Sentences that run together are brought to one length with `{PAD}`. Put some behind yours, once with the "
+        f"Sentences that run together are brought to one length with `{PAD}`. Put some after yours, once with the "
         "padding mask and once without: what changes for your words?"
     )
     count = PADS.draw()

@@ -91,7 +91,7 @@ def see(trace: Trace) -> None:
         st.markdown(
             "BERT reads all pieces but the hidden ones, and fills all blanks at once. Its text stands between two "
             "marks, [CLS] and [SEP], so your first piece is row 2. GPT reads the true pieces before this blank, also "
-            "those under other blanks, and nothing behind it. ✓ marks the hidden piece. Both are small models of this "
+            "those under other blanks, and nothing after it. ✓ marks the hidden piece. Both are small models of this "
             f"app with the same {len(both.chances):,} pieces."
         )
 

@@ -47,8 +47,8 @@ def idea(trace: Trace) -> None:
             "pieces and the last 10% with rows of 512. The one here has "
             f"{loaded.config.n_layers} layers of width {loaded.config.d_model} with {loaded.config.n_heads} heads, "
             f"{loaded.n_parameters / 1e6:.1f} million parameters, and read far less. On texts that it never saw, with "
-            f"15% hidden, it names {test['accuracy']:.1%} of the hidden pieces. Always to name what most often stands "
-            f"behind the left neighbour is right for {test['left_neighbour']:.1%}."
+            f"15% hidden, it names {test['accuracy']:.1%} of the hidden pieces. Always to name what most often "
+            f"follows the left neighbour is right for {test['left_neighbour']:.1%}."
         )
 
 

@@ -52,7 +52,7 @@ def three_temperatures(trace: Trace) -> None:
     came_round = gpt().tokenizer.decode([token.id for token in labels[start:again]]).strip()
     before, next_one = (bold(piece(labels[at].text)) for at in (again - 1, again))
     st.markdown(
-        f"**At 0 it goes in a circle**: {bold(came_round)}, and then the same again. Behind {before} the likeliest "
+        f"**At 0 it goes in a circle**: {bold(came_round)}, and then the same again. After {before} the likeliest "
         f"piece is {next_one} once more, with {chance(share)}, and at 0 the likeliest is always taken. A draw can "
         f"leave the circle: {chance(1 - share)} lies on other pieces."
     )

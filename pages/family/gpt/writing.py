@@ -215,7 +215,7 @@ def stage(written: Continuation, prefix: Ids, step: int) -> None:
         None,
         Strip(
             [text, *(token.text for token in written.labels)],
-            "Your text, and what is written behind it. Shade and number: how much this step looks at it (layer "
+            "Your text, and what is written after it. Shade and number: how much this step looks at it (layer "
             f"{layer}, average of its heads).",
             yours=[False, *written.yours(prefix)],
         ),

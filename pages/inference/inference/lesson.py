@@ -36,7 +36,7 @@ TRIAL = Choice("Try", "method", list(TRIALS))
 def idea(trace: Trace) -> None:
     st.markdown(
         "The encoder reads your sentence once. The decoder reads `<sos>` and all that is written so far, and gives "
-        "every piece of the vocabulary a probability. One piece is taken and put behind the rest, and it all begins "
+        "every piece of the vocabulary a probability. One piece is taken and put at the end, and it all begins "
         f"again, until the piece taken is `{EOS}`, the end."
     )
     with st.expander("How a piece is taken, and how likely a whole translation is"):

@@ -97,7 +97,7 @@ def check(trace: Trace) -> None:
     )
     if token.id < len(SPECIALS):
         st.markdown(
-            f"This one stands for no text. It is added behind every sentence, so that the model sees where it ends. "
+            f"This one stands for no text. It is added at the end of every sentence, so that the model sees where it ends. "
             f"The vocabulary begins with {len(SPECIALS)} such marks, and their ids are 0 to {len(SPECIALS) - 1}."
         )
     else:

@@ -144,7 +144,7 @@ class _Story:
         if self.reads_alone:
             texts = what, " [CLS] and [SEP] stand around them."
             if sum(token.id == SEP_ID for token in tokens) > 1:
-                texts = "The two texts are", " [CLS] comes first, [SEP] behind each text."
+                texts = "The two texts are", " [CLS] comes first, [SEP] after each text."
             tokens = tuple(token for token in tokens[1:] if token.id != SEP_ID)
             what, sign = texts
             hidden = sum(token.id == MASK_ID for token in tokens)

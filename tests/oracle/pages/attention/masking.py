@@ -97,7 +97,7 @@ def lift(page: Page) -> Statements:
 def pad(page: Page) -> Statements:
     yield from prose("sentences that run together")
     count, chosen = page.number("pads", 1, 10, 3), chosen_head(page)
-    yield claims.slider("How many <pad> behind your sentence", 1, 10, count)
+    yield claims.slider("How many <pad> after your sentence", 1, 10, count)
     alone, seen = page.oracle["logits"], page.under(pads=count)
     masked = page.under(pads=count, blocked=tuple(range(len(page.src), len(page.src) + count)))
     yield claims.table(

@@ -147,7 +147,7 @@ def see(page: Page) -> Statements:
         yield from prose("bert and gpt read", len(ids), n_cut)
     yield claims.table(
         " | sees of your text | puts out | for your text",
-        (ENCODER, f"{at} before, {len(ids) - at - 1} behind", "guesses for a masked piece", guesses(shares[ENCODER])),
+        (ENCODER, f"{at} before, {len(ids) - at - 1} after", "guesses for a masked piece", guesses(shares[ENCODER])),
         (DECODER, f"{at} before", "guesses for the next piece", guesses(shares[DECODER])),
         (BOTH, "all", "another text", page.translation or "(nothing)"),
     )

@@ -43,7 +43,7 @@ DEEPEST, LOST, SCENE = 24, 5, 8
 STANDS = {
     "Post-norm": ((0, 0), "after the sum"),
     "Pre-norm": ((2, 2), "before the sub-layer"),
-    "Sandwich": ((2, 1), "before the sub-layer and behind it"),
+    "Sandwich": ((2, 1), "before the sub-layer and after it"),
     "DeepNorm": ((0, 0), "after a sum that holds more of the stream"),
 }
 
