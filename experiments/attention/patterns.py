@@ -1,4 +1,4 @@
-"""A trained language model that may ask fewer pairs: which scores are kept, and what its text then costs."""
+"""A trained model that may ask fewer pairs: which scores are kept, and what it then makes of a text."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -11,24 +11,29 @@ from torch import Tensor
 from experiments.family.language_models import published, read_text
 from experiments.passes import recorded
 from experiments.training.losses import with_losses
+from model.decoding.strategies import Greedy, NextToken, decoding_steps
 from model.files.loaded_model import LoadedModel
 from model.tap import Recorder, Tap
-from model.trace import Trace
+from model.trace import Trace, trace
 
 ALL, TRAINED = "all pairs", "trained so"
 FILE = "patterns.json"  # in the model's folder: perplexity of a test text by pattern and k
 SIZES = (64, 32, 16, 8, 4, 2, 1)  # k, keys a query keeps
-SCORES = re.compile(r".*\.self_attn\.scores")
+SCORES = re.compile(r".*\.self_attn\.(scores|weights)")
+LONGER = 10  # pieces that a translation may have more than with all pairs
+Pairs = frozenset[tuple[int, int]]  # a query and a key, by position
+NOTHING: Pairs = frozenset()
 
 
 def distance(scores: Tensor) -> Tensor:
-    """(T,S): how many positions a key stands before its query; below 0 behind it."""
-    return torch.arange(scores.size(-2))[:, None] - torch.arange(scores.size(-1))
+    """(T,S): how many positions a key stands before its query, one of the newest T of S; below 0 behind it."""
+    n_queries, n_keys = scores.shape[-2:]
+    return torch.arange(n_keys - n_queries, n_keys)[:, None] - torch.arange(n_keys)
 
 
 def window(scores: Tensor, k: int) -> Tensor:
-    """The k newest keys, the query's own among them (Child et al. 2019, §4, "local")."""
-    return distance(scores) < k
+    """Keys fewer than k positions away, the query's own among them (Child et al. 2019, §4, "local")."""
+    return distance(scores).abs() < k
 
 
 def window_and_first(scores: Tensor, k: int) -> Tensor:
@@ -37,7 +42,7 @@ def window_and_first(scores: Tensor, k: int) -> Tensor:
 
 
 def strided(scores: Tensor, k: int) -> Tensor:
-    """A window, and every k-th key before the query (Child et al. 2019, §4.3)."""
+    """A window, and every k-th key, counted from the query (Child et al. 2019, §4.3)."""
     return window(scores, k) | (distance(scores) % k == 0)
 
 
@@ -54,23 +59,52 @@ PATTERNS: Mapping[str, Callable[[Tensor, int], Tensor]] = {
 }
 
 
-def keeping(pattern: str, k: int) -> Tap:
-    """The change of all scores of self-attention that hides what the pattern does not keep."""
+def keeping(pattern: str, k: int, hidden: Pairs = NOTHING) -> Tap:
+    """The change of all self-attention that hides what the pattern does not keep, and some pairs in all heads.
+
+    A query that may ask nobody gets zeros, as in `windowed_attention`: a softmax of −∞ alone is no number.
+    """
 
     def change(name: str, value: Tensor) -> Tensor:
-        if pattern == ALL or not SCORES.fullmatch(name):
-            return value
-        return value.masked_fill(~PATTERNS[pattern](value, k), -torch.inf)
+        found = SCORES.fullmatch(name)
+        if found and found[1] == "weights":
+            return value.nan_to_num(0.0) if hidden else value
+        if found and pattern != ALL:
+            value = value.masked_fill(~PATTERNS[pattern](value, k), -torch.inf)
+        if found and hidden:
+            rows, columns = zip(*hidden, strict=True)
+            value = value.clone()
+            value[..., rows, columns] = -torch.inf
+        return value
 
     return change
 
 
 @torch.inference_mode()
-def read_sparsely(loaded: LoadedModel, text: str, pattern: str, k: int) -> Trace:
-    """A text as `read_text` reads it, with the scores that a pattern keeps in all heads of all layers."""
-    whole, recorder = read_text(loaded, text), Recorder(keeping(pattern, k))
+def read_sparsely(loaded: LoadedModel, text: str, pattern: str, k: int, hidden: Pairs = NOTHING) -> Trace:
+    """A text as `read_text` reads it, with the scores that `keeping` leaves in all heads of all layers."""
+    whole, recorder = read_text(loaded, text), Recorder(keeping(pattern, k, hidden))
     loaded.model(torch.tensor([whole.tgt_ids], device=loaded.device.torch), recorder)
     return with_losses(replace(whole, tensors=recorded(recorder)))
+
+
+@torch.inference_mode()
+def translate_sparsely(loaded: LoadedModel, text: str, pattern: str, k: int, hidden: Pairs = NOTHING) -> Trace:
+    """A sentence and its translation with all pairs, read with those that a pattern keeps in all self-attentions.
+
+    Args:    hidden: pairs that the encoder does without, too
+    Returns: the labels are of the first translation; `translation` and `finished` of what is written so
+    """
+    whole, recorder = trace(loaded, text), Recorder(keeping(pattern, k, hidden))
+    src_ids, tgt_ids = (torch.tensor([ids], device=loaded.device.torch) for ids in (whole.src_ids, whole.tgt_ids))
+    memory = loaded.model.encode(src_ids, recorder)
+    recorder.change = keeping(pattern, k)
+    loaded.model.decode(tgt_ids, memory, tap=recorder)
+    # A row's pairs are the same at every step: what the cache keeps stays true.
+    next_token = NextToken(loaded.model, memory, recorder.change, cached=True)
+    *_, last = decoding_steps(next_token, Greedy(len(whole.tgt) + LONGER))
+    written = loaded.tokenizer.decode(last.best.ids)
+    return replace(whole, tensors=recorded(recorder), translation=written, finished=last.best.finished)
 
 
 def figures(name: str) -> dict[str, Any]:

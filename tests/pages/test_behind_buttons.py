@@ -117,6 +117,13 @@ WRITES: dict[tuple[str, str], tuple[dict[str, str], dict[str, str]]] = {
         {"sentence": "I ate an apple."},
         {"sentence": "The old man and the old woman had no children.", "blanks": "6"},
     ),
+    ("fewer-pairs", "Keep none"): ({"pairs_trial": "By hand"}, {"hidden": "f" * 36}),
+    ("fewer-pairs", "Keep all"): ({"pairs_trial": "By hand", "hidden": "1"}, {"hidden": ""}),
+    # Of the five pieces that the encoder reads, each keeps itself and its neighbours.
+    ("fewer-pairs", "Keep what See keeps"): (
+        {"pairs_trial": "By hand", "reader": "Translator"},
+        {"hidden": f"{sum(1 << 12 * r + c for r in range(5) for c in range(5) if abs(r - c) > 1):x}"},
+    ),
     ("masking", "Two meanings of “watch”"): ({}, {"sentence": "My watch is broken."}),
 }
 

@@ -1,11 +1,21 @@
 """Which pairs a pattern keeps, by hand, and that nothing else is hidden or kept."""
 
+import numpy as np
 import pytest
 import torch
 
-from experiments.attention.patterns import ALL, FILE, PATTERNS, SIZES, figures, keeping, read_sparsely
+from experiments.attention.patterns import (
+    ALL,
+    FILE,
+    PATTERNS,
+    SIZES,
+    figures,
+    keeping,
+    read_sparsely,
+    translate_sparsely,
+)
 from experiments.family.language_models import read_text
-from pages.beyond_attention.fewer_pairs import scene
+from pages.beyond_attention.fewer_pairs.lesson import scene
 from tests.family import small
 from training.loop.corpus import Document
 from training.measure.patterns import perplexity
@@ -61,3 +71,36 @@ def test_the_scene_opens_where_some_pairs_are_gone_and_some_are_left() -> None:
     for sentence, stop in (("I ate an apple", "2"), ("The old man looked at the sea and went home. " * 3, "8")):
         shown = scene(engine.trace(sentence))
         assert shown.frames[shown.start].stop == stop
+
+
+def test_in_an_encoder_patterns_reach_to_both_sides_and_with_a_cache_the_query_is_the_newest() -> None:
+    rows = ["".join(".1"[int(one)] for one in row) for row in PATTERNS["window"](torch.zeros(4, 4), 2)]
+    assert rows == ["11..", "111.", ".111", "..11"]
+    for pattern in ("window", "window and first", "strided"):
+        assert (PATTERNS[pattern](torch.zeros(1, 5), 3) == PATTERNS[pattern](torch.zeros(5, 5), 3)[-1:]).all()
+
+
+def test_who_may_ask_nobody_gets_zeros_and_nobody_else_is_touched() -> None:
+    loaded, text = small("gpt-mini"), "The cat sat on the mat."
+    alone = frozenset((2, column) for column in range(3))
+    whole, read = (read_sparsely(loaded, text, ALL, 0, hidden).tensors for hidden in (frozenset(), alone))
+    path = "decoder.layers.0.self_attn"
+    assert (read[f"{path}.heads"][:, 2] == 0).all()
+    assert (np.delete(read[f"{path}.heads"], 2, 1) == np.delete(whole[f"{path}.heads"], 2, 1)).all()
+    assert np.isfinite(read["logits"]).all()
+
+
+def test_the_translator_writes_the_same_with_all_pairs_and_reads_its_first_translation_with_fewer() -> None:
+    whole, *narrow = (
+        translate_sparsely(engine.model(), "I ate an apple", *change)
+        for change in ((ALL, 0), ("window", 1), (ALL, 0, frozenset({(1, 3)})))
+    )
+    first = engine.trace("I ate an apple")
+    assert (whole.translation, whole.label_ids) == (first.translation, first.label_ids)
+    assert whole.probabilities == pytest.approx(first.probabilities, abs=1e-6)
+    for read in narrow:
+        assert read.label_ids == first.label_ids
+        assert abs(read.tensors["logits"] - first.tensors["logits"]).max() > 1e-3
+    hidden = [narrow[1].tensors[f"{stack}.layers.0.self_attn.scores"][:, 1, 3] for stack in ("encoder", "decoder")]
+    assert np.isneginf(hidden[0]).all()
+    assert (narrow[1].tensors["decoder.layers.0.self_attn.scores"][:, 3, 1] > -np.inf).all()

@@ -13,77 +13,153 @@ from tests.oracle.language import scene as screen
 from tests.oracle.language.approved import Prose
 from tests.oracle.language.claims import number
 from tests.oracle.language.common import (
+    HEAD_HELP,
     KINDS,
+    LAYER_HELP,
     Choice,
+    Head,
     Shown,
     Statements,
     check_cell,
     code_of,
+    head,
+    head_controls,
     shown_tensor,
     tensor_matrix,
 )
-from tests.oracle.language.page import READABLE, Page
+from tests.oracle.language.page import READABLE, Page, chances
+from tests.oracle.language.words import inline, text_of
 from tests.oracle.passes import shipped
-from tests.oracle.passes.decode import Ids
+from tests.oracle.passes.decode import Ids, Writer, greedy
 from tests.oracle.passes.family.language_models import NAME, Gpt, Text, most_pieces, text_on
-from tests.oracle.passes.forward import EOS, Array
+from tests.oracle.passes.forward import EOS, Array, Forward
+from tests.oracle.passes.network import Network
 
 prose = Prose("fewer_pairs")
 
-LAYER = "decoder.layers.3.self_attn"
+LAYER, ENCODER = "decoder.layers.3.self_attn", "encoder.layers.2.self_attn"
 PATTERN = Choice("Pattern", "pattern", ("window", "window and first", "strided", "top k"))
+READER = Choice("Model", "reader", ("GPT", "Translator"))
+TRIAL = Choice("Try", "pairs_trial", ("Compare the patterns", "By hand", "Are the weights of low rank?"))
 SIZES = ("1", "2", "4", "8", "16", "32", "64")
 LONG = "Once upon a time there was a little girl who lived in a house by the wood. Every day she walked. "
+HAND, RANK = ({"pairs_trial": trial} for trial in TRIAL.options[1:])
 STATES = (
     {"stop": "1"},
-    {"sentence": LONG, "pattern": "strided", "keeps": "4", "cell": "9.2"},
-    {"sentence": LONG, "pattern": "top k", "keeps": "2"},
-    {"sentence": "Go", "pattern": "window and first", "keeps": "1", "stop": "7"},
+    {"sentence": LONG, "pattern": "strided", "keeps": "4", "cell": "9.2", "hidden": "1003000", **HAND},
+    {"sentence": LONG, "pattern": "top k", "keeps": "2", "reader": "Translator", "cell": "3.3"},
+    {"sentence": "Go", "pattern": "window and first", "keeps": "1", "stop": "7", "hidden": "f" * 36, **HAND},
     {"sentence": LONG * 7, "pattern": "window and first", "keeps": "0", "cell": "20.1"},
+    {"reader": "Translator", "pattern": "strided", "keeps": "4", "hidden": "fff000004", **HAND},
+    {"reader": "Translator", "keeps": "64", "hidden": "f" * 37, **HAND},
+    {"sentence": LONG, "rank": "8", "layer": "2", "head": "3", **RANK},
+    {"reader": "Translator", "attention": "Encoder-decoder", "rank": "64", "layer": "4", "keeps": "1", **RANK},
 )
 
+Pairs = frozenset[tuple[int, int]]
 
-class Sparse(Gpt):
-    """A reading in which each query asks only the keys that a pattern keeps, in all heads of all layers."""
 
-    def __init__(self, ids: Ids, pattern: str, k: int) -> None:
-        self.pattern, self.k = pattern, k
-        super().__init__([*ids, EOS])
+class Narrowed(Network):
+    """A pass in which a query asks only the keys that a pattern keeps, in all heads of all self-attentions.
+
+    rule: the pattern and k; by_hand: a stack, and pairs that it does without, too. Who may ask nobody gets zeros.
+    """
+
+    rule: tuple[str, int]
+    by_hand: tuple[str, Pairs]
 
     def keep(self, name: str, value: Array) -> Array:
         self.tensors[name] = value
         return value
 
     def mixed(self, path: str, q: Array, k: Array, v: Array, allowed: Array, first: int = 0) -> Array:
-        n, key = q.shape[-2], np.arange(k.shape[-2])
-        back = np.arange(n)[:, None] - key
-        kept = back < self.k
-        if self.pattern == "window and first":
+        if path.endswith("cross_attn"):
+            return super().mixed(path, q, k, v, allowed, first)
+        scores = np.where(allowed, q @ k.swapaxes(-1, -2) / math.sqrt(q.shape[-1]), -np.inf)
+        key, (pattern, reach) = np.arange(k.shape[-2]), self.rule
+        back = first + np.arange(q.shape[-2])[:, None] - key
+        kept = abs(back) < reach
+        if pattern == "window and first":
             kept = kept | (key == 0)
-        elif self.pattern == "strided":
-            kept = kept | (back % self.k == 0)
-        elif self.pattern == "top k":
-            scores = np.where(allowed, q @ k.swapaxes(-1, -2), -np.inf)
-            order = np.argsort(np.argsort(-scores, axis=-1, kind="stable"), axis=-1)
-            kept = order < self.k
-        return super().mixed(path, q, k, v, allowed & kept, first)
+        elif pattern == "strided":
+            kept = kept | (back % reach == 0)
+        elif pattern == "top k":
+            kept = np.argsort(np.argsort(-scores, axis=-1, kind="stable"), axis=-1) < reach
+        scores = np.where(kept, scores, -np.inf)
+        stack, hidden = self.by_hand
+        for row, column in hidden if path.startswith(stack) else ():
+            scores[:, row, column] = -np.inf
+        powers = np.exp(scores - np.maximum(scores.max(-1, keepdims=True), -1e9))
+        weights = powers / np.maximum(powers.sum(-1, keepdims=True), 1e-300)
+        self.keep(f"{path}.scores", scores)
+        return self.joined_heads(path, self.keep(f"{path}.weights", weights) @ v)
+
+
+def narrowed(of: type[Network], pattern: str, k: int, by_hand: tuple[str, Pairs], *given: Any) -> Any:
+    """What reads as `of` does, but with fewer pairs."""
+    return type(of.__name__, (Narrowed, of), {"rule": (pattern, k), "by_hand": by_hand})(*given)
 
 
 @functools.lru_cache(64)
-def sparse(ids: Ids, pattern: str, k: int) -> Sparse:
-    return Sparse(ids, pattern, k)
+def sparse(ids: Ids, pattern: str, k: int, hidden: Pairs = frozenset()) -> Any:
+    return narrowed(Gpt, pattern, k, ("decoder", hidden), [*ids, EOS])
 
 
-def whole(ids: Ids) -> Sparse:
+def whole(ids: Ids) -> Gpt:
     return sparse(ids, "window", len(ids) + 1)
+
+
+@functools.lru_cache(64)
+def translated(sentence: str, pattern: str, k: int, hidden: Pairs = frozenset()) -> tuple[Any, str]:
+    """Its first translation read with fewer pairs, and what greedy search then writes."""
+    page = Page("fewer-pairs", {"sentence": sentence})
+    src, labels, writer = page.oracle.ids["encoder"], page.oracle.labels, Writer(sentence)
+    writer.passes = narrowed(Forward, pattern, k, ("encoder", hidden), src, [EOS])
+    ids = greedy(writer, most=len(labels) + 10)
+    says = (text_of(list(ids)) or "(nothing)") + " …" * (ids[-1] != EOS)
+    return narrowed(Forward, pattern, k, ("encoder", hidden), src, labels), says
+
+
+ALL = "window", 1000
+
+
+def reading(page: Page, pattern: str, k: int, hidden: Pairs = frozenset()) -> Any:
+    """By the model that is chosen."""
+    if READER.at(page):
+        return translated(page.sentence, pattern, k, hidden)[0]
+    return sparse(text_on(page.sentence).ids, pattern, k, hidden)
 
 
 def perplexity(read: Gpt) -> float:
     return math.exp(float(read["losses"][:-1].mean()))
 
 
-def left(read: Gpt) -> int:
-    return int((read[f"{LAYER}.scores"][0] > -np.inf).sum())
+def left(read: Network) -> int:
+    return int((read[f"{path_of(read)}.scores"][0] > -np.inf).sum())
+
+
+def path_of(read: Network) -> str:
+    """The self-attention that is shown."""
+    return LAYER if isinstance(read, Gpt) else ENCODER
+
+
+def sureness(read: Any) -> str:
+    return number(perplexity(read), 1) if isinstance(read, Gpt) else number(float(chances(read).mean()), 3)
+
+
+def names(page: Page) -> list[str]:
+    return [piece.text for piece in page.src] if READER.at(page) else ["<sos>", *text_on(page.sentence).names]
+
+
+def costs(page: Page, pattern: str, k: int, hidden: Pairs = frozenset()) -> Statements:
+    read, n = reading(page, pattern, k, hidden), len(names(page))
+    says = [left(read), n * n, sureness(reading(page, *ALL)), sureness(read)]
+    if not READER.at(page):
+        says[1] = n * (n + 1) // 2
+        yield from prose("perplexity of your text", *says)
+        return
+    before, now = (inline(translated(page.sentence, *one)[1]) for one in (ALL, (pattern, k, hidden)))
+    yield from prose("with all pairs it", *says, before, now)
 
 
 def books() -> dict[str, Any]:
@@ -129,54 +205,110 @@ def scene_frame(text: Text, n: int, k: int, stops: tuple[int, ...]) -> dict[str,
     return screen.frame(str(k or "all"), said, (map_, curve))
 
 
-def chosen(page: Page) -> tuple[Text, str, int]:
-    return text_on(page.sentence), PATTERN.of(page), int(page.choice("keeps", SIZES, "2"))
+def chosen(page: Page) -> tuple[str, int]:
+    return PATTERN.of(page), int(page.choice("keeps", SIZES, "2"))
 
 
 def shown(page: Page) -> Shown:
-    text, pattern, k = chosen(page)
-    names, read = ["<sos>", *text.names][:READABLE], sparse(text.ids, pattern, k)
-    looks: dict[str, Any] = {
-        "rows": names,
-        "columns": names,
-        "describe": KINDS["decoder"].describe,
-        "start": (len(names) - 1,) * 2,
-    }
-    found = shown_tensor(page, f"{LAYER}.weights", head=0, kind="decoder", oracle=read, **looks)  # type: ignore[arg-type]
-    return replace(found, hidden=np.isneginf(read[f"{LAYER}.scores"][0])[np.ix_(*found.at)])
+    texts, read = names(page)[:READABLE], reading(page, *chosen(page))
+    kind = "encoder" if READER.at(page) else "decoder"
+    looks: dict[str, Any] = {"rows": texts, "columns": texts, "describe": KINDS[kind].describe}
+    looks["start"] = (len(texts) - 1,) * 2
+    found = shown_tensor(page, f"{path_of(read)}.weights", head=0, kind=kind, oracle=read, **looks)
+    return replace(found, hidden=np.isneginf(read[f"{path_of(read)}.scores"][0])[np.ix_(*found.at)])
 
 
 def see(page: Page) -> Statements:
-    text, pattern, k = chosen(page)
+    pattern, k = chosen(page)
+    text = text_on(page.sentence)
+    yield READER.drawn(page)
     yield PATTERN.drawn(page)
     yield claims.control("select_slider", "Pieces that a piece may ask, k", options=list(SIZES), value=str(k))
-    if text.n_cut:
+    if text.n_cut and not READER.at(page):
         yield from prose("this gpt reads at", most_pieces(), text.n_cut)
-    yield from tensor_matrix(shown(page), **prose.words("a map", pattern, k))
-    read, n = sparse(text.ids, pattern, k), len(text.ids) + 1
-    costs = (number(perplexity(one), 1) for one in (whole(text.ids), read))
-    yield from prose("the pattern holds in", n * (n + 1) // 2, left(read), *costs)
+    where = "encoder, layer 3" if READER.at(page) else "layer 4"
+    yield from tensor_matrix(shown(page), **prose.words("a map", pattern, k, where))
+    yield from costs(page, pattern, k)
+    yield from prose("both stacks" if READER.at(page) else "all layers")
 
 
 def check(page: Page) -> Statements:
     yield from check_cell(shown(page))
 
 
-def do(page: Page) -> Statements:
-    text, _, k = chosen(page)
-    measured = books()
-    yield from prose("what does each pattern", k, f"{measured['tokens']:,}")
-    base = measured["all pairs"]
-    rows = [("all pairs", whole(text.ids), base)]
-    rows += [(name, sparse(text.ids, name, k), measured[name][str(k)]) for name in PATTERN.options]
-    head = ("", "pairs left of yours", "perplexity of yours", "of books", "more than with all")
-    lines = [
-        (name, str(left(read)), number(perplexity(read), 1), number(cost, 1), f"{number(100 * (cost / base - 1), 1)}%")
-        for name, read, cost in rows
-    ]
-    lines[0] = (*lines[0][:-1], "0%")
-    yield claims.table(head, *lines)
+def compared(page: Page) -> Statements:
+    k, measured, base = chosen(page)[1], books(), books()["all pairs"]
+    named = [("all pairs", ALL, base), *((one, (one, k), measured[one][str(k)]) for one in PATTERN.options)]
+    rows = [(name, str(left(reading(page, *at))), sureness(reading(page, *at))) for name, at, _ in named]
+    if READER.at(page):
+        yield from prose("each pattern on your sentence", k)
+        head = ("", "pairs left", "mean probability of the first translation", "writes")
+        more = [(translated(page.sentence, *at)[1],) for _, at, _ in named]
+    else:
+        yield from prose("what does each pattern", k, f"{measured['tokens']:,}")
+        head = ("", "pairs left of yours", "perplexity of yours", "of books", "more than with all")
+        more = [(number(cost, 1), f"{number(100 * (cost / base - 1), 1)}%") for *_, cost in named]  # type: ignore[misc]
+    yield claims.table(head, *((*row, *rest) for row, rest in zip(rows, more, strict=True)))
     yield from prose("the k largest scores")
+
+
+def painted(page: Page) -> Statements:
+    texts = names(page)[:12]
+    n, said = len(texts), page.state.get("hidden", "")
+    bits = int(said, 16) if 0 < len(said) <= 36 and set(said) <= set("0123456789abcdef") else 0
+    grid = np.array([bits >> place & 1 for place in range(144)], bool).reshape(12, 12)[:n, :n]
+    hidden = frozenset((int(r), int(c)) for r, c in np.argwhere(grid if READER.at(page) else np.tril(grid)))
+    read = reading(page, *ALL, hidden)
+    yield from prose("which pairs would you", "the encoder" if READER.at(page) else "GPT")
+    yield from map(claims.button, ("Keep all", "Keep none", "Keep what See keeps"))
+    unseen = np.isneginf(read[f"{path_of(read)}.scores"][0])
+    looks: dict[str, Any] = {"csv_name": "pairs by hand", "hidden": unseen[:n, :n]}
+    yield claims.matrix(
+        read[f"{path_of(read)}.weights"].mean(0)[:n, :n], texts, texts, **prose.words("your pairs"), **looks,
+        describe="“{row}” asks “{column}”: {value}",
+    )  # fmt: skip
+    yield from costs(page, *ALL, hidden)
+    if alone := [f"**{inline(texts[row])}**" for row in np.flatnonzero(unseen.all(-1))]:
+        yield from prose("nobody is left to", ", ".join(alone))
+    if len(names(page)) > n:
+        yield from prose("these are the first", n, len(names(page)))
+
+
+def rank(page: Page) -> Statements:
+    yield from prose("are the weights of")
+    at = Head("decoder", page.count("layer", 4, 4) - 1, page.count("head", 4, 1) - 1)
+    if READER.at(page):
+        at = head(page)
+        yield from head_controls(page)
+    else:
+        yield claims.segmented("Layer", range(1, 5), at.layer + 1, LAYER_HELP)
+        yield claims.segmented("Head", range(1, 5), at.head + 1, HEAD_HELP)
+    asked = page.choice("rank", SIZES, "4")
+    yield claims.control("select_slider", "Singular values kept, r", options=list(SIZES), value=asked)
+    read = reading(page, *ALL)
+    weights, values = (read[f"{at.path}.{name}"][at.head] for name in ("weights", "v"))
+    # The squares of the singular values are the eigenvalues of WWᵀ or of WᵀW, whichever is smaller.
+    squares, axes = np.linalg.eigh(weights.T @ weights)
+    n = min(weights.shape)
+    squares, axes = np.maximum(squares[::-1][:n], 0), axes[:, ::-1]
+    result, r = weights @ values, min(n, int(asked))
+    away = [result - weights @ axes[:, :m] @ axes[:, :m].T @ values for m in range(n + 1)]
+    errors = 100 * np.array([np.linalg.norm(one) for one in away]) / np.linalg.norm(result)
+    words, shares = prose.words("singular values"), 100 * np.sqrt(squares / squares[0])
+    x = claims.Axis(words["along"], 0, n, [(m, str(m)) for m in range(0, n + 1, math.ceil(n / 6))])
+    lines = [
+        claims.Line(words["blue"], np.arange(1, n + 1), shares, claims.BLUE, dotted=True),
+        claims.Line(words["orange"], np.arange(n + 1), errors, claims.ORANGE, dotted=True),
+    ]
+    yield claims.curves(lines, x, claims.Axis("%", 0, max(105, 1.05 * errors.max())), alt=words["alt"], upright=r)
+    needed = next(m for m in range(1, n + 1) if squares[:m].sum() >= 0.9 * squares.sum())
+    yield from prose("singular values hold", needed, n, r, number(float(errors[r]), 1))
+    if at.kind == "decoder":
+        yield from prose("full rank", n)
+    yield from prose("linformer")
+
+
+do = TRIAL.trials(compared, painted, rank)
 
 
 def predict(page: Page) -> Statements:
@@ -186,4 +318,7 @@ def predict(page: Page) -> Statements:
     yield prose.question("eight keys for each", 0, *(number(cost, 1) for cost in costs))
 
 
-code = code_of("experiments/attention/patterns.py: window, window_and_first, strided, top, read_sparsely")
+code = code_of(
+    "experiments/attention/patterns.py: window, window_and_first, strided, top, keeping, translate_sparsely",
+    "experiments/attention/rank.py: spectrum",
+)

@@ -1,16 +1,18 @@
-"""Lesson: which pairs a trained model can do without: its attention narrowed by a pattern, on the learner's text."""
+"""The parts of the lesson on fewer pairs."""
 
 from collections.abc import Sequence
 
-import numpy as np
 import streamlit as st
 
-from experiments.attention.patterns import ALL, PATTERNS, SIZES, figures, read_sparsely, strided, top, window
-from experiments.attention.patterns import window_and_first as with_first
+from experiments.attention import patterns
+from experiments.attention.patterns import ALL, PATTERNS, SIZES, figures
+from experiments.attention.rank import spectrum
 from model.trace import Trace
-from pages.family.gpt.reading import gpt, perplexity, read, say_what_is_cut
+from pages.beyond_attention.fewer_pairs.by_hand import by_hand
+from pages.beyond_attention.fewer_pairs.rank import low_rank
+from pages.beyond_attention.fewer_pairs.readers import READER, cost, last, left, of_gpt, path, sparse, sureness, written
+from pages.family.gpt.reading import perplexity, read, say_what_is_cut
 from pages.family_models import GPT
-from ui import engine
 from ui.components.matrix import Caption
 from ui.components.scene import Axis, Curve, Frame, Line, Matrix, Scene
 from ui.controls.control import Choice, Stops
@@ -23,25 +25,13 @@ from ui.views.charts.tables import table
 
 PATTERN = Choice("Pattern", "pattern", tuple(PATTERNS))
 KEPT = Stops("Pieces that a piece may ask, k", "keeps", tuple(reversed(SIZES)), default=2)
-LAYER = "decoder.layers.3.self_attn"
 STOPS = SIZES[1:]  # of the scene, after "all"
 DRAWN, SHARE = 16, 0.65  # rows of its matrix; it opens where fewer than this share of the pairs are left
 
 
-def sparse(trace: Trace, pattern: str, k: int) -> Trace:
-    """The text as GPT reads it under a pattern."""
-    return read(trace) if pattern == ALL else engine.run(read_sparsely, gpt(), trace.text, pattern, k)
-
-
-def left(reading: Trace) -> tuple[int, int]:
-    """Of the pairs of one head that the causal mask leaves: those that the pattern keeps, and all."""
-    n = len(reading.tgt)
-    return int(np.isfinite(reading.tensors[f"{LAYER}.scores"][0]).sum()), n * (n + 1) // 2
-
-
 def scene(trace: Trace) -> Scene:
     """The map of the last layer, trimmed to a band, and what that costs on texts of books."""
-    kept = [left(sparse(trace, "window", k)) for k in STOPS]
+    kept = [left(of_gpt(trace, "window", k)) for k in STOPS]
     return Scene(
         "The map of GPT's last layer on your text, averaged over its heads. A band of pairs is left: each asks itself "
         "and those just before it. GPT is not trained anew.",
@@ -55,7 +45,7 @@ def scene(trace: Trace) -> Scene:
 
 
 def scene_frame(trace: Trace, k: int) -> Frame:
-    measured, reading = figures(GPT), sparse(trace, "window" if k else ALL, k)
+    measured, reading = figures(GPT), of_gpt(trace, "window" if k else ALL, k)
     whole, costs = measured[ALL], [measured[ALL], *(measured["window"][str(one)] for one in STOPS)]
     at = STOPS.index(k) + 1 if k else 0
     names = [(n, str(one or "all")) for n, one in enumerate((0, *STOPS))]
@@ -69,7 +59,7 @@ def scene_frame(trace: Trace, k: int) -> Frame:
             f"**{kept}** of {pairs} pairs are left. {mine[0].upper()}{mine[1:]}, before {before}; that of books is "
         )
         answer += f"**{more}%** higher."
-    weights = reading.tensors[f"{LAYER}.weights"].mean(0)[:DRAWN, :DRAWN]
+    weights = last(reading, "weights").mean(0)[:DRAWN, :DRAWN]
     texts = [token.text for token in reading.tgt[:DRAWN]]
     curve = Curve(
         [Line("books", list(enumerate(costs)), "output"), Line("all pairs", [(0, whole), (6, whole)], "plain", True)],
@@ -84,41 +74,66 @@ def scene_frame(trace: Trace, k: int) -> Frame:
 def idea(trace: Trace) -> None:
     st.markdown(
         "**Sparse attention** keeps some pairs and leaves out the others. A **pattern** says which: a *window*, a "
-        "window and the *first* piece, a window and every k-th piece (*strided*), or the *k largest* scores. This "
-        "GPT was trained with all pairs. How much does it lose without some?"
+        "window and the *first* piece, a window and every k-th piece (*strided*), or the *k largest* scores. "
+        "GPT and the translator here were trained with all pairs. How much do they lose without some?"
     )
     st.caption("*Perplexity*: e to the mean of −ln P over the pieces. At 10 it is as unsure as among 10 pieces.")
 
 
+def seen(trace: Trace) -> Trace:
+    """Read under the pattern that See shows."""
+    return sparse(trace, PATTERN.value(), KEPT.value())
+
+
 def see(trace: Trace) -> Shown:
+    READER.draw()
     pattern, k = PATTERN.draw(), KEPT.draw()
-    reading = sparse(trace, pattern, k)
-    say_what_is_cut(reading)
-    (kept, pairs), last = left(reading), min(len(reading.tgt), READABLE) - 1
-    caption = Caption(f"{pattern}, k = {k}: layer 4, head 1", "A row asks, a column answers; hatched: hidden.")
-    shown = checked_matrix(reading, f"{LAYER}.weights", caption, head=0, start=(last, last))
-    st.caption(
-        f"The pattern holds in all heads of all layers. Of {pairs} pairs it keeps **{kept}**; perplexity of your text: "
-        f"{number(perplexity(read(trace)), 1)} with all pairs, **{number(perplexity(reading), 1)}** with these."
-    )
+    reading = seen(trace)
+    where, said = "layer 4", ""
+    if reading.src:
+        where, said = (
+            "encoder, layer 3",
+            " of both stacks. In the encoder, whose pairs are counted, it reaches to both sides",
+        )
+    else:
+        say_what_is_cut(reading)
+    caption = Caption(f"{pattern}, k = {k}: {where}, head 1", "A row asks, a column answers; hatched: hidden.")
+    at = min(len(last(reading, "scores")[0]), READABLE) - 1
+    shown = checked_matrix(reading, f"{path(reading)}.weights", caption, head=0, start=(at, at))
+    st.markdown(cost(trace, reading))
+    st.caption(f"The pattern holds in all heads of all layers{said}.")
     return shown
 
 
-def do(trace: Trace) -> None:
-    measured, k = figures(GPT), KEPT.value()
-    st.markdown(f"**What does each pattern cost, at k = {k}?** On your text, and on {measured['tokens']:,} of books.")
-    whole, base = perplexity(read(trace)), measured[ALL]
-    lines = [(ALL, str(left(read(trace))[1]), number(whole, 1), number(base, 1), "0%")]
-    for pattern in PATTERNS:
-        reading, of_books = sparse(trace, pattern, k), measured[pattern][str(k)]
-        more = f"{number(100 * (of_books / base - 1), 1)}%"
-        kept = str(left(reading)[0])
-        lines.append((pattern, kept, number(perplexity(reading), 1), number(of_books, 1), more))
-    table(("", "pairs left of yours", "perplexity of yours", "of books", "more than with all"), lines)
+def compare(trace: Trace) -> None:
+    measured, k, lines = figures(GPT), KEPT.value(), []
+    whole = sparse(trace)
+    own = "On your sentence." if whole.src else f"On your text, and on {measured['tokens']:,} of books."
+    st.markdown(f"**What does each pattern cost, at k = {k}?** {own}")
+    for pattern in (ALL, *PATTERNS):
+        reading = sparse(trace, pattern, k)
+        of_books = measured[ALL] if pattern == ALL else measured[pattern][str(k)]
+        more = number(of_books, 1), f"{number(100 * (of_books / measured[ALL] - 1), 1)}%"
+        lines.append((pattern, str(left(reading)[0]), sureness(reading), *((written(reading),) if whole.src else more)))
+    of_text = "pairs left of yours", "perplexity of yours", "of books", "more than with all"
+    of_sentence = "pairs left", "mean probability of the first translation", "writes"
+    table(("", *(of_sentence if whole.src else of_text)), lines)
     st.caption(
         "To find the k largest scores, all scores must be computed. The strided pattern keeps every k-th piece too: "
         "at k = 1 that is all of them. A model trained with a pattern may lose less: that is not measured here."
     )
+
+
+TRIALS = {
+    "Compare the patterns": compare,
+    "By hand": lambda trace: by_hand(trace, seen(trace)),
+    "Are the weights of low rank?": low_rank,
+}
+TRIAL = Choice("Try", "pairs_trial", tuple(TRIALS))
+
+
+def do(trace: Trace) -> None:
+    TRIALS[TRIAL.draw()](trace)
 
 
 def predict(trace: Trace) -> Sequence[Question]:
@@ -155,6 +170,6 @@ LESSON = Lesson(
     idea=idea,
     predict=predict,
     bench=Bench(see=see, check=check_cell, do=do),
-    code=(window, with_first, strided, top, read_sparsely),
+    code=(*PATTERNS.values(), patterns.keeping, patterns.translate_sparsely, spectrum),
     on_map=OnMap(readers=(GPT,), scene=scene),
 )
