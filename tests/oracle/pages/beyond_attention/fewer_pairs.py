@@ -287,7 +287,7 @@ def rank(page: Page) -> Statements:
     yield claims.control("select_slider", "Singular values kept, r", options=list(SIZES), value=asked)
     read = reading(page, *ALL)
     weights, values = (read[f"{at.path}.{name}"][at.head] for name in ("weights", "v"))
-    # The squares of the singular values are the eigenvalues of WWᵀ or of WᵀW, whichever is smaller.
+    # The squares of the singular values are the largest eigenvalues of WᵀW.
     squares, axes = np.linalg.eigh(weights.T @ weights)
     n = min(weights.shape)
     squares, axes = np.maximum(squares[::-1][:n], 0), axes[:, ::-1]
