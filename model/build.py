@@ -1,7 +1,7 @@
 """From a config to a model: the only place where the numbers and names of a config are read."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from torch import nn
 
@@ -180,7 +180,9 @@ class Parts:
         return self.place.residual(self.norm, alpha, self.config.dropout)
 
     def encoder(self, alpha: float, causal: bool = False) -> Encoder:
-        return Encoder([self.encoder_layer(alpha, causal) for _ in range(self.config.n_layers)], self.last_norm())
+        times = self.config.n_layers if self.config.shares_layers else 1
+        layers = [self.encoder_layer(alpha, causal) for _ in range(self.config.n_layers // times)]
+        return Encoder(layers, self.last_norm(), times)
 
     def encoder_layer(self, alpha: float, causal: bool) -> EncoderLayer:
         attention = self.self_attention(causal)
@@ -240,19 +242,21 @@ def build_decoder_only(config: ModelConfig) -> DecoderOnly:
 
 def build_encoder_only(config: ModelConfig) -> EncoderOnly:
     """An encoder alone with random weights, drawn as BERT's."""
-    parts, constants = Parts(config), single_stack_constants(config.n_layers)
+    parts, constants, d_embedding = Parts(config), single_stack_constants(config.n_layers), config.d_embedding
+    narrow = Parts(replace(config, d_model=d_embedding)) if d_embedding else parts
     model = EncoderOnly(
         SegmentEmbedding(
-            parts.table(),
-            nn.Embedding(N_SEGMENTS, config.d_model),
-            parts.scheme.in_embedding(config),
-            parts.norm(),
+            narrow.table(),
+            nn.Embedding(N_SEGMENTS, narrow.config.d_model),
+            narrow.scheme.in_embedding(narrow.config),
+            narrow.norm(),
             config.dropout,
         ),
         parts.encoder(constants.alpha),
-        MaskedTokenHead(config.d_model, parts.norm(), config.vocab_size),
+        MaskedTokenHead(config.d_model, narrow.config.d_model, narrow.norm(), config.vocab_size),
         NextSentenceHead(config.d_model),
         PAD_ID,
+        nn.Linear(d_embedding, config.d_model) if d_embedding else None,
     )
     draw_narrow_weights(model)
     if parts.place.is_deep:

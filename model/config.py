@@ -46,6 +46,8 @@ class ModelConfig:
     block: int = 16  # of squeezed attention: as many positions become
     n_squeezed: int = 4  # as many keys
     family: str = "encoder_decoder"
+    d_embedding: int = 0  # of an encoder alone: the width of its embeddings, which are widened; 0: d_model
+    shares_layers: bool = False  # of an encoder alone: all its layers have the same weights
 
     def __post_init__(self) -> None:
         if self.n_heads < 1 or self.d_model % self.n_heads:
@@ -59,6 +61,8 @@ class ModelConfig:
             raise ValueError(f"attention={self.attention!r} has no scores of all pairs to add {self.positions!r} to")
         if self.feed_forward.startswith("experts") and self.activation != "relu":
             raise ValueError(f"experts have activation='relu', not {self.activation!r}")
+        if self.family != "encoder_only" and (self.d_embedding or self.shares_layers):
+            raise ValueError(f"family={self.family!r} has neither d_embedding nor shares_layers")
         if self.reach < 0:
             raise ValueError(f"reach={self.reach} is negative")
 

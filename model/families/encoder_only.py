@@ -21,14 +21,14 @@ class MaskedTokenHead(nn.Module):
     """Turns a row of the encoder into one that is compared with every embedding: Norm(GELU(xW + b)).
 
     Args:    x (B,S,d_model)
-    Returns: (B,S,d_model)
-    Taps:    pre_activation, hidden, normed (B,S,d_model)
+    Returns: (B,S,d_embedding), which is d_model but in ALBERT
+    Taps:    pre_activation, hidden, normed (B,S,d_embedding)
     Source:  Devlin et al. 2018, §3.1, task 1; the transformation is that of their published code. Differs: none
     """
 
-    def __init__(self, d_model: int, norm: nn.Module, vocab_size: int) -> None:
+    def __init__(self, d_model: int, d_embedding: int, norm: nn.Module, vocab_size: int) -> None:
         super().__init__()
-        self.transform = nn.Linear(d_model, d_model)
+        self.transform = nn.Linear(d_model, d_embedding)
         self.norm = norm
         self.bias = nn.Parameter(torch.zeros(vocab_size))  # added to the comparisons
 
@@ -62,8 +62,10 @@ class EncoderOnly(Network):
     Args:    src_ids (B,S) integer; segment_ids (B,S): 0 up to the first [SEP], 1 behind it, 0 everywhere if left out;
              rows (B,S) boolean: score these rows alone, which spares training most of the work
     Returns: logits (B,S,vocab_size), or (n,vocab_size) of the n rows asked for; next_sentence (B,1,2)
-    Taps:    encoder.embedding.*, encoder.*, masked_token.*, logits (B,S,vocab_size), next_sentence.*
+    Taps:    encoder.embedding.*; with widen: encoder.widened (B,S,d_model); encoder.*, masked_token.*;
+             logits (B,S,vocab_size); next_sentence.*
     Source:  Devlin et al. 2018 (BERT), §3. Differs: attention has no biases
+             With narrow embeddings and one layer gone through N times: Lan et al. 2019 (ALBERT), §3.1
     """
 
     n_marks = 2
@@ -75,9 +77,11 @@ class EncoderOnly(Network):
         masked_token: MaskedTokenHead,
         next_sentence: NextSentenceHead,
         pad_id: int,
+        widen: nn.Linear | None = None,
     ) -> None:
         super().__init__()
         self.embedding = embedding
+        self.widen = widen
         self.encoder = encoder
         self.masked_token = masked_token
         self.next_sentence = next_sentence
@@ -92,6 +96,8 @@ class EncoderOnly(Network):
         inside, mask = under("encoder", tap), pad_mask(src_ids, self.pad_id)
         segments = torch.zeros_like(src_ids) if segment_ids is None else segment_ids
         x = self.embedding(src_ids, segments, under("embedding", inside))
+        if self.widen:
+            x = inside("widened", self.widen(x))
         return Memory(self.encoder(x, mask, tap=inside), mask)
 
     def output(self, x: Tensor, tap: Tap = no_tap) -> Tensor:
@@ -130,8 +136,20 @@ def _(module: NextSentenceHead, scribe: Scribe, x: str) -> str:
 def _(module: EncoderOnly, scribe: Scribe) -> str:
     encoder, heads = scribe.of_stack("encoder", "src"), replace(scribe, tokens="src")
     x = describe(module.embedding, encoder.under("embedding", module="embedding"))
+    if module.widen:
+        is_narrow(scribe, "encoder.embedding.")
+        x = replace(encoder, module="").made("widened", "linear", x, weights=("widen.weight", "widen.bias"))
     x = describe(module.encoder, encoder, x, encoder.made("mask", "pad_mask", axes=("one", "one", "src")))
     describe(module.next_sentence, heads.under("next_sentence"), x)
     x = describe(module.masked_token, heads.under("masked_token"), x)
+    if module.widen:
+        is_narrow(scribe, "masked_token.")
     weights = ("embedding.matrix.weight", "masked_token.bias")
     return scribe.made("logits", "compare_with_embeddings_and_bias", x, weights=weights, axes=("src", "vocab"))
+
+
+def is_narrow(scribe: Scribe, path: str) -> None:
+    """Write down that the rows under a path are as wide as the embeddings, not as the model."""
+    for name, made in scribe.tensors.items():
+        if name.startswith(path):
+            scribe.tensors[name] = replace(made, axes=("src", "d_embedding"))

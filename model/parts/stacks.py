@@ -15,22 +15,24 @@ from model.tap import Tap, no_tap, under
 
 class Encoder(Part):
     """N encoder layers, and a last norm if they do not end in one. With a causal mask and a cache they make a
-    decoder-only stack.
+    decoder-only stack. The same layers may be gone through several times (Lan et al. 2019, §3.1: one layer, N times).
 
     Args:    x (B,S,d_model); mask (B,1,1,S), True = may attend; cache
     Returns: (B,S,d_model), for a decoder the memory
-    Taps:    mask (B,1,1,S); layers.N.*; with norm: normed (B,S,d_model)
+    Taps:    mask (B,1,1,S); layers.N.* (each time with a new number); with norm: normed (B,S,d_model)
     """
 
-    def __init__(self, layers: Sequence[EncoderLayer], norm: nn.Module | None = None) -> None:
+    def __init__(self, layers: Sequence[EncoderLayer], norm: nn.Module | None = None, times: int = 1) -> None:
         super().__init__()
         self.layers = nn.ModuleList(layers)
         self.norm = norm
+        self.times = times
 
     def forward(self, x: Tensor, mask: Tensor, cache: KeyValueCache | None = None, tap: Tap = no_tap) -> Tensor:
         mask = tap("mask", mask)
-        caches = layer_caches(cache, len(self.layers))
-        for n, (layer, layer_cache) in enumerate(zip(self.layers, caches, strict=True)):
+        layers = [*self.layers] * self.times
+        caches = layer_caches(cache, len(layers))
+        for n, (layer, layer_cache) in enumerate(zip(layers, caches, strict=True)):
             x = layer(x, mask, layer_cache, under(f"layers.{n}", tap))
         return tap("normed", self.norm(x)) if self.norm else x
 
@@ -63,8 +65,10 @@ class Decoder(Part):
 @describe.register(Decoder)
 def _(module: Encoder | Decoder, scribe: Scribe, x: str, *others: str) -> str:
     stream, first = x, len(scribe.layers)
-    for n, layer in enumerate(module.layers):
-        stream = describe(layer, replace(scribe.under(f"layers.{n}"), layer=n), stream, *others)
+    times = module.times if isinstance(module, Encoder) else 1
+    for n, (at, layer) in enumerate([*enumerate(module.layers)] * times):
+        weights = scribe.under(f"layers.{at}").module
+        stream = describe(layer, replace(scribe.under(f"layers.{n}", weights), layer=n), stream, *others)
     if module.norm:
         stream = describe(module.norm, scribe.of_part("norm", "normed"), stream)
     embedding, layers = scribe.name("embedding"), tuple(scribe.layers[first:])

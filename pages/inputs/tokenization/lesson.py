@@ -97,8 +97,8 @@ def check(trace: Trace) -> None:
     )
     if token.id < len(SPECIALS):
         st.markdown(
-            f"This one stands for no text. It is added at the end of every sentence, so that the model sees where it ends. "
-            f"The vocabulary begins with {len(SPECIALS)} such marks, and their ids are 0 to {len(SPECIALS) - 1}."
+            "This one stands for no text. It is added at the end of every sentence, so that the model sees where it "
+            f"ends. The vocabulary begins with {len(SPECIALS)} such marks, and their ids are 0 to {len(SPECIALS) - 1}."
         )
     else:
         raw = trace.model.tokenizer.piece_bytes(token.id)
