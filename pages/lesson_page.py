@@ -53,7 +53,7 @@ def show(lesson: Lesson) -> None:
     its arithmetic is that of the cell chosen there.
     """
     st.session_state[_DRAWN] = st.session_state.get(SENTENCE)
-    trace = sentence_trace(model_of(lesson), lesson.on_map.readers)
+    trace = sentence_trace(model_of(lesson), lesson.on_map)
     presenting = bool(st.session_state.get(KEY))
 
     def idea(trace: Trace) -> None:

@@ -273,5 +273,5 @@ LESSON = Lesson(
     predict=predict,
     bench=Bench(see=see, check=check_cell, do=do),
     code=(basis_of, through, SqueezedAttention, attention_in_tiles),
-    on_map=OnMap(scene=scene),
+    on_map=OnMap(pictured=("translator", lambda: [engine.model()]), scene=scene),
 )

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from experiments.blocks.experts import Measured, gates, measured, parameters
+from model.files.loaded_model import LoadedModel
 from model.parts.experts import MixtureOfExperts, balance_loss, largest
 from model.trace import Trace
 from pages.family_models import family_model
@@ -38,6 +39,10 @@ def read(trace: Trace, name: str) -> Trace:
     """The sentence through one of the siblings. Raises: CheckpointError if it is missing"""
     family_model(name)
     return engine.trace(trace.text, name=name)
+
+
+def siblings() -> list[LoadedModel]:
+    return [family_model(name) for name in TRAINED.values()]
 
 
 def scene(trace: Trace) -> Scene:
@@ -199,5 +204,5 @@ LESSON = Lesson(
     predict=predict,
     bench=Bench(see=see, check=check_cell, do=do),
     code=(MixtureOfExperts, largest, balance_loss),
-    on_map=OnMap(scene=scene),
+    on_map=OnMap(pictured=("two small translators", siblings), scene=scene),
 )

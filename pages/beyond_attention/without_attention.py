@@ -99,7 +99,7 @@ def lettered(places: int) -> list[tuple[int, str]]:
 def scene(trace: Trace) -> Scene:
     """Both networks on the visitor's row, as noise pours in."""
     return Scene(
-        "Two networks without attention read a row (type yours below) into one small state, then repeat its letters. "
+        "Two networks without attention read the row into one small state, then repeat its letters. "
         "The line is Δ, how far a place moves the state (layer 2, mean of its channels); struck: wrong.",
         "Places in the row",
         [scene_frame(places) for places in LENGTHS],
@@ -304,5 +304,10 @@ LESSON = Lesson(
     predict=predict,
     bench=Bench(controls=controls, see=see, check=check_cell, do=do),
     code=(Selective, TimeInvariant, recurrence, convolution, MambaBlock),
-    on_map=OnMap(readers=(), scene=scene),
+    on_map=OnMap(
+        readers=(),
+        pictured=("two networks", lambda: [load_copier(kind) for kind in KINDS]),
+        instead="Two networks read a row of letters here, not your sentence. Type the row below the picture.",
+        scene=scene,
+    ),
 )

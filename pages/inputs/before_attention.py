@@ -226,5 +226,5 @@ LESSON = Lesson(
     predict=predict,
     bench=Bench(see=see, check=check, do=do),
     code=(RNNCell, LSTMCell, Recurrent, readers.AttentionReader),
-    on_map=OnMap(scene=scene),
+    on_map=OnMap(pictured=("three readers", lambda: [readers.load_readers(FOLDERS["trained"])]), scene=scene),
 )

@@ -50,6 +50,6 @@ if in_a_class():
     from pages.classes.strip import strip
 
     strip(page.url_path, {one.url_path: one for group in sections.values() for one in group})
-sentence_bar(COURSE.readers(page.url_path))
+sentence_bar(COURSE.place(page.url_path))
 page.run()
 tidy_up(page.url_path)

@@ -17,6 +17,8 @@ from ui.course.quiz import Ask
 from ui.course.source import Code
 
 Part = Callable[[Trace], None]
+# What a learner calls the models of a picture, and what loads them; it may raise checkpoint.CheckpointError.
+Pictured = tuple[str, Callable[[], Sequence[LoadedModel[Any, Any]]]]
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,8 @@ class OnMap:
     near:  how it shows the last of them from near at its end, if it does: see `ui.components.stage.near`
     model: whose machine it is and the sentence goes through, if not the visitor's; may raise checkpoint.CheckpointError
     readers: names of the models that the sentence is for, if it is not for the visitor's translator; () if for none
+    pictured: the model of the first picture, if that is neither the visitor's translator nor what the readers are
+    instead: what is read in place of the sentence, if the lesson makes nothing of it: a whole sentence
     scene: what the first screen shows, instead of the machine
     """
 
@@ -52,6 +56,8 @@ class OnMap:
     near: View | None = None
     model: Callable[[], LoadedModel] | None = None
     readers: tuple[str, ...] | None = None
+    pictured: Pictured | None = None
+    instead: str = ""
     scene: Callable[[Trace], Scene] | None = None
 
 
@@ -112,9 +118,9 @@ class Course:
         """The lesson that each block of the map opens."""
         return {block: lesson for lesson in self.lessons for block in lesson.on_map.opens}
 
-    def readers(self, slug: str) -> tuple[str, ...] | None:
-        """Of the lesson at this address: see `OnMap`; None if it is no lesson."""
-        return next((lesson.on_map.readers for lesson in self.lessons if lesson.slug == slug), None)
+    def place(self, slug: str) -> OnMap:
+        """Of the lesson at this address; that of a page about the visitor's translator if it is no lesson."""
+        return next((lesson.on_map for lesson in self.lessons if lesson.slug == slug), OnMap())
 
     def picture_code(self, slug: str) -> list[str]:
         """Where the code lies that draws the first picture of the page at this address ("" is home), if it has one."""

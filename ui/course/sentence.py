@@ -2,7 +2,8 @@
 
 import contextlib
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import streamlit as st
 
@@ -10,6 +11,7 @@ from model.files.checkpoint import CheckpointError
 from model.files.loaded_model import TRANSLATOR, LoadedModel, UnknownModelError
 from model.trace import EmptySentenceError, Trace
 from ui import engine
+from ui.course.lesson import OnMap
 from ui.course.notices import MAX_CHARS, cut_notice, unlike_english, unlike_training
 from ui.course.page_frame import badge
 from ui.text import in_markdown
@@ -57,19 +59,32 @@ def _those_there(readers: Sequence[str]) -> list[LoadedModel]:
     return there
 
 
-def sentence_bar(readers: Sequence[str] | None = None) -> None:
+def _pictured(place: OnMap, readers: Sequence[LoadedModel]) -> Mapping[str, Sequence[LoadedModel[Any, Any]]]:
+    """The models of a page's first picture, by what they are called; without those that are missing or broken."""
+    if place.pictured is None:
+        return {one.about.called.removeprefix("the ") or one.name: [one] for one in readers}
+    called, load = place.pictured
+    with contextlib.suppress(UnknownModelError, CheckpointError):
+        return {called: load()}
+    return {}
+
+
+def sentence_bar(place: OnMap) -> None:
     """The box, the examples and the badge: drawn before every page, so that the sentence stays in the address.
 
-    Args: readers: the models that the page sends the sentence through, if not the visitor's: the examples are for the
-                   first, the badge is of the last; if it reads no sentence, the badge names none
+    Args: place: says which models read the sentence (the examples are for the first), and which the badge is to name
     """
-    models = _those_there(readers or ()) or [current_model()]
+    models = _those_there(place.readers or ()) or [current_model()]
     about = models[0].about
     box, device = st.columns([4, 2], vertical_alignment="bottom")
     with box:
-        st.text_input(f"{about.source} sentence", DEFAULT, key=KEY, bind="query-params", live="300ms")
+        label = f"{about.source} sentence"
+        st.text_input(label, DEFAULT, key=KEY, bind="query-params", live="300ms", disabled=bool(place.instead))
     with device, st.container(key="badge"):
-        badge(models[-1], named=readers is None or bool(readers))
+        badge(models[0].device, _pictured(place, models))
+    if place.instead:
+        st.caption(place.instead)
+        return
     with st.container(horizontal=True, key="examples", gap="small"):
         for n, example in enumerate(about.examples):
             st.button(
@@ -84,13 +99,14 @@ def sentence_bar(readers: Sequence[str] | None = None) -> None:
             st.button("Surprise me", key="surprise", on_click=_surprise, args=(about.surprises,), type="tertiary")
 
 
-def sentence_trace(through: LoadedModel | None = None, readers: Sequence[str] | None = None) -> Trace:
+def sentence_trace(through: LoadedModel | None = None, place: OnMap | None = None) -> Trace:
     """The trace of what is in the box. Stops the page, saying why, if there is nothing to trace.
 
     Args: through: the model, if it is not the visitor's: then nothing is said about what the visitor's model learned
-          readers: the models that the page sends the text through, if others than this one: then it is said what these
-                   make of it; if there are none, the text does not matter
+          place: says whether others read it: then it is said what they make of it; if nobody does, it may be empty
     """
+    place = place or OnMap()
+    readers = place.readers
     typed = (st.session_state.get(KEY) or "").strip()
     matters = readers is None or bool(readers)
     try:
@@ -105,6 +121,8 @@ def sentence_trace(through: LoadedModel | None = None, readers: Sequence[str] | 
         trace = engine.trace(DEFAULT)
     # Drawn even when empty: a notice that comes or goes must not move what stands below, or it would be built anew.
     with st.container(key="notices"):
+        if place.instead:
+            return trace
         unlike = unlike_training(trace)
         if readers is not None:
             unlike = unlike_english(trace, [one.about for one in _those_there(readers)])

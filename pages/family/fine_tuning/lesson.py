@@ -23,7 +23,7 @@ from pages.family.fine_tuning.four_tasks import four_tasks
 from pages.family.fine_tuning.learning import no_classifier_yet, read, verdict, watch_them_learn
 from pages.family.fine_tuning.scene import scene
 from pages.family.fine_tuning.with_and_without import with_and_without
-from pages.family_models import BERT, GPT
+from pages.family_models import BERT, GPT, family_model
 from training.live import head_alone
 from training.live.labelling import CLASSES, STEPS, Labelling
 from training.loop.finetune_loop import fine_tune, loss_of, moved
@@ -149,5 +149,5 @@ LESSON = Lesson(
     predict=predict,
     bench=Bench(see=see, check=check, do=do),
     code=(fine_tune, loss_of, new_head, FineTunedWriter, FineTunedReader, Labelling, moved, load_task, answer),
-    on_map=OnMap(readers=(BERT, GPT), scene=scene),
+    on_map=OnMap(readers=(BERT, GPT), pictured=("GPT", lambda: [family_model(GPT)]), scene=scene),
 )

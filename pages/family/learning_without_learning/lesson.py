@@ -159,5 +159,5 @@ LESSON = Lesson(
     predict=predict,
     bench=Bench(controls=controls, see=see, check=check, do=do),
     code=(InContext, Regression, least_squares, nearest_neighbours),
-    on_map=OnMap(readers=(), scene=scene),
+    on_map=OnMap(readers=(), pictured=("small Transformer", lambda: [loaded_in_context()]), scene=scene),
 )

@@ -136,5 +136,5 @@ LESSON = Lesson(
     predict=predict,
     bench=Bench(see=see, check=check, do=do, controls=controls),
     code=(LowRank, with_low_rank, with_merged, with_own_biases, Adapting, batches),
-    on_map=OnMap(scene=scene),
+    on_map=OnMap(pictured=("translator", lambda: [engine.model()]), scene=scene),
 )

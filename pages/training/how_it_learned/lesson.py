@@ -88,5 +88,5 @@ LESSON = Lesson(
     predict=predict,
     bench=Bench(see=see, check=check, do=do),
     code=(batch_loss, training_steps, learning_rate_factor, probabilities_with_dropout, aligned_shares, first_above),
-    on_map=OnMap(model=last, scene=scene),
+    on_map=OnMap(model=last, pictured=("small translator", lambda: [last()]), scene=scene),
 )

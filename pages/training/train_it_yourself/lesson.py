@@ -9,7 +9,7 @@ from pages.training.train_it_yourself.choosing import MAPS, controls, examples
 from pages.training.train_it_yourself.own_letters import own_letters
 from pages.training.train_it_yourself.scene import scene
 from pages.training.train_it_yourself.teach import teach
-from pages.training.train_it_yourself.tiny import learned, no_model_yet, watch_it_learn
+from pages.training.train_it_yourself.tiny import at_first, learned, no_model_yet, watch_it_learn
 from training.live.toy import BATCH_SIZE, EXAMPLE, MAX_LETTERS, Watch, answered, held_out, measured, new_texts
 from training.loop.loss import batch_loss
 from training.loop.schedule import learning_rate_factor
@@ -133,5 +133,5 @@ LESSON = Lesson(
     predict=predict,
     bench=Bench(see=see, check=check, do=do, controls=controls),
     code=(training_steps, batch_loss, learning_rate_factor, new_texts, measured, Watch),
-    on_map=OnMap(readers=(), scene=scene),
+    on_map=OnMap(readers=(), pictured=("tiny model", lambda: [at_first()]), scene=scene),
 )

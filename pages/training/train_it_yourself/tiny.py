@@ -23,6 +23,11 @@ def untrained(choice: Choice) -> Report:
     return engine.alone(lambda: next(choice.reports(lambda step: False)))
 
 
+def at_first() -> LoadedModel:
+    """The model that is chosen, before its training."""
+    return loaded(chosen(), untrained(chosen()).weights)
+
+
 def watch_it_learn() -> None:
     watch(SLOT, chosen(), pictures)
 

@@ -11,7 +11,7 @@ from model.files.loaded_model import Array
 from model.parts.positions import Alibi, Rotary, alibi_slopes, relative_bucket
 from model.trace import Trace
 from pages.variants.positions_six_ways.longer import longer_texts
-from pages.variants.positions_six_ways.moved import scene
+from pages.variants.positions_six_ways.moved import scene, siblings
 from pages.variants.positions_six_ways.turning import HEAD, head_of, product, turn
 from ui import engine
 from ui.components.matrix import Caption
@@ -222,5 +222,5 @@ LESSON = Lesson(
     predict=predict,
     bench=Bench(controls=controls, see=see, check=check_cell, do=do),
     code=(Rotary, relative_bucket, Alibi, alibi_slopes, t5_bias),
-    on_map=OnMap(scene=scene),
+    on_map=OnMap(pictured=("six small translators", siblings), scene=scene),
 )

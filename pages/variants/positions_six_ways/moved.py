@@ -3,7 +3,7 @@
 import numpy as np
 
 from experiments.attention.moved_text import moved_scores
-from model.files.loaded_model import Array
+from model.files.loaded_model import Array, LoadedModel
 from model.trace import Trace
 from pages.family_models import family_model
 from ui import engine
@@ -22,6 +22,10 @@ HEAD = 0
 STARTS = tuple(range(1, 44, 6))  # where the sentence begins, counted from 1
 MOST = 8  # pieces in the scene
 SAME = 0.005  # scores that differ by less look the same
+
+
+def siblings() -> list[LoadedModel]:
+    return [family_model(name) for name in SIBLINGS.values()]
 
 
 def scene(trace: Trace) -> Scene:

@@ -6,10 +6,11 @@ import re
 from collections.abc import Callable, Iterator
 
 from tests.oracle.language.approved import Prose
-from tests.oracle.language.claims import button, caption, header, info, link, markdown, number, text_box, toggle
+from tests.oracle.language.claims import button, caption, header, info, link, markdown, text_box, toggle
 from tests.oracle.language.page import DEFAULT_SENTENCE, OWN, Page
 from tests.oracle.language.statement import Statement
 from tests.oracle.language.words import encoded, raw
+from tests.oracle.passes import copying
 from tests.oracle.passes.forward import EOS, FOLDER, MAX_PIECES, tidied
 from tests.oracle.passes.shipped import n_parameters
 from tests.oracle.shown.course import COURSE, place
@@ -30,6 +31,19 @@ READERS: dict[str, tuple[str, ...]] = {
     "train-it-yourself": (),
     "without-attention": (),
 }
+# The model of a lesson's first picture, if it is none that reads the sentence: what it is called, and what holds it.
+PICTURED: dict[str, tuple[str, tuple[str, ...]]] = {
+    "before-attention": ("three readers", ("readers",)),
+    "positions-six-ways": (
+        "six small translators",
+        ("plain-1", *(f"positions-{kind}" for kind in ("none", "learned", "relative", "rotary", "alibi"))),
+    ),
+    "how-it-learned": ("small translator", ("plain-1",)),
+    "fine-tuning": ("GPT", (GPT,)),
+    "learning-without-learning": ("small Transformer", ("in-context",)),
+    "without-attention": ("two networks", ("copying", "copying")),
+    "some-parameters": ("two small translators", ("experts-free", "experts-balanced")),
+}
 CALLED = {
     TRANSLATOR: ("the translator", "nonsense in German from the translator"),
     GPT: ("GPT", "nonsense from GPT"),
@@ -47,15 +61,43 @@ def bar(page: Page) -> Statements:
         page.switch("present"),
         help="Large type and one part of a lesson at a time. Arrow keys step, Home starts over.",
     )
-    yield text_box("English sentence", page.sentence)
+    is_read = page.slug != "without-attention"
+    yield text_box("English sentence", page.sentence, disabled=not is_read)
+    yield Statement("badge", f"● CPU · {platform.machine()} · {pictured(page)}")
+    if not is_read:
+        yield from prose("letters in place of a sentence")
+        return
     readers = READERS.get(page.slug, (TRANSLATOR,))
-    device = f"● CPU · {platform.machine()}"
-    if readers:
-        called, millions = CALLED[readers[-1]][0].removeprefix("the "), n_parameters(readers[-1]) / 1e6
-        device += f" · {called}: {number(millions, 1)} M parameters"
-    yield Statement("badge", device)
     examples = "examples of family" if page.slug in READERS and readers else "examples"
     yield from (button(*one) for one in prose.words(examples).items())
+
+
+def pictured(page: Page) -> str:
+    """The models of the first picture, and how many parameters each has."""
+    if page.slug == "train-it-yourself":
+        return f"tiny model: {n_of_tiny(int(page.choice('depth', ['1', '2', '3'], '1'))):,} parameters"
+    if page.slug not in PICTURED:
+        readers = READERS.get(page.slug, (TRANSLATOR,))
+        sizes = (f"{CALLED[one][0].removeprefix('the ')}: {n_parameters(one) / 1e6:.1f} M" for one in readers)
+        return f"{', '.join(sizes)} parameters"
+    called, names = PICTURED[page.slug]
+    counts = sorted(n_of_copier() if name == "copying" else n_parameters(name) for name in names)
+    ends = {f"{n / 1e6:.1f}" if n >= 1e6 else f"{n:,}": n for n in (counts[0], counts[-1])}
+    million, each = " M" * (counts[-1] >= 1e6), " each" * (len(names) > 1)
+    return f"{called}: {'–'.join(ends)}{million} parameters{each}"
+
+
+def n_of_copier() -> int:
+    """Of both the same."""
+    (n,) = {sum(w.size for w in copying.weights(kind).values()) for kind in ("selective", "time-invariant")}
+    return n
+
+
+def n_of_tiny(layers: int, d: int = 64, hidden: int = 128, entries: int = 29) -> int:
+    """Of the tiny model that learns letters, with fixed positions: counted by hand from its sizes."""
+    network, norm = 2 * d * hidden + hidden + d, 2 * d
+    encoder, decoder = 4 * d * d + network + 2 * norm, 8 * d * d + network + 3 * norm
+    return entries * d + layers * (encoder + decoder)
 
 
 @functools.cache
@@ -66,6 +108,8 @@ def known_words() -> frozenset[str]:
 def notices(page: Page) -> Statements:
     """What is said about a sentence that is unlike those the model learned from."""
     readers = READERS.get(page.slug)
+    if page.slug == "without-attention":
+        return
     if not tidied(page.sentence):
         if readers != ():
             yield from prose("nothing to translate" if readers is None else "nothing to read")
