@@ -2,22 +2,24 @@
 
 import copy
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from experiments.family.language_models import published, read_text
-from experiments.passes import Ids, forward
+from experiments.passes import Ids, forward, recorded
 from model.anatomy.describe import Scribe, anatomy_of, describe
 from model.decoding.cache import NULL_CACHE, Cache
+from model.decoding.strategies import NextToken
 from model.files.checkpoint import broken, load_weights
 from model.files.loaded_model import MODELS, Array, LoadedModel
 from model.kept import kept
 from model.parts.attention import MultiHeadAttention, describe_joined, describe_projections, describe_weighted_sum
 from model.parts.fp16_matmul import Linear
-from model.tap import Tap, no_tap
+from model.tap import Recorder, Tap, no_tap
+from model.text.tokenizer import EOS_ID, SOS_ID
 from model.trace import Trace
 
 BASES, FILE = "latent.safetensors", "latent.json"  # in a model's folder; training.measure.latent writes them
@@ -113,6 +115,44 @@ def squeezed_pass(loaded: LoadedModel, r: int, src: Ids, tgt: Ids) -> tuple[Load
     """The model that keeps r numbers, and every value that it computes for a sentence and a given translation."""
     other = squeezed(loaded, r)
     return other, forward(other, src, tgt)
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """How a decoder that keeps r numbers reads and writes a translation's first pieces.
+
+    kept: (T,r) of the last layer; logits: (T,V), given the pieces before; ids: what it writes by itself
+    """
+
+    kept: Array
+    logits: Array
+    ids: Ids
+
+
+@torch.inference_mode()
+def at_all_sizes(loaded: LoadedModel, src: Ids, labels: Ids, most: int) -> Mapping[int, Beginning]:
+    """For each r of SIZES. The encoder is the same in all, so it reads once; what is written as before is not written
+    again.
+
+    Args: labels: the first pieces of the translation; most: pieces that may be written
+    """
+    tgt_ids = torch.tensor([[SOS_ID, *labels[:-1]]], device=loaded.device.torch)
+    memory, found = loaded.model.encode(torch.tensor([src], device=loaded.device.torch)), {}
+    for r in SIZES:
+        model, recorder = squeezed(loaded, r).model, Recorder()
+        likeliest = model.decode(tgt_ids, memory, tap=recorder)[0].argmax(-1).tolist()
+        same = next((n for n, id in enumerate(labels) if id != likeliest[n]), len(labels))
+        tensors, last = recorded(recorder), len(model.get_submodule("decoder.layers")) - 1  # type: ignore[arg-type]
+        kept = tensors[f"decoder.layers.{last}.self_attn.squeezed"]
+        found[r] = Beginning(kept, tensors["logits"], _written(NextToken(model, memory), labels[:same], most))
+    return found
+
+
+def _written(next_token: NextToken, begun: Ids, most: int) -> Ids:
+    """The likeliest token, again and again, behind those begun."""
+    while len(begun) < most and begun[-1:] != (EOS_ID,):
+        begun = (*begun, int(next_token.log_probabilities([begun])[0].argmax()))
+    return begun
 
 
 def read_squeezed(loaded: LoadedModel, text: str, r: int) -> Trace:

@@ -10,7 +10,9 @@ from experiments.attention.cache_size import PUBLISHED, of_kinds
 from experiments.attention.latent import (
     SIZES,
     WHOLE,
+    Beginning,
     SqueezedAttention,
+    at_all_sizes,
     basis_of,
     figures,
     read_squeezed,
@@ -18,6 +20,7 @@ from experiments.attention.latent import (
     through,
 )
 from experiments.attention.tiles import Running, attention_in_tiles
+from figures.statistics import softmax
 from model.files.loaded_model import TRANSLATOR, Array
 from model.trace import Trace
 from pages.family.gpt.reading import gpt, perplexity, read
@@ -31,7 +34,7 @@ from ui.course.lesson import Bench, Lesson, OnMap
 from ui.course.quiz import Question
 from ui.text import chance, in_markdown, magnitude, number, piece
 from ui.views.attention_kinds import READABLE
-from ui.views.before_after import written_anew
+from ui.views.before_after import LONGER, MOST, if_anew
 from ui.views.charts.bars import bars
 from ui.views.charts.tables import table
 
@@ -72,14 +75,16 @@ def kept_bytes(trace: Trace, r: int) -> int:
 def scene(trace: Trace) -> Scene:
     """The columns of the pieces read, squeezed; it opens where the translation first becomes another, or at the end."""
     trace = of_translator(trace)
-    others = {r: squeezed(trace, r) for r in STOPS}
-    written = {r: written_anew(trace, other) for r, other in others.items()}
-    changed = (n for n, r in enumerate(STOPS) if written[r])
+    # Nothing that is drawn or written comes from further on, and no piece looks there.
+    labels, most = trace.label_ids[:MOST], min(len(trace.labels) + LONGER, MOST)
+    read = engine.run(at_all_sizes, trace.model, trace.src_ids, labels, most)
+    written = {r: if_anew(trace, one.ids) for r, one in read.items()}
+    changed = (n for n, r in enumerate(STOPS) if written.get(r))
     return Scene(
         "The decoder's memory: what its last layer keeps of each piece read. That is a key and a value, or r numbers "
         "that make both anew. Nothing is trained for it.",
         "Numbers kept of each piece in a layer, r",
-        [scene_frame(trace, r, others[r], written[r]) for r in STOPS],
+        [scene_frame(trace, r, read.get(r), written.get(r, "")) for r in STOPS],
         by="slider",
         start=next(changed, len(STOPS) - 1),
         wide=(1.2, 1),
@@ -87,23 +92,28 @@ def scene(trace: Trace) -> Scene:
     )
 
 
-def scene_frame(trace: Trace, r: int, other: Trace, written: str) -> Frame:
+def scene_frame(trace: Trace, r: int, read: Beginning | None, written: str) -> Frame:
+    """read: through r numbers; without it the decoder is untouched"""
     path, every, now = PATH.format(trace.model.config.n_layers - 1), kept_bytes(trace, WHOLE), kept_bytes(trace, r)
-    if r == WHOLE:
+    if read is None:
         kept, text = keys_and_values(trace, path), trace.translation
         text = text if len(text) <= CUT else f"{text[:CUT]}…"
         answer = f"A key and a value are **{r}** numbers, **{every:,} bytes** a piece in all layers. It writes "
         answer += f"“{piece(text)}”"
     else:
-        kept, measured = other.tensors[f"{path}.squeezed"], figures(TRANSLATOR)
+        kept, measured = read.kept, figures(TRANSLATOR)
         share, n, writes = measured[str(r)], measured["sentences"], f"“{piece(written)}”" if written else "the same."
         answer = f"**{r}** of {WHOLE} numbers: **{now:,} bytes** a piece in place of {every:,}. It writes {writes} Of "
         answer += f"{n} others **{share['same_sentences']:.1%}** keep their translation; piece by piece "
         answer += f"{share['same']:.1%}."
     cards = [Card(token.text, column=kept[t, ::CELL].tolist()) for t, token in enumerate(trace.tgt[:DRAWN])]
-    likely = other.tensors["logits"].argmax(-1).tolist()
-    pieces = zip(trace.labels, other.probabilities, trace.probabilities, likely, strict=True)
-    probable = [Bar(one.text, p, chance(p), was, best != one.id) for one, p, was, best in list(pieces)[:DRAWN]]
+    labels = trace.labels[:DRAWN]
+    untouched = trace.tensors["logits"]
+    before, after = (softmax(logits[:DRAWN]) for logits in (untouched, read.logits if read else untouched))
+    probable = [
+        Bar(one.text, float(p[one.id]), chance(float(p[one.id])), float(was[one.id]), int(p.argmax()) != one.id)
+        for one, p, was in zip(labels, after, before, strict=True)
+    ]
     limit = float(np.abs(trace.tensors[f"{path}.k"]).max())
     tall = -(-r // CELL // ACROSS), -(-WHOLE // CELL // ACROSS)
     columns = Cards([Row(cards)], title=f"{r} numbers a piece: a cell for every {CELL}", limit=limit, tall=tall)

@@ -3,6 +3,7 @@
 import contextlib
 import random
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -87,14 +88,8 @@ def sentence_bar(place: OnMap) -> None:
         return
     with st.container(horizontal=True, key="examples", gap="small"):
         for n, example in enumerate(about.examples):
-            st.button(
-                example.label,
-                key=f"example{n}",
-                help=example.why,
-                on_click=_type,
-                args=(example.sentence,),
-                type="tertiary",
-            )
+            types = partial(_type, example.sentence)
+            st.button(example.label, key=f"example{n}", help=example.why, on_click=types, type="tertiary")
         if about.surprises:
             st.button("Surprise me", key="surprise", on_click=_surprise, args=(about.surprises,), type="tertiary")
 

@@ -7,7 +7,7 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from model.text.tokenizer import Token
+from model.text.tokenizer import EOS_ID, Token
 from model.trace import Trace
 from ui import engine
 from ui.components.matrix import Caption, Kind, Labels, Scale, matrix
@@ -111,6 +111,12 @@ def pieces_before_after(
 def written_anew(trace: Trace, other: Trace) -> str:
     """How the translation begins that it now writes; '' if that is as before."""
     anew = engine.write_anew(trace, other, min(len(trace.labels) + LONGER, MOST))
-    if anew.finished:
-        return "" if anew.translation == trace.translation else anew.translation or "(nothing)"
-    return "" if trace.translation.startswith(anew.translation) else f"{anew.translation} …"
+    return if_anew(trace, anew.label_ids)
+
+
+def if_anew(trace: Trace, ids: tuple[int, ...]) -> str:
+    """What was written in place of a translation; '' if it is the same, or begins as that does."""
+    text = trace.model.tokenizer.decode(ids)
+    if ids[-1:] == (EOS_ID,):
+        return "" if text == trace.translation else text or "(nothing)"
+    return "" if trace.translation.startswith(text) else f"{text} …"

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from experiments.attention.latent import SIZES, WHOLE, basis_of, figures, squeezed, squeezed_pass, through
+from experiments.attention.latent import SIZES, WHOLE, at_all_sizes, basis_of, figures, squeezed, squeezed_pass, through
 from model.decoding.strategies import Greedy
 from model.text.tokenizer import EOS_ID
+from model.trace import trace
 from model.translate import translate
 from pages.beyond_attention.smaller_memory import running, scene
 from tests.family import small
@@ -52,6 +53,20 @@ def test_with_a_cache_it_writes_what_it_writes_without() -> None:
     _, tensors = squeezed_pass(loaded, 16, (*loaded.tokenizer.encode(sentence), EOS_ID), (1, *ids))
     assert tensors["logits"].argmax(-1).tolist() == [*ids, EOS_ID]
     assert tensors["decoder.layers.0.self_attn.squeezed"].shape == (len(ids) + 1, 16)
+
+
+@pytest.mark.parametrize("sentence", ["I ate an apple", "If it rains tomorrow, we will stay at home. " * 4])
+def test_all_sizes_at_once_keep_and_write_what_each_does_alone(sentence: str) -> None:
+    loaded, most = engine.model(), 12
+    whole = engine.trace(sentence)
+    found = at_all_sizes(loaded, whole.src_ids, whole.label_ids[:most], most)
+    assert tuple(found) == SIZES
+    last = f"decoder.layers.{loaded.config.n_layers - 1}.self_attn.squeezed"
+    for r, one in found.items():
+        other, tensors = squeezed_pass(loaded, r, whole.src_ids, whole.tgt_ids)
+        assert one.kept == pytest.approx(tensors[last][:most], abs=1e-4)
+        assert one.logits == pytest.approx(tensors["logits"][:most], abs=1e-3)
+        assert one.ids == trace(other, sentence, decoding=Greedy(most)).label_ids
 
 
 @pytest.mark.parametrize("r", [0, -1, 12, 513])
