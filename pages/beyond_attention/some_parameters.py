@@ -22,11 +22,11 @@ from ui.views.siblings import two_siblings
 
 TRAINED = {"not balanced": "experts-free", "balanced": "experts-balanced"}
 FREE, BALANCED = TRAINED.values()
-MODEL = Choice("Trained", "experts_of", tuple(TRAINED), default="balanced")
+MODEL = Choice("Trained", "experts_of", tuple(TRAINED))
 LAYERS = {
     f"{stack}, layer {n + 1}": f"{stack}.layers.{n}.feed_forward" for stack in ("encoder", "decoder") for n in range(2)
 }
-LAYER = Choice("Network", "experts_at", tuple(LAYERS))
+LAYER = Choice("Network", "experts_at", tuple(LAYERS), default="decoder, layer 1")  # as in the scene
 INSIDE = {
     "shares": "The router's softmax: a row adds up to 1.",
     "gates": "What is left of the shares: 0 for an expert that the piece does not ask.",
@@ -55,7 +55,7 @@ def scene(trace: Trace) -> Scene:
         f"Two small translators read your sentence; layer {1 + int(layer)} of the {stack}.",
         "Trained",
         [scene_frame(trace, name, path) for name in TRAINED],
-        wide=(1.5, 1),
+        wide=(2, 1),
     )
 
 
@@ -75,6 +75,7 @@ def scene_frame(trace: Trace, name: str, path: str) -> Frame:
         Bar(f"expert {n + 1}", work[n], f"{work[n]:.0%}", None if name == "not balanced" else before[n], n == busiest)
         for n in range(n_experts)
     ]
+    dashed = "" if name == "not balanced" else "dashed: not balanced"
     answer = (
         f"**{counts[busiest]}** of {shown} pieces ask expert {busiest + 1}. Of all pieces of the test "
         f"sentences, **{work[busiest]:.0%}** do, {number(work[busiest] * n_experts, 1)} times its even share."
@@ -89,7 +90,7 @@ def scene_frame(trace: Trace, name: str, path: str) -> Frame:
                     links,
                     "Whom each piece asks, and how many ask an expert",
                 ),
-                Bars(bars, "Who does the work, on test sentences", limit=1.0),
+                Bars(bars, "Who does the work, on test sentences", limit=1.0, note=dashed),
             ]
         ],
     )

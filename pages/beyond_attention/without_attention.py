@@ -70,6 +70,12 @@ def tape() -> str:
     return FIRST if wrong(typed()) else typed()
 
 
+def own_row() -> None:
+    st.text_input("Six letters a to h, and dots", FIRST, key=KEY, bind="query-params", live="300ms")
+    if fault := wrong(typed()):
+        st.info(f"{fault} Shown is the row “{FIRST}”.")
+
+
 def row(places: int) -> tuple[int, ...]:
     """What was typed, drawn out to so many places, then a question for each letter, as ids."""
     signs, ids = tape(), [0] * places + [ASKS] * N_LETTERS
@@ -99,8 +105,8 @@ def lettered(places: int) -> list[tuple[int, str]]:
 def scene(trace: Trace) -> Scene:
     """Both networks on the visitor's row, as noise pours in."""
     return Scene(
-        "Two networks without attention read the row into one small state, then repeat its letters. "
-        "The line is Δ, how far a place moves the state (layer 2, mean of its channels); struck: wrong.",
+        "Two networks without attention read your row into one small state, then repeat its letters. "
+        "The line is Δ, how far a place moves the state (layer 2, mean of its channels). Struck through: wrong.",
         "Places in the row",
         [scene_frame(places) for places in LENGTHS],
         by="slider",
@@ -150,12 +156,6 @@ def idea(trace: Trace) -> None:
     )
     st.latex(r"h_t=e^{\Delta_t A}\,h_{t-1}+\Delta_t B_t\,x_t,\qquad y_t=C_t\cdot h_t+D\,x_t")
     st.caption("A is negative. B says how a place joins the state, C what it reads of it, D what passes by it.")
-
-
-def controls(trace: Trace) -> None:
-    st.text_input("Your row: six letters a to h, a dot for noise", FIRST, key=KEY, bind="query-params", live="300ms")
-    if fault := wrong(typed()):
-        st.info(f"{fault} Shown is the row “{FIRST}”.")
 
 
 def see(trace: Trace) -> Shown:
@@ -302,12 +302,12 @@ LESSON = Lesson(
     asks="Six letters in noise. What does one state keep?",
     idea=idea,
     predict=predict,
-    bench=Bench(controls=controls, see=see, check=check_cell, do=do),
+    bench=Bench(see=see, check=check_cell, do=do),
     code=(Selective, TimeInvariant, recurrence, convolution, MambaBlock),
     on_map=OnMap(
         readers=(),
         pictured=("two networks", lambda: [load_copier(kind) for kind in KINDS]),
-        instead="Two networks read a row of letters here, not your sentence. Type the row below the picture.",
+        instead=own_row,
         scene=scene,
     ),
 )

@@ -132,11 +132,7 @@ def test_an_address_reopens_its_page(lesson: Lesson) -> None:
         choose_in(app, figure, *cell)
         assert component(app, key)["selected"] == list(cell)
         messages += [f"after {cell} was chosen in {key}: {m}" for m in differences(app, lesson)]
-    if lesson.on_map.instead:
-        app.query_params["sentence"] = OTHER_SENTENCE
-        app.run()
-    else:
-        app.text_input(key="sentence").set_value(OTHER_SENTENCE).run()
+    app.text_input(key="sentence").set_value(OTHER_SENTENCE).run()
     messages += [f"after another sentence was typed: {message}" for message in differences(app, lesson)]
     assert not messages, "\n".join(["", *messages])
     assert tried

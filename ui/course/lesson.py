@@ -47,7 +47,7 @@ class OnMap:
     model: whose machine it is and the sentence goes through, if not the visitor's; may raise checkpoint.CheckpointError
     readers: names of the models that the sentence is for, if it is not for the visitor's translator; () if for none
     pictured: the model of the first picture, if that is neither the visitor's translator nor what the readers are
-    instead: what is read in place of the sentence, if the lesson makes nothing of it: a whole sentence
+    instead: draws the box for what is read in place of the sentence, if the lesson makes nothing of it
     scene: what the first screen shows, instead of the machine
     """
 
@@ -57,7 +57,7 @@ class OnMap:
     model: Callable[[], LoadedModel] | None = None
     readers: tuple[str, ...] | None = None
     pictured: Pictured | None = None
-    instead: str = ""
+    instead: Callable[[], None] | None = None
     scene: Callable[[Trace], Scene] | None = None
 
 

@@ -19,8 +19,6 @@ from ui.text import in_markdown
 
 KEY = "sentence"  # of the text box, and of the parameter in the address
 DEFAULT = "I ate an apple"
-
-
 MODEL = "model"  # the parameter in the address that names another model
 
 
@@ -78,13 +76,14 @@ def sentence_bar(place: OnMap) -> None:
     models = _those_there(place.readers or ()) or [current_model()]
     about = models[0].about
     box, device = st.columns([4, 2], vertical_alignment="bottom")
-    with box:
-        label = f"{about.source} sentence"
-        st.text_input(label, DEFAULT, key=KEY, bind="query-params", live="300ms", disabled=bool(place.instead))
+    # One that is not read is hidden, not left out, and has its place among the elements: so it stays in the address.
+    with box, st.container(key="unread" if place.instead else "read"):
+        st.text_input(f"{about.source} sentence", DEFAULT, key=KEY, bind="query-params", live="300ms")
     with device, st.container(key="badge"):
         badge(models[0].device, _pictured(place, models))
     if place.instead:
-        st.caption(place.instead)
+        with box:
+            place.instead()
         return
     with st.container(horizontal=True, key="examples", gap="small"):
         for n, example in enumerate(about.examples):

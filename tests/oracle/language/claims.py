@@ -86,8 +86,8 @@ def slider(label: str, low: float, high: float, value: float, help: str = "") ->
     return Statement("control", told | ({"help": help} if help else {}))
 
 
-def text_box(label: str, value: str, placeholder: str = "", help: str = "", disabled: bool = False) -> Statement:
-    return control("text_input", label, value=value, placeholder=placeholder, help=help, disabled=disabled)
+def text_box(label: str, value: str, placeholder: str = "", help: str = "") -> Statement:
+    return control("text_input", label, value=value, placeholder=placeholder, help=help)
 
 
 def button(label: str, help: str = "", disabled: bool = False) -> Statement:

@@ -44,6 +44,7 @@ PICTURED: dict[str, tuple[str, tuple[str, ...]]] = {
     "without-attention": ("two networks", ("copying", "copying")),
     "some-parameters": ("two small translators", ("experts-free", "experts-balanced")),
 }
+INSTEAD: dict[str, Callable[[Page], Statements]] = {}  # what a lesson reads in place of the sentence, by its slug
 CALLED = {
     TRANSLATOR: ("the translator", "nonsense in German from the translator"),
     GPT: ("GPT", "nonsense from GPT"),
@@ -61,11 +62,11 @@ def bar(page: Page) -> Statements:
         page.switch("present"),
         help="Large type and one part of a lesson at a time. Arrow keys step, Home starts over.",
     )
-    is_read = page.slug != "without-attention"
-    yield text_box("English sentence", page.sentence, disabled=not is_read)
+    yield text_box("English sentence", page.sentence)  # hidden where something else is read
+    if page.slug in INSTEAD:
+        yield from INSTEAD[page.slug](page)
     yield Statement("badge", f"● CPU · {platform.machine()} · {pictured(page)}")
-    if not is_read:
-        yield from prose("letters in place of a sentence")
+    if page.slug in INSTEAD:
         return
     readers = READERS.get(page.slug, (TRANSLATOR,))
     examples = "examples of family" if page.slug in READERS and readers else "examples"
@@ -108,7 +109,7 @@ def known_words() -> frozenset[str]:
 def notices(page: Page) -> Statements:
     """What is said about a sentence that is unlike those the model learned from."""
     readers = READERS.get(page.slug)
-    if page.slug == "without-attention":
+    if page.slug in INSTEAD:
         return
     if not tidied(page.sentence):
         if readers != ():

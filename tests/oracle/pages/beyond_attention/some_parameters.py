@@ -16,12 +16,13 @@ prose = Prose("some_parameters")
 
 LONG = " ".join(["The animal didn't cross the street because it was too wide."] * 4)
 NAMES = {"not balanced": "experts-free", "balanced": "experts-balanced"}
-MODEL = Choice("Trained", "experts_of", tuple(NAMES), "balanced")
+MODEL = Choice("Trained", "experts_of", tuple(NAMES))
 PLACES = [(stack, n) for stack in ("encoder", "decoder") for n in (0, 1)]
-LAYER = Choice("Network", "experts_at", tuple(f"{stack}, layer {n + 1}" for stack, n in PLACES))
+LAYER = Choice("Network", "experts_at", tuple(f"{stack}, layer {n + 1}" for stack, n in PLACES), "decoder, layer 1")
 TENSOR = Choice("Show", "experts_show", ("shares", "gates"))
 STATES = (
-    {"stop": "1"},
+    {"stop": "1", "experts_of": "balanced", "experts_at": "encoder, layer 1"},
+    {},
     {"experts_of": "not balanced", "experts_at": "decoder, layer 2", "experts_show": "shares", "cell": "2.3"},
     {"sentence": LONG, "experts_at": "encoder, layer 2", "experts_show": "gates", "stop": "2"},
     {"sentence": "Go", "experts_of": "not balanced", "experts_at": "decoder, layer 1", "cell": "1.1"},
@@ -52,7 +53,7 @@ def scene(page: Page) -> Statements:
     frames = [scene_frame(page, trained, at) for trained in NAMES]
     stack, layer = PLACES[at]
     caption = prose.line("in a mixture of experts", layer + 1, stack)
-    yield from screen.scene(page, caption, "Trained", frames, 0, wide=(1.5, 1))
+    yield from screen.scene(page, caption, "Trained", frames, 0, wide=(2, 1))
 
 
 def scene_frame(page: Page, trained: str, at: int) -> dict[str, Any]:
@@ -71,9 +72,10 @@ def scene_frame(page: Page, trained: str, at: int) -> dict[str, Any]:
     said = prose.line(
         "of pieces ask expert", asked.count(most), len(words), most + 1, f"{done[most]:.0%}", number(4 * done[most], 1)
     )
+    dashed = "dashed: not balanced" if trained == "balanced" else ""
     pictures = (
         screen.cards(rows, links, "Whom each piece asks, and how many ask an expert"),
-        screen.bars(bars, "Who does the work, on test sentences"),
+        screen.bars(bars, "Who does the work, on test sentences", note=dashed),
     )
     return screen.frame(trained, said, pictures)
 

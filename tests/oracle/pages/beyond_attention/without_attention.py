@@ -14,6 +14,7 @@ from tests.oracle.language.words import inline
 from tests.oracle.passes import shipped
 from tests.oracle.passes.copying import kernels, reading, softplus, weights
 from tests.oracle.passes.forward import Array
+from tests.oracle.shown.frame import INSTEAD
 
 prose = Prose("without_attention")
 
@@ -95,11 +96,14 @@ def percent(share: float) -> str:
     return f"{number(100 * share, 1)}%"
 
 
-def controls(page: Page) -> Statements:
-    yield claims.text_box("Your row: six letters a to h, a dot for noise", page.state.get("tape", FIRST))
+def own_row(page: Page) -> Statements:
+    yield claims.text_box("Six letters a to h, and dots", page.state.get("tape", FIRST))
     said, _ = fault(page)
     if said:
         yield claims.info(f"{said} {prose.line('shown is the row')}")
+
+
+INSTEAD["without-attention"] = own_row
 
 
 def shown(page: Page) -> Shown:
@@ -124,7 +128,6 @@ def strongest(read: tuple[int, ...]) -> tuple[int, list[str], list[int]]:
 
 
 def see(page: Page) -> Statements:
-    yield from controls(page)
     channel, (letters, noise, *own), order = strongest(ids(fault(page)[1], 64))
     yield from prose("one state place after", letters, noise, channel + 1, *own, *order)
     yield from tensor_matrix(shown(page), **prose.words("the state at letters"))
