@@ -104,8 +104,8 @@ def scene_frame(trace: Trace, r: int, read: Beginning | None, written: str) -> F
         kept, measured = read.kept, figures(TRANSLATOR)
         share, n, writes = measured[str(r)], measured["sentences"], f"“{piece(written)}”" if written else "the same."
         answer = f"**{r}** of {WHOLE} numbers: **{now:,} bytes** a piece in place of {every:,}. It writes {writes} Of "
-        answer += f"{n} others **{share['same_sentences']:.1%}** keep their translation; of single next pieces, "
-        answer += f"{share['same']:.1%} stay."
+        answer += f"{n} other translations **{share['same_sentences']:.1%}** stay the same, of next pieces "
+        answer += f"{share['same']:.1%}."
     cards = [Card(token.text, column=kept[t, ::CELL].tolist()) for t, token in enumerate(trace.tgt[:DRAWN])]
     labels = trace.labels[:DRAWN]
     untouched = trace.tensors["logits"]
