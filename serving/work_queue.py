@@ -128,7 +128,7 @@ def _take() -> Job | None:
 
 
 def _work_off() -> None:
-    """Do what is in line. A job that is passed over is taken by whoever does the other job of its visitor."""
+    """Run queued jobs. A job that is passed over is taken by whoever does the other job of its visitor."""
     while job := _take():
         try:
             _do(job)

@@ -74,7 +74,7 @@ class Switch:
 
 @dataclass(frozen=True)
 class Number:
-    """A number on a slider, from low to high. An address that asks for one that cannot be is told so."""
+    """A number on a slider, from low to high. An address that asks for one that cannot be gets a message."""
 
     label: str
     key: str

@@ -32,7 +32,7 @@ def before_after(
     scale: Kind = "weight",
     n_columns: int = READABLE,
 ) -> None:
-    """Two matrices (T,S) side by side, on the same scale; what is too large to read is cut, and that is said.
+    """Two matrices (T,S) side by side, on the same scale; what is too large to read is cut; a caption says so.
 
     Args: values, titles, hidden: before and after; without an `after` the right side shows the note `instead`;
           n_columns: show no more columns than these; for the others see `ui.components.matrix.matrix`

@@ -72,6 +72,12 @@ def table_of(model: str) -> None:
         f"errors. If pre-training changed nothing, chance would do that in one or more of {len(found)} tasks in about "
         f"{by_chance(len(found)):.0f} of 100 such experiments."
     )
+    behind = max(-one["standard_errors_apart"] for one in found)
+    if 0 < behind <= CLEAR:
+        st.markdown(
+            f"Where *apart* is below 0, random weights did better: by at most {number(behind, 2)} standard errors, "
+            "which may be chance."
+        )
 
 
 def by_chance(n: int) -> float:

@@ -23,7 +23,7 @@ def other_tasks() -> None:
     st.subheader("Leave what it was trained on", anchor=False)
     st.markdown(
         "The rule stays as simple as it was: y is x times β, plus noise. But x, or β, is longer or shorter than in "
-        "training. Ridge is told so, the Transformer is not."
+        "training. Ridge is told how much, the Transformer is not."
     )
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         x_size, beta_size = float(X_SIZE.draw()), float(BETA_SIZE.draw())

@@ -57,7 +57,7 @@ def see(trace: Trace) -> Shown:
     if note:
         st.warning(note)
     writing, step = state.now(trace)
-    # The theatre stands above the controls that it heeds, and the reasons beside it also on a phone.
+    # The theatre stands above the controls that it follows, and the reasons beside it also on a phone.
     theatre, reasons = st.container(), st.container(border=True, key="why")
     with st.container(horizontal=True, vertical_alignment="center", key="own_way"):
         st.button(

@@ -300,6 +300,9 @@ def with_and_without(page: Page) -> Statements:
         yield claims.table("the head gives | for example | pre-trained: right | random: right | apart", *rows)
         tail = math.erfc(2 / math.sqrt(2)) / 2
         yield from prose("in of tasks the", clear, name, f"{100 - 100 * (1 - tail) ** 4:.0f}")
+        yield from prose(
+            "where apart is below", claims.number(-min(one["standard_errors_apart"] for one in found.values()), 2)
+        )
     yield from prose("both learned alike all")
 
 
