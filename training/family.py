@@ -10,7 +10,7 @@ unchanged on a CPU, a GPU or several machines (`accelerate launch -m training.fa
 import argparse
 import dataclasses
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,7 +22,8 @@ from model.files.checkpoint import TOKENIZER, CheckpointError
 from model.text.tokenizer import MORE_SPECIALS, SPECIALS, Tokenizer
 from training.loop.corpus import read_documents
 from training.loop.data import NO_VARIATION
-from training.loop.objectives import LEARNERS
+from training.loop.objectives import FromExamples, Material, Writing
+from training.loop.reading import Reading
 from training.loop.recipe import Recipe
 from training.loop.resumable_run import Evaluation, Run, Subject
 from training.loop.updates import DivergedError, Step
@@ -53,6 +54,16 @@ RECIPES: dict[str, Recipe] = {
     "lstm": recipe(3000, 3072, 2e-3, 500),  # these as long as gpt-mini, so that they can be compared
     "bert-mini": recipe(7000, 3072, 1e-3, 500),
     "in-context": recipe(8000, 64 * 82, 1e-3, 1000),
+}
+
+
+LEARNERS: dict[str, Callable[[Material], Writing | Reading | FromExamples]] = {
+    "gpt-mini": Writing,
+    "gpt-linear": Writing,
+    "gpt-squeezed": Writing,
+    "lstm": Writing,
+    "bert-mini": Reading,
+    "in-context": FromExamples,
 }
 
 

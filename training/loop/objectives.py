@@ -1,4 +1,4 @@
-"""What each model of the family learns: to write the next token, to guess masked ones, to read a rule from examples."""
+"""What the models of the family learn: to write the next token, and to read a rule from examples."""
 
 import dataclasses
 import json
@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Protocol
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.utils.data import DataLoader
@@ -17,22 +16,12 @@ from model.config import PRESETS
 from model.families.in_context import InContextConfig
 from model.families.recurrent_language_model import RecurrentConfig, RecurrentLanguageModel
 from model.files import checkpoint
-from model.parts.positions import sinusoidal_encoding
 from model.text.tokenizer import PAD_ID, Tokenizer
 from training.loop.corpus import Document, read_corpus
 from training.loop.data import length_batches, loader_of
 from training.loop.in_context import Regression
 from training.loop.recipe import Recipe
-from training.loop.text_rows import (
-    NO_PAIR,
-    Masking,
-    Pairing,
-    collate_read,
-    collate_written,
-    masked,
-    read_rows,
-    written_rows,
-)
+from training.loop.text_rows import collate_written, written_rows
 from training.loop.updates import Batch, Machinery
 
 VALIDATION_SEED = "validation"
@@ -151,61 +140,6 @@ class Writing(Text):
         save_network(self.material.out, self.config, weights)
 
 
-class Reading(Text):
-    """Masked tokens, and whether two texts are neighbours (Devlin et al. 2018, §3.1).
-
-    Differs: 40% of the tokens are masked instead of 15%, so that a short training learns from more of them (Wettig et
-             al. 2023, §3); the table of positions begins as the sinusoids of Vaswani et al. 2017, §3.5
-    """
-
-    masking, pairing = Masking(share=0.4), Pairing()
-
-    def __init__(self, material: Material) -> None:
-        super().__init__(material)
-        self.config = dataclasses.replace(PRESETS[material.name], vocab_size=self.tokenizer.vocab_size)
-
-    def new_model(self) -> nn.Module:
-        """Where a token is masked a head has its position alone to go by. Sinusoids, as long as the random rows they
-        replace, show from the first step which positions are neighbours."""
-        model = build_network(self.config)
-        rows: Tensor = model.embedding.positions.table.weight.data
-        rows.copy_(sinusoidal_encoding(*rows.shape) * rows.std() * 2**0.5)
-        return model
-
-    def rows_loader(self, documents: list[Document], seed: str, processes: int = 1) -> DataLoader[Any]:
-        rng = random.Random(seed)
-        pairs = read_rows(documents, self.config.max_len, rng, self.pairing)
-        generator = np.random.default_rng(rng.getrandbits(64))
-        rows = masked(pairs, self.config.vocab_size, generator, self.masking)
-        lengths = [(len(row[0]), len(row[0])) for row in rows]
-        return loader_of(rows, length_batches(lengths, self.material.recipe.batch_tokens, rng), collate_read, processes)
-
-    def loader(self, epoch: int, processes: int) -> DataLoader[Any]:
-        return self.rows_loader(self.documents, f"{self.material.seed}/{epoch}", processes)
-
-    def losses(self, model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Of the masked tokens, and of the pairs; 0 where a batch has none."""
-        rows = batch["labels"] != PAD_ID
-        logits, next_sentence = model(batch["src_ids"], batch["segment_ids"], rows)
-        is_pair = batch["pair_labels"] != NO_PAIR
-        guesses, right = next_sentence[:, 0][is_pair].float(), batch["pair_labels"][is_pair] - 1
-        of_tokens = nn.functional.cross_entropy(logits.float(), batch["labels"][rows], reduction="sum")
-        of_pairs = nn.functional.cross_entropy(guesses, right, reduction="sum")
-        return of_tokens / max(1, int(rows.sum())), of_pairs / max(1, int(is_pair.sum()))
-
-    def loss(self, model: nn.Module, batch: Batch) -> Tensor:
-        of_tokens, of_pairs = self.losses(model, batch)
-        return of_tokens + of_pairs
-
-    def validation_loss(self, model: nn.Module, machinery: Machinery) -> float:
-        """Of the masked tokens alone."""
-        batches = self.rows_loader(self.valid_documents, VALIDATION_SEED)
-        return mean_loss(model, batches, lambda model, batch: self.losses(model, batch)[0], machinery, n_labels)
-
-    def save(self, weights: dict[str, Tensor]) -> None:
-        save_network(self.material.out, self.config, weights)
-
-
 class FromExamples:
     """The y of each x, from the pairs before it (Garg et al. 2022). The loss is the mean squared error."""
 
@@ -246,13 +180,3 @@ class FromExamples:
 
     def figures(self) -> dict[str, Any]:
         return {"name": self.material.name, "regression": dataclasses.asdict(self.regression)}
-
-
-LEARNERS: dict[str, Callable[[Material], Writing | Reading | FromExamples]] = {
-    "gpt-mini": Writing,
-    "gpt-linear": Writing,
-    "gpt-squeezed": Writing,
-    "lstm": Writing,
-    "bert-mini": Reading,
-    "in-context": FromExamples,
-}

@@ -109,6 +109,14 @@ def read_rows(
     return rows
 
 
+def text_rows(documents: Sequence[Document], max_len: int, rng: random.Random) -> list[ReadRow]:
+    """Texts alone, as many whole sentences to a row as fit, never of two documents (Liu et al. 2019, §4.2,
+    "DOC-SENTENCES").
+    """
+    texts = (row[row != EOS_ID] for row in written_rows(documents, max_len - 2, rng))
+    return [framed(text) for text in texts if len(text)]
+
+
 def _pairs_of(
     document: Document, others: Sequence[Document], room: int, rng: random.Random, pairing: Pairing
 ) -> Iterator[ReadRow]:

@@ -31,10 +31,9 @@ from training.loop.text_rows import (
     Masking,
     collate_read,
     collate_written,
-    framed,
     masked,
     read_rows,
-    written_rows,
+    text_rows,
 )
 from training.measure.kneser_ney import KneserNey, behind, stream_of
 
@@ -141,8 +140,7 @@ def masked_accuracy(
     model: nn.Module, documents: Sequence[Document], width: int, after: Ids, vocab_size: int
 ) -> dict[str, float]:
     """How often a masked token is guessed, in texts of which 15% are masked, by the model and by its left neighbour."""
-    texts = [row[row != EOS_ID] for row in written_rows(documents, width - 2, random.Random(0))]
-    framed_texts = [framed(text) for text in texts if len(text)]
+    framed_texts = text_rows(documents, width, random.Random(0))
     rows = masked(framed_texts, vocab_size, np.random.default_rng(0), Masking(masked=1.0, random=0.0))
     right = by_neighbour = n = 0
     for start in range(0, len(rows), BATCH):

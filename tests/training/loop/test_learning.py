@@ -12,8 +12,10 @@ from torch import Tensor, nn
 from model.config import PRESETS
 from model.text.tokenizer import EOS_ID, MASK_ID, MORE_SPECIALS, PAD_ID, SOS_ID, SPECIALS, Tokenizer
 from tests.training.family_text import LEARNED, SIZES, family_task, shrink, write_texts
+from training.family import LEARNERS
 from training.loop import objectives
-from training.loop.objectives import LEARNERS, FromExamples, Reading, Text, Writing, mean_loss
+from training.loop.objectives import FromExamples, Text, Writing, mean_loss
+from training.loop.reading import Reading
 from training.loop.text_rows import IS_NEXT, N_SPECIALS, NO_PAIR, NOT_NEXT
 from training.loop.updates import ONE_DEVICE, Batch
 

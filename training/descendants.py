@@ -1,0 +1,110 @@
+"""Train siblings of bert-mini that differ in one thing each: `python -m training.descendants --data FILE… --valid FILE…
+--out FOLDER`.
+
+FOLDER holds the vocabulary, tokenizer.json, and gets a folder for each sibling, with a log of its training. The texts
+are those of `training.family`. Start the same command again after a kill: it skips those that are finished and goes on
+from at most a minute before.
+"""
+
+import argparse
+import dataclasses
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from accelerate import Accelerator
+from rich.console import Console
+
+from model.files.checkpoint import CheckpointError
+from model.files.loaded_model import MODELS
+from training.family import RECIPES, FamilyTask, records
+from training.loop.reading import BERT, PRESET, Reading, Way
+from training.loop.recipe import Recipe
+from training.loop.resumable_run import Run
+from training.loop.updates import DivergedError
+from training.publish.siblings import is_finished
+from training.train import show
+
+BASE = RECIPES[PRESET]
+SAVE_EVERY = 500  # steps
+PART, PASSES_STEPS = 24, 3500  # one document of so many is read about 20 times in so many steps
+TEACHER = MODELS / PRESET
+N_STUDENT = {"n_layers": 2}
+
+
+@dataclass(frozen=True)
+class Sibling:
+    """way: how it learns; seed; steps: where its recipe is shorter than bert-mini's"""
+
+    way: Way = BERT
+    seed: int = 1
+    steps: int = BASE.steps
+
+    @property
+    def recipe(self) -> Recipe:
+        return dataclasses.replace(BASE, steps=self.steps)
+
+
+def again(in_pairs: bool, new_blanks: bool) -> Sibling:
+    """Of the four after RoBERTa (Liu et al. 2019, §4): the same rows pass after pass, with or without neighbours to
+    tell, with the same blanks or new ones.
+    """
+    return Sibling(Way(in_pairs=in_pairs, new_rows=False, new_blanks=new_blanks, one_of=PART), steps=PASSES_STEPS)
+
+
+SIBLINGS: dict[str, Sibling] = {
+    "bert-2": Sibling(seed=2),
+    "bert-3": Sibling(seed=3),
+    "roberta-pairs-static": again(in_pairs=True, new_blanks=False),
+    "roberta-pairs-dynamic": again(in_pairs=True, new_blanks=True),
+    "roberta-texts-static": again(in_pairs=False, new_blanks=False),
+    "roberta-texts-dynamic": again(in_pairs=False, new_blanks=True),
+    "distilled": Sibling(Way(N_STUDENT, in_pairs=False, teacher=TEACHER, is_taught=True)),
+    "untaught": Sibling(Way(N_STUDENT, in_pairs=False, teacher=TEACHER)),
+    "albert-mini": Sibling(Way({"d_embedding": 64, "shares_layers": True})),
+}
+
+
+@dataclass(frozen=True)
+class Descent(FamilyTask):
+    """One sibling to be trained; its name is that of its folder."""
+
+    way: Way = BERT
+
+    def subject(self, accelerator: Accelerator) -> Reading:
+        return Reading(self, self.way)
+
+
+def task_of(name: str, data: Sequence[Path], valid: Sequence[Path], root: Path) -> Descent:
+    one = SIBLINGS[name]
+    return Descent(name, tuple(data), tuple(valid), root, one.recipe, one.seed, one.way)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m training.descendants", description=__doc__)
+    parser.add_argument("--data", nargs="+", type=Path, required=True, help="files to learn from")
+    parser.add_argument("--valid", nargs="+", type=Path, required=True, help="files to choose the best weights by")
+    parser.add_argument("--out", required=True, type=Path, help="folder for all of them")
+    parser.add_argument("--only", nargs="+", choices=SIBLINGS, metavar="NAME", help=f"of {', '.join(SIBLINGS)}")
+    parser.add_argument("--threads", type=int, help="processor cores to use; default: all")
+    arguments = parser.parse_args()
+    if arguments.threads:
+        torch.set_num_threads(arguments.threads)
+    console, n_failed = Console(), 0
+    for name in arguments.only or SIBLINGS:
+        task = task_of(name, arguments.data, arguments.valid, arguments.out)
+        if is_finished(task.out):
+            console.print(f"{name} is finished")
+            continue
+        try:
+            show(records(Run(task), SAVE_EVERY), task.recipe.steps, console)
+        except (DivergedError, CheckpointError, ValueError, OSError) as error:
+            print(f"{name}: {error}", file=sys.stderr)
+            n_failed += 1
+    return 1 if n_failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
