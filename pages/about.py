@@ -16,12 +16,13 @@ CARD = Path(__file__).parent.parent / "assets" / "models" / "translator"
 st.title("About the model", anchor=False)
 config = engine.model().config
 st.markdown(
-    "Every number in the lessons comes from one small Transformer, computed while you watch. It is an encoder-decoder "
+    "Most numbers in the lessons come from one small Transformer, computed while you watch. It is an encoder-decoder "
     "as in *Attention Is All You Need* (Vaswani et al. 2017): layers normalised after each residual sum, ReLU, "
     "sinusoidal positions, embeddings times √d_model, and an output that shares its matrix with the embeddings. Some "
-    "lessons have small models of their own beside it. *Before attention* has three readers, which learned from the "
-    "English side of the same sentences. Those under *Variants* and *Training* have siblings of the translator, and "
-    "models that learn before your eyes. (Under *Explore*, other people's models speak for themselves.)"
+    "lessons have small models of their own, which are named at their top. *Before attention* has three readers, which "
+    "learned from the English side of the same sentences. Those under *Variants* and *Training* have siblings of the "
+    "translator, and models that learn before your eyes; under *Family* and *Beyond attention* there are more, a small "
+    "GPT and a small BERT among them. (Under *Explore*, other people's models speak for themselves.)"
 )
 metrics = json.loads((CARD / "metrics.json").read_text(encoding="utf-8"))
 training = metrics["training"]

@@ -52,7 +52,7 @@ def scene(trace: Trace) -> Scene:
     stack, _, layer, _ = path.split(".")
     return Scene(
         "In a mixture of experts some parameters work at a time: a router sends each piece to one of four networks. "
-        f"Two small translators read your sentence; layer {1 + int(layer)} of the {stack}.",
+        f"Drawn: two small translators' {stack}, layer {1 + int(layer)}.",
         "Trained",
         [scene_frame(trace, name, path) for name in TRAINED],
         wide=(2, 1),

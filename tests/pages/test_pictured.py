@@ -78,7 +78,7 @@ def test_every_lesson_names_a_model_and_none_is_counted_as_nothing() -> None:
 
 
 def test_sizes_that_differ_are_a_range() -> None:
-    assert " · six small translators: 1.9–2.0 M parameters each" in badge(opened("positions-six-ways"))
+    assert " · six small translators: 1.9–2.0\u00a0M parameters each" in badge(opened("positions-six-ways"))
 
 
 def test_a_broken_model_is_not_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,4 +27,4 @@ def size(models: Sequence[LoadedModel[Any, Any]]) -> str:
     counts = sorted(one.n_parameters for one in models)
     if counts[-1] < 1e6:
         return "–".join(dict.fromkeys(f"{n:,}" for n in (counts[0], counts[-1])))
-    return "–".join(dict.fromkeys(f"{n / 1e6:.1f}" for n in (counts[0], counts[-1]))) + " M"
+    return "–".join(dict.fromkeys(f"{n / 1e6:.1f}" for n in (counts[0], counts[-1]))) + "\u00a0M"

@@ -179,7 +179,7 @@ def test_without_two_nothing_is_shown(known: tuple[str, ...], monkeypatch: pytes
 def test_the_address_opens_a_lesson_on_a_sibling_and_on_a_step_of_its_training() -> None:
     for name in ("plain-1", "plain-1@400"):
         app = opened("masking", model=name, sentence="Go")
-        assert "1.9 M parameters" in app.html[0].value
+        assert "1.9\u00a0M parameters" in app.html[0].value
         assert not app.info
     (said,) = opened("masking", model="plain-1@501", sentence="Go").info
     assert said.value.replace("\\", "") == (

@@ -52,7 +52,7 @@ def scene(page: Page) -> Statements:
     at = max(range(4), key=lambda at: max(work("not balanced", at)))
     frames = [scene_frame(page, trained, at) for trained in NAMES]
     stack, layer = PLACES[at]
-    caption = prose.line("in a mixture of experts", layer + 1, stack)
+    caption = prose.line("in a mixture of experts", stack, layer + 1)
     yield from screen.scene(page, caption, "Trained", frames, 0, wide=(2, 1))
 
 
