@@ -273,6 +273,20 @@ def _feature(cell: Cell) -> WorkedStep:
     )
 
 
+@rule("exponential")
+def _exponential(cell: Cell) -> WorkedStep:
+    (source,), before = cell.made.reads, float(cell.read()[cell.index])
+    formula = f"e^{{{tex(before)}}}"
+    return WorkedStep(
+        "The feature of a number x is e to the x, so every feature is positive.",
+        f"{formula} = {tex(cell.value)}",
+        cell.value,
+        f'np.exp(t["{source}"]{subscript(cell.index)})',
+        (source,),
+        Blank(formula, cell.value),
+    )
+
+
 @rule("sum_of_products")
 def _state(cell: Cell) -> WorkedStep:
     head, *rows, i, j = cell.index

@@ -12,7 +12,13 @@ from model.families.encoder_only import EncoderOnly, MaskedTokenHead, NextSenten
 from model.families.in_context import InContext, InContextConfig
 from model.families.network import Network
 from model.parts.attention import MultiHeadAttention
-from model.parts.efficient_attention import CausalLinearAttention, LinearAttention, WindowedAttention
+from model.parts.efficient_attention import (
+    CausalLinearAttention,
+    LinearAttention,
+    WindowedAttention,
+    exponential,
+    features,
+)
 from model.parts.embedding import SegmentEmbedding, TokenEmbedding, UnscaledEmbedding
 from model.parts.experts import MixtureOfExperts
 from model.parts.feed_forward import FeedForward, GatedFeedForward
@@ -78,9 +84,10 @@ def windowed(config: ModelConfig, positions: Positions, causal: bool) -> Windowe
     return WindowedAttention(config.d_model, config.n_heads, config.reach, positions)
 
 
-def linear(config: ModelConfig, positions: Positions, causal: bool) -> MultiHeadAttention:
+def linear(config: ModelConfig, positions: Positions, causal: bool) -> LinearAttention:
     kind = CausalLinearAttention if causal else LinearAttention
-    return kind(config.d_model, config.n_heads, positions)
+    phi = exponential if config.attention == "linear_exponential" else features
+    return kind(config.d_model, config.n_heads, positions, phi)
 
 
 def squeezed(config: ModelConfig, positions: Positions, causal: bool) -> SqueezedAttention:
@@ -122,6 +129,7 @@ ATTENTIONS = {
     "multi_head": Kind(multi_head),
     "windowed": Kind(windowed),
     "linear": Kind(linear),
+    "linear_exponential": Kind(linear),
     "squeezed": Kind(squeezed),
     "grouped_query": Kind(grouped_query),
     "multi_query": Kind(multi_query),

@@ -8,12 +8,21 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "norm": ("layer", "rms"),
     "norm_place": ("post", "pre", "sandwich", "deep"),
     "activation": ("relu", "gelu", "gelu_tanh", "silu", "swiglu", "geglu"),
-    "attention": ("multi_head", "windowed", "linear", "squeezed", "grouped_query", "multi_query", "latent"),
+    "attention": (
+        "multi_head",
+        "windowed",
+        "linear",
+        "linear_exponential",
+        "squeezed",
+        "grouped_query",
+        "multi_query",
+        "latent",
+    ),
     "feed_forward": ("position_wise", "experts", "experts_top_2"),
 }
 
 # These have no square of scores that a relative position scheme could add to.
-WITHOUT_PAIRS, ADDED_TO_PAIRS = ("windowed", "linear", "squeezed"), ("relative", "alibi")
+WITHOUT_PAIRS, ADDED_TO_PAIRS = ("windowed", "linear", "linear_exponential", "squeezed"), ("relative", "alibi")
 
 # How the parts are put together; see `model.families`.
 FAMILIES = ("encoder_decoder", "decoder_only", "encoder_only")
@@ -105,7 +114,7 @@ PRESETS: dict[str, ModelConfig] = {
     # hundred tokens is longer than all that it has seen.
     "sibling": ModelConfig(d_model=128, n_heads=4, n_layers=2, d_ff=512, max_len=64),
     "gpt-mini": GPT_MINI,
-    "gpt-linear": replace(GPT_MINI, attention="linear"),
+    "gpt-linear": replace(GPT_MINI, attention="linear_exponential"),
     "gpt-squeezed": replace(GPT_MINI, attention="squeezed"),
     # BERT's parts, as wide and as deep as gpt-mini.
     "bert-mini": ModelConfig(

@@ -50,6 +50,7 @@ VARIANTS: dict[str, Callable[[], EncoderDecoder]] = {
     "grouped queries, two of two experts": lambda: with_parts(
         attention="grouped_query", feed_forward="experts_top_2", n_experts=N_EXPERTS
     ),
+    "linear attention by exponentials": lambda: with_parts(attention="linear_exponential"),
     "squeezed attention": lambda: with_parts(attention="squeezed", block=BLOCK, n_squeezed=N_SQUEEZED),
     "latent attention, ALiBi": lambda: with_parts(attention="latent", d_latent=D_LATENT, positions="alibi"),
 }

@@ -8,8 +8,10 @@ import torch
 from experiments.family.language_models import read_text
 from experiments.training.losses import LOSSES
 from model.files.loaded_model import Array, LoadedModel
-from model.parts.efficient_attention import causal_linear_as_matrix
+from model.parts.efficient_attention import causal_linear_as_matrix, exponential, features
 from model.trace import Trace
+
+LINEAR = "gpt-linear"  # the small GPT that was trained with it
 
 
 @dataclass(frozen=True)
@@ -41,4 +43,6 @@ def read_two_ways(loaded: LoadedModel, text: str) -> TwoWays:
 def as_matrix(reading: Trace, path: str) -> Array:
     """What the heads of one layer (H,T,d_k) return, from the queries, keys and values that it had."""
     q, k, v = (torch.tensor(reading.tensors[f"{path}.{name}"])[None] for name in "qkv")
-    return causal_linear_as_matrix(q, k, v)[0].numpy()
+    made_by = reading.model.anatomy.tensors[f"{path}.features_q"].operation
+    phi = exponential if made_by == "exponential" else features
+    return causal_linear_as_matrix(q, k, v, phi=phi)[0].numpy()

@@ -1,6 +1,7 @@
 """Attention that never makes the square of all pairs: within a window, or through a state that all keys share."""
 
 import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -10,6 +11,8 @@ from model.anatomy.describe import Scribe, describe
 from model.parts.attention import MultiHeadAttention, describe_joined, describe_projections
 from model.parts.positions import Positions
 from model.tap import Tap, no_tap
+
+Map = Callable[[Tensor], Tensor]
 
 
 def windowed_attention(
@@ -47,31 +50,41 @@ def features(x: Tensor) -> Tensor:
     return elu(x) + 1
 
 
-def linear_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, tap: Tap = no_tap) -> Tensor:
+def exponential(x: Tensor) -> Tensor:
+    """φ(x) = eˣ: positive too, and as steep as softmax for large x (Zhang et al. 2024, Hedgehog, §4.2, without −x)."""
+    return x.exp()
+
+
+def linear_attention(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, tap: Tap = no_tap, phi: Map = features
+) -> Tensor:
     """Attention with φ(q)·φ(k) in place of e^(q·k): all keys and values are summed once, and every query reads the sum.
 
-    Args:    q (B,H,T,d_k); k, v (B,H,S,d_k); mask (B,1,1,S), True = may be attended to
+    Args:    q (B,H,T,d_k); k, v (B,H,S,d_k); mask (B,1,1,S), True = may be attended to; phi: φ
     Returns: heads (B,H,T,d_k)
     Taps:    features_q (B,H,T,d_k); features_k (B,H,S,d_k); state (B,H,d_k,d_k); total (B,H,1,d_k); heads (B,H,T,d_k)
     Source:  Katharopoulos et al. 2020, §3.2, Eq. 5 and 6. Differs: none
     """
-    queries, keys = _mapped(q, k, mask, tap)
+    queries, keys = _mapped(q, k, mask, tap, phi)
     state = tap("state", keys.transpose(-2, -1) @ v)  # (B,H,d_k,d_k)
     total = tap("total", keys.sum(-2, keepdim=True))  # (B,H,1,d_k)
     return tap("heads", (queries @ state) / (queries * total).sum(-1, keepdim=True))
 
 
-def causal_linear_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, tap: Tap = no_tap) -> Tensor:
+def causal_linear_attention(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, tap: Tap = no_tap, phi: Map = features
+) -> Tensor:
     """Linear attention as a recurrent network: the state gains one key and value a position, and its query reads it.
 
     Args:    q (B,H,T,d_k), the newest T of S positions; k, v (B,H,S,d_k);
-             mask broadcastable to (B,1,T,S): what the last query may see, all before it may see up to themselves
+             mask broadcastable to (B,1,T,S): what the last query may see, all before it may see up to themselves;
+             phi: φ
     Returns: heads (B,H,T,d_k)
     Taps:    features_q (B,H,T,d_k); features_k (B,H,S,d_k); state (B,H,T,d_k,d_k); total (B,H,T,d_k);
              heads (B,H,T,d_k)
     Source:  Katharopoulos et al. 2020, §3.3 and 3.4, Eq. 16 to 20. Differs: all states are kept, for a learner to see
     """
-    queries, keys = _mapped(q, k, mask, tap)
+    queries, keys = _mapped(q, k, mask, tap, phi)
     newest = slice(k.size(-2) - q.size(-2), None)
     gained = keys[..., :, None] * v[..., None, :]  # (B,H,S,d_k,d_k)
     state = tap("state", gained.cumsum(-3)[..., newest, :, :])  # each is the one before and what its position gained
@@ -80,21 +93,21 @@ def causal_linear_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None
     return tap("heads", read / (queries * total).sum(-1, keepdim=True))
 
 
-def causal_linear_as_matrix(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tensor:
+def causal_linear_as_matrix(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, phi: Map = features) -> Tensor:
     """The same from the square of all pairs: more work in a long text, but no step waits for the one before.
 
     Args:    as causal_linear_attention
     Returns: heads (B,H,T,d_k)
     Source:  Katharopoulos et al. 2020, §3.2, Eq. 4, and 3.3. Differs: none
     """
-    queries, keys = _mapped(q, k, mask, no_tap)
+    queries, keys = _mapped(q, k, mask, no_tap, phi)
     shares = (queries @ keys.transpose(-2, -1)).tril(k.size(-2) - q.size(-2))  # (B,H,T,S)
     return (shares @ v) / shares.sum(-1, keepdim=True)
 
 
-def _mapped(q: Tensor, k: Tensor, mask: Tensor | None, tap: Tap) -> tuple[Tensor, Tensor]:
+def _mapped(q: Tensor, k: Tensor, mask: Tensor | None, tap: Tap, phi: Map) -> tuple[Tensor, Tensor]:
     """The features of queries and keys; those of keys that nobody may attend to are 0."""
-    queries, keys = tap("features_q", features(q)), features(k)
+    queries, keys = tap("features_q", phi(q)), phi(k)
     if mask is not None:
         keys = keys * mask[..., -1, :, None]
     return queries, tap("features_k", keys)
@@ -124,11 +137,15 @@ class LinearAttention(MultiHeadAttention):
     Source:  see linear_attention
     """
 
+    def __init__(self, d_model: int, n_heads: int, positions: Positions | None = None, phi: Map = features) -> None:
+        super().__init__(d_model, n_heads, positions)
+        self.phi = phi
+
     def attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, tap: Tap) -> Tensor:
-        return linear_attention(q, k, v, mask, tap)
+        return linear_attention(q, k, v, mask, tap, self.phi)
 
 
-class CausalLinearAttention(MultiHeadAttention):
+class CausalLinearAttention(LinearAttention):
     """Multi-head attention through a state that grows from position to position. It is trained as a matrix, which is
     faster in short texts.
 
@@ -138,7 +155,9 @@ class CausalLinearAttention(MultiHeadAttention):
     """
 
     def attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, tap: Tap) -> Tensor:
-        return causal_linear_as_matrix(q, k, v, mask) if self.training else causal_linear_attention(q, k, v, mask, tap)
+        if self.training:
+            return causal_linear_as_matrix(q, k, v, mask, self.phi)
+        return causal_linear_attention(q, k, v, mask, tap, self.phi)
 
 
 @describe.register
@@ -163,11 +182,12 @@ def _(module: CausalLinearAttention, scribe: Scribe, x: str, memory: str, mask: 
     return describe_state(module, scribe, x, memory, (scribe.tokens,))
 
 
-def describe_state(module: MultiHeadAttention, scribe: Scribe, x: str, memory: str, rows: tuple[str, ...]) -> str:
+def describe_state(module: LinearAttention, scribe: Scribe, x: str, memory: str, rows: tuple[str, ...]) -> str:
     """Linear attention; rows: the axis of its states, if there is one for each query."""
     q, k, v = describe_projections(module, scribe, x, memory)
-    queries = scribe.made("features_q", "elu_plus_one", q, axes=scribe.axes(q))
-    keys = scribe.made("features_k", "elu_plus_one", k, axes=scribe.axes(k))
+    phi = "elu_plus_one" if module.phi is features else "exponential"
+    queries = scribe.made("features_q", phi, q, axes=scribe.axes(q))
+    keys = scribe.made("features_k", phi, k, axes=scribe.axes(k))
     state = scribe.made("state", "sum_of_products", keys, v, axes=("head", *rows, "d_k", "d_k"))
     total = scribe.made("total", "sum_of_keys", keys, axes=("head", *(rows or ("one",)), "d_k"))
     return describe_joined(scribe, scribe.made("heads", "read_state", queries, state, total, axes=scribe.axes(q)))

@@ -228,7 +228,7 @@ def test_published_models_open_by_name_and_share_one_vocabulary(
         assert ("github.com/global-asp/pb-source" in words) == (name != "in-context")
     assert model_names(models) == ("bert-mini", "gpt-linear", "gpt-mini")
     gpt, bert = load_model("gpt-mini", models), load_model("bert-mini", models)
-    assert load_model("gpt-linear", models).config.attention == "linear"
+    assert load_model("gpt-linear", models).config.attention == "linear_exponential"
     assert gpt.tokenizer.backend.to_str() == bert.tokenizer.backend.to_str()
     assert trace(gpt, "Tom sees").tgt_ids[:2] == (SOS_ID, gpt.tokenizer.encode("Tom")[0])
     assert trace(bert, "Tom sees").src_ids[1] == gpt.tokenizer.encode("Tom")[0]

@@ -44,7 +44,7 @@ def test_each_sibling_differs_from_the_plain_one_in_one_part_and_every_kind_of_p
     plain = PRESETS["sibling"]
     kinds = [item for sibling in SIBLINGS.values() for item in sibling.parts.items()]
     others = [(name, kind) for name, kinds in CHOICES.items() for kind in kinds if kind != getattr(plain, name)]
-    untried = {("attention", kind) for kind in ("windowed", "linear", "squeezed")}
+    untried = {("attention", kind) for kind in ("windowed", "linear", "linear_exponential", "squeezed")}
     assert set(kinds) == {*others} - untried
     assert len(kinds) == len(others) - len(untried) + 1  # experts with one asked are trained with balancing and without
     assert {name: s.balance for name, s in SIBLINGS.items() if "feed_forward" in s.parts} == {

@@ -1,5 +1,7 @@
 """Attention in a window and through a state, against plain softmax attention and the matrix form."""
 
+from collections.abc import Callable
+
 import pytest
 import torch
 from torch import Tensor
@@ -10,6 +12,7 @@ from model.parts.efficient_attention import (
     CausalLinearAttention,
     causal_linear_as_matrix,
     causal_linear_attention,
+    exponential,
     features,
     linear_attention,
     windowed_attention,
@@ -52,7 +55,9 @@ def matrix_form(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
 
 
 def test_features_by_hand() -> None:
-    assert_close(features(torch.tensor([-1.0, 0.0, 2.0])), torch.tensor([0.3678794, 1.0, 3.0]))
+    x = torch.tensor([-1.0, 0.0, 2.0])
+    assert_close(features(x), torch.tensor([0.3678794, 1.0, 3.0]))
+    assert_close(exponential(x), torch.tensor([0.3678794, 1.0, 7.3890561]))
 
 
 @pytest.mark.parametrize("mask", [None, PADDING])
@@ -78,8 +83,9 @@ def test_causal_linear_attention_is_its_matrix_form_and_a_recurrence() -> None:
         assert_close(found[:, :, t], read, atol=1e-5, rtol=1e-5)
 
 
-def test_what_is_trained_as_a_matrix_is_read_as_a_recurrence() -> None:
-    module, x = CausalLinearAttention(12, 3), torch.randn(2, 9, 12)
+@pytest.mark.parametrize("phi", [features, exponential])
+def test_what_is_trained_as_a_matrix_is_read_as_a_recurrence(phi: Callable[[Tensor], Tensor]) -> None:
+    module, x = CausalLinearAttention(12, 3, phi=phi), torch.randn(2, 9, 12)
     mask, taps = causal_mask(9), Recorder()
     trained, read = module.train()(x, x, mask), module.eval()(x, x, mask, tap=taps)
     assert_close(trained, read, atol=1e-5, rtol=1e-5)

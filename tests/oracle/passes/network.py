@@ -239,8 +239,8 @@ class Network:
             k = self.keep(f"{path}.rotated_k", turned(k, first))
         if first:
             k, v = (np.concatenate(pair, axis=-2) for pair in zip(self.past[path], (k, v), strict=True))
-        if way == "linear":
-            return self.joined_heads(path, self.through_state(path, q, k, v, allowed))
+        if way in ("linear", "linear_exponential"):
+            return self.joined_heads(path, self.through_state(path, q, k, v, allowed, way))
         if way and way.startswith("windowed"):  # "windowed 2": with another reach than config says
             reach = int(way.partition(" ")[2] or self.config.get("reach", 64))
             return self.joined_heads(path, self.in_window(path, q, k, v, allowed, reach))
@@ -287,9 +287,10 @@ class Network:
             self.keep(f"{path}.{name}", band(pairs, beyond))
         return weights @ v
 
-    def through_state(self, path: str, q: Array, k: Array, v: Array, allowed: Array) -> Array:
+    def through_state(self, path: str, q: Array, k: Array, v: Array, allowed: Array, way: str) -> Array:
         """Katharopoulos et al. 2020, Equation 4, of all pairs; the state where all queries share it."""
-        queries, keys = (np.where(x > 0, x + 1, np.exp(np.minimum(x, 0))) for x in (q, k))
+        by_elu = (np.where(x > 0, x + 1, np.exp(np.minimum(x, 0))) for x in (q, k))
+        queries, keys = by_elu if way == "linear" else (np.exp(q), np.exp(k))
         self.keep(f"{path}.features_q", queries)
         self.keep(f"{path}.features_k", keys)
         if len(allowed) == 1:

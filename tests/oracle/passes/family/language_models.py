@@ -54,8 +54,8 @@ class Gpt(Network):
     labels: what each row is to guess; tensors: also logits, losses (T,1)
     """
 
-    def __init__(self, labels: Sequence[int]) -> None:
-        super().__init__(config(NAME), weights(NAME), records=RECORDS)
+    def __init__(self, labels: Sequence[int], name: str = NAME) -> None:
+        super().__init__(config(name), weights(name), records=RECORDS)
         self.labels = list(labels)
         self.logits = self.keep("logits", self.decoder([SOS, *self.labels[:-1]]))
         self.log_shares = log_shares(self.logits)
