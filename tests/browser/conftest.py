@@ -245,6 +245,7 @@ class Tab:
         for place in places:
             session.send("Storage.clearDataForOrigin", {"origin": place, "storageTypes": KEPT})
         if self._page:
+            now.evaluate("() => sessionStorage.clear()")  # the tab's own, which no type of KEPT names
             session.send("Page.resetNavigationHistory")
             session.detach()
         else:
