@@ -152,7 +152,7 @@ def predict(trace: Trace) -> Sequence[Question]:
     return (
         Question(
             "twice",
-            f"Your text has {n} pieces. Behind it stands a second one as long. How many pairs are there to compare?",
+            f"Your text has {n} pieces. A second one, as long, follows it. How many pairs are there to compare?",
             (f"{2 * n * n:,}", f"{4 * n * n:,}", f"{8 * n * n:,}"),
             frozenset({1}),
             f"{2 * n} pieces ask {2 * n} pieces each: {4 * n * n:,} pairs, four times the {n * n:,} of before.",

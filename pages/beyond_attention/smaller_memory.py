@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import streamlit as st
 
-from experiments.attention.cache_size import PUBLISHED, of_kinds
+from experiments.attention.cache_size import PUBLISHED, kept_by, of_kinds
 from experiments.attention.latent import (
     SIZES,
     WHOLE,
@@ -20,6 +20,7 @@ from experiments.attention.latent import (
     through,
 )
 from experiments.attention.tiles import Running, attention_in_tiles
+from experiments.training.siblings import DIFFERS
 from figures.statistics import softmax
 from model.files.loaded_model import TRANSLATOR, Array
 from model.trace import Trace
@@ -33,6 +34,7 @@ from ui.course.check import Part, Shown, check_cell, checked_matrix
 from ui.course.lesson import Bench, Lesson, OnMap
 from ui.course.quiz import Question
 from ui.text import chance, in_markdown, magnitude, number, piece
+from ui.views import siblings
 from ui.views.attention_kinds import READABLE
 from ui.views.before_after import LONGER, MOST, if_anew
 from ui.views.charts.bars import bars
@@ -158,13 +160,6 @@ def see(trace: Trace) -> Shown:
     return shown
 
 
-def do(trace: Trace) -> None:
-    trace = of_translator(trace)
-    squeezing(trace)
-    sizes(trace)
-    tiles(trace)
-
-
 def squeezing(trace: Trace) -> None:
     of_pairs, of_books = figures(TRANSLATOR), figures(GPT)
     st.markdown(
@@ -201,6 +196,22 @@ def sizes(trace: Trace) -> None:
         "groups, MLA with DeepSeek-V2's shares, a row of 4 heads' keys and half a key that positions turn. "
         "With 128 heads DeepSeek-V2 would keep 32,768 numbers in a layer as MHA."
     )
+
+
+def trained(trace: Trace) -> None:
+    st.markdown(
+        "**What if it learns so from the start?** Small translators, trained alike. They differ in how a text attends "
+        "to itself, in both stacks."
+    )
+    kinds = [name for name in siblings.names() if name == "plain-1" or name.startswith("attention-")]
+    kept = {name: engine.run(kept_by, engine.model(name)) for name in kinds}
+    lines = [(name, DIFFERS[name], f"{n:,}") for name, n in sorted(kept.items(), key=lambda one: -one[1])]
+    table(("sibling", "its attention", "bytes that its decoder keeps of a piece"), lines)
+    st.caption(
+        "Measured on a cache while two pieces are read. In MLA positions turn a short key beside the row: that alone "
+        "may change how well it learns. *positions-rotary*, of *Positions, six ways*, turns whole keys."
+    )
+    siblings.two_siblings(trace, "attention")
 
 
 def running(trace: Trace) -> tuple[int, int, int, list[Running]]:
@@ -242,6 +253,19 @@ def tiles(trace: Trace) -> None:
         "After the last tile o is what softmax over the whole row gives, but for rounding. So the square of all scores "
         "is never held: that saves memory, and the time to write and read it, not multiplications."
     )
+
+
+TRIALS = {
+    "Squeeze it": squeezing,
+    "What each kind keeps": sizes,
+    "Trained so": trained,
+    "Exact, in tiles": tiles,
+}
+TRIAL = Choice("Try", "memory_trial", tuple(TRIALS))
+
+
+def do(trace: Trace) -> None:
+    TRIALS[TRIAL.draw()](of_translator(trace))
 
 
 def predict(trace: Trace) -> Sequence[Question]:

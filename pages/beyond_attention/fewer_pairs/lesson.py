@@ -7,10 +7,13 @@ import streamlit as st
 from experiments.attention import patterns
 from experiments.attention.patterns import ALL, PATTERNS, SIZES, figures
 from experiments.attention.rank import spectrum
+from model.parts.efficient_attention import causal_linear_as_matrix
+from model.parts.squeezed_attention import CausalSqueezedAttention, squeeze
 from model.trace import Trace
 from pages.beyond_attention.fewer_pairs.by_hand import by_hand
 from pages.beyond_attention.fewer_pairs.rank import low_rank
 from pages.beyond_attention.fewer_pairs.readers import READER, cost, last, left, of_gpt, path, sparse, sureness, written
+from pages.beyond_attention.fewer_pairs.trained import trained
 from pages.family.gpt.reading import perplexity, read, say_what_is_cut
 from pages.family_models import GPT
 from ui.components.matrix import Caption
@@ -120,7 +123,8 @@ def compare(trace: Trace) -> None:
     table(("", *(of_sentence if whole.src else of_text)), lines)
     st.caption(
         "To find the k largest scores, all scores must be computed. The strided pattern keeps every k-th piece too: "
-        "at k = 1 that is all of them. A model trained with a pattern may lose less: that is not measured here."
+        "at k = 1 that is all of them. A model that learned with fewer pairs may lose less: see *Trained so from the "
+        "start*."
     )
 
 
@@ -128,6 +132,7 @@ TRIALS = {
     "Compare the patterns": compare,
     "By hand": lambda trace: by_hand(trace, seen(trace)),
     "Are the weights of low rank?": low_rank,
+    "Trained so from the start": trained,
 }
 TRIAL = Choice("Try", "pairs_trial", tuple(TRIALS))
 
@@ -170,6 +175,14 @@ LESSON = Lesson(
     idea=idea,
     predict=predict,
     bench=Bench(see=see, check=check_cell, do=do),
-    code=(*PATTERNS.values(), patterns.keeping, patterns.translate_sparsely, spectrum),
+    code=(
+        *PATTERNS.values(),
+        patterns.keeping,
+        patterns.translate_sparsely,
+        spectrum,
+        squeeze,
+        CausalSqueezedAttention,
+        causal_linear_as_matrix,
+    ),
     on_map=OnMap(readers=(GPT,), scene=scene),
 )

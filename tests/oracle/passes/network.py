@@ -325,6 +325,7 @@ class Network:
         )
         products = q @ k.swapaxes(-1, -2) + q_place @ k_place.swapaxes(-1, -2)
         scores = np.where(allowed, products / math.sqrt(q.shape[-1] + q_place.shape[-1]), -np.inf)
+        self.keep(f"{path}.scores", scores)
         return self.joined_heads(path, self.keep(f"{path}.weights", softmax(scores)) @ v)
 
     def experts(self, path: str, x: Array) -> Array:
@@ -420,7 +421,8 @@ class Network:
 
     def next_logits(self, tgt: list[int]) -> Array:
         """Logits (V) of the piece after the last one."""
-        last = self.decoder_states(tgt)[-1] if self.causal_mask_off else self.last_row(tuple(tgt)).output[0]
+        needs_all = self.causal_mask_off or self.config.get("attention") == "latent"  # which keeps no keys
+        last = self.decoder_states(tgt)[-1] if needs_all else self.last_row(tuple(tgt)).output[0]
         return np.asarray(last @ self.w[EMBEDDING].T)
 
     def last_row(self, tgt: tuple[int, ...]) -> Row:

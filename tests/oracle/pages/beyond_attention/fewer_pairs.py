@@ -28,6 +28,7 @@ from tests.oracle.language.common import (
     tensor_matrix,
 )
 from tests.oracle.language.page import READABLE, Page, chances
+from tests.oracle.language.statement import rounding
 from tests.oracle.language.words import inline, text_of
 from tests.oracle.passes import shipped
 from tests.oracle.passes.decode import Ids, Writer, greedy
@@ -40,10 +41,14 @@ prose = Prose("fewer_pairs")
 LAYER, ENCODER = "decoder.layers.3.self_attn", "encoder.layers.2.self_attn"
 PATTERN = Choice("Pattern", "pattern", ("window", "window and first", "strided", "top k"))
 READER = Choice("Model", "reader", ("GPT", "Translator"))
-TRIAL = Choice("Try", "pairs_trial", ("Compare the patterns", "By hand", "Are the weights of low rank?"))
+TRIAL = Choice(
+    "Try",
+    "pairs_trial",
+    ("Compare the patterns", "By hand", "Are the weights of low rank?", "Trained so from the start"),
+)
 SIZES = ("1", "2", "4", "8", "16", "32", "64")
 LONG = "Once upon a time there was a little girl who lived in a house by the wood. Every day she walked. "
-HAND, RANK = ({"pairs_trial": trial} for trial in TRIAL.options[1:])
+HAND, RANK, TRAINED = ({"pairs_trial": trial} for trial in TRIAL.options[1:])
 STATES = (
     {"stop": "1"},
     {"sentence": LONG, "pattern": "strided", "keeps": "4", "cell": "9.2", "hidden": "1003000", **HAND},
@@ -52,6 +57,8 @@ STATES = (
     {"sentence": LONG * 7, "pattern": "window and first", "keeps": "0", "cell": "20.1"},
     {"reader": "Translator", "pattern": "strided", "keeps": "4", "hidden": "fff000004", **HAND},
     {"reader": "Translator", "keeps": "64", "hidden": "f" * 37, **HAND},
+    {"sentence": LONG, **TRAINED},
+    {"sentence": "🙂", "reader": "Translator", **TRAINED},
     {"sentence": LONG, "rank": "8", "layer": "2", "head": "3", **RANK},
     {"reader": "Translator", "attention": "Encoder-decoder", "rank": "64", "layer": "4", "keeps": "1", **RANK},
 )
@@ -308,7 +315,28 @@ def rank(page: Page) -> Statements:
     yield from prose("linformer")
 
 
-do = TRIAL.trials(compared, painted, rank)
+def trained(page: Page) -> Statements:
+    ids = text_on(page.sentence).ids
+    n, measured, depth, width, block, rows = len(ids) + 1, books(), 4, 256, 16, 4
+    yield from prose("what if it learns", block, rows)
+    base, state = measured["all pairs"], depth * 4 * (64 * 64 + 64)
+    kept = {"all pairs": n, "squeezed": n // block * rows + n % block}
+    kept = {name: 2 * depth * width * held for name, held in kept.items()} | {"linear": state}
+    of_books = {"all pairs": base} | {kind: measured["trained so"][f"gpt-{kind}"] for kind in ("squeezed", "linear")}
+    own = {"all pairs": whole(ids), "linear": Gpt([*ids, EOS], "gpt-linear")}
+    yours = {name: number(float(np.exp(read["losses"][:-1].mean())), 1) for name, read in own.items()}
+    yield claims.table(
+        f" | perplexity of books | more than with all | of your text | numbers to keep of {n} pieces",
+        *(
+            (kind, number(cost, 1), f"{number(100 * (cost / base - 1), 1)}%", yours.get(kind, ""), f"{kept[kind]:,}")
+            for kind, cost in of_books.items()
+        ),
+    )
+    yield from prose("linear attention can be", rounding(1e-5))
+    yield from prose("the state is as", math.ceil(state / (2 * depth * width)))
+
+
+do = TRIAL.trials(compared, painted, rank, trained)
 
 
 def predict(page: Page) -> Statements:
@@ -321,4 +349,6 @@ def predict(page: Page) -> Statements:
 code = code_of(
     "experiments/attention/patterns.py: window, window_and_first, strided, top, keeping, translate_sparsely",
     "experiments/attention/rank.py: spectrum",
+    "model/parts/squeezed_attention.py: squeeze, CausalSqueezedAttention",
+    "model/parts/efficient_attention.py: causal_linear_as_matrix",
 )

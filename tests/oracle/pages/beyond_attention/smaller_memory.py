@@ -22,20 +22,26 @@ from tests.oracle.passes.family.language_models import NAME as GPT
 from tests.oracle.passes.family.language_models import Gpt, reading, text_on
 from tests.oracle.passes.forward import EOS, Array, Forward, source_ids
 from tests.oracle.passes.network import Network, softmax
+from tests.oracle.shown import siblings
 from tests.oracle.shown.variants import begins_anew, most_anew
 
 prose = Prose("smaller_memory")
 
 SIZES = (256, 128, 96, 64, 32, 16, 8)
 INSIDE = Choice("What to work out", "inside", ("the numbers kept", "keys made from them"))
+TRIAL = Choice("Try", "memory_trial", ("Squeeze it", "What each kind keeps", "Trained so", "Exact, in tiles"))
+KINDS, TRAINED, TILES = ({"memory_trial": trial} for trial in TRIAL.options[1:])
 LABEL = "Numbers kept of each piece in a layer, r"
 LONG = "The man who told me that he had lost his keys on the train to Boston forgot his umbrella there as well. "
 STATES: tuple[dict[str, str], ...] = (
     {},
-    {"sentence": LONG * 5, "kept": "256", "cell": "3.2", "stop": "1", "tiles": "8"},
-    {"sentence": "Go", "kept": "8", "inside": INSIDE.options[1], "tiles": "1", "stop": "5"},
-    {"sentence": "🙂", "kept": "0", "tiles": "9", "stop": "99", "cell": "0.0"},
-    {"sentence": LONG, "kept": "513", "inside": INSIDE.options[1], "cell": "2.5", "tiles": "5", "stop": "2"},
+    {"sentence": LONG * 5, "kept": "256", "cell": "3.2", "stop": "1", "tiles": "8", **TILES},
+    {"sentence": "Go", "kept": "8", "inside": INSIDE.options[1], "tiles": "1", "stop": "5", **TILES},
+    {"sentence": "🙂", "kept": "0", "tiles": "9", "stop": "99", "cell": "0.0", **TILES},
+    KINDS,
+    {"sentence": "We met.", **TRAINED},
+    {"sentence": LONG * 3, "attention_sibling_1": "attention-latent", **TRAINED},
+    {"sentence": LONG, "kept": "513", "inside": INSIDE.options[1], "cell": "2.5", "tiles": "5", "stop": "2", **TILES},
     {"sentence": LONG, "kept": "x", "inside": INSIDE.options[0], "tiles": "-1"},
 )
 
@@ -179,12 +185,6 @@ def check(page: Page) -> Statements:
     yield from check_cell(shown(page))
 
 
-def do(page: Page) -> Statements:
-    yield from squeezing(page)
-    yield from sizes()
-    yield from tiles(page)
-
-
 def squeezing(page: Page) -> Statements:
     pairs, books, ids = measured("translator"), measured(GPT), text_on(page.sentence).ids
     yield from prose("how much can be", f"{pairs['tokens']:,}", pairs["sentences"], f"{books['tokens']:,}")
@@ -200,7 +200,7 @@ def squeezing(page: Page) -> Statements:
     yield from prose("at r only rounding", 256)
 
 
-def sizes() -> Statements:
+def sizes(page: Page) -> Statements:
     yield from prose("what does each kind")
     # Kind; name; what is kept in a layer; layers; bytes of a number.
     ours = [("MHA", 2 * 4 * 64), ("GQA", 2 * 2 * 64), ("MQA", 2 * 64), ("MLA", 4 * 64 + 32)]
@@ -249,6 +249,26 @@ def tiles(page: Page) -> Statements:
     head_line = "tile | its scores | m | e^(m before − m) | ℓ | first number of o | furthest from softmax's"
     yield claims.table(head_line, *rows)
     yield from prose("of tiles are read", read, count)
+
+
+def trained(page: Page) -> Statements:
+    yield from prose("what if it learns")
+    kept = {}
+    for name in siblings.names():
+        if name == "plain-1" or name.startswith("attention-"):
+            w, depth = siblings.weights_of(name), siblings.config_of(name)["n_layers"]
+            rows = [len(w.get(f"decoder.layers.0.self_attn.{one}.weight", ())) for one in ("w_c", "w_kr", "w_k", "w_v")]
+            kept[name] = 4 * depth * sum(rows[:2] if rows[0] else rows[2:])
+    words = prose.words("their attention")
+    yield claims.table(
+        "sibling | its attention | bytes that its decoder keeps of a piece",
+        *((name, words[name], f"{n:,}") for name, n in sorted(kept.items(), key=lambda one: -one[1])),
+    )
+    yield from prose("measured on a cache")
+    yield from siblings.two_siblings(page, "attention")
+
+
+do = TRIAL.trials(squeezing, sizes, trained, tiles)
 
 
 def predict(page: Page) -> Statements:
