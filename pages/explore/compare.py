@@ -6,6 +6,7 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
+from experiments.attention.two_ways import LINEAR
 from hub.attention import AttentionMaps, of_trace
 from hub.local_models import ModelError, Settings, listed
 from hub.open_models import OURS, confinement, shelf
@@ -27,8 +28,8 @@ from ui.views.external_models import SPECIAL, browse_maps, choose_model, refused
 OPENS_ON = (0, 0)  # layer and head
 BEST = 8  # pairs of heads that are listed
 SIDES = {"left": "First", "right": "Second"}
-# By the name that is shown: the models that come with the app, the translator first.
-OWN_MODELS = {OURS if name == TRANSLATOR else name: name for name in (TRANSLATOR, *model_names())}
+# By the name that is shown: the models that come with the app, the translator first; not one without weights of pairs.
+OWN_MODELS = {OURS if name == TRANSLATOR else name: name for name in (TRANSLATOR, *model_names()) if name != LINEAR}
 
 
 @dataclass(frozen=True)
