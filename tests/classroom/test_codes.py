@@ -22,7 +22,7 @@ def test_no_two_signs_of_a_code_look_alike() -> None:
 
 def test_codes_are_of_six_signs_and_differ() -> None:
     codes = {new_code() for _ in range(500)}
-    assert len(codes) == 500
+    assert len(codes) >= 498  # of 34 million, two of 500 are alike once in 270 times
     assert all(len(code) == CODE_LENGTH and set(code) <= set(SIGNS) for code in codes)
 
 
