@@ -1,15 +1,15 @@
 """A trained decoder that keeps r numbers of each piece in place of its keys and values, found without training."""
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from experiments.family.language_models import published, read_text
-from experiments.passes import Ids, forward, recorded
+from experiments.family.language_models import published
+from experiments.passes import Ids, forward
 from model.anatomy.describe import Scribe, anatomy_of, describe
 from model.decoding.cache import NULL_CACHE, Cache
 from model.decoding.strategies import NextToken
@@ -18,16 +18,16 @@ from model.files.loaded_model import MODELS, Array, LoadedModel
 from model.kept import kept
 from model.parts.attention import MultiHeadAttention, describe_joined, describe_projections, describe_weighted_sum
 from model.parts.fp16_matmul import Linear
+from model.parts.layers import Memory
 from model.tap import Recorder, Tap, no_tap
 from model.text.tokenizer import EOS_ID, SOS_ID
-from model.trace import Trace
 
 BASES, FILE = "latent.safetensors", "latent.json"  # in a model's folder; training.measure.latent writes them
 SIZES = (256, 128, 96, 64, 32, 16, 8)  # r
 WHOLE = 512  # numbers of a key and a value together
 
 
-class SqueezedAttention(MultiHeadAttention):
+class NarrowAttention(MultiHeadAttention):
     """Attention that reads the memory through r numbers a position: keys and values are made from these alone.
 
     Taps:    squeezed (B,S,r), and those of MultiHeadAttention
@@ -52,7 +52,7 @@ def _linear(matrix: Tensor) -> Linear:
 
 
 @describe.register
-def _(module: SqueezedAttention, scribe: Scribe, x: str, memory: str, mask: str = "") -> str:
+def _(module: NarrowAttention, scribe: Scribe, x: str, memory: str, mask: str = "") -> str:
     rows, columns = scribe.tokens, scribe.axes(memory)[0]
     squeezed = scribe.made("squeezed", "linear", memory, weights=("w_c.weight",), axes=(columns, "latent"))
     q_k_v = describe_projections(module, scribe, x, squeezed)
@@ -76,13 +76,13 @@ def basis_of(gram: Tensor, r: int) -> tuple[Tensor, Tensor]:
     return vectors.flip(1)[:, :r], scales / scales[0]
 
 
-def through(attention: Any, basis: Tensor, scales: Tensor) -> SqueezedAttention:
+def through(attention: Any, basis: Tensor, scales: Tensor) -> NarrowAttention:
     """An attention through r numbers: c = Bᵀ[k/σ_k, v/σ_v], and back. basis (2d,r); scales (2)"""
     half = len(basis) // 2
     unit = scales.repeat_interleave(half)[:, None]
     both = torch.cat([attention.w_k.weight, attention.w_v.weight])  # (2d,d): makes [k, v] of a row
     up = basis * unit
-    return SqueezedAttention(attention, basis.T @ (both / unit), up[:half], up[half:])
+    return NarrowAttention(attention, basis.T @ (both / unit), up[:half], up[half:])
 
 
 @kept
@@ -121,43 +121,62 @@ def squeezed_pass(loaded: LoadedModel, r: int, src: Ids, tgt: Ids) -> tuple[Load
 class Beginning:
     """How a decoder that keeps r numbers reads and writes a translation's first pieces.
 
-    kept: (T,r) of the last layer; logits: (T,V), given the pieces before; ids: what it writes by itself
+    kept: (T,r) of the last layer; chances: the probability of each piece, given those before; likeliest: there
+    ids: what it writes by itself
     """
 
     kept: Array
-    logits: Array
+    chances: tuple[float, ...]
+    likeliest: Ids
     ids: Ids
 
 
+def keeping(sizes: Sequence[int]) -> Tap:
+    """The change that makes each row of a batch keep fewer numbers, so many as `sizes` says: all others become 0."""
+
+    def change(name: str, value: Tensor) -> Tensor:
+        if not name.endswith(".squeezed"):
+            return value
+        return value * (torch.arange(value.size(-1)) < torch.tensor(sizes)[:, None]).to(value)[:, None]
+
+    return change
+
+
 @torch.inference_mode()
-def at_all_sizes(loaded: LoadedModel, src: Ids, labels: Ids, most: int) -> Mapping[int, Beginning]:
-    """For each r of SIZES. The encoder is the same in all, so it reads once; what is written as before is not written
-    again.
+def at_sizes(loaded: LoadedModel, sizes: Ids, src: Ids, labels: Ids, most: int) -> Mapping[int, Beginning]:
+    """For several r, all in one batch.
 
     Args: labels: the first pieces of the translation; most: pieces that may be written
     """
-    tgt_ids = torch.tensor([[SOS_ID, *labels[:-1]]], device=loaded.device.torch)
-    memory, found = loaded.model.encode(torch.tensor([src], device=loaded.device.torch)), {}
-    for r in SIZES:
-        model, recorder = squeezed(loaded, r).model, Recorder()
-        likeliest = model.decode(tgt_ids, memory, tap=recorder)[0].argmax(-1).tolist()
-        same = next((n for n, id in enumerate(labels) if id != likeliest[n]), len(labels))
-        tensors, last = recorded(recorder), len(model.get_submodule("decoder.layers")) - 1  # type: ignore[arg-type]
-        kept = tensors[f"decoder.layers.{last}.self_attn.squeezed"]
-        found[r] = Beginning(kept, tensors["logits"], _written(NextToken(model, memory), labels[:same], most))
-    return found
+    model, recorder, device = squeezed(loaded, max(SIZES)).model, Recorder(keeping(sizes)), loaded.device.torch
+    states, mask = loaded.model.encode(torch.tensor([src], device=device))
+    memory = Memory(states.expand(len(sizes), -1, -1), mask)
+    tgt_ids = torch.tensor([[SOS_ID, *labels[:-1]]] * len(sizes), device=device)
+    logits, right = model.decode(tgt_ids, memory, tap=recorder), torch.tensor(labels, device=device)
+    likeliest, chances = logits.argmax(-1), logits.softmax(-1)[:, range(len(labels)), right]
+    # What is written as before in all rows is not written again.
+    same = int((likeliest == right).all(0).cumprod(0).sum())
+    written, next_token = [labels[:same]] * len(sizes), NextToken(model, memory, recorder.change, cached=True)
+    while len(written[0]) < most and not all(EOS_ID in ids for ids in written):
+        taken = next_token.log_probabilities(written).argmax(-1).tolist()
+        written = [(*ids, id) for ids, id in zip(written, taken, strict=True)]
+    kept = recorder.tensors[f"decoder.layers.{loaded.config.n_layers - 1}.self_attn.squeezed"].cpu().numpy()
+    rows = zip(sizes, kept, chances.tolist(), likeliest.tolist(), written, strict=True)
+    return {r: Beginning(one[:, :r], tuple(p), tuple(best), upto_end(ids)) for r, one, p, best, ids in rows}
 
 
-def _written(next_token: NextToken, begun: Ids, most: int) -> Ids:
-    """The likeliest token, again and again, behind those begun."""
-    while len(begun) < most and begun[-1:] != (EOS_ID,):
-        begun = (*begun, int(next_token.log_probabilities([begun])[0].argmax()))
-    return begun
+def upto_end(ids: Ids) -> Ids:
+    return ids[: ids.index(EOS_ID) + 1] if EOS_ID in ids else ids
 
 
-def read_squeezed(loaded: LoadedModel, text: str, r: int) -> Trace:
-    """A text as a decoder alone reads it that keeps r numbers."""
-    return read_text(squeezed(loaded, r), text)
+@torch.inference_mode()
+def perplexities(loaded: LoadedModel, labels: Ids) -> tuple[float, ...]:
+    """Of a text that ends in `<eos>`, which is not counted, as a decoder alone reads it: for each r of SIZES."""
+    tgt_ids = torch.tensor([[SOS_ID, *labels[:-1]]] * len(SIZES), device=loaded.device.torch)
+    logits = squeezed(loaded, max(SIZES)).model(tgt_ids, keeping(SIZES))[:, :-1]
+    right = torch.tensor(labels[:-1], device=logits.device).expand(len(SIZES), -1)
+    losses = nn.functional.cross_entropy(logits.transpose(1, 2).double(), right, reduction="none").mean(-1)
+    return tuple(losses.exp().tolist())
 
 
 def figures(name: str) -> dict[str, Any]:

@@ -2,18 +2,21 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from experiments.family.language_models import published, read_text
-from experiments.passes import recorded
+from experiments.family.language_models import published
+from experiments.passes import Ids, recorded
 from experiments.training.losses import with_losses
+from model.anatomy.structure import Anatomy
 from model.decoding.strategies import Greedy, NextToken, decoding_steps
-from model.files.loaded_model import LoadedModel
+from model.files.loaded_model import Array, LoadedModel
+from model.interventions import Interventions
 from model.tap import Recorder, Tap
+from model.text.tokenizer import EOS_ID, SOS_ID
 from model.trace import Trace, trace
 
 ALL, TRAINED = "all pairs", "trained so"
@@ -80,31 +83,42 @@ def keeping(pattern: str, k: int, hidden: Pairs = NOTHING) -> Tap:
     return change
 
 
-@torch.inference_mode()
+@dataclass(frozen=True)
+class FewerPairs(Interventions):
+    """The change that `keeping` makes, as what a trace can be made under."""
+
+    pattern: str = ALL
+    k: int = 0
+    hidden: Pairs = NOTHING
+
+    def compile(self, anatomy: Anatomy) -> Tap:
+        return keeping(self.pattern, self.k, self.hidden)
+
+
 def read_sparsely(loaded: LoadedModel, text: str, pattern: str, k: int, hidden: Pairs = NOTHING) -> Trace:
     """A text as `read_text` reads it, with the scores that `keeping` leaves in all heads of all layers."""
-    whole, recorder = read_text(loaded, text), Recorder(keeping(pattern, k, hidden))
-    loaded.model(torch.tensor([whole.tgt_ids], device=loaded.device.torch), recorder)
-    return with_losses(replace(whole, tensors=recorded(recorder)))
+    return with_losses(trace(loaded, text, text, interventions=FewerPairs(pattern=pattern, k=k, hidden=hidden)))
 
 
 @torch.inference_mode()
-def translate_sparsely(loaded: LoadedModel, text: str, pattern: str, k: int, hidden: Pairs = NOTHING) -> Trace:
-    """A sentence and its translation with all pairs, read with those that a pattern keeps in all self-attentions.
+def translate_sparsely(
+    loaded: LoadedModel, src: Ids, labels: Ids, pattern: str, k: int, hidden: Pairs = NOTHING
+) -> tuple[Mapping[str, Array], Ids]:
+    """A sentence and its first translation, read with the pairs that a pattern keeps in all self-attentions.
 
-    Args:    hidden: pairs that the encoder does without, too
-    Returns: the labels are of the first translation; `translation` and `finished` of what is written so
+    Args:    src, labels: ids, the first of all pairs; hidden: pairs that the encoder does without, too
+    Returns: every value of that reading; the ids of what is written so
     """
-    whole, recorder = trace(loaded, text), Recorder(keeping(pattern, k, hidden))
-    src_ids, tgt_ids = (torch.tensor([ids], device=loaded.device.torch) for ids in (whole.src_ids, whole.tgt_ids))
-    memory = loaded.model.encode(src_ids, recorder)
+    recorder, device = Recorder(keeping(pattern, k, hidden)), loaded.device.torch
+    memory = loaded.model.encode(torch.tensor([src], device=device), recorder)
     recorder.change = keeping(pattern, k)
-    loaded.model.decode(tgt_ids, memory, tap=recorder)
+    logits = loaded.model.decode(torch.tensor([[SOS_ID, *labels[:-1]]], device=device), memory, tap=recorder)
+    if labels[-1] == EOS_ID and tuple(logits[0].argmax(-1).tolist()) == labels:
+        return recorded(recorder), labels  # what is still the likeliest everywhere is what is written
     # A row's pairs are the same at every step: what the cache keeps stays true.
     next_token = NextToken(loaded.model, memory, recorder.change, cached=True)
-    *_, last = decoding_steps(next_token, Greedy(len(whole.tgt) + LONGER))
-    written = loaded.tokenizer.decode(last.best.ids)
-    return replace(whole, tensors=recorded(recorder), translation=written, finished=last.best.finished)
+    *_, last = decoding_steps(next_token, Greedy(len(labels) + LONGER))
+    return recorded(recorder), last.best.ids
 
 
 def figures(name: str) -> dict[str, Any]:

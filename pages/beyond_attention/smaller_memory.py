@@ -11,17 +11,16 @@ from experiments.attention.latent import (
     SIZES,
     WHOLE,
     Beginning,
-    SqueezedAttention,
-    at_all_sizes,
+    NarrowAttention,
+    at_sizes,
     basis_of,
     figures,
-    read_squeezed,
+    perplexities,
     squeezed_pass,
     through,
 )
 from experiments.attention.tiles import Running, attention_in_tiles
 from experiments.training.siblings import DIFFERS
-from figures.statistics import softmax
 from model.files.loaded_model import TRANSLATOR, Array
 from model.trace import Trace
 from pages.family.gpt.reading import gpt, perplexity, read
@@ -36,11 +35,11 @@ from ui.course.quiz import Question
 from ui.text import chance, in_markdown, magnitude, number, piece
 from ui.views import siblings
 from ui.views.attention_kinds import READABLE
-from ui.views.before_after import LONGER, MOST, if_anew
+from ui.views.before_after import if_anew
 from ui.views.charts.bars import bars
 from ui.views.charts.tables import table
 
-STOPS = (WHOLE, *SIZES)
+STOPS = (WHOLE, 128, 64, 32, 16, 8)  # of the scene
 KEPT = Stops("Numbers kept of each piece in a layer, r", "kept", SIZES, default=64)
 INSIDE = {
     "the numbers kept": ("squeezed", "A row for each piece that the decoder has read: all that is kept of it."),
@@ -78,8 +77,7 @@ def scene(trace: Trace) -> Scene:
     """The columns of the pieces read, squeezed; it opens where the translation first becomes another, or at the end."""
     trace = of_translator(trace)
     # Nothing that is drawn or written comes from further on, and no piece looks there.
-    labels, most = trace.label_ids[:MOST], min(len(trace.labels) + LONGER, MOST)
-    read = engine.run(at_all_sizes, trace.model, trace.src_ids, labels, most)
+    read = engine.run(at_sizes, trace.model, STOPS[1:], trace.src_ids, trace.label_ids[:DRAWN], DRAWN)
     written = {r: if_anew(trace, one.ids) for r, one in read.items()}
     changed = (n for n, r in enumerate(STOPS) if written.get(r))
     return Scene(
@@ -109,12 +107,13 @@ def scene_frame(trace: Trace, r: int, read: Beginning | None, written: str) -> F
         answer += f"{n} other translations **{share['same_sentences']:.1%}** stay the same, of next pieces "
         answer += f"{share['same']:.1%}."
     cards = [Card(token.text, column=kept[t, ::CELL].tolist()) for t, token in enumerate(trace.tgt[:DRAWN])]
-    labels = trace.labels[:DRAWN]
-    untouched = trace.tensors["logits"]
-    before, after = (softmax(logits[:DRAWN]) for logits in (untouched, read.logits if read else untouched))
+    before = trace.probabilities
+    p, likeliest = before, trace.tensors["logits"][:DRAWN].argmax(-1).tolist()
+    if read:
+        p, likeliest = read.chances, read.likeliest
     probable = [
-        Bar(one.text, float(p[one.id]), chance(float(p[one.id])), float(was[one.id]), int(p.argmax()) != one.id)
-        for one, p, was in zip(labels, after, before, strict=True)
+        Bar(one.text, p[t], chance(p[t]), before[t], likeliest[t] != one.id)
+        for t, one in enumerate(trace.labels[:DRAWN])
     ]
     limit = float(np.abs(trace.tensors[f"{path}.k"]).max())
     tall = -(-r // CELL // ACROSS), -(-WHOLE // CELL // ACROSS)
@@ -166,10 +165,10 @@ def squeezing(trace: Trace) -> None:
         f"**How much can be squeezed?** The translator on {of_pairs['tokens']:,} pieces and {of_pairs['sentences']} "
         f"sentences that it never saw; GPT on {of_books['tokens']:,} pieces of books, and on your text."
     )
-    lines = []
-    for r in STOPS:
+    whole, lines = read(trace), []
+    of_text = perplexity(whole), *engine.run(perplexities, gpt(), whole.label_ids)
+    for r, yours in zip((WHOLE, *SIZES), of_text, strict=True):
         pairs, books = of_pairs[str(r)], of_books[str(r)]
-        yours = perplexity(read(trace) if r == WHOLE else engine.run(read_squeezed, gpt(), trace.text, r))
         shares = f"{pairs['same']:.1%}", f"{pairs['same_sentences']:.1%}"
         lines.append((str(r), f"{kept_bytes(trace, r):,}", *shares, number(books["perplexity"], 1), number(yours, 1)))
     head = ("r", "bytes a piece", "same next piece", "same translation", "GPT's perplexity", "of your text")
@@ -256,8 +255,8 @@ def tiles(trace: Trace) -> None:
 
 
 TRIALS = {
-    "Squeeze it": squeezing,
     "What each kind keeps": sizes,
+    "Squeeze it": squeezing,
     "Trained so": trained,
     "Exact, in tiles": tiles,
 }
@@ -306,6 +305,6 @@ LESSON = Lesson(
     idea=idea,
     predict=predict,
     bench=Bench(see=see, check=check_cell, do=do),
-    code=(basis_of, through, SqueezedAttention, attention_in_tiles),
+    code=(basis_of, through, NarrowAttention, attention_in_tiles),
     on_map=OnMap(pictured=("translator", lambda: [engine.model()]), scene=scene),
 )

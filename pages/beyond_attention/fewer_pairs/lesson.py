@@ -1,5 +1,6 @@
 """The parts of the lesson on fewer pairs."""
 
+import math
 from collections.abc import Sequence
 
 import streamlit as st
@@ -34,44 +35,43 @@ DRAWN, SHARE = 16, 0.65  # rows of its matrix; it opens where fewer than this sh
 
 def scene(trace: Trace) -> Scene:
     """The map of the last layer, trimmed to a band, and what that costs on texts of books."""
-    kept = [left(of_gpt(trace, "window", k)) for k in STOPS]
+    readings = [read(trace), *(of_gpt(trace, "window", k) for k in STOPS)]
+    (every, _), *kept = map(left, readings)
     return Scene(
         "The map of GPT's last layer on your text, averaged over its heads. A band of pairs is left: each asks itself "
         "and those just before it. GPT is not trained anew.",
         "Pieces that each may ask",
-        [scene_frame(trace, k) for k in (0, *STOPS)],
+        [scene_frame(at, one, readings[0]) for at, one in enumerate(readings)],
         by="slider",
-        start=1 + next(n for n, (some, every) in enumerate(kept) if some < SHARE * every or n == len(kept) - 1),
+        start=1 + next(n for n, (some, _) in enumerate(kept) if some < SHARE * every or n == len(kept) - 1),
         wide=(1, 1.4),
         plays=True,
     )
 
 
-def scene_frame(trace: Trace, k: int) -> Frame:
-    measured, reading = figures(GPT), of_gpt(trace, "window" if k else ALL, k)
-    whole, costs = measured[ALL], [measured[ALL], *(measured["window"][str(one)] for one in STOPS)]
-    at = STOPS.index(k) + 1 if k else 0
-    names = [(n, str(one or "all")) for n, one in enumerate((0, *STOPS))]
-    kept, pairs = left(reading)
-    mine = f"your text's perplexity is {number(perplexity(reading), 1)}"
-    answer = f"All **{pairs}** pairs: {mine}, that of books **{number(whole, 1)}**: as unsure as among so many pieces."
-    if k:
-        more = number(100 * (costs[at] / whole - 1), 0)
-        before = number(perplexity(read(trace)), 1)
+def scene_frame(at: int, reading: Trace, untouched: Trace) -> Frame:
+    """at: of the stops"""
+    measured, (kept, pairs) = figures(GPT), left(reading)
+    whole, books = measured[ALL], [measured[ALL], *(measured["window"][str(one)] for one in STOPS)]
+    stops = ["all", *map(str, STOPS)]
+    mine, before = (number(perplexity(one), 1) for one in (reading, untouched))
+    if at:
         answer = (
-            f"**{kept}** of {pairs} pairs are left. {mine[0].upper()}{mine[1:]}, before {before}; that of books is "
+            f"**{kept}** of {pairs} pairs are left. Your text's perplexity is {mine}, with all pairs "
+            f"{before}; that of books grows by **{number(100 * (books[at] / whole - 1), 0)}%**."
         )
-        answer += f"**{more}%** higher."
-    weights = last(reading, "weights").mean(0)[:DRAWN, :DRAWN]
-    texts = [token.text for token in reading.tgt[:DRAWN]]
+    else:
+        answer = f"All **{pairs}** pairs: your text's perplexity is {mine}, that of books "
+        answer += f"**{number(whole, 1)}**: as unsure as among so many pieces."
     curve = Curve(
-        [Line("books", list(enumerate(costs)), "output"), Line("all pairs", [(0, whole), (6, whole)], "plain", True)],
-        Axis("pieces that each may ask", 0, len(STOPS), names),
-        Axis("perplexity", 0, costs[-1]),
+        [Line("books", list(enumerate(books)), "output"), Line("all pairs", [(0, whole), (6, whole)], "plain", True)],
+        Axis("pieces that each may ask", 0, len(STOPS), list(enumerate(stops))),
+        Axis("perplexity", 0, math.ceil(books[-1])),
         "Perplexity: as unsure as among so many pieces",
-        knob=(at, costs[at]),
+        knob=(at, books[at]),
     )
-    return Frame(str(k or "all"), answer, [[Matrix(weights, "Who asks whom", rows=texts, ends=1.0), curve]])
+    weights, texts = last(reading, "weights").mean(0)[:DRAWN, :DRAWN], [token.text for token in reading.tgt[:DRAWN]]
+    return Frame(stops[at], answer, [[Matrix(weights, "Who asks whom", rows=texts, ends=1.0), curve]])
 
 
 def idea(trace: Trace) -> None:

@@ -1,11 +1,14 @@
 """Who reads the learner's sentence with fewer pairs, the small GPT or the translator, and what that costs."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from experiments.attention.patterns import ALL, NOTHING, Pairs, read_sparsely, translate_sparsely
 from model.files.loaded_model import Array
+from model.text.tokenizer import EOS_ID
 from model.trace import Trace
-from pages.family.gpt.reading import gpt, perplexity
+from pages.family.gpt.reading import gpt, perplexity, read
 from ui import engine
 from ui.controls.control import Choice
 from ui.text import bold, number
@@ -16,13 +19,20 @@ READER = Choice("Model", "reader", (GPT, TRANSLATOR))
 
 def of_gpt(trace: Trace, pattern: str, k: int, hidden: Pairs = NOTHING) -> Trace:
     """The text as GPT reads it with the pairs that are left: see `keeping`."""
+    whole = read(trace)
+    if not hidden and (pattern == ALL or k >= len(whole.tgt)):  # nothing is out of reach
+        return whole
     return engine.run(read_sparsely, gpt(), trace.text, pattern, k, hidden)
 
 
 def sparse(trace: Trace, pattern: str = ALL, k: int = 0, hidden: Pairs = NOTHING) -> Trace:
     """The text as the chosen model reads it with the pairs that are left. A reading by the translator has a `src`."""
     if READER.value() == TRANSLATOR:
-        return engine.run(translate_sparsely, engine.model(), trace.text, pattern, k, hidden)
+        first = engine.trace(trace.text)
+        given = first.src_ids, first.label_ids, pattern, k, hidden
+        tensors, ids = engine.run(translate_sparsely, first.model, *given)
+        translation = first.model.tokenizer.decode(ids)
+        return replace(first, tensors=tensors, translation=translation, finished=ids[-1] == EOS_ID)
     return of_gpt(trace, pattern, k, hidden)
 
 

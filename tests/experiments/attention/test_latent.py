@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from experiments.attention.latent import SIZES, WHOLE, at_all_sizes, basis_of, figures, squeezed, squeezed_pass, through
+from experiments.attention.latent import SIZES, WHOLE, at_sizes, basis_of, figures, squeezed, squeezed_pass, through
+from figures.statistics import softmax
 from model.decoding.strategies import Greedy
 from model.text.tokenizer import EOS_ID
 from model.trace import trace
@@ -56,16 +57,18 @@ def test_with_a_cache_it_writes_what_it_writes_without() -> None:
 
 
 @pytest.mark.parametrize("sentence", ["I ate an apple", "If it rains tomorrow, we will stay at home. " * 4])
-def test_all_sizes_at_once_keep_and_write_what_each_does_alone(sentence: str) -> None:
+def test_several_sizes_at_once_keep_and_write_what_each_does_alone(sentence: str) -> None:
     loaded, most = engine.model(), 12
     whole = engine.trace(sentence)
-    found = at_all_sizes(loaded, whole.src_ids, whole.label_ids[:most], most)
-    assert tuple(found) == SIZES
+    found = at_sizes(loaded, SIZES[1:], whole.src_ids, whole.label_ids[:most], most)
+    assert tuple(found) == SIZES[1:]
     last = f"decoder.layers.{loaded.config.n_layers - 1}.self_attn.squeezed"
     for r, one in found.items():
         other, tensors = squeezed_pass(loaded, r, whole.src_ids, whole.tgt_ids)
         assert one.kept == pytest.approx(tensors[last][:most], abs=1e-4)
-        assert one.logits == pytest.approx(tensors["logits"][:most], abs=1e-3)
+        given, ids = softmax(tensors["logits"][:most]), whole.label_ids[:most]
+        assert one.chances == pytest.approx(given[range(len(ids)), ids].tolist(), abs=1e-4)
+        assert one.likeliest == tuple(given.argmax(-1).tolist())
         assert one.ids == trace(other, sentence, decoding=Greedy(most)).label_ids
 
 

@@ -205,7 +205,7 @@ def scene_frame(text: Text, n: int, k: int, stops: tuple[int, ...]) -> dict[str,
     curve = screen.curve(
         lines,
         x,
-        ("perplexity", 0, costs[-1]),
+        ("perplexity", 0, math.ceil(costs[-1])),
         "Perplexity: as unsure as among so many pieces",
         knob=(at, costs[at]),
     )

@@ -23,14 +23,15 @@ from tests.oracle.passes.family.language_models import Gpt, reading, text_on
 from tests.oracle.passes.forward import EOS, Array, Forward, source_ids
 from tests.oracle.passes.network import Network, softmax
 from tests.oracle.shown import siblings
-from tests.oracle.shown.variants import begins_anew, most_anew
+from tests.oracle.shown.variants import begins_anew
 
 prose = Prose("smaller_memory")
 
 SIZES = (256, 128, 96, 64, 32, 16, 8)
+STOPS = (128, 64, 32, 16, 8)
 INSIDE = Choice("What to work out", "inside", ("the numbers kept", "keys made from them"))
-TRIAL = Choice("Try", "memory_trial", ("Squeeze it", "What each kind keeps", "Trained so", "Exact, in tiles"))
-KINDS, TRAINED, TILES = ({"memory_trial": trial} for trial in TRIAL.options[1:])
+TRIAL = Choice("Try", "memory_trial", ("What each kind keeps", "Squeeze it", "Trained so", "Exact, in tiles"))
+SQUEEZED, TRAINED, TILES = ({"memory_trial": trial} for trial in TRIAL.options[1:])
 LABEL = "Numbers kept of each piece in a layer, r"
 LONG = "The man who told me that he had lost his keys on the train to Boston forgot his umbrella there as well. "
 STATES: tuple[dict[str, str], ...] = (
@@ -38,7 +39,7 @@ STATES: tuple[dict[str, str], ...] = (
     {"sentence": LONG * 5, "kept": "256", "cell": "3.2", "stop": "1", "tiles": "8", **TILES},
     {"sentence": "Go", "kept": "8", "inside": INSIDE.options[1], "tiles": "1", "stop": "5", **TILES},
     {"sentence": "🙂", "kept": "0", "tiles": "9", "stop": "99", "cell": "0.0", **TILES},
-    KINDS,
+    SQUEEZED,
     {"sentence": "We met.", **TRAINED},
     {"sentence": LONG * 3, "attention_sibling_1": "attention-latent", **TRAINED},
     {"sentence": LONG, "kept": "513", "inside": INSIDE.options[1], "cell": "2.5", "tiles": "5", "stop": "2", **TILES},
@@ -127,9 +128,9 @@ def keys_and_values(read: Forward) -> Array:
 
 
 def scene(page: Page) -> Statements:
-    written = [""] + [begins_anew(page, anew(page.sentence, most_anew(page), r)) for r in SIZES]
-    opens = next((n for n, text in enumerate(written) if text), len(SIZES))
-    frames = [scene_frame(page, r, text) for r, text in zip((512, *SIZES), written, strict=True)]
+    written = [""] + [begins_anew(page, anew(page.sentence, 8, r)) for r in STOPS]
+    opens = next((n for n, text in enumerate(written) if text), len(STOPS))
+    frames = [scene_frame(page, r, text) for r, text in zip((512, *STOPS), written, strict=True)]
     looks: dict[str, Any] = {"by": "slider", "wide": (1.2, 1), "plays": True}
     yield from screen.scene(page, prose.line("the decoder's memory what"), LABEL, frames, opens, **looks)
 
@@ -268,7 +269,7 @@ def trained(page: Page) -> Statements:
     yield from siblings.two_siblings(page, "attention")
 
 
-do = TRIAL.trials(squeezing, sizes, trained, tiles)
+do = TRIAL.trials(sizes, squeezing, trained, tiles)
 
 
 def predict(page: Page) -> Statements:
@@ -280,6 +281,6 @@ def predict(page: Page) -> Statements:
 
 
 code = code_of(
-    "experiments/attention/latent.py: basis_of, through, SqueezedAttention",
+    "experiments/attention/latent.py: basis_of, through, NarrowAttention",
     "experiments/attention/tiles.py: attention_in_tiles",
 )
