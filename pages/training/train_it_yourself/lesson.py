@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from model.trace import Trace
-from pages.training.train_it_yourself.choosing import MAPS, controls, examples
+from pages.training.train_it_yourself.choosing import MAPS, chosen, controls, examples
 from pages.training.train_it_yourself.own_letters import own_letters
 from pages.training.train_it_yourself.scene import scene
 from pages.training.train_it_yourself.teach import teach
@@ -133,5 +133,5 @@ LESSON = Lesson(
     predict=predict,
     bench=Bench(see=see, check=check, do=do, controls=controls),
     code=(training_steps, batch_loss, learning_rate_factor, new_texts, measured, Watch),
-    on_map=OnMap(readers=(), pictured=("tiny model", lambda: [at_first()]), scene=scene),
+    on_map=OnMap(readers=(), pictured=("tiny model", lambda: [at_first(chosen())]), scene=scene),
 )

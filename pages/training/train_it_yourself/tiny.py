@@ -23,9 +23,10 @@ def untrained(choice: Choice) -> Report:
     return engine.alone(lambda: next(choice.reports(lambda step: False)))
 
 
-def at_first() -> LoadedModel:
-    """The model that is chosen, before its training."""
-    return loaded(chosen(), untrained(chosen()).weights)
+@kept
+def at_first(choice: Choice) -> LoadedModel:
+    """The model with the random weights that its training begins with."""
+    return loaded(choice, untrained(choice).weights)
 
 
 def watch_it_learn() -> None:
