@@ -20,6 +20,8 @@ Arguments = ParamSpec("Arguments")
 
 def parts_of(value: object) -> list[Any]:
     """What a container holds: a mapping, a sequence, the fields of a dataclass; [] for anything else."""
+    if isinstance(value, (str, int, float)):  # nearly all values: what follows takes longer
+        return []
     if isinstance(value, Mapping):
         return [*value.keys(), *value.values()]
     if isinstance(value, (tuple, list, set, frozenset)):

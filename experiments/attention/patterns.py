@@ -1,12 +1,13 @@
 """A trained model that may ask fewer pairs: which scores are kept, and what it then makes of a text."""
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from experiments.family.language_models import published
 from experiments.passes import Ids, recorded
@@ -98,6 +99,36 @@ class FewerPairs(Interventions):
 def read_sparsely(loaded: LoadedModel, text: str, pattern: str, k: int, hidden: Pairs = NOTHING) -> Trace:
     """A text as `read_text` reads it, with the scores that `keeping` leaves in all heads of all layers."""
     return with_losses(trace(loaded, text, text, interventions=FewerPairs(pattern=pattern, k=k, hidden=hidden)))
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What fewer pairs cost a text, as a decoder alone reads it.
+
+    weights: (T,T) of the last layer, its heads averaged; left: pairs of its first head that are not hidden
+    perplexity: of the text's pieces, without `<eos>`
+    """
+
+    weights: Array
+    left: int
+    perplexity: float
+
+
+@torch.inference_mode()
+def cost(loaded: LoadedModel, labels: Ids, pattern: str, k: int) -> Cost:
+    """labels: ids of a text, and `<eos>`"""
+    change, path, last = keeping(pattern, k), loaded.anatomy.attentions["decoder"][-1].path, {}
+
+    def tap(name: str, value: Tensor) -> Tensor:
+        value = change(name, value)
+        if name.startswith(path):
+            last[name] = value
+        return value
+
+    logits = loaded.model(torch.tensor([[SOS_ID, *labels[:-1]]], device=loaded.device.torch), tap)[0, :-1]
+    losses = nn.functional.cross_entropy(logits.double(), torch.tensor(labels[:-1], device=logits.device))
+    left = last[f"{path}.scores"][0, 0].isfinite().sum()
+    return Cost(last[f"{path}.weights"][0].mean(0).cpu().numpy(), int(left), math.exp(float(losses)))
 
 
 @torch.inference_mode()

@@ -6,16 +6,26 @@ from collections.abc import Sequence
 import streamlit as st
 
 from experiments.attention import patterns
-from experiments.attention.patterns import ALL, PATTERNS, SIZES, figures
+from experiments.attention.patterns import ALL, PATTERNS, SIZES, Cost, figures
 from experiments.attention.rank import spectrum
 from model.parts.efficient_attention import causal_linear_as_matrix
 from model.parts.squeezed_attention import CausalSqueezedAttention, squeeze
 from model.trace import Trace
 from pages.beyond_attention.fewer_pairs.by_hand import by_hand
 from pages.beyond_attention.fewer_pairs.rank import low_rank
-from pages.beyond_attention.fewer_pairs.readers import READER, cost, last, left, of_gpt, path, sparse, sureness, written
+from pages.beyond_attention.fewer_pairs.readers import (
+    READER,
+    cost,
+    last,
+    left,
+    of_text,
+    path,
+    sparse,
+    sureness,
+    written,
+)
 from pages.beyond_attention.fewer_pairs.trained import trained
-from pages.family.gpt.reading import perplexity, read, say_what_is_cut
+from pages.family.gpt.reading import read, say_what_is_cut
 from pages.family_models import GPT
 from ui.components.matrix import Caption
 from ui.components.scene import Axis, Curve, Frame, Line, Matrix, Scene
@@ -35,29 +45,28 @@ DRAWN, SHARE = 16, 0.65  # rows of its matrix; it opens where fewer than this sh
 
 def scene(trace: Trace) -> Scene:
     """The map of the last layer, trimmed to a band, and what that costs on texts of books."""
-    readings = [read(trace), *(of_gpt(trace, "window", k) for k in STOPS)]
-    (every, _), *kept = map(left, readings)
+    costs = [of_text(trace), *(of_text(trace, "window", k) for k in STOPS)]
     return Scene(
         "The map of GPT's last layer on your text, averaged over its heads. A band of pairs is left: each asks itself "
         "and those just before it. GPT is not trained anew.",
         "Pieces that each may ask",
-        [scene_frame(at, one, readings[0]) for at, one in enumerate(readings)],
+        [scene_frame(trace, at, costs) for at in range(len(costs))],
         by="slider",
-        start=1 + next(n for n, (some, _) in enumerate(kept) if some < SHARE * every or n == len(kept) - 1),
+        start=next((n for n, one in enumerate(costs) if one.left < SHARE * costs[0].left), len(STOPS)),
         wide=(1, 1.4),
         plays=True,
     )
 
 
-def scene_frame(at: int, reading: Trace, untouched: Trace) -> Frame:
-    """at: of the stops"""
-    measured, (kept, pairs) = figures(GPT), left(reading)
+def scene_frame(trace: Trace, at: int, costs: Sequence[Cost]) -> Frame:
+    """costs: with all pairs, and at each of the stops"""
+    measured, here, pairs = figures(GPT), costs[at], costs[0].left
     whole, books = measured[ALL], [measured[ALL], *(measured["window"][str(one)] for one in STOPS)]
     stops = ["all", *map(str, STOPS)]
-    mine, before = (number(perplexity(one), 1) for one in (reading, untouched))
+    mine, before = (number(one.perplexity, 1) for one in (here, costs[0]))
     if at:
         answer = (
-            f"**{kept}** of {pairs} pairs are left. Your text's perplexity is {mine}, with all pairs "
+            f"**{here.left}** of {pairs} pairs are left. Your text's perplexity is {mine}, with all pairs "
             f"{before}; that of books grows by **{number(100 * (books[at] / whole - 1), 0)}%**."
         )
     else:
@@ -70,7 +79,7 @@ def scene_frame(at: int, reading: Trace, untouched: Trace) -> Frame:
         "Perplexity: as unsure as among so many pieces",
         knob=(at, books[at]),
     )
-    weights, texts = last(reading, "weights").mean(0)[:DRAWN, :DRAWN], [token.text for token in reading.tgt[:DRAWN]]
+    weights, texts = here.weights[:DRAWN, :DRAWN], [token.text for token in read(trace).tgt[:DRAWN]]
     return Frame(stops[at], answer, [[Matrix(weights, "Who asks whom", rows=texts, ends=1.0), curve]])
 
 
@@ -114,13 +123,16 @@ def compare(trace: Trace) -> None:
     own = "On your sentence." if whole.src else f"On your text, and on {measured['tokens']:,} of books."
     st.markdown(f"**What does each pattern cost, at k = {k}?** {own}")
     for pattern in (ALL, *PATTERNS):
-        reading = sparse(trace, pattern, k)
-        of_books = measured[ALL] if pattern == ALL else measured[pattern][str(k)]
-        more = number(of_books, 1), f"{number(100 * (of_books / measured[ALL] - 1), 1)}%"
-        lines.append((pattern, str(left(reading)[0]), sureness(reading), *((written(reading),) if whole.src else more)))
-    of_text = "pairs left of yours", "perplexity of yours", "of books", "more than with all"
+        if whole.src:
+            reading = sparse(trace, pattern, k)
+            lines.append((pattern, str(left(reading)[0]), sureness(reading), written(reading)))
+            continue
+        yours, of_books = of_text(trace, pattern, k), measured[ALL] if pattern == ALL else measured[pattern][str(k)]
+        more = f"{number(100 * (of_books / measured[ALL] - 1), 1)}%"
+        lines.append((pattern, str(yours.left), number(yours.perplexity, 1), number(of_books, 1), more))
+    of_books_too = "pairs left of yours", "perplexity of yours", "of books", "more than with all"
     of_sentence = "pairs left", "mean probability of the first translation", "writes"
-    table(("", *(of_sentence if whole.src else of_text)), lines)
+    table(("", *(of_sentence if whole.src else of_books_too)), lines)
     st.caption(
         "To find the k largest scores, all scores must be computed. The strided pattern keeps every k-th piece too: "
         "at k = 1 that is all of them. A model that learned with fewer pairs may lose less: see *Trained so from the "

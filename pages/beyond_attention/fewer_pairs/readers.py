@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from experiments.attention import patterns
 from experiments.attention.patterns import ALL, NOTHING, Pairs, read_sparsely, translate_sparsely
 from model.files.loaded_model import Array
 from model.text.tokenizer import EOS_ID
@@ -17,12 +18,12 @@ GPT, TRANSLATOR = "GPT", "Translator"
 READER = Choice("Model", "reader", (GPT, TRANSLATOR))
 
 
-def of_gpt(trace: Trace, pattern: str, k: int, hidden: Pairs = NOTHING) -> Trace:
-    """The text as GPT reads it with the pairs that are left: see `keeping`."""
-    whole = read(trace)
-    if not hidden and (pattern == ALL or k >= len(whole.tgt)):  # nothing is out of reach
-        return whole
-    return engine.run(read_sparsely, gpt(), trace.text, pattern, k, hidden)
+def of_text(trace: Trace, pattern: str = ALL, k: int = 0) -> patterns.Cost:
+    """What a pattern costs the text as GPT reads it."""
+    labels = read(trace).label_ids
+    if k >= len(labels):  # nothing is out of reach
+        pattern, k = ALL, 0
+    return engine.run(patterns.cost, gpt(), labels, pattern, k)
 
 
 def sparse(trace: Trace, pattern: str = ALL, k: int = 0, hidden: Pairs = NOTHING) -> Trace:
@@ -33,7 +34,7 @@ def sparse(trace: Trace, pattern: str = ALL, k: int = 0, hidden: Pairs = NOTHING
         tensors, ids = engine.run(translate_sparsely, first.model, *given)
         translation = first.model.tokenizer.decode(ids)
         return replace(first, tensors=tensors, translation=translation, finished=ids[-1] == EOS_ID)
-    return of_gpt(trace, pattern, k, hidden)
+    return engine.run(read_sparsely, gpt(), trace.text, pattern, k, hidden)
 
 
 def path(reading: Trace) -> str:

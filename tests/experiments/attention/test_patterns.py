@@ -11,6 +11,7 @@ from experiments.attention.patterns import (
     PATTERNS,
     SIZES,
     FewerPairs,
+    cost,
     figures,
     keeping,
     read_sparsely,
@@ -60,6 +61,16 @@ def test_the_perplexity_of_a_document_is_that_of_its_losses() -> None:
         losses = (read if pattern == ALL else read_sparsely(loaded, text, pattern, 2)).tensors["losses"]
         expected = pytest.approx(float(torch.tensor(losses).mean().exp()), abs=0.006)
         assert perplexity(loaded.model, loaded.config.max_len, [document], pattern, 2) == expected
+
+
+@pytest.mark.parametrize(("pattern", "k"), [(ALL, 0), ("window", 2), ("top k", 3)])
+def test_what_it_costs_is_what_the_whole_reading_tells(pattern: str, k: int) -> None:
+    loaded, text = small("gpt-mini"), "The cat sat on the mat."
+    read = read_sparsely(loaded, text, pattern, k)
+    found, last = cost(loaded, read.label_ids, pattern, k), loaded.anatomy.attentions["decoder"][-1].path
+    assert found.weights == pytest.approx(read.tensors[f"{last}.weights"].mean(0), abs=1e-6)
+    assert found.left == np.isfinite(read.tensors[f"{last}.scores"][0]).sum()
+    assert found.perplexity == pytest.approx(float(np.exp(read.tensors["losses"][:-1].mean())), rel=1e-5)
 
 
 def test_of_books_far_pairs_are_hardly_used_and_the_largest_scores_least_missed() -> None:
