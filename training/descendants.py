@@ -49,9 +49,11 @@ class Sibling:
 
 def again(in_pairs: bool, new_blanks: bool) -> Sibling:
     """Of the four after RoBERTa (Liu et al. 2019, §4): the same rows pass after pass, with or without neighbours to
-    tell, with the same blanks or new ones.
+    tell, with the same blanks or new ones. All rows are long, so that as many tokens are masked with pairs as without.
     """
-    return Sibling(Way(in_pairs=in_pairs, new_rows=False, new_blanks=new_blanks, one_of=PART), steps=PASSES_STEPS)
+    return Sibling(
+        Way(in_pairs=in_pairs, single=0.0, new_rows=False, new_blanks=new_blanks, one_of=PART), steps=PASSES_STEPS
+    )
 
 
 SIBLINGS: dict[str, Sibling] = {

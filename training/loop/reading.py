@@ -42,6 +42,7 @@ class Way:
 
     parts:      fields of ModelConfig
     in_pairs:   a row is a pair of texts, and whether they are neighbours is learned, too; else it is one text
+    single:     share of the pairs that are two single sentences
     new_rows, new_blanks: drawn anew in each pass over the data; else those of the first pass come again
     one_of:     it learns from one of so many documents
     teacher:    the folder of a deeper model. It begins as every so-manyth layer of that
@@ -50,6 +51,7 @@ class Way:
 
     parts: Mapping[str, Any] = field(default_factory=dict)
     in_pairs: bool = True
+    single: float = 0.75
     new_rows: bool = True
     new_blanks: bool = True
     one_of: int = 1
@@ -63,11 +65,12 @@ BERT = Way()
 class Reading(Text):
     """Masked tokens, and whether two texts are neighbours (Devlin et al. 2018, §3.1).
 
-    Differs: 40% of the tokens are masked instead of 15%, so that a short training learns from more of them (Wettig et
-             al. 2023, §3); the table of positions begins as the sinusoids of Vaswani et al. 2017, §3.5
+    Differs: 40% of the tokens of a long row are masked instead of 15%, so that a short training learns from more of
+             them (Wettig et al. 2023, §3); many pairs are two single sentences;
+             the table of positions begins as the sinusoids of Vaswani et al. 2017, §3.5
     """
 
-    masking, pairing = Masking(share=0.4), Pairing()
+    masking = Masking(share=0.4)
 
     def __init__(self, material: Material, way: Way = BERT) -> None:
         super().__init__(material)
@@ -99,7 +102,7 @@ class Reading(Text):
 
     def rows(self, documents: list[Document], rng: random.Random) -> list[ReadRow]:
         if self.way.in_pairs:
-            return read_rows(documents, self.config.max_len, rng, self.pairing)
+            return read_rows(documents, self.config.max_len, rng, Pairing(single=self.way.single))
         return text_rows(documents, self.config.max_len, rng)
 
     def loader(self, epoch: int, processes: int) -> DataLoader[Any]:

@@ -16,6 +16,7 @@ from training.loop.corpus import Document, Ids
 
 N_SPECIALS = len(SPECIALS) + len(MORE_SPECIALS)
 NO_PAIR, IS_NEXT, NOT_NEXT = range(3)
+SHORT = 40
 
 
 def written_rows(documents: Sequence[Document], max_len: int, rng: random.Random) -> list[Ids]:
@@ -55,9 +56,11 @@ class Masking:
     """Which tokens are to be guessed, and what stands in their place (Devlin et al. 2018, §3.1, task 1).
 
     share: of the tokens, those to be guessed; of these, `masked` become [MASK] and `random` any token; the others stay
+    short: share in rows of fewer than SHORT tokens
     """
 
     share: float = 0.15
+    short: float = 0.15
     masked: float = 0.8
     random: float = 0.1
 
@@ -66,10 +69,13 @@ class Masking:
 class Pairing:
     """How two texts are put into a row (§3.1, task 2, and the appendix A.2).
 
-    not_next: share of the rows whose second text is from elsewhere; short: of those that are shorter than they could be
+    not_next: share of the rows whose second text is from elsewhere
+    single:   of those that are two single sentences, as a visitor types them
+    short:    of the others, those that are shorter than they could be
     """
 
     not_next: float = 0.5
+    single: float = 0.0
     short: float = 0.3
 
 
@@ -121,12 +127,15 @@ def _pairs_of(
     document: Document, others: Sequence[Document], room: int, rng: random.Random, pairing: Pairing
 ) -> Iterator[ReadRow]:
     sentences, start = document.sentences, 0
-    while start < len(sentences):
-        target = rng.randint(min(8, room), room) if rng.random() < pairing.short else room
-        end = fill(sentences, start, target)
-        middle = rng.randint(start + 1, max(start + 1, end - 1))
+    while start < len(sentences) - 1:
+        if rng.random() < pairing.single:
+            target, middle, end = 0, start + 1, start + 2
+        else:
+            target = rng.randint(min(8, room), room) if rng.random() < pairing.short else room
+            end = max(start + 2, fill(sentences, start, target))
+            middle = rng.randint(start + 1, end - 1)
         first = np.concatenate(sentences[start:middle])
-        if middle == end or rng.random() < pairing.not_next:
+        if rng.random() < pairing.not_next:
             other = rng.choice([one for one in rng.choices(others, k=5) if one is not document] or others)
             begin = rng.randrange(len(other.sentences))
             second = np.concatenate(other.sentences[begin : fill(other.sentences, begin, target - len(first))])
@@ -136,6 +145,8 @@ def _pairs_of(
         too_many = max(0, len(first) + len(second) - room)
         from_first = min(too_many, max(0, len(first) - room // 2))
         yield framed(first[from_first:], second[: len(second) - (too_many - from_first)], label)
+    if start < len(sentences):  # one is left, with no neighbour
+        yield framed(sentences[start][:room])
 
 
 def fill(sentences: Sequence[Ids], start: int, n_tokens: int) -> int:
@@ -156,13 +167,15 @@ def masked(
     Source: Devlin et al. 2018, §3.1. Differs: each token is drawn by itself, so that a row may have more than the share
     """
     ids = np.concatenate([row.ids for row in rows])
-    chosen = (ids >= N_SPECIALS) & (rng.random(len(ids)) < masking.share)
+    lengths = [len(row.ids) for row in rows]
+    share = np.repeat([masking.short if length < SHORT else masking.share for length in lengths], lengths)
+    chosen = (ids >= N_SPECIALS) & (rng.random(len(ids)) < share)
     labels = np.where(chosen, ids, np.uint16(PAD_ID))
     draw, any_token = rng.random(len(ids)), rng.integers(N_SPECIALS, vocab_size, len(ids), dtype=np.uint16)
     ids = np.where(chosen & (draw < masking.masked), np.uint16(MASK_ID), ids)
     is_random = chosen & (draw >= masking.masked) & (draw < masking.masked + masking.random)
     ids = np.where(is_random, any_token, ids)
-    borders = np.cumsum([len(row.ids) for row in rows])[:-1]
+    borders = np.cumsum(lengths)[:-1]
     parts = zip(np.split(ids, borders), rows, np.split(labels, borders), strict=True)
     return [(some, row.segment_ids, guesses, row.label) for some, row, guesses in parts]
 

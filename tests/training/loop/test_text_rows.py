@@ -16,6 +16,7 @@ from training.loop.text_rows import (
     N_SPECIALS,
     NO_PAIR,
     NOT_NEXT,
+    SHORT,
     Masking,
     Pairing,
     ReadRow,
@@ -93,6 +94,8 @@ def test_marks_stand_around_each_text_and_segments_count_them() -> None:
 
 def halves(row: ReadRow) -> tuple[list[int], list[int]]:
     ids = row.ids.tolist()
+    if row.label == NO_PAIR:
+        return ids[1:-1], []
     middle, end = (at for at, id in enumerate(ids) if id == SEP_ID)
     assert (ids[0], end) == (CLS_ID, len(ids) - 1)
     assert row.segment_ids.tolist() == [0] * (middle + 1) + [1] * (end - middle)
@@ -105,8 +108,11 @@ HOME = {int(id): n for n, text in enumerate(TEXTS) for id in text.ids}
 
 def test_neighbours_are_neighbours_and_the_others_come_from_another_document() -> None:
     rows = read_rows(TEXTS, 31, random.Random(3))
-    assert {row.label for row in rows} == {IS_NEXT, NOT_NEXT}
+    assert {row.label for row in rows} == {NO_PAIR, IS_NEXT, NOT_NEXT}
     for row in rows:
+        if row.label == NO_PAIR:  # the last sentence of a text, when its neighbour stands in another row
+            assert int(row.ids[-2]) in {int(text.ids[-1]) for text in TEXTS}
+            continue
         first, second = halves(row)
         assert first
         assert second
@@ -124,18 +130,18 @@ def test_neighbours_are_neighbours_and_the_others_come_from_another_document() -
 def test_every_sentence_is_the_first_or_second_text_of_its_own_row() -> None:
     """What a strange second text leaves out comes in the next row. Without a limit in the way nothing is cut off."""
     rows = read_rows(TEXTS, 2000, random.Random(3), Pairing(short=1.0))
-    seen = [id for row in rows for half in halves(row)[: 1 if row.label == NOT_NEXT else 2] for id in half]
+    seen = [id for row in rows for half in halves(row)[: 2 if row.label == IS_NEXT else 1] for id in half]
     assert seen == [int(id) for text in TEXTS for id in text.ids]
 
 
 def test_the_shares_of_pairs_are_those_asked_for() -> None:
     def rows(pairing: Pairing) -> list[ReadRow]:
-        return [row for seed in range(30) for row in read_rows(TEXTS, 61, random.Random(seed), pairing)]
+        rows = (row for seed in range(30) for row in read_rows(TEXTS, 61, random.Random(seed), pairing))
+        return [row for row in rows if row.label != NO_PAIR]
 
     half = [row.label == NOT_NEXT for row in rows(Pairing(not_next=0.5, short=0.0))]
     assert np.mean(half) == pytest.approx(0.5, abs=0.05)
-    # The last sentence of a document has no neighbour, so a few stay.
-    assert np.mean([row.label == NOT_NEXT for row in rows(Pairing(not_next=0.0))]) < 0.12
+    assert {row.label for row in rows(Pairing(not_next=0.0))} == {IS_NEXT}
     assert {row.label for row in rows(Pairing(not_next=1.0))} == {NOT_NEXT}
     never, always = (
         [len(row.ids) for row in rows(Pairing(0.0, short)) if row.label == IS_NEXT] for short in (0.0, 1.0)
@@ -144,8 +150,31 @@ def test_the_shares_of_pairs_are_those_asked_for() -> None:
     assert np.median(always) < 45
 
 
+def test_single_sentences_stand_in_as_many_pairs_as_asked_for() -> None:
+    borders = {(int(text.sentences[n][0]), int(text.sentences[n][-1])) for text in TEXTS for n in range(40)}
+
+    def are_single(row: ReadRow) -> bool:
+        return all((half[0], half[-1]) in borders for half in halves(row))
+
+    for share in (0.0, 0.5, 1.0):
+        rows = read_rows(TEXTS, 200, random.Random(1), Pairing(single=share, short=0.0))
+        pairs = [row for row in rows if row.label != NO_PAIR]
+        assert np.mean([*map(are_single, pairs)]) == pytest.approx(share, abs=0.12)
+    assert np.mean([row.label == IS_NEXT for row in pairs]) == pytest.approx(0.5, abs=0.12)
+
+
+def test_a_short_row_has_a_share_of_its_own() -> None:
+    rows = [framed(np.full(length, 40, dtype=np.uint16)) for length in (SHORT - 3, SHORT - 2) for _ in range(200)]
+    asked = masked(rows, 50, np.random.default_rng(0), Masking(share=0.4, short=0.1))
+    shares = [
+        np.mean([(labels != PAD_ID).sum() / (len(ids) - 2) for ids, _, labels, _ in some])
+        for some in (asked[:200], asked[200:])
+    ]
+    assert shares == pytest.approx([0.1, 0.4], abs=0.02)
+
+
 def test_the_defaults_are_the_papers() -> None:
-    assert (Masking(), Pairing().not_next) == (Masking(0.15, 0.8, 0.1), 0.5)
+    assert (Masking(), Pairing().not_next) == (Masking(0.15, 0.15, 0.8, 0.1), 0.5)
 
 
 def test_a_pair_that_is_too_long_loses_the_ends_that_lie_outside() -> None:
@@ -159,7 +188,7 @@ def test_a_pair_that_is_too_long_loses_the_ends_that_lie_outside() -> None:
 def test_a_document_of_one_sentence_stands_alone() -> None:
     rows = read_rows(documents([[40], [2, 2], [3, 3]]), 17, random.Random(0))
     assert (len(rows[0].ids), rows[0].label) == (17, NO_PAIR)
-    assert all(row.label != NO_PAIR for row in rows[1:])
+    assert all(row.label != NO_PAIR or len(row.ids) == 4 for row in rows[1:]), "or is a last one"
     assert read_rows(documents([[4, 4]]), 17, random.Random(0)) == [], "there is no other to take a strange text from"
 
 
