@@ -36,12 +36,12 @@ class MixtureOfExperts(Part):
     def forward(self, x: Tensor, tap: Tap = no_tap) -> Tensor:
         shares = tap("shares", tap("router", self.router(x)).softmax(-1))  # (B,T,E)
         gates = tap("gates", largest(shares, self.asked))
-        answers = []
-        for expert, gate in zip(self.experts, gates.unbind(-1), strict=True):
-            rows = gate > 0  # (B,T): an expert computes those that ask it, and no others
-            answer = expert(x[rows])
-            answers.append(answer.new_zeros(x.shape).masked_scatter(rows[..., None], answer))
-        each = tap("answers", torch.stack(answers, -2))  # (B,T,E,d_model)
+        each = x.new_zeros(*gates.shape, x.size(-1))  # (B,T,E,d_model)
+        for n, expert in enumerate(self.experts):
+            rows = gates[..., n] > 0  # (B,T): an expert computes those that ask it, and no others
+            if rows.any():
+                each[rows, n] = expert(x[rows]).to(each)
+        each = tap("answers", each)
         return tap("output", (gates[..., None] * each).sum(-2))
 
 
