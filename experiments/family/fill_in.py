@@ -40,12 +40,30 @@ def without_each(
     return tuple(each), none
 
 
+@torch.inference_mode()
+def each_hidden(loaded: LoadedModel, ids: Ids, groups: tuple[Ids, ...]) -> np.ndarray:
+    """What an encoder alone says of each of some groups of places, that group alone hidden.
+
+    Args:    ids: of the text, without its marks; groups: of places
+    Returns: the logits (N,V) at the first place of each of the N groups
+    """
+    rows = np.array([[CLS_ID, *ids, SEP_ID]] * len(groups))
+    for row, group in zip(rows, groups, strict=True):
+        row[[place + 1 for place in group]] = MASK_ID
+    return _logits(loaded, rows, np.array([group[0] + 1 for group in groups])).cpu().numpy()
+
+
 def _guesses(loaded: LoadedModel, rows: np.ndarray, at: np.ndarray) -> Tensor:
     """The probability of every entry (N,V) at one place of each row (N,S)."""
+    return _logits(loaded, rows, at).double().softmax(-1)
+
+
+def _logits(loaded: LoadedModel, rows: np.ndarray, at: np.ndarray) -> Tensor:
+    """Of every entry (N,V) at one place of each row (N,S)."""
     src_ids, asked = torch.from_numpy(rows), torch.zeros(rows.shape, dtype=torch.bool)
     asked[torch.arange(len(rows)), torch.from_numpy(at)] = True
     device = loaded.device.torch
-    return loaded.model(src_ids.to(device), None, asked.to(device))[0].double().softmax(-1)
+    return loaded.model(src_ids.to(device), None, asked.to(device))[0]
 
 
 @dataclass(frozen=True)

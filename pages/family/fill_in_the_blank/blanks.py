@@ -74,8 +74,12 @@ class Blanks:
     @cached_property
     def read(self) -> Trace:
         """BERT's pass over the text with its blanks; row n + 1 is that of piece n."""
+        return self.read_by(BERT)
+
+    def read_by(self, name: str) -> Trace:
+        """The same by any model with BERT's vocabulary. Raises: CheckpointError"""
         ids = [MASK_ID if place in self.places else id for place, id in enumerate(self.ids)]
-        return engine.run(read, family_model(BERT), (CLS_ID, *ids, SEP_ID))
+        return engine.run(read, family_model(name), (CLS_ID, *ids, SEP_ID))
 
     def from_both_sides(self, place: int) -> np.ndarray:
         """BERT's probability of every entry at a blank (V)."""
@@ -115,13 +119,18 @@ def telling_word(text: Blanks) -> int:
     return max(inner, key=shows)
 
 
-def opened(trace: Trace) -> Blanks:
-    """The text as the lesson opens it, with a mark at its end: one word is hidden."""
+def whole(trace: Trace) -> Blanks:
+    """The text with a mark at its end, nothing hidden."""
     bert, ended = family_model(BERT), finished(trace.text)
     ids = bert.tokenizer.encode(ended)
     most = most_tokens(bert)
     tokens = bert.tokenizer.tokens(ids[:most])
-    text = Blanks(tokens, words_of(tokens), (), max(0, len(ids) - most), ended != trace.text and len(ids) <= most)
+    return Blanks(tokens, words_of(tokens), (), max(0, len(ids) - most), ended != trace.text and len(ids) <= most)
+
+
+def opened(trace: Trace) -> Blanks:
+    """The text as the lesson opens it: one word is hidden."""
+    text = whole(trace)
     return replace(text, hidden=(telling_word(text),))
 
 

@@ -1,0 +1,38 @@
+"""One word of the learner's sentence hidden, and what models that read as BERT does say in its place."""
+
+from dataclasses import replace
+
+import streamlit as st
+
+from experiments.family.fill_in import each_hidden
+from model.files.loaded_model import Array
+from pages.family.fill_in_the_blank.blanks import SCENE, Blanks
+from pages.family_models import ADDED, family_model
+from ui import engine
+from ui.controls.piece_control import choose_part, current_part
+
+
+def said_of_each(name: str, text: Blanks) -> Array:
+    """A model's logits (N,V) at the first piece of each of the first SCENE words, that word alone hidden: one pass.
+
+    Raises: CheckpointError if the model is missing or broken
+    """
+    return engine.run(each_hidden, family_model(name), text.ids, text.words[:SCENE])
+
+
+def choose_word(text: Blanks, default: int) -> Blanks:
+    """The text with one of its first SCENE words hidden: a control, kept in the address."""
+    words = [text.word(n) for n in range(min(len(text.words), SCENE))]
+    hidden = replace(text, hidden=(choose_part("Word to hide", words, default, _named(text)),))
+    if text.is_ended:
+        st.caption(ADDED)
+    return hidden
+
+
+def current_word(text: Blanks, default: int) -> Blanks:
+    """The same, also where the control is not on the page."""
+    return replace(text, hidden=(current_part(min(len(text.words), SCENE), default, _named(text)),))
+
+
+def _named(text: Blanks) -> str:
+    return ".".join(map(str, text.ids))
