@@ -32,6 +32,7 @@ from training.loop.objectives import save_network
 from training.measure import family as evaluate_family
 from training.measure.family import (
     Texts,
+    area_under_curve,
     bits,
     bits_per_byte,
     masked_accuracy,
@@ -39,6 +40,7 @@ from training.measure.family import (
     most_frequent_next,
     next_sentence_accuracy,
     regression_errors,
+    single_sentences_told,
     windows,
 )
 from training.publish import family as publish_family
@@ -63,6 +65,7 @@ def runs(tmp_path: Path) -> Path:
     gpt, linear, bert = (
         dataclasses.replace(PRESETS[name], vocab_size=size, **SIZES) for name in ("gpt-mini", "gpt-linear", "bert-mini")
     )
+    albert = dataclasses.replace(bert, d_embedding=8, shares_layers=True)
     numbers = InContextConfig(**{**NUMBERS, "n_pairs": 41})
     networks: dict[str, tuple[Any, nn.Module]] = {
         "gpt-mini": (gpt, build_network(gpt)),
@@ -70,6 +73,7 @@ def runs(tmp_path: Path) -> Path:
         "lstm": (lstm, RecurrentLanguageModel(lstm)),
         "bert-mini": (bert, build_network(bert)),
         "in-context": (numbers, build_in_context(numbers)),
+        "albert-mini": (albert, build_network(albert)),
     }
     for name, (config, network) in networks.items():
         (folder / name).mkdir()
@@ -150,21 +154,36 @@ def test_masked_tokens_are_counted_as_the_model_and_as_the_left_neighbour_guess_
     assert figures["masked_tokens"] == pytest.approx(0.15 * 800, rel=0.25)
 
 
+class TellsOthers(nn.Module):
+    """A text of another token than the first one's is from elsewhere."""
+
+    def forward(self, src_ids: Tensor, segment_ids: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
+        assert not rows.any()
+        last = (src_ids != 0).sum(1) - 2
+        is_other = src_ids[:, 1] != src_ids[torch.arange(len(src_ids)), last]
+        return torch.zeros(0, 20), nn.functional.one_hot(is_other.long(), 2).float()[:, None]
+
+
 def test_pairs_are_counted_as_the_model_tells_them_apart() -> None:
     """Each text is of one token alone, so that a second text of another token is from elsewhere."""
     documents = [Document(tuple(np.full(6, 7 + n, dtype=np.uint16) for _ in range(8)), 48) for n in range(9)]
 
-    class Compares(nn.Module):
-        def forward(self, src_ids: Tensor, segment_ids: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
-            assert not rows.any()
-            last = (src_ids != 0).sum(1) - 2
-            is_other = src_ids[:, 1] != src_ids[torch.arange(len(src_ids)), last]
-            return torch.zeros(0, 20), nn.functional.one_hot(is_other.long(), 2).float()[:, None]
-
-    figures = next_sentence_accuracy(Compares(), documents, 24)
+    figures = next_sentence_accuracy(TellsOthers(), documents, 24)
     assert figures["next_sentence"] == 1.0
     assert 0.5 <= figures["always_the_same"] < 0.9
     assert figures["pairs"] > 9
+
+
+def test_neighbours_beside_strangers_by_hand_and_on_a_model_that_looks_at_lengths() -> None:
+    high, low = np.array([3.0, 1.0, 1.0]), np.array([2.0, 1.0])
+    area, error = area_under_curve(high, low)
+    assert area == pytest.approx((2 + 0.5 + 0.5) / 6)  # the 3 is above both; each 1 ties with one
+    assert error == pytest.approx((np.var([1, 0.25, 0.25], ddof=1) / 3 + np.var([1 / 3, 2 / 3], ddof=1) / 2) ** 0.5)
+    assert area_under_curve(low, high)[0] == pytest.approx(1 - area)
+    documents = [Document(tuple(np.full(6, 7 + n, dtype=np.uint16) for _ in range(8)), 48) for n in range(9)]
+    told = single_sentences_told(TellsOthers(), documents, 24)
+    assert (told["single_sentences"], told["standard_error"]) == (1.0, 0.0)
+    assert 30 < told["single_pairs"] < 72, "every row is a pair of two sentences, but for a last one"
 
 
 def test_a_model_that_says_zero_errs_like_zero(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,10 +230,10 @@ def test_published_models_open_by_name_and_share_one_vocabulary(
     runs: Path, yardstick: Texts, models: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(evaluate_family, "N_PROMPTS", 50)
-    for name in LEARNED:
+    for name in (*LEARNED, "albert-mini"):
         metrics = publish(name, runs, yardstick, models)
         files = {path.name for path in (models / name).iterdir()}
-        more = {"about.json"} if name in ("gpt-mini", "gpt-linear", "bert-mini") else set()
+        more = {"about.json"} if name not in ("lstm", "in-context") else set()
         more |= {"tokenizer.json"} if name == "gpt-mini" else set()
         assert files == {"model.safetensors", "config.json", "log.json", "metrics.json", "README.md"} | more
         assert json.loads((models / name / "metrics.json").read_text()) == json.loads(json.dumps(metrics))
@@ -226,7 +245,7 @@ def test_published_models_open_by_name_and_share_one_vocabulary(
         assert "{" not in words
         assert ("Tatoeba (tatoeba.org), CC BY 2.0 FR" in words) == (name != "in-context")
         assert ("github.com/global-asp/pb-source" in words) == (name != "in-context")
-    assert model_names(models) == ("bert-mini", "gpt-linear", "gpt-mini")
+    assert model_names(models) == ("albert-mini", "bert-mini", "gpt-linear", "gpt-mini")
     gpt, bert = load_model("gpt-mini", models), load_model("bert-mini", models)
     assert load_model("gpt-linear", models).config.attention == "linear_exponential"
     assert gpt.tokenizer.backend.to_str() == bert.tokenizer.backend.to_str()
@@ -273,7 +292,7 @@ def test_the_commands(
     assert publish_family.main(models) == 0
     said = capsys.readouterr().out
     assert f"gpt-mini: {json.dumps(printed)}" in said
-    assert said.endswith("in-context is not finished\n")
+    assert "in-context is not finished\n" in said
     assert not (models / "in-context").exists()
     monkeypatch.setattr(sys, "argv", ["publish", str(runs), "--only", "in-context", "--unfinished"])
     assert publish_family.main(models) == 0

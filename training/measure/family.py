@@ -2,8 +2,8 @@
 
 FOLDER is that of `training.family`. For each model it prints JSON: bits per byte of gpt-mini and of the LSTM, beside
 those of a 5-gram model that counted the training text; how often bert-mini guesses a masked token, beside the most
-frequent token behind its left neighbour, and how often it tells whether a text follows another; the squared error of
-in-context regression beside that of ridge, least squares, neighbours and zero.
+frequent token behind its left neighbour, and how well it tells whether a text or a sentence follows another; the
+squared error of in-context regression beside that of ridge, least squares, neighbours and zero.
 """
 
 import argparse
@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from model.files import checkpoint
@@ -29,6 +30,8 @@ from training.loop.text_rows import (
     IS_NEXT,
     NO_PAIR,
     Masking,
+    Pairing,
+    ReadRow,
     collate_read,
     collate_written,
     masked,
@@ -91,7 +94,9 @@ def measure(folder: Path, texts: Texts | None) -> dict[str, Any]:
     network, sizes = load_network(folder), json.loads((folder / checkpoint.CONFIG).read_text())
     if sizes.get("family") == "encoder_only":
         accuracy = masked_accuracy(network, texts.test, sizes["max_len"], texts.after, texts.vocab_size)
-        return {"data": texts.names, **accuracy, **next_sentence_accuracy(network, texts.test, sizes["max_len"])}
+        told = next_sentence_accuracy(network, texts.test, sizes["max_len"])
+        told |= single_sentences_told(network, texts.test, sizes["max_len"])
+        return {"data": texts.names, **accuracy, **told}
     own = bits_per_byte(bits(network, texts.test, sizes["max_len"]), texts.test)
     return {"data": texts.names, "bits_per_byte": own, "five_gram": texts.five_gram}
 
@@ -156,24 +161,50 @@ def masked_accuracy(
 
 
 @torch.inference_mode()
+def pair_scores(model: nn.Module, pairs: Sequence[ReadRow]) -> NDArray[np.float64]:
+    """How much likelier the model finds it that each second text follows its first than that it does not, in nats."""
+    found = np.empty(len(pairs))
+    in_order = sorted(range(len(pairs)), key=lambda n: len(pairs[n].ids))
+    for start in range(0, len(pairs), BATCH):
+        some = in_order[start : start + BATCH]
+        batch = collate_read([(row.ids, row.segment_ids, row.ids, row.label) for row in (pairs[n] for n in some)])
+        none = torch.zeros_like(batch["src_ids"], dtype=torch.bool)  # no token is to be guessed
+        follows, not_next = model(batch["src_ids"], batch["segment_ids"], none)[1][:, 0].double().unbind(-1)
+        found[some] = follows - not_next
+    return found
+
+
 def next_sentence_accuracy(model: nn.Module, documents: Sequence[Document], width: int) -> dict[str, float]:
     """How often the model tells whether the second of two texts follows the first, nothing masked; and how often one
     would be right that always gives the more frequent answer.
     """
     pairs = [row for row in read_rows(documents, width, random.Random(0)) if row.label != NO_PAIR]
-    right = follows = 0
-    in_order = sorted(pairs, key=lambda row: len(row.ids))
-    for start in range(0, len(pairs), BATCH):
-        rows = in_order[start : start + BATCH]
-        batch = collate_read([(row.ids, row.segment_ids, row.ids, row.label) for row in rows])
-        answers = batch["pair_labels"] - IS_NEXT
-        none = torch.zeros_like(batch["src_ids"], dtype=torch.bool)  # no token is to be guessed
-        scores = model(batch["src_ids"], batch["segment_ids"], none)[1][:, 0]
-        right += int((scores.argmax(-1) == answers).sum())
-        follows += int((answers == 0).sum())
-    n = len(pairs)
-    most_frequent = max(follows, n - follows)
-    return {"next_sentence": round(right / n, 4), "always_the_same": round(most_frequent / n, 4), "pairs": n}
+    follows = np.array([row.label == IS_NEXT for row in pairs])
+    right = float(((pair_scores(model, pairs) > 0) == follows).mean())
+    most_frequent = float(max(follows.mean(), 1 - follows.mean()))
+    return {"next_sentence": round(right, 4), "always_the_same": round(most_frequent, 4), "pairs": len(pairs)}
+
+
+def single_sentences_told(model: nn.Module, documents: Sequence[Document], width: int) -> dict[str, float]:
+    """Of two pairs of single sentences, neighbours and strangers: how often the model finds the neighbours likelier
+    (the area under the ROC curve), and its standard error.
+    """
+    rows = read_rows(documents, width, random.Random(0), Pairing(single=1.0))
+    pairs = [row for row in rows if row.label != NO_PAIR]
+    follows = np.array([row.label == IS_NEXT for row in pairs])
+    scores = pair_scores(model, pairs)
+    area, error = area_under_curve(scores[follows], scores[~follows])
+    return {"single_sentences": round(area, 4), "standard_error": round(error, 4), "single_pairs": len(pairs)}
+
+
+def area_under_curve(high: NDArray[np.float64], low: NDArray[np.float64]) -> tuple[float, float]:
+    """The share of pairs, one score of each kind, in which `high` is above; ties count half. And its standard error.
+
+    Source: DeLong et al. 1988, "Comparing the areas under two or more correlated ROC curves", for one curve
+    """
+    above = (high[:, None] > low) + 0.5 * (high[:, None] == low)
+    of_high, of_low = above.mean(1), above.mean(0)
+    return float(above.mean()), float((of_high.var(ddof=1) / len(high) + of_low.var(ddof=1) / len(low)) ** 0.5)
 
 
 @torch.inference_mode()

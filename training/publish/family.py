@@ -1,9 +1,9 @@
 """Put the trained family into the app: `python -m training.publish.family RUNS --train FILE… --test FILE…`.
 
-RUNS is the folder that was given to training.family. Each model that is finished gets a folder in assets/models:
-weights, config, the log of its training, its figures (metrics.json) and a card. gpt-mini's folder holds the vocabulary
-that it shares with bert-mini and the LSTM, so it comes first. Run it again when more are finished; other files of a
-folder stay. The texts are those of `training.measure.family`, whose figures the cards carry.
+RUNS is the folder that was given to training.family and to training.descendants. Each model that is finished gets a
+folder in assets/models: weights, config, the log of its training, its figures (metrics.json) and a card. gpt-mini's
+folder holds the vocabulary that all others but in-context share, so it comes first. Run it again when more are
+finished; other files of a folder stay. The texts are those of `training.measure.family`, whose figures the cards carry.
 """
 
 import argparse
@@ -55,6 +55,26 @@ ABOUTS: dict[str, dict[str, Any]] = {
         "vocabulary_of": FIRST,
     },
 }
+# The siblings of bert-mini that the app needs, and in what they differ.
+DESCENDANTS = {
+    "distilled": (
+        "A student of the small BERT",
+        "two layers that began as its first and third, taught by it (DistilBERT, Sanh et al. 2019)",
+    ),
+    "untaught": (
+        "The student without a teacher",
+        "two layers that began as its first and third, and learned from the text alone",
+    ),
+    "albert-mini": (
+        "A small ALBERT",
+        "one layer used four times, and 64 numbers a piece in the vocabulary's table (ALBERT, Lan et al. 2019)",
+    ),
+}
+ABOUTS |= {
+    name: {"title": title, "called": "this BERT", "unlike": "wrong guesses from this BERT", "vocabulary_of": FIRST}
+    for name, (title, _) in DESCENDANTS.items()
+}
+NAMES = (*RECIPES, *DESCENDANTS)
 
 
 def publish(name: str, runs: Path, texts: Texts | None, models: Path = MODELS) -> dict[str, Any]:
@@ -94,9 +114,11 @@ def publish(name: str, runs: Path, texts: Texts | None, models: Path = MODELS) -
 
 def card(name: str, metrics: Mapping[str, Any], folder: Path) -> str:
     """The model card: its own words and those that the family shares, with the figures filled in."""
-    words = (CARDS / f"{name}.md").read_text(encoding="utf-8")
+    _, differs = DESCENDANTS.get(name, ("", ""))
+    words = (CARDS / f"{'descendant' if differs else name}.md").read_text(encoding="utf-8")
     data = (CARDS / "family-data.md").read_text(encoding="utf-8")
     return words.replace("{data_of_the_family}\n", data).format(
+        differs=differs,
         parameters=metrics["parameters"],
         megabytes=(folder / WEIGHTS).stat().st_size / 1e6,
         config=json.loads((folder / CONFIG).read_text()),
@@ -111,11 +133,11 @@ def main(models: Path = MODELS) -> int:
     parser.add_argument("runs", type=Path, help="the folder given to training.family as --out")
     parser.add_argument("--train", nargs="+", type=Path, default=[], help="what was learned from, for counting")
     parser.add_argument("--test", nargs="+", type=Path, default=[], help="files kept apart")
-    parser.add_argument("--only", nargs="+", choices=RECIPES, metavar="NAME", help="of those that are finished")
+    parser.add_argument("--only", nargs="+", choices=NAMES, metavar="NAME", help="of those that are finished")
     parser.add_argument("--unfinished", action="store_true", help="take the best weights of those under way, too")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    names: Sequence[str] = arguments.only or [*RECIPES]
+    names: Sequence[str] = arguments.only or NAMES
     try:
         texts = None
         if {*names} != {IN_CONTEXT}:
