@@ -1,5 +1,6 @@
 """Filling in blanks: what an encoder guesses from both sides, and a decoder from the left alone."""
 
+import time
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -12,6 +13,7 @@ from model.text.tokenizer import CLS_ID, MASK_ID, SEP_ID, SOS_ID
 
 SHARES = (5, 10, 15, 20, 30, 40, 50, 60)  # percent of the pieces that are hidden
 DRAWS = 24  # of which pieces, for each share
+PASSES = 40  # of which the fastest counts: others may use the machine, too
 
 Ids = tuple[int, ...]
 
@@ -100,3 +102,21 @@ def _hiding(loaded: LoadedModel, ids: Sequence[int], drawn: np.ndarray, share: f
     logits, _ = loaded.model(torch.from_numpy(src_ids).to(device), None, torch.from_numpy(asked).to(device))
     loss = torch.nn.functional.cross_entropy(logits.double().cpu(), right)
     return Hiding(float(loss), float(hidden.sum(1).mean()))
+
+
+@torch.inference_mode()
+def reading_times(models: Sequence[LoadedModel], ids: Ids) -> Generator[float, None, tuple[float, ...]]:
+    """Seconds that each of some encoders takes for one pass over a text, its marks among the ids; they take turns.
+
+    Yields:  how far it has come, from 0 to 1
+    Returns: the fastest of PASSES, of each
+    """
+    times: list[list[float]] = [[] for _ in models]
+    for done in range(PASSES):
+        yield done / PASSES
+        for loaded, taken in zip(models, times, strict=True):
+            src_ids = torch.tensor([ids], device=loaded.device.torch)
+            start = time.perf_counter()
+            loaded.model(src_ids)[0][0, 0, 0].item()  # a pass ends when its numbers are there
+            taken.append(time.perf_counter() - start)
+    return tuple(map(min, times))

@@ -5,6 +5,7 @@ from dataclasses import replace
 import streamlit as st
 
 from experiments.family.fill_in import each_hidden
+from figures.statistics import softmax
 from model.files.loaded_model import Array
 from pages.family.fill_in_the_blank.blanks import SCENE, Blanks
 from pages.family_models import ADDED, family_model
@@ -18,6 +19,18 @@ def said_of_each(name: str, text: Blanks) -> Array:
     Raises: CheckpointError if the model is missing or broken
     """
     return engine.run(each_hidden, family_model(name), text.ids, text.words[:SCENE])
+
+
+def clearest_word(name: str, text: Blanks) -> int:
+    """The longest of these words that a model names first; if it names none, the one that it finds likeliest."""
+    shares = softmax(said_of_each(name, text))
+
+    def shows(n: int) -> tuple[int, float]:
+        right = text.ids[text.words[n][0]]
+        is_named = text.word(n).isalpha() and int(shares[n].argmax()) == right
+        return len(text.word(n)) * is_named, float(shares[n, right])
+
+    return max(range(len(shares)), key=shows)
 
 
 def choose_word(text: Blanks, default: int) -> Blanks:
