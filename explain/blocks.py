@@ -103,6 +103,21 @@ def _swish(cell: Cell) -> WorkedStep:
     )
 
 
+@rule("sigmoid")
+def _sigmoid(cell: Cell) -> WorkedStep:
+    (source,) = cell.made.reads
+    x = float(cell.read()[cell.index])
+    formula = rf"\frac{{1}}{{1 + e^{{{tex(-x)}}}}}"
+    return WorkedStep(
+        "The logistic function σ brings any number to one between 0 and 1: a probability.",
+        f"{formula} = {tex(cell.value)}",
+        cell.value,
+        f'1 / (1 + np.exp(-t["{source}"]{subscript(cell.index)}))',
+        (source,),
+        Blank(formula, 1 / (1 + math.exp(-round(x, 4)))),
+    )
+
+
 @rule("gelu")
 def _gelu(cell: Cell) -> WorkedStep:
     (source,) = cell.made.reads

@@ -8,7 +8,14 @@ from torch import nn
 from model.config import ModelConfig
 from model.families.decoder_only import DecoderOnly
 from model.families.encoder_decoder import EncoderDecoder
-from model.families.encoder_only import EncoderOnly, MaskedTokenHead, NextSentenceHead
+from model.families.encoder_only import (
+    Discriminator,
+    EncoderOnly,
+    MaskedTokenHead,
+    NextSentenceHead,
+    Reader,
+    ReplacedTokenHead,
+)
 from model.families.in_context import InContext, InContextConfig
 from model.families.network import Network
 from model.parts.attention import MultiHeadAttention
@@ -248,24 +255,25 @@ def build_decoder_only(config: ModelConfig) -> DecoderOnly:
     return model
 
 
-def build_encoder_only(config: ModelConfig) -> EncoderOnly:
-    """An encoder alone with random weights, drawn as BERT's."""
+def build_reader(config: ModelConfig) -> Reader:
+    """An encoder alone with random weights, drawn as BERT's: BERT, or ELECTRA's discriminator."""
     parts, constants, d_embedding = Parts(config), single_stack_constants(config.n_layers), config.d_embedding
     narrow = Parts(replace(config, d_model=d_embedding)) if d_embedding else parts
-    model = EncoderOnly(
-        SegmentEmbedding(
-            narrow.table(),
-            nn.Embedding(N_SEGMENTS, narrow.config.d_model),
-            narrow.scheme.in_embedding(narrow.config),
-            narrow.norm(),
-            config.dropout,
-        ),
-        parts.encoder(constants.alpha),
-        MaskedTokenHead(config.d_model, narrow.config.d_model, narrow.norm(), config.vocab_size),
-        NextSentenceHead(config.d_model),
-        PAD_ID,
-        nn.Linear(d_embedding, config.d_model) if d_embedding else None,
+    embedding = SegmentEmbedding(
+        narrow.table(),
+        nn.Embedding(N_SEGMENTS, narrow.config.d_model),
+        narrow.scheme.in_embedding(narrow.config),
+        narrow.norm(),
+        config.dropout,
     )
+    encoder = parts.encoder(constants.alpha)
+    widen = nn.Linear(d_embedding, config.d_model) if d_embedding else None
+    model: Reader
+    if config.family == "discriminator":
+        model = Discriminator(embedding, encoder, ReplacedTokenHead(config.d_model), PAD_ID, widen)
+    else:
+        of_tokens = MaskedTokenHead(config.d_model, narrow.config.d_model, narrow.norm(), config.vocab_size)
+        model = EncoderOnly(embedding, encoder, of_tokens, NextSentenceHead(config.d_model), PAD_ID, widen)
     draw_narrow_weights(model)
     if parts.place.is_deep:
         scale_weights(model.encoder, constants.beta)
@@ -294,7 +302,8 @@ def build_in_context(config: InContextConfig) -> InContext:
 BUILDERS: dict[str, Callable[[ModelConfig], Network]] = {
     "encoder_decoder": build_model,
     "decoder_only": build_decoder_only,
-    "encoder_only": build_encoder_only,
+    "encoder_only": build_reader,
+    "discriminator": build_reader,
 }
 
 

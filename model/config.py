@@ -25,7 +25,8 @@ CHOICES: dict[str, tuple[str, ...]] = {
 WITHOUT_PAIRS, ADDED_TO_PAIRS = ("windowed", "linear", "linear_exponential", "squeezed"), ("relative", "alibi")
 
 # How the parts are put together; see `model.families`.
-FAMILIES = ("encoder_decoder", "decoder_only", "encoder_only")
+FAMILIES = ("encoder_decoder", "decoder_only", "encoder_only", "discriminator")
+READERS = ("encoder_only", "discriminator")
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class ModelConfig:
             raise ValueError(f"attention={self.attention!r} has no scores of all pairs to add {self.positions!r} to")
         if self.feed_forward.startswith("experts") and self.activation != "relu":
             raise ValueError(f"experts have activation='relu', not {self.activation!r}")
-        if self.family != "encoder_only" and (self.d_embedding or self.shares_layers):
+        if self.family not in READERS and (self.d_embedding or self.shares_layers):
             raise ValueError(f"family={self.family!r} has neither d_embedding nor shares_layers")
         if self.reach < 0:
             raise ValueError(f"reach={self.reach} is negative")

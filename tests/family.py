@@ -1,4 +1,4 @@
-"""Small models of the family with random weights, ready to run: GPT's form, and BERT's."""
+"""Small models of the family with random weights, ready to run: GPT's form, BERT's, and others on them."""
 
 from dataclasses import replace
 from functools import cache
@@ -25,10 +25,12 @@ def small_tokenizer() -> Tokenizer:
 
 
 @cache
-def small(name: str) -> LoadedModel:
-    """The preset of this name made small. All weights are random: at 0 and 1 one could stand for another unseen."""
+def small(name: str, **parts: str) -> LoadedModel:
+    """The preset of this name made small, with other parts if any are given. All weights are random: at 0 and 1 one
+    could stand for another unseen.
+    """
     tokenizer = small_tokenizer()
-    config = replace(PRESETS[name], vocab_size=tokenizer.vocab_size, **SIZES)
+    config = replace(PRESETS[name], vocab_size=tokenizer.vocab_size, **SIZES, **parts)  # type: ignore[arg-type]
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(29)
         model = build_network(config).eval().requires_grad_(False)

@@ -22,6 +22,7 @@ from model.files.loaded_model import MODELS
 from training.family import RECIPES, FamilyTask, records
 from training.loop.reading import BERT, PRESET, Reading, Way
 from training.loop.recipe import Recipe
+from training.loop.replacing import Replacing
 from training.loop.resumable_run import Run
 from training.loop.updates import DivergedError
 from training.publish.siblings import is_finished
@@ -65,6 +66,7 @@ SIBLINGS: dict[str, Sibling] = {
     "roberta-texts-dynamic": again(in_pairs=False, new_blanks=True),
     "distilled": Sibling(Way(N_STUDENT, in_pairs=False, teacher=TEACHER, is_taught=True)),
     "untaught": Sibling(Way(N_STUDENT, in_pairs=False, teacher=TEACHER)),
+    "electra-mini": Sibling(Way(in_pairs=False, tells_replaced=True)),
     "albert-mini": Sibling(Way({"d_embedding": 64, "shares_layers": True})),
 }
 
@@ -76,7 +78,7 @@ class Descent(FamilyTask):
     way: Way = BERT
 
     def subject(self, accelerator: Accelerator) -> Reading:
-        return Reading(self, self.way)
+        return Replacing(self, self.way) if self.way.tells_replaced else Reading(self, self.way)
 
 
 def task_of(name: str, data: Sequence[Path], valid: Sequence[Path], root: Path) -> Descent:

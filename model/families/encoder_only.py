@@ -1,4 +1,4 @@
-"""An encoder alone: BERT. It reads a text, or two, from both sides and writes nothing (Devlin et al. 2018)."""
+"""An encoder alone: BERT and ELECTRA. It reads a text, or two, from both sides and writes nothing."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -56,19 +56,71 @@ class NextSentenceHead(nn.Module):
         return tap("logits", self.classifier(pooled))
 
 
-class EncoderOnly(Network):
-    """[CLS] text [SEP], or [CLS] text [SEP] text [SEP], in; for every row a score of every vocabulary entry out.
+class ReplacedTokenHead(nn.Module):
+    """From a row of the encoder to one score: that another token stood there before, GELU(xW + b)·v + c.
 
-    Args:    src_ids (B,S) integer; segment_ids (B,S): 0 up to the first [SEP], 1 behind it, 0 everywhere if left out;
-             rows (B,S) boolean: score these rows alone, which spares training most of the work
-    Returns: logits (B,S,vocab_size), or (n,vocab_size) of the n rows asked for; next_sentence (B,1,2)
-    Taps:    encoder.embedding.*; with widen: encoder.widened (B,S,d_model); encoder.*, masked_token.*;
-             logits (B,S,vocab_size); next_sentence.*
+    Args:    x (B,S,d_model)
+    Returns: (B,S,1)
+    Taps:    pre_activation, hidden (B,S,d_model)
+    Source:  Clark et al. 2020 (ELECTRA), §2; the transformation is that of their published code. Differs: none
+    """
+
+    def __init__(self, d_model: int) -> None:
+        super().__init__()
+        self.transform = nn.Linear(d_model, d_model)
+        self.score = nn.Linear(d_model, 1)
+
+    def forward(self, x: Tensor, tap: Tap = no_tap) -> Tensor:
+        hidden = tap("hidden", nn.functional.gelu(tap("pre_activation", self.transform(x))))
+        scores: Tensor = self.score(hidden)
+        return scores
+
+
+class Reader(Network):
+    """[CLS] text [SEP], or [CLS] text [SEP] text [SEP], in; a row for every token out.
+
+    Taps:    encoder.embedding.*; with widen: encoder.widened (B,S,d_model); encoder.*
     Source:  Devlin et al. 2018 (BERT), §3. Differs: attention has no biases
              With narrow embeddings and one layer gone through N times: Lan et al. 2019 (ALBERT), §3.1
     """
 
     n_marks = 2
+
+    def __init__(
+        self, embedding: SegmentEmbedding, encoder: Encoder, pad_id: int, widen: nn.Linear | None = None
+    ) -> None:
+        super().__init__()
+        self.embedding = embedding
+        self.widen = widen
+        self.encoder = encoder
+        self.pad_id = pad_id
+
+    def inputs(self, ids: Sequence[int]) -> Inputs:
+        """[CLS] text [SEP]."""
+        return Inputs([CLS_ID, *ids, SEP_ID])
+
+    def encode(self, src_ids: Tensor, tap: Tap = no_tap, segment_ids: Tensor | None = None) -> Memory:
+        """The encoder's output: states (B,S,d_model), and a mask (B,1,1,S) that hides the padding.
+
+        Args: segment_ids (B,S): 0 up to the first [SEP], 1 behind it, 0 everywhere if left out
+        """
+        inside, mask = under("encoder", tap), pad_mask(src_ids, self.pad_id)
+        segments = torch.zeros_like(src_ids) if segment_ids is None else segment_ids
+        x = self.embedding(src_ids, segments, under("embedding", inside))
+        if self.widen:
+            x = inside("widened", self.widen(x))
+        return Memory(self.encoder(x, mask, tap=inside), mask)
+
+
+class EncoderOnly(Reader):
+    """BERT: for every row a score of every vocabulary entry, and whether the second text follows the first.
+
+    Args:    src_ids (B,S) integer; segment_ids (B,S): 0 up to the first [SEP], 1 behind it, 0 everywhere if left out;
+             rows (B,S) boolean: score these rows alone, which spares training most of the work
+    Returns: logits (B,S,vocab_size), or (n,vocab_size) of the n rows asked for; next_sentence (B,1,2)
+    Taps:    those of Reader; masked_token.*; logits (B,S,vocab_size); next_sentence.*
+    Source:  Devlin et al. 2018 (BERT), §3.1. Differs: none but in Reader
+    """
 
     def __init__(
         self,
@@ -79,26 +131,9 @@ class EncoderOnly(Network):
         pad_id: int,
         widen: nn.Linear | None = None,
     ) -> None:
-        super().__init__()
-        self.embedding = embedding
-        self.widen = widen
-        self.encoder = encoder
+        super().__init__(embedding, encoder, pad_id, widen)
         self.masked_token = masked_token
         self.next_sentence = next_sentence
-        self.pad_id = pad_id
-
-    def inputs(self, ids: Sequence[int]) -> Inputs:
-        """[CLS] text [SEP]."""
-        return Inputs([CLS_ID, *ids, SEP_ID])
-
-    def encode(self, src_ids: Tensor, tap: Tap = no_tap, segment_ids: Tensor | None = None) -> Memory:
-        """The encoder's output: states (B,S,d_model), and a mask (B,1,1,S) that hides the padding."""
-        inside, mask = under("encoder", tap), pad_mask(src_ids, self.pad_id)
-        segments = torch.zeros_like(src_ids) if segment_ids is None else segment_ids
-        x = self.embedding(src_ids, segments, under("embedding", inside))
-        if self.widen:
-            x = inside("widened", self.widen(x))
-        return Memory(self.encoder(x, mask, tap=inside), mask)
 
     def output(self, x: Tensor, tap: Tap = no_tap) -> Tensor:
         """logits (…,vocab_size) of rows x (…,d_model)."""
@@ -111,6 +146,33 @@ class EncoderOnly(Network):
         x = self.encode(src_ids, tap, segment_ids).states
         logits = self.output(x if rows is None else x[rows], tap)
         return logits, self.next_sentence(x, under("next_sentence", tap))
+
+
+class Discriminator(Reader):
+    """ELECTRA: for every row a score that its token was put in the place of another.
+
+    Args:    src_ids (B,S) integer; segment_ids (B,S), 0 everywhere if left out
+    Returns: logits (B,S,1); their sigmoid is the probability
+    Taps:    those of Reader; replaced.*; logits, probability (B,S,1)
+    Source:  Clark et al. 2020, §2. Differs: none but in Reader
+    """
+
+    def __init__(
+        self,
+        embedding: SegmentEmbedding,
+        encoder: Encoder,
+        replaced: ReplacedTokenHead,
+        pad_id: int,
+        widen: nn.Linear | None = None,
+    ) -> None:
+        super().__init__(embedding, encoder, pad_id, widen)
+        self.replaced = replaced
+
+    def forward(self, src_ids: Tensor, segment_ids: Tensor | None = None, tap: Tap = no_tap) -> Tensor:
+        x = self.encode(src_ids, tap, segment_ids).states
+        logits = tap("logits", self.replaced(x, under("replaced", tap)))
+        tap("probability", logits.sigmoid())
+        return logits
 
 
 @describe.register
@@ -133,19 +195,38 @@ def _(module: NextSentenceHead, scribe: Scribe, x: str) -> str:
 
 
 @describe.register
-def _(module: EncoderOnly, scribe: Scribe) -> str:
-    encoder, heads = scribe.of_stack("encoder", "src"), replace(scribe, tokens="src")
+def _(module: ReplacedTokenHead, scribe: Scribe, x: str) -> str:
+    before = scribe.made("pre_activation", "linear", x, weights=("transform.weight", "transform.bias"))
+    return scribe.made("hidden", "gelu", before)
+
+
+def describe_encoder(module: Reader, scribe: Scribe) -> str:
+    """Everything up to the encoder's rows, whose name is returned."""
+    encoder = scribe.of_stack("encoder", "src")
     x = describe(module.embedding, encoder.under("embedding", module="embedding"))
     if module.widen:
         is_narrow(scribe, "encoder.embedding.")
         x = replace(encoder, module="").made("widened", "linear", x, weights=("widen.weight", "widen.bias"))
-    x = describe(module.encoder, encoder, x, encoder.made("mask", "pad_mask", axes=("one", "one", "src")))
+    return describe(module.encoder, encoder, x, encoder.made("mask", "pad_mask", axes=("one", "one", "src")))
+
+
+@describe.register
+def _(module: EncoderOnly, scribe: Scribe) -> str:
+    x, heads = describe_encoder(module, scribe), replace(scribe, tokens="src")
     describe(module.next_sentence, heads.under("next_sentence"), x)
     x = describe(module.masked_token, heads.under("masked_token"), x)
     if module.widen:
         is_narrow(scribe, "masked_token.")
     weights = ("embedding.matrix.weight", "masked_token.bias")
     return scribe.made("logits", "compare_with_embeddings_and_bias", x, weights=weights, axes=("src", "vocab"))
+
+
+@describe.register
+def _(module: Discriminator, scribe: Scribe) -> str:
+    x, row = describe_encoder(module, scribe), ("src", "one")
+    x = describe(module.replaced, replace(scribe, tokens="src").under("replaced"), x)
+    x = scribe.made("logits", "linear", x, weights=("replaced.score.weight", "replaced.score.bias"), axes=row)
+    return scribe.made("probability", "sigmoid", x, axes=row)
 
 
 def is_narrow(scribe: Scribe, path: str) -> None:

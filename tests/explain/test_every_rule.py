@@ -32,7 +32,7 @@ HALF = 0.5 * 10**-DIGITS + 1e-9
 # Made by `Numbers` from the tensors of any trace; tried in test_steps_are_claimed.py.
 OF_NUMBERS = {"average", "softmax_of_logits"}
 TOY, BERT, LORA, READERS = "a toy model and its loss", "an encoder alone", "a low-rank layer", "three readers"
-COPIER = "a state-space model"
+COPIER, ELECTRA = "a state-space model", "a discriminator"
 
 
 @cache
@@ -75,6 +75,12 @@ def numbers_of_bert() -> Numbers:
 
 
 @cache
+def numbers_of_electra() -> Numbers:
+    read = trace(small("bert-mini", family="discriminator"), "The cat sat.")
+    return Numbers(read.tensors, read.model.weights, read.model.anatomy)
+
+
+@cache
 def numbers_of_lora() -> Numbers:
     """One low-rank layer, with a B that is not 0."""
     path = "decoder.layers.1.cross_attn.w_v"
@@ -98,6 +104,7 @@ OTHERS = {
     LORA: numbers_of_lora,
     READERS: numbers_of_readers,
     COPIER: numbers_of_copier,
+    ELECTRA: numbers_of_electra,
 }
 
 

@@ -14,7 +14,7 @@ from torch.testing import assert_close
 
 from explain import RULES, Numbers, arrays, worked
 from model import build
-from model.config import CHOICES
+from model.config import CHOICES, FAMILIES
 from model.decoding.strategies import Beam, Greedy
 from model.files import checkpoint
 from model.files.loaded_model import LoadedModel, load_folder
@@ -28,7 +28,7 @@ from tests.small import CONFIG
 from ui.components.architecture import architecture_data
 
 NEW_PARTS = {"attention": parts.ATTENTION, "feed_forward": parts.FEED_FORWARD}
-OF_NEW_PARTS = ("encoder_decoder", "decoder_only", "encoder_only")
+OF_NEW_PARTS = FAMILIES
 SENTENCE = "The cat sat on the mat."
 
 
@@ -150,7 +150,7 @@ def test_the_map_draws_its_stacks(loaded: LoadedModel) -> None:
 def test_with_a_cache_it_writes_what_it_writes_without(loaded: LoadedModel) -> None:
     model, ids = loaded.model, torch.tensor([[1, *loaded.tokenizer.encode(SENTENCE)]])
     if not loaded.anatomy.writes_target:
-        with pytest.raises(NotImplementedError, match="EncoderOnly writes nothing"):
+        with pytest.raises(NotImplementedError, match="writes nothing"):
             model.new_cache()
         return
     memory = model.encode(ids if loaded.anatomy.reads_source else ids[:, :0])

@@ -53,13 +53,14 @@ def asked(rows: list[dict[str, Any]]) -> list[list[int]]:
 def test_each_differs_in_one_thing_and_the_four_in_two() -> None:
     base, named = Sibling(), {name: one.way for name, one in SIBLINGS.items()}
     assert (base.recipe, base.way) == (RECIPES["bert-mini"], Way())
-    assert [one.seed for one in SIBLINGS.values()] == [2, 3, *[1] * 7]
+    assert [one.seed for one in SIBLINGS.values()] == [2, 3, *[1] * 8]
     assert named["bert-2"] == named["bert-3"] == Way()
     four = [way for name, way in named.items() if name.startswith("roberta")]
     assert {(way.in_pairs, way.new_blanks) for way in four} == {(a, b) for a in (False, True) for b in (False, True)}
     assert {(way.new_rows, way.one_of) for way in four} == {(False, 24)}
     assert dataclasses.replace(named["distilled"], is_taught=False) == named["untaught"]
     assert dataclasses.replace(named["albert-mini"], parts={}) == Way()
+    assert named["electra-mini"] == Way(in_pairs=False, tells_replaced=True)
 
 
 def test_the_same_blanks_come_again_or_new_ones_on_the_same_rows(files: tuple[Path, Path]) -> None:

@@ -47,6 +47,7 @@ class Way:
     one_of:     it learns from one of so many documents
     teacher:    the folder of a deeper model. It begins as every so-manyth layer of that
     is_taught:  and learns to give the teacher's probabilities as well
+    tells_replaced: it learns which tokens another network has put in; see `training.loop.replacing`
     """
 
     parts: Mapping[str, Any] = field(default_factory=dict)
@@ -57,6 +58,7 @@ class Way:
     one_of: int = 1
     teacher: Path | None = None
     is_taught: bool = False
+    tells_replaced: bool = False
 
 
 BERT = Way()
@@ -80,14 +82,17 @@ class Reading(Text):
         self.teacher = checkpoint.load(way.teacher, vocabulary=material.root)[0] if way.teacher else None
 
     def new_model(self) -> nn.Module:
-        """Where a token is masked a head has its position alone to go by. Sinusoids, as long as the random rows they
-        replace, show from the first step which positions are neighbours."""
         model = build_network(self.config)
-        rows: Tensor = model.embedding.positions.table.weight.data
-        rows.copy_(sinusoidal_encoding(*rows.shape) * rows.std() * 2**0.5)
+        self.begin_positions(model)
         if self.teacher:
             model.load_state_dict(layers_of(self.teacher, self.config.n_layers))
         return model
+
+    def begin_positions(self, model: nn.Module) -> None:
+        """Where a token is masked a head has its position alone to go by. Sinusoids, as long as the random rows they
+        replace, show from the first step which positions are neighbours."""
+        rows: Tensor = model.embedding.positions.table.weight.data  # type: ignore[assignment, union-attr]
+        rows.copy_(sinusoidal_encoding(*rows.shape) * rows.std() * 2**0.5)
 
     def rows_loader(self, documents: list[Document], seed: str, processes: int = 1) -> DataLoader[Any]:
         rng, way = random.Random(seed), self.way
