@@ -28,7 +28,7 @@ def corruption(trace: Trace) -> None:
     loaded, tokens = family_model(BERT), opened(trace).tokens
     ids = np.array([token.id for token in tokens], dtype=np.uint16)
     random = np.random.default_rng(seed)
-    ((read, _, labels, _),) = masked([framed(ids)], loaded.config.vocab_size, random, Masking(share / 100))
+    ((read, _, labels, _),) = masked([framed(ids)], loaded.config.vocab_size, random, Masking(share / 100, share / 100))
     fates = [
         fate(int(was), int(now)) if asked else "" for was, now, asked in zip(ids, read[1:-1], labels[1:-1], strict=True)
     ]
