@@ -36,6 +36,7 @@ ORDER = {
     "family.fine_tuning": "label",
     "family.lora_and_bitfit": "tune",
     "family.learning_without_learning": "lightbulb",
+    "descendants.student_and_teacher": "supervisor_account",
     "beyond_attention.price_of_attention": "payments",
     "beyond_attention.fewer_pairs": "filter_alt",
     "beyond_attention.smaller_memory": "compress",

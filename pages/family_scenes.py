@@ -34,14 +34,17 @@ def likeliest(
     before: float | None = None,
 ) -> Bars:
     """The likeliest entries, and the one that stands there, if it is not among them: how likely that was before."""
-    best = [int(id) for id in np.argsort(-chances, kind="stable")[:n]]
-    if right not in best:
-        best[-1] = right
     bars = [
         Bar(text_of(id), p, chance(p), before if id == right else None, strong=id == right)
-        for id, p in ((id, float(chances[id])) for id in best)
+        for id, p in ((id, float(chances[id])) for id in among_likeliest(chances, right, n))
     ]
     return Bars(bars, title, role)
+
+
+def among_likeliest(chances: Array, right: int, n: int) -> list[int]:
+    """The n likeliest entries; the right one instead of the last, if it is not among them."""
+    best = [int(id) for id in np.argsort(-chances, kind="stable")[:n]]
+    return best if right in best else [*best[:-1], right]
 
 
 def named(id: int) -> str:

@@ -105,18 +105,22 @@ def _hiding(loaded: LoadedModel, ids: Sequence[int], drawn: np.ndarray, share: f
 
 
 @torch.inference_mode()
-def reading_times(models: Sequence[LoadedModel], ids: Ids) -> Generator[float, None, tuple[float, ...]]:
-    """Seconds that each of some encoders takes for one pass over a text, its marks among the ids; they take turns.
+def reading_times(models: Sequence[LoadedModel], ids: Ids, rows: int = 1) -> Generator[float, None, tuple[float, ...]]:
+    """Seconds that each of some encoders takes to read a text, its marks among the ids, and to guess its first token;
+    they take turns.
 
+    Args:    rows: how many times it stands in one batch
     Yields:  how far it has come, from 0 to 1
     Returns: the fastest of PASSES, of each
     """
     times: list[list[float]] = [[] for _ in models]
+    asked = torch.zeros((rows, len(ids)), dtype=torch.bool)
+    asked[:, 1] = True
     for done in range(PASSES):
         yield done / PASSES
         for loaded, taken in zip(models, times, strict=True):
-            src_ids = torch.tensor([ids], device=loaded.device.torch)
+            src_ids, places = (one.to(loaded.device.torch) for one in (torch.tensor([ids] * rows), asked))
             start = time.perf_counter()
-            loaded.model(src_ids)[0][0, 0, 0].item()  # a pass ends when its numbers are there
+            loaded.model(src_ids, None, places)[0][0, 0].item()  # a pass ends when its numbers are there
             taken.append(time.perf_counter() - start)
     return tuple(map(min, times))

@@ -8,9 +8,11 @@ from experiments.family.fill_in import each_hidden
 from figures.statistics import softmax
 from model.files.loaded_model import Array
 from pages.family.fill_in_the_blank.blanks import SCENE, Blanks
-from pages.family_models import ADDED, family_model
+from pages.family_models import family_model
 from ui import engine
 from ui.controls.piece_control import choose_part, current_part
+
+ADDED = "A full stop was added: the models learned from texts that end with a mark."
 
 
 def said_of_each(name: str, text: Blanks) -> Array:
@@ -39,6 +41,8 @@ def choose_word(text: Blanks, default: int) -> Blanks:
     hidden = replace(text, hidden=(choose_part("Word to hide", words, default, _named(text)),))
     if text.is_ended:
         st.caption(ADDED)
+    if text.n_cut:
+        st.info(f"The models read only the first {len(text.tokens)} pieces of this text.")
     return hidden
 
 

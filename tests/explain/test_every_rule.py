@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from experiments.family.distillation import compared
 from experiments.family.low_rank import with_steps
 from experiments.family.pairs import read_pair
 from experiments.training.losses import with_losses
@@ -33,6 +34,7 @@ HALF = 0.5 * 10**-DIGITS + 1e-9
 OF_NUMBERS = {"average", "softmax_of_logits"}
 TOY, BERT, LORA, READERS = "a toy model and its loss", "an encoder alone", "a low-rank layer", "three readers"
 COPIER, ELECTRA = "a state-space model", "a discriminator"
+STUDENT = "a student beside its teacher"
 
 
 @cache
@@ -81,6 +83,16 @@ def numbers_of_electra() -> Numbers:
 
 
 @cache
+def numbers_of_student() -> Numbers:
+    """A blank as BERT fills it, and as it is filled by one that gives each entry another's logit, softened."""
+    loaded = small("bert-mini")
+    read = trace(loaded, "The cat sat.")
+    logits = read.tensors["logits"][2]
+    compare = compared(read, loaded, logits, logits[::-1], 2.0)
+    return Numbers(compare.tensors, loaded.weights, compare.model.anatomy)
+
+
+@cache
 def numbers_of_lora() -> Numbers:
     """One low-rank layer, with a B that is not 0."""
     path = "decoder.layers.1.cross_attn.w_v"
@@ -105,6 +117,7 @@ OTHERS = {
     READERS: numbers_of_readers,
     COPIER: numbers_of_copier,
     ELECTRA: numbers_of_electra,
+    STUDENT: numbers_of_student,
 }
 
 

@@ -21,6 +21,7 @@ from hub.downloads import Offer, RemoteFile
 from model.decoding.strategies import Greedy
 from model.trace import trace
 from pages import live_training
+from pages.descendants import student_and_teacher
 from pages.family.fine_tuning import learning
 from pages.family.lora_and_bitfit.choosing import adapted
 from pages.inference.inference import cost
@@ -201,6 +202,20 @@ def test_the_loss_by_share_is_drawn_and_told() -> None:
     found = result(app, "shares")
     assert all(one.pieces > 0 and one.loss > 0 for one in found.values())
     only(before, app, "Measure the loss", 1, behind.loss_by_share(found))
+
+
+def test_how_much_sooner_a_student_has_read_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds = 0.0123, 0.0057
+
+    def times(models: Sequence[Any], ids: tuple[int, ...]) -> queue.Work:
+        assert [one.name for one in models] == ["bert-mini", "distilled"]
+        yield 0.5
+        return seconds
+
+    monkeypatch.setattr(student_and_teacher, "reading_times", times)
+    app = opened("student-and-teacher")
+    before = press(app, "Time both", "job/sooner")
+    only(before, app, "Time both", 1, behind.read_sooner(seconds))
 
 
 def test_the_time_of_decoding_is_told_with_and_without_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:

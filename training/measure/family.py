@@ -140,23 +140,33 @@ def most_frequent_next(documents: Sequence[Document], vocab_size: int) -> Ids:
     return best
 
 
+def masked_batches(documents: Sequence[Document], width: int, vocab_size: int) -> Iterator[dict[str, Tensor]]:
+    """Batches (see `collate_read`) of texts of which 15% are masked, the same for every model."""
+    texts, generator = text_rows(documents, width, random.Random(0)), np.random.default_rng(0)
+    rows = masked(texts, vocab_size, generator, Masking(masked=1.0, random=0.0))
+    for start in range(0, len(rows), BATCH):
+        yield collate_read(rows[start : start + BATCH])
+
+
+def said_of_masked(model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
+    """The logits (n,V) of the n masked tokens of a batch."""
+    logits: Tensor = model(batch["src_ids"], batch["segment_ids"], batch["labels"] != PAD_ID)[0]
+    return logits
+
+
 @torch.inference_mode()
 def masked_accuracy(
     model: nn.Module, documents: Sequence[Document], width: int, after: Ids, vocab_size: int
 ) -> dict[str, float]:
     """How often a masked token is guessed, in texts of which 15% are masked, by the model and by its left neighbour."""
-    framed_texts = text_rows(documents, width, random.Random(0))
-    rows = masked(framed_texts, vocab_size, np.random.default_rng(0), Masking(masked=1.0, random=0.0))
     right = by_neighbour = n = 0
-    for start in range(0, len(rows), BATCH):
-        batch = collate_read(rows[start : start + BATCH])
+    behind_each = torch.from_numpy(after.astype(np.int64))
+    for batch in masked_batches(documents, width, vocab_size):
         asked = batch["labels"] != PAD_ID
-        guesses = model(batch["src_ids"], batch["segment_ids"], asked)[0].argmax(-1)
-        right += int((guesses == batch["labels"][asked]).sum())
-        n += int(asked.sum())
-    for text, (_, _, labels, _) in zip(framed_texts, rows, strict=True):
-        left, at = text.ids, np.flatnonzero(labels)
-        by_neighbour += int((after[left[at - 1]] == labels[at]).sum())
+        labels, text = batch["labels"][asked], torch.where(asked, batch["labels"], batch["src_ids"])
+        right += int((said_of_masked(model, batch).argmax(-1) == labels).sum())
+        by_neighbour += int((behind_each[text.roll(1, 1)[asked]] == labels).sum())
+        n += len(labels)
     return {"accuracy": round(right / n, 4), "left_neighbour": round(by_neighbour / n, 4), "masked_tokens": n}
 
 

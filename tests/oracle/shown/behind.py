@@ -116,6 +116,11 @@ def with_and_without_cache(seconds: Mapping[bool, float], n_steps: int, machine:
     yield from prose("with the cache", *times, number(seconds[False] / seconds[True], 2), machine, n_steps)
 
 
+def read_sooner(seconds: tuple[float, float]) -> Statements:
+    """seconds: of a teacher and its student"""
+    yield from prose("a student reads", number(seconds[0] / seconds[1], 2))
+
+
 # --- learned ---------------------------------------------------------------------------------------------------------
 
 

@@ -21,7 +21,17 @@ class Place:
     near: str = ""
 
 
-SECTIONS = ("Inputs", "Attention", "Blocks", "Inference", "Variants", "Training", "Family", "Beyond attention")
+SECTIONS = (
+    "Inputs",
+    "Attention",
+    "Blocks",
+    "Inference",
+    "Variants",
+    "Training",
+    "Family",
+    "Descendants",
+    "Beyond attention",
+)
 prose = Prose("course")
 # A line a lesson, `slug: title | asks | opens | plays | near`, in the order of the course.
 COURSE = tuple(

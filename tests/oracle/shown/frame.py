@@ -25,6 +25,7 @@ READERS: dict[str, tuple[str, ...]] = {
     "gpt": (GPT,),
     "fill-in-the-blank": (GPT, BERT),
     "pairs": (BERT,),
+    "student-and-teacher": (BERT,),
     "fine-tuning": (BERT, GPT),
     "learning-without-learning": (),
     "fewer-pairs": (GPT,),
@@ -41,6 +42,7 @@ PICTURED: dict[str, tuple[str, tuple[str, ...]]] = {
     "how-it-learned": ("small translator", ("plain-1",)),
     "fine-tuning": ("GPT", (GPT,)),
     "learning-without-learning": ("small Transformer", ("in-context",)),
+    "student-and-teacher": ("teacher and students", (BERT, "distilled", "untaught")),
     "without-attention": ("two networks", ("copying", "copying")),
     "some-parameters": ("two small translators", ("experts-free", "experts-balanced")),
 }

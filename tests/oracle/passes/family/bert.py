@@ -104,7 +104,8 @@ def words(sequence: Sequence[Piece]) -> list[tuple[int, ...]]:
 class Bert(Network):
     """BERT's pass over ids, marks included.
 
-    segments: 0 in the first text, 1 in the second; 0 everywhere if left out; changed: weights that are others, by name
+    segments: 0 in the first text, 1 in the second; 0 everywhere if left out; changed: weights that are others, by name;
+    name: of another model of its form
     """
 
     def __init__(
@@ -112,8 +113,9 @@ class Bert(Network):
         ids: Sequence[int],
         segments: Sequence[int] | None = None,
         changed: Mapping[str, Array] | None = None,
+        name: str = BERT,
     ) -> None:
-        super().__init__(config(), weights() | dict(changed or {}), records=RECORDS)
+        super().__init__(shipped.config(name), shipped.weights(name) | dict(changed or {}), records=RECORDS)
         self.ids = list(ids)
         self.segments = list(segments or [0] * len(self.ids))
         x = self.stack("encoder", self.embed("encoder", self.ids, segments=self.segments), self.seen)
@@ -132,9 +134,9 @@ def gpt() -> Network:
 
 
 @functools.lru_cache(256)
-def read(ids: Ids, hidden: Ids = ()) -> Bert:
-    """BERT's pass over a text whose pieces at some places are hidden."""
-    return Bert([CLS, *(MASK if n in hidden else id for n, id in enumerate(ids)), SEP])
+def read(ids: Ids, hidden: Ids = (), name: str = BERT) -> Bert:
+    """BERT's pass over a text whose pieces at some places are hidden, or that of another model of its form."""
+    return Bert([CLS, *(MASK if n in hidden else id for n, id in enumerate(ids)), SEP], name=name)
 
 
 @functools.lru_cache(256)
@@ -152,6 +154,19 @@ def both_sides(ids: Ids, hidden: Ids, at: int) -> Array:
 def left_alone(before: Ids) -> Array:
     """GPT's probability of every entry behind these pieces."""
     return softmax(gpt().next_logits([SOS, *before]))
+
+
+class Compared:
+    """A teacher’s logits (V) of one blank and a student’s, at a temperature: p, q, what each entry adds to the KL."""
+
+    def __init__(self, teacher: Array, student: Array, t: float = 1.0) -> None:
+        self.t, self.tensors = t, {"teacher.logits": teacher, "student.logits": student}
+        self.p, self.q = (np.exp(z / t - np.log(np.exp(z / t).sum())) for z in (teacher, student))
+        self.tensors["divergence"] = np.stack([self.p, self.q, self.p * np.log(self.p / self.q)], 1)
+        self.kl = float(self["divergence"][:, 2].sum())
+
+    def __getitem__(self, name: str) -> Array:
+        return self.tensors[name]
 
 
 # --- Check -----------------------------------------------------------------------------------------------------------
@@ -213,6 +228,34 @@ def share_of_two(oracle: Any, name: str, index: Index) -> Step:
     )
 
 
+def of_student(oracle: Any, name: str, index: Index) -> Step:
+    entry, column = index
+    value, names = tex(oracle[name][index]), ("teacher.logits", "student.logits")
+    if column == 2:
+        logs = [math.log(one[entry]) for one in (oracle.p, oracle.q)]
+        difference = f"{tex(logs[0])} - {factor(logs[1])}"
+        lines = [f'{x} = t["{one}"].astype(float) / {oracle.t:g}' for x, one in zip("pq", names, strict=True)]
+        lines += [f"{x} = {x}[{entry}] - {x}.max() - np.log(np.exp({x} - {x}.max()).sum())" for x in "pq"]
+        return Step(
+            "What this piece adds to the KL divergence: p · ln(p/q), and ln(p/q) is ln p − ln q. It is below 0 where "
+            "the student gives the piece more than the teacher does.",
+            rf"{tex(oracle.p[entry])}\cdot ({difference}) = {value}",
+            "\n".join([*lines, "np.exp(p) * (p - q)"]),
+            Blank(difference, round(logs[0], 4) - round(logs[1], 4)),
+        )
+    z = oracle[names[column]]
+    top = z.max()
+    power = f"e^{{({tex(z[entry])} - {factor(top)}) / {oracle.t:g}}}"
+    return Step(
+        f"Softmax at temperature {oracle.t:g} over {len(z):,} logits. The largest, {tex(top)}, is first taken off this "
+        f"one; what is left is divided by {oracle.t:g}. Below the line stands the sum of such powers for all.",
+        rf"\frac{{{power}}}{{{tex(np.exp((z - top) / oracle.t).sum())}}} = {value}",
+        f'x = (t["{names[column]}"].astype(float) - t["{names[column]}"].max()) / {oracle.t:g}\n'
+        f"np.exp(x[{entry}]) / np.exp(x).sum()",
+        Blank(power, math.exp((round(z[entry], 4) - round(top, 4)) / oracle.t)),
+    )
+
+
 def _of_bert(pattern: str, own: Any) -> None:
     """This rule for a pass of BERT's, the one there was for others."""
     other = RULES.get(pattern)
@@ -229,4 +272,5 @@ RULES |= {
     r"encoder\.embedding\.(with_segments|sum)": two_added,
     r"next_sentence\.logits": classified,
     r"next_sentence\.probabilities": share_of_two,
+    "divergence": of_student,
 }
