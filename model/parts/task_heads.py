@@ -22,13 +22,15 @@ def file_of(task: str, folder: Path = TASK_HEADS) -> Path:
 
 
 def learning_in(network: EncoderOnly, head: str, n_layers: int) -> tuple[str, ...]:
-    """How the names of the weights begin that a task may change: those of the last layers and of the head.
+    """How the names of the weights begin that a task may change: those of the last layers and of the head; where the
+    head reads a whole text, also those of the table of tokens, since single words tell much there.
 
     Args: head: of `model.adapting.fine_tuned.HEADS`; n_layers: how many of the last layers
     """
     every = len(network.encoder.layers)
     layers = [f"network.encoder.layers.{n}." for n in range(every - n_layers, every)]
-    return (*layers, "of_tokens." if head == "tokens" else "network.next_sentence.")
+    of_head = ("of_tokens.",) if head == "tokens" else ("network.embedding.matrix.", "network.next_sentence.")
+    return (*layers, *of_head)
 
 
 def save_task(file: Path, model: FineTunedReader) -> None:

@@ -5,7 +5,7 @@ for every word.
 """
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -19,10 +19,10 @@ from torch.optim.swa_utils import AveragedModel
 from model.adapting.fine_tuned import FineTuned, FineTunedWriter
 from model.families.decoder_only import DecoderOnly
 from model.families.encoder_only import EncoderOnly
-from model.text.tokenizer import EOS_ID, PAD_ID, SOS_ID, Tokenizer
+from model.text.tokenizer import EOS_ID, MASK_ID, PAD_ID, SOS_ID, Tokenizer
 from training.loop.data import NO_VARIATION
 from training.loop.recipe import Recipe
-from training.loop.text_rows import framed
+from training.loop.text_rows import N_SPECIALS, framed
 from training.loop.updates import ONE_DEVICE, Batch, Learner, Loss, Machinery, Step, training_steps
 
 NO_LABEL = -100  # of a token that is not asked about
@@ -134,6 +134,20 @@ def batches(examples: Sequence[Example], size: int, seed: int) -> Iterator[dict[
             yield collate([examples[n] for n in part])
 
 
+def some_hidden(given: Iterable[dict[str, Tensor]], share: float, seed: int) -> Iterator[dict[str, Tensor]]:
+    """The batches with this share of their tokens replaced by [MASK], others in each: so a model learns no text by
+    heart.
+
+    Source: Iyyer et al. 2015, "Deep Unordered Composition Rivals Syntactic Methods", §2.3 (word dropout). Differs: the
+            token is masked, not left out
+    """
+    random = torch.Generator().manual_seed(seed)
+    for batch in given:
+        ids = batch["src_ids"]
+        hidden = (torch.rand(ids.shape, generator=random) < share) & (ids >= N_SPECIALS)
+        yield batch | {"src_ids": ids.masked_fill(hidden, MASK_ID)}
+
+
 def span_scores(scores: Tensor, src_ids: Tensor) -> Tensor:
     """(B,2,S) of scores (B,S,2): no answer begins or ends in padding."""
     return scores.masked_fill((src_ids == PAD_ID)[..., None], float("-inf")).transpose(1, 2)
@@ -238,12 +252,18 @@ def fine_tune(
     loss: Loss,
     batch_size: int = 32,
     machinery: Machinery = ONE_DEVICE,
+    hides: float = 0.0,
 ) -> Iterator[Step]:
-    """Change the model's weights, those that may learn, step by step. Raises: training.loop.DivergedError"""
+    """Change the model's weights, those that may learn, step by step.
+
+    Args:   hides: the share of tokens that are masked, see `some_hidden`
+    Raises: training.loop.DivergedError
+    """
     learning = [parameter for parameter in model.parameters() if parameter.requires_grad]
     optimizer = torch.optim.Adam(learning, chosen.peak_learning_rate, betas=(0.9, 0.98), eps=1e-9, fused=True)
     learner = Learner(model, NoAverage(), optimizer)
-    return training_steps(learner, batches(examples, batch_size, SEED), chosen, loss, machinery=machinery)
+    given = some_hidden(batches(examples, batch_size, SEED), hides, SEED)
+    return training_steps(learner, given, chosen, loss, machinery=machinery)
 
 
 # --- what moved -------------------------------------------------------------------------------------------------------

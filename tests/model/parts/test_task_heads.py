@@ -40,8 +40,10 @@ def test_a_file_holds_what_changed_and_the_model_all_else(head: str, n_classes: 
     save_task(file, model)
     kept = load_file(file)
     assert {weight.dtype for weight in kept.values()} == {torch.float16}
-    of_head = {"text": "network.next_sentence.", "tokens": "of_tokens."}[head]
-    assert all(name.startswith(("network.encoder.layers.1.", of_head)) for name in kept)
+    of_head = {"text": ("network.embedding.matrix.", "network.next_sentence."), "tokens": ("of_tokens.",)}[head]
+    begins = ("network.encoder.layers.1.", *of_head)
+    assert {begin for begin in begins for name in kept if name.startswith(begin)} == {*begins}
+    assert all(name.startswith(begins) for name in kept)
     before = {name: weight.clone() for name, weight in network().state_dict().items()}
     loaded = load_task(network(), file)
     assert torch.allclose(loaded(IDS, SEGMENTS), model(IDS, SEGMENTS), atol=1e-5)

@@ -10,7 +10,7 @@ import torch
 from model.adapting.fine_tuned import FineTunedReader, FineTunedWriter
 from model.families.decoder_only import DecoderOnly
 from model.families.encoder_only import EncoderOnly
-from model.text.tokenizer import CLS_ID, EOS_ID, PAD_ID, SEP_ID, SOS_ID
+from model.text.tokenizer import CLS_ID, EOS_ID, MASK_ID, PAD_ID, SEP_ID, SOS_ID
 from tests.family import small, small_tokenizer
 from training.loop.finetune_loop import (
     NO_LABEL,
@@ -23,6 +23,7 @@ from training.loop.finetune_loop import (
     moved,
     parts_of,
     recipe,
+    some_hidden,
     span_example,
     tags_example,
     text_example,
@@ -135,6 +136,19 @@ def test_it_learns_two_sentences_and_tells_what_moved(make) -> None:  # type: ig
     far = moved(before, model)
     assert list(far)[:3] == ["embedding", "layer 1", "layer 2"]
     assert all(0 < share < 1 for share in far.values())
+
+
+def test_other_tokens_are_hidden_in_each_batch_and_never_a_mark() -> None:
+    batch = {"src_ids": torch.tensor([[CLS_ID, *range(40, 140), SEP_ID, PAD_ID]] * 20), "labels": torch.zeros(20)}
+    first, second = some_hidden([batch, batch], 0.3, 1)
+    for one in (first, second):
+        hidden = one["src_ids"] == MASK_ID
+        assert hidden[:, 1:101].float().mean().item() == pytest.approx(0.3, abs=0.04)
+        assert torch.equal(one["src_ids"][~hidden], batch["src_ids"][~hidden])
+        assert not hidden[:, [0, 101, 102]].any()
+        assert one["labels"] is batch["labels"]
+    assert not torch.equal(first["src_ids"], second["src_ids"])
+    assert torch.equal(next(some_hidden([batch], 0.0, 1))["src_ids"], batch["src_ids"])
 
 
 def test_the_rate_rises_shortly_and_falls_for_long() -> None:
