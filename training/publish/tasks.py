@@ -1,7 +1,8 @@
 """Fine-tune the small BERT for four tasks and put that into the app: `python -m training.publish.tasks TASKS`.
 
-TASKS is the folder of `training.loop.tasks`. Of each task the head and the last layers learn, and where a whole text is told the table of tokens;
-these alone are kept, in assets/models/tasks, and the app joins them to the small BERT. Printed and kept is the share of right answers on test, of the rounded weights, as the app runs them; beside it that of
+TASKS is the folder of `training.loop.tasks`. Of each task the head and the last layers learn, and where a whole text is
+told the table of tokens; these alone are kept, in assets/models/tasks, and the app joins them to the small BERT.
+Printed and kept is the share of right answers on test, of the rounded weights, as the app runs them; beside it that of
 counting words.
 """
 
