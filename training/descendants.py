@@ -32,7 +32,7 @@ BASE = RECIPES[PRESET]
 SAVE_EVERY = 500  # steps
 PART, PASSES_STEPS = 24, 3500  # one document of so many is read about 20 times in so many steps
 TEACHER = MODELS / PRESET
-N_STUDENT = {"n_layers": 2}
+N_STUDENT, STUDENTS_STEPS = {"n_layers": 2}, 4000  # it begins as its teacher's layers, and so has less to learn
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,8 @@ SIBLINGS: dict[str, Sibling] = {
     "roberta-pairs-dynamic": again(in_pairs=True, new_blanks=True),
     "roberta-texts-static": again(in_pairs=False, new_blanks=False),
     "roberta-texts-dynamic": again(in_pairs=False, new_blanks=True),
-    "distilled": Sibling(Way(N_STUDENT, in_pairs=False, teacher=TEACHER, is_taught=True)),
-    "untaught": Sibling(Way(N_STUDENT, in_pairs=False, teacher=TEACHER)),
+    "distilled": Sibling(Way(N_STUDENT, in_pairs=False, teacher=TEACHER, is_taught=True), steps=STUDENTS_STEPS),
+    "untaught": Sibling(Way(N_STUDENT, in_pairs=False, teacher=TEACHER), steps=STUDENTS_STEPS),
     "electra-mini": Sibling(Way(in_pairs=False, tells_replaced=True)),
     "albert-mini": Sibling(Way({"d_embedding": 64, "shares_layers": True})),
 }
