@@ -19,7 +19,7 @@ from accelerate import Accelerator
 from torch import nn
 
 from model.adapting.fine_tuned import FineTuned, FineTunedReader, FineTunedWriter
-from model.families.encoder_only import EncoderOnly
+from model.families.encoder_only import Reader
 from model.files.checkpoint import CheckpointError, load_untrained
 from model.files.load_special_models import load_lstm
 from model.files.loaded_model import MODELS, UnknownModelError, load_model
@@ -69,7 +69,7 @@ def with_head(network: nn.Module, task: Task) -> FineTuned:
     """A network with a new head for this task; the same one each time."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        if isinstance(network, EncoderOnly):
+        if isinstance(network, Reader):
             return FineTunedReader(network, task.n_classes, task.head)
         return FineTunedWriter(network, task.n_classes, task.head)  # type: ignore[arg-type]
 
@@ -148,7 +148,7 @@ def measure_all(given: argparse.Namespace) -> None:
     settings = Settings(given.examples, given.tests, given.epochs, tuple(given.rates))
     kept = Kept(given.out, given.model, settings)
     loaded = load_model(given.model)
-    to_write = not isinstance(loaded.model, EncoderOnly)
+    to_write = not isinstance(loaded.model, Reader)
     ways = [way for way in given.ways if to_write or way in OF_A_READER]
     for name in given.only:
         task, parts = TASKS[name], None

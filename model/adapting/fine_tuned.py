@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from model.families.decoder_only import DecoderOnly
-from model.families.encoder_only import EncoderOnly
+from model.families.encoder_only import EncoderOnly, NextSentenceHead, Reader
 from model.families.recurrent_language_model import RecurrentLanguageModel
 from model.text.tokenizer import PAD_ID
 
@@ -12,15 +12,15 @@ HEADS = ("text", "tokens")
 
 
 class FineTunedReader(nn.Module):
-    """BERT with a head: scores from the row of [CLS], or from the row of every token.
+    """BERT, or ELECTRA's discriminator, with a head: scores from the row of [CLS], or from the row of every token.
 
     Args:    src_ids (B,S) integer; segment_ids (B,S)
     Returns: scores (B,classes), or (B,S,classes) of a head that looks at tokens
     Source:  Devlin et al. 2018, §3.2 and Figure 4. The row of [CLS] goes through the pre-trained pooler, as in their
-             published code. Differs: none
+             published code. Differs: a discriminator, which has no pooler, gets a new one
     """
 
-    def __init__(self, network: EncoderOnly, n_classes: int, head: str = "text") -> None:
+    def __init__(self, network: Reader, n_classes: int, head: str = "text") -> None:
         super().__init__()
         if head not in HEADS:
             raise ValueError(f"there is no head={head!r}; choose one of {', '.join(HEADS)}")
@@ -28,16 +28,24 @@ class FineTunedReader(nn.Module):
         d_model = network.embedding.matrix.embedding_dim
         self.of_tokens = new_head(d_model, n_classes) if head == "tokens" else None
         if head == "text":  # in place of the two scores of the next-sentence task
-            network.next_sentence.classifier = new_head(d_model, n_classes)
+            if not isinstance(network, EncoderOnly):
+                network.next_sentence = NextSentenceHead(d_model)
+            self.pooled.classifier = new_head(d_model, n_classes)
+
+    @property
+    def pooled(self) -> NextSentenceHead:
+        """What looks at the row of [CLS]."""
+        found: NextSentenceHead = self.network.get_submodule("next_sentence")  # type: ignore[assignment]
+        return found
 
     @property
     def head(self) -> nn.Linear:
         """The new weights, which no pre-training has seen."""
-        return self.of_tokens if self.of_tokens is not None else self.network.next_sentence.classifier
+        return self.of_tokens if self.of_tokens is not None else self.pooled.classifier
 
     def forward(self, src_ids: Tensor, segment_ids: Tensor) -> Tensor:
         x = self.network.encode(src_ids, segment_ids=segment_ids).states
-        scores: Tensor = self.of_tokens(x) if self.of_tokens is not None else self.network.next_sentence(x)[:, 0]
+        scores: Tensor = self.of_tokens(x) if self.of_tokens is not None else self.pooled(x)[:, 0]
         return scores
 
 

@@ -35,6 +35,7 @@ from training.measure.family import (
     area_under_curve,
     bits,
     bits_per_byte,
+    detection,
     masked_accuracy,
     measure,
     most_frequent_next,
@@ -184,6 +185,27 @@ def test_neighbours_beside_strangers_by_hand_and_on_a_model_that_looks_at_length
     told = single_sentences_told(TellsOthers(), documents, 24)
     assert (told["single_sentences"], told["standard_error"]) == (1.0, 0.0)
     assert 30 < told["single_pairs"] < 72, "every row is a pair of two sentences, but for a last one"
+
+
+def test_what_was_put_in_is_told_from_all_others_and_a_lucky_guess_is_no_replacement() -> None:
+    """The generator says 8 for every blank; the discriminator finds every 8 suspicious. Texts are of 7 and 8."""
+    documents = [document(*[7, 8] * 10)] * 40
+
+    class SaysEight(nn.Module):
+        def forward(self, src_ids: Tensor, segment_ids: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
+            return 99 * nn.functional.one_hot(torch.full((int(rows.sum()),), 8), 20).float(), torch.zeros(1)
+
+    class SuspectsEight(nn.Module):
+        def forward(self, src_ids: Tensor, segment_ids: Tensor) -> Tensor:
+            return (2.0 * (src_ids == 8) - 1)[..., None]
+
+    figures = detection(SuspectsEight(), SaysEight(), documents, 24, 20)
+    eights = 400  # that stood there; of the 7 about 60 were replaced by one
+    others = 40 * 22 - figures["replaced"]
+    assert figures["guessed_right"] == pytest.approx(0.5, abs=0.12)
+    assert figures["area"] == pytest.approx(1 - eights / others / 2, abs=1e-4), "an 8 that stood there ties with it"
+    assert figures["told"] == pytest.approx((880 - eights) / 880, abs=1e-4)
+    assert figures["always_original"] == pytest.approx(others / 880, abs=1e-4)
 
 
 def test_a_model_that_says_zero_errs_like_zero(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ from torch.optim.swa_utils import AveragedModel
 
 from model.adapting.fine_tuned import FineTuned, FineTunedWriter
 from model.families.decoder_only import DecoderOnly
-from model.families.encoder_only import EncoderOnly
+from model.families.encoder_only import Reader
 from model.text.tokenizer import EOS_ID, MASK_ID, PAD_ID, SOS_ID, Tokenizer
 from training.loop.data import NO_VARIATION
 from training.loop.recipe import Recipe
@@ -270,10 +270,10 @@ def fine_tune(
 
 
 def parts_of(model: FineTuned) -> dict[str, nn.Module]:
-    """What was pre-trained, part by part, by names that count from 1: the embedding, every layer, BERT's pooler."""
+    """What was pre-trained, part by part, by names that count from 1: the embedding, every layer, a reader's pooler."""
     network: nn.Module = model.network
-    if isinstance(network, EncoderOnly):
-        stack, last = network.encoder, {"pooler": network.next_sentence.pooler}
+    if isinstance(network, Reader):
+        stack, last = network.encoder, {"pooler": network.get_submodule("next_sentence.pooler")}
     else:
         assert isinstance(network, DecoderOnly)
         stack, last = network.decoder, {}

@@ -26,6 +26,7 @@ from model.text.tokenizer import EOS_ID, PAD_ID, Tokenizer
 from training.family import RECIPES
 from training.loop.corpus import Document, Ids, read_corpus
 from training.loop.in_context import Regression, least_squares, nearest_neighbours, zero
+from training.loop.replacing import GENERATOR, drawn
 from training.loop.text_rows import (
     IS_NEXT,
     NO_PAIR,
@@ -92,6 +93,9 @@ def measure(folder: Path, texts: Texts | None) -> dict[str, Any]:
         return regression_errors(model, Regression(config.d_in, config.n_pairs))
     assert texts is not None
     network, sizes = load_network(folder), json.loads((folder / checkpoint.CONFIG).read_text())
+    if sizes.get("family") == "discriminator":
+        generator = checkpoint.load(folder / GENERATOR, vocabulary=folder.parent)[0]
+        return {"data": texts.names, **detection(network, generator, texts.test, sizes["max_len"], texts.vocab_size)}
     if sizes.get("family") == "encoder_only":
         accuracy = masked_accuracy(network, texts.test, sizes["max_len"], texts.after, texts.vocab_size)
         told = next_sentence_accuracy(network, texts.test, sizes["max_len"])
@@ -171,6 +175,40 @@ def masked_accuracy(
 
 
 @torch.inference_mode()
+def detection(
+    discriminator: nn.Module, generator: nn.Module, documents: Sequence[Document], width: int, vocab_size: int
+) -> dict[str, float]:
+    """How well a discriminator tells the tokens that its generator has put in from all others, of texts of which 15%
+    were masked and filled in: the area under the ROC curve and its error, and the share that it tells right. Beside it
+    how often the generator's draw was the right token, which counts as not replaced.
+    """
+    of_replaced: list[NDArray[np.float64]] = []
+    of_others: list[NDArray[np.float64]] = []
+    lucky = asked = 0
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        for batch in masked_batches(documents, width, vocab_size):
+            ids, labels = batch["src_ids"], batch["labels"]
+            blanks = labels != PAD_ID
+            filled = ids.masked_scatter(blanks, drawn(said_of_masked(generator, batch)))
+            scores, replaced = discriminator(filled, batch["segment_ids"])[..., 0].double(), blanks & (filled != labels)
+            of_replaced.append(scores[replaced].numpy())
+            of_others.append(scores[(ids != PAD_ID) & ~replaced].numpy())
+            lucky, asked = lucky + int((blanks & ~replaced).sum()), asked + int(blanks.sum())
+    high, low = np.concatenate(of_replaced), np.concatenate(of_others)
+    area, error = area_under_curve(high, low)
+    told = (int((high > 0).sum()) + int((low <= 0).sum())) / (len(high) + len(low))
+    return {
+        "area": round(area, 4),
+        "standard_error": round(error, 4),
+        "told": round(told, 4),
+        "always_original": round(len(low) / (len(high) + len(low)), 4),
+        "replaced": len(high),
+        "guessed_right": round(lucky / asked, 4),
+    }
+
+
+@torch.inference_mode()
 def pair_scores(model: nn.Module, pairs: Sequence[ReadRow]) -> NDArray[np.float64]:
     """How much likelier the model finds it that each second text follows its first than that it does not, in nats."""
     found = np.empty(len(pairs))
@@ -212,9 +250,14 @@ def area_under_curve(high: NDArray[np.float64], low: NDArray[np.float64]) -> tup
 
     Source: DeLong et al. 1988, "Comparing the areas under two or more correlated ROC curves", for one curve
     """
-    above = (high[:, None] > low) + 0.5 * (high[:, None] == low)
-    of_high, of_low = above.mean(1), above.mean(0)
-    return float(above.mean()), float((of_high.var(ddof=1) / len(high) + of_low.var(ddof=1) / len(low)) ** 0.5)
+    of_high, of_low = above(high, low), 1 - above(low, high)
+    return float(of_high.mean()), float((of_high.var(ddof=1) / len(high) + of_low.var(ddof=1) / len(low)) ** 0.5)
+
+
+def above(some: NDArray[np.float64], others: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The share of others that each of some scores lies above; one that is equal counts half."""
+    ordered = np.sort(others)
+    return (ordered.searchsorted(some, "left") + ordered.searchsorted(some, "right")) / (2 * len(ordered))
 
 
 @torch.inference_mode()

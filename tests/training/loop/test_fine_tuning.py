@@ -9,7 +9,7 @@ import torch
 
 from model.adapting.fine_tuned import FineTunedReader, FineTunedWriter
 from model.families.decoder_only import DecoderOnly
-from model.families.encoder_only import EncoderOnly
+from model.families.encoder_only import Discriminator, EncoderOnly
 from model.text.tokenizer import CLS_ID, EOS_ID, MASK_ID, PAD_ID, SEP_ID, SOS_ID
 from tests.family import small, small_tokenizer
 from training.loop.finetune_loop import (
@@ -40,6 +40,12 @@ def reader(n_classes: int = 2, head: str = "text") -> FineTunedReader:
     network = copy.deepcopy(small("bert-mini").model).requires_grad_(True)
     assert isinstance(network, EncoderOnly)
     return FineTunedReader(network, n_classes, head)
+
+
+def discriminator() -> FineTunedReader:
+    network = copy.deepcopy(small("bert-mini", family="discriminator").model).requires_grad_(True)
+    assert isinstance(network, Discriminator)
+    return FineTunedReader(network, 2)
 
 
 def writer() -> FineTunedWriter:
@@ -124,10 +130,10 @@ def test_a_gpt_is_asked_at_its_last_token_and_goes_on_guessing_tokens() -> None:
     assert both == pytest.approx(plain + 0.3 * sum(guesses) / len(guesses), rel=1e-4)
 
 
-@pytest.mark.parametrize("make", [reader, writer])
+@pytest.mark.parametrize("make", [reader, discriminator, writer])
 def test_it_learns_two_sentences_and_tells_what_moved(make) -> None:  # type: ignore[no-untyped-def]
     model = make()
-    example = text_example if make is reader else written_example
+    example = written_example if make is writer else text_example
     texts = [example(TOKENIZER, CAT, 1, 99), example(TOKENIZER, DOG, 0, 99)]
     before = {name: weights_of(part) for name, part in parts_of(model).items()}
     losses = [step.loss for step in fine_tune(model, texts, recipe(12, 3e-3), loss_of("sentence"), 2)]
