@@ -37,6 +37,7 @@ ORDER = {
     "family.lora_and_bitfit": "tune",
     "family.learning_without_learning": "lightbulb",
     "descendants.student_and_teacher": "supervisor_account",
+    "descendants.one_layer": "repeat",
     "beyond_attention.price_of_attention": "payments",
     "beyond_attention.fewer_pairs": "filter_alt",
     "beyond_attention.smaller_memory": "compress",

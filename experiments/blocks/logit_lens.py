@@ -9,6 +9,7 @@ from experiments.passes import Ids, forward, read_out
 from figures.statistics import softmax
 from model.files.loaded_model import LoadedModel
 from model.text.tokenizer import SOS_ID
+from model.trace import Trace
 
 LIKELIEST = 10  # entries of a position that are kept
 
@@ -41,3 +42,9 @@ def logit_lens(loaded: LoadedModel, src: Ids, labels: Ids) -> Lens:
         probabilities.append(np.take_along_axis(shares, ids[-1], axis=-1))
         written.append(shares[np.arange(len(labels)), list(labels)])
     return Lens(np.stack(ids), np.stack(probabilities), np.stack(written))
+
+
+def said_after_each(read: Trace, row: int) -> NDArray[np.floating]:
+    """The probability of every entry in a row, after each of the N layers of an encoder alone (N,V)."""
+    layers = read.model.anatomy.stack("encoder").layers
+    return softmax(read_out(read.model, np.stack([read.tensors[layer.writes][row] for layer in layers])))

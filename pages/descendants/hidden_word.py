@@ -7,7 +7,8 @@ import streamlit as st
 from experiments.family.fill_in import each_hidden
 from figures.statistics import softmax
 from model.files.loaded_model import Array
-from pages.family.fill_in_the_blank.blanks import SCENE, Blanks
+from model.trace import Trace
+from pages.family.fill_in_the_blank.blanks import SCENE, Blanks, whole
 from pages.family_models import family_model
 from ui import engine
 from ui.controls.piece_control import choose_part, current_part
@@ -23,22 +24,29 @@ def said_of_each(name: str, text: Blanks) -> Array:
     return engine.run(each_hidden, family_model(name), text.ids, text.words[:SCENE])
 
 
-def clearest_word(name: str, text: Blanks) -> int:
-    """The longest of these words that a model names first; if it names none, the one that it finds likeliest."""
+def clearest(name: str, trace: Trace) -> tuple[Blanks, int]:
+    """The sentence, and which word to hide until one is chosen: the longest of those that a model names first; if it
+    names none, the one that it finds likeliest. Words of letters come before marks.
+    """
+    text = whole(trace)
     shares = softmax(said_of_each(name, text))
 
-    def shows(n: int) -> tuple[int, float]:
+    def shows(n: int) -> tuple[bool, int, float]:
         right = text.ids[text.words[n][0]]
-        is_named = text.word(n).isalpha() and int(shares[n].argmax()) == right
-        return len(text.word(n)) * is_named, float(shares[n, right])
+        is_named = int(shares[n].argmax()) == right
+        return text.word(n).isalpha(), len(text.word(n)) * is_named, float(shares[n, right])
 
-    return max(range(len(shares)), key=shows)
+    return text, max(range(len(shares)), key=shows)
+
+
+def shown_words(text: Blanks) -> list[str]:
+    """Those that can be hidden here."""
+    return [text.word(n) for n in range(min(len(text.words), SCENE))]
 
 
 def choose_word(text: Blanks, default: int) -> Blanks:
     """The text with one of its first SCENE words hidden: a control, kept in the address."""
-    words = [text.word(n) for n in range(min(len(text.words), SCENE))]
-    hidden = replace(text, hidden=(choose_part("Word to hide", words, default, _named(text)),))
+    hidden = replace(text, hidden=(choose_part("Word to hide", shown_words(text), default, _named(text)),))
     if text.is_ended:
         st.caption(ADDED)
     if text.n_cut:

@@ -21,7 +21,7 @@ from hub.downloads import Offer, RemoteFile
 from model.decoding.strategies import Greedy
 from model.trace import trace
 from pages import live_training
-from pages.descendants import student_and_teacher
+from pages.descendants import one_layer, student_and_teacher
 from pages.family.fine_tuning import learning
 from pages.family.lora_and_bitfit.choosing import adapted
 from pages.inference.inference import cost
@@ -125,6 +125,10 @@ WRITES: dict[tuple[str, str], tuple[dict[str, str], dict[str, str]]] = {
         {"pairs_trial": "By hand", "reader": "Translator"},
         {"hidden": f"{sum(1 << 12 * r + c for r in range(5) for c in range(5) if abs(r - c) > 1):x}"},
     ),
+    ("one-layer", "ALBERT xxlarge"): (
+        {"albert_l": "24"},
+        {"albert_h": "4096", "albert_v": "30000", "albert_l": "12", "albert_narrow": "true", "albert_shared": "true"},
+    ),
     ("masking", "Two meanings of “watch”"): ({}, {"sentence": "My watch is broken."}),
 }
 
@@ -216,6 +220,17 @@ def test_how_much_sooner_a_student_has_read_is_told(monkeypatch: pytest.MonkeyPa
     app = opened("student-and-teacher")
     before = press(app, "Time both", "job/sooner")
     only(before, app, "Time both", 1, behind.read_sooner(seconds))
+
+
+def test_the_time_of_one_layer_is_told_beside_that_of_four(monkeypatch: pytest.MonkeyPatch) -> None:
+    def times(models: object, ids: object) -> queue.Work:
+        yield 0.5
+        return 0.0123, 0.0117
+
+    monkeypatch.setattr(one_layer, "reading_times", times)
+    app = opened("one-layer", sentence="Go", albert_trial="How fast")
+    before = press(app, "Measure both", "job/albert")
+    only(before, app, "Measure both", 1, behind.one_layer_and_four((0.0123, 0.0117)))
 
 
 def test_the_time_of_decoding_is_told_with_and_without_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:

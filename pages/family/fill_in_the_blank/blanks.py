@@ -32,9 +32,9 @@ Word = tuple[int, ...]
 
 
 @functools.cache
-def measured(name: str = BERT) -> dict[str, Any]:
-    """What was measured of a model that reads as BERT does, when it was published. Raises: CheckpointError"""
-    file = MODELS / name / METRICS
+def measured() -> dict[str, Any]:
+    """What was measured of BERT when it was published. Raises: CheckpointError"""
+    file = MODELS / BERT / METRICS
     try:
         found: dict[str, Any] = json.loads(file.read_text())
         return found["test"]

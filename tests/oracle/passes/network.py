@@ -6,6 +6,7 @@ the names that the app gives them.
 
 import functools
 import math
+import re
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
@@ -183,12 +184,18 @@ class Network:
             return f"{self.config.get('norm', 'layer')} {self.config.get('norm_place', 'post')}"
         return self.config.get("positions", "sinusoidal") if part == "self_attn" else ""
 
+    def home(self, path: str) -> str:
+        """Where the weights of a path are: at the first layer, if all share its own."""
+        return re.sub(r"(?<=\.layers\.)\d+", "0", path) if self.config.get("shares_layers") else path
+
     def linear(self, path: str, rows: Array) -> Array:
         """torch keeps W transposed, (out, in)."""
+        path = self.home(path)
         product = rows @ self.w[f"{path}.weight"].T
         return product + self.w[f"{path}.bias"] if f"{path}.bias" in self.w else product
 
     def normalise(self, norm: str, path: str, rows: Array) -> Array:
+        path = self.home(path)
         scaled = self.w[f"{path}.weight"] * NORMS[norm](rows)
         return scaled + self.w[f"{path}.bias"] if norm == "layer" else scaled
 

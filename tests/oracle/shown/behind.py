@@ -68,6 +68,16 @@ def reading_times(seconds: Mapping[str, Sequence[float]]) -> Statements:
     yield from prose("milliseconds")
 
 
+def one_layer_and_four(seconds: Sequence[float]) -> Statements:
+    """seconds: of BERT and of ALBERT"""
+    rows = zip(("our BERT", "our ALBERT"), seconds, strict=True)
+    yield claims.table(
+        ("your sentence, read once", "milliseconds", "times our BERT’s"),
+        *((title, number(1000 * one, 2), number(one / seconds[0], 2)) for title, one in rows),
+    )
+    yield from prose("fastest of many passes")
+
+
 def prices(seconds: Mapping[str, Sequence[float]], sizes: Mapping[str, Sequence[int]]) -> Statements:
     """seconds, bytes: of every pair and of two other ways, for 16, 32, … 8,192 pieces"""
     milliseconds = {way: 1000 * np.array(times) for way, times in seconds.items()}

@@ -29,6 +29,7 @@ READERS: dict[str, tuple[str, ...]] = {
     "fine-tuning": (BERT, GPT),
     "learning-without-learning": (),
     "fewer-pairs": (GPT,),
+    "one-layer": (BERT,),
     "train-it-yourself": (),
     "without-attention": (),
 }
@@ -43,6 +44,7 @@ PICTURED: dict[str, tuple[str, tuple[str, ...]]] = {
     "fine-tuning": ("GPT", (GPT,)),
     "learning-without-learning": ("small Transformer", ("in-context",)),
     "student-and-teacher": ("teacher and students", (BERT, "distilled", "untaught")),
+    "one-layer": ("BERT and ALBERT", (BERT, "albert-mini")),
     "without-attention": ("two networks", ("copying", "copying")),
     "some-parameters": ("two small translators", ("experts-free", "experts-balanced")),
 }

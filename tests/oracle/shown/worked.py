@@ -367,7 +367,7 @@ def added(oracle: Forward, name: str, index: Index) -> Step:
 def normed(oracle: Forward, name: str, index: Index, source: str = "", norm: str = "") -> Step:
     """source: what the norm reads; norm: the path of its weights; both as in post-norm if not given"""
     path, (row, dimension) = name.removesuffix(".output"), index
-    source, norm = source or f"{path}.sum", norm or f"{path}.norm"
+    source, norm = source or f"{path}.sum", norm or oracle.home(f"{path}.norm")
     x = oracle[source][row]
     gamma, beta = oracle[f"{norm}.weight"][dimension], oracle[f"{norm}.bias"][dimension]
     return Step(

@@ -1,6 +1,5 @@
 """What the lesson on BERT's blanks must show."""
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,18 +11,17 @@ from tests.oracle.language.approved import Prose
 from tests.oracle.language.claims import chance
 from tests.oracle.language.common import Choice, Statements, check_cell, code_of, shown_tensor, tensor_matrix
 from tests.oracle.language.page import READABLE, Page, likeliest
-from tests.oracle.language.words import Piece, inline, visible
+from tests.oracle.language.words import inline, visible
 from tests.oracle.passes.family import bert
 from tests.oracle.passes.family.bert import Ids, config, entry, metrics, n_parameters
 from tests.oracle.passes.forward import Array
+from tests.oracle.shown.blanks import ADDED, SCENE, Blanks
 
 prose = Prose("fill_in_the_blank")
 
 LONG = "The man who told me that he had lost his umbrella there forgot it again, because it never rained. " * 5
 INSIDE = {"Probability": "probabilities", "Logit": "logits"}
 TRIAL = Choice("Try", "blank_trial", ("How training hides", "How much to hide"))
-SCENE = 10
-ADDED = " A full stop was added: BERT and GPT learned from texts that end with a mark."
 SHARES = ("5%", "10%", "15%", "25%", "40%", "60%")
 STATES = (
     {"sentence": "I ate an apple.", "blank_inside": "Logit"},
@@ -34,54 +32,6 @@ STATES = (
     {"sentence": "The xylophone is kaputt", "blanks": "2.1", "blank_trial": TRIAL.options[1], "cell": "2.3"},
     {"sentence": LONG, "share": "40%", "blanks": "2.99"},
 )
-
-
-class Blanks:
-    """The page's text, its words, and which of them the address hides."""
-
-    def __init__(self, page: Page, opened: bool = False) -> None:
-        whole = bert.tokenizer().encode(bert.ended(page.text), add_special_tokens=False).ids
-        self.ids: Ids = tuple(whole[: bert.MOST])
-        self.is_cut = len(whole) > bert.MOST
-        self.ended = bert.ended(page.text) != page.text and not self.is_cut
-        self.pieces: tuple[Piece, ...] = bert.pieces(self.ids)
-        self.words = bert.words(self.pieces)
-        first = (self.default(),)
-        asked = page.state.get("blanks", "")
-        self.hidden: tuple[int, ...] = first
-        if asked == "0":
-            self.hidden = ()
-        elif re.fullmatch(r"\d+(\.\d+)*", asked):
-            named = tuple(sorted({int(n) - 1 for n in asked.split(".")}))
-            self.hidden = named if named[0] >= 0 and named[-1] < len(self.words) else first
-        if opened:
-            self.hidden = first
-        self.places = tuple(place for n in self.hidden for place in self.words[n])
-
-    def word(self, n: int) -> str:
-        return "".join(self.pieces[place].text for place in self.words[n])
-
-    def default(self) -> int:
-        """The longest word within that BERT names first and GPT does not; else that which BERT gives most more."""
-        drawn = range(min(SCENE, len(self.words)))
-        spelled = [n for n in drawn if self.word(n).isalpha()]
-        inner = spelled[1:-1] or spelled or list(drawn)
-        gained, known = {}, {}
-        for n in inner:
-            at = self.words[n][0]
-            both, left, right = bert.both_sides(self.ids, self.words[n], at), self.left(at), self.ids[at]
-            gained[n] = both[right] - left[right]
-            known[n] = len(self.word(n)) if both.argmax() == right and left.argmax() != right else 0
-        return max(inner, key=lambda n: (known[n], gained[n]))
-
-    def word_of(self, place: int) -> int:
-        return next(n for n, word in enumerate(self.words) if place in word)
-
-    def both(self, place: int) -> Array:
-        return bert.both_sides(self.ids, self.places, place)
-
-    def left(self, place: int) -> Array:
-        return bert.left_alone(self.ids[:place])
 
 
 def looked_at(page: Page, blanks: Blanks) -> int:

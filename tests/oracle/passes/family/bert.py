@@ -41,6 +41,7 @@ RECORDS = {"tokens", "segments", "with_segments", "positions", "sum", "output", 
     "pre_activation",
     "pooled",
     "probabilities",
+    "widened",
 }
 
 
@@ -118,7 +119,10 @@ class Bert(Network):
         super().__init__(shipped.config(name), shipped.weights(name) | dict(changed or {}), records=RECORDS)
         self.ids = list(ids)
         self.segments = list(segments or [0] * len(self.ids))
-        x = self.stack("encoder", self.embed("encoder", self.ids, segments=self.segments), self.seen)
+        x = self.embed("encoder", self.ids, segments=self.segments)
+        if "widen.weight" in self.w:
+            x = self.keep("encoder.widened", self.linear("widen", x))
+        x = self.stack("encoder", x, self.seen)
         hidden = CURVES["gelu"](self.linear("masked_token.transform", x))
         asked = self.keep("masked_token.normed", self.normalise("layer", "masked_token.norm", hidden))
         self.keep("logits", asked @ self.w["embedding.matrix.weight"].T + self.w["masked_token.bias"])
@@ -126,6 +130,13 @@ class Bert(Network):
         self.keep("next_sentence.pooled", pooled)
         scores = self.keep("next_sentence.logits", self.linear("next_sentence.classifier", pooled))
         self.keep("next_sentence.probabilities", softmax(scores))
+
+    def said_after(self, n: int, row: int) -> Array:
+        """The probabilities (V) that the output makes of a row after n layers."""
+        state = self[f"encoder.layers.{n - 1}.add_norm_2.output"][row]
+        hidden = CURVES["gelu"](self.linear("masked_token.transform", state))
+        asked = self.normalise("layer", "masked_token.norm", hidden)
+        return softmax(self.w["embedding.matrix.weight"] @ asked + self.w["masked_token.bias"])
 
 
 @functools.cache
@@ -212,6 +223,10 @@ def two_added(oracle: Any, name: str, index: Index) -> Step:
     return sum_of_two(oracle, "Two vectors are added, element by element.", names, index)
 
 
+def widened(oracle: Any, name: str, index: Index) -> Step:
+    return linear(oracle, name, index, "the narrow rows", "encoder.embedding.output", "widen", "W")
+
+
 def classified(oracle: Any, name: str, index: Index) -> Step:
     return linear(oracle, name, index, "what goes in", "next_sentence.pooled", "next_sentence.classifier", "W")
 
@@ -269,6 +284,7 @@ _of_bert(r".*\.embedding\.tokens", looked_up)
 _of_bert(r".*\.embedding\.positions", learned_place)
 RULES |= {
     r"encoder\.embedding\.segments": looked_up,
+    r"encoder\.widened": widened,
     r"encoder\.embedding\.(with_segments|sum)": two_added,
     r"next_sentence\.logits": classified,
     r"next_sentence\.probabilities": share_of_two,

@@ -1,0 +1,85 @@
+"""The page's text as BERT reads it, and which of its words are hidden: the address tells, or what a model finds."""
+
+import re
+
+from tests.oracle.language.page import Page
+from tests.oracle.language.words import Piece
+from tests.oracle.passes.family import bert
+from tests.oracle.passes.family.bert import Ids
+from tests.oracle.passes.forward import Array
+
+SCENE = 10  # words that a first screen shows
+ADDED = " A full stop was added: BERT and GPT learned from texts that end with a mark."
+
+
+class Blanks:
+    """The page's text, its words, and which of them the address hides."""
+
+    def __init__(self, page: Page, opened: bool = False) -> None:
+        whole = bert.tokenizer().encode(bert.ended(page.text), add_special_tokens=False).ids
+        self.ids: Ids = tuple(whole[: bert.MOST])
+        self.is_cut = len(whole) > bert.MOST
+        self.ended = bert.ended(page.text) != page.text and not self.is_cut
+        self.pieces: tuple[Piece, ...] = bert.pieces(self.ids)
+        self.words = bert.words(self.pieces)
+        first = (self.default(),)
+        asked = page.state.get("blanks", "")
+        self.hidden: tuple[int, ...] = first
+        if asked == "0":
+            self.hidden = ()
+        elif re.fullmatch(r"\d+(\.\d+)*", asked):
+            named = tuple(sorted({int(n) - 1 for n in asked.split(".")}))
+            self.hidden = named if named[0] >= 0 and named[-1] < len(self.words) else first
+        if opened:
+            self.hidden = first
+        self.places = tuple(place for n in self.hidden for place in self.words[n])
+
+    def word(self, n: int) -> str:
+        return "".join(self.pieces[place].text for place in self.words[n])
+
+    def default(self) -> int:
+        """The longest word within that BERT names first and GPT does not; else that which BERT gives most more."""
+        drawn = range(min(SCENE, len(self.words)))
+        spelled = [n for n in drawn if self.word(n).isalpha()]
+        inner = spelled[1:-1] or spelled or list(drawn)
+        gained, known = {}, {}
+        for n in inner:
+            at = self.words[n][0]
+            both, left, right = bert.both_sides(self.ids, self.words[n], at), self.left(at), self.ids[at]
+            gained[n] = both[right] - left[right]
+            known[n] = len(self.word(n)) if both.argmax() == right and left.argmax() != right else 0
+        return max(inner, key=lambda n: (known[n], gained[n]))
+
+    def word_of(self, place: int) -> int:
+        return next(n for n, word in enumerate(self.words) if place in word)
+
+    def both(self, place: int) -> Array:
+        return bert.both_sides(self.ids, self.places, place)
+
+    def left(self, place: int) -> Array:
+        return bert.left_alone(self.ids[:place])
+
+
+class Clearest(Blanks):
+    """One word is hidden: that which a model finds clearest, or the one that the address names."""
+
+    def __init__(self, page: Page, name: str, opened: bool = False) -> None:
+        self.name = name
+        super().__init__(page, opened=True)
+        self.shown = [self.word(n) for n in range(min(SCENE, len(self.words)))]
+        if not opened:
+            self.hidden = (page.count("hide", len(self.shown), self.hidden[0] + 1) - 1,)
+            self.places = self.words[self.hidden[0]]
+
+    def default(self) -> int:
+        """The longest word that it names first; else that which it finds likeliest; letters before marks."""
+
+        def clear(n: int) -> tuple[bool, int, float]:
+            place, word = self.words[n][0], self.word(n)
+            said, right = bert.read(self.ids, self.words[n], self.name).said_after(4, place + 1), self.ids[place]
+            return word.isalpha(), len(word) * int(said.argmax() == right), said[right]
+
+        return max(range(min(SCENE, len(self.words))), key=clear)
+
+    def read(self, name: str) -> bert.Bert:
+        return bert.read(self.ids, self.places, name)
