@@ -53,7 +53,7 @@ PUBLISHED = {
 }
 BASE, SMALL = PUBLISHED["BERT base"][0], PUBLISHED["ALBERT base"][0]
 INSIDE = {"input": "encoder.widened"} | {f"round {n + 1}": f"encoder.layers.{n}.add_norm_2.output" for n in range(4)}
-TENSOR = Choice("The layer’s input, or what it gives after", "albert_show", tuple(INSIDE))
+TENSOR = Choice("The layer’s input, or its output", "albert_show", tuple(INSIDE))
 V = Stops("V: pieces that it knows", "albert_v", (8000, 30_000, 30_522), default=30_522)
 H = Stops("H: width of a state", "albert_h", (256, 512, 768, 1024, 2048, 4096), default=768)
 E = Stops("E: width of a narrow table", "albert_e", (64, 128, 256, 512), default=128)
@@ -98,12 +98,10 @@ def frame(stop: str, text: Blanks, name: str, real: ModelConfig, own: ModelConfi
         ending = f"Ours, with {ours_has}, gives “{piece(text.tokens[place].text)}” **{gives}**."
     layers, pieces = (f"{counted(real)[part] / total(real):.0%}" for part in ("layers", "table of pieces"))
     says = f"**{millions(real)}** million numbers, {layers} of them for layers and {pieces} in the table. {ending}"
-    each = "round" if own.shares_layers else "layer"
+    again, n_layers = real.shares_layers, real.n_layers
+    each, made_of = ("round", f"1 layer, {n_layers} times") if again else ("layer", f"{n_layers} layers")
     rows = [Row(words, "your sentence"), Row(guesses, f"after {each} 1 to {own.n_layers}", "output")]
-    used = [
-        Card("1", "asked") if real.shares_layers and n else Card(str(n + 1), "strong") for n in range(real.n_layers)
-    ]
-    made_of = f"1 layer, {real.n_layers} times" if real.shares_layers else f"{real.n_layers} layers"
+    used = [Card("1", "asked") if again and n else Card(str(n + 1), "strong") for n in range(n_layers)]
     sizes = [sized(real, BASE, "At BERT base’s measures", 1), sized(own, first, "At ours", 2)]
     return Frame(stop, says, [[Cards(rows)], [Cards([Row(used, made_of)])], sizes])
 

@@ -1,8 +1,12 @@
 """The page's text as BERT reads it, and which of its words are hidden: the address tells, or what a model finds."""
 
 import re
+from collections.abc import Iterator
 
+from tests.oracle.language import claims
+from tests.oracle.language.approved import Prose
 from tests.oracle.language.page import Page
+from tests.oracle.language.statement import Statement
 from tests.oracle.language.words import Piece
 from tests.oracle.passes.family import bert
 from tests.oracle.passes.family.bert import Ids
@@ -83,3 +87,11 @@ class Clearest(Blanks):
 
     def read(self, name: str) -> bert.Bert:
         return bert.read(self.ids, self.places, name)
+
+    def control(self, prose: Prose, ended: str, cut: str) -> Iterator[Statement]:
+        """Its control; ended, cut: the runs that say what was done to the text."""
+        yield claims.numbered("Word to hide", self.shown, self.hidden[0])
+        if self.ended:
+            yield claims.caption(prose.line(ended))
+        if self.is_cut:
+            yield from prose(cut, len(self.ids))

@@ -19,9 +19,7 @@ from tests.oracle.shown.blanks import Clearest
 prose = Prose("one_layer")
 
 BERT, ALBERT = "bert-mini", "albert-mini"
-INSIDE = Choice(
-    "The layer’s input, or what it gives after", "albert_show", ("input", *(f"round {n}" for n in (1, 2, 3, 4)))
-)
+INSIDE = Choice("The layer’s input, or its output", "albert_show", ("input", *(f"round {n}" for n in range(1, 5))))
 TRIAL = Choice("Try", "albert_trial", ("Count and compare", "What a round changes", "How fast"))
 STOPS = {
     "V: pieces that it knows": ("albert_v", ("8000", "30000", "30522"), "30522"),
@@ -61,7 +59,7 @@ PUBLISHED = {
     "ALBERT base": (SMALL, "12", "80.1"),
     "ALBERT xxlarge": (measures(30000, 4096, 128, 1), "235", "88.7"),
 }
-OURS = {"our BERT": (BERT, OWN), "our ALBERT": (ALBERT, OWN_SMALL)}
+OURS = {"our BERT": BERT, "our ALBERT": ALBERT}
 
 
 def millions(parts: Parts, digits: int = 1) -> str:
@@ -90,14 +88,13 @@ def scene_frame(text: Clearest, stop: str, real: Parts, own: Parts, name: str = 
         guesses = [screen.card(bert.entry(id), "strong" if id == right else "", chance(p), p) for id, p in best]
         gives = visible(text.pieces[place].text), chance(after[-1][right])
         ending = prose.line("ours with million gives", millions(own, 2), *gives)
-    each = "layer" if first else "round"
-    rows = screen.row(words, "your sentence"), screen.row(guesses, f"after {each} 1 to 4", "output")
+    after_each = screen.row(guesses, f"after {'layer' if first else 'round'} 1 to 4", "output")
     used = [screen.card(*((str(n), "strong") if first or n == 1 else ("1", "asked"))) for n in range(1, 13)]
     shares = (f"{real[part] / sum(real.values()):.0%}" for part in ("layers", "table of pieces"))
     return screen.frame(
         stop,
         f"{prose.line('million numbers of them', millions(real), *shares)} {ending}",
-        [screen.cards(rows)],
+        [screen.cards([screen.row(words, "your sentence"), after_each])],
         [screen.cards([screen.row(used, "12 layers" if first else "1 layer, 12 times")])],
         [sized(real, BASE, "At BERT base’s measures", 1), sized(own, OWN, "At ours", 2)],
     )
@@ -118,12 +115,7 @@ def shown(page: Page) -> Shown:
 
 
 def see(page: Page) -> Statements:
-    text = Clearest(page, ALBERT)
-    yield claims.numbered("Word to hide", text.shown, text.hidden[0])
-    if text.ended:
-        yield claims.caption(prose.line("ended"))
-    if text.is_cut:
-        yield from prose("the models read only", len(text.ids))
+    yield from Clearest(page, ALBERT).control(prose, "ended", "the models read only")
     yield INSIDE.drawn(page)
     yield from common.tensor_matrix(shown(page), **prose.words("the first of numbers", INSIDE.of(page)))
 
@@ -145,16 +137,14 @@ def count(page: Page) -> Statements:
     yours = measures(v, h, e if is_narrow else h, 1 if is_shared else layers)
     values = [n / 1e6 for n in yours.values()]
     yield claims.bars([*yours], values, f"Your {millions(yours)} million numbers, in millions", max(values))
-    tests = [shipped.metrics(name)["test"] for name, _ in OURS.values()]
+    tests = [shipped.metrics(name)["test"] for name in OURS.values()]
     p, q = (test["accuracy"] for test in tests)
     errors = [math.sqrt((x - x * x) / test["masked_tokens"]) for x, test in zip((p, q), tests, strict=True)]
     rights = [f"{number(100 * x, 1)} ± {number(100 * error, 1)}" for x, error in zip((p, q), errors, strict=True)]
     rows = [("yours", millions(yours, 2), "–", "–", "–")]
     rows += [(name, millions(parts, 2), *paper, "–") for name, (parts, *paper) in PUBLISHED.items()]
-    rows += [
-        (title, millions(own, 2), "–", "–", right)
-        for (title, (_, own)), right in zip(OURS.items(), rights, strict=True)
-    ]
+    own = zip(OURS, (OWN, OWN_SMALL), rights, strict=True)
+    rows += [(title, millions(parts, 2), "–", "–", right) for title, parts, right in own]
     yield claims.table(("", "counted, millions", "in the paper", "its score", "blanks right, in %"), *rows)
     apart = number(100 * abs(p - q), 1), number(abs(p - q) / math.sqrt(errors[0] ** 2 + errors[1] ** 2), 1)
     yield from prose("counted is all that", *apart)
@@ -163,15 +153,14 @@ def count(page: Page) -> Statements:
 def moved(page: Page) -> Statements:
     yield from prose("what does each layer")
     series = []
-    for title, (name, _) in OURS.items():
+    for title, name in OURS.items():
         reader = Clearest(page, ALBERT).read(name)
         layers = (reader[f"encoder.layers.{n}.add_norm_2.output"] for n in range(4))
         states = np.stack([reader["encoder.embedding.output" if name == BERT else "encoder.widened"], *layers])
         lengths = np.sqrt((states**2).sum(-1))
         cosines = (states[1:] * states[:-1]).sum(-1) / (lengths[1:] * lengths[:-1])
         series.append(Series(title, cosines.mean(-1)))
-    words = prose.words("the cosine of what")
-    yield from common.chart_and_numbers("layer or round", ("1", "2", "3", "4"), series, **words)
+    yield from common.chart_and_numbers("layer or round", "1234", series, **prose.words("the cosine of what"))
     yield from prose("lan et al figure")
 
 
