@@ -93,6 +93,8 @@ GPT_MINI = ModelConfig(
     family="decoder_only",
 )
 
+RESTORER = ModelConfig(n_layers=2, max_len=128, dropout=0.0)
+
 PRESETS: dict[str, ModelConfig] = {
     # The shipped translator: d_k = 64 as in the paper, everything else about half its base model.
     "base": ModelConfig(),
@@ -121,4 +123,8 @@ PRESETS: dict[str, ModelConfig] = {
     "bert-mini": ModelConfig(
         n_layers=4, max_len=128, dropout=0.0, positions="learned", activation="gelu", family="encoder_only"
     ),
+    # Two that restore texts, of one size: with BART's parts but its positions, and with T5's, whose vocabulary has 16
+    # sentinels more. The longest source that the app reads has 101 pieces.
+    "bart-mini": replace(RESTORER, activation="gelu"),
+    "t5-mini": replace(RESTORER, vocab_size=8016, positions="relative", norm="rms", norm_place="pre"),
 }

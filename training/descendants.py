@@ -9,7 +9,7 @@ from at most a minute before.
 import argparse
 import dataclasses
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -86,28 +86,43 @@ def task_of(name: str, data: Sequence[Path], valid: Sequence[Path], root: Path) 
     return Descent(name, tuple(data), tuple(valid), root, one.recipe, one.seed, one.way)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m training.descendants", description=__doc__)
+def parser_of(command: str, description: str | None, names: Iterable[str]) -> argparse.ArgumentParser:
+    """What a command that trains several of the family takes."""
+    parser = argparse.ArgumentParser(prog=f"python -m training.{command}", description=description)
     parser.add_argument("--data", nargs="+", type=Path, required=True, help="files to learn from")
     parser.add_argument("--valid", nargs="+", type=Path, required=True, help="files to choose the best weights by")
     parser.add_argument("--out", required=True, type=Path, help="folder for all of them")
-    parser.add_argument("--only", nargs="+", choices=SIBLINGS, metavar="NAME", help=f"of {', '.join(SIBLINGS)}")
+    parser.add_argument("--only", nargs="+", choices=[*names], metavar="NAME", help=f"of {', '.join(names)}")
     parser.add_argument("--threads", type=int, help="processor cores to use; default: all")
-    arguments = parser.parse_args()
-    if arguments.threads:
-        torch.set_num_threads(arguments.threads)
+    return parser
+
+
+def begun(parser: argparse.ArgumentParser) -> argparse.Namespace:
+    """What was typed; the processor's cores are set by it."""
+    given = parser.parse_args()
+    if given.threads:
+        torch.set_num_threads(given.threads)
+    return given
+
+
+def train_each(tasks: Iterable[FamilyTask]) -> int:
+    """Train one after the other, but for those that are finished. Returns: the command's exit status"""
     console, n_failed = Console(), 0
-    for name in arguments.only or SIBLINGS:
-        task = task_of(name, arguments.data, arguments.valid, arguments.out)
+    for task in tasks:
         if is_finished(task.out):
-            console.print(f"{name} is finished")
+            console.print(f"{task.name} is finished")
             continue
         try:
             show(records(Run(task), SAVE_EVERY), task.recipe.steps, console)
         except (DivergedError, CheckpointError, ValueError, OSError) as error:
-            print(f"{name}: {error}", file=sys.stderr)
+            print(f"{task.name}: {error}", file=sys.stderr)
             n_failed += 1
     return 1 if n_failed else 0
+
+
+def main() -> int:
+    given = begun(parser_of("descendants", __doc__, SIBLINGS))
+    return train_each(task_of(name, given.data, given.valid, given.out) for name in given.only or SIBLINGS)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Several sentences at once: padded to one length, encoded together, and translated greedily side by side."""
+"""Several texts at once: padded to one length, encoded together, and rewritten greedily side by side."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,18 +24,24 @@ class Translated:
     tensors: Mapping[str, Array]
 
 
-@torch.inference_mode()
 def translate_together(loaded: LoadedModel, sentences: Sequence[str]) -> list[str]:
     """Greedy translations, as `model.decoding.strategies.Greedy` writes them, of many sentences side by side."""
-    sources = _sources(loaded, sentences)
+    return [loaded.tokenizer.decode(ids) for ids in write_together(loaded, _sources(loaded, sentences))]
+
+
+@torch.inference_mode()
+def write_together(loaded: LoadedModel, sources: Sequence[list[int]]) -> list[list[int]]:
+    """What an encoder-decoder writes greedily for each source, ids that end in `<eos>`: ids, with `<eos>` if it ends in
+    MAX_TOKENS.
+    """
     by_length = sorted(range(len(sources)), key=lambda row: len(sources[row]))
-    translations = [""] * len(sources)
+    texts: list[list[int]] = [[] for _ in sources]
     for start in range(0, len(sources), GROUP):
         rows = by_length[start : start + GROUP]
         memory = loaded.model.encode(_padded(loaded, [sources[row] for row in rows]))
         for row, written in zip(rows, _write(loaded, memory), strict=True):
-            translations[row] = loaded.tokenizer.decode(written)
-    return translations
+            texts[row] = written
+    return texts
 
 
 @torch.inference_mode()

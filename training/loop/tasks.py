@@ -36,12 +36,29 @@ def paraphrase(folder: Path, part: str, tokenizer: Tokenizer) -> Iterator[Exampl
         yield text_example(tokenizer, first, int(label), MAX_LEN, second)
 
 
-def babi(folder: Path, part: str, tokenizer: Tokenizer) -> Iterator[Example]:
-    """The first question on each short story; what is longer than MAX_LEN is left out."""
+@dataclass(frozen=True)
+class Asked:
+    """A question on a story. start: where in the story the answer stands, in characters"""
+
+    question: str
+    story: str
+    answer: str
+    start: int
+
+
+def stories(folder: Path, part: str) -> Iterator[list[Asked]]:
+    """The questions on each story, each on as much of it as is told before."""
     for line in (folder / f"qa_babi.{part}.jsonl").read_text(encoding="utf-8").splitlines():
         told = json.loads(line)
-        n, question, answer, start, _ = told["qa"][0]
-        one = span_example(tokenizer, question, " ".join(told["story"][:n]), answer, start, MAX_LEN)
+        yield [
+            Asked(question, " ".join(told["story"][:n]), answer, start) for n, question, answer, start, _ in told["qa"]
+        ]
+
+
+def babi(folder: Path, part: str, tokenizer: Tokenizer) -> Iterator[Example]:
+    """The first question on each short story; what is longer than MAX_LEN is left out."""
+    for first, *_ in stories(folder, part):
+        one = span_example(tokenizer, first.question, first.story, first.answer, first.start, MAX_LEN)
         if one is not None:
             yield one
 
@@ -51,9 +68,15 @@ TAGS = (
 ).split()
 
 
-def pos(folder: Path, part: str, tokenizer: Tokenizer) -> Iterator[Example]:
+def tagged(folder: Path, part: str) -> Iterator[tuple[list[str], list[str]]]:
+    """The words of each sentence, and their tags."""
     for words, tags in rows_of(folder / f"pos.{part}.tsv"):
-        yield tags_example(tokenizer, words.split(), [TAGS.index(tag) for tag in tags.split()], MAX_LEN)
+        yield words.split(), tags.split()
+
+
+def pos(folder: Path, part: str, tokenizer: Tokenizer) -> Iterator[Example]:
+    for words, tags in tagged(folder, part):
+        yield tags_example(tokenizer, words, [TAGS.index(tag) for tag in tags], MAX_LEN)
 
 
 @dataclass(frozen=True)

@@ -19,13 +19,12 @@ NO_PAIR, IS_NEXT, NOT_NEXT = range(3)
 SHORT = 40
 
 
-def written_rows(documents: Sequence[Document], max_len: int, rng: random.Random) -> list[Ids]:
-    """What a model learns to write: as many whole sentences as fit, and `<eos>` behind the last of a document.
+def sentence_rows(documents: Sequence[Document], max_len: int, rng: random.Random) -> Iterator[list[Ids]]:
+    """Rows of as many whole sentences as fit, and `<eos>` behind the last of a document.
 
     Each row begins with a sentence, as the text of a visitor does. The first row of a long document is cut short by
     chance, so that the borders fall elsewhere each time.
     """
-    rows: list[Ids] = []
     for document in documents:
         row: list[Ids] = []
         length = sum(map(len, document.sentences))
@@ -33,11 +32,15 @@ def written_rows(documents: Sequence[Document], max_len: int, rng: random.Random
         *most, last = document.sentences
         for sentence in (*most, np.append(last, np.uint16(EOS_ID))):
             if row and sum(map(len, row)) + len(sentence) > room:
-                rows.append(np.concatenate(row))
+                yield row
                 row, room = [], max_len
             row.append(sentence[:max_len])
-        rows.append(np.concatenate(row)[:max_len])
-    return rows
+        yield row
+
+
+def written_rows(documents: Sequence[Document], max_len: int, rng: random.Random) -> list[Ids]:
+    """What a model learns to write: the sentences of each row as one text."""
+    return [np.concatenate(row)[:max_len] for row in sentence_rows(documents, max_len, rng)]
 
 
 def as_tensor(ids: NDArray[Any]) -> Tensor:
