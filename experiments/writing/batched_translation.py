@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from model.families.network import Network
 from model.files.loaded_model import Array, LoadedModel
 from model.parts.layers import Memory
 from model.tap import Recorder
@@ -26,11 +27,11 @@ class Translated:
 
 def translate_together(loaded: LoadedModel, sentences: Sequence[str]) -> list[str]:
     """Greedy translations, as `model.decoding.strategies.Greedy` writes them, of many sentences side by side."""
-    return [loaded.tokenizer.decode(ids) for ids in write_together(loaded, _sources(loaded, sentences))]
+    return [loaded.tokenizer.decode(ids) for ids in write_together(loaded.model, _sources(loaded, sentences))]
 
 
 @torch.inference_mode()
-def write_together(loaded: LoadedModel, sources: Sequence[list[int]]) -> list[list[int]]:
+def write_together(model: Network, sources: Sequence[list[int]]) -> list[list[int]]:
     """What an encoder-decoder writes greedily for each source, ids that end in `<eos>`: ids, with `<eos>` if it ends in
     MAX_TOKENS.
     """
@@ -38,8 +39,8 @@ def write_together(loaded: LoadedModel, sources: Sequence[list[int]]) -> list[li
     texts: list[list[int]] = [[] for _ in sources]
     for start in range(0, len(sources), GROUP):
         rows = by_length[start : start + GROUP]
-        memory = loaded.model.encode(_padded(loaded, [sources[row] for row in rows]))
-        for row, written in zip(rows, _write(loaded, memory), strict=True):
+        memory = model.encode(_padded(model, [sources[row] for row in rows]))
+        for row, written in zip(rows, _write(model, memory), strict=True):
             texts[row] = written
     return texts
 
@@ -49,9 +50,9 @@ def record_together(loaded: LoadedModel, sentences: Sequence[str], keep: tuple[s
     """The same in one batch; of every tapped (B,T,…) value, keep those whose names end so."""
     model, tokenizer, recorder = loaded.model, loaded.tokenizer, Recorder()
     sources = _sources(loaded, sentences)
-    memory = model.encode(_padded(loaded, sources), recorder)
-    targets = [[SOS_ID, *written[:-1]] for written in _write(loaded, memory)]  # what the decoder reads
-    model.decode(_padded(loaded, targets), memory, tap=recorder)  # once more, to record what every step saw
+    memory = model.encode(_padded(model, sources), recorder)
+    targets = [[SOS_ID, *written[:-1]] for written in _write(model, memory)]  # what the decoder reads
+    model.decode(_padded(model, targets), memory, tap=recorder)  # once more, to record what every step saw
     translated = []
     for row, (src, tgt) in enumerate(zip(sources, targets, strict=True)):
         length = {"encoder": len(src), "decoder": len(tgt)}
@@ -69,17 +70,17 @@ def _sources(loaded: LoadedModel, sentences: Sequence[str]) -> list[list[int]]:
     return [[*loaded.tokenizer.encode(sentence)[:MAX_TOKENS], EOS_ID] for sentence in sentences]
 
 
-def _write(loaded: LoadedModel, memory: Memory) -> list[list[int]]:
+def _write(model: Network, memory: Memory) -> list[list[int]]:
     """ids of a translation of each row of a memory: at most MAX_TOKENS, the last of them `<eos>` if it ends in time.
 
     A sentence that has ended leaves the batch, so that nothing more is computed for it.
     """
-    device, cache = loaded.device.torch, loaded.model.new_cache()
+    device, cache = memory.states.device, model.new_cache()
     written: list[list[int]] = [[] for _ in memory.states]
     writing = list(range(len(written)))  # the rows that are still in the batch
     for _ in range(MAX_TOKENS):
         tgt_ids = torch.tensor([[SOS_ID, *written[row]] for row in writing], device=device)
-        newest = loaded.model.decode(tgt_ids, memory, cache)[:, -1].argmax(-1).tolist()
+        newest = model.decode(tgt_ids, memory, cache)[:, -1].argmax(-1).tolist()
         for row, id in zip(writing, newest, strict=True):
             written[row].append(id)
         going_on = [n for n, id in enumerate(newest) if id != EOS_ID]
@@ -93,7 +94,9 @@ def _write(loaded: LoadedModel, memory: Memory) -> list[list[int]]:
     return written
 
 
-def _padded(loaded: LoadedModel, rows: Sequence[list[int]]) -> Tensor:
+def _padded(model: Network, rows: Sequence[list[int]]) -> Tensor:
     """ids (B,T) of rows of unequal length."""
     longest = max(map(len, rows))
-    return torch.tensor([ids + [PAD_ID] * (longest - len(ids)) for ids in rows], device=loaded.device.torch)
+    return torch.tensor(
+        [ids + [PAD_ID] * (longest - len(ids)) for ids in rows], device=model.embedding.matrix.weight.device
+    )

@@ -5,9 +5,10 @@ paraphrase (a pair), qa_babi (a span) and pos (a tag for each word).
 """
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from model.files.checkpoint import PROJECT
 from model.text.tokenizer import Tokenizer
@@ -18,6 +19,7 @@ KEPT = PROJECT / "assets" / "labelled" / "four_tasks.json"
 MAX_LEN = 64  # pieces of a text, marks included
 
 Rows = Iterator[Sequence[str]]
+T = TypeVar("T")
 
 
 def rows_of(path: Path) -> Rows:
@@ -101,7 +103,7 @@ TASKS = {
 }
 
 
-def spread(examples: Iterator[Example], most: int) -> list[Example]:
+def spread(examples: Iterable[T], most: int) -> list[T]:
     """So many of the examples, from all parts of the file; all of them if there are fewer."""
     every = list(examples)
     n = min(most, len(every))
