@@ -26,6 +26,7 @@ from model.files.loaded_model import load_model, model_names
 from model.text.tokenizer import EOS_ID, MASK_ID, SOS_ID
 from model.trace import trace
 from tests.training.family_text import LEARNED, NUMBERS, SIZES, texts, write_texts
+from tests.training.task_files import write_tasks
 from training.loop.corpus import Document, read_corpus
 from training.loop.in_context import Regression
 from training.loop.objectives import save_network
@@ -50,6 +51,7 @@ from training.publish.family import publish
 TRAINING = {
     "name": "x", "data": "train.txt", "documents": 1234, "tokens": 56_789, "steps": 9, "epochs": 1.25,
     "seconds": 7200, "hardware": "an abacus", "seed": 5, "validation_loss": 2.3456, "kept_step": 8,
+    "tagged": 4321, "questions": 8765,
     "recipe": {"steps": 9, "batch_tokens": 777}, "regression": {"d": 3, "n_pairs": 7, "sigma": 0.5},
 }  # fmt: skip
 
@@ -76,6 +78,10 @@ def runs(tmp_path: Path) -> Path:
         "in-context": (numbers, build_in_context(numbers)),
         "albert-mini": (albert, build_network(albert)),
     }
+    for name, extra in (("bart-mini", 0), ("t5-mini", 16)):
+        config = dataclasses.replace(PRESETS[name], vocab_size=size + extra, **SIZES | {"max_len": 128})
+        networks[name] = config, build_network(config)
+    write_tasks(folder)
     for name, (config, network) in networks.items():
         (folder / name).mkdir()
         save_network(folder / name, config, network.state_dict())
@@ -252,8 +258,8 @@ def test_published_models_open_by_name_and_share_one_vocabulary(
     runs: Path, yardstick: Texts, models: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(evaluate_family, "N_PROMPTS", 50)
-    for name in (*LEARNED, "albert-mini"):
-        metrics = publish(name, runs, yardstick, models)
+    for name in (*LEARNED, "albert-mini", "bart-mini", "t5-mini"):
+        metrics = publish(name, runs, yardstick, models, runs)
         files = {path.name for path in (models / name).iterdir()}
         more = {"about.json"} if name not in ("lstm", "in-context") else set()
         more |= {"tokenizer.json"} if name == "gpt-mini" else set()
@@ -267,13 +273,19 @@ def test_published_models_open_by_name_and_share_one_vocabulary(
         assert "{" not in words
         assert ("Tatoeba (tatoeba.org), CC BY 2.0 FR" in words) == (name != "in-context")
         assert ("github.com/global-asp/pb-source" in words) == (name != "in-context")
-    assert model_names(models) == ("albert-mini", "bert-mini", "gpt-linear", "gpt-mini")
+    assert model_names(models) == (
+        "albert-mini", "bart-mini", "bert-mini", "gpt-linear", "gpt-mini", "t5-mini",
+    )  # fmt: skip
     gpt, bert = load_model("gpt-mini", models), load_model("bert-mini", models)
     assert load_model("gpt-linear", models).config.attention == "linear_exponential"
     assert gpt.tokenizer.backend.to_str() == bert.tokenizer.backend.to_str()
     assert trace(gpt, "Tom sees").tgt_ids[:2] == (SOS_ID, gpt.tokenizer.encode("Tom")[0])
     assert trace(bert, "Tom sees").src_ids[1] == gpt.tokenizer.encode("Tom")[0]
     assert load_lstm(models / "lstm")(torch.tensor([[SOS_ID]])).shape == (1, 1, gpt.tokenizer.vocab_size)
+    bart, t5 = (load_model(name, models) for name in ("bart-mini", "t5-mini"))
+    assert trace(bart, "Tom sees").src_ids == (*gpt.tokenizer.encode("Tom sees"), EOS_ID)
+    assert t5.config.vocab_size == t5.tokenizer.vocab_size + 16
+    assert "license: cc-by-sa-4.0" in (models / "t5-mini" / "README.md").read_text()
     network, config = load_in_context(models / "in-context")
     assert network(torch.zeros(1, 3, config.d_in), torch.zeros(1, 3)).shape == (1, 3)
 
@@ -310,7 +322,7 @@ def test_the_commands(
     monkeypatch.setattr(sys, "argv", ["evaluate", str(runs), *files, "--only", "gpt-mini"])
     assert evaluate_family.main() == 0
     printed = json.loads(capsys.readouterr().out)["gpt-mini"]
-    monkeypatch.setattr(sys, "argv", ["publish", str(runs), *files])
+    monkeypatch.setattr(sys, "argv", ["publish", str(runs), *files, "--tasks", str(runs)])
     assert publish_family.main(models) == 0
     said = capsys.readouterr().out
     assert f"gpt-mini: {json.dumps(printed)}" in said

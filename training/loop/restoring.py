@@ -109,7 +109,7 @@ class Restoring(Text):
     def rows_loader(self, documents: list[Document], part: str, seed: str, processes: int = 1) -> DataLoader[Any]:
         rng = random.Random(seed)
         rows = self.rows(documents, rng, part)
-        # Source and target together fill a batch.
+        # Sources and targets have room for half of a batch each.
         batches = length_batches([self.lengths(row) for row in rows], self.material.recipe.batch_tokens // 2, rng)
         # Noise is made when a batch is asked for: all of an epoch's at once would take minutes and much memory.
         return loader_of(rows, batches, lambda some: collate([self.pair(row) for row in some]), processes)

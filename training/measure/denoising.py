@@ -23,26 +23,26 @@ from model.families.network import Network
 from model.files import checkpoint
 from model.text.tokenizer import EOS_ID, Tokenizer
 from training.denoising import BART, LEARNERS, T5
-from training.loop.corpus import read_corpus
 from training.loop.finetune_loop import Accuracy
 from training.loop.noise import KINDS, Noisy, pieces_of, word_beginnings
 from training.loop.restoring import FILL, PAIR, Row, answer_pairs, tag_pairs, text_rows
 from training.loop.spans import hide_spans, read_spans
 from training.loop.tasks import spread
+from training.measure.family import Texts
 
 SHARE, SEED = 0.3, 0
 N_TEXTS, N_RESAMPLES = 500, 1000
 PART = "test"
 
 
-def measure(folder: Path, test: Sequence[Path], tasks: Path | None = None) -> dict[str, Any]:
+def measure(folder: Path, texts: Texts | None, tasks: Path | None = None) -> dict[str, Any]:
     """The figures of one of the two, by the name of its folder; tasks: BART needs none.
 
-    Raises: checkpoint.CheckpointError, OSError or ValueError, naming the file
+    Raises: checkpoint.CheckpointError or OSError, naming the file; ValueError without the tasks
     """
+    assert texts is not None
     network, tokenizer = checkpoint.load(folder, vocabulary=folder.parent)
-    rows = spread(text_rows(read_corpus(test, tokenizer), random.Random(SEED)), N_TEXTS)
-    data = {"data": ", ".join(path.name for path in test)}
+    rows, data = spread(text_rows(texts.test, random.Random(SEED)), N_TEXTS), {"data": texts.names}
     if folder.name == BART:
         return {**data, **restored(network, tokenizer, rows)}
     if tasks is None:
@@ -150,8 +150,9 @@ def main() -> int:
     given = parser.parse_args()
     torch.set_num_threads(1)
     try:
+        texts = Texts(checkpoint.load_tokenizer(given.folder), (), given.test)
         for name in given.only:
-            print(json.dumps({name: measure(given.folder / name, given.test, given.tasks)}, indent=2), flush=True)
+            print(json.dumps({name: measure(given.folder / name, texts, given.tasks)}, indent=2), flush=True)
     except (checkpoint.CheckpointError, ValueError, OSError) as error:
         print(error, file=sys.stderr)
         return 1

@@ -1,9 +1,10 @@
 """Put the trained family into the app: `python -m training.publish.family RUNS --train FILE… --test FILE…`.
 
-RUNS is the folder that was given to training.family and to training.descendants. Each model that is finished gets a
-folder in assets/models: weights, config, the log of its training, its figures (metrics.json) and a card. gpt-mini's
-folder holds the vocabulary that all others but in-context share, so it comes first. Run it again when more are
-finished; other files of a folder stay. The texts are those of `training.measure.family`, whose figures the cards carry.
+RUNS is the folder that was given to training.family, training.descendants and training.denoising. Each model that is
+finished gets a folder in assets/models: weights, config, the log of its training, its figures (metrics.json) and a
+card. gpt-mini's folder holds the vocabulary that all others but in-context share, so it comes first. Run it again when
+more are finished; other files of a folder stay. The texts are those of `training.measure.family`, whose figures the
+cards carry, or those of `training.measure.denoising`.
 """
 
 import argparse
@@ -20,9 +21,11 @@ from model.files.checkpoint import CONFIG, TOKENIZER, WEIGHTS, CheckpointError, 
 from model.files.load_special_models import IN_CONTEXT
 from model.files.loaded_model import MODELS
 from model.files.model_card import FILE as ABOUT
+from training.denoising import BART, LEARNERS, T5
 from training.family import RECIPES
 from training.loop.folders import replace_folder
 from training.loop.resumable_run import FIGURES
+from training.measure import denoising
 from training.measure.family import Texts, load_network, measure
 from training.publish.siblings import is_finished, write
 from training.publish.translator import CARD, CARDS, METRICS, keep_others
@@ -74,11 +77,17 @@ ABOUTS |= {
     name: {"title": title, "called": "this BERT", "unlike": "wrong guesses from this BERT", "vocabulary_of": FIRST}
     for name, (title, _) in DESCENDANTS.items()
 }
-NAMES = (*RECIPES, *DESCENDANTS)
+ABOUTS |= {
+    BART: {"title": "A small BART", "called": "BART", "unlike": "another text from BART", "vocabulary_of": FIRST},
+    T5: {"title": "A small T5", "called": "T5", "unlike": "wrong words from T5", "vocabulary_of": FIRST},
+}
+NAMES = (*RECIPES, *DESCENDANTS, *LEARNERS)
 
 
-def publish(name: str, runs: Path, texts: Texts | None, models: Path = MODELS) -> dict[str, Any]:
-    """Copy, measure and describe one of the family; returns what metrics.json holds.
+def publish(
+    name: str, runs: Path, texts: Texts | None, models: Path = MODELS, tasks: Path | None = None
+) -> dict[str, Any]:
+    """Copy, measure and describe one of the family; returns what metrics.json holds. tasks: T5 alone needs them
 
     Raises: ValueError if gpt-mini, whose vocabulary it shares, is not there or has another one; CheckpointError
     """
@@ -92,7 +101,7 @@ def publish(name: str, runs: Path, texts: Texts | None, models: Path = MODELS) -
     metrics = {
         "training": json.loads((run / FIGURES).read_text()),
         "parameters": sum(p.numel() for p in load_network(run).parameters()),
-        "test": measure(run, texts),
+        "test": denoising.measure(run, texts, tasks) if name in LEARNERS else measure(run, texts),
     }
     shutil.rmtree(fresh, ignore_errors=True)
     fresh.mkdir(parents=True)
@@ -133,6 +142,7 @@ def main(models: Path = MODELS) -> int:
     parser.add_argument("runs", type=Path, help="the folder given to training.family as --out")
     parser.add_argument("--train", nargs="+", type=Path, default=[], help="what was learned from, for counting")
     parser.add_argument("--test", nargs="+", type=Path, default=[], help="files kept apart")
+    parser.add_argument("--tasks", type=Path, help=f"folder of the tasks that {T5} learned")
     parser.add_argument("--only", nargs="+", choices=NAMES, metavar="NAME", help="of those that are finished")
     parser.add_argument("--unfinished", action="store_true", help="take the best weights of those under way, too")
     arguments = parser.parse_args()
@@ -145,7 +155,8 @@ def main(models: Path = MODELS) -> int:
         for name in names:
             run = arguments.runs / name
             if is_finished(run) or (arguments.unfinished and (run / FIGURES).exists()):
-                print(f"{name}: {json.dumps(publish(name, arguments.runs, texts, models)['test'])}", flush=True)
+                metrics = publish(name, arguments.runs, texts, models, arguments.tasks)
+                print(f"{name}: {json.dumps(metrics['test'])}", flush=True)
             else:
                 print(f"{name} is not finished")
     except (CheckpointError, ValueError, OSError) as error:

@@ -32,7 +32,9 @@ def test_source_and_target_hold_the_text_once(n: int, seed: int, share: float, m
     assert put_in == [*ids]
     for one in (source, target):
         for id, origins in zip(one.ids, one.origins, strict=True):
-            assert (id - 10,) == origins or (id >= FIRST and origins == tuple(id - 10 for id in (*spans, ())[id - FIRST]))
+            assert (id - 10,) == origins or (
+                id >= FIRST and origins == tuple(id - 10 for id in (*spans, ())[id - FIRST])
+            )
 
 
 @given(st.integers(0, 400), st.floats(0, 1), st.floats(1, 8))
