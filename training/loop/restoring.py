@@ -69,7 +69,7 @@ class WithTasks(Material, Protocol):
     def tasks(self) -> Path | None: ...
 
 
-def text_rows(documents: Sequence[Document], rng: random.Random) -> list[Row]:
+def plain_rows(documents: Sequence[Document], rng: random.Random) -> list[Row]:
     """Whole sentences, up to TEXT pieces in a row, never of two documents; each with a seed for its noise."""
     rows = ([one[one != EOS_ID] for one in sentences] for sentences in sentence_rows(documents, TEXT, rng))
     return [Row(some, rng.getrandbits(32)) for row in rows if (some := [one for one in row if len(one)])]
@@ -78,7 +78,7 @@ def text_rows(documents: Sequence[Document], rng: random.Random) -> list[Row]:
 class Restoring(Text):
     """The whole text, from one with noise: its kind and its share are drawn for each row.
 
-    Source:  Lewis et al. 2019 (BART), §2. Differs: one kind of noise a text, where they end with two (§4.1); positions
+    Source:  Lewis et al. 2019 (BART), §2. Differs: one kind of noise a text, where they end with two (§5.1); positions
              are sinusoids, not learned; a text has at most 64 pieces
     """
 
@@ -94,7 +94,7 @@ class Restoring(Text):
         return build_network(self.config)
 
     def rows(self, documents: list[Document], rng: random.Random, part: str) -> list[Row]:
-        return text_rows(documents, rng)
+        return plain_rows(documents, rng)
 
     def pair(self, row: Row) -> Pair:
         """Source and target of a row, without marks."""
@@ -165,7 +165,7 @@ class TextToText(Restoring):
 
     def rows(self, documents: list[Document], rng: random.Random, part: str) -> list[Row]:
         """All texts once; as many rows of the tasks, drawn."""
-        texts = text_rows(documents, rng)
+        texts = plain_rows(documents, rng)
         drawn = [row for rows in self.tasks[part] for row in rng.choices(rows, k=max(1, len(texts) // 2))]
         return texts + drawn
 

@@ -25,7 +25,7 @@ from model.text.tokenizer import EOS_ID, Tokenizer
 from training.denoising import BART, LEARNERS, T5
 from training.loop.finetune_loop import Accuracy
 from training.loop.noise import KINDS, Noisy, pieces_of, word_beginnings
-from training.loop.restoring import FILL, PAIR, Row, answer_pairs, tag_pairs, text_rows
+from training.loop.restoring import FILL, PAIR, Row, answer_pairs, plain_rows, tag_pairs
 from training.loop.spans import hide_spans, read_spans
 from training.loop.tasks import spread
 from training.measure.family import Texts
@@ -42,7 +42,7 @@ def measure(folder: Path, texts: Texts | None, tasks: Path | None = None) -> dic
     """
     assert texts is not None
     network, tokenizer = checkpoint.load(folder, vocabulary=folder.parent)
-    rows, data = spread(text_rows(texts.test, random.Random(SEED)), N_TEXTS), {"data": texts.names}
+    rows, data = spread(plain_rows(texts.test, random.Random(SEED)), N_TEXTS), {"data": texts.names}
     if folder.name == BART:
         return {**data, **restored(network, tokenizer, rows)}
     if tasks is None:
