@@ -98,6 +98,27 @@ class Trace(Generic[AnyNetwork, AnyConfig]):
 AnyTrace = Trace[nn.Module, object]  # of a model of any kind, also one that is no `Network`
 
 
+def taken(loaded: LoadedModel, source: str) -> tuple[str, list[int], int]:
+    """What a model takes of a text: the text, its ids without marks, and how many ids were cut off.
+
+    Raises: EmptySentenceError
+    """
+    text = normalise(source)
+    ids, limit = loaded.tokenizer.encode(text), most_tokens(loaded)
+    if not ids:
+        raise EmptySentenceError("There is nothing to translate yet: type a sentence.")
+    if len(ids) > limit:
+        return loaded.tokenizer.decode(ids[:limit]), ids[:limit], len(ids) - limit
+    return text, ids, 0
+
+
+def unread(loaded: LoadedModel, source: str) -> Trace:
+    """A sentence cut into a model's tokens, and not sent through it. Raises: EmptySentenceError"""
+    text, ids, n_cut = taken(loaded, source)
+    src = loaded.tokenizer.tokens(loaded.model.inputs(ids).src)
+    return Trace(loaded, text, n_cut, src, (), (), MappingProxyType({}), (), "", finished=True)
+
+
 @torch.inference_mode()
 def trace(
     loaded: LoadedModel,
@@ -114,15 +135,7 @@ def trace(
              PrefixError where nothing that is written begins with the tokens that the decoding gives
     """
     tokenizer, anatomy = loaded.tokenizer, loaded.anatomy
-    text = normalise(source)
-    ids = tokenizer.encode(text)
-    if not ids:
-        raise EmptySentenceError("There is nothing to translate yet: type a sentence.")
-    limit = most_tokens(loaded)
-    n_cut = max(0, len(ids) - limit)
-    if n_cut:
-        ids = ids[:limit]
-        text = tokenizer.decode(ids)
+    text, ids, n_cut = taken(loaded, source)
     src, begun = loaded.model.inputs(ids)
     if not anatomy.writes_target:
         return replace(read(loaded, src, interventions=interventions), text=text, n_cut=n_cut)

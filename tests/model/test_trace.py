@@ -17,7 +17,7 @@ from model.files.device import Device
 from model.files.loaded_model import LoadedModel, load_folder
 from model.interventions import Head, InterventionError, Interventions, RowEdit
 from model.text.tokenizer import EOS_ID, SOS_ID, Tokenizer
-from model.trace import MAX_TOKENS, EmptySentenceError, Trace, trace
+from model.trace import MAX_TOKENS, EmptySentenceError, Trace, trace, unread
 
 
 @pytest.fixture(scope="module")
@@ -111,6 +111,7 @@ def test_a_long_text_is_cut_and_the_cut_counted(loaded: LoadedModel) -> None:
     assert text.startswith(result.text)
     assert loaded.tokenizer.encode(result.text) == [token.id for token in result.src[:-1]]
     assert len(result.text) < len(text) / 2
+    assert (unread(loaded, text).text, unread(loaded, text).n_cut) == (result.text, result.n_cut)
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=40))
@@ -118,7 +119,12 @@ def test_any_text_gets_a_trace_or_is_called_empty(loaded: LoadedModel, text: str
     try:
         result = trace(loaded, text, decoding=Greedy(3))
     except EmptySentenceError:
+        with pytest.raises(EmptySentenceError):
+            unread(loaded, text)
         return
+    taken = unread(loaded, text)
+    assert (taken.text, taken.n_cut, taken.src) == (result.text, result.n_cut, result.src)
+    assert not (taken.tensors or taken.labels or taken.translation), "nothing went through the model"
     assert len(result.labels) == len(result.tgt)
     rows = result.attention("cross", 0).sum(-1)
     assert np.allclose(rows, 1, atol=1e-5)

@@ -10,7 +10,7 @@ import streamlit as st
 
 from model.files.checkpoint import CheckpointError
 from model.files.loaded_model import TRANSLATOR, LoadedModel, UnknownModelError
-from model.trace import EmptySentenceError, Trace
+from model.trace import EmptySentenceError, Trace, unread
 from ui import engine
 from ui.course.lesson import OnMap
 from ui.course.notices import MAX_CHARS, cut_notice, unlike_english, unlike_training
@@ -93,6 +93,14 @@ def sentence_bar(place: OnMap) -> None:
             st.button("Surprise me", key="surprise", on_click=_surprise, args=(about.surprises,), type="tertiary")
 
 
+def _taken(text: str, through: LoadedModel | None, readers: Sequence[str] | None) -> Trace:
+    """The sentence sent through the model; where others read it instead, the lesson sends it through those."""
+    loaded = through or current_model()
+    if not through and readers is not None and TRANSLATOR not in readers:
+        return unread(loaded, text)
+    return engine.trace(text, name=loaded.name)
+
+
 def sentence_trace(through: LoadedModel | None = None, place: OnMap | None = None) -> Trace:
     """The trace of what is in the box. Stops the page, saying why, if there is nothing to trace.
 
@@ -104,7 +112,7 @@ def sentence_trace(through: LoadedModel | None = None, place: OnMap | None = Non
     typed = (st.session_state.get(KEY) or "").strip()
     matters = readers is None or bool(readers)
     try:
-        trace = engine.trace(typed[:MAX_CHARS], name=(through or current_model()).name)
+        trace = _taken(typed[:MAX_CHARS], through, readers)
     except EmptySentenceError:
         if matters:
             works = "translate" if readers is None else "read"
@@ -112,7 +120,7 @@ def sentence_trace(through: LoadedModel | None = None, place: OnMap | None = Non
             then = f"Or take one of the examples: {more} watch it work."
             st.info(f"There is nothing to {works} yet: type a sentence. {then}")
             st.stop()
-        trace = engine.trace(DEFAULT)
+        trace = _taken(DEFAULT, through, readers)
     # Drawn even when empty: a notice that comes or goes must not move what stands below, or it would be built anew.
     with st.container(key="notices"):
         if place.instead:

@@ -38,6 +38,8 @@ STEPS = {
 }
 TENSOR = Choice("What to work out", "pair_inside", tuple(STEPS), default="Sum of the three")
 OTHERS = ELSEWHERE[:2]
+# Of Devlin et al. 2018, A.1: A, what follows it, and what does not
+PAPER = "The man went to the store.", "He bought a gallon of milk.", "Penguins are flightless birds."
 
 
 def idea(trace: Trace) -> None:
@@ -48,8 +50,8 @@ def idea(trace: Trace) -> None:
     )
     st.latex(r"x_i=E_{\text{piece}}+S_{\text{segment}}+P_{\text{position}}")
     st.markdown(
-        "In training, B follows A in a little less than half of the rows; in the others it comes from elsewhere. From "
-        "the row of [CLS] BERT must tell which: this is **next-sentence prediction**."
+        "In training, B follows A in half of the pairs; in the others it comes from elsewhere. From the row of [CLS] "
+        "BERT must tell which: this is **next-sentence prediction**."
     )
 
 
@@ -120,11 +122,16 @@ def do(trace: Trace) -> None:
         f"lies between {chance(min(all_five))} and {chance(max(all_five))}: that is all the difference the "
         "texts make to this small BERT. One that could not tell at all would give every pair the same number."
     )
-    test = published(BERT)["test"]
+    test, (paper_a, *paper_b) = published(BERT)["test"], PAPER
+    st.markdown(f"**The paper’s own example.** A is: {paper_a}")
+    lines = [(text, pair_of(paper_a, text)) for text in paper_b]
+    table(("B", "probability that B follows A"), [(text, chance(one.follows)) for text, one in lines if one])
     st.caption(
-        f"Of {test['pairs']:,} pairs of texts that it never saw, this BERT tells in "
-        f"{number(100 * test['next_sentence'], 1)}% whether B follows A. Always the more frequent answer would be "
-        f"right in {number(100 * test['always_the_same'], 1)}%."
+        f"Take two pairs of single sentences that it never saw: neighbours, and two from different texts. This BERT "
+        f"finds the neighbours likelier in {number(100 * test['single_sentences'], 1)}% ± "
+        f"{number(100 * test['standard_error'], 1)}% (measured on {test['single_pairs']:,} pairs); a coin would in 50%. "
+        f"Of {test['pairs']:,} pairs of longer texts it tells in {number(100 * test['next_sentence'], 1)}% whether B "
+        f"follows A; always the more frequent answer would be right in {number(100 * test['always_the_same'], 1)}%."
     )
     with st.expander("Why later models dropped it"):
         st.markdown(

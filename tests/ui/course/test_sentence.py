@@ -1,7 +1,12 @@
 """The sentences one click away."""
 
+from typing import Any
+
 import pytest
 
+from model.files.loaded_model import TRANSLATOR, LoadedModel
+from model.trace import Trace
+from tests.pages.kit import opened
 from ui import engine
 from ui.course.sentence import DEFAULT
 
@@ -22,3 +27,19 @@ def test_every_sentence_is_translated_to_the_end(sentence: str) -> None:
     trace = engine.trace(sentence)
     assert trace.finished
     assert len(trace.translation.split()) > 2
+
+
+@pytest.mark.parametrize(("slug", "is_asked"), [("pairs", False), ("gpt", False), ("three-kinds", True)])
+def test_the_translator_is_asked_only_where_it_reads_the_sentence(
+    slug: str, is_asked: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    traced = engine.trace_anew
+
+    def noted(loaded: LoadedModel, *rest: Any) -> Trace:
+        asked.append(loaded.name)
+        return traced(loaded, *rest)
+
+    monkeypatch.setattr(engine, "trace_anew", noted)
+    opened(slug, sentence=f"Nobody asked this of {slug}")
+    assert (TRANSLATOR in asked) == is_asked

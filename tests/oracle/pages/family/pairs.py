@@ -27,6 +27,7 @@ STEPS = {
     "Probabilities": "next_sentence.probabilities",
 }
 GOES_ON = (FIRST_B, "But they were not afraid.", "She was very happy.", "Then he fell asleep.", "Then I went home.")
+PAPER = "The man went to the store.", "He bought a gallon of milk.", "Penguins are flightless birds."
 OTHERS = (
     "The sum of the angles of a triangle is two right angles.",
     "The Roman army was divided into legions, each of 6,000 men.",
@@ -97,12 +98,12 @@ def scene_frame(text: str, pair: "Pair", before: float) -> dict[str, Any]:
     cards = [screen.card(pieces[n].text, "asked" if oracle.segments[n] else "", "AB"[oracle.segments[n]]) for n in rows]
     weights = oracle["encoder.layers.3.self_attn.weights"].mean(0)[0]
     arches = [screen.link((0, i), (0, 0), weights[n]) for i, n in enumerate(rows) if i]
-    known = (f"{bert.metrics()['test'][name]:.0%}" for name in ("next_sentence", "always_the_same"))
+    known = f"{bert.metrics()['test']['single_sentences']:.0%}"
     share = float(oracle["next_sentence.probabilities"][0, 0])
     bars = screen.bars([screen.bar("B follows A", share, chance(share), before, True)], role="query")
     picture = screen.cards([*columns, screen.row(cards)], arches, limit=0.25, slots=min(len(pair.first), 6) + 9)
     stop = visible(text if len(text) <= 34 else text[:34]) + "…" * (len(text) > 34)
-    return screen.frame(stop, prose.line("from the row of", chance(share), *known), [bars], [picture])
+    return screen.frame(stop, prose.line("from the row of", chance(share), known), [bars], [picture])
 
 
 def see(page: Page) -> Statements:
@@ -161,9 +162,16 @@ def do(page: Page) -> Statements:
     yield claims.table(("the two texts", "probability"), *((name, chance(one)) for name, one in found.items()))
     ends = found["A, then B"], found["B, then A"], min(found.values()), max(found.values())
     yield from prose("in the other order", *map(chance, ends))
+    yield from prose("the paper's own example")
+    told = ((text, chance(follows(bert.ids_of(PAPER[0]), bert.ids_of(text)))) for text in PAPER[1:])
+    yield claims.table(("B", "probability that B follows A"), *told)
     test = bert.metrics()["test"]
-    shares = (claims.number(100 * test[name], 1) for name in ("next_sentence", "always_the_same"))
-    yield from prose("of pairs of texts", f"{test['pairs']:,}", *shares)
+    area, error, long, same = (
+        claims.number(100 * test[name], 1)
+        for name in ("single_sentences", "standard_error", "next_sentence", "always_the_same")
+    )
+    n_single, n_long = (f"{test[name]:,}" for name in ("single_pairs", "pairs"))
+    yield from prose("take two pairs of", area, error, n_single, n_long, long, same)
 
 
 def predict(page: Page) -> Statements:
