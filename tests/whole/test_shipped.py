@@ -38,7 +38,7 @@ def test_the_heads_of_four_tasks_are_small_and_described() -> None:
     measured: dict[str, Any] = json.loads((TASK_HEADS / "metrics.json").read_text())
     files = {path.stem: path.stat().st_size for path in TASK_HEADS.glob("*.safetensors")}
     assert files.keys() == measured.keys() == TASKS.keys()
-    assert sum(files.values()) <= 15e6
+    assert sum(files.values()) <= 22e6
     assert (TASK_HEADS / "README.md").read_text(encoding="utf-8") == card(measured, TASK_HEADS)
     notice = (MODELS.parent / "NOTICE").read_text(encoding="utf-8")
     assert all(f"{task}.safetensors: " in notice for task in TASKS)

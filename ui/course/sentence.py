@@ -93,14 +93,6 @@ def sentence_bar(place: OnMap) -> None:
             st.button("Surprise me", key="surprise", on_click=_surprise, args=(about.surprises,), type="tertiary")
 
 
-def _taken(text: str, through: LoadedModel | None, readers: Sequence[str] | None) -> Trace:
-    """The sentence sent through the model; where others read it instead, the lesson sends it through those."""
-    loaded = through or current_model()
-    if not through and readers is not None and TRANSLATOR not in readers:
-        return unread(loaded, text)
-    return engine.trace(text, name=loaded.name)
-
-
 def sentence_trace(through: LoadedModel | None = None, place: OnMap | None = None) -> Trace:
     """The trace of what is in the box. Stops the page, saying why, if there is nothing to trace.
 
@@ -108,11 +100,12 @@ def sentence_trace(through: LoadedModel | None = None, place: OnMap | None = Non
           place: says whether others read it: then it is said what they make of it; if nobody does, it may be empty
     """
     place = place or OnMap()
-    readers = place.readers
-    typed = (st.session_state.get(KEY) or "").strip()
+    readers, typed = place.readers, (st.session_state.get(KEY) or "").strip()
     matters = readers is None or bool(readers)
+    loaded, is_sent = through or current_model(), bool(through) or readers is None or TRANSLATOR in readers
+    send = partial(engine.trace, name=loaded.name) if is_sent else partial(unread, loaded)  # the lesson sends it itself
     try:
-        trace = _taken(typed[:MAX_CHARS], through, readers)
+        trace = send(typed[:MAX_CHARS])
     except EmptySentenceError:
         if matters:
             works = "translate" if readers is None else "read"
@@ -120,7 +113,7 @@ def sentence_trace(through: LoadedModel | None = None, place: OnMap | None = Non
             then = f"Or take one of the examples: {more} watch it work."
             st.info(f"There is nothing to {works} yet: type a sentence. {then}")
             st.stop()
-        trace = _taken(DEFAULT, through, readers)
+        trace = send(DEFAULT)
     # Drawn even when empty: a notice that comes or goes must not move what stands below, or it would be built anew.
     with st.container(key="notices"):
         if place.instead:
