@@ -31,7 +31,8 @@ from model.trace import trace
 
 PLAIN = "plain-1"
 STEPS = (7, 500, 12000)
-MOST_BYTES = 240_000_000  # what a clone of the project may hold of weights: 200, and 40 for the kinds of attention
+# What a clone of the project may hold of weights: 200, 40 for the kinds of attention, and 60 for BERT's descendants
+MOST_BYTES = 300_000_000
 
 
 @pytest.fixture
@@ -146,7 +147,7 @@ def test_files_of_other_names_are_no_steps(root: Path) -> None:
 # --- those that come with the app ------------------------------------------------------------------------------------
 
 
-def test_all_models_together_take_at_most_240_mb() -> None:
+def test_all_models_together_take_at_most_300_mb() -> None:
     assert sum(path.stat().st_size for path in MODELS.rglob("*") if path.is_file()) <= MOST_BYTES
 
 

@@ -47,7 +47,8 @@ def test_an_expert_computes_the_rows_that_ask_it_and_no_others(monkeypatch: pyte
     forward = FeedForward.forward
     monkeypatch.setattr(FeedForward, "forward", lambda self, x: rows.append(len(x)) or forward(self, x))
     mixture(1)(X)
-    assert len(rows) == N_EXPERTS
+    assert 0 < len(rows) <= N_EXPERTS
+    assert all(rows), "one that nobody asks rests"
     assert sum(rows) == 14
 
 

@@ -13,7 +13,7 @@ from model.config import PRESETS
 from model.text.tokenizer import EOS_ID, MASK_ID, MORE_SPECIALS, PAD_ID, SOS_ID, SPECIALS, Tokenizer
 from tests.training.family_text import LEARNED, SIZES, family_task, shrink, write_texts
 from training.family import LEARNERS
-from training.loop import objectives
+from training.loop import objectives, text_rows
 from training.loop.objectives import FromExamples, Text, Writing, mean_loss
 from training.loop.reading import Reading
 from training.loop.text_rows import IS_NEXT, N_SPECIALS, NO_PAIR, NOT_NEXT
@@ -188,11 +188,16 @@ def test_positions_of_reading_begin_as_sinusoids_as_long_as_random_rows(made: di
         assert torch.nn.functional.cosine_similarity(row, expected, dim=0) == pytest.approx(1.0)
 
 
-def test_two_in_five_tokens_are_to_be_guessed(made: dict[str, Any]) -> None:
+@pytest.mark.parametrize(("short", "share"), [(0, 0.4), (40, 0.15)])
+def test_two_in_five_tokens_are_to_be_guessed_in_short_rows_fewer(
+    made: dict[str, Any], short: int, share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All rows here have fewer than 40 tokens."""
+    monkeypatch.setattr(text_rows, "SHORT", short)
     batches = [batch for epoch in range(12) for batch in made["bert-mini"].loader(epoch, 1)]
     asked = sum(int((batch["labels"] != PAD_ID).sum()) for batch in batches)
     words = sum(int(((batch["src_ids"] >= N_SPECIALS) | (batch["labels"] != PAD_ID)).sum()) for batch in batches)
-    assert asked / words == pytest.approx(0.4, abs=0.04)
+    assert asked / words == pytest.approx(share, abs=0.04)
 
 
 def test_what_is_noted_of_the_data(made: dict[str, Any]) -> None:

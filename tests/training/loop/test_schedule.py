@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.config import PRESETS
-from training import family
+from training import denoising, family
 from training.loop.data import NO_VARIATION, Variation
 from training.loop.recipe import RECIPES
 from training.loop.schedule import learning_rate_factor, phases
@@ -77,7 +77,8 @@ def test_the_model_of_a_papers_sizes_and_its_recipe_are_those_that_are_told() ->
 
 def test_every_recipe_has_a_model_and_every_model_a_recipe() -> None:
     translators = {name for name, config in PRESETS.items() if config.family == "encoder_decoder"}
-    assert RECIPES.keys() == translators
+    assert RECIPES.keys() | denoising.RECIPES.keys() == translators
+    assert not RECIPES.keys() & denoising.RECIPES.keys()
     assert family.RECIPES.keys() - {"lstm", "in-context"} == PRESETS.keys() - translators
 
 
