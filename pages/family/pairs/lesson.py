@@ -127,11 +127,12 @@ def do(trace: Trace) -> None:
     lines = [(text, pair_of(paper_a, text)) for text in paper_b]
     table(("B", "probability that B follows A"), [(text, chance(one.follows)) for text, one in lines if one])
     st.caption(
-        f"Take two pairs of single sentences that it never saw: neighbours, and two from different texts. This BERT "
+        "Take two pairs of single sentences that it never saw: neighbours, and two from different texts. This BERT "
         f"finds the neighbours likelier in {number(100 * test['single_sentences'], 1)}% ± "
-        f"{number(100 * test['standard_error'], 1)}% (measured on {test['single_pairs']:,} pairs); a coin would in 50%. "
-        f"Of {test['pairs']:,} pairs of longer texts it tells in {number(100 * test['next_sentence'], 1)}% whether B "
-        f"follows A; always the more frequent answer would be right in {number(100 * test['always_the_same'], 1)}%."
+        f"{number(100 * test['standard_error'], 1)}% (measured on {test['single_pairs']:,} pairs); a coin would in "
+        f"50%. Of {test['pairs']:,} pairs of longer texts it tells in {number(100 * test['next_sentence'], 1)}% "
+        "whether B follows A; always the more frequent answer would be right in "
+        f"{number(100 * test['always_the_same'], 1)}%."
     )
     with st.expander("Why later models dropped it"):
         st.markdown(

@@ -72,8 +72,8 @@ def frame(text: str, pair: Pair, before: float) -> Frame:
     gauge = Bars([Bar("B follows A", pair.follows, chance(pair.follows), before, strong=True)], role="query")
     return Frame(
         f"{visible(text)[:STOP]}…" if len(text) > STOP else visible(text),
-        f"From the row of [CLS] alone BERT gives **{chance(pair.follows)}** that B follows A. Of two pairs of sentences "
-        f"that it never saw, neighbours and strangers, it finds the neighbours likelier in "
+        f"From the row of [CLS] alone BERT gives **{chance(pair.follows)}** that B follows A. Of two pairs of "
+        f"sentences that it never saw, neighbours and strangers, it finds the neighbours likelier in "
         f"{test['single_sentences']:.0%}.",
         [[gauge], [Cards([*columns, tokens], arches, limit=LIMIT, slots=slots)]],
     )
