@@ -185,8 +185,9 @@ def do(trace: Trace) -> None:
     )
     st.caption(
         "After ± stands the standard error: about so far a mean moves with other texts of that kind. One training of "
-        "each: how much another one would differ was not measured. Times: the fastest of 40, of rows of 30 pieces, on "
-        "one thread."
+        "each: how much another one would differ was not measured. The teacher also learned from pairs of texts. The "
+        "students did not, and they began with its weights: what either does to these shares was not measured. Times: "
+        "the fastest of 40, of rows of 30 pieces, on one thread."
     )
     st.markdown("**How much sooner is the student done with your text?**")
     ids = (CLS_ID, *whole(trace).ids, SEP_ID)
