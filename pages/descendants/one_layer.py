@@ -16,10 +16,10 @@ from model.files.loaded_model import Array, LoadedModel
 from model.parts.stacks import Encoder
 from model.text.tokenizer import MASK
 from model.trace import Trace
-from pages.descendants.hidden_word import ADDED, choose_word, clearest, current_word, shown_words
 from pages.family.fill_in_the_blank.blanks import Blanks, whole
 from pages.family_models import BERT, family_model
 from pages.family_scenes import named
+from pages.hidden_word import ADDED, choose_word, clearest, current_word, shown_words
 from ui import engine
 from ui.components.matrix import Caption
 from ui.components.scene import Bar, Bars, Card, Cards, Frame, Row, Scene

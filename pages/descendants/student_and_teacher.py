@@ -11,10 +11,10 @@ from figures.statistics import softmax
 from model.files.loaded_model import Array, LoadedModel
 from model.text.tokenizer import CLS_ID, MASK, SEP_ID
 from model.trace import Trace
-from pages.descendants.hidden_word import ADDED, choose_word, said_of_each
 from pages.family.fill_in_the_blank.blanks import SCENE, Blanks, whole
 from pages.family_models import BERT, family_model
 from pages.family_scenes import among_likeliest, named
+from pages.hidden_word import ADDED, choose_word, said_of_each
 from training.loop.reading import OF_TEACHER, OF_TEXT, TEMPERATURE, divergence, layers_of
 from ui import engine
 from ui.components.matrix import Caption, Labels

@@ -26,7 +26,7 @@ STATES: tuple[dict[str, str], ...] = (
     {"stop": "1", "hide": "2", "temperature": "2", "cell": "1.1"},
     {"sentence": "The man who told me that he had lost it forgot it again. " * 9, "temperature": "4", "cell": "8.3"},
     {"sentence": "The xylophone is kaputt", "hide": "2", "cell": "3.2"},
-    {"sentence": "Go"},
+    {"sentence": "Run"},
 )
 
 

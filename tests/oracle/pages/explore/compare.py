@@ -35,6 +35,7 @@ STATES = addresses(
     "sentence= ",
 )
 # What one model reads beside the sentence: the first example that is another sentence.
+DESCENDANTS = "albert-mini", "distilled", "untaught"
 EXAMPLES = "I ate an apple", "The boy sees the girl."
 PLACES = (
     "itself",
@@ -69,7 +70,7 @@ def every_layer(oracle: Forward, kind: str) -> Array:
 def frame(page: Page) -> Statements:
     yield from bar(page)
     yield from prose("compare")
-    models = [OURS, *sorted([UNTRAINED, *siblings.names(), *family()]), *names()]
+    models = [OURS, *sorted([UNTRAINED, *siblings.names(), *family(), *DESCENDANTS]), *names()]
     chosen = [page.state.get("left_model", OURS), page.state.get("right_model", names()[0])]
     typed, second = page.sentence.strip(), page.state.get("second", "")
     otherwise = typed
