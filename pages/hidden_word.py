@@ -1,7 +1,9 @@
 """One word of the learner's sentence hidden, and what models that read as BERT does say in its place."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
 import streamlit as st
 
 from experiments.family.fill_in import each_hidden
@@ -24,19 +26,19 @@ def said_of_each(name: str, text: Blanks) -> Array:
     return engine.run(each_hidden, family_model(name), text.ids, text.words[:SCENE])
 
 
-def clearest(name: str, trace: Trace) -> tuple[Blanks, int]:
-    """The sentence, and which word to hide until one is chosen: the longest of those that a model names first; if it
-    names none, the one that it finds likeliest. Words of letters come before marks.
+def clearest(names: Sequence[str], trace: Trace) -> tuple[Blanks, int]:
+    """The sentence, and which word to hide until one is chosen: the longest of those that all these models name first;
+    if there is none, the one that the least sure of them finds likeliest. Words of letters come before marks.
     """
     text = whole(trace)
-    shares = softmax(said_of_each(name, text))
+    shares = np.stack([softmax(said_of_each(name, text)) for name in names])  # (models,N,V)
 
     def shows(n: int) -> tuple[bool, int, float]:
         right = text.ids[text.words[n][0]]
-        is_named = int(shares[n].argmax()) == right
-        return text.word(n).isalpha(), len(text.word(n)) * is_named, float(shares[n, right])
+        is_named = bool((shares[:, n].argmax(-1) == right).all())
+        return text.word(n).isalpha(), len(text.word(n)) * is_named, float(shares[:, n, right].min())
 
-    return text, max(range(len(shares)), key=shows)
+    return text, max(range(shares.shape[1]), key=shows)
 
 
 def shown_words(text: Blanks) -> list[str]:

@@ -1,5 +1,4 @@
-"""Train siblings of bert-mini that differ in one thing each: `python -m training.descendants --data FILE… --valid FILE…
---out FOLDER`.
+"""Train siblings of bert-mini: `python -m training.descendants --data FILE… --valid FILE… --out FOLDER`.
 
 FOLDER holds the vocabulary, tokenizer.json, and gets a folder for each sibling, with a log of its training. The texts
 are those of `training.family`. Start the same command again after a kill: it skips those that are finished and goes on
@@ -50,7 +49,7 @@ class Sibling:
 
 def again(in_pairs: bool, new_blanks: bool) -> Sibling:
     """Of the four after RoBERTa (Liu et al. 2019, §4): the same rows pass after pass, with or without neighbours to
-    tell, with the same blanks or new ones. All rows are long, so that as many tokens are masked with pairs as without.
+    tell, with the same blanks or new ones. No pair is two single sentences: nearly all rows are long with pairs, too.
     """
     return Sibling(
         Way(in_pairs=in_pairs, single=0.0, new_rows=False, new_blanks=new_blanks, one_of=PART), steps=PASSES_STEPS
@@ -66,7 +65,7 @@ SIBLINGS: dict[str, Sibling] = {
     "roberta-texts-dynamic": again(in_pairs=False, new_blanks=True),
     "distilled": Sibling(Way(N_STUDENT, in_pairs=False, teacher=TEACHER, is_taught=True), steps=STUDENTS_STEPS),
     "untaught": Sibling(Way(N_STUDENT, in_pairs=False, teacher=TEACHER), steps=STUDENTS_STEPS),
-    "electra-mini": Sibling(Way(in_pairs=False, tells_replaced=True)),
+    "electra-mini": Sibling(Way({"family": "discriminator"}, in_pairs=False)),
     "albert-mini": Sibling(Way({"d_embedding": 64, "shares_layers": True})),
 }
 
@@ -78,7 +77,7 @@ class Descent(FamilyTask):
     way: Way = BERT
 
     def subject(self, accelerator: Accelerator) -> Reading:
-        return Replacing(self, self.way) if self.way.tells_replaced else Reading(self, self.way)
+        return (Replacing if "family" in self.way.parts else Reading)(self, self.way)
 
 
 def task_of(name: str, data: Sequence[Path], valid: Sequence[Path], root: Path) -> Descent:

@@ -5,23 +5,19 @@ from typing import Any
 
 import numpy as np
 
-from experiments.family.language_models import METRICS, published
+from experiments.family.language_models import published
 from model.anatomy.structure import Made
-from model.files.checkpoint import broken
-from model.files.loaded_model import MODELS, Array, LoadedModel
+from model.files.loaded_model import Array, LoadedModel
 from model.trace import Trace
 
 STUDENTS = TAUGHT, UNTAUGHT = "distilled", "untaught"  # names of models; their teacher is bert-mini
-FIGURES = "against_teacher"  # in their metrics.json, from training.measure.distillation
+FILE = "against_teacher.json"  # in their folders; training.measure.distillation writes it
 TERMS, TEACHER, STUDENT = "divergence", "teacher.logits", "student.logits"
 
 
 def figures(student: str) -> dict[str, Any]:
     """What was measured of a student beside its teacher. Raises: CheckpointError, naming the file"""
-    found: dict[str, Any] = published(student).get(FIGURES, {})
-    if not found:
-        raise broken(MODELS / student / METRICS, KeyError(FIGURES))
-    return found
+    return published(student, FILE)
 
 
 def terms(teacher: np.ndarray, student: np.ndarray, temperature: float = 1.0) -> np.ndarray:

@@ -17,7 +17,7 @@ class FineTunedReader(nn.Module):
     Args:    src_ids (B,S) integer; segment_ids (B,S)
     Returns: scores (B,classes), or (B,S,classes) of a head that looks at tokens
     Source:  Devlin et al. 2018, §3.2 and Figure 4. The row of [CLS] goes through the pre-trained pooler, as in their
-             published code. Differs: a discriminator, which has no pooler, gets a new one
+             published code. Differs: a discriminator, which has no pooler, gets one
     """
 
     def __init__(self, network: Reader, n_classes: int, head: str = "text") -> None:
@@ -27,9 +27,10 @@ class FineTunedReader(nn.Module):
         self.network = network
         d_model = network.embedding.matrix.embedding_dim
         self.of_tokens = new_head(d_model, n_classes) if head == "tokens" else None
-        if head == "text":  # in place of the two scores of the next-sentence task
+        if head == "text":
             if not isinstance(network, EncoderOnly):
                 network.next_sentence = NextSentenceHead(d_model)
+            # In place of the two scores of the next-sentence task
             self.pooled.classifier = new_head(d_model, n_classes)
 
     @property

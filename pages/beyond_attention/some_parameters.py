@@ -205,5 +205,5 @@ LESSON = Lesson(
     predict=predict,
     bench=Bench(see=see, check=check_cell, do=do),
     code=(MixtureOfExperts, largest, balance_loss),
-    on_map=OnMap(pictured=("two small translators", siblings), scene=scene),
+    on_map=OnMap(model=lambda: family_model(FREE), pictured=("two small translators", siblings), scene=scene),
 )

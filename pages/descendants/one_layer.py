@@ -68,7 +68,7 @@ def ours() -> list[LoadedModel]:
 
 def scene(trace: Trace) -> Scene:
     """The numbers of BERT become those of ALBERT in two steps, at the published sizes and at ours."""
-    text, word = clearest(ALBERT, trace)
+    text, word = clearest((*NAMES,), trace)
     text, (bert, albert) = replace(text, hidden=(word,)), (one.config for one in ours())
     stops = {
         "BERT": (BERT, BASE, bert),
@@ -129,7 +129,7 @@ def idea(trace: Trace) -> None:
 
 
 def see(trace: Trace) -> Shown:
-    text = choose_word(*clearest(ALBERT, trace))
+    text = choose_word(*clearest((*NAMES,), trace))
     shows = TENSOR.draw()
     how = "One layer makes each round from the one before. The input: 64 numbers a piece, made 256 by a matrix."
     caption = Caption(f"{shows}, the first 12 of 256 numbers", how)
@@ -150,7 +150,7 @@ def count(trace: Trace) -> None:
     v, h, e, layers, is_narrow, shares = (control.value() for control in COUNTER)
     yours = shape(v, h, e if is_narrow else h, layers, shares)
     parts = {name: n / 1e6 for name, n in counted(yours).items()}
-    bars([*parts], [*parts.values()], f"Your {millions(yours)} million numbers, in millions", max(parts.values()))
+    bars([*parts], [*parts.values()], f"Your {millions(yours)} million numbers, in millions", max(parts.values()), 2)
     tests = [published(name)["test"] for name in NAMES]
     rights = [test["accuracy"] for test in tests]
     errors = [math.sqrt(p * (1 - p) / test["masked_tokens"]) for p, test in zip(rights, tests, strict=True)]
@@ -181,7 +181,7 @@ def moved(trace: Trace) -> None:
     st.markdown(
         "**What does each layer, or round, change?** The mean over the pieces of your sentence, one word hidden."
     )
-    text = current_word(*clearest(ALBERT, trace))
+    text = current_word(*clearest((*NAMES,), trace))
     column_chart(
         [str(n + 1) for n in range(4)],
         [Series(title, cosines(text.read_by(name))) for name, title in NAMES.items()],
@@ -205,7 +205,7 @@ def cosines(read: Trace) -> Array:
 
 def fast(trace: Trace) -> None:
     st.markdown("**Is it faster?** A number that is shared is stored once, and multiplied as often as before.")
-    models, ids = ours(), current_word(*clearest(ALBERT, trace)).read_by(BERT).src_ids
+    models, ids = ours(), current_word(*clearest((*NAMES,), trace)).read_by(BERT).src_ids
     if found := background("albert", "Measure both", ids, lambda: engine.by_turns(reading_times(models, ids))):
         both = zip(NAMES.values(), found, strict=True)
         lines = [(title, number(1000 * seconds, 2), number(seconds / found[0], 2)) for title, seconds in both]

@@ -6,9 +6,10 @@ import numpy as np
 import streamlit as st
 
 from experiments.family.distillation import STUDENTS, TAUGHT, TERMS, UNTAUGHT, compared, figures, terms
-from experiments.family.fill_in import reading_times
+from experiments.family.fill_in import PASSES, reading_times
 from figures.statistics import softmax
 from model.files.loaded_model import Array, LoadedModel
+from model.kept import kept
 from model.text.tokenizer import CLS_ID, MASK, SEP_ID
 from model.trace import Trace
 from pages.family.fill_in_the_blank.blanks import SCENE, Blanks, whole
@@ -37,6 +38,7 @@ def models() -> list[LoadedModel]:
     return [family_model(name) for name in (BERT, *STUDENTS)]
 
 
+@kept
 def apart(text: Blanks, name: str) -> Array:
     """KL(teacher‖student) in nats at each word that the first screen can hide (N)."""
     return np.asarray(terms(said_of_each(BERT, text), said_of_each(name, text))[..., 2].sum(-1))
@@ -166,7 +168,7 @@ def do(trace: Trace) -> None:
     lines = [("teacher", BERT, of_mean(taught["teacher_accuracy"], 100, 1), number(0, 2), "1", "1")]
     for name, one in found.items():
         fast = [number(ratio, 2) for ratio in one["times_as_fast"].values()]
-        lines.append((NAMES[name], name, of_mean(one["accuracy"], 100, 1), of_mean(one["kl"], 1, 2), *fast))
+        lines.append((NAMES[name], name, of_mean(one["accuracy"], 100, 1), of_mean(one["kl"], 1, 4), *fast))
     table(
         ("", "layers", "parameters", "blanks right, %", "KL from the teacher", "times as fast: 1 row", "16 rows"),
         [
@@ -181,13 +183,13 @@ def do(trace: Trace) -> None:
         f"The taught student names **{number(100 * taught['share_of_teacher'], 1)}%** as many blanks right as its "
         f"teacher. Its share right, less the untaught one’s: {of_mean(more, 100, 1)} percentage points, "
         f"{'hardly' if is_clear else 'perhaps'} chance. Its KL, less the other’s: "
-        f"{of_mean(taught['more_kl_than_the_other'], 1, 2)} nats."
+        f"{of_mean(taught['more_kl_than_the_other'], 1, 4)} nats."
     )
     st.caption(
         "After ± stands the standard error: about so far a mean moves with other texts of that kind. One training of "
         "each: how much another one would differ was not measured. The teacher also learned from pairs of texts. The "
         "students did not, and they began with its weights: what either does to these shares was not measured. Times: "
-        "the fastest of 40, of rows of 30 pieces, on one thread."
+        f"the fastest of {PASSES}, of rows of {taught['pieces']} pieces, on one thread."
     )
     st.markdown("**How much sooner is the student done with your text?**")
     ids = (CLS_ID, *whole(trace).ids, SEP_ID)

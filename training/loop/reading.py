@@ -47,7 +47,6 @@ class Way:
     one_of:     it learns from one of so many documents
     teacher:    the folder of a deeper model. It begins as every so-manyth layer of that
     is_taught:  and learns to give the teacher's probabilities as well
-    tells_replaced: it learns which tokens another network has put in; see `training.loop.replacing`
     """
 
     parts: Mapping[str, Any] = field(default_factory=dict)
@@ -58,7 +57,6 @@ class Way:
     one_of: int = 1
     teacher: Path | None = None
     is_taught: bool = False
-    tells_replaced: bool = False
 
 
 BERT = Way()

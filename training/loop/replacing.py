@@ -10,13 +10,13 @@ from torch import Tensor, nn
 from model.build import build_network
 from model.config import ModelConfig
 from model.text.tokenizer import PAD_ID
-from training.loop.objectives import VALIDATION_SEED, Material, mean_loss, save_network
-from training.loop.reading import Reading, Way
+from training.loop.objectives import VALIDATION_SEED, mean_loss, save_network
+from training.loop.reading import Reading
 from training.loop.text_rows import Masking
 from training.loop.updates import Batch, Machinery
 
 GENERATOR = "generator"  # the folder in the discriminator's own
-OF_DISCRIMINATOR = 50.0  # weight of its loss (Clark et al. 2020, §3.1)
+OF_DISCRIMINATOR = 50.0  # weight of its loss (Clark et al. 2020, §2; its value: Appendix A)
 D_MODEL, D_FF = 64, 256  # of the generator: a quarter, as the paper finds best (§3.2)
 
 
@@ -50,7 +50,7 @@ def generator_of(config: ModelConfig) -> ModelConfig:
 
 
 def drawn(logits: Tensor) -> Tensor:
-    """A token for each row (n,V), by its probability: the largest logit after Gumbel noise is added (§3.1)."""
+    """A token for each row (n,V), by its probability: the largest logit with Gumbel noise, as in their code."""
     uniform = torch.rand_like(logits, dtype=torch.float32).clamp_min(1e-9)
     return (logits.float() - (-uniform.log()).log()).argmax(-1)
 
@@ -62,9 +62,6 @@ class Replacing(Reading):
     """
 
     masking = Masking(masked=1.0, random=0.0)
-
-    def __init__(self, material: Material, way: Way) -> None:
-        super().__init__(material, dataclasses.replace(way, parts={**way.parts, "family": "discriminator"}))
 
     def new_model(self) -> nn.Module:
         model = Electra(self.config)

@@ -103,7 +103,8 @@ def framed(first: Ids, second: Ids | None = None, label: int = NO_PAIR) -> ReadR
 def read_rows(
     documents: Sequence[Document], max_len: int, rng: random.Random, pairing: Pairing = Pairing()
 ) -> list[ReadRow]:
-    """Pairs of texts: neighbours in one document, or the second from another. A document of one sentence stands alone.
+    """Pairs of texts: neighbours in one document, or the second from another. A document of one sentence stands
+    alone; so does a last sentence that is left.
 
     Source: Devlin et al. 2018, A.2 and their published code. Differs: more rows are short, as what visitors type is; a
             pair that is too long loses the beginning of the first text and the end of the second

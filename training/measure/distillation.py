@@ -2,10 +2,10 @@
 FILE…`.
 
 FOLDER holds the published models, by default assets/models: bert-mini, distilled and untaught, and gpt-mini, whose
-vocabulary they share. The figures are printed as JSON, and kept in each student's metrics.json: on the masked tokens of
-`training.measure.family` its accuracy and the teacher's, how far it lies from the teacher, how much further than the
-other student; and how many times as fast it reads, on one thread, one row of 30 tokens and 16. Errors are standard
-errors of a mean. The tokens of one row may be guessed alike, so a row counts as a whole.
+vocabulary they share. The figures are printed as JSON, and kept in each student's against_teacher.json: on the masked
+tokens of `training.measure.family` its accuracy and the teacher's, how far it lies from the teacher, how much further
+than the other student; and how many times as fast it reads, on one thread, one row of 30 tokens and 16. Errors are
+standard errors of a mean. The tokens of one row may be guessed alike, so a row counts as a whole.
 """
 
 import argparse
@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from experiments.family.distillation import FIGURES, STUDENTS
+from experiments.family.distillation import FILE, STUDENTS
 from experiments.family.fill_in import reading_times
 from model.files.checkpoint import CheckpointError
 from model.files.loaded_model import MODELS, LoadedModel, UnknownModelError, load_model
@@ -28,7 +28,6 @@ from training.loop.reading import PRESET as TEACHER
 from training.loop.text_rows import N_SPECIALS
 from training.measure.family import BATCH, masked_batches, said_of_masked
 from training.publish.siblings import write
-from training.publish.translator import METRICS
 
 ROWS, LENGTH = (1, 16), 30  # of the batches that are timed
 
@@ -104,7 +103,12 @@ def measure(folder: Path, files: Sequence[Path]) -> dict[str, dict[str, Any]]:
     found = told_apart(models, documents, width, teacher.config.vocab_size)
     speeds = times_as_fast([*loaded.values()])
     return {
-        name: {"data": names, **found[name], "times_as_fast": {rows: ratios[n] for rows, ratios in speeds.items()}}
+        name: {
+            "data": names,
+            **found[name],
+            "pieces": LENGTH,
+            "times_as_fast": {rows: ratios[n] for rows, ratios in speeds.items()},
+        }
         for n, name in enumerate(STUDENTS, 1)
     }
 
@@ -117,8 +121,7 @@ def main() -> int:
     torch.set_num_threads(1)
     try:
         for name, figures in measure(arguments.folder, arguments.test).items():
-            file = arguments.folder / name / METRICS
-            write(file, json.loads(file.read_text(encoding="utf-8")) | {FIGURES: figures})
+            write(arguments.folder / name / FILE, figures)
             print(json.dumps({name: figures}, indent=2), flush=True)
     except (UnknownModelError, CheckpointError, ValueError, OSError) as error:
         print(error, file=sys.stderr)

@@ -3,8 +3,8 @@
 RUNS is the folder that was given to training.family, training.descendants and training.denoising. Each model that is
 finished gets a folder in assets/models: weights, config, the log of its training, its figures (metrics.json) and a
 card. gpt-mini's folder holds the vocabulary that all others but in-context share, so it comes first. Run it again when
-more are finished; other files of a folder stay. The texts are those of `training.measure.family`, whose figures the
-cards carry, or those of `training.measure.denoising`.
+more are finished; other files of a folder stay. The cards carry the figures of `training.measure.family`, and of
+BART and T5 those of `training.measure.denoising`.
 """
 
 import argparse
@@ -58,24 +58,27 @@ ABOUTS: dict[str, dict[str, Any]] = {
         "vocabulary_of": FIRST,
     },
 }
-# The siblings of bert-mini that the app needs, and in what they differ.
+# The siblings of bert-mini that the app needs: their titles, what they are called, and in what they differ.
 DESCENDANTS = {
     "distilled": (
         "A student of the small BERT",
-        "two layers that began as its first and third, taught by it (DistilBERT, Sanh et al. 2019)",
+        "this BERT",
+        "two layers that began as its first and third, taught by it on texts alone, no pairs (Sanh et al. 2019)",
     ),
     "untaught": (
         "The student without a teacher",
-        "two layers that began as its first and third, and learned from the text alone",
+        "this BERT",
+        "two layers that began as its first and third, and learned from texts alone, no pairs",
     ),
     "albert-mini": (
         "A small ALBERT",
+        "this ALBERT",
         "one layer used four times, and 64 numbers a piece in the vocabulary's table (ALBERT, Lan et al. 2019)",
     ),
 }
 ABOUTS |= {
-    name: {"title": title, "called": "this BERT", "unlike": "wrong guesses from this BERT", "vocabulary_of": FIRST}
-    for name, (title, _) in DESCENDANTS.items()
+    name: {"title": title, "called": called, "unlike": f"wrong guesses from {called}", "vocabulary_of": FIRST}
+    for name, (title, called, _) in DESCENDANTS.items()
 }
 ABOUTS |= {
     BART: {"title": "A small BART", "called": "BART", "unlike": "another text from BART", "vocabulary_of": FIRST},
@@ -123,7 +126,7 @@ def publish(
 
 def card(name: str, metrics: Mapping[str, Any], folder: Path) -> str:
     """The model card: its own words and those that the family shares, with the figures filled in."""
-    _, differs = DESCENDANTS.get(name, ("", ""))
+    *_, differs = DESCENDANTS.get(name, ("",))
     words = (CARDS / f"{'descendant' if differs else name}.md").read_text(encoding="utf-8")
     data = (CARDS / "family-data.md").read_text(encoding="utf-8")
     return words.replace("{data_of_the_family}\n", data).format(

@@ -45,7 +45,7 @@ class OnMap:
     plays: what the small stage beside it plays, if not those: see `ui.components.stage.story.clip_of`
     near:  how it shows the last of them from near at its end, if it does: see `ui.components.stage.near`
     model: whose machine it is and the sentence goes through, if not the visitor's; may raise checkpoint.CheckpointError
-    readers: names of the models that the sentence is for, if it is not for the visitor's translator; () if for none
+    readers: names of the models that the lesson sends the sentence through, if not the translator; () if it is for none
     pictured: the model of the first picture, if that is neither the visitor's translator nor what the readers are
     instead: draws the box for what is read in place of the sentence, if the lesson makes nothing of it
     scene: what the first screen shows, instead of the machine

@@ -8,7 +8,7 @@ from model.trace import Trace
 from pages.family.fill_in_the_blank.blanks import opened
 from pages.family.fill_in_the_blank.both_sides import name_of
 from pages.family_models import BERT, family_model
-from training.loop.text_rows import Masking, framed, masked
+from training.loop.text_rows import SHORT, Masking, framed, masked
 from ui.components.pieces import Card, pieces
 from ui.controls.control import Number, Stops
 from ui.views.charts.tables import table
@@ -53,7 +53,8 @@ def corruption(trace: Trace) -> None:
             "[MASK] never stands in the texts of a later task. So some drawn pieces are swapped or left: BERT must be "
             "ready to name the right piece at any place, whatever stands there. The authors of BERT drew 15%. If "
             "fewer are drawn, each row teaches less; if more, there is less left to guess from. Wettig et al. (2023) "
-            "found that 40% works better for large models. This app's BERT was also trained at 40%."
+            "found that 40% works better for large models. This app's BERT was trained at 40% in rows of "
+            f"{SHORT} pieces or more, at 15% in shorter ones."
         )
 
 

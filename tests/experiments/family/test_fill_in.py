@@ -1,12 +1,16 @@
 """Blanks, on small models with random weights."""
 
+import dataclasses
+import itertools
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
+from experiments.family import fill_in
 from experiments.family.fill_in import DRAWS, PASSES, SHARES, Hiding, loss_by_share, reading_times
+from model.files.loaded_model import LoadedModel
 from model.text.tokenizer import CLS_ID, MASK_ID, SEP_ID
 from serving.work_queue import Work
 from tests.family import small
@@ -52,8 +56,25 @@ def test_so_many_are_hidden_as_are_asked_for() -> None:
         assert abs(hiding.pieces - 30 * share / 100) < 4 * deviation + 0.2  # at least one each time
 
 
-def test_models_are_timed_by_turns() -> None:
-    seconds, shares = finished(reading_times([small("bert-mini")] * 2, IDS))
+def test_models_are_timed_by_turns_and_the_fastest_pass_of_each_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A clock that a pass of the first moves by 2, then 1, then 3, …; of the second by 5, then 4, …"""
+    now, calls = [0.0], []
+    loaded = small("bert-mini")
+
+    def stub(name: str, takes: list[float]) -> LoadedModel:
+        slow = itertools.cycle(takes)
+
+        def read(src_ids: torch.Tensor, segments: None, asked: torch.Tensor) -> tuple[torch.Tensor]:
+            calls.append((name, src_ids.tolist(), asked.nonzero().tolist()))
+            now[0] += next(slow)
+            return (torch.zeros(len(src_ids), 9),)
+
+        return dataclasses.replace(loaded, model=read)  # type: ignore[type-var]
+
+    monkeypatch.setattr(fill_in.time, "perf_counter", lambda: now[0])
+    models = [stub("one", [2.0, 1.0, 3.0]), stub("other", [5.0, 4.0])]
+    seconds, shares = finished(reading_times(models, IDS, 2))
+    assert seconds == (1.0, 4.0)
     assert shares == [n / PASSES for n in range(PASSES)]
-    assert len(seconds) == 2
-    assert min(seconds) > 0
+    assert [name for name, *_ in calls] == ["one", "other"] * PASSES
+    assert all(one[1:] == ([[*IDS]] * 2, [[0, 1], [1, 1]]) for one in calls), "two rows, the first token asked for"

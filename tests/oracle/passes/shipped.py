@@ -24,8 +24,8 @@ def everyday(name: str = "translator") -> tuple[str, ...]:
 
 
 @functools.cache
-def metrics(name: str) -> dict[str, Any]:
-    return json.loads((MODELS / name / "metrics.json").read_text(encoding="utf-8"))
+def metrics(name: str, file: str = "metrics.json") -> dict[str, Any]:
+    return json.loads((MODELS / name / file).read_text(encoding="utf-8"))
 
 
 @functools.cache

@@ -64,29 +64,19 @@ class Blanks:
         return bert.left_alone(self.ids[:place])
 
 
-class Clearest(Blanks):
-    """One word is hidden: that which a model finds clearest, or the one that the address names."""
+class Hidden(Blanks):
+    """One of the first words is hidden: the one that the address names, or the lesson's own."""
 
-    def __init__(self, page: Page, name: str, opened: bool = False) -> None:
-        self.name = name
+    def __init__(self, page: Page, opened: bool = False) -> None:
         super().__init__(page, opened=True)
-        self.shown = [self.word(n) for n in range(min(SCENE, len(self.words)))]
         if not opened:
             self.hidden = (page.count("hide", len(self.shown), self.hidden[0] + 1) - 1,)
             self.places = self.words[self.hidden[0]]
 
-    def default(self) -> int:
-        """The longest word that it names first; else that which it finds likeliest; letters before marks."""
-
-        def clear(n: int) -> tuple[bool, int, float]:
-            place, word = self.words[n][0], self.word(n)
-            said, right = bert.read(self.ids, self.words[n], self.name).said_after(4, place + 1), self.ids[place]
-            return word.isalpha(), len(word) * int(said.argmax() == right), said[right]
-
-        return max(range(min(SCENE, len(self.words))), key=clear)
-
-    def read(self, name: str) -> bert.Bert:
-        return bert.read(self.ids, self.places, name)
+    @property
+    def shown(self) -> list[str]:
+        """The words that can be hidden."""
+        return [self.word(n) for n in range(min(SCENE, len(self.words)))]
 
     def control(self, prose: Prose, ended: str, cut: str) -> Iterator[Statement]:
         """Its control; ended, cut: the runs that say what was done to the text."""
@@ -95,3 +85,26 @@ class Clearest(Blanks):
             yield claims.caption(prose.line(ended))
         if self.is_cut:
             yield from prose(cut, len(self.ids))
+
+
+class Clearest(Hidden):
+    """The word that models find clearest."""
+
+    def __init__(self, page: Page, names: tuple[str, ...], opened: bool = False) -> None:
+        self.names = names
+        super().__init__(page, opened)
+
+    def default(self) -> int:
+        """The longest word that all name first; else what the least sure finds likeliest; letters before marks."""
+
+        def clear(n: int) -> tuple[bool, int, float]:
+            place, word = self.words[n][0], self.word(n)
+            right = self.ids[place]
+            said = [bert.read(self.ids, self.words[n], name).said_after(4, place + 1) for name in self.names]
+            is_named = all(one.argmax() == right for one in said)
+            return word.isalpha(), len(word) * is_named, min(one[right] for one in said)
+
+        return max(range(len(self.shown)), key=clear)
+
+    def read(self, name: str) -> bert.Bert:
+        return bert.read(self.ids, self.places, name)

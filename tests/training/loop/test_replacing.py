@@ -20,7 +20,7 @@ from training.loop.replacing import Electra, Replacing, drawn, generator_of
 from training.loop.resumable_run import Run
 
 pytestmark = pytest.mark.slow  # trains
-WAY = Way(in_pairs=False, tells_replaced=True)
+WAY = Way({"family": "discriminator"}, in_pairs=False)
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def test_every_blank_is_hidden_and_both_networks_learn_from_it(task: Descent) ->
     _, scores, filled = model(batch["src_ids"], batch["segment_ids"], batch["labels"])
     assert scores.shape == filled.shape
     assert ((filled == batch["src_ids"]) | asked).all()
-    assert not (filled == MASK_ID).any() or (filled == MASK_ID).sum() < asked.sum()
+    assert (filled == MASK_ID).sum() < asked.sum()
 
 
 def test_a_training_goes_on_after_a_kill_and_keeps_two_models(task: Descent) -> None:

@@ -36,7 +36,6 @@ def models(tmp_path: Path) -> Path:
         (tmp_path / name).mkdir()
         save_network(tmp_path / name, config, network.state_dict())
         (tmp_path / name / "about.json").write_text(json.dumps({"title": name, "vocabulary_of": "gpt-mini"}))
-        (tmp_path / name / "metrics.json").write_text('{"parameters": 7}')
     return tmp_path
 
 
@@ -70,18 +69,17 @@ def test_what_lies_between_a_teacher_and_its_students(models: Path) -> None:
     )
 
 
-def test_the_command_adds_to_what_was_measured_before(
+def test_the_command_keeps_what_it_prints(
     models: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["distillation", str(models), "--test", str(models / "test.txt")])
     assert distillation.main() == 0
     said = capsys.readouterr().out
     for name in ("distilled", "untaught"):
-        found = json.loads((models / name / "metrics.json").read_text())
-        assert found["parameters"] == 7
-        assert found["against_teacher"]["data"] == "test.txt"
-        assert all(ratio > 0 for ratio in found["against_teacher"]["times_as_fast"].values())
-        assert json.dumps({name: found["against_teacher"]}, indent=2) in said
+        found = json.loads((models / name / "against_teacher.json").read_text())
+        assert found["data"] == "test.txt"
+        assert all(ratio > 0 for ratio in found["times_as_fast"].values())
+        assert json.dumps({name: found}, indent=2) in said
     (models / "untaught" / "config.json").unlink()
     assert distillation.main() == 1
     assert "untaught" in capsys.readouterr().err

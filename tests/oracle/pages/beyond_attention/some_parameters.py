@@ -1,6 +1,7 @@
 """What the lesson on a mixture of experts must show."""
 
 import json
+from functools import partial
 from typing import Any
 
 from tests.oracle.language import claims
@@ -8,14 +9,15 @@ from tests.oracle.language import scene as screen
 from tests.oracle.language.approved import Prose
 from tests.oracle.language.claims import number
 from tests.oracle.language.common import Choice, Shown, Statements, check_cell, code_of, shown_tensor, tensor_matrix
-from tests.oracle.language.page import Page
+from tests.oracle.language.page import OWN, Own, Page
 from tests.oracle.language.words import pieces
-from tests.oracle.shown.siblings import MODELS, Sibling, translated, two_siblings, weights_of
+from tests.oracle.shown.siblings import MODELS, Sibling, config_of, translated, two_siblings, weights_of
 
 prose = Prose("some_parameters")
 
 LONG = " ".join(["The animal didn't cross the street because it was too wide."] * 4)
 NAMES = {"not balanced": "experts-free", "balanced": "experts-balanced"}
+OWN["some-parameters"] = Own(config_of("experts-free"), partial(translated, "experts-free"))
 MODEL = Choice("Trained", "experts_of", tuple(NAMES))
 PLACES = [(stack, n) for stack in ("encoder", "decoder") for n in (0, 1)]
 LAYER = Choice("Network", "experts_at", tuple(f"{stack}, layer {n + 1}" for stack, n in PLACES), "decoder, layer 1")

@@ -67,7 +67,7 @@ def millions(parts: Parts, digits: int = 1) -> str:
 
 
 def scene(page: Page) -> Statements:
-    text = Clearest(page, ALBERT, opened=True)
+    text = Clearest(page, (BERT, ALBERT), opened=True)
     frames = [
         scene_frame(text, "BERT", BASE, OWN, BERT),
         scene_frame(text, "layers shared", SHARED, OWN_SHARED),
@@ -108,14 +108,14 @@ def sized(now: Parts, then: Parts, title: str, digits: int) -> screen.Panel:
 
 
 def shown(page: Page) -> Shown:
-    text, at = Clearest(page, ALBERT), INSIDE.at(page)
+    text, at = Clearest(page, (BERT, ALBERT)), INSIDE.at(page)
     name = f"encoder.layers.{at - 1}.add_norm_2.output" if at else "encoder.widened"
     rows = ["[CLS]", *("[MASK]" if n in text.places else one.text for n, one in enumerate(text.pieces)), "[SEP]"]
     return common.shown_tensor(page, name, oracle=text.read(ALBERT), rows=rows, n_columns=12)  # type: ignore[arg-type]
 
 
 def see(page: Page) -> Statements:
-    yield from Clearest(page, ALBERT).control(prose, "ended", "the models read only")
+    yield from Clearest(page, (BERT, ALBERT)).control(prose, "ended", "the models read only")
     yield INSIDE.drawn(page)
     yield from common.tensor_matrix(shown(page), **prose.words("the first of numbers", INSIDE.of(page)))
 
@@ -136,7 +136,7 @@ def count(page: Page) -> Statements:
     (v, e, h, layers), (is_narrow, is_shared) = map(int, chosen), switches.values()
     yours = measures(v, h, e if is_narrow else h, 1 if is_shared else layers)
     values = [n / 1e6 for n in yours.values()]
-    yield claims.bars([*yours], values, f"Your {millions(yours)} million numbers, in millions", max(values))
+    yield claims.bars([*yours], values, f"Your {millions(yours)} million numbers, in millions", max(values), 2)
     tests = [shipped.metrics(name)["test"] for name in OURS.values()]
     p, q = (test["accuracy"] for test in tests)
     errors = [math.sqrt((x - x * x) / test["masked_tokens"]) for x, test in zip((p, q), tests, strict=True)]
@@ -154,7 +154,7 @@ def moved(page: Page) -> Statements:
     yield from prose("what does each layer")
     series = []
     for title, name in OURS.items():
-        reader = Clearest(page, ALBERT).read(name)
+        reader = Clearest(page, (BERT, ALBERT)).read(name)
         layers = (reader[f"encoder.layers.{n}.add_norm_2.output"] for n in range(4))
         states = np.stack([reader["encoder.embedding.output" if name == BERT else "encoder.widened"], *layers])
         lengths = np.sqrt((states**2).sum(-1))
@@ -173,7 +173,7 @@ def predict(page: Page) -> Statements:
     layers, every = BASE["layers"] / 1e6, sum(BASE.values()) / 1e6
     values = number(every / 12, 1), millions(SHARED), number(layers, 1), number(layers / 12, 1)
     yield prose.question("let all be one", 1, millions(BASE), *values)
-    n, times = len(Clearest(page, ALBERT).ids) + 2, sum(OWN.values()) / sum(OWN_SMALL.values())
+    n, times = len(Clearest(page, (BERT, ALBERT)).ids) + 2, sum(OWN.values()) / sum(OWN_SMALL.values())
     products = 4 * (4 * n * 256**2 + 2 * n * 256 * 1024 + 2 * n * n * 256)
     yield prose.question("our bert has times", 1, number(times, 1), f"{products:,}", n)
 

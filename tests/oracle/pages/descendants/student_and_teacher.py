@@ -16,6 +16,7 @@ from tests.oracle.language.words import inline, visible
 from tests.oracle.passes import shipped
 from tests.oracle.passes.family import bert
 from tests.oracle.passes.forward import Array
+from tests.oracle.shown.blanks import Hidden
 
 prose = Prose("student_and_teacher")
 
@@ -29,18 +30,11 @@ STATES: tuple[dict[str, str], ...] = (
     {"sentence": "Run"},
 )
 
+PASSES = 40  # of each model that is timed
 
-class Text:
-    """The page's text, and what the three models say of each word that can be hidden."""
 
-    def __init__(self, page: Page) -> None:
-        whole = tuple(bert.tokenizer().encode(bert.ended(page.text), add_special_tokens=False).ids)
-        self.ids, self.is_cut = whole[: bert.MOST], len(whole) > bert.MOST
-        self.ended = bert.ended(page.text) != page.text and not self.is_cut
-        pieces = bert.pieces(self.ids)
-        self.words = bert.words(pieces)[:10]
-        self.texts = ["".join(pieces[n].text for n in word) for word in self.words]
-        self.right = [self.ids[word[0]] for word in self.words]
+class Text(Hidden):
+    """The page's text, one word of it hidden, and what the three models say of each word that can be."""
 
     def compared(self, n: int, name: str, t: float = 1.0) -> bert.Compared:
         logits = (bert.read(self.ids, self.words[n], one)["logits"] for one in (bert.BERT, name))
@@ -49,28 +43,30 @@ class Text:
     @cached_property
     def kl(self) -> list[list[float]]:
         """Of both students, for each word."""
-        return [[self.compared(n, name).kl for name in STUDENTS] for n in range(len(self.words))]
+        return [[self.compared(n, name).kl for name in STUDENTS] for n in range(len(self.shown))]
 
-    @property
-    def start(self) -> int:
-        spelled = [n for n, text in enumerate(self.texts) if text.isalpha()] or range(len(self.texts))
+    def default(self) -> int:
+        spelled = [n for n, text in enumerate(self.shown) if text.isalpha()] or range(len(self.shown))
         return max(spelled, key=lambda n: self.kl[n][1] - self.kl[n][0])
+
+    def right(self, n: int) -> int:
+        return self.ids[self.words[n][0]]
 
 
 def figures(name: str) -> dict[str, Any]:
-    return shipped.metrics(name)["against_teacher"]  # type: ignore[no-any-return]
+    return shipped.metrics(name, "against_teacher.json")
 
 
 def scene(page: Page) -> Statements:
-    text = Text(page)
+    text = Text(page, opened=True)
     caption = prose.line("distilbert a student", f" {prose.line('ended')}" * text.ended)
-    frames = [scene_frame(text, n) for n in range(len(text.words))]
-    yield from screen.scene(page, caption, "Click the word to hide", frames, text.start, by="cards")
+    frames = [scene_frame(text, n) for n in range(len(text.shown))]
+    yield from screen.scene(page, caption, "Click the word to hide", frames, text.hidden[0], by="cards")
 
 
 def scene_frame(text: Text, own: int) -> dict[str, Any]:
     teacher, *students = (text.compared(own, name) for name in ("distilled", *STUDENTS))
-    right, first, nearly = text.right[own], *np.argsort(-teacher.p)[:2]
+    right, first, nearly = text.right(own), *np.argsort(-teacher.p)[:2]
     titles = prose.words("panels")
 
     def panel(who: str, of: Array, is_student: bool = True) -> dict[str, Any]:
@@ -81,7 +77,7 @@ def scene_frame(text: Text, own: int) -> dict[str, Any]:
         note = titles["dashed" if is_student else "bold"]
         return screen.bars(bars, titles[who], "output" if is_student else "query", note=note)
 
-    words = [screen.card("[MASK]", "asked") if n == own else screen.card(word) for n, word in enumerate(text.texts)]
+    words = [screen.card("[MASK]", "asked") if n == own else screen.card(word) for n, word in enumerate(text.shown)]
     kl = text.kl[own]
     gaps = [
         screen.bar(who, gap, number(gap, 2), None, who == "taught")
@@ -92,7 +88,7 @@ def scene_frame(text: Text, own: int) -> dict[str, Any]:
     far = [number(gap, 2) for gap in (*kl, *(figures(name)["kl"]["mean"] for name in STUDENTS))]
     panels = [panel("teacher", teacher.p, False), panel("taught", students[0].q), panel("untaught", students[1].q)]
     return screen.frame(
-        visible(text.texts[own]),
+        visible(text.shown[own]),
         prose.line("the teacher says", *guesses, *given, *far, f"{figures('distilled')['masked_tokens']:,}"),
         [screen.cards([screen.row(words)])],
         panels,
@@ -102,9 +98,9 @@ def scene_frame(text: Text, own: int) -> dict[str, Any]:
 
 def shown(page: Page) -> Shown:
     text = Text(page)
-    n = page.count("hide", len(text.words), text.start + 1) - 1
+    (n,) = text.hidden
     compared = text.compared(n, "distilled", float(T.of(page)))
-    ids = likeliest(compared.p, 8, text.right[n])
+    ids = likeliest(compared.p, 8, text.right(n))
     columns = ["teacher p", "student q", "p · ln(p/q)"]
     rows = [bert.entry(id) for id in ids]
     return shown_tensor(page, "divergence", rows=rows, columns=columns, only_rows=ids, oracle=compared)  # type: ignore[arg-type]
@@ -113,19 +109,12 @@ def shown(page: Page) -> Shown:
 def see(page: Page) -> Statements:
     text, matrix = Text(page), shown(page)
     yield from prose("what does each word")
-    at = page.count("hide", len(text.words), text.start + 1) - 1
-    yield claims.numbered("Word to hide", text.texts, at)
-    if text.ended:
-        yield claims.caption(prose.line("ended"))
-    if text.is_cut:
-        yield from prose("read only the first", len(text.ids))
+    yield from text.control(prose, "ended", "read only the first")
     yield claims.control("select_slider", T.label, options=list(T.options), value=T.of(page))
     yield from tensor_matrix(matrix, **prose.words("matrix", T.of(page)))
     terms = matrix.oracle["divergence"][:, 2]
     sums = number(terms[list(matrix.at[0])].sum()), f"{len(terms):,}", number(terms.sum())
-    yield from prose(
-        "these rows add up", len(matrix.rows), *sums, inline(bert.pieces(text.ids)[text.words[at][0]].text)
-    )
+    yield from prose("these rows add up", len(matrix.rows), *sums, inline(text.pieces[text.places[0]].text))
 
 
 def check(page: Page) -> Statements:
@@ -143,7 +132,7 @@ def do(page: Page) -> Statements:
     rows = [("teacher", bert.BERT, with_error(taught["teacher_accuracy"], 100, 1), "0.00", "1", "1")]
     for name, one in found.items():
         fast = (number(one["times_as_fast"][n], 2) for n in ("1", "16"))
-        rows.append((STUDENTS[name], name, with_error(one["accuracy"], 100, 1), with_error(one["kl"], 1, 2), *fast))
+        rows.append((STUDENTS[name], name, with_error(one["accuracy"], 100, 1), with_error(one["kl"], 1, 4), *fast))
     yield claims.table(
         " | layers | parameters | blanks right, % | KL from the teacher | times as fast: 1 row | 16 rows",
         *(
@@ -157,7 +146,9 @@ def do(page: Page) -> Statements:
         number(100 * taught["share_of_teacher"], 1),
         with_error(more, 100, 1),
         "hardly" if abs(more["mean"]) > 2 * more["standard_error"] else "perhaps",
-        with_error(taught["more_kl_than_the_other"], 1, 2),
+        with_error(taught["more_kl_than_the_other"], 1, 4),
+        PASSES,
+        taught["pieces"],
     )
     yield claims.button("Time both")
     yield from prose("what the paper found")
@@ -167,10 +158,10 @@ def predict(page: Page) -> Statements:
     teacher, student = (shipped.n_parameters(name) for name in (bert.BERT, "distilled"))
     counts = f"{teacher:,}", f"{teacher // 2:,}", f"{student:,}", f"{student / teacher:.0%}"
     yield prose.question("the teacher has layers", 1, *counts)
-    text = Text(page)
-    n = text.start
+    text = Text(page, opened=True)
+    (n,) = text.hidden
     once, twice = (text.compared(n, "distilled", t).p for t in (1, 2))
-    word, best = inline(text.texts[n]), once.argmax()
+    word, best = inline(text.shown[n]), once.argmax()
     yield prose.question("at t the teacher", 1, word, chance(once[best]), chance(twice[best]))
     near = int(text.kl[n][1] < text.kl[n][0])
     asked = {1 - near: prose.line("asked both")}
