@@ -163,7 +163,7 @@ def do(trace: Trace) -> None:
     found = {name: figures(name) for name in STUDENTS}
     taught = found[TAUGHT]
     st.markdown(
-        f"**What does half the depth cost?** Measured on {taught['masked_tokens']:,} blanks of texts kept apart."
+        f"**What do half the layers change?** Measured on {taught['masked_tokens']:,} blanks of texts kept apart."
     )
     lines = [("teacher", BERT, of_mean(taught["teacher_accuracy"], 100, 1), number(0, 2), "1", "1")]
     for name, one in found.items():

@@ -124,6 +124,7 @@ def test_any_text_gets_a_trace_or_is_called_empty(loaded: LoadedModel, text: str
         return
     taken = unread(loaded, text)
     assert (taken.text, taken.n_cut, taken.src) == (result.text, result.n_cut, result.src)
+    assert (taken.tgt, taken.steps, taken.finished) == ((), (), True)
     assert (taken.tensors, taken.labels, taken.translation) == ({}, (), ""), "nothing went through the model"
     assert len(result.labels) == len(result.tgt)
     rows = result.attention("cross", 0).sum(-1)

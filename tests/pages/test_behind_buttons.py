@@ -125,6 +125,10 @@ WRITES: dict[tuple[str, str], tuple[dict[str, str], dict[str, str]]] = {
         {"pairs_trial": "By hand", "reader": "Translator"},
         {"hidden": f"{sum(1 << 12 * r + c for r in range(5) for c in range(5) if abs(r - c) > 1):x}"},
     ),
+    ("one-layer", "BERT large"): (
+        {"albert_narrow": "true", "albert_shared": "true", "albert_e": "64"},
+        {"albert_h": "1024", "albert_l": "24", "albert_narrow": "false", "albert_shared": "false", "albert_e": "128"},
+    ),
     ("one-layer", "ALBERT xxlarge"): (
         {"albert_l": "24"},
         {"albert_h": "4096", "albert_v": "30000", "albert_l": "12", "albert_narrow": "true", "albert_shared": "true"},
@@ -223,7 +227,8 @@ def test_how_much_sooner_a_student_has_read_is_told(monkeypatch: pytest.MonkeyPa
 
 
 def test_the_time_of_one_layer_is_told_beside_that_of_four(monkeypatch: pytest.MonkeyPatch) -> None:
-    def times(models: object, ids: object) -> queue.Work:
+    def times(models: Sequence[Any], ids: object) -> queue.Work:
+        assert [one.name for one in models] == ["bert-mini", "albert-mini"]
         yield 0.5
         return 0.0123, 0.0117
 

@@ -53,6 +53,7 @@ def asked(rows: list[dict[str, Any]]) -> list[list[int]]:
 def test_each_differs_in_what_it_is_named_for() -> None:
     base, named = Sibling(), {name: one.way for name, one in SIBLINGS.items()}
     assert (base.recipe, base.way) == (RECIPES["bert-mini"], Way())
+    assert Way().single == 0.75, "three of four pairs, as the card of bert-mini tells"
     assert [one.seed for one in SIBLINGS.values()] == [2, 3, *[1] * 8]
     assert named["bert-2"] == named["bert-3"] == Way()
     four = [way for name, way in named.items() if name.startswith("roberta")]

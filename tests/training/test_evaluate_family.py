@@ -45,6 +45,7 @@ from training.measure.family import (
     single_sentences_told,
     windows,
 )
+from training.measure.kneser_ney import KneserNey, stream_of
 from training.publish import family as publish_family
 from training.publish.family import publish
 
@@ -181,7 +182,9 @@ def test_pairs_are_counted_as_the_model_tells_them_apart() -> None:
     assert figures["pairs"] > 9
 
 
-def test_neighbours_beside_strangers_by_hand_and_on_a_model_that_looks_at_lengths() -> None:
+def test_neighbours_beside_strangers_by_hand_and_on_a_model_that_looks_at_lengths(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     high, low = np.array([3.0, 1.0, 1.0]), np.array([2.0, 1.0])
     area, error = area_under_curve(high, low)
     assert area == pytest.approx((2 + 0.5 + 0.5) / 6)  # the 3 is above both; each 1 ties with one
@@ -191,6 +194,14 @@ def test_neighbours_beside_strangers_by_hand_and_on_a_model_that_looks_at_length
     told = single_sentences_told(TellsOthers(), documents, 24)
     assert (told["single_sentences"], told["standard_error"]) == (1.0, 0.0)
     assert 30 < told["single_pairs"] < 72, "every row is a pair of two sentences, but for a last one"
+    lengths: set[int] = set()
+    monkeypatch.setattr(
+        evaluate_family,
+        "pair_scores",
+        lambda _, pairs: lengths.update(len(one.ids) for one in pairs) or np.zeros(len(pairs)),
+    )
+    single_sentences_told(TellsOthers(), documents, 40)
+    assert lengths == {6 + 6 + 3}
 
 
 def test_what_was_put_in_is_told_from_all_others_and_a_lucky_guess_is_no_replacement() -> None:
@@ -237,6 +248,9 @@ def test_each_model_gets_the_figures_of_its_kind(runs: Path, yardstick: Texts, m
     assert gpt["five_gram"] == lstm["five_gram"] < gpt["bits_per_byte"], "which has learned nothing"
     documents = read_corpus([runs / "test.txt"], checkpoint.load_tokenizer(runs))
     n = sum(len(one.ids) + 1 for one in documents)
+    counted = KneserNey(stream_of(yardstick.train, 5), yardstick.vocab_size, 5)
+    five = -np.log2(counted.probabilities(stream_of(documents, 5))).sum() / sum(one.n_bytes for one in documents)
+    assert gpt["five_gram"] == pytest.approx(five, abs=1e-4)
     blind = n * math.log2(yardstick.vocab_size) / sum(one.n_bytes for one in documents)
     assert gpt["bits_per_byte"] == pytest.approx(blind, rel=0.05)
     assert (gpt["data"], bert["data"]) == ("test.txt", "test.txt")
@@ -271,6 +285,7 @@ def test_published_models_open_by_name_and_share_one_vocabulary(
         words = (models / name / "README.md").read_text()
         assert f"{metrics['parameters']:,} parameters" in words
         assert "{" not in words
+        assert "took 2.0 hours on an abacus" in words.replace("\n", " ")
         assert ("Tatoeba (tatoeba.org), CC BY 2.0 FR" in words) == (name != "in-context")
         assert ("github.com/global-asp/pb-source" in words) == (name != "in-context")
     assert model_names(models) == (

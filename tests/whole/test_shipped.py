@@ -3,14 +3,17 @@
 import json
 from typing import Any
 
+import pytest
+
 from model.adapting.adapters import ADAPTERS, file_of
+from model.files.load_special_models import IN_CONTEXT
 from model.files.loaded_model import MODELS
 from model.parts.task_heads import TASK_HEADS
 from training.compare_pretraining import OF_A_READER, WAYS, standard_errors_apart
 from training.live.styles import STYLES
 from training.loop.tasks import KEPT, TASKS
-from training.publish import adapters
-from training.publish.tasks import card
+from training.publish import adapters, family
+from training.publish.tasks import EPOCHS, EXAMPLES, RATE, card
 
 
 def figures(name: str) -> dict[str, Any]:
@@ -34,11 +37,21 @@ def test_the_readme_tells_the_familys_figures_and_they_reach_what_they_must() ->
     assert max(ratios) < 1.1
 
 
+@pytest.mark.parametrize("name", [name for name in family.NAMES if (MODELS / name / "README.md").exists()])
+def test_a_card_of_the_family_is_the_one_that_publishing_writes(name: str) -> None:
+    measured: dict[str, Any] = json.loads((MODELS / name / "metrics.json").read_text())
+    if name == IN_CONTEXT:  # JSON makes text of the numbers that its figures go by
+        measured["test"] = {way: {int(n): error for n, error in of.items()} for way, of in measured["test"].items()}
+    assert (MODELS / name / "README.md").read_text(encoding="utf-8") == family.card(name, measured, MODELS / name)
+
+
 def test_the_heads_of_four_tasks_are_small_and_described() -> None:
     measured: dict[str, Any] = json.loads((TASK_HEADS / "metrics.json").read_text())
     files = {path.stem: path.stat().st_size for path in TASK_HEADS.glob("*.safetensors")}
     assert files.keys() == measured.keys() == TASKS.keys()
     assert sum(files.values()) <= 22e6
+    recipes = {(one["train"], one["epochs"], one["learning_rate"]) for one in measured.values()}
+    assert recipes == {(EXAMPLES, EPOCHS, RATE)}
     assert (TASK_HEADS / "README.md").read_text(encoding="utf-8") == card(measured, TASK_HEADS)
     notice = (MODELS.parent / "NOTICE").read_text(encoding="utf-8")
     assert all(f"{task}.safetensors: " in notice for task in TASKS)

@@ -123,6 +123,18 @@ def test_every_piece_is_as_likely_to_be_masked() -> None:
     assert [counts[at] / 2000 for at in range(10)] == pytest.approx([0.3] * 10, abs=0.05)
 
 
+def test_any_place_may_be_hidden_moved_or_the_beginning() -> None:
+    whole, seeds = text([[1]] * 10), range(1000)
+    hidden: Counter[int] = Counter()
+    for one in (infill(whole, 0.3, seed) for seed in seeds):
+        hidden.update(at for id, of in zip(one.ids, one.origins, strict=True) if id == MASK_ID for at in of)
+    moved = Counter(at for seed in seeds for at, old in enumerate(places(permute(whole, 0.3, seed))) if at != old)
+    begins = Counter(places(rotate(whole, 0.3, seed))[0] for seed in seeds)
+    assert min(hidden[at] for at in range(10)) > 100
+    assert [moved[at] / 1000 for at in range(10)] == pytest.approx([0.3] * 10, abs=0.06)
+    assert [begins[at] / 1000 for at in (1, 2, 3)] == pytest.approx([1 / 3] * 3, abs=0.06)
+
+
 @pytest.fixture(scope="module")
 def tokenizer() -> Tokenizer:
     return load_tokenizer(MODELS / "gpt-mini")

@@ -18,6 +18,8 @@ from training.loop import replacing, resumable_run
 from training.loop.reading import Way
 from training.loop.replacing import Electra, Replacing, drawn, generator_of
 from training.loop.resumable_run import Run
+from training.loop.text_rows import Masking
+from training.loop.updates import ONE_DEVICE
 
 pytestmark = pytest.mark.slow  # trains
 WAY = Way({"family": "discriminator"}, in_pairs=False)
@@ -37,7 +39,8 @@ def test_generator_and_discriminator_share_their_embeddings_alone() -> None:
     shared = {id(one) for one in model.generator.parameters()} & {id(one) for one in model.discriminator.parameters()}
     assert shared == {id(one) for one in model.discriminator.embedding.parameters()}
     narrow = generator_of(dataclasses.replace(PRESETS["bert-mini"], family="discriminator"))
-    assert (narrow.d_model, narrow.d_ff, narrow.d_embedding, narrow.family) == (64, 256, 256, "encoder_only")
+    assert (narrow.d_model, narrow.n_heads, narrow.d_ff, narrow.d_embedding) == (64, 1, 256, 256)
+    assert narrow.family == "encoder_only"
     assert narrow.n_layers == PRESETS["bert-mini"].n_layers
 
 
@@ -73,6 +76,7 @@ def test_every_blank_is_hidden_and_both_networks_learn_from_it(task: Descent) ->
     batch = next(iter(subject.loader(0, 1)))
     asked = batch["labels"] != PAD_ID
     assert (batch["src_ids"][asked] == MASK_ID).all()
+    assert subject.masking == Masking(0.15, 0.15, masked=1.0, random=0.0)
     assert 0.05 < asked.sum() / (batch["src_ids"] != PAD_ID).sum() < 0.25
     model = subject.new_model()
     subject.loss(model, batch).backward()
@@ -102,3 +106,17 @@ def test_a_training_goes_on_after_a_kill_and_keeps_two_models(task: Descent) -> 
         checkpoint.load(task.out / folder, vocabulary=task.root)[0] for folder in ("", replacing.GENERATOR)
     )
     assert torch.equal(discriminator.embedding.matrix.weight, generator.embedding.matrix.weight)
+
+
+def test_it_is_validated_by_the_discriminator_and_on_the_same_draws_each_time(
+    task: Descent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    subject = task.subject(None)  # type: ignore[arg-type]
+    assert isinstance(subject, Replacing)
+    model, found = subject.new_model(), []
+    for seed in (1, 2):
+        torch.manual_seed(seed)
+        found.append(subject.validation_loss(model, ONE_DEVICE))
+    assert found[0] == found[1]
+    monkeypatch.setattr(Replacing, "losses", lambda *_: (torch.tensor(7.0), torch.tensor(3.0)))
+    assert subject.validation_loss(model, ONE_DEVICE) == pytest.approx(3)

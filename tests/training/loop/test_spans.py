@@ -50,6 +50,7 @@ def test_how_much_is_hidden(n: int, share: float, mean: float) -> None:
 def test_fifteen_per_cent_in_spans_of_three() -> None:
     assert n_hidden_and_spans(60) == (9, 3)
     assert n_hidden_and_spans(5) == (1, 1)
+    assert n_hidden_and_spans(47) == (7, 2), "7 / 3 is rounded"
     with pytest.raises(ValueError, match=r"^share=2 is not between 0 and 1$"):
         n_hidden_and_spans(5, share=2)
 

@@ -174,7 +174,7 @@ def test_a_short_row_has_a_share_of_its_own() -> None:
 
 
 def test_the_defaults_are_the_papers() -> None:
-    assert (Masking(), Pairing().not_next) == (Masking(0.15, 0.15, 0.8, 0.1), 0.5)
+    assert (Masking(), Pairing()) == (Masking(0.15, 0.15, 0.8, 0.1), Pairing(0.5, 0.0, 0.3))
 
 
 def test_a_pair_that_is_too_long_loses_the_ends_that_lie_outside() -> None:

@@ -3,7 +3,9 @@
 import dataclasses
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -64,9 +66,23 @@ def test_what_lies_between_a_teacher_and_its_students(models: Path) -> None:
     assert untaught["kl"]["mean"] == untaught["more_kl_than_the_other"]["mean"] > 0.1
     assert untaught["accuracy"]["mean"] == pytest.approx(np.mean(right), abs=1e-4)
     assert untaught["masked_tokens"] == len(apart)
+    shares = [untaught[name]["mean"] for name in ("accuracy", "teacher_accuracy")]
+    assert untaught["share_of_teacher"] == pytest.approx(shares[0] / shares[1], abs=2e-3) != 1
     assert taught["more_right_than_the_other"]["mean"] == pytest.approx(
         taught["accuracy"]["mean"] - untaught["accuracy"]["mean"], abs=2e-4
     )
+
+
+def test_each_student_is_so_many_times_as_fast_as_the_teacher(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def timed(loaded: Any, ids: tuple[int, ...], rows: int) -> Iterator[float]:
+        assert ([one.name for one in loaded], len(ids)) == (["bert-mini", "distilled", "untaught"], 30)
+        yield 0.5
+        return 0.6 * rows, 0.3 * rows, 0.2
+
+    monkeypatch.setattr(distillation, "reading_times", timed)
+    found = distillation.measure(models, [models / "test.txt"])
+    fast = {name: one["times_as_fast"] for name, one in found.items()}
+    assert fast == {"distilled": {"1": 2, "16": 2}, "untaught": {"1": 3, "16": 48}}
 
 
 def test_the_command_keeps_what_it_prints(

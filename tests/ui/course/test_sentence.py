@@ -6,7 +6,7 @@ import pytest
 
 from model.files.loaded_model import TRANSLATOR, LoadedModel
 from model.trace import Trace
-from tests.pages.kit import opened
+from tests.pages.kit import notices, opened
 from ui import engine
 from ui.course.sentence import DEFAULT
 
@@ -43,3 +43,10 @@ def test_the_translator_is_asked_only_where_it_reads_the_sentence(
     monkeypatch.setattr(engine, "trace_anew", noted)
     opened(slug, sentence=f"Nobody asked this of {slug}")
     assert (TRANSLATOR in asked) == is_asked
+
+
+def test_an_empty_sentence_stops_a_lesson_that_reads_it_and_no_other() -> None:
+    asked = "There is nothing to {} yet: type a sentence."
+    assert not [one for one in notices(opened("learning-without-learning", sentence=" ")) if "nothing to" in one]
+    for slug, does in (("pairs", "read"), ("encoder", "translate")):
+        assert any(asked.format(does) in one for one in notices(opened(slug, sentence=" "))), slug

@@ -34,6 +34,7 @@ STATES = (
     {"sentence": LONG, "albert_show": "round 4", "cell": "3.2"},
     {"sentence": "Go", "albert_show": "round 3", "albert_trial": TRIAL.options[2]},
     {"sentence": "Frobnicating quokkas!", "albert_show": "round 2", "albert_narrow": "true", "albert_h": "4096"},
+    {"sentence": LONG, "hide": "12", "albert_trial": TRIAL.options[1], "present": "true", "step": "4"},
     {"albert_shared": "true", "albert_narrow": "true", "albert_v": "8000", "albert_e": "64", "albert_l": "24"},
 )
 

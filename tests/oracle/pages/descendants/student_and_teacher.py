@@ -28,6 +28,7 @@ STATES: tuple[dict[str, str], ...] = (
     {"sentence": "The man who told me that he had lost it forgot it again. " * 9, "temperature": "4", "cell": "8.3"},
     {"sentence": "The xylophone is kaputt", "hide": "2", "cell": "3.2"},
     {"sentence": "Run"},
+    {"sentence": "12 + 7 = 19?"},
 )
 
 PASSES = 40  # of each model that is timed
@@ -128,7 +129,7 @@ def with_error(found: Mapping[str, float], times: float, digits: int) -> str:
 def do(page: Page) -> Statements:
     found = {name: figures(name) for name in STUDENTS}
     taught = found["distilled"]
-    yield from prose("what does half the", f"{taught['masked_tokens']:,}")
+    yield from prose("what do half the", f"{taught['masked_tokens']:,}")
     rows = [("teacher", bert.BERT, with_error(taught["teacher_accuracy"], 100, 1), "0.00", "1", "1")]
     for name, one in found.items():
         fast = (number(one["times_as_fast"][n], 2) for n in ("1", "16"))
