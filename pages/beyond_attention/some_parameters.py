@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from experiments.blocks.experts import Measured, gates, measured, parameters
+from experiments.blocks.experts import gates, measured, parameters
 from model.files.loaded_model import LoadedModel
 from model.parts.experts import MixtureOfExperts, balance_loss, largest
 from model.trace import Trace
@@ -123,20 +123,20 @@ def see(trace: Trace) -> Shown:
     return checked_matrix(one, f"{LAYERS[layer]}.{shows}", caption, labels=labels)
 
 
-def do(trace: Trace) -> None:
-    found = {name: measured(TRAINED[name]) for name in TRAINED}
+def work(trace: Trace) -> None:
     st.markdown("**Who is busy?** How many times its even share the busiest expert does, over the test sentences.")
     table(
         ("", *LAYERS),
-        [(name, *(number(one.layers[path].busiest, 2) for path in LAYERS.values())) for name, one in found.items()],
+        [
+            (name, *(number(measured(which).layers[path].busiest, 2) for path in LAYERS.values()))
+            for name, which in TRAINED.items()
+        ],
     )
     st.markdown("**What does it store, and what works for a piece?**")
     table(
         ("", "parameters stored", "at work for a piece"),
         [(name, *(f"{n:,}" for n in counted(name))) for name in ("plain", *TRAINED)],
     )
-    subjects(found["balanced"])
-    two_siblings(trace, "experts")
 
 
 def counted(name: str) -> tuple[int, int]:
@@ -147,8 +147,9 @@ def counted(name: str) -> tuple[int, int]:
     return parameters(family_model(TRAINED[name]))
 
 
-def subjects(found: Measured) -> None:
+def subjects(trace: Trace) -> None:
     """What is known of the expert from the piece, in bits."""
+    found = measured(BALANCED)
     st.markdown("**Has each expert a subject?** How much of the choice of an expert one knows, in bits.")
     head = ("", "the choice", "known from how common the piece is", "from its word class", "from another's word class")
     lines = [
@@ -165,6 +166,18 @@ def subjects(found: Measured) -> None:
         "classes (English alone). Between four experts that are asked alike, a choice has 2 bits. The last column is "
         "chance: the classes of other pieces. Which piece it is, and where, may tell more: that is not measured."
     )
+
+
+def side_by_side(trace: Trace) -> None:
+    two_siblings(trace, "experts")
+
+
+TRIALS = {"Who works": work, "Has each a subject": subjects, "Translate with two": side_by_side}
+TRIAL = Choice("Try", "experts_trial", tuple(TRIALS))
+
+
+def do(trace: Trace) -> None:
+    TRIALS[TRIAL.draw()](trace)
 
 
 def predict(trace: Trace) -> Sequence[Question]:

@@ -22,11 +22,14 @@ MODEL = Choice("Trained", "experts_of", tuple(NAMES))
 PLACES = [(stack, n) for stack in ("encoder", "decoder") for n in (0, 1)]
 LAYER = Choice("Network", "experts_at", tuple(f"{stack}, layer {n + 1}" for stack, n in PLACES), "decoder, layer 1")
 TENSOR = Choice("Show", "experts_show", ("shares", "gates"))
+TRIAL = Choice("Try", "experts_trial", ("Who works", "Has each a subject", "Translate with two"))
 STATES = (
     {"stop": "1", "experts_of": "balanced", "experts_at": "encoder, layer 1"},
     {},
     {"experts_of": "not balanced", "experts_at": "decoder, layer 2", "experts_show": "shares", "cell": "2.3"},
+    {"experts_trial": TRIAL.options[1]},
     {"sentence": LONG, "experts_at": "encoder, layer 2", "experts_show": "gates", "stop": "2"},
+    {"sentence": LONG, "experts_trial": TRIAL.options[2]},
     {"sentence": "Go", "experts_of": "not balanced", "experts_at": "decoder, layer 1", "cell": "1.1"},
     {"sentence": "Frobnicating quokkas!", "experts_at": "decoder, layer 1", "experts_show": "gates", "cell": "1.4"},
 )
@@ -119,7 +122,7 @@ def counts(trained: str) -> tuple[int, int]:
     return sum(sizes.values()), sum(sizes.values()) - idle
 
 
-def do(page: Page) -> Statements:
+def who_works(page: Page) -> Statements:
     yield from prose("who is busy how")
     rows = [(name, *(number(4 * max(work(name, at)), 2) for at in range(4))) for name in NAMES]
     yield claims.table(("", *LAYER.options), *rows)
@@ -127,6 +130,9 @@ def do(page: Page) -> Statements:
     plain = sum(w.size for w in weights_of("plain-1").values())
     lines = [("plain", f"{plain:,}", f"{plain:,}"), *((name, *(f"{n:,}" for n in counts(name))) for name in NAMES)]
     yield claims.table(("", "parameters stored", "at work for a piece"), *lines)
+
+
+def subjects(page: Page) -> Statements:
     yield from prose("has each expert a")
     found = measured("balanced")
     yield claims.table(
@@ -144,6 +150,9 @@ def do(page: Page) -> Statements:
         ),
     )
     yield from prose("the balanced sibling pairs", f"{found['pairs']:,}", f"{found['sentences']:,}")
+
+
+def side_by_side(page: Page) -> Statements:
     yield from two_siblings(page, "experts")
 
 
@@ -154,4 +163,5 @@ def predict(page: Page) -> Statements:
     yield prose.question("one sibling was trained", 1, *most)
 
 
+do = TRIAL.trials(who_works, subjects, side_by_side)
 code = code_of("model/parts/experts.py: MixtureOfExperts, largest, balance_loss")
