@@ -35,6 +35,7 @@ ORDER = {
     "family.pairs": "join_inner",
     "family.fine_tuning": "label",
     "family.lora_and_bitfit": "tune",
+    "family.one_row": "view_week",
     "family.learning_without_learning": "lightbulb",
     "descendants.student_and_teacher": "supervisor_account",
     "descendants.one_layer": "repeat",

@@ -27,11 +27,12 @@ from model.text.tokenizer import Tokenizer
 from training.live.labelling import AUXILIARY
 from training.loop.finetune_loop import Accuracy, Example, accuracy, fine_tune, for_a_writer, loss_of, recipe
 from training.loop.resumable_run import pick_precision
-from training.loop.tasks import KEPT, TASKS, Task, spread
+from training.loop.tasks import KEPT, ROW_TASKS, TASKS, Task, spread
 from training.loop.updates import Loss
 
 BATCH = 16  # texts
 PARTS = ("train", "val", "test")
+ALL = TASKS | ROW_TASKS
 
 
 @dataclass(frozen=True)
@@ -151,7 +152,7 @@ def measure_all(given: argparse.Namespace) -> None:
     to_write = not isinstance(loaded.model, Reader)
     ways = [way for way in given.ways if to_write or way in OF_A_READER]
     for name in given.only:
-        task, parts = TASKS[name], None
+        task, parts = ALL[name], None
         for way in ways:
             if way in kept.right(name):
                 continue
@@ -165,7 +166,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m training.compare_pretraining", description=__doc__)
     parser.add_argument("tasks", type=Path, help="folder of the tasks' files")
     parser.add_argument("--model", default="gpt-mini", help="one that comes with the app")
-    parser.add_argument("--only", nargs="+", choices=TASKS, default=[*TASKS], metavar="TASK")
+    parser.add_argument("--only", nargs="+", choices=ALL, default=[*TASKS], metavar="TASK")
     parser.add_argument("--ways", nargs="+", choices=WAYS, default=[*WAYS], metavar="WAY", help=", ".join(WAYS))
     parser.add_argument("--examples", type=int, default=2000, help="to learn from, of each task")
     parser.add_argument("--tests", type=int, default=1066, help="to choose by, and to measure with, of each task")

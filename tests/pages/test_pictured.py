@@ -59,7 +59,10 @@ def test_the_models_that_the_header_names_are_those_that_the_picture_shows(lesso
         lesson.on_map.scene(replace(trace, tensors=tensors))
 
     def is_there(one: LoadedModel[Any, Any]) -> bool:
-        return bool({*map(id, ran)} & {*map(id, one.model.modules())}) or (one is through and tensors.read)
+        shares_weights = {id(w) for module in ran for w in module.parameters()} & {*map(id, one.model.parameters())}
+        return bool({*map(id, ran)} & {*map(id, one.model.modules())} or shares_weights) or (
+            one is through and tensors.read
+        )
 
     def may_be_a_copy(one: LoadedModel[Any, Any]) -> bool:
         """The translator with some part exchanged, or the tiny model, which is built anew for all that asks for it."""

@@ -11,6 +11,9 @@ def write_tasks(folder: Path) -> Path:
     for part, n in (("train", 4), ("val", 5), ("test", 6)):
         (folder / f"sentiment.{part}.tsv").write_text("label\ttext\n" + "pos\tThe cat sat.\nneg\tA dog sees it.\n" * n)
         (folder / f"paraphrase.{part}.tsv").write_text("label\ta\tb\n" + "1\tThe cat.\tA cat.\n0\tA dog.\tTom.\n" * n)
+        (folder / f"entailment.{part}.tsv").write_text(
+            "label\ta\tb\n" + "entailment\tThe cat sat.\tA cat.\nneutral\tA dog.\tTom.\n" * n
+        )
         (folder / f"pos.{part}.tsv").write_text("tokens\ttags\n" + "The cat sat .\tDET NOUN VERB PUNCT\n" * 2 * n)
         (folder / f"qa_babi.{part}.jsonl").write_text((json.dumps(STORY) + "\n") * 2 * n)
     return folder

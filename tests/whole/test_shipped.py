@@ -6,13 +6,15 @@ from typing import Any
 import pytest
 
 from model.adapting.adapters import ADAPTERS, file_of
+from model.adapting.row_tasks import ROW_TASKS as ROW_FILES
 from model.files.load_special_models import IN_CONTEXT
 from model.files.loaded_model import MODELS
 from model.parts.task_heads import TASK_HEADS
+from pages.family.one_row import COMPARED
 from training.compare_pretraining import OF_A_READER, WAYS, standard_errors_apart
 from training.live.styles import STYLES
-from training.loop.tasks import KEPT, TASKS
-from training.publish import adapters, family
+from training.loop.tasks import KEPT, ROW_TASKS, TASKS
+from training.publish import adapters, family, rows
 from training.publish.tasks import EPOCHS, EXAMPLES, RATE, card
 
 
@@ -70,6 +72,28 @@ def test_the_adapters_are_small_described_and_in_the_readme() -> None:
         ", ".join(str(one[key]) for one in measured.values()) for key in ("in_the_style", "word_for_word")
     )
     assert f"| {in_style}; {exact} |" in readme
+
+
+def test_what_the_tasks_in_one_row_add_is_small_described_and_in_the_readme() -> None:
+    measured: dict[str, Any] = json.loads((ROW_FILES / "metrics.json").read_text())
+    files = {path.stem: path.stat().st_size for path in ROW_FILES.glob("*.safetensors")}
+    assert files.keys() == measured.keys() == ROW_TASKS.keys()
+    assert sum(files.values()) <= 1e6
+    assert all((one["epochs"], one["learning_rate"]) == (rows.EPOCHS, rows.RATE) for one in measured.values())
+    assert (ROW_FILES / "README.md").read_text(encoding="utf-8") == rows.card(measured, ROW_FILES)
+    notice, readme = (
+        path.read_text(encoding="utf-8") for path in (MODELS.parent / "NOTICE", MODELS.parents[1] / "README.md")
+    )
+    assert "assets/models/rows" in notice
+    right, counted = (
+        ", ".join(f"{100 * measured[task][what]:.1f}" for task in ROW_TASKS) for what in ("right", "counted")
+    )
+    assert f"| {right}% ({counted}%) |" in readme
+
+
+def test_pre_training_helps_the_small_gpt_to_tell_what_follows() -> None:
+    (line,) = json.loads(COMPARED.read_text())["gpt-mini"]["tasks"].values()
+    assert standard_errors_apart(line["right"], line["n"]) == line["standard_errors_apart"] > 2
 
 
 def test_pre_training_helps_the_small_bert_in_at_least_three_of_four_tasks() -> None:

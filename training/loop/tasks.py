@@ -38,6 +38,14 @@ def paraphrase(folder: Path, part: str, tokenizer: Tokenizer) -> Iterator[Exampl
         yield text_example(tokenizer, first, int(label), MAX_LEN, second)
 
 
+ENTAILS = ("entailment", "neutral", "contradiction")
+
+
+def entailment(folder: Path, part: str, tokenizer: Tokenizer) -> Iterator[Example]:
+    for label, premise, hypothesis in rows_of(folder / f"entailment.{part}.tsv"):
+        yield text_example(tokenizer, premise, ENTAILS.index(label), MAX_LEN, hypothesis)
+
+
 @dataclass(frozen=True)
 class Asked:
     """A question on a story. start: where in the story the answer stands, in characters"""
@@ -100,6 +108,12 @@ TASKS = {
     "paraphrase": Task("pair", 2, paraphrase),
     "qa_babi": Task("span", SPAN, babi),
     "pos": Task("tags", len(TAGS), pos),
+}
+# Those that a GPT does, each text as one row
+ROW_TASKS = {
+    "sentiment": TASKS["sentiment"],
+    "entailment": Task("pair", len(ENTAILS), entailment),
+    "paraphrase": TASKS["paraphrase"],
 }
 
 

@@ -1,8 +1,9 @@
-"""What counting words reaches in three of the four tasks: `python -m training.measure.word_counts TASKS`.
+"""What counting words reaches in tasks: `python -m training.measure.word_counts TASKS`.
 
 TASKS is the folder of `training.loop.tasks`. Sentiment and paraphrase: logistic regression on counted words, of a pair
-on those that both texts share and those that one has alone. Tags: the most frequent tag of each word in training; for a
-word that was not there, that of all words. The figures are kept beside those of the heads.
+on those that both texts share and those that one has alone; of entailment it also counts which one. Tags: the most
+frequent tag of each word in training; for a word that was not there, that of all words. The figures are kept beside
+those of the heads.
 """
 
 import argparse
@@ -17,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from model.parts.task_heads import TASK_HEADS
-from training.loop.tasks import rows_of
+from training.loop.tasks import ENTAILS, rows_of
 from training.publish.translator import METRICS
 
 EPOCHS, BATCH, RATE, DECAY = 10, 64, 0.01, 3e-3
@@ -39,13 +40,25 @@ def of_pair(row: Sequence[str]) -> Example:
     return [*(f"both {w}" for w in one & other), *(f"one {w}" for w in one ^ other), "any"], int(label)
 
 
-FEATURES = {"sentiment": of_sentence, "paraphrase": of_pair}
+def of_ordered_pair(row: Sequence[str]) -> Example:
+    """A premise and what may follow from it: which of the two has a word counts."""
+    label, *texts = row
+    first, second = (set(words(text)) for text in texts)
+    named = {"both": first & second, "first": first - second, "second": second - first}
+    return [*(f"{which} {word}" for which, some in named.items() for word in some), "any"], ENTAILS.index(label)
+
+
+FEATURES = {"sentiment": of_sentence, "paraphrase": of_pair, "entailment": of_ordered_pair}
 
 
 def regression(train: Sequence[Example], test: Sequence[Example]) -> float:
-    """The share of right answers on test of logistic regression, trained with AdamW from zeros."""
+    """The share of right answers on test of logistic regression, trained with AdamW from zeros; of more than two
+    classes each has a score of its own.
+    """
     known = {name: n for n, name in enumerate(dict.fromkeys(name for names, _ in train for name in names))}
-    weights, bias = nn.EmbeddingBag(len(known) + 1, 1, mode="sum", padding_idx=len(known)), nn.Parameter(torch.zeros(1))
+    n_classes = 1 + max(label for _, label in train)
+    n = n_classes if n_classes > 2 else 1  # one score tells two classes apart by its sign
+    weights, bias = nn.EmbeddingBag(len(known) + 1, n, mode="sum", padding_idx=len(known)), nn.Parameter(torch.zeros(n))
     nn.init.zeros_(weights.weight)
     optimiser = torch.optim.AdamW([*weights.parameters(), bias], lr=RATE, weight_decay=DECAY / RATE)
     random = torch.Generator().manual_seed(0)
@@ -53,21 +66,27 @@ def regression(train: Sequence[Example], test: Sequence[Example]) -> float:
     def scores(examples: Sequence[Example]) -> Tensor:
         counted = [[known[name] for name in names if name in known] or [len(known)] for names, _ in examples]
         starts = torch.tensor([0, *map(len, counted[:-1])]).cumsum(0)
-        summed: Tensor = weights(torch.tensor([id for ids in counted for id in ids]), starts)[:, 0] + bias
+        summed: Tensor = weights(torch.tensor([id for ids in counted for id in ids]), starts) + bias
         return summed
 
     def classes(examples: Sequence[Example]) -> Tensor:
-        return torch.tensor([float(label) for _, label in examples])
+        return torch.tensor([label for _, label in examples])
+
+    def loss(examples: Sequence[Example]) -> Tensor:
+        if n > 1:
+            return nn.functional.cross_entropy(scores(examples), classes(examples))
+        return nn.functional.binary_cross_entropy_with_logits(scores(examples)[:, 0], classes(examples).float())
 
     for _ in range(EPOCHS):
         order = torch.randperm(len(train), generator=random).tolist()
         for start in range(0, len(order), BATCH):
-            batch = [train[n] for n in order[start : start + BATCH]]
             optimiser.zero_grad()
-            nn.functional.binary_cross_entropy_with_logits(scores(batch), classes(batch)).backward()
+            loss([train[n] for n in order[start : start + BATCH]]).backward()
             optimiser.step()
     with torch.no_grad():
-        return float(((scores(test) > 0) == (classes(test) > 0)).float().mean())
+        found = scores(test)
+        told = found.argmax(-1) if n > 1 else (found[:, 0] > 0).long()
+        return float((told == classes(test)).float().mean())
 
 
 def most_frequent_tags(train: Iterable[Sequence[str]], test: Iterable[Sequence[str]]) -> float:

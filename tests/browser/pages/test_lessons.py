@@ -112,7 +112,7 @@ def test_nothing_is_cut_nothing_scrolls_sideways_nothing_is_serious_for_axe_and_
     cells = page.locator(".st-key-part_see [role=grid] tbody td")
     if cells.count():  # its pictures have cells to choose
         received.clear()
-        cells.nth(3).click()
+        cells.nth(min(3, cells.count() - 1)).click()
         settled(page)
         leaves_predict_code_and_the_map_alone([ForwardMsg.FromString(frame) for frame in received])
         expect(page.locator("h1")).to_contain_text(lesson.title)

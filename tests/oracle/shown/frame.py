@@ -27,6 +27,7 @@ READERS: dict[str, tuple[str, ...]] = {
     "pairs": (BERT,),
     "student-and-teacher": (BERT,),
     "fine-tuning": (BERT, GPT),
+    "one-row": (GPT,),
     "learning-without-learning": (),
     "fewer-pairs": (GPT,),
     "one-layer": (BERT,),
