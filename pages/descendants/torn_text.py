@@ -1,0 +1,268 @@
+"""Lesson: BART reads a text that was torn, in one of five ways, and writes the whole one."""
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+import streamlit as st
+
+from experiments.family.language_models import published
+from experiments.family.restoring import in_order, restored, restored_together
+from model.files.loaded_model import Array, LoadedModel
+from model.kept import kept
+from model.text.tokenizer import MASK_ID
+from model.trace import Trace
+from pages.family_models import family_model, finished
+from pages.hidden_word import ADDED
+from training.loop.noise import KINDS, Noisy, Pieces, cut, infill
+from training.loop.restoring import LEAST, MOST
+from ui import engine
+from ui.components.matrix import Caption
+from ui.components.scene import Bar, Bars, Card, Cards, Frame, Link, Row, Scene
+from ui.controls.control import Choice, Number, Stops
+from ui.course.check import Shown, check_cell, checked_matrix
+from ui.course.lesson import Bench, Lesson, OnMap
+from ui.course.quiz import Ask, Question
+from ui.text import bold, chance, number
+from ui.views.charts.column_chart import Series, column_chart
+from ui.views.charts.tables import table
+
+BART = "bart-mini"
+ROOM, MORE = 14, 4  # pieces of the text at most, and of what is written beyond them
+PERCENT, SEED, DRAWS = 30, 7, 20
+WISHED = 15  # points of BLEU that restoring is to bring
+KIND = {"mask": "masking", "delete": "deletion", "infill": "infilling", "permute": "permutation", "rotate": "rotation"}
+
+NOISE = Choice("Noise", "noise", tuple(KIND), default="infill")
+SHARE = Stops("Share that is torn, in %", "share", (0, 10, 20, 30, 40, 50, 70, 100), default=PERCENT)
+DRAW = Number("Seed", "seed", 1, 20, SEED)
+MUCH = Stops("Share that is torn, in %", "much", SHARE.options, default=PERCENT)
+
+
+def bart() -> LoadedModel:
+    return family_model(BART)
+
+
+def text_of(trace: Trace) -> tuple[Pieces, str]:
+    """The whole sentences for which there is room, or the beginning of a longer one; what was done to the text."""
+    whole = cut(finished(trace.text), bart().tokenizer)
+    n = max((end for end in (*whole.sentences, len(whole.ids)) if 0 < end <= ROOM), default=ROOM)
+    words, sentences = (tuple(at for at in starts if at < n) for starts in (whole.words, whole.sentences))
+    said = f" {ADDED}" * (finished(trace.text) != trace.text)
+    if n < len(whole.ids):
+        said = f" Here is room for {ROOM} pieces: of your {len(whole.ids)} the first {n} are torn."
+    return Pieces(whole.ids[:n], words, sentences), said
+
+
+def torn(text: Pieces, kind: str, percent: int, seed: int) -> tuple[Noisy, Trace]:
+    """A text with noise, and what BART makes of it."""
+    noisy = KINDS[KIND[kind]](text, percent / 100, seed)
+    return noisy, engine.run(restored, bart(), noisy.ids, len(text.ids) + MORE)
+
+
+def scene(trace: Trace) -> Scene:
+    """The text, torn in each of five ways, and put back."""
+    text, said = text_of(trace)
+    return Scene(
+        f"BART reads your text with {PERCENT}% of it torn, and writes it whole. Bars: how likely it found each piece. "
+        f"Bold: the encoder did not see it, and it is back. Dashed below: not as in your text.{said}",
+        "Tear it",
+        [frame(text, kind) for kind in KIND],
+        start=[*KIND].index(NOISE.otherwise),
+    )
+
+
+def frame(text: Pieces, kind: str) -> Frame:
+    noisy, read = torn(text, kind, PERCENT, SEED)
+    n, tokens = len(text.ids), read.model.tokenizer.tokens
+    seen = {at for id, places in zip(noisy.ids, noisy.origins, strict=True) if id != MASK_ID for at in places}
+    written = [(one, p) for one, p in zip(read.labels, read.probabilities, strict=True) if one.word >= 0]
+    back = {j: i for i, j in in_order(text.ids, [one.id for one, _ in written])}
+    states = ["asked" if j not in back else "" if back[j] in seen else "strong" for j in range(len(written))]
+    said = [Card(one.text, state, chance(p), p) for (one, p), state in zip(written, states, strict=True)]
+    own = [Card(one.text, "" if i in seen else "unseen") for i, one in enumerate(tokens(text.ids))]
+    left = [Card(one.text, "asked" if one.id == MASK_ID else "") for one in read.src[:-1]]
+    moves = {i: at for at, places in enumerate(noisy.origins) for i in places}
+    links = [Link((0, i), (1, at), 0.2, "query" if i in seen else "key") for i, at in moves.items()]
+    links += [Link((1, moves[i]), (2, j), 0.2, "output" if i in seen else "key") for j, i in back.items() if i in moves]
+    before, masks = len(in_order(text.ids, noisy.ids)), noisy.ids.count(MASK_ID)
+    says = {
+        "mask": f"Hidden pieces: {n - len(seen)}, each behind a [MASK] of its own.",
+        "delete": f"Pieces gone: {n - len(seen)}. No sign tells where.",
+        "infill": f"Hidden pieces: {n - len(seen)}. [MASK] signs: {masks}. How many pieces for each?",
+        "permute": "Nothing is gone. What stood where?",
+        "rotate": "Nothing is gone. Where did it begin?",
+    }
+    bars = [Bar("torn", before, f"{before} of {n}"), Bar("restored", len(back), f"{len(back)} of {n}", before, True)]
+    return Frame(
+        kind,
+        f"**{before}** of {n} pieces stand in your order when torn, **{len(back)}** when restored. {says[kind]}"
+        f"{'' if read.finished else ' It had not ended here.'}",
+        [
+            [
+                Cards(
+                    [
+                        Row(own, "your text"),
+                        Row(left, "the encoder reads", "key"),
+                        Row(said, "the decoder writes", "output"),
+                    ],
+                    links,
+                )
+            ],
+            [Bars(bars, "Pieces in your order", limit=n, note="dashed: torn")],
+        ],
+    )
+
+
+def idea(trace: Trace) -> None:
+    st.markdown(
+        "**BART** (Lewis et al. 2019) is trained on torn texts. What tears a text is called **noise**. Here are five "
+        "kinds. *Mask*: each hidden piece becomes a sign, [MASK]. *Delete*: pieces are left out. *Infill*: runs of "
+        "pieces become one [MASK] each. *Permute*: sentences change places; in a single sentence, words do. "
+        "*Rotate*: the text begins further on, and its beginning comes last."
+    )
+    st.markdown(
+        "The encoder reads the torn text x̃. Each piece looks to both sides, as in BERT. The decoder writes the whole "
+        "text x from left to right, as in GPT. The loss counts **every** piece of x, not only the torn ones:"
+    )
+    st.latex(r"L=-\frac1n\sum_{t=1}^{n}\ln P(x_t\mid x_1,\dots,x_{t-1},\tilde x)")
+    with st.expander("How the one here differs"):
+        st.markdown(
+            f"It is small: {bart().config.n_layers} + {bart().config.n_layers} layers, {bart().n_parameters:,} "
+            f"parameters. Each text that it learned from had at most 64 pieces and one kind of noise, on {LEAST:.0%} "
+            f"to {MOST:.0%} of it. In the paper a text has two kinds at once: infill, and all sentences shuffled."
+            " A run is 3 pieces long on average in both, and may be empty. Our positions are sinusoids, theirs learned."
+        )
+
+
+def controls(trace: Trace) -> None:
+    for control in (NOISE, SHARE, DRAW):
+        control.draw()
+
+
+def see(trace: Trace) -> Shown:
+    text, said = text_of(trace)
+    _, read = torn(text, NOISE.value(), SHARE.value(), DRAW.value())
+    st.markdown(f"**Where does the decoder look in the torn text?** It writes: {bold(read.translation or '–')}")
+    last, how = read.model.anatomy.attentions["cross"][-1], "Row: a piece it writes. Column: a piece the encoder reads."
+    caption = Caption("Encoder-decoder attention of the last layer, average of its heads", how)
+    shown = checked_matrix(read, f"{last.path}.average", caption)
+    st.caption(f"Another seed tears other places. A share of 0 leaves the text whole.{said}")
+    return shown
+
+
+@kept
+def come_back(text: Pieces, percent: int) -> Array:
+    """How many pieces stand in the text's order, torn and restored, by kind of noise and draw (KIND,DRAWS,2)."""
+    torn = [KINDS[kind](text, percent / 100, seed + 1).ids for kind in KIND.values() for seed in range(DRAWS)]
+    written = engine.run(restored_together, bart(), tuple(torn))
+    pairs = [[len(in_order(text.ids, ids)) for ids in both] for both in zip(torn, written, strict=True)]
+    return np.array(pairs).reshape(len(KIND), DRAWS, 2)
+
+
+def tear_further(trace: Trace) -> None:
+    st.markdown(f"**How torn may your text be?** Each kind of noise tears it in {DRAWS} ways, and BART restores each.")
+    (text, _), percent = text_of(trace), MUCH.draw()
+    shares = come_back(text, percent) / len(text.ids)
+    means, errors = shares.mean(1), shares.std(1, ddof=1) / DRAWS**0.5
+    column_chart(
+        [*KIND],
+        [Series(name, means[:, n], errors[:, n]) for n, name in enumerate(("torn", "restored"))],
+        alt="The share of your pieces that stand in your order, torn and restored, for each kind of noise",
+        axis="share of your pieces in your order",
+        limit=1.0,
+        labelled="noise",
+    )
+    st.caption(
+        f"A dot is the mean of {DRAWS} draws, its line ± the standard error. *In your order*: the longest run that "
+        "both texts share, then the longest on either side of it, and so on. BART learned from texts of which "
+        f"{LEAST:.0%} to {MOST:.0%} was torn."
+    )
+
+
+def unseen(trace: Trace) -> None:
+    test = published(BART)["test"]
+    st.markdown(f"**How well does it restore texts that it never read?** {test['share']:.0%} of each is torn.")
+    lines, reached, turned = [], [], number(test["kinds"]["rotation"]["noisy"]["bleu"], 2)
+    for kind, name in KIND.items():
+        before, after = (test["kinds"][name][when] for when in ("noisy", "restored"))
+        more = after["bleu"] - before["bleu"]
+        reached += [kind] * (more >= WISHED)
+        scores = (f"{number(one['bleu'], 2)} ± {number(one['standard_error'], 2)}" for one in (before, after))
+        lines.append((kind, *scores, number(more, 2)))
+    table(("noise", "BLEU, torn", "BLEU, restored", "more"), lines)
+    st.markdown(
+        f"We wished for {WISHED} points more than the torn text has. That far come: **{', '.join(reached) or 'none'}**."
+    )
+    st.caption(
+        f"BLEU counts the runs of one to four words that two texts share, from 0 to 100. Here: {test['texts']:,} "
+        "texts, ± the standard error. A [MASK] counts as nothing. BLEU hardly sees order: rotated texts have "
+        f"{turned} before anything is restored. BART wrote the likeliest piece each time. It was trained once: how "
+        "much another training would differ was not measured."
+    )
+    with st.expander("What the paper found"):
+        st.markdown(
+            "Lewis et al. 2019, Table 1: models of one size, each pre-trained with one kind of noise, then fine-tuned "
+            "to find answers in a text (SQuAD 1.1, F1). Infill: 90.8. Mask and delete: 90.4 each. Permute: 85.4. "
+            "Rotate: 77.2. Infill and permute together: 90.8. With these two they trained the large BART (§5.1)."
+        )
+
+
+TRIALS = {"How much comes back": tear_further, "On texts it never read": unseen}
+TRIAL = Choice("Try", "torn_trial", tuple(TRIALS))
+
+
+def do(trace: Trace) -> None:
+    TRIALS[TRIAL.draw()](trace)
+
+
+def predict(trace: Trace) -> Sequence[Ask]:
+    text, _ = text_of(trace)
+    n = len(text.ids)
+    left = {kind: KINDS[name](text, PERCENT / 100, SEED).ids for kind, name in KIND.items()}
+    hidden = n - sum(id != MASK_ID for id in left["infill"])
+    return (
+        Question(
+            "signs",
+            "Which noise leaves no sign of where a piece is missing?",
+            ("mask", "delete", "infill"),
+            frozenset({1}),
+            f"Of your {n} pieces the encoder reads {len(left['delete'])} after delete, {len(left['mask'])} after mask.",
+            wrong=dict.fromkeys((0, 2), "It leaves a [MASK] there."),
+        ),
+        Question(
+            "pieces",
+            f"Infill hides {hidden} of your {n} pieces. How many is the decoder to write, with its end mark?",
+            (f"{hidden}: those that are hidden", f"{n + 1}: all, and the mark"),
+            frozenset({1}),
+            "BART writes the whole text, also what the encoder has read. Its loss counts every piece.",
+            wrong={0: "It writes the whole text."},
+        ),
+        partial(easier, text),
+    )
+
+
+def easier(text: Pieces) -> Question:
+    masked, deleted = come_back(text, PERCENT)[:2, :, 1].sum(1).tolist()
+    right = 2 if masked == deleted else int(deleted > masked)
+    shares = [f"{number(100 * k / DRAWS / len(text.ids), 1)}%" for k in (masked, deleted)]
+    return Question(
+        "easier",
+        f"{PERCENT}% of your text is torn, {DRAWS} times each way, and restored. After which is more of it in order?",
+        ("mask", "delete", "the same"),
+        frozenset({right}),
+        f"In your order stand {shares[0]} of your pieces after mask, {shares[1]} after delete.",
+        wrong=dict.fromkeys({0, 1, 2} - {right}, "We tried it: see Do."),
+    )
+
+
+LESSON = Lesson(
+    "torn-text",
+    "BART: a torn text put back",
+    asks="How torn may a text be and still come back?",
+    idea=idea,
+    predict=predict,
+    bench=Bench(see=see, check=check_cell, do=do, controls=controls),
+    code=(infill, restored, in_order),
+    on_map=OnMap(readers=(BART,), scene=scene),
+)
