@@ -23,27 +23,16 @@ def restored(loaded: LoadedModel, ids: Ids, most: int) -> Trace:
     *_, last = decoding_steps(NextToken(loaded.model, memory), Greedy(most))
     labels = last.best.ids
     tgt = (SOS_ID, *labels[:-1])
-    return Trace(
-        model=loaded,
-        text=tokenizer.decode(ids),
-        n_cut=0,
-        src=tokenizer.tokens(src),
-        tgt=tokenizer.tokens(tgt),
-        labels=tokenizer.tokens(labels),
-        tensors=forward(loaded, src, tgt),
-        steps=(),
-        translation=tokenizer.decode(labels),
-        finished=labels[-1] == EOS_ID,
-    )
+    tokens, text, written = map(tokenizer.tokens, (src, tgt, labels)), tokenizer.decode(ids), tokenizer.decode(labels)
+    return Trace(loaded, text, 0, *tokens, forward(loaded, src, tgt), (), written, labels[-1] == EOS_ID)
 
 
 def restored_together(loaded: LoadedModel, texts: tuple[Ids, ...]) -> list[list[int]]:
-    """What is written greedily for each of many torn texts: ids without a mark."""
-    written = write_together(loaded.model, [[*ids, EOS_ID] for ids in texts])
-    return [ids[:-1] if ids[-1] == EOS_ID else ids for ids in written]
+    """What is written greedily for each of many torn texts: ids."""
+    return write_together(loaded.model, [[*ids, EOS_ID] for ids in texts])
 
 
-def in_order(one: Sequence[int], other: Sequence[int]) -> list[tuple[int, int]]:
-    """Places of the pieces that two texts share in one order: the longest stretch, then on either side of it again."""
+def in_order(one: Sequence[int], other: Sequence[int]) -> dict[int, int]:
+    """Where pieces of the other text stand in one: the longest run that both share, then on either side of it again."""
     blocks = SequenceMatcher(None, one, other, autojunk=False).get_matching_blocks()
-    return [(i + n, j + n) for i, j, size in blocks for n in range(size)]
+    return {j + n: i + n for i, j, size in blocks for n in range(size)}

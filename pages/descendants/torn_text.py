@@ -36,7 +36,6 @@ KIND = {"mask": "masking", "delete": "deletion", "infill": "infilling", "permute
 NOISE = Choice("Noise", "noise", tuple(KIND), default="infill")
 SHARE = Stops("Share that is torn, in %", "share", (0, 10, 20, 30, 40, 50, 70, 100), default=PERCENT)
 DRAW = Number("Seed", "seed", 1, 20, SEED)
-MUCH = Stops("Share that is torn, in %", "much", SHARE.options, default=PERCENT)
 
 
 def bart() -> LoadedModel:
@@ -74,43 +73,32 @@ def scene(trace: Trace) -> Scene:
 
 def frame(text: Pieces, kind: str) -> Frame:
     noisy, read = torn(text, kind, PERCENT, SEED)
-    n, tokens = len(text.ids), read.model.tokenizer.tokens
-    seen = {at for id, places in zip(noisy.ids, noisy.origins, strict=True) if id != MASK_ID for at in places}
-    written = [(one, p) for one, p in zip(read.labels, read.probabilities, strict=True) if one.word >= 0]
-    back = {j: i for i, j in in_order(text.ids, [one.id for one, _ in written])}
-    states = ["asked" if j not in back else "" if back[j] in seen else "strong" for j in range(len(written))]
-    said = [Card(one.text, state, chance(p), p) for (one, p), state in zip(written, states, strict=True)]
-    own = [Card(one.text, "" if i in seen else "unseen") for i, one in enumerate(tokens(text.ids))]
+    n, ids, labels = len(text.ids), noisy.ids, read.labels[: len(read.labels) - read.finished]
+    went = {i: at for at, places in enumerate(noisy.origins) for i in places}
+    seen, back = {i for i, at in went.items() if ids[at] != MASK_ID}, in_order(text.ids, read.label_ids)
+    states = [("" if back[j] in seen else "strong") if j in back else "asked" for j in range(len(labels))]
+    own = [Card(one.text, "" if i in seen else "unseen") for i, one in enumerate(bart().tokenizer.tokens(text.ids))]
     left = [Card(one.text, "asked" if one.id == MASK_ID else "") for one in read.src[:-1]]
-    moves = {i: at for at, places in enumerate(noisy.origins) for i in places}
-    links = [Link((0, i), (1, at), 0.2, "query" if i in seen else "key") for i, at in moves.items()]
-    links += [Link((1, moves[i]), (2, j), 0.2, "output" if i in seen else "key") for j, i in back.items() if i in moves]
-    before, masks = len(in_order(text.ids, noisy.ids)), noisy.ids.count(MASK_ID)
+    p = read.probabilities
+    said = [Card(one.text, states[j], chance(p[j]), p[j]) for j, one in enumerate(labels)]
+    rows = [Row(own, "your text"), Row(left, "the encoder reads", "key"), Row(said, "the decoder writes", "output")]
+    links = [Link((0, i), (1, at), 0.2, "query" if i in seen else "key") for i, at in went.items()]
+    back_from = ((went[i], j, i in seen) for j, i in back.items() if i in went)
+    links += [Link((1, at), (2, j), 0.2, "output" if is_seen else "key") for at, j, is_seen in back_from]
+    before, after, gone = len(in_order(text.ids, ids)), len(back), n - len(seen)
     says = {
-        "mask": f"Hidden pieces: {n - len(seen)}, each behind a [MASK] of its own.",
-        "delete": f"Pieces gone: {n - len(seen)}. No sign tells where.",
-        "infill": f"Hidden pieces: {n - len(seen)}. [MASK] signs: {masks}. How many pieces for each?",
+        "mask": f"Hidden pieces: {gone}, each behind a [MASK] of its own.",
+        "delete": f"Pieces gone: {gone}. No sign tells where.",
+        "infill": f"Hidden pieces: {gone}. [MASK] signs: {ids.count(MASK_ID)}. How many pieces for each?",
         "permute": "Nothing is gone. What stood where?",
         "rotate": "Nothing is gone. Where did it begin?",
     }
-    bars = [Bar("torn", before, f"{before} of {n}"), Bar("restored", len(back), f"{len(back)} of {n}", before, True)]
+    bars = [Bar("torn", before, f"{before} of {n}"), Bar("restored", after, f"{after} of {n}", before, True)]
     return Frame(
         kind,
-        f"**{before}** of {n} pieces stand in your order when torn, **{len(back)}** when restored. {says[kind]}"
+        f"**{before}** of {n} pieces stand in your order when torn, **{after}** when restored. {says[kind]}"
         f"{'' if read.finished else ' It had not ended here.'}",
-        [
-            [
-                Cards(
-                    [
-                        Row(own, "your text"),
-                        Row(left, "the encoder reads", "key"),
-                        Row(said, "the decoder writes", "output"),
-                    ],
-                    links,
-                )
-            ],
-            [Bars(bars, "Pieces in your order", limit=n, note="dashed: torn")],
-        ],
+        [[Cards(rows, links)], [Bars(bars, "Pieces in your order", limit=n, note="dashed: torn")]],
     )
 
 
@@ -156,27 +144,23 @@ def come_back(text: Pieces, percent: int) -> Array:
     """How many pieces stand in the text's order, torn and restored, by kind of noise and draw (KIND,DRAWS,2)."""
     torn = [KINDS[kind](text, percent / 100, seed + 1).ids for kind in KIND.values() for seed in range(DRAWS)]
     written = engine.run(restored_together, bart(), tuple(torn))
-    pairs = [[len(in_order(text.ids, ids)) for ids in both] for both in zip(torn, written, strict=True)]
+    room = len(text.ids) + MORE
+    pairs = [[len(in_order(text.ids, ids[:room])) for ids in both] for both in zip(torn, written, strict=True)]
     return np.array(pairs).reshape(len(KIND), DRAWS, 2)
 
 
 def tear_further(trace: Trace) -> None:
     st.markdown(f"**How torn may your text be?** Each kind of noise tears it in {DRAWS} ways, and BART restores each.")
-    (text, _), percent = text_of(trace), MUCH.draw()
+    (text, _), percent = text_of(trace), SHARE.value()
     shares = come_back(text, percent) / len(text.ids)
     means, errors = shares.mean(1), shares.std(1, ddof=1) / DRAWS**0.5
-    column_chart(
-        [*KIND],
-        [Series(name, means[:, n], errors[:, n]) for n, name in enumerate(("torn", "restored"))],
-        alt="The share of your pieces that stand in your order, torn and restored, for each kind of noise",
-        axis="share of your pieces in your order",
-        limit=1.0,
-        labelled="noise",
-    )
+    series = [Series(name, means[:, n], errors[:, n]) for n, name in enumerate(("torn", "restored"))]
+    axis = "share of your pieces in your order"
+    column_chart([*KIND], series, alt=f"The {axis}, by noise", axis=axis, limit=1.0, labelled="noise")
     st.caption(
-        f"A dot is the mean of {DRAWS} draws, its line ± the standard error. *In your order*: the longest run that "
-        "both texts share, then the longest on either side of it, and so on. BART learned from texts of which "
-        f"{LEAST:.0%} to {MOST:.0%} was torn."
+        f"{percent}% is torn, as chosen in See. A dot is the mean of {DRAWS} draws, its line ± the standard error. *In "
+        "your order*: the longest run that both texts share, then the longest on either side of it, and so on. BART "
+        f"learned from texts of which {LEAST:.0%} to {MOST:.0%} was torn."
     )
 
 
@@ -218,18 +202,9 @@ def do(trace: Trace) -> None:
 
 def predict(trace: Trace) -> Sequence[Ask]:
     text, _ = text_of(trace)
-    n = len(text.ids)
-    left = {kind: KINDS[name](text, PERCENT / 100, SEED).ids for kind, name in KIND.items()}
-    hidden = n - sum(id != MASK_ID for id in left["infill"])
+    n, ids = len(text.ids), infill(text, PERCENT / 100, SEED).ids
+    hidden = n - sum(id != MASK_ID for id in ids)
     return (
-        Question(
-            "signs",
-            "Which noise leaves no sign of where a piece is missing?",
-            ("mask", "delete", "infill"),
-            frozenset({1}),
-            f"Of your {n} pieces the encoder reads {len(left['delete'])} after delete, {len(left['mask'])} after mask.",
-            wrong=dict.fromkeys((0, 2), "It leaves a [MASK] there."),
-        ),
         Question(
             "pieces",
             f"Infill hides {hidden} of your {n} pieces. How many is the decoder to write, with its end mark?",

@@ -18,7 +18,7 @@ from tests.oracle.shown.stage import clip
 
 Statements = Iterator[Statement]
 
-TRANSLATOR, GPT, BERT = "translator", "gpt-mini", "bert-mini"
+TRANSLATOR, GPT, BERT, BART = "translator", "gpt-mini", "bert-mini", "bart-mini"
 # The models that a lesson sends the sentence through, where it is not for the translator alone.
 READERS: dict[str, tuple[str, ...]] = {
     "three-kinds": (BERT, GPT, TRANSLATOR),
@@ -31,6 +31,7 @@ READERS: dict[str, tuple[str, ...]] = {
     "learning-without-learning": (),
     "fewer-pairs": (GPT,),
     "one-layer": (BERT,),
+    "torn-text": (BART,),
     "train-it-yourself": (),
     "without-attention": (),
 }
@@ -54,6 +55,7 @@ CALLED = {
     TRANSLATOR: ("the translator", "nonsense in German from the translator"),
     GPT: ("GPT", "nonsense from GPT"),
     BERT: ("BERT", "wrong guesses from BERT"),
+    BART: ("BART", "another text from BART"),
 }
 WORDS = FOLDER / "known_words.txt"
 MISTAKE = "I did not buy the bag because it was too expensive."
