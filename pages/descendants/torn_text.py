@@ -1,20 +1,18 @@
 """Lesson: BART reads a text that was torn, in one of five ways, and writes the whole one."""
 
 from collections.abc import Sequence
-from functools import partial
 
 import numpy as np
 import streamlit as st
 
 from experiments.family.language_models import published
 from experiments.family.restoring import in_order, restored, restored_together
-from model.files.loaded_model import Array, LoadedModel
 from model.kept import kept
 from model.text.tokenizer import MASK_ID
 from model.trace import Trace
 from pages.family_models import family_model, finished
 from pages.hidden_word import ADDED
-from training.loop.noise import KINDS, Noisy, Pieces, cut, infill
+from training.loop.noise import KINDS, Noisy, Pieces, cut, infill, share_of
 from training.loop.restoring import LEAST, MOST
 from ui import engine
 from ui.components.matrix import Caption
@@ -22,15 +20,14 @@ from ui.components.scene import Bar, Bars, Card, Cards, Frame, Link, Row, Scene
 from ui.controls.control import Choice, Number, Stops
 from ui.course.check import Shown, check_cell, checked_matrix
 from ui.course.lesson import Bench, Lesson, OnMap
-from ui.course.quiz import Ask, Question
+from ui.course.quiz import Question
 from ui.text import bold, chance, number
 from ui.views.charts.column_chart import Series, column_chart
 from ui.views.charts.tables import table
 
 BART = "bart-mini"
 ROOM, MORE = 14, 4  # pieces of the text at most, and of what is written beyond them
-PERCENT, SEED, DRAWS = 30, 7, 20
-WISHED = 15  # points of BLEU that restoring is to bring
+PERCENT, SEED, DRAWS, WISHED = 30, 7, 20, 15  # wished for: points of BLEU
 KIND = {"mask": "masking", "delete": "deletion", "infill": "infilling", "permute": "permutation", "rotate": "rotation"}
 
 NOISE = Choice("Noise", "noise", tuple(KIND), default="infill")
@@ -38,13 +35,9 @@ SHARE = Stops("Share that is torn, in %", "share", (0, 10, 20, 30, 40, 50, 70, 1
 DRAW = Number("Seed", "seed", 1, 20, SEED)
 
 
-def bart() -> LoadedModel:
-    return family_model(BART)
-
-
 def text_of(trace: Trace) -> tuple[Pieces, str]:
     """The whole sentences for which there is room, or the beginning of a longer one; what was done to the text."""
-    whole = cut(finished(trace.text), bart().tokenizer)
+    whole = cut(finished(trace.text), family_model(BART).tokenizer)
     n = max((end for end in (*whole.sentences, len(whole.ids)) if 0 < end <= ROOM), default=ROOM)
     words, sentences = (tuple(at for at in starts if at < n) for starts in (whole.words, whole.sentences))
     said = f" {ADDED}" * (finished(trace.text) != trace.text)
@@ -56,15 +49,15 @@ def text_of(trace: Trace) -> tuple[Pieces, str]:
 def torn(text: Pieces, kind: str, percent: int, seed: int) -> tuple[Noisy, Trace]:
     """A text with noise, and what BART makes of it."""
     noisy = KINDS[KIND[kind]](text, percent / 100, seed)
-    return noisy, engine.run(restored, bart(), noisy.ids, len(text.ids) + MORE)
+    return noisy, engine.run(restored, family_model(BART), noisy.ids, len(text.ids) + MORE)
 
 
 def scene(trace: Trace) -> Scene:
     """The text, torn in each of five ways, and put back."""
     text, said = text_of(trace)
     return Scene(
-        f"BART reads your text with {PERCENT}% of it torn, and writes it whole. Bars: how likely it found each piece. "
-        f"Bold: the encoder did not see it, and it is back. Dashed below: not as in your text.{said}",
+        f"BART reads your text with {PERCENT}% of it torn, and writes it whole. Bold: hidden, and back. Dashed below: "
+        f"not as in your text.{said}",
         "Tear it",
         [frame(text, kind) for kind in KIND],
         start=[*KIND].index(NOISE.otherwise),
@@ -77,16 +70,15 @@ def frame(text: Pieces, kind: str) -> Frame:
     went = {i: at for at, places in enumerate(noisy.origins) for i in places}
     seen, back = {i for i, at in went.items() if ids[at] != MASK_ID}, in_order(text.ids, read.label_ids)
     states = [("" if back[j] in seen else "strong") if j in back else "asked" for j in range(len(labels))]
-    own = [Card(one.text, "" if i in seen else "unseen") for i, one in enumerate(bart().tokenizer.tokens(text.ids))]
+    own = [Card(one.text, "" if i in seen else "unseen") for i, one in enumerate(read.model.tokenizer.tokens(text.ids))]
     left = [Card(one.text, "asked" if one.id == MASK_ID else "") for one in read.src[:-1]]
     p = read.probabilities
     said = [Card(one.text, states[j], chance(p[j]), p[j]) for j, one in enumerate(labels)]
-    rows = [Row(own, "your text"), Row(left, "the encoder reads", "key"), Row(said, "the decoder writes", "output")]
+    rows = [Row(own, "your text"), Row(left, "the encoder reads", "plain"), Row(said, "the decoder writes", "output")]
     links = [Link((0, i), (1, at), 0.2, "query" if i in seen else "key") for i, at in went.items()]
-    back_from = ((went[i], j, i in seen) for j, i in back.items() if i in went)
-    links += [Link((1, at), (2, j), 0.2, "output" if is_seen else "key") for at, j, is_seen in back_from]
+    links += [Link((1, went[i]), (2, j), 0.2, "output" if i in seen else "key") for j, i in back.items() if i in went]
     before, after, gone = len(in_order(text.ids, ids)), len(back), n - len(seen)
-    says = {
+    signs = {
         "mask": f"Hidden pieces: {gone}, each behind a [MASK] of its own.",
         "delete": f"Pieces gone: {gone}. No sign tells where.",
         "infill": f"Hidden pieces: {gone}. [MASK] signs: {ids.count(MASK_ID)}. How many pieces for each?",
@@ -94,32 +86,28 @@ def frame(text: Pieces, kind: str) -> Frame:
         "rotate": "Nothing is gone. Where did it begin?",
     }
     bars = [Bar("torn", before, f"{before} of {n}"), Bar("restored", after, f"{after} of {n}", before, True)]
-    return Frame(
-        kind,
-        f"**{before}** of {n} pieces stand in your order when torn, **{after}** when restored. {says[kind]}"
-        f"{'' if read.finished else ' It had not ended here.'}",
-        [[Cards(rows, links)], [Bars(bars, "Pieces in your order", limit=n, note="dashed: torn")]],
-    )
+    says = f"**{before}** of {n} pieces stand in your order when torn, **{after}** when restored. {signs[kind]}"
+    drawn = Bars(bars, "Pieces in your order; dashed: torn", limit=n)
+    return Frame(kind, says + " It would write on." * (not read.finished), [[Cards(rows, links)], [drawn]])
 
 
 def idea(trace: Trace) -> None:
+    loaded = family_model(BART)
     st.markdown(
         "**BART** (Lewis et al. 2019) is trained on torn texts. What tears a text is called **noise**. Here are five "
         "kinds. *Mask*: each hidden piece becomes a sign, [MASK]. *Delete*: pieces are left out. *Infill*: runs of "
         "pieces become one [MASK] each. *Permute*: sentences change places; in a single sentence, words do. "
-        "*Rotate*: the text begins further on, and its beginning comes last."
-    )
-    st.markdown(
+        "*Rotate*: the text begins further on, and its beginning comes last.\n\n"
         "The encoder reads the torn text x̃. Each piece looks to both sides, as in BERT. The decoder writes the whole "
         "text x from left to right, as in GPT. The loss counts **every** piece of x, not only the torn ones:"
     )
     st.latex(r"L=-\frac1n\sum_{t=1}^{n}\ln P(x_t\mid x_1,\dots,x_{t-1},\tilde x)")
     with st.expander("How the one here differs"):
         st.markdown(
-            f"It is small: {bart().config.n_layers} + {bart().config.n_layers} layers, {bart().n_parameters:,} "
+            f"It is small: {loaded.config.n_layers} + {loaded.config.n_layers} layers, {loaded.n_parameters:,} "
             f"parameters. Each text that it learned from had at most 64 pieces and one kind of noise, on {LEAST:.0%} "
-            f"to {MOST:.0%} of it. In the paper a text has two kinds at once: infill, and all sentences shuffled."
-            " A run is 3 pieces long on average in both, and may be empty. Our positions are sinusoids, theirs learned."
+            f"to {MOST:.0%} of it. In the paper a text has two kinds at once: infill, and all sentences shuffled. Our "
+            "positions are sinusoids, theirs are learned."
         )
 
 
@@ -140,12 +128,11 @@ def see(trace: Trace) -> Shown:
 
 
 @kept
-def come_back(text: Pieces, percent: int) -> Array:
+def come_back(text: Pieces, percent: int) -> np.ndarray:
     """How many pieces stand in the text's order, torn and restored, by kind of noise and draw (KIND,DRAWS,2)."""
     torn = [KINDS[kind](text, percent / 100, seed + 1).ids for kind in KIND.values() for seed in range(DRAWS)]
-    written = engine.run(restored_together, bart(), tuple(torn))
-    room = len(text.ids) + MORE
-    pairs = [[len(in_order(text.ids, ids[:room])) for ids in both] for both in zip(torn, written, strict=True)]
+    written = engine.run(restored_together, family_model(BART), tuple(torn), len(text.ids) + MORE)
+    pairs = [[len(in_order(text.ids, ids)) for ids in both] for both in zip(torn, written, strict=True)]
     return np.array(pairs).reshape(len(KIND), DRAWS, 2)
 
 
@@ -174,15 +161,14 @@ def unseen(trace: Trace) -> None:
         reached += [kind] * (more >= WISHED)
         scores = (f"{number(one['bleu'], 2)} ± {number(one['standard_error'], 2)}" for one in (before, after))
         lines.append((kind, *scores, number(more, 2)))
-    table(("noise", "BLEU, torn", "BLEU, restored", "more"), lines)
+    table(("noise", "BLEU, torn", "BLEU, restored", "gain"), lines)
     st.markdown(
         f"We wished for {WISHED} points more than the torn text has. That far come: **{', '.join(reached) or 'none'}**."
     )
     st.caption(
         f"BLEU counts the runs of one to four words that two texts share, from 0 to 100. Here: {test['texts']:,} "
-        "texts, ± the standard error. A [MASK] counts as nothing. BLEU hardly sees order: rotated texts have "
-        f"{turned} before anything is restored. BART wrote the likeliest piece each time. It was trained once: how "
-        "much another training would differ was not measured."
+        f"texts, ± the standard error. A [MASK] counts as nothing. BLEU hardly sees order: rotated texts have {turned} "
+        f"when torn, so that {WISHED} more are out of reach. How much another training would differ was not measured."
     )
     with st.expander("What the paper found"):
         st.markdown(
@@ -200,10 +186,12 @@ def do(trace: Trace) -> None:
     TRIALS[TRIAL.draw()](trace)
 
 
-def predict(trace: Trace) -> Sequence[Ask]:
+def predict(trace: Trace) -> Sequence[Question]:
     text, _ = text_of(trace)
-    n, ids = len(text.ids), infill(text, PERCENT / 100, SEED).ids
-    hidden = n - sum(id != MASK_ID for id in ids)
+    n, hidden = len(text.ids), share_of(len(text.ids), PERCENT / 100)
+    masked, deleted = come_back(text, PERCENT)[:2, :, 1].sum(1).tolist()
+    right = 2 if masked == deleted else int(deleted > masked)
+    shares = [f"{number(100 * k / DRAWS / n, 1)}%" for k in (masked, deleted)]
     return (
         Question(
             "pieces",
@@ -213,21 +201,14 @@ def predict(trace: Trace) -> Sequence[Ask]:
             "BART writes the whole text, also what the encoder has read. Its loss counts every piece.",
             wrong={0: "It writes the whole text."},
         ),
-        partial(easier, text),
-    )
-
-
-def easier(text: Pieces) -> Question:
-    masked, deleted = come_back(text, PERCENT)[:2, :, 1].sum(1).tolist()
-    right = 2 if masked == deleted else int(deleted > masked)
-    shares = [f"{number(100 * k / DRAWS / len(text.ids), 1)}%" for k in (masked, deleted)]
-    return Question(
-        "easier",
-        f"{PERCENT}% of your text is torn, {DRAWS} times each way, and restored. After which is more of it in order?",
-        ("mask", "delete", "the same"),
-        frozenset({right}),
-        f"In your order stand {shares[0]} of your pieces after mask, {shares[1]} after delete.",
-        wrong=dict.fromkeys({0, 1, 2} - {right}, "We tried it: see Do."),
+        Question(
+            "easier",
+            f"{PERCENT}% of your text is torn, {DRAWS} times each way, and restored. After which is more in order?",
+            ("mask", "delete", "the same"),
+            frozenset({right}),
+            f"In your order stand {shares[0]} of your pieces after mask, {shares[1]} after delete.",
+            wrong=dict.fromkeys({0, 1, 2} - {right}, "We tried it: see Do."),
+        ),
     )
 
 

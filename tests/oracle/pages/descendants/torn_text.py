@@ -16,7 +16,7 @@ from tests.oracle.language.page import Page, chances
 from tests.oracle.language.words import inline
 from tests.oracle.passes import shipped
 from tests.oracle.passes.family import bert
-from tests.oracle.passes.forward import EOS, PAD, SOS, Array, Forward
+from tests.oracle.passes.forward import EOS, SOS, Array, Forward
 
 prose = Prose("torn_text")
 
@@ -29,8 +29,8 @@ STATES: tuple[dict[str, str], ...] = (
     {"sentence": "The boy sees the girl. She waves to him.", "stop": "4", "noise": "permute", "cell": "2.3"},
     {"torn_trial": TRIAL.options[1], "noise": "delete", "share": "50", "seed": "3", "stop": "2"},
     {"sentence": "The man who told me that he had lost it forgot it again. " * 9, "noise": "mask", "share": "70"},
-    {"sentence": "Go", "noise": "rotate", "share": "0", "stop": "1"},
-    {"sentence": "Frobnicating quokkas! Where?", "share": "100", "stop": "5"},
+    {"sentence": "Go", "noise": "rotate", "share": "100", "stop": "1"},
+    {"sentence": "Frobnicating quokkas! Where?", "share": "0", "stop": "5"},
 )
 
 Ids = tuple[int, ...]
@@ -73,15 +73,12 @@ class Text:
         spans: list[int] = []
         while sum(spans) < k:
             spans.append(min(k - sum(spans), int(rng.poisson(3.0))))
-        lengths, filled, at = rng.permutation(spans).tolist(), [], 0
-        for is_span in rng.permutation([1] * len(spans) + [0] * (self.n - k)):
-            size = int(lengths.pop(0)) if is_span else 1
-            filled.append((bert.MASK, tuple(range(at, at + size))) if is_span else left[at])
-            at += size
-        return filled
+        sizes, marks = iter(rng.permutation(spans).tolist()), rng.permutation([1] * len(spans) + [0] * (self.n - k))
+        lengths = [int(next(sizes)) if one else 1 for one in marks]
+        parts = zip(marks, lengths, np.cumsum(lengths).tolist(), strict=True)
+        return [(bert.MASK, tuple(range(end - size, end))) if one else left[end - 1] for one, size, end in parts]
 
     def read(self, kind: str, *given: int) -> tuple[Ids, Forward]:
-        """What is left for the encoder, and the pass that writes."""
         src = tuple(id for id, _ in self.torn(kind, *given))
         return src, passed(src, written(src, self.n + MORE))
 
@@ -99,14 +96,11 @@ def passed(src: Ids, labels: Ids) -> Forward:
 def written(src: Ids, most: int) -> Ids:
     ids, start = [SOS], passed(src, ())
     while len(ids) <= most and ids[-1] != EOS:
-        scores = start.next_logits(ids)
-        scores[[PAD, SOS]] = -np.inf
-        ids.append(int(scores.argmax()))
+        ids.append(int(start.next_logits(ids).argmax()))
     return tuple(ids[1:])
 
 
 def in_order(one: Ids, other: Ids) -> dict[int, int]:
-    """Where pieces of the other stand in one."""
     blocks = SequenceMatcher(None, one, other, autojunk=False).get_matching_blocks()
     return {block.b + n: block.a + n for block in blocks for n in range(block.size)}
 
@@ -130,30 +124,22 @@ def scene_frame(text: Text, kind: str) -> screen.Panel:
     own = [screen.card(bert.entry(id), "" if i in seen else "unseen") for i, id in enumerate(text.ids)]
     left = [screen.card(bert.entry(id), "asked" if id == bert.MASK else "") for id in src]
     said = [screen.card(bert.entry(id), looks.get(j, "asked"), chance(p[j]), p[j]) for j, id in enumerate(ids)]
-    rows = [(own, "your text"), (left, "the encoder reads", "key"), (said, "the decoder writes", "output")]
+    rows = [(own, "your text"), (left, "the encoder reads", "plain"), (said, "the decoder writes", "output")]
     before, after = len(in_order(text.ids, src)), len(back)
     bars = [("torn", before, f"{before} of {n}"), ("restored", after, f"{after} of {n}", before, True)]
-    says = prose.words("says", n - len(seen), src.count(bert.MASK))[kind] + f" {prose.line('not ended')}" * (
-        not has_ended
-    )
-    return screen.frame(
-        kind,
-        f"{prose.line('of pieces stand in', before, n, after)} {says}",
-        [screen.cards([screen.row(*row) for row in rows], links)],
-        [screen.bars([screen.bar(*one) for one in bars], "Pieces in your order", limit=n, note="dashed: torn")],
-    )
+    drawn = screen.bars([screen.bar(*one) for one in bars], "Pieces in your order; dashed: torn", limit=n)
+    says = prose.line("of pieces stand in", before, n, after)
+    says += f" {prose.words('says', n - len(seen), src.count(bert.MASK))[kind]}"
+    says += "" if has_ended else f" {prose.line('not ended')}"
+    return screen.frame(kind, says, [screen.cards([screen.row(*row) for row in rows], links)], [drawn])
 
 
 def idea(page: Page) -> Statements:
     yield from prose("bart is trained on", shipped.config(BART)["n_layers"], f"{shipped.n_parameters(BART):,}")
 
 
-def in_see(page: Page) -> tuple[Ids, Forward]:
-    return Text(page).read(NOISE.of(page), int(SHARE.of(page)), page.number("seed", 1, 20, SEED))
-
-
 def shown(page: Page) -> Shown:
-    src, read = in_see(page)
+    src, read = Text(page).read(NOISE.of(page), int(SHARE.of(page)), page.number("seed", 1, 20, SEED))
     rows, columns = ([bert.entry(id) for id in ids] for ids in (read.labels, (*src, EOS)))
     name = f"decoder.layers.{read.config['n_layers'] - 1}.cross_attn.average"
     return common.shown_tensor(page, name, kind="cross", rows=rows, columns=columns, oracle=read)
@@ -163,9 +149,10 @@ def see(page: Page) -> Statements:
     yield NOISE.drawn(page)
     yield claims.control("select_slider", SHARE.label, options=list(SHARE.options), value=SHARE.of(page))
     yield claims.slider("Seed", 1, 20, page.number("seed", 1, 20, SEED))
-    said = bert.tokenizer().decode([id for id in in_see(page)[1].labels if id >= len(bert.NAMES)])
+    matrix = shown(page)
+    said = bert.tokenizer().decode([id for id in matrix.oracle.labels if id >= len(bert.NAMES)])
     yield from prose("where does the decoder", inline(said) or "–")
-    yield from common.tensor_matrix(shown(page), **prose.words("matrix"))
+    yield from common.tensor_matrix(matrix, **prose.words("matrix"))
     yield from prose("another seed tears other", Text(page).said)
 
 
@@ -189,14 +176,13 @@ def unseen(page: Page) -> Statements:
         far += [kind] * (more >= 15)
         scores = (f"{number(one['bleu'], 2)} ± {number(one['standard_error'], 2)}" for one in both)
         rows.append((kind, *scores, number(more, 2)))
-    yield claims.table("noise | BLEU, torn | BLEU, restored | more", *rows)
+    yield claims.table("noise | BLEU, torn | BLEU, restored | gain", *rows)
     yield from prose("we wished for points", ", ".join(far) or "none", f"{test['texts']:,}", turned)
 
 
 def predict(page: Page) -> Statements:
     text = Text(page)
-    hidden = sum(len(places) for id, places in text.torn("infill") if id == bert.MASK)
-    yield prose.question("infill hides of your", 1, hidden, text.n, text.n + 1)
+    yield prose.question("infill hides of your", 1, round(0.3 * text.n), text.n, text.n + 1)
     found = [int(text.come_back(kind)[:, 1].sum()) for kind in ("mask", "delete")]
     right = 2 if found[0] == found[1] else int(found[1] > found[0])
     shares = (number(100 * one / DRAWS / text.n, 1) for one in found)
