@@ -12,16 +12,18 @@ from model.trace import Trace
 Ids = tuple[int, ...]
 
 
-def restored(loaded: LoadedModel, ids: Ids, most: int) -> Trace:
-    """What is written greedily, up to `most` pieces, for a torn text (its ids without a mark), every number kept."""
-    src, labels = (*ids, EOS_ID), restored_together(loaded, (ids,), most)[0]
-    tgt, tokenizer = (SOS_ID, *labels[:-1]), loaded.tokenizer
-    tokens, text, written = map(tokenizer.tokens, (src, tgt, labels)), tokenizer.decode(ids), tokenizer.decode(labels)
-    return Trace(loaded, text, 0, *tokens, forward(loaded, src, tgt), (), written, labels[-1] == EOS_ID)
+def restored(loaded: LoadedModel, texts: tuple[Ids, ...], most: int) -> list[Trace]:
+    """What is written greedily, up to `most` pieces, for each of some torn texts (ids, no mark), with its pass."""
+    tokens, decode, traces = loaded.tokenizer.tokens, loaded.tokenizer.decode, []
+    for ids, labels in zip(texts, restored_together(loaded, texts, most), strict=True):
+        src, tgt = (*ids, EOS_ID), (SOS_ID, *labels[:-1])
+        sides, tensors = (tokens(src), tokens(tgt), tokens(labels)), forward(loaded, src, tgt)
+        traces.append(Trace(loaded, decode(ids), 0, *sides, tensors, (), decode(labels), labels[-1] == EOS_ID))
+    return traces
 
 
 def restored_together(loaded: LoadedModel, texts: tuple[Ids, ...], most: int) -> list[list[int]]:
-    """The ids of what is written for each of many torn texts."""
+    """The ids alone."""
     return [written[:most] for written in write_together(loaded.model, [[*ids, EOS_ID] for ids in texts])]
 
 

@@ -16,7 +16,7 @@ from training.loop.noise import KINDS, Noisy, Pieces, cut, infill, share_of
 from training.loop.restoring import LEAST, MOST
 from ui import engine
 from ui.components.matrix import Caption
-from ui.components.scene import Bar, Bars, Card, Cards, Frame, Link, Row, Scene
+from ui.components.scene import Bar, Bars, Card, Cards, Frame, Link, Row, Scene, State
 from ui.controls.control import Choice, Number, Stops
 from ui.course.check import Shown, check_cell, checked_matrix
 from ui.course.lesson import Bench, Lesson, OnMap
@@ -46,30 +46,29 @@ def text_of(trace: Trace) -> tuple[Pieces, str]:
     return Pieces(whole.ids[:n], words, sentences), said
 
 
-def torn(text: Pieces, kind: str, percent: int, seed: int) -> tuple[Noisy, Trace]:
-    """A text with noise, and what BART makes of it."""
-    noisy = KINDS[KIND[kind]](text, percent / 100, seed)
-    return noisy, engine.run(restored, family_model(BART), noisy.ids, len(text.ids) + MORE)
+def read(text: Pieces, *torn: Noisy) -> list[Trace]:
+    """What BART makes of a text torn in some ways."""
+    return engine.run(restored, family_model(BART), tuple(one.ids for one in torn), len(text.ids) + MORE)
 
 
 def scene(trace: Trace) -> Scene:
     """The text, torn in each of five ways, and put back."""
     text, said = text_of(trace)
+    torn = [noise(text, PERCENT / 100, SEED) for noise in KINDS.values()]
     return Scene(
         f"BART reads your text with {PERCENT}% of it torn, and writes it whole. Bold: hidden, and back. Dashed below: "
         f"not as in your text.{said}",
         "Tear it",
-        [frame(text, kind) for kind in KIND],
+        [frame(text, *one) for one in zip(KIND, torn, read(text, *torn), strict=True)],
         start=[*KIND].index(NOISE.otherwise),
     )
 
 
-def frame(text: Pieces, kind: str) -> Frame:
-    noisy, read = torn(text, kind, PERCENT, SEED)
+def frame(text: Pieces, kind: str, noisy: Noisy, read: Trace) -> Frame:
     n, ids, labels = len(text.ids), noisy.ids, read.labels[: len(read.labels) - read.finished]
     went = {i: at for at, places in enumerate(noisy.origins) for i in places}
     seen, back = {i for i, at in went.items() if ids[at] != MASK_ID}, in_order(text.ids, read.label_ids)
-    states = [("" if back[j] in seen else "strong") if j in back else "asked" for j in range(len(labels))]
+    states: list[State] = [("" if back[j] in seen else "strong") if j in back else "asked" for j in range(len(labels))]
     own = [Card(one.text, "" if i in seen else "unseen") for i, one in enumerate(read.model.tokenizer.tokens(text.ids))]
     left = [Card(one.text, "asked" if one.id == MASK_ID else "") for one in read.src[:-1]]
     p = read.probabilities
@@ -118,11 +117,12 @@ def controls(trace: Trace) -> None:
 
 def see(trace: Trace) -> Shown:
     text, said = text_of(trace)
-    _, read = torn(text, NOISE.value(), SHARE.value(), DRAW.value())
-    st.markdown(f"**Where does the decoder look in the torn text?** It writes: {bold(read.translation or '–')}")
-    last, how = read.model.anatomy.attentions["cross"][-1], "Row: a piece it writes. Column: a piece the encoder reads."
+    (whole,) = read(text, KINDS[KIND[NOISE.value()]](text, SHARE.value() / 100, DRAW.value()))
+    st.markdown(f"**Where does the decoder look in the torn text?** It writes: {bold(whole.translation or '–')}")
+    last = whole.model.anatomy.attentions["cross"][-1]
+    how = "Row: a piece it writes. Column: a piece the encoder reads."
     caption = Caption("Encoder-decoder attention of the last layer, average of its heads", how)
-    shown = checked_matrix(read, f"{last.path}.average", caption)
+    shown = checked_matrix(whole, f"{last.path}.average", caption)
     st.caption(f"Another seed tears other places. A share of 0 leaves the text whole.{said}")
     return shown
 
