@@ -207,7 +207,9 @@ def predict(trace: Trace) -> Sequence[Question]:
             ("mask", "delete", "the same"),
             frozenset({right}),
             f"In your order stand {shares[0]} of your pieces after mask, {shares[1]} after delete.",
-            wrong=dict.fromkeys({0, 1, 2} - {right}, "We tried it: see Do."),
+            wrong={
+                n: f"{one}: see Do." for n, one in enumerate(("Not mask", "Not delete", "They differ")) if n != right
+            },
         ),
     )
 

@@ -186,7 +186,7 @@ def predict(page: Page) -> Statements:
     found = [int(text.come_back(kind)[:, 1].sum()) for kind in ("mask", "delete")]
     right = 2 if found[0] == found[1] else int(found[1] > found[0])
     shares = (number(100 * one / DRAWS / text.n, 1) for one in found)
-    yield prose.question("of your text is", right, DRAWS, *shares, wrong=[prose.line("tried")] * 3)
+    yield prose.question("of your text is", right, DRAWS, *shares)
 
 
 do = TRIAL.trials(tear_further, unseen)
