@@ -57,7 +57,7 @@ def scene(trace: Trace) -> Scene:
     torn = [noise(text, PERCENT / 100, SEED) for noise in KINDS.values()]
     return Scene(
         f"BART reads your text with {PERCENT}% of it torn, and writes it whole. Bold: hidden, and back. Dashed below: "
-        f"not as in your text.{said}",
+        f"not as it stood.{said}",
         "Tear it",
         [frame(text, *one) for one in zip(KIND, torn, read(text, *torn), strict=True)],
         start=[*KIND].index(NOISE.otherwise),
