@@ -119,8 +119,7 @@ def see(trace: Trace) -> Shown:
     text, said = text_of(trace)
     (whole,) = read(text, KINDS[KIND[NOISE.value()]](text, SHARE.value() / 100, DRAW.value()))
     st.markdown(f"**Where does the decoder look in the torn text?** It writes: {bold(whole.translation or '–')}")
-    last = whole.model.anatomy.attentions["cross"][-1]
-    how = "Row: a piece it writes. Column: a piece the encoder reads."
+    last, how = whole.model.anatomy.attentions["cross"][-1], "Row: what it writes. Column: what the encoder reads."
     caption = Caption("Encoder-decoder attention of the last layer, average of its heads", how)
     shown = checked_matrix(whole, f"{last.path}.average", caption)
     st.caption(f"Another seed tears other places. A share of 0 leaves the text whole.{said}")

@@ -185,8 +185,7 @@ def predict(page: Page) -> Statements:
     yield prose.question("infill hides of your", 1, round(0.3 * text.n), text.n, text.n + 1)
     found = [int(text.come_back(kind)[:, 1].sum()) for kind in ("mask", "delete")]
     right = 2 if found[0] == found[1] else int(found[1] > found[0])
-    shares = (number(100 * one / DRAWS / text.n, 1) for one in found)
-    yield prose.question("of your text is", right, DRAWS, *shares)
+    yield prose.question("of your text is", right, DRAWS, *(number(100 * one / DRAWS / text.n, 1) for one in found))
 
 
 do = TRIAL.trials(tear_further, unseen)
