@@ -13,7 +13,6 @@ from experiments.family.rows import LOOKS, SCORES, Ids, asked
 from figures.statistics import softmax
 from model.adapting.fine_tuned import FineTunedWriter
 from model.adapting.row_tasks import RANK, with_task
-from model.files.checkpoint import PROJECT
 from model.files.loaded_model import Array
 from model.text.tokenizer import EOS_ID, SEP_ID, SOS_ID, normalise
 from model.trace import Trace
@@ -21,6 +20,7 @@ from pages.family.fine_tuning.ablation import WAYS
 from pages.family.fine_tuning.choosing import with_error
 from pages.family_models import GPT, family_model
 from training.loop.finetune_loop import Accuracy
+from training.loop.tasks import KEPT_OF_ROWS
 from ui import engine
 from ui.components.matrix import Caption, Labels
 from ui.components.scene import Bar, Bars, Card, Cards, Frame, Link, Row, Scene
@@ -36,7 +36,6 @@ from ui.views.charts.tables import table
 SECOND, FIRST_B = "row_b", "I had an apple."  # key of the box for text B, and what stands in it at first
 MOST, DRAWN = 30, 6  # pieces of each text that are read, as in training, and drawn
 OTHER_A = "The street is empty."
-COMPARED = PROJECT / "assets" / "labelled" / "one_row.json"  # `training.compare_pretraining` writes it
 ORDERS, ANOTHER = ("A, then B", "B, then A"), "another A, then B"
 MARKS = {SOS_ID: "start", SEP_ID: "then", EOS_ID: "read"}
 
@@ -193,7 +192,7 @@ def reads_both(trace: Trace) -> None:
 
 
 def with_and_without(trace: Trace) -> None:
-    found = json.loads(COMPARED.read_text(encoding="utf-8"))[GPT]
+    found = json.loads(KEPT_OF_ROWS.read_text(encoding="utf-8"))[GPT]
     one = found["tasks"]["entailment"]
     st.markdown("**Does pre-training help?** All weights learn to tell what follows; three ways to begin and to learn.")
     table(

@@ -10,10 +10,9 @@ from model.adapting.row_tasks import ROW_TASKS as ROW_FILES
 from model.files.load_special_models import IN_CONTEXT
 from model.files.loaded_model import MODELS
 from model.parts.task_heads import TASK_HEADS
-from pages.family.one_row import COMPARED
 from training.compare_pretraining import OF_A_READER, WAYS, standard_errors_apart
 from training.live.styles import STYLES
-from training.loop.tasks import KEPT, ROW_TASKS, TASKS
+from training.loop.tasks import KEPT, KEPT_OF_ROWS, ROW_TASKS, TASKS
 from training.publish import adapters, family, rows
 from training.publish.tasks import EPOCHS, EXAMPLES, RATE, card
 
@@ -92,7 +91,7 @@ def test_what_the_tasks_in_one_row_add_is_small_described_and_in_the_readme() ->
 
 
 def test_pre_training_helps_the_small_gpt_to_tell_what_follows() -> None:
-    (line,) = json.loads(COMPARED.read_text())["gpt-mini"]["tasks"].values()
+    (line,) = json.loads(KEPT_OF_ROWS.read_text())["gpt-mini"]["tasks"].values()
     assert standard_errors_apart(line["right"], line["n"]) == line["standard_errors_apart"] > 2
 
 

@@ -14,8 +14,8 @@ from model.files.checkpoint import PROJECT
 from model.text.tokenizer import Tokenizer
 from training.loop.finetune_loop import SPAN, Example, span_example, tags_example, text_example
 
-# The figures of `training.compare_pretraining`, for the lesson
-KEPT = PROJECT / "assets" / "labelled" / "four_tasks.json"
+# The figures of `training.compare_pretraining`, for two lessons
+KEPT, KEPT_OF_ROWS = (PROJECT / "assets" / "labelled" / f"{name}.json" for name in ("four_tasks", "one_row"))
 MAX_LEN = 64  # pieces of a text, marks included
 
 Rows = Iterator[Sequence[str]]

@@ -14,7 +14,6 @@ from tests.oracle.language.approved import Prose
 from tests.oracle.language.claims import chance, number
 from tests.oracle.language.common import Choice, Shown, Statements, check_cell, code_of, shown_tensor, tensor_matrix
 from tests.oracle.language.page import Page
-from tests.oracle.pages.family.fine_tuning import percent
 from tests.oracle.passes import shipped
 from tests.oracle.passes.family import bert
 from tests.oracle.passes.forward import EOS, SOS, Array, softmax, tidied
@@ -122,6 +121,10 @@ class Asked:
     def answer(self) -> tuple[str, str]:
         best = int(self.chances.argmax())
         return self.task.answers[best], chance(self.chances[best])
+
+
+def percent(right: float, n: int) -> str:
+    return f"{number(100 * right, 0)}% ± {number(100 * math.sqrt(right * (1 - right) / n), 0)}"
 
 
 def scene(page: Page) -> Statements:
