@@ -1,6 +1,7 @@
 """Lesson: BART reads a text that was torn, in one of five ways, and writes the whole one."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import streamlit as st
@@ -20,7 +21,7 @@ from ui.components.scene import Bar, Bars, Card, Cards, Frame, Link, Row, Scene,
 from ui.controls.control import Choice, Number, Stops
 from ui.course.check import Shown, check_cell, checked_matrix
 from ui.course.lesson import Bench, Lesson, OnMap
-from ui.course.quiz import Question
+from ui.course.quiz import Ask, Question
 from ui.text import bold, chance, number
 from ui.views.charts.column_chart import Series, column_chart
 from ui.views.charts.tables import table
@@ -179,7 +180,7 @@ def unseen(trace: Trace) -> None:
         )
 
 
-TRIALS = {"How much comes back": tear_further, "On texts it never read": unseen}
+TRIALS = {"On texts it never read": unseen, "How much comes back": tear_further}
 TRIAL = Choice("Try", "torn_trial", tuple(TRIALS))
 
 
@@ -187,32 +188,34 @@ def do(trace: Trace) -> None:
     TRIALS[TRIAL.draw()](trace)
 
 
-def predict(trace: Trace) -> Sequence[Question]:
+def easier(trace: Trace) -> Question:
     text, _ = text_of(trace)
-    n, hidden = len(text.ids), share_of(len(text.ids), PERCENT / 100)
     masked, deleted = come_back(text, PERCENT)[:2, :, 1].sum(1).tolist()
     right = 2 if masked == deleted else int(deleted > masked)
-    shares = [f"{number(100 * k / DRAWS / n, 1)}%" for k in (masked, deleted)]
-    return (
-        Question(
-            "pieces",
-            f"Infill hides {hidden} of your {n} pieces. How many is the decoder to write, with its end mark?",
-            (f"{hidden}: those that are hidden", f"{n + 1}: all, and the mark"),
-            frozenset({1}),
-            "BART writes the whole text, also what the encoder has read. Its loss counts every piece.",
-            wrong={0: "It writes the whole text."},
-        ),
-        Question(
-            "easier",
-            f"{PERCENT}% of your text is torn, {DRAWS} times each way, and restored. After which is more in order?",
-            ("mask", "delete", "the same"),
-            frozenset({right}),
-            f"In your order stand {shares[0]} of your pieces after mask, {shares[1]} after delete.",
-            wrong={
-                n: f"{one}: see Do." for n, one in enumerate(("Not mask", "Not delete", "They differ")) if n != right
-            },
-        ),
+    shares = [f"{number(100 * k / DRAWS / len(text.ids), 1)}%" for k in (masked, deleted)]
+    wrong = {n: f"{one}: see Do." for n, one in enumerate(("Not mask", "Not delete", "They differ")) if n != right}
+    return Question(
+        "easier",
+        f"{PERCENT}% of your text is torn, {DRAWS} times each way, and restored. After which is more in order?",
+        ("mask", "delete", "the same"),
+        frozenset({right}),
+        f"In your order stand {shares[0]} of your pieces after mask, {shares[1]} after delete.",
+        wrong=wrong,
     )
+
+
+def predict(trace: Trace) -> Sequence[Ask]:
+    n = len(text_of(trace)[0].ids)
+    hidden = share_of(n, PERCENT / 100)
+    pieces = Question(
+        "pieces",
+        f"Infill hides {hidden} of your {n} pieces. How many is the decoder to write, with its end mark?",
+        (f"{hidden}: those that are hidden", f"{n + 1}: all, and the mark"),
+        frozenset({1}),
+        "BART writes the whole text, also what the encoder has read. Its loss counts every piece.",
+        wrong={0: "It writes the whole text."},
+    )
+    return pieces, partial(easier, trace)
 
 
 LESSON = Lesson(

@@ -24,13 +24,13 @@ BART, ROOM, MORE, SEED, DRAWS = "bart-mini", 14, 4, 7, 20
 KINDS = {"mask": "masking", "delete": "deletion", "infill": "infilling", "permute": "permutation", "rotate": "rotation"}
 NOISE = Choice("Noise", "noise", tuple(KINDS), "infill")
 SHARE = Choice("Share that is torn, in %", "share", ("0", "10", "20", "30", "40", "50", "70", "100"), "30")
-TRIAL = Choice("Try", "torn_trial", ("How much comes back", "On texts it never read"))
+TRIAL = Choice("Try", "torn_trial", ("On texts it never read", "How much comes back"))
 STATES: tuple[dict[str, str], ...] = (
     {"sentence": "The boy sees the girl. She waves to him.", "stop": "4", "noise": "permute", "cell": "2.3"},
     {"torn_trial": TRIAL.options[1], "noise": "delete", "share": "50", "seed": "3", "stop": "2"},
     {"sentence": "The man who told me that he had lost it forgot it again. " * 9, "noise": "mask", "share": "70"},
-    {"sentence": "Go", "noise": "rotate", "share": "100", "stop": "1"},
-    {"sentence": "Frobnicating quokkas! Where?", "share": "0", "stop": "5"},
+    {"sentence": "Go", "noise": "rotate", "share": "100", "stop": "1", "torn_trial": TRIAL.options[1]},
+    {"sentence": "Frobnicating quokkas! Where?", "share": "0", "stop": "5", "torn_trial": TRIAL.options[1]},
 )
 
 Ids = tuple[int, ...]
@@ -191,5 +191,5 @@ def predict(page: Page) -> Statements:
     yield prose.question("of your text is", right, DRAWS, *(number(100 * one / DRAWS / text.n, 1) for one in found))
 
 
-do = TRIAL.trials(tear_further, unseen)
+do = TRIAL.trials(unseen, tear_further)
 code = common.code_of("training/loop/noise.py: infill", "experiments/family/restoring.py: restored, in_order")
