@@ -20,7 +20,7 @@ from tests.oracle.passes.forward import EOS, SOS, Array, Forward
 
 prose = Prose("torn_text")
 
-BART, ROOM, MORE, SEED, DRAWS = "bart-mini", 14, 4, 7, 20
+BART, ROOM, MORE, SEED, DRAWS = "bart-mini", 14, 4, 7, 8
 KINDS = {"mask": "masking", "delete": "deletion", "infill": "infilling", "permute": "permutation", "rotate": "rotation"}
 NOISE = Choice("Noise", "noise", tuple(KINDS), "infill")
 SHARE = Choice("Share that is torn, in %", "share", ("0", "10", "20", "30", "40", "50", "70", "100"), "30")
