@@ -1,6 +1,7 @@
 """The page that the browser tests of `scene` drive: every mean once, in two frames, with numbers one can check by hand.
 
-Query parameters: `word` of a card, `by`, `hostile` for texts that would run, `press` for a button, `stop` as on pages.
+Query parameters: `word` of a card, `slots` for cards, `by`, `hostile` for texts that would run, `press` for a button,
+`stop` as on pages.
 """
 
 import numpy as np
@@ -43,7 +44,10 @@ def frame(at: int) -> Frame:
         f"stop {at + 1}",
         f"At **{share}** {word} is read.",
         [
-            [Cards(rows, links, title="Cards", tall=(2, 5)), Bars(bars, "Bars", note="of all")],
+            [
+                Cards(rows, links, title="Cards", tall=(2, 5), slots=int(st.query_params.get("slots", 0))),
+                Bars(bars, "Bars", note="of all"),
+            ],
             [
                 Curve(
                     [Line("a", [(0, 0), (5, share), (10, 1)]), Line("b", [(0, 1), (10, 1)], "key", dashed=True)],

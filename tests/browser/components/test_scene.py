@@ -107,6 +107,20 @@ def test_a_number_is_narrowed_where_another_text_is_cut(demo: Callable[..., Page
         assert box_of(text)["width"] <= box_of(page.locator(".scene svg").first.locator("rect.card").nth(1))["width"]
 
 
+def test_words_stand_upright_and_whole_in_cards_that_are_too_narrow_for_them(demo: Callable[..., Page]) -> None:
+    cards = demo("slots=12&word=outside", viewport={"width": 390, "height": 844}).locator(".scene svg").first
+    word, card = cards.locator("text.word").nth(1), cards.locator("rect.card").nth(1)
+    expect(word).to_have_text("outside")
+    inner, outer = (one.evaluate("(e) => e.getBoundingClientRect().toJSON()") for one in (word, card))
+    assert inner["height"] > inner["width"]
+    assert outer["top"] <= inner["top"]
+    assert inner["bottom"] <= outer["bottom"]
+    assert outer["left"] <= inner["left"]
+    assert inner["right"] <= outer["right"]
+    wide = demo("slots=12&word=outside").locator(".scene svg").first
+    assert number(wide.locator("rect.card").nth(1), "height") < number(card, "height")
+
+
 def test_no_line_reaches_over_the_name_of_a_row_where_it_stands_above_the_row(demo: Callable[..., Page]) -> None:
     cards = demo(viewport={"width": 390, "height": 844}).locator(".scene svg").first
     low = cards.locator("path.line.value").evaluate(

@@ -1,6 +1,7 @@
 // Rows of cards with lines between them.
 
 const CARD = 30; // pixels of height
+const UPRIGHT = [44, 62]; // of cards narrower than this, whose words stand upright; and their height
 const CELL = 6; // of one number in a column
 const ACROSS = 3; // numbers side by side in a column
 const THICKEST = 11;
@@ -16,6 +17,9 @@ const CARDS = {
     const left = beside ? 150 : 0;
     const count = Math.max(1, data.slots, ...data.rows.map((row) => row.cards.length));
     const slot = Math.min(124, (width - left) / count);
+    const cut = data.rows.some((row) => !row.bare && row.cards.some((card) => [...card[0]].length > (slot - 14) / LETTER));
+    const upright = slot < UPRIGHT[0] && cut;
+    const high = upright ? UPRIGHT[1] : CARD;
     let y = data.title ? 20 : 4;
     const rows = data.rows.map((row, r) => {
       const arches = data.links.filter((l) => l[0] === r && l[2] === r && !(data.chain && Math.abs(l[1] - l[3]) === 1));
@@ -30,7 +34,7 @@ const CARDS = {
       if (cells) y += Math.ceil(cells / ACROSS) * CELL + 4;
       place.top = place.column;
       place.card = y;
-      if (!row.bare) y += CARD;
+      if (!row.bare) y += high;
       place.bar = y + 3;
       if (row.cards.some((card) => card[3] !== null)) y += 11;
       place.note = y + 13;
@@ -39,7 +43,7 @@ const CARDS = {
       y += data.links.some((l) => l[0] !== l[2] && Math.min(l[0], l[2]) === r) ? 62 : row.bare ? 6 : 12;
       return place;
     });
-    return { left, slot, rows, beside, height: y - 4 };
+    return { left, slot, rows, beside, upright, high, height: y - 4 };
   },
 
   draw(pen, data, width, palette, drawn) {
@@ -52,14 +56,16 @@ const CARDS = {
     }
     data.rows.forEach((row, r) => {
       const place = at.rows[r];
-      if (row.name) pen.fitted(0, at.beside ? (row.bare ? place.bottom - 10 : place.card + 19) : place.name + 11, row.name, at.beside ? at.left : width, `name ${row.role}`, "start");
+      if (row.name) pen.fitted(0, at.beside ? (row.bare ? place.bottom - 10 : place.card + at.high / 2 + 4) : place.name + 11, row.name, at.beside ? at.left : width, `name ${row.role}`, "start");
       const room = Math.min(at.slot - 6, 112);
       row.cards.forEach(([text, state, note, bar, column], i) => {
         const x = middle(i) - room / 2;
         this.column(pen, column, middle(i), place.card - 4, data, palette);
         if (row.bare) return;
-        pen.box(x, place.card, room, CARD, `card ${row.role} ${state}`, 6);
-        pen.fitted(middle(i), place.card + 20, text, room - 8, `word ${state}`);
+        pen.box(x, place.card, room, at.high, `card ${row.role} ${state}`, 6);
+        const [x0, y0] = at.upright ? [middle(i) + 4, place.card + at.high / 2] : [middle(i), place.card + 20];
+        const turned = at.upright ? { transform: `rotate(-90 ${round(x0)} ${round(y0)})` } : {};
+        pen.fitted(x0, y0, text, at.upright ? at.high - 6 : room - 8, `word ${state}`, "middle", turned);
         if (bar !== null) {
           pen.box(x, place.bar, room, 6, "room", 3);
           pen.box(x, place.bar, room * Math.min(1, bar), 6, `fill ${row.role}`, 3);
@@ -86,7 +92,7 @@ const CARDS = {
     const [x0, x1] = [round(middle(i0)), round(middle(i1))];
     if (r0 === r1) {
       const { top, card } = at.rows[r0];
-      if (data.chain && Math.abs(i0 - i1) === 1) return `M${x0} ${card + CARD / 2}L${x1} ${card + CARD / 2}`;
+      if (data.chain && Math.abs(i0 - i1) === 1) return `M${x0} ${card + at.high / 2}L${x1} ${card + at.high / 2}`;
       const up = top - Math.min(54, 10 + 8 * Math.abs(i0 - i1)) * 1.3;
       return `M${x0} ${top}C${x0} ${up} ${x1} ${up} ${x1} ${top}`;
     }
@@ -102,6 +108,6 @@ const CARDS = {
     const at = this.layout(data, width);
     const place = at.rows[0];
     const i = Math.floor((x - at.left) / at.slot);
-    return y >= place.card && y <= place.card + CARD && i >= 0 && i < data.rows[0].cards.length ? i : -1;
+    return y >= place.card && y <= place.card + at.high && i >= 0 && i < data.rows[0].cards.length ? i : -1;
   },
 };

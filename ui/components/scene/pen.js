@@ -28,16 +28,16 @@ class Pen {
     if (text !== undefined) setText(node, text);
     return node;
   }
-  text(x, y, text, kind = "", anchor = "start") {
-    return this.put("text", { x: round(x), y: round(y), class: kind, "text-anchor": anchor }, text);
+  text(x, y, text, kind = "", anchor = "start", more = {}) {
+    return this.put("text", { x: round(x), y: round(y), class: kind, "text-anchor": anchor, ...more }, text);
   }
   /** A text cut where its room ends; a number is narrowed, since a part of it would be another number. */
-  fitted(x, y, text, room, kind = "", anchor = "middle") {
+  fitted(x, y, text, room, kind = "", anchor = "middle", more = {}) {
     const most = Math.max(1, Math.floor(room / LETTER));
     const narrow = /^[−<]?[\d.,]+%?$/.test(text) && [...text].length > most;
-    if (narrow) return this.put("text", { x: round(x), y: round(y), class: kind, "text-anchor": anchor, textLength: round(room), lengthAdjust: "spacingAndGlyphs" }, text);
+    if (narrow) return this.text(x, y, text, kind, anchor, { textLength: round(room), lengthAdjust: "spacingAndGlyphs", ...more });
     const short = [...text].length > most ? `${[...text].slice(0, most - 1).join("")}…` : text;
-    return this.text(x, y, short, kind, anchor);
+    return this.text(x, y, short, kind, anchor, more);
   }
   box(x, y, width, height, kind, radius = 0) {
     const size = { width: round(Math.max(0, width)), height: round(Math.max(0, height)) };
