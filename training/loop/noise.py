@@ -4,6 +4,7 @@ Each is a function of a text in pieces, a share and a seed; the same seed makes 
 of the noisy text which pieces it came from.
 """
 
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -50,9 +51,12 @@ def pieces_of(sentences: Iterable[Sequence[int] | Ids], begins_word: NDArray[np.
     return Pieces(tuple(ids), tuple(words), tuple(starts))
 
 
+@functools.lru_cache(4)
 def word_beginnings(tokenizer: Tokenizer) -> NDArray[np.bool_]:
-    """(vocab_size,): whether a space stands before what an entry stands for."""
-    return np.array([tokenizer.piece_bytes(id).startswith(b" ") for id in range(tokenizer.vocab_size)])
+    """(vocab_size,), not to be written to: whether a space stands before what an entry stands for."""
+    found = np.array([tokenizer.piece_bytes(id).startswith(b" ") for id in range(tokenizer.vocab_size)])
+    found.flags.writeable = False
+    return found
 
 
 def cut(text: str, tokenizer: Tokenizer) -> Pieces:
