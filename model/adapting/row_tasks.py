@@ -11,11 +11,11 @@ from model.families.decoder_only import DecoderOnly
 from model.files.checkpoint import broken, load_weights, save_weights
 from model.files.loaded_model import MODELS
 
-ROW_TASKS = MODELS / "rows"  # a file for each task
+ROWS = MODELS / "rows"  # a file for each task
 RANK = 8
 
 
-def file_of(task: str, folder: Path = ROW_TASKS) -> Path:
+def file_of(task: str, folder: Path = ROWS) -> Path:
     return folder / f"{task}.safetensors"
 
 

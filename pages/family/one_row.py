@@ -20,7 +20,7 @@ from pages.family.fine_tuning.ablation import WAYS
 from pages.family.fine_tuning.choosing import with_error
 from pages.family_models import GPT, family_model
 from training.loop.finetune_loop import Accuracy
-from training.loop.tasks import KEPT_OF_ROWS
+from training.loop.tasks import KEPT_OF_ROWS, MAX_LEN
 from ui import engine
 from ui.components.matrix import Caption, Labels
 from ui.components.scene import Bar, Bars, Card, Cards, Frame, Link, Row, Scene
@@ -34,7 +34,7 @@ from ui.views.charts.bars import bars
 from ui.views.charts.tables import table
 
 SECOND, FIRST_B = "row_b", "I had an apple."  # key of the box for text B, and what stands in it at first
-MOST, DRAWN = 30, 6  # pieces of each text that are read, as in training, and drawn
+DRAWN = 6  # pieces of each text
 OTHER_A = "The street is empty."
 ORDERS, ANOTHER = ("A, then B", "B, then A"), "another A, then B"
 MARKS = {SOS_ID: "start", SEP_ID: "then", EOS_ID: "read"}
@@ -48,6 +48,11 @@ class Task:
     answers: tuple[str, ...]
     is_pair: bool = True
     both: bool = False
+
+    @property
+    def room(self) -> int:
+        """Pieces of each text that are read: as in training, where a row has MAX_LEN with its marks."""
+        return (MAX_LEN - 3) // 2 if self.is_pair else MAX_LEN - 2
 
     def rows(self, first: Ids, second: Ids) -> tuple[Ids, ...]:
         if not self.is_pair:
@@ -93,16 +98,18 @@ def question_of(trace: Trace, task: Task, order: str = ORDERS[0]) -> Asked:
     """A task's question about A and B, in an order; or about another text in the place of A."""
     a = OTHER_A if order == ANOTHER else trace.text
     both = [tuple(family_model(GPT).tokenizer.encode(one)) for one in (a, text_b())]
-    is_cut = any(len(one) > MOST for one in both[: 1 + task.is_pair])
-    first, second = (one[:MOST] for one in (reversed(both) if order == ORDERS[1] else both))
+    is_cut = any(len(one) > task.room for one in both[: 1 + task.is_pair])
+    first, second = (one[: task.room] for one in (reversed(both) if order == ORDERS[1] else both))
     return Asked(task, task.rows(first, second), is_cut)
 
 
 def scene(trace: Trace) -> Scene:
     """A frame for each task: its row or rows, where the last mark looks, and the answer."""
+    longest = max(len(family_model(GPT).tokenizer.encode(one)) for one in (trace.text, text_b()))
+    cut = f" Drawn: at most {DRAWN} pieces of a text." * (longest > DRAWN)
     return Scene(
         "GPT reads one row, left to right. Each task puts its texts into it, between marks; the last mark answers. "
-        "Lines: where it looks in the last layer.",
+        f"Lines: where it looks in the last layer.{cut}",
         "Task",
         [frame(trace, name, task) for name, task in TASKS.items()],
         start=[*TASKS].index(FOLLOWS),
@@ -155,10 +162,10 @@ def idea(trace: Trace) -> None:
     st.latex(r"P(\text{answer})=\mathrm{softmax}(h_{\text{last}}W+b)")
     with st.expander("How it learned here"):
         st.markdown(
-            "The small GPT stays as it was. Beside each of its matrices stands a small one of rank "
-            f"{RANK} (*LoRA*, see its lesson); they learn with the head. The paper let "
-            "all weights learn, and gave the marks new vectors. Here stand marks that its vocabulary "
-            "has already: [SEP] between two texts, and the sign for the end behind the last."
+            "The small GPT stays as it was. Beside each matrix of its layers stand two thin ones, which learn with the "
+            f"head: *LoRA* of rank {RANK}, see its lesson. The paper let all weights learn, and gave the marks new "
+            "vectors. Here stand marks that its vocabulary has already: [SEP] between two texts, and the sign for the "
+            "end behind the last."
         )
 
 
@@ -169,7 +176,7 @@ def see(trace: Trace) -> Shown:
         st.text_input("Text B", key=SECOND, bind="query-params", live="300ms", placeholder=FIRST_B)
     question = question_of(trace, task)
     if question.is_cut:
-        st.info(f"Of each text at most {MOST} pieces are read here.")
+        st.info(f"Of a text at most {task.room} pieces are read here.")
     bars(task.answers, question.chances.tolist(), TASK.value())
     orders = ORDERS[: len(question.rows)] if task.is_pair else ("your sentence",)
     caption = Caption("Scores", "What the head makes of each row’s last state. Softmax makes the probabilities above.")
@@ -178,11 +185,12 @@ def see(trace: Trace) -> Shown:
 
 def reads_both(trace: Trace) -> None:
     st.markdown(f"**Does it read both?** The same texts, exchanged; and “{OTHER_A}” in the place of A.")
-    lines, ways = [], (*ORDERS, ANOTHER)
+    ways, lines = (*ORDERS, ANOTHER), []
     for name, task in TASKS.items():
-        all_chances = [question_of(trace, task, order).chances for order in ways]
-        answers = [f"{task.answers[int(p.argmax())]}, {chance(float(p.max()))}" for p in all_chances]
-        lines += [(name, *answers)] * task.is_pair
+        if task.is_pair:
+            all_chances = [question_of(trace, task, order).chances for order in ways]
+            answers = [f"{task.answers[int(p.argmax())]}, {chance(float(p.max()))}" for p in all_chances]
+            lines.append((name, *answers))
     table(("", *ways), lines)
     st.caption(
         "Whether two texts say the same must not depend on their order, so the scores of both orders are added. What "
@@ -234,7 +242,7 @@ def do(trace: Trace) -> None:
 
 
 def predict(trace: Trace) -> Sequence[Question]:
-    n, m = (len(family_model(GPT).tokenizer.encode(text)[:MOST]) for text in (trace.text, FIRST_B))
+    n, m = (len(family_model(GPT).tokenizer.encode(text)[: TASKS[FOLLOWS].room]) for text in (trace.text, FIRST_B))
     return (
         Question(
             "where",

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from model.adapting.adapters import ADAPTERS, file_of
-from model.adapting.row_tasks import ROW_TASKS as ROW_FILES
+from model.adapting.row_tasks import ROWS
 from model.files.load_special_models import IN_CONTEXT
 from model.files.loaded_model import MODELS
 from model.parts.task_heads import TASK_HEADS
@@ -74,12 +74,12 @@ def test_the_adapters_are_small_described_and_in_the_readme() -> None:
 
 
 def test_what_the_tasks_in_one_row_add_is_small_described_and_in_the_readme() -> None:
-    measured: dict[str, Any] = json.loads((ROW_FILES / "metrics.json").read_text())
-    files = {path.stem: path.stat().st_size for path in ROW_FILES.glob("*.safetensors")}
+    measured: dict[str, Any] = json.loads((ROWS / "metrics.json").read_text())
+    files = {path.stem: path.stat().st_size for path in ROWS.glob("*.safetensors")}
     assert files.keys() == measured.keys() == ROW_TASKS.keys()
     assert sum(files.values()) <= 1e6
     assert all((one["epochs"], one["learning_rate"]) == (rows.EPOCHS, rows.RATE) for one in measured.values())
-    assert (ROW_FILES / "README.md").read_text(encoding="utf-8") == rows.card(measured, ROW_FILES)
+    assert (ROWS / "README.md").read_text(encoding="utf-8") == rows.card(measured, ROWS)
     notice, readme = (
         path.read_text(encoding="utf-8") for path in (MODELS.parent / "NOTICE", MODELS.parents[1] / "README.md")
     )

@@ -6,10 +6,8 @@ the same, each order of the two is a row, and their scores are added. Printed an
 test, of the rounded weights, as the app runs them; beside it that of counting words.
 """
 
-import argparse
-import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,17 +16,15 @@ import torch
 
 from model.adapting.fine_tuned import FineTunedWriter
 from model.adapting.lora import learning
-from model.adapting.row_tasks import RANK, ROW_TASKS, file_of, load_row_task, save_row_task, with_task
+from model.adapting.row_tasks import RANK, ROWS, file_of, load_row_task, save_row_task, with_task
 from model.families.decoder_only import DecoderOnly
-from model.files.checkpoint import CheckpointError
 from model.files.loaded_model import load_model
 from model.text.tokenizer import EOS_ID, SEP_ID, SOS_ID
 from training.compare_pretraining import BATCH, PARTS, learn
-from training.loop import tasks as all_tasks
 from training.loop.finetune_loop import Accuracy, Example, collate, for_a_writer, loss_of
-from training.loop.tasks import spread
+from training.loop.tasks import ROW_TASKS, spread
 from training.measure.word_counts import counted
-from training.publish.translator import CARD, CARDS, METRICS
+from training.publish.tasks import Publishing, filled_in
 
 GPT = "gpt-mini"
 BOTH_ORDERS = ("paraphrase",)  # what they ask does not depend on which text comes first
@@ -60,7 +56,7 @@ def network() -> DecoderOnly:
 
 def publish(name: str, tasks: Path, folder: Path, examples: int, epochs: int, rate: float) -> dict[str, Any]:
     """Train and keep what a task adds; returns its figures. Raises: OSError, ValueError, CheckpointError"""
-    task, tokenizer = all_tasks.ROW_TASKS[name], load_model(GPT).tokenizer
+    task, tokenizer = ROW_TASKS[name], load_model(GPT).tokenizer
     train, _, test = ([for_a_writer(one) for one in task.read(tasks, part, tokenizer)] for part in PARTS)
     train = spread(train, examples)
     orders = [train, [other_order(one) for one in train]] if name in BOTH_ORDERS else [train]
@@ -82,40 +78,12 @@ def publish(name: str, tasks: Path, folder: Path, examples: int, epochs: int, ra
     }
 
 
-def card(figures: dict[str, Any], folder: Path) -> str:
-    """The model card: its words with the figures filled in."""
-    told = {
-        name: f"{one['right']:.1%} ± {Accuracy(one['right'], one['n']).standard_error:.1%} of {one['n']:,}"
-        for name, one in figures.items()
-    }
-    megabytes = sum(file.stat().st_size for file in folder.glob("*.safetensors")) / 1e6
-    words = (CARDS / "rows.md").read_text(encoding="utf-8")
-    return words.format(right=told, figures=figures, batch=BATCH, megabytes=megabytes)
+def card(figures: Mapping[str, Any], folder: Path) -> str:
+    return filled_in("rows.md", figures, folder)
 
 
-def main(folder: Path = ROW_TASKS) -> int:
-    parser = argparse.ArgumentParser(prog="python -m training.publish.rows", description=__doc__)
-    parser.add_argument("tasks", type=Path, help="folder of the tasks' files")
-    parser.add_argument("--only", nargs="+", choices=all_tasks.ROW_TASKS, default=[*all_tasks.ROW_TASKS])
-    parser.add_argument("--examples", type=int, default=EXAMPLES, help="the most to learn from")
-    parser.add_argument("--epochs", type=int, default=EPOCHS, help="times that each is read")
-    parser.add_argument("--rate", type=float, default=RATE, help="the largest learning rate")
-    given = parser.parse_args()
-    torch.set_num_threads(1)
-    folder.mkdir(parents=True, exist_ok=True)
-    metrics = folder / METRICS
-    try:
-        figures = json.loads(metrics.read_text()) if metrics.exists() else {}
-        for name in given.only:
-            figures[name] = publish(name, given.tasks, folder, given.examples, given.epochs, given.rate)
-            metrics.write_text(json.dumps(figures, indent=2) + "\n")
-            print(f"{name}: {json.dumps(figures[name])}", flush=True)
-        if {*figures} == {*all_tasks.ROW_TASKS}:
-            (folder / CARD).write_text(card(figures, folder), encoding="utf-8")
-    except (OSError, ValueError, CheckpointError) as error:
-        print(error, file=sys.stderr)
-        return 1
-    return 0
+def main(folder: Path = ROWS) -> int:
+    return Publishing("rows", __doc__, ROW_TASKS, publish, card, EXAMPLES, EPOCHS, RATE).run(folder)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,8 @@ counting words.
 import argparse
 import json
 import sys
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -68,40 +70,66 @@ def load_network() -> EncoderOnly:
     return network
 
 
-def card(figures: dict[str, Any], folder: Path) -> str:
-    """The model card: its words with the figures filled in."""
+def filled_in(card: str, figures: Mapping[str, Any], folder: Path, **more: Any) -> str:
+    """A model card of tasks: its words with the figures filled in."""
     told = {
         name: f"{one['right']:.1%} ± {Accuracy(one['right'], one['n']).standard_error:.1%} of {one['n']:,}"
         for name, one in figures.items()
     }
     megabytes = sum(file.stat().st_size for file in folder.glob("*.safetensors")) / 1e6
-    words = (CARDS / "tasks.md").read_text(encoding="utf-8")
-    return words.format(right=told, figures=figures, n_layers=N_LAYERS, batch=BATCH, hides=HIDES, megabytes=megabytes)
+    words = (CARDS / card).read_text(encoding="utf-8")
+    return words.format(right=told, figures=figures, batch=BATCH, megabytes=megabytes, **more)
+
+
+def card(figures: Mapping[str, Any], folder: Path) -> str:
+    return filled_in("tasks.md", figures, folder, n_layers=N_LAYERS, hides=HIDES)
+
+
+@dataclass(frozen=True)
+class Publishing:
+    """A command that fine-tunes a model for each of some tasks and keeps what came of it.
+
+    publish: of a task's name, the folder of the texts, the folder for the weights, examples, epochs, rate, returns its
+    figures; card: of all figures and the folder; examples: the most; epochs: times that each is read
+    """
+
+    name: str
+    about: str | None
+    tasks: Collection[str]
+    publish: Callable[[str, Path, Path, int, int, float], dict[str, Any]]
+    card: Callable[[Mapping[str, Any], Path], str]
+    examples: int
+    epochs: int
+    rate: float
+
+    def run(self, folder: Path) -> int:
+        """Returns: the command's exit status"""
+        parser = argparse.ArgumentParser(prog=f"python -m training.publish.{self.name}", description=self.about)
+        parser.add_argument("tasks", type=Path, help="folder of the tasks' files")
+        parser.add_argument("--only", nargs="+", choices=self.tasks, default=[*self.tasks], metavar="TASK")
+        parser.add_argument("--examples", type=int, default=self.examples, help="to learn from, of each task")
+        parser.add_argument("--epochs", type=int, default=self.epochs, help="times that each example is read")
+        parser.add_argument("--rate", type=float, default=self.rate, help="the highest learning rate")
+        given = parser.parse_args()
+        torch.set_num_threads(1)
+        folder.mkdir(parents=True, exist_ok=True)
+        metrics = folder / METRICS
+        try:
+            figures = json.loads(metrics.read_text()) if metrics.exists() else {}
+            for name in given.only:
+                figures[name] = self.publish(name, given.tasks, folder, given.examples, given.epochs, given.rate)
+                metrics.write_text(json.dumps(figures, indent=2) + "\n")
+                print(f"{name}: {json.dumps(figures[name])}", flush=True)
+            if {*figures} == {*self.tasks}:
+                (folder / CARD).write_text(self.card(figures, folder), encoding="utf-8")
+        except (OSError, ValueError, UnknownModelError, CheckpointError) as error:
+            print(error, file=sys.stderr)
+            return 1
+        return 0
 
 
 def main(folder: Path = TASK_HEADS) -> int:
-    parser = argparse.ArgumentParser(prog="python -m training.publish.tasks", description=__doc__)
-    parser.add_argument("tasks", type=Path, help="folder of the tasks' files")
-    parser.add_argument("--only", nargs="+", choices=TASKS, default=[*TASKS], metavar="TASK")
-    parser.add_argument("--examples", type=int, default=EXAMPLES, help="to learn from, of each task")
-    parser.add_argument("--epochs", type=int, default=EPOCHS, help="times that each example is read")
-    parser.add_argument("--rate", type=float, default=RATE, help="the highest learning rate")
-    given = parser.parse_args()
-    torch.set_num_threads(1)
-    folder.mkdir(parents=True, exist_ok=True)
-    metrics = folder / METRICS
-    try:
-        figures = json.loads(metrics.read_text()) if metrics.exists() else {}
-        for name in given.only:
-            figures[name] = publish(name, given.tasks, folder, given.examples, given.epochs, given.rate)
-            metrics.write_text(json.dumps(figures, indent=2) + "\n")
-            print(f"{name}: {json.dumps(figures[name])}", flush=True)
-        if {*figures} == {*TASKS}:
-            (folder / CARD).write_text(card(figures, folder), encoding="utf-8")
-    except (OSError, ValueError, UnknownModelError, CheckpointError) as error:
-        print(error, file=sys.stderr)
-        return 1
-    return 0
+    return Publishing("tasks", __doc__, TASKS, publish, card, EXAMPLES, EPOCHS, RATE).run(folder)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from tests.oracle.shown.worked import RULES, Index, Step, linear
 prose = Prose("one_row")
 
 GPT, SEP, RANK, ORDERS = bert.GPT, bert.SEP, 8, ["A, then B", "B, then A"]
-FIRST_B, OTHER_A, MOST, DRAWN = "I had an apple.", "The street is empty.", 30, 6
+FIRST_B, OTHER_A, MOST, DRAWN = "I had an apple.", "The street is empty.", {1: 62, 2: 30}, 6
 
 
 class Task(NamedTuple):
@@ -104,8 +104,8 @@ class Asked:
             for one in (a or page.text, tidied(typed) or FIRST_B)
         ]
         self.task, self.typed = task, typed
-        self.is_cut = any(len(one) > MOST for one in texts[: task.n_texts])
-        a, b = (one[:MOST] for one in (reversed(texts) if swapped else texts))
+        self.is_cut = any(len(one) > MOST[task.n_texts] for one in texts[: task.n_texts])
+        a, b = (one[: MOST[task.n_texts]] for one in (reversed(texts) if swapped else texts))
         orders = [(a, b), (b, a)][: task.n_orders]
         self.rows = tuple((SOS, *x, SEP, *y, EOS) for x, y in orders) if task.n_texts == 2 else ((SOS, *a, EOS),)
 
@@ -129,7 +129,9 @@ def percent(right: float, n: int) -> str:
 
 def scene(page: Page) -> Statements:
     frames = [scene_frame(Asked(page, task), name) for name, task in TASKS.items()]
-    yield from screen.scene(page, prose.line("gpt reads one row"), "Task", frames, 1)
+    longest = max(len(bert.ids_of(text)) for text in (page.text, tidied(page.state.get("row_b", "")) or FIRST_B))
+    cut = f" {prose.line('drawn at most', DRAWN)}" * (longest > DRAWN)
+    yield from screen.scene(page, prose.line("gpt reads one row", cut), "Task", frames, 1)
 
 
 def scene_frame(asked: Asked, name: str) -> dict[str, Any]:
@@ -178,7 +180,7 @@ def see(page: Page) -> Statements:
         yield from prose("a is your sentence")
         yield claims.text_box("Text B", asked.typed, placeholder=FIRST_B)
     if asked.is_cut:
-        yield from prose("of each text at most", MOST)
+        yield from prose("of a text at most", MOST[asked.task.n_texts])
     yield claims.bars(asked.task.answers, list(asked.chances), TASK.of(page))
     yield from tensor_matrix(shown(page), **prose.words("scores"))
 
@@ -227,7 +229,7 @@ def with_and_without(page: Page) -> Statements:
 
 def predict(page: Page) -> Statements:
     yield prose.question("which state has seen", 2)
-    n, m = (len(bert.ids_of(text)[:MOST]) for text in (page.text, FIRST_B))
+    n, m = (len(bert.ids_of(text)[: MOST[2]]) for text in (page.text, FIRST_B))
     yield prose.question("your sentence has pieces", 2, n, FIRST_B, m, *(n + m + more for more in (0, 2, 3)))
 
 
