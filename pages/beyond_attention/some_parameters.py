@@ -124,13 +124,11 @@ def see(trace: Trace) -> Shown:
 
 
 def work(trace: Trace) -> None:
+    found = {name: measured(which) for name, which in TRAINED.items()}
     st.markdown("**Who is busy?** How many times its even share the busiest expert does, over the test sentences.")
     table(
         ("", *LAYERS),
-        [
-            (name, *(number(measured(which).layers[path].busiest, 2) for path in LAYERS.values()))
-            for name, which in TRAINED.items()
-        ],
+        [(name, *(number(one.layers[path].busiest, 2) for path in LAYERS.values())) for name, one in found.items()],
     )
     st.markdown("**What does it store, and what works for a piece?**")
     table(
