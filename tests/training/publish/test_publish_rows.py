@@ -100,12 +100,3 @@ def test_the_scores_of_both_orders_are_added() -> None:
 def test_what_follows_has_three_classes() -> None:
     assert ENTAILS == ("entailment", "neutral", "contradiction")
     assert ROW_TASKS["entailment"].n_classes == 3
-
-
-def test_what_is_missing_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(rows, "load_model", lambda name: small("gpt-mini"))
-    monkeypatch.setattr(sys, "argv", ["rows", str(tmp_path), "--only", "sentiment"])
-    assert main(tmp_path / "rows") == 1
-    assert "sentiment.train.tsv" in capsys.readouterr().err
