@@ -18,6 +18,7 @@ MATRICES = {
     "transform": ("W", "the encoder's output"),
     "pooler": ("W", "the encoder's output"),
     "classifier": ("W", "what goes in"),
+    "score": ("W", "what goes in"),
     "widen": ("W", "the narrow rows"),
 }
 

@@ -32,19 +32,21 @@ SAVE_EVERY = 500  # steps
 PART, PASSES_STEPS = 24, 3500  # one document of so many is read about 20 times in so many steps
 TEACHER = MODELS / PRESET
 N_STUDENT, STUDENTS_STEPS = {"n_layers": 2}, 4000  # it begins as its teacher's layers, and so has less to learn
+ELECTRAS_STEPS, ELECTRAS_RATE = 2000, 5e-4  # it begins as bert-mini
 
 
 @dataclass(frozen=True)
 class Sibling:
-    """way: how it learns; seed; steps: where its recipe is shorter than bert-mini's"""
+    """way: how it learns; seed; steps, rate: where its recipe is shorter than bert-mini's, or learns more slowly"""
 
     way: Way = BERT
     seed: int = 1
     steps: int = BASE.steps
+    rate: float = BASE.peak_learning_rate
 
     @property
     def recipe(self) -> Recipe:
-        return dataclasses.replace(BASE, steps=self.steps)
+        return dataclasses.replace(BASE, steps=self.steps, peak_learning_rate=self.rate)
 
 
 def again(in_pairs: bool, new_blanks: bool) -> Sibling:
@@ -56,6 +58,11 @@ def again(in_pairs: bool, new_blanks: bool) -> Sibling:
     )
 
 
+def on_from_bert(way: Way) -> Sibling:
+    """Of two that begin as bert-mini and go on: one learns from swaps, the other from blanks, as before."""
+    return Sibling(way, steps=ELECTRAS_STEPS, rate=ELECTRAS_RATE)
+
+
 SIBLINGS: dict[str, Sibling] = {
     "bert-2": Sibling(seed=2),
     "bert-3": Sibling(seed=3),
@@ -65,7 +72,8 @@ SIBLINGS: dict[str, Sibling] = {
     "roberta-texts-dynamic": again(in_pairs=False, new_blanks=True),
     "distilled": Sibling(Way(N_STUDENT, in_pairs=False, teacher=TEACHER, is_taught=True), steps=STUDENTS_STEPS),
     "untaught": Sibling(Way(N_STUDENT, in_pairs=False, teacher=TEACHER), steps=STUDENTS_STEPS),
-    "electra-mini": Sibling(Way({"family": "discriminator"}, in_pairs=False)),
+    "electra-mini": on_from_bert(Way({"family": "discriminator"}, in_pairs=False, teacher=TEACHER)),
+    "bert-longer": on_from_bert(Way(in_pairs=False, teacher=TEACHER)),
     "albert-mini": Sibling(Way({"d_embedding": 64, "shares_layers": True})),
 }
 

@@ -13,7 +13,7 @@ import torch
 from model.config import PRESETS
 from tests.training.family_text import RECIPE, SIZES, shrink, write_texts
 from training import descendants
-from training.descendants import SIBLINGS, Descent, Sibling
+from training.descendants import SIBLINGS, TEACHER, Descent, Sibling
 from training.family import RECIPES
 from training.loop import resumable_run
 from training.loop.reading import OF_TEACHER, OF_TEXT, Reading, Way, divergence, layers_of
@@ -54,14 +54,18 @@ def test_each_differs_in_what_it_is_named_for() -> None:
     base, named = Sibling(), {name: one.way for name, one in SIBLINGS.items()}
     assert (base.recipe, base.way) == (RECIPES["bert-mini"], Way())
     assert Way().single == 0.75, "three of four pairs, as the card of bert-mini tells"
-    assert [one.seed for one in SIBLINGS.values()] == [2, 3, *[1] * 8]
+    assert [one.seed for one in SIBLINGS.values()] == [2, 3, *[1] * 9]
     assert named["bert-2"] == named["bert-3"] == Way()
     four = [way for name, way in named.items() if name.startswith("roberta")]
     assert {(way.in_pairs, way.new_blanks) for way in four} == {(a, b) for a in (False, True) for b in (False, True)}
     assert {(way.new_rows, way.one_of) for way in four} == {(False, 24)}
     assert dataclasses.replace(named["distilled"], is_taught=False) == named["untaught"]
     assert dataclasses.replace(named["albert-mini"], parts={}) == Way()
-    assert named["electra-mini"] == Way({"family": "discriminator"}, in_pairs=False)
+    on = [SIBLINGS[name] for name in ("bert-longer", "electra-mini")]
+    assert dataclasses.replace(on[1], way=on[0].way) == on[0]
+    assert dataclasses.replace(on[1].way, parts={}) == on[0].way == Way(in_pairs=False, teacher=TEACHER)
+    assert named["electra-mini"].parts == {"family": "discriminator"}
+    assert (on[0].recipe.steps, on[0].recipe.peak_learning_rate) == (2000, 5e-4)
 
 
 def test_the_same_blanks_come_again_or_new_ones_on_the_same_rows(files: tuple[Path, Path]) -> None:

@@ -94,7 +94,7 @@ def measure(folder: Path, texts: Texts | None) -> dict[str, Any]:
     assert texts is not None
     network, sizes = load_network(folder), json.loads((folder / checkpoint.CONFIG).read_text())
     if sizes.get("family") == "discriminator":
-        generator = checkpoint.load(folder / GENERATOR, vocabulary=folder.parent)[0]
+        generator = checkpoint.load(GENERATOR, vocabulary=folder.parent)[0]
         return {"data": texts.names, **detection(network, generator, texts.test, sizes["max_len"], texts.vocab_size)}
     if sizes.get("family") == "encoder_only":
         accuracy = masked_accuracy(network, texts.test, sizes["max_len"], texts.after, texts.vocab_size)

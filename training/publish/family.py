@@ -32,6 +32,7 @@ from training.publish.translator import CARD, CARDS, METRICS, keep_others
 from training.siblings import LOG
 
 FIRST = "gpt-mini"
+ELECTRA = "electra-mini"
 # What the app says of those that its pages can open by name; the two others are asked for by their lessons.
 ABOUTS: dict[str, dict[str, Any]] = {
     FIRST: {
@@ -81,10 +82,16 @@ ABOUTS |= {
     for name, (title, called, _) in DESCENDANTS.items()
 }
 ABOUTS |= {
+    ELECTRA: {
+        "title": "A small ELECTRA",
+        "called": "ELECTRA",
+        "unlike": "suspicion from ELECTRA",
+        "vocabulary_of": FIRST,
+    },
     BART: {"title": "A small BART", "called": "BART", "unlike": "another text from BART", "vocabulary_of": FIRST},
     T5: {"title": "A small T5", "called": "T5", "unlike": "wrong words from T5", "vocabulary_of": FIRST},
 }
-NAMES = (*RECIPES, *DESCENDANTS, *LEARNERS)
+NAMES = (*RECIPES, *DESCENDANTS, ELECTRA, *LEARNERS)
 
 
 def publish(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from ui.controls.address import read_count, write_count
-from ui.text import visible
+from ui.text import piece
 
 
 def choose_part(label: str, texts: Sequence[str], default: int, of: str, name: str = "hide") -> int:
@@ -26,7 +26,7 @@ def choose_part(label: str, texts: Sequence[str], default: int, of: str, name: s
         label,
         range(len(texts)),
         index=chosen,
-        format_func=lambda i: f"{i + 1} {visible(texts[i])}",
+        format_func=lambda i: f"{i + 1} {piece(texts[i])}",
         key=key,
         on_change=write,
         width=260,
