@@ -8,6 +8,7 @@ import numpy as np
 from experiments.family.language_models import published
 from model.files.checkpoint import broken
 from model.files.loaded_model import MODELS, Array, LoadedModel
+from model.parts.experts import MixtureOfExperts
 from model.trace import Trace
 
 FILE = "routing.json"  # in the model's folder, written by training.measure.experts
@@ -64,10 +65,11 @@ def gates(trace: Trace, network: str) -> Array:
 
 
 def parameters(loaded: LoadedModel) -> tuple[int, int]:
-    """How many a model stores, and how many work for one piece, which asks one expert in each network."""
+    """How many a model stores, and how many work for one piece."""
     stored, n_experts = loaded.n_parameters, loaded.config.n_experts
+    asked = next(module.asked for module in loaded.model.modules() if isinstance(module, MixtureOfExperts))
     experts = sum(one.size for name, one in loaded.weights.items() if ".experts." in name)
-    return stored, stored - experts * (n_experts - 1) // n_experts
+    return stored, stored - experts * (n_experts - asked) // n_experts
 
 
 def information(asked: np.ndarray, classes: np.ndarray) -> float:

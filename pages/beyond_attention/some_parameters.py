@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from experiments.blocks.experts import gates, measured, parameters
+from experiments.family.language_models import published
 from model.files.loaded_model import LoadedModel
 from model.parts.experts import MixtureOfExperts, balance_loss, largest
 from model.trace import Trace
@@ -20,8 +21,9 @@ from ui.text import number
 from ui.views.charts.tables import table
 from ui.views.siblings import two_siblings
 
-TRAINED = {"not balanced": "experts-free", "balanced": "experts-balanced"}
-FREE, BALANCED = TRAINED.values()
+TRAINED = {"not balanced": "experts-free", "balanced": "experts-balanced", "balanced, two a piece": "experts-two"}
+FREE, BALANCED, _ = TRAINED.values()
+DRAWN = [*TRAINED][:2]  # in the scene, which a further translation would slow down
 MODEL = Choice("Trained", "experts_of", tuple(TRAINED))
 LAYERS = {
     f"{stack}, layer {n + 1}": f"{stack}.layers.{n}.feed_forward" for stack in ("encoder", "decoder") for n in range(2)
@@ -42,7 +44,7 @@ def read(trace: Trace, name: str) -> Trace:
 
 
 def siblings() -> list[LoadedModel]:
-    return [family_model(name) for name in TRAINED.values()]
+    return [family_model(TRAINED[name]) for name in DRAWN]
 
 
 def scene(trace: Trace) -> Scene:
@@ -54,7 +56,7 @@ def scene(trace: Trace) -> Scene:
         "In a mixture of experts some parameters work at a time: a router sends each piece to one of four networks. "
         f"Drawn: two small translators' {stack}, layer {1 + int(layer)}.",
         "Trained",
-        [scene_frame(trace, name, path) for name in TRAINED],
+        [scene_frame(trace, name, path) for name in DRAWN],
         wide=(2, 1),
     )
 
@@ -77,8 +79,8 @@ def scene_frame(trace: Trace, name: str, path: str) -> Frame:
     ]
     dashed = "" if name == "not balanced" else "dashed: not balanced"
     answer = (
-        f"**{counts[busiest]}** of {shown} pieces ask expert {busiest + 1}. Of all pieces of the test "
-        f"sentences, **{work[busiest]:.0%}** do, {number(work[busiest] * n_experts, 1)} times its even share."
+        f"**{counts[busiest]}** of {shown} pieces ask expert {busiest + 1}. On test sentences it does "
+        f"**{work[busiest]:.0%}** of the work, {number(work[busiest] * n_experts, 1)} times its even share."
     )
     return Frame(
         name,
@@ -100,8 +102,8 @@ def idea(trace: Trace) -> None:
     st.markdown(
         "A feed-forward network holds half of a layer's parameters or more, and every piece passes through all of "
         "them. A **mixture of experts** has several such networks. A small matrix, the **router**, gives each piece a "
-        "share for each *expert*; the piece passes through the one with the largest share alone. So a model can store "
-        "much more than it works with."
+        "share for each *expert*; the piece passes through the one with the largest share alone, or through the two "
+        "with the largest. So a model can store much more than it works with."
     )
     st.markdown(
         "What keeps the router from sending all pieces to one expert? In training, a **load-balancing loss** is added. "
@@ -130,10 +132,10 @@ def work(trace: Trace) -> None:
         ("", *LAYERS),
         [(name, *(number(one.layers[path].busiest, 2) for path in LAYERS.values())) for name, one in found.items()],
     )
-    st.markdown("**What does it store, and what works for a piece?**")
+    st.markdown("**What does it store, what works for a piece, and what is its loss?** The lower, the better.")
     table(
-        ("", "parameters stored", "at work for a piece"),
-        [(name, *(f"{n:,}" for n in counted(name))) for name in ("plain", *TRAINED)],
+        ("", "parameters stored", "at work for a piece", "loss"),
+        [(name, *(f"{n:,}" for n in counted(name)), number(loss(name), 3)) for name in ("plain", *TRAINED)],
     )
 
 
@@ -143,6 +145,12 @@ def counted(name: str) -> tuple[int, int]:
         n = family_model("plain-1").n_parameters
         return n, n
     return parameters(family_model(TRAINED[name]))
+
+
+def loss(name: str) -> float:
+    """In nats a piece, on texts kept apart."""
+    found = published(TRAINED.get(name, "plain-1"))
+    return float(found["training"]["validation_loss"])
 
 
 def subjects(trace: Trace) -> None:

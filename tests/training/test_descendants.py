@@ -65,7 +65,6 @@ def test_each_differs_in_what_it_is_named_for() -> None:
     assert dataclasses.replace(on[1], way=on[0].way) == on[0]
     assert dataclasses.replace(on[1].way, parts={}) == on[0].way == Way(in_pairs=False, teacher=TEACHER)
     assert named["electra-mini"].parts == {"family": "discriminator"}
-    assert (on[0].recipe.steps, on[0].recipe.peak_learning_rate) == (2000, 5e-4)
 
 
 def test_the_same_blanks_come_again_or_new_ones_on_the_same_rows(files: tuple[Path, Path]) -> None:

@@ -12,15 +12,17 @@ from training.loop.reading import Reading, Way
 from training.loop.text_rows import Masking
 from training.loop.updates import Batch, Machinery
 
-GENERATOR = MODELS / "distilled"  # a BERT of half the layers, as small as one does well here
+GENERATOR = MODELS / "distilled"  # a BERT of half the layers
+TEMPERATURE = 2.0  # of its draws: at 1 they are so good that a short training learned little from them
 
 
 class Replacing(Reading):
     """Of every token: did it stand there, or did the generator draw it for a blank?
 
     Source:  Clark et al. 2020 (ELECTRA), §2
-    Differs: the generator is trained before and stays as it is, so that the discriminator's loss is all there is; the
-             discriminator begins as its teacher, for short of a long training it learns nothing from random weights
+    Differs: the generator is trained before and stays as it is, so that the discriminator's loss is all there is; it
+             draws at a temperature; the discriminator begins as a trained BERT, for from random weights it learned
+             nothing in as many steps
     """
 
     masking = Masking(masked=1.0, random=0.0)
@@ -42,7 +44,7 @@ class Replacing(Reading):
         asked = labels != PAD_ID
         with torch.no_grad():
             guesses, _ = self.generator.to(filled.device)(filled, batch["segment_ids"], asked)
-        filled[asked] = drawn(guesses)
+        filled[asked] = drawn(guesses / TEMPERATURE)
         replaced, told = asked & (filled != labels), filled != PAD_ID
         scores = model(filled, batch["segment_ids"])[..., 0]
         return nn.functional.binary_cross_entropy_with_logits(scores[told].float(), replaced[told].float())

@@ -26,7 +26,7 @@ from model.text.tokenizer import EOS_ID, PAD_ID, Tokenizer
 from training.family import RECIPES
 from training.loop.corpus import Document, Ids, read_corpus
 from training.loop.in_context import Regression, least_squares, nearest_neighbours, zero
-from training.loop.replacing import GENERATOR, drawn
+from training.loop.replacing import GENERATOR, TEMPERATURE, drawn
 from training.loop.text_rows import (
     IS_NEXT,
     NO_PAIR,
@@ -190,7 +190,7 @@ def detection(
         for batch in masked_batches(documents, width, vocab_size):
             ids, labels = batch["src_ids"], batch["labels"]
             blanks = labels != PAD_ID
-            filled = ids.masked_scatter(blanks, drawn(said_of_masked(generator, batch)))
+            filled = ids.masked_scatter(blanks, drawn(said_of_masked(generator, batch) / TEMPERATURE))
             scores, replaced = discriminator(filled, batch["segment_ids"])[..., 0].double(), blanks & (filled != labels)
             of_replaced.append(scores[replaced].numpy())
             of_others.append(scores[(ids != PAD_ID) & ~replaced].numpy())

@@ -394,9 +394,17 @@ def share_of_expert(oracle: Forward, name: str, index: Index) -> Step:
 
 def gate(oracle: Forward, name: str, index: Index) -> Step:
     source = name.replace("gates", "shares")
-    share = oracle[source][index]
-    if share < oracle[source][index[0]].max():
+    share, row = oracle[source][index], oracle[source][index[0]]
+    if not oracle[name][index]:
         return Step(prose.line("expert not asked", index[1] + 1), tex(0.0), "0.0")
+    if len(kept := np.flatnonzero(oracle[name][index[0]])) > 1:
+        total, experts = " + ".join(map(tex, row[kept])), ", ".join(str(n + 1) for n in kept)
+        return Step(
+            prose.line("experts asked", experts),
+            rf"\frac{{{tex(share)}}}{{{total}}} = {tex(oracle[name][index])}",
+            f't["{source}"]{at(index)} / t["{source}"][{index[0]}, {kept.tolist()}].sum()',
+            Blank(total, float(row[kept].sum())),
+        )
     return Step(prose.line("expert asked", index[1] + 1), f"{tex(share)} = {tex(share)}", f't["{source}"]{at(index)}')
 
 

@@ -11,12 +11,13 @@ from tests.oracle.language.claims import number
 from tests.oracle.language.common import Choice, Shown, Statements, check_cell, code_of, shown_tensor, tensor_matrix
 from tests.oracle.language.page import OWN, Own, Page
 from tests.oracle.language.words import pieces
+from tests.oracle.passes import shipped
 from tests.oracle.shown.siblings import MODELS, Sibling, config_of, translated, two_siblings, weights_of
 
 prose = Prose("some_parameters")
 
 LONG = " ".join(["The animal didn't cross the street because it was too wide."] * 4)
-NAMES = {"not balanced": "experts-free", "balanced": "experts-balanced"}
+NAMES = {"not balanced": "experts-free", "balanced": "experts-balanced", "balanced, two a piece": "experts-two"}
 OWN["some-parameters"] = Own(config_of("experts-free"), partial(translated, "experts-free"))
 MODEL = Choice("Trained", "experts_of", tuple(NAMES))
 PLACES = [(stack, n) for stack in ("encoder", "decoder") for n in (0, 1)]
@@ -30,6 +31,7 @@ STATES = (
     {"experts_trial": TRIAL.options[1]},
     {"sentence": LONG, "experts_at": "encoder, layer 2", "experts_show": "gates", "stop": "2"},
     {"sentence": LONG, "experts_trial": TRIAL.options[2]},
+    {"experts_of": "balanced, two a piece", "experts_at": "encoder, layer 2", "experts_show": "gates"},
     {"sentence": "Go", "experts_of": "not balanced", "experts_at": "decoder, layer 1", "cell": "1.1"},
     {"sentence": "Frobnicating quokkas!", "experts_at": "decoder, layer 1", "experts_show": "gates", "cell": "1.4"},
 )
@@ -55,7 +57,7 @@ def reading(page: Page, trained: str) -> Sibling:
 
 def scene(page: Page) -> Statements:
     at = max(range(4), key=lambda at: max(work("not balanced", at)))
-    frames = [scene_frame(page, trained, at) for trained in NAMES]
+    frames = [scene_frame(page, trained, at) for trained in ("not balanced", "balanced")]
     stack, layer = PLACES[at]
     caption = prose.line("in a mixture of experts", stack, layer + 1)
     yield from screen.scene(page, caption, "Trained", frames, 0, wide=(2, 1))
@@ -116,9 +118,9 @@ def check(page: Page) -> Statements:
 
 
 def counts(trained: str) -> tuple[int, int]:
-    """Stored, and at work: of every four experts three have no part."""
-    sizes = {name: w.size for name, w in weights_of(NAMES[trained]).items()}
-    idle = sum(size for name, size in sizes.items() if ".experts." in name and ".experts.0." not in name)
+    """Stored, and at work: of every four experts three have no part, or two."""
+    sizes, busy = {name: w.size for name, w in weights_of(NAMES[trained]).items()}, 1 + trained.endswith("two a piece")
+    idle = sum(size for name, size in sizes.items() if any(f".experts.{n}." in name for n in range(busy, 4)))
     return sum(sizes.values()), sum(sizes.values()) - idle
 
 
@@ -128,8 +130,13 @@ def who_works(page: Page) -> Statements:
     yield claims.table(("", *LAYER.options), *rows)
     yield from prose("what does it store")
     plain = sum(w.size for w in weights_of("plain-1").values())
-    lines = [("plain", f"{plain:,}", f"{plain:,}"), *((name, *(f"{n:,}" for n in counts(name))) for name in NAMES)]
-    yield claims.table(("", "parameters stored", "at work for a piece"), *lines)
+    every = {"plain": (plain, plain), **{name: counts(name) for name in NAMES}}
+    losses = (shipped.metrics(NAMES.get(name, "plain-1"))["training"]["validation_loss"] for name in every)
+    lines = [
+        (name, *(f"{n:,}" for n in each), number(one, 3))
+        for (name, each), one in zip(every.items(), losses, strict=True)
+    ]
+    yield claims.table(("", "parameters stored", "at work for a piece", "loss"), *lines)
 
 
 def subjects(page: Page) -> Statements:
@@ -159,7 +166,7 @@ def side_by_side(page: Page) -> Statements:
 def predict(page: Page) -> Statements:
     stored, at_work = counts("balanced")
     yield prose.question("each of networks has", 1, f"{stored:,}", f"{stored // 4:,}", f"{at_work:,}")
-    most = [number(4 * max(max(work(name, at)) for at in range(4)), 1) for name in NAMES]
+    most = [number(4 * max(max(work(name, at)) for at in range(4)), 1) for name in ("not balanced", "balanced")]
     yield prose.question("one sibling was trained", 1, *most)
 
 
