@@ -39,6 +39,7 @@ ORDER = {
     "family.learning_without_learning": "lightbulb",
     "descendants.student_and_teacher": "supervisor_account",
     "descendants.one_layer": "repeat",
+    "descendants.which_was_swapped": "swap_horiz",
     "descendants.torn_text": "healing",
     "beyond_attention.price_of_attention": "payments",
     "beyond_attention.fewer_pairs": "filter_alt",

@@ -22,7 +22,7 @@ from model.adapting.fine_tuned import FineTuned, FineTunedReader, FineTunedWrite
 from model.families.encoder_only import Reader
 from model.files.checkpoint import CheckpointError, load_untrained
 from model.files.load_special_models import load_lstm
-from model.files.loaded_model import MODELS, UnknownModelError, load_model
+from model.files.loaded_model import MODELS, LoadedModel, UnknownModelError, load_folder, load_model
 from model.text.tokenizer import Tokenizer
 from training.live.labelling import AUXILIARY
 from training.loop.finetune_loop import Accuracy, Example, accuracy, fine_tune, for_a_writer, loss_of, recipe
@@ -43,8 +43,13 @@ class Way:
     auxiliary: float = 0.0
 
 
+def loaded(name: str) -> LoadedModel:
+    """A model that comes with the app, by its name; or one in another folder, given as a path."""
+    return load_folder(Path(name)) if "/" in name else load_model(name)
+
+
 def as_pretrained(name: str) -> nn.Module:
-    return load_model(name).model  # anew each time: training changes it
+    return loaded(name).model  # anew each time: training changes it
 
 
 WAYS = {
@@ -147,16 +152,16 @@ class Kept:
 def measure_all(given: argparse.Namespace) -> None:
     """Raises: OSError, ValueError, UnknownModelError, CheckpointError"""
     settings = Settings(given.examples, given.tests, given.epochs, tuple(given.rates))
-    kept = Kept(given.out, given.model, settings)
-    loaded = load_model(given.model)
-    to_write = not isinstance(loaded.model, Reader)
+    kept = Kept(given.out, Path(given.model).name, settings)
+    model = loaded(given.model)
+    to_write = not isinstance(model.model, Reader)
     ways = [way for way in given.ways if to_write or way in OF_A_READER]
     for name in given.only:
         task, parts = ALL[name], None
         for way in ways:
             if way in kept.right(name):
                 continue
-            parts = parts or examples_of(task, given.tasks, loaded.tokenizer, settings, to_write)
+            parts = parts or examples_of(task, given.tasks, model.tokenizer, settings, to_write)
             found, rate = measured(WAYS[way], given.model, task, parts, settings)
             kept.add(name, way, found, rate, {"kind": task.kind, "train": len(parts[0])})
         print(f"{name}: {json.dumps(kept.tasks[name])}", flush=True)
@@ -165,7 +170,7 @@ def measure_all(given: argparse.Namespace) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m training.compare_pretraining", description=__doc__)
     parser.add_argument("tasks", type=Path, help="folder of the tasks' files")
-    parser.add_argument("--model", default="gpt-mini", help="one that comes with the app")
+    parser.add_argument("--model", default="gpt-mini", help="one that comes with the app, or the path of a folder")
     parser.add_argument("--only", nargs="+", choices=ALL, default=[*TASKS], metavar="TASK")
     parser.add_argument("--ways", nargs="+", choices=WAYS, default=[*WAYS], metavar="WAY", help=", ".join(WAYS))
     parser.add_argument("--examples", type=int, default=2000, help="to learn from, of each task")

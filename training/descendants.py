@@ -32,20 +32,21 @@ SAVE_EVERY = 500  # steps
 PART, PASSES_STEPS = 24, 3500  # one document of so many is read about 20 times in so many steps
 TEACHER = MODELS / PRESET
 N_STUDENT, STUDENTS_STEPS = {"n_layers": 2}, 4000  # it begins as its teacher's layers, and so has less to learn
-ELECTRAS_STEPS = 1500  # it begins as bert-mini
+ELECTRAS_STEPS = 1000  # it begins as bert-mini
 
 
 @dataclass(frozen=True)
 class Sibling:
-    """way: how it learns; seed; steps: where its recipe is shorter than bert-mini's"""
+    """way: how it learns; seed; steps, average_decay: where its recipe is shorter than bert-mini's"""
 
     way: Way = BERT
     seed: int = 1
     steps: int = BASE.steps
+    average_decay: float = BASE.average_decay
 
     @property
     def recipe(self) -> Recipe:
-        return dataclasses.replace(BASE, steps=self.steps)
+        return dataclasses.replace(BASE, steps=self.steps, average_decay=self.average_decay)
 
 
 def again(in_pairs: bool, new_blanks: bool) -> Sibling:
@@ -59,7 +60,7 @@ def again(in_pairs: bool, new_blanks: bool) -> Sibling:
 
 def on_from_bert(way: Way) -> Sibling:
     """Of two that begin as bert-mini and go on: one learns from swaps, the other from blanks, as before."""
-    return Sibling(way, steps=ELECTRAS_STEPS)
+    return Sibling(way, steps=ELECTRAS_STEPS, average_decay=0.99)  # of so few, not of the first
 
 
 SIBLINGS: dict[str, Sibling] = {

@@ -11,6 +11,7 @@ import torch
 
 from model.build import build_network
 from model.families.recurrent_language_model import RecurrentConfig, RecurrentLanguageModel
+from model.files import checkpoint
 from tests.family import small
 from tests.training.task_files import write_tasks
 from training import compare_pretraining
@@ -61,6 +62,18 @@ def test_four_tasks_are_learned_in_all_ways_and_kept(
         assert {*line["rates"].values()} <= {3e-4, 1e-3}
     told = [f"{task}: {json.dumps(line)}" for task, line in lines.items()]
     assert capsys.readouterr().out.splitlines() == told
+
+
+def test_a_model_of_another_folder_is_kept_under_the_name_of_that(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, out = small("bert-mini"), folder / "kept.json"
+    monkeypatch.setattr(tasks, "MAX_LEN", 30)
+    checkpoint.save(folder / "trained", model.config, model.tokenizer, model.model.state_dict())
+    given = ["--model", f"{folder}/trained", "--only", "pos", "--ways", "pretrained", "--epochs", "1"]
+    monkeypatch.setattr(sys, "argv", ["fine_tune", str(folder), *given, "--out", str(out)])
+    assert main() == 0
+    assert [*json.loads(out.read_text())] == ["trained"]
 
 
 def test_after_a_kill_it_goes_on_but_not_with_other_settings(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -212,7 +212,7 @@ class Network:
             x = x + self.keep(f"{path}.segments", self.w["embedding.segments.weight"][segments])
             self.keep(f"{path}.with_segments", x)
         x = x + self.keep(f"{path}.positions", self.places(first, first + len(ids)))
-        if self.family == "encoder_only":
+        if segments:
             x = self.normalise("layer", "embedding.norm", self.keep(f"{path}.sum", x))
         return self.keep(f"{path}.output", x)
 

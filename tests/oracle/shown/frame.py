@@ -18,7 +18,7 @@ from tests.oracle.shown.stage import clip
 
 Statements = Iterator[Statement]
 
-TRANSLATOR, GPT, BERT, BART = "translator", "gpt-mini", "bert-mini", "bart-mini"
+TRANSLATOR, GPT, BERT, BART, ELECTRA = "translator", "gpt-mini", "bert-mini", "bart-mini", "electra-mini"
 # The models that a lesson sends the sentence through, where it is not for the translator alone.
 READERS: dict[str, tuple[str, ...]] = {
     "three-kinds": (BERT, GPT, TRANSLATOR),
@@ -31,6 +31,7 @@ READERS: dict[str, tuple[str, ...]] = {
     "learning-without-learning": (),
     "fewer-pairs": (GPT,),
     "one-layer": (BERT,),
+    "which-was-swapped": (ELECTRA,),
     "torn-text": (BART,),
     "train-it-yourself": (),
     "without-attention": (),
@@ -46,6 +47,7 @@ PICTURED: dict[str, tuple[str, tuple[str, ...]]] = {
     "fine-tuning": ("GPT", (GPT,)),
     "learning-without-learning": ("small Transformer", ("in-context",)),
     "student-and-teacher": ("teacher and students", (BERT, "distilled", "untaught")),
+    "which-was-swapped": ("ELECTRA and its generator", (ELECTRA, "distilled")),
     "one-layer": ("BERT and ALBERT", (BERT, "albert-mini")),
     "without-attention": ("two networks", ("copying", "copying")),
     "some-parameters": ("two small translators", ("experts-free", "experts-balanced")),
@@ -56,6 +58,7 @@ CALLED = {
     GPT: ("GPT", "nonsense from GPT"),
     BERT: ("BERT", "wrong guesses from BERT"),
     BART: ("BART", "another text from BART"),
+    ELECTRA: ("ELECTRA", "suspicion from ELECTRA"),
 }
 WORDS = FOLDER / "known_words.txt"
 MISTAKE = "I did not buy the bag because it was too expensive."

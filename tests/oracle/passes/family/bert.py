@@ -30,7 +30,7 @@ from tests.oracle.shown.worked import (
     sum_of_two,
 )
 
-BERT, GPT = "bert-mini", "gpt-mini"
+BERT, GPT, ELECTRA = "bert-mini", "gpt-mini", "electra-mini"
 NAMES = ("<pad>", "<sos>", "<eos>", "[CLS]", "[SEP]", "[MASK]")
 SOS, CLS, SEP, MASK = 1, 3, 4, 5
 MOST = 99  # pieces of a text that BERT reads here: [CLS] and the last [SEP] stand around them
@@ -41,6 +41,8 @@ RECORDS = {"tokens", "segments", "with_segments", "positions", "sum", "output", 
     "pre_activation",
     "pooled",
     "probabilities",
+    "probability",
+    "hidden",
     "widened",
 }
 
@@ -102,8 +104,8 @@ def words(sequence: Sequence[Piece]) -> list[tuple[int, ...]]:
 # --- passes ----------------------------------------------------------------------------------------------------------
 
 
-class Bert(Network):
-    """BERT's pass over ids, marks included.
+class Reader(Network):
+    """A pass over ids, marks included, up to the encoder's rows, `states`.
 
     segments: 0 in the first text, 1 in the second; 0 everywhere if left out; changed: weights that are others, by name;
     name: of another model of its form
@@ -122,7 +124,15 @@ class Bert(Network):
         x = self.embed("encoder", self.ids, segments=self.segments)
         if "widen.weight" in self.w:
             x = self.keep("encoder.widened", self.linear("widen", x))
-        x = self.stack("encoder", x, self.seen)
+        self.states = self.stack("encoder", x, self.seen)
+
+
+class Bert(Reader):
+    """BERT's pass: what it says of every row, and whether the second text follows the first."""
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        x = self.states
         hidden = CURVES["gelu"](self.linear("masked_token.transform", x))
         asked = self.keep("masked_token.normed", self.normalise("layer", "masked_token.norm", hidden))
         self.keep("logits", asked @ self.w["embedding.matrix.weight"].T + self.w["masked_token.bias"])
@@ -139,6 +149,16 @@ class Bert(Network):
         return softmax(self.w["embedding.matrix.weight"] @ asked + self.w["masked_token.bias"])
 
 
+class Electra(Reader):
+    """ELECTRA's pass over a text without its marks: how likely each row's token was swapped. Clark et al. 2020, §2."""
+
+    def __init__(self, ids: Ids) -> None:
+        super().__init__([CLS, *ids, SEP], name=ELECTRA)
+        self.keep("replaced.hidden", CURVES["gelu"](self.linear("replaced.transform", self.states)))
+        scores = self.keep("logits", self.linear("replaced.score", self["replaced.hidden"]))
+        self.keep("probability", 1 / (1 + np.exp(-scores)))
+
+
 @functools.cache
 def gpt() -> Network:
     return Network(shipped.config(GPT), shipped.weights(GPT), records="kv")
@@ -148,6 +168,9 @@ def gpt() -> Network:
 def read(ids: Ids, hidden: Ids = (), name: str = BERT) -> Bert:
     """BERT's pass over a text whose pieces at some places are hidden, or that of another model of its form."""
     return Bert([CLS, *(MASK if n in hidden else id for n, id in enumerate(ids)), SEP], name=name)
+
+
+suspected = functools.lru_cache(256)(Electra)
 
 
 @functools.lru_cache(256)
@@ -231,6 +254,21 @@ def classified(oracle: Any, name: str, index: Index) -> Step:
     return linear(oracle, name, index, "what goes in", "next_sentence.pooled", "next_sentence.classifier", "W")
 
 
+def swap_score(oracle: Any, name: str, index: Index) -> Step:
+    return linear(oracle, name, index, "what goes in", "replaced.hidden", "replaced.score", "W")
+
+
+def swap_chance(oracle: Any, name: str, index: Index) -> Step:
+    score = oracle["logits"][index]
+    formula = rf"\frac{{1}}{{1 + e^{{{tex(-score)}}}}}"
+    return Step(
+        "The logistic function σ brings any number to one between 0 and 1: a probability.",
+        f"{formula} = {tex(oracle[name][index])}",
+        f't["logits"][{index[0]}, {index[1]}]'.join(("1 / (1 + np.exp(-", "))")),
+        Blank(formula, 1 / (1 + math.exp(-round(score, 4)))),
+    )
+
+
 def share_of_two(oracle: Any, name: str, index: Index) -> Step:
     row, column = index
     scores = oracle["next_sentence.logits"][row]
@@ -271,15 +309,16 @@ def of_student(oracle: Any, name: str, index: Index) -> Step:
     )
 
 
-def _of_bert(pattern: str, own: Any) -> None:
-    """This rule for a pass of BERT's, the one there was for others."""
+def _of_bert(pattern: str, own: Any, kind: type[Reader] = Reader) -> None:
+    """This rule for such a pass, the one there was for others."""
     other = RULES.get(pattern)
     RULES[pattern] = lambda oracle, name, index: (
-        own(oracle, name, index) if isinstance(oracle, Bert) or other is None else other(oracle, name, index)
+        own(oracle, name, index) if isinstance(oracle, kind) or other is None else other(oracle, name, index)
     )
 
 
-_of_bert("logits", logit_with_bias)
+_of_bert("logits", logit_with_bias, Bert)
+_of_bert("logits", swap_score, Electra)
 _of_bert(r".*\.embedding\.tokens", looked_up)
 _of_bert(r".*\.embedding\.positions", learned_place)
 RULES |= {
@@ -289,4 +328,5 @@ RULES |= {
     r"next_sentence\.logits": classified,
     r"next_sentence\.probabilities": share_of_two,
     "divergence": of_student,
+    "probability": swap_chance,
 }
