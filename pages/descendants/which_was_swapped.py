@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import streamlit as st
+from numpy.typing import NDArray
 
 from experiments.family.fill_in import each_hidden
 from experiments.family.language_models import published
@@ -66,11 +67,18 @@ def generated(text: Blanks) -> Array:
 
 
 @kept
+def all_guesses(text: Blanks) -> NDArray[np.int64]:
+    """Of each of the first pieces entries that begin a word and do not stand there (N,1000), the likeliest first."""
+    words = np.flatnonzero(word_beginnings(family_model(ELECTRA).tokenizer))
+    others = words != np.array(text.ids)[: len(shown(text)), None]
+    order = np.argsort(np.where(others, -generated(text)[:, words], 1.0), axis=1, kind="stable")
+    return words[order[:, : RANKS[0]]]
+
+
 def guesses(text: Blanks, at: int) -> list[int]:
-    """Entries that begin a word and do not stand at this place, the generator's likeliest first."""
-    begins_word = word_beginnings(family_model(ELECTRA).tokenizer)
-    order = np.argsort(-generated(text)[at], kind="stable").tolist()
-    return [id for id in order if begins_word[id] and id != text.ids[at]]
+    """What the generator would put in the place of a piece, the likeliest first."""
+    found: list[int] = all_guesses(text)[at].tolist()
+    return found
 
 
 def swapped(text: Blanks, at: int, *ids: int) -> tuple[int, ...]:
