@@ -41,6 +41,7 @@ ORDER = {
     "descendants.one_layer": "repeat",
     "descendants.which_was_swapped": "swap_horiz",
     "descendants.torn_text": "healing",
+    "descendants.rule_or_by_heart": "calculate",
     "beyond_attention.price_of_attention": "payments",
     "beyond_attention.fewer_pairs": "filter_alt",
     "beyond_attention.smaller_memory": "compress",

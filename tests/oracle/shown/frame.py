@@ -3,15 +3,15 @@
 import functools
 import platform
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from tests.oracle.language.approved import Prose
 from tests.oracle.language.claims import button, caption, header, info, link, markdown, text_box, toggle
 from tests.oracle.language.page import DEFAULT_SENTENCE, OWN, Page
 from tests.oracle.language.statement import Statement
 from tests.oracle.language.words import encoded, raw
-from tests.oracle.passes import copying
-from tests.oracle.passes.forward import EOS, FOLDER, MAX_PIECES, tidied
+from tests.oracle.passes import copying, sums
+from tests.oracle.passes.forward import EOS, FOLDER, MAX_PIECES, Array, tidied
 from tests.oracle.passes.shipped import n_parameters
 from tests.oracle.shown.course import COURSE, place
 from tests.oracle.shown.stage import clip
@@ -34,6 +34,7 @@ READERS: dict[str, tuple[str, ...]] = {
     "which-was-swapped": (ELECTRA,),
     "torn-text": (BART,),
     "train-it-yourself": (),
+    "rule-or-by-heart": (),
     "without-attention": (),
 }
 # The model of a lesson's first picture, if it is none that reads the sentence: what it is called, and what holds it.
@@ -49,6 +50,7 @@ PICTURED: dict[str, tuple[str, tuple[str, ...]]] = {
     "student-and-teacher": ("teacher and students", (BERT, "distilled", "untaught")),
     "which-was-swapped": ("ELECTRA and its generator", (ELECTRA, "distilled")),
     "one-layer": ("BERT and ALBERT", (BERT, "albert-mini")),
+    "rule-or-by-heart": ("four small models", ("sums", "sums")),
     "without-attention": ("two networks", ("copying", "copying")),
     "some-parameters": ("two small translators", ("experts-free", "experts-balanced")),
 }
@@ -92,16 +94,23 @@ def pictured(page: Page) -> str:
         sizes = (f"{CALLED[one][0].removeprefix('the ')}: {n_parameters(one) / 1e6:.1f} M" for one in readers)
         return f"{', '.join(sizes)} parameters"
     called, names = PICTURED[page.slug]
-    counts = sorted(n_of_copier() if name == "copying" else n_parameters(name) for name in names)
+    counts = sorted(ALIKE[name]() if name in ALIKE else n_parameters(name) for name in names)
     ends = {f"{n / 1e6:.1f}" if n >= 1e6 else f"{n:,}": n for n in (counts[0], counts[-1])}
     million, each = " M" * (counts[-1] >= 1e6), " each" * (len(names) > 1)
     return f"{called}: {'–'.join(ends)}{million} parameters{each}"
 
 
-def n_of_copier() -> int:
-    """Of both the same."""
-    (n,) = {sum(w.size for w in copying.weights(kind).values()) for kind in ("selective", "time-invariant")}
+def n_of_each(all_weights: Iterable[dict[str, Array]]) -> int:
+    """Of all the same."""
+    (n,) = {sum(w.size for w in weights.values()) for weights in all_weights}
     return n
+
+
+# Folders with several models of one size.
+ALIKE: dict[str, Callable[[], int]] = {
+    "copying": lambda: n_of_each(map(copying.weights, ("selective", "time-invariant"))),
+    "sums": lambda: n_of_each(map(sums.weights, sums.SIZES)),
+}
 
 
 def n_of_tiny(layers: int, d: int = 64, hidden: int = 128, entries: int = 29) -> int:
