@@ -216,7 +216,8 @@ def as_measured() -> None:
         f"Unseen: {kept['test'][str(SIZES[0])]['unseen']['sums']:,} sums that none of the four learned from, nor with "
         "the numbers exchanged. Four digits: as many, both numbers from 1000 to 9999. Each model took "
         f"{recipe['steps']:,} steps of {recipe['batch_size']} sums and has "
-        f"{kept['training'][str(SIZES[0])]['parameters']:,} parameters. One training each, with one seed."
+        f"{kept['training'][str(SIZES[0])]['parameters']:,} parameters. One training each, with one "
+        "seed; the numbers of sums were picked to show the jump."
     )
 
 
@@ -225,11 +226,17 @@ def predict(trace: Trace) -> Sequence[Question]:
     found = answers(a, b)
     none = len(SIZES)
     right = frozenset(n for n, size in enumerate(SIZES) if found[size].is_right) or frozenset({none})
-    others = {n: f"It answers {found[size].value}." for n, size in enumerate(SIZES)} | {none: "At least one is right."}
+    others = {n: f"The one with {size:,} sums answers {found[size].value}." for n, size in enumerate(SIZES)} | {
+        none: "At least one is right."
+    }
     inside, outside = (test[kind]["right"][0] for kind in ("unseen", "longer"))
     fits = 0 if outside > 0.9 else 1 if outside > 0.1 else 2
-    measured = percent(outside)
-    faults = (f"It had {measured} of them right.", f"Of all that were tried: {measured}.", f"It had more: {measured}.")
+    measured = f"Measured was {percent(outside)}."
+    whys = (
+        f"As many would be {percent(inside)}. {measured}",
+        f"Some would be over 10%. {measured}",
+        f"{measured} It is more.",
+    )
     return (
         Question(
             "own",
@@ -246,8 +253,8 @@ def predict(trace: Trace) -> Sequence[Question]:
             "two numbers with four digits?",
             ("about as many", "some of them", "at most one in ten"),
             frozenset({fits}),
-            f"Measured was {measured}. In all that it learned from, the first of the four digits was 0.",
-            wrong={n: fault for n, fault in enumerate(faults) if n != fits},
+            f"{measured} In all that it learned from, the first of the four digits was 0.",
+            wrong={n: why for n, why in enumerate(whys) if n != fits},
         ),
     )
 
