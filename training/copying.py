@@ -35,7 +35,7 @@ from model.families.copying import (
 from training.loop.data import NO_VARIATION
 from training.loop.recipe import Recipe
 from training.loop.resumable_run import hardware
-from training.loop.small_run import train_small
+from training.loop.small_run import train_several, train_small
 from training.loop.updates import Batch
 
 CARD = Path(__file__).parent / "cards" / "copying.md"
@@ -138,26 +138,24 @@ def card(metrics: dict[str, Any]) -> str:
     )
 
 
+def finish(out: Path) -> None:
+    """Write what was measured and the card; print the shares."""
+    metrics = measured(out)
+    (out / METRICS).write_text(json.dumps(metrics, indent=2) + "\n")
+    (out / "README.md").write_text(card(metrics), encoding="utf-8")
+    for kind, places in itertools.product(KINDS, LENGTHS):
+        right, error = metrics["test"][kind][str(places)]
+        print(f"{kind}, {places} places: {right:.2%} ± {error:.2%}")
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m training.copying", description=__doc__)
-    parser.add_argument("--out", required=True, type=Path, help="folder for both")
-    parser.add_argument("--only", choices=KINDS, metavar="KIND", help=f"{' or '.join(KINDS)}")
-    parser.add_argument("--steps", type=int, default=RECIPE.steps)
-    arguments = parser.parse_args()
-    torch.set_num_threads(1)  # small products: more threads would only wait for one another
-    out: Path = arguments.out
-    out.mkdir(parents=True, exist_ok=True)
-    for kind in [arguments.only] if arguments.only else KINDS:
-        print(kind, json.dumps(train(kind, out, dataclasses.replace(RECIPE, steps=arguments.steps))), flush=True)
-    if all((out / f"{kind}.json").exists() for kind in KINDS):
-        metrics = measured(out)
-        (out / METRICS).write_text(json.dumps(metrics, indent=2) + "\n")
-        (out / "README.md").write_text(card(metrics), encoding="utf-8")
-        for kind, places in itertools.product(KINDS, LENGTHS):
-            right, error = metrics["test"][kind][str(places)]
-            print(f"{kind}, {places} places: {right:.2%} ± {error:.2%}")
-        for file in (*out.glob("*.pt"), *(out / f"{kind}.json" for kind in KINDS)):
-            file.unlink()
+    train_several(
+        argparse.ArgumentParser(prog="python -m training.copying", description=__doc__),
+        KINDS,
+        RECIPE.steps,
+        lambda kind, out, steps: train(kind, out, dataclasses.replace(RECIPE, steps=steps)),
+        finish,
+    )
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ from model.files import checkpoint
 from training.loop.data import NO_VARIATION
 from training.loop.recipe import Recipe
 from training.loop.resumable_run import hardware
-from training.loop.small_run import train_small
+from training.loop.small_run import train_several, train_small
 from training.loop.updates import Batch
 
 CARD = Path(__file__).parent / "cards" / "sums.md"
@@ -186,30 +186,27 @@ def card(metrics: dict[str, Any]) -> str:
     )
 
 
+def finish(out: Path) -> None:
+    """Write what was learned from, what was measured and the card; print the shares."""
+    sums = torch.stack(in_random_order(), 1)[: max(SIZES)].to(torch.int16)
+    save_file({"sums": sums}, out / LEARNED)
+    metrics = measured(out)
+    (out / METRICS).write_text(json.dumps(metrics) + "\n")
+    (out / "README.md").write_text(card(metrics), encoding="utf-8")
+    for size in SIZES:
+        kinds = metrics["test"][str(size)].items()
+        shares = (f"{kind} {100 * of['right'][0]:.2f}% ± {100 * of['right'][1]:.2f}" for kind, of in kinds)
+        print(f"{size:,} sums: {', '.join(shares)}")
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m training.sums", description=__doc__)
-    parser.add_argument("--out", required=True, type=Path, help="folder for all four")
-    parser.add_argument("--only", type=int, choices=SIZES, metavar="SIZE", help="train the one with so many sums")
-    parser.add_argument("--steps", type=int, default=RECIPE.steps)
-    arguments = parser.parse_args()
-    torch.set_num_threads(1)  # small products: more threads would only wait for one another
-    out: Path = arguments.out
-    out.mkdir(parents=True, exist_ok=True)
-    for size in [arguments.only] if arguments.only else SIZES:
-        print(size, json.dumps(train(size, out, dataclasses.replace(RECIPE, steps=arguments.steps))), flush=True)
-    if all((out / f"{size}.json").exists() for size in SIZES):
-        sums = torch.stack(in_random_order(), 1)[: max(SIZES)].to(torch.int16)
-        save_file({"sums": sums}, out / LEARNED)
-        metrics = measured(out)
-        (out / METRICS).write_text(json.dumps(metrics) + "\n")
-        (out / "README.md").write_text(card(metrics), encoding="utf-8")
-        for size, of in metrics["test"].items():
-            shares = (
-                f"{kind} {100 * a:.2f}% ± {100 * b:.2f}" for kind, (a, b) in ((k, v["right"]) for k, v in of.items())
-            )
-            print(f"{int(size):,} sums: {', '.join(shares)}")
-        for file in (*out.glob("*.pt"), *(out / f"{size}.json" for size in SIZES)):
-            file.unlink()
+    train_several(
+        argparse.ArgumentParser(prog="python -m training.sums", description=__doc__),
+        SIZES,
+        RECIPE.steps,
+        lambda size, out, steps: train(size, out, dataclasses.replace(RECIPE, steps=steps)),
+        finish,
+    )
 
 
 if __name__ == "__main__":

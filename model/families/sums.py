@@ -75,12 +75,12 @@ def write(network: nn.Module, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
     Args:    a, b (N), from 0 to 9999
     Returns: ids as they were written, the last digit first (N,5); the probability of each, those before it given (N,5)
     """
-    ids, chances = asked(a, b), []
+    ids, chances = asked(a, b).to(next(network.parameters()).device), []
     for _ in range(N_WRITTEN):
         most = network(ids)[:, -1].softmax(-1).max(-1)
         chances.append(most.values)
         ids = torch.cat([ids, most.indices[:, None]], 1)
-    return ids[:, N_ASKED:], torch.stack(chances, 1)
+    return ids[:, N_ASKED:].cpu(), torch.stack(chances, 1).cpu()
 
 
 @functools.cache
@@ -165,7 +165,7 @@ def trace_adder(loaded: LoadedModel, a: int, b: int) -> Trace:
     """
     first, second, recorder = torch.tensor([a]), torch.tensor([b]), Recorder()
     ids = torch.cat([asked(first, second), write(loaded.model, first, second)[0]], 1)
-    loaded.model(ids[:, :-1], recorder)
+    loaded.model(ids[:, :-1].to(loaded.device.torch), recorder)
     tensors = {tap: (x[0] if x.dim() > 2 else x).cpu().numpy() for tap, x in recorder.tensors.items()}
     signs = tuple(Token(id, SIGNS[id], -1) for id in ids[0].tolist())
     text = "".join(sign.text for sign in signs)

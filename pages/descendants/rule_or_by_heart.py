@@ -75,9 +75,13 @@ def longer(n: int) -> int:
     return n if n >= BELOW else n + BELOW
 
 
+def answer_of(size: int, a: int, b: int) -> Answer:
+    return engine.run(answer, load_adder(size), size, a, b)
+
+
 def answers(a: int, b: int) -> dict[int, Answer]:
     """What each of the four makes of a sum."""
-    return {size: engine.run(answer, load_adder(size), size, a, b) for size in SIZES}
+    return {size: answer_of(size, a, b) for size in SIZES}
 
 
 def percent(share: float) -> str:
@@ -107,7 +111,7 @@ def scene_frame(size: int) -> Frame:
     (a, b), kept = own(), sums_metrics()
     test, cell = kept["test"][str(size)], kept["map"]["cell"]
     by_cell = np.array(kept["map"]["right"][str(size)]).T[::-1]  # the first number to the right, the second upwards
-    n_cells, found, further = len(by_cell), answers(a, b)[size], answers(longer(a), longer(b))[size]
+    n_cells, found, further = len(by_cell), answer_of(size, a, b), answer_of(size, longer(a), longer(b))
     inside = max(a, b) < n_cells * cell
     whole = Matrix(
         by_cell,

@@ -45,7 +45,7 @@ class Way:
     single:     share of the pairs that are two single sentences
     new_rows, new_blanks: drawn anew in each pass over the data; else those of the first pass come again
     one_of:     it learns from one of so many documents
-    teacher:    the folder of a deeper model. It begins as every so-manyth layer of that
+    teacher:    the folder of a model as deep or deeper. It begins as every so-manyth layer of that
     is_taught:  and learns to give the teacher's probabilities as well
     """
 

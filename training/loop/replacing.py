@@ -21,8 +21,8 @@ class Replacing(Reading):
 
     Source:  Clark et al. 2020 (ELECTRA), §2
     Differs: the generator is trained before and stays as it is, so that the discriminator's loss is all there is; it
-             draws at a temperature; the discriminator begins as a trained BERT, for from random weights it learned
-             nothing in as many steps
+             draws at a temperature; the discriminator begins as a trained BERT, for one that began with random
+             weights, beside a generator that did, too, told no token from another after 1,700 steps
     """
 
     masking = Masking(masked=1.0, random=0.0)

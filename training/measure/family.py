@@ -95,7 +95,8 @@ def measure(folder: Path, texts: Texts | None) -> dict[str, Any]:
     network, sizes = load_network(folder), json.loads((folder / checkpoint.CONFIG).read_text())
     if sizes.get("family") == "discriminator":
         generator = checkpoint.load(GENERATOR, vocabulary=folder.parent)[0]
-        return {"data": texts.names, **detection(network, generator, texts.test, sizes["max_len"], texts.vocab_size)}
+        given = network, generator, texts.test, sizes["max_len"], texts.vocab_size
+        return {"data": texts.names, **detection(*given), "at_temperature_1": detection(*given, temperature=1.0)}
     if sizes.get("family") == "encoder_only":
         accuracy = masked_accuracy(network, texts.test, sizes["max_len"], texts.after, texts.vocab_size)
         told = next_sentence_accuracy(network, texts.test, sizes["max_len"])
@@ -176,11 +177,16 @@ def masked_accuracy(
 
 @torch.inference_mode()
 def detection(
-    discriminator: nn.Module, generator: nn.Module, documents: Sequence[Document], width: int, vocab_size: int
+    discriminator: nn.Module,
+    generator: nn.Module,
+    documents: Sequence[Document],
+    width: int,
+    vocab_size: int,
+    temperature: float = TEMPERATURE,
 ) -> dict[str, float]:
     """How well a discriminator tells the tokens that its generator has put in from all others, of texts of which 15%
-    were masked and filled in: the area under the ROC curve and its error, and the share that it tells right. Beside it
-    how often the generator's draw was the right token, which counts as not replaced.
+    were masked and filled in at a temperature: the area under the ROC curve and its error, and the share that it tells
+    right. Beside it how often the generator's draw was the right token, which counts as not replaced.
     """
     of_replaced: list[NDArray[np.float64]] = []
     of_others: list[NDArray[np.float64]] = []
@@ -190,7 +196,7 @@ def detection(
         for batch in masked_batches(documents, width, vocab_size):
             ids, labels = batch["src_ids"], batch["labels"]
             blanks = labels != PAD_ID
-            filled = ids.masked_scatter(blanks, drawn(said_of_masked(generator, batch) / TEMPERATURE))
+            filled = ids.masked_scatter(blanks, drawn(said_of_masked(generator, batch) / temperature))
             scores, replaced = discriminator(filled, batch["segment_ids"])[..., 0].double(), blanks & (filled != labels)
             of_replaced.append(scores[replaced].numpy())
             of_others.append(scores[(ids != PAD_ID) & ~replaced].numpy())

@@ -188,8 +188,11 @@ def flops(name: str, guessed: float) -> float:
 def worth(page: Page) -> Statements:
     figures, found = shipped.metrics(bert.ELECTRA), []
     test, training = figures["test"], figures["training"]
-    error, back = number(100 * test["standard_error"], 1), f"{100 * test['guessed_right']:.1f}%"
-    yield from prose("does it notice swaps", f"{test['replaced']:,}", number(100 * test["area"], 1), error, back)
+    told = []
+    for one in (test, test["at_temperature_1"]):
+        told += [number(100 * one["area"], 1), number(100 * one["standard_error"], 1)]
+    back = (f"{100 * one['guessed_right']:.1f}%" for one in (test, test["at_temperature_1"]))
+    yield from prose("does it notice swaps", f"{test['replaced']:,}", *told, *back)
     kept = json.loads((shipped.MODELS.parent / "labelled" / "four_tasks.json").read_text())
     pieces = training["steps"] * training["recipe"]["batch_tokens"] / 1e12
     went_on = {
