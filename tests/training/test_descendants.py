@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from model.config import PRESETS
+from model.files.loaded_model import MODELS, model_names
 from tests.training.family_text import RECIPE, SIZES, shrink, write_texts
 from training import descendants
 from training.descendants import SIBLINGS, TEACHER, Descent, Sibling
@@ -65,6 +66,13 @@ def test_each_differs_in_what_it_is_named_for() -> None:
     assert dataclasses.replace(on[1], way=on[0].way) == on[0]
     assert dataclasses.replace(on[1].way, parts={}) == on[0].way == Way(in_pairs=False, teacher=TEACHER)
     assert named["electra-mini"].parts == {"family": "discriminator"}
+
+
+@pytest.mark.parametrize("name", sorted({*SIBLINGS} & {*model_names()}))
+def test_those_of_the_app_were_trained_by_these_recipes(name: str) -> None:
+    training = json.loads((MODELS / name / "metrics.json").read_text())["training"]
+    assert training["recipe"] == json.loads(json.dumps(dataclasses.asdict(SIBLINGS[name].recipe)))
+    assert training["seed"] == SIBLINGS[name].seed
 
 
 def test_the_same_blanks_come_again_or_new_ones_on_the_same_rows(files: tuple[Path, Path]) -> None:

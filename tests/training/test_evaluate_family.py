@@ -223,6 +223,7 @@ def test_what_was_put_in_is_told_from_all_others_and_a_lucky_guess_is_no_replace
     assert figures["area"] == pytest.approx(1 - eights / others / 2, abs=1e-4), "an 8 that stood there ties with it"
     assert figures["told"] == pytest.approx((880 - eights) / 880, abs=1e-4)
     assert figures["always_original"] == pytest.approx(others / 880, abs=1e-4)
+    assert detection(SuspectsEight(), SaysEight(), documents, 24, 20, temperature=1e4)["guessed_right"] < 0.2
 
 
 def test_a_model_that_says_zero_errs_like_zero(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -91,6 +91,8 @@ def test_the_command_writes_what_it_promises(
     for size in SIZES:
         monkeypatch.setattr("sys.argv", ["", "--out", str(tmp_path), "--only", str(size), "--steps", "2"])
         training.main()
+        if size == SIZES[0]:
+            assert {path.name for path in tmp_path.glob("*.json")} == {"config.json", f"{size}.json"}, "it alone"
     names = {"config.json", "metrics.json", "README.md", "learned.safetensors"}
     assert {path.name for path in tmp_path.iterdir()} == names | {f"{size}.safetensors" for size in SIZES}
     assert learned_sums(tmp_path).shape == (SIZES[-1], 2)
@@ -101,7 +103,11 @@ def test_the_command_writes_what_it_promises(
 def test_the_shipped_adders_reach_what_they_must() -> None:
     kept = sums_metrics()
     test = kept["test"]["20000"]
-    assert kept["recipe"]["steps"] == training.RECIPE.steps
+    told = {"batch_size": training.BATCH_SIZE, "seed": training.SEED, "of": 1_000_000}
+    assert kept["recipe"] == {"hardware": kept["recipe"]["hardware"], **told} | {
+        name: getattr(training.RECIPE, name)
+        for name in ("steps", "warmup_steps", "decay_fraction", "peak_learning_rate")
+    }
     unseen, longer = (100 * test[kind]["right"][0] for kind in ("unseen", "longer"))
     assert unseen >= 99
     assert longer <= 10

@@ -70,6 +70,14 @@ class Nine(nn.Module):
         return nn.functional.one_hot(torch.full((int(rows.sum()),), 9), 20) * 1e6, None
 
 
+def test_the_generator_draws_at_its_temperature(subject: Replacing, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Tensor] = []
+    monkeypatch.setattr(replacing, "drawn", lambda logits: seen.append(logits) or drawn(logits))
+    subject.generator = Nine()  # type: ignore[assignment]
+    subject.loss(subject.new_model(), next(iter(subject.loader(0, 1))))
+    assert seen[0].max() == 1e6 / 2
+
+
 def test_the_discriminator_is_told_what_was_replaced_and_a_lucky_guess_is_none(subject: Replacing) -> None:
     """The generator writes 9 into both blanks, and in the second a 9 had stood. Padding is not asked about."""
     read = []

@@ -26,6 +26,7 @@ STATES: tuple[dict[str, str], ...] = (
     {"sum": "999+1", "stop": "1", "learned": "200", "cell": "2.3"},
     {"sum": " 0047 +  5 ", "stop": "2", "learned": "400", "cell": "5.1"},
     {"sum": "9999+9999", "stop": "3", "learned": "500"},
+    {"sum": "220 + 192"},
     {"sum": "0 + 1000", "stop": "9", "learned": "7"},
     {"sum": "12345 + 1"},
     {"sum": "-3+5"},
