@@ -16,6 +16,8 @@ from training.loop.tasks import KEPT, KEPT_OF_ROWS, ROW_TASKS, TASKS
 from training.publish import adapters, family, rows
 from training.publish.tasks import EPOCHS, EXAMPLES, RATE, card
 
+ELECTRAS = ("paraphrase", "qa_babi", "pos")  # a pair, a span, tags
+
 
 def figures(name: str) -> dict[str, Any]:
     measured: dict[str, Any] = json.loads((MODELS / name / "metrics.json").read_text())["test"]
@@ -36,6 +38,30 @@ def test_the_readme_tells_the_familys_figures_and_they_reach_what_they_must() ->
     assert gpt["data"] == lstm["data"] == bert["data"]
     assert bert["accuracy"] > 2 * bert["left_neighbour"]
     assert max(ratios) < 1.1
+
+
+def test_the_readme_tells_what_electra_and_the_experts_reach() -> None:
+    readme = (MODELS.parents[1] / "README.md").read_text(encoding="utf-8")
+    electra, kept = figures("electra-mini"), json.loads(KEPT.read_text())
+    at_2, at_1 = (f"{one['area']:.1%} ± {one['standard_error']:.1%}" for one in (electra, electra["at_temperature_1"]))
+    assert f"| {at_2}; {at_1} |" in readme
+    assert electra["area"] >= 0.85
+    names = ("bert-mini", "bert-longer", "electra-mini")
+    rights = ([kept[name]["tasks"][task]["right"]["pretrained"] for task in ELECTRAS] for name in names)
+    assert f"| {', '.join(f'{100 * sum(each) / 3:.1f}' for each in rights)}% |" in readme
+    assert kept["bert-longer"]["settings"] == kept["electra-mini"]["settings"] == kept["bert-mini"]["settings"]
+    losses, busiest = {}, {}
+    for name in ("experts-balanced", "experts-two", "experts-free", "plain-1", "plain-2", "plain-3"):
+        losses[name] = json.loads((MODELS / name / "metrics.json").read_text())["training"]["validation_loss"]
+        if name.startswith("experts"):
+            layers = json.loads((MODELS / name / "routing.json").read_text())["layers"].values()
+            busiest[name] = 4 * max(max(one["work"]) for one in layers)
+    plain = sum(losses[f"plain-{n}"] for n in (1, 2, 3)) / 3
+    one, two, free = (busiest[f"experts-{which}"] for which in ("balanced", "two", "free"))
+    told = (
+        f"{losses['experts-balanced']:.3f}, {losses['experts-two']:.3f}, {plain:.3f}; {one:.2f}, {free:.2f}, {two:.2f}"
+    )
+    assert f"| {told} |" in readme, told
 
 
 @pytest.mark.parametrize("name", [name for name in family.NAMES if (MODELS / name / "README.md").exists()])
