@@ -31,7 +31,6 @@ FIND = """() => {
     const root = host?.shadowRoot.querySelector(".stage");
     return root?.dataset.id ? root : null;
 }"""
-MACHINE = FIND.replace("dataset.id", "dataset.outline")  # the first picture: the machine at rest
 # When a picture is there, in milliseconds since the page was asked for.
 ARRIVAL = """(found) => new Promise((resolve) => {
     const look = () => found() ? resolve(performance.now()) : requestAnimationFrame(look);
@@ -78,7 +77,7 @@ def measure() -> list[Figure]:
     with serve(EMPTY_PAGE) as empty, serve() as app, chromium() as browser:
         pages = {
             "empty": (empty.url, "() => document.querySelector('.st-key-word')"),
-            "stage": (f"{app.url}/?sentence={quote(one.text)}", MACHINE),
+            "stage": (f"{app.url}/?sentence={quote(one.text)}", FIND),
         }
         for n, (name, (url, found)) in itertools.product(range(ROUNDS + 1), pages.items()):
             page, took = arrival(browser, url, found)

@@ -2,6 +2,7 @@
 
 import itertools
 import re
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ from tests.oracle.language.words import pieces
 from tests.oracle.language.words import text_of as text_of
 from tests.oracle.passes.decode import translated
 from tests.oracle.passes.forward import softmax
+from ui.components.shared.wire import browser_file
+from ui.components.stage import COMPONENT
 
 pytestmark = pytest.mark.browser
 
@@ -24,7 +27,6 @@ DEMO = Path(__file__).with_name("stage_demo.py")
 SENTENCE = "The girl sees the boy."
 FULL = "the cat sees a big dog and " * 20  # more than the model takes
 NAMES = "all => all.map(one => one.getAttribute('aria-label') ?? one.textContent)"  # of buttons
-ENDLESS = "readable = new ReadableStream(); writable = new WritableStream();"  # numbers that never come
 QUICK = 20  # times as fast as a visitor watches: what is looked at here does not depend on it
 
 
@@ -128,15 +130,32 @@ def faults(page: Page) -> list[str]:
     return found
 
 
-def test_while_the_numbers_are_unpacked_nothing_without_a_meaning_is_shown(page: Page, url: str) -> None:
-    page.add_init_script(f"globalThis.DecompressionStream = class {{ {ENDLESS} }}")
-    page.goto(f"{url}/?sentence={SENTENCE}")
+def test_while_code_is_fetched_nothing_without_a_meaning_is_shown(page: Page, serve: Callable[..., str]) -> None:
+    page.route(f"**/{COMPONENT.late}", lambda route: None)  # never answered
+    in_app(page, serve, f"?sentence={SENTENCE}")
+    page.get_by_test_id("stSidebarNavLink").filter(has_text="Scaled dot-product").click()
     expect(page.locator(".stage[data-outline]")).to_be_visible()
+    expect(page.locator(".stage[data-id]")).to_have_count(0)
     expect(page.locator(".stage").get_by_role("button", name="Play")).to_be_visible()
     for name in ("Step inside", "The whole machine"):
         expect(page.locator(".stage").get_by_role("button", name=name)).to_have_count(0)
     expect(page.locator(".stage .scale")).to_be_hidden()
     assert all(name.strip() for name in page.locator(".stage button:visible").evaluate_all(NAMES))
+
+
+@pytest.mark.parametrize(
+    "manner", [(0, 0), (1, 0), (9, 0), (6, zlib.Z_FIXED), (6, zlib.Z_HUFFMAN_ONLY), (6, zlib.Z_RLE)]
+)
+def test_what_zlib_packs_is_unpacked(page: Page, manner: tuple[int, int]) -> None:
+    level, strategy = manner
+    rng = np.random.default_rng(level + 10 * strategy)
+    code = browser_file("stage/picture/inflate.js")
+    for n in (0, 1, 2, 300, 70_000):
+        runs = np.repeat(rng.integers(0, 1 + n % 254, n), rng.integers(1, 300, n) ** (rng.random(n) < 0.1))[:n]
+        packer = zlib.compressobj(level, strategy=strategy)
+        packed = packer.compress(runs.astype(np.uint8).tobytes()) + packer.flush()
+        unpack = f"([bytes, size]) => {{ {code}; return [...inflated(Uint8Array.from(bytes), size)] }}"
+        assert page.evaluate(unpack, [[*packed], n]) == runs.tolist()
 
 
 def test_every_column_and_line_is_drawn_with_the_models_own_numbers(ride: Page) -> None:

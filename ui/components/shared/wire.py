@@ -36,6 +36,7 @@ export default (component) => {
 _LATE = """
 let {gives};
 const fetchLate = async () => {{ ({{ {gives} }} = (await import("./{file}")).default({{ {takes} }})); }};
+if (document.querySelector('link[rel=modulepreload][href$="{file}"]')) await fetchLate();
 """
 _TOP = re.compile(r"^(?:const|let|class|function) (\w+)", re.MULTILINE)
 
@@ -52,7 +53,7 @@ class Component:
     """A component whose code lies in a file of the served folder, or in two."""
 
     def __init__(self, name: str, file: str, late: str = "") -> None:
-        self._name, self._file, self._late = name, file, late
+        self._name, self._file, self.late = name, file, late
         self._mounted: Callable[..., Any] | None = None
         if exists():  # a browser may ask this process for the file before it has drawn the component for anybody
             self._declare()
@@ -76,7 +77,7 @@ class Component:
     def addresses(self, late: bool = False) -> list[str]:
         """Where a browser asks for the code; late: for all of it."""
         self._at_hand()
-        files = [self._file, self._late] if late and self._late else [self._file]
+        files = [self._file, self.late] if late and self.late else [self._file]
         return [f"_stcore/bidi-components/{OURS}.{self._name}/{file}" for file in files]
 
 
@@ -89,7 +90,8 @@ def component(
     installed packages; it is told of this folder as it would be of one.
 
     Args: js, css: files of the components' folder
-          late: files for some of what the component draws; `fetchLate()` fetches them and sets the names in `gives`
+          late: files for some of what the component draws; `fetchLate()` fetches them and sets the names in `gives`. Where
+              the page has asked for them already, they are there before the component is
     """
     (_served() / name).mkdir(exist_ok=True)
     code, later = bundle(js, css), ""

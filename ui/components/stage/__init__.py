@@ -11,7 +11,7 @@ from ui.components.stage.looks import attention_of
 from ui.components.stage.near import View
 from ui.components.stage.parts import panels_of
 
-_PICTURE = ("numbers", "timeline", "layout", "scene", "rest", "strokes", "draw")
+_PICTURE = ("inflate", "numbers", "timeline", "layout", "scene", "rest", "strokes", "draw")
 _STEERING = ("controls", "card", "reach", "inside", "listen")
 CODE = (
     "shared/colour.js",

@@ -41,7 +41,7 @@ class Stage {
     this.leave();
   }
 
-  /** A new sentence starts anew, paused, one that was left at a moment stands there; nothing of the old one is drawn while its numbers are unpacked. */
+  /** A new sentence starts anew, paused, one that was left at a moment stands there; nothing of the old one is drawn. */
   async update(given) {
     this.presenting = given.presenting;
     // Streamlit calls every component again when the theme has changed.
@@ -55,8 +55,12 @@ class Stage {
     this.data = null;
     this.inside.shut(false);
     const data = shaped(given);
-    this.outline(data);
-    await Promise.all([fill(data), data.near && fetchLate()]);
+    Object.assign(this, { heads: {}, windows: [], focus: null, camera: undefined });
+    if (data.near && !nearAt) {
+      this.outline(data);
+      await fetchLate();
+    }
+    fill(data);
     if (data.near) this.nearPainter ??= new NearPainter(this.painter);
     if (given.id !== this.id || this.closed) return;
     const [first, last] = data.clip.map((n) => data.moments[n]);
@@ -71,9 +75,8 @@ class Stage {
     this.loop.begin();
   }
 
-  /** The machine at rest, with no number in it: what is seen while the numbers are unpacked. */
+  /** The machine at rest, with no number in it: what is seen while the code for a block from near is fetched. */
   outline(data) {
-    Object.assign(this, { heads: {}, windows: [], focus: null, camera: undefined });
     this.painter.renew(data, paletteOf(this.root));
     this.fit();
     const view = this.view();

@@ -7,11 +7,6 @@ function threeDigits(first, others) {
   return first < 120 ? size : -size;
 }
 
-async function inflate(base64) {
-  const stream = new Blob([bytesOf(base64)]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
-}
-
 /** What 98 of 100 of the values do not exceed in size: colours are full from there on. Found when first needed. */
 function limitOf(tensor) {
   if (tensor.limit) return tensor.limit;
@@ -44,9 +39,10 @@ function shaped(data) {
 }
 
 /** Unpack the values of all tensors. */
-async function fill(data) {
-  const bytes = await inflate(data.numbers);
-  const n = bytes.length / 2;
+function fill(data) {
+  const sizes = data.tensors.map(({ shape }) => shape.reduce((a, b) => a * b, 1));
+  const n = Math.max(...data.tensors.map(({ start }, at) => start + sizes[at]));
+  const bytes = inflated(bytesOf(data.numbers), 2 * n);
   for (const tensor of data.tensors) {
     tensor.values = new Float64Array(tensor.shape.reduce((a, b) => a * b, 1));
     for (let i = 0, at = tensor.start; i < tensor.values.length; i++, at++) tensor.values[i] = threeDigits(bytes[at], bytes[n + at]);
