@@ -90,8 +90,8 @@ def component(
     installed packages; it is told of this folder as it would be of one.
 
     Args: js, css: files of the components' folder
-          late: files for some of what the component draws; `fetchLate()` fetches them and sets the names in `gives`. Where
-              the page has asked for them already, they are there before the component is
+          late: files for some of what the component draws; `fetchLate()` fetches them and sets the names in `gives`.
+              Where the page has asked for them already, they are there before the component is
     """
     (_served() / name).mkdir(exist_ok=True)
     code, later = bundle(js, css), ""
