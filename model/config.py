@@ -58,6 +58,7 @@ class ModelConfig:
     family: str = "encoder_decoder"
     d_embedding: int = 0  # of an encoder alone: the width of its embeddings, which are widened; 0: d_model
     shares_layers: bool = False  # of an encoder alone: all its layers have the same weights
+    rest_of: str = ""  # the model, in the folder beside, whose weights stand where these have none
 
     def __post_init__(self) -> None:
         if self.n_heads < 1 or self.d_model % self.n_heads:
@@ -93,6 +94,14 @@ GPT_MINI = ModelConfig(
     family="decoder_only",
 )
 
+NARROWER = (16, 32, 64)  # widths at which gpt-mini's like are trained, too
+
+
+def narrow(width: int) -> str:
+    """The name of a GPT of that width."""
+    return f"gpt-{width}"
+
+
 RESTORER = ModelConfig(n_layers=2, max_len=128, dropout=0.0)
 
 PRESETS: dict[str, ModelConfig] = {
@@ -123,8 +132,10 @@ PRESETS: dict[str, ModelConfig] = {
     "bert-mini": ModelConfig(
         n_layers=4, max_len=128, dropout=0.0, positions="learned", activation="gelu", family="encoder_only"
     ),
-    # Two that restore texts, of one size: with BART's parts but its positions, and with T5's, whose vocabulary has 16
-    # sentinels more. The longest source that the app reads has 101 pieces.
+    # Two that restore texts, with BART's parts but its positions. T5 is BART with a decoder that learned anew, and with
+    # 16 sentinels behind the vocabulary. The longest source that the app reads has 101 pieces.
     "bart-mini": replace(RESTORER, activation="gelu"),
-    "t5-mini": replace(RESTORER, vocab_size=8016, positions="relative", norm="rms", norm_place="pre"),
+    "t5-mini": replace(RESTORER, vocab_size=8016, activation="gelu", rest_of="bart-mini"),
+    # gpt-mini, narrower: what is gained by size.
+    **{narrow(width): replace(GPT_MINI, d_model=width, d_ff=4 * width) for width in NARROWER},
 }

@@ -31,6 +31,7 @@ BASE = RECIPES[PRESET]
 SAVE_EVERY = 500  # steps
 PART, PASSES_STEPS = 24, 3500  # one document of so many is read about 20 times in so many steps
 TEACHER = MODELS / PRESET
+SMALL = {"d_model": 128, "d_ff": 512, "n_layers": 2}  # of each of the four a training of a quarter of an hour
 N_STUDENT, STUDENTS_STEPS = {"n_layers": 2}, 4000  # it begins as its teacher's layers, and so has less to learn
 ELECTRAS_STEPS = 1000  # it begins as bert-mini
 
@@ -53,9 +54,8 @@ def again(in_pairs: bool, new_blanks: bool) -> Sibling:
     """Of the four after RoBERTa (Liu et al. 2019, §4): the same rows pass after pass, with or without neighbours to
     tell, with the same blanks or new ones. No pair is two single sentences: nearly all rows are long with pairs, too.
     """
-    return Sibling(
-        Way(in_pairs=in_pairs, single=0.0, new_rows=False, new_blanks=new_blanks, one_of=PART), steps=PASSES_STEPS
-    )
+    way = Way(SMALL, in_pairs=in_pairs, single=0.0, new_rows=False, new_blanks=new_blanks, one_of=PART)
+    return Sibling(way, steps=PASSES_STEPS)
 
 
 def on_from_bert(way: Way) -> Sibling:

@@ -16,7 +16,7 @@ from torch.overrides import TorchFunctionMode
 from model.build import build_network
 from model.config import ModelConfig
 from model.families.network import Network
-from model.text.tokenizer import Tokenizer
+from model.text.tokenizer import SENTINELS, Tokenizer
 
 WEIGHTS, CONFIG, TOKENIZER = "model.safetensors", "config.json", "tokenizer.json"
 SNAPSHOTS = "snapshots"  # the folder of the weights as they were at some steps of the training
@@ -64,6 +64,14 @@ def load_weights(path: Path) -> dict[str, torch.Tensor]:
         raise broken(path, error) from error
 
 
+def completed(weights: Mapping[str, torch.Tensor], rest: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """Weights, and those of another model where they have none. Of a matrix with fewer rows than the other's they are
+    the rows behind it.
+    """
+    behind = {name: torch.cat([rest[name], w]) for name, w in weights.items() if len(w) < len(rest.get(name, ()))}
+    return {**rest, **weights, **behind}
+
+
 def snapshot(step: int) -> str:
     """Where the weights of a step lie in a model's folder."""
     return f"{SNAPSHOTS}/{step:05}.safetensors"
@@ -84,8 +92,12 @@ def load(
     Raises: CheckpointError, naming the file and the repair
     """
     config, tokenizer = load_config(folder), load_tokenizer(vocabulary or folder)
+    if config.vocab_size == tokenizer.vocab_size + len(SENTINELS):
+        tokenizer = tokenizer.with_sentinels()
     path = folder / weights_file
     weights = load_weights(path)
+    if config.rest_of:
+        weights = completed(weights, load_weights(folder.parent / config.rest_of / WEIGHTS))
     try:
         with _NoDraws():
             model = build_network(config)

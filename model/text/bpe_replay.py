@@ -79,7 +79,7 @@ class Merges:
     def of_piece(self, id: int) -> tuple[Merge, ...]:
         """The merges that make one vocabulary entry from its bytes; none for a byte or a control token."""
         written = self.tokenizer.backend.id_to_token(id) or ""
-        is_special = id < self.tokenizer.n_specials
+        is_special = self.tokenizer.is_special(id)
         return () if is_special else self.replay(tuple(self.entry[sign] for sign in written))
 
     def lengths(self, text: str) -> list[tuple[int, int]]:

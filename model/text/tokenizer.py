@@ -16,6 +16,8 @@ PAD_ID, SOS_ID, EOS_ID = range(3)
 # BERT's come behind these in a vocabulary that an encoder alone uses too.
 CLS, SEP, MASK = MORE_SPECIALS = ("[CLS]", "[SEP]", "[MASK]")
 CLS_ID, SEP_ID, MASK_ID = range(3, 6)
+# T5's come last, behind all pieces: each stands for a stretch that was cut out.
+SENTINELS = tuple(f"<{letter}>" for letter in "XYZWVUTSRQPONMLK")
 
 _CONTROL = ("Cc", "Cs")  # lone surrogates too: they are no characters
 STRAIGHT_QUOTES = str.maketrans(
@@ -53,6 +55,7 @@ class Tokenizer:
 
     def __init__(self, backend: Backend) -> None:
         self.backend = backend
+        self.first_sentinel = backend.token_to_id(SENTINELS[0]) or backend.get_vocab_size()
         # A typed "<sos>" is text, not a control token.
         self.backend.encode_special_tokens = True
         # They come first; not every vocabulary has BERT's.
@@ -80,6 +83,12 @@ class Tokenizer:
     def load(cls, path: Path) -> "Tokenizer":
         return cls(Backend.from_file(str(path)))
 
+    def with_sentinels(self) -> "Tokenizer":
+        """The same vocabulary with T5's signs behind it."""
+        backend = Backend.from_str(self.backend.to_str())
+        backend.add_special_tokens([*SENTINELS])
+        return Tokenizer(backend)
+
     def save(self, path: Path) -> None:
         self.backend.save(str(path))
 
@@ -96,7 +105,11 @@ class Tokenizer:
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text the ids stand for, without special tokens. Ids that cut a character in two give `�` there."""
-        return self.backend.decode([i for i in ids if i >= self.n_specials])
+        return self.backend.decode([i for i in ids if not self.is_special(i)])
+
+    def is_special(self, id: int) -> bool:
+        """Whether an entry stands for no text."""
+        return not self.n_specials <= id < self.first_sentinel
 
     def piece_bytes(self, id: int) -> bytes:
         """The bytes a vocabulary entry stands for (of a special token: its name).
@@ -106,7 +119,7 @@ class Tokenizer:
         piece = self.backend.id_to_token(id)
         if piece is None:
             raise ValueError(f"id {id} is not in the vocabulary of {self.vocab_size} entries")
-        return piece.encode() if id < self.n_specials else bytes(_BYTE_OF[c] for c in piece)
+        return piece.encode() if self.is_special(id) else bytes(_BYTE_OF[c] for c in piece)
 
     def piece_text(self, id: int) -> str:
         """A vocabulary entry as text; bytes that are no whole character in hexadecimal, like ‹E2 82›."""
@@ -125,7 +138,7 @@ class Tokenizer:
 
         Words are the pieces' groups before any merging: a run of letters, of digits or of other signs.
         """
-        pieces = [(i, b"" if i < self.n_specials else self.piece_bytes(i)) for i in ids]
+        pieces = [(i, b"" if self.is_special(i) else self.piece_bytes(i)) for i in ids]
         # A byte that is no part of a character becomes one "?", so that the count of bytes stays the same.
         text = b"".join(raw for _, raw in pieces).decode(errors="surrogateescape")
         text = "".join("?" if "\udc80" <= c <= "\udcff" else c for c in text)

@@ -32,7 +32,7 @@ def test_both_are_trained_and_then_skipped(
 ) -> None:
     typed = ("--data", files[0], "--valid", files[1], "--out", tmp_path, "--tasks", tmp_path, "--threads", 1)
     assert call(monkeypatch, *typed, "--only", "t5-mini") == 0
-    assert not (tmp_path / "bart-mini").exists()
+    assert not (tmp_path / "bart-mini" / "training.json").exists()
     assert call(monkeypatch, *typed) == 0
     assert capsys.readouterr().out.count("t5-mini is finished") == 1
     for name in NAMES:

@@ -300,7 +300,11 @@ def test_published_models_open_by_name_and_share_one_vocabulary(
     assert load_lstm(models / "lstm")(torch.tensor([[SOS_ID]])).shape == (1, 1, gpt.tokenizer.vocab_size)
     bart, t5 = (load_model(name, models) for name in ("bart-mini", "t5-mini"))
     assert trace(bart, "Tom sees").src_ids == (*gpt.tokenizer.encode("Tom sees"), EOS_ID)
-    assert t5.config.vocab_size == t5.tokenizer.vocab_size + 16
+    assert t5.config.vocab_size == t5.tokenizer.vocab_size == bart.tokenizer.vocab_size + 16
+    assert [one.text for one in t5.tokenizer.tokens(range(t5.tokenizer.first_sentinel, t5.config.vocab_size))][:2] == [
+        "<X>",
+        "<Y>",
+    ]
     assert "license: cc-by-sa-4.0" in (models / "t5-mini" / "README.md").read_text()
     network, config = load_in_context(models / "in-context")
     assert network(torch.zeros(1, 3, config.d_in), torch.zeros(1, 3)).shape == (1, 3)

@@ -92,8 +92,9 @@ class Reading(Text):
         rows: Tensor = model.embedding.positions.table.weight.data  # type: ignore[assignment, union-attr]
         rows.copy_(sinusoidal_encoding(*rows.shape) * rows.std() * 2**0.5)
 
-    def rows_loader(self, documents: list[Document], seed: str, processes: int = 1) -> DataLoader[Any]:
-        rng, way = random.Random(seed), self.way
+    def rows_loader(self, documents: list[Document], seed: str, processes: int = 1, way: Way = BERT) -> DataLoader[Any]:
+        """way: whether rows and blanks come from the seed, or are those of every pass"""
+        rng = random.Random(seed)
         drawn = rng if way.new_rows else random.Random(f"{self.material.seed}/rows")
         rows = self.rows(documents, drawn)
         blanks = rng if way.new_blanks else random.Random(f"{self.material.seed}/blanks")
@@ -109,7 +110,7 @@ class Reading(Text):
         return text_rows(documents, self.config.max_len, rng)
 
     def loader(self, epoch: int, processes: int) -> DataLoader[Any]:
-        return self.rows_loader(self.documents, f"{self.material.seed}/{epoch}", processes)
+        return self.rows_loader(self.documents, f"{self.material.seed}/{epoch}", processes, self.way)
 
     def losses(self, model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
         """Of the masked tokens, and of the pairs; 0 where a batch has none."""

@@ -7,23 +7,26 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+import torch
 from torch import Tensor, nn
 from torch.utils.data import DataLoader
 
 from model.build import build_network
 from model.config import PRESETS
-from model.text.tokenizer import EOS_ID
+from model.files import checkpoint
+from model.text.tokenizer import EOS_ID, SENTINELS
 from training.loop.corpus import Document, Ids
 from training.loop.data import collate, length_batches, loader_of
 from training.loop.loss import batch_loss, validation_loss
 from training.loop.noise import KINDS, Noisy, Pieces, pieces_of, word_beginnings
 from training.loop.objectives import VALIDATION_SEED, Material, Text, save_network
-from training.loop.spans import SENTINELS, hide_spans, n_hidden_and_spans
+from training.loop.spans import hide_spans, n_hidden_and_spans
 from training.loop.tasks import stories, tagged
 from training.loop.text_rows import sentence_rows
 from training.loop.updates import Batch, Machinery
 
 TRAIN, VALID = "train", "val"  # parts of the tasks' data
+TABLE = "embedding.matrix.weight"
 TEXT, PAIR = 64, 96  # pieces: the most of a text, and of a source or a target of the tasks, with its marks
 # How often each kind of noise is drawn in training, and how much of it.
 OFTEN = {"masking": 0.2, "deletion": 0.15, "infilling": 0.35, "permutation": 0.2, "rotation": 0.1}
@@ -135,12 +138,14 @@ def spoilt(text: Pieces, seed: int) -> Noisy:
 
 
 class TextToText(Restoring):
-    """Three tasks, told apart by the words before the text: hidden spans, the kind of each word, the answer to a
-    question. Half of the rows are texts with spans hidden, a quarter are of each other task.
+    """Begins as BART; its decoder and the sentinels learn three tasks, told apart by the words before the text: hidden
+    spans, the kind of each word, the answer to a question. Half of the rows are texts with spans hidden, a quarter are
+    of each other task.
 
-    Raises: ValueError without a folder of tasks; OSError, naming the file, if one is missing
-    Source: Raffel et al. 2019 (T5), §2.4 for the prefixes, §3.1.4 and §3.3.4 for the spans. Differs: the shares of the
-            tasks are fixed, not by their sizes (§3.5.2)
+    Raises: ValueError without a folder of tasks; OSError, naming the file, if one is missing; CheckpointError without
+            a trained BART in the same folder
+    Source: Raffel et al. 2019 (T5), §2.4 for the prefixes, §3.1.4 and §3.3.4 for the spans. Differs: theirs begins with
+            random weights; the shares of the tasks are fixed, not by their sizes (§3.5.2)
     """
 
     n_more = len(SENTINELS)
@@ -150,7 +155,26 @@ class TextToText(Restoring):
         if material.tasks is None:
             raise ValueError(f"{material.name} needs the folder of the tasks")
         self.fill = self.ids(FILL)
+        self.rest = checkpoint.load_weights(material.root / self.config.rest_of / checkpoint.WEIGHTS)
         self.tasks = {part: self.of_tasks(material.tasks, part) for part in (TRAIN, VALID)}
+
+    def new_model(self) -> nn.Module:
+        model = super().new_model()
+        n_known = len(self.rest[TABLE])
+        signs = model.state_dict()[TABLE][n_known:]
+        model.load_state_dict(checkpoint.completed({TABLE: signs}, self.rest))
+        for name, weight in model.named_parameters():
+            weight.requires_grad_(self.learns(name))
+            if name == TABLE:  # pieces stay, sentinels learn
+                weight.register_hook(lambda gradient: gradient * (torch.arange(len(gradient)) >= n_known)[:, None])
+        return model
+
+    def learns(self, name: str) -> bool:
+        return name.startswith("decoder.") or name == TABLE
+
+    def save(self, weights: dict[str, Tensor]) -> None:
+        own = {name: weight for name, weight in weights.items() if self.learns(name)}
+        super().save(own | {TABLE: weights[TABLE][len(self.rest[TABLE]) :]})
 
     def of_tasks(self, folder: Path, part: str) -> tuple[list[Row], ...]:
         return tuple(self.task_rows(pairs) for pairs in (tag_pairs(folder, part), answer_pairs(folder, part)))
@@ -189,9 +213,9 @@ class TextToText(Restoring):
 
 
 def tag_pairs(folder: Path, part: str) -> Iterator[tuple[str, str]]:
-    """Sentences, and words for their tags."""
+    """Sentences, and each word with one for its tag: so what is written tells which word is next."""
     for words, tags in tagged(folder, part):
-        yield tag_source(words), " ".join(TAG_WORDS[tag] for tag in tags)
+        yield tag_source(words), " ".join(f"{word} {TAG_WORDS[tag]}" for word, tag in zip(words, tags, strict=True))
 
 
 def tag_source(words: Sequence[str]) -> str:

@@ -5,11 +5,10 @@ from itertools import pairwise
 
 import numpy as np
 
+from model.text.tokenizer import SENTINELS
 from training.loop.noise import Noisy, share_of
 
 SHARE, MEAN = 0.15, 3.0  # of the pieces that are hidden; pieces in a span
-# Their ids are those behind the tokenizer's, in this order. A text needs one for each span, and one at the end.
-SENTINELS = tuple(f"<{letter}>" for letter in "XYZWVUTSRQPONMLK")
 
 
 def n_hidden_and_spans(n: int, share: float = SHARE, mean: float = MEAN) -> tuple[int, int]:
@@ -41,18 +40,21 @@ def hide_spans(
     # Of what stays a part stands before each span and one behind the last; only the outer two may be empty.
     stays = parts(n - n_hidden + 2, n_spans + 1, rng)
     stays[0] -= 1
-    stays[-1] -= 1
+    ends = np.cumsum([stay + size for stay, size in zip(stays, hidden, strict=False)]).tolist()
+    return cut_spans(ids, first, [range(end - size, end) for end, size in zip(ends, hidden, strict=True)])
+
+
+def cut_spans(ids: Sequence[int], first: int, spans: Sequence[range]) -> tuple[Noisy, Noisy]:
+    """The source and the target of `hide_spans`, where it is known which places each span hides; no two touch."""
     source: list[tuple[int, tuple[int, ...]]] = []
     target: list[tuple[int, tuple[int, ...]]] = []
     at = 0
-    for number, n_staying in enumerate(stays):
-        source += [(ids[place], (place,)) for place in range(at, at + n_staying)]
-        at += n_staying
-        places = tuple(range(at, at + hidden[number])) if number < n_spans else ()
-        target += [(first + number, places), *((ids[place], (place,)) for place in places)]
-        if places:
-            source.append((first + number, places))
-        at += len(places)
+    for number, span in enumerate([*spans, range(len(ids), len(ids))]):
+        source += [(ids[place], (place,)) for place in range(at, span.start)]
+        target += [(first + number, (*span,)), *((ids[place], (place,)) for place in span)]
+        if span:
+            source.append((first + number, (*span,)))
+        at = span.stop
     return noisy(source), noisy(target)
 
 

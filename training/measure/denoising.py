@@ -90,7 +90,7 @@ def bleu(written: Sequence[str], right: Sequence[str]) -> dict[str, float]:
 
 def filled(network: Network, tokenizer: Tokenizer, rows: Sequence[Row]) -> dict[str, Any]:
     """How well hidden spans are written. The spans of an output that is not well formed count as wrong."""
-    first, prefix = tokenizer.vocab_size, tokenizer.encode(FILL)
+    first, prefix = tokenizer.first_sentinel, tokenizer.encode(FILL)
     texts = [np.concatenate(row.text).tolist() for row in rows]
     asked = [hide_spans(ids, first, row.seed) for ids, row in zip(texts, rows, strict=True)]
     written = write_together(network, [[*prefix, *source.ids, EOS_ID] for source, _ in asked])
@@ -127,8 +127,9 @@ def outputs(network: Network, tokenizer: Tokenizer, pairs: Iterator[tuple[str, s
 
 
 def words_right(outputs: Sequence[tuple[str, str]]) -> list[bool]:
-    """Of each word of the right outputs, whether it stands in its place in what was written."""
-    return [written.split()[n : n + 1] == [word] for written, right in outputs for n, word in enumerate(right.split())]
+    """Of each word of the right outputs, whether it stands in its place in what was written, its kind behind it."""
+    pairs = ((written.split(), right.split()) for written, right in outputs)
+    return [written[n : n + 2] == right[n : n + 2] for written, right in pairs for n in range(0, len(right), 2)]
 
 
 def share(is_right: Sequence[bool]) -> dict[str, float]:

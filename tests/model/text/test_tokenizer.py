@@ -15,6 +15,7 @@ from model.text.tokenizer import (
     MASK_ID,
     MORE_SPECIALS,
     PAD_ID,
+    SENTINELS,
     SEP_ID,
     SOS_ID,
     SPECIALS,
@@ -195,3 +196,13 @@ def test_a_tokenizer_survives_the_disk(tokenizer: Tokenizer, tmp_path: Path) -> 
     for sentence in SENTENCES:
         assert loaded.encode(sentence) == tokenizer.encode(sentence)
         assert loaded.decode(tokenizer.encode(sentence)) == sentence
+
+
+def test_sentinels_stand_behind_the_vocabulary_and_for_no_text(tokenizer: Tokenizer) -> None:
+    more, size = tokenizer.with_sentinels(), tokenizer.vocab_size
+    assert (tokenizer.first_sentinel, more.first_sentinel, more.vocab_size) == (size, size, size + len(SENTINELS))
+    text = "<X> said <Y>"  # what is typed is text
+    assert more.encode(text) == tokenizer.encode(text)
+    ids = [*tokenizer.encode("Tom"), size, *tokenizer.encode("sees"), size + 15]
+    assert more.decode(ids) == "Tom sees"
+    assert [token.text for token in more.tokens(ids) if token.word == -1] == ["<X>", "<K>"]

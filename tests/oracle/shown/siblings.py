@@ -22,7 +22,7 @@ prose = Prose("siblings")
 
 MODELS = FOLDER.parent
 PARTS = ("positions", "norm", "norm_place", "activation", "attention", "reach", "feed_forward", "n_experts", "d_latent")
-PARTS += ("block", "n_squeezed", "d_embedding", "shares_layers")
+PARTS += ("block", "n_squeezed", "d_embedding", "shares_layers", "rest_of")
 PLAIN = {"vocab_size": 8000, "d_model": 128, "n_heads": 4, "n_layers": 2, "d_ff": 512, "max_len": 64, "dropout": 0.1}
 
 

@@ -10,17 +10,18 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from model.files import checkpoint
-from model.text.tokenizer import EOS_ID, MASK_ID, PAD_ID, SOS_ID
+from model.text.tokenizer import EOS_ID, MASK_ID, PAD_ID, SENTINELS, SOS_ID
 from tests.training.conftest import Killed, killed_after, same_weights
-from tests.training.family_text import RECIPE
+from tests.training.family_text import RECIPE, SIZES
 from tests.training.restoring_family import NAMES, restoring_task, write_all
 from training.family import records
 from training.loop.noise import KINDS, Noisy, Pieces
 from training.loop.restoring import OFTEN, PAIR, TAG_WORDS, TEXT, Restoring, TextToText, spoilt
 from training.loop.resumable_run import Evaluation, Run
-from training.loop.spans import SENTINELS, read_spans
+from training.loop.spans import read_spans
 from training.loop.tasks import TAGS
 
 pytestmark = pytest.mark.slow  # trains
@@ -97,7 +98,7 @@ def test_t5_is_told_by_words_which_of_three_tasks_it_is(files: tuple[Path, Path]
     assert texts == Counter(id for document in subject.documents for id in document.ids.tolist())
     n = n_texts // 2
     assert others == {
-        ("tag: The cat sat .", "determiner noun verb mark"): n,
+        ("tag: The cat sat .", "The determiner cat noun sat verb . mark"): n,
         ("answer: Who has it? Tom has a cat.", "Tom"): n,
     }
     assert subject.figures()["tagged"] == subject.figures()["questions"] == 8
@@ -154,8 +155,44 @@ def test_each_learns(files: tuple[Path, Path], tmp_path: Path, name: str) -> Non
     first, *_, last = [one.validation_loss for one in train(task, 20) if isinstance(one, Evaluation)]
     assert last < 0.7 * first
     network, tokenizer = checkpoint.load(task.out, vocabulary=tmp_path)
-    assert network.embedding.matrix.num_embeddings == tokenizer.vocab_size + 16 * (name == "t5-mini")
+    assert network.embedding.matrix.num_embeddings == tokenizer.vocab_size
+    assert tokenizer.vocab_size - tokenizer.first_sentinel == 16 * (name == "t5-mini")
     assert torch.isfinite(network(torch.tensor([[7, EOS_ID]]), torch.tensor([[SOS_ID]]))).all()
+
+
+def test_t5_keeps_barts_encoder_and_table_and_learns_the_rest(files: tuple[Path, Path], tmp_path: Path) -> None:
+    task = restoring_task("t5-mini", files, tmp_path)
+    train(task, 7)
+    own, bart = (load_file(tmp_path / name / "model.safetensors") for name in ("t5-mini", "bart-mini"))
+    table = own.pop("embedding.matrix.weight")
+    assert table.shape == (16, SIZES["d_model"]), "the sentinels alone"
+    assert own.keys() == {name for name in bart if name.startswith("decoder.")}
+    assert not any(torch.equal(weight, bart[name]) for name, weight in own.items())
+    network, tokenizer = checkpoint.load(task.out, vocabulary=tmp_path)
+    whole = network.state_dict()
+    for name, weight in bart.items():
+        if not name.startswith("decoder."):
+            assert torch.equal(whole[name][: len(weight)], weight.float()), name
+    assert torch.equal(whole["embedding.matrix.weight"][tokenizer.first_sentinel :], table.float())
+
+
+def test_t5_begins_where_bart_stands_and_its_signs_anew(files: tuple[Path, Path], tmp_path: Path) -> None:
+    subject = TextToText(restoring_task("t5-mini", files, tmp_path))
+    model, bart = subject.new_model(), checkpoint.load(tmp_path / "bart-mini", vocabulary=tmp_path)[0]
+    src, tgt = torch.tensor([[9, 11, EOS_ID]]), torch.tensor([[SOS_ID, 12]])
+    n = subject.tokenizer.vocab_size
+    torch.testing.assert_close(model.eval()(src, tgt)[..., :n], bart(src, tgt))
+    model(src, tgt).sum().backward()
+    gradient = model.embedding.matrix.weight.grad  # type: ignore[union-attr]
+    assert not gradient[:n].any()  # type: ignore[index, union-attr]
+    assert gradient[n:].any()  # type: ignore[index, union-attr]
+    assert all(weight.grad is None for name, weight in model.named_parameters() if name.startswith("encoder."))
+
+
+def test_without_a_bart_it_is_named(files: tuple[Path, Path], tmp_path: Path) -> None:
+    (tmp_path / "bart-mini" / "model.safetensors").unlink()
+    with pytest.raises(checkpoint.CheckpointError, match=r"bart-mini/model\.safetensors"):
+        TextToText(restoring_task("t5-mini", files, tmp_path))
 
 
 def test_without_tasks_t5_says_so(files: tuple[Path, Path], tmp_path: Path) -> None:

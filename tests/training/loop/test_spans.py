@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from model.text.tokenizer import SENTINELS
 from training.loop.noise import Noisy
-from training.loop.spans import SENTINELS, hide_spans, n_hidden_and_spans, parts, read_spans
+from training.loop.spans import hide_spans, n_hidden_and_spans, parts, read_spans
 
 FIRST = 1000
 SEEDS = st.integers(0, 2**32 - 1)

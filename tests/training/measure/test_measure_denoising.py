@@ -33,7 +33,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in NAMES:
         task = restoring_task(name, files, tmp_path)
         config = task.subject(None).config  # type: ignore[arg-type]
-        task.out.mkdir()
+        task.out.mkdir(exist_ok=True)
         save_network(task.out, config, build_network(config).state_dict())
     return tmp_path
 
@@ -109,11 +109,13 @@ def test_spans_count_where_an_output_is_well_formed(tokenizer: Tokenizer, monkey
 def test_words_are_counted_in_their_place_and_long_pairs_left_out(
     tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pairs = [("the cat .", "noun verb mark"), ("the " * 200, "noun"), ("a", "noun")]
-    writes(monkeypatch, lambda _, sources: [tokenizer.encode("noun mark"), tokenizer.encode("noun noun")])
+    pairs = [("cat sat .", "cat noun sat verb . mark"), ("the " * 200, "noun"), ("a", "a noun")]
+    said = ("cat noun sat noun", "a noun a noun")  # the second kind is wrong, the third word missing
+    writes(monkeypatch, lambda _, sources: [tokenizer.encode(one) for one in said])
     found = outputs(None, tokenizer, iter(pairs))  # type: ignore[arg-type]
-    assert found == [("noun mark", "noun verb mark"), ("noun noun", "noun")]
+    assert found == [(said[0], pairs[0][1]), (said[1], pairs[2][1])]
     assert words_right(found) == [True, False, False, True]
+    assert words_right([("dog noun", "cat noun")]) == [False]
 
 
 def test_shares_and_means_by_hand() -> None:
