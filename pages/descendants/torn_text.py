@@ -43,7 +43,7 @@ def text_of(trace: Trace) -> tuple[Pieces, str]:
     words, sentences = (tuple(at for at in starts if at < n) for starts in (whole.words, whole.sentences))
     said = f" {ADDED}" * (finished(trace.text) != trace.text)
     if n < len(whole.ids):
-        said = f" Here is room for {ROOM} pieces: of your {len(whole.ids)} the first {n} are torn."
+        said = f" Here is room for {ROOM} pieces: of your {len(whole.ids)} you see the first {n}."
     return Pieces(whole.ids[:n], words, sentences), said
 
 

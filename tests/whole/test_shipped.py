@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from experiments.family.blanks_again import KEPT as AGAIN
 from model.adapting.adapters import ADAPTERS, file_of
 from model.adapting.row_tasks import ROWS
 from model.files.load_special_models import IN_CONTEXT
@@ -62,6 +63,20 @@ def test_the_readme_tells_what_electra_and_the_experts_reach() -> None:
         f"{losses['experts-balanced']:.3f}, {losses['experts-two']:.3f}, {plain:.3f}; {one:.2f}, {free:.2f}, {two:.2f}"
     )
     assert f"| {told} |" in readme, told
+
+
+def test_the_readme_tells_what_t5_and_reading_again_reach() -> None:
+    readme = (MODELS.parents[1] / "README.md").read_text(encoding="utf-8")
+    t5 = figures("t5-mini")
+    formed, spans, tags, answers = (f"{t5[what]['right']:.1%}" for what in ("well_formed", "spans", "tags", "answers"))
+    short = t5["target_pieces"]["mean"] / t5["text_pieces"]["mean"]
+    assert f"| {formed}; {short:.2f}; {spans}, {tags}, {answers} |" in readme
+    assert t5["well_formed"]["right"] >= 0.98
+    assert short <= 0.25
+    again = json.loads(AGAIN.read_text())["differences"]
+    blanks, pairs = again["new blanks, with texts alone"]["loss"], again["no pairs, with new blanks"]["accuracy"]
+    told = f"{-blanks[0]:.2f} ± {blanks[1]:.2f}; {100 * pairs[0]:.1f} ± {100 * pairs[1]:.1f}"
+    assert f"| {told.replace('-', '−')} |" in readme, told
 
 
 @pytest.mark.parametrize("name", [name for name in family.NAMES if (MODELS / name / "README.md").exists()])

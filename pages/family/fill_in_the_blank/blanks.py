@@ -3,7 +3,7 @@
 import functools
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -134,9 +134,8 @@ def opened(trace: Trace) -> Blanks:
     return replace(text, hidden=(telling_word(text),))
 
 
-def chosen(trace: Trace) -> Blanks:
-    """The text with the blanks that the address names, if they can be."""
-    first = opened(trace)
+def chosen(first: Blanks) -> Blanks:
+    """The text with the blanks that the address names, if they can be, else as it is first."""
     asked = st.query_params.get(HIDDEN, "")
     if asked == "0":
         return replace(first, hidden=())
@@ -148,21 +147,30 @@ def chosen(trace: Trace) -> Blanks:
     return replace(first, hidden=tuple(named))
 
 
-def choose_words(trace: Trace) -> Blanks:
-    """The text as cards: a click hides a word or shows it again."""
-    blanks = chosen(trace)
-    default = opened(trace).hidden
+def choose_words(
+    first: Blanks,
+    title: str = "Your sentence in BERT’s pieces",
+    how: str = "Click a word to hide it, or to show it again.",
+    added: str = ADDED,
+    sign: Callable[[Blanks, int], str] = lambda blanks, place: MASK,
+) -> Blanks:
+    """The text as cards: a click hides a word or shows it again.
+
+    Args: first: the text with the words that are hidden at first; title, how, added: words around it; sign: what stands
+          for a hidden piece, by its place
+    """
+    blanks = chosen(first)
 
     def turn(place: int) -> None:
         hidden = tuple(sorted({*blanks.hidden} ^ {blanks.word_at(place)}))
-        if hidden == default:
+        if hidden == first.hidden:
             st.query_params.pop(HIDDEN, None)
         else:
             st.query_params[HIDDEN] = ".".join(str(n + 1) for n in hidden) or "0"
         st.query_params.pop(WHICH, None)
 
     cards = [
-        Card(MASK, (token.text,), token.word, marked=True)
+        Card(sign(blanks, place), (token.text,), token.word, marked=True)
         if place in blanks.places
         else Card(token.text, word=token.word)
         for place, token in enumerate(blanks.tokens)
@@ -170,14 +178,14 @@ def choose_words(trace: Trace) -> Blanks:
     pieces(
         cards,
         key="blanks_of_text",
-        title="Your sentence in BERT’s pieces",
-        how_to_read="Click a word to hide it, or to show it again.",
+        title=title,
+        how_to_read=how,
         on_select=turn,
     )
     if blanks.is_ended:
-        st.caption(ADDED)
+        st.caption(added)
     if blanks.n_cut:
-        st.info(f"BERT reads only the first {len(blanks.tokens)} pieces of this text.")
+        st.info(f"Only the first {len(blanks.tokens)} pieces of this text are read.")
     return blanks
 
 

@@ -8,7 +8,7 @@ import streamlit as st
 from model.files.loaded_model import LoadedModel
 from model.text.tokenizer import MASK
 from model.trace import Trace
-from pages.family.fill_in_the_blank.blanks import HIDDEN, WHICH, Blanks, choose_blank, choose_words
+from pages.family.fill_in_the_blank.blanks import HIDDEN, WHICH, Blanks, choose_blank, choose_words, opened
 from pages.family_models import BERT, family_model
 from ui.course.sentence import KEY as SENTENCE
 from ui.text import bold, chance
@@ -70,7 +70,7 @@ def examples() -> None:
 def see(trace: Trace) -> None:
     st.markdown("**What stands in the blank?** Hide words of your own sentence, or take one of these:")
     examples()
-    blanks = choose_words(trace)
+    blanks = choose_words(opened(trace))
     if not blanks.hidden:
         st.info("There is no blank to fill: click a word to hide it.")
         return

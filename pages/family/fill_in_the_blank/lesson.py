@@ -53,7 +53,7 @@ def idea(trace: Trace) -> None:
 
 
 def check(trace: Trace) -> None:
-    inside, blanks = TENSOR.draw(), chosen(trace)
+    inside, blanks = TENSOR.draw(), chosen(opened(trace))
     if not blanks.hidden:
         st.caption("Once a word is hidden, you can work out here how likely BERT finds each guess.")
         return

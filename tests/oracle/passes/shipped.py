@@ -31,7 +31,11 @@ def metrics(name: str, file: str = "metrics.json") -> dict[str, Any]:
 @functools.cache
 def weights(name: str, kind: str = "float64") -> dict[str, np.ndarray]:
     """The learned matrices. torch keeps a linear layer's W transposed, (out, in)."""
-    return {key: w.astype(kind) for key, w in load_file(MODELS / name / "model.safetensors").items()}
+    own = {key: w.astype(kind) for key, w in load_file(MODELS / name / "model.safetensors").items()}
+    if not (other := config(name).get("rest_of")):
+        return own
+    rest = weights(other, kind)  # of a table that is shared the own rows come last
+    return rest | own | {"embedding.matrix.weight": np.concatenate([w["embedding.matrix.weight"] for w in (rest, own)])}
 
 
 def n_parameters(name: str) -> int:

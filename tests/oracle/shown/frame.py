@@ -18,13 +18,21 @@ from tests.oracle.shown.stage import clip
 
 Statements = Iterator[Statement]
 
-TRANSLATOR, GPT, BERT, BART, ELECTRA = "translator", "gpt-mini", "bert-mini", "bart-mini", "electra-mini"
+TRANSLATOR, GPT, BERT, BART, ELECTRA, T5 = (
+    "translator",
+    "gpt-mini",
+    "bert-mini",
+    "bart-mini",
+    "electra-mini",
+    "t5-mini",
+)
 # The models that a lesson sends the sentence through, where it is not for the translator alone.
 READERS: dict[str, tuple[str, ...]] = {
     "three-kinds": (BERT, GPT, TRANSLATOR),
     "gpt": (GPT,),
     "fill-in-the-blank": (GPT, BERT),
     "pairs": (BERT,),
+    "read-again": (BERT,),
     "student-and-teacher": (BERT,),
     "fine-tuning": (BERT, GPT),
     "one-row": (GPT,),
@@ -33,6 +41,7 @@ READERS: dict[str, tuple[str, ...]] = {
     "one-layer": (BERT,),
     "which-was-swapped": (ELECTRA,),
     "torn-text": (BART,),
+    "only-what-is-missing": (T5,),
     "train-it-yourself": (),
     "rule-or-by-heart": (),
     "without-attention": (),
@@ -61,6 +70,7 @@ CALLED = {
     BERT: ("BERT", "wrong guesses from BERT"),
     BART: ("BART", "another text from BART"),
     ELECTRA: ("ELECTRA", "suspicion from ELECTRA"),
+    T5: ("T5", "wrong words from T5"),
 }
 WORDS = FOLDER / "known_words.txt"
 MISTAKE = "I did not buy the bag because it was too expensive."

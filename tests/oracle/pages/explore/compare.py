@@ -35,7 +35,14 @@ STATES = addresses(
     "sentence= ",
 )
 # What one model reads beside the sentence: the first example that is another sentence.
-DESCENDANTS = "albert-mini", "bart-mini", "distilled", "electra-mini", "untaught"
+DESCENDANTS = (
+    "albert-mini",
+    "bart-mini",
+    "distilled",
+    "electra-mini",
+    "t5-mini",
+    "untaught",
+)
 EXAMPLES = "I ate an apple", "The boy sees the girl."
 PLACES = (
     "itself",

@@ -100,7 +100,7 @@ def see(page: Page) -> Statements:
     if blanks.ended:
         yield claims.caption(ADDED.strip())
     if blanks.is_cut:
-        yield from prose("bert reads only the", len(blanks.pieces))
+        yield from prose("only the first pieces", len(blanks.pieces))
     if not blanks.hidden:
         yield from prose("there is no blank")
         return

@@ -33,6 +33,7 @@ from tests.oracle.shown.worked import (
 BERT, GPT, ELECTRA = "bert-mini", "gpt-mini", "electra-mini"
 NAMES = ("<pad>", "<sos>", "<eos>", "[CLS]", "[SEP]", "[MASK]")
 SOS, CLS, SEP, MASK = 1, 3, 4, 5
+SIGNS = {8000 + n: f"<{letter}>" for n, letter in enumerate("XYZWVUTSRQPONMLK")}  # T5's, behind the vocabulary
 MOST = 99  # pieces of a text that BERT reads here: [CLS] and the last [SEP] stand around them
 
 Ids = tuple[int, ...]
@@ -73,13 +74,13 @@ def ended(text: str) -> str:
 
 @functools.cache
 def raw(id: int) -> bytes:
-    return b"" if id < len(NAMES) else bytes_of(tokenizer().id_to_token(id))
+    return b"" if id < len(NAMES) or id in SIGNS else bytes_of(tokenizer().id_to_token(id))
 
 
 def entry(id: int) -> str:
     """What stands on the card of a vocabulary entry."""
-    if id < len(NAMES):
-        return NAMES[id]
+    if id < len(NAMES) or id in SIGNS:
+        return SIGNS.get(id) or NAMES[id]
     try:
         return raw(id).decode().strip(" ") or " "
     except UnicodeDecodeError:
