@@ -136,7 +136,7 @@ def idea(trace: Trace) -> None:
             f"It began as our BART: {loaded.config.n_layers} + {loaded.config.n_layers} layers, "
             f"{loaded.n_parameters:,} parameters. Its encoder and its table of pieces are BART’s, untouched. The "
             f"decoder and {len(SENTINELS)} signs learned. From random weights, a smaller one learned in 8,000 steps "
-            "to write well-formed outputs, and had 19% of the kinds of words right.\n\n"
+            "to write well-formed outputs. It wrote the kinds without the words, and had 19% of them right.\n\n"
             f"It knows three prefixes: “{FILL}”, “{TAG}” and “{ANSWER}”. Half of its rows were texts of at most {TEXT} "
             "pieces to fill, a quarter each of the two other tasks. In the paper the tasks come by their sizes, "
             "positions are relative, and the largest T5 has 11 billion parameters."

@@ -4,7 +4,14 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from experiments.family.blanks_again import (
+from figures.chart import BLUE, GREEN, ORANGE, PURPLE
+from model.text.tokenizer import CLS_ID, MASK_ID, SEP_ID
+from model.trace import Trace, read
+from pages.family.fill_in_the_blank.blanks import Blanks as Text
+from pages.family.fill_in_the_blank.blanks import whole
+from pages.family_models import BERT, family_model
+from pages.hidden_word import ADDED
+from training.loop.blanks_again import (
     AS_PUBLISHED,
     PASSES,
     Blanks,
@@ -13,13 +20,6 @@ from experiments.family.blanks_again import (
     figures_of_four,
     first_to_ask,
 )
-from figures.chart import BLUE, GREEN, ORANGE, PURPLE
-from model.text.tokenizer import CLS_ID, MASK_ID, SEP_ID
-from model.trace import Trace, read
-from pages.family.fill_in_the_blank.blanks import Blanks as Text
-from pages.family.fill_in_the_blank.blanks import whole
-from pages.family_models import BERT, family_model
-from pages.hidden_word import ADDED
 from training.loop.reading import Reading
 from training.loop.text_rows import SHORT, masked
 from ui import engine

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from experiments.family.blanks_again import KEPT as AGAIN
 from model.adapting.adapters import ADAPTERS, file_of
 from model.adapting.row_tasks import ROWS
 from model.files.load_special_models import IN_CONTEXT
@@ -13,6 +12,7 @@ from model.files.loaded_model import MODELS
 from model.parts.task_heads import TASK_HEADS
 from training.compare_pretraining import OF_A_READER, WAYS, standard_errors_apart
 from training.live.styles import STYLES
+from training.loop.blanks_again import KEPT as AGAIN
 from training.loop.tasks import KEPT, KEPT_OF_ROWS, ROW_TASKS, TASKS
 from training.publish import adapters, family, rows
 from training.publish.tasks import EPOCHS, EXAMPLES, RATE, card

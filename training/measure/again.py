@@ -17,9 +17,9 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from experiments.family.blanks_again import KEPT
 from model.files import checkpoint
 from model.text.tokenizer import PAD_ID
+from training.loop.blanks_again import KEPT
 from training.loop.corpus import Document, read_corpus
 from training.loop.resumable_run import FIGURES
 from training.measure.family import load_network, masked_batches, said_of_masked

@@ -12,12 +12,12 @@ import pytest
 import torch
 from torch import nn
 
-from experiments.family.blanks_again import KEPT
 from model.build import build_network
 from model.config import PRESETS
 from model.files import checkpoint
 from pages.descendants.read_again import told
 from tests.training.family_text import SIZES, texts, write_texts
+from training.loop.blanks_again import KEPT
 from training.loop.corpus import read_corpus
 from training.loop.objectives import save_network
 from training.loop.text_rows import Masking, collate_read, masked, text_rows

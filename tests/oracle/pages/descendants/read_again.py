@@ -191,4 +191,4 @@ def predict(page: Page) -> Statements:
     yield prose.question("each pass over a", 1, f"{0.85**20:.0%}", number(0.85**20, 3))
 
 
-code = common.code_of("training/loop/text_rows.py: masked", "experiments/family/blanks_again.py: drawn_anew")
+code = common.code_of("training/loop/text_rows.py: masked", "training/loop/blanks_again.py: drawn_anew")
