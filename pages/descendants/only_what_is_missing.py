@@ -56,16 +56,20 @@ def scene(trace: Trace) -> Scene:
     """More and more of the text is cut out; T5 writes what is missing."""
     text, said = text_of(trace)
     pairs = [hide_spans(text.ids, first_sign(), SEED, percent / 100, BRIEF) for percent in STOPS]
+    most = max(len(target.ids) for _, target in pairs) + MORE
+    sources = tuple((*prefix(), *source.ids) for source, _ in pairs)
+    readings = engine.run(restored, family_model(T5), sources, most)  # side by side
+    each = zip(STOPS, pairs, readings, strict=True)
     return Scene(
         "T5 writes only what is missing. Each stretch that is cut out leaves a sign, and T5 writes the sign and what "
         f"stood there. Bold: as in your text.{said}",
         "Share that is cut out",
-        [frame(text.ids, percent, *pair) for percent, pair in zip(STOPS, pairs, strict=True)],
+        [frame(text.ids, percent, *pair, reading) for percent, pair, reading in each],
     )
 
 
-def frame(ids: tuple[int, ...], percent: int, source: Noisy, target: Noisy) -> Frame:
-    reading, tokens = filled(source, target), family_model(T5).tokenizer.tokens
+def frame(ids: tuple[int, ...], percent: int, source: Noisy, target: Noisy, reading: Trace) -> Frame:
+    tokens = family_model(T5).tokenizer.tokens
     labels = reading.labels[: len(reading.labels) - reading.finished]
     first, p, begins = first_sign(), reading.probabilities, len(prefix())
     gone = {place for at, id in enumerate(source.ids) if id >= first for place in source.origins[at]}

@@ -87,7 +87,7 @@ def drawn(n: int, percent: int) -> Spans:
 class Cut:
     """A text with stretches cut out, and what T5 writes for them."""
 
-    def __init__(self, ids: Ids, spans: Spans) -> None:
+    def __init__(self, ids: Ids, spans: Spans, most: int = 0) -> None:
         self.ids, self.spans, self.prefix = ids, spans, entries("fill:")
         starts, gone = {span[0]: FIRST + k for k, span in enumerate(spans)}, {at for span in spans for at in span}
         self.source = [(starts[at], spans[starts[at] - FIRST]) if at in starts else (id, (at,)) for at, id in
@@ -95,7 +95,7 @@ class Cut:
         self.target = tuple(id for k, span in enumerate(spans) for id in (FIRST + k, *(ids[at] for at in span)))
         self.target += (FIRST + len(spans),)
         self.src = (*self.prefix, *(id for id, _ in self.source))
-        self.read = passed(self.src, written(self.src, len(self.target) + MORE))
+        self.read = passed(self.src, written(self.src, most or len(self.target) + MORE))
         self.labels = tuple(self.read.labels)
         self.has_ended = self.labels[-1] == EOS
         self.said = self.labels[: len(self.labels) - self.has_ended]
@@ -130,7 +130,9 @@ def count(n: int, one: str, many: str) -> str:
 
 def scene(page: Page) -> Statements:
     text = Text(page)
-    frames = [scene_frame(Cut(text.ids, drawn(text.n, percent)), percent) for percent in STOPS]
+    spans = [drawn(text.n, percent) for percent in STOPS]
+    most = max(sum(map(len, some)) + len(some) + 1 for some in spans) + MORE  # for all alike
+    frames = [scene_frame(Cut(text.ids, some, most), percent) for some, percent in zip(spans, STOPS, strict=True)]
     yield from screen.scene(page, prose.line("t5 writes only what", text.said), "Share that is cut out", frames)
 
 
