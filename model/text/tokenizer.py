@@ -53,9 +53,9 @@ class Token:
 class Tokenizer:
     """Byte-level BPE. Every text gets one space in front, so that the first word is cut like any other."""
 
-    def __init__(self, backend: Backend) -> None:
+    def __init__(self, backend: Backend, n_sentinels: int = 0) -> None:
         self.backend = backend
-        self.first_sentinel = backend.token_to_id(SENTINELS[0]) or backend.get_vocab_size()
+        self.first_sentinel = backend.get_vocab_size() - n_sentinels
         # A typed "<sos>" is text, not a control token.
         self.backend.encode_special_tokens = True
         # They come first; not every vocabulary has BERT's.
@@ -87,7 +87,7 @@ class Tokenizer:
         """The same vocabulary with T5's signs behind it."""
         backend = Backend.from_str(self.backend.to_str())
         backend.add_special_tokens([*SENTINELS])
-        return Tokenizer(backend)
+        return Tokenizer(backend, len(SENTINELS))
 
     def save(self, path: Path) -> None:
         self.backend.save(str(path))

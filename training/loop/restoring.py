@@ -162,11 +162,12 @@ class TextToText(Restoring):
         model = super().new_model()
         n_known = len(self.rest[TABLE])
         signs = model.state_dict()[TABLE][n_known:]
+        is_sign = (torch.arange(n_known + len(signs)) >= n_known)[:, None]
         model.load_state_dict(checkpoint.completed({TABLE: signs}, self.rest))
         for name, weight in model.named_parameters():
             weight.requires_grad_(self.learns(name))
             if name == TABLE:  # pieces stay, sentinels learn
-                weight.register_hook(lambda gradient: gradient * (torch.arange(len(gradient)) >= n_known)[:, None])
+                weight.register_hook(lambda gradient: gradient * is_sign.to(gradient.device))
         return model
 
     def learns(self, name: str) -> bool:
