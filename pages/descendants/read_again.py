@@ -24,7 +24,7 @@ from training.loop.reading import Reading
 from training.loop.text_rows import SHORT, masked
 from ui import engine
 from ui.components.matrix import Caption, Labels, Scale
-from ui.components.scene import Frame, Matrix, Scene
+from ui.components.scene import Bar, Bars, Frame, Matrix, Scene
 from ui.controls.control import Choice, Number
 from ui.course.check import Part, Shown, check_cell, checked_matrix
 from ui.course.lesson import Bench, Lesson, OnMap
@@ -54,6 +54,7 @@ def blanks_of(text: Text) -> dict[str, Blanks]:
 def scene(trace: Trace) -> Scene:
     """The sentence down, the passes across: what each pass asks for, drawn once and drawn anew."""
     text = whole(trace)
+    blanks = blanks_of(text)
     said = f" {ADDED}" * text.is_ended
     if len(text.ids) > ROOM:
         said += f" Here stand the first {ROOM} of its {len(text.ids)} pieces."
@@ -61,7 +62,7 @@ def scene(trace: Trace) -> Scene:
         f"RoBERTa reads a text many times. Across: pass 1 to {PASSES}. Filled: a piece that it must guess in that "
         f"pass. Left, the blanks are drawn once; right, anew at each pass.{said}",
         "Times it has read your sentence",
-        [frame(text, passes) for passes in STOPS],
+        [frame(text, blanks, passes) for passes in STOPS],
         by="slider",
         start=len(STOPS) - 1,
         wide=(1, 1),
@@ -69,9 +70,9 @@ def scene(trace: Trace) -> Scene:
     )
 
 
-def frame(text: Text, passes: int) -> Frame:
+def frame(text: Text, drawn: dict[str, Blanks], passes: int) -> Frame:
     n, panels, ever = len(text.ids), [], []
-    for kind, blanks in blanks_of(text).items():
+    for kind, blanks in drawn.items():
         asked = blanks.asked.copy()
         asked[passes:] = False
         ever.append(int(asked.any(0).sum()))
@@ -82,7 +83,16 @@ def frame(text: Text, passes: int) -> Frame:
         f"Read {times(passes)}. Blanks drawn once ask for **{ever[0]}** of your {n} pieces; drawn anew, they ask for "
         f"**{ever[1]}**."
     )
-    return Frame(str(passes), says, [panels])
+    return Frame(str(passes), says, [panels, [learned()]])
+
+
+def learned() -> Bars:
+    """What two of the four came to: those that read texts alone."""
+    models, kinds = figures_of_four()["models"], {"drawn once": "the same blanks", "drawn anew": "new blanks"}
+    shares = {kind: 100 * models[f"texts, {name}"]["accuracy"][0] for kind, name in kinds.items()}
+    bars = [Bar(kind, share, f"{number(share, 1)}%", strong=kind == "drawn anew") for kind, share in shares.items()]
+    title = "Two small BERTs that read some texts so, over 20 times: blanks right in other texts"
+    return Bars(bars, title, limit=max(shares.values()))
 
 
 def times(n: int) -> str:
@@ -211,11 +221,11 @@ def do(trace: Trace) -> None:
 
 
 def percent(share: float, error: float) -> str:
-    return plus_minus(100 * share, 100 * error)
+    return plus_minus(100 * share, 100 * error, 2)
 
 
-def plus_minus(value: float, error: float) -> str:
-    return f"{number(value, 2)} ± {number(error, 2)}"
+def plus_minus(value: float, error: float, digits: int = 3) -> str:
+    return f"{number(value, digits)} ± {number(error, digits)}"
 
 
 # What a change is judged by, and what is said of it: more of that, or less

@@ -85,7 +85,15 @@ def scene_frame(text: Drawn, passes: int) -> screen.Panel:
         names = [one.text for one in text.pieces[:ROOM]]
         panels.append(screen.matrix(dark.T[:ROOM].astype(float), f"Blanks {kind}", note, names, ends=1.0))
     ever = (text.ever(kind, passes) for kind in KIND.options)
-    return screen.frame(str(passes), prose.line("read blanks drawn once", times(passes), *ever, text.n), panels)
+    says = prose.line("read blanks drawn once", times(passes), *ever, text.n)
+    return screen.frame(str(passes), says, panels, [learned()])
+
+
+def learned() -> screen.Panel:
+    once, anew = (100 * figures()["models"][f"texts, {how} blanks"]["accuracy"][0] for how in ("the same", "new"))
+    bars = [screen.bar("drawn once", once, f"{number(once, 1)}%")]
+    bars.append(screen.bar("drawn anew", anew, f"{number(anew, 1)}%", None, True))
+    return screen.bars(bars, prose.line("two small berts"), limit=max(once, anew))
 
 
 def times(n: int) -> str:
@@ -143,8 +151,8 @@ def check(page: Page) -> Statements:
         yield from prose("there is nothing to")
 
 
-def plus_minus(pair: list[float], times: int = 1) -> str:
-    return " ± ".join(number(times * one, 2) for one in pair)
+def plus_minus(pair: list[float], times: int = 1, digits: int = 3) -> str:
+    return " ± ".join(number(times * one, digits) for one in pair)
 
 
 def do(page: Page) -> Statements:
@@ -161,12 +169,13 @@ def do(page: Page) -> Statements:
     y = claims.Axis("loss on other texts, in nats", every.min() - room, every.max() + room)
     yield claims.curves(lines, x, y, alt="The loss of the four by passes")
     rows = [
-        (title, plus_minus(one["accuracy"], 100), plus_minus(one["loss"]), number(one["epochs"], 1))
+        (title, plus_minus(one["accuracy"], 100, 2), plus_minus(one["loss"]), number(one["epochs"], 1))
         for title, one in models.items()
     ]
     yield claims.table("it learned from | blanks right, in % | loss, in nats | passes", *rows)
     turns = [
-        (turn, plus_minus(one["accuracy"], 100), plus_minus(one["loss"])) for turn, one in found["differences"].items()
+        (turn, plus_minus(one["accuracy"], 100, 2), plus_minus(one["loss"]))
+        for turn, one in found["differences"].items()
     ]
     yield claims.table("what is changed | points of blanks right | nats of loss", *turns)
     blanks, pairs = (
