@@ -148,11 +148,12 @@ def idea(trace: Trace) -> None:
 
 
 def opened(trace: Trace) -> Blanks:
-    """Two stretches are cut out, if there is room: the second word, and the two before the last."""
+    """Two stretches are cut out, if there is room: the first word and the one before the last. For these T5 most often
+    writes as many.
+    """
     text = whole(trace)
     n = len(text.words)
-    hidden = {1, *range(max(3, n - 3), n - 1)} if n > 2 else {0}
-    return replace(text, hidden=tuple(sorted(hidden)))
+    return replace(text, hidden=(0, n - 2) if n > 2 else (0,))
 
 
 def spans_of(text: Blanks) -> list[range]:

@@ -166,7 +166,7 @@ def idea(page: Page) -> Statements:
 
 
 class Chosen(Blanks):
-    """The words that the address cuts out; at first the second one, and the two before the last."""
+    """The words that the address cuts out; at first the first, and the one before the last."""
 
     def default(self) -> int:
         return 0
@@ -174,7 +174,7 @@ class Chosen(Blanks):
     def __init__(self, page: Page) -> None:
         super().__init__(page, opened=True)
         n, asked = len(self.words), page.state.get("blanks", "")
-        self.hidden = tuple(sorted({1, *range(max(3, n - 3), n - 1)})) if n > 2 else (0,)
+        self.hidden = (0, n - 2) if n > 2 else (0,)
         if asked == "0":
             self.hidden = ()
         elif re.fullmatch(r"\d+(\.\d+)*", asked):
