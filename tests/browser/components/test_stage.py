@@ -158,6 +158,12 @@ def test_what_zlib_packs_is_unpacked(page: Page, manner: tuple[int, int]) -> Non
         assert page.evaluate(unpack, [[*packed], n]) == runs.tolist()
 
 
+def test_a_block_from_near_opened_by_link_never_waits_for_its_code(page: Page, serve: Callable[..., str]) -> None:
+    for _ in range(2):  # a server knows its lessons once somebody has been there
+        in_app(page, serve, "scaled-dot-product")
+    assert page.locator(".stage").get_attribute("data-outline") is None
+
+
 def test_every_column_and_line_is_drawn_with_the_models_own_numbers(ride: Page) -> None:
     oracle = translated(SENTENCE)
     seen: set[str] = set()
