@@ -18,8 +18,8 @@ from training.loop.restoring import Restoring, TextToText
 
 BART, T5 = "bart-mini", "t5-mini"
 LEARNERS = {BART: Restoring, T5: TextToText}
-# A quarter to half an hour of one core of a server of 2026 that multiplies bfloat16, else up to three times as long. T5
-# begins as BART, and its few steps are averaged over fewer.
+# BART takes half an hour of one core of a server of 2026 that multiplies bfloat16, else up to three times as long. T5
+# begins as BART, so it takes a few minutes; its few steps are averaged over fewer.
 RECIPES = {BART: recipe(5000, 3072, 1e-3, 500), T5: replace(recipe(1300, 3072, 1e-3, 100), average_decay=0.99)}
 
 

@@ -31,7 +31,7 @@ BASE = RECIPES[PRESET]
 SAVE_EVERY = 500  # steps
 PART, PASSES_STEPS = 24, 3500  # one document of so many is read about 20 times in so many steps
 TEACHER = MODELS / PRESET
-SMALL = {"d_model": 128, "d_ff": 512, "n_layers": 2}  # of each of the four a training of a quarter of an hour
+SMALL = {"d_model": 128, "d_ff": 512, "n_layers": 2}  # so that each of the four trains in less than an hour
 N_STUDENT, STUDENTS_STEPS = {"n_layers": 2}, 4000  # it begins as its teacher's layers, and so has less to learn
 ELECTRAS_STEPS = 1000  # it begins as bert-mini
 
