@@ -89,7 +89,7 @@ FIGURES: dict[str, tuple[tuple[str, ...], ...]] = {
     "a stranger's model": ((README, r"most of four models; bar {} ms"), ("benchmarks/workers/strangers.py", "BAR_MS", "{:.0f}")),
     "the ride's code": ((README, r"20 \+ 20 tokens; bars {}, "), ("benchmarks/ride.py", "CODE_BAR_KB", "{}")),
     "the ride's data": ((README, r"20 \+ 20 tokens; bars \d+, {} kB"), ("benchmarks/ride.py", "DATA_BAR_KB", "{}")),
-    "the ride's first picture": ((README, r"first picture, empty page = 1; bar {},"), ("benchmarks/ride.py", "FIRST_BAR", "{}")),
+    "the ride's first picture": ((README, r"with its numbers, empty page = 1; bar {},"), ("benchmarks/ride.py", "FIRST_BAR", "{}")),
     "a control": ((README, r"attention\*\); bars {} \(\d"), (README, r"\(\*Inference\*\); bars {} \("), ("benchmarks/lessons.py", r"BARS = {{20: {},")),
     "a control, long": ((README, r"attention\*\); bars \d \({}\)"), (README, r"\(\*Inference\*\); bars \d \({}\)"), ("benchmarks/lessons.py", r"50: {}}}")),
     "signs of a code": ((README, r"a code of (\w+) letters and digits"), (CLASSROOM, r"type the (\w+) signs"), ("classroom/codes.py", "CODE_LENGTH", "word")),
