@@ -94,6 +94,14 @@ GPT_MINI = ModelConfig(
     family="decoder_only",
 )
 
+NARROWER = (16, 32, 64)  # widths at which gpt-mini's like are trained, too
+
+
+def narrow(width: int) -> str:
+    """The name of a GPT of that width."""
+    return f"gpt-{width}"
+
+
 RESTORER = ModelConfig(n_layers=2, max_len=128, dropout=0.0)
 
 PRESETS: dict[str, ModelConfig] = {
@@ -128,4 +136,6 @@ PRESETS: dict[str, ModelConfig] = {
     # 16 sentinels behind the vocabulary. The longest source that the app reads has 101 pieces.
     "bart-mini": replace(RESTORER, activation="gelu"),
     "t5-mini": replace(RESTORER, vocab_size=8016, activation="gelu", rest_of="bart-mini"),
+    # gpt-mini, narrower: what is gained by size.
+    **{narrow(width): replace(GPT_MINI, d_model=width, d_ff=4 * width) for width in NARROWER},
 }

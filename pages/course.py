@@ -44,6 +44,7 @@ ORDER = {
     "descendants.torn_text": "healing",
     "descendants.only_what_is_missing": "content_cut",
     "descendants.rule_or_by_heart": "calculate",
+    "descendants.a_larger_one": "trending_up",
     "beyond_attention.price_of_attention": "payments",
     "beyond_attention.fewer_pairs": "filter_alt",
     "beyond_attention.smaller_memory": "compress",

@@ -18,6 +18,7 @@ import torch
 from accelerate import Accelerator
 from rich.console import Console
 
+from model.config import NARROWER, narrow
 from model.files.checkpoint import TOKENIZER, CheckpointError
 from model.text.tokenizer import MORE_SPECIALS, SPECIALS, Tokenizer
 from training.loop.corpus import read_documents
@@ -53,6 +54,7 @@ RECIPES: dict[str, Recipe] = {
     "gpt-squeezed": recipe(3000, 3072, 2e-3, 500),
     "lstm": recipe(3000, 3072, 2e-3, 500),  # these as long as gpt-mini, so that they can be compared
     "bert-mini": recipe(7000, 3072, 1e-3, 500),
+    **{narrow(width): recipe(3000, 3072, 2e-3, 500) for width in NARROWER},
     "in-context": recipe(8000, 64 * 82, 1e-3, 1000),
 }
 
@@ -62,6 +64,7 @@ LEARNERS: dict[str, Callable[[Material], Writing | Reading | FromExamples]] = {
     "gpt-linear": Writing,
     "gpt-squeezed": Writing,
     "lstm": Writing,
+    **{narrow(width): Writing for width in NARROWER},
     "bert-mini": Reading,
     "in-context": FromExamples,
 }

@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from experiments.family.scaling import KEPT as FEW_SHOT
+from experiments.family.scaling import SIZES, power_law
 from model.adapting.adapters import ADAPTERS, file_of
 from model.adapting.row_tasks import ROWS
 from model.files.load_special_models import IN_CONTEXT
@@ -77,6 +79,17 @@ def test_the_readme_tells_what_t5_and_reading_again_reach() -> None:
     blanks, pairs = again["new blanks, with texts alone"]["loss"], again["no pairs, with new blanks"]["accuracy"]
     told = f"{-blanks[0]:.2f} ± {blanks[1]:.2f}; {100 * pairs[0]:.1f} ± {100 * pairs[1]:.1f}"
     assert f"| {told.replace('-', '−')} |" in readme, told
+
+
+def test_the_readme_tells_what_size_reaches() -> None:
+    readme = (MODELS.parents[1] / "README.md").read_text(encoding="utf-8")
+    sizes = [json.loads((MODELS / name / "metrics.json").read_text()) for name in SIZES]
+    law = power_law([one["parameters"] for one in sizes], [one["training"]["validation_loss"] for one in sizes])
+    assert law.fit >= 0.97
+    shots = json.loads(FEW_SHOT.read_text())["models"]
+    cells = (cell["against_the_middle"] for one in shots.values() for cell in one.values())
+    best = " ± ".join(f"{share:.1%}" for share in max(cells, key=lambda pair: pair[0]))
+    assert f"| {law.fit:.3f}; {-law.slope:.3f}; {best} |" in readme, (law, best)
 
 
 @pytest.mark.parametrize("name", [name for name in family.NAMES if (MODELS / name / "README.md").exists()])

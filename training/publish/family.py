@@ -17,6 +17,7 @@ from typing import Any
 
 import torch
 
+from model.config import NARROWER, narrow
 from model.files.checkpoint import CONFIG, TOKENIZER, WEIGHTS, CheckpointError, load_tokenizer
 from model.files.load_special_models import IN_CONTEXT
 from model.files.loaded_model import MODELS
@@ -91,6 +92,18 @@ ABOUTS |= {
     BART: {"title": "A small BART", "called": "BART", "unlike": "another text from BART", "vocabulary_of": FIRST},
     T5: {"title": "A small T5", "called": "T5", "unlike": "wrong words from T5", "vocabulary_of": FIRST},
 }
+ABOUTS |= {
+    narrow(width): {
+        "title": f"A GPT of width {width}",
+        "called": "this GPT",
+        "unlike": "nonsense from this GPT",
+        "source": "English",
+        "target": "English",
+        "language": "en",
+        "vocabulary_of": FIRST,
+    }
+    for width in NARROWER
+}
 NAMES = (*RECIPES, *DESCENDANTS, ELECTRA, *LEARNERS)
 
 
@@ -134,7 +147,8 @@ def publish(
 def card(name: str, metrics: Mapping[str, Any], folder: Path) -> str:
     """The model card: its own words and those that the family shares, with the figures filled in."""
     *_, differs = DESCENDANTS.get(name, ("",))
-    words = (CARDS / f"{'descendant' if differs else name}.md").read_text(encoding="utf-8")
+    shared = "descendant" if differs else "gpt-narrow" if name in map(narrow, NARROWER) else name
+    words = (CARDS / f"{shared}.md").read_text(encoding="utf-8")
     data = (CARDS / "family-data.md").read_text(encoding="utf-8")
     return words.replace("{data_of_the_family}\n", data).format(
         differs=differs,

@@ -44,6 +44,7 @@ READERS: dict[str, tuple[str, ...]] = {
     "only-what-is-missing": (T5,),
     "train-it-yourself": (),
     "rule-or-by-heart": (),
+    "a-larger-one": (GPT,),
     "without-attention": (),
 }
 # The model of a lesson's first picture, if it is none that reads the sentence: what it is called, and what holds it.
@@ -60,6 +61,7 @@ PICTURED: dict[str, tuple[str, tuple[str, ...]]] = {
     "which-was-swapped": ("ELECTRA and its generator", (ELECTRA, "distilled")),
     "one-layer": ("BERT and ALBERT", (BERT, "albert-mini")),
     "rule-or-by-heart": ("four small models", ("sums", "sums")),
+    "a-larger-one": ("four GPTs", ("gpt-16", "gpt-32", "gpt-64", GPT)),
     "without-attention": ("two networks", ("copying", "copying")),
     "some-parameters": ("two small translators", ("experts-free", "experts-balanced")),
 }
@@ -105,7 +107,7 @@ def pictured(page: Page) -> str:
         return f"{', '.join(sizes)} parameters"
     called, names = PICTURED[page.slug]
     counts = sorted(ALIKE[name]() if name in ALIKE else n_parameters(name) for name in names)
-    ends = {f"{n / 1e6:.1f}" if n >= 1e6 else f"{n:,}": n for n in (counts[0], counts[-1])}
+    ends = {f"{n / 1e6:.1f}" if counts[-1] >= 1e6 else f"{n:,}": n for n in (counts[0], counts[-1])}
     million, each = " M" * (counts[-1] >= 1e6), " each" * (len(names) > 1)
     return f"{called}: {'–'.join(ends)}{million} parameters{each}"
 

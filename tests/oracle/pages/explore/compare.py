@@ -40,6 +40,9 @@ DESCENDANTS = (
     "bart-mini",
     "distilled",
     "electra-mini",
+    "gpt-16",
+    "gpt-32",
+    "gpt-64",
     "t5-mini",
     "untaught",
 )

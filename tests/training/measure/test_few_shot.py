@@ -1,0 +1,38 @@
+"""A task told in the text, measured."""
+
+import json
+import math
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.training.task_files import write_tasks
+from training.measure import few_shot
+
+
+def test_reviews_are_told_by_the_likelier_verdict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Each leans to "good"; more so on the good reviews, and, with four examples, less so on them.
+    def said(name: str, text: str, n: int) -> tuple[float, float]:
+        return (0.9 if ("cat" in text) == (n < 4) else 0.6), 0.5
+
+    monkeypatch.setattr(few_shot, "load_model", lambda name, models: name)
+    monkeypatch.setattr(few_shot, "verdict_chances", said)
+    monkeypatch.setattr(sys, "argv", ["x", str(write_tasks(tmp_path)), "--out", str(tmp_path / "kept.json")])
+    assert few_shot.main() == 0
+    found = json.loads((tmp_path / "kept.json").read_text())
+    assert found == json.loads(capsys.readouterr().out)
+    assert (found["texts"], found["good"]) == (12, 0.5)
+    for one in found["models"].values():
+        assert [*one] == ["0", "1", "2", "3", "4"]
+        for n, told in one.items():
+            assert (told["right"], told["says_good"]) == ([0.5, round(math.sqrt(0.25 / 12), 4)], 1.0)
+            assert told["against_the_middle"] == [float(n != "4"), 0.0]
+
+
+def test_a_missing_folder_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "argv", ["x", "/nowhere"])
+    assert few_shot.main() == 1
+    assert "/nowhere/sentiment.test.tsv" in capsys.readouterr().err
