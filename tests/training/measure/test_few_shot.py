@@ -14,8 +14,13 @@ from training.measure import few_shot
 def test_reviews_are_told_by_the_likelier_verdict(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    # Each leans to "good"; more so on the good reviews, and, with four examples, less so on them.
+    # Each leans to "good"; more so on the good reviews, on one of them without measure, and, with four examples, less so.
+    asked = set()
+
     def said(name: str, text: str, n: int) -> tuple[float, float]:
+        if n < 4 and "cat" in text and (name, n) not in asked:
+            asked.add((name, n))
+            return 1e9, 0.5
         return (0.9 if ("cat" in text) == (n < 4) else 0.6), 0.5
 
     monkeypatch.setattr(few_shot, "load_model", lambda name, models: name)
