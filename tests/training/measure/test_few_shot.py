@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from experiments.family.scaling import few_shot_figures
 from tests.training.task_files import write_tasks
 from training.measure import few_shot
 
@@ -14,7 +15,7 @@ from training.measure import few_shot
 def test_reviews_are_told_by_the_likelier_verdict(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    # Each leans to "good"; more so on the good reviews, on one of them without measure, and, with four examples, less so.
+    # Each leans to "good"; more so on the good reviews, on one without measure; with four examples less so.
     asked = set()
 
     def said(name: str, text: str, n: int) -> tuple[float, float]:
@@ -35,6 +36,10 @@ def test_reviews_are_told_by_the_likelier_verdict(
         for n, told in one.items():
             assert (told["right"], told["says_good"]) == ([0.5, round(math.sqrt(0.25 / 12), 4)], 1.0)
             assert told["against_the_middle"] == [float(n != "4"), 0.0]
+
+
+def test_the_shipped_figures_are_of_as_many_reviews() -> None:
+    assert few_shot_figures()["texts"] == few_shot.N_TEXTS
 
 
 def test_a_missing_folder_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
