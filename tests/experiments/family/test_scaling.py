@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.family.fill_in import left_alone
-from experiments.family.scaling import EXAMPLES, VERDICTS, power_law, prompt, verdict_chances
+from experiments.family.scaling import EXAMPLES, SIZES, VERDICTS, power_law, prompt, verdict_chances
+from model.config import PRESETS
 from model.files.loaded_model import load_model
 
 
@@ -45,3 +46,8 @@ def test_the_verdicts_chances_are_those_behind_the_prompt_or_the_end_of_a_long_o
     assert verdict_chances(gpt, "I ate an apple.", 1) == pytest.approx((said[good], said[bad]))
     long = "It rained and rained. " * 60
     assert verdict_chances(gpt, long, 4) == pytest.approx(verdict_chances(gpt, long * 2, 2))
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_the_shipped_sizes_are_those_of_the_presets(name: str) -> None:
+    assert load_model(name).config == PRESETS[name]
