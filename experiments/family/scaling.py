@@ -51,9 +51,13 @@ def power_law(numbers: Sequence[float], losses: Sequence[float]) -> PowerLaw:
 
 
 def prompt(text: str, n_examples: int) -> str:
-    """A text that asks for a verdict on another, after so many examples with theirs."""
+    """A text that asks for a verdict on another, after so many examples with theirs.
+
+    A full stop ends the text if no mark does.
+    """
     told = [f"{one} This is{VERDICTS[right]}." for one, right in EXAMPLES[:n_examples]]
-    return " ".join([*told, f"{text} This is"])
+    end = "" if text.rstrip().endswith((".", "!", "?")) else "."
+    return " ".join([*told, f"{text}{end} This is"])
 
 
 def verdict_chances(loaded: LoadedModel, text: str, n_examples: int) -> tuple[float, float]:

@@ -19,7 +19,7 @@ from experiments.family.scaling import (
 )
 from experiments.training.losses import LOSSES
 from figures.chart import BLUE, GREY
-from model.trace import Trace
+from model.trace import Trace, most_tokens
 from pages.family.gpt.reading import losses, say_what_is_cut, text_pieces
 from pages.family_models import GPT, family_model
 from ui import engine
@@ -40,7 +40,7 @@ KAPLAN = 0.076  # Kaplan et al. 2020, Eq. 1.1: the loss falls with N to the powe
 
 
 def millions(n: float) -> str:
-    return f"{n / 1e6:.2g} M" if n < 1e8 else f"{n / 1e6:,.0f} M"
+    return f"{n / 1e9:.2g} billion" if n >= 1e9 else f"{n / 1e6:.2g} M" if n < 1e8 else f"{n / 1e6:.0f} M"
 
 
 def numbers_of(name: str) -> int:
@@ -53,7 +53,7 @@ def loss_of(name: str) -> float:
 
 
 NAMES = {millions(numbers_of(name)): name for name in SIZES}
-SIZE = Choice("Numbers in the model", "size", tuple(NAMES), default=[*NAMES][-1])
+SIZE = Choice("Whose losses", "size", tuple(NAMES), default=[*NAMES][-1])
 SHOTS = Number("Examples before it", "shots", 0, len(EXAMPLES), 0)
 
 
@@ -70,8 +70,9 @@ def scene(trace: Trace) -> Scene:
     """The losses of four sizes on one line, and what each size gives the pieces of the sentence."""
     said = "" if len(text_pieces(read(GPT, trace))) <= ROOM else f" Here stand its first {ROOM} pieces."
     return Scene(
-        "A larger one: four GPTs learned from the same texts, and differ in size alone. Dashed: the line through the "
-        f"three smaller ones. Below, how likely each finds the pieces of your sentence.{said}",
+        "Is a larger one better? Four GPTs learned from the same texts; only their width differs. The loss: how much a "
+        "piece surprises them, so lower is better. Dashed: a line through the three smaller ones. Below it, how "
+        f"probable the chosen one found each piece of your sentence.{said}",
         "Numbers in the model",
         [frame(trace, stop, name) for stop, name in NAMES.items()],
         start=len(NAMES) - 1,
@@ -82,8 +83,7 @@ def scene(trace: Trace) -> Scene:
 def frame(trace: Trace, stop: str, name: str) -> Frame:
     reading, smaller = read(name, trace), law(*SIZES[:-1])
     ends = [math.log10(numbers_of(SIZES[0])) - 0.2, math.log10(numbers_of(SIZES[-1])) + 0.2]
-    known = SIZES[: SIZES.index(name) + 1]
-    dots = [(math.log10(numbers_of(one)), math.log10(loss_of(one))) for one in known]
+    dots = [(math.log10(numbers_of(one)), math.log10(loss_of(one))) for one in SIZES]
     heights = [math.log10(smaller.at(10**x)) for x in ends]
     words = [(math.log10(numbers_of(one)), millions(numbers_of(one))) for one in SIZES]
     drawn = Curve(
@@ -91,13 +91,14 @@ def frame(trace: Trace, stop: str, name: str) -> Frame:
         Axis("numbers in the model", *ends, words),
         Axis("loss", heights[1] - 0.02, heights[0] + 0.02, [(y, number(10**y, 2)) for _, y in (dots[0], dots[-1])]),
         title="Loss on unseen texts; axes: logarithms",
-        knob=dots[-1],
+        knob=dots[SIZES.index(name)],
         dots=dots,
     )
     pairs = [*zip(text_pieces(reading), reading.probabilities, strict=False)][:ROOM]
     row = Row([Card(piece.text, "", chance(p), p) for piece, p in pairs], "your sentence", "output")
     says = (
-        f"With **{stop}** numbers its loss is **{number(loss_of(name), 2)}**, on your sentence "
+        f"With **{stop}** numbers its loss is **{number(loss_of(name), 2)}**: as unsure as between "
+        f"{math.exp(loss_of(name)):.0f} equally probable pieces. On your sentence it is "
         f"**{number(float(losses(reading).mean()), 2)}**."
     )
     if name == SIZES[-1]:
@@ -109,13 +110,16 @@ def idea(trace: Trace) -> None:
     found = law(*SIZES)
     st.markdown(
         "What does a model gain if it is larger? Kaplan et al. (2020) trained many GPTs and found a simple rule. Let N "
-        "be how many numbers a model learns. Its loss L falls as a power of N:"
+        "be how many numbers a model learns, its *parameters*. The loss is the mean of −ln P over many pieces, where P "
+        "is the probability that the model gave the right one; its unit is the *nat*. The loss L falls as a power of N:"
     )
     st.latex(r"L(N)=c\cdot N^{-\alpha}\qquad \ln L=\ln c-\alpha\ln N")
     st.markdown(
-        "Where both axes are logarithms, that is a straight **line**. So small models foretell what a large one will "
-        f"reach. For the four here α is **{number(-found.slope, 3)}**. The line fits with R² = "
-        f"**{number(found.fit, 3)}**: 1 would be exact."
+        "Where both axes are logarithms, that is a straight **line**. Drawn through the three smaller ones, it "
+        f"foretells **{number(law(*SIZES[:-1]).at(numbers_of(GPT)), 2)}** for the fourth; measured was "
+        f"**{number(loss_of(GPT), 2)}**. Drawn through all four, it has α = **{number(-found.slope, 3)}** and fits "
+        f"with R² = **{number(found.fit, 3)}**, where 1 would be exact. Four points cannot tell a power from "
+        "other curves that fall as slowly."
     )
     with st.expander("How the four differ"):
         st.markdown(
@@ -138,11 +142,12 @@ def see(trace: Trace) -> Shown:
     st.markdown("**What does each size make of your sentence?** The mean of −ln P over its pieces, in nats.")
     means = {stop: losses(read(name, trace)).mean() for stop, name in NAMES.items()}
     table((*means,), [tuple(number(float(mean), 2) for mean in means.values())])
+    st.caption("The line is about a mean over many texts. On a single one a larger GPT can do worse.")
     rows = range(min(READABLE, len(tokens)))
     return checked_matrix(
         reading,
         LOSSES,
-        Caption("Loss of each piece", "A row for each piece of your sentence, at the size that is chosen."),
+        Caption(f"Loss of each piece, {SIZE.value()}", "A row for each piece of your sentence."),
         labels=Labels([tokens[n].text for n in rows], ("loss",)),
         part=Part(rows=rows, columns=[0]),
         scale=Scale("positive", limit=math.ceil(math.log(reading.model.config.vocab_size)) + 1.0, digits=4),
@@ -161,8 +166,9 @@ def foretell(trace: Trace) -> None:
         chart.Line("measured", measured, BLUE, dotted=True),
     ]
     sizes = [*(numbers_of(name) for name in SIZES), *(times * largest for times in LARGER)]
-    x = chart.Axis("numbers in the model", *ends, [(math.log10(n), millions(n)) for n in sizes])
+    x = chart.Axis("numbers in the model, as logarithms", *ends, [(math.log10(n), millions(n)) for n in sizes])
     losses_at = [found.at(n) for n in (sizes[0], largest, sizes[-1])]
+    losses_at[:2] = loss_of(SIZES[0]), loss_of(SIZES[-1])
     words = [(math.log10(loss), number(loss, 2)) for loss in losses_at]
     y = chart.Axis("loss, in nats a piece", points[1][1], measured[0][1], words)
     chart.curves(lines, x, y, alt="Loss against size, measured and foretold, both on axes of logarithms")
@@ -174,13 +180,17 @@ def foretell(trace: Trace) -> None:
     off = left.at(largest) / loss_of(SIZES[-1]) - 1
     st.markdown(
         f"**One test of the line:** without the largest, it foretells {number(left.at(largest), 2)} for it. "
-        f"Measured is {number(loss_of(SIZES[-1]), 2)}: it is {number(100 * abs(off), 1)}% too "
+        f"It measured {number(loss_of(SIZES[-1]), 2)}, so the line was {number(100 * abs(off), 1)}% too "
         f"{'high' if off > 0 else 'low'}."
     )
+    tables = {name: table_of(name) / numbers_of(name) for name in SIZES}
+    bare = power_law([numbers_of(name) - table_of(name) for name in SIZES], [loss_of(name) for name in SIZES])
     st.caption(
-        "A loss is all that the line names. It does not say what a larger one can do, nor how far the line goes on. "
-        "One training of each size; chance was not measured. Kaplan et al. found α = "
-        f"{KAPLAN} for models of up to 1.5 billion numbers, embeddings not counted, each trained as far as pays."
+        "The line foretells a loss and nothing else: not what a larger one can do, nor how far the line goes on. One "
+        "training of each size; chance was not measured. All numbers count here, the table of pieces too: it holds "
+        f"{number(100 * tables[SIZES[0]], 0)}% of the smallest's and {number(100 * tables[SIZES[-1]], 0)}% of the "
+        f"largest's. Without the table α is {number(-bare.slope, 3)}. Kaplan et al. left it out, and found {KAPLAN} "
+        "for models of up to 1.5 billion numbers."
     )
 
 
@@ -191,6 +201,10 @@ def few_shot(trace: Trace) -> None:
     )
     n = SHOTS.draw()
     st.code(prompt(trace.text, n), language=None, wrap_lines=True)
+    gpt = family_model(GPT)
+    n_read, n_pieces = most_tokens(gpt), len(gpt.tokenizer.encode(prompt(trace.text, n)))
+    if n_pieces > n_read:
+        st.info(f"They read the last {n_read} pieces of this, and leave out the first {n_pieces - n_read}.")
     good, bad = (word.strip() for word in VERDICTS)
     rows = []
     for stop, name in NAMES.items():
@@ -210,15 +224,28 @@ def few_shot(trace: Trace) -> None:
     )
     lines = [(stop, *(share(cell["against_the_middle"]) for cell in cells[name])) for stop, name in NAMES.items()]
     table(("numbers", *(f"{k} example{'s' * (k != '1')}" for k in counts)), lines)
+    helped = any(gain(cell, row[0]) > 2 for row in cells.values() for cell in row[1:])
     st.caption(
-        "With the standard error. To guess is right in 50%. To count words, taught with 8,528 labelled reviews, is "
-        "right in 76%."
+        f"With the standard error. Examples {'helped one of them' if helped else 'helped none of them'} by more than "
+        "two standard errors. Guessing is right in 50%; counting words, taught with 8,528 labelled reviews, in 76%."
     )
     with st.expander("What the paper found"):
         st.markdown(
             "Brown et al. 2020 (GPT-3, 175 billion numbers): on the eight tasks of SuperGLUE, 32 examples in the text "
             "give 71.8; a fine-tuned BERT large has 69.0, the best fine-tuned model of that time 89.0 (Table 3.8)."
         )
+
+
+def table_of(name: str) -> int:
+    """How many of a model's numbers stand in its table of pieces."""
+    config = family_model(name).config
+    return config.vocab_size * config.d_model
+
+
+def gain(cell: dict[str, list[float]], first: dict[str, list[float]]) -> float:
+    """What more is right in a cell than in the first of its row, in standard errors of the difference."""
+    (more, error), (less, other) = cell["against_the_middle"], first["against_the_middle"]
+    return (more - less) / math.hypot(error, other)
 
 
 def share(pair: Sequence[float]) -> str:
@@ -242,11 +269,16 @@ def predict(trace: Trace) -> Sequence[Question]:
     return (
         Question(
             "ten",
-            f"The largest here has {millions(largest)} numbers. By the line: what do ten times as many do to its loss?",
-            ("a tenth is left", "half is left", f"{number(100 * (1 - ten), 0)}% less", "nothing changes"),
+            f"The largest here has {millions(largest)} numbers. By the line through all four, with α = "
+            f"{number(-found.slope, 3)}: how much lower is the loss with ten times as many?",
+            ("only a tenth is left", "half is left", f"{number(100 * (1 - ten), 0)}% lower", "as high as before"),
             frozenset({2}),
             f"10 to the power of {number(found.slope, 3)} is {number(ten, 3)}: that share of the loss is left.",
-            wrong={0: "α would have to be 1.", 1: "α would have to be 0.3.", 3: "α would have to be 0."},
+            wrong={
+                0: "A tenth needs 10 to the power of −α to be 0.1, so α = 1.",
+                1: "Half needs 10 to the power of −α to be 0.5, so α = 0.3.",
+                3: "That needs 10 to the power of −α to be 1, so α = 0.",
+            },
         ),
         Question(
             "own",
@@ -254,7 +286,11 @@ def predict(trace: Trace) -> Sequence[Question]:
             ("yes, all of them", "no, not all"),
             frozenset({0 if falls else 1}),
             f"Their losses on it, from the smallest on: {told}.",
-            wrong={1 if falls else 0: "The line is a mean over many texts; look at the four numbers."},
+            wrong={1: "Compare neighbours: each is lower."}
+            if falls
+            else {
+                0: "The line is about a mean over many texts. On yours, one of them is not lower than the one before."
+            },
         ),
     )
 

@@ -29,6 +29,7 @@ def test_what_lies_off_the_line_lowers_the_fit() -> None:
 
 def test_a_prompt_tells_the_examples_with_their_verdicts_and_then_asks() -> None:
     assert prompt("So dull!", 0) == "So dull! This is"
+    assert prompt("So dull", 0) == "So dull. This is"
     (first, right), (second, other) = EXAMPLES[:2]
     assert (
         prompt("So dull!", 2)

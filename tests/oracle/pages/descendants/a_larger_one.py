@@ -3,6 +3,7 @@
 import functools
 import json
 import math
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -20,6 +21,7 @@ from tests.oracle.shown.snapshots import loss  # noqa: F401 - its rule works out
 
 prose = Prose("a_larger_one")
 
+VOCABULARY = 8000
 NAMES, ROOM = ("gpt-16", "gpt-32", "gpt-64", "gpt-mini"), 10
 SIZES = {name: shipped.n_parameters(name) for name in NAMES}
 LOSSES = {name: shipped.metrics(name)["training"]["validation_loss"] for name in NAMES}
@@ -27,12 +29,14 @@ LOSSES = {name: shipped.metrics(name)["training"]["validation_loss"] for name in
 
 def millions(n: float) -> str:
     """With two digits that count, or all before the point."""
+    if n >= 1e9:
+        return f"{n / 1e9:.1f} billion"
     digits = max(0, 1 - math.floor(math.log10(n / 1e6)))
     return f"{n / 1e6:,.{digits}f} M"
 
 
 STOPS = {millions(n): name for name, n in SIZES.items()}
-SIZE = Choice("Numbers in the model", "size", tuple(STOPS), [*STOPS][-1])
+SIZE = Choice("Whose losses", "size", tuple(STOPS), [*STOPS][-1])
 TRIAL = Choice("Try", "larger_trial", ("Draw the line on", "A task told in the text"))
 LONG = "The man who told me that he had lost his umbrella there forgot it again, because it never rained. " * 5
 STATES = (
@@ -52,8 +56,9 @@ EXAMPLES = (
 class Line:
     """Through the logarithms of sizes and losses, by least squares."""
 
-    def __init__(self, *names: str) -> None:
-        x, y = (np.log([of[name] for name in names]) for of in (SIZES, LOSSES))
+    def __init__(self, *names: str, without: Sequence[int] = (0, 0, 0, 0)) -> None:
+        x = np.log([SIZES[name] - less for name, less in zip(names, without, strict=False)])
+        y = np.log([LOSSES[name] for name in names])
         x_off, y_off = x - x.mean(), y - y.mean()
         self.slope = (x_off * y_off).sum() / (x_off**2).sum()
         self.start = y.mean() - self.slope * x.mean()
@@ -86,7 +91,7 @@ def scene(page: Page) -> Statements:
 def scene_frame(page: Page, stop: str, name: str) -> screen.Panel:
     text, last = Text(page), NAMES[-1]
     ends = math.log10(SIZES[NAMES[0]]) - 0.2, math.log10(SIZES[last]) + 0.2
-    dots = [(math.log10(SIZES[one]), math.log10(LOSSES[one])) for one in NAMES[: NAMES.index(name) + 1]]
+    dots = [(math.log10(SIZES[one]), math.log10(LOSSES[one])) for one in NAMES]
     heights = [math.log10(SMALLER.at(10**x)) for x in ends]
     places = [(math.log10(n), millions(n)) for n in SIZES.values()]
     beside = [(y, number(10**y, 2)) for y in (dots[0][1], dots[-1][1])]
@@ -95,12 +100,13 @@ def scene_frame(page: Page, stop: str, name: str) -> screen.Panel:
         ("numbers in the model", *ends, places),
         ("loss", heights[1] - 0.02, heights[0] + 0.02, beside),
         "Loss on unseen texts; axes: logarithms",
-        knob=dots[-1],
+        knob=dots[NAMES.index(name)],
         dots=dots,
     )
     p = np.exp(-costs(page, name))[:ROOM]
     cards = [screen.card(piece, "", chance(one), one) for piece, one in zip(text.names, p, strict=False)]
-    says = prose.line("with numbers its loss", stop, number(LOSSES[name], 2), number(costs(page, name).mean(), 2))
+    values = number(LOSSES[name], 2), f"{math.exp(LOSSES[name]):.0f}", number(costs(page, name).mean(), 2)
+    says = prose.line("with numbers its loss", stop, *values)
     if name == last:
         says += f" {prose.line('foretold', number(SMALLER.at(SIZES[last]), 2))}"
     return screen.frame(stop, says, [drawn], [screen.cards([screen.row(cards, "your sentence", "output")])])
@@ -109,7 +115,8 @@ def scene_frame(page: Page, stop: str, name: str) -> screen.Panel:
 def idea(page: Page) -> Statements:
     widths = ", ".join(f"{shipped.config(name)['d_model']} ({millions(n)})" for name, n in SIZES.items())
     steps = shipped.metrics(NAMES[-1])["training"]["steps"]
-    yield from prose("what does a model", number(-ALL.slope, 3), number(ALL.fit, 3), widths, f"{steps:,}")
+    told = number(SMALLER.at(SIZES[NAMES[-1]]), 2), number(LOSSES[NAMES[-1]], 2)
+    yield from prose("what does a model", *told, number(-ALL.slope, 3), number(ALL.fit, 3), widths, f"{steps:,}")
 
 
 def shown(page: Page) -> Shown:
@@ -136,7 +143,8 @@ def see(page: Page) -> Statements:
         yield from prose("this gpt reads at", most_pieces(), text.n_cut)
     yield from prose("what does each size")
     yield claims.table([*STOPS], [number(costs(page, name).mean(), 2) for name in NAMES])
-    yield from common.tensor_matrix(shown(page), **prose.words("matrix"))
+    yield from prose("the line is about")
+    yield from common.tensor_matrix(shown(page), **prose.words("matrix", SIZE.of(page)))
 
 
 def foretell(page: Page) -> Statements:
@@ -151,9 +159,9 @@ def foretell(page: Page) -> Statements:
         claims.Line("measured", x, y, claims.BLUE, dotted=True),
     ]
     below = [(math.log10(n), millions(n)) for n in (*SIZES.values(), *further)]
-    beside = [(math.log10(ALL.at(n)), number(ALL.at(n), 2)) for n in (SIZES[NAMES[0]], largest, further[-1])]
+    beside = [(math.log10(y), number(y, 2)) for y in (LOSSES[NAMES[0]], LOSSES[last], ALL.at(further[-1]))]
     axes = (
-        claims.Axis("numbers in the model", *ends, below),
+        claims.Axis("numbers in the model, as logarithms", *ends, below),
         claims.Axis("loss, in nats a piece", heights[1], y[0], beside),
     )
     yield claims.curves(lines, *axes, alt="Loss against size, measured and foretold, both on axes of logarithms")
@@ -163,7 +171,10 @@ def foretell(page: Page) -> Statements:
     told = SMALLER.at(largest)
     off = told / LOSSES[last] - 1
     values = number(told, 2), number(LOSSES[last], 2), number(abs(100 * off), 1), "high" if off > 0 else "low"
-    yield from prose("one test of the", *values)
+    tables = [VOCABULARY * shipped.config(name)["d_model"] for name in NAMES]
+    shares = (number(100 * tables[n] / SIZES[NAMES[n]], 0) for n in (0, -1))
+    bare = Line(*NAMES, without=tables)
+    yield from prose("one test of the", *values, *shares, number(-bare.slope, 3))
 
 
 def share(pair: list[float]) -> str:
@@ -174,9 +185,13 @@ def few_shot(page: Page) -> Statements:
     yield from prose("a task told in")
     n = page.count("shots", 4, 0)
     yield claims.slider("Examples before it", 0, 4, n)
-    asked = " ".join([*EXAMPLES[:n], f"{page.text} This is"])
+    end = "" if page.text.rstrip()[-1] in ".!?" else "."
+    asked = " ".join([*EXAMPLES[:n], f"{page.text}{end} This is"])
     yield claims.Statement("code", asked)
-    ids = tokenizer().encode(asked, add_special_tokens=False).ids[-most_pieces() :]
+    ids = tokenizer().encode(asked, add_special_tokens=False).ids
+    if (left_out := len(ids) - most_pieces()) > 0:
+        yield from prose("they read the last", most_pieces(), left_out)
+    ids = ids[-most_pieces() :]
     words = [tokenizer().encode(word, add_special_tokens=False).ids[0] for word in ("good", "bad")]
     rows = []
     for stop, name in STOPS.items():
@@ -192,16 +207,24 @@ def few_shot(page: Page) -> Statements:
         (stop, *(share(found["models"][name][k]["against_the_middle"]) for k in counts)) for stop, name in STOPS.items()
     ]
     yield claims.table("numbers | 0 examples | 1 example | 2 examples | 3 examples | 4 examples", *lines)
-    yield from prose("to guess is right")
+    rows_of = [[found["models"][name][k]["against_the_middle"] for k in counts] for name in NAMES]
+    gains = [(p - q) / math.sqrt(e**2 + f**2) for (q, f), *more in rows_of for p, e in more]
+    yield from prose("with the standard error", "one of them" if max(gains) > 2 else "none of them")
 
 
 def predict(page: Page) -> Statements:
     largest, left = SIZES[NAMES[-1]], 10**ALL.slope
-    values = millions(largest), number(100 - 100 * left, 0), number(ALL.slope, 3), number(left, 3)
+    values = (
+        millions(largest),
+        number(100 - 100 * left, 0),
+        number(ALL.slope, 3),
+        number(left, 3),
+        number(-ALL.slope, 3),
+    )
     yield prose.question("the largest here has", 2, *values)
     means = [costs(page, name).mean() for name in NAMES]
     falls = all(a > b for a, b in pairwise(means))
-    wrong = {int(falls): prose.line("the line is a")}
+    wrong = {int(falls): prose.line("compare neighbours" if falls else "on yours")}
     yield prose.question("is each larger one", int(not falls), ", ".join(number(one, 2) for one in means), wrong=wrong)
 
 
