@@ -18,6 +18,7 @@ from model.families.encoder_only import (
 )
 from model.families.in_context import InContext, InContextConfig
 from model.families.network import Network
+from model.families.pictures import PatchEmbedding, PictureConfig, VisionTransformer
 from model.parts.attention import MultiHeadAttention
 from model.parts.efficient_attention import (
     CausalLinearAttention,
@@ -299,6 +300,26 @@ def build_in_context(config: InContextConfig) -> InContext:
     return InContext(config.d_in, positions, parts.encoder(1.0, causal=True), config.d_model)
 
 
+def build_vision(config: PictureConfig) -> VisionTransformer:
+    """A Vision Transformer with random weights, drawn as BERT's."""
+    sizes = {name: getattr(config, name) for name in ("d_model", "n_heads", "n_layers", "d_ff")}
+    parts = Parts(
+        ModelConfig(
+            **sizes,
+            max_len=1 + config.n_patches,
+            dropout=0.0,
+            positions="learned",
+            norm_place="pre",
+            activation="gelu",
+            family="encoder_only",
+        )
+    )
+    embedding = PatchEmbedding(config.patch**2, config.d_model, parts.scheme.in_embedding(parts.config))
+    model = VisionTransformer(config.patch, embedding, parts.encoder(1.0), config.n_classes, config.d_model)
+    draw_narrow_weights(model)
+    return model
+
+
 BUILDERS: dict[str, Callable[[ModelConfig], Network]] = {
     "encoder_decoder": build_model,
     "decoder_only": build_decoder_only,
@@ -317,7 +338,7 @@ def draw_weights(model: EncoderDecoder) -> None:
     nn.init.normal_(model.embedding.matrix.weight, std=model.embedding.matrix.embedding_dim**-0.5)
 
 
-def draw_narrow_weights(model: Network) -> None:
+def draw_narrow_weights(model: nn.Module) -> None:
     """Draw all matrices with a deviation of 0.02 and set all biases to 0, as GPT-2 and BERT do."""
     for name, parameter in model.named_parameters():
         if parameter.dim() > 1 and ".squeeze_" not in name:

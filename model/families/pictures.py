@@ -1,0 +1,124 @@
+"""Readers of pictures: a Vision Transformer, which takes patches for tokens, and a convolutional network."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import torch
+from torch import Tensor, nn
+
+from model.parts.base_module import Part
+from model.parts.positions import Positions
+from model.parts.stacks import Encoder
+from model.tap import Tap, no_tap, under
+
+
+@dataclass(frozen=True)
+class PictureConfig:
+    """Sizes of a Vision Transformer for square pictures in grey.
+
+    size: pixels to a side; patch: those of a patch, which divides it
+
+    Raises: ValueError, naming both numbers, if it does not
+    """
+
+    size: int = 28
+    patch: int = 7
+    n_classes: int = 10
+    d_model: int = 48
+    n_heads: int = 4
+    n_layers: int = 3
+    d_ff: int = 192
+
+    def __post_init__(self) -> None:
+        if self.size % self.patch:
+            raise ValueError(
+                f"a picture of {self.size} pixels to a side has no whole number of patches of {self.patch}"
+            )
+
+    @property
+    def n_patches(self) -> int:
+        return (self.size // self.patch) ** 2
+
+
+def cut_into_patches(pictures: Tensor, patch: int) -> Tensor:
+    """Squares of `patch` × `patch` pixels, row by row, each as one row of numbers.
+
+    Args:    pictures (B,h,w)
+    Returns: (B,P,patch²)
+    Source:  Dosovitskiy et al. 2021 (ViT), §3.1. Differs: one channel
+    """
+    rows = pictures.unfold(1, patch, patch).unfold(2, patch, patch)  # (B,h/patch,w/patch,patch,patch)
+    return rows.flatten(3).flatten(1, 2)
+
+
+class PatchEmbedding(Part):
+    """Each patch times a matrix, [class] before them, a learned vector for each place added.
+
+    Args:    patches (B,P,patch²)
+    Returns: (B,1+P,d_model)
+    Taps:    projected (B,P,d_model); with_class (B,1+P,d_model); those of positions; output (B,1+P,d_model)
+    Source:  Dosovitskiy et al. 2021, §3.1, Eq. 1. Differs: no dropout
+    """
+
+    def __init__(self, patch_pixels: int, d_model: int, positions: Positions) -> None:
+        super().__init__()
+        self.project = nn.Linear(patch_pixels, d_model)
+        self.class_token = nn.Parameter(torch.zeros(d_model))
+        self.positions = positions
+
+    def forward(self, patches: Tensor, tap: Tap = no_tap) -> Tensor:
+        projected = tap("projected", self.project(patches))  # (B,P,d_model)
+        first = self.class_token.expand(len(patches), 1, -1)
+        rows = tap("with_class", torch.cat([first, projected], 1))
+        return tap("output", self.positions.embed(rows, 0, tap))
+
+
+class VisionTransformer(nn.Module):
+    """A picture in, a score for each class out: the row of [class] is read once all patches have been mixed into it.
+
+    Args:    pictures (B,size,size), from 0 (paper) to 1 (ink)
+    Returns: logits (B,n_classes)
+    Taps:    patches (B,P,patch²); encoder.embedding.*; encoder.*; logits (B,n_classes)
+    Source:  Dosovitskiy et al. 2021 (ViT), §3.1, Eq. 1–4. Differs: attention has no biases
+    """
+
+    def __init__(self, patch: int, embedding: PatchEmbedding, encoder: Encoder, n_classes: int, d_model: int) -> None:
+        super().__init__()
+        self.patch = patch
+        self.embedding = embedding
+        self.encoder = encoder
+        self.head = nn.Linear(d_model, n_classes)
+
+    def forward(self, pictures: Tensor, tap: Tap = no_tap) -> Tensor:
+        inside = under("encoder", tap)
+        patches = tap("patches", cut_into_patches(pictures, self.patch))
+        x = self.embedding(patches, under("embedding", inside))
+        mask = torch.ones(1, 1, 1, x.size(1), dtype=torch.bool, device=x.device)  # every row may look at every other
+        x = self.encoder(x, mask, tap=inside)
+        return tap("logits", self.head(x[:, 0]))
+
+
+class ConvolutionalNetwork(nn.Module):
+    """Two convolutions with pooling, then two layers: what a picture was read with before.
+
+    Args:    pictures (B,28,28), from 0 to 1; n_filters: of each convolution
+    Returns: logits (B,n_classes)
+    Source:  LeCun et al. 1998 (LeNet-5), §II.B. Differs: ReLU and the largest of each square, and fewer layers
+    """
+
+    def __init__(self, n_classes: int = 10, n_filters: tuple[int, int] = (24, 48), hidden: int = 25) -> None:
+        super().__init__()
+        sides = pairwise((1, *n_filters))
+        squares = [
+            part
+            for before, after in sides
+            for part in (nn.Conv2d(before, after, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2))
+        ]
+        n_left = n_filters[-1] * 7 * 7
+        self.layers = nn.Sequential(
+            *squares, nn.Flatten(), nn.Linear(n_left, hidden), nn.ReLU(), nn.Linear(hidden, n_classes)
+        )
+
+    def forward(self, pictures: Tensor) -> Tensor:
+        logits: Tensor = self.layers(pictures[:, None])
+        return logits

@@ -1,0 +1,98 @@
+"""Readers of pictures: patches, and the Vision Transformer against the one of the library `transformers`."""
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from transformers import ViTConfig, ViTForImageClassification
+
+from model.build import build_vision
+from model.families.pictures import ConvolutionalNetwork, PictureConfig, VisionTransformer, cut_into_patches
+from model.parts.norms import LayerNorm
+from model.tap import Recorder
+
+
+@given(st.integers(1, 4), st.integers(1, 5), st.integers(1, 5))
+def test_patches_hold_every_pixel_once_row_by_row(patch: int, down: int, right: int) -> None:
+    pictures = torch.arange(2.0 * patch * down * patch * right).reshape(2, patch * down, patch * right)
+    patches = cut_into_patches(pictures, patch)
+    assert patches.shape == (2, down * right, patch * patch)
+    for row in range(down):
+        for column in range(right):
+            inside = pictures[:, row * patch : (row + 1) * patch, column * patch : (column + 1) * patch]
+            assert torch.equal(patches[:, row * right + column], inside.flatten(1))
+
+
+def test_a_picture_that_patches_do_not_fill_is_named() -> None:
+    with pytest.raises(ValueError, match="28 pixels to a side has no whole number of patches of 5"):
+        PictureConfig(patch=5)
+
+
+def the_librarys(model: VisionTransformer, config: PictureConfig) -> ViTForImageClassification:
+    """The library's model with the same weights; what ours has no biases for, has zeros."""
+    made = ViTForImageClassification(
+        ViTConfig(
+            hidden_size=config.d_model,
+            num_hidden_layers=config.n_layers,
+            num_attention_heads=config.n_heads,
+            intermediate_size=config.d_ff,
+            hidden_act="gelu",
+            hidden_dropout_prob=0.0,
+            attention_probs_dropout_prob=0.0,
+            layer_norm_eps=next(part.eps for part in model.modules() if isinstance(part, LayerNorm)),
+            image_size=config.size,
+            patch_size=config.patch,
+            num_channels=1,
+            qkv_bias=False,
+            num_labels=config.n_classes,
+            attn_implementation="eager",
+        )
+    )
+    ours, theirs = model.state_dict(), made.state_dict()
+    new = {
+        "vit.embeddings.cls_token": ours["embedding.class_token"][None, None],
+        "vit.embeddings.position_embeddings": ours["embedding.positions.table.weight"][None],
+        "vit.embeddings.patch_embeddings.projection.weight": ours["embedding.project.weight"].reshape(
+            config.d_model, 1, config.patch, config.patch
+        ),
+        "vit.embeddings.patch_embeddings.projection.bias": ours["embedding.project.bias"],
+        "vit.layernorm.weight": ours["encoder.norm.weight"],
+        "vit.layernorm.bias": ours["encoder.norm.bias"],
+        "classifier.weight": ours["head.weight"],
+        "classifier.bias": ours["head.bias"],
+    }
+    for n in range(config.n_layers):
+        at, to = f"encoder.layers.{n}", f"vit.layers.{n}"
+        for letter in "qkvo":
+            new[f"{to}.attention.{letter}_proj.weight"] = ours[f"{at}.self_attn.w_{letter}.weight"]
+        new[f"{to}.attention.o_proj.bias"] = torch.zeros(config.d_model)
+        for kind in ("weight", "bias"):
+            new[f"{to}.layernorm_before.{kind}"] = ours[f"{at}.add_norm_1.norm.{kind}"]
+            new[f"{to}.layernorm_after.{kind}"] = ours[f"{at}.add_norm_2.norm.{kind}"]
+            new[f"{to}.mlp.fc1.{kind}"] = ours[f"{at}.feed_forward.w_1.{kind}"]
+            new[f"{to}.mlp.fc2.{kind}"] = ours[f"{at}.feed_forward.w_2.{kind}"]
+    assert new.keys() == theirs.keys()
+    made.load_state_dict(new)
+    return made.eval()
+
+
+def test_with_equal_weights_it_says_what_the_librarys_says() -> None:
+    torch.manual_seed(0)
+    config = PictureConfig(d_model=16, n_heads=2, n_layers=2, d_ff=24)
+    model = build_vision(config).eval()
+    for parameter in model.parameters():
+        parameter.data.add_(0.3 * torch.randn_like(parameter))
+    pictures, recorder = torch.rand(3, config.size, config.size), Recorder()
+    with torch.no_grad():
+        logits = model(pictures, recorder)
+        theirs = the_librarys(model, config)(pictures[:, None], output_attentions=True)
+    assert torch.allclose(logits, theirs.logits, atol=1e-5)
+    for n, weights in enumerate(theirs.attentions):
+        assert torch.allclose(recorder.tensors[f"encoder.layers.{n}.self_attn.weights"], weights, atol=1e-6)
+
+
+def test_the_two_readers_are_about_equally_large() -> None:
+    large = [
+        sum(p.numel() for p in model.parameters()) for model in (build_vision(PictureConfig()), ConvolutionalNetwork())
+    ]
+    assert max(large) / min(large) < 1.01
