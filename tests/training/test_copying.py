@@ -60,6 +60,7 @@ def test_the_command_keeps_the_better_rate_and_writes_what_it_promises(
     small = CopyingConfig(d_model=8, d_inner=12, n_layers=1, n_states=2, rank=1, n_complex=2)
     monkeypatch.setattr(copying, "CopyingConfig", lambda: small)
     monkeypatch.setattr(copying, "N_ROWS", 20)
+    monkeypatch.setattr(copying, "PLACES", 9)  # a step for each is what takes long
     monkeypatch.setattr(copying.share, "__defaults__", (20,))
     for kind in KINDS:
         monkeypatch.setattr("sys.argv", ["", "--out", str(tmp_path), "--only", kind, "--steps", "3"])

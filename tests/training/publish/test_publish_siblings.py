@@ -31,6 +31,7 @@ from training.siblings import SIBLINGS
 pytestmark = pytest.mark.slow  # writes whole models
 
 ROOT = Path(__file__).parents[3]
+FEW = PAIRS[::4]  # with random weights no translation ends by itself: each takes long
 TRAINING = {
     "parts": {}, "pairs": 4321, "steps": 9, "epochs": 1.25, "seconds": 600, "hardware": "an abacus", "seed": 5,
     "validation_loss": 2.3456, "recipe": {"steps": 9, "batch_tokens": 777},
@@ -63,13 +64,19 @@ def runs(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    return write_pairs(tmp_path / "held-out.tsv", [*PAIRS, ("Go!", "Geh!"), ("Go!", "Los!")])
+    return write_pairs(tmp_path / "held-out.tsv", [*FEW, ("Go!", "Geh!"), ("Go!", "Los!")])
 
 
 @pytest.fixture
 def few_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "N_TEXTS", 2)
     monkeypatch.setattr(command, "losses", lambda loaded, pairs: losses(loaded, pairs, 2))
+
+
+@pytest.fixture
+def short_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no translation is looked at."""
+    monkeypatch.setattr(command, "Greedy", lambda: Greedy(max_steps=2))
 
 
 def call(monkeypatch: pytest.MonkeyPatch, models: Path, *typed: object) -> None:
@@ -100,7 +107,7 @@ def test_the_finished_ones_are_published_whole(
     metrics = json.loads((folder / METRICS).read_text())
     assert metrics["training"] == TRAINING
     assert metrics["parameters"] == sum(w.size for w in loaded.weights.values())
-    assert (metrics["test"]["data"], metrics["test"]["greedy"]["sentences"]) == ("held-out.tsv", len(PAIRS) + 1)
+    assert (metrics["test"]["data"], metrics["test"]["greedy"]["sentences"]) == ("held-out.tsv", len(FEW) + 1)
     (one,) = load_siblings(models)
     assert (one.loss, one.bleu, one.speed) == (2.3456, metrics["test"]["greedy"]["bleu"], None)
     assert [span for span, loss in one.longer.items() if loss is None] == ["65–96", "97–128"]
@@ -119,7 +126,7 @@ def test_another_vocabulary_is_refused_and_nothing_is_left(runs: Path, file: Pat
     assert [path.name for path in models.iterdir()] == [TRANSLATOR]
 
 
-@pytest.mark.usefixtures("few_texts")
+@pytest.mark.usefixtures("few_texts", "short_answers")
 def test_a_sibling_is_replaced_only_once_all_is_there(
     runs: Path, file: Path, models: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -170,7 +177,7 @@ def test_speed_counts_what_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
     assert command.speed(loaded, ["Tom eats."] * 6) == 6 * tokens / 4
 
 
-@pytest.mark.usefixtures("few_texts")
+@pytest.mark.usefixtures("few_texts", "short_answers")
 def test_speed_is_measured_of_all_that_are_in_the_app_and_changes_nothing_else(
     runs: Path, file: Path, models: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
@@ -183,7 +190,7 @@ def test_speed_is_measured_of_all_that_are_in_the_app_and_changes_nothing_else(
     assert json.loads(capsys.readouterr().out.partition("README")[0]) == ratios
     assert {path: path.read_bytes() for path in before} == before
     written = json.loads((models / SPEED).read_text())
-    assert written == {"rounds": command.ROUNDS, "sentences": len(PAIRS) + 1, "ratios": ratios}
+    assert written == {"rounds": command.ROUNDS, "sentences": len(FEW) + 1, "ratios": ratios}
     assert {one.name: one.speed for one in load_siblings(models)} == ratios
 
 
