@@ -76,6 +76,13 @@ def any_model(request: pytest.FixtureRequest) -> EncoderDecoder:
 
 
 @pytest.fixture
+def without_gradients() -> Iterator[None]:
+    """As in the app, and in half the time: for tests that run a model hundreds of times and learn nothing."""
+    with torch.no_grad():
+        yield
+
+
+@pytest.fixture
 def src_ids() -> Tensor:
     """A batch (B,S) of rows that differ in length, so with padding."""
     ids = random_ids(BATCH, SOURCE)

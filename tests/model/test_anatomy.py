@@ -23,6 +23,8 @@ from tests.family import FAMILY, small
 from tests.small import CONFIG, SOURCE, TARGET, random_model
 from tests.variants import BLOCK, D_LATENT, D_ROTARY, N_EXPERTS, N_SQUEEZED, REACH, VARIANTS
 
+pytestmark = pytest.mark.usefixtures("without_gradients")
+
 
 @pytest.fixture(scope="module")
 def anatomy() -> Anatomy:

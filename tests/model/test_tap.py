@@ -16,6 +16,8 @@ from model.tap import Recorder, no_tap, under
 from tests.small import BATCH, CONFIG, SOURCE, TARGET, random_ids
 from tests.variants import BLOCK, D_LATENT, D_ROTARY, N_EXPERTS, N_SQUEEZED, REACH
 
+pytestmark = pytest.mark.usefixtures("without_gradients")
+
 ATTENTIONS = {
     one.__name__: one
     for one in (scaled_dot_product_attention, windowed_attention, linear_attention, causal_linear_attention)
