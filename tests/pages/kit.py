@@ -19,7 +19,7 @@ import psutil
 from streamlit.components.v2 import manifest_scanner
 from streamlit.components.v2.bidi_component.main import _make_trigger_id
 from streamlit.runtime.scriptrunner_utils import script_run_context
-from streamlit.testing.v1 import AppTest, local_script_runner
+from streamlit.testing.v1 import AppTest, app_test, local_script_runner
 from streamlit.util import calc_hash
 
 import tests.pages.part_runs  # noqa: F401 - runs parts of pages, as a browser does
@@ -31,6 +31,8 @@ from ui import engine
 
 # Streamlit looks through every installed package for components whenever a page is opened: nine tenths of the time.
 manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
+# It compiles the script anew for each run, as no server does.
+app_test.ScriptCache = cache(app_test.ScriptCache)  # type: ignore[misc]
 # It hashes everything it sends, so that a browser need not be sent it twice: here is no browser.
 script_run_context.populate_hash_if_needed = lambda msg: None
 first_screen.HEAD_START = lesson_page.HEAD_START = 0  # nobody waits here for a browser to draw
