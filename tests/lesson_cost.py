@@ -31,6 +31,12 @@ def imports() -> dict[Path, Files]:
     return {file: frozenset(by_name[name] for name in imported(file) if name in by_name) - {file} for file in files}
 
 
+@cache
+def importers() -> dict[Path, Files]:
+    """The files that import each."""
+    return {one: frozenset(file for file, targets in imports().items() if one in targets) for one in imports()}
+
+
 def imported(file: Path) -> Iterable[str]:
     """Names of modules that a file may mean; some are functions, which no file has as its name."""
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
@@ -53,7 +59,7 @@ def alone(files: Files, inside: Files) -> Files:
             target
             for file in found
             for target in imports()[file] & inside - found
-            if {importer for importer in inside if target in imports()[importer]} <= found
+            if importers()[target] & inside <= found
         }
         if not more:
             return found - files
