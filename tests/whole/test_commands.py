@@ -50,7 +50,7 @@ def copy(tmp_path: Path) -> Path:
     for name in ("app.py", ".streamlit", *FOLDERS):
         source = ROOT / name
         if source.is_dir():
-            shutil.copytree(source, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(source, tmp_path / name)  # with what Python has compiled of it
         else:
             shutil.copy(source, tmp_path / name)
     return tmp_path
