@@ -5,13 +5,14 @@ import json
 import random
 import types
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from benchmarks import browser, classroom, first_paint, lessons, load, malice, memory, poll, ride, start, views
 from benchmarks.first_paint import Opening
-from benchmarks.kit import report
+from benchmarks.kit import report, serving
 from benchmarks.kit.report import Figure
 from benchmarks.kit.visitor import Answer
 from benchmarks.workers import fine_tuning, strangers, training
@@ -209,3 +210,10 @@ def test_what_is_fine_tuned_are_the_lessons_first_twenty_sentences(monkeypatch: 
     first, *rest = asked
     assert (len(first.labelled), len(first.test), len(rest)) == (20, 60, 3)
     assert [one.auxiliary > 0 for one in rest] == [False, False, True]
+
+
+def test_memory_is_told_in_units_of_a_million_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    known: Any = types.SimpleNamespace(memory_info=lambda: types.SimpleNamespace(rss=1_234_567_890))
+    monkeypatch.setattr(serving, "psutil", types.SimpleNamespace(Process=lambda pid: known))
+    server = serving.Server("http://127.0.0.1:1", types.SimpleNamespace(pid=7), Path("log"))  # type: ignore[arg-type]
+    assert server.memory_mb == pytest.approx(1234.56789)

@@ -6,8 +6,10 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -164,6 +166,19 @@ def test_a_disk_without_room(hub: Hub, settings: Settings, monkeypatch: pytest.M
         with pytest.raises(ModelError, match="to spare"):
             ask()
     assert not settings.root.exists()
+
+
+def test_of_another_download_only_what_is_still_to_come_needs_room(
+    hub: Hub, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    size, usage = look_up(NAME, settings).size, shutil.disk_usage(settings.root.parent)
+    other = SimpleNamespace(offer=SimpleNamespace(size=1000), arrived=400)
+    monkeypatch.setitem(downloads._running, settings.root / "another", other)  # type: ignore[misc]
+    for spare, fits in ((600, True), (599, False)):
+        free = downloads.SPARE_BYTES + size + spare
+        monkeypatch.setattr(shutil, "disk_usage", lambda _, free=free: usage._replace(free=free))
+        with nullcontext() if fits else pytest.raises(ModelError, match="to spare"):
+            look_up(NAME, settings)
 
 
 def test_a_disk_that_fills_up_on_the_way(hub: Hub, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -214,6 +214,37 @@ def test_a_container_knows_whether_it_is_well() -> None:
     assert any("serving.health" in one for one in asked)
 
 
+def test_visitors_come_when_the_first_page_is_made_and_who_is_busy_is_not_taken_for_dead() -> None:
+    asked = [
+        dict(instructions())["HEALTHCHECK"],
+        *(str(one["healthcheck"]["test"]) for one in COMPOSE["services"].values() if "healthcheck" in one),
+    ]
+    assert all(re.search(r"http://127\.0\.0\.1:(8501|8080)/ready\b", one) for one in asked if "serving.health" in one)
+    patience = {}
+    for pod in pods():
+        (container,) = pod["containers"]
+        for kind in ("startupProbe", "readinessProbe"):
+            assert container.get(kind, {}).get("httpGet", {"path": "/ready"})["path"] == "/ready"
+        probe = container["livenessProbe"]
+        assert "/ready" not in str(probe)  # whoever waits for another lives all the same
+        patience[container["name"]] = probe["periodSeconds"] * probe["failureThreshold"]
+    assert patience == {"app": 60, "proxy": 30, "postgres": 60}
+
+
+def test_in_the_cluster_the_app_is_reached_by_the_proxy_and_reaches_its_database_alone() -> None:
+    rules = named("NetworkPolicy", "walkthrough")["spec"]
+    app, proxy = (named("Deployment", name)["spec"]["template"] for name in ("walkthrough", "walkthrough-proxy"))
+    assert rules["podSelector"]["matchLabels"] == app["metadata"]["labels"]
+    assert sorted(rules["policyTypes"]) == ["Egress", "Ingress"]  # what is not named here is open
+    ((come,), (go,)) = rules["ingress"], rules["egress"]
+    assert come["from"] == [{"podSelector": {"matchLabels": proxy["metadata"]["labels"]}}]
+    assert [one["port"] for one in come["ports"]] == [
+        one["containerPort"] for one in app["spec"]["containers"][0]["ports"]
+    ]
+    database = named("Service", "walkthrough-database")["spec"]["ports"][0]["port"]
+    assert {(one["port"], one["protocol"]) for one in go["ports"]} == {(53, "UDP"), (53, "TCP"), (database, "TCP")}
+
+
 @pytest.fixture
 def image() -> Iterator[Path]:
     """The files of the image, none of which its user may change, beside a place where they may write."""

@@ -163,6 +163,25 @@ def test_pages_beyond_a_number_are_marked_for_their_visitor_alone() -> None:
     to_the_end(run())
 
 
+def test_who_came_back_is_not_forgotten_while_a_page_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run() -> None:
+        share, one = FairShare(None), "a" * 32  # type: ignore[arg-type]
+        before = Page(share, visitor=one)
+        await soon()
+        await before.close()
+        again = Page(share, visitor=one)
+        await soon()
+        known = share._shares[one]
+        monkeypatch.setattr(visitor_limits, "KEPT_SECONDS", 0.0)
+        other = Page(share, visitor="b" * 32)
+        await soon()
+        assert share._shares[one] is known
+        for page in (again, other):
+            await page.close()
+
+    to_the_end(run())
+
+
 def test_a_visitors_runs_come_one_after_the_other_and_nobody_elses_wait() -> None:
     async def run() -> None:
         share = FairShare(None)  # type: ignore[arg-type]
@@ -319,8 +338,8 @@ def test_the_limits_are_told_as_they_are() -> None:
         f"messages of open pages | {MESSAGES_A_SECOND:.0f} a second, {AT_ONCE} at once |",
         f"| {RUNS_AT_ONCE} pages at once; {work}, {visitor_limits.LONGEST_WAIT:.0f} seconds at most |",
         f"open tabs | {MOST_PAGES} in a process |",
-        f"wrong codes of a class | {rate_limits.CODES.of_visitor} in ten minutes |",
-        f"classes opened | {rate_limits.CLASSES.of_visitor} an hour |",
+        f"wrong codes of a class | {rate_limits.CODES.of_visitor} in ten minutes | this browser waits ten minutes |",
+        f"classes opened | {rate_limits.CLASSES.of_visitor} an hour | this browser waits an hour |",
         f"{LIMITS['UNNAMED_REQUESTS']} first pages a second",
         f"{LIMITS['ADDRESS_REQUESTS']} requests a second, {LIMITS['ADDRESS_PAGES']} open pages",
         f"{visitor_limits.RUNS_OF_ADDRESS} pages that work at once in a process",
