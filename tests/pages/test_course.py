@@ -77,6 +77,24 @@ def check_several(app: AppTest, *options: int) -> AppTest:
     return app.button(key=f"{key}/check").click().run()
 
 
+def test_a_question_whose_options_have_changed_is_asked_anew() -> None:
+    def page() -> None:
+        import streamlit as st
+
+        from ui.course.quiz import Question, quiz
+
+        options = ("3", "4") if "other" in st.query_params else ("1", "2")
+        quiz("masking", [Question("count", "How many?", options, frozenset({0}), "So it is.")])
+
+    app = AppTest.from_function(page).run()
+    app.radio[0].set_value(1).run()
+    app.button[0].click().run()
+    assert app.warning[0].value == "Not quite. Right is “1”. So it is."
+    app.query_params["other"] = "yes"
+    app.run()
+    assert (app.radio[0].value, [*app.warning]) == (None, [])
+
+
 def test_right_answers_are_counted_and_kept_for_the_browser_and_the_last_answer_counts() -> None:
     app = asked()
     assert counted(app) == "nav:|"

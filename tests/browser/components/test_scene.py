@@ -186,6 +186,9 @@ def test_a_matrix_is_coloured_by_sign_and_size_and_dots_stand_at_their_values(st
     right = number(dots.locator("circle.dot").first, "cx")
     left = number(dots.locator("rect.dot"), "x") + 3.5
     assert number(dots.locator("circle.knob"), "cx") == pytest.approx((left + right) / 2, abs=0.2)  # 0.5 of 0 and 1
+    low, high = dots.locator("rect.field").all()
+    ends = [number(one, "x") + share * number(one, "width") for one, share in ((low, 1), (high, 0), (high, 1))]
+    assert ends == pytest.approx([(left + right) / 2] * 2 + [right + 12], abs=0.3)  # they meet at 0.5
 
 
 def test_bands_are_as_wide_as_their_numbers_in_one_stream_or_in_lanes_of_their_own(still: Page) -> None:
@@ -253,6 +256,8 @@ def test_norms_stand_at_their_slots_and_layers_where_they_have_moved(still: Page
         assert number(first, "x") == 0
         assert number(second, "x") == pytest.approx(share * (box["width"] - number(second, "width") - 8), abs=1)
         assert number(second, "y") < number(first, "y")
+        middle = number(second, "x") + number(second, "width") / 2  # the words stand above the highest layer
+        assert number(tower.locator("text.number"), "x") == pytest.approx(middle, abs=0.2)
 
 
 def test_a_square_grows_from_its_corner_with_a_band_and_a_strip_and_the_first_stays(demo: Callable[..., Page]) -> None:

@@ -15,7 +15,8 @@ from sqlalchemy import text
 from streamlit.testing.v1 import AppTest
 
 from classroom import members as members_module
-from classroom.classes import HERE_SECONDS, open_class, people, seconds, send
+from classroom import rate_limits
+from classroom.classes import HERE_SECONDS, MAX_TITLE, open_class, people, seconds, send
 from classroom.classes import teach as teach_class
 from classroom.database import FULL, GONE, NEWER, Database
 from classroom.errors import NotTheTeacherError
@@ -24,6 +25,7 @@ from classroom.polls import LATE, TWICE, Asked, answer, ask, chosen_in, overview
 from classroom.setting import SETTING
 from pages.classes import room as room_module
 from pages.classes import strip as strip_module
+from pages.classes import where
 from pages.classes.browser import DESK, MEMBER
 from pages.classes.room import Desk, Seat
 from pages.classes.strip import LOOK_SECONDS, STAND_SECONDS
@@ -100,6 +102,10 @@ def fresh() -> None:
 def plain(text: str) -> str:
     """Markdown without its escapes."""
     return text.replace("\\", "").replace("\u2060", "")
+
+
+def captions(app: AppTest) -> list[str]:
+    return [plain(one.value) for one in app.caption]
 
 
 def warnings(app: AppTest) -> list[str]:
@@ -196,9 +202,14 @@ def test_a_sentence_is_offered_shown_and_taken_back(db: Database) -> None:
 
 def test_who_leaves_is_asked_for_the_code_again(db: Database) -> None:
     at = a_class(db)
-    app = press(sitting(a_learner(db, at)), "Leave and delete my answers")
+    app = press(sitting(seat := a_learner(db, at)), "Leave and delete my answers")
     assert [box.label for box in app.text_input if box.key == "class/code"]
     assert not people(db, at.teacher)
+    for _ in range(2):  # who joins again is somebody else, each time: nothing leads back to whom they were
+        app.text_input(key="class/code").input(at.teacher.code)
+        tokens = {seat.token, (seat := press(app, "Join").session_state[MEMBER]).token}
+        assert len(tokens) == 2
+        press(app, "Leave and delete my answers")
 
 
 def test_where_a_learner_is_is_noted_and_the_teachers_word_moves_them(db: Database) -> None:
@@ -276,6 +287,16 @@ def test_a_class_is_opened_and_its_link_brings_one_back(db: Database) -> None:
     assert "**0** joined" in markdown(again)
     a_learner(db, again.session_state[DESK])
     assert "**1** joined · **1** here now" in markdown(sound(again.run()))
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_a_name_is_said_to_be_cut_where_it_is(more: int, db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside the reason why the class could not be opened; one that is opened shows its name."""
+    monkeypatch.setattr(rate_limits, "CLASSES", rate_limits.Limit("class", 0, 0, 3600))
+    app = opened(TEACH)
+    app.text_input(key="teach/title").input("x" * (MAX_TITLE + more))
+    press(app, "Open a class")
+    assert len([said for said in captions(app) if said == f"A name is cut after {MAX_TITLE} letters."]) == more
 
 
 @pytest.mark.parametrize("secret", ["", "wrong", HOSTILE, "x" * 10_000])
@@ -364,6 +385,7 @@ def test_a_question_of_a_lesson_is_asked_and_its_answers_come_in(db: Database) -
     assert progress(sound(app.run())) == [(66, "**2** of 3 have answered. What they answered is hidden.")]
     press(app, "Reveal the answers")
     assert [share for share, _ in progress(app)].count(100) == 1
+    assert "Close it to show which answer is right." in captions(app)
     press(app, "Close it")
     assert overview(db, at.teacher).polls[0].closed
     assert any("**right** ✓" in text for _, text in progress(app))
@@ -384,6 +406,10 @@ def test_a_question_of_ones_own_is_asked_as_it_was_typed(db: Database) -> None:
     (poll,) = overview(db, at.teacher).polls
     assert poll.asked == Asked("Is $x$ **bold**?", ("yes", HOSTILE), frozenset({1}))
     assert "\\$x\\$" in markdown(app)
+    app.selectbox(key="teach/right").set_value(None).run()
+    press(app, "Ask the class")
+    press(app, "Reveal the answers")
+    assert not [said for said in captions(app) if "is right" in said], "nobody has said which answer is"
     app.text_area(key="teach/options").input("only one").run()
     press(app, "Ask the class")
     (said,) = warnings(app)
@@ -394,7 +420,7 @@ def test_what_a_learner_answers_right_in_a_lesson_is_told_and_nothing_else(db: D
     at = a_class(db)
     app = AppTest.from_file(ROUTER, default_timeout=60)
     app.session_state[MEMBER] = a_learner(db, at)
-    app.session_state["answers"] = {("no-lesson", "x"): True, ("encoder", "apart"): True}
+    app.session_state["answers"] = {("no-lesson", "x"): True, ("encoder", "apart"): True, ("encoder", "of old"): True}
     app.session_state["question_counts"] = {"no-lesson": 3, "encoder": 1}
     sound(go_to(app, "masking").run())
     assert people(db, at.teacher)[0].progress == {"encoder": (1, 1)}
@@ -406,12 +432,27 @@ def test_what_a_learner_answers_right_in_a_lesson_is_told_and_nothing_else(db: D
         assert told == {"encoder": (1, 1), "masking": (int(right), len(questions))}
 
 
+def test_all_right_is_who_has_answered_as_many_as_the_lesson_asks_now(db: Database) -> None:
+    """The browser of one learner knows the lesson from a time when it asked less."""
+    at = a_class(db)
+    for name, counts in (("Ada", (3, 3)), ("Bob", (2, 2))):
+        report(db, a_learner(db, at, name).member, {"masking": counts})
+    said = "Masking: **5** of 6 answered right. All right: **1** of 2 learners."
+    assert progress(standing(at, "Progress")) == [(83, said)]
+
+
+def test_beside_a_page_stand_twelve_nicknames_and_how_many_more_there_are() -> None:
+    names = [*"abcdefghijkl"]
+    assert where._names([*names[:6], "", *names[6:], ""]) == ", ".join(names)
+    assert where._names(["", *names, "m", "n"]) == f"{', '.join(names)} and 2 more"
+
+
 @ON_BOTH
 def test_everyone_here_now_sends_the_page_and_its_state(db: Database) -> None:
     at = a_class(db)
     app = AppTest.from_file(ROUTER, default_timeout=60)
     app.session_state[DESK] = at
-    app.query_params.update({"sentence": "A dog.", "present": "true", "secret": "x"})
+    app.query_params.update({"sentence": "A dog.", "present": "true", "secret": "x", "step": "2"})
     sound(go_to(app, "masking").run())
     press(app, "Everyone here now")
     place = overview(db, at.teacher).place
