@@ -203,6 +203,7 @@ def test_the_results_are_a_table_that_no_spreadsheet_runs(db: Database) -> None:
     answer(db, good, poll, one(1), NOW + 1)
     poll = ask(db, teacher, Asked("Both?", ("a", "b"), several=True), NOW)
     answer(db, good, poll, one(0, 1), NOW + 2)
+    answer(db, evil, poll, one(1), NOW + 3)  # by question, and of each by who joined first
     other = new_class(db)
     answer(db, learners(db, other, 1)[0], ask(db, other, QUESTION), one(0))
     file = results(db, teacher)
@@ -211,6 +212,7 @@ def test_the_results_are_a_table_that_no_spreadsheet_runs(db: Database) -> None:
         list(HEAD),
         ["1", "'+1?", "1", "'=HYPERLINK(1)", "'-1", "yes", "2027-01-15 08:00:00"],
         ["1", "'+1?", "2", 'Zoë, "Z"', "'@x", "no", "2027-01-15 08:00:01"],
+        ["2", "Both?", "1", "'=HYPERLINK(1)", "b", "", "2027-01-15 08:00:03"],
         ["2", "Both?", "2", 'Zoë, "Z"', "a; b", "", "2027-01-15 08:00:02"],
     ]
 

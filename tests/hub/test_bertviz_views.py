@@ -127,6 +127,10 @@ def test_what_the_visitor_wrote_is_not_rewritten_with_the_script() -> None:
 def test_a_view_is_as_high_as_what_it_draws() -> None:
     few, many = maps(["a"] * 5, heads=4), maps(["a"] * 40, heads=4)
     assert head_view(many, "light", 0).height - head_view(few, "light", 0).height == 35 * 30
+    wide, high = (0,) * 40, (0,) * 5
+    weights = np.full((2, 4, 5, 40), 1 / 40, np.float32)
+    read = AttentionMaps("cross", weights, few.rows, many.columns, high, wide)  # the longer side counts
+    assert head_view(read, "light", 0).height == head_view(many, "light", 0).height
     assert model_view(many, "light", 0).height > 2 * 21 * 40  # two layers, 84 / 4 pixels a token
 
 

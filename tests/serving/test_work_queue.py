@@ -1,6 +1,7 @@
 """Long work: progress, a place in line, a way to stop, and an end when nobody looks."""
 
 import math
+import re
 import threading
 import time
 from collections.abc import Callable
@@ -168,6 +169,8 @@ def test_of_a_class_that_starts_at_once_the_last_one_waits_three_minutes_at_most
     monkeypatch.setattr(queue, "_waiting", [])
     monkeypatch.setattr(queue, "_running", [])
     jobs = [submit(lambda: iter(()), f"v{n}", has_turn=True) for n in range(24)]
+    turns = [re.findall(r"about (\d+) seconds", says_when(job)) for job in jobs[: 3 * WORKERS]]
+    assert turns == [[when] for when in ("10", "20", "40") for _ in range(WORKERS)]  # so many begin together
     assert says_when(jobs[-1]).endswith("23 in line before you. Your turn comes in about 3 minutes.")
     assert queue.TURN_SECONDS * (math.ceil(24 / WORKERS) - 1) <= 180
 

@@ -42,7 +42,7 @@ def test_what_is_dropped(source: str, written: str, sensible: bool) -> None:
 def test_a_run_that_was_killed_ends_with_the_same_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(synthetic_pairs, "LINES_AT_ONCE", 2)
     lines = tmp_path / "lines.txt"
-    lines.write_text("\n".join([*ENGLISH, "", ENGLISH[0], "You are late."]))
+    lines.write_text("\n".join([*ENGLISH, "", " \t", ENGLISH[0], "You are late."]))
     outs = [tmp_path / name for name in ("whole.tsv", "killed.tsv")]
     begun = write_pairs("back", load_folder(SHIPPED), [lines], tmp_path / "killed.tsv.parts")
     assert next(begun) == (2, 2)
