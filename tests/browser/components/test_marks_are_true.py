@@ -61,3 +61,15 @@ def test_the_readout_names_the_head_of_the_cell(lesson: Callable[..., Page]) -> 
     for row, column, name in ((0, 2, "layer 1, head 3: "), (2, 5, "layer 3, head 2: "), (1, 11, "layer 2, head 4: ")):
         ranking.locator("tbody tr").nth(row).locator("td").nth(column).hover()
         expect(ranking.locator(".readout")).to_contain_text(name)
+
+
+def test_the_chosen_beginning_lies_within_its_box_on_a_phone(lesson: Callable[..., Page], page: Page) -> None:
+    page.set_viewport_size({"width": 390, "height": 800})
+    tree = lesson("inference", "method=Beam search").locator(".st-key-beam_tree")
+    expect(tree.locator(".node[aria-pressed=true]")).to_have_count(1)
+    node, scroller = (tree.locator(one).bounding_box() for one in (".node[aria-pressed=true]", ".scroller"))
+    assert node
+    assert scroller
+    assert scroller["x"] <= node["x"]
+    assert node["x"] + node["width"] <= scroller["x"] + scroller["width"]
+    assert tree.locator(".scroller").evaluate("box => box.scrollLeft") > 0
