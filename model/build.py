@@ -281,39 +281,23 @@ def build_reader(config: ModelConfig) -> Reader:
     return model
 
 
+def parts_like(config: InContextConfig | PictureConfig, max_len: int, activation: str) -> Parts:
+    """Parts of these sizes, put together as GPT-2's are."""
+    sizes = {name: getattr(config, name) for name in ("d_model", "n_heads", "n_layers", "d_ff")}
+    config_of = ModelConfig(**sizes, max_len=max_len, dropout=0.0, activation=activation)
+    return Parts(replace(config_of, positions="learned", norm_place="pre"))
+
+
 def build_in_context(config: InContextConfig) -> InContext:
     """A model of in-context regression with random weights, its parts those of GPT-2."""
-    parts = Parts(
-        ModelConfig(
-            d_model=config.d_model,
-            n_heads=config.n_heads,
-            n_layers=config.n_layers,
-            d_ff=config.d_ff,
-            max_len=2 * config.n_pairs,
-            dropout=0.0,
-            positions="learned",
-            norm_place="pre",
-            activation="gelu_tanh",
-        )
-    )
+    parts = parts_like(config, 2 * config.n_pairs, "gelu_tanh")
     positions = parts.scheme.in_embedding(parts.config)
     return InContext(config.d_in, positions, parts.encoder(1.0, causal=True), config.d_model)
 
 
 def build_vision(config: PictureConfig) -> VisionTransformer:
     """A Vision Transformer with random weights, drawn as BERT's."""
-    sizes = {name: getattr(config, name) for name in ("d_model", "n_heads", "n_layers", "d_ff")}
-    parts = Parts(
-        ModelConfig(
-            **sizes,
-            max_len=1 + config.n_patches,
-            dropout=0.0,
-            positions="learned",
-            norm_place="pre",
-            activation="gelu",
-            family="encoder_only",
-        )
-    )
+    parts = parts_like(config, 1 + config.n_patches, "gelu")
     embedding = PatchEmbedding(config.patch**2, config.d_model, parts.scheme.in_embedding(parts.config))
     model = VisionTransformer(config.patch, embedding, parts.encoder(1.0), config.n_classes, config.d_model)
     draw_narrow_weights(model)
