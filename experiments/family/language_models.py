@@ -1,7 +1,6 @@
 """What language models make of a text: the loss of every token, by a GPT and by the LSTM that stands beside it."""
 
 import functools
-import json
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -11,7 +10,7 @@ import torch
 
 from experiments.training.losses import costs_of_all, with_losses
 from model.families.recurrent_language_model import RecurrentLanguageModel
-from model.files.checkpoint import broken
+from model.files.checkpoint import read_figures
 from model.files.load_special_models import load_lstm
 from model.files.loaded_model import MODELS, Array, LoadedModel
 from model.text.tokenizer import SOS_ID
@@ -52,9 +51,4 @@ def bits_per_byte(losses: Array, text: str) -> float:
 
 def published(name: str, measured: str = METRICS) -> dict[str, Any]:
     """What was measured of a model, in a file of its folder. Raises: CheckpointError, naming the file"""
-    file = MODELS / name / measured
-    try:
-        figures: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise broken(file, error) from error
-    return figures
+    return read_figures(MODELS / name / measured)

@@ -1,6 +1,5 @@
 """What size buys: a line through the losses of GPTs of several sizes, and a task told in the text alone."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -8,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from experiments.family.fill_in import left_alone
+from experiments.family.language_models import published
 from model.config import NARROWER, narrow
-from model.files.checkpoint import PROJECT, broken
+from model.files.checkpoint import PROJECT, read_figures
 from model.files.loaded_model import LoadedModel
 from model.trace import most_tokens
 
-KEPT = PROJECT / "assets" / "labelled" / "few_shot.json"  # the figures of `training.measure.few_shot`
+KEPT = PROJECT / "assets" / "labelled" / "sizes.json"  # the figures of `training.measure.sizes`
 SIZES = (*map(narrow, NARROWER), "gpt-mini")  # alike but for their width
 VERDICTS = (" good", " bad")  # one piece each
 EXAMPLES = (
@@ -50,6 +50,21 @@ def power_law(numbers: Sequence[float], losses: Sequence[float]) -> PowerLaw:
     return PowerLaw(float(slope), float(start), float(1 - (left**2).sum() / ((y - y.mean()) ** 2).sum()))
 
 
+def numbers_of(name: str) -> int:
+    """How many numbers a model learned. Raises: CheckpointError"""
+    return int(published(name)["parameters"])
+
+
+def loss_of(name: str) -> float:
+    """On texts that it did not learn from, in nats a piece. Raises: CheckpointError"""
+    return float(published(name)["training"]["validation_loss"])
+
+
+def law(*names: str) -> PowerLaw:
+    """The line through the losses of some of the sizes."""
+    return power_law([numbers_of(name) for name in names], [loss_of(name) for name in names])
+
+
 def prompt(text: str, n_examples: int) -> str:
     """A text that asks for a verdict on another, after so many examples with theirs.
 
@@ -72,10 +87,6 @@ def verdict_chances(loaded: LoadedModel, text: str, n_examples: int) -> tuple[fl
     return good, bad
 
 
-def few_shot_figures() -> dict[str, Any]:
-    """How often the small GPTs tell a review right behind 0 to 4 examples. Raises: CheckpointError"""
-    try:
-        figures: dict[str, Any] = json.loads(KEPT.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise broken(KEPT, error) from error
-    return figures
+def size_figures() -> dict[str, Any]:
+    """The line of all sizes, and how often each tells a review right behind 0 to 4 examples. Raises: CheckpointError"""
+    return read_figures(KEPT)

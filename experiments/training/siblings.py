@@ -3,11 +3,9 @@
 `training.publish.siblings` writes the figures. A sibling that does not come with the app has no row.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from model.files import checkpoint
 from model.files.loaded_model import MODELS, sibling_names
@@ -72,23 +70,13 @@ def load_siblings(root: Path = MODELS) -> tuple[Sibling, ...]:
 
     Raises: CheckpointError, naming the file and the repair
     """
-    speeds = _read(root / SPEED).get("ratios", {}) if (root / SPEED).exists() else {}
+    speeds = checkpoint.read_figures(root / SPEED).get("ratios", {}) if (root / SPEED).exists() else {}
     names = [name for name in sibling_names(root) if (root / name / METRICS).exists()]
     return tuple(_sibling(name, root / name / METRICS, speeds.get(name)) for name in names)
 
 
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(data, dict):
-            raise ValueError(f"expected names with values, got {str(data)[:40]}")
-    except (OSError, ValueError) as error:
-        raise checkpoint.broken(path, error) from error
-    return data
-
-
 def _sibling(name: str, path: Path, speed: float | None) -> Sibling:
-    data = _read(path)
+    data = checkpoint.read_figures(path)
     try:
         test, longer = data["test"]["greedy"], data["longer"]["loss"].items()
         return Sibling(

@@ -14,7 +14,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from model.anatomy.describe import Scribe, anatomy_of, describe
-from model.files.checkpoint import CONFIG, broken, load_tokenizer, save_weights
+from model.files.checkpoint import CONFIG, broken, load_tokenizer, read_figures, save_weights
 from model.files.device import pick_device
 from model.files.loaded_model import MODELS, LoadedModel
 from model.files.model_card import About
@@ -113,10 +113,7 @@ def load_copier(kind: str, folder: Path = SHIPPED) -> LoadedCopier:
 @functools.cache
 def copying_metrics(folder: Path = SHIPPED) -> dict[str, Any]:
     """What was measured of both after their training. Raises: CheckpointError, naming the file and the repair"""
-    try:
-        return dict(json.loads((folder / METRICS).read_text()))
-    except (OSError, ValueError) as error:
-        raise broken(folder / METRICS, error) from error
+    return read_figures(folder / METRICS)
 
 
 @torch.inference_mode()

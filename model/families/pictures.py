@@ -1,7 +1,6 @@
 """Readers of pictures: a Vision Transformer, which takes patches for tokens, and a convolutional network."""
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
@@ -101,22 +100,17 @@ class VisionTransformer(nn.Module):
 class ConvolutionalNetwork(nn.Module):
     """Two convolutions with pooling, then two layers: what a picture was read with before.
 
-    Args:    pictures (B,28,28), from 0 to 1; n_filters: of each convolution
+    Args:    pictures (B,28,28), from 0 to 1
     Returns: logits (B,n_classes)
     Source:  LeCun et al. 1998 (LeNet-5), §II.B. Differs: ReLU and the largest of each square, and fewer layers
     """
 
-    def __init__(self, n_classes: int = 10, n_filters: tuple[int, int] = (24, 48), hidden: int = 25) -> None:
+    def __init__(self, n_classes: int = 10) -> None:
         super().__init__()
-        sides = pairwise((1, *n_filters))
-        squares = [
-            part
-            for before, after in sides
-            for part in (nn.Conv2d(before, after, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2))
-        ]
-        n_left = n_filters[-1] * 7 * 7
         self.layers = nn.Sequential(
-            *squares, nn.Flatten(), nn.Linear(n_left, hidden), nn.ReLU(), nn.Linear(hidden, n_classes)
+            *(nn.Conv2d(1, 24, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2)),  # (B,24,14,14)
+            *(nn.Conv2d(24, 48, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2)),  # (B,48,7,7)
+            *(nn.Flatten(), nn.Linear(48 * 7 * 7, 25), nn.ReLU(), nn.Linear(25, n_classes)),
         )
 
     def forward(self, pictures: Tensor) -> Tensor:

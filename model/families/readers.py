@@ -16,7 +16,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from model.anatomy.describe import Scribe, anatomy_of, describe
-from model.files.checkpoint import CONFIG, WEIGHTS, broken, load_tokenizer
+from model.files.checkpoint import CONFIG, WEIGHTS, broken, load_tokenizer, read_figures
 from model.files.device import Device, pick_device
 from model.files.loaded_model import MODELS, LoadedModel
 from model.files.model_card import About
@@ -220,11 +220,7 @@ def learned_distances() -> dict[str, Any]:
 
     Raises: CheckpointError, naming the file and the repair
     """
-    path = SHIPPED / "distances.json"
-    try:
-        return dict(json.loads(path.read_text()))
-    except (OSError, ValueError) as error:
-        raise broken(path, error) from error
+    return read_figures(SHIPPED / "distances.json")
 
 
 @describe.register

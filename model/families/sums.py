@@ -1,7 +1,6 @@
 """Four small decoders that learned to add, each from another number of sums: how a sum is written, what they answer."""
 
 import functools
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -100,10 +99,7 @@ def load_adder(size: int, folder: Path = SHIPPED) -> LoadedModel:
 @functools.cache
 def sums_metrics(folder: Path = SHIPPED) -> dict[str, Any]:
     """What was measured of the four after their training. Raises: CheckpointError, naming the file and the repair"""
-    try:
-        return dict(json.loads((folder / METRICS).read_text()))
-    except (OSError, ValueError) as error:
-        raise checkpoint.broken(folder / METRICS, error) from error
+    return checkpoint.read_figures(folder / METRICS)
 
 
 @functools.cache

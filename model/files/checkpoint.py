@@ -147,6 +147,17 @@ def broken(path: Path, error: Exception) -> CheckpointError:
     )
 
 
+def read_figures(path: Path) -> dict[str, Any]:
+    """What a JSON file says of a model, by name. Raises: CheckpointError, naming the file and the repair"""
+    try:
+        figures = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(figures, dict):
+            raise ValueError(f"expected names with values, got {str(figures)[:40]}")
+    except (OSError, ValueError) as error:
+        raise broken(path, error) from error
+    return figures
+
+
 def in_project(path: Path) -> Path:
     """A path as messages show it: from the project's folder on, or as it is if it lies elsewhere."""
     return path.relative_to(PROJECT) if path.is_relative_to(PROJECT) else path

@@ -16,7 +16,7 @@ from model.anatomy.describe import anatomy_of
 from model.build import build_in_context
 from model.families.in_context import InContext, InContextConfig
 from model.families.recurrent_language_model import RecurrentConfig, RecurrentLanguageModel
-from model.files.checkpoint import CONFIG, WEIGHTS, broken, load_tokenizer
+from model.files.checkpoint import CONFIG, WEIGHTS, broken, load_tokenizer, read_figures
 from model.files.device import pick_device
 from model.files.loaded_model import MODELS, LoadedModel
 from model.files.model_card import About
@@ -82,10 +82,7 @@ def in_context_metrics(folder: Path = MODELS / IN_CONTEXT) -> dict[str, Any]:
 
     Raises: CheckpointError, naming the file and the repair
     """
-    try:
-        return dict(json.loads((folder / METRICS).read_text()))
-    except (OSError, ValueError) as error:
-        raise broken(folder / METRICS, error) from error
+    return read_figures(folder / METRICS)
 
 
 def _config(folder: Path, kind: Callable[..., AnyConfig]) -> AnyConfig:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from experiments.family.scaling import KEPT as FEW_SHOT
+from experiments.family.scaling import KEPT as OF_SIZES
 from experiments.family.scaling import SIZES, power_law
 from model.adapting.adapters import ADAPTERS, file_of
 from model.adapting.row_tasks import ROWS
@@ -86,7 +86,9 @@ def test_the_readme_tells_what_size_reaches() -> None:
     sizes = [json.loads((MODELS / name / "metrics.json").read_text()) for name in SIZES]
     law = power_law([one["parameters"] for one in sizes], [one["training"]["validation_loss"] for one in sizes])
     assert law.fit >= 0.97
-    shots = json.loads(FEW_SHOT.read_text())["models"]
+    kept = json.loads(OF_SIZES.read_text())
+    assert kept["line"] == pytest.approx({"power": law.slope, "fit": law.fit, "foretold": 4.0898}, abs=1e-4)
+    shots = kept["models"]
     cells = (cell["against_the_middle"] for one in shots.values() for cell in one.values())
     best = " ± ".join(f"{share:.1%}" for share in max(cells, key=lambda pair: pair[0]))
     assert f"| {law.fit:.3f}; {-law.slope:.3f}; {best} |" in readme, (law, best)

@@ -1,12 +1,11 @@
 """The blanks of a text that is read again and again: drawn as in training, once or anew at each pass."""
 
 import functools
-import json
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from model.files.checkpoint import PROJECT, broken
+from model.files.checkpoint import PROJECT, read_figures
 from model.files.loaded_model import Array
 from model.text.tokenizer import PAD_ID
 from training.loop.text_rows import Masking, framed, masked
@@ -52,8 +51,4 @@ def first_to_ask(ids: Ids, vocab_size: int) -> int:
 @functools.cache
 def figures_of_four() -> dict[str, Any]:
     """What was measured of four small BERTs that read a text about PASSES times. Raises: CheckpointError"""
-    try:
-        figures: dict[str, Any] = json.loads(KEPT.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise broken(KEPT, error) from error
-    return figures
+    return read_figures(KEPT)

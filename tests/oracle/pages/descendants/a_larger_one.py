@@ -198,7 +198,7 @@ def few_shot(page: Page) -> Statements:
         good, bad = softmax(Gpt([*ids, EOS], name).logits[-1])[words]
         rows.append((stop, chance(good), chance(bad), "good" if good > bad else "bad"))
     yield claims.table("numbers | P(good) | P(bad) | so it says", *rows)
-    found = json.loads((shipped.MODELS.parent / "labelled" / "few_shot.json").read_text())
+    found = json.loads((shipped.MODELS.parent / "labelled" / "sizes.json").read_text())
     counts = [str(k) for k in range(5)]
     least = min(found["models"][name][k]["says_good"] for name in NAMES for k in counts)
     said = "all" if least == 1 else f"at least {number(100 * least, 1)}%"

@@ -1,8 +1,10 @@
-"""Measure a task told in the text: `python -m training.measure.few_shot TASKS [--out FILE]`.
+"""Measure what size buys: `python -m training.measure.sizes TASKS [--out FILE]`.
 
-TASKS is the folder of the tasks. Each of the small GPTs reads film reviews of the test part behind 0 to 4 examples, and
-says "good" or "bad". Printed is JSON: how many it tells right, as it says it and against the middle of what it says of
-all (which takes out that one of the two words is likelier anywhere), with the standard error.
+Of four published GPTs: the line through the logarithms of their sizes and losses, its power, its R², and what the line
+of the smaller ones says of the largest. And a task told in the text: TASKS is the folder of the tasks, each GPT reads
+film reviews of the test part behind 0 to 4 examples, and says "good" or "bad". Printed is JSON: the line; how many each
+tells right, as it says it and against the middle of what it says of all (which takes out that one of the two words is
+likelier anywhere), with the standard error.
 """
 
 import argparse
@@ -14,7 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from experiments.family.scaling import EXAMPLES, SIZES, verdict_chances
+from experiments.family.scaling import EXAMPLES, SIZES, law, numbers_of, verdict_chances
 from model.files.checkpoint import CheckpointError
 from model.files.loaded_model import MODELS, load_model
 from training.loop.tasks import rows_of, spread
@@ -38,7 +40,13 @@ def measure(tasks: Path, models: Path = MODELS) -> dict[str, Any]:
                 "against_the_middle": share((leans > np.median(leans)) == is_good),
                 "says_good": round(float((leans > 0).mean()), 4),
             }
-    return {"texts": len(rows), "good": round(float(is_good.mean()), 4), "models": found}
+    line, foretold = law(*SIZES), law(*SIZES[:-1]).at(numbers_of(SIZES[-1]))
+    return {
+        "line": {"power": round(line.slope, 4), "fit": round(line.fit, 4), "foretold": round(foretold, 4)},
+        "texts": len(rows),
+        "good": round(float(is_good.mean()), 4),
+        "models": found,
+    }
 
 
 def share(right: np.ndarray) -> list[float]:
@@ -48,7 +56,7 @@ def share(right: np.ndarray) -> list[float]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m training.measure.few_shot", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m training.measure.sizes", description=__doc__)
     parser.add_argument("tasks", type=Path, help="folder of the tasks")
     parser.add_argument("--out", type=Path, help="keep the figures in this file, too")
     given = parser.parse_args()

@@ -1,4 +1,4 @@
-"""A task told in the text, measured."""
+"""What size buys, measured."""
 
 import json
 import math
@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from experiments.family.scaling import few_shot_figures
+from experiments.family.scaling import size_figures
 from tests.training.task_files import write_tasks
-from training.measure import few_shot
+from training.measure import sizes
 
 
 def test_reviews_are_told_by_the_likelier_verdict(
@@ -24,10 +24,10 @@ def test_reviews_are_told_by_the_likelier_verdict(
             return 1e9, 0.5
         return (0.9 if ("cat" in text) == (n < 4) else 0.6), 0.5
 
-    monkeypatch.setattr(few_shot, "load_model", lambda name, models: name)
-    monkeypatch.setattr(few_shot, "verdict_chances", said)
+    monkeypatch.setattr(sizes, "load_model", lambda name, models: name)
+    monkeypatch.setattr(sizes, "verdict_chances", said)
     monkeypatch.setattr(sys, "argv", ["x", str(write_tasks(tmp_path)), "--out", str(tmp_path / "kept.json")])
-    assert few_shot.main() == 0
+    assert sizes.main() == 0
     found = json.loads((tmp_path / "kept.json").read_text())
     assert found == json.loads(capsys.readouterr().out)
     assert (found["texts"], found["good"]) == (12, 0.5)
@@ -39,10 +39,10 @@ def test_reviews_are_told_by_the_likelier_verdict(
 
 
 def test_the_shipped_figures_are_of_as_many_reviews() -> None:
-    assert few_shot_figures()["texts"] == few_shot.N_TEXTS
+    assert size_figures()["texts"] == sizes.N_TEXTS
 
 
 def test_a_missing_folder_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(sys, "argv", ["x", "/nowhere"])
-    assert few_shot.main() == 1
+    assert sizes.main() == 1
     assert "/nowhere/sentiment.test.tsv" in capsys.readouterr().err
