@@ -1,6 +1,7 @@
 """Imports go one way, and this table says which. (Every folder may import itself and the standard library.)"""
 
 import ast
+import subprocess
 import sys
 from pathlib import Path
 
@@ -86,3 +87,18 @@ def test_nothing_may_import_pages_and_the_inner_layers_may_not_see_streamlit() -
 )
 def test_a_forbidden_import_is_seen(where: str, code: str, expected: set[str]) -> None:
     assert forbidden(where, code) == expected
+
+
+READING = """
+import sys
+read = []
+sys.addaudithook(lambda event, of: event == "open" and "/assets/" in str(of[0]) and read.append(str(of[0])))
+import pages.course
+sys.exit(", ".join(read))
+"""
+
+
+def test_no_lesson_reads_a_file_of_a_model_before_it_is_opened() -> None:
+    """Else a file that is missing would keep the whole app from starting, not its own lesson alone."""
+    done = subprocess.run([sys.executable, "-c", READING], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-500:]
