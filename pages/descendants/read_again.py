@@ -91,7 +91,7 @@ def learned() -> Bars:
     models, kinds = figures_of_four()["models"], {"drawn once": "the same blanks", "drawn anew": "new blanks"}
     shares = {kind: 100 * models[f"texts, {name}"]["accuracy"][0] for kind, name in kinds.items()}
     bars = [Bar(kind, share, f"{number(share, 1)}%", strong=kind == "drawn anew") for kind, share in shares.items()]
-    title = "Two small BERTs that read some texts so, over 20 times: blanks right in other texts"
+    title = "Two BERTs that read so: blanks right in other texts"
     return Bars(bars, title, limit=max(shares.values()))
 
 

@@ -38,8 +38,8 @@ def faults(page: Page) -> list[str]:
     return [fault for fault in found if not fault.startswith("color-contrast") or "stCode" not in fault]
 
 
-# Words of charts that leave their picture, words of columns under the pointer that leave the window, and words of a
-# scene that stand on its titles.
+# Words of charts and titles of scenes that leave their picture, words of columns under the pointer that leave the
+# window, and words of a scene that stand on its titles.
 CUT = """() => {
     const out = [];
     const inside = (text, box, home) => {
@@ -63,6 +63,7 @@ CUT = """() => {
     const roots = [...document.querySelectorAll("[class*=st-key-scene] *")].map((node) => node.shadowRoot);
     for (const title of roots.flatMap((root) => [...(root?.querySelectorAll("svg text.title") ?? [])])) {
         const a = title.getBoundingClientRect();
+        inside(title.textContent, a, title.closest("svg").getBoundingClientRect());
         for (const other of title.parentNode.querySelectorAll("text.note")) {
             const b = other.getBoundingClientRect();
             const across = Math.min(a.right, b.right) - Math.max(a.left, b.left);
