@@ -94,7 +94,7 @@ import sys
 read = []
 sys.addaudithook(lambda event, of: event == "open" and "/assets/" in str(of[0]) and read.append(str(of[0])))
 import pages.course
-sys.exit(", ".join(read))
+sys.exit(", ".join(read) or 0)
 """
 
 
