@@ -7,6 +7,7 @@ model's anatomy.
 from explain import blocks as _blocks  # noqa: F401 - registers its rules
 from explain import distillation as _distillation  # noqa: F401 - likewise
 from explain import experts as _experts  # noqa: F401 - likewise
+from explain import pictures as _pictures  # noqa: F401 - likewise
 from explain import positions as _positions  # noqa: F401 - likewise
 from explain import recurrent as _recurrent  # noqa: F401 - likewise
 from explain import small_cache as _small_cache  # noqa: F401 - likewise

@@ -50,6 +50,7 @@ ORDER = {
     "beyond_attention.smaller_memory": "compress",
     "beyond_attention.without_attention": "water",
     "beyond_attention.some_parameters": "group_work",
+    "beyond_text.a_picture_as_words": "grid_view",
 }
 
 

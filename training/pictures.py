@@ -2,9 +2,9 @@
 
 DIGITS.npz holds x_train, x_val, x_test (N,28,28), 0 for paper to 255 for ink, and y_train, y_val, y_test (N). The
 readers, a Vision Transformer and a convolutional network, are about equally large, and take the same steps on the same
-batches, each picture moved by up to two pixels. `--only NAME` trains one. Start the same command again after a kill: it
-goes on from the last saved state. In the end the folder holds weights, the sizes, metrics.json and a card; it prints
-how many digits of the test part each reads right, with standard errors.
+batches, each picture moved by up to four pixels. `--only NAME` trains one. Start the same command again after a kill:
+it goes on from the last saved state. In the end the folder holds weights, the sizes, metrics.json, some digits of the
+test part and a card; it prints how many digits of the test part each reads right, with standard errors.
 """
 
 import argparse
@@ -16,11 +16,25 @@ from typing import Any
 
 import numpy as np
 import torch
+from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from model.build import build_vision
-from model.families.pictures import ConvolutionalNetwork, PictureConfig
+from experiments.pictures.looking import hidden, most_looked_at
+from model.families.pictures import PictureConfig, cut_into_patches
 from model.files import checkpoint
+from model.files.device import pick_device
+from model.files.load_pictures import (
+    CNN,
+    METRICS,
+    NAMES,
+    SAMPLES,
+    SIZES,
+    VIT,
+    LoadedVision,
+    load_reader,
+    load_vision,
+    new_reader,
+)
 from training.loop.data import NO_VARIATION
 from training.loop.recipe import Recipe
 from training.loop.resumable_run import hardware
@@ -28,11 +42,9 @@ from training.loop.small_run import train_several, train_small
 from training.loop.updates import Batch
 
 CARD = Path(__file__).parent / "cards" / "pictures.md"
-METRICS = "metrics.json"
-VIT, CNN = "vit", "cnn"
-NAMES = tuple(f"{kind}-{n}" for n in (8000, 500) for kind in (VIT, CNN))
 BATCH_SIZE, SEED = 64, 1
-MOVED = 2  # pixels, at most, to any side
+MOVED = 4  # pixels, at most, to any side
+HIDDEN = (1, 2, 3, 4)  # patches, to see how many digits are still read right
 RECIPE = Recipe(
     steps=10_000,
     peak_learning_rate=2e-3,
@@ -77,7 +89,7 @@ def loss(network: nn.Module, batch: Batch) -> Tensor:
 def new_network(name: str) -> nn.Module:
     """With random weights, the same for every number of digits."""
     torch.manual_seed(SEED)
-    return build_vision(PictureConfig()) if name.startswith(VIT) else ConvolutionalNetwork()
+    return new_reader(name, PictureConfig())
 
 
 def train(name: str, data: Path, out: Path, recipe: Recipe = RECIPE) -> dict[str, Any]:
@@ -126,19 +138,43 @@ def nearness(table: Tensor, side: int) -> dict[str, float]:
     }
 
 
-def load(name: str, out: Path) -> nn.Module:
-    """A trained network. Raises: CheckpointError, naming the file and the repair"""
-    network = new_network(name)
-    network.load_state_dict(checkpoint.load_weights(out / f"{name}.safetensors"))
-    return network.eval().requires_grad_(False)
+def hiding(vision: LoadedVision, pictures: Tensor, labels: Tensor) -> dict[str, dict[str, list[float]]]:
+    """How many digits a Vision Transformer still reads right without some patches: those that [class] looks at most, or
+    as many at random out of those that hold ink. By the number of patches, with standard errors.
+    """
+    rng = np.random.default_rng(SEED)
+    hits: dict[str, list[list[bool]]] = {"looked_at": [], "random": []}
+    for picture, label in zip(pictures.numpy(), labels.tolist(), strict=True):
+        ink = cut_into_patches(torch.from_numpy(picture)[None], vision.config.patch)[0].amax(-1) > 0
+        orders = {
+            "looked_at": most_looked_at(vision, picture, max(HIDDEN)),
+            "random": (1 + rng.permutation(ink.nonzero().flatten().numpy())).tolist(),
+        }
+        for way, order in orders.items():
+            reads = [hidden(vision, picture, frozenset(order[:n])).translation for n in HIDDEN]
+            hits[way].append([read == str(label) for read in reads])
+    shares = {way: torch.tensor(hit).T for way, hit in hits.items()}
+    return {str(n): {way: share(hit[at]) for way, hit in shares.items()} for at, n in enumerate(HIDDEN)}
+
+
+def examples(digits: Digits, wrong: Tensor) -> dict[str, Tensor]:
+    """The first digit of each kind, then all that are read wrong (N), as they are kept: 0 for paper to 255 for ink."""
+    pictures, labels = digits
+    firsts = [int((labels == digit).nonzero()[0]) for digit in range(10)]
+    at = torch.tensor([*firsts, *wrong.nonzero().flatten().tolist()])
+    return {"pictures": (255 * pictures[at]).round().byte(), "labels": labels[at]}
 
 
 def measured(data: Path, out: Path) -> dict[str, Any]:
-    """What metrics.json says of all four: their training, and what they read of the part kept for testing."""
+    """What metrics.json says of all four: their training, and what they read of the part kept for testing. Digits of
+    it that the lesson shows are written beside.
+    """
     digits = read_digits(data, "test")
-    networks = {name: load(name, out) for name in NAMES}
-    hits = {name: right(network, *digits) for name, network in networks.items()}
-    table = networks[NAMES[0]].get_parameter("embedding.positions.table.weight")[1:]  # without that of [class]
+    on_device = [one.to(pick_device().torch) for one in digits]
+    networks = {name: load_reader(name, out) for name in NAMES}
+    hits = {name: right(network, *on_device).cpu() for name, network in networks.items()}
+    save_file(examples(digits, ~hits[NAMES[0]]), out / SAMPLES)
+    table = networks[NAMES[0]].get_parameter("embedding.positions.table.weight")[1:].cpu()  # without that of [class]
     config = PictureConfig()
     recipe = {name: getattr(RECIPE, name) for name in ("steps", "warmup_steps", "decay_fraction", "peak_learning_rate")}
     return {
@@ -146,7 +182,8 @@ def measured(data: Path, out: Path) -> dict[str, Any]:
         "training": {name: json.loads((out / f"{name}.json").read_text()) for name in NAMES},
         "test": {name: share(hit) for name, hit in hits.items()},
         "pictures": len(digits[1]),
-        "cnn_ahead": {str(n): ahead(hits[f"{CNN}-{n}"], hits[f"{VIT}-{n}"]) for n in (8000, 500)},
+        "cnn_ahead": {str(n): ahead(hits[f"{CNN}-{n}"], hits[f"{VIT}-{n}"]) for n in SIZES},
+        "hiding": hiding(load_vision(SIZES[0], out), *digits),
         "cosines_of_places": nearness(table, config.size // config.patch),
     }
 
@@ -160,7 +197,7 @@ def card(metrics: dict[str, Any]) -> str:
         cnn=metrics["training"][NAMES[1]]["parameters"],
         seconds=f"{min(seconds)} to {max(seconds)}",
         pictures=metrics["pictures"],
-        rows="\n".join(f"| {n:,} | {told[f'{VIT}-{n}']} | {told[f'{CNN}-{n}']} |" for n in (8000, 500)),
+        rows="\n".join(f"| {n:,} | {told[f'{VIT}-{n}']} | {told[f'{CNN}-{n}']} |" for n in SIZES),
         cosines=metrics["cosines_of_places"],
         **metrics["recipe"],
     )

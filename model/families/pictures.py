@@ -5,7 +5,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from model.anatomy.describe import Scribe, describe
 from model.parts.base_module import Part
+from model.parts.embedding import describe_sum
 from model.parts.positions import Positions
 from model.parts.stacks import Encoder
 from model.tap import Tap, no_tap, under
@@ -77,7 +79,7 @@ class VisionTransformer(nn.Module):
 
     Args:    pictures (B,size,size), from 0 (paper) to 1 (ink)
     Returns: logits (B,n_classes)
-    Taps:    patches (B,P,patch²); encoder.embedding.*; encoder.*; logits (B,n_classes)
+    Taps:    picture (B,size,size); patches (B,P,patch²); encoder.embedding.*; encoder.*; logits (B,1,n_classes)
     Source:  Dosovitskiy et al. 2021 (ViT), §3.1, Eq. 1–4. Differs: attention has no biases
     """
 
@@ -90,11 +92,11 @@ class VisionTransformer(nn.Module):
 
     def forward(self, pictures: Tensor, tap: Tap = no_tap) -> Tensor:
         inside = under("encoder", tap)
-        patches = tap("patches", cut_into_patches(pictures, self.patch))
+        patches = tap("patches", cut_into_patches(tap("picture", pictures), self.patch))
         x = self.embedding(patches, under("embedding", inside))
         mask = torch.ones(1, 1, 1, x.size(1), dtype=torch.bool, device=x.device)  # every row may look at every other
         x = self.encoder(x, mask, tap=inside)
-        return tap("logits", self.head(x[:, 0]))
+        return tap("logits", self.head(x[:, :1]))[:, 0]
 
 
 class ConvolutionalNetwork(nn.Module):
@@ -116,3 +118,23 @@ class ConvolutionalNetwork(nn.Module):
     def forward(self, pictures: Tensor) -> Tensor:
         logits: Tensor = self.layers(pictures[:, None])
         return logits
+
+
+@describe.register
+def _(module: PatchEmbedding, scribe: Scribe, patches: str) -> str:
+    axes = ("patch", "d_model")
+    projected = scribe.made("projected", "linear", patches, weights=("project.weight", "project.bias"), axes=axes)
+    rows = scribe.made("with_class", "put_before", projected, weights=("class_token",))
+    return describe_sum(module.positions, scribe, "output", "add_embeddings", rows)
+
+
+@describe.register
+def _(module: VisionTransformer, scribe: Scribe) -> str:
+    encoder = scribe.of_stack("encoder", "src")
+    picture = scribe.made("picture", "given", axes=("row", "column"))
+    patches = scribe.made(
+        "patches", "cut_into_patches", picture, axes=("patch", "pixel"), constants=(float(module.patch),)
+    )
+    x = describe(module.embedding, encoder.under("embedding", module="embedding"), patches)
+    x = describe(module.encoder, encoder, x, encoder.made("mask", "pad_mask", axes=("one", "one", "src")))
+    return scribe.made("logits", "linear", x, weights=("head.weight", "head.bias"), axes=("one", "classes"))

@@ -19,6 +19,7 @@ from model.anatomy.describe import anatomy_of
 from model.build import build_model
 from model.families.copying import load_copier, trace_copier
 from model.families.readers import load_readers, trace_readers
+from model.files.load_pictures import load_vision, samples, trace_picture
 from model.files.loaded_model import load_model
 from model.tap import Recorder
 from model.trace import trace
@@ -34,7 +35,7 @@ HALF = 0.5 * 10**-DIGITS + 1e-9
 OF_NUMBERS = {"average", "softmax_of_logits"}
 TOY, BERT, LORA, READERS = "a toy model and its loss", "an encoder alone", "a low-rank layer", "three readers"
 COPIER, ELECTRA = "a state-space model", "a discriminator"
-STUDENT = "a student beside its teacher"
+STUDENT, PICTURE = "a student beside its teacher", "a picture in patches"
 
 
 @cache
@@ -110,6 +111,12 @@ def numbers_of_copier() -> Numbers:
     return Numbers(read.tensors, read.model.weights, read.model.anatomy)
 
 
+@cache
+def numbers_of_picture() -> Numbers:
+    read = trace_picture(load_vision(), samples()[0][9])
+    return Numbers(read.tensors, read.model.weights, read.model.anatomy)
+
+
 OTHERS = {
     TOY: numbers_of_toy,
     BERT: numbers_of_bert,
@@ -118,6 +125,7 @@ OTHERS = {
     COPIER: numbers_of_copier,
     ELECTRA: numbers_of_electra,
     STUDENT: numbers_of_student,
+    PICTURE: numbers_of_picture,
 }
 
 
@@ -144,7 +152,7 @@ def test_every_cell_is_worked_out(variant: str) -> None:
     numbers = OTHERS[variant]() if variant in OTHERS else numbers_of(variant)
     half = 4 * HALF if variant == READERS else HALF  # up to three numbers are rounded before they are multiplied
     for name, made in numbers.anatomy.tensors.items():
-        if made.operation.endswith("_mask"):
+        if made.operation.endswith("_mask") or made.operation == "given":
             continue
         for index in some_cells(numbers[name].shape):
             step = worked(numbers, name, index)

@@ -66,7 +66,7 @@ def test_the_cosines_of_neighbours_and_of_places_far_apart() -> None:
 
 def write_digits(file: Path, n: int) -> Path:
     rng = np.random.default_rng(0)
-    parts = {"train": n, "val": 2, "test": 6}
+    parts = {"train": n, "val": 2, "test": 12}
     drawn = {f"x_{part}": rng.integers(0, 256, (size, 28, 28), dtype=np.uint8) for part, size in parts.items()}
     np.savez(file, **drawn, **{f"y_{part}": np.arange(size, dtype=np.uint8) % 10 for part, size in parts.items()})
     return file
@@ -92,17 +92,22 @@ def test_the_command_writes_what_it_promises(
         monkeypatch.setattr("sys.argv", ["", str(file), "--out", str(out), "--only", name, "--steps", "2"])
         training.main()
     assert used == [600, 600, 500, 500]
-    weights = {f"{name}.safetensors" for name in training.NAMES}
-    assert {path.name for path in out.iterdir()} == {"config.json", "metrics.json", "README.md"} | weights
+    files = {f"{name}.safetensors" for name in (*training.NAMES, "samples")}
+    assert {path.name for path in out.iterdir()} == {"config.json", "metrics.json", "README.md"} | files
     kept = json.loads((out / "metrics.json").read_text())
-    assert kept["pictures"] == 6
+    assert kept["pictures"] == 12
     assert kept["test"].keys() == set(training.NAMES)
     first, second = (load_file(out / f"vit-{n}.safetensors") for n in (8000, 500))
     assert all(w.dtype == torch.float16 for w in first.values())
     assert not torch.equal(first["head.weight"], second["head.weight"])
+    held, tests = load_file(out / "samples.safetensors"), training.read_digits(file, "test")
+    n_wrong = round(12 * (1 - kept["test"]["vit-8000"][0]))
+    assert held["labels"].tolist()[:10] == list(range(10))
+    assert len(held["labels"]) == 10 + n_wrong
+    assert torch.equal(held["pictures"][:10].float() / 255, tests[0][:10])
     assert "cnn_ahead" in capsys.readouterr().out
 
 
 def test_the_recipe_is_the_one_that_the_figures_are_of() -> None:
     assert dataclasses.asdict(training.RECIPE)["steps"] == 10_000
-    assert (training.BATCH_SIZE, training.MOVED) == (64, 2)
+    assert (training.BATCH_SIZE, training.MOVED) == (64, 4)

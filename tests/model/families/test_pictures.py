@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import ViTConfig, ViTForImageClassification
 
+from model.anatomy.describe import anatomy_of
 from model.build import build_vision
 from model.families.pictures import ConvolutionalNetwork, PictureConfig, VisionTransformer, cut_into_patches
 from model.parts.norms import LayerNorm
@@ -89,6 +90,23 @@ def test_with_equal_weights_it_says_what_the_librarys_says() -> None:
     assert torch.allclose(logits, theirs.logits, atol=1e-5)
     for n, weights in enumerate(theirs.attentions):
         assert torch.allclose(recorder.tensors[f"encoder.layers.{n}.self_attn.weights"], weights, atol=1e-6)
+
+
+def test_its_description_names_every_value_and_what_it_was_made_of() -> None:
+    config = PictureConfig(size=6, patch=2, n_classes=7, d_model=10, n_heads=2, n_layers=2, d_ff=11)
+    model, recorder = build_vision(config), Recorder()
+    model(torch.rand(1, 6, 6), recorder)
+    anatomy = anatomy_of(model)
+    assert recorder.tensors.keys() == anatomy.tensors.keys()
+    sizes = {"src": 10, "patch": 9, "pixel": 4, "row": 6, "column": 6, "classes": 7, "one": 1, "head": 2, "d_k": 5}
+    sizes |= {"d_model": 10, "d_ff": 11}
+    for name, made in anatomy.tensors.items():
+        shape = [n for n in recorder.tensors[name].shape if n > 1]
+        assert shape == [sizes[axis] for axis in made.axes if sizes[axis] > 1], name
+        assert {*made.reads} <= anatomy.tensors.keys()
+        assert {*made.weights} <= {key for key, _ in model.named_parameters()}
+    assert [attention.n_heads for attention in anatomy.attentions["encoder"]] == [2, 2]
+    assert anatomy.stack("encoder").tokens == "src"
 
 
 def test_the_two_readers_are_about_equally_large() -> None:

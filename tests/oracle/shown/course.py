@@ -31,6 +31,7 @@ SECTIONS = (
     "Family",
     "Descendants",
     "Beyond attention",
+    "Beyond text",
 )
 prose = Prose("course")
 # A line a lesson, `slug: title | asks | opens | plays | near`, in the order of the course.

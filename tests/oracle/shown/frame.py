@@ -10,7 +10,7 @@ from tests.oracle.language.claims import button, caption, header, info, link, ma
 from tests.oracle.language.page import DEFAULT_SENTENCE, OWN, Page
 from tests.oracle.language.statement import Statement
 from tests.oracle.language.words import encoded, raw
-from tests.oracle.passes import copying, sums
+from tests.oracle.passes import copying, pictures, sums
 from tests.oracle.passes.forward import EOS, FOLDER, MAX_PIECES, Array, tidied
 from tests.oracle.passes.shipped import n_parameters
 from tests.oracle.shown.course import COURSE, place
@@ -44,6 +44,7 @@ READERS: dict[str, tuple[str, ...]] = {
     "only-what-is-missing": (T5,),
     "train-it-yourself": (),
     "rule-or-by-heart": (),
+    "a-picture-as-words": (),
     "a-larger-one": (GPT,),
     "without-attention": (),
 }
@@ -63,9 +64,12 @@ PICTURED: dict[str, tuple[str, tuple[str, ...]]] = {
     "rule-or-by-heart": ("four small models", ("sums", "sums")),
     "a-larger-one": ("four GPTs", ("gpt-16", "gpt-32", "gpt-64", GPT)),
     "without-attention": ("two networks", ("copying", "copying")),
+    "a-picture-as-words": ("ViT", ("pictures",)),
     "some-parameters": ("two small translators", ("experts-free", "experts-balanced")),
 }
 INSTEAD: dict[str, Callable[[Page], Statements]] = {}  # what a lesson reads in place of the sentence, by its slug
+EXACTLY = "exactly as it is now: sentence, head, cell and every switch."
+UNKEPT: dict[str, str] = {}  # what a lesson's address does not hold, by its slug
 CALLED = {
     TRANSLATOR: ("the translator", "nonsense in German from the translator"),
     GPT: ("GPT", "nonsense from GPT"),
@@ -122,6 +126,7 @@ def n_of_each(all_weights: Iterable[dict[str, Array]]) -> int:
 ALIKE: dict[str, Callable[[], int]] = {
     "copying": lambda: n_of_each(map(copying.weights, ("selective", "time-invariant"))),
     "sums": lambda: n_of_each(map(sums.weights, sums.SIZES)),
+    "pictures": lambda: n_of_each([pictures.weights("vit-8000")]),
 }
 
 
@@ -228,4 +233,5 @@ def lesson_frame(page: Page, scene: Callable[[Page], Statements] | None = None) 
         yield link(f"← {COURSE[at - 1].title}", COURSE[at - 1].slug)
     if at + 1 < len(COURSE):
         yield link(f"Next: {COURSE[at + 1].title} →", COURSE[at + 1].slug)
-    yield caption("The address of this page reopens it exactly as it is now: sentence, head, cell and every switch.")
+    as_it_is = f"as it is now, but for {UNKEPT[page.slug]}." if page.slug in UNKEPT else EXACTLY
+    yield caption(f"The address of this page reopens it {as_it_is}")

@@ -475,9 +475,24 @@ def position(oracle: Forward, name: str, index: Index) -> Step:
 
 
 def embedded(oracle: Forward, name: str, index: Index) -> Step:
+    if name.replace("output", "with_class") in oracle.tensors:  # of a picture
+        names = [name.replace("output", what) for what in ("with_class", "positions")]
+        return sum_of_two(oracle, "Two vectors are added, element by element.", names, index)
     names = [name.replace("output", what) for what in ("scaled", "positions")]
     return sum_of_two(
         oracle, "The scaled embedding and the positional encoding are added, element by element.", names, index
+    )
+
+
+def pixel(oracle: Forward, name: str, index: Index) -> Step:
+    (patch, within), picture = index, oracle["picture"]
+    side = math.isqrt(oracle[name].shape[1])
+    across = len(picture) // side
+    row, column = patch // across * side + within // side, patch % across * side + within % side
+    return Step(
+        prose.line("pixel", across, side, within + 1, patch + 1, row + 1, column + 1),
+        rf"\text{{picture}}_{{{row + 1},{column + 1}}} = {tex(picture[row, column])}",
+        f't["picture"][{row}, {column}]',
     )
 
 
@@ -518,6 +533,7 @@ RULES: dict[str, Callable[[Forward, str, Index], Step]] = {
     _LAYER + r"add_norm_\d\.sum": added,
     _LAYER + r"add_norm_\d\.output": normed,
     "logits": logit,
+    "patches": pixel,
     "probabilities": probability,
     r".*\.embedding\.tokens": looked_up,
     r".*\.embedding\.scaled": scaled_up,

@@ -14,6 +14,7 @@ import numpy as np
 from model.files.loaded_model import Array
 from ui.components.scene.layers import Tower, Wiring
 from ui.components.scene.rounding import points, rounded
+from ui.components.scene.sheet import Fan, Sheet
 from ui.components.scene.strips import Bands, Ruler, Square
 from ui.components.shared.wire import component, mount
 from ui.text import piece
@@ -21,7 +22,7 @@ from ui.text import piece
 Role = Literal["query", "key", "value", "output", "plain"]
 State = Literal["", "asked", "unseen", "written", "strong"]
 
-_MEANS = ("cards", "bars", "curve", "matrix", "dots", "bands", "ruler", "layers")
+_MEANS = ("cards", "bars", "curve", "matrix", "dots", "bands", "ruler", "layers", "sheet")
 CODE = ("shared/colour.js", "shared/shared.js", *(f"scene/{name}.js" for name in ("pen", *_MEANS, "scene")))
 STYLES = ("scene/scene.css",)
 COMPONENT = component("scene", js=CODE, css=STYLES)
@@ -239,7 +240,7 @@ class Dots:
         }
 
 
-Panel = Cards | Bars | Curve | Matrix | Dots | Bands | Ruler | Wiring | Tower | Square
+Panel = Cards | Bars | Curve | Matrix | Dots | Bands | Ruler | Wiring | Tower | Square | Sheet | Fan
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,8 @@ const MOVE_MS = 400; // from one frame to the next
 const REST_MS = 500; // after which the page is told
 const STAY_MS = 1400; // at each frame while it plays
 const LAYERS = { wiring: WIRING, tower: TOWER };
-const MEANS = { cards: CARDS, bars: BARS, curve: CURVE, matrix: MATRIX, dots: DOTS, bands: BANDS, ruler: RULER, square: SQUARE, ...LAYERS };
+const PICTURES = { sheet: SHEET, fan: FAN };
+const MEANS = { cards: CARDS, bars: BARS, curve: CURVE, matrix: MATRIX, dots: DOTS, bands: BANDS, ruler: RULER, square: SQUARE, ...LAYERS, ...PICTURES };
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 let scenes = 0;
 

@@ -1,0 +1,81 @@
+"""Where a Vision Transformer looks in a picture, what each of its rows would say, and what hiding a patch does."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from model.files.load_pictures import LoadedVision, VisionTrace, trace_picture
+from model.files.loaded_model import Array
+from model.interventions import Interventions
+
+
+def hidden(loaded: LoadedVision, picture: Array, patches: frozenset[int]) -> VisionTrace:
+    """The picture read while nobody looks at these patches, counted from 1."""
+    return trace_picture(loaded, picture, Interventions(blocked=tuple(patches)))
+
+
+def chances(read: VisionTrace) -> Array:
+    """The probability of each class (n_classes)."""
+    logits = read.tensors["logits"][0].astype(np.float64)
+    shifted = np.exp(logits - logits.max())
+    return np.asarray(shifted / shifted.sum())
+
+
+def looked_at(read: VisionTrace) -> Array:
+    """How much [class] looks at each patch in the last layer, on average over its heads (P)."""
+    last = len(read.model.anatomy.attentions["encoder"]) - 1
+    return np.asarray(read.attention("encoder", last).mean(0)[0, 1:])
+
+
+def most_looked_at(loaded: LoadedVision, picture: Array, n: int) -> list[int]:
+    """Patches, from 1, each the one that [class] looks at most once those before it are hidden."""
+    gone: list[int] = []
+    for _ in range(n):
+        seen = looked_at(hidden(loaded, picture, frozenset(gone)))
+        gone.append(int(np.argmax(seen)) + 1)
+    return gone
+
+
+def rollout(read: VisionTrace) -> Array:
+    """How much of each patch is in [class] at the end (P), if attention were all that mixed rows: the weights of each
+    layer, averaged over heads, half of them replaced by the stream that runs past, and multiplied through all layers.
+
+    Source: Abnar and Zuidema 2020, §3, attention rollout
+    """
+    flow = np.eye(len(read.src))
+    for layer in range(len(read.model.anatomy.attentions["encoder"])):
+        weights = read.attention("encoder", layer).mean(0).astype(np.float64)
+        flow = (0.5 * weights + 0.5 * np.eye(len(weights))) @ flow
+    return np.asarray(flow[0, 1:])
+
+
+@torch.inference_mode()
+def lens(read: VisionTrace) -> Array:
+    """What each row would say if it were read as [class] is at the end (layers+1, rows, n_classes): the probabilities
+    from the embeddings, then behind each layer.
+
+    Source: nostalgebraist 2020, logit lens
+    """
+    model, (stack,) = read.model.model, read.model.anatomy.stacks
+    names = [stack.embedding_writes, *(layer.writes for layer in stack.layers)]
+    rows = torch.from_numpy(np.stack([read.tensors[name] for name in names])).to(read.model.device.torch)
+    assert model.encoder.norm
+    said: Array = model.head(model.encoder.norm(rows)).softmax(-1).cpu().numpy()
+    return said
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What hiding each patch alone, beside those hidden already, makes of the probability of one class (P)."""
+
+    before: float
+    after: Array
+
+
+def effects(loaded: LoadedVision, picture: Array, gone: frozenset[int], of: int) -> Effect:
+    """For a class; of a patch that is hidden already: what showing it again would make of it."""
+    after = [
+        float(chances(hidden(loaded, picture, gone ^ {patch}))[of]) for patch in range(1, 1 + loaded.config.n_patches)
+    ]
+    return Effect(float(chances(hidden(loaded, picture, gone))[of]), np.array(after))
