@@ -6,9 +6,8 @@ import streamlit as st
 
 from experiments.pictures.looking import hidden
 from experiments.pictures.sheet import drawn, in_box, ink_of_photo
-from model.files.load_pictures import load_vision, samples
+from model.files.load_pictures import VisionTrace, load_vision, samples
 from model.files.loaded_model import Array
-from model.trace import Trace
 from ui import engine
 from ui.components.drawing import SIDE, Drawn, Photo, Sample, drawing
 from ui.controls.address import read_count, write_count
@@ -75,6 +74,6 @@ def draw_own() -> None:
     )
 
 
-def read_own(gone: frozenset[int] = frozenset()) -> Trace:
+def read_own(gone: frozenset[int] = frozenset()) -> VisionTrace:
     """The picture through the Vision Transformer, while nobody looks at some patches. It is not remembered."""
     return engine.alone(lambda: hidden(load_vision(), own().picture, gone))
