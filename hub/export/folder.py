@@ -1,7 +1,7 @@
 """A model of this project in the Hugging Face format, and back: `python -m hub.export [NAME] DIR`.
 
-What becomes what, and why the numbers stay the same, stands in `hub.export.marian`, `hub.export.gpt2` and
-`hub.export.bert`.
+What becomes what, and why the numbers stay the same, stands in `hub.export.marian`, `hub.export.gpt2`,
+`hub.export.bert` and, for readers of digits, `hub.export.vit`.
 """
 
 import argparse
@@ -20,6 +20,8 @@ from hub.export.bert import BERT
 from hub.export.formats import Format
 from hub.export.gpt2 import GPT2
 from hub.export.marian import MARIAN
+from hub.export.vit import NAMES as VISION
+from hub.export.vit import export_vision
 from model.files import checkpoint
 from model.files.checkpoint import CONFIG, SHIPPED, TOKENIZER, WEIGHTS, CheckpointError
 from model.files.device import Device
@@ -141,8 +143,11 @@ def main() -> int:
     try:
         if arguments.back:
             restore(folder, arguments.back)
+        elif names and names[0] in VISION:
+            export_vision(folder, names[0])
         elif names and names[0] not in (known := model_names()):
-            raise UnknownModelError(f"There is no model named {names[0][:40]!r}; there are {', '.join(known)}.")
+            there = ", ".join((*known, *VISION))
+            raise UnknownModelError(f"There is no model named {names[0][:40]!r}; there are {there}.")
         else:
             export(folder, MODELS / names[0] if names else arguments.model)
     except (CheckpointError, ValueError, OSError) as error:

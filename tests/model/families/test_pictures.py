@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import ViTConfig, ViTForImageClassification
 
+from hub.export.vit import their_config, their_weights
 from model.anatomy.describe import anatomy_of
 from model.build import build_vision
 from model.families.pictures import ConvolutionalNetwork, PictureConfig, VisionTransformer, cut_into_patches
-from model.parts.norms import LayerNorm
 from model.tap import Recorder
 
 
@@ -30,50 +30,9 @@ def test_a_picture_that_patches_do_not_fill_is_named() -> None:
 
 
 def the_librarys(model: VisionTransformer, config: PictureConfig) -> ViTForImageClassification:
-    """The library's model with the same weights; what ours has no biases for, has zeros."""
-    made = ViTForImageClassification(
-        ViTConfig(
-            hidden_size=config.d_model,
-            num_hidden_layers=config.n_layers,
-            num_attention_heads=config.n_heads,
-            intermediate_size=config.d_ff,
-            hidden_act="gelu",
-            hidden_dropout_prob=0.0,
-            attention_probs_dropout_prob=0.0,
-            layer_norm_eps=next(part.eps for part in model.modules() if isinstance(part, LayerNorm)),
-            image_size=config.size,
-            patch_size=config.patch,
-            num_channels=1,
-            qkv_bias=False,
-            num_labels=config.n_classes,
-            attn_implementation="eager",
-        )
-    )
-    ours, theirs = model.state_dict(), made.state_dict()
-    new = {
-        "vit.embeddings.cls_token": ours["embedding.class_token"][None, None],
-        "vit.embeddings.position_embeddings": ours["embedding.positions.table.weight"][None],
-        "vit.embeddings.patch_embeddings.projection.weight": ours["embedding.project.weight"].reshape(
-            config.d_model, 1, config.patch, config.patch
-        ),
-        "vit.embeddings.patch_embeddings.projection.bias": ours["embedding.project.bias"],
-        "vit.layernorm.weight": ours["encoder.norm.weight"],
-        "vit.layernorm.bias": ours["encoder.norm.bias"],
-        "classifier.weight": ours["head.weight"],
-        "classifier.bias": ours["head.bias"],
-    }
-    for n in range(config.n_layers):
-        at, to = f"encoder.layers.{n}", f"vit.layers.{n}"
-        for letter in "qkvo":
-            new[f"{to}.attention.{letter}_proj.weight"] = ours[f"{at}.self_attn.w_{letter}.weight"]
-        new[f"{to}.attention.o_proj.bias"] = torch.zeros(config.d_model)
-        for kind in ("weight", "bias"):
-            new[f"{to}.layernorm_before.{kind}"] = ours[f"{at}.add_norm_1.norm.{kind}"]
-            new[f"{to}.layernorm_after.{kind}"] = ours[f"{at}.add_norm_2.norm.{kind}"]
-            new[f"{to}.mlp.fc1.{kind}"] = ours[f"{at}.feed_forward.w_1.{kind}"]
-            new[f"{to}.mlp.fc2.{kind}"] = ours[f"{at}.feed_forward.w_2.{kind}"]
-    assert new.keys() == theirs.keys()
-    made.load_state_dict(new)
+    """The library's model with the same weights, as they are exported."""
+    made = ViTForImageClassification(ViTConfig(**their_config(config), attn_implementation="eager"))
+    made.load_state_dict(their_weights(model.state_dict(), config))
     return made.eval()
 
 

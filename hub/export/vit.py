@@ -1,0 +1,93 @@
+"""A Vision Transformer that reads digits as transformers' ViTForImageClassification.
+
+The parts are the same. ViT's attention has biases; here its queries, keys and values have none, and the one behind the
+heads is 0. A picture of one channel, ink from 0 to 1, goes in as it is: there is nothing to normalise.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from safetensors.torch import save_file
+from torch import Tensor
+
+from hub.export.formats import Weights, replaced, zero_biases
+from model.build import NORM_EPSILON
+from model.families.pictures import PictureConfig
+from model.files.checkpoint import CONFIG, WEIGHTS
+from model.files.load_pictures import FOLDER, SIZES, VIT, load_vision
+
+NAMES = {f"{VIT}-{n}": n for n in SIZES}
+CARD = "README.md"
+OURS_TO_THEIRS = {
+    "embedding.class_token": "vit.embeddings.cls_token",
+    "embedding.positions.table.weight": "vit.embeddings.position_embeddings",
+    "embedding.project": "vit.embeddings.patch_embeddings.projection",
+    "encoder.layers": "vit.layers",
+    "encoder.norm": "vit.layernorm",
+    "self_attn.w_q": "attention.q_proj",
+    "self_attn.w_k": "attention.k_proj",
+    "self_attn.w_v": "attention.v_proj",
+    "self_attn.w_o": "attention.o_proj",
+    "add_norm_1.norm": "layernorm_before",
+    "add_norm_2.norm": "layernorm_after",
+    "feed_forward.w_1": "mlp.fc1",
+    "feed_forward.w_2": "mlp.fc2",
+    "head": "classifier",
+}
+USE = """
+## How to use this folder
+```python
+import torch
+from transformers import ViTForImageClassification
+
+model = ViTForImageClassification.from_pretrained("FOLDER")
+picture = torch.zeros(1, 1, 28, 28)  # one channel: 0 is paper, 1 is ink
+print(model(picture).logits.argmax().item())
+```
+"""
+
+
+def their_config(config: PictureConfig) -> dict[str, Any]:
+    return {
+        "architectures": ["ViTForImageClassification"],
+        "model_type": "vit",
+        "image_size": config.size,
+        "patch_size": config.patch,
+        "num_channels": 1,
+        "id2label": {str(n): str(n) for n in range(config.n_classes)},
+        "label2id": {str(n): n for n in range(config.n_classes)},
+        "hidden_size": config.d_model,
+        "num_hidden_layers": config.n_layers,
+        "num_attention_heads": config.n_heads,
+        "intermediate_size": config.d_ff,
+        "hidden_act": "gelu",
+        "hidden_dropout_prob": 0.0,
+        "attention_probs_dropout_prob": 0.0,
+        "layer_norm_eps": NORM_EPSILON,
+        "qkv_bias": False,
+        "dtype": "float32",
+    }
+
+
+def their_weights(weights: Weights, config: PictureConfig) -> dict[str, Tensor]:
+    """Ours under ViT's names: it cuts and projects by one convolution; [class] and the places have a batch."""
+    theirs = {replaced(name, OURS_TO_THEIRS): weight for name, weight in weights.items()}
+    for name, shape in {
+        "vit.embeddings.cls_token": (1, 1, -1),
+        "vit.embeddings.position_embeddings": (1, -1, config.d_model),
+        "vit.embeddings.patch_embeddings.projection.weight": (config.d_model, 1, config.patch, config.patch),
+    }.items():
+        theirs[name] = theirs[name].reshape(shape)
+    return {name: w.contiguous() for name, w in (theirs | zero_biases(theirs, r"attention\.o_proj")).items()}
+
+
+def export_vision(target: Path, name: str, source: Path = FOLDER) -> None:
+    """Write one of NAMES as a folder for transformers. Raises: CheckpointError if a file is missing or damaged"""
+    loaded = load_vision(NAMES[name], source)
+    target.mkdir(parents=True, exist_ok=True)
+    (target / CONFIG).write_text(json.dumps(their_config(loaded.config), indent=2) + "\n")
+    weights = {name: weight.cpu() for name, weight in loaded.model.state_dict().items()}
+    save_file(their_weights(weights, loaded.config), target / WEIGHTS, metadata={"format": "pt"})
+    if (source / CARD).exists():
+        (target / CARD).write_text((source / CARD).read_text(encoding="utf-8") + USE, encoding="utf-8")
