@@ -62,6 +62,22 @@ def boxes_of(locator: Locator) -> list[FloatRect]:
     return [box_of(one) for one in locator.all()]
 
 
+def middle(locator: Locator) -> tuple[float, float]:
+    box = box_of(locator)
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def swipe(page: Page, start: Locator, end: tuple[float, float]) -> Page:
+    """A finger goes down in the middle of something, moves to a place in ten steps, and leaves."""
+    (x, y), device = middle(start), page.context.new_cdp_session(page)
+    places = [(x + (end[0] - x) * n / 10, y + (end[1] - y) * n / 10) for n in range(11)]
+    for kind, (left, top) in zip(["touchStart", *["touchMove"] * 10], places, strict=True):
+        device.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": left, "y": top}]})
+    device.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    device.detach()
+    return settled(page)
+
+
 def rgb(colour: str) -> list[int]:
     """Red, green and blue of a colour as CSS writes it."""
     if digits := re.fullmatch(r"\s*#(\w{3}|\w{6})\s*", colour):

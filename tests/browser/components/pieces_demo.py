@@ -1,7 +1,10 @@
 """The page that the browser tests of `pieces` drive.
 
-Query parameters: `cards` short or hostile; `plain` 1 for cards that cannot be chosen.
+Query parameters: `cards` short or hostile; `plain` 1 for cards that cannot be chosen; `runs` 1 for cards that one may
+drag over.
 """
+
+from dataclasses import replace
 
 import streamlit as st
 
@@ -33,14 +36,22 @@ def keep(chosen: int) -> None:
     st.session_state.kept = chosen
 
 
+def add(first: int, last: int) -> None:
+    st.session_state.runs = [*st.session_state.get("runs", []), (first, last)]
+
+
 kept = st.session_state.get("kept", 1)
+runs = st.session_state.get("runs", [])
+words = {cards[n].word for first, last in runs for n in range(first, last + 1)}
 chosen = pieces(
-    cards,
+    [replace(card, marked=card.word in words) for card in cards] if "runs" in st.query_params else cards,
     key="demo",
     title="A sentence in pieces",
     how_to_read="A wider gap ends a word.",
     selected=kept,
-    on_select=None if "plain" in st.query_params else keep,
+    on_select=None if {"plain", "runs"} & {*st.query_params} else keep,
+    on_run=add if "runs" in st.query_params else None,
 )
 st.write("Chosen:", str(chosen))
 st.write("Kept:", str(st.session_state.get("kept")))
+st.write("Runs:", str(runs))

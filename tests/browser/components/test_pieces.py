@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.kit import axe_faults, boxes_of, lasting, settled, sideways, wear
+from tests.browser.kit import axe_faults, boxes_of, lasting, middle, rgb, settled, sideways, styled, swipe, wear
 
 pytestmark = pytest.mark.browser
 
@@ -100,7 +100,93 @@ def test_any_text_is_shown_as_text(demo: Callable[..., Page]) -> None:
     assert page.locator(".pieces img, .pieces script, .pieces b").count() == 0
 
 
-@pytest.mark.parametrize("query", ["", "cards=hostile", "plain=1"])
+def press(page: Page, n: int) -> None:
+    """The mouse goes down in the middle of card n."""
+    card(page, n).hover()
+    page.mouse.down()
+
+
+def looks_chosen(page: Page, *expected: int) -> None:
+    """These cards, and no others, have the ring of the theme's colour around them."""
+    expect(page.locator(".pieces .chosen")).to_have_count(len(expected))
+    primary = rgb(styled(card(page, 0), "--st-primary-color"))
+    rings = [styled(one, "box-shadow") for one in page.locator(".pieces .card").all()]
+    assert [n for n, ring in enumerate(rings) if ring != "none"] == [*expected]
+    assert all(rgb(rings[n]) == primary for n in expected)
+
+
+def test_a_drag_marks_whole_words_at_once_and_is_sent_when_it_ends(demo: Callable[..., Page]) -> None:
+    page = demo("runs=1")
+    looks_chosen(page)
+    asked = page.evaluate("watched.runs.asked")
+    press(page, 1)
+    for n, words in ((3, (0, 1, 2, 3)), (4, (0, 1, 2, 3, 4)), (3, (0, 1, 2, 3))):
+        card(page, n).hover()
+        looks_chosen(page, *words)
+    page.mouse.move(5, 5)  # it goes on beside the words
+    looks_chosen(page, 0, 1, 2, 3)
+    assert page.evaluate("watched.runs.asked") == asked
+    page.mouse.up()
+    says(page, "Runs: [(1, 3)]")
+    assert page.evaluate("watched.runs.asked") == asked + 1
+    looks_chosen(settled(page))  # from now on Python says what is marked
+    expect(page.locator(".pieces [aria-pressed=true]")).to_have_count(4)
+    expect(page.locator(".pieces .marked")).to_have_count(4)
+
+
+def test_a_drag_backwards_or_on_one_card_is_one_run_and_a_click_still_chooses(demo: Callable[..., Page]) -> None:
+    page = demo("runs=1")
+    press(page, 3)
+    card(page, 2).hover()
+    page.mouse.up()
+    says(page, "Runs: [(2, 3)]")
+    press(page, 4)
+    card(page, 5).hover()
+    card(page, 4).hover()  # and back: the click that the browser makes of this is not taken for another
+    page.mouse.up()
+    says(page, "Runs: [(2, 3), (4, 4)]")
+    card(page, 5).click()
+    says(page, "Runs: [(2, 3), (4, 4), (5, 5)]")
+
+
+def test_a_press_that_ends_elsewhere_starts_no_drag_later(demo: Callable[..., Page]) -> None:
+    page = demo("runs=1")
+    press(page, 1)
+    page.mouse.move(5, 5)
+    page.mouse.up()
+    card(page, 3).hover()
+    looks_chosen(settled(page))
+    says(page, "Runs: []")
+
+
+def test_by_keyboard_one_goes_on_from_the_card_that_was_marked(demo: Callable[..., Page]) -> None:
+    page = demo("runs=1")
+    page.get_by_role("button", name="One card more").focus()
+    for _ in range(4):
+        page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    says(page, "Runs: [(3, 3)]")
+    expect(card(page, 3)).to_be_focused()  # although it was drawn anew
+    expect(card(page, 3)).to_have_attribute("aria-pressed", "true")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Space")
+    says(page, "Runs: [(3, 3), (4, 4)]")
+
+
+def test_a_finger_chooses_along_the_words_and_scrolls_up_and_down(
+    demo: Callable[..., Page], new_page: Callable[..., Page]
+) -> None:
+    page = demo("runs=1", on=new_page(viewport={"width": 390, "height": 300}, has_touch=True))
+    swipe(page, card(page, 1), middle(card(page, 3)))
+    says(page, "Runs: [(1, 3)]")
+    x, y = middle(card(settled(page), 1))
+    swipe(page, card(page, 1), (x, y - 120))
+    page.wait_for_function("() => document.querySelector('.stMain').scrollTop > 50")
+    looks_chosen(page)
+    says(page, "Runs: [(1, 3)]")
+
+
+@pytest.mark.parametrize("query", ["", "cards=hostile", "plain=1", "runs=1"])
 def test_accessible_and_within_a_phone(demo: Callable[..., Page], new_page: Callable[..., Page], query: str) -> None:
     page = demo(query, on=new_page(viewport=PHONE, color_scheme="light"))
     for scheme in ("light", "dark"):

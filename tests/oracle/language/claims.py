@@ -170,10 +170,11 @@ def cards(
     how_to_read: str = "",
     selected: int | None = None,
     clickable: bool = False,
+    runs: bool = False,
 ) -> Statement:
-    """Pieces as cards: text, small print, number of the word, whether marked."""
+    """Pieces as cards: text, small print, number of the word, whether marked. runs: one may drag over them"""
     shown = [[text, list(small), word, marked] for text, small, word, marked in many]
-    told = {"title": title, "how_to_read": how_to_read, "clickable": clickable}
+    told = {"title": title, "how_to_read": how_to_read, "clickable": clickable or runs, "runs": runs}
     return Statement("pieces", told | {"cards": shown, "selected": None if selected is None else [0, selected]})
 
 

@@ -1,9 +1,9 @@
-"""Pieces of text as a row of small cards, grouped into words, one of which may be chosen."""
+"""Pieces of text as a row of small cards, grouped into words, of which one or a run may be chosen."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ui.components.shared.wire import component, mount
+from ui.components.shared.wire import Cell, component, mount
 
 _component = component("pieces", js=("shared/shared.js", "pieces/pieces.js"), css=("pieces/pieces.css",))
 
@@ -29,22 +29,34 @@ def pieces(
     how_to_read: str = "",
     selected: int | None = None,
     on_select: Callable[[int], None] | None = None,
+    on_run: Callable[[int, int], None] | None = None,
 ) -> int | None:
-    """Draw the cards; with `on_select` each is a button. Return the one chosen to start this run, else None.
+    """Draw the cards; each is a button if one can be chosen. Return the one chosen to start this run, else None.
 
     Args: cards: any text, never taken for HTML; selected: counted from 0; kept by the page, as with `matrix`
+          on_run: in place of `on_select`, if one may also drag over words; it gets the first card and the last, of a
+              click the same twice. Those that are marked count as pressed, and no card as selected
     """
     data = {
         "cards": [[card.text, list(card.small), card.word, card.marked] for card in cards],
         "title": title,
         "how_to_read": how_to_read,
-        "clickable": on_select is not None,
+        "clickable": on_select is not None or on_run is not None,
+        "runs": on_run is not None,
     }
+    home = None if selected is None else (0, selected)
+
+    def chose(cell: Cell) -> None:
+        if on_run:
+            on_run(*cell)
+        elif on_select:
+            on_select(cell[1])
+
     chosen = mount(
         _component,
         key,
-        lambda cell: data | {"selected": [0, selected] if cell is None and selected is not None else cell},
-        lambda row, column: row == 0 and 0 <= column < len(cards),
-        None if on_select is None else lambda cell: on_select(cell[1]),
+        lambda cell: data | {"selected": None if on_run else cell or home},
+        lambda first, last: (on_run is not None or first == 0) and 0 <= first <= last < len(cards),
+        chose,
     )
     return None if chosen is None else chosen[1]
