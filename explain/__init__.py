@@ -20,6 +20,7 @@ from explain.attention import (
 from explain.core import DIGITS, RULES, Blank, Numbers, WorkedStep, arrays, tex, worked
 from explain.decoding import worked_score
 from explain.inputs import worked_cosine
+from explain.spans import worked_noise, worked_pair
 
 __all__ = [
     "DIGITS",
@@ -33,6 +34,8 @@ __all__ = [
     "worked_average",
     "worked_cosine",
     "worked_group",
+    "worked_noise",
+    "worked_pair",
     "worked_score",
     "worked_weight",
 ]

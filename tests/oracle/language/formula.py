@@ -5,6 +5,7 @@ import re
 
 _KNOWN = {name: getattr(math, name) for name in ("sin", "cos", "tanh", "sqrt", "exp", "inf")} | {
     "max": max,
+    "round": round,
     "ln": math.log,
 }
 _ROUNDED = re.compile(r"\d+\.\d+")  # a number that was shortened
@@ -52,7 +53,7 @@ def agree(formula: str) -> float:
 
 
 def _as_python(latex: str) -> str:
-    code, before = latex, None
+    code, before = latex.replace(r"\operatorname{round}", "round"), None
     while code != before:  # from the inside out
         before = code
         code = re.sub(r"\\frac\{([^{}]*)\}\{([^{}]*)\}", r"((\1)/(\2))", code)

@@ -16,6 +16,7 @@ from tests.oracle.language.formula import agree, rounding, sides
         (r"\sin\!\left(\frac{3}{10000^{2/256}}\right) = \sin(2.7917) = 0.3428", 0.3428),
         (r"e^{-\infty} = 0 \;\Rightarrow\; 0.0000", 0.0),
         (r"1.2500 \to 1.2500", 1.25),
+        (r"\max(1, \operatorname{round}(0.15\cdot 30)) = \operatorname{round}(\frac{13}{3}) = 4", 4),
     ],
 )
 def test_the_last_side_is_the_value(formula: str, expected: float) -> None:
