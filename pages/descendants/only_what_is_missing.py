@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import streamlit as st
 
 from experiments.family.language_models import published
 from experiments.family.restoring import restored
+from explain import worked_noise, worked_pair
 from model.text.tokenizer import SENTINELS
 from model.trace import Trace
 from pages.descendants.torn_text import text_of
@@ -20,11 +22,12 @@ from ui import engine
 from ui.components.matrix import Caption
 from ui.components.scene import Bar, Bars, Card, Cards, Frame, Link, Row, Scene
 from ui.controls.control import Choice
-from ui.course.check import Shown, check_cell, checked_matrix
+from ui.course.check import Shown, check_cell, checked_matrix, fill_in
 from ui.course.lesson import Bench, Lesson, OnMap
 from ui.course.quiz import Question
 from ui.text import bold, chance, number
 from ui.views.charts.tables import table
+from ui.views.worked_steps import show_steps
 
 T5 = "t5-mini"
 STOPS, SEED = (15, 30, 50, 70), 8  # percent of the pieces that are cut out on the first screen
@@ -173,35 +176,60 @@ def sign_at(text: Blanks, place: int) -> str:
     return next(found, text.tokens[place].text)
 
 
-def see(trace: Trace) -> Shown | None:
-    how = "Click a word to cut it out, or to put it back."
+class Cut(NamedTuple):
+    """The text with what is cut out, and the picture of where T5 looks for it; none if nothing is."""
+
+    text: Blanks
+    shown: Shown | None
+
+
+def see(trace: Trace) -> Cut:
+    how = "Drag over words to cut them out, or click one. The same puts them back."
     text = choose_words(opened(trace), "Your sentence in T5’s pieces", how, ADDED, sign_at)
     spans = spans_of(text)
     if not spans:
-        st.info("Nothing is cut out, so nothing is to be written. Click a word.")
-        return None
+        st.info("Nothing is cut out, so nothing is to be written. Drag over some words.")
+        return Cut(text, None)
     source, target = cut_spans(text.ids, first_sign(), spans)
     reading = filled(source, target)
+    said = [one.id for one in reading.labels[: len(reading.labels) - reading.finished]]
     st.markdown(
-        f"**Where does it look for what is missing?** To be written: {signed(target.ids)}. It writes: "
-        f"{signed([one.id for one in reading.labels[: len(reading.labels) - reading.finished]])}."
+        f"**Where does it look for what is missing?**\n\n- It reads: {signed((*prefix(), *source.ids))}\n"
+        f"- To be written: {signed(target.ids)}\n- It writes: {signed(said)}"
     )
     if read_spans(reading.label_ids[:-1], first_sign(), len(spans)) is None:
         st.caption("That is not well formed: the signs do not come in order, each once, with one more at the end.")
     last, how = reading.model.anatomy.attentions["cross"][-1], "Row: what it writes. Column: what the encoder reads."
     caption = Caption("Encoder-decoder attention of the last layer, average of its heads", how)
-    return checked_matrix(reading, f"{last.path}.average", caption)
+    return Cut(text, checked_matrix(reading, f"{last.path}.average", caption))
 
 
 def signed(ids: Sequence[int]) -> str:
     return bold(" ".join(one.text for one in family_model(T5).tokenizer.tokens(ids))) if ids else "nothing"
 
 
-def check(shown: Shown | Trace) -> None:
-    if not isinstance(shown, Shown):
-        st.caption("There is nothing to work out: nothing is cut out.")
+NOISE, CELL = "How much is cut out", "A cell of the picture"
+WORKED = Choice("What to work out", "t5_inside", (NOISE, CELL))
+
+
+def check(cut: Cut) -> None:
+    if WORKED.draw() == NOISE:
+        noise_by_hand(cut.text)
+    elif cut.shown:
+        check_cell(cut.shown)
     else:
-        check_cell(shown)
+        st.caption("There is nothing to work out: nothing is cut out.")
+
+
+def noise_by_hand(text: Blanks) -> None:
+    """How much training cuts out of the text; how long source and target are with what the learner cut out."""
+    n, spans = len(text.ids), spans_of(text)
+    st.markdown(f"**How much does training cut out?** Your text has **{counted(n, 'piece', 'pieces')}**.")
+    steps = worked_noise(n, SHARE, MEAN)
+    show_steps(steps + (worked_pair(n, sum(map(len, spans)), len(spans), len(prefix())) if spans else []))
+    if steps[0].blank:
+        st.markdown(f"How many pieces does training cut out of a text twice as long, of {2 * n} pieces?")
+        fill_in(steps[0].blank, key=f"noise/{n}")
 
 
 def tag(trace: Trace) -> None:

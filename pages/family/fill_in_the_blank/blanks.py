@@ -150,19 +150,20 @@ def chosen(first: Blanks) -> Blanks:
 def choose_words(
     first: Blanks,
     title: str = "Your sentence in BERT’s pieces",
-    how: str = "Click a word to hide it, or to show it again.",
+    how: str = "Click a word to hide it, or drag over several. The same shows them again.",
     added: str = ADDED,
     sign: Callable[[Blanks, int], str] = lambda blanks, place: MASK,
 ) -> Blanks:
-    """The text as cards: a click hides a word or shows it again.
+    """The text as cards: a click, or a drag over several, hides words, or shows them again if all of them are hidden.
 
     Args: first: the text with the words that are hidden at first; title, how, added: words around it; sign: what stands
           for a hidden piece, by its place
     """
     blanks = chosen(first)
 
-    def turn(place: int) -> None:
-        hidden = tuple(sorted({*blanks.hidden} ^ {blanks.word_at(place)}))
+    def turn(start: int, end: int) -> None:
+        now, run = {*blanks.hidden}, {*range(blanks.word_at(start), blanks.word_at(end) + 1)}
+        hidden = tuple(sorted(now - run if run <= now else now | run))
         if hidden == first.hidden:
             st.query_params.pop(HIDDEN, None)
         else:
@@ -175,13 +176,7 @@ def choose_words(
         else Card(token.text, word=token.word)
         for place, token in enumerate(blanks.tokens)
     ]
-    pieces(
-        cards,
-        key="blanks_of_text",
-        title=title,
-        how_to_read=how,
-        on_select=turn,
-    )
+    pieces(cards, key="blanks_of_text", title=title, how_to_read=how, on_run=turn)
     if blanks.is_ended:
         st.caption(added)
     if blanks.n_cut:

@@ -16,7 +16,7 @@ def cards(app: AppTest) -> list[list[str]]:
 
 def click(app: AppTest, n: int) -> AppTest:
     (figure,) = (e for e in app.get("bidi_component") if e.key == CARDS)
-    return choose_in(app, figure, 0, n)
+    return choose_in(app, figure, n, n)
 
 
 def test_a_click_hides_a_word_and_another_shows_it() -> None:

@@ -2,6 +2,7 @@
 
 import functools
 import re
+from fractions import Fraction
 from itertools import groupby
 
 import numpy as np
@@ -18,26 +19,30 @@ from tests.oracle.passes import shipped
 from tests.oracle.passes.family import bert
 from tests.oracle.passes.forward import EOS, SOS, Forward
 from tests.oracle.shown.blanks import Blanks
+from tests.oracle.shown.worked import Step, steps
 
 prose = Prose("only_what_is_missing")
 
 T5, SEED, MORE, MOST, FIRST = "t5-mini", 8, 6, 96, min(bert.SIGNS)
 STOPS = (15, 30, 50, 70)
 TRIAL = Choice("Try", "t5_trial", ("Tag each word", "Answer a question", "How well it does"))
+INSIDE = Choice("What to work out", "t5_inside", ("How much is cut out", "A cell of the picture"))
 STORY, QUESTION = "Mary went to the garden. John went to the office. Mary took the milk.", "Where is Mary?"
 LONG = "The man who told me that he had lost his umbrella there forgot it again, because it never rained. " * 5
 STATES: tuple[dict[str, str], ...] = (
-    {"sentence": "The boy sees the girl.", "stop": "3", "cell": "1.2"},
+    {"sentence": "The boy sees the girl.", "stop": "3", "cell": "1.2", "t5_inside": INSIDE.options[1]},
     {"blanks": "2.3", "t5_trial": TRIAL.options[2], "stop": "1"},
     {"sentence": LONG, "blanks": ".".join(map(str, range(1, 60, 2))), "stop": "4"},
     {"sentence": "Go", "t5_trial": TRIAL.options[1], "t5_question": "Where is John?"},
     {
         "sentence": "Frobnicating quokkas! Where?",
         "blanks": "0",
+        "t5_inside": INSIDE.options[1],
         "t5_trial": TRIAL.options[1],
         "t5_story": "Tom. " * 150,
     },
     {"sentence": "The cat drinks milk", "blanks": "1.2.3.4.5"},
+    {"sentence": '"', "blanks": "0", "t5_trial": TRIAL.options[2]},
 )
 
 Ids = tuple[int, ...]
@@ -74,6 +79,8 @@ def sizes(n: int, share: float, mean: float) -> tuple[int, int]:
 def drawn(n: int, percent: int) -> Spans:
     rng = np.random.default_rng(SEED)
     hidden, count = sizes(n, percent / 100, 1.5)
+    if not hidden:
+        return []
     lengths = parts(hidden, count, rng)
     between = parts(n - hidden + 2, count + 1, rng)
     at, spans = -1, []
@@ -204,7 +211,7 @@ def see(page: Page) -> Statements:
         (text.sign(n), [piece.text], piece.word, True) if n in text.places else (piece.text, [], piece.word, False)
         for n, piece in enumerate(text.pieces)
     ]
-    yield claims.cards(cards, **prose.words("your sentence in pieces"), clickable=True)
+    yield claims.cards(cards, **prose.words("your sentence in pieces"), runs=True)
     if text.ended:
         yield from prose("ended")
     if text.is_cut:
@@ -213,14 +220,52 @@ def see(page: Page) -> Statements:
         yield from prose("nothing is cut out")
         return
     cut = Cut(text.ids, text.spans)
-    both = (inline(" ".join(bert.entry(id) for id in ids)) for ids in (cut.target, cut.said))
-    yield from prose("where does it look", *both)
+    each = (inline(" ".join(bert.entry(id) for id in ids)) for ids in (cut.src, cut.target, cut.said))
+    yield from prose("where does it look", *each)
     if not cut.well_formed():
         yield from prose("that is not well")
     yield from common.tensor_matrix(shown(page), **prose.words("matrix"))
 
 
-def check(page: Page) -> Statements:
+def at_least_one(of: Fraction) -> int:
+    return max(1, round(of))
+
+
+def of_pieces(n: int) -> str:
+    return rf"\max(1, \operatorname{{round}}(0.15\cdot {n}))"
+
+
+def noise(page: Page) -> Statements:
+    """By hand: what training cuts out of so many pieces, and what is read and written with the learner's own cut."""
+    text = Chosen(page)
+    n, spans = len(text.ids), text.spans
+    yield from prose("how much does training", count(n, "piece", "pieces"))
+    told = prose.words("by hand")
+    share = Fraction(15, 100) * n
+    hidden = at_least_one(share)
+    worked = [
+        Step(told["pieces"], rf"{of_pieces(n)} = \max(1, \operatorname{{round}}({float(share):g})) = {hidden}"),
+        Step(
+            told["stretches"], rf"\max(1, \operatorname{{round}}({hidden} / 3)) = {at_least_one(Fraction(hidden, 3))}"
+        ),
+    ]
+    if n == 1:
+        worked = [Step(told["alone"], "1 - 1 = 0")]
+    if spans:
+        cut, k = Cut(text.ids, spans), len(spans)
+        pieces, begins = sum(map(len, spans)), len(cut.prefix)
+        given = count(pieces, "piece", "pieces"), count(k, "stretch", "stretches"), begins
+        read, write = [*cut.src, EOS], [*cut.target, EOS]
+        worked += [
+            Step(prose.line("you cut out", *given), f"{begins} + ({n} - {pieces}) + {k} + 1 = {len(read)}"),
+            Step(told["target"], f"{pieces} + {k} + 1 + 1 = {len(write)}"),
+        ]
+    yield from steps(*worked)
+    yield from prose("twice as long", 2 * n)
+    yield claims.FillIn(of_pieces(2 * n), at_least_one(2 * share), whole=True)
+
+
+def cell(page: Page) -> Statements:
     if Chosen(page).spans:
         yield from common.check_cell(shown(page))
     else:
@@ -291,5 +336,6 @@ def predict(page: Page) -> Statements:
     yield prose.question("you want the kinds", 1)
 
 
+check = INSIDE.trials(noise, cell)
 do = TRIAL.trials(tag, answer, measured)
 code = common.code_of("training/loop/spans.py: hide_spans, cut_spans")

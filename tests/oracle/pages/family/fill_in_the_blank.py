@@ -95,7 +95,7 @@ def see(page: Page) -> Statements:
             for n, piece in enumerate(blanks.pieces)
         ],
         **prose.words("your sentence in pieces"),
-        clickable=True,
+        runs=True,
     )
     if blanks.ended:
         yield claims.caption(ADDED.strip())
