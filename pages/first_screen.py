@@ -1,6 +1,5 @@
 """A lesson's first screen: its scene, which is made once for a sentence."""
 
-import time
 from collections.abc import Callable, Sequence
 
 import streamlit as st
@@ -8,14 +7,16 @@ import streamlit as st
 from model.trace import Trace
 from ui.components.scene import Axis, Curve, Line, Scene, scene
 from ui.controls.address import read_count, write_count
+from ui.controls.painted import wait_until_painted
 
 STOP = "stop"  # in the address: where the scene's control stands, from 1
 PLAY = "play"  # in the address: 1 if the scene plays from its first frame as soon as it is there
 _MADE = "first_screen.made"  # in the session: the sentence that the scene was made of, it, and what else it was made of
+_WAITED = "first_screen.waited"  # in the session: it was given time to
 _DRAWN = "first_screen.drawn"  # in the session: its browser has drawn a first screen
 
 LIVE_SECONDS = 1.0
-HEAD_START = 0.5  # seconds in which a browser draws the first screen of a visit
+HEAD_START = 5.0  # seconds, at most, that a browser has for drawing the first screen of a visit
 
 
 def has_drawn() -> bool:
@@ -25,10 +26,12 @@ def has_drawn() -> bool:
 
 def head_start() -> None:
     """Lets a browser that has just come draw what it was given. If it had the rest of the page to fetch code for and to
-    draw, it would do so first.
+    draw, it would do so first: a slow one would show the picture after everything else.
     """
     if not has_drawn():
-        time.sleep(HEAD_START)
+        if _WAITED not in st.session_state:
+            st.session_state[_WAITED] = True
+            wait_until_painted(HEAD_START)  # the script starts anew, comes here again, and goes on
         st.session_state[_DRAWN] = True
 
 

@@ -1,0 +1,43 @@
+"""The first picture of a visit comes before the rest of its page, however slow the browser is."""
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from benchmarks.first_paint import WATCH
+from tests.browser.kit import settled
+
+pytestmark = pytest.mark.browser
+
+# When the heading of See is first there.
+REST = """() => {
+    const look = () => {
+        if (document.querySelector(".st-key-part_check, .st-key-map")) globalThis.restAt = performance.now();
+        else requestAnimationFrame(look);
+    };
+    look();
+}"""
+
+
+@pytest.mark.parametrize("slug", ["positions-six-ways", "self-attention", ""])
+def test_a_slow_browser_paints_the_picture_before_it_gets_the_rest(
+    slug: str, new_page: Callable[..., Page], url: str
+) -> None:
+    page = new_page(viewport={"width": 1280, "height": 720})
+    page.goto(f"{url}/{slug}")  # so that neither the server nor the browser does it for the first time
+    settled(page)
+    page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": 2})
+    for script in (WATCH, REST):
+        page.add_init_script(f"({script})()")
+    page.goto(f"{url}/{slug}")
+    rest = ".st-key-part_check" if slug else ".st-key-map"
+    expect(page.locator(rest)).to_be_attached(timeout=90_000)
+    filled, came = page.evaluate("() => [firstPaint.filled, restAt]")
+    assert filled is not None
+    assert filled < came
+    settled(page)
+    # It has waited once: on the next page all comes at once.
+    page.get_by_role("link", name="Masking").first.click()
+    expect(page.get_by_role("heading", name="Check")).to_be_visible(timeout=60_000)
+    assert page.locator("[class*=st-key-said_painted]").count() == 0

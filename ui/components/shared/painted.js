@@ -1,0 +1,25 @@
+// Tells the page once its first picture is painted, so that the rest of the page may come.
+
+const LOOK_MS = 30;
+const told = new WeakSet(); // Streamlit calls this again when the theme changes
+
+/** Whether a picture of ours stands there with its content, or a sentence that says why none does. */
+function stands() {
+  const isolated = "[data-testid=stBidiComponentIsolated]";
+  const roots = [...document.querySelectorAll(`${isolated}, ${isolated} *`)].map((node) => node.shadowRoot);
+  const picture = roots.map((root) => root?.querySelector(".stage, .scene")).find(Boolean);
+  return picture ? Boolean(picture.dataset.id || picture.querySelector("svg text")) : Boolean(document.querySelector("[data-testid=stAlert]"));
+}
+
+export default function ({ parentElement, setTriggerValue }) {
+  if (told.has(parentElement)) return;
+  told.add(parentElement);
+  const look = setInterval(() => {
+    if (!stands()) return;
+    clearInterval(look);
+    const tell = () => setTimeout(() => setTriggerValue("painted", true));
+    if (document.hidden) tell(); // a tab in the background paints nothing
+    else requestAnimationFrame(tell);
+  }, LOOK_MS);
+  return () => clearInterval(look);
+}
