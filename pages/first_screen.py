@@ -16,7 +16,7 @@ _WAITED = "first_screen.waited"  # in the session: it was given time to
 _DRAWN = "first_screen.drawn"  # in the session: its browser has drawn a first screen
 
 LIVE_SECONDS = 1.0
-HEAD_START = 5.0  # seconds, at most, that a browser has for drawing the first screen of a visit
+HEAD_START = 10.0  # seconds, at most, that a browser has for drawing the first screen of a visit
 
 
 def has_drawn() -> bool:

@@ -11,7 +11,12 @@ STEP = 0.1  # seconds
 
 
 def wait_until_painted(most: float) -> None:
-    """Wait until the browser says so, which starts the script anew, or for so many seconds. It says so once."""
+    """Wait until the browser says so, which starts the script anew, or for so many seconds. It says so once.
+
+    Whoever comes without a browser, as the server's own first visit does, paints nothing and waits for nothing.
+    """
+    if "Mozilla" not in st.context.headers.get("User-Agent", ""):  # every browser calls itself so
+        return
     _painted(key="said_painted", data={}, on_painted_change=lambda: None)
     until = time.monotonic() + most
     while time.monotonic() < until:

@@ -74,7 +74,7 @@ def _element(element: Any, part: str) -> Iterator[Statement]:
         yield Statement(kind, element.value if kind == "code" else _markdown(element.value), part)
     elif kind == "bidi_component":
         name = proto.component_name.rpartition(".")[2]
-        if name not in ("keys", "cookie", "go"):  # one listens to the keyboard, one writes a cookie; they show nothing
+        if name not in ("keys", "cookie", "go", "painted"):  # they listen, keep or tell something, and show nothing
             yield Statement(name, _component(name, json.loads(proto.json)), part)
     elif kind == "plotly_chart":
         yield Statement("plot", _plot(proto), part)
