@@ -12,6 +12,7 @@ from model.adapting.row_tasks import ROWS
 from model.files.load_special_models import IN_CONTEXT
 from model.files.loaded_model import MODELS
 from model.parts.task_heads import TASK_HEADS
+from training import pictures
 from training.compare_pretraining import OF_A_READER, WAYS, standard_errors_apart
 from training.live.styles import STYLES
 from training.loop.blanks_again import KEPT as AGAIN
@@ -92,6 +93,24 @@ def test_the_readme_tells_what_size_reaches() -> None:
     cells = (cell["against_the_middle"] for one in shots.values() for cell in one.values())
     best = " ± ".join(f"{share:.1%}" for share in max(cells, key=lambda pair: pair[0]))
     assert f"| {law.fit:.3f}; {-law.slope:.3f}; {best} |" in readme, (law, best)
+
+
+def test_the_readme_tells_what_the_readers_of_digits_reach() -> None:
+    folder = MODELS / "pictures"
+    kept = json.loads((folder / "metrics.json").read_text())
+    test, hiding, cosines = kept["test"], kept["hiding"]["2"], kept["cosines_of_places"]
+    pairs = [[test[f"{kind}-{n}"] for kind in ("vit", "cnn")] for n in (8000, 500)]
+    told = "; ".join(
+        ", ".join(f"{100 * mean:.1f} ± {100 * error:.1f}" for mean, error in pair) + "%"
+        for pair in (*pairs, [hiding["looked_at"], hiding["random"]])
+    )
+    assert f"| {told} |" in (MODELS.parents[1] / "README.md").read_text(encoding="utf-8")
+    assert test["vit-8000"][0] >= 0.975
+    assert abs(kept["cnn_ahead"]["8000"][0]) <= 0.01
+    assert kept["cnn_ahead"]["500"][0] >= 0.02
+    assert cosines["neighbours"] - cosines["far"] >= 0.2
+    assert (folder / "README.md").read_text(encoding="utf-8") == pictures.card(kept)
+    assert sum(file.stat().st_size for file in folder.iterdir()) < 800_000
 
 
 @pytest.mark.parametrize("name", [name for name in family.NAMES if (MODELS / name / "README.md").exists()])
