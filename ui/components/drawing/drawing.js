@@ -173,7 +173,7 @@ class DrawingView {
     const at = points.map((unit) => (unit / UNITS) * this.canvas.width);
     this.pen.beginPath();
     this.pen.moveTo(at[0], at[1]);
-    this.pen.lineTo(at[0], at[1]); // a dot is a line of no length
+    this.pen.lineTo(at[0], at[1] + 0.01); // for a dot: a line of no length is not drawn
     for (let n = 2; n < at.length; n += 2) this.pen.lineTo(at[n], at[n + 1]);
     this.pen.stroke();
   }
