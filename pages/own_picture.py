@@ -8,13 +8,14 @@ from experiments.pictures.looking import hidden
 from experiments.pictures.sheet import drawn, in_box, ink_of_photo
 from model.files.load_pictures import VisionTrace, load_vision, samples
 from model.files.loaded_model import Array
+from pages.first_screen import STOP
 from ui import engine
 from ui.components.drawing import SIDE, Drawn, Photo, Sample, drawing
 from ui.controls.address import read_count, write_count
 
-SAMPLE, FIRST = "digit", 9  # in the address: which sample, from 0
+SAMPLE, FIRST = "digit", 4  # in the address: which sample, from 0
 N_DIGITS = 10  # samples that stand for the digits; those behind them are read wrong
-_OWN, _WIPED = "own_picture", "own_picture.wiped"  # in the session
+_OWN = "own_picture"  # in the session
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ def own() -> Own:
 
 
 def _take(told: Drawn | Photo | Sample) -> None:
+    write_count(STOP, 0)  # another picture is shown whole
     match told:
         case Drawn(strokes):
             scaled = [[(x / SIDE, y / SIDE) for x, y in stroke] for stroke in strokes]
@@ -50,7 +52,6 @@ def _take(told: Drawn | Photo | Sample) -> None:
             st.session_state[_OWN] = in_box(ink_of_photo(grey))
         case Sample(n):
             st.session_state.pop(_OWN, None)
-            st.session_state[_WIPED] = st.session_state.get(_WIPED, 0) + 1
             # The last button goes on through those that are read wrong.
             now = read_count(SAMPLE, len(samples()[1]), FIRST)
             n_wrong = len(samples()[1]) - N_DIGITS
@@ -66,10 +67,10 @@ def draw_own() -> None:
         shown.picture,
         key="drawing",
         title="Draw a digit with finger or mouse, or take one:",
-        note="What you draw stays in the server’s memory until you leave. Of a photo only a small grey square is sent.",
+        note="It is centred and scaled, as the digits it learned from. What you draw stays in the server’s memory "
+        "until you leave. Of a photo only a small grey square is sent.",
         samples=[*map(str, range(N_DIGITS)), "one it reads wrong"],
         chosen=chosen,
-        wiped=st.session_state.get(_WIPED, 0),
         on_change=_take,
     )
 

@@ -12,6 +12,7 @@ from model.files.loaded_model import Array
 
 SIDE, BOX = 28, 20  # pixels: of the picture, and of the box that the ink is scaled to
 PEN = 1.3  # pixels from the middle of a stroke to its edge
+AT_ONCE = 200  # pieces of strokes: all of a scribble would take half a gigabyte
 FAINTEST = 0.35  # of the darkest ink: what is fainter, in a photo, is the paper's
 
 Stroke = Sequence[tuple[float, float]]  # points (x, y), from left to right and from top to bottom
@@ -40,10 +41,12 @@ def _inked(starts: np.ndarray, ends: np.ndarray) -> Array:
     """Straight pieces of a stroke, from starts to ends (N,2), as ink (28,28): full where a pixel lies under the pen."""
     columns, rows = np.meshgrid(np.arange(SIDE), np.arange(SIDE))
     pixels = np.stack([columns, rows], -1).reshape(-1, 1, 2)  # (784,1,2)
-    along = ends - starts
-    share = ((pixels - starts) * along).sum(-1) / np.maximum((along**2).sum(-1), 1e-12)
-    nearest = starts + np.clip(share, 0, 1)[..., None] * along
-    distance = np.sqrt(((pixels - nearest) ** 2).sum(-1)).min(1)
+    distance = np.full(len(pixels), np.inf)
+    for n in range(0, len(starts), AT_ONCE):
+        start, along = starts[n : n + AT_ONCE], (ends - starts)[n : n + AT_ONCE]
+        share = ((pixels - start) * along).sum(-1) / np.maximum((along**2).sum(-1), 1e-12)
+        nearest = start + np.clip(share, 0, 1)[..., None] * along
+        distance = np.minimum(distance, np.sqrt(((pixels - nearest) ** 2).sum(-1)).min(1))
     return np.clip(PEN + 0.5 - distance, 0, 1).reshape(SIDE, SIDE).astype(np.float32)
 
 

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
+from model.families.pictures import PictureConfig
 from training import pictures as training
 
 STEPS = st.integers(-training.MOVED, training.MOVED)
@@ -62,6 +64,64 @@ def test_the_cosines_of_neighbours_and_of_places_far_apart() -> None:
     table = torch.tensor([[1.0, 0.0], [2.0, 0.0], [1.0, 3**0.5], [1.0, 3**0.5]])
     found = training.nearness(table, 2)
     assert found == {"neighbours": 0.75, "far": round((2 * 1 + 4 * 0.5) / 6, 3)}
+
+
+def test_patches_are_hidden_in_the_order_of_the_looks_or_at_random_out_of_those_with_ink(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[frozenset[int]] = []
+
+    def read(vision: object, picture: np.ndarray, gone: frozenset[int]) -> SimpleNamespace:
+        """A reader that sees what the digit is, as long as it sees patch 2."""
+        asked.append(gone)
+        return SimpleNamespace(translation="?" if 2 in gone else "7")
+
+    monkeypatch.setattr(training, "hidden", read)
+    monkeypatch.setattr(training, "most_looked_at", lambda vision, picture, n: [5, 2, 9, 1][:n])
+    drawn = torch.zeros(5, 28, 28)
+    drawn[:, 10:18, 10:18] = 0.5  # in patches 6, 7, 10 and 11
+    vision = SimpleNamespace(config=PictureConfig())
+    found = training.hiding(vision, drawn, torch.full((5,), 7))  # type: ignore[arg-type]
+    right, wrong = [1.0, 0.0], [0.0, 0.0]
+    assert found == {
+        n: {"looked_at": looked_at, "random": right}
+        for n, looked_at in zip("1234", (right, wrong, wrong, wrong), strict=True)
+    }
+    looks = [frozenset([5, 2, 9, 1][:n]) for n in (1, 2, 3, 4)]
+    assert [gone for gone in asked if not gone <= {6, 7, 10, 11}] == 5 * looks
+    drawn_by_lot = [gone for gone in asked if gone <= {6, 7, 10, 11}]
+    assert [len(gone) for gone in drawn_by_lot] == 5 * [1, 2, 3, 4]
+    assert len(set(drawn_by_lot[::4])) > 1
+
+
+def test_what_is_measured_is_of_the_reader_that_it_is_said_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = write_digits(tmp_path / "digits.npz", 1)
+    hits = {name: torch.arange(12) % n > 0 for n, name in zip((2, 3, 5, 7), training.NAMES, strict=True)}
+    readers = {name: training.new_reader(name, PictureConfig()) for name in training.NAMES}
+    names = {reader: name for name, reader in readers.items()}
+    table = readers["vit-8000"].get_parameter("embedding.positions.table.weight")
+    table.data[:] = 1.0
+    table.data[0] = -1.0  # that of [class], which lies nowhere
+    monkeypatch.setattr(training, "load_reader", lambda name, out: readers[name])
+    monkeypatch.setattr(training, "load_vision", lambda n, out: n)
+    monkeypatch.setattr(training, "right", lambda network, *digits: hits[names[network]])
+    monkeypatch.setattr(training, "hiding", lambda vision, *digits: vision)
+    for name in training.NAMES:
+        (tmp_path / f"{name}.json").write_text(json.dumps(name))
+    found = training.measured(file, tmp_path)
+    shares = {name: float(hit.double().mean()) for name, hit in hits.items()}
+    assert {name: mean for name, (mean, _) in found["test"].items()} == pytest.approx(shares, abs=1e-4)
+    for n, (mean, _) in found["cnn_ahead"].items():
+        assert mean == pytest.approx(shares[f"cnn-{n}"] - shares[f"vit-{n}"], abs=1e-4)
+        assert mean > 0
+    assert found["training"] == {name: name for name in training.NAMES}
+    assert found["hiding"] == 8000
+    assert found["cosines_of_places"] == {"neighbours": 1.0, "far": 1.0}
+    with np.load(file) as held:
+        wrong = ~hits["vit-8000"].numpy()
+        shown = [np.concatenate([held[part][:10], held[part][wrong]]) for part in ("x_test", "y_test")]
+    kept = load_file(tmp_path / training.SAMPLES)
+    assert all(np.array_equal(kept[name].numpy(), of) for name, of in zip(("pictures", "labels"), shown, strict=True))
 
 
 def write_digits(file: Path, n: int) -> Path:

@@ -30,7 +30,9 @@ def grid(
 ) -> None:
     """A number for each patch, where it lies."""
     side = round(len(values) ** 0.5)
-    labels = Labels([f"row {n}" for n in range(1, 1 + side)], [f"column {n}" for n in range(1, 1 + side)], describe)
+    rows, columns = ([f"{what} {n}" for n in range(1, 1 + side)] for what in ("row", "column"))
+    names = [[str(side * row + column) for column in range(1, 1 + side)] for row in range(side)]
+    labels = Labels(rows, columns, describe, names)
     matrix(
         values.reshape(side, side), labels, Caption(title, how_to_read, csv_name=title), key=key, scale=scale, **more
     )  # type: ignore[arg-type]
@@ -70,7 +72,7 @@ def hide() -> None:
         f"How likely {was} is without this patch",
         f"With all that is shown now: {chance(found.before)}. Hatched: hidden.",
         "hide_patches",
-        describe="Without the patch in {row}, {column}: {value}",
+        describe="Without patch {name}: {value}",
         hidden=mask,
         on_select=toggle,
     )
@@ -95,7 +97,7 @@ def looks() -> None:
             (
                 rollout(read),
                 "Rollout",
-                "Looks of all layers, multiplied, the stream that runs past counted.",
+                "Attention of all layers, multiplied, residual stream included.",
                 "looks_roll",
             ),
             (found.before - found.after, "What hiding it takes", f"How much less likely {was} gets.", "looks_effect"),
@@ -104,19 +106,19 @@ def looks() -> None:
     ):
         with column:
             scale = Scale("signed", 1.0) if key == "looks_effect" else Scale("positive")
-            grid(values, title, how, key, scale=scale, describe="{row}, {column}: {value}")
+            grid(values, title, how, key, scale=scale, describe="Patch {name}: {value}")
     kept = picture_metrics()["hiding"]
     st.markdown(
         f"**Measured on {picture_metrics()['pictures']:,} digits.** How many it still reads right when so many patches "
         "are hidden, in percent, with the standard error:"
     )
     table(
-        ("patches hidden", f"those {CLASS} looks at most", "others with ink, drawn at random"),
+        ("patches hidden", f"those {CLASS} looks at most", "drawn at random from those with ink"),
         [(n, *(share(of[way]) for way in ("looked_at", "random"))) for n, of in kept.items()],
     )
     st.caption(
-        "The random ones are drawn from the patches that hold ink. Rollout only multiplies looks. The third picture "
-        "alone switches patches off."
+        "Which it looks at most is found anew after each. Rollout only multiplies weights. The third picture alone "
+        "switches patches off."
     )
 
 
@@ -130,10 +132,10 @@ def every_row() -> None:
     was = int(chances(read).argmax())
     st.markdown(
         f"**When did it know?** Only {CLASS} is read, after the last layer. Here every row is read so, after every "
-        "layer: the last norm and the last matrix are put behind it. They learned to read one row alone, so what they "
-        "say of the others is a guess."
+        "layer: we apply the last norm and the last matrix to it. They learned to read one row alone, so what they say "
+        "of the others is a guess."
     )
-    rows = ["columns as they go in", *(f"after layer {n}" for n in range(1, len(said)))]
+    rows = ["at the start", *(f"after layer {n}" for n in range(1, len(said)))]
     columns = [row.text for row in read.src]
     matrix(
         said[..., was],
@@ -147,12 +149,14 @@ def every_row() -> None:
         key="every_row",
     )
     last = said[:, 0]
-    first = next((n for n in range(len(last)) if all(one.argmax() == was for one in last[n:])), len(last) - 1)
-    st.markdown(f"Read at {CLASS}, it is {was} from here on: **{rows[first]}**.")
+    first = next(n for n in range(1, len(last)) if all(one.argmax() == was for one in last[n:]))
+    st.markdown(
+        f"At the start {CLASS} has seen no patch: it says {last[0].argmax()} of every picture. It says {was} from here "
+        f"on: **{rows[first]}**."
+    )
 
 
 def places() -> None:
-    kept = picture_metrics()["cosines_of_places"]
     table_of_places = load_vision().weights["embedding.positions.table.weight"][1:].astype(np.float64)
     unit = table_of_places / np.linalg.norm(table_of_places, axis=1, keepdims=True)
     names = [str(n) for n in range(1, 1 + len(unit))]
@@ -167,9 +171,13 @@ def places() -> None:
         key="places",
         scale=Scale("signed", 1.0),
     )
+    at = np.array([divmod(n, 4) for n in range(len(unit))])
+    apart = abs(at[:, None] - at)
+    beside, above = ((apart == step).all(-1) for step in ([0, 1], [1, 0]))
+    means = [number(float((unit @ unit.T)[where].mean()), 2) for where in (beside, above, apart.max(-1) >= 2)]
     st.markdown(
-        f"Neighbours: **{number(kept['neighbours'], 2)}** on average. Places at least half the picture apart: "
-        f"**{number(kept['far'], 2)}**."
+        f"On average, places side by side: **{means[0]}**; one above the other: **{means[1]}**; at least half the "
+        f"picture apart: **{means[2]}**."
     )
 
 
@@ -177,7 +185,7 @@ def fewer() -> None:
     kept, picture = picture_metrics(), own().picture
     st.markdown(
         "**Patches or filters?** A convolutional network of the same size learned from the same digits. A filter looks "
-        "at pixels that lie together, everywhere in the same way. To a Vision Transformer that is not given."
+        "at pixels that lie together, everywhere in the same way. A Vision Transformer must learn that."
     )
     lines = []
     for name in NAMES:

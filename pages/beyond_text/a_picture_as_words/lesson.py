@@ -33,10 +33,15 @@ def idea(trace: Trace) -> None:
         "for its place, learned, as with words. Before them goes one more row, **[class]**, which belongs to no patch. "
         "What follows is the encoder that you know. At the end one row alone is read: that of [class]."
     )
-    st.latex(r"z_0=[\,x_\text{class};\;x_1E;\;\dots;\;x_{16}E\,]+E_\text{pos}\qquad \text{digit}=\arg\max\,(z_L^0W+b)")
+    st.latex(
+        r"z_0=[\,x_\text{class};\;x_1E+b;\;\dots;\;x_{16}E+b\,]+E_\text{pos}\qquad "
+        r"\text{scores}=\mathrm{Norm}(z_L^0)\,W+c"
+    )
     st.caption(
-        "xᵢ: the 49 pixels of patch i; E: a matrix of 49 × 48. This is the *Vision Transformer*, ViT. The paper has "
-        "patches of 16 × 16 pixels in colour, and 12 to 32 layers. This one has 3, and learned from 8,000 digits."
+        "xᵢ: the 49 pixels of patch i; E: a matrix of 49 × 48; z with a 0 above: the row of [class], after L layers. "
+        "This is the *Vision Transformer*, ViT. The paper has patches of 16 × 16 pixels, in colour, and 12 to 32 "
+        "layers. This one has 3, and learned from 8,000 digits. It knows nothing else: of a letter it names a digit, "
+        "too."
     )
 
 
@@ -75,7 +80,7 @@ def attention(read: Trace) -> Shown:
         of_class / of_class.max(),
         key="looks_by_head",
         selected=(layer, head),
-        title=f"Where {CLASS} looks, head by head, as the patches lie",
+        title=f"Where {CLASS} looks: a small picture for each head",
         mean=False,
         on_select=lambda chosen: write_pair(MAP, chosen, default),
     )
@@ -102,7 +107,7 @@ def predict(trace: Trace) -> Sequence[Question]:
         told = f"The convolutional network is ahead by {number(100 * mean, 1)} ± {number(100 * error, 1)} points."
         options = (f"the {KINDS['vit']}", f"the {KINDS['cnn']}", "too close to call")
         whys = ("It reads fewer right.", "Not by two standard errors.", "That is two standard errors, or more.")
-        wrong = {k: f"{why} {told}" for k, why in enumerate(whys) if k != right}
+        wrong = {k: why for k, why in enumerate(whys) if k != right}
         return Question(name, asks, options, frozenset({right}), told, wrong=wrong)
 
     return (
@@ -125,7 +130,12 @@ def predict(trace: Trace) -> Sequence[Question]:
             f"A {KINDS['cnn']} of the same size looks at neighbouring pixels everywhere in the same way. Both learn "
             f"from {SIZES[1]} digits. Which reads more new ones right?",
         ),
-        ahead(SIZES[0], "many", f"And if both learn from {SIZES[0]:,}? “Close” means: less than two standard errors."),
+        ahead(
+            SIZES[0],
+            "many",
+            f"Now both learn from {SIZES[0]:,} digits. Which reads more new ones right? Close: less than two standard "
+            "errors.",
+        ),
     )
 
 

@@ -55,21 +55,23 @@ def scene_frame(gone: list[int], first: Trace, read: Trace) -> Frame:
     columns = read.tensors["encoder.embedding.projected"][:, :NUMBERS]
     cut = Cut(read.tensors["picture"], read.model.config.patch, weights, gone, float(weights.max()))
     most = int(weights.argmax()) + 1
-    looks = f"{CLASS} takes most from patch {most}, {chance(float(weights[most - 1]))}."
+    looks = f"{CLASS} looks most at patch {most}, {chance(float(weights[most - 1]))}."
     if not gone:
         says = f"It reads **{named}**, {chance(float(now[named]))}. {truth(named)}{looks}"
     else:
         which = f"patch {gone[0]}" if len(gone) == 1 else f"patches {', '.join(map(str, gone[:-1]))} and {gone[-1]}"
         change = f"it reads **{named}**" if named != was else f"it still reads **{named}**"
-        says = f"Without {which} {change}, {chance(float(now[named]))}; {was} had {chance(float(before[was]))}." + (
-            f" Now {was} has {chance(float(now[was]))}." if named != was else ""
+        says = f"Without {which} {change}, {chance(float(now[named]))}; " + (
+            f"{was} fell from {chance(float(before[was]))} to {chance(float(now[was]))}."
+            if named != was
+            else f"before, {chance(float(before[was]))}."
         )
     bars = [
         Bar(str(digit), float(p), chance(float(p)), float(before[digit]) if gone else None, digit == named)
         for digit, p in enumerate(now)
     ]
     return Frame(
-        f"{len(gone)} of {len(weights)}",
+        f"{len(gone)} hidden",
         says,
         [
             [
@@ -79,7 +81,7 @@ def scene_frame(gone: list[int], first: Trace, read: Trace) -> Frame:
                     CLASS,
                     columns,
                     "Each patch is a column, as a word would be",
-                    f"the first {NUMBERS} numbers of each, before its place is added",
+                    f"above: its first {NUMBERS} numbers",
                     limit=float(np.abs(columns).max()),
                 ),
                 Bars(bars, "It reads", "output"),

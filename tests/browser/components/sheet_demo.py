@@ -44,7 +44,6 @@ drawing(
     note="A note",
     samples=("first", "second", "third"),
     chosen=1,
-    wiped=st.session_state.get("wiped", 0),
     on_change=heard,
 )
 st.code(st.session_state.get("heard", "nothing"), language=None)

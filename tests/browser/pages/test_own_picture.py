@@ -12,6 +12,7 @@ import pytest
 from PIL import Image, ImageDraw
 from playwright.sync_api import Page, expect
 
+from model.files.load_pictures import samples
 from tests.browser.conftest import ROOT
 from tests.browser.kit import axe_faults, box_of, rerun, settled
 
@@ -65,7 +66,7 @@ def photo(lines: Sequence[Stroke], kind: str = "JPEG") -> bytes:
 
 def test_what_one_draws_is_read_and_patches_can_be_hidden(page: Page, url: str) -> None:
     opened(page, url)
-    reads(page, 9)
+    reads(page, 4)
     before = ink(page)
     rerun(page, lambda: draw(page, SEVEN))
     reads(page, 7)
@@ -97,17 +98,21 @@ def test_a_patch_is_hidden_by_a_click_and_shown_by_another(page: Page, url: str)
     cells.nth(7).click()  # the first is the corner
     expect(page.get_by_text("Hidden: 7. It reads")).to_be_visible()
     cells.nth(6).click()
-    expect(page.get_by_text("Hidden: 6, 7. It reads 4,")).to_be_visible()
+    expect(page.get_by_text("Hidden: 6, 7. It reads 1,")).to_be_visible()
     assert "hide=6.7" in page.url
     for n in (7, 6):
         cells.nth(n).click()
-    expect(page.get_by_text("Nothing is hidden. It reads 9,")).to_be_visible()
+    expect(page.get_by_text("Nothing is hidden. It reads 4,")).to_be_visible()
 
 
 def test_samples_go_round_through_all_that_it_reads_wrong(page: Page, url: str) -> None:
     opened(page, url)
+    rerun(page, lambda: draw(page, SEVEN))
     page.get_by_role("button", name="3", exact=True).click()
     reads(page, 3)
+    shown = ink(settled(page))
+    opened(page, url, "?digit=3")
+    assert ink(page) == shown  # of what was drawn nothing was left
     wrong = page.get_by_role("button", name="one it reads wrong")
     said = []
     for _ in range(3):
@@ -118,6 +123,9 @@ def test_samples_go_round_through_all_that_it_reads_wrong(page: Page, url: str) 
     assert all(re.match(r"It reads (\d), [\d.]+\. It is a (?!\1)\d\.", one) for one in said), said
     assert len(set(said)) == 3
     expect(wrong).to_have_attribute("aria-pressed", "true")
+    opened(page, url, f"?digit={len(samples()[1]) - 1}")
+    wrong.click()
+    expect(page).to_have_url(re.compile(r"digit=10\b"))  # behind the last stands the first
 
 
 @pytest.mark.parametrize("kind", ["JPEG", "PNG"])

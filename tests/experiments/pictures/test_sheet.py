@@ -63,6 +63,24 @@ def test_a_photo_of_a_digit_is_read(n: int, dark: bool) -> None:
     assert trace_picture(load_vision(), found).translation == str(n)
 
 
+def test_paper_is_what_most_of_the_border_is_and_so_is_all_that_differs_little_from_it() -> None:
+    photo = np.full((112, 112), 0.8, np.float32)
+    photo[:, 0] = photo[0, :30] = 0.2  # the edge of a table
+    photo[20:30, 20:30], photo[40:50, 20:30], photo[60:90, 20:90] = 0.65, 0.5, 0.3
+    photo[100, 100] = 0  # a speck
+    ink = ink_of_photo(photo)
+    assert [float(ink[at, 25]) for at in (10, 25, 45, 75)] == pytest.approx([0, 0, 0.5, 0.5 / 0.6], abs=1e-5)
+    photo[:, 0] = photo[0, :30] = 0.8
+    ink = ink_of_photo(photo)
+    assert [float(ink[at, 25]) for at in (10, 25, 45, 75)] == pytest.approx([0, 0, 0.6, 1], abs=1e-5)
+
+
+def test_a_photo_keeps_its_proportions() -> None:
+    for ink in (np.ones((10, 40)), np.ones((80, 20))):
+        shape = [of.stop - of.start for of in box_of(in_box(ink.astype(np.float32))) or ()]
+        assert shape == [BOX * side // max(ink.shape) for side in ink.shape]
+
+
 @given(st.floats(0, 1), st.integers(0, 2**32 - 1))
 def test_a_sheet_without_a_thing_on_it_has_no_ink(light: float, seed: int) -> None:
     noise = 0.03 * np.random.default_rng(seed).random((112, 112))

@@ -1,10 +1,10 @@
 """A small sheet to draw on with a finger or the mouse; or a photo, made small in the browser; or a sample."""
 
-import binascii
 from base64 import b64decode
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import ceil
 
 import numpy as np
 import streamlit as st
@@ -51,14 +51,12 @@ def drawing(
     note: str,
     samples: Sequence[str],
     chosen: int | None,
-    wiped: int,
     on_change: Callable[[Drawn | Photo | Sample], None],
 ) -> None:
     """Draw the sheet.
 
     Args: shown (n,n): ink from 0 to 1, for a browser that has no drawing of its own; title; note: below it
           samples: what is written on their buttons; chosen: the one that is shown, if one is
-          wiped: counts how often the page took the visitor's drawing away, so that the browser does so too
           on_change: called before the script runs
     """
 
@@ -68,7 +66,7 @@ def drawing(
         if told is not None:
             on_change(told)
 
-    data = {"title": title, "note": note, "samples": list(samples), "chosen": chosen, "wiped": wiped}
+    data = {"title": title, "note": note, "samples": list(samples), "chosen": chosen}
     sheet = {"size": len(shown), "ink": ink_text(shown)}
     _component(key=key, data=data | sheet, on_drawn_change=heard)
 
@@ -81,13 +79,19 @@ def read(sent: object, n_samples: int) -> Drawn | Photo | Sample | None:
         case ["strokes", list(strokes)] if len(strokes) <= MOST_STROKES:
             return _strokes(strokes)
         case ["photo", str(text)]:
-            try:
-                grey = np.frombuffer(b64decode(text, validate=True), dtype=np.uint8)
-            except binascii.Error:
-                return None
-            shares = np.divide(grey, 255, dtype=np.float32)
-            return Photo(shares.reshape(PHOTO, PHOTO)) if len(grey) == PHOTO**2 else None
+            return _photo(text)
     return None
+
+
+def _photo(text: str) -> Photo | None:
+    """A byte for each pixel, as base64."""
+    if len(text) != 4 * ceil(PHOTO**2 / 3):
+        return None
+    try:
+        grey = np.frombuffer(b64decode(text, validate=True), dtype=np.uint8)
+    except ValueError:
+        return None
+    return Photo(np.divide(grey, 255, dtype=np.float32).reshape(PHOTO, PHOTO)) if len(grey) == PHOTO**2 else None
 
 
 def _strokes(strokes: list[object]) -> Drawn | None:
@@ -99,4 +103,4 @@ def _strokes(strokes: list[object]) -> Drawn | None:
         if not all(type(one) is int and 0 <= one <= SIDE for one in stroke):
             return None
         read_so_far.append(tuple(pairwise(stroke))[::2])
-    return Drawn(tuple(filter(None, read_so_far))) if sum(map(len, read_so_far)) <= MOST_NUMBERS else None
+    return Drawn(tuple(filter(None, read_so_far))) if 2 * sum(map(len, read_so_far)) <= MOST_NUMBERS else None

@@ -30,16 +30,15 @@ class DrawingView {
     });
     this.file = el("input");
     Object.assign(this.file, { type: "file", accept: "image/*", hidden: true });
-    this.file.addEventListener("change", () => this.take(this.file.files[0]));
+    this.file.addEventListener("change", () => this.reduce(this.file.files[0]));
     this.tools.append(this.clear, this.button("Photo …", () => this.file.click()), this.file);
     this.text.append(this.title, this.choices, this.tools, this.fault, this.note);
     this.root.append(this.canvas, this.text);
     host.append(this.root);
     this.strokes = [];
-    this.wiped = 0;
     this.canvas.addEventListener("pointerdown", (event) => this.down(event));
     this.canvas.addEventListener("pointermove", (event) => this.moved(event));
-    for (const end of ["pointerup", "pointercancel"]) this.canvas.addEventListener(end, () => this.up());
+    for (const end of ["pointerup", "pointercancel"]) this.canvas.addEventListener(end, (event) => this.up(event));
     this.sizes = new ResizeObserver(() => this.paint());
     this.sizes.observe(this.canvas);
   }
@@ -62,11 +61,9 @@ class DrawingView {
     setText(this.note, data.note);
     setAttribute(this.canvas, "aria-label", data.title);
     if (this.choices.children.length !== data.samples.length) {
-      this.choices.replaceChildren(...data.samples.map((says, n) => this.button(says, () => this.tell(["sample", n]))));
+      this.choices.replaceChildren(...data.samples.map((says, n) => this.button(says, () => this.take(n))));
     }
     [...this.choices.children].forEach((button, n) => setAttribute(button, "aria-pressed", String(n === data.chosen)));
-    if (data.wiped > this.wiped) this.wipe();
-    this.wiped = data.wiped;
     this.empty = false;
     this.paint();
   }
@@ -74,6 +71,12 @@ class DrawingView {
   tell(message) {
     clearTimeout(this.telling);
     this.send(message, "drawn");
+  }
+
+  /** A sample, in place of what was drawn: at once, so that the next stroke, begun before the answer, is not wiped. */
+  take(n) {
+    this.wipe();
+    this.tell(["sample", n]);
   }
 
   wipe() {
@@ -92,8 +95,10 @@ class DrawingView {
   }
 
   down(event) {
-    if (event.button || this.strokes.length >= STROKES) return;
+    if (event.button || this.stroke) return; // a second finger, or a palm
+    if (this.strokes.length >= STROKES || this.full()) return setText(this.fault, "The sheet is full: press Clear.");
     event.preventDefault();
+    this.finger = event.pointerId;
     clearTimeout(this.telling);
     this.canvas.setPointerCapture(event.pointerId);
     this.photo = null;
@@ -104,25 +109,28 @@ class DrawingView {
   }
 
   moved(event) {
-    if (!this.stroke) return;
+    if (!this.stroke || event.pointerId !== this.finger) return;
     for (const one of event.getCoalescedEvents?.() ?? [event]) {
       const [x, y] = this.point(one);
       const [before, above] = this.stroke.slice(-2);
-      const full = this.strokes.reduce((n, stroke) => n + stroke.length, 0) >= 2 * POINTS;
-      if (full || Math.hypot(x - before, y - above) < NEAR) continue;
+      if (this.full() || Math.hypot(x - before, y - above) < NEAR) continue;
       this.stroke.push(x, y);
       this.line([before, above, x, y]);
     }
   }
 
-  up() {
-    if (!this.stroke) return;
+  full() {
+    return this.strokes.reduce((n, stroke) => n + stroke.length, 0) >= 2 * POINTS;
+  }
+
+  up(event) {
+    if (!this.stroke || event.pointerId !== this.finger) return;
     this.stroke = null;
     this.telling = setTimeout(() => this.tell(["strokes", this.strokes]), PAUSE_MS);
   }
 
   /** A photo's middle square, in grey. Any file may be called a picture: only what the browser can draw is one. */
-  async take(file) {
+  async reduce(file) {
     this.file.value = "";
     if (!file) return;
     try {

@@ -19,7 +19,7 @@ prose = Prose("a_picture_as_words")
 
 STATES: tuple[dict[str, str], ...] = (
     {},
-    {"digit": "4", "stop": "4", "see": "columns", "try": "Looks and effects", "cell": "1.5"},
+    {"digit": "9", "stop": "4", "see": "columns", "try": "Looks and effects", "cell": "1.5"},
     {"digit": "10", "see": "pixels of the patches", "try": "Read every row", "cell": "7.30"},
     {"digit": "11", "stop": "2", "map": "1.3", "try": "Places"},
     {"digit": "3", "stop": "7", "hide": "6.7", "cell": "2.4"},
@@ -39,7 +39,7 @@ UNKEPT["a-picture-as-words"] = "what you drew"
 
 def sample(page: Page) -> int:
     text = page.state.get("digit", "")
-    return int(text) if text.isascii() and text.isdigit() and int(text) < pictures.n_samples() else 9
+    return int(text) if text.isascii() and text.isdigit() and int(text) < pictures.n_samples() else 4
 
 
 def ink(picture: np.ndarray) -> str:
@@ -49,7 +49,7 @@ def ink(picture: np.ndarray) -> str:
 def sheet(page: Page) -> Statements:
     n = sample(page)
     words = prose.words("a sheet to draw")
-    told = {"samples": [*map(str, range(10)), words.pop("last")], "chosen": min(n, 10), "wiped": 0, "size": 28}
+    told = {"samples": [*map(str, range(10)), words.pop("last")], "chosen": min(n, 10), "size": 28}
     yield Statement("drawing", words | told | {"ink": ink(pictures.sample(n)[0])})
 
 
@@ -88,10 +88,11 @@ def scene_frame(n: int, gone: list[int]) -> dict[str, Any]:
     else:
         which = f"patch {gone[0]}" if len(gone) == 1 else f"patches {', '.join(map(str, gone[:-1]))} and {gone[-1]}"
         still = "" if named != was else "still "
-        fell = f" Now {was} has {chance(now[was])}." if named != was else ""
-        says = prose.line("without it reads", which, still, named, chance(now[named]), was, chance(before[was]), fell)
+        fell = f"{was} fell from {chance(before[was])} to {chance(now[was])}"
+        fell = fell if named != was else f"before, {chance(before[was])}"
+        says = prose.line("without it reads", which, still, named, chance(now[named]), fell)
     return screen.frame(
-        f"{len(gone)} of 16",
+        f"{len(gone)} hidden",
         says,
         [
             cut | {"kind": "sheet"} | prose.words("your picture in patches"),
@@ -138,7 +139,8 @@ def check(page: Page) -> Statements:
 
 
 def grid(values: np.ndarray, title: str, how_to_read: str, **more: Any) -> Statement:
-    looks: dict[str, Any] = {"describe": "{row}, {column}: {value}"} | more
+    looks: dict[str, Any] = {"describe": "Patch {name}: {value}"} | more
+    looks |= {"value_names": [[str(4 * row + column) for column in range(1, 5)] for row in range(4)]}
     rows, columns = ([f"{side} {n}" for n in range(1, 5)] for side in ("row", "column"))
     return claims.matrix(
         values.reshape(4, 4), rows, columns, title=title, how_to_read=how_to_read, csv_name=title, **looks
@@ -157,7 +159,7 @@ def hide(page: Page) -> Statements:
     yield from prose("click a patch to", was)
     words = prose.words("how likely without this", was, chance(now[was]))
     mask = np.array([at in gone for at in range(1, 17)]).reshape(4, 4)
-    describe = "Without the patch in {row}, {column}: {value}"
+    describe = "Without patch {name}: {value}"
     yield grid(effects(n, gone, was), **words, hidden=mask, describe=describe)
     if gone:
         listed = ", ".join(map(str, sorted(gone)))
@@ -190,7 +192,7 @@ def every_row(page: Page) -> Statements:
     read = pictures.read(sample(page))
     said, was = read.lens(), int(read.chances.argmax())
     yield from prose("when did it know")
-    rows = ["columns as they go in", "after layer 1", "after layer 2", "after layer 3"]
+    rows = ["at the start", "after layer 1", "after layer 2", "after layer 3"]
     names = [[f"{row.argmax()}, {chance(row.max())}" for row in layer] for layer in said]
     yield claims.matrix(
         said[..., was],
@@ -202,9 +204,9 @@ def every_row(page: Page) -> Statements:
         describe=f"{{row}}, {{column}}: {{value}} for {was}, it would name {{name}}",
     )
     first = 3
-    while first and said[first - 1, 0].argmax() == was:
+    while first > 1 and said[first - 1, 0].argmax() == was:
         first -= 1
-    yield from prose("read at class it", was, rows[first])
+    yield from prose("read at class it", int(said[0, 0].argmax()), was, rows[first])
 
 
 def places(page: Page) -> Statements:
@@ -217,8 +219,8 @@ def places(page: Page) -> Statements:
     )  # fmt: skip
     at = np.array([divmod(n, 4) for n in range(16)])
     apart = np.abs(at[:, None] - at)
-    near, far = (float(cosines[which].mean()) for which in (apart.sum(-1) == 1, apart.max(-1) >= 2))
-    yield from prose("neighbours on average places", number(near, 2), number(far, 2))
+    kinds = ((apart == [0, 1]).all(-1), (apart == [1, 0]).all(-1), apart.max(-1) >= 2)
+    yield from prose("side by side one", *(number(float(cosines[which].mean()), 2) for which in kinds))
 
 
 def fewer(page: Page) -> Statements:
@@ -251,7 +253,7 @@ def predict(page: Page) -> Statements:
         mean, error = ahead(n)
         told = prose.line("the convolutional network is", number(100 * mean, 1), number(100 * error, 1))
         right = 1 if mean >= 2 * error else 0 if mean <= -2 * error else 2
-        yield prose.question(run, right, *[told] * 3)
+        yield prose.question(run, right, told)
 
 
 code = code_of(
