@@ -32,8 +32,6 @@ def heard(told: Drawn | Photo | Sample) -> None:
     if isinstance(told, Photo):
         kept = {"grey": (255 * told.grey[6::20, 6::20]).round().astype(int).tolist()}
     st.session_state["heard"] = json.dumps(kept)
-    if isinstance(told, Sample):
-        st.session_state["wiped"] = st.session_state.get("wiped", 0) + 1
 
 
 scene(Scene("Pictures", "hidden", [frame(hidden) for hidden in HIDDEN]), key="scene", at=0, on_move=lambda at: None)

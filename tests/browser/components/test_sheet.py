@@ -241,7 +241,7 @@ TO_AND_FRO = """(canvas, n) => {
   const box = canvas.getBoundingClientRect();
   const at = (k) => ({ clientX: box.left + (k % 2 ? 0.3 : 0.7) * box.width, clientY: box.top + 0.5 * box.height });
   const coalescedEvents = Array.from({ length: n }, (_, k) => new PointerEvent("pointermove", at(k)));
-  canvas.dispatchEvent(new PointerEvent("pointermove", { ...at(0), coalescedEvents }));
+  canvas.dispatchEvent(new PointerEvent("pointermove", { ...at(0), pointerId: 1, coalescedEvents })); // the mouse's
 }"""
 
 

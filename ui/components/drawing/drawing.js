@@ -76,6 +76,8 @@ class DrawingView {
   /** A sample, in place of what was drawn: at once, so that the next stroke, begun before the answer, is not wiped. */
   take(n) {
     this.wipe();
+    this.empty = false; // the page answers nothing new if this very sample is shown
+    this.paint();
     this.tell(["sample", n]);
   }
 
