@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 import streamlit as st
 
 from model.trace import Trace
+from ui.components.painted import wait_until_painted
 from ui.components.scene import Axis, Curve, Line, Scene, scene
 from ui.controls.address import read_count, write_count
-from ui.controls.painted import wait_until_painted
 
 STOP = "stop"  # in the address: where the scene's control stands, from 1
 PLAY = "play"  # in the address: 1 if the scene plays from its first frame as soon as it is there
