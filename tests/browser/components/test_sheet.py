@@ -251,7 +251,9 @@ def test_however_much_one_draws_the_page_hears_it(demo: Page) -> None:
     for n in range(103):
         demo.mouse.click(box["x"] + 10 + n, box["y"] + 20)
     becomes(lambda: len(told(demo)["strokes"]) if told(demo) != "nothing" else 0, 100)
+    expect(demo.locator(".drawing .fault")).to_have_text("The sheet is full: press Clear.")
     rerun(demo, lambda: demo.get_by_role("button", name="Clear", exact=True).click())
+    expect(demo.locator(".drawing .fault")).to_be_empty()
 
     def long() -> None:
         demo.mouse.move(box["x"] + 10, box["y"] + 10)
@@ -262,6 +264,28 @@ def test_however_much_one_draws_the_page_hears_it(demo: Page) -> None:
     rerun(demo, long)
     (stroke,) = told(demo)["strokes"]
     assert 3800 < len(stroke) <= 4000
+
+
+def test_a_second_finger_neither_draws_nor_ends_the_stroke(demo: Page) -> None:
+    box, fingers = box_of(demo.locator(".drawing canvas")), demo.context.new_cdp_session(demo)
+
+    def touch(kind: str, *points: tuple[float, float]) -> None:
+        at = [
+            {"x": box["x"] + x * box["width"], "y": box["y"] + y * box["height"], "id": n}
+            for n, (x, y) in enumerate(points)
+        ]
+        fingers.send("Input.dispatchTouchEvent", {"type": f"touch{kind}", "touchPoints": at})
+
+    touch("Start", (0.2, 0.3))
+    touch("Move", (0.4, 0.3))
+    touch("Start", (0.4, 0.3), (0.5, 0.8))
+    touch("Move", (0.6, 0.3), (0.7, 0.8))
+    touch("Move", (0.6, 0.3))  # the second is gone
+    touch("Move", (0.8, 0.3))
+    rerun(demo, lambda: touch("End"))
+    (stroke,) = told(demo)["strokes"]
+    assert [stroke[0][0], stroke[-1][0]] == pytest.approx([200, 800], abs=15)
+    assert [y for _, y in stroke] == pytest.approx([300] * len(stroke), abs=15)
 
 
 def coloured(size: tuple[int, int], left: int, top: int) -> bytes:
