@@ -188,6 +188,13 @@ def test_a_weight_between_words_by_hand(row: tuple[int, ...], column: tuple[int,
     assert step.value == agree(step.formula) == pytest.approx(expected)
 
 
+def test_the_rows_of_a_picture_are_named_as_on_the_page() -> None:
+    """Patches are counted from 1, and [class] stands before them: the row of a patch has its number."""
+    rows = [worked(numbers_of_picture(), "encoder.embedding.with_class", (row, 3)).says for row in (0, 1, 16)]
+    assert ["[class]" in says for says in rows] == [True, False, False]
+    assert [f"patch {row}," in says for row, says in zip((0, 1, 16), rows, strict=True)] == [False, True, True]
+
+
 def test_a_tensor_without_a_rule_is_named() -> None:
     with pytest.raises(KeyError, match="no rule works out 'nonsense'"):
         worked(numbers_of("as in the paper"), "nonsense", (0,))

@@ -70,6 +70,7 @@ def test_what_one_draws_is_read_and_patches_can_be_hidden(page: Page, url: str) 
     before = ink(page)
     rerun(page, lambda: draw(page, SEVEN))
     reads(page, 7)
+    expect(page.locator(".scene .answer")).not_to_contain_text("It is a")  # what it is nobody has told
     assert 0 < ink(page) != before
     expect(page.locator(".drawing [aria-pressed=true]")).to_have_count(0)  # no sample is shown now
     assert "digit" not in page.url
