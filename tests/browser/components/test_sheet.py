@@ -269,19 +269,16 @@ def test_however_much_one_draws_the_page_hears_it(demo: Page) -> None:
 def test_a_second_finger_neither_draws_nor_ends_the_stroke(demo: Page) -> None:
     box, fingers = box_of(demo.locator(".drawing canvas")), demo.context.new_cdp_session(demo)
 
-    def touch(kind: str, *points: tuple[float, float]) -> None:
-        at = [
-            {"x": box["x"] + x * box["width"], "y": box["y"] + y * box["height"], "id": n}
-            for n, (x, y) in enumerate(points)
-        ]
+    def touch(kind: str, *points: tuple[int, float, float]) -> None:
+        at = [{"id": n, "x": box["x"] + x * box["width"], "y": box["y"] + y * box["height"]} for n, x, y in points]
         fingers.send("Input.dispatchTouchEvent", {"type": f"touch{kind}", "touchPoints": at})
 
-    touch("Start", (0.2, 0.3))
-    touch("Move", (0.4, 0.3))
-    touch("Start", (0.4, 0.3), (0.5, 0.8))
-    touch("Move", (0.6, 0.3), (0.7, 0.8))
-    touch("Move", (0.6, 0.3))  # the second is gone
-    touch("Move", (0.8, 0.3))
+    touch("Start", (1, 0.2, 0.3))
+    touch("Move", (1, 0.4, 0.3))
+    touch("Start", (1, 0.4, 0.3), (2, 0.5, 0.8))
+    touch("Move", (1, 0.6, 0.3), (2, 0.7, 0.8))
+    touch("End", (2, 0.7, 0.8))
+    touch("Move", (1, 0.8, 0.3))
     rerun(demo, lambda: touch("End"))
     (stroke,) = told(demo)["strokes"]
     assert [stroke[0][0], stroke[-1][0]] == pytest.approx([200, 800], abs=15)

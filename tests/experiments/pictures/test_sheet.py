@@ -41,6 +41,12 @@ def test_it_does_not_matter_where_or_how_large_one_draws(times: float, x: float,
     assert np.allclose(drawn(elsewhere), drawn(SEVEN), atol=1e-5)
 
 
+@pytest.mark.parametrize("n", [2, 199, 200, 201, 500])
+def test_it_does_not_matter_in_how_many_pieces_one_draws_a_line(n: int) -> None:
+    pieces = [(0.2 + 0.6 * at / n, 0.9 - 0.4 * at / n) for at in range(n + 1)]
+    assert np.allclose(drawn([pieces]), drawn([[pieces[0], pieces[-1]]]), atol=1e-5)
+
+
 def test_a_line_is_inked_along_its_way_and_as_wide_as_the_pen() -> None:
     upright = drawn([[(0.5, 0.1), (0.5, 0.9)]])
     rows, columns = box_of(upright) or pytest.fail("no ink")
