@@ -2,7 +2,8 @@
 
 back:     RUN reads German (it was trained with `--reversed`), each line of FILE is a German sentence: the German side
           of a pair is real, the English one is written, and begins with MARK.
-forward:  RUN reads English, each line of FILE is `English<TAB>German`: the German side is written anew.
+forward:  RUN reads English, each line of FILE is `English<TAB>German`, or English alone: the German side is written
+          anew, once for each English sentence.
 
 Source: Sennrich et al. 2016, "Improving neural machine translation models with monolingual data", §3; the mark:
 Caswell et al. 2019, "Tagged back-translation"; forward: Kim and Rush 2016, "Sequence-level knowledge distillation",
@@ -10,15 +11,19 @@ Caswell et al. 2019, "Tagged back-translation"; forward: Kim and Rush 2016, "Seq
 """
 
 import argparse
+import functools
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from rich.progress import track
 
 from experiments.writing.batched_translation import translate_together
-from model.files.loaded_model import LoadedModel, load_folder
+from model.files.loaded_model import load_folder
 from model.text.tokenizer import normalise
+from training.loop.folders import write_whole
+
+Translate = Callable[[Sequence[str]], list[str]]
 
 MARK = "¤"  # nobody types it, so what follows it in training is known as written by a model
 LINES_AT_ONCE = 1000  # sorted by length before they are cut into batches; a kill costs at most these
@@ -35,17 +40,15 @@ def is_sensible(source: str, written: str) -> bool:
     )
 
 
-def pairs_back(loaded: LoadedModel, lines: Sequence[str]) -> list[str]:
-    """`MARK English<TAB>German` of each German line for which the model writes something sensible."""
-    german = [normalise(line) for line in lines]
-    written = translate_together(loaded, german)
+def pairs_back(translate: Translate, german: Sequence[str]) -> list[str]:
+    """`MARK English<TAB>German` of each German sentence for which something sensible is written."""
+    written = map(normalise, translate(german))
     return [f"{MARK} {e}\t{g}" for e, g in zip(written, german, strict=True) if is_sensible(g, e)]
 
 
-def pairs_forward(loaded: LoadedModel, lines: Sequence[str]) -> list[str]:
-    """`English<TAB>German`, the German written by the model, of each pair whose English it translates sensibly."""
-    english = [normalise(line.partition("\t")[0]) for line in lines]
-    written = translate_together(loaded, english)
+def pairs_forward(translate: Translate, english: Sequence[str]) -> list[str]:
+    """`English<TAB>German`, the German written, of each English sentence that is translated sensibly."""
+    written = map(normalise, translate(english))
     return [f"{e}\t{g}" for e, g in zip(english, written, strict=True) if is_sensible(e, g)]
 
 
@@ -53,28 +56,31 @@ DIRECTIONS = {"back": pairs_back, "forward": pairs_forward}
 
 
 def chunks(paths: Iterable[Path]) -> Iterator[list[str]]:
-    """The lines of all files, LINES_AT_ONCE at a time; empty ones and those that came before are left out."""
+    """What stands on the lines of all files, up to a tab, normalised and LINES_AT_ONCE at a time; empty ones and those
+    that came before are left out.
+    """
     lines = (line for path in paths for line in path.read_text(encoding="utf-8").splitlines())
-    distinct = iter(dict.fromkeys(line for line in lines if line.strip()))
-    while chunk := list(itertools.islice(distinct, LINES_AT_ONCE)):
+    sentences = iter(dict.fromkeys(normalise(line.partition("\t")[0]) for line in lines))
+    filled = (sentence for sentence in sentences if sentence)
+    while chunk := list(itertools.islice(filled, LINES_AT_ONCE)):
         yield chunk
 
 
-def write_pairs(direction: str, loaded: LoadedModel, paths: Sequence[Path], out: Path) -> Iterator[tuple[int, int]]:
-    """Write the pairs of one chunk after another into folder `out`, one file each.
+def write_pairs(direction: str, translate: Translate, paths: Sequence[Path], out: Path) -> Iterator[tuple[int, int]]:
+    """Write the pairs of one chunk after another, one file each, in the folder OUT.parts; in the end all into `out`.
 
     Yields: lines read and pairs written, of each chunk that was not yet written
     """
-    out.mkdir(parents=True, exist_ok=True)
+    parts = out.with_name(f"{out.name}.parts")
+    parts.mkdir(parents=True, exist_ok=True)
     for number, chunk in enumerate(chunks(paths)):
-        part = out / f"{number:05}.tsv"
+        part = parts / f"{number:05}.tsv"
         if part.exists():
             continue
-        pairs = DIRECTIONS[direction](loaded, chunk)
-        unfinished = part.with_suffix(".new")
-        unfinished.write_text("".join(f"{pair}\n" for pair in pairs), encoding="utf-8")
-        unfinished.rename(part)
+        pairs = DIRECTIONS[direction](translate, chunk)
+        write_whole(part, "".join(f"{pair}\n" for pair in pairs))
         yield len(chunk), len(pairs)
+    write_whole(out, "".join(part.read_text(encoding="utf-8") for part in sorted(parts.glob("*.tsv"))))
 
 
 def main() -> None:
@@ -84,14 +90,12 @@ def main() -> None:
     parser.add_argument("files", type=Path, nargs="+")
     parser.add_argument("--out", type=Path, required=True, help="the file of pairs; its parts lie in OUT.parts")
     arguments = parser.parse_args()
-    parts = arguments.out.with_name(f"{arguments.out.name}.parts")
     n_chunks = sum(1 for _ in chunks(arguments.files))
     n_read = n_written = 0
-    work = write_pairs(arguments.direction, load_folder(arguments.run), arguments.files, parts)
+    translate = functools.partial(translate_together, load_folder(arguments.run))
+    work = write_pairs(arguments.direction, translate, arguments.files, arguments.out)
     for read, written in track(work, "writing", total=n_chunks):
         n_read, n_written = n_read + read, n_written + written
-    whole = (part.read_text(encoding="utf-8") for part in sorted(parts.glob("*.tsv")))
-    arguments.out.write_text("".join(whole), encoding="utf-8")
     print(f"{n_read:,} lines read, {n_written:,} pairs written; with those of earlier starts: {arguments.out}")
 
 

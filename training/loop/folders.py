@@ -1,4 +1,4 @@
-"""Folders that a kill cannot leave half written."""
+"""Files and folders that a kill cannot leave half written."""
 
 import shutil
 from pathlib import Path
@@ -24,3 +24,10 @@ def replace_folder(fresh: Path, folder: Path) -> None:
 def complete_folder(folder: Path) -> Path | None:
     """The folder, or its former content if a kill came between the two renames, or None."""
     return next((path for path in (folder, old_name(folder)) if path.exists()), None)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a text file. A kill at any moment leaves it as it was, or whole."""
+    unfinished = path.with_suffix(".new")
+    unfinished.write_text(text, encoding="utf-8")
+    unfinished.replace(path)
