@@ -131,6 +131,20 @@ def length_batches(lengths: Sequence[tuple[int, int]], batch_tokens: int, rng: r
     return batches
 
 
+def encode_pairs(pairs: Sequence[Pair], tokenizer: Tokenizer, max_len: int) -> list[tuple[list[int], list[int]]]:
+    """ids of both sides; a pair with an empty side, or with one longer than max_len − 1, is left out.
+
+    Raises: ValueError if no pair is left
+    """
+    sources = tokenizer.encode_batch([source for source, _ in pairs])
+    targets = tokenizer.encode_batch([target for _, target in pairs])
+    # Less than max_len: <sos> or <eos> comes on top.
+    encoded = [(s, t) for s, t in zip(sources, targets, strict=True) if s and t and max(len(s), len(t)) < max_len]
+    if not encoded:
+        raise ValueError(f"no pair has two sides of 1 to {max_len - 1} tokens")
+    return encoded
+
+
 def epoch_loader(
     pairs: Sequence[Pair],
     tokenizer: Tokenizer,
@@ -148,13 +162,7 @@ def epoch_loader(
     Raises: ValueError if no pair is left
     """
     rng = random.Random(f"{seed}/{epoch}")
-    varied = variation.apply(pairs, rng)
-    sources = tokenizer.encode_batch([english for english, _ in varied])
-    targets = tokenizer.encode_batch([german for _, german in varied])
-    # Less than max_len: <sos> or <eos> comes on top.
-    encoded = [(s, t) for s, t in zip(sources, targets, strict=True) if s and t and max(len(s), len(t)) < max_len]
-    if not encoded:
-        raise ValueError(f"no pair has two sides of 1 to {max_len - 1} tokens")
+    encoded = encode_pairs(variation.apply(pairs, rng), tokenizer, max_len)
     batches = length_batches([(len(s) + 1, len(t) + 1) for s, t in encoded], batch_tokens, rng)
     return loader_of(encoded, batches, collate, processes)
 
