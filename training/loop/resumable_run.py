@@ -86,7 +86,7 @@ class Task:
     out: Path
     recipe: Recipe
     seed: int = 1
-    parts: Mapping[str, str] = field(default_factory=dict)
+    parts: Mapping[str, str | int | float] = field(default_factory=dict)
     reverse: bool = False
     balance: float = 0.0
 

@@ -73,6 +73,9 @@ def add_batch_sizes(data: Path, names: Iterable[str], root: Path = MODELS) -> di
         path = root / name / METRICS
         metrics = json.loads(path.read_text(encoding="utf-8"))
         training, max_len = metrics["training"], checkpoint.load_config(root / name).max_len
+        if "packed" in training:  # all its rows are of one length, so its training has counted them itself
+            counted[name] = BatchSizes(**training["batches"])
+            continue
         alike = (training["preset"], training["steps"], training.get("seed", 1), max_len)
         if alike not in known:
             known[alike] = sizes_of(batches_of(training, pairs, tokenizer, max_len))

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from experiments.training.training_cost import BatchSizes
 from model.files.checkpoint import SHIPPED, load_tokenizer
 from training.measure.batch_sizes import add_batch_sizes, sizes_of
 
@@ -54,3 +55,12 @@ def test_the_counts_are_written_beside_what_was_noted(models: Path) -> None:
     written = json.loads(path.read_text())["training"]
     assert written["target_tokens"] == labels <= sizes.target
     assert written["batches"]["cross_pairs"] == sizes.cross_pairs > 0
+
+
+def test_a_training_on_packed_rows_has_counted_them_itself(models: Path) -> None:
+    path = note(models, 1)
+    counted = {"source": 7, "target": 7, "source_pairs": 77, "target_pairs": 77, "cross_pairs": 77}
+    training = {"preset": "base", "steps": 3, "target_tokens": 5, "packed": 11, "batches": counted}
+    path.write_text(json.dumps({"training": training}))
+    assert add_batch_sizes(models / "train.tsv", ["translator"], models) == {"translator": BatchSizes(7, 7, 77, 77, 77)}
+    assert json.loads(path.read_text()) == {"training": training}
