@@ -39,7 +39,7 @@ def write_together(model: Network, sources: Sequence[list[int]]) -> list[list[in
     texts: list[list[int]] = [[] for _ in sources]
     for start in range(0, len(sources), GROUP):
         rows = by_length[start : start + GROUP]
-        memory = model.encode(_padded(model, [sources[row] for row in rows]))
+        memory = model.encode(padded(model, [sources[row] for row in rows]))
         for row, written in zip(rows, _write(model, memory), strict=True):
             texts[row] = written
     return texts
@@ -50,9 +50,9 @@ def record_together(loaded: LoadedModel, sentences: Sequence[str], keep: tuple[s
     """The same in one batch; of every tapped (B,T,…) value, keep those whose names end so."""
     model, tokenizer, recorder = loaded.model, loaded.tokenizer, Recorder()
     sources = _sources(loaded, sentences)
-    memory = model.encode(_padded(model, sources), recorder)
+    memory = model.encode(padded(model, sources), recorder)
     targets = [[SOS_ID, *written[:-1]] for written in _write(model, memory)]  # what the decoder reads
-    model.decode(_padded(model, targets), memory, tap=recorder)  # once more, to record what every step saw
+    model.decode(padded(model, targets), memory, tap=recorder)  # once more, to record what every step saw
     translated = []
     for row, (src, tgt) in enumerate(zip(sources, targets, strict=True)):
         length = {"encoder": len(src), "decoder": len(tgt)}
@@ -94,7 +94,7 @@ def _write(model: Network, memory: Memory) -> list[list[int]]:
     return written
 
 
-def _padded(model: Network, rows: Sequence[list[int]]) -> Tensor:
+def padded(model: Network, rows: Sequence[list[int]]) -> Tensor:
     """ids (B,T) of rows of unequal length."""
     longest = max(map(len, rows))
     return torch.tensor(
