@@ -8,7 +8,7 @@ printed is JSON: {"bleu": …, "chrf": …, "sentences": …, "seconds": …}.
 import argparse
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +21,20 @@ from model.decoding.strategies import Beam, Decoding, Greedy
 from model.files.checkpoint import SHIPPED
 from model.files.loaded_model import LoadedModel, load_folder
 from model.translate import translate
-from training.loop.data import read_pairs
+from training.loop.data import Pair, read_pairs
 
 
 def references(path: Path, limit: int | None = None) -> dict[str, list[str]]:
     """Every German sentence of each English one, in the file's order; at most `limit` English ones."""
+    return grouped(read_pairs([path]), limit)
+
+
+def grouped(pairs: Iterable[Pair], limit: int | None = None) -> dict[str, list[str]]:
+    """Every target of each source, in the order of the pairs; at most `limit` sources."""
     groups: dict[str, list[str]] = {}
-    for english, german in read_pairs([path]):
-        if english in groups or limit is None or len(groups) < limit:
-            groups.setdefault(english, []).append(german)
+    for source, target in pairs:
+        if source in groups or limit is None or len(groups) < limit:
+            groups.setdefault(source, []).append(target)
     return groups
 
 

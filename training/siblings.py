@@ -131,14 +131,19 @@ def records(run: Run, has_snapshots: bool) -> Iterator[Step | Evaluation]:
         yield record
 
 
-def train(name: str, task: Task, console: Console) -> None:
-    """Train one sibling to its end. Raises: DivergedError"""
-    console.print(f"{name}: {task.parts or 'plain'}, seed {task.seed}")
-    task.out.mkdir(parents=True, exist_ok=True)
-    vocabulary = task.out / checkpoint.TOKENIZER
+def copy_vocabulary(out: Path) -> None:
+    """Let a run keep the translator's vocabulary."""
+    out.mkdir(parents=True, exist_ok=True)
+    vocabulary = out / checkpoint.TOKENIZER
     if not vocabulary.exists():
         shutil.copyfile(checkpoint.SHIPPED / checkpoint.TOKENIZER, unfinished := vocabulary.with_suffix(".new"))
         unfinished.rename(vocabulary)
+
+
+def train(name: str, task: Task, console: Console) -> None:
+    """Train one sibling to its end. Raises: DivergedError"""
+    console.print(f"{name}: {task.parts or 'plain'}, seed {task.seed}")
+    copy_vocabulary(task.out)
     show(records(Run(task), SIBLINGS[name].has_snapshots), task.recipe.steps, console)
 
 
