@@ -1,6 +1,7 @@
 """The command: all stages on a tiny model, what is skipped, what a kill costs, and how far weights are moved."""
 
 import dataclasses
+import itertools
 import json
 import sys
 from collections.abc import Sequence
@@ -66,6 +67,8 @@ def run(monkeypatch: pytest.MonkeyPatch, project: Project, *more: object) -> int
 
 
 def test_all_stages_one_after_the_other(project: Project, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    losses = itertools.count(1.0)  # the last weights are kept all the same
+    monkeypatch.setattr(resumable_run, "validation_loss", lambda *_: next(losses))
     assert run(monkeypatch, project) == 0
     said = capsys.readouterr().out
     ends = [said.index(f"{stage} is finished: ") for stage in STAGES]
@@ -85,6 +88,7 @@ def test_all_stages_one_after_the_other(project: Project, monkeypatch: pytest.Mo
     assert (also["german-english"], also["again"]) == ({}, {"forward.tsv": 1})
     assert [figures[name]["seed"] for name in TRAININGS] == [1, 1, 2, 1, 2, 3]
     assert [figures[name]["steps"] for name in TRAININGS] == [2, 3, 3, 4, 4, 3]
+    assert all(figures[name]["kept_step"] == figures[name]["steps"] for name in TRAININGS)
     assert figures["teacher-2"]["parts"] == {"d_model": 6, "norm_place": "pre"}
     folders = (project.out / name for name in figures)
     vocabularies = {folder: (folder / checkpoint.TOKENIZER).read_bytes() for folder in (checkpoint.SHIPPED, *folders)}
@@ -94,7 +98,6 @@ def test_all_stages_one_after_the_other(project: Project, monkeypatch: pytest.Mo
         scored = evaluate(load_folder(project.out / name), references(project.valid), Greedy(LONGEST))
         assert figures[name]["validation_bleu"] == pytest.approx(scored["bleu"], abs=0.01)
     last, again, started = figures[LAST], figures["again"], figures[figures["again"]["start"]]
-    assert started["validation_bleu"] == max(figures[f"student-{n}"]["validation_bleu"] for n in (1, 2))
     assert last["target_tokens"] == again["target_tokens"] + started["target_tokens"]
     assert BatchSizes(**last["batches"]).source == 2 * (3 + 4) * 256, "seven batches, each read twice"
     assert last["stages"]["teacher-1"]["validation_bleu"] == figures["teacher-1"]["validation_bleu"]
@@ -138,6 +141,31 @@ def test_a_stage_alone_asks_for_those_that_it_builds_on(
         assert run(monkeypatch, project, "--only", stage) == 1
         assert capsys.readouterr().err == f"{stage} builds on stages that are not finished: {missing}\n"
     assert worked == []
+
+
+def test_a_model_is_finished_once_it_is_scored_and_the_better_student_goes_on(project: Project) -> None:
+    for name, figures in (
+        ("student-1", {"validation_bleu": 7.0}),
+        ("student-2", {"validation_bleu": 5.0}),
+        ("again", {}),
+    ):
+        (project.out / name).mkdir(parents=True)
+        project.result(name).write_text(json.dumps(figures))
+    assert project.is_finished("student-2")
+    assert not project.is_finished("again")
+    assert project.task("again").start == project.out / "student-1"
+
+
+def test_a_stage_is_scored_on_its_own_sources(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    written = {"Tom eats.": "Tom isst.", "Go!": "Los!", "Tom isst.": "Tom eats.", "Geh!": "Go!", "Los!": "Go!"}
+    monkeypatch.setattr(command, "translate_by_several", lambda models, lines, beams: [written[one] for one in lines])
+    with project.valid.open("a", encoding="utf-8") as file:
+        file.write("Tom eats bread and cake.\tTom isst Brot und Kuchen.\n")
+    for reverse, line in ((False, "Tom eats bread and cake."), (True, "Tom isst Brot und Kuchen.")):
+        written[line] = "Tom isst Brot und Kuchen." if not reverse else "Tom eats bread and cake."
+        assert project.bleu([], reverse) == 100.0
+        written[line] = "Tom isst Brot und Fisch."
+        assert 0 < project.bleu([], reverse) < 100.0
 
 
 def test_a_training_that_diverges_ends_in_a_sentence(
