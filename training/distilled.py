@@ -44,6 +44,7 @@ from training.siblings import copy_vocabulary
 from training.synthetic_pairs import chunks, write_pairs
 from training.train import show
 
+SUMMED = ("steps", "kept_step", "epochs", "target_tokens", "seconds")  # figures of trainings, one after the other
 BLEU_OF = "validation_bleu"  # its name in the figures of a finished model: greedy
 SHARES = (0.0, 0.3, 0.45, 0.6, 0.7, 0.8, 1.1)  # how much further weights are moved: shares of the way that they went
 
@@ -203,7 +204,7 @@ def extrapolate(project: Project, stage: str, console: Console) -> None:
     told = ("steps", "seconds", "pairs", "hardware", BLEU_OF)
     figures = {
         **again,
-        **{name: started[name] + again[name] for name in ("steps", "epochs", "target_tokens", "seconds")},
+        **{name: round(started[name] + again[name], 2) for name in SUMMED},
         "batches": {name: n + again["batches"][name] for name, n in started["batches"].items()},
         "validation_loss": round(validation_loss(loaded.model, validation_batches(project.valid, loaded)), 4),
         "moved_on": {"share": best, "bleu": bleu},

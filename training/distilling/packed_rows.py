@@ -6,6 +6,7 @@ On either side each text ends in `<eos>`, and in what the decoder reads each beg
 import itertools
 import random
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any
 
 import torch
@@ -73,7 +74,8 @@ def packed_loader(
     n_rows = recipe.batch_tokens // WIDTH
     order = rng.sample(range(len(rows)), len(rows))
     order.extend(itertools.islice(itertools.cycle(order[:]), -len(order) % n_rows))
-    return loader_of(rows, [order[at : at + n_rows] for at in range(0, len(order), n_rows)], collate_packed, processes)
+    batches = [collate_packed([rows[n] for n in order[at : at + n_rows]]) for at in range(0, len(order), n_rows)]
+    return loader_of(batches, [[n] for n in range(len(batches))], itemgetter(0), processes)
 
 
 class Apart:

@@ -5,6 +5,7 @@ Source: Liang et al. 2021, "R-Drop: Regularized Dropout for Neural Networks"
 
 import dataclasses
 from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,8 @@ class PackedTranslation(Translation):
         super().__init__(task, accelerator)
         self.also = {path: read_pairs([path]) for path in task.also}
         self.n_processes = accelerator.num_processes
+        self._maker = ThreadPoolExecutor(1)
+        self._made: dict[int, Future[DataLoader[Any]]] = {}
 
     def new_model(self) -> nn.Module:
         model = super().new_model()
@@ -72,6 +75,13 @@ class PackedTranslation(Translation):
         return model
 
     def loader(self, epoch: int, processes: int) -> DataLoader[Any]:
+        """The next epoch is made while this one is learned from: a GPU would wait for it as long as it learns."""
+        for number in (epoch, epoch + 1):
+            if number not in self._made:
+                self._made[number] = self._maker.submit(self._make, number, processes)
+        return self._made.pop(epoch).result()
+
+    def _make(self, epoch: int, processes: int) -> DataLoader[Any]:
         more = [self.also[path] for path, every in self.task.also.items() if epoch % every == 0]
         return packed_loader([self.pairs, *more], self.tokenizer, self.task.recipe, self.task.seed, epoch, processes)
 
