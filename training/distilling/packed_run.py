@@ -75,7 +75,7 @@ class PackedTranslation(Translation):
         return model
 
     def loader(self, epoch: int, processes: int) -> DataLoader[Any]:
-        """The next epoch is made while this one is learned from: a GPU would wait for it as long as it learns."""
+        """The next epoch is made while this one is learned from, so that a GPU need not wait for it."""
         for number in (epoch, epoch + 1):
             if number not in self._made:
                 self._made[number] = self._maker.submit(self._make, number, processes)
