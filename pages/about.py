@@ -36,13 +36,9 @@ table(
         ("Width of a head (d_k)", str(config.d_k), "64", "64"),
         ("Feed-forward width (d_ff)", f"{config.d_ff:,}", "2,048", "4,096"),
         ("Vocabulary, shared by both languages", f"{config.vocab_size:,} pieces", *2 * ("about 37,000 pieces",)),
-        ("Sentence pairs it learned from", f"{training['pairs']:,}", *2 * ("about 4.5 million",)),
+        ("Sentence pairs by people that it learned from", f"{training['pairs']:,}", *2 * ("about 4.5 million",)),
         ("Training steps", f"{training['steps']:,}", "100,000", "300,000"),
-        (
-            "Training took",
-            f"{training['seconds'] / 60:.0f} minutes on a CPU",
-            *PAPER_TOOK,
-        ),
+        ("Training took", f"{training['seconds'] / 60:.0f} minutes, with its teachers, on a GPU", *PAPER_TOOK),
         ("BLEU, English to German", f"{metrics['test']['beam 4']['bleu']:.1f}", "27.3", "28.4"),
     ],
 )
@@ -69,10 +65,11 @@ if len(siblings.names()) > 1:
 
 st.header("Where the sentences come from", anchor=False)
 st.markdown(
-    "The model learned from **sentence pairs from Tatoeba** ([tatoeba.org](https://tatoeba.org)), "
+    "Most come from **sentence pairs from Tatoeba** ([tatoeba.org](https://tatoeba.org)), "
     "[CC BY 2.0 FR](https://creativecommons.org/licenses/by/2.0/fr/), in part by way of "
-    "[www.manythings.org/anki](https://www.manythings.org/anki/). "
-    "Changes made: selection, deduplication, quote normalisation."
+    "[www.manythings.org/anki](https://www.manythings.org/anki/). The card above names the others. "
+    "Changes made: selection, deduplication, quote normalisation. The translator’s weights are under "
+    "[CC BY-SA 4.0](https://creativecommons.org/licenses/by-sa/4.0/)."
 )
 with st.expander("All measured figures (metrics.json)"):
     st.code(json.dumps(metrics, indent=2), language="json", wrap_lines=True)

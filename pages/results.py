@@ -122,7 +122,10 @@ def own_prices(translators: Sequence[Trained], best: Scored) -> None:
         ("this app's", "BLEU, everyday sentences", "FLOPs of the training"),
         [(one.name, f"{one.bleu:g}", magnitude(one.flops)) for one in translators],
     )
-    st.caption("The translator searches with 4 beams, its siblings take the likeliest piece.")
+    st.caption(
+        "The translator searches with 4 beams, its siblings take the likeliest piece. Part of what it learned from was "
+        f"written by {len(mine.teachers)} other models. Their training took {magnitude(sum(mine.teachers))} FLOPs more."
+    )
 
 
 def how_counted(translators: Sequence[Trained]) -> None:

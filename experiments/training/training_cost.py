@@ -71,11 +71,15 @@ def load_batch_sizes(name: str, root: Path = MODELS) -> BatchSizes | None:
 
 @dataclass(frozen=True)
 class Trained:
-    """A translator that comes with the app: how good it is, by how it was scored, and what its training cost."""
+    """A translator that comes with the app: how good it is, by how it was scored, and what its training cost.
+
+    teachers: the FLOPs of the trainings of the models that wrote a part of what it learned from
+    """
 
     name: str
     bleu: float
     flops: int
+    teachers: tuple[int, ...] = ()
 
 
 def trained_translators(root: Path = MODELS) -> tuple[Trained, ...]:
@@ -85,12 +89,22 @@ def trained_translators(root: Path = MODELS) -> tuple[Trained, ...]:
     """
     path = root / TRANSLATOR / METRICS
     try:
-        bleu = float(json.loads(path.read_text(encoding="utf-8"))["test"]["beam 4"]["bleu"])
+        metrics = json.loads(path.read_text(encoding="utf-8"))
+        bleu = float(metrics["test"]["beam 4"]["bleu"])
+        teachers = tuple(
+            training_flops(ModelConfig(**one["config"]), BatchSizes(**one["batches"]))
+            for one in metrics["training"].get("teachers", [])
+        )
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise checkpoint.broken(path, error) from error
     scored = [(TRANSLATOR, bleu), *((one.name, one.bleu) for one in load_siblings(root))]
     return tuple(
-        Trained(name, bleu, training_flops(checkpoint.load_config(root / name), sizes))
+        Trained(
+            name,
+            bleu,
+            training_flops(checkpoint.load_config(root / name), sizes),
+            teachers if name == TRANSLATOR else (),
+        )
         for name, bleu in scored
         if (sizes := load_batch_sizes(name, root))
     )

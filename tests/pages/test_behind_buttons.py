@@ -86,11 +86,11 @@ WRITES: dict[tuple[str, str], tuple[dict[str, str], dict[str, str]]] = {
     ("positional-encodings", "Shuffle again"): ({}, {"shuffle": "1"}),
     ("self-attention", "Look at “it” under See"): (
         {"sentence": IT, "self_trial": "What “it” means", "head": "2"},
-        {"cell": "9.11", "layer": "3"},
+        {"cell": "9.13", "layer": "3"},
     ),
     ("self-attention", "Look at “bank” under See"): (
         {"self_trial": "Two meanings of “bank”", "head": "2"},
-        {"sentence": "We sat on the bank of the river.", "cell": "5.10"},
+        {"sentence": "We sat on the bank of the river.", "cell": "5.8"},
     ),
     ("multi-head", "All heads of encoder self-attention, layer 2 off"): (
         {"layer": "2", "off": "cross.2.1"},
@@ -319,7 +319,7 @@ def test_lora_is_watched_merged_and_set_beside_bitfit_and_all_weights() -> None:
 
 
 def is_a_butlers(german: str) -> bool:
-    return german.endswith((", mein Herr.", ", mein Herr?"))
+    return german[:-1].endswith(", mein Herr") and german[-1] in ".?!"
 
 
 def test_labels_are_learned_from_and_all_that_moved_is_drawn() -> None:

@@ -140,8 +140,8 @@ def on_card(card: str, found: Mapping[str, Any]) -> str:
     word, n = test.word / max(1, test.doubted), found["validation"]["sentences"]
     said = (
         f"The app says so where the mean probability of the pieces is under {found['bound']}, or where a word is\n"
-        "neither in the German it learned from, nor made of words in it, nor in the English; where a number or a\n"
-        "name of the sentence is missing; and where the sentence is German. On the "
+        "in no translation by people that it learned from, nor made of words in them, nor in the English; where a\n"
+        "number or a name of the sentence is missing; and where the sentence is German. On the "
         f"{test.sentences:,} sentences it doubts\n{in_words(test)} (chrF under {BAD:.0f}).\nThe bound was chosen on "
         f"{n:,} others. No translation by people has the word that it underlines\nin {word:.0%} of these; of all their "
         f"words {test.words:.0%} are such."

@@ -67,7 +67,7 @@ def _doubtful(trace: Trace, doubt: Doubt, finding: Finding) -> str:
     missing = f": <q>{in_html(finding.missing)}</q> is in your sentence, but not in the translation"
     why = {
         "unsure": f": it was least sure of {word}" if word else "",
-        "invented": f": {word} is not in the {target} it learned from",
+        "invented": f": {word} is in no translation by people that it learned from",
         "number": missing,
         "name": missing,
         "german": f": your sentence looks like {target}, and it learned to read {source}",
@@ -75,8 +75,8 @@ def _doubtful(trace: Trace, doubt: Doubt, finding: Finding) -> str:
     return (
         f'<details class="tw-doubt"><summary>The model may be lost here{why}.</summary><p>The pieces of its words and '
         f"marks had a probability of {number(certainty(trace), 3)} on average. This line appears where that is below "
-        f"{number(doubt.bound, 3)}; where a word is neither in the {target} that the model learned from, nor made of "
-        f"words in it, nor in the {source}; where a number or a name is missing from the translation; and "
+        f"{number(doubt.bound, 3)}; where a word is in no translation by people that the model learned from, nor made "
+        f"of words in them, nor in the {source}; where a number or a name is missing from the translation; and "
         f"where your sentence is {target}. To see how often it is right, {seen.sentences:,} sentences that people "
         f"had translated too went through the model. The line appeared for {seen.doubted:,} of them. {seen.rightly:,} "
         f"of these translations shared few groups of letters with what people wrote (a chrF under {BAD:.0f} of 100), "

@@ -251,7 +251,7 @@ def test_nothing_is_built_anew_when_a_notice_comes_or_goes(page: Page, url: str)
 def test_a_click_on_an_example_translates_it(page: Page, url: str) -> None:
     opened(page, url)
     page.get_by_role("button", name="A mistake").click()
-    sentence = "I did not buy the bag because it was too expensive."
+    sentence = "The animal didn't cross the street because it was too wide."
     expect(box(page)).to_have_value(sentence)
     expect(page.locator(".st-key-translation")).to_have_text(german(sentence))
 

@@ -261,7 +261,8 @@ def _number_agrees(style: str, second: str, third: str, shown: str) -> bool:
     if shown[0] in "-−" and (shown[0] != style or plain == 0):
         return False  # the wrong sign for minus, or a minus before nothing
     written = shown.replace("−", "-").replace(",", "")
-    slack = 2e-5 * max(1.0, abs(value))  # the app computes in float32
+    # The app computes in float32; so large a number is a power of e, and what its exponent is off counts that often.
+    slack = 2e-5 * max(1.0, abs(value)) * max(1.0, math.log(max(1.0, abs(value))))
     return len(written.partition(".")[2]) == digits and abs(plain - value) <= 0.5 * 10.0**-digits * 1.001 + slack
 
 

@@ -79,7 +79,7 @@ CALLED = {
     T5: ("T5", "wrong words from T5"),
 }
 WORDS = FOLDER / "known_words.txt"
-MISTAKE = "I did not buy the bag because it was too expensive."
+MISTAKE = "The animal didn't cross the street because it was too wide."
 prose = Prose("frame")
 
 

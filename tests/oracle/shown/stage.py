@@ -23,7 +23,7 @@ Look = tuple[int, int, int, float]  # head, row, column, weight
 
 PARTS = {"encoder": ("self_attn", "feed_forward"), "decoder": ("self_attn", "cross_attn", "feed_forward")}
 # As measured over many sentences (assets/models/translator/about.json), counted from 0.
-TELLING = {"encoder": (1, 1), "decoder": (2, 0), "cross": (2, 2)}
+TELLING = {"encoder": (1, 3), "decoder": (0, 0), "cross": (1, 1)}
 LABELS = {
     "encoder.self_attn": "Self-attention",
     "decoder.self_attn": "Masked self-attention",

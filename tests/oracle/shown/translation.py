@@ -16,6 +16,7 @@ from tests.oracle.language.common import Statements
 from tests.oracle.language.page import chances
 from tests.oracle.language.statement import Statement
 from tests.oracle.language.words import pieces, text_of, words
+from tests.oracle.passes.decode import LONGEST
 from tests.oracle.passes.forward import EOS, FOLDER, Forward
 
 prose = Prose("translation")
@@ -65,6 +66,13 @@ def missing(text: str, german: str) -> str:
 
 
 def translation(text: str, oracle: Forward, own: bool = True) -> Statements:
+    """What is written, whether it is doubted, and whether it had come to an end."""
+    yield from doubted(text, oracle, own)
+    if oracle.labels[-1] != EOS:
+        yield from prose("no end", LONGEST)
+
+
+def doubted(text: str, oracle: Forward, own: bool) -> Statements:
     """One word of it is underlined, and a line says why, if there is something to doubt in what the model chose."""
     labels, shares = pieces(oracle.labels), chances(oracle)
     german, written = text_of(oracle.labels), words(labels)

@@ -32,7 +32,7 @@ STATES = (
         "words": "true",
         "attention": "Masked decoder",
     },
-    {"sentence": "I did not buy the bag because it was too expensive."},
+    {"sentence": "The animal didn't cross the street because it was too wide."},
     {"sentence": "Quokkas tergiversate 3 xylophones.", "attention": "Encoder"},
     {"sentence": "My neighbour's cat sleeps on the sofa all day long. " * 4, "map": "9.9", "cell": "99.1"},
     {"sentence": "2 + 2 = 4", "words": "true"},

@@ -168,7 +168,10 @@ def first_picture(page: Page) -> Statements:
     yield from prose("this app s own", new[0], f"{round(new[2] / flops_of('translator'), -3):,.0f}")
     rows = [[name, f"{bleu:g}", magnitude(flops)] for name, bleu, flops in own()]
     yield Statement("table", [["this app's", "BLEU, everyday sentences", "FLOPs of the training"], *rows])
-    yield from prose("the translator searches")
+    teachers = shipped.metrics("translator")["training"]["teachers"]
+    whole = {"activation": "relu", "vocab_size": 8000}
+    price = sum(counted({**whole, **one["config"]}, one["batches"]) for one in teachers)
+    yield from prose("the translator searches", len(teachers), magnitude(price))
 
 
 def how_counted() -> Statements:
