@@ -201,13 +201,15 @@ def extrapolate(project: Project, stage: str, console: Console) -> None:
     best = max(bleu, key=bleu.__getitem__)
     loaded.model.load_state_dict(moved_on(begin, end, best))
     checkpoint.save(project.out / stage, loaded.config, loaded.tokenizer, loaded.model.state_dict())
-    told = ("steps", "seconds", "pairs", "hardware", BLEU_OF)
+    told = ("parts", "steps", "seconds", "pairs", "batches", "hardware", BLEU_OF)
     figures = {
         **again,
         **{name: round(started[name] + again[name], 2) for name in SUMMED},
         "batches": {name: n + again["batches"][name] for name, n in started["batches"].items()},
+        "also": {**started["also"], **again["also"]},
         "validation_loss": round(validation_loss(loaded.model, validation_batches(project.valid, loaded)), 4),
         "moved_on": {"share": best, "bleu": bleu},
+        "teachers": [name for names, _ in WRITINGS.values() for name in names],
         "stages": {name: {key: project.figures(name)[key] for key in told} for name in TRAININGS},
         BLEU_OF: bleu[best],
     }

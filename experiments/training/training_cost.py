@@ -91,9 +91,10 @@ def trained_translators(root: Path = MODELS) -> tuple[Trained, ...]:
     try:
         metrics = json.loads(path.read_text(encoding="utf-8"))
         bleu = float(metrics["test"]["beam 4"]["bleu"])
+        training = metrics["training"]
         teachers = tuple(
-            training_flops(ModelConfig(**one["config"]), BatchSizes(**one["batches"]))
-            for one in metrics["training"].get("teachers", [])
+            training_flops(ModelConfig(**stage["parts"]), BatchSizes(**stage["batches"]))
+            for stage in map(training.get("stages", {}).__getitem__, training.get("teachers", ()))
         )
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise checkpoint.broken(path, error) from error

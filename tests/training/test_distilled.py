@@ -183,13 +183,21 @@ def test_weights_go_on_as_far_as_does_best(
     project: Project, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     weights = []
-    figures = {"start": "student-2", "batches": {}, command.BLEU_OF: 6.0, "pairs": 1, "hardware": "an abacus"}
+    figures = {
+        "start": "student-2",
+        "batches": {"source": 2},
+        command.BLEU_OF: 6.0,
+        "pairs": 1,
+        "hardware": "an abacus",
+    }
+    figures |= {"parts": {"d_ff": 3}, "also": {"forward.tsv": {"pairs": 4}}}
     figures |= dict.fromkeys(command.SUMMED, 1)
     for name in TRAININGS:
         torch.manual_seed(len(weights))
         config = dataclasses.replace(PRESETS["base"], vocab_size=tokenizer.vocab_size)
         checkpoint.save(project.out / name, config, tokenizer, build_model(config).state_dict())
-        project.result(name).write_text(json.dumps(figures))
+        also = {"back.tsv": {"pairs": 5}} if name == "student-2" else {}
+        project.result(name).write_text(json.dumps({**figures, "also": figures["also"] | also}))
         weights.append(load_file(project.out / name / checkpoint.WEIGHTS))
     begin, end = weights[-2:]
     expected = {
@@ -213,7 +221,11 @@ def test_weights_go_on_as_far_as_does_best(
     assert all(torch.equal(w, expected[0.5][name]) for name, w in kept.items())
     told = project.figures(LAST)
     assert told["moved_on"] == {"share": 0.5, "bleu": {"0.0": 6.0, "0.5": 7.0, "2.0": 5.0}}
-    assert (told["validation_bleu"], told["steps"]) == (7.0, 2)
+    assert (told["validation_bleu"], told["steps"], told["batches"]) == (7.0, 2, {"source": 4})
+    assert {file: one["pairs"] for file, one in told["also"].items()} == {"forward.tsv": 4, "back.tsv": 5}
+    # What the page "Results" counts of the teachers.
+    assert told["teachers"] == ["german-english", "teacher-1", "teacher-2"]
+    assert all((one["parts"], one["batches"]) == ({"d_ff": 3}, {"source": 2}) for one in told["stages"].values())
     model = load_folder(project.out / LAST).model
     batch = collate([(tokenizer.encode(e), tokenizer.encode(g)) for e, g in read_pairs([project.valid])])
     assert told["validation_loss"] == pytest.approx(batch_loss(model, batch, 0.0).item(), abs=1e-3)

@@ -91,10 +91,10 @@ def add_batch_sizes(data: Path, names: Iterable[str], root: Path = MODELS) -> di
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m training.measure.batch_sizes", description=__doc__)
     parser.add_argument("data", type=Path, help="the file of sentence pairs that the models learned from")
-    parser.add_argument("names", nargs="*", help="folders in assets/models (default: the siblings)")
+    parser.add_argument("names", nargs="*", help="folders in assets/models (default: the translator and its siblings)")
     arguments = parser.parse_args()
     try:
-        counted = add_batch_sizes(arguments.data, arguments.names or sibling_names())
+        counted = add_batch_sizes(arguments.data, arguments.names or (TRANSLATOR, *sibling_names()))
     except ValueError as error:
         print(error, file=sys.stderr)
         return 1

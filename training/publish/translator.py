@@ -78,6 +78,7 @@ def scores(loaded: LoadedModel, test: Path) -> dict[str, Any]:
 def card(words: str, loaded: LoadedModel, metrics: dict[str, Any], weights: Path) -> str:
     """The model card: its words with the figures filled in."""
     config, training, test = loaded.config, metrics["training"], metrics["test"]
+    trainings = training.get("stages", {"": training}).values()
     return words.format(
         parameters=loaded.n_parameters,
         layers=config.n_layers,
@@ -85,7 +86,7 @@ def card(words: str, loaded: LoadedModel, metrics: dict[str, Any], weights: Path
         heads=config.n_heads,
         megabytes=weights.stat().st_size / 1e6,
         training=training,
-        minutes=training["seconds"] / 60,
+        minutes=sum(one["seconds"] for one in trainings) / 60,
         beam=test["beam 4"],
         greedy=test["greedy"],
         typed=test["beam 4, as typed"],

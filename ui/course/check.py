@@ -178,8 +178,7 @@ def fill_in(blank: Blank, key: str) -> None:
         )
         if given is None:
             return
-        near = 0.5 if whole else max(0.0051, 0.005 * abs(blank.answer))
-        if abs(given - blank.answer) <= near:
+        if abs(given - blank.answer) <= (near := 0.5 if whole else max(0.0051, 0.005 * abs(blank.answer))):
             st.success(f"Right: it is {number(blank.answer, 0 if whole else 4)}.")
         elif abs(given + blank.answer) <= near:
             st.warning("The size is right, the sign is not. Minus times minus is plus.")

@@ -46,7 +46,10 @@ def test_all_translators_of_the_app_were_counted() -> None:
         assert sizes is not None
         # No sum of squares is below the square of the mean; no row of a sibling is longer than it can take.
         assert sizes.cross_pairs**2 <= sizes.source_pairs * sizes.target_pairs
-    assert 5e14 < trained_translators()[0].flops < 2e15
+    translator, *others = trained_translators()
+    assert 1e16 < translator.flops < 3e16
+    assert (len(translator.teachers), {one.teachers for one in others}) == (3, {()})
+    assert 4e16 < sum(translator.teachers) < 6e16  # two of them are five times as large
 
 
 def a_model(root: Path, batches: object) -> Path:

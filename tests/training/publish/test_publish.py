@@ -21,7 +21,7 @@ from model.files.checkpoint import SHIPPED
 from model.files.loaded_model import LoadedModel, load_folder, load_model
 from model.text.tokenizer import Tokenizer
 from tests.training.conftest import PAIRS, write_pairs
-from training.loop.recipe import RECIPES
+from training.distilled import TRAININGS
 from training.measure import heads
 from training.measure.doubt import on_card
 from training.publish import translator as publishing
@@ -29,7 +29,12 @@ from training.publish.translator import publish
 
 ROOT = Path(__file__).parents[3]
 CONFIG = dataclasses.replace(PRESETS["tiny"], n_layers=3, d_model=20, n_heads=5)
-TRAINING = {"preset": "tiny", "steps": 12345, "seconds": 4500, "hardware": "an abacus", "pairs": 67890, "data": "a.tsv"}
+TRAINING = {
+    "preset": "tiny", "steps": 12345, "seconds": 4500, "hardware": "an abacus", "pairs": 67890, "data": "a.tsv",
+    "also": {"forward.tsv": {"pairs": 11}, "back.tsv": {"pairs": 22}},
+    "moved_on": {"share": 0.5},
+    "stages": {"one": {"seconds": 60}, "two": {"seconds": 75}},
+}  # fmt: skip
 SCORES = {
     Beam(4): {False: (41.25, 61.5), True: (31.75, 51.0)},
     Greedy(): {False: (21.5, 59.25)},
@@ -197,10 +202,15 @@ def test_the_shipped_card_says_what_the_shipped_figures_say(metrics: dict[str, A
     weights = load_file(SHIPPED / "model.safetensors")
     assert {array.dtype for array in weights.values()} == {np.dtype(np.float16)}
     assert f"\n{sum(array.size for array in weights.values()):,} parameters, 3 + 3 layers, d_model 256, 4 heads" in card
-    assert f" {training['pairs']:,} English-German pairs.\n" in card
-    assert (
-        f"\n{training['steps']:,} steps in {training['seconds'] / 60:.0f} minutes on {training['hardware']}.\n" in card
+    written, back = (training["also"][file]["pairs"] for file in ("forward.tsv", "back.tsv"))
+    assert f"\n{training['pairs']:,} English-German pairs that people wrote, {written:,} English sentences" in card
+    assert f"\n{back:,} German sentences translated back" in card
+    minutes = sum(one["seconds"] for one in training["stages"].values()) / 60
+    took = (
+        f"{training['steps']:,} steps of this model; {minutes:.0f} minutes with its teachers, on {training['hardware']}"
     )
+    assert f"\n{took}, all in 16 bits" in card
+    assert f" then moved on by {training['moved_on']['share']} of the way" in card
     for name, words in (
         ("beam 4", "beam 4"),
         ("greedy", "greedy, as the app decodes"),
@@ -231,7 +241,11 @@ def test_the_readme_says_the_shipped_scores(metrics: dict[str, Any]) -> None:
 
 def test_the_shipped_model_was_trained_by_the_recipe_of_its_preset(metrics: dict[str, Any]) -> None:
     training = metrics["training"]
-    assert training["recipe"] == dataclasses.asdict(RECIPES[training["preset"]])
-    assert training["steps"] == training["recipe"]["steps"]
+    assert training["recipe"] == dataclasses.asdict(TRAININGS["again"].recipe)
+    assert training["steps"] == training["stages"][training["start"]]["steps"] + training["stages"]["again"]["steps"]
+    bleu = training["moved_on"]["bleu"]
+    assert (training["moved_on"]["share"], training["validation_bleu"]) == max(
+        ((float(share), of) for share, of in bleu.items()), key=lambda one: one[1]
+    )
     config = checkpoint.load_config(SHIPPED)
     assert config == PRESETS[training["preset"]]

@@ -168,9 +168,10 @@ def first_picture(page: Page) -> Statements:
     yield from prose("this app s own", new[0], f"{round(new[2] / flops_of('translator'), -3):,.0f}")
     rows = [[name, f"{bleu:g}", magnitude(flops)] for name, bleu, flops in own()]
     yield Statement("table", [["this app's", "BLEU, everyday sentences", "FLOPs of the training"], *rows])
-    teachers = shipped.metrics("translator")["training"]["teachers"]
-    whole = {"activation": "relu", "vocab_size": 8000}
-    price = sum(counted({**whole, **one["config"]}, one["batches"]) for one in teachers)
+    training = shipped.metrics("translator")["training"]
+    teachers = [training["stages"][name] for name in ("german-english", "teacher-1", "teacher-2")]
+    whole = {"d_model": 256, "d_ff": 1024, "n_layers": 3, "activation": "relu", "vocab_size": 8000}
+    price = sum(counted({**whole, **one["parts"]}, one["batches"]) for one in teachers)
     yield from prose("the translator searches", len(teachers), magnitude(price))
 
 
