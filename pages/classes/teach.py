@@ -55,10 +55,8 @@ def door() -> None:
         "30 days, or when you say so."
     )
     with st.form("open", border=True, width=420):
-        title = st.text_input("Name of the class, if you like", key="teach/title")
+        title = st.text_input("Name of the class, if you like", key="teach/title", max_chars=MAX_TITLE)
         pressed = st.form_submit_button("Open a class", type="primary")
-    if len(title) > MAX_TITLE:
-        st.caption(f"A name is cut after {MAX_TITLE} letters.")
     if pressed:
         with told():
             teacher, secret = open_class(room().db, title, address(), visitor=visitor())

@@ -21,7 +21,7 @@ from training import evaluate as evaluation
 from training.evaluate import as_typed, evaluate, references
 
 # Greedy, two beams and four write three translations of the first; the length penalty matters to the second.
-SENTENCES = ("Flip a coin.", "Is that so bad?")
+SENTENCES = ("It looks like we'll get there in time.", "They were worried about getting caught.")
 
 # By hypothesis: what is translated, and its references. The second of each is the better one; the third has only one.
 BY_HAND = {

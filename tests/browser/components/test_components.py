@@ -232,11 +232,16 @@ def test_pictures_show_the_same_numbers(demo: Callable[..., Page]) -> None:
     assert (written < 160).all(-1).sum() > 500
 
 
-@pytest.mark.parametrize("query", ["t=6&s=64&scale=signed", "t=3&s=300&masked=1"])
-def test_a_wide_matrix_is_painted_behind_its_cells(demo: Callable[..., Page], query: str) -> None:
-    page = demo(query)
+@pytest.mark.parametrize(
+    ("query", "phone"), [("t=6&s=64&scale=signed", False), ("t=3&s=300&masked=1", False), ("t=6&s=64", True)]
+)
+def test_a_wide_matrix_is_painted_behind_its_cells(
+    demo: Callable[..., Page], new_page: Callable[..., Page], query: str, phone: bool
+) -> None:
+    page = demo(query, on=new_page(viewport=PHONE, has_touch=True, is_mobile=True) if phone else None)
+    expect(page.locator("tfoot tr")).to_be_visible(visible=phone)  # cells for fingers leave room for numbers below
     expect(page.locator(".matrix")).to_have_attribute("data-mode", "tiny")
-    for look in range(2):
+    for look in range(1 if phone else 2):
         if look:
             page.get_by_role("button", name="Other numbers").click()
             expect(page.locator(".matrix")).to_have_attribute("data-updates", "2")

@@ -180,7 +180,7 @@ def test_every_column_and_line_is_drawn_with_the_models_own_numbers(ride: Page) 
     assert {
         "encoder.embedding.positions",
         "encoder.layers.2.add_norm_2.output",
-        "decoder.layers.2.cross_attn.weights",
+        "decoder.layers.1.cross_attn.weights",
     } <= seen
     assert len(seen) > 25
 
@@ -1016,7 +1016,7 @@ def test_on_the_first_screen_of_home_stands_the_whole_stage(page: Page, serve: C
     page.get_by_role("button", name="How is it worked out?").click()
     worked = page.locator(".st-key-asked")
     expect(worked).to_contain_text("How did this")
-    expect(worked).to_contain_text("Encoder, layer 1, self-attention, how much one piece looks at another: head 2,")
+    expect(worked).to_contain_text("Encoder, layer 1, self-attention, how much one piece looks at another: head 1,")
     expect(worked).to_be_in_viewport(ratio=0.9)
     expect(worked.get_by_role("link")).to_contain_text("Self-attention")
 

@@ -15,7 +15,6 @@ from sqlalchemy import text
 from streamlit.testing.v1 import AppTest
 
 from classroom import members as members_module
-from classroom import rate_limits
 from classroom.classes import HERE_SECONDS, MAX_TITLE, open_class, people, seconds, send
 from classroom.classes import teach as teach_class
 from classroom.database import FULL, GONE, NEWER, Database
@@ -289,14 +288,8 @@ def test_a_class_is_opened_and_its_link_brings_one_back(db: Database) -> None:
     assert "**1** joined · **1** here now" in markdown(sound(again.run()))
 
 
-@pytest.mark.parametrize("more", [0, 1])
-def test_a_name_is_said_to_be_cut_where_it_is(more: int, db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Beside the reason why the class could not be opened; one that is opened shows its name."""
-    monkeypatch.setattr(rate_limits, "CLASSES", rate_limits.Limit("class", 0, 0, 3600))
-    app = opened(TEACH)
-    app.text_input(key="teach/title").input("x" * (MAX_TITLE + more))
-    press(app, "Open a class")
-    assert len([said for said in captions(app) if said == f"A name is cut after {MAX_TITLE} letters."]) == more
+def test_the_box_takes_no_longer_name_than_a_class_keeps() -> None:
+    assert opened(TEACH).text_input(key="teach/title").max_chars == MAX_TITLE
 
 
 @pytest.mark.parametrize("secret", ["", "wrong", HOSTILE, "x" * 10_000])

@@ -240,7 +240,7 @@ class MatrixView {
   dress(sizes, repaint) {
     const set = (name, value) => this.root.style.setProperty(name, value);
     const { palette, data } = this;
-    const id = JSON.stringify(sizes);
+    const id = JSON.stringify([this.size, sizes]);
     if (id !== this.dressed) {
       this.dressed = id;
       this.root.dataset.mode = sizes.mode;
@@ -252,6 +252,7 @@ class MatrixView {
         "number-font": sizes.numberFont ?? 0, "row-font": sizes.rowFont, "column-font": sizes.columnFont,
         "row-width": sizes.rowWidth, "head-height": sizes.headHeight,
         "read-height": sizes.readHeight, "table-width": sizes.rowWidth + this.size[1] * sizes.cell,
+        "cells-height": this.size[0] * sizes.tall,
       };
       for (const [name, value] of Object.entries(pixels)) set(`--${name}`, `${value}px`);
       set("--round", sizes.gap > 1 ? "4px" : sizes.gap ? "2px" : "0");
