@@ -23,7 +23,7 @@ from ui.components.stage.looks import (
 )
 from ui.components.stage.parts import Panel, Part, panels_of
 
-WRITING_SECONDS = 3.0  # for all steps but the first two
+WRITING_SECONDS, LONGEST_SECONDS = 3.0, 5.0  # for all steps but the first two; so long only so that none flashes by
 WORDS_A_SECOND = 8  # that one who reads quickly takes in; the card keeps what was said until the next stop
 
 
@@ -322,7 +322,7 @@ class _Story:
             f"{named(columns[look.column])} {percent(look.weight)} of its attention. "
             f"It writes {named(self.trace.labels[step])}, with {percent(self.trace.probabilities[step])}."
         )
-        seconds = 1.0 if slow else min(0.8, max(0.2, WRITING_SECONDS / n_left))
+        seconds = 1.0 if slow else min(0.8, max(min(0.2, LONGEST_SECONDS / n_left), WRITING_SECONDS / n_left))
         yield replace(moment, part=self.reading, head=look.head, focus=step).lasts(seconds, said)
 
     @property
