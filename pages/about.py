@@ -5,6 +5,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from experiments.training.training_cost import seconds_with_teachers
 from ui import engine
 from ui.text import in_markdown
 from ui.views import siblings
@@ -26,7 +27,6 @@ st.markdown(
 )
 metrics = json.loads((CARD / "metrics.json").read_text(encoding="utf-8"))
 training = metrics["training"]
-minutes = sum(one["seconds"] for one in training["stages"].values()) / 60
 table(
     ("What", "This model", "The paper's base model", "Its big model"),
     [
@@ -41,7 +41,7 @@ table(
         ("Training steps", f"{training['steps']:,}", "100,000", "300,000"),
         (
             "Training took",
-            f"{minutes:.0f} minutes, with its teachers, on a GPU",
+            f"{seconds_with_teachers(training) / 60:.0f} minutes, with its teachers, on a GPU",
             *PAPER_TOOK,
         ),
         ("BLEU, English to German", f"{metrics['test']['beam 4']['bleu']:.1f}", "27.3", "28.4"),

@@ -1,8 +1,10 @@
 """What a training cost: the multiplications and additions of its matrix products, counted from the shapes."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from experiments.training.siblings import METRICS, load_siblings
 from model.build import NETWORKS
@@ -57,7 +59,7 @@ def feed_forward_weights(config: ModelConfig) -> int:
 
 
 def load_batch_sizes(name: str, root: Path = MODELS) -> BatchSizes | None:
-    """Those of a model that comes with the app, as `training.measure.batch_sizes` counted them; None if it did not.
+    """Those of a model that comes with the app, as they were counted; None if they were not.
 
     Raises: CheckpointError, naming the file and the repair
     """
@@ -69,11 +71,21 @@ def load_batch_sizes(name: str, root: Path = MODELS) -> BatchSizes | None:
         raise checkpoint.broken(path, error) from error
 
 
+def teachers_of(training: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """What metrics.json says of the trainings of those who wrote a part of what a model learned from."""
+    return [training["stages"][name] for name in training.get("teachers", ())]
+
+
+def seconds_with_teachers(training: Mapping[str, Any]) -> float:
+    """training: what metrics.json says of a model's"""
+    return float(sum(one["seconds"] for one in (training, *teachers_of(training))))
+
+
 @dataclass(frozen=True)
 class Trained:
     """A translator that comes with the app: how good it is, by how it was scored, and what its training cost.
 
-    teachers: the FLOPs of the trainings of the models that wrote a part of what it learned from
+    teachers: the FLOPs of the trainings of those who wrote a part of what it learned from
     """
 
     name: str
@@ -83,7 +95,7 @@ class Trained:
 
 
 def trained_translators(root: Path = MODELS) -> tuple[Trained, ...]:
-    """The translator (beam 4) and its siblings (greedy), those whose batches were counted.
+    """The translator (beam 4) and its siblings (greedy, without teachers), those whose batches were counted.
 
     Raises: CheckpointError, naming the file and the repair
     """
@@ -91,21 +103,15 @@ def trained_translators(root: Path = MODELS) -> tuple[Trained, ...]:
     try:
         metrics = json.loads(path.read_text(encoding="utf-8"))
         bleu = float(metrics["test"]["beam 4"]["bleu"])
-        training = metrics["training"]
         teachers = tuple(
-            training_flops(ModelConfig(**stage["parts"]), BatchSizes(**stage["batches"]))
-            for stage in map(training.get("stages", {}).__getitem__, training.get("teachers", ()))
+            training_flops(ModelConfig(**one["parts"]), BatchSizes(**one["batches"]))
+            for one in teachers_of(metrics["training"])
         )
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise checkpoint.broken(path, error) from error
-    scored = [(TRANSLATOR, bleu), *((one.name, one.bleu) for one in load_siblings(root))]
+    scored = [(TRANSLATOR, bleu, teachers), *((one.name, one.bleu, ()) for one in load_siblings(root))]
     return tuple(
-        Trained(
-            name,
-            bleu,
-            training_flops(checkpoint.load_config(root / name), sizes),
-            teachers if name == TRANSLATOR else (),
-        )
-        for name, bleu in scored
+        Trained(name, bleu, training_flops(checkpoint.load_config(root / name), sizes), taught_by)
+        for name, bleu, taught_by in scored
         if (sizes := load_batch_sizes(name, root))
     )

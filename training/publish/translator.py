@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 
+from experiments.training.training_cost import seconds_with_teachers
 from model.decoding.strategies import Beam, Greedy
 from model.files.checkpoint import CONFIG, TOKENIZER, WEIGHTS
 from model.files.loaded_model import MODELS, TRANSLATOR, LoadedModel, load_folder
@@ -78,7 +79,6 @@ def scores(loaded: LoadedModel, test: Path) -> dict[str, Any]:
 def card(words: str, loaded: LoadedModel, metrics: dict[str, Any], weights: Path) -> str:
     """The model card: its words with the figures filled in."""
     config, training, test = loaded.config, metrics["training"], metrics["test"]
-    trainings = training.get("stages", {"": training}).values()
     return words.format(
         parameters=loaded.n_parameters,
         layers=config.n_layers,
@@ -86,7 +86,8 @@ def card(words: str, loaded: LoadedModel, metrics: dict[str, Any], weights: Path
         heads=config.n_heads,
         megabytes=weights.stat().st_size / 1e6,
         training=training,
-        minutes=sum(one["seconds"] for one in trainings) / 60,
+        minutes=seconds_with_teachers(training) / 60,
+        how=training.get("how", "by `python -m training.distilled`"),
         beam=test["beam 4"],
         greedy=test["greedy"],
         typed=test["beam 4, as typed"],

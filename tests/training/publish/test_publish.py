@@ -32,8 +32,11 @@ CONFIG = dataclasses.replace(PRESETS["tiny"], n_layers=3, d_model=20, n_heads=5)
 TRAINING = {
     "preset": "tiny", "steps": 12345, "seconds": 4500, "hardware": "an abacus", "pairs": 67890, "data": "a.tsv",
     "also": {"forward.tsv": {"pairs": 11}, "back.tsv": {"pairs": 22}},
-    "moved_on": {"share": 0.5},
-    "stages": {"one": {"seconds": 60}, "two": {"seconds": 75}},
+    "moved_on": {"share": 0.5}, "validation_bleu": 9.5, "how": "with beads", "teachers": ["teacher-1"],
+    "stages": {
+        name: {"seconds": 60, "validation_bleu": n, "parts": {"n_layers": 7, "d_model": 99}}
+        for n, name in enumerate(("teacher-1", "teacher-2", "student-1", "student-2", "again"))
+    },
 }  # fmt: skip
 SCORES = {
     Beam(4): {False: (41.25, 61.5), True: (31.75, 51.0)},
@@ -205,11 +208,14 @@ def test_the_shipped_card_says_what_the_shipped_figures_say(metrics: dict[str, A
     written, back = (training["also"][file]["pairs"] for file in ("forward.tsv", "back.tsv"))
     assert f"\n{training['pairs']:,} English-German pairs that people wrote, {written:,} English sentences" in card
     assert f"\n{back:,} German sentences translated back" in card
-    minutes = sum(one["seconds"] for one in training["stages"].values()) / 60
-    took = (
-        f"{training['steps']:,} steps of this model; {minutes:.0f} minutes with its teachers, on {training['hardware']}"
+    stages, names = training["stages"], ("german-english", "teacher-1", "teacher-2")
+    seconds = training["seconds"] + sum(
+        stages[name]["seconds"] for name in ("german-english", "teacher-1", "teacher-2")
     )
-    assert f"\n{took}, all in 16 bits" in card
+    took = f"{seconds / 60:.0f} minutes with its teachers, on {training['hardware']}, {training['how']}."
+    assert f"\n{training['steps']:,} steps of this model; {took}\n" in card
+    teachers = ", ".join(str(stages[name]["validation_bleu"]) for name in names[1:])
+    assert f"\n| the two teachers | {teachers} |\n" in card
     assert f" then moved on by {training['moved_on']['share']} of the way" in card
     for name, words in (
         ("beam 4", "beam 4"),

@@ -29,11 +29,12 @@ def frame(page: Page) -> Statements:
     n_layers = {sum(f"{stack}.layers.{n}.self_attn.w_k.weight" in weights() for n in range(99)) for stack in STACKS}
     measured = shipped.metrics("translator")
     training = measured["training"]
+    seconds = training["seconds"] + sum(training["stages"][name]["seconds"] for name in training["teachers"])
     sizes = f"{n_parameters:,}", *n_layers, d_model, d_model // d_k, d_k, f"{d_ff:,}"
     pieces, pairs = f"{len(weights()['embedding.matrix.weight']):,}", f"{training['pairs']:,}"
     took = (
         f"{training['steps']:,}",
-        round(sum(one["seconds"] for one in training["stages"].values()) / 60),
+        round(seconds / 60),
         round(measured["test"]["beam 4"]["bleu"], 1),
     )
     yield prose.table("beside the paper's", *sizes, pieces, pairs, *took)
