@@ -137,8 +137,10 @@ def test_the_readme_tells_what_was_measured() -> None:
     results = json.loads(peers.FILE.read_text(encoding="utf-8"))
     readme = (PROJECT / "README.md").read_text(encoding="utf-8").splitlines()
     assert set(peers.readme_lines(results)) <= set(readme)
-    found = results["same_translations"]
-    assert all(same == peers.SENTENCES for by_engine in found.values() for same in by_engine.values())
+    every = dict.fromkeys(("here", "transformers", "CTranslate2"), peers.SENTENCES)
+    # Of “Tom looks puzzled.” CTranslate2 finds a likelier translation, which the search here finds with 8 beams.
+    but_one = {**every, "CTranslate2": peers.SENTENCES - 1}
+    assert results["same_translations"] == {"greedy": every, "beam 4": but_one}
 
 
 def test_the_file_is_written_and_each_ratio_is_a_figure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
