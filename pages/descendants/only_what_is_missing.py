@@ -93,8 +93,8 @@ def frame(ids: tuple[int, ...], percent: int, source: Noisy, target: Noisy, read
     n_write, n_whole = len(target.ids) + 1, len(ids) + 1
     bars = [Bar("T5", n_write, str(n_write), strong=True), Bar("all of it, as BART", n_whole, str(n_whole))]
     says = (
-        f"**{len(gone)}** of your {len(ids)} pieces are cut out, in {counted(len(signs), 'stretch', 'stretches')}. T5 "
-        f"puts **{len(right)}** of them back as you wrote them."
+        f"Cut out of your {counted(len(ids), 'piece', 'pieces')}: **{len(gone)}**, in "
+        f"{counted(len(signs), 'stretch', 'stretches')}. T5 puts **{len(right)}** of them back as you wrote them."
     )
     rows = [Row(own, "your text"), Row(read, "the encoder reads", "plain"), Row(said, "the decoder writes", "output")]
     drawn = Bars(bars, "Pieces to write, with signs and end mark", limit=float(max(n_write, n_whole)))
@@ -316,8 +316,8 @@ def predict(trace: Trace) -> Sequence[Question]:
     return (
         Question(
             "pieces",
-            f"{SHARE:.0%} of your {n} pieces are cut out: {hidden}, in {counted(spans, 'stretch', 'stretches')}. How "
-            "many pieces is T5 to write?",
+            f"We cut {SHARE:.0%} out of your {counted(n, 'piece', 'pieces')}: {hidden}, in "
+            f"{counted(spans, 'stretch', 'stretches')}. How many pieces is T5 to write?",
             tuple(map(str, options)),
             frozenset({options.index(right)}),
             f"{counted(hidden, 'piece', 'pieces')}, {counted(spans, 'sign', 'signs')} before them, one more sign, and "

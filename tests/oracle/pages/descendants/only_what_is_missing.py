@@ -161,7 +161,13 @@ def scene_frame(cut: Cut, percent: int) -> screen.Panel:
     rows = [(own, "your text"), (read, "the encoder reads", "plain"), (said, "the decoder writes", "output")]
     few, many = len(cut.target) + 1, n + 1
     bars = [screen.bar("T5", few, str(few), None, True), screen.bar("all of it, as BART", many, str(many))]
-    says = prose.line("of your pieces are", len(gone), n, count(len(cut.spans), "stretch", "stretches"), len(right))
+    says = prose.line(
+        "cut out of your",
+        count(n, "piece", "pieces"),
+        len(gone),
+        count(len(cut.spans), "stretch", "stretches"),
+        len(right),
+    )
     says += "" if cut.has_ended else f" {prose.line('not ended')}"
     drawn_bars = screen.bars(bars, "Pieces to write, with signs and end mark", limit=max(few, many))
     return screen.frame(f"{percent}%", says, [screen.cards([screen.row(*row) for row in rows], links)], [drawn_bars])
@@ -325,7 +331,7 @@ def predict(page: Page) -> Statements:
     whys = {hidden: prose.line("too few"), n + 1: prose.line("too many")}
     wrong = {k: whys[one] for k, one in enumerate(options) if one != right}
     values = (
-        n,
+        count(n, "piece", "pieces"),
         hidden,
         count(spans, "stretch", "stretches"),
         count(hidden, "piece", "pieces"),
