@@ -24,6 +24,7 @@ ROUNDS = 3  # each address once more before, not counted
 SHIFT_OVER_EMPTY, OUTLINE_BAR_MS = 0.05, 300
 FIRST_BAR, FRAME_BAR_MS = 1.5, 17  # empty pages until the first picture; a frame while a control moves
 REST_MS = 2500  # nothing is expected to move any more
+SIDEBAR_MS = 500  # the same of an empty page
 HOME = "home"
 
 # From the first moment on: every layout shift, and from when to when a picture stands there without its content.
@@ -58,7 +59,7 @@ MOVE = """async () => {
             slider.dispatchEvent(new Event("input"));
         } else options[n].click();
         let last = await new Promise(requestAnimationFrame);
-        for (const end = last + 400; last < end; ) {
+        for (const end = last + 200; last < end; ) {
             const now = await new Promise(requestAnimationFrame);
             times.push(now - last);
             last = now;
@@ -104,15 +105,15 @@ def empty_page(folder: Path) -> Path:
     return script
 
 
-def opened(browser: Browser, url: str) -> Opening:
-    """A page opened by link."""
+def opened(browser: Browser, url: str, rest_ms: int = REST_MS) -> Opening:
+    """A page opened by link, looked at until it has rested for so long."""
     page = browser.new_page(viewport={"width": 1280, "height": 720})
     page.set_default_timeout(PATIENCE_MS)
     page.add_init_script(f"({WATCH})()")
     page.goto(url)
     page.locator("[data-testid=stMain] :is(h1, p)").first.wait_for()
     page.wait_for_load_state("networkidle")
-    page.wait_for_timeout(REST_MS)
+    page.wait_for_timeout(rest_ms)
     seen = page.evaluate("() => globalThis.firstPaint")
     frames = page.evaluate(MOVE)
     page.close()
@@ -120,16 +121,22 @@ def opened(browser: Browser, url: str) -> Opening:
 
 
 def measure(slugs: Sequence[str] = ()) -> list[Figure]:
-    names = slugs or (HOME, *(one.slug for one in LESSONS))
+    """Each page is told as soon as it is measured: all of them take half an hour."""
+    names, turns = slugs or (HOME, *(one.slug for one in LESSONS)), {}
     with ExitStack() as stack:
         browser, folder = stack.enter_context(chromium()), stack.enter_context(tempfile.TemporaryDirectory())
         empty, app = (stack.enter_context(serve(script)) for script in (empty_page(Path(folder)), APP))
 
         def turn(name: str) -> tuple[Opening, Opening]:
             address = f"{app.url}/{'' if name == HOME else name}"
-            return opened(browser, f"{empty.url}/{LESSONS[0].slug}"), opened(browser, address)
+            return opened(browser, f"{empty.url}/{LESSONS[0].slug}", SIDEBAR_MS), opened(browser, address)
 
-        return figures({name: [turn(name) for _ in range(ROUNDS + 1)][1:] for name in names})
+        opened(browser, empty.url, SIDEBAR_MS)
+        for name in names:
+            opened(browser, f"{app.url}/{'' if name == HOME else name}", 0)
+            turns[name] = [turn(name) for _ in range(ROUNDS)]
+            print(*(f"{one.name} {one.value:.2f}" for one in figures({name: turns[name]})), sep=", ", flush=True)
+        return figures(turns)
 
 
 def figures(turns: Mapping[str, Sequence[tuple[Opening, Opening]]]) -> list[Figure]:
