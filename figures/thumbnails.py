@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 Bytes = NDArray[np.uint8]
 
-ROWS, COLUMNS = 20, 24  # of values, at most
+ROWS, COLUMNS = 20, 16  # of values, at most
 SIDE = 32  # of attention weights, at most
 HIDDEN = 255  # the byte of a masked cell
 

@@ -383,13 +383,22 @@ def _component(name: str, data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _unpack_stage(found: dict[str, Any]) -> None:
-    """The numbers of the stage by name; sign, power and first digit, then two digits. Its id and times show nothing."""
+    """The numbers of the stage by name; change of sign, power and first digit, then two digits. A sign changes against
+    that of the tensor before, if it is as large. Its id and times show nothing.
+    """
     first, others = np.frombuffer(zlib.decompress(b64decode(found["numbers"])), np.uint8).reshape(2, -1).astype(float)
     sizes = (100 * (first % 10) + others) * 10 ** (first // 10 % 12 - 9)
     numbers = np.where(first < 240, np.where(first < 120, sizes, -sizes), np.where(first < 241, np.nan, np.inf))
+    places = {name: (start, int(np.prod(shape))) for name, shape, start in found["tensors"]}
+    end = before = 0
+    for start, size in sorted(places.values(), key=lambda place: (place[0], -place[1])):
+        if start >= end:  # no part of another
+            if size == before:
+                numbers[start : start + size] *= np.where(numbers[start - size : start] < 0, -1, 1)
+            end, before = start + size, size
     by_name = {}
     for name, shape, start in found.pop("tensors"):
-        by_name[name] = numbers[start : start + int(np.prod(shape))].reshape(shape)
+        by_name[name] = numbers[start : start + places[name][1]].reshape(shape)
     found["numbers"] = by_name
     del found["id"]
     for moment in found["moments"]:

@@ -154,11 +154,11 @@ def picture(page: Page, block: Block, values: Array) -> tuple[str, Array, str]:
     step = _steps(len(values), 20)
     row = "a row a piece" if step == 1 else f"every {_ordinal(step)} piece a row"
     if block.tensor == "logits":
-        every = _steps(values.shape[1], 24)
+        every = _steps(values.shape[1], 16)
         shown = np.stack([values[::step, g].max(1) for g in _groups(values.shape[1], every)], 1)
         return "signed", _signed(shown), f"{row}, the largest score of every {every} entries"
     # An odd step, so that sines and cosines take turns.
-    every = _steps(values.shape[1], 24)
+    every = _steps(values.shape[1], 16)
     every += 1 - every % 2
     return "signed", _signed(values[::step, ::every]), f"{row}, every {_ordinal(every)} dimension"
 

@@ -35,7 +35,7 @@ def test_zeros_are_the_middle_of_the_scale() -> None:
 
 
 def test_of_many_dimensions_both_sines_and_cosines_are_shown() -> None:
-    assert value_thumbnail(np.zeros((41, 512))).every == (3, 23)
+    assert value_thumbnail(np.zeros((41, 512))).every == (3, 33)
 
 
 def test_numbers_that_are_none_do_not_spoil_a_picture() -> None:

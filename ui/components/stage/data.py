@@ -4,6 +4,7 @@ import zlib
 from base64 import b64encode
 from collections.abc import Collection, Mapping, Sequence
 from hashlib import sha256
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ def stage_data(
              clip: numbers of the first and last moment that are played
              panels: stacks with their tokens, the ids of these, and their blocks; every block names its tensors by
              their numbers in `tensors`, and its lesson
-             tensors: name and shape of each, and where it begins in numbers: all of them to three digits, see `packed`
+             tensors: name and shape of each, and where it begins in numbers: all of them, see `packed`
              entries: how many pieces the model knows; counts: what a row of `steps` is called
              steps: for each piece written (of an encoder alone, for each piece read) the likeliest candidates, their
              probabilities and ids, and which was taken; the text written by then; of an encoder alone, the text with
@@ -120,14 +121,18 @@ def placed(arrays: Sequence[Array]) -> tuple[list[int], list[Array]]:
 
 
 def packed(arrays: list[Array]) -> str:
-    """Arrays to three digits, as the stage shows them, one after the other: two bytes a number; deflated, base64.
+    """Arrays as the stage shows them, one after the other, two bytes a number; deflated, base64. A number has three
+    digits, but at most four decimals; of one that these make 0 it is kept that it is not.
 
-    The first byte is 120 for a number below 0, plus 10 for each power of ten above 10⁻⁷, plus the first digit; the
-    second is the other two digits. NaN, ∞ and −∞ are SPECIAL and what follows. All first bytes stand before all second
-    ones: signs and sizes vary little, so they pack well; the last digits hardly do.
+    The first byte is 120 for a change of sign, plus 10 for each power of ten above 10⁻⁷, plus the first digit; the
+    second is the other two digits. NaN, ∞ and −∞ are SPECIAL and what follows. A sign changes against that of the same
+    place in the array before, if that is of the same size, else against plus: from block to block few do. All first
+    bytes stand before all second ones: signs and sizes vary little, so they pack well; the last digits hardly do.
     """
     values = np.concatenate([np.asarray(array, np.float64).ravel() for array in arrays])
     sizes = np.abs(values)
+    four_decimals = np.where(sizes > 0, np.maximum(np.rint(1e4 * sizes), 0.1), 0) / 1e4
+    sizes = np.where(sizes < 0.1, four_decimals, sizes)
     with np.errstate(divide="ignore", invalid="ignore"):
         power = np.clip(np.floor(np.log10(sizes)), LOWEST, LOWEST + 11)
         digits = np.rint(sizes / 10 ** (power - 2))
@@ -135,10 +140,16 @@ def packed(arrays: list[Array]) -> str:
     power, digits = power + up, np.where(up, 100, digits)
     beyond = ~(digits < 1000) | (power > LOWEST + 11)
     special = SPECIAL + np.where(np.isnan(values), 0, np.where(values > 0, 1, 2))
+    negative = (values < 0) & ((digits > 0) | beyond)  # as it will be read: what rounds to 0 has no sign
     digits, power = np.where(beyond, 0, digits), np.where(beyond, 0, power)
-    first = np.where(beyond, special, 120 * (values < 0) + 10 * (power - LOWEST) + digits // 100)
+    changes, end = negative.copy(), 0
+    for before, array in pairwise(arrays):
+        start, end = end, end + before.size
+        if before.size == array.size:
+            changes[end : end + array.size] ^= negative[start:end]
+    first = np.where(beyond, special, 120 * changes + 10 * (power - LOWEST) + digits // 100)
     # Of the ways that zlib has, the one that makes most of such numbers; a code of its own for every few thousand.
-    packer = zlib.compressobj(9, memLevel=7, strategy=zlib.Z_FILTERED)
+    packer = zlib.compressobj(9, memLevel=6, strategy=zlib.Z_FILTERED)
     planes = first.astype(np.uint8).tobytes() + (digits % 100).astype(np.uint8).tobytes()
     return b64encode(packer.compress(planes) + packer.flush()).decode("ascii")
 

@@ -1,10 +1,10 @@
-// The numbers of a sentence, as they came: three digits in two bytes each, see `packed` of data.py.
+// The numbers of a sentence, as they came: two bytes each, see `packed` of data.py.
 
-/** A number from its two bytes: sign, power of ten and first digit; the other two digits. */
-function threeDigits(first, others) {
+/** A number from its two bytes: change of sign, power of ten and first digit; the other two digits. */
+function threeDigits(first, others, wasNegative) {
   if (first >= 240) return [NaN, Infinity, -Infinity][first - 240];
   const size = (100 * (first % 10) + others) / 10 ** (9 - (Math.floor(first / 10) % 12));
-  return first < 120 ? size : -size;
+  return first >= 120 === wasNegative ? size : -size;
 }
 
 /** What 98 of 100 of the values do not exceed in size: colours are full from there on. Found when first needed. */
@@ -38,15 +38,20 @@ function shaped(data) {
   return { ...data, tensors, moments: timed(data) };
 }
 
-/** Unpack the values of all tensors. */
+/** Unpack the values of all tensors. One that begins another is a part of that: it was sent once. */
 function fill(data) {
-  const sizes = data.tensors.map(({ shape }) => shape.reduce((a, b) => a * b, 1));
-  const n = Math.max(...data.tensors.map(({ start }, at) => start + sizes[at]));
+  const places = data.tensors.map(({ start, shape }) => ({ start, size: shape.reduce((a, b) => a * b, 1) }));
+  const n = Math.max(...places.map(({ start, size }) => start + size));
   const bytes = inflated(bytesOf(data.numbers), 2 * n);
-  for (const tensor of data.tensors) {
-    tensor.values = new Float64Array(tensor.shape.reduce((a, b) => a * b, 1));
-    for (let i = 0, at = tensor.start; i < tensor.values.length; i++, at++) tensor.values[i] = threeDigits(bytes[at], bytes[n + at]);
+  const numbers = new Float64Array(n);
+  let [end, before] = [0, 0];
+  for (const { start, size } of places.toSorted((a, b) => a.start - b.start || b.size - a.size)) {
+    if (start < end) continue;
+    for (let at = start; at < start + size; at++)
+      numbers[at] = threeDigits(bytes[at], bytes[n + at], size === before && numbers[at - size] < 0);
+    [end, before] = [start + size, size];
   }
+  data.tensors.forEach((tensor, k) => (tensor.values = numbers.subarray(places[k].start, places[k].start + places[k].size)));
 }
 
 /** The vector (d) of a row of a tensor (T,d). */
@@ -66,7 +71,7 @@ function shortNumber(value) {
   const size = Math.abs(value);
   if (!Number.isFinite(value)) return Number.isNaN(value) ? "?" : value > 0 ? "∞" : "−∞";
   if (size > 0 && size < 0.00005) return value < 0 ? ">−0.0001" : "<0.0001";
-  const text = size === 0 ? "0" : size < 0.001 ? size.toFixed(4) : size < 1000 ? size.toPrecision(3) : size.toFixed(0);
+  const text = size === 0 ? "0" : size < 0.1 ? size.toFixed(4) : size < 1000 ? size.toPrecision(3) : size.toFixed(0);
   return (value < 0 ? "−" : "") + text;
 }
 
